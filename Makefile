@@ -1,0 +1,38 @@
+# Each target makes its own .venv and installs what it needs once; PYTHON picks the interpreter.
+PYTHON ?= python3
+VENV   := .venv
+BIN    := $(VENV)/bin
+# A worker per core: torch's own threads beside them would only fight over the same cores.
+WORKERS ?= auto
+
+.PHONY: bench overhead import test lint clean
+
+bench: $(VENV)/.installed-bench
+	$(BIN)/python -m bench sigmoid
+
+overhead: $(VENV)/.installed-bench
+	$(BIN)/python -m bench overhead
+
+import: $(VENV)/.installed-bench
+	$(BIN)/python -m bench import
+
+# The tests of bench draw its pictures, so they need what it needs.
+test: $(VENV)/.installed-bench $(VENV)/.installed-test
+	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -q -n $(WORKERS)
+
+lint: $(VENV)/.installed-lint
+	$(BIN)/ruff check
+	$(BIN)/mypy
+
+# The constraints choose torch's version before anything else is resolved.
+$(VENV)/.installed-%: $(VENV)/.created pyproject.toml constraints.txt
+	$(BIN)/python -m pip install --quiet -c constraints.txt -e '.[$*]'
+	touch $@
+
+$(VENV)/.created:
+	$(PYTHON) -m venv $(VENV)
+	touch $@
+
+clean:
+	rm -rf $(VENV) build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis bench/results
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +

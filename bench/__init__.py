@@ -1,0 +1,1 @@
+"""Speed, measured: ``python -m bench`` pairs tnp with NumPy and raw torch in one run."""

@@ -1,0 +1,25 @@
+"""Options of the whole suite: ``--device`` runs it with another default device."""
+
+from __future__ import annotations
+
+import pytest
+
+pytest.register_assert_rewrite("tests.oracle")
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--device", default="cpu", help="default device of every array that a test makes (default: cpu)")
+
+
+@pytest.fixture(scope="session")
+def device(request: pytest.FixtureRequest) -> str:
+    """The device that the suite runs on."""
+    return str(request.config.getoption("--device"))
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _default_device(device: str) -> None:
+    if device != "cpu":
+        import tnp
+
+        tnp.set_default_device(device)

@@ -1,0 +1,44 @@
+"""``import tnp`` stays light: counted in modules, which no noisy machine can change."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+# Modules that tnp may add to those of torch and numpy: its own two packages, array-api-compat's and a few of the
+# standard library's.
+MOST = 80
+HEAVY = {
+    "IPython", "jax", "matplotlib", "pytest", "rich", "scipy", "sympy", "tensorflow",
+    "torch._dynamo", "torch._functorch", "torch._inductor", "torch.distributed", "torch.export", "torch.onnx",
+}  # fmt: skip
+
+SCRIPT = """
+import json, sys
+import numpy, torch
+before = set(sys.modules)
+import tnp
+print(json.dumps(sorted(set(sys.modules) - before)))
+"""
+
+
+@pytest.fixture(scope="module")
+def added() -> list[str]:
+    """The modules that ``import tnp`` adds to a fresh interpreter that has torch and numpy."""
+    run = subprocess.run([sys.executable, "-c", SCRIPT], cwd=ROOT, capture_output=True, text=True, check=True)
+    return list(json.loads(run.stdout))
+
+
+def test_import_adds_few_modules(added: list[str]) -> None:
+    assert "tnp" in added
+    assert len(added) <= MOST, f"import tnp adds {len(added)} modules: {', '.join(added)}"
+
+
+def test_import_adds_no_heavy_module(added: list[str]) -> None:
+    wrong = [name for name in added if any(name == heavy or name.startswith(f"{heavy}.") for heavy in HEAVY)]
+    assert not wrong, f"import tnp loads {', '.join(wrong)}"

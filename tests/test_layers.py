@@ -1,0 +1,63 @@
+"""The layer rule, walked with ast: who may import whom, how long a file may be, and that no name is injected."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+OUTSIDE = {"bench", "conformance", "tests"}
+# What a package may not import.
+FORBIDDEN = {"tnp": {"torch"} | OUTSIDE, "backend_torch": {"tnp"} | OUTSIDE}
+LONGEST = 600
+INJECTORS = {"exec", "eval", "globals", "locals", "setattr", "vars"}
+FILES = sorted(path.relative_to(ROOT) for package in FORBIDDEN for path in (ROOT / package).rglob("*.py"))
+
+
+def imports(tree: ast.AST) -> Iterator[str]:
+    """The top-level package of every absolute import in ``tree``, wherever it stands."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            yield from (alias.name.partition(".")[0] for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.level == 0 and node.module:
+            yield node.module.partition(".")[0]
+        elif isinstance(node, ast.Call) and ast.unparse(node.func) in ("importlib.import_module", "__import__"):
+            yield from (a.value.partition(".")[0] for a in node.args if isinstance(a, ast.Constant))
+
+
+def calls(tree: ast.AST) -> Iterator[str]:
+    """The name of every function that ``tree`` calls by a bare name."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
+            yield node.func.id
+
+
+def test_walker_sees_every_spelling() -> None:
+    tree = ast.parse("import torch.nn\ndef f():\n  from tnp.fft import fft\n  __import__('bench.x')\nvars(m)['a'] = 1")
+    assert set(imports(tree)) == {"torch", "tnp", "bench"}
+    assert "vars" in set(calls(tree))
+
+
+def test_both_packages_are_found() -> None:
+    assert {path.parts[0] for path in FILES} == set(FORBIDDEN)
+
+
+@pytest.mark.parametrize("path", FILES, ids=str)
+def test_imports_follow_the_layers(path: Path) -> None:
+    wrong = FORBIDDEN[path.parts[0]] & set(imports(ast.parse((ROOT / path).read_text())))
+    assert not wrong, f"{path} imports {', '.join(sorted(wrong))}"
+
+
+@pytest.mark.parametrize("path", FILES, ids=str)
+def test_no_name_is_injected(path: Path) -> None:
+    wrong = INJECTORS & set(calls(ast.parse((ROOT / path).read_text())))
+    assert not wrong, f"{path} calls {', '.join(sorted(wrong))}"
+
+
+@pytest.mark.parametrize("path", FILES, ids=str)
+def test_a_file_is_one_chapter(path: Path) -> None:
+    lines = len((ROOT / path).read_text().splitlines())
+    assert lines <= LONGEST, f"{path} has {lines} lines, more than {LONGEST}: two chapters"
