@@ -1,0 +1,93 @@
+"""Python scalars as 0-d tensors, made once: ``t + one`` is twice as fast as ``t + 1.``.
+
+Layer: owns the cache. A constant lives on the CPU (torch mixes 0-d CPU tensors with any device), is never written to
+and never returned to a user.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import torch
+
+from backend_torch.dtypes import to_numpy, to_torch
+from backend_torch.memory import from_numpy
+
+_LIMIT = 4096  # constants a dtype: a program that draws its scalars at random must not grow the cache for ever
+_owned: dict[int, torch.Tensor] = {}
+
+
+def _exact(value: Any, dtype: np.dtype) -> np.ndarray:
+    """The scalar in ``dtype``, as NumPy converts it: an int that does not fit raises OverflowError."""
+    with np.errstate(over="ignore"):
+        return np.array(value, dtype)
+
+
+def _cacheable(value: Any) -> bool:
+    """Whether equal keys mean equal bits: not so for 0.0 and -0.0, nor for NaN, which equals nothing."""
+    if isinstance(value, complex):
+        return _cacheable(value.real) and _cacheable(value.imag)
+    return type(value) is int or value == value and value != 0
+
+
+class Constants(dict[Any, torch.Tensor]):
+    """Scalar -> 0-d tensor of one dtype. All keys of one table are of one Python type, or 1 and True would meet."""
+
+    def __init__(self, dtype: torch.dtype) -> None:
+        self.dtype = to_numpy[dtype]
+
+    def __missing__(self, value: Any) -> torch.Tensor:
+        # From NumPy: nothing that is being traced, batched or differentiated sees the constant being made.
+        constant = from_numpy(_exact(value, self.dtype))
+        if _cacheable(value):
+            if len(self) >= _LIMIT:
+                for old in self.values():
+                    _owned.pop(id(old), None)
+                self.clear()
+            self[value] = constant
+            _owned[id(constant)] = constant
+        return constant
+
+
+class Numbers(dict[Any, Any]):
+    """Scalar -> the Python number that it is in one dtype, for kernels that take a number (``torch.pow``)."""
+
+    def __init__(self, dtype: torch.dtype) -> None:
+        self.dtype = to_numpy[dtype]
+
+    def __missing__(self, value: Any) -> Any:
+        number = _exact(value, self.dtype).item()
+        if _cacheable(value) and len(self) < _LIMIT:
+            self[value] = number
+        return number
+
+
+_constants: dict[tuple[torch.dtype, type], Constants] = {}
+_numbers: dict[tuple[torch.dtype, type], Numbers] = {}
+
+
+def constants(dtype: torch.dtype, scalar_type: type) -> Constants:
+    """The table of constants of ``dtype`` for scalars of one Python or NumPy type."""
+    key = dtype, scalar_type
+    if key not in _constants:
+        _constants[key] = Constants(dtype)
+    return _constants[key]
+
+
+def numbers(dtype: torch.dtype, scalar_type: type) -> Numbers:
+    """The table of plain numbers of ``dtype`` for scalars of one type."""
+    key = dtype, scalar_type
+    if key not in _numbers:
+        _numbers[key] = Numbers(dtype)
+    return _numbers[key]
+
+
+def constant(value: Any, dtype: np.dtype) -> torch.Tensor:
+    """One scalar as a 0-d tensor of a NumPy dtype."""
+    return constants(to_torch[dtype], type(value))[value]
+
+
+def is_constant(tensor: torch.Tensor) -> bool:
+    """Whether a tensor is one of the cache's, so that a graph may hold its value in its place."""
+    return id(tensor) in _owned

@@ -1,0 +1,34 @@
+"""Devices: which one new arrays are made on.
+
+Layer: owns torch's device objects. The default is a plain module attribute: it costs nothing to read, and Dynamo can
+trace it, as it can't a context variable.
+"""
+
+from __future__ import annotations
+
+import torch
+
+default: torch.device | None = None
+"""Where creation functions put an array that was given no device; None is the CPU."""
+
+
+def parse(device: object) -> torch.device | None:
+    """``device`` as torch's object: None, ``"cuda:0"``, a torch.device, or an index as torch takes it."""
+    if device is None:
+        return default
+    if isinstance(device, torch.device):
+        return device
+    try:
+        parsed = torch.device(device)  # type: ignore[call-overload]
+    except (RuntimeError, TypeError) as error:
+        raise ValueError(f"{device!r} is not a device: use 'cpu', 'cuda', 'cuda:0', ... or a torch.device") from error
+    return parsed
+
+
+def set_default(device: object) -> None:
+    """Make ``device`` the default of the process; None is the CPU."""
+    global default
+    chosen = None if device is None else parse(device)
+    if chosen is not None:
+        torch.empty(0, device=chosen)  # an absent device raises here and not at some later call
+    default = chosen

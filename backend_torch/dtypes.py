@@ -1,0 +1,56 @@
+"""torch's dtypes and NumPy's, each named by the other.
+
+Layer: owns which dtypes a tensor can carry and where torch's kernels leave one out; knows nothing of promotion.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import torch
+
+to_numpy: dict[torch.dtype, np.dtype] = {
+    torch.bool: np.dtype(np.bool_),
+    torch.uint8: np.dtype(np.uint8),
+    torch.uint16: np.dtype(np.uint16),
+    torch.uint32: np.dtype(np.uint32),
+    torch.uint64: np.dtype(np.uint64),
+    torch.int8: np.dtype(np.int8),
+    torch.int16: np.dtype(np.int16),
+    torch.int32: np.dtype(np.int32),
+    torch.int64: np.dtype(np.int64),
+    torch.float16: np.dtype(np.float16),
+    torch.float32: np.dtype(np.float32),
+    torch.float64: np.dtype(np.float64),
+    torch.complex64: np.dtype(np.complex64),
+    torch.complex128: np.dtype(np.complex128),
+}
+"""The NumPy dtype of each torch dtype that a tnp array may have."""
+
+to_torch: dict[np.dtype, torch.dtype] = {numpy_dtype: torch_dtype for torch_dtype, numpy_dtype in to_numpy.items()}
+"""The torch dtype of each NumPy dtype that a tensor can carry. C's ``long long`` is int64 under another letter."""
+
+try:
+    import ml_dtypes
+except ImportError:
+    pass
+else:
+    to_numpy[torch.bfloat16] = np.dtype(ml_dtypes.bfloat16)
+    to_torch[np.dtype(ml_dtypes.bfloat16)] = torch.bfloat16
+
+# torch stores these three but has few kernels for them (https://github.com/pytorch/pytorch/issues/58734).
+# Where only bits move, or two's complement makes the answer the same, a kernel works on the signed type of the same
+# width through a view; where the value matters, on a wider type.
+SIGNED: dict[torch.dtype, torch.dtype] = {
+    torch.uint16: torch.int16,
+    torch.uint32: torch.int32,
+    torch.uint64: torch.int64,
+}
+WIDER: dict[torch.dtype, torch.dtype] = {torch.uint16: torch.int32, torch.uint32: torch.int64}
+
+REAL_OF: dict[torch.dtype, torch.dtype] = {torch.complex64: torch.float32, torch.complex128: torch.float64}
+"""The dtype of each complex dtype's parts."""
+
+
+def kind(dtype: torch.dtype) -> str:
+    """NumPy's kind letter of a torch dtype: ``b``, ``i``, ``u``, ``f`` or ``c``."""
+    return "f" if dtype is torch.bfloat16 else to_numpy[dtype].kind

@@ -1,0 +1,200 @@
+"""Memory: the allocator's settings, sharing with NumPy and through DLPack, and which tensors overlap.
+
+Layer: owns where a tensor's bytes are and who else sees them.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import sys
+from typing import Any
+
+import numpy as np
+
+
+def _tune_allocator() -> None:
+    """Ask for huge pages and keep freed memory, or large arrays spend their time in page faults.
+
+    torch reads ``THP_MEM_ALLOC_ENABLE`` before its first allocation. glibc gives every large block back to the kernel
+    on free, and the next one faults all its pages in again; without mmap and with a high trim threshold it keeps up to
+    1 GiB of freed memory for reuse. ``TNP_ALLOCATOR=system`` leaves both as they are.
+    """
+    if os.environ.get("TNP_ALLOCATOR") == "system":
+        return
+    os.environ.setdefault("THP_MEM_ALLOC_ENABLE", "1")
+    if sys.platform == "linux":
+        mallopt = getattr(ctypes.CDLL(None), "mallopt", None)
+        if mallopt is not None:  # musl has none
+            trim_threshold, top_pad, mmap_max = -1, -2, -4  # <malloc.h>
+            mallopt(trim_threshold, 1 << 30)
+            mallopt(top_pad, 64 << 20)
+            mallopt(mmap_max, 0)
+
+
+_tune_allocator()
+
+import torch  # noqa: E402  after the settings that it reads
+from torch.utils import dlpack as torch_dlpack  # noqa: E402
+
+from backend_torch.dtypes import to_numpy as numpy_dtype_of  # noqa: E402
+
+Tensor = torch.Tensor
+
+
+def is_tensor(value: object) -> bool:
+    """Whether ``value`` is a torch.Tensor."""
+    return isinstance(value, Tensor)
+
+
+def is_readable(tensor: Tensor) -> bool:
+    """Whether the tensor has values to look at: it is not being traced, batched by vmap, or on the meta device."""
+    return (
+        tensor.device.type != "meta"
+        and type(tensor) in (Tensor, torch.nn.Parameter)
+        and not torch._C._functorch.is_functorch_wrapped_tensor(tensor)
+    )
+
+
+def from_numpy(array: np.ndarray) -> Tensor:
+    """A tensor over the array's memory; a copy where torch can't describe it.
+
+    torch has no negative strides, no foreign byte order and no read-only memory.
+    """
+    if not array.dtype.isnative:
+        array = array.astype(array.dtype.newbyteorder("="))
+    if not array.flags.writeable or not array.flags.aligned:
+        array = array.copy()
+    elif array.ndim and any(s < 0 or s % array.itemsize for s in array.strides):
+        array = array.copy()
+    if array.dtype == numpy_dtype_of.get(torch.bfloat16):
+        return torch.from_numpy(array.view(np.uint16)).view(torch.bfloat16)
+    return torch.from_numpy(array)
+
+
+def to_numpy(tensor: Tensor) -> np.ndarray:
+    """A NumPy array over a CPU tensor's memory; values alone where a gradient is recorded."""
+    if tensor.requires_grad:
+        tensor = tensor.detach()
+    tensor = tensor.resolve_conj().resolve_neg()
+    if tensor.dtype is torch.bfloat16:
+        return tensor.view(torch.uint16).numpy().view(numpy_dtype_of[torch.bfloat16])
+    return tensor.numpy()
+
+
+def to_host(tensor: Tensor) -> Tensor:
+    """The tensor in CPU memory, copied there if it is elsewhere."""
+    return tensor.cpu()
+
+
+def from_dlpack(source: Any, copy: bool | None = None, device: torch.device | None = None) -> Tensor:
+    """A tensor over the memory that ``source`` exports."""
+    tensor = torch_dlpack.from_dlpack(source)
+    moved = tensor if device is None else tensor.to(device)
+    if copy is False and moved is not tensor and tensor.device != moved.device:
+        raise ValueError(f"the data is on {tensor.device}: it can't be on {device} without a copy")
+    return moved.clone() if copy and moved is tensor else moved
+
+
+def extent(tensor: Tensor) -> tuple[int, int]:
+    """The first byte of a tensor's elements and the byte after the last."""
+    start = tensor.data_ptr()
+    if tensor.numel() == 0:
+        return start, start
+    last = sum((size - 1) * stride for size, stride in zip(tensor.shape, tensor.stride(), strict=True))
+    return start, start + (last + 1) * tensor.itemsize
+
+
+def may_overlap(one: Tensor, other: Tensor) -> bool:
+    """Whether two tensors may share bytes: their extents meet (NumPy's ``may_share_memory``).
+
+    torch itself looks only at dense tensors: ``x[::2][1:].copy_(x[::2][:-1])`` is not noticed
+    (https://github.com/pytorch/pytorch/issues/60010).
+    """
+    if one.device != other.device:
+        return False
+    if not (is_readable(one) and is_readable(other)):
+        return True
+    (a, b), (c, d) = extent(one), extent(other)
+    return a < d and c < b
+
+
+def is_writeable(tensor: Tensor) -> bool:
+    """Whether each element has a place of its own: a broadcast view has not, and counts as read-only."""
+    return all(stride or size <= 1 for size, stride in zip(tensor.shape, tensor.stride(), strict=True))
+
+
+def is_tensor_type(cls: type) -> bool:
+    """Whether a class is torch.Tensor or below it."""
+    return issubclass(cls, Tensor)
+
+
+def stacked(tensors: list[Tensor]) -> Tensor:
+    """The tensors, all of one shape and dtype, along a new first axis."""
+    return torch.stack(tensors)
+
+
+def same_start(one: Tensor, other: Tensor) -> bool:
+    """Whether two tensors begin at one address, or are one."""
+    if one is other:
+        return True
+    if one.device != other.device or not (is_readable(one) and is_readable(other)):
+        return False
+    return one.dtype is other.dtype and one.data_ptr() == other.data_ptr()
+
+
+def starts_at(tensor: Tensor, address: int) -> bool:
+    """Whether the tensor's first element is at ``address`` of the host's memory."""
+    return tensor.device.type == "cpu" and tensor.data_ptr() == address
+
+
+def in_order(tensor: Tensor, order: str) -> Tensor:
+    """The tensor's values in C or Fortran order: itself if they are, else a copy."""
+    if order == "C":
+        return tensor.contiguous()
+    backwards = tuple(reversed(range(tensor.dim())))
+    return tensor.permute(backwards).contiguous().permute(backwards)
+
+
+def copied(tensor: Tensor, order: str = "K") -> Tensor:
+    """A copy in C or Fortran order; 'A' and 'K' keep the tensor's own where torch can."""
+    if order == "F" or (order == "A" and is_fortran(tensor)):
+        backwards = tuple(reversed(range(tensor.dim())))
+        return tensor.permute(backwards).clone(memory_format=torch.contiguous_format).permute(backwards)
+    if order == "K":
+        return tensor.clone(memory_format=torch.preserve_format)
+    return tensor.clone(memory_format=torch.contiguous_format)
+
+
+def is_fortran(tensor: Tensor) -> bool:
+    """Whether the values lie in Fortran order and not in C order."""
+    return not tensor.is_contiguous() and tensor.permute(tuple(reversed(range(tensor.dim())))).is_contiguous()
+
+
+def real(tensor: Tensor) -> Tensor:
+    """The real part as a view; a real tensor is its own."""
+    return torch.view_as_real(tensor.resolve_conj())[..., 0] if tensor.is_complex() else tensor
+
+
+def imag(tensor: Tensor) -> Tensor:
+    """The imaginary part as a view; zeros that can't be written for a real tensor."""
+    if tensor.is_complex():
+        return torch.view_as_real(tensor.resolve_conj())[..., 1]
+    return torch.zeros((), dtype=tensor.dtype, device=tensor.device).expand(tensor.shape)
+
+
+def byteswapped(tensor: Tensor) -> Tensor:
+    """A copy with the bytes of each element (of each part, if complex) reversed."""
+    parts = torch.view_as_real(tensor) if tensor.is_complex() else tensor
+    width = parts.itemsize
+    octets = parts.contiguous().reshape(-1).view(torch.uint8).reshape(-1, width).flip(1)
+    swapped = octets.reshape(-1).view(parts.dtype).reshape(parts.shape)
+    return torch.view_as_complex(swapped) if tensor.is_complex() else swapped
+
+
+def resized(tensor: Tensor, shape: tuple[int, ...]) -> Tensor:
+    """The elements in C order in another shape, cut off or filled up with zeros."""
+    result = torch.zeros(shape, dtype=tensor.dtype, device=tensor.device)
+    count = min(result.numel(), tensor.numel())
+    result.view(-1)[:count] = tensor.reshape(-1)[:count]
+    return result

@@ -1,0 +1,41 @@
+"""Writing a result: to ``out``, under ``where``, in place, in a memory order.
+
+Layer: owns how a computed tensor reaches the place that the caller asked for.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+
+from backend_torch.memory import may_overlap
+
+
+def masked(result: torch.Tensor, mask: torch.Tensor, target: torch.Tensor | None) -> torch.Tensor:
+    """``result`` where ``mask`` is true, ``target`` elsewhere; nothing in particular if there is no target."""
+    if target is None:
+        shape = torch.broadcast_shapes(result.shape, mask.shape)
+        return torch.where(mask, result, torch.zeros((), dtype=result.dtype, device=result.device)).expand(shape)
+    return torch.where(mask, result.to(target.dtype), target)
+
+
+def filled_like(tensor: torch.Tensor, value: bool) -> torch.Tensor:
+    """Booleans of the tensor's shape, all ``value``."""
+    return torch.full_like(tensor, value, dtype=torch.bool)
+
+
+def written(function: Any, method: Any) -> Any:
+    """``function`` with its result written to its first operand, by torch's in-place ``method`` where that is safe.
+
+    torch refuses operands that overlap in part only if both are dense; for others the result is computed first.
+    """
+    if method is None:
+        return lambda one, other: one.copy_(function(one, other))
+
+    def write(one: torch.Tensor, other: torch.Tensor) -> torch.Tensor:
+        if (one.is_contiguous() and other.is_contiguous()) or not may_overlap(one, other):
+            return method(one, other)
+        return one.copy_(function(one, other))
+
+    return write

@@ -1,0 +1,120 @@
+"""NumPy as the oracle: one function over ``xp``, run on NumPy and on tnp, must do the same.
+
+``@agrees`` turns ``def test_x(xp, ...)`` into a test that runs it twice and compares what it returned (a pytree of
+arrays, scalars and other values: value, dtype, shape) or the class of the exception that it raised.
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import warnings
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+import tnp
+
+BOOL = ["bool"]
+SIGNED = ["int8", "int16", "int32", "int64"]
+UNSIGNED = ["uint8", "uint16", "uint32", "uint64"]
+FLOATS = ["float16", "float32", "float64"]
+COMPLEX = ["complex64", "complex128"]
+INTEGERS = SIGNED + UNSIGNED
+REAL = INTEGERS + FLOATS
+ALL = BOOL + REAL + COMPLEX
+
+
+class Raised:
+    """The exception that one side raised."""
+
+    def __init__(self, error: Exception) -> None:
+        self.error = error
+
+    def __repr__(self) -> str:
+        return f"{type(self.error).__name__}: {self.error}"
+
+
+def outcome(function: Callable[..., Any], xp: Any, *args: Any, **kwargs: Any) -> Any:
+    """What ``function(xp, ...)`` returns, or the exception that it raises."""
+    with warnings.catch_warnings(), np.errstate(all="ignore"):
+        warnings.simplefilter("ignore")
+        try:
+            return function(xp, *args, **kwargs)
+        except Exception as error:
+            return Raised(error)
+
+
+def assert_same(expected: Any, actual: Any, rtol: float | None = None, atol: float = 0.0, where: str = "") -> None:
+    """``actual``, from tnp, is what ``expected``, from NumPy, says."""
+    if isinstance(expected, Raised) or isinstance(actual, Raised):
+        assert isinstance(expected, Raised), f"tnp raised {actual!r}{where}; NumPy returned {expected!r}"
+        assert isinstance(actual, Raised), f"tnp returned {actual!r}{where}; NumPy raised {expected!r}"
+        wanted = next(c for c in type(expected.error).__mro__ if not c.__module__.startswith("numpy._core"))
+        assert isinstance(actual.error, wanted), f"tnp raised {actual!r}; NumPy {expected!r}"
+    elif isinstance(expected, Mapping):
+        assert list(expected) == list(actual)
+        for key in expected:
+            assert_same(expected[key], actual[key], rtol, atol, f"{where}[{key!r}]")
+    elif isinstance(expected, (np.ndarray, np.generic)):
+        assert isinstance(actual, tnp.ndarray), f"{type(actual)}{where} is no tnp.ndarray; NumPy: {expected!r}"
+        assert actual.dtype == expected.dtype, f"dtype {actual.dtype}{where}; NumPy: {expected.dtype}"
+        assert actual.shape == expected.shape, f"shape {actual.shape}{where}; NumPy: {expected.shape}"
+        values = tnp.asnumpy(actual)
+        if rtol is None and atol == 0.0:
+            np.testing.assert_array_equal(values, expected, err_msg=where)
+        else:
+            np.testing.assert_allclose(values, expected, rtol=rtol or 0.0, atol=atol, err_msg=where)
+    elif isinstance(expected, Sequence) and not isinstance(expected, (str, bytes)):
+        assert len(actual) == len(expected), f"{len(actual)} items{where}; NumPy: {len(expected)}"
+        for i, (one, other) in enumerate(zip(expected, actual, strict=True)):
+            assert_same(one, other, rtol, atol, f"{where}[{i}]")
+    else:
+        assert actual == expected or (actual != actual and expected != expected), f"{actual!r}{where}; {expected!r}"
+
+
+def compare(
+    function: Callable[..., Any], *args: Any, rtol: float | None = None, atol: float = 0.0, **kwargs: Any
+) -> Any:
+    """Run ``function(xp, ...)`` on both and assert that they agree; returns NumPy's outcome."""
+    expected = outcome(function, np, *args, **kwargs)
+    assert_same(expected, outcome(function, tnp, *args, **kwargs), rtol, atol)
+    return expected
+
+
+def agrees(
+    test: Callable[..., Any] | None = None, *, rtol: float | None = None, atol: float = 0.0, raises: Any = None
+) -> Callable[..., Any]:
+    """Decorator: the test's function of ``xp`` agrees on NumPy and tnp; ``raises`` says that NumPy must raise."""
+
+    def decorate(test: Callable[..., Any]) -> Callable[..., None]:
+        @functools.wraps(test)
+        def run(*args: Any, **kwargs: Any) -> None:
+            expected = compare(test, *args, rtol=rtol, atol=atol, **kwargs)
+            if raises is not None:
+                assert isinstance(expected, Raised) and isinstance(expected.error, raises), expected
+            else:
+                assert not isinstance(expected, Raised), f"NumPy itself raised {expected!r}"
+
+        parameters = list(inspect.signature(test).parameters.values())
+        run.__signature__ = inspect.Signature(parameters[1:])  # type: ignore[attr-defined]
+        return run
+
+    return decorate if test is None else decorate(test)
+
+
+def sample(xp: Any, shape: tuple[int, ...], dtype: str, seed: int = 0) -> Any:
+    """The same array of small mixed values on both sides, drawn by NumPy."""
+    rng = np.random.default_rng(seed)
+    if dtype == "bool":
+        values = rng.integers(0, 2, shape).astype(bool)
+    elif np.dtype(dtype).kind == "u":
+        values = rng.integers(0, 100, shape).astype(dtype)
+    elif np.dtype(dtype).kind == "i":
+        values = rng.integers(-50, 50, shape).astype(dtype)
+    elif np.dtype(dtype).kind == "c":
+        values = (rng.normal(size=shape) + 1j * rng.normal(size=shape)).astype(dtype)
+    else:
+        values = rng.normal(size=shape).astype(dtype)
+    return xp.asarray(values)

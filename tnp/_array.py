@@ -1,0 +1,764 @@
+"""The array: one slot that holds a torch.Tensor, and NumPy's attributes, operators and methods around it.
+
+Layer: owns what ``numpy.ndarray`` offers. A method is its public function (``x.sum()`` is ``tnp.sum(x)``), an
+operator is its ufunc (``x + y`` is ``tnp.add``); nothing is computed here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, ClassVar
+
+import numpy as np
+
+import tnp
+from backend_torch import memory
+from backend_torch.dtypes import to_numpy
+from tnp import _elementwise as ufuncs
+from tnp import _interop, _printing
+from tnp._dtypes import tensor_dtype
+
+Tensor = Any
+_new = object.__new__
+_NoValue = np._NoValue
+
+
+class ndarray:
+    """An array of numbers or booleans, held by a torch.Tensor.
+
+    Arrays are made by ``asarray``, ``array``, ``zeros`` and the other creation functions; this constructor is NumPy's
+    low-level one.
+
+    Parameters
+    ----------
+    shape : int or tuple of int
+        Lengths of the axes.
+    dtype : dtype_like, default float64
+        A numeric or boolean dtype.
+    buffer : buffer, optional
+        Memory to use; by default new memory with nothing in particular in it.
+    offset : int, default 0
+        Bytes into the buffer.
+    strides : tuple of int, optional
+        Bytes from one element to the next along each axis, none negative.
+    order : {'C', 'F'}, optional
+        Memory order.
+
+    Attributes
+    ----------
+    tensor : torch.Tensor
+        The tensor itself, not a copy.
+
+    Raises
+    ------
+    TypeError
+        The dtype is one that no tensor can carry, or a subclass is defined.
+
+    Notes
+    -----
+    Differences from NumPy: see the known differences in the documentation. Source:
+    https://numpy.org/doc/stable/reference/generated/numpy.ndarray.html
+
+    Examples
+    --------
+    >>> import tnp as np
+    >>> x = np.asarray([[1.0, 2.0], [3.0, 4.0]])
+    >>> x.T @ x
+    array([[10., 14.],
+           [14., 20.]])
+    >>> x.tensor.dtype
+    torch.float64
+    """
+
+    __slots__ = ("__weakref__", "tensor")
+    __array_priority__: ClassVar[float] = 100.0
+    __module__ = "tnp"
+
+    tensor: Tensor
+
+    def __new__(
+        cls,
+        shape: Any,
+        dtype: Any = float,
+        buffer: Any = None,
+        offset: int = 0,
+        strides: Any = None,
+        order: Any = None,
+    ) -> ndarray:
+        tensor_dtype(dtype)
+        if buffer is None and strides is None:
+            return tnp.empty(shape, dtype, order or "C")
+        return wrap_array(memory.from_numpy(np.ndarray(shape, dtype, buffer, offset, strides, order)))
+
+    def __init_subclass__(cls) -> None:
+        if cls.__module__ != "tnp":
+            raise TypeError("tnp.ndarray can't be subclassed: hold one in a class of your own")
+
+    # What it is.
+
+    @property
+    def dtype(self) -> np.dtype:
+        """NumPy dtype of the elements."""
+        return to_numpy[self.tensor.dtype]
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Length of each axis; assigning reshapes in place, without a copy."""
+        return tuple(self.tensor.shape)
+
+    @shape.setter
+    def shape(self, shape: Any) -> None:
+        reshaped = tnp.reshape(self, shape)
+        if not memory.same_start(reshaped.tensor, self.tensor):
+            raise AttributeError("Incompatible shape for in-place modification. Use `.reshape()` to make a copy")
+        self.tensor = reshaped.tensor
+
+    @property
+    def ndim(self) -> int:
+        """Number of axes."""
+        return self.tensor.dim()
+
+    @property
+    def size(self) -> int:
+        """Number of elements."""
+        return self.tensor.numel()
+
+    @property
+    def itemsize(self) -> int:
+        """Bytes of an element."""
+        return self.tensor.itemsize
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of all elements."""
+        return self.tensor.numel() * self.tensor.itemsize
+
+    @property
+    def strides(self) -> tuple[int, ...]:
+        """Bytes from one element to the next along each axis."""
+        itemsize = self.tensor.itemsize
+        return tuple([stride * itemsize for stride in self.tensor.stride()])
+
+    @property
+    def device(self) -> Any:
+        """Where the elements are (a torch.device)."""
+        return self.tensor.device
+
+    @property
+    def base(self) -> ndarray | None:
+        """The array that this one is a view of, or None if it has memory of its own."""
+        base = self.tensor._base
+        return None if base is None else wrap_array(base)
+
+    @property
+    def flags(self) -> Any:
+        """Memory layout: ``c_contiguous``, ``f_contiguous``, ``owndata``, ``writeable``, ``aligned`` ..."""
+        return tnp._flags.Flags(self.tensor)
+
+    @property
+    def flat(self) -> Any:
+        """A one-dimensional iterator over the elements in C order, which can be indexed and assigned to."""
+        return tnp._flat.flatiter(self)
+
+    @flat.setter
+    def flat(self, values: Any) -> None:
+        tnp._flat.flatiter(self)[:] = values
+
+    @property
+    def data(self) -> memoryview:
+        """The elements' memory as a buffer; CPU only."""
+        return self.__array__().data
+
+    @property
+    def ctypes(self) -> Any:
+        """The elements' memory for ctypes; CPU only."""
+        return self.__array__().ctypes
+
+    @property
+    def T(self) -> ndarray:
+        """The array with its axes reversed; a view."""
+        return tnp.transpose(self)
+
+    @property
+    def mT(self) -> ndarray:
+        """The array with its last two axes swapped; a view."""
+        return tnp.matrix_transpose(self)
+
+    @property
+    def real(self) -> ndarray:
+        """The real part; a view."""
+        return _like(self, memory.real(self.tensor))
+
+    @real.setter
+    def real(self, value: Any) -> None:
+        wrap_array(memory.real(self.tensor))[...] = value
+
+    @property
+    def imag(self) -> ndarray:
+        """The imaginary part; a view of a complex array, zeros for a real one."""
+        return _like(self, memory.imag(self.tensor))
+
+    @imag.setter
+    def imag(self, value: Any) -> None:
+        if not self.tensor.is_complex():
+            raise TypeError("array does not have imaginary part to set")
+        wrap_array(memory.imag(self.tensor))[...] = value
+
+    # Protocols.
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
+        """A NumPy array over the same memory; on an accelerator this raises rather than copy unseen."""
+        return _interop.to_numpy(self, dtype, copy)
+
+    def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **kwargs: Any) -> Any:
+        return _interop.numpy_ufunc(ufunc, method, inputs, kwargs)
+
+    def __array_function__(self, func: Any, types: Any, args: Any, kwargs: Any) -> Any:
+        return _interop.numpy_function(func, args, kwargs)
+
+    def __array_namespace__(self, *, api_version: str | None = None) -> Any:
+        """The namespace of the Array API standard: tnp."""
+        return _interop.namespace(api_version)
+
+    @classmethod
+    def __torch_function__(cls, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        return _interop.torch_function(func, args, kwargs)
+
+    def __dlpack__(
+        self,
+        *,
+        stream: Any = None,
+        max_version: tuple[int, int] | None = None,
+        dl_device: Any = None,
+        copy: bool | None = None,
+    ) -> Any:
+        """The elements' memory as a DLPack capsule."""
+        return _interop.to_dlpack(self, stream, max_version, dl_device, copy)
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        """Device type and index in DLPack's numbering."""
+        return self.tensor.__dlpack_device__()
+
+    @property
+    def __cuda_array_interface__(self) -> dict[str, Any]:
+        """The elements' memory for other CUDA libraries."""
+        return self.tensor.__cuda_array_interface__
+
+    def to_device(self, device: Any, /, *, stream: Any = None) -> ndarray:
+        """The array on ``device``: itself if it is there, else a copy."""
+        return _interop.to_device(self, device, stream)
+
+    def __reduce__(self) -> Any:
+        return _interop.unpickle, (self.__array__(), str(self.tensor.device))
+
+    def __copy__(self) -> ndarray:
+        return self.copy()
+
+    def __deepcopy__(self, memo: Any) -> ndarray:
+        return self.copy()
+
+    # Python's own protocols.
+
+    def __len__(self) -> int:
+        shape = self.tensor.shape
+        if not shape:
+            raise TypeError("len() of unsized object")
+        return shape[0]
+
+    def __iter__(self) -> Iterator[Any]:
+        if not self.tensor.dim():
+            raise TypeError("iteration over a 0-d array")
+        if self.tensor.dim() == 1:
+            return (self[i] for i in range(self.tensor.shape[0]))
+        return (wrap_array(row) for row in self.tensor)
+
+    def __contains__(self, value: Any) -> bool:
+        return bool(tnp.any(self == value))
+
+    def __bool__(self) -> bool:
+        if self.tensor.numel() != 1:
+            if self.tensor.numel() == 0:
+                raise ValueError(
+                    "The truth value of an empty array is ambiguous. Use `array.size > 0` to check that an array is "
+                    "not empty."
+                )
+            raise ValueError(
+                "The truth value of an array with more than one element is ambiguous. Use a.any() or a.all()"
+            )
+        return bool(self.tensor)
+
+    def __int__(self) -> int:
+        return int(self._only())
+
+    def __float__(self) -> float:
+        return float(self._only())
+
+    def __complex__(self) -> complex:
+        return complex(self._only())
+
+    def __index__(self) -> int:
+        if self.tensor.dim() or self.dtype.kind not in "iu":
+            raise TypeError("only integer scalar arrays can be converted to a scalar index")
+        return self.tensor.item()
+
+    def _only(self) -> Any:
+        """The element of a 0-d array as a Python scalar (NumPy 2 refuses larger ones)."""
+        if self.tensor.dim():
+            if self.tensor.numel() != 1:
+                raise TypeError("only length-1 arrays can be converted to Python scalars")
+            raise TypeError("only 0-dimensional arrays can be converted to Python scalars")
+        return self.tensor.item()
+
+    __hash__: ClassVar[None] = None  # type: ignore[assignment]
+
+    def __repr__(self) -> str:
+        return _printing.array_repr(self)
+
+    def __str__(self) -> str:
+        return _printing.array_str(self)
+
+    def __format__(self, spec: str) -> str:
+        return _printing.array_format(self, spec)
+
+    def __sizeof__(self) -> int:
+        return object.__sizeof__(self) + self.nbytes
+
+    def __getitem__(self, key: Any) -> Any:
+        if type(key) is slice and self.tensor.dim():
+            try:
+                tensor = self.tensor[key]
+            except (ValueError, TypeError, RuntimeError, IndexError):
+                return tnp._indexing.get_item(self, key)
+            result = _new(ndarray)
+            result.tensor = tensor
+            return result
+        return tnp._indexing.get_item(self, key)
+
+    def __setitem__(self, key: Any, value: Any) -> None:
+        tnp._indexing.set_item(self, key, value)
+
+    # Operators: each is its ufunc.
+
+    __add__ = ufuncs.add.operator
+    __radd__ = ufuncs.add.reflected
+    __iadd__ = ufuncs.add.inplace
+    __sub__ = ufuncs.subtract.operator
+    __rsub__ = ufuncs.subtract.reflected
+    __isub__ = ufuncs.subtract.inplace
+    __mul__ = ufuncs.multiply.operator
+    __rmul__ = ufuncs.multiply.reflected
+    __imul__ = ufuncs.multiply.inplace
+    __truediv__ = ufuncs.divide.operator
+    __rtruediv__ = ufuncs.divide.reflected
+    __itruediv__ = ufuncs.divide.inplace
+    __floordiv__ = ufuncs.floor_divide.operator
+    __rfloordiv__ = ufuncs.floor_divide.reflected
+    __ifloordiv__ = ufuncs.floor_divide.inplace
+    __mod__ = ufuncs.remainder.operator
+    __rmod__ = ufuncs.remainder.reflected
+    __imod__ = ufuncs.remainder.inplace
+    __divmod__ = ufuncs.divmod.operator
+    __rdivmod__ = ufuncs.divmod.reflected
+    __lshift__ = ufuncs.left_shift.operator
+    __rlshift__ = ufuncs.left_shift.reflected
+    __ilshift__ = ufuncs.left_shift.inplace
+    __rshift__ = ufuncs.right_shift.operator
+    __rrshift__ = ufuncs.right_shift.reflected
+    __irshift__ = ufuncs.right_shift.inplace
+    __and__ = ufuncs.bitwise_and.operator
+    __rand__ = ufuncs.bitwise_and.reflected
+    __iand__ = ufuncs.bitwise_and.inplace
+    __or__ = ufuncs.bitwise_or.operator
+    __ror__ = ufuncs.bitwise_or.reflected
+    __ior__ = ufuncs.bitwise_or.inplace
+    __xor__ = ufuncs.bitwise_xor.operator
+    __rxor__ = ufuncs.bitwise_xor.reflected
+    __ixor__ = ufuncs.bitwise_xor.inplace
+    __lt__ = ufuncs.less.operator
+    __le__ = ufuncs.less_equal.operator
+    __gt__ = ufuncs.greater.operator
+    __ge__ = ufuncs.greater_equal.operator
+    __neg__ = ufuncs.negative.operator
+    __pos__ = ufuncs.positive.operator
+    __abs__ = ufuncs.absolute.operator
+    __invert__ = ufuncs.invert.operator
+
+    __eq__ = ufuncs.equal.operator
+    __ne__ = ufuncs.not_equal.operator
+
+    def __pow__(self, other: Any, modulo: None = None) -> Any:
+        if modulo is not None:
+            return NotImplemented
+        return ufuncs.power.operator(self, other)
+
+    def __rpow__(self, other: Any, modulo: None = None) -> Any:
+        if modulo is not None:
+            return NotImplemented
+        return ufuncs.power.reflected(self, other)
+
+    __ipow__ = ufuncs.power.inplace
+
+    def __matmul__(self, other: Any) -> Any:
+        return tnp.matmul(self, other)
+
+    def __rmatmul__(self, other: Any) -> Any:
+        return tnp.matmul(other, self)
+
+    def __imatmul__(self, other: Any) -> ndarray:
+        return tnp.matmul(self, other, out=self)
+
+    # Methods: each is its function.
+
+    def all(self, axis: Any = None, out: Any = None, keepdims: bool = False, *, where: Any = True) -> Any:
+        """Whether all elements are true; see `tnp.all`."""
+        return tnp.all(self, axis, out, keepdims, where=where)
+
+    def any(self, axis: Any = None, out: Any = None, keepdims: bool = False, *, where: Any = True) -> Any:
+        """Whether any element is true; see `tnp.any`."""
+        return tnp.any(self, axis, out, keepdims, where=where)
+
+    def argmax(self, axis: Any = None, out: Any = None, *, keepdims: bool = False) -> Any:
+        """Index of the largest element; see `tnp.argmax`."""
+        return tnp.argmax(self, axis, out, keepdims=keepdims)
+
+    def argmin(self, axis: Any = None, out: Any = None, *, keepdims: bool = False) -> Any:
+        """Index of the smallest element; see `tnp.argmin`."""
+        return tnp.argmin(self, axis, out, keepdims=keepdims)
+
+    def argpartition(self, kth: Any, axis: Any = -1, kind: str = "introselect", order: Any = None) -> Any:
+        """Indices that would partition the array; see `tnp.argpartition`."""
+        return tnp.argpartition(self, kth, axis, kind, order)
+
+    def argsort(self, axis: Any = -1, kind: Any = None, order: Any = None, *, stable: Any = None) -> Any:
+        """Indices that would sort the array; see `tnp.argsort`."""
+        return tnp.argsort(self, axis, kind, order, stable=stable)
+
+    def astype(
+        self, dtype: Any, order: str = "K", casting: str = "unsafe", subok: bool = True, copy: bool = True
+    ) -> ndarray:
+        """The array in another dtype.
+
+        Parameters
+        ----------
+        dtype : dtype_like
+        order : {'C', 'F', 'A', 'K'}, optional
+            Memory order of the result.
+        casting : {'no', 'equiv', 'safe', 'same_kind', 'unsafe'}, optional
+            What conversions are allowed.
+        subok : bool, optional
+            Without effect.
+        copy : bool, optional
+            False returns the array itself if nothing has to change.
+
+        Returns
+        -------
+        ndarray
+
+        Raises
+        ------
+        TypeError
+            The conversion is not allowed by ``casting``, or no tensor can carry the dtype.
+        """
+        return tnp._convert.astype(self, dtype, order, casting, copy)
+
+    def byteswap(self, inplace: bool = False) -> ndarray:
+        """The array with the bytes of each element reversed."""
+        swapped = memory.byteswapped(self.tensor)
+        if inplace:
+            self.tensor.copy_(swapped)
+            return self
+        return wrap_array(swapped)
+
+    def choose(self, choices: Any, out: Any = None, mode: str = "raise") -> Any:
+        """Construct an array from an index array and a list of arrays; see `tnp.choose`."""
+        return tnp.choose(self, choices, out, mode)
+
+    def clip(self, min: Any = None, max: Any = None, out: Any = None, **kwargs: Any) -> Any:
+        """Limit the values; see `tnp.clip`."""
+        return tnp.clip(self, min, max, out, **kwargs)
+
+    def compress(self, condition: Any, axis: Any = None, out: Any = None) -> Any:
+        """Selected slices along an axis; see `tnp.compress`."""
+        return tnp.compress(condition, self, axis, out)
+
+    def conj(self) -> Any:
+        """Complex conjugate; see `tnp.conjugate`."""
+        return _like(self, ufuncs.conjugate(self).tensor)
+
+    def conjugate(self) -> Any:
+        """Complex conjugate; see `tnp.conjugate`."""
+        return _like(self, ufuncs.conjugate(self).tensor)
+
+    def copy(self, order: str = "C") -> ndarray:
+        """A copy of the array, in C order by default."""
+        return _like(self, memory.copied(self.tensor, order))
+
+    def cumprod(self, axis: Any = None, dtype: Any = None, out: Any = None) -> Any:
+        """Cumulative product; see `tnp.cumprod`."""
+        return tnp.cumprod(self, axis, dtype, out)
+
+    def cumsum(self, axis: Any = None, dtype: Any = None, out: Any = None) -> Any:
+        """Cumulative sum; see `tnp.cumsum`."""
+        return tnp.cumsum(self, axis, dtype, out)
+
+    def diagonal(self, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Any:
+        """Diagonals; see `tnp.diagonal`."""
+        return tnp.diagonal(self, offset, axis1, axis2)
+
+    def dot(self, other: Any, /, out: Any = None) -> Any:
+        """Dot product; see `tnp.dot`."""
+        return tnp.dot(self, other, out)
+
+    def dump(self, file: Any) -> None:
+        """Pickle the array to a file."""
+        self.__array__().dump(file)
+
+    def dumps(self) -> bytes:
+        """The pickle of the array as bytes."""
+        return self.__array__().dumps()
+
+    def fill(self, value: Any) -> None:
+        """Set every element to a scalar."""
+        self[...] = value
+
+    def flatten(self, order: str = "C") -> ndarray:
+        """A one-dimensional copy; see `tnp.ravel` for one without a copy."""
+        return wrap_array(memory.copied(tnp.ravel(self, order).tensor))
+
+    def item(self, *args: Any) -> Any:
+        """One element as a Python scalar: the only one, or the one at a flat index or at a tuple of indices."""
+        if not args:
+            if self.tensor.numel() != 1:
+                raise ValueError("can only convert an array of size 1 to a Python scalar")
+            return self.tensor.item()
+        key = args[0] if len(args) == 1 else args
+        if isinstance(key, tuple):
+            if len(key) != self.tensor.dim():
+                raise ValueError("incorrect number of indices for array")
+            return self[key].tensor.item()
+        return tnp.take(self, key).tensor.item()
+
+    def max(
+        self, axis: Any = None, out: Any = None, keepdims: bool = False, initial: Any = _NoValue, where: Any = True
+    ) -> Any:
+        """Maximum; see `tnp.max`."""
+        return tnp.max(self, axis, out, keepdims, initial, where)
+
+    def mean(
+        self, axis: Any = None, dtype: Any = None, out: Any = None, keepdims: bool = False, *, where: Any = True
+    ) -> Any:
+        """Mean; see `tnp.mean`."""
+        return tnp.mean(self, axis, dtype, out, keepdims, where=where)
+
+    def min(
+        self, axis: Any = None, out: Any = None, keepdims: bool = False, initial: Any = _NoValue, where: Any = True
+    ) -> Any:
+        """Minimum; see `tnp.min`."""
+        return tnp.min(self, axis, out, keepdims, initial, where)
+
+    def nonzero(self) -> tuple[ndarray, ...]:
+        """Indices of the elements that are not zero; see `tnp.nonzero`."""
+        return tnp.nonzero(self)
+
+    def partition(self, kth: Any, axis: Any = -1, kind: str = "introselect", order: Any = None) -> None:
+        """Partition in place; see `tnp.partition`."""
+        self[...] = tnp.partition(self, kth, axis, kind, order)
+
+    def prod(
+        self,
+        axis: Any = None,
+        dtype: Any = None,
+        out: Any = None,
+        keepdims: bool = False,
+        initial: Any = _NoValue,
+        where: Any = True,
+    ) -> Any:
+        """Product; see `tnp.prod`."""
+        return tnp.prod(self, axis, dtype, out, keepdims, initial, where)
+
+    def put(self, indices: Any, values: Any, mode: str = "raise") -> None:
+        """Set elements at flat indices; see `tnp.put`."""
+        tnp.put(self, indices, values, mode)
+
+    def ravel(self, order: str = "C") -> ndarray:
+        """The array in one dimension, a view where that can be; see `tnp.ravel`."""
+        return tnp.ravel(self, order)
+
+    def repeat(self, repeats: Any, axis: Any = None) -> ndarray:
+        """Repeat elements; see `tnp.repeat`."""
+        return tnp.repeat(self, repeats, axis)
+
+    def reshape(self, *shape: Any, order: str = "C", copy: bool | None = None) -> ndarray:
+        """The same elements in another shape; see `tnp.reshape`."""
+        return tnp.reshape(self, shape[0] if len(shape) == 1 else shape, order, copy=copy)
+
+    def resize(self, *new_shape: Any, refcheck: bool = True) -> None:
+        """Change shape and size in place; new elements are zero."""
+        shape = new_shape[0] if len(new_shape) == 1 else new_shape
+        if refcheck and self.tensor._base is not None:
+            raise ValueError("cannot resize this array: it does not own its data")
+        self.tensor = memory.resized(self.tensor, (shape,) if isinstance(shape, int) else tuple(shape))
+
+    def round(self, decimals: int = 0, out: Any = None) -> Any:
+        """Round to decimals; see `tnp.round`."""
+        return tnp.round(self, decimals, out)
+
+    def searchsorted(self, v: Any, side: str = "left", sorter: Any = None) -> Any:
+        """Where to insert values to keep the order; see `tnp.searchsorted`."""
+        return tnp.searchsorted(self, v, side, sorter)
+
+    def setflags(self, write: Any = None, align: Any = None, uic: Any = None) -> None:
+        """Set memory flags: only to what they are."""
+        self.flags.set(write, align, uic)
+
+    def sort(self, axis: Any = -1, kind: Any = None, order: Any = None, *, stable: Any = None) -> None:
+        """Sort in place; see `tnp.sort`."""
+        self[...] = tnp.sort(self, axis, kind, order, stable=stable)
+
+    def squeeze(self, axis: Any = None) -> ndarray:
+        """Remove axes of length one; see `tnp.squeeze`."""
+        return tnp.squeeze(self, axis)
+
+    def std(
+        self,
+        axis: Any = None,
+        dtype: Any = None,
+        out: Any = None,
+        ddof: float = 0,
+        keepdims: bool = False,
+        *,
+        where: Any = True,
+        mean: Any = _NoValue,
+        correction: Any = _NoValue,
+    ) -> Any:
+        """Standard deviation; see `tnp.std`."""
+        return tnp.std(self, axis, dtype, out, ddof, keepdims, where=where, mean=mean, correction=correction)
+
+    def sum(
+        self,
+        axis: Any = None,
+        dtype: Any = None,
+        out: Any = None,
+        keepdims: bool = False,
+        initial: Any = _NoValue,
+        where: Any = True,
+    ) -> Any:
+        """Sum; see `tnp.sum`."""
+        return tnp.sum(self, axis, dtype, out, keepdims, initial, where)
+
+    def swapaxes(self, axis1: int, axis2: int) -> ndarray:
+        """Exchange two axes; see `tnp.swapaxes`."""
+        return tnp.swapaxes(self, axis1, axis2)
+
+    def take(self, indices: Any, axis: Any = None, out: Any = None, mode: str = "raise") -> Any:
+        """Elements along an axis; see `tnp.take`."""
+        return tnp.take(self, indices, axis, out, mode)
+
+    def tobytes(self, order: str = "C") -> bytes:
+        """The elements' bytes."""
+        return self.__array__().tobytes(order)
+
+    def tofile(self, fid: Any, sep: str = "", format: str = "%s") -> None:
+        """Write the elements to a file, as bytes or as text."""
+        self.__array__().tofile(fid, sep, format)
+
+    def tolist(self) -> Any:
+        """The elements as nested lists of Python scalars."""
+        return self.tensor.tolist()
+
+    def trace(
+        self, offset: int = 0, axis1: int = 0, axis2: int = 1, dtype: Any = None, out: Any = None
+    ) -> Any:
+        """Sum along diagonals; see `tnp.trace`."""
+        return tnp.trace(self, offset, axis1, axis2, dtype, out)
+
+    def transpose(self, *axes: Any) -> ndarray:
+        """The axes permuted; see `tnp.transpose`."""
+        return tnp.transpose(self, None if not axes else axes[0] if len(axes) == 1 else axes)
+
+    def var(
+        self,
+        axis: Any = None,
+        dtype: Any = None,
+        out: Any = None,
+        ddof: float = 0,
+        keepdims: bool = False,
+        *,
+        where: Any = True,
+        mean: Any = _NoValue,
+        correction: Any = _NoValue,
+    ) -> Any:
+        """Variance; see `tnp.var`."""
+        return tnp.var(self, axis, dtype, out, ddof, keepdims, where=where, mean=mean, correction=correction)
+
+    def view(self, dtype: Any = None, type: Any = None) -> ndarray:
+        """The same memory under another dtype, or the array itself in a new wrapper."""
+        if dtype is None or dtype is ndarray:
+            return wrap_array(self.tensor[...])
+        return tnp._convert.view(self, dtype)
+
+
+class scalar(ndarray):
+    """What NumPy gives as a scalar: the 0-d result of an operation, a reduction or a full index.
+
+    It is an array to every function, and like a NumPy scalar it never changes: ``s += 1`` makes another one, so that
+    a value once kept stays as it was.
+    """
+
+    __slots__ = ()
+    __module__ = "tnp"
+
+    def __hash__(self) -> int:  # type: ignore[override]
+        return hash(self.tensor.item())
+
+    def __repr__(self) -> str:
+        return _printing.scalar_repr(self)
+
+    def __setitem__(self, key: Any, value: Any) -> None:
+        raise TypeError(f"'numpy.{self.dtype.name}' object does not support item assignment")
+
+    __iadd__ = ndarray.__add__
+    __isub__ = ndarray.__sub__
+    __imul__ = ndarray.__mul__
+    __itruediv__ = ndarray.__truediv__
+    __ifloordiv__ = ndarray.__floordiv__
+    __imod__ = ndarray.__mod__
+    __ipow__ = ndarray.__pow__
+    __ilshift__ = ndarray.__lshift__
+    __irshift__ = ndarray.__rshift__
+    __iand__ = ndarray.__and__
+    __ior__ = ndarray.__or__
+    __ixor__ = ndarray.__xor__
+
+    def is_integer(self) -> bool:
+        """Whether the value is finite and has no fraction."""
+        return self.tensor.item().is_integer()
+
+    def as_integer_ratio(self) -> tuple[int, int]:
+        """Two integers whose ratio is the value exactly."""
+        return self.tensor.item().as_integer_ratio()
+
+    def bit_count(self) -> int:
+        """Number of one bits in the absolute value of an integer."""
+        return abs(self.tensor.item()).bit_count()
+
+
+def wrap(tensor: Tensor) -> ndarray:
+    """A result as NumPy returns it: a scalar if it is 0-d, else an array."""
+    result: ndarray = _new(ndarray if tensor.dim() else scalar)
+    result.tensor = tensor
+    return result
+
+
+def wrap_array(tensor: Tensor) -> ndarray:
+    """A tensor as an array, 0-d ones too."""
+    result: ndarray = _new(ndarray)
+    result.tensor = tensor
+    return result
+
+
+def _like(source: ndarray, tensor: Tensor) -> ndarray:
+    """A tensor as an array of the source's class."""
+    result: ndarray = _new(type(source))
+    result.tensor = tensor
+    return result

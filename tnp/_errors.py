@@ -1,0 +1,66 @@
+"""Errors in NumPy's words, and the axes that are checked on the way to them.
+
+Layer: owns exception classes and texts. Nothing here runs before something has failed, but for axes.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+from numpy.exceptions import AxisError
+
+
+def normalize_axis(axis: Any, ndim: int, argname: str | None = None) -> int:
+    """A non-negative axis of an array of ``ndim`` dimensions; AxisError where there is none."""
+    index = operator.index(axis)
+    if not -ndim <= index < ndim:
+        raise AxisError(index, ndim, argname)
+    return index % ndim if index < 0 else index
+
+
+def normalize_axes(axis: Any, ndim: int, argname: str | None = None) -> tuple[int, ...]:
+    """The axes that an ``axis`` argument names: all for None, one for an int, each once for a tuple or list."""
+    if axis is None:
+        return tuple(range(ndim))
+    if not isinstance(axis, (tuple, list)):
+        return (normalize_axis(axis, ndim, argname),)
+    axes = tuple([normalize_axis(one, ndim, argname) for one in axis])
+    if len(set(axes)) != len(axes):
+        raise ValueError(f"repeated axis in `{argname}` argument" if argname else "duplicate value in 'axis'")
+    return axes
+
+
+def shapes_text(shapes: Iterable[tuple[int, ...]]) -> str:
+    """Shapes as NumPy writes them in its messages: ``(2,) (3,)``, without spaces inside."""
+    return " ".join(str(tuple(shape)).replace(" ", "") for shape in shapes)
+
+
+def broadcast_error(*shapes: tuple[int, ...]) -> ValueError:
+    """What NumPy raises for operands whose shapes do not fit."""
+    return ValueError(f"operands could not be broadcast together with shapes {shapes_text(shapes)} ")
+
+
+def output_error(out: tuple[int, ...], result: tuple[int, ...]) -> ValueError:
+    """What NumPy raises for an ``out`` that is smaller than what is written to it."""
+    return ValueError(
+        f"non-broadcastable output operand with shape {shapes_text([out])} "
+        f"doesn't match the broadcast shape {shapes_text([result])}"
+    )
+
+
+def explain(error: RuntimeError, *operands: Any) -> Exception:
+    """The exception NumPy would raise where torch raised ``error`` for these tensors."""
+    devices = {str(t.device): None for t in operands if t.dim()}
+    if len(devices) > 1:
+        return ValueError(f"operands are on different devices: {' and '.join(devices)}; move one with x.to_device(...)")
+    shapes = [tuple(t.shape) for t in operands]
+    try:
+        np.broadcast_shapes(*shapes)
+    except ValueError:
+        return broadcast_error(*shapes)
+    if "not enough memory" in str(error) or "out of memory" in str(error):
+        return MemoryError(str(error))
+    return error

@@ -1,0 +1,459 @@
+"""Universal functions: an operator, its function and its in-place form are one table of loops.
+
+Layer: owns NumPy's calling convention. A ufunc holds, per combination of operand dtypes, the torch callable that
+computes it ("loop"). A loop is looked up by dtype on each call and built on first use from NumPy's own resolver
+(``numpy.ufunc.resolve_dtypes``) and the backend's kernel; after that a call costs a dictionary lookup.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+import tnp
+from backend_torch import memory, writing
+from backend_torch.casting import cast, casting
+from backend_torch.constants import constant, constants, numbers
+from backend_torch.dtypes import to_numpy, to_torch
+from backend_torch.kernel import Kernel
+from tnp import _array  # its names are read when a call needs them: the class itself is built from these ufuncs
+from tnp._errors import explain, output_error
+
+Tensor = Any
+Loop = Callable[..., Any]
+WEAK = (int, float, complex)  # Python's own scalars take the array's dtype (NEP 50)
+
+_new = object.__new__
+
+
+class NotWeak(Exception):
+    """The operand is neither an array nor a scalar: the general path has to look at it."""
+
+
+class _Loops(dict[Any, Any]):
+    """Dtypes -> loop, built by ``build`` when it is first asked for."""
+
+    __slots__ = ("build",)
+
+    def __init__(self, build: Callable[..., Any]) -> None:
+        self.build = build
+
+    def __missing__(self, key: Any) -> Any:
+        loop = self[key] = self.build(key)
+        return loop
+
+
+def weak_dtype(scalar_type: type) -> Any:
+    """What NumPy's resolver is told of a scalar: its weak Python type, or its dtype."""
+    if scalar_type in WEAK:
+        return scalar_type
+    if scalar_type is bool:
+        return np.dtype(bool)
+    if issubclass(scalar_type, np.generic) and np.dtype(scalar_type) in to_torch:
+        return np.dtype(scalar_type)
+    raise NotWeak
+
+
+class Ufunc:
+    """A NumPy ufunc over torch.
+
+    Attributes and methods are those of ``numpy.ufunc``: ``nin``, ``nout``, ``nargs``, ``ntypes``, ``types``,
+    ``identity``, ``signature``, ``reduce``, ``accumulate``, ``reduceat``, ``outer``, ``at``.
+
+    Parameters
+    ----------
+    numpy_ufunc : numpy.ufunc
+        Whose dtype rules, name and documentation this has.
+    kernel : Kernel
+        What computes it.
+    """
+
+    __slots__ = ("_kernel", "_loops", "_numpy", "operator")
+
+    operator: Callable[..., Any]
+
+    def __init__(self, numpy_ufunc: np.ufunc, kernel: Kernel) -> None:
+        self._numpy = numpy_ufunc
+        self._kernel = kernel
+        self._loops = _Loops(self._build)
+
+    @property
+    def __name__(self) -> str:
+        return self._numpy.__name__
+
+    @property
+    def __qualname__(self) -> str:
+        return self._numpy.__name__
+
+    @property
+    def __doc__(self) -> str:  # type: ignore[override]
+        return f"{self._numpy.__doc__}\n\n    Computed by torch; see the differences from NumPy in the documentation.\n"
+
+    @property
+    def nin(self) -> int:
+        """Number of inputs."""
+        return self._numpy.nin
+
+    @property
+    def nout(self) -> int:
+        """Number of outputs."""
+        return self._numpy.nout
+
+    @property
+    def nargs(self) -> int:
+        """Number of inputs and outputs."""
+        return self._numpy.nargs
+
+    @property
+    def types(self) -> list[str]:
+        """The loops whose dtypes a tensor can carry, as NumPy writes them: ``ff->f``."""
+        return [t for t in self._numpy.types if all(np.dtype(c) in to_torch for c in t.replace("->", ""))]
+
+    @property
+    def ntypes(self) -> int:
+        """Number of loops."""
+        return len(self.types)
+
+    @property
+    def identity(self) -> Any:
+        """The value that leaves the other operand as it is, or None."""
+        return self._numpy.identity
+
+    @property
+    def signature(self) -> str | None:
+        """Core dimensions of a generalized ufunc; None for these."""
+        return self._numpy.signature
+
+    def __repr__(self) -> str:
+        return f"<ufunc '{self._numpy.__name__}'>"
+
+    def __reduce__(self) -> str:
+        return self._numpy.__name__
+
+    def _build(self, given: Any) -> Loop:
+        """The loop for operands of these torch dtypes: one dtype, or a tuple of two."""
+        if self.nin == 1:
+            given = (given,)
+        return self._loop(given, self._numpy.resolve_dtypes((*map(to_numpy.__getitem__, given), *[None] * self.nout)))
+
+    def _loop(self, given: tuple[Any, ...], resolved: tuple[Any, ...]) -> Loop:
+        """The kernel for the dtypes that NumPy resolved, behind casts from those that are given."""
+        wanted = tuple([self._tensor_dtype(dtype) for dtype in resolved[: self.nin]])
+        return casting(self._kernel.resolve(*wanted), given, wanted)
+
+    def _tensor_dtype(self, dtype: np.dtype) -> Any:
+        try:
+            return to_torch[dtype]
+        except KeyError:
+            raise TypeError(f"ufunc '{self.__name__}' would compute in {dtype}, which no tensor can carry") from None
+
+    def _call(
+        self,
+        operands: tuple[Any, ...],
+        out: Any = None,
+        *,
+        where: Any = True,
+        casting: str = "same_kind",
+        order: str = "K",
+        dtype: Any = None,
+        subok: bool = True,
+        signature: Any = None,
+    ) -> Any:
+        """The general path: operands of any kind and every option of a NumPy ufunc."""
+        outs = self._outputs(out)
+        home = next((x.tensor.device for x in operands if isinstance(x, _array.ndarray) and x.tensor.dim()), None)
+        dtypes: list[Any] = []
+        tensors: list[Tensor] = []
+        for operand in operands:
+            if type(operand) in WEAK:
+                dtypes.append(type(operand))
+                tensors.append(operand)
+            else:
+                tensor = tnp._convert.tensor_of(operand, device=home)
+                dtypes.append(to_numpy[tensor.dtype])
+                tensors.append(tensor)
+        if dtype is not None:
+            signature = (*[None] * self.nin, *[np.dtype(dtype)] * self.nout)
+        targets = [None if o is None else tnp._convert.tensor_of(o) for o in outs]
+        dtypes += [None if t is None else to_numpy[t.dtype] for t in targets]
+        resolved = self._numpy.resolve_dtypes(tuple(dtypes), signature=signature, casting=casting)
+        inputs = [
+            constant(value, wanted) if type(value) in WEAK else cast(value, self._tensor_dtype(wanted))
+            for value, wanted in zip(tensors, resolved[: self.nin], strict=True)
+        ]
+        mask = None if where is True else tnp._convert.tensor_of(where, device=home)
+        if mask is not None and to_numpy[mask.dtype] != np.dtype(bool):
+            raise TypeError(f"Cannot cast array data from {to_numpy[mask.dtype]!r} to dtype('bool') according to the "
+                            "rule 'safe'")  # fmt: skip
+        try:
+            loop = self._kernel.resolve(*[t.dtype for t in inputs])
+            results = loop(*inputs)
+            if mask is not None:
+                results = self._masked(results, mask, targets)
+        except RuntimeError as error:
+            raise explain(error, *inputs, *([] if mask is None else [mask])) from None
+        if self.nout == 1:
+            return self._deliver(results, outs[0], targets[0], order)
+        return tuple([self._deliver(*each, order) for each in zip(results, outs, targets, strict=True)])
+
+    def _outputs(self, out: Any) -> tuple[Any, ...]:
+        """``out`` as a tuple of an array or None for each output."""
+        outs = out if isinstance(out, tuple) else (out, *[None] * (self.nout - 1))
+        if len(outs) != self.nout:
+            raise ValueError("The 'out' tuple must have exactly one entry per ufunc output")
+        for each in outs:
+            if not (each is None or isinstance(each, np.ndarray) or type(each) is _array.ndarray):
+                raise TypeError("return arrays must be of ArrayType")
+        return outs
+
+    def _masked(self, results: Any, mask: Tensor, targets: list[Tensor | None]) -> Any:
+        """Results where the mask is true; elsewhere what ``out`` held, or nothing in particular."""
+        if self.nout == 1:
+            return writing.masked(results, mask, targets[0])
+        return tuple([writing.masked(r, mask, t) for r, t in zip(results, targets, strict=True)])
+
+    @staticmethod
+    def _deliver(result: Tensor, out: Any, target: Tensor | None, order: str) -> Any:
+        """The result as a new array, or written to ``out``."""
+        if target is None:
+            if order in ("C", "F"):
+                result = memory.in_order(result, order)
+            return _array.wrap(result)
+        if not memory.is_writeable(target):
+            raise ValueError("output array is read-only")
+        try:
+            fits = np.broadcast_shapes(tuple(result.shape), tuple(target.shape)) == tuple(target.shape)
+        except ValueError:
+            fits = False
+        if not fits:
+            raise output_error(tuple(target.shape), tuple(result.shape))
+        target.copy_(result)
+        return out
+
+    def reduce(
+        self,
+        array: Any,
+        axis: Any = 0,
+        dtype: Any = None,
+        out: Any = None,
+        keepdims: bool = False,
+        initial: Any = np._NoValue,
+        where: Any = True,
+    ) -> Any:
+        """Reduce ``array`` along ``axis`` by applying the ufunc (``numpy.ufunc.reduce``)."""
+        return tnp._ufunc_methods.reduce(self, array, axis, dtype, out, keepdims, initial, where)
+
+    def accumulate(self, array: Any, axis: int = 0, dtype: Any = None, out: Any = None) -> Any:
+        """Accumulate the results of applying the ufunc along ``axis`` (``numpy.ufunc.accumulate``)."""
+        return tnp._ufunc_methods.accumulate(self, array, axis, dtype, out)
+
+    def reduceat(self, array: Any, indices: Any, axis: int = 0, dtype: Any = None, out: Any = None) -> Any:
+        """Reduce the slices of ``array`` that start at ``indices`` (``numpy.ufunc.reduceat``)."""
+        return tnp._ufunc_methods.reduceat(self, array, indices, axis, dtype, out)
+
+    def outer(self, A: Any, B: Any, /, **options: Any) -> Any:
+        """Apply the ufunc to all pairs of an element of ``A`` and one of ``B`` (``numpy.ufunc.outer``)."""
+        return tnp._ufunc_methods.outer(self, A, B, **options)
+
+    def at(self, a: Any, indices: Any, b: Any = None, /) -> None:
+        """Apply the ufunc in place to ``a[indices]``, repeated indices repeatedly (``numpy.ufunc.at``)."""
+        tnp._ufunc_methods.at(self, a, indices, b)
+
+
+class UnaryUfunc(Ufunc):
+    """A ufunc of one operand, with one output or two."""
+
+    __slots__ = ()
+
+    def __init__(self, numpy_ufunc: np.ufunc, kernel: Kernel) -> None:
+        super().__init__(numpy_ufunc, kernel)
+        self.operator = self._unary_operator()
+
+    def __call__(self, x: Any, /, out: Any = None, **options: Any) -> Any:
+        """Apply the ufunc to each element of ``x``; the options are those of ``numpy.ufunc``."""
+        if out is None and not options and isinstance(x, _array.ndarray):
+            return self.operator(x)
+        return self._call((x,), out, **options)
+
+    def _unary_operator(self) -> Callable[[Any], Any]:
+        loops = self._loops
+        if self._numpy.nout > 1:
+            return lambda self: tuple([_array.wrap(t) for t in loops[self.tensor.dtype](self.tensor)])
+
+        def operator(self: Any) -> Any:
+            tensor = self.tensor
+            tensor = loops[tensor.dtype](tensor)
+            result = _new(_array.ndarray if tensor.dim() else _array.scalar)
+            result.tensor = tensor
+            return result
+
+        return operator
+
+
+class BinaryUfunc(Ufunc):
+    """A ufunc of two operands, with one output or two.
+
+    ``operator`` is ``array.__add__``, ``reflected`` is ``array.__radd__``, ``inplace`` is ``array.__iadd__``.
+    """
+
+    __slots__ = ("_inplace_loops", "_inplace_weak", "_weak", "_weak_left", "inplace", "reflected")
+
+    def __init__(self, numpy_ufunc: np.ufunc, kernel: Kernel) -> None:
+        super().__init__(numpy_ufunc, kernel)
+        self._weak = _Loops(self._build_weak)
+        self._weak_left = _Loops(self._build_weak_left)
+        self._inplace_loops = _Loops(self._build_inplace)
+        self._inplace_weak = _Loops(self._build_inplace_weak)
+        self.operator = self._binary_operator()
+        self.reflected = self._reflected_operator()
+        self.inplace = self._inplace_operator()
+
+    def __call__(self, x1: Any, x2: Any, /, out: Any = None, **options: Any) -> Any:
+        """Apply the ufunc to each pair of elements; the options are those of ``numpy.ufunc``."""
+        if out is None and not options:
+            if isinstance(x1, _array.ndarray):
+                result = self.operator(x1, x2)
+            elif isinstance(x2, _array.ndarray):
+                result = self.reflected(x2, x1)
+            else:
+                return self._call((x1, x2))
+            if result is not NotImplemented:
+                return result
+            raise TypeError(f"operand type(s) all returned NotImplemented from {self!r}: {x1!r}, {x2!r}")
+        return self._call((x1, x2), out, **options)
+
+    # Loops. A Python scalar beside an array: (loop, table of the scalars in the loop's dtype).
+
+    def _build_weak(self, key: tuple[Any, Any]) -> tuple[Loop, Any]:
+        given, scalar_type = key
+        resolved = self._numpy.resolve_dtypes((to_numpy[given], weak_dtype(scalar_type), *[None] * self.nout))
+        left, right = map(self._tensor_dtype, resolved[:2])
+        if self._kernel.scalar_right is not None and left is right:
+            return casting_left(self._kernel.scalar_right, given, left), numbers(right, scalar_type)
+        return self._loop((given, right), resolved), constants(right, scalar_type)
+
+    def _build_weak_left(self, key: tuple[Any, Any]) -> tuple[Loop, Any]:
+        scalar_type, given = key
+        resolved = self._numpy.resolve_dtypes((weak_dtype(scalar_type), to_numpy[given], *[None] * self.nout))
+        left, right = map(self._tensor_dtype, resolved[:2])
+        if self._kernel.scalar_left is not None and left is right:
+            return casting_right(self._kernel.scalar_left, given, right), numbers(left, scalar_type)
+        return self._loop((left, given), resolved), constants(left, scalar_type)
+
+    def _build_inplace(self, key: tuple[Any, Any]) -> Loop:
+        given, other = key
+        resolved = self._numpy.resolve_dtypes((to_numpy[given], to_numpy[other], to_numpy[given]))
+        return self._written(self._loop((given, other), resolved), given, other, resolved)
+
+    def _build_inplace_weak(self, key: tuple[Any, Any]) -> tuple[Loop, Any]:
+        given, scalar_type = key
+        dtype = to_numpy[given]
+        resolved = self._numpy.resolve_dtypes((dtype, weak_dtype(scalar_type), dtype))
+        right = self._tensor_dtype(resolved[1])
+        return self._written(self._loop((given, right), resolved), given, right, resolved), constants(
+            right, scalar_type
+        )
+
+    def _written(self, loop: Loop, given: Any, other: Any, resolved: tuple[Any, ...]) -> Loop:
+        """The loop with its result written to the first operand: by torch's own method where it has a right one."""
+        method = self._kernel.inplace
+        if method is None or self._kernel.resolve(given, other) is not self._kernel.default:
+            method = None
+        elif not given is other is self._tensor_dtype(resolved[0]):
+            method = None
+        return writing.written(loop, method)
+
+    def _binary_operator(self) -> Callable[[Any, Any], Any]:
+        if self._numpy.nout > 1:
+            return lambda self_, other: self._defer_or_call(self_, other)
+        loops, weak, general = self._loops, self._weak, self._recover
+
+        def operator(self: Any, other: Any) -> Any:
+            tensor = self.tensor
+            try:
+                if isinstance(other, _array.ndarray):
+                    second = other.tensor
+                    tensor = loops[tensor.dtype, second.dtype](tensor, second)
+                else:
+                    loop, scalars = weak[tensor.dtype, type(other)]
+                    tensor = loop(tensor, scalars[other])
+            except (NotWeak, RuntimeError, OverflowError) as error:
+                return general(error, self, other)
+            result = _new(_array.ndarray if tensor.dim() else _array.scalar)
+            result.tensor = tensor
+            return result
+
+        return operator
+
+    def _reflected_operator(self) -> Callable[[Any, Any], Any]:
+        if self._numpy.nout > 1:
+            return lambda self_, other: self._defer_or_call(self_, other, reflected=True)
+        weak, general = self._weak_left, self._recover
+
+        def reflected(self: Any, other: Any) -> Any:
+            tensor = self.tensor
+            try:
+                loop, scalars = weak[type(other), tensor.dtype]
+                tensor = loop(scalars[other], tensor)
+            except (NotWeak, RuntimeError, OverflowError) as error:
+                return general(error, self, other, reflected=True)
+            result = _new(_array.ndarray if tensor.dim() else _array.scalar)
+            result.tensor = tensor
+            return result
+
+        return reflected
+
+    def _inplace_operator(self) -> Callable[[Any, Any], Any]:
+        loops, weak, general = self._inplace_loops, self._inplace_weak, self._recover
+
+        def inplace(self: Any, other: Any) -> Any:
+            tensor = self.tensor
+            try:
+                if isinstance(other, _array.ndarray):
+                    second = other.tensor
+                    loops[tensor.dtype, second.dtype](tensor, second)
+                else:
+                    loop, scalars = weak[tensor.dtype, type(other)]
+                    loop(tensor, scalars[other])
+            except (NotWeak, RuntimeError, OverflowError) as error:
+                return general(error, self, other, out=self)
+            return self
+
+        return inplace
+
+    # What the hot paths leave.
+
+    def _recover(self, error: Exception, x: Any, other: Any, reflected: bool = False, out: Any = None) -> Any:
+        """The operation again on the general path, or the exception that NumPy has for ``error``."""
+        if isinstance(error, OverflowError):
+            if self.__name__ not in COMPARISONS:
+                raise error
+            return _array.wrap(_compare_out_of_range(self, x.tensor, other, reflected))
+        return self._defer_or_call(x, other, reflected, out)
+
+    def _defer_or_call(self, x: Any, other: Any, reflected: bool = False, out: Any = None) -> Any:
+        if getattr(type(other), "__array_ufunc__", Ellipsis) is None:
+            return NotImplemented
+        return self._call((other, x) if reflected else (x, other), out)
+
+
+COMPARISONS = frozenset({"equal", "not_equal", "less", "less_equal", "greater", "greater_equal"})
+
+
+def _compare_out_of_range(ufunc: BinaryUfunc, tensor: Tensor, number: int, reflected: bool) -> Tensor:
+    """Compare integers with a Python int that their dtype can't hold: every element is on the same side of it."""
+    side = np.greater(number, 0)
+    answer = ufunc._numpy(side, ~side) if reflected else ufunc._numpy(~side, side)
+    return writing.filled_like(tensor, bool(answer))
+
+
+def casting_left(function: Loop, given: Any, wanted: Any) -> Loop:
+    """``function(tensor, number)`` behind a cast of the tensor, if it needs one."""
+    return function if given is wanted else lambda tensor, number: function(tensor.to(wanted), number)
+
+
+def casting_right(function: Loop, given: Any, wanted: Any) -> Loop:
+    """``function(number, tensor)`` behind a cast of the tensor, if it needs one."""
+    return function if given is wanted else lambda number, tensor: function(number, tensor.to(wanted))
