@@ -1,0 +1,25 @@
+"""``python -m bench``: speed, each command pairing tnp with what it is compared to."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+
+from bench import importing, overhead, sigmoid
+
+COMMANDS = {"sigmoid": sigmoid, "overhead": overhead, "import": importing}
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run a subcommand; returns the exit status."""
+    parser = argparse.ArgumentParser(prog="python -m bench", description=__doc__)
+    commands = parser.add_subparsers(dest="command", required=True)
+    for name, module in COMMANDS.items():
+        summary = str(module.__doc__).strip().partition(": ")[2]
+        module.add_arguments(commands.add_parser(name, help=summary, description=summary))
+    options = parser.parse_args(arguments)
+    return COMMANDS[options.command].run(options)
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

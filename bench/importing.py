@@ -1,0 +1,48 @@
+"""``python -m bench import``: what ``import tnp`` adds to ``import torch``, each round in a fresh process."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+from bench import report, timing
+
+TARGET = 0.1
+ROOT = Path(__file__).parent.parent
+
+# Both in one process: the difference of two whole imports of torch would drown in their noise.
+SCRIPT = """
+import json, time
+start = time.perf_counter()
+import torch
+middle = time.perf_counter()
+import tnp
+print(json.dumps([middle - start, time.perf_counter() - middle]))
+"""
+
+
+def one_round() -> tuple[float, float]:
+    """Seconds of ``import torch``, and of ``import tnp`` after it."""
+    run = subprocess.run([sys.executable, "-c", SCRIPT], cwd=ROOT, capture_output=True, text=True, check=True)
+    torch, tnp = json.loads(run.stdout)
+    return torch, tnp
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """The command's options."""
+    parser.add_argument("--repeats", type=int, default=15, metavar="N", help="fresh processes (default: 15)")
+    parser.add_argument("--check", action="store_true", help="exit with 1 when the target is missed")
+
+
+def run(options: argparse.Namespace) -> int:
+    """Import in fresh processes and print the medians."""
+    one_round()  # reads the files from disk and writes the bytecode
+    torch, tnp = zip(*(one_round() for _ in range(options.repeats)), strict=True)
+    for name, times in (("import torch", torch), ("import tnp, after it", tnp)):
+        summary = timing.Summary.of(times)
+        print(f"{name:21} {report.seconds(summary.median)} ± {summary.spread:.0%}")
+    print(f"target: at most {report.seconds(TARGET)} after torch")
+    return 1 if options.check and timing.Summary.of(tnp).median > TARGET else 0

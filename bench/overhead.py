@@ -1,0 +1,142 @@
+"""``python -m bench overhead``: what tnp adds to the same raw torch call, operation by operation, paired in one run."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+from rich.progress import track
+from rich.table import Table
+
+from bench import report, timing
+
+TARGET = 0.5e-6
+SIZES = [1, 2**10]
+RESULTS = Path(__file__).parent / "results"
+
+
+@dataclass(frozen=True)
+class Pair:
+    """The same operation written for tnp and for torch."""
+
+    tnp: str
+    torch: str
+
+
+def same(statement: str) -> Pair:
+    """A pair that both libraries spell alike."""
+    return Pair(statement, statement)
+
+
+PAIRS = [
+    same("x + y"),
+    same("x * y"),
+    same("x + 1."),
+    same("-x"),
+    same("x < y"),
+    same("x @ y"),
+    same("add(x, y)"),
+    same("exp(x)"),
+    Pair("sum(x, axis=0)", "sum(x, dim=0)"),
+    same("x.sum()"),
+    same("x[1:5]"),
+    same("x[i]"),
+]
+
+
+@dataclass(frozen=True)
+class Overhead:
+    """One operation at one size: seconds a call, and the paired difference and ratio."""
+
+    size: int
+    operation: str
+    tnp: timing.Summary
+    torch: timing.Summary
+    difference: float
+    ratio: float
+
+
+def names(size: int) -> tuple[dict[str, Any], dict[str, Any]]:
+    """What the statements' names mean on either side; the arrays hold the same values."""
+    import torch
+
+    import tnp
+
+    x, y = torch.rand(size), torch.rand(size)
+    ours = {"x": tnp.asarray(x), "y": tnp.asarray(y), "add": tnp.add, "exp": tnp.exp, "sum": tnp.sum, "i": 0}
+    theirs = {"x": x, "y": y, "add": torch.add, "exp": torch.exp, "sum": torch.sum, "i": 0}
+    return ours, theirs
+
+
+def compare(
+    pair: Pair, size: int, rounds: int, ours: dict[str, Any], theirs: dict[str, Any], clock: timing.Clock | None = None
+) -> Overhead:
+    """Measure one pair."""
+    contestants = [timing.Contestant("tnp", pair.tnp, ours), timing.Contestant("torch", pair.torch, theirs)]
+    more = {} if clock is None else {"clock": clock}
+    samples = timing.measure(contestants, rounds, least=1e-3, **more)
+    return Overhead(
+        size=size,
+        operation=pair.tnp,
+        tnp=timing.Summary.of(samples["tnp"]),
+        torch=timing.Summary.of(samples["torch"]),
+        difference=timing.paired_difference(samples["tnp"], samples["torch"]),
+        ratio=timing.paired_ratio(samples["tnp"], samples["torch"]),
+    )
+
+
+def table(results: list[Overhead]) -> Table:
+    """The pairs, grouped by size, those above the target in red."""
+    out = report.plain_table("tnp over the same raw torch call, float32")
+    out.add_column("size", justify="right")
+    out.add_column("operation")
+    for name in ("tnp µs", "torch µs", "difference µs", "ratio"):
+        out.add_column(name, justify="right")
+    for number, row in enumerate(results):
+        first_of_size = number == 0 or results[number - 1].size != row.size
+        if first_of_size and number:
+            out.add_section()
+        out.add_row(
+            report.power(row.size) if first_of_size else "",
+            row.operation,
+            f"{row.tnp.median * 1e6:.2f}",
+            f"{row.torch.median * 1e6:.2f}",
+            f"{row.difference * 1e6:+.2f}",
+            f"{row.ratio:.2f}",
+            style="red" if row.difference > TARGET else None,
+        )
+    return out
+
+
+def above(results: list[Overhead], target: float = TARGET) -> list[Overhead]:
+    """The pairs that miss the target."""
+    return [row for row in results if row.difference > target]
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """The command's options."""
+    parser.add_argument("--repeats", type=int, default=200, metavar="N", help="rounds for each pair (default: 200)")
+    parser.add_argument("--check", action="store_true", help="exit with 1 when an operation misses the target")
+    parser.add_argument("--out", type=Path, default=RESULTS, metavar="DIR", help="where the results are written")
+
+
+def run(options: argparse.Namespace) -> int:
+    """Measure every pair at every size, and print the table."""
+    console = Console()
+    facts = report.machine()
+    jobs: list[Callable[[], Overhead]] = []
+    for size in SIZES:
+        ours, theirs = names(size)
+        for pair in PAIRS:
+            jobs.append(lambda p=pair, s=size, a=ours, b=theirs: compare(p, s, options.repeats, a, b))  # noqa: PERF401
+    results = [job() for job in track(jobs, "overhead", console=console, transient=True)]
+    console.print(table(results))
+    print(report.headline(facts))
+    missed = above(results)
+    print(f"target: at most {report.seconds(TARGET)} over raw torch; missed by {len(missed)} of {len(results)}")
+    print(report.write_json(options.out / "overhead.json", results, facts, target=TARGET))
+    return 1 if options.check and missed else 0

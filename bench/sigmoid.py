@@ -1,0 +1,103 @@
+"""``python -m bench sigmoid``: 1 / (1 + exp(-x)) in float32 over a sweep of sizes, every curve checked, then timed."""
+
+from __future__ import annotations
+
+import argparse
+import re
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+from bench import curves, plots, report, timing
+
+SIZES = [2**0, 2**5, 2**10, 2**15, 2**20, 2**24]
+RESULTS = Path(__file__).parent / "results"
+TITLE = "sigmoid, 1. / (1. + np.exp(-x)), float32"
+
+
+def sigmoid(x: Any, xp: Any) -> Any:
+    """The workload, as a NumPy user writes it."""
+    return 1.0 / (1.0 + xp.exp(-x))
+
+
+def parse_sizes(text: str) -> list[int]:
+    """``"1,2^5,2**10"`` as sizes, ascending and without repeats."""
+    sizes = set()
+    for part in text.split(","):
+        match = re.fullmatch(r"\s*([1-9]\d*)(?:(?:\^|\*\*)(\d+))?\s*", part)
+        if match is None:
+            raise argparse.ArgumentTypeError(f"{part!r} is no size: write 1024 or 2^10")
+        sizes.add(int(match[1]) ** int(match[2] or 1))
+    return sorted(sizes)
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """The command's options."""
+    parser.add_argument("--sizes", type=parse_sizes, default=SIZES, help="elements, such as 1,2^10,2^20")
+    parser.add_argument(
+        "--device", choices=["cpu", "cuda"], help="cpu: leave CUDA out; cuda: insist on it (default: where it is)"
+    )
+    parser.add_argument("--repeats", type=int, default=30, metavar="N", help="rounds at each size (default: 30)")
+    parser.add_argument("--out", type=Path, default=RESULTS, metavar="DIR", help="where the results are written")
+
+
+def first_call(curve: curves.Curve, call: curves.Call, expected: np.ndarray) -> float:
+    """Seconds of the first call, compiling included; SystemExit when its result is not NumPy's."""
+    start = time.perf_counter()
+    result = call()
+    elapsed = time.perf_counter() - start
+    try:
+        np.testing.assert_allclose(curve.to_numpy(result), expected, rtol=1e-5)
+    except AssertionError as error:
+        raise SystemExit(f"{curve.name} is wrong at {expected.size} elements:{error}") from None
+    return elapsed
+
+
+def sweep(sizes: list[int], repeats: int, cuda: bool, console: Console) -> list[report.Row]:
+    """Every curve at every size."""
+    found = curves.curves(sigmoid, cuda)
+    pairs = {curve.name: curve.pair for curve in found if curve.pair}
+    results: list[report.Row] = []
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+    with Progress(*columns, console=console, transient=True) as progress:
+        task = progress.add_task("sigmoid", total=len(sizes) * repeats * len(found))
+        for size in sizes:
+            x = np.random.default_rng(0).standard_normal(size, dtype=np.float32)
+            expected = sigmoid(x, np)
+            progress.update(task, description=f"{report.power(size)}: warm-up")
+            first_calls, contestants = {}, []
+            for curve in found:
+                call = curve.prepare(x)
+                first_calls[curve.name] = first_call(curve, call, expected)
+                contestants.append(timing.Contestant(curve.name, call))
+            progress.update(task, description=f"{report.power(size)}: {repeats} rounds")
+            samples = timing.measure(contestants, repeats, after_sample=lambda: progress.advance(task))
+            results += report.rows(size, samples, first_calls, pairs)
+    return results
+
+
+def run(options: argparse.Namespace) -> int:
+    """Sweep, print the table, and write JSON, CSV and the picture."""
+    import torch
+
+    console = Console()
+    cuda = torch.cuda.is_available()
+    if options.device == "cuda" and not cuda:
+        raise SystemExit("--device cuda: torch finds no CUDA device here")
+    facts = report.machine()
+    results = sweep(options.sizes, options.repeats, cuda and options.device != "cpu", console)
+    console.print(report.table(results, TITLE))
+    print(report.NOTES)
+    print(report.headline(facts))
+    written = [
+        report.write_json(options.out / "sigmoid.json", results, facts, workload=TITLE),
+        report.write_csv(options.out / "sigmoid.csv", results),
+        plots.sweep(options.out / "sigmoid.png", results, TITLE, report.headline(facts)),
+    ]
+    for path in written:
+        print(path)
+    return 0
