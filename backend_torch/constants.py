@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import torch
+from torch.utils._mode_utils import no_dispatch
 
 from backend_torch.dtypes import to_numpy, to_torch
 from backend_torch.memory import from_numpy
@@ -38,8 +39,8 @@ class Constants(dict[Any, torch.Tensor]):
         self.dtype = to_numpy[dtype]
 
     def __missing__(self, value: Any) -> torch.Tensor:
-        # From NumPy: nothing that is being traced, batched or differentiated sees the constant being made.
-        constant = from_numpy(_exact(value, self.dtype))
+        with no_dispatch():  # a constant made while a graph is traced is a real one, and not of that graph
+            constant = from_numpy(_exact(value, self.dtype))
         if _cacheable(value):
             if len(self) >= _LIMIT:
                 for old in self.values():

@@ -20,9 +20,9 @@ def masked(result: torch.Tensor, mask: torch.Tensor, target: torch.Tensor | None
     return torch.where(mask, result.to(target.dtype), target)
 
 
-def filled_like(tensor: torch.Tensor, value: bool) -> torch.Tensor:
-    """Booleans of the tensor's shape, all ``value``."""
-    return torch.full_like(tensor, value, dtype=torch.bool)
+def zeros_like(tensor: torch.Tensor) -> torch.Tensor:
+    """int8 zeros of the tensor's shape."""
+    return torch.zeros_like(tensor, dtype=torch.int8)
 
 
 def written(function: Any, method: Any) -> Any:

@@ -25,6 +25,8 @@ Tensor = Any
 Loop = Callable[..., Any]
 WEAK = (int, float, complex)  # Python's own scalars take the array's dtype (NEP 50)
 
+COMPARISONS = frozenset({"equal", "not_equal", "less", "less_equal", "greater", "greater_equal"})
+
 _new = object.__new__
 
 
@@ -70,26 +72,14 @@ class Ufunc:
         What computes it.
     """
 
-    __slots__ = ("_kernel", "_loops", "_numpy", "operator")
-
     operator: Callable[..., Any]
 
     def __init__(self, numpy_ufunc: np.ufunc, kernel: Kernel) -> None:
+        self.__name__ = self.__qualname__ = numpy_ufunc.__name__
+        self.__doc__ = f"{numpy_ufunc.__doc__}\n\n    Computed by torch; the documentation has the differences.\n"
         self._numpy = numpy_ufunc
         self._kernel = kernel
         self._loops = _Loops(self._build)
-
-    @property
-    def __name__(self) -> str:
-        return self._numpy.__name__
-
-    @property
-    def __qualname__(self) -> str:
-        return self._numpy.__name__
-
-    @property
-    def __doc__(self) -> str:  # type: ignore[override]
-        return f"{self._numpy.__doc__}\n\n    Computed by torch; see the differences from NumPy in the documentation.\n"
 
     @property
     def nin(self) -> int:
@@ -178,11 +168,17 @@ class Ufunc:
             signature = (*[None] * self.nin, *[np.dtype(dtype)] * self.nout)
         targets = [None if o is None else tnp._convert.tensor_of(o) for o in outs]
         dtypes += [None if t is None else to_numpy[t.dtype] for t in targets]
-        resolved = self._numpy.resolve_dtypes(tuple(dtypes), signature=signature, casting=casting)
-        inputs = [
-            constant(value, wanted) if type(value) in WEAK else cast(value, self._tensor_dtype(wanted))
-            for value, wanted in zip(tensors, resolved[: self.nin], strict=True)
-        ]
+        fixed = {} if signature is None else {"signature": signature}
+        resolved = self._numpy.resolve_dtypes(tuple(dtypes), casting=casting, **fixed)
+        try:
+            inputs = [
+                constant(value, wanted) if type(value) in WEAK else cast(value, self._tensor_dtype(wanted))
+                for value, wanted in zip(tensors, resolved[: self.nin], strict=True)
+            ]
+        except OverflowError:
+            if self.__name__ not in COMPARISONS or all(type(value) in WEAK for value in tensors):
+                raise
+            inputs = [_beyond(value) for value in tensors]
         mask = None if where is True else tnp._convert.tensor_of(where, device=home)
         if mask is not None and to_numpy[mask.dtype] != np.dtype(bool):
             raise TypeError(f"Cannot cast array data from {to_numpy[mask.dtype]!r} to dtype('bool') according to the "
@@ -265,8 +261,6 @@ class Ufunc:
 class UnaryUfunc(Ufunc):
     """A ufunc of one operand, with one output or two."""
 
-    __slots__ = ()
-
     def __init__(self, numpy_ufunc: np.ufunc, kernel: Kernel) -> None:
         super().__init__(numpy_ufunc, kernel)
         self.operator = self._unary_operator()
@@ -297,8 +291,6 @@ class BinaryUfunc(Ufunc):
 
     ``operator`` is ``array.__add__``, ``reflected`` is ``array.__radd__``, ``inplace`` is ``array.__iadd__``.
     """
-
-    __slots__ = ("_inplace_loops", "_inplace_weak", "_weak", "_weak_left", "inplace", "reflected")
 
     def __init__(self, numpy_ufunc: np.ufunc, kernel: Kernel) -> None:
         super().__init__(numpy_ufunc, kernel)
@@ -368,7 +360,7 @@ class BinaryUfunc(Ufunc):
     def _binary_operator(self) -> Callable[[Any, Any], Any]:
         if self._numpy.nout > 1:
             return lambda self_, other: self._defer_or_call(self_, other)
-        loops, weak, general = self._loops, self._weak, self._recover
+        loops, weak, general = self._loops, self._weak, self._defer_or_call
 
         def operator(self: Any, other: Any) -> Any:
             tensor = self.tensor
@@ -379,34 +371,38 @@ class BinaryUfunc(Ufunc):
                 else:
                     loop, scalars = weak[tensor.dtype, type(other)]
                     tensor = loop(tensor, scalars[other])
-            except (NotWeak, RuntimeError, OverflowError) as error:
-                return general(error, self, other)
-            result = _new(_array.ndarray if tensor.dim() else _array.scalar)
-            result.tensor = tensor
-            return result
+            except (NotWeak, RuntimeError, OverflowError):
+                pass  # the general path runs outside of this block: its exceptions have no other behind them
+            else:
+                result = _new(_array.ndarray if tensor.dim() else _array.scalar)
+                result.tensor = tensor
+                return result
+            return general(self, other)
 
         return operator
 
     def _reflected_operator(self) -> Callable[[Any, Any], Any]:
         if self._numpy.nout > 1:
             return lambda self_, other: self._defer_or_call(self_, other, reflected=True)
-        weak, general = self._weak_left, self._recover
+        weak, general = self._weak_left, self._defer_or_call
 
         def reflected(self: Any, other: Any) -> Any:
             tensor = self.tensor
             try:
                 loop, scalars = weak[type(other), tensor.dtype]
                 tensor = loop(scalars[other], tensor)
-            except (NotWeak, RuntimeError, OverflowError) as error:
-                return general(error, self, other, reflected=True)
-            result = _new(_array.ndarray if tensor.dim() else _array.scalar)
-            result.tensor = tensor
-            return result
+            except (NotWeak, RuntimeError, OverflowError):
+                pass
+            else:
+                result = _new(_array.ndarray if tensor.dim() else _array.scalar)
+                result.tensor = tensor
+                return result
+            return general(self, other, reflected=True)
 
         return reflected
 
     def _inplace_operator(self) -> Callable[[Any, Any], Any]:
-        loops, weak, general = self._inplace_loops, self._inplace_weak, self._recover
+        loops, weak, general = self._inplace_loops, self._inplace_weak, self._defer_or_call
 
         def inplace(self: Any, other: Any) -> Any:
             tensor = self.tensor
@@ -417,36 +413,28 @@ class BinaryUfunc(Ufunc):
                 else:
                     loop, scalars = weak[tensor.dtype, type(other)]
                     loop(tensor, scalars[other])
-            except (NotWeak, RuntimeError, OverflowError) as error:
-                return general(error, self, other, out=self)
-            return self
+            except (NotWeak, RuntimeError, OverflowError):
+                pass
+            else:
+                return self
+            return general(self, other, out=self)
 
         return inplace
 
     # What the hot paths leave.
 
-    def _recover(self, error: Exception, x: Any, other: Any, reflected: bool = False, out: Any = None) -> Any:
-        """The operation again on the general path, or the exception that NumPy has for ``error``."""
-        if isinstance(error, OverflowError):
-            if self.__name__ not in COMPARISONS:
-                raise error
-            return _array.wrap(_compare_out_of_range(self, x.tensor, other, reflected))
-        return self._defer_or_call(x, other, reflected, out)
-
     def _defer_or_call(self, x: Any, other: Any, reflected: bool = False, out: Any = None) -> Any:
+        """The operation on the general path, unless the other operand's class says that it is its own business."""
         if getattr(type(other), "__array_ufunc__", Ellipsis) is None:
             return NotImplemented
         return self._call((other, x) if reflected else (x, other), out)
 
 
-COMPARISONS = frozenset({"equal", "not_equal", "less", "less_equal", "greater", "greater_equal"})
-
-
-def _compare_out_of_range(ufunc: BinaryUfunc, tensor: Tensor, number: int, reflected: bool) -> Tensor:
-    """Compare integers with a Python int that their dtype can't hold: every element is on the same side of it."""
-    side = np.greater(number, 0)
-    answer = ufunc._numpy(side, ~side) if reflected else ufunc._numpy(~side, side)
-    return writing.filled_like(tensor, bool(answer))
+def _beyond(value: Any) -> Tensor:
+    """Stand-ins to compare integers with a Python int that their dtype can't hold: it is beyond each of them."""
+    if type(value) is int:
+        return constant(1 if value > 0 else -1, np.dtype(np.int8))
+    return writing.zeros_like(value)
 
 
 def casting_left(function: Loop, given: Any, wanted: Any) -> Loop:
