@@ -1,0 +1,378 @@
+"""Reductions: kernels that take axes away, and the folding of any binary kernel along an axis.
+
+Layer: owns which torch code reduces a dtype, in which dtype it accumulates and what it costs; which axes, dtypes and
+identities are right is the caller's.
+
+A kernel's ``resolve(given, result)`` is the callable ``loop(tensor, axes, keepdims)`` for tensors of dtype ``given``
+that computes in dtype ``result``. ``axes`` is an int, a non-empty tuple, or None for all.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Protocol
+
+import torch
+
+from backend_torch.casting import cast
+from backend_torch.dtypes import REAL_OF, SIGNED
+from backend_torch.order import complex_extreme, ordered, restored
+
+Tensor = torch.Tensor
+Loop = Callable[..., Tensor]
+Binary = Callable[[Tensor, Tensor], Tensor]
+Axes = int | tuple[int, ...] | None
+
+
+class Resolver(Protocol):
+    """What a kernel of this file is to its caller."""
+
+    def resolve(self, given: torch.dtype, result: torch.dtype) -> Loop:
+        """The loop for tensors of dtype ``given`` that computes in dtype ``result``."""
+
+
+def is_integer(dtype: torch.dtype) -> bool:
+    """Whether the dtype holds whole numbers or booleans."""
+    return not (dtype.is_floating_point or dtype.is_complex)
+
+
+class Accumulator:
+    """A reduction or scan that adds up or multiplies, in a dtype that is chosen.
+
+    Parameters
+    ----------
+    function : callable
+        ``function(tensor, *dims, dtype=...)``; without ``dtype``, integers accumulate in int64.
+    boolean : Resolver
+        What the operation is on booleans: ``any`` for a sum.
+    """
+
+    __slots__ = ("boolean", "function")
+
+    def __init__(self, function: Loop, boolean: Resolver) -> None:
+        self.function = function
+        self.boolean = boolean
+
+    def resolve(self, given: torch.dtype, result: torch.dtype) -> Loop:
+        """The loop for tensors of dtype ``given`` that accumulates in dtype ``result``."""
+        function = self.function
+        if result is torch.bool:
+            return self.boolean.resolve(given, result)
+        if given not in SIGNED and result is (torch.int64 if is_integer(given) else given):
+            return function
+        if result in SIGNED:
+            signed = SIGNED[result]  # modulo 2**bits the sum of the bits is the same
+            if given is result:
+                return lambda t, *dims: function(t.view(signed), *dims, dtype=signed).view(result)
+            if is_integer(given):
+                return lambda t, *dims: function(t.to(signed), *dims, dtype=signed).view(result)
+            return lambda t, *dims: function(cast(t, result).view(signed), *dims, dtype=signed).view(result)
+        if given.is_complex and not result.is_complex:
+            return lambda t, *dims: function(cast(t, result), *dims, dtype=result)
+        return lambda t, *dims: function(t, *dims, dtype=result)
+
+
+class Extreme:
+    """The largest or smallest element, NaN if there is one; complex numbers by real part, then imaginary part."""
+
+    __slots__ = ("function", "largest")
+
+    def __init__(self, function: Loop, largest: bool) -> None:
+        self.function = function
+        self.largest = largest
+
+    def resolve(self, given: torch.dtype, result: torch.dtype) -> Loop:
+        """The loop for tensors of dtype ``given``, cast to dtype ``result``."""
+        function, largest = self.function, self.largest
+        if given is not result:
+            loop = self.resolve(result, result)
+            return lambda t, axes, keepdims: loop(cast(t, result), axes, keepdims)
+        if given in SIGNED:
+            return lambda t, axes, keepdims: restored(function(ordered(t), axes, keepdims), given)
+        if given.is_complex:
+            return lambda t, axes, keepdims: _complex_extreme(t, axes, keepdims, largest)
+        return function
+
+
+class Logical:
+    """Whether any or all elements are true."""
+
+    __slots__ = ("function",)
+
+    def __init__(self, function: Loop) -> None:
+        self.function = function
+
+    def resolve(self, given: torch.dtype, result: torch.dtype) -> Loop:
+        """The loop for tensors of dtype ``given``; the result is bool whatever ``result`` is."""
+        function = self.function
+        if given is torch.uint8:  # torch gives uint8 for uint8, of zeros and ones
+            return lambda t, axes, keepdims: function(t, axes, keepdims).view(torch.bool)
+        return function
+
+
+class Folded:
+    """Any binary kernel, folded along the axes one after the other.
+
+    Parameters
+    ----------
+    function : callable
+        ``function(left, right)``, elementwise, on tensors of the result's dtype.
+    associative : bool
+        Whether the elements may be combined in any order.
+    """
+
+    __slots__ = ("associative", "function")
+
+    def __init__(self, function: Binary, associative: bool) -> None:
+        self.function = function
+        self.associative = associative
+
+    def resolve(self, given: torch.dtype, result: torch.dtype) -> Loop:
+        """The loop for tensors of dtype ``given``, cast to dtype ``result``."""
+
+        def loop(tensor: Tensor, axes: Axes, keepdims: bool) -> Tensor:
+            tensor = cast(tensor, result)
+            for dim in reversed(_dims(axes, tensor)):
+                tensor = fold(self.function, tensor, dim, self.associative)
+                if keepdims:
+                    tensor = tensor.unsqueeze(dim)
+            return tensor
+
+        return loop
+
+
+def fold(function: Binary, tensor: Tensor, dim: int, associative: bool) -> Tensor:
+    """``function`` between all elements along ``dim``, which holds at least one and is taken away.
+
+    One after the other from the first; if ``associative``, which here means that order does not matter either, one
+    half with the other, so that the function is called log2(n) times.
+    """
+    if not associative:
+        first, *others = tensor.unbind(dim)
+        for other in others:
+            first = function(first, other)
+        return first
+    while (size := tensor.shape[dim]) > 1:
+        half = size // 2
+        folded = function(tensor.narrow(dim, 0, half), tensor.narrow(dim, half, half))
+        tensor = torch.cat([folded, tensor.narrow(dim, 2 * half, 1)], dim) if size % 2 else folded
+    return tensor.squeeze(dim)
+
+
+def segment_fold(function: Binary, tensor: Tensor, indices: Tensor, dim: int, associative: bool) -> Tensor:
+    """``function`` folded over the slices ``indices[i]:indices[i + 1]`` along ``dim`` (``numpy.ufunc.reduceat``).
+
+    The last slice runs to the end; one that would be empty or run backwards is its first element. The indices are in
+    range.
+    """
+    dtype = tensor.dtype
+    size = tensor.shape[dim]
+    if dtype in SIGNED:  # moving elements about is the same for the signed type, and torch does it for that
+        signed = SIGNED[dtype]
+
+        def through_unsigned(left: Tensor, right: Tensor) -> Tensor:
+            return function(left.view(dtype), right.view(dtype)).view(signed)
+
+        return segment_fold(through_unsigned, tensor.view(signed), indices, dim, associative).view(dtype)
+    ends = torch.cat([indices[1:], indices.new_full((1,), size)]) if len(indices) else indices
+    lengths = (ends - indices).clamp(min=1)
+    longest = int(lengths.max()) if len(indices) else 1
+    if not associative:
+        folded = tensor.index_select(dim, indices)
+        for step in range(1, longest):
+            (going,) = torch.nonzero(lengths > step, as_tuple=True)
+            left = folded.index_select(dim, going)
+            right = tensor.index_select(dim, indices[going] + step)
+            folded = folded.index_copy(dim, going, function(left, right))
+        return folded
+    # The segments side by side; neighbours in each are folded until each has one element.
+    folded = tensor.index_select(dim, _positions(indices, lengths))
+    while longest > 1:
+        starts = lengths.cumsum(0) - lengths
+        halves = (lengths + 1) // 2
+        left = _positions(starts, halves, step=2)
+        has_right = left + 1 < torch.repeat_interleave(starts + lengths, halves)
+        (going,) = torch.nonzero(has_right, as_tuple=True)
+        pairs = left[going]
+        combined = function(folded.index_select(dim, pairs), folded.index_select(dim, pairs + 1))
+        folded = folded.index_select(dim, left).index_copy(dim, going, combined)
+        lengths, longest = halves, (longest + 1) // 2
+    return folded
+
+
+def _positions(starts: Tensor, lengths: Tensor, step: int = 1) -> Tensor:
+    """``starts[i] + step * (0, 1, ..., lengths[i] - 1)`` for each i, one after the other."""
+    within = torch.arange(int(lengths.sum()), device=starts.device)
+    return torch.repeat_interleave(starts - step * (lengths.cumsum(0) - lengths), lengths) + step * within
+
+
+def _dims(axes: Axes, tensor: Tensor) -> tuple[int, ...]:
+    """The axes in ascending order; none of a 0-d tensor, whose axis 0 is no axis of it."""
+    if axes is None or tensor.dim() == 0:
+        return tuple(range(tensor.dim()))
+    return tuple(sorted(axis % tensor.dim() for axis in (axes if isinstance(axes, tuple) else (axes,))))
+
+
+def flattened(tensor: Tensor, axes: Axes) -> Tensor:
+    """The axes made one, the last; their elements stay in C order."""
+    dims = _dims(axes, tensor)
+    if not dims:
+        return tensor.unsqueeze(-1)
+    moved = tensor.movedim(dims, tuple(range(-len(dims), 0)))
+    return moved if len(dims) == 1 else moved.flatten(-len(dims))
+
+
+def unflattened(tensor: Tensor, axes: Axes, source: Tensor) -> Tensor:
+    """``tensor``, in which the axes of ``source`` are taken away, with those axes as ones of length 1."""
+    for dim in _dims(axes, source):
+        tensor = tensor.unsqueeze(dim)
+    return tensor
+
+
+def _complex_extreme(tensor: Tensor, axes: Axes, keepdims: bool, largest: bool) -> Tensor:
+    line = flattened(tensor, axes)
+    extreme = line.gather(-1, complex_extreme(line, -1, largest)).squeeze(-1)
+    return unflattened(extreme, axes, tensor) if keepdims else extreme
+
+
+def _prod(tensor: Tensor, axes: Axes, keepdims: bool, dtype: torch.dtype | None = None) -> Tensor:
+    """torch.prod over several axes: it takes one at a time (https://github.com/pytorch/pytorch/issues/56586)."""
+    if isinstance(axes, int):
+        return torch.prod(tensor, axes, keepdims, dtype=dtype)
+    if axes is None and not keepdims:
+        return torch.prod(tensor, dtype=dtype)
+    dims = _dims(axes, tensor)
+    if not dims:
+        return torch.prod(tensor, dtype=dtype)
+    for dim in reversed(dims):
+        tensor = torch.prod(tensor, dim, keepdims, dtype=dtype)
+    return tensor
+
+
+any = Logical(torch.any)
+all = Logical(torch.all)
+sum = Accumulator(torch.sum, any)
+prod = Accumulator(_prod, all)
+max = Extreme(torch.amax, largest=True)
+min = Extreme(torch.amin, largest=False)
+
+
+def nansum(dtype: torch.dtype) -> Loop:
+    """The sum of float or complex numbers with NaN taken as zero."""
+    if dtype.is_complex:
+        return lambda t, axes, keepdims: torch.sum(without_nan(t, 0), axes, keepdims)
+    return torch.nansum
+
+
+def argextreme(dtype: torch.dtype, largest: bool) -> Loop:
+    """The index of the first largest or smallest element, or of the first NaN: ``loop(tensor, axis, keepdims)``."""
+    function = torch.argmax if largest else torch.argmin
+    if dtype is torch.bool or dtype in SIGNED:
+        return lambda t, axis, keepdims: function(ordered(t), axis, keepdims)
+    if dtype.is_complex:
+
+        def loop(tensor: Tensor, axis: int | None, keepdims: bool) -> Tensor:
+            line = flattened(tensor, axis)
+            index = complex_extreme(line, -1, largest).squeeze(-1)
+            return unflattened(index, axis, tensor) if keepdims else index
+
+        return loop
+    return function
+
+
+def mean(given: torch.dtype, result: torch.dtype) -> Loop:
+    """The mean in a float or complex dtype; float16 accumulates in float32."""
+    if given is result:
+        return torch.mean
+    if given.is_complex and not result.is_complex:
+        return lambda t, axes, keepdims: torch.mean(t.real, axes, keepdims, dtype=result)
+    return lambda t, axes, keepdims: torch.mean(t, axes, keepdims, dtype=result)
+
+
+def var(given: torch.dtype, result: torch.dtype) -> Loop:
+    """The variance, computed in a float or complex dtype; of complex numbers it is real.
+
+    ``loop(tensor, axes, keepdims, correction)``; the correction is less than the number of elements.
+    """
+    if given is result:
+        return _var
+    return lambda t, axes, keepdims, correction: _var(cast(t, result), axes, keepdims, correction)
+
+
+def std(given: torch.dtype, result: torch.dtype) -> Loop:
+    """The square root of ``var``."""
+    if given is result:
+        return _std
+    return lambda t, axes, keepdims, correction: _std(cast(t, result), axes, keepdims, correction)
+
+
+def _var(tensor: Tensor, axes: Axes, keepdims: bool, correction: float) -> Tensor:
+    return torch.var(tensor, axes, correction=correction, keepdim=keepdims)
+
+
+def _std(tensor: Tensor, axes: Axes, keepdims: bool, correction: float) -> Tensor:
+    return torch.std(tensor, axes, correction=correction, keepdim=keepdims)
+
+
+def squared_deviation(tensor: Tensor, mean: Tensor) -> Tensor:
+    """``|tensor - mean|**2``, real; of float16 in float32."""
+    if tensor.dtype in (torch.float16, torch.bfloat16):
+        tensor = tensor.float()
+    deviation = tensor - mean
+    return deviation.real.square() + deviation.imag.square() if deviation.is_complex() else deviation.square()
+
+
+def count_nonzero(tensor: Tensor, axes: Axes, keepdims: bool) -> Tensor:
+    """How many elements are not zero, as int64."""
+    if tensor.dtype in SIGNED:
+        tensor = tensor.view(SIGNED[tensor.dtype])
+    if axes is None and not keepdims:
+        return torch.count_nonzero(tensor)
+    return torch.sum(tensor if tensor.dtype is torch.bool else tensor != 0, axes, keepdims)
+
+
+def true_count(mask: Tensor, shape: tuple[int, ...], axes: Axes, keepdims: bool) -> Tensor:
+    """How many elements a mask, broadcast to ``shape``, chooses along the axes."""
+    return torch.sum(mask.expand(shape), axes, keepdims, dtype=torch.int64)
+
+
+def size_of(shape: tuple[int, ...], axes: tuple[int, ...]) -> int:
+    """How many elements one result has behind it."""
+    return math.prod([shape[axis] for axis in axes])
+
+
+def masked(tensor: Tensor, mask: Tensor, fill: Tensor | float) -> Tensor:
+    """The tensor where the mask is true, ``fill`` in its dtype elsewhere."""
+    if not isinstance(fill, Tensor):
+        fill = torch.tensor(fill, dtype=tensor.dtype, device=tensor.device)
+    return torch.where(mask, tensor, fill)
+
+
+def without_nan(tensor: Tensor, fill: float) -> Tensor:
+    """The tensor with ``fill`` in the place of NaN; itself if its dtype has none."""
+    return tensor if is_integer(tensor.dtype) else torch.where(tensor.isnan(), fill, tensor)
+
+
+def full(shape: tuple[int, ...], value: Tensor | float, dtype: torch.dtype, like: Tensor) -> Tensor:
+    """A tensor of one value on the device of ``like``."""
+    if isinstance(value, Tensor):
+        return value.to(device=like.device, dtype=dtype).expand(shape).clone()
+    return torch.full(shape, value, dtype=dtype, device=like.device)
+
+
+def with_initial(loop: Loop, tensor: Tensor, initial: Tensor) -> Tensor:
+    """A reduced tensor combined with the initial value, by the loop of the reduction."""
+    return loop(torch.stack([initial.to(tensor.device).expand(tensor.shape), tensor]), 0, False)
+
+
+def after_initial(tensor: Tensor, initial: Tensor, dim: int) -> Tensor:
+    """The initial value put before the first element along ``dim``."""
+    shape = list(tensor.shape)
+    shape[dim] = 1
+    return torch.cat([initial.to(tensor.device).expand(shape), tensor], dim)
+
+
+def real_dtype(dtype: torch.dtype) -> torch.dtype:
+    """The dtype of a complex dtype's parts; a real one itself."""
+    return REAL_OF.get(dtype, dtype)
