@@ -61,3 +61,8 @@ def test_no_name_is_injected(path: Path) -> None:
 def test_a_file_is_one_chapter(path: Path) -> None:
     lines = len((ROOT / path).read_text().splitlines())
     assert lines <= LONGEST, f"{path} has {lines} lines, more than {LONGEST}: two chapters"
+
+
+def test_every_folder_is_a_package() -> None:
+    folders = {path.parent for path in FILES}
+    assert not [str(folder) for folder in folders if not (ROOT / folder / "__init__.py").exists()], "left out of wheels"
