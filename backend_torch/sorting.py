@@ -45,7 +45,7 @@ def sort(tensor: Tensor, dim: int, stable: bool = False) -> Tensor:
 def argsort(tensor: Tensor, dim: int, stable: bool = False) -> Tensor:
     """The indices that sort the values along ``dim``; equal ones in their order if ``stable``."""
     if _on_host(tensor):
-        return from_numpy(to_numpy(tensor).argsort(axis=dim, kind=kind))  # type: ignore[call-overload]
+        return from_numpy(to_numpy(tensor).argsort(axis=dim, kind="stable" if stable else None))
     if tensor.is_complex():
         return lexsort([tensor.imag, tensor.real, nan_class(tensor)], dim)
     return torch.sort(ordered(tensor), dim=dim, stable=stable)[1]
