@@ -7,6 +7,7 @@ and never returned to a user.
 from __future__ import annotations
 
 from typing import Any
+from weakref import WeakValueDictionary
 
 import numpy as np
 import torch
@@ -16,7 +17,7 @@ from backend_torch.dtypes import to_numpy, to_torch
 from backend_torch.memory import from_numpy
 
 _LIMIT = 4096  # constants a dtype: a program that draws its scalars at random must not grow the cache for ever
-_owned: dict[int, torch.Tensor] = {}
+_owned: WeakValueDictionary[int, torch.Tensor] = WeakValueDictionary()
 
 
 def _exact(value: Any, dtype: np.dtype) -> np.ndarray:
@@ -43,11 +44,9 @@ class Constants(dict[Any, torch.Tensor]):
             constant = from_numpy(_exact(value, self.dtype))
         if _cacheable(value):
             if len(self) >= _LIMIT:
-                for old in self.values():
-                    _owned.pop(id(old), None)
                 self.clear()
             self[value] = constant
-            _owned[id(constant)] = constant
+        _owned[id(constant)] = constant
         return constant
 
 
@@ -90,5 +89,5 @@ def constant(value: Any, dtype: np.dtype) -> torch.Tensor:
 
 
 def is_constant(tensor: torch.Tensor) -> bool:
-    """Whether a tensor is one of the cache's, so that a graph may hold its value in its place."""
-    return id(tensor) in _owned
+    """Whether a tensor was made here, so that a graph may hold its value in its place."""
+    return _owned.get(id(tensor)) is tensor
