@@ -1,0 +1,60 @@
+"""Joining, splitting and tiling: tensors laid side by side, and taken apart.
+
+Layer: owns the memory order of what is joined and the dtypes that torch cannot select from; dtypes and axes come
+decided.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+
+import numpy as np
+import torch
+
+from backend_torch.dtypes import SIGNED
+from backend_torch.memory import from_numpy, is_fortran
+from backend_torch.shape import reversed_axes
+
+Tensor = torch.Tensor
+
+
+def concatenate(tensors: Sequence[Tensor], axis: int) -> Tensor:
+    """Tensors of one dtype and rank end to end along ``axis``; in Fortran order if all of them are."""
+    first = tensors[0]
+    if not first.is_contiguous() and all(map(is_fortran, tensors)):
+        return reversed_axes(torch.cat([reversed_axes(tensor) for tensor in tensors], first.dim() - 1 - axis))
+    return torch.cat(tensors, axis)  # type: ignore[arg-type]  # any sequence will do
+
+
+def select(tensor: Tensor, indices: np.ndarray | Tensor, axis: int) -> Tensor:
+    """The slices of ``axis`` that a vector of non-negative int64 indices names."""
+    if isinstance(indices, np.ndarray):
+        indices = from_numpy(indices)
+    indices = indices.to(tensor.device)
+    if tensor.dtype in SIGNED:  # https://github.com/pytorch/pytorch/issues/58734
+        return tensor.view(SIGNED[tensor.dtype]).index_select(axis, indices).view(tensor.dtype)
+    return tensor.index_select(axis, indices)
+
+
+def repeat(tensor: Tensor, repeats: int | Tensor, axis: int) -> Tensor:
+    """Each slice of ``axis`` ``repeats`` times, or as often as a vector of counts says."""
+    if isinstance(repeats, int):
+        return tensor.repeat_interleave(repeats, axis)
+    return select(tensor, torch.repeat_interleave(repeats), axis)
+
+
+def tile(tensor: Tensor, repeats: tuple[int, ...]) -> Tensor:
+    """The whole tensor side by side, ``repeats`` times along each of its axes; a copy."""
+    return tensor.repeat(repeats)
+
+
+def insert(tensor: Tensor, values: Tensor, order: np.ndarray, axis: int) -> Tensor:
+    """``tensor`` and ``values``, joined along ``axis`` and taken in ``order``."""
+    return select(torch.cat((tensor, values), axis), order, axis)
+
+
+def slices(tensor: Tensor, bounds: Sequence[int], axis: int) -> list[Tensor]:
+    """Views of ``axis`` between neighbouring bounds, which follow Python's slicing rules."""
+    before = (slice(None),) * axis
+    return [tensor[(*before, slice(low, high))] for low, high in itertools.pairwise(bounds)]
