@@ -1,0 +1,486 @@
+"""Tracing: a function of tensors becomes a graph, and the graph a program.
+
+Layer: owns what a graph reads (arguments, and tensors from outside by reference), what it writes, which memory its
+results share, and that a program which can't be compiled still runs. What a signature is belongs to the caller.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import threading
+import warnings
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch.fx import GraphModule, Node
+from torch.utils._python_dispatch import TorchDispatchMode
+
+from backend_torch import inductor
+from backend_torch.constants import is_constant
+from backend_torch.inductor import Program
+from backend_torch.memory import may_overlap
+
+Tensor = torch.Tensor
+aten = torch.ops.aten
+
+
+class TracedValueError(TypeError):
+    """Python asked for the value of an array that has none yet, because the function is being traced."""
+
+
+class _State(threading.local):
+    depth = 0
+
+
+_state = _State()
+
+
+def is_tracing() -> bool:
+    """Whether this thread is running a function in order to trace it."""
+    return _state.depth > 0
+
+
+def is_opaque(tensor: Tensor) -> bool:
+    """Whether a program can't take the tensor: it is being traced, batched or differentiated by a transform."""
+    return inductor.is_fake(tensor) or inductor.is_transformed(tensor)
+
+
+same_signature = inductor.same_signature
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Tracing
+
+
+_LIBRARIES = tuple(
+    os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(path))), name, "")
+    for path, name in ((__file__, "backend_torch"), (__file__, "tnp"), (torch.__file__, "torch"))
+)
+
+
+def _user_line() -> str:
+    """The file and line of the innermost frame that is neither tnp's nor torch's."""
+    frame = sys._getframe(1)
+    while frame is not None and (
+        frame.f_code.co_filename.startswith(_LIBRARIES) or frame.f_code.co_filename.startswith("<")
+    ):
+        frame = frame.f_back  # type: ignore[assignment]
+    return "an unknown line" if frame is None else f"{frame.f_code.co_filename}:{frame.f_lineno}"
+
+
+def _value_message() -> str:
+    return (
+        f"{_user_line()}: the value of a traced array is asked for (by if, while, int(), float(), bool(), item() or an "
+        "index), which it has only when the compiled function runs; choose with tnp.where or tnp.cond, repeat with "
+        "tnp.while_loop, or leave this part outside tnp.compile"
+    )
+
+
+def _shape_message(operation: str) -> str:
+    return (
+        f"{_user_line()}: the shape of {operation}'s result depends on values, which an array has only when the "
+        "compiled function runs; select with tnp.where(condition, a, b) instead of a boolean index, or leave this part "
+        "outside tnp.compile"
+    )
+
+
+class _Watch(TorchDispatchMode):
+    """What a trace does beside recording.
+
+    A tensor from outside is replaced by a stand-in, a constant by a literal, and a demand for a value raises.
+    """
+
+    def __init__(self, mode: inductor.FakeTensorMode) -> None:
+        super().__init__()
+        self.mode = mode
+        self.literals: dict[int, tuple[Tensor, Tensor]] = {}
+        self.captures: dict[int, tuple[Tensor, Tensor]] = {}  # stand-in's id -> tensor, stand-in
+        self.stand_ins: dict[int, Tensor] = {}  # tensor's id -> stand-in
+
+    def __torch_dispatch__(self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: Any = None) -> Any:
+        if func is aten._local_scalar_dense.default:
+            if is_constant(args[0]):
+                return inductor.value_of(args[0])
+            raise TracedValueError(_value_message())
+        if func is aten.lift_fresh.default and not inductor.is_fake(args[0]):
+            # Data that tracing made: the same at each call, but a new array.
+            return self._literal(args[0]) if args[0].dim() == 0 else aten.clone.default(self._fixed(args[0]))
+        fixed_args, fixed_kwargs = torch.utils._pytree.tree_map_only(Tensor, self._fixed, (args, kwargs or {}))
+        try:
+            result = func(*fixed_args, **fixed_kwargs)
+        except inductor.UNKNOWN_VALUE:
+            raise TracedValueError(_value_message()) from None
+        except inductor.UNKNOWN_SHAPE:
+            raise TracedValueError(_shape_message(func.overloadpacket.__name__)) from None
+        # A write to a tensor from outside gives that tensor and not its stand-in, so that none is left where it was.
+        if args and isinstance(result, Tensor) and isinstance(args[0], Tensor) and not inductor.is_fake(args[0]):
+            written = func._schema.arguments[0].alias_info
+            if written is not None and written.is_write:
+                return args[0]
+        return result
+
+    def _fixed(self, tensor: Tensor) -> Tensor:
+        if inductor.is_fake(tensor):
+            return tensor
+        if not is_constant(tensor):
+            return self.stand_in(tensor)
+        if id(tensor) not in self.literals:
+            self.literals[id(tensor)] = tensor, self._literal(tensor)
+        return self.literals[id(tensor)][1]
+
+    def stand_in(self, tensor: Tensor) -> Tensor:
+        """What the graph shows of a tensor from outside; one for each, and over one memory where they share theirs."""
+        if id(tensor) not in self.stand_ins:
+            stand_in = inductor.shown_by(self.mode, tensor)
+            self.stand_ins[id(tensor)] = stand_in
+            self.captures[id(stand_in)] = tensor, stand_in
+        return self.stand_ins[id(tensor)]
+
+    def _literal(self, tensor: Tensor) -> Tensor:
+        return aten.full.default([], inductor.value_of(tensor), dtype=tensor.dtype, device=tensor.device)
+
+
+Geometry = tuple[torch.dtype, tuple[int, ...], tuple[int, ...], int]
+"""dtype, sizes, strides and the offset in bytes from the start of what is viewed."""
+
+
+@dataclass(frozen=True)
+class Output:
+    """How a result is had: an input or a result of the program, or a view of one's memory."""
+
+    of_input: bool
+    index: int
+    geometry: Geometry | None = None
+
+
+@dataclass(frozen=True)
+class Graph:
+    """What a function did on tensors.
+
+    Attributes
+    ----------
+    module : GraphModule
+        The operations in their order, writes included; takes the arguments and then the captures. Correct for inputs
+        that overlap, and differentiable.
+    inputs : list of Tensor
+        Stand-ins of the inputs, without data.
+    captures : list of Tensor
+        Tensors from outside that the function read or wrote: they are inputs, so their values are not baked in.
+    written : frozenset of int
+        The inputs whose memory changes.
+    outputs : list of Output or None
+        How each result comes from ``results``; None where the results overlap in a way that only ``module`` can do.
+    results : list of Node
+        The nodes of ``module`` whose values are new memory, one for each piece of it.
+    """
+
+    module: GraphModule
+    inputs: list[Tensor]
+    captures: list[Tensor]
+    written: frozenset[int]
+    outputs: list[Output] | None
+    results: list[Node]
+
+
+def trace(function: Callable[[list[Tensor]], Sequence[Tensor]], tensors: Sequence[Tensor]) -> Graph:
+    """Run ``function`` once on stand-ins of ``tensors`` and keep what it did.
+
+    Raises
+    ------
+    TracedValueError
+        The function asks for a value, or for a shape that depends on one.
+    """
+    mode = inductor.new_fake_mode()
+    inputs = [inductor.like(mode, tensor) for tensor in tensors]
+
+    watch = _Watch(mode)
+
+    def watched(*stand_ins: Tensor) -> tuple[Tensor, ...]:
+        with watch:
+            results = function(list(stand_ins))
+        return tuple(result if inductor.is_fake(result) else watch.stand_in(result) for result in results)
+
+    _state.depth += 1
+    try:
+        with mode:
+            module = inductor.capture(watched, inputs)
+    finally:
+        _state.depth -= 1
+
+    captures = [watch.captures[id(stand_in)] for stand_in in _lift(module)]
+    inputs += [stand_in for _, stand_in in captures]
+    placeholders = module.graph.find_nodes(op="placeholder")
+    values = {node: node.meta.get("val") for node in module.graph.nodes}
+    values.update(zip(placeholders, inputs, strict=True))
+    memory: dict[int, list[int]] = {}
+    for index, tensor in enumerate(inputs):
+        memory.setdefault(inductor.storage_of(tensor), []).append(index)
+
+    written = frozenset(
+        index
+        for node in module.graph.nodes
+        for target in _targets(node)
+        for index in memory.get(inductor.storage_of(values[target]), ())
+    )
+    returned: Any = module.graph.output_node().args[0]
+    outputs, results = _outputs(returned, placeholders, values, memory)
+    return Graph(module, inputs, [tensor for tensor, _ in captures], written, outputs, results)
+
+
+def _lift(module: GraphModule) -> list[Tensor]:
+    """Turn the stand-ins that the graph holds as attributes into inputs."""
+    graph = module.graph
+    captured: dict[int, tuple[Tensor, Node]] = {}
+    last = next(reversed(graph.find_nodes(op="placeholder")), None)
+    for node in graph.find_nodes(op="get_attr"):
+        tensor = getattr(module, node.target)
+        if not isinstance(tensor, Tensor):
+            continue  # a branch or a loop's body
+        if id(tensor) not in captured:
+            with graph.inserting_after(last) if last else graph.inserting_before(next(iter(graph.nodes))):
+                last = graph.placeholder(f"captured_{len(captured)}")
+            captured[id(tensor)] = tensor, last
+        node.replace_all_uses_with(captured[id(tensor)][1])
+        graph.erase_node(node)
+    module.delete_all_unused_submodules()
+    module.recompile()
+    return [tensor for tensor, _ in captured.values()]
+
+
+def _targets(node: Node) -> list[Node]:
+    """The nodes whose memory an operation writes to."""
+    schema = getattr(node.target, "_schema", None)
+    if node.op != "call_function" or schema is None or not schema.is_mutable:
+        return []
+    found: list[Node] = []
+    for position, argument in enumerate(schema.arguments):
+        if argument.alias_info is None or not argument.alias_info.is_write:
+            continue
+        value = node.args[position] if position < len(node.args) else node.kwargs.get(argument.name)
+        found += [item for item in (value if isinstance(value, (list, tuple)) else [value]) if isinstance(item, Node)]
+    return found
+
+
+def _outputs(
+    nodes: Sequence[Node], placeholders: list[Node], values: dict[Node, Tensor], memory: dict[int, list[int]]
+) -> tuple[list[Output] | None, list[Node]]:
+    """Which outputs are inputs, new memory, or views of either."""
+    positions = {node: index for index, node in enumerate(placeholders)}
+    pieces: dict[int, list[Node]] = {}
+    for node in nodes:
+        storage = inductor.storage_of(values[node])
+        if storage not in memory and node not in pieces.setdefault(storage, []):
+            pieces[storage].append(node)
+    whole: dict[int, Node] = {}
+    for storage, sharing in pieces.items():
+        base = _whole(sharing, values)
+        if base is None:
+            return None, []
+        whole[storage] = base
+    results = list(whole.values())
+
+    outputs = []
+    for node in nodes:
+        storage = inductor.storage_of(values[node])
+        if node in positions:
+            outputs.append(Output(True, positions[node]))
+        elif storage in memory:
+            index = memory[storage][0]
+            outputs.append(Output(True, index, _geometry(values[node], values[placeholders[index]])))
+        else:
+            index = results.index(whole[storage])
+            outputs.append(Output(False, index, _geometry(values[node], values[results[index]])))
+    return outputs, results
+
+
+def _offset(value: Tensor) -> int:
+    """Bytes from the start of the tensor's memory."""
+    return int(value.storage_offset()) * value.itemsize
+
+
+def _span(value: Tensor) -> tuple[int, int]:
+    start = _offset(value)
+    last = sum((size - 1) * stride for size, stride in zip(value.shape, value.stride(), strict=True))
+    return start, start + (last + 1) * value.itemsize
+
+
+def _whole(sharing: list[Node], values: dict[Node, Tensor]) -> Node | None:
+    """Of nodes that share memory, one that holds all of it: the others can be views of it."""
+    if len(sharing) == 1:
+        return sharing[0]
+    spans = [_span(values[node]) for node in sharing]
+    everything = min(start for start, _ in spans), max(end for _, end in spans)
+    for node, span in zip(sharing, spans, strict=True):
+        value = values[node]
+        if span == everything and value.numel() * value.itemsize == span[1] - span[0]:
+            return node
+    return None
+
+
+def _geometry(value: Tensor, base: Tensor) -> Geometry | None:
+    """How ``value`` lies in the memory of ``base``; None if it is the same."""
+    offset = _offset(value) - _offset(base)
+    if value.dtype is base.dtype and value.shape == base.shape and value.stride() == base.stride() and not offset:
+        return None
+    return value.dtype, tuple(value.shape), tuple(value.stride()), offset
+
+
+def _viewed(base: Tensor, dtype: torch.dtype, size: tuple[int, ...], stride: tuple[int, ...], offset: int) -> Tensor:
+    start = _offset(base) + offset
+    if dtype is base.dtype:
+        return base.as_strided(size, stride, start // base.itemsize)
+    memory = torch.empty(0, dtype=dtype, device=base.device)
+    return memory.set_(base.untyped_storage(), start // memory.itemsize, size, stride)
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Compiling
+
+
+class Executable:
+    """A graph's programs: one for tensors alone, one for each set of inputs that gradients flow to.
+
+    Parameters
+    ----------
+    graph : Graph
+    backend : str or callable, optional
+        None and "inductor" make machine code; "eager" runs the operations one by one; any other is torch.compile's.
+    mode : str, optional
+    options : dict, optional
+        As torch.compile takes them.
+    """
+
+    def __init__(
+        self,
+        graph: Graph,
+        *,
+        backend: str | Callable[..., Any] | None = None,
+        mode: str | None = None,
+        options: dict[str, Any] | None = None,
+    ) -> None:
+        self.graph = graph
+        self.captures = graph.captures
+        self._backend = backend
+        self._settings = inductor.options_of(mode, options) if backend in (None, "inductor") else options
+        self._mode = mode
+        self._plain: Program | None = None
+        self._differentiable: dict[tuple[bool, ...], Program] = {}
+
+    def program(self, tensors: Sequence[Tensor]) -> Program:
+        """The program for these inputs, arguments and then captures; compiled on first need.
+
+        It suits all inputs of the same signature, whatever they hold, and takes them in a list.
+        """
+        if torch.is_grad_enabled() and any(tensor.requires_grad for tensor in tensors):
+            tracked = tuple(tensor.requires_grad for tensor in tensors)
+            if tracked not in self._differentiable:
+                self._differentiable[tracked] = self._or_eager(lambda: self._make_differentiable(tracked))
+            return self._differentiable[tracked]
+        if self._plain is None:
+            self._plain = self._or_eager(self._make_plain)
+        return self._plain
+
+    def _eager(self, tensors: list[Tensor]) -> Sequence[Tensor]:
+        return self.graph.module(*tensors)
+
+    def _or_eager(self, make: Callable[[], Program]) -> Program:
+        if self._backend == "eager":
+            return self._eager
+        try:
+            return make()
+        except Exception as error:  # whatever goes wrong in a compiler, the graph is still there to run
+            _warn_once(error)
+            return self._eager
+
+    def _through_backend(self) -> Program:
+        keywords: dict[str, Any] = {} if self._mode is None else {"mode": self._mode}
+        if self._settings:
+            keywords["options"] = self._settings
+        return inductor.through_backend(self.graph.module, self._backend, **keywords)
+
+    def _make_differentiable(self, tracked: tuple[bool, ...]) -> Program:
+        if self._backend not in (None, "inductor"):
+            return self._through_backend()
+        if self.graph.written:
+            return self._eager  # a write into what gradients flow through: autograd itself knows all the rules
+        inputs = self._stand_ins(inductor.new_fake_mode())
+        for tensor, tracks in zip(inputs, tracked, strict=True):
+            tensor.requires_grad_(tracks)
+        return inductor.differentiable(self.graph.module, inputs, self._settings or {})
+
+    def _make_plain(self) -> Program:
+        graph = self.graph
+        if self._backend not in (None, "inductor"):
+            return self._through_backend()
+        if graph.outputs is None:
+            return self._eager
+        run = self._compiled() if graph.results or graph.written else lambda tensors: ()
+        if not graph.written and all(not output.of_input and output.geometry is None for output in graph.outputs):
+            if [output.index for output in graph.outputs] == list(range(len(graph.results))):
+                return run
+        return self._with_outputs(run, graph.outputs)
+
+    def _stand_ins(self, mode: inductor.FakeTensorMode) -> list[Tensor]:
+        return [inductor.like(mode, tensor) for tensor in self.graph.inputs]
+
+    def _compiled(self) -> Program:
+        graph = self.graph
+        mode = inductor.new_fake_mode()
+        inputs = self._stand_ins(mode)
+        with mode:
+            pure = inductor.functional(inductor.duplicate(graph.module, graph.results), inputs)
+        return inductor.compiled(pure, inputs, mode, self._settings or {})
+
+    def _with_outputs(self, run: Program, outputs: list[Output]) -> Program:
+        written = self.graph.written
+        strides = [node.meta["val"].stride() for node in self.graph.results]
+        viewed = {output.index for output in outputs if not output.of_input and output.geometry is not None}
+
+        def program(tensors: list[Tensor]) -> Sequence[Tensor]:
+            if written and len(tensors) > 1 and _overlap(tensors, written):
+                return self._eager(tensors)
+            inputs = tuple(tensors)
+            results = list(run(tensors))
+            for index in viewed:
+                if results[index].stride() != strides[index]:
+                    results[index] = _restrided(results[index], strides[index])
+            found = []
+            for output in outputs:
+                base = inputs[output.index] if output.of_input else results[output.index]
+                found.append(base if output.geometry is None else _viewed(base, *output.geometry))
+            return found
+
+        return program
+
+
+def _restrided(tensor: Tensor, stride: tuple[int, ...]) -> Tensor:
+    return torch.empty_strided(tensor.shape, stride, dtype=tensor.dtype, device=tensor.device).copy_(tensor)
+
+
+def _overlap(tensors: list[Tensor], written: frozenset[int]) -> bool:
+    """Whether memory that is written to is another input's too: then the order of the operations matters."""
+    storages = [tensor.untyped_storage().data_ptr() for tensor in tensors]
+    for index in written:
+        if storages.count(storages[index]) > 1:
+            for other, tensor in enumerate(tensors):
+                if other != index and storages[other] == storages[index] and may_overlap(tensors[index], tensor):
+                    return True
+    return False
+
+
+_warned: set[str] = set()
+
+
+def _warn_once(error: Exception) -> None:
+    lines = [line for line in str(error).splitlines() if line.strip()]
+    cause = f"{type(error).__name__}: {lines[0] if lines else ''}"
+    if cause not in _warned:
+        _warned.add(cause)
+        warnings.warn(
+            f"tnp.compile runs the traced operations one by one, because compiling them failed: {cause}",
+            RuntimeWarning,
+            stacklevel=2,
+        )

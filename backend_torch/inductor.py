@@ -1,0 +1,194 @@
+"""torch's private entry points for tracing and compiling, each with a public stand-in.
+
+Layer: the only file that may break with a new torch. What a torch lacks is replaced by something slower and public.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from operator import attrgetter
+from typing import Any
+
+import torch
+from torch.fx import Graph, GraphModule, Node
+from torch.fx.experimental.proxy_tensor import make_fx
+from torch.utils._python_dispatch import _disable_current_modes
+
+Tensor = torch.Tensor
+Program = Callable[[list[Tensor]], Sequence[Tensor]]
+"""Compiled code: takes its inputs in a list, which it may empty, and returns its outputs in a sequence."""
+
+try:
+    from torch._subclasses.fake_tensor import (
+        DataDependentOutputException,
+        DynamicOutputShapeException,
+        FakeTensor,
+        FakeTensorMode,
+    )
+except ImportError as missing:
+    raise ImportError(f"tnp.compile needs torch's fake tensors, which torch {torch.__version__} moved") from missing
+
+UNKNOWN_VALUE: tuple[type[Exception], ...] = (DataDependentOutputException,)
+UNKNOWN_SHAPE: tuple[type[Exception], ...] = (DynamicOutputShapeException,)
+
+TensorGuards: Any
+try:
+    from torch._C._dynamo.guards import TensorGuards
+except ImportError:
+    TensorGuards = None
+
+# A fork of OpenMP's threads costs what some thousand elements do (torch's own limit is 512 a thread).
+SETTINGS: dict[str, Any] = {"size_asserts": False, "alignment_asserts": False, "cpp.min_chunk_size": 4096}
+
+
+def new_fake_mode() -> FakeTensorMode:
+    """A mode under which factory functions make tensors without data, and real tensors count as such."""
+    return FakeTensorMode(allow_non_fake_inputs=True)
+
+
+def like(mode: FakeTensorMode, tensor: Tensor) -> Tensor:
+    """A tensor without data, with the geometry of ``tensor`` and memory of its own."""
+    with mode:
+        return torch.empty_strided(tensor.size(), tensor.stride(), dtype=tensor.dtype, device=tensor.device)
+
+
+def shown_by(mode: FakeTensorMode, tensor: Tensor) -> Tensor:
+    """The mode's own stand-in of a tensor; stand-ins of tensors that share memory share theirs."""
+    with _disable_current_modes():
+        return mode.from_tensor(tensor)
+
+
+def is_fake(tensor: object) -> bool:
+    """Whether a tensor has no data because it is being traced."""
+    return isinstance(tensor, FakeTensor)
+
+
+def is_transformed(tensor: Tensor) -> bool:
+    """Whether ``vmap``, ``grad`` or another transform of torch.func has wrapped the tensor."""
+    return torch._C._functorch.is_functorch_wrapped_tensor(tensor)
+
+
+def value_of(tensor: Tensor) -> int | float | complex | bool:
+    """The value of a 0-d tensor that is real, while others around it are being traced."""
+    with _disable_current_modes():
+        return tensor.item()
+
+
+def storage_of(tensor: Tensor) -> int:
+    """An identifier of the tensor's memory, which a tensor without data has too."""
+    return tensor.untyped_storage()._cdata
+
+
+def capture(function: Callable[..., Any], inputs: Sequence[Tensor]) -> GraphModule:
+    """The ATen operations that ``function`` does on ``inputs``, as it does them."""
+    return make_fx(function)(*inputs)
+
+
+def duplicate(module: GraphModule, results: Sequence[Node] | None = None) -> GraphModule:
+    """A copy of a graph, to be changed; with ``results`` for its results if they are given."""
+    copies: dict[Node, Node] = {}
+    graph = Graph()
+    returned = graph.graph_copy(module.graph, copies)
+    graph.output(returned if results is None else tuple([copies[node] for node in results]))
+    return GraphModule(module, graph)
+
+
+def functional(module: GraphModule, inputs: Sequence[Tensor]) -> GraphModule:
+    """The graph without writes but those to its inputs, at its end, and in the operations that Inductor knows."""
+    try:
+        from torch._inductor.decomposition import select_decomp_table
+    except ImportError:
+        from torch._decomp import core_aten_decompositions as select_decomp_table
+    with torch.no_grad():
+        pure = make_fx(torch.func.functionalize(module, remove="mutations"), select_decomp_table())(*inputs)
+    pure.graph.eliminate_dead_code()
+    pure.recompile()
+    return pure
+
+
+def same_signature(tensors: Sequence[Tensor]) -> Callable[..., bool]:
+    """A check that tensors have the dtypes, devices, sizes, strides and need of gradients of ``tensors``.
+
+    It may say no without reason where gradients or transforms are concerned, and never yes.
+    """
+    if TensorGuards is not None:
+        try:
+            sizes = [list(tensor.size()) for tensor in tensors]
+            strides = [list(tensor.stride()) for tensor in tensors]
+            return TensorGuards(*tensors, dynamic_dims_sizes=sizes, dynamic_dims_strides=strides).check
+        except (TypeError, SystemError):
+            pass
+    known = [_signature(tensor) for tensor in tensors]
+    return lambda *others: list(map(_signature, others)) == known
+
+
+def _signature(tensor: Tensor) -> tuple[Any, ...]:
+    tracked = tensor.requires_grad and torch.is_grad_enabled()
+    plain = type(tensor) in (Tensor, torch.nn.Parameter) and not is_transformed(tensor)
+    return tensor.dtype, tensor.device, tensor.size(), tensor.stride(), tracked, plain
+
+
+def options_of(mode: str | None, options: dict[str, Any] | None) -> dict[str, Any]:
+    """Inductor's settings for a ``mode`` and ``options`` of torch.compile."""
+    settings = dict(SETTINGS)
+    if mode is not None and mode != "default":
+        settings.update(torch._inductor.list_mode_options(mode))
+    settings.update(options or {})
+    return {name: value for name, value in settings.items() if name not in SETTINGS or _has_setting(name)}
+
+
+def _has_setting(name: str) -> bool:
+    try:
+        attrgetter(name)(torch._inductor.config)
+    except AttributeError:
+        return False
+    return True
+
+
+def compiled(module: GraphModule, inputs: Sequence[Tensor], mode: FakeTensorMode, settings: dict[str, Any]) -> Program:
+    """A functional graph as machine code, called without guards and wrappers.
+
+    This is what torch.compile does after AOTAutograd, less its 12 us of wrappers a call.
+    """
+    try:
+        from torch._inductor.compile_fx import _recursive_joint_graph_passes, compile_fx, compile_fx_inner
+        from torch._inductor.virtualized import V
+    except ImportError:
+        return _publicly(module, settings)
+
+    if settings.get("triton.cudagraphs") and any(tensor.device.type == "cuda" for tensor in inputs):
+        run: Any = compile_fx(module, list(inputs), config_patches=settings)  # it owns what CUDA graphs need
+        return lambda tensors: run(*tensors)
+    with torch._inductor.config.patch(settings), V.set_fake_mode(mode), torch.no_grad():
+        _recursive_joint_graph_passes(module)
+        output = next(iter(reversed(module.graph.nodes)))
+        # These keep the strides that the operations gave them; others may be laid out as suits the loops.
+        output.meta["user_visible_output_idxs"] = [
+            index for index, value in enumerate(output.args[0]) if isinstance(value, torch.fx.Node)
+        ]
+        code = compile_fx_inner(module, list(inputs), is_inference=True)
+    # The object around the generated function looks for a profiler and an autotuner at each call: 0.7 us.
+    inner = getattr(code, "current_callable", None)
+    if inner is None or any(tensor.device.type != "cpu" for tensor in inputs):
+        return code
+    return inner
+
+
+def differentiable(module: GraphModule, inputs: Sequence[Tensor], settings: dict[str, Any]) -> Program:
+    """A graph as compiled forward and backward passes, for inputs of which some require gradients."""
+    try:
+        from torch._inductor.compile_fx import compile_fx
+    except ImportError:
+        return _publicly(module, settings)
+    run: Any = compile_fx(duplicate(module), list(inputs), config_patches=settings)
+    return lambda tensors: run(*tensors)
+
+
+def _publicly(module: GraphModule, settings: dict[str, Any]) -> Program:
+    return through_backend(module, "inductor", options=settings)
+
+
+def through_backend(module: GraphModule, backend: Any, **keywords: Any) -> Program:
+    """A graph compiled by torch.compile."""
+    run = torch.compile(duplicate(module), backend=backend, fullgraph=True, dynamic=False, **keywords)
+    return lambda tensors: run(*tensors)

@@ -1,0 +1,298 @@
+"""Tracing functions of tensors, and the programs that come of it."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import warnings
+from collections.abc import Callable, Sequence
+
+import numpy as np
+import pytest
+import torch
+
+from backend_torch import compiling, inductor
+from backend_torch.compiling import Executable, Graph, TracedValueError, trace
+from backend_torch.constants import constant
+
+Tensor = torch.Tensor
+
+
+def traced(function: Callable[..., Sequence[Tensor]], *tensors: Tensor) -> Graph:
+    return trace(lambda stand_ins: function(*stand_ins), tensors)
+
+
+def run(graph: Graph, *tensors: Tensor, **options: object) -> Sequence[Tensor]:
+    inputs = [*tensors, *graph.captures]
+    return Executable(graph, **options).program(inputs)(inputs)  # type: ignore[arg-type]
+
+
+def operations(graph: Graph) -> list[str]:
+    return [node.target.__name__ for node in graph.module.graph.nodes if node.op == "call_function"]
+
+
+@pytest.fixture(params=["eager", "inductor"])
+def backend(request: pytest.FixtureRequest) -> str:
+    return str(request.param)
+
+
+# What a graph reads.
+
+
+def test_python_runs_once_and_without_values() -> None:
+    runs = []
+
+    def function(x: Tensor) -> list[Tensor]:
+        runs.append((inductor.is_fake(x), compiling.is_tracing()))
+        return [x + 1]
+
+    traced(function, torch.arange(3.0))
+    assert runs == [(True, True)]
+    assert not compiling.is_tracing()
+
+
+def test_constants_are_literals_and_not_inputs() -> None:
+    one, zero = constant(1.0, np.dtype("f4")), constant(0.0, np.dtype("f4"))
+    graph = traced(lambda x: [one / (one + torch.exp(-x)) + zero + constant(0.0, np.dtype("f4"))], torch.ones(3))
+    assert graph.captures == []
+    assert operations(graph).count("full.default") == 3
+    assert operations(graph).count("add.Tensor") == 3
+
+
+def test_captures_are_read_by_reference(backend: str) -> None:
+    w = torch.ones(3)
+    graph = traced(lambda x: [x * w + w], torch.ones(3))
+    assert [c is w for c in graph.captures] == [True]
+    program = Executable(graph, backend=backend).program([torch.ones(3), w])
+    w.fill_(5)
+    assert program([torch.ones(3), w])[0].tolist() == [10.0, 10.0, 10.0]
+
+
+def test_new_data_is_new_at_each_call() -> None:
+    def function(x: Tensor) -> list[Tensor]:
+        buffer = torch.tensor([1.0, 2.0, 3.0])
+        buffer += x
+        return [buffer, x * torch.tensor(2.0)]
+
+    graph = traced(function, torch.ones(3))
+    assert graph.written == frozenset()
+    for _ in range(2):
+        first, second = run(graph, torch.ones(3), backend="eager")
+        assert first.tolist() == [2.0, 3.0, 4.0]
+        assert second.tolist() == [2.0, 2.0, 2.0]
+
+
+# What a graph writes.
+
+
+def test_writes_happen(backend: str) -> None:
+    counter = torch.zeros((), dtype=torch.int64)
+
+    def function(x: Tensor) -> list[Tensor]:
+        counter.add_(1)
+        x[1:].mul_(3)
+        return [x.sum()]
+
+    graph = traced(function, torch.ones(3))
+    assert counter == 0
+    assert graph.written == {0, 1}
+    x = torch.ones(3)
+    program = Executable(graph, backend=backend).program([x, counter])
+    assert program([x, counter])[0] == 7
+    assert program([x, counter])[0] == 19
+    assert x.tolist() == [1, 9, 9]
+    assert counter == 2
+
+
+def test_a_graph_that_only_writes(backend: str) -> None:
+    x = torch.ones(3)
+    assert list(run(traced(lambda x: [x.add_(1)][:0], x), x, backend=backend)) == []
+    assert x.tolist() == [2, 2, 2]
+
+
+def test_overlapping_arguments_are_written_in_order(backend: str) -> None:
+    def function(x: Tensor, y: Tensor) -> list[Tensor]:
+        x.add_(1)
+        y.mul_(2)
+        return [x + y]
+
+    graph = traced(function, torch.ones(3), torch.ones(3))
+    for shared in (False, True):
+        memory = torch.arange(4.0)
+        x, y = memory[:3], memory[1:] if shared else torch.arange(1.0, 4.0)
+        expected = memory.clone()
+        expected_x, expected_y = expected[:3], expected[1:] if shared else y.clone()
+        wanted = function(expected_x, expected_y)[0]
+        assert run(graph, x, y, backend=backend)[0].tolist() == wanted.tolist()
+        assert memory.tolist() == expected.tolist()
+
+
+# What results share.
+
+
+def test_results_alias_as_they_do_eagerly(backend: str) -> None:
+    def function(x: Tensor) -> list[Tensor]:
+        y = x + 1
+        return [x, x[::2], y, y[1:], y.view(torch.int32), y]
+
+    x = torch.arange(4.0)
+    same, view, y, part, bits, again = run(traced(function, x), x, backend=backend)
+    assert same.data_ptr() == x.data_ptr()
+    x[2] = 9
+    assert view.tolist() == [0, 9]
+    y[1] = 7
+    assert part.tolist() == [7, 3, 4]
+    assert bits[1] == torch.tensor(7.0).view(torch.int32)
+    assert again[1] == 7
+
+
+def test_results_of_which_none_is_whole_run_eagerly() -> None:
+    def function(x: Tensor) -> list[Tensor]:
+        y = x + 1
+        return [y[:3], y[1:]]
+
+    graph = traced(function, torch.arange(4.0))
+    assert graph.outputs is None
+    first, second = run(graph, torch.arange(4.0))
+    first[1] = 9
+    assert second.tolist() == [9, 3, 4]
+
+
+def test_a_view_of_an_argument_counts_from_where_that_starts() -> None:
+    graph = traced(lambda x: [x[1:]], torch.zeros(3))
+    assert operations(graph) == ["slice.Tensor"]
+    assert run(graph, torch.arange(6.0)[2:5])[0].tolist() == [3, 4]
+
+
+def test_nothing_in_and_nothing_out() -> None:
+    assert list(run(traced(list))) == []
+    assert run(traced(lambda: [torch.zeros(2)]), backend="eager")[0].tolist() == [0, 0]
+
+
+# Errors.
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda x: [x] if x.sum() > 0 else [],
+        lambda x: [x + float(x[0])],
+        lambda x: [x[int(x[0]) :]],
+        lambda x: [x] * x[0].item(),
+        lambda x: [x for _ in range(x[0].long())],
+    ],
+)
+def test_a_demand_for_a_value_names_the_line(function: Callable[[Tensor], list[Tensor]]) -> None:
+    line = function.__code__.co_firstlineno
+    with pytest.raises(TracedValueError, match=rf"test_compiling.py:{line}: .*tnp.where.*tnp.cond.*tnp.while_loop"):
+        traced(function, torch.ones(3))
+    assert not compiling.is_tracing()
+
+
+def test_the_value_of_a_capture_is_not_baked_in() -> None:
+    w = torch.ones(3)
+    with pytest.raises(TracedValueError):
+        traced(lambda x: [x + w[0].item()], torch.ones(3))
+
+
+def test_a_shape_that_depends_on_values() -> None:
+    with pytest.raises(TracedValueError, match=r"test_compiling\.py:.*tnp\.where"):
+        traced(lambda x: [x[x > 0]], torch.ones(3))
+    with pytest.raises(TracedValueError, match="nonzero"):
+        traced(lambda x: [x.nonzero()], torch.ones(3))
+
+
+def test_an_error_of_the_function_is_its_own() -> None:
+    with pytest.raises(RuntimeError, match="broadcast"):
+        traced(lambda x: [x + torch.zeros(4)], torch.ones(3))
+    with pytest.raises(IndexError):
+        traced(lambda x: [x[7]], torch.ones(3))
+
+
+# Programs.
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64, torch.int64, torch.bool])
+def test_signature_check(dtype: torch.dtype) -> None:
+    x = torch.ones(2, 3).to(dtype)
+    check = compiling.same_signature([x])
+    assert check(torch.zeros(2, 3).to(dtype))
+    other = torch.int32
+    for wrong in (x[:1], x.mT, x.to(torch.uint8), x[0], x.repeat(1, 2)[:, ::2]):
+        assert not check(wrong)
+    if dtype.is_floating_point:
+        assert not check(x.clone().requires_grad_())
+
+
+def test_signature_check_without_torchs_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(inductor, "TensorGuards", None)
+    test_signature_check(torch.float32)
+
+
+def test_gradients_flow_to_arguments_and_captures() -> None:
+    w = torch.full((3,), 2.0, requires_grad=True)
+    graph = traced(lambda x: [(x * x * w).sum()], torch.ones(3))
+    x = torch.arange(3.0, requires_grad=True)
+    run(graph, x)[0].backward()
+    assert x.grad is not None and x.grad.tolist() == [0, 4, 8]
+    assert w.grad is not None and w.grad.tolist() == [0, 1, 4]
+    with torch.no_grad():
+        assert not run(graph, x)[0].requires_grad
+
+
+def test_random_numbers_are_fresh_and_reproducible() -> None:
+    graph = traced(lambda x: [x + torch.rand(3)], torch.zeros(3))
+    program = Executable(graph).program([torch.zeros(3)])
+    torch.manual_seed(7)
+    first, second = program([torch.zeros(3)])[0], program([torch.zeros(3)])[0]
+    torch.manual_seed(7)
+    assert (program([torch.zeros(3)])[0] == first).all()
+    assert (first != second).any()
+
+
+def test_other_backends_are_torch_compiles() -> None:
+    seen = []
+
+    def backend(module: torch.fx.GraphModule, inputs: list[Tensor]) -> Callable[..., object]:
+        seen.append(len(inputs))
+        return module.forward
+
+    assert run(traced(lambda x: [x + 1], torch.ones(3)), torch.ones(3), backend=backend)[0].tolist() == [2, 2, 2]
+    assert seen == [1]
+
+
+def test_a_failing_compiler_leaves_the_graph(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*_: object) -> None:
+        raise RuntimeError("no such thing\nand more")
+
+    monkeypatch.setattr(inductor, "compiled", fail)
+    monkeypatch.setattr(compiling, "_warned", set())
+    graph = traced(lambda x: [x + 1], torch.ones(3))
+    with pytest.warns(RuntimeWarning, match="RuntimeError: no such thing$"):
+        assert run(graph, torch.ones(3))[0].tolist() == [2, 2, 2]
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert run(graph, torch.ones(3))[0].tolist() == [2, 2, 2]
+
+
+_WITHOUT_COMPILER = """
+import torch, warnings
+from backend_torch.compiling import Executable, trace
+with warnings.catch_warnings(record=True) as caught:
+    warnings.simplefilter("always")
+    for _ in range(2):
+        graph = trace(lambda tensors: [tensors[0].exp() + 1], [torch.zeros(3)])
+        assert Executable(graph).program([torch.zeros(3)])([torch.zeros(3)])[0].tolist() == [2, 2, 2]
+print([str(w.message) for w in caught if issubclass(w.category, RuntimeWarning)])
+"""
+
+
+def test_without_a_cpp_compiler(tmp_path: os.PathLike[str]) -> None:
+    environment = {**os.environ, "CXX": "/nonexistent/c++", "TORCHINDUCTOR_CACHE_DIR": os.fspath(tmp_path)}
+    done = subprocess.run(
+        [sys.executable, "-c", _WITHOUT_COMPILER], env=environment, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.count("tnp.compile runs the traced operations one by one") == 1, done.stdout
+    assert "/nonexistent/c++" in done.stdout
