@@ -23,8 +23,9 @@ class Kernel:
     ----------
     default : callable
         Right for every dtype that has no entry of its own below.
-    bool, half, complex, unsigned : callable, optional
-        For torch.bool; float16 and bfloat16; both complex dtypes; uint16, uint32 and uint64.
+    bool, integer, unsigned, half, complex : callable, optional
+        For torch.bool; uint8 and the signed integers; uint16, uint32 and uint64; float16 and bfloat16; both complex
+        dtypes.
     mixed : callable, optional
         For operands whose loop dtypes differ (int64 with uint64 in comparisons).
     inplace : callable, optional
@@ -37,9 +38,10 @@ class Kernel:
     __slots__ = (
         "default",
         "bool",
+        "integer",
+        "unsigned",
         "half",
         "complex",
-        "unsigned",
         "mixed",
         "inplace",
         "scalar_left",
@@ -51,9 +53,10 @@ class Kernel:
         default: Function,
         *,
         bool: Function | None = None,
+        integer: Function | None = None,
+        unsigned: Function | None = None,
         half: Function | None = None,
         complex: Function | None = None,
-        unsigned: Function | None = None,
         mixed: Function | None = None,
         inplace: Function | None = None,
         scalar_left: Function | None = None,
@@ -61,9 +64,10 @@ class Kernel:
     ) -> None:
         self.default = default
         self.bool = bool
+        self.integer = integer
+        self.unsigned = unsigned
         self.half = half
         self.complex = complex
-        self.unsigned = unsigned
         self.mixed = mixed
         self.inplace = inplace
         self.scalar_left = scalar_left
@@ -83,18 +87,35 @@ class Kernel:
             special = self.complex
         elif dtype is torch.float16 or dtype is torch.bfloat16:
             special = self.half
+        elif not dtype.is_floating_point:
+            special = self.integer
         return self.default if special is None else special
 
 
 def same_bits(function: Function) -> Function:
-    """``function`` on uint16, uint32 and uint64 through the signed type of the same width: its bits are the same."""
+    """``function`` on uint16, uint32 and uint64 through the signed type of the same width: its bits are the same.
+
+    A result that has not the signed type (a comparison gives bool) is left alone.
+    """
 
     def through_signed(*tensors: torch.Tensor) -> torch.Tensor:
         dtype = tensors[0].dtype
         signed = SIGNED[dtype]
-        return function(*[tensor.view(signed) for tensor in tensors]).view(dtype)
+        result = function(*[tensor.view(signed) for tensor in tensors])
+        return result.view(dtype) if result.dtype is signed else result
 
     return through_signed
+
+
+def same_order(function: Function) -> Function:
+    """``function`` on uint64 through int64 with the sign bit flipped, which keeps the order of all values."""
+    flip = torch.iinfo(torch.int64).min
+
+    def through_flipped(*tensors: torch.Tensor) -> torch.Tensor:
+        result = function(*[tensor.view(torch.int64) ^ flip for tensor in tensors])
+        return (result ^ flip).view(torch.uint64) if result.dtype is torch.int64 else result
+
+    return through_flipped
 
 
 def widened(function: Function, uint64: Function) -> Function:
@@ -112,3 +133,20 @@ def widened(function: Function, uint64: Function) -> Function:
         return result.to(dtype) if result.dtype is wider else result
 
     return through_wider
+
+
+def by_parts(function: Function) -> Function:
+    """``function`` on complex tensors as its real form on real and imaginary parts, which do not meet."""
+
+    def through_parts(first: torch.Tensor, *others: torch.Tensor) -> torch.Tensor:
+        parts = [torch.view_as_real(first.resolve_conj())]
+        for other in others:
+            # A 0-d tensor has an axis once it is seen as parts: it no longer mixes with another device.
+            if other.dim() == 0:
+                other = other.to(first.device)
+            elif first.dim() == 0:
+                parts[0] = parts[0].to(other.device)
+            parts.append(torch.view_as_real(other.resolve_conj()))
+        return torch.view_as_complex(function(*parts))
+
+    return through_parts

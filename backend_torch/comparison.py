@@ -1,0 +1,63 @@
+"""Comparisons and logic: tensors of bool from tensors of any dtype.
+
+Layer: owns how torch computes NumPy's comparison and ``logical_*`` ufuncs. Complex numbers are ordered by their real
+parts, then by their imaginary ones, as in NumPy; int64 compares with uint64 by value.
+"""
+
+from __future__ import annotations
+
+import torch
+
+from backend_torch.kernel import Function, Kernel, same_bits, same_order, widened
+
+Tensor = torch.Tensor
+
+
+def _ordered_complex(strict: Function, imaginary: Function) -> Function:
+    """A comparison of complex numbers: ``strict`` of the real parts, or equal ones and ``imaginary`` of the others."""
+
+    def compare(x: Tensor, y: Tensor) -> Tensor:
+        comparable = (x.imag == x.imag) & (y.imag == y.imag)
+        return (strict(x.real, y.real) & comparable) | ((x.real == y.real) & imaginary(x.imag, y.imag))
+
+    return compare
+
+
+def _mixed(function: Function) -> Function:
+    """A comparison of int64 with uint64: where either is outside the other's range, of -1 with 0."""
+
+    def compare(x: Tensor, y: Tensor) -> Tensor:
+        signed, unsigned = x.view(torch.int64), y.view(torch.int64)
+        apart = (signed < 0) | (unsigned < 0)
+        if x.dtype is torch.int64:
+            return function(signed.masked_fill(apart, -1), unsigned.masked_fill(apart, 0))
+        return function(signed.masked_fill(apart, 0), unsigned.masked_fill(apart, -1))
+
+    return compare
+
+
+less_complex = _ordered_complex(torch.less, torch.less)
+less_equal_complex = _ordered_complex(torch.less, torch.less_equal)
+greater_complex = _ordered_complex(torch.greater, torch.greater)
+greater_equal_complex = _ordered_complex(torch.greater, torch.greater_equal)
+
+
+def _ordering(function: Function, of_complex: Function) -> Kernel:
+    return Kernel(
+        function,
+        unsigned=widened(function, uint64=same_order(function)),
+        complex=of_complex,
+        mixed=_mixed(function),
+    )
+
+
+equal = Kernel(torch.eq, unsigned=same_bits(torch.eq), mixed=_mixed(torch.eq))
+not_equal = Kernel(torch.ne, unsigned=same_bits(torch.ne), mixed=_mixed(torch.ne))
+less = _ordering(torch.less, less_complex)
+less_equal = _ordering(torch.less_equal, less_equal_complex)
+greater = _ordering(torch.greater, greater_complex)
+greater_equal = _ordering(torch.greater_equal, greater_equal_complex)
+logical_and = Kernel(torch.logical_and, unsigned=same_bits(torch.logical_and))
+logical_or = Kernel(torch.logical_or, unsigned=same_bits(torch.logical_or))
+logical_xor = Kernel(torch.logical_xor, unsigned=same_bits(torch.logical_xor))
+logical_not = Kernel(torch.logical_not, unsigned=same_bits(torch.logical_not))
