@@ -6,9 +6,6 @@ results share, and that a program which can't be compiled still runs. What a sig
 
 from __future__ import annotations
 
-import os
-import sys
-import threading
 import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -18,7 +15,7 @@ import torch
 from torch.fx import GraphModule, Node
 from torch.utils._python_dispatch import TorchDispatchMode
 
-from backend_torch import inductor
+from backend_torch import inductor, tracing
 from backend_torch.constants import is_constant
 from backend_torch.inductor import Program
 from backend_torch.memory import may_overlap
@@ -27,25 +24,9 @@ Tensor = torch.Tensor
 aten = torch.ops.aten
 
 
-class TracedValueError(TypeError):
-    """Python asked for the value of an array that has none yet, because the function is being traced."""
-
-
-class _State(threading.local):
-    depth = 0
-
-
-_state = _State()
-
-
-def is_tracing() -> bool:
-    """Whether this thread is running a function in order to trace it."""
-    return _state.depth > 0
-
-
-def is_opaque(tensor: Tensor) -> bool:
-    """Whether a program can't take the tensor: it is being traced, batched or differentiated by a transform."""
-    return inductor.is_fake(tensor) or inductor.is_transformed(tensor)
+def is_inside() -> bool:
+    """Whether a trace or a transform of torch.func is under way here: it has to see each operation."""
+    return tracing.is_tracing() or inductor.is_transforming()
 
 
 same_signature = inductor.same_signature
@@ -53,38 +34,6 @@ same_signature = inductor.same_signature
 
 # ---------------------------------------------------------------------------------------------------------------------
 # Tracing
-
-
-_LIBRARIES = tuple(
-    os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(path))), name, "")
-    for path, name in ((__file__, "backend_torch"), (__file__, "tnp"), (torch.__file__, "torch"))
-)
-
-
-def _user_line() -> str:
-    """The file and line of the innermost frame that is neither tnp's nor torch's."""
-    frame = sys._getframe(1)
-    while frame is not None and (
-        frame.f_code.co_filename.startswith(_LIBRARIES) or frame.f_code.co_filename.startswith("<")
-    ):
-        frame = frame.f_back  # type: ignore[assignment]
-    return "an unknown line" if frame is None else f"{frame.f_code.co_filename}:{frame.f_lineno}"
-
-
-def _value_message() -> str:
-    return (
-        f"{_user_line()}: the value of a traced array is asked for (by if, while, int(), float(), bool(), item() or an "
-        "index), which it has only when the compiled function runs; choose with tnp.where or tnp.cond, repeat with "
-        "tnp.while_loop, or leave this part outside tnp.compile"
-    )
-
-
-def _shape_message(operation: str) -> str:
-    return (
-        f"{_user_line()}: the shape of {operation}'s result depends on values, which an array has only when the "
-        "compiled function runs; select with tnp.where(condition, a, b) instead of a boolean index, or leave this part "
-        "outside tnp.compile"
-    )
 
 
 class _Watch(TorchDispatchMode):
@@ -104,7 +53,7 @@ class _Watch(TorchDispatchMode):
         if func is aten._local_scalar_dense.default:
             if is_constant(args[0]):
                 return inductor.value_of(args[0])
-            raise TracedValueError(_value_message())
+            raise tracing.value_error()
         if func is aten.lift_fresh.default and not inductor.is_fake(args[0]):
             # Data that tracing made: the same at each call, but a new array.
             return self._literal(args[0]) if args[0].dim() == 0 else aten.clone.default(self._fixed(args[0]))
@@ -112,9 +61,9 @@ class _Watch(TorchDispatchMode):
         try:
             result = func(*fixed_args, **fixed_kwargs)
         except inductor.UNKNOWN_VALUE:
-            raise TracedValueError(_value_message()) from None
+            raise tracing.value_error() from None
         except inductor.UNKNOWN_SHAPE:
-            raise TracedValueError(_shape_message(func.overloadpacket.__name__)) from None
+            raise tracing.shape_error(func.overloadpacket.__name__) from None
         # A write to a tensor from outside gives that tensor and not its stand-in, so that none is left where it was.
         if args and isinstance(result, Tensor) and isinstance(args[0], Tensor) and not inductor.is_fake(args[0]):
             written = func._schema.arguments[0].alias_info
@@ -203,12 +152,12 @@ def trace(function: Callable[[list[Tensor]], Sequence[Tensor]], tensors: Sequenc
             results = function(list(stand_ins))
         return tuple(result if inductor.is_fake(result) else watch.stand_in(result) for result in results)
 
-    _state.depth += 1
+    tracing.state.depth += 1
     try:
         with mode:
             module = inductor.capture(watched, inputs)
     finally:
-        _state.depth -= 1
+        tracing.state.depth -= 1
 
     captures = [watch.captures[id(stand_in)] for stand_in in _lift(module)]
     inputs += [stand_in for _, stand_in in captures]

@@ -68,6 +68,11 @@ def is_transformed(tensor: Tensor) -> bool:
     return torch._C._functorch.is_functorch_wrapped_tensor(tensor)
 
 
+def is_transforming() -> bool:
+    """Whether a transform of torch.func is running."""
+    return torch._C._functorch.peek_interpreter_stack() is not None
+
+
 def value_of(tensor: Tensor) -> int | float | complex | bool:
     """The value of a 0-d tensor that is real, while others around it are being traced."""
     with _disable_current_modes():

@@ -36,7 +36,9 @@ _tune_allocator()
 
 import torch  # noqa: E402  after the settings that it reads
 from torch.utils import dlpack as torch_dlpack  # noqa: E402
+from torch.utils._mode_utils import no_dispatch  # noqa: E402
 
+from backend_torch import tracing  # noqa: E402
 from backend_torch.dtypes import to_numpy as numpy_dtype_of  # noqa: E402
 
 Tensor = torch.Tensor
@@ -69,6 +71,9 @@ def from_numpy(array: np.ndarray) -> Tensor:
         array = array.copy()
     if array.dtype == numpy_dtype_of.get(torch.bfloat16):
         return torch.from_numpy(array.view(np.uint16)).view(torch.bfloat16)
+    if tracing.is_tracing():
+        with no_dispatch():  # torch would take it for new memory, but NumPy's owner may see it change
+            return torch.from_numpy(array)
     return torch.from_numpy(array)
 
 
@@ -79,7 +84,17 @@ def to_numpy(tensor: Tensor) -> np.ndarray:
     tensor = tensor.resolve_conj().resolve_neg()
     if tensor.dtype is torch.bfloat16:
         return tensor.view(torch.uint16).numpy().view(numpy_dtype_of[torch.bfloat16])
-    return tensor.numpy()
+    try:
+        return tensor.numpy()
+    except RuntimeError:
+        if is_readable(tensor) or not tracing.is_tracing():
+            raise
+    raise tracing.value_error()
+
+
+def fresh(tensor: Tensor) -> Tensor:
+    """A tensor over memory that nobody else has, as a graph has to know: it is new memory at each call."""
+    return torch.ops.aten.lift_fresh.default(tensor) if tracing.is_tracing() else tensor
 
 
 def to_host(tensor: Tensor) -> Tensor:

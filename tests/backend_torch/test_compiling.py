@@ -12,9 +12,10 @@ import numpy as np
 import pytest
 import torch
 
-from backend_torch import compiling, inductor
-from backend_torch.compiling import Executable, Graph, TracedValueError, trace
+from backend_torch import compiling, inductor, memory
+from backend_torch.compiling import Executable, Graph, trace
 from backend_torch.constants import constant
+from backend_torch.tracing import TracedValueError, is_tracing
 
 Tensor = torch.Tensor
 
@@ -44,12 +45,12 @@ def test_python_runs_once_and_without_values() -> None:
     runs = []
 
     def function(x: Tensor) -> list[Tensor]:
-        runs.append((inductor.is_fake(x), compiling.is_tracing()))
+        runs.append((inductor.is_fake(x), is_tracing()))
         return [x + 1]
 
     traced(function, torch.arange(3.0))
     assert runs == [(True, True)]
-    assert not compiling.is_tracing()
+    assert not is_tracing()
 
 
 def test_constants_are_literals_and_not_inputs() -> None:
@@ -67,6 +68,20 @@ def test_captures_are_read_by_reference(backend: str) -> None:
     program = Executable(graph, backend=backend).program([torch.ones(3), w])
     w.fill_(5)
     assert program([torch.ones(3), w])[0].tolist() == [10.0, 10.0, 10.0]
+
+
+def test_host_data_is_shared_or_new() -> None:
+    shared, new = np.ones(3, "f4"), np.ones(3, "f4")
+
+    def function(x: Tensor) -> list[Tensor]:
+        return [memory.from_numpy(shared).add_(x), memory.fresh(memory.from_numpy(new)).add_(x)]
+
+    graph = traced(function, torch.ones(3))
+    for calls in (1, 2):
+        first, second = run(graph, torch.ones(3), backend="eager")
+        assert first.tolist() == [1.0 + calls] * 3 == shared.tolist()
+        assert second.tolist() == [2.0] * 3
+        assert new.tolist() == [1.0] * 3
 
 
 def test_new_data_is_new_at_each_call() -> None:
@@ -187,13 +202,18 @@ def test_a_demand_for_a_value_names_the_line(function: Callable[[Tensor], list[T
     line = function.__code__.co_firstlineno
     with pytest.raises(TracedValueError, match=rf"test_compiling.py:{line}: .*tnp.where.*tnp.cond.*tnp.while_loop"):
         traced(function, torch.ones(3))
-    assert not compiling.is_tracing()
+    assert not is_tracing()
 
 
 def test_the_value_of_a_capture_is_not_baked_in() -> None:
     w = torch.ones(3)
     with pytest.raises(TracedValueError):
         traced(lambda x: [x + w[0].item()], torch.ones(3))
+
+
+def test_a_host_function_asks_for_values() -> None:
+    with pytest.raises(TracedValueError, match=r"test_compiling\.py"):
+        traced(lambda x: [torch.tensor(memory.to_numpy(x).sum())], torch.ones(3))
 
 
 def test_a_shape_that_depends_on_values() -> None:
@@ -218,7 +238,6 @@ def test_signature_check(dtype: torch.dtype) -> None:
     x = torch.ones(2, 3).to(dtype)
     check = compiling.same_signature([x])
     assert check(torch.zeros(2, 3).to(dtype))
-    other = torch.int32
     for wrong in (x[:1], x.mT, x.to(torch.uint8), x[0], x.repeat(1, 2)[:, ::2]):
         assert not check(wrong)
     if dtype.is_floating_point:

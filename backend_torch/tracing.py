@@ -1,0 +1,57 @@
+"""What is known while a function is traced: that it is, and which of the user's lines is running.
+
+Layer: owns the error of asking a traced array for its values. It imports nothing, so that every module may ask.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import threading
+
+
+class TracedValueError(TypeError):
+    """Python asked for the value of an array that has none yet, because the function is being traced."""
+
+
+class _State(threading.local):
+    depth = 0
+
+
+state = _State()
+
+
+def is_tracing() -> bool:
+    """Whether this thread is running a function in order to trace it."""
+    return state.depth > 0
+
+
+_OWN = tuple(os.path.join(os.path.dirname(os.path.dirname(__file__)), name, "") for name in ("backend_torch", "tnp"))
+
+
+def user_line() -> str:
+    """The file and line of the innermost frame that is not in tnp or a library of its."""
+    torch = os.path.join(os.path.dirname(sys.modules["torch"].__file__ or ""), "")
+    inner = (*_OWN, torch, "<")
+    frame = sys._getframe(1)
+    while frame.f_back is not None and frame.f_code.co_filename.startswith(inner):
+        frame = frame.f_back
+    return f"{frame.f_code.co_filename}:{frame.f_lineno}"
+
+
+def value_error() -> TracedValueError:
+    """The error of asking for a value."""
+    return TracedValueError(
+        f"{user_line()}: the value of a traced array is asked for (by if, while, int(), float(), bool(), item(), an "
+        "index or a function that NumPy computes), which it has only when the compiled function runs; choose with "
+        "tnp.where or tnp.cond, repeat with tnp.while_loop, or leave this part outside tnp.compile"
+    )
+
+
+def shape_error(operation: str) -> TracedValueError:
+    """The error of asking for a shape that depends on values."""
+    return TracedValueError(
+        f"{user_line()}: the shape of {operation}'s result depends on values, which an array has only when the "
+        "compiled function runs; select with tnp.where(condition, a, b) instead of a boolean index, or leave this part "
+        "outside tnp.compile"
+    )
