@@ -14,6 +14,7 @@ from backend_torch.comparison import greater_equal_complex, less_equal_complex
 from backend_torch.constants import constants
 from backend_torch.dtypes import SIGNED
 from backend_torch.kernel import Kernel, by_parts, same_bits, same_order, widened
+from backend_torch.memory import is_readable
 
 Tensor = torch.Tensor
 
@@ -95,13 +96,9 @@ def _cbrt(x: Tensor) -> Tensor:
 
 def _refuse_negative(exponent: Tensor) -> None:
     """Raise, as NumPy does, for a negative power of integers, wherever values can be looked at."""
-    if torch.compiler.is_compiling() or type(exponent) is not Tensor:  # a tensor without values
+    if torch.compiler.is_compiling() or not is_readable(exponent):
         return
-    try:
-        negative = bool((exponent < 0).any())
-    except RuntimeError:  # a batch of them
-        return
-    if negative:
+    if bool((exponent < 0).any()):
         raise ValueError("Integers to negative integer powers are not allowed.")
 
 
