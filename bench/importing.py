@@ -8,7 +8,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from bench import report, timing
+from bench import options, report, timing
 
 TARGET = 0.1
 ROOT = Path(__file__).parent.parent
@@ -33,16 +33,16 @@ def one_round() -> tuple[float, float]:
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The command's options."""
-    parser.add_argument("--repeats", type=int, default=15, metavar="N", help="fresh processes (default: 15)")
-    parser.add_argument("--check", action="store_true", help="exit with 1 when the target is missed")
+    options.add_repeats(parser, 15)
+    options.add_check(parser)
 
 
-def run(options: argparse.Namespace) -> int:
+def run(chosen: argparse.Namespace) -> int:
     """Import in fresh processes and print the medians."""
     one_round()  # reads the files from disk and writes the bytecode
-    torch, tnp = zip(*(one_round() for _ in range(options.repeats)), strict=True)
+    torch, tnp = zip(*(one_round() for _ in range(chosen.repeats)), strict=True)
     for name, times in (("import torch", torch), ("import tnp, after it", tnp)):
         summary = timing.Summary.of(times)
         print(f"{name:21} {report.seconds(summary.median)} ± {summary.spread:.0%}")
     print(f"target: at most {report.seconds(TARGET)} after torch")
-    return 1 if options.check and timing.Summary.of(tnp).median > TARGET else 0
+    return 1 if chosen.check and timing.Summary.of(tnp).median > TARGET else 0

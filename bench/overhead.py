@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable
+import itertools
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 from rich.console import Console
 from rich.progress import track
 from rich.table import Table
 
-from bench import report, timing
+from bench import options, report, timing
 
 TARGET = 0.5e-6
 SIZES = [1, 2**10]
-RESULTS = Path(__file__).parent / "results"
 
 
 @dataclass(frozen=True)
@@ -119,24 +117,23 @@ def above(results: list[Overhead], target: float = TARGET) -> list[Overhead]:
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The command's options."""
-    parser.add_argument("--repeats", type=int, default=200, metavar="N", help="rounds for each pair (default: 200)")
-    parser.add_argument("--check", action="store_true", help="exit with 1 when an operation misses the target")
-    parser.add_argument("--out", type=Path, default=RESULTS, metavar="DIR", help="where the results are written")
+    options.add_repeats(parser, 200)
+    options.add_check(parser)
+    options.add_out(parser)
 
 
-def run(options: argparse.Namespace) -> int:
+def run(chosen: argparse.Namespace) -> int:
     """Measure every pair at every size, and print the table."""
     console = Console()
     facts = report.machine()
-    jobs: list[Callable[[], Overhead]] = []
-    for size in SIZES:
-        ours, theirs = names(size)
-        for pair in PAIRS:
-            jobs.append(lambda p=pair, s=size, a=ours, b=theirs: compare(p, s, options.repeats, a, b))  # noqa: PERF401
-    results = [job() for job in track(jobs, "overhead", console=console, transient=True)]
+    jobs = list(itertools.product(SIZES, PAIRS))
+    results = [
+        compare(pair, size, chosen.repeats, *names(size))
+        for size, pair in track(jobs, "overhead", console=console, transient=True)
+    ]
     console.print(table(results))
     print(report.headline(facts))
     missed = above(results)
     print(f"target: at most {report.seconds(TARGET)} over raw torch; missed by {len(missed)} of {len(results)}")
-    print(report.write_json(options.out / "overhead.json", results, facts, target=TARGET))
-    return 1 if options.check and missed else 0
+    print(report.write_json(chosen.out / "overhead.json", results, facts, target=TARGET))
+    return 1 if chosen.check and missed else 0

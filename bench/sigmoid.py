@@ -5,17 +5,15 @@ from __future__ import annotations
 import argparse
 import re
 import time
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
-from bench import curves, plots, report, timing
+from bench import curves, options, plots, report, timing
 
 SIZES = [2**0, 2**5, 2**10, 2**15, 2**20, 2**24]
-RESULTS = Path(__file__).parent / "results"
 TITLE = "sigmoid, 1. / (1. + np.exp(-x)), float32"
 
 
@@ -41,8 +39,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--device", choices=["cpu", "cuda"], help="cpu: leave CUDA out; cuda: insist on it (default: where it is)"
     )
-    parser.add_argument("--repeats", type=int, default=30, metavar="N", help="rounds at each size (default: 30)")
-    parser.add_argument("--out", type=Path, default=RESULTS, metavar="DIR", help="where the results are written")
+    options.add_repeats(parser, 30)
+    options.add_out(parser)
 
 
 def first_call(curve: curves.Curve, call: curves.Call, expected: np.ndarray) -> float:
@@ -80,23 +78,23 @@ def sweep(sizes: list[int], repeats: int, cuda: bool, console: Console) -> list[
     return results
 
 
-def run(options: argparse.Namespace) -> int:
+def run(chosen: argparse.Namespace) -> int:
     """Sweep, print the table, and write JSON, CSV and the picture."""
     import torch
 
     console = Console()
     cuda = torch.cuda.is_available()
-    if options.device == "cuda" and not cuda:
+    if chosen.device == "cuda" and not cuda:
         raise SystemExit("--device cuda: torch finds no CUDA device here")
     facts = report.machine()
-    results = sweep(options.sizes, options.repeats, cuda and options.device != "cpu", console)
+    results = sweep(chosen.sizes, chosen.repeats, cuda and chosen.device != "cpu", console)
     console.print(report.table(results, TITLE))
     print(report.NOTES)
     print(report.headline(facts))
     written = [
-        report.write_json(options.out / "sigmoid.json", results, facts, workload=TITLE),
-        report.write_csv(options.out / "sigmoid.csv", results),
-        plots.sweep(options.out / "sigmoid.png", results, TITLE, report.headline(facts)),
+        report.write_json(chosen.out / "sigmoid.json", results, facts, workload=TITLE),
+        report.write_csv(chosen.out / "sigmoid.csv", results),
+        plots.sweep(chosen.out / "sigmoid.png", results, TITLE, report.headline(facts)),
     ]
     for path in written:
         print(path)

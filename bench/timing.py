@@ -83,8 +83,6 @@ def measure(
     after_sample: Callable[[], None] = lambda: None,
 ) -> Samples:
     """Seconds per call of each contestant, one sample a round; every other round runs in the opposite order."""
-    if rounds < 1:
-        raise ValueError(f"at least one round is needed, not {rounds}")
     runs = [(c.name, timer := c.timer(clock), calibrate(timer, least)) for c in contestants]
     samples: Samples = {c.name: [] for c in contestants}
     for number in range(rounds):
