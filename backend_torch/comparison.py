@@ -1,6 +1,6 @@
 """Comparisons and logic: tensors of bool from tensors of any dtype.
 
-Layer: owns how torch computes NumPy's comparison and ``logical_*`` ufuncs. Complex numbers are ordered by their real
+Layer: owns how torch computes NumPy's comparison and ``logical_*`` ufuncs and ``isclose``. Complex numbers are ordered by their real
 parts, then by their imaginary ones, as in NumPy; int64 compares with uint64 by value.
 """
 
@@ -61,3 +61,4 @@ logical_and = Kernel(torch.logical_and, unsigned=same_bits(torch.logical_and))
 logical_or = Kernel(torch.logical_or, unsigned=same_bits(torch.logical_or))
 logical_xor = Kernel(torch.logical_xor, unsigned=same_bits(torch.logical_xor))
 logical_not = Kernel(torch.logical_not, unsigned=same_bits(torch.logical_not))
+isclose = torch.isclose  # for tensors of one inexact dtype and tolerances that are not negative

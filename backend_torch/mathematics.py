@@ -1,0 +1,33 @@
+"""Elementwise mathematics that are no ufuncs: bounds, replacing what is not finite, sinc and Bessel's i0.
+
+Layer: owns the torch functions behind them, on tensors of one dtype.
+"""
+
+from __future__ import annotations
+
+import torch
+
+Tensor = torch.Tensor
+
+clamp = torch.clamp
+nan_to_num = torch.nan_to_num
+sinc = torch.sinc
+i0 = torch.special.i0
+
+
+def where_not_finite(tensor: Tensor, nan: Tensor, posinf: Tensor | None, neginf: Tensor | None) -> Tensor:
+    """nan_to_num with a tensor of replacements for each; None leaves the largest finite number. For real dtypes."""
+    limits = torch.finfo(tensor.dtype)
+    result = torch.where(torch.isnan(tensor), nan, tensor)
+    result = torch.where(tensor == torch.inf, limits.max if posinf is None else posinf, result)
+    return torch.where(tensor == -torch.inf, limits.min if neginf is None else neginf, result)
+
+
+def parts(tensor: Tensor) -> Tensor:
+    """A complex tensor as its parts, along a new last axis."""
+    return torch.view_as_real(tensor.resolve_conj())
+
+
+def from_parts(tensor: Tensor) -> Tensor:
+    """The complex tensor that ``parts`` shows."""
+    return torch.view_as_complex(tensor)

@@ -1,0 +1,318 @@
+"""Logic functions that are no ufuncs: closeness, equality of whole arrays, what kind of number an element is.
+
+Layer: owns their signatures and dtype rules; they are made of ufuncs, or of one kernel where torch has it whole.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy
+
+from backend_torch import comparison as kernels
+from tnp import _elementwise as ufuncs
+from tnp._array import ndarray, wrap, wrap_array
+from tnp._convert import asarray, tensor_of
+from tnp._errors import explain
+
+_SCALARS = (int, float, complex)
+
+
+def isclose(a: Any, b: Any, rtol: Any = 1e-5, atol: Any = 1e-8, equal_nan: bool = False) -> Any:
+    """Where ``a`` and ``b`` are equal within a tolerance: ``|a - b| <= atol + rtol * |b|``.
+
+    Parameters
+    ----------
+    a, b : array_like
+    rtol, atol : array_like
+        Relative and absolute tolerance.
+    equal_nan : bool, default False
+        Whether nan is close to nan.
+
+    Returns
+    -------
+    ndarray of bool
+
+    Notes
+    -----
+    The tolerance counts relative to ``b``, so ``isclose(a, b)`` and ``isclose(b, a)`` may differ.
+
+    Source: https://numpy.org/doc/stable/reference/generated/numpy.isclose.html
+
+    Examples
+    --------
+    >>> import tnp as np
+    >>> np.isclose(np.asarray([1e10, 1e-7]), np.asarray([1.00001e10, 1e-8]))
+    array([ True, False])
+    """
+    x, y = (value if type(value) in _SCALARS else asarray(value) for value in (a, b))
+    dtype = numpy.result_type(*[value.dtype if isinstance(value, ndarray) else value for value in (x, y)], 1.0)
+    home = next((value.tensor.device for value in (x, y) if isinstance(value, ndarray)), None)
+    first, second = (tensor_of(value, dtype, device=home) for value in (x, y))
+    if isinstance(rtol, (int, float)) and isinstance(atol, (int, float)) and rtol >= 0 and atol >= 0:
+        try:
+            return wrap(kernels.isclose(first, second, rtol, atol, bool(equal_nan)))
+        except RuntimeError as error:
+            raise explain(error, first, second) from None
+    x, y = wrap_array(first), wrap_array(second)
+    tolerance = ufuncs.add(atol, ufuncs.multiply(rtol, ufuncs.absolute(y)))
+    result = (ufuncs.absolute(x - y) <= tolerance) & ufuncs.isfinite(y) | (x == y)
+    return result | ufuncs.isnan(x) & ufuncs.isnan(y) if equal_nan else result
+
+
+def allclose(a: Any, b: Any, rtol: Any = 1e-5, atol: Any = 1e-8, equal_nan: bool = False) -> bool:
+    """Whether all elements are equal within a tolerance; see `isclose`.
+
+    Parameters
+    ----------
+    a, b : array_like
+    rtol, atol : array_like
+        Relative and absolute tolerance.
+    equal_nan : bool, default False
+        Whether nan is close to nan.
+
+    Returns
+    -------
+    bool
+
+    Notes
+    -----
+    Source: https://numpy.org/doc/stable/reference/generated/numpy.allclose.html
+
+    Examples
+    --------
+    >>> import tnp as np
+    >>> np.allclose(np.asarray([1.0, np.nan]), np.asarray([1.0, np.nan]), equal_nan=True)
+    True
+    """
+    return bool(isclose(a, b, rtol, atol, equal_nan).all())
+
+
+def array_equal(a1: Any, a2: Any, equal_nan: bool = False) -> bool:
+    """Whether two arrays have one shape and the same elements.
+
+    Parameters
+    ----------
+    a1, a2 : array_like
+    equal_nan : bool, default False
+        Whether nan equals nan.
+
+    Returns
+    -------
+    bool
+
+    Notes
+    -----
+    Source: https://numpy.org/doc/stable/reference/generated/numpy.array_equal.html
+
+    Examples
+    --------
+    >>> import tnp as np
+    >>> np.array_equal(np.asarray([1, 2]), [1, 2])
+    True
+    """
+    try:
+        x, y = asarray(a1), asarray(a2)
+    except (TypeError, ValueError):
+        return False
+    if x.shape != y.shape:
+        return False
+    same = x == y
+    return bool((same | ufuncs.isnan(x) & ufuncs.isnan(y) if equal_nan else same).all())
+
+
+def array_equiv(a1: Any, a2: Any) -> bool:
+    """Whether two arrays have the same elements once they are broadcast against each other.
+
+    Parameters
+    ----------
+    a1, a2 : array_like
+
+    Returns
+    -------
+    bool
+        False where they can't be broadcast.
+
+    Notes
+    -----
+    Source: https://numpy.org/doc/stable/reference/generated/numpy.array_equiv.html
+
+    Examples
+    --------
+    >>> import tnp as np
+    >>> np.array_equiv([1, 2], [[1, 2], [1, 2]])
+    True
+    """
+    try:
+        x, y = asarray(a1), asarray(a2)
+        numpy.broadcast_shapes(x.shape, y.shape)
+    except (TypeError, ValueError):
+        return False
+    return bool((x == y).all())
+
+
+def isposinf(x: Any, out: Any = None) -> Any:
+    """Where the elements are positive infinity.
+
+    Parameters
+    ----------
+    x : array_like
+        Real numbers.
+    out : ndarray, optional
+        Where to put the result.
+
+    Returns
+    -------
+    ndarray of bool
+
+    Raises
+    ------
+    TypeError
+        ``x`` is complex.
+
+    Notes
+    -----
+    Source: https://numpy.org/doc/stable/reference/generated/numpy.isposinf.html
+
+    Examples
+    --------
+    >>> import tnp as np
+    >>> np.isposinf(np.asarray([np.inf, -np.inf, 1.0]))
+    array([ True, False, False])
+    """
+    return ufuncs.equal(_real_array(x), numpy.inf, out=out)
+
+
+def isneginf(x: Any, out: Any = None) -> Any:
+    """Where the elements are negative infinity.
+
+    Parameters
+    ----------
+    x : array_like
+        Real numbers.
+    out : ndarray, optional
+        Where to put the result.
+
+    Returns
+    -------
+    ndarray of bool
+
+    Raises
+    ------
+    TypeError
+        ``x`` is complex.
+
+    Notes
+    -----
+    Source: https://numpy.org/doc/stable/reference/generated/numpy.isneginf.html
+
+    Examples
+    --------
+    >>> import tnp as np
+    >>> np.isneginf(np.asarray([np.inf, -np.inf, 1.0]))
+    array([False,  True, False])
+    """
+    return ufuncs.equal(_real_array(x), -numpy.inf, out=out)
+
+
+def _real_array(x: Any) -> ndarray:
+    x = asarray(x)
+    if x.dtype.kind == "c":
+        raise TypeError(f"This operation is not supported for {x.dtype} values because it would be ambiguous.")
+    return x
+
+
+def iscomplex(x: Any) -> Any:
+    """Where the imaginary part is not zero.
+
+    Parameters
+    ----------
+    x : array_like
+
+    Returns
+    -------
+    ndarray of bool
+
+    Notes
+    -----
+    Source: https://numpy.org/doc/stable/reference/generated/numpy.iscomplex.html
+
+    Examples
+    --------
+    >>> import tnp as np
+    >>> np.iscomplex(np.asarray([1 + 1j, 2]))
+    array([ True, False])
+    """
+    return ufuncs.not_equal(asarray(x).imag, 0)
+
+
+def isreal(x: Any) -> Any:
+    """Where the imaginary part is zero.
+
+    Parameters
+    ----------
+    x : array_like
+
+    Returns
+    -------
+    ndarray of bool
+
+    Notes
+    -----
+    Source: https://numpy.org/doc/stable/reference/generated/numpy.isreal.html
+
+    Examples
+    --------
+    >>> import tnp as np
+    >>> np.isreal(np.asarray([1 + 1j, 2]))
+    array([False,  True])
+    """
+    return ufuncs.equal(asarray(x).imag, 0)
+
+
+def iscomplexobj(x: Any) -> bool:
+    """Whether the dtype is complex, whatever the values.
+
+    Parameters
+    ----------
+    x : array_like
+
+    Returns
+    -------
+    bool
+
+    Notes
+    -----
+    Source: https://numpy.org/doc/stable/reference/generated/numpy.iscomplexobj.html
+
+    Examples
+    --------
+    >>> import tnp as np
+    >>> np.iscomplexobj(np.asarray([1 + 0j]))
+    True
+    """
+    return (x if isinstance(x, ndarray) else asarray(x)).dtype.kind == "c"
+
+
+def isrealobj(x: Any) -> bool:
+    """Whether the dtype is not complex, whatever the values.
+
+    Parameters
+    ----------
+    x : array_like
+
+    Returns
+    -------
+    bool
+
+    Notes
+    -----
+    Source: https://numpy.org/doc/stable/reference/generated/numpy.isrealobj.html
+
+    Examples
+    --------
+    >>> import tnp as np
+    >>> np.isrealobj(np.asarray([1, 2]))
+    True
+    """
+    return not iscomplexobj(x)
