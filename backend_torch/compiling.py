@@ -32,6 +32,21 @@ def is_inside() -> bool:
 same_signature = inductor.same_signature
 
 
+def physical(tensor: Tensor) -> Tensor:
+    """The tensor itself, or a copy if its values are the conjugate or the negative of what its memory holds."""
+    return tensor.resolve_conj().resolve_neg()
+
+
+def assign(tensor: Tensor, values: Tensor) -> None:
+    """Write values into a tensor's memory."""
+    tensor.copy_(values)
+
+
+def signature(tensors: Sequence[Tensor]) -> tuple[Any, ...]:
+    """What a trace depends on, to be hashed and compared."""
+    return tuple([(tensor.dtype, tensor.shape, tensor.stride(), tensor.device) for tensor in tensors])
+
+
 # ---------------------------------------------------------------------------------------------------------------------
 # Tracing
 
@@ -312,6 +327,7 @@ class Executable:
     ) -> None:
         self.graph = graph
         self.captures = graph.captures
+        self.written = graph.written
         self._backend = backend
         self._settings = inductor.options_of(mode, options) if backend in (None, "inductor") else options
         self._mode = mode
@@ -323,14 +339,19 @@ class Executable:
 
         It suits all inputs of the same signature, whatever they hold, and takes them in a list.
         """
-        if torch.is_grad_enabled() and any(tensor.requires_grad for tensor in tensors):
-            tracked = tuple(tensor.requires_grad for tensor in tensors)
+        tracked = _tracked(tensors)
+        if tracked is not None:
             if tracked not in self._differentiable:
                 self._differentiable[tracked] = self._or_eager(lambda: self._make_differentiable(tracked))
             return self._differentiable[tracked]
         if self._plain is None:
             self._plain = self._or_eager(self._make_plain)
         return self._plain
+
+    def is_ready(self, tensors: Sequence[Tensor]) -> bool:
+        """Whether :meth:`program` has nothing to compile."""
+        tracked = _tracked(tensors)
+        return self._plain is not None if tracked is None else tracked in self._differentiable
 
     def _eager(self, tensors: list[Tensor]) -> Sequence[Tensor]:
         return self.graph.module(*tensors)
@@ -403,6 +424,12 @@ class Executable:
             return found
 
         return program
+
+
+def _tracked(tensors: Sequence[Tensor]) -> tuple[bool, ...] | None:
+    """Which inputs gradients flow to; None if to none."""
+    tracked = tuple([tensor.requires_grad for tensor in tensors])
+    return tracked if True in tracked and torch.is_grad_enabled() else None
 
 
 def _restrided(tensor: Tensor, stride: tuple[int, ...]) -> Tensor:

@@ -1,0 +1,343 @@
+"""``tnp.compile``: a function of arrays runs once in Python for each signature, then as machine code.
+
+Layer: owns what a signature is, and the call. What a graph is and how it becomes a program is the backend's.
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import threading
+import time
+import warnings
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from backend_torch import compiling, devices
+from backend_torch.tracing import TracedValueError as TracedValueError
+from tnp import _pytree
+from tnp._array import ndarray, scalar, wrap, wrap_array
+from tnp._convert import tensor_of
+
+Tensor = Any
+Build = Callable[[Any, Any], Any]
+_new = object.__new__
+_lock = threading.RLock()  # torch's tracer and compiler are one each a process
+_MANY_TRACES = 8  # from this many on, a function is told that it keeps being traced
+
+
+class CacheInfo(NamedTuple):
+    """What ``fn.cache_info()`` returns."""
+
+    traces: int
+    hits: int
+    compile_seconds: float
+
+
+class _Entry:
+    """A signature: what was traced for it, and how its results become what the function returned."""
+
+    __slots__ = ("build", "executable", "single")
+
+    def __init__(self, executable: compiling.Executable, build: Build, single: type | None) -> None:
+        self.executable = executable
+        self.build = build
+        self.single = single
+
+
+class _Signatures:
+    """The traces of one function."""
+
+    def __init__(self, function: Callable[..., Any], options: dict[str, Any]) -> None:
+        self.function = function
+        self.options = options
+        self.entries: dict[Any, _Entry] = {}
+        self.seconds = 0.0
+        self.hits = 0
+        self._last: dict[str, str] = {}
+        self._told = False
+
+    def __call__(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, _Shortcut | None]:
+        """The result, and what the next call with this signature may do."""
+        if compiling.is_inside():
+            return self.function(*args, **kwargs), None
+        arrays: list[Any] = []
+        structure = _pytree.flatten((args, kwargs), arrays)
+        given = [tensor_of(array) for array in arrays]
+        tensors = [compiling.physical(tensor) for tensor in given]
+        key = structure, compiling.signature(tensors), devices.default
+        entry = self.entries.get(key)
+        hit = entry is not None
+        if entry is None:
+            with _lock:
+                entry = self.entries.get(key) or self._trace(key, args, kwargs, arrays, tensors)
+        inputs = [*tensors, *entry.executable.captures]
+        if hit and entry.executable.is_ready(inputs):
+            self.hits += 1
+            program = entry.executable.program(inputs)
+        else:
+            with _lock:
+                start = time.perf_counter()
+                program = entry.executable.program(inputs)
+                self.seconds += time.perf_counter() - start
+        values = program(list(inputs))
+        for index in entry.executable.written:
+            if index < len(given) and given[index] is not tensors[index]:
+                compiling.assign(given[index], tensors[index])
+        result = entry.build(values, arrays)
+        return result, None if kwargs else _shortcut(args, entry, program, inputs)
+
+    def _trace(
+        self, key: Any, args: tuple[Any, ...], kwargs: dict[str, Any], arrays: list[Any], tensors: list[Tensor]
+    ) -> _Entry:
+        start = time.perf_counter()
+        build: Build = _nothing
+        single: type | None = None
+
+        def run(stand_ins: list[Tensor]) -> list[Tensor]:
+            nonlocal build, single
+            inside = [_inside(array, tensor) for array, tensor in zip(arrays, stand_ins, strict=True)]
+            remaining = iter(inside)
+            traced_args, traced_kwargs = _pytree.builder((args, kwargs), lambda _: _taking(next(remaining)))((), ())
+            value = self.function(*traced_args, **traced_kwargs)
+            outputs = _Outputs(arrays, inside, stand_ins)
+            build = _pytree.builder(value, outputs)
+            if type(value) in (ndarray, scalar) and outputs.tensors:
+                single = type(value)
+            return outputs.tensors
+
+        graph = compiling.trace(run, tensors)
+        entry = self.entries[key] = _Entry(compiling.Executable(graph, **self.options), build, single)
+        self.seconds += time.perf_counter() - start
+        self._tell(args, kwargs)
+        return entry
+
+    def _tell(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+        """Warn once if the function is traced again and again, and say what was different this time."""
+        before = self._last
+        self._last = dict(self._described(args, kwargs))
+        if len(self.entries) < _MANY_TRACES or self._told:
+            return
+        self._told = True
+        changed = [
+            f"{name} was {before[name]} and is {now}"
+            for name, now in self._last.items()
+            if name in before and before[name] != now
+        ]
+        warnings.warn(
+            f"{self.function.__qualname__} has been traced {len(self.entries)} times: each new shape, dtype or Python "
+            f"value of an argument is a new trace. {'; '.join(changed) or 'Its structure changes'}. A number that "
+            "varies can be an array (tnp.asarray)",
+            RuntimeWarning,
+            stacklevel=5,
+        )
+
+    def _described(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[tuple[str, str]]:
+        try:
+            arguments = inspect.signature(self.function).bind(*args, **kwargs).arguments
+        except (TypeError, ValueError):
+            arguments = {f"argument {index}": value for index, value in enumerate(args)} | kwargs
+        return [line for name, value in arguments.items() for line in _pytree.described(value, name)]
+
+
+def _nothing(values: Any, arrays: Any) -> None:
+    return None
+
+
+def _taking(value: Any) -> Build:
+    return lambda values, arrays: value
+
+
+def _inside(array: Any, tensor: Tensor) -> Any:
+    """What the function being traced gets for an argument: of its own kind, NumPy's as tnp's."""
+    if isinstance(array, ndarray):
+        made = _new(type(array))
+        made.tensor = tensor
+        return made
+    if isinstance(array, np.ndarray):
+        return wrap_array(tensor)
+    return wrap(tensor) if isinstance(array, np.generic) else tensor
+
+
+class _Outputs:
+    """Collects the tensors of a result; each call returns how its array is made of what the program returns."""
+
+    def __init__(self, arrays: list[Any], inside: list[Any], stand_ins: list[Tensor]) -> None:
+        self.tensors: list[Tensor] = []
+        self._arguments = [
+            (wrapped, stand_in, index)
+            for index, (array, wrapped, stand_in) in enumerate(zip(arrays, inside, stand_ins, strict=True))
+            if isinstance(array, ndarray)
+        ]
+
+    def __call__(self, array: Any) -> Build:
+        for wrapped, stand_in, position in self._arguments:
+            if array is wrapped and array.tensor is stand_in:
+                return lambda values, arrays: arrays[position]  # the argument itself
+        index = len(self.tensors)
+        if isinstance(array, ndarray):
+            kind = type(array)
+            self.tensors.append(array.tensor)
+
+            def made(values: Any, arrays: Any) -> Any:
+                result = _new(kind)
+                result.tensor = values[index]
+                return result
+
+            return made
+        if isinstance(array, (np.ndarray, np.generic)):
+            return _taking(array)  # made by NumPy of static values
+        self.tensors.append(array)
+        return lambda values, arrays: values[index]
+
+
+class _Shortcut(NamedTuple):
+    """All that a call with known arguments needs.
+
+    ``kinds`` is ``ndarray`` for one array argument, else the arguments' types; ``made`` is the class of a result that
+    is one new array, else None and ``build`` makes it.
+    """
+
+    kinds: Any
+    device: Any
+    matches: Callable[..., bool]
+    program: Callable[[list[Tensor]], Any]
+    made: Any
+    build: Build
+
+
+def _never(*tensors: Tensor) -> bool:
+    return False
+
+
+_NONE = _Shortcut(None, None, _never, list, None, _nothing)
+
+
+def _shortcut(args: tuple[Any, ...], entry: _Entry, program: Any, inputs: list[Tensor]) -> _Shortcut | None:
+    kinds = tuple(map(type, args))
+    if not inputs or not all(kind is ndarray or kind is scalar for kind in kinds):
+        return None
+    matches: Callable[..., bool] = compiling.same_signature(inputs)
+    captures = entry.executable.captures
+    if captures:
+        matches, program = _with_captures(matches, program, captures)
+    return _Shortcut(
+        ndarray if kinds == (ndarray,) else kinds, devices.default, matches, program, entry.single, entry.build
+    )
+
+
+def _with_captures(matches: Any, program: Any, captures: list[Tensor]) -> tuple[Any, Any]:
+    return (lambda *tensors: matches(*tensors, *captures)), (lambda tensors: program(tensors + captures))
+
+
+def compile(
+    fn: Callable[..., Any] | None = None,
+    *,
+    backend: str | Callable[..., Any] | None = None,
+    mode: str | None = None,
+    dynamic: bool | None = None,
+    options: dict[str, Any] | None = None,
+    fullgraph: bool = False,
+) -> Callable[..., Any]:
+    """Trace a function of arrays once for each signature, and run the trace as machine code.
+
+    Parameters
+    ----------
+    fn : callable, optional
+        The function; without it, a decorator is returned. Its arguments and results are arrays and lists, tuples,
+        dictionaries, named tuples and dataclasses of arrays; everything else in them is static.
+    backend : str or callable, optional
+        ``"inductor"`` (the default), ``"eager"`` to run the traced operations one by one, or another backend of
+        torch.compile.
+    mode : str, optional
+        As in torch.compile: ``"reduce-overhead"``, ``"max-autotune"`` ...
+    dynamic : bool, optional
+        False or None: each shape has its own trace.
+    options : dict, optional
+        Settings of the backend, as in torch.compile.
+    fullgraph : bool, optional
+        Without effect: a function is always one graph, or an error says where it can't be.
+
+    Returns
+    -------
+    callable
+        The compiled function. ``fn.cache_info()`` counts its traces, hits and the seconds they took.
+
+    Raises
+    ------
+    TracedValueError
+        While tracing: Python asks for the value of an array (``if x > 0``); the message names the line.
+    NotImplementedError
+        ``dynamic=True``.
+
+    Warns
+    -----
+    RuntimeWarning
+        Once, if the function is traced again and again; and once if there is no C++ compiler or the graph can't be
+        compiled: the traced operations then run one by one.
+
+    Notes
+    -----
+    Python runs only while tracing: ``print`` prints then, loops are unrolled, calls are inlined. A signature is the
+    structure of the arguments, each array's dtype, shape, strides and device, and each static value: a Python number
+    is static, so another number is another trace. Arrays from outside are read when the graph runs, not when it is
+    traced; assigning to one (``a[...] = b``, ``a += b``) and to an argument happens at each call. Inside another
+    compiled function or a transform, the function runs as if it weren't compiled. Gradients flow through.
+
+    See also ``torch.compile``, https://pytorch.org/docs/stable/generated/torch.compile.html
+
+    Examples
+    --------
+    >>> import tnp as np
+    >>> @np.compile
+    ... def sigmoid(x):
+    ...     return 1 / (1 + np.exp(-x))
+    >>> sigmoid(np.zeros(2))
+    array([0.5, 0.5])
+    >>> sigmoid.cache_info().traces
+    1
+    """
+    if fn is None:
+        return functools.partial(
+            compile, backend=backend, mode=mode, dynamic=dynamic, options=options, fullgraph=fullgraph
+        )
+    if dynamic:
+        raise NotImplementedError(
+            "dynamic=True: each shape is traced by itself; use torch.compile over tnp code instead"
+        )
+    signatures = _Signatures(fn, {"backend": backend, "mode": mode, "options": options})
+    shortcut = _NONE
+    hits = 0
+
+    @functools.wraps(fn)
+    def compiled(*args: Any, **kwargs: Any) -> Any:
+        nonlocal shortcut, hits
+        kinds, device, matches, program, made, build = shortcut
+        if device is devices.default and not kwargs:
+            if kinds is ndarray:
+                if len(args) == 1 and type(args[0]) is ndarray:
+                    tensor = args[0].tensor
+                    if matches(tensor):
+                        hits += 1
+                        if made is None:
+                            return build(program([tensor]), args)
+                        result = _new(made)
+                        result.tensor = program([tensor])[0]
+                        return result
+            elif kinds == tuple(map(type, args)):
+                tensors = [array.tensor for array in args]
+                if matches(*tensors):
+                    hits += 1
+                    return build(program(tensors), args)
+        result, found = signatures(args, kwargs)
+        if found is not None:
+            shortcut = found
+        return result
+
+    def cache_info() -> CacheInfo:
+        return CacheInfo(len(signatures.entries), hits + signatures.hits, signatures.seconds)
+
+    compiled.cache_info = cache_info  # type: ignore[attr-defined]
+    return compiled

@@ -1,0 +1,133 @@
+"""Pytrees: arrays in nested lists, tuples, dictionaries, named tuples and dataclasses, taken out and put back.
+
+Layer: owns which containers are looked into and which values are arrays; everything else is static, a part of the
+structure.
+"""
+
+from __future__ import annotations
+
+import copy
+import dataclasses
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+
+from backend_torch import memory
+from tnp._array import ndarray, scalar
+
+Leaves = Iterator[Any]
+
+
+def is_array(value: Any) -> bool:
+    """Whether a value is an array: tnp's, NumPy's (its scalars too) or torch's."""
+    return isinstance(value, (ndarray, np.ndarray, np.generic)) or memory.is_tensor(value)
+
+
+def flatten(tree: Any, leaves: list[Any]) -> Any:
+    """Append the arrays of ``tree`` to ``leaves``; returns the rest as something to hash and compare.
+
+    Raises
+    ------
+    TypeError
+        A value is neither an array nor hashable.
+    """
+    kind = type(tree)
+    if kind is ndarray or kind is scalar:
+        leaves.append(tree)
+        return kind
+    if kind is tuple or kind is list:
+        return kind, tuple([flatten(item, leaves) for item in tree])
+    if isinstance(tree, dict):
+        return kind, tuple(tree), tuple([flatten(item, leaves) for item in tree.values()])
+    if kind is slice:  # Python 3.11 can't hash it
+        return slice, tree.start, tree.stop, tree.step
+    if is_array(tree):
+        leaves.append(tree)
+        return "array", isinstance(tree, np.generic), memory.is_tensor(tree)
+    if kind is float:
+        return float, tree.hex()  # 0.0 and -0.0 are equal, NaN is not even that
+    if kind is complex:
+        return complex, tree.real.hex(), tree.imag.hex()
+    names = _fields(tree)
+    if names is not None:
+        return kind, names, tuple([flatten(getattr(tree, name), leaves) for name in names])
+    try:
+        hash(tree)
+    except TypeError:
+        raise TypeError(f"{kind.__name__} is neither an array, a container of arrays nor hashable: {tree!r}") from None
+    return kind, tree
+
+
+def _fields(tree: Any) -> tuple[str, ...] | None:
+    """The names of what a named tuple or a dataclass holds."""
+    if isinstance(tree, tuple) and hasattr(tree, "_fields"):
+        return tuple(tree._fields)
+    if dataclasses.is_dataclass(tree) and not isinstance(tree, type):
+        return tuple([field.name for field in dataclasses.fields(tree)])
+    return None
+
+
+def builder(tree: Any, leaf: Callable[[Any], Callable[[Any, Any], Any]]) -> Callable[[Any, Any], Any]:
+    """A function ``build(values, arrays)`` that makes a tree like ``tree``, its arrays as ``leaf(array)`` says.
+
+    ``leaf(array)`` is asked once for each array, and returns what makes it: a function of the same two arguments.
+    """
+    kind = type(tree)
+    if is_array(tree):
+        return leaf(tree)
+    if kind is tuple or kind is list:
+        items = [builder(item, leaf) for item in tree]
+        return lambda values, arrays: kind([item(values, arrays) for item in items])
+    if isinstance(tree, dict):
+        entries = [(key, builder(item, leaf)) for key, item in tree.items()]
+        if kind is dict:
+            return lambda values, arrays: {key: item(values, arrays) for key, item in entries}
+        return lambda values, arrays: _filled(tree, entries, values, arrays)
+    names = _fields(tree)
+    if names is None:
+        return lambda values, arrays: tree
+    members = [builder(getattr(tree, name), leaf) for name in names]
+    if isinstance(tree, tuple):
+        return lambda values, arrays: kind(*[member(values, arrays) for member in members])
+
+    def instance(values: Any, arrays: Any) -> Any:
+        made = copy.copy(tree)
+        for name, member in zip(names, members, strict=True):
+            object.__setattr__(made, name, member(values, arrays))  # a frozen dataclass too
+        return made
+
+    return instance
+
+
+def _filled(tree: Any, entries: list[Any], values: Any, arrays: Any) -> Any:
+    """A dictionary of a class of its own, with its class's other state (``defaultdict``)."""
+    made = copy.copy(tree)
+    made.update({key: item(values, arrays) for key, item in entries})
+    return made
+
+
+def described(tree: Any, path: str) -> Iterator[tuple[str, str]]:
+    """Where each array and static value is and what it is, for people: ``("x[0]", "float32 (3, 4)")``."""
+    kind = type(tree)
+    if is_array(tree):
+        yield path, f"{kind.__name__} {str(tree.dtype).removeprefix('torch.')} {tuple(tree.shape)}{_layout(tree)}"
+    elif kind is tuple or kind is list:
+        for index, item in enumerate(tree):
+            yield from described(item, f"{path}[{index}]")
+    elif isinstance(tree, dict):
+        for key, item in tree.items():
+            yield from described(item, f"{path}[{key!r}]")
+    elif (names := _fields(tree)) is not None:
+        for name in names:
+            yield from described(getattr(tree, name), f"{path}.{name}")
+    else:
+        yield path, f"the {kind.__name__} {tree!r}"
+
+
+def _layout(array: Any) -> str:
+    """Strides, unless they are those of C order."""
+    tensor = array.tensor if isinstance(array, ndarray) else array
+    if memory.is_tensor(tensor):
+        return "" if tensor.is_contiguous() else f" with strides {tensor.stride()}"
+    return "" if tensor.flags["C_CONTIGUOUS"] else f" with strides {tensor.strides}"
