@@ -1,7 +1,7 @@
 """Comparisons and logic: tensors of bool from tensors of any dtype.
 
-Layer: owns how torch computes NumPy's comparison and ``logical_*`` ufuncs and ``isclose``. Complex numbers are ordered by their real
-parts, then by their imaginary ones, as in NumPy; int64 compares with uint64 by value.
+Layer: owns how torch computes NumPy's comparison and ``logical_*`` ufuncs and ``isclose``. As in NumPy, complex
+numbers are ordered by their real parts, then by their imaginary ones, and int64 compares with uint64 by value.
 """
 
 from __future__ import annotations
