@@ -1,0 +1,59 @@
+"""The commands of ``python -m bench`` from end to end, with few rounds: what they write and print, not how fast."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from bench import overhead, timing
+from bench.__main__ import main
+
+CURVES = ["NumPy", "tnp eager", "tnp compiled", "torch eager"]
+
+
+def test_sigmoid(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["sigmoid", "--sizes", "1,2^10", "--repeats", "2", "--device", "cpu", "--out", str(tmp_path)]) == 0
+    printed = capsys.readouterr().out
+    rows = json.loads((tmp_path / "sigmoid.json").read_text())["rows"]
+    for size in (1, 1024):
+        here = [row for row in rows if row["size"] == size]
+        assert [row["curve"] for row in here][: len(CURVES)] == CURVES
+        assert all(len(row["samples"]) == 2 and min(row["samples"]) > 0 for row in here)
+    for name in ("sigmoid.json", "sigmoid.csv", "sigmoid.png"):
+        assert (tmp_path / name).stat().st_size > 0
+        assert name in printed
+    assert all(curve in printed for curve in CURVES)
+
+
+def test_overhead(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(overhead, "SIZES", [1])
+    assert main(["overhead", "--repeats", "1", "--out", str(tmp_path)]) == 0
+    rows = json.loads((tmp_path / "overhead.json").read_text())["rows"]
+    assert [row["operation"] for row in rows] == [pair.tnp for pair in overhead.PAIRS]
+    assert "sum(x, axis=0)" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(("difference", "status"), [(0.4e-6, 0), (0.6e-6, 1)])
+def test_overhead_check(
+    difference: float, status: int, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    summary = timing.Summary.of([1e-6])
+    result = overhead.Overhead(1, "x + y", summary, summary, difference, 1.5)
+    monkeypatch.setattr(overhead, "compare", lambda *arguments: result)
+    assert main(["overhead", "--check", "--out", str(tmp_path)]) == status
+    assert f"{difference * 1e6:+.2f}" in capsys.readouterr().out
+
+
+def test_import(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["import", "--repeats", "1"]) == 0
+    assert "import tnp, after it" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("arguments", [[], ["nothing"], ["sigmoid", "--sizes", "0"], ["import", "--repeats", "0"]])
+def test_bad_arguments_end_with_a_usage_line(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as stop:
+        main(arguments)
+    assert stop.value.code == 2
+    assert "usage: python -m bench" in capsys.readouterr().err

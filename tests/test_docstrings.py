@@ -1,0 +1,26 @@
+"""Every example in a docstring of tnp, and the one in the README, prints what stands there."""
+
+from __future__ import annotations
+
+import doctest
+import importlib
+import pkgutil
+from pathlib import Path
+
+import pytest
+
+import tnp
+
+MODULES = ["tnp", *(module.name for module in pkgutil.walk_packages(tnp.__path__, "tnp."))]
+README = Path(__file__).parent.parent / "README.md"
+
+
+@pytest.mark.parametrize("name", MODULES)
+def test_examples(name: str) -> None:
+    result = doctest.testmod(importlib.import_module(name), optionflags=doctest.NORMALIZE_WHITESPACE)
+    assert not result.failed
+
+
+def test_readme() -> None:
+    result = doctest.testfile(str(README), module_relative=False)
+    assert result.attempted and not result.failed
