@@ -32,3 +32,12 @@ def set_default(device: object) -> None:
     if chosen is not None:
         torch.empty(0, device=chosen)  # an absent device raises here and not at some later call
     default = chosen
+
+
+def is_present(device: torch.device) -> bool:
+    """Whether this machine has the device."""
+    try:
+        torch.empty(0, device=device)
+    except (RuntimeError, AssertionError):  # AssertionError: this build of torch knows nothing of such devices
+        return False
+    return True

@@ -8,7 +8,6 @@ from __future__ import annotations
 import ctypes
 import os
 import sys
-from typing import Any
 
 import numpy as np
 
@@ -35,7 +34,6 @@ def _tune_allocator() -> None:
 _tune_allocator()
 
 import torch  # noqa: E402  after the settings that it reads
-from torch.utils import dlpack as torch_dlpack  # noqa: E402
 from torch.utils._mode_utils import no_dispatch  # noqa: E402
 
 from backend_torch import tracing  # noqa: E402
@@ -66,9 +64,9 @@ def from_numpy(array: np.ndarray) -> Tensor:
     if not array.dtype.isnative:
         array = array.astype(array.dtype.newbyteorder("="))
     if not array.flags.writeable or not array.flags.aligned:
-        array = array.copy()
+        array = array.copy("K")
     elif array.ndim and any(s < 0 or s % array.itemsize for s in array.strides):
-        array = array.copy()
+        array = array.copy("K")
     if array.dtype == numpy_dtype_of.get(torch.bfloat16):
         return torch.from_numpy(array.view(np.uint16)).view(torch.bfloat16)
     if tracing.is_tracing():
@@ -102,15 +100,6 @@ def to_host(tensor: Tensor) -> Tensor:
     return tensor.cpu()
 
 
-def from_dlpack(source: Any, copy: bool | None = None, device: torch.device | None = None) -> Tensor:
-    """A tensor over the memory that ``source`` exports."""
-    tensor = torch_dlpack.from_dlpack(source)
-    moved = tensor if device is None else tensor.to(device)
-    if copy is False and moved is not tensor and tensor.device != moved.device:
-        raise ValueError(f"the data is on {tensor.device}: it can't be on {device} without a copy")
-    return moved.clone() if copy and moved is tensor else moved
-
-
 def extent(tensor: Tensor) -> tuple[int, int]:
     """The first byte of a tensor's elements and the byte after the last."""
     start = tensor.data_ptr()
@@ -136,7 +125,7 @@ def may_overlap(one: Tensor, other: Tensor) -> bool:
 
 def is_writeable(tensor: Tensor) -> bool:
     """Whether each element has a place of its own: a broadcast view has not, and counts as read-only."""
-    return all(stride or size <= 1 for size, stride in zip(tensor.shape, tensor.stride(), strict=True))
+    return not tensor.numel() or all(s or n <= 1 for n, s in zip(tensor.shape, tensor.stride(), strict=True))
 
 
 def is_tensor_type(cls: type) -> bool:
@@ -158,24 +147,29 @@ def same_start(one: Tensor, other: Tensor) -> bool:
     return one.dtype is other.dtype and one.data_ptr() == other.data_ptr()
 
 
-def starts_at(tensor: Tensor, address: int) -> bool:
-    """Whether the tensor's first element is at ``address`` of the host's memory."""
-    return tensor.device.type == "cpu" and tensor.data_ptr() == address
+def shares(tensor: Tensor, array: np.ndarray) -> bool:
+    """Whether a CPU tensor's first element is a NumPy array's first, or there is none."""
+    if not array.size:
+        return True
+    return tensor.device.type == "cpu" and tensor.data_ptr() == array.__array_interface__["data"][0]
+
+
+def reversed_axes(tensor: Tensor) -> Tensor:
+    """The tensor with its axes in reverse order, a view."""
+    return tensor.permute(tuple(reversed(range(tensor.dim()))))
 
 
 def in_order(tensor: Tensor, order: str) -> Tensor:
     """The tensor's values in C or Fortran order: itself if they are, else a copy."""
     if order == "C":
         return tensor.contiguous()
-    backwards = tuple(reversed(range(tensor.dim())))
-    return tensor.permute(backwards).contiguous().permute(backwards)
+    return reversed_axes(reversed_axes(tensor).contiguous())
 
 
 def copied(tensor: Tensor, order: str = "K") -> Tensor:
     """A copy in C or Fortran order; 'A' and 'K' keep the tensor's own where torch can."""
     if order == "F" or (order == "A" and is_fortran(tensor)):
-        backwards = tuple(reversed(range(tensor.dim())))
-        return tensor.permute(backwards).clone(memory_format=torch.contiguous_format).permute(backwards)
+        return reversed_axes(reversed_axes(tensor).clone(memory_format=torch.contiguous_format))
     if order == "K":
         return tensor.clone(memory_format=torch.preserve_format)
     return tensor.clone(memory_format=torch.contiguous_format)
@@ -183,7 +177,7 @@ def copied(tensor: Tensor, order: str = "K") -> Tensor:
 
 def is_fortran(tensor: Tensor) -> bool:
     """Whether the values lie in Fortran order and not in C order."""
-    return not tensor.is_contiguous() and tensor.permute(tuple(reversed(range(tensor.dim())))).is_contiguous()
+    return not tensor.is_contiguous() and reversed_axes(tensor).is_contiguous()
 
 
 def real(tensor: Tensor) -> Tensor:
@@ -196,6 +190,19 @@ def imag(tensor: Tensor) -> Tensor:
     if tensor.is_complex():
         return torch.view_as_real(tensor.resolve_conj())[..., 1]
     return torch.zeros((), dtype=tensor.dtype, device=tensor.device).expand(tensor.shape)
+
+
+def viewed(tensor: Tensor, dtype: torch.dtype) -> Tensor:
+    """The tensor's bytes under another dtype, a view; the last axis takes up a difference in size."""
+    tensor = tensor.resolve_conj().resolve_neg()
+    if tensor.itemsize != dtype.itemsize and tensor.shape[-1] == 1:
+        tensor = tensor[..., 0, None]  # torch wants the last stride to be 1, even of one element
+    return tensor.view(dtype)
+
+
+def same_values(one: Tensor, other: Tensor) -> bool:
+    """Whether two tensors are equal, NaNs too."""
+    return bool(((one == other) | ((one != one) & (other != other))).all())
 
 
 def byteswapped(tensor: Tensor) -> Tensor:
@@ -212,4 +219,5 @@ def resized(tensor: Tensor, shape: tuple[int, ...]) -> Tensor:
     result = torch.zeros(shape, dtype=tensor.dtype, device=tensor.device)
     count = min(result.numel(), tensor.numel())
     result.view(-1)[:count] = tensor.reshape(-1)[:count]
+    result.former = tensor  # type: ignore[attr-defined]  # a reader of __array_interface__ may have its address still
     return result

@@ -6,6 +6,11 @@ operator is its ufunc (``x + y`` is ``tnp.add``); nothing is computed here.
 
 from __future__ import annotations
 
+import math
+import numbers
+import operator
+import pickle
+import types
 from collections.abc import Iterator
 from typing import Any, ClassVar
 
@@ -98,8 +103,12 @@ class ndarray:
 
     @property
     def dtype(self) -> np.dtype:
-        """NumPy dtype of the elements."""
+        """NumPy dtype of the elements; assigning sees the same bytes under another."""
         return to_numpy[self.tensor.dtype]
+
+    @dtype.setter
+    def dtype(self, dtype: Any) -> None:
+        self.tensor = self.view(dtype).tensor
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -187,7 +196,7 @@ class ndarray:
     @property
     def real(self) -> ndarray:
         """The real part; a view."""
-        return _like(self, memory.real(self.tensor))
+        return like(self, memory.real(self.tensor))
 
     @real.setter
     def real(self, value: Any) -> None:
@@ -196,7 +205,7 @@ class ndarray:
     @property
     def imag(self) -> ndarray:
         """The imaginary part; a view of a complex array, zeros for a real one."""
-        return _like(self, memory.imag(self.tensor))
+        return like(self, memory.imag(self.tensor))
 
     @imag.setter
     def imag(self, value: Any) -> None:
@@ -214,7 +223,16 @@ class ndarray:
         return _interop.numpy_ufunc(ufunc, method, inputs, kwargs)
 
     def __array_function__(self, func: Any, types: Any, args: Any, kwargs: Any) -> Any:
-        return _interop.numpy_function(func, args, kwargs)
+        return _interop.numpy_function(func, types, args, kwargs)
+
+    def __array_wrap__(self, array: Any, context: Any = None, return_scalar: bool = False) -> ndarray:
+        """What NumPy computed of the values as an array of this class."""
+        return (wrap if return_scalar else wrap_array)(tnp._convert.tensor_of(array))
+
+    @property
+    def __array_interface__(self) -> dict[str, Any]:
+        """The elements' memory for libraries that read NumPy's array interface; CPU only."""
+        return _interop.array_interface(self)
 
     def __array_namespace__(self, *, api_version: str | None = None) -> Any:
         """The namespace of the Array API standard: tnp."""
@@ -249,13 +267,13 @@ class ndarray:
         return _interop.to_device(self, device, stream)
 
     def __reduce__(self) -> Any:
-        return _interop.unpickle, (self.__array__(), str(self.tensor.device))
+        return _interop.reduce(self)
 
     def __copy__(self) -> ndarray:
-        return self.copy()
+        return self.copy("K")
 
     def __deepcopy__(self, memo: Any) -> ndarray:
-        return self.copy()
+        return self.copy("K")
 
     # Python's own protocols.
 
@@ -270,7 +288,7 @@ class ndarray:
             raise TypeError("iteration over a 0-d array")
         if self.tensor.dim() == 1:
             return (self[i] for i in range(self.tensor.shape[0]))
-        return (wrap_array(row) for row in self.tensor)
+        return (wrap_array(self.tensor[i]) for i in range(self.tensor.shape[0]))
 
     def __contains__(self, value: Any) -> bool:
         return bool(tnp.any(self == value))
@@ -443,8 +461,8 @@ class ndarray:
         dtype : dtype_like
         order : {'C', 'F', 'A', 'K'}, optional
             Memory order of the result.
-        casting : {'no', 'equiv', 'safe', 'same_kind', 'unsafe'}, optional
-            What conversions are allowed.
+        casting : {'no', 'equiv', 'safe', 'same_kind', 'unsafe', 'same_value'}, optional
+            What conversions are allowed; 'same_value' looks at the elements.
         subok : bool, optional
             Without effect.
         copy : bool, optional
@@ -458,8 +476,10 @@ class ndarray:
         ------
         TypeError
             The conversion is not allowed by ``casting``, or no tensor can carry the dtype.
+        ValueError
+            ``casting='same_value'`` and some element changes.
         """
-        return tnp._convert.astype(self, dtype, order, casting, copy)
+        return tnp._convert.as_dtype(self, dtype, order, casting, copy)
 
     def byteswap(self, inplace: bool = False) -> ndarray:
         """The array with the bytes of each element reversed."""
@@ -483,15 +503,15 @@ class ndarray:
 
     def conj(self) -> Any:
         """Complex conjugate; see `tnp.conjugate`."""
-        return _like(self, ufuncs.conjugate(self).tensor)
+        return like(self, ufuncs.conjugate(self).tensor)
 
     def conjugate(self) -> Any:
         """Complex conjugate; see `tnp.conjugate`."""
-        return _like(self, ufuncs.conjugate(self).tensor)
+        return like(self, ufuncs.conjugate(self).tensor)
 
     def copy(self, order: str = "C") -> ndarray:
         """A copy of the array, in C order by default."""
-        return _like(self, memory.copied(self.tensor, order))
+        return like(self, memory.copied(self.tensor, order))
 
     def cumprod(self, axis: Any = None, dtype: Any = None, out: Any = None) -> Any:
         """Cumulative product; see `tnp.cumprod`."""
@@ -510,12 +530,16 @@ class ndarray:
         return tnp.dot(self, other, out)
 
     def dump(self, file: Any) -> None:
-        """Pickle the array to a file."""
-        self.__array__().dump(file)
+        """Pickle the array to a file: a path or an open one."""
+        if hasattr(file, "write"):
+            pickle.dump(self, file)
+        else:
+            with open(file, "wb") as opened:
+                pickle.dump(self, opened)
 
     def dumps(self) -> bytes:
         """The pickle of the array as bytes."""
-        return self.__array__().dumps()
+        return pickle.dumps(self)
 
     def fill(self, value: Any) -> None:
         """Set every element to a scalar."""
@@ -524,6 +548,10 @@ class ndarray:
     def flatten(self, order: str = "C") -> ndarray:
         """A one-dimensional copy; see `tnp.ravel` for one without a copy."""
         return wrap_array(memory.copied(tnp.ravel(self, order).tensor))
+
+    def getfield(self, dtype: Any, offset: int = 0) -> ndarray:
+        """The bytes of each element from ``offset`` on under another dtype, a view."""
+        return tnp._convert.field(self, dtype, offset)
 
     def item(self, *args: Any) -> Any:
         """One element as a Python scalar: the only one, or the one at a flat index or at a tuple of indices."""
@@ -594,10 +622,17 @@ class ndarray:
 
     def resize(self, *new_shape: Any, refcheck: bool = True) -> None:
         """Change shape and size in place; new elements are zero."""
+        if not new_shape or new_shape[0] is None:
+            return
         shape = new_shape[0] if len(new_shape) == 1 else new_shape
         if refcheck and self.tensor._base is not None:
             raise ValueError("cannot resize this array: it does not own its data")
-        self.tensor = memory.resized(self.tensor, (shape,) if isinstance(shape, int) else tuple(shape))
+        if not self.flags.forc:
+            raise ValueError("resize only works on single-segment arrays")
+        lengths = tuple(map(operator.index, (shape,) if not isinstance(shape, (tuple, list)) else shape))
+        if any(length < 0 for length in lengths):
+            raise ValueError("negative dimensions not allowed")
+        self.tensor = memory.resized(self.tensor, lengths)
 
     def round(self, decimals: int = 0, out: Any = None) -> Any:
         """Round to decimals; see `tnp.round`."""
@@ -606,6 +641,10 @@ class ndarray:
     def searchsorted(self, v: Any, side: str = "left", sorter: Any = None) -> Any:
         """Where to insert values to keep the order; see `tnp.searchsorted`."""
         return tnp.searchsorted(self, v, side, sorter)
+
+    def setfield(self, val: Any, dtype: Any, offset: int = 0) -> None:
+        """Set the bytes of each element from ``offset`` on to values of another dtype."""
+        self.getfield(dtype, offset)[...] = val
 
     def setflags(self, write: Any = None, align: Any = None, uic: Any = None) -> None:
         """Set memory flags: only to what they are."""
@@ -666,9 +705,7 @@ class ndarray:
         """The elements as nested lists of Python scalars."""
         return self.tensor.tolist()
 
-    def trace(
-        self, offset: int = 0, axis1: int = 0, axis2: int = 1, dtype: Any = None, out: Any = None
-    ) -> Any:
+    def trace(self, offset: int = 0, axis1: int = 0, axis2: int = 1, dtype: Any = None, out: Any = None) -> Any:
         """Sum along diagonals; see `tnp.trace`."""
         return tnp.trace(self, offset, axis1, axis2, dtype, out)
 
@@ -694,8 +731,10 @@ class ndarray:
     def view(self, dtype: Any = None, type: Any = None) -> ndarray:
         """The same memory under another dtype, or the array itself in a new wrapper."""
         if dtype is None or dtype is ndarray:
-            return wrap_array(self.tensor[...])
+            return like(self, self.tensor[...])
         return tnp._convert.view(self, dtype)
+
+    __class_getitem__ = classmethod(types.GenericAlias)
 
 
 class scalar(ndarray):
@@ -708,6 +747,9 @@ class scalar(ndarray):
     __slots__ = ()
     __module__ = "tnp"
 
+    dtype = property(lambda self: to_numpy[self.tensor.dtype], doc="NumPy dtype of the value.")
+    shape = property(lambda self: (), doc="No axes: ``()``.")
+
     def __hash__(self) -> int:  # type: ignore[override]
         return hash(self.tensor.item())
 
@@ -716,6 +758,10 @@ class scalar(ndarray):
 
     def __setitem__(self, key: Any, value: Any) -> None:
         raise TypeError(f"'numpy.{self.dtype.name}' object does not support item assignment")
+
+    def resize(self, *new_shape: Any, refcheck: bool = True) -> None:
+        """Refused: a scalar never changes."""
+        raise TypeError(f"'numpy.{self.dtype.name}' object can't be resized")
 
     __iadd__ = ndarray.__add__
     __isub__ = ndarray.__sub__
@@ -730,17 +776,55 @@ class scalar(ndarray):
     __ior__ = ndarray.__or__
     __ixor__ = ndarray.__xor__
 
+    def __round__(self, ndigits: int | None = None) -> Any:
+        if self.dtype.kind in "bc":
+            raise TypeError(f"type numpy.{self.dtype.name} doesn't define __round__ method")
+        return round(self.tensor.item()) if ndigits is None else tnp.round(self, ndigits)
+
+    def __trunc__(self) -> int:
+        return math.trunc(self.tensor.item())
+
+    def __floor__(self) -> int:
+        return math.floor(self.tensor.item())
+
+    def __ceil__(self) -> int:
+        return math.ceil(self.tensor.item())
+
+    @property
+    def numerator(self) -> ndarray:
+        """The value itself, for an integer."""
+        return self._integer("numerator")
+
+    @property
+    def denominator(self) -> ndarray:
+        """One, for an integer."""
+        return tnp.ones_like(self._integer("denominator"))[()]
+
+    def bit_count(self) -> int:
+        """Number of one bits in the absolute value of an integer."""
+        return abs(self._integer("bit_count").tensor.item()).bit_count()
+
     def is_integer(self) -> bool:
         """Whether the value is finite and has no fraction."""
-        return self.tensor.item().is_integer()
+        value = self.tensor.item()
+        return isinstance(value, int) or value.is_integer()
 
     def as_integer_ratio(self) -> tuple[int, int]:
         """Two integers whose ratio is the value exactly."""
         return self.tensor.item().as_integer_ratio()
 
-    def bit_count(self) -> int:
-        """Number of one bits in the absolute value of an integer."""
-        return abs(self.tensor.item()).bit_count()
+    def hex(self) -> str:
+        """The value in hexadecimal, exactly."""
+        return self.tensor.item().hex()
+
+    def _integer(self, name: str) -> ndarray:
+        """Itself, if it is an integer; the others have no such attribute."""
+        if self.dtype.kind not in "iu":
+            raise AttributeError(f"'numpy.{self.dtype.name}' object has no attribute '{name}'")
+        return self
+
+
+numbers.Number.register(scalar)
 
 
 def wrap(tensor: Tensor) -> ndarray:
@@ -757,7 +841,7 @@ def wrap_array(tensor: Tensor) -> ndarray:
     return result
 
 
-def _like(source: ndarray, tensor: Tensor) -> ndarray:
+def like(source: ndarray, tensor: Tensor) -> ndarray:
     """A tensor as an array of the source's class."""
     result: ndarray = _new(type(source))
     result.tensor = tensor

@@ -6,18 +6,25 @@ overflows and mixed types are judged as NumPy judges them.
 
 from __future__ import annotations
 
+import itertools
+import warnings
 from typing import Any
 
 import numpy as np
+from numpy.exceptions import ComplexWarning
 
-from backend_torch import devices, memory
+from backend_torch import devices, interop, memory
 from backend_torch.casting import cast
-from backend_torch.dtypes import to_torch
-from tnp._array import ndarray, wrap_array
+from backend_torch.dtypes import to_numpy, to_torch
+from tnp._array import like, ndarray, scalar, wrap_array
 from tnp._dtypes import tensor_dtype
+from tnp._errors import explain
+from tnp._flat import flatiter
 
 Tensor = Any
+NO_COPY = "Unable to avoid copy while creating an array as requested."
 _PLAIN = frozenset({int, float, bool, complex})
+_OWN_MEMORY = (list, tuple, int, float, complex, np.generic)
 
 
 def tensor_of(value: Any, dtype: Any = None, *, device: Any = None) -> Tensor:
@@ -31,67 +38,130 @@ def tensor_of(value: Any, dtype: Any = None, *, device: Any = None) -> Tensor:
     device : torch.device, optional
         Where Python data goes; an array stays where it is.
     """
-    if isinstance(value, ndarray):
+    if type(value) is ndarray:
         tensor = value.tensor
+    elif isinstance(value, ndarray):
+        tensor = memory.copied(value.tensor)  # a scalar never changes, whatever is written to views of this
     elif memory.is_tensor(value):
-        tensor = value
-    elif isinstance(value, np.ndarray):
-        tensor = _from_numpy(value)
-    elif isinstance(value, (list, tuple)) and _holds_arrays(value):
-        tensor = _stacked(value)
-    elif hasattr(value, "__dlpack__") and not isinstance(value, np.generic):
-        tensor = memory.from_dlpack(value)
+        tensor = interop.checked(value)
     else:
-        tensor = _from_python(value, dtype, device)
-    return tensor if dtype is None else cast(tensor, tensor_dtype(dtype))
+        tensor, _ = _imported(value, dtype, device, None)
+    return tensor if dtype is None else converted(tensor, tensor_dtype(dtype))
 
 
-def _from_numpy(array: np.ndarray) -> Tensor:
+def output_tensor(out: Any) -> Tensor:
+    """The tensor through which ``out``, a tnp or NumPy array, is written.
+
+    Raises
+    ------
+    ValueError
+        It can't be: the array is read-only, a broadcast view, or has strides that no tensor has.
+    """
+    tensor = tensor_of(out)
+    if not memory.is_writeable(tensor) or (isinstance(out, np.ndarray) and not out.flags.writeable):
+        raise ValueError("output array is read-only")
+    if isinstance(out, np.ndarray) and not memory.shares(tensor, out):
+        raise ValueError(f"output array has strides {out.strides} that no tensor has: write to a copy of it")
+    return tensor
+
+
+def converted(tensor: Tensor, dtype: Any) -> Tensor:
+    """The tensor in a torch dtype; as in NumPy a discarded imaginary part is warned of."""
+    if tensor.dtype is dtype:
+        return tensor
+    if tensor.is_complex() and to_numpy[dtype].kind in "iuf":
+        warnings.warn("Casting complex values to real discards the imaginary part", ComplexWarning, stacklevel=4)
+    return cast(tensor, dtype)
+
+
+def _imported(value: Any, dtype: Any, device: Any, copy: bool | None) -> tuple[Tensor, bool]:
+    """What is neither our array nor torch's, as a tensor, and whether its memory is nobody else's.
+
+    ``copy`` is NumPy's: False raises where a copy is needed.
+    """
+    if isinstance(value, flatiter):
+        return memory.copied(value.base.ravel().tensor), True
+    if isinstance(value, (list, tuple)) and (first := _array_in(value)) is not None:
+        if copy is False:
+            raise ValueError(NO_COPY)
+        return _stacked(value, dtype, tensor_of(first).device), True
+    if _is_elsewhere(value):
+        return interop.from_dlpack(value, copy=copy), copy is True
+    if isinstance(value, np.ndarray):
+        array, made = value, False
+    else:
+        array = np.array(value, None if dtype is None else _carried(dtype), copy=copy)
+        made = copy is True or isinstance(value, _OWN_MEMORY)
+    tensor = _from_numpy(array, dtype)
+    if not memory.shares(tensor, array):
+        if copy is False:
+            raise ValueError(f"{NO_COPY} A tensor has no read-only memory, negative strides or foreign byte order.")
+        made = True
+    if made:
+        tensor = memory.fresh(tensor)
+    if not isinstance(value, np.ndarray):
+        device = devices.default if device is None else device
+        tensor = tensor if device is None else tensor.to(device)
+    return tensor, made
+
+
+def _carried(dtype: Any) -> Any:
+    """The dtype, which some tensor can carry: TypeError before NumPy reads the data, not after."""
+    tensor_dtype(dtype)
+    return dtype
+
+
+def _from_numpy(array: np.ndarray, dtype: Any) -> Tensor:
     if array.dtype not in to_torch:
-        wanted = tensor_dtype(array.dtype)  # raises for what no tensor can carry; else a foreign byte order
-        return cast(memory.from_numpy(array), wanted)
+        if dtype is not None:
+            array = array.astype(dtype)  # NumPy reads numbers from strings and objects, and long doubles
+        else:
+            tensor_dtype(array.dtype)  # raises for what no tensor can carry; else it is a foreign byte order
     return memory.from_numpy(array)
 
 
-def _from_python(value: Any, dtype: Any, device: Any) -> Tensor:
-    """Scalars, lists, buffers, ``__array__``: through NumPy, which also has the errors."""
-    if dtype is not None:
-        tensor_dtype(dtype)
-        array = np.array(value, dtype)
-    else:
-        array = np.asarray(value)
-    tensor = _from_numpy(array)
-    device = devices.default if device is None else device
-    return tensor if device is None else tensor.to(device)
+def _is_elsewhere(value: Any) -> bool:
+    """Whether the value is to be had by DLPack alone: NumPy can't read it, or its memory is not the host's.
+
+    What NumPy can read goes through NumPy: it knows memory that must not be written to.
+    """
+    if isinstance(value, (np.ndarray, np.generic)) or not hasattr(value, "__dlpack__"):
+        return False
+    host = 1  # kDLCPU
+    return not hasattr(value, "__array__") or value.__dlpack_device__()[0] != host
 
 
-def _holds_arrays(sequence: Any) -> bool:
-    """Whether a nested list has a tnp array or a tensor in it."""
+def _array_in(sequence: Any) -> Any:
+    """The first tnp array or tensor in a nested list, None if it has none."""
     types = set(map(type, sequence)) - _PLAIN
-    return any(
-        issubclass(t, ndarray)
-        or memory.is_tensor_type(t)
-        or (issubclass(t, (list, tuple)) and any(type(item) is t and _holds_arrays(item) for item in sequence))
-        for t in types
-    )
+    if not any(issubclass(t, (ndarray, list, tuple)) or memory.is_tensor_type(t) for t in types):
+        return None
+    for item in sequence:
+        if isinstance(item, ndarray) or memory.is_tensor(item):
+            return item
+        if isinstance(item, (list, tuple)) and (found := _array_in(item)) is not None:
+            return found
+    return None
 
 
-def _stacked(sequence: Any) -> Tensor:
+def _stacked(sequence: Any, dtype: Any, device: Any) -> Tensor:
     """A nested list of arrays as one tensor: stacked, so that gradients and devices are kept."""
-    tensors = [tensor_of(item) for item in sequence]
-    if len({tuple(t.shape) for t in tensors}) > 1:
-        shapes = [tuple(t.shape) for t in tensors]
+    tensors = [tensor_of(item, dtype, device=device) for item in sequence]
+    shapes = [tuple(t.shape) for t in tensors]
+    if len(set(shapes)) > 1:
+        same = itertools.takewhile(lambda lengths: len(set(lengths)) == 1, zip(*shapes, strict=False))
+        common = [lengths[0] for lengths in same]
         raise ValueError(
-            "setting an array element with a sequence. The requested array has an inhomogeneous shape after 1 "
-            f"dimensions: the elements' shapes are {shapes}"
+            "setting an array element with a sequence. The requested array has an inhomogeneous shape after "
+            f"{len(common) + 1} dimensions. The detected shape was {(len(sequence), *common)} + inhomogeneous part."
         )
-    dtype = to_torch[np.result_type(*[ndarray_dtype(t) for t in tensors])]
-    return memory.stacked([cast(t, dtype) for t in tensors])
-
-
-def ndarray_dtype(tensor: Tensor) -> np.dtype:
-    """The NumPy dtype of a tensor."""
-    return wrap_array(tensor).dtype
+    if dtype is None:
+        common_dtype = to_torch[np.result_type(*[to_numpy[t.dtype] for t in tensors])]
+        tensors = [cast(t, common_dtype) for t in tensors]
+    try:
+        return memory.stacked(tensors)
+    except RuntimeError as error:
+        raise explain(error, *tensors) from None
 
 
 def asarray(
@@ -148,16 +218,23 @@ def asarray(
     check_like(like)
     if dtype is None and order is None and device is None and copy is None and type(a) is ndarray:
         return a
-    tensor = tensor_of(a, dtype)
+    if isinstance(a, ndarray) or memory.is_tensor(a):
+        given, fresh = tensor_of(a), type(a) is scalar
+        if fresh and copy is False:
+            raise ValueError(NO_COPY)
+    else:
+        given, fresh = _imported(a, dtype, device, copy)
+    tensor = given if dtype is None else converted(given, tensor_dtype(dtype))
     if device is not None:
-        tensor = tensor.to(devices.parse(device))
+        tensor = interop.moved(tensor, devices.parse(device))
     if order is not None:
         tensor = _ordered(tensor, order)
-    shares = _shares(a, tensor)
-    if copy is False and not shares:
-        raise ValueError("Unable to avoid copy while creating an array as requested.")
-    if copy and shares:
-        tensor = memory.copied(tensor, order or "K")
+    if copy is not None:
+        shares = memory.same_start(given, tensor)
+        if copy and shares and not fresh:
+            tensor = memory.copied(tensor, order or "K")
+        elif not copy and not shares:
+            raise ValueError(NO_COPY)
     if type(a) is ndarray and tensor is a.tensor:
         return a
     return wrap_array(tensor)
@@ -237,20 +314,171 @@ def _ordered(tensor: Tensor, order: str) -> Tensor:
     return tensor
 
 
-def _shares(source: Any, tensor: Tensor) -> bool:
-    """Whether the tensor is over memory that somebody else holds."""
-    if isinstance(source, ndarray):
-        return memory.same_start(source.tensor, tensor)
-    if memory.is_tensor(source):
-        return memory.same_start(source, tensor)
-    if isinstance(source, np.ndarray):
-        return source.size == 0 or memory.starts_at(tensor, source.__array_interface__["data"][0])
-    if isinstance(source, (list, tuple, int, float, complex, bool, np.generic)):
-        return False
-    return True
-
-
 def check_like(like: Any) -> None:
     """``like=`` names whose array protocol to follow: here that can only be tnp's."""
     if like is not None and not isinstance(like, ndarray):
         raise TypeError(f"like= must be a tnp array, not {type(like).__name__}: use numpy for the other's arrays")
+
+
+def copy(a: Any, order: str = "K", subok: bool = False, *, device: Any = None) -> ndarray:
+    """Copy an array.
+
+    Parameters
+    ----------
+    a : array_like
+    order : {'C', 'F', 'A', 'K'}, optional
+        Memory order of the copy; 'K' is that of ``a``.
+    subok : bool, optional
+        Without effect: there are no subclasses.
+    device : str or torch.device, optional
+        Where the copy lives; by default where ``a`` is.
+
+    Returns
+    -------
+    ndarray
+
+    Notes
+    -----
+    Source: https://numpy.org/doc/stable/reference/generated/numpy.copy.html
+
+    Examples
+    --------
+    >>> import tnp as np
+    >>> x = np.array([1, 2])
+    >>> y = np.copy(x)
+    >>> y[0] = 5
+    >>> x
+    array([1, 2])
+    """
+    return array(a, order=order, subok=subok, copy=True, device=device)
+
+
+def astype(x: Any, dtype: Any, /, *, copy: bool = True, device: Any = None) -> ndarray:
+    """Copy an array in another dtype.
+
+    Parameters
+    ----------
+    x : ndarray
+    dtype : dtype_like
+        A numeric or boolean dtype.
+    copy : bool, optional
+        False returns ``x`` itself if it has the dtype and the device.
+    device : str or torch.device, optional
+        Where the result lives; by default where ``x`` is.
+
+    Returns
+    -------
+    ndarray
+
+    Raises
+    ------
+    TypeError
+        ``x`` is no array, or no tensor can carry the dtype.
+
+    Notes
+    -----
+    Source: https://numpy.org/doc/stable/reference/generated/numpy.astype.html
+
+    Examples
+    --------
+    >>> import tnp as np
+    >>> np.astype(np.asarray([1, 2]), np.float32)
+    array([1., 2.], dtype=float32)
+    """
+    if not isinstance(x, ndarray):
+        raise TypeError(f"Input should be a tnp array or scalar. It is a {type(x)} instead.")
+    moved = x if device is None else x.to_device(device)
+    return moved.astype(dtype, copy=copy and moved is x)
+
+
+def as_dtype(x: ndarray, dtype: Any, order: str, casting: str, copy: bool) -> ndarray:
+    """``x.astype(...)``."""
+    wanted = tensor_dtype(dtype)
+    target = to_numpy[wanted]
+    if casting == "same_value":
+        result = converted(x.tensor, wanted)
+        if not memory.same_values(x.tensor, cast(result, x.tensor.dtype)):
+            raise ValueError(f"could not cast 'same_value' {x.dtype} to {target}")
+    else:
+        if not np.can_cast(x.dtype, target, casting):
+            raise TypeError(f"Cannot cast array data from {x.dtype!r} to {target!r} according to the rule {casting!r}")
+        result = converted(x.tensor, wanted)
+    ordered = _ordered(result, order)
+    if memory.same_start(ordered, x.tensor):
+        return like(x, memory.copied(x.tensor, order)) if copy else x
+    return like(x, ordered)
+
+
+def view(x: ndarray, dtype: Any) -> ndarray:
+    """``x.view(dtype)``: the same bytes under another dtype."""
+    tensor, wanted = x.tensor, tensor_dtype(dtype)
+    old, new = tensor.itemsize, wanted.itemsize
+    if old != new:
+        if not tensor.dim():
+            raise ValueError("Changing the dtype of a 0d array is only supported if the itemsize is unchanged")
+        if tensor.stride(-1) != 1 and tensor.shape[-1] != 1 and tensor.numel():
+            raise ValueError("To change to a dtype of a different size, the last axis must be contiguous")
+        if old < new and tensor.shape[-1] * old % new:
+            raise ValueError(
+                "When changing to a larger dtype, its size must be a divisor of the total size in bytes of the last "
+                "axis of the array."
+            )
+    try:
+        return like(x, memory.viewed(tensor, wanted))
+    except RuntimeError as error:
+        raise ValueError(f"no tensor over these bytes has dtype {to_numpy[wanted]}: view a copy ({error})") from None
+
+
+def field(x: ndarray, dtype: Any, offset: int) -> ndarray:
+    """``x.getfield(dtype, offset)``: a part of the bytes of each element under another dtype."""
+    wanted = tensor_dtype(dtype)
+    if offset < 0:
+        raise ValueError("offset is negative")
+    if wanted.itemsize > x.itemsize:
+        raise ValueError("new type is larger than original type")
+    if wanted.itemsize + offset > x.itemsize:
+        raise ValueError("new type plus offset is larger than original type")
+    if offset % wanted.itemsize:
+        raise ValueError(f"offset {offset} is no multiple of the {wanted.itemsize} bytes of {to_numpy[wanted]}")
+    parts = memory.viewed(x.tensor[..., None], wanted)
+    return wrap_array(parts[..., offset // wanted.itemsize])
+
+
+def from_dlpack(x: Any, /, *, device: Any = None, copy: bool | None = None) -> ndarray:
+    """Create an array over the memory of an object with ``__dlpack__``.
+
+    Parameters
+    ----------
+    x : object
+        An array of another library, with ``__dlpack__`` and ``__dlpack_device__``.
+    device : str or torch.device, optional
+        Where the result lives; by default where ``x`` is.
+    copy : bool, optional
+        True always copies, False never does and raises where one is needed.
+
+    Returns
+    -------
+    ndarray
+
+    Raises
+    ------
+    BufferError
+        The object can't export its data.
+    ValueError
+        ``copy=False`` where a copy is needed.
+
+    Notes
+    -----
+    Differences from NumPy: what is exported as read-only is copied.
+
+    Source: https://numpy.org/doc/stable/reference/generated/numpy.from_dlpack.html
+
+    Examples
+    --------
+    >>> import numpy
+    >>> import tnp as np
+    >>> np.from_dlpack(numpy.arange(3))
+    array([0, 1, 2])
+    """
+    wanted = None if device is None else devices.parse(device)
+    return wrap_array(interop.checked(interop.from_dlpack(x, wanted, copy)))

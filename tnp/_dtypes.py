@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+import tnp
 from backend_torch import dtypes as backend
 
 
@@ -24,3 +25,108 @@ def tensor_dtype(dtype: Any) -> Any:
         raise TypeError(
             f"tnp arrays hold numbers and booleans: no tensor has dtype {dtype!r}; keep such data in numpy"
         ) from None
+
+
+def _dtype_of(value: Any) -> Any:
+    """An array's dtype; dtypes and Python scalars as they are, for NumPy to judge."""
+    if hasattr(value, "dtype") and not isinstance(value, (type, np.ndarray, np.generic)):
+        return tnp.asarray(value).dtype
+    return value
+
+
+def result_type(*arrays_and_dtypes: Any) -> np.dtype:
+    """The dtype of what an operation of these operands gives.
+
+    Parameters
+    ----------
+    *arrays_and_dtypes : array_like or dtype_like
+        Arrays and NumPy scalars count with their dtypes, also 0-d ones; Python scalars take the others'.
+
+    Returns
+    -------
+    numpy.dtype
+
+    Raises
+    ------
+    TypeError
+        The operands have no common dtype.
+
+    Notes
+    -----
+    Source: https://numpy.org/doc/stable/reference/generated/numpy.result_type.html
+
+    Examples
+    --------
+    >>> import tnp as np
+    >>> np.result_type(np.ones(2, np.float32), 1.0)
+    dtype('float32')
+    >>> np.result_type(np.int8, np.uint8)
+    dtype('int16')
+    """
+    return np.result_type(*map(_dtype_of, arrays_and_dtypes))
+
+
+def can_cast(from_: Any, to: Any, casting: Any = "safe") -> bool:
+    """Whether values of one dtype can be cast to another under a rule.
+
+    Parameters
+    ----------
+    from_ : dtype_like or array
+        What is cast; an array counts with its dtype.
+    to : dtype_like
+        What it is cast to.
+    casting : {'no', 'equiv', 'safe', 'same_kind', 'unsafe'}, optional
+        The rule.
+
+    Returns
+    -------
+    bool
+
+    Raises
+    ------
+    TypeError
+        ``from_`` is a Python int, float or complex, which have no dtype.
+
+    Notes
+    -----
+    Source: https://numpy.org/doc/stable/reference/generated/numpy.can_cast.html
+
+    Examples
+    --------
+    >>> import tnp as np
+    >>> np.can_cast(np.int32, np.int64)
+    True
+    >>> np.can_cast(np.ones(2), np.int64)
+    False
+    """
+    return np.can_cast(_dtype_of(from_), to, casting)
+
+
+def min_scalar_type(a: Any) -> np.dtype:
+    """The smallest dtype that holds a scalar's value; an array's own dtype.
+
+    Parameters
+    ----------
+    a : array_like
+        The value of a 0-d array is looked at.
+
+    Returns
+    -------
+    numpy.dtype
+
+    Notes
+    -----
+    Source: https://numpy.org/doc/stable/reference/generated/numpy.min_scalar_type.html
+
+    Examples
+    --------
+    >>> import tnp as np
+    >>> np.min_scalar_type(10)
+    dtype('uint8')
+    >>> np.min_scalar_type(np.asarray([10, 20]))
+    dtype('int64')
+    """
+    array = a if isinstance(a, (bool, int, float, complex)) else tnp.asarray(a)
+    if isinstance(array, tnp.ndarray):
+        return array.dtype if array.ndim else np.min_scalar_type(tnp.asnumpy(array))
+    return np.min_scalar_type(array)

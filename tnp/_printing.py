@@ -28,7 +28,7 @@ def array_repr(array: ndarray) -> str:
     """``array([1., 2.])``, and the device where it is not the CPU."""
     if not memory.is_readable(array.tensor):
         return _without_values(array)
-    text = np.array_repr(_values(array))
+    text = repr(_values(array))
     return text if array.tensor.device.type == "cpu" else f"{text[:-1]}, device='{array.device}')"
 
 

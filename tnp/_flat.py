@@ -1,0 +1,160 @@
+"""Flat iteration: an array of any shape as one dimension, in C order, that is read, indexed and written through.
+
+Layer: owns ``numpy.flatiter``. Indexing itself is that of the array in one dimension.
+"""
+
+from __future__ import annotations
+
+import operator
+from typing import Any, ClassVar
+
+import numpy as np
+
+import tnp
+from backend_torch import memory
+from tnp._array import ndarray, wrap_array
+
+
+class flatiter:
+    """A one-dimensional iterator over an array, made by ``x.flat``.
+
+    Attributes
+    ----------
+    base : ndarray
+        The array.
+    coords : tuple of int
+        Where in the array the iterator is.
+    index : int
+        How far the iterator is.
+
+    Notes
+    -----
+    Source: https://numpy.org/doc/stable/reference/generated/numpy.flatiter.html
+
+    Examples
+    --------
+    >>> import tnp as np
+    >>> x = np.zeros((2, 2))
+    >>> x.flat[1:3] = 5
+    >>> x
+    array([[0., 5.],
+           [5., 0.]])
+    """
+
+    __slots__ = ("_array", "_index")
+    __module__ = "tnp"
+
+    def __init__(self, array: ndarray) -> None:
+        self._array = array
+        self._index = 0
+
+    @property
+    def base(self) -> ndarray:
+        """The array that is iterated over."""
+        return self._array
+
+    @property
+    def index(self) -> int:
+        """Number of elements that have been passed."""
+        return self._index
+
+    @property
+    def coords(self) -> tuple[int, ...]:
+        """Index into the array of the element that comes next."""
+        coordinates = []
+        rest = self._index
+        for length in reversed(self._array.shape[1:]):
+            rest, coordinate = divmod(rest, length) if length else (0, 0)
+            coordinates.append(coordinate)
+        return (rest, *reversed(coordinates)) if self._array.ndim else ()
+
+    def copy(self) -> ndarray:
+        """The elements as a new array of one dimension."""
+        return self._array.flatten()
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
+        return tnp.ravel(self._array).__array__(dtype, copy)
+
+    def __len__(self) -> int:
+        return self._array.size
+
+    def __iter__(self) -> flatiter:
+        return self
+
+    def __next__(self) -> Any:
+        if self._index >= self._array.size:
+            raise StopIteration
+        element = self._array[self.coords]
+        self._index += 1
+        return element
+
+    def __getitem__(self, key: Any) -> Any:
+        self._index = 0
+        chosen = tnp.ravel(self._array)[_checked(key)]
+        return wrap_array(memory.copied(chosen.tensor)) if chosen.ndim else chosen
+
+    def __setitem__(self, key: Any, value: Any) -> None:
+        key = _checked(key)
+        if isinstance(key, tuple):
+            raise IndexError("Assigning to a flat iterator with a 0-D index is not supported")
+        self._index = 0
+        array = self._array
+        if not array.flags.writeable:
+            raise ValueError("array is read-only")
+        values = tnp.ravel(tnp._convert.asarray(value, array.dtype, device=array.device))
+        flat = tnp.ravel(array)
+        if _is_integer(key):
+            if np.ndim(value):
+                raise ValueError("Error setting single item of array.")
+            flat[key] = values[0]
+        else:
+            count = flat[key].size
+            if not count or not values.size:
+                return
+            flat[key] = values if values.size in (1, count) else tnp.resize(values, count)
+        if not memory.same_start(flat.tensor, array.tensor):
+            array[...] = tnp.reshape(flat, array.shape)
+
+    def __eq__(self, other: object) -> Any:
+        return tnp.ravel(self._array) == other
+
+    def __ne__(self, other: object) -> Any:
+        return tnp.ravel(self._array) != other
+
+    def __lt__(self, other: Any) -> Any:
+        return tnp.ravel(self._array) < other
+
+    def __le__(self, other: Any) -> Any:
+        return tnp.ravel(self._array) <= other
+
+    def __gt__(self, other: Any) -> Any:
+        return tnp.ravel(self._array) > other
+
+    def __ge__(self, other: Any) -> Any:
+        return tnp.ravel(self._array) >= other
+
+    __hash__: ClassVar[None] = None  # type: ignore[assignment]
+
+
+def _is_integer(key: Any) -> bool:
+    """Whether the key chooses one element."""
+    return isinstance(key, (int, np.integer)) or (isinstance(key, (ndarray, np.ndarray)) and not key.ndim)
+
+
+def _checked(key: Any) -> Any:
+    """The key of one dimension: an integer, a slice, an Ellipsis or an array; ``()`` stays a tuple."""
+    if isinstance(key, tuple):
+        if len(key) > 1:
+            raise IndexError(
+                f"too many indices for flat iterator: flat iterator is 1-dimensional, but {len(key)} were indexed"
+            )
+        if not key:
+            return key
+        key = key[0]
+    if key is None or isinstance(key, (bool, np.bool_, float, str)):
+        raise IndexError(
+            "only integers, slices (`:`), ellipsis (`...`) and integer or boolean arrays are valid indices"
+        )
+    if isinstance(key, (slice, list, ndarray, np.ndarray)) or key is Ellipsis:
+        return key
+    return operator.index(key)

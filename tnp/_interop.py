@@ -1,0 +1,261 @@
+"""Interop: what NumPy, torch and Array API consumers find when they are handed an array.
+
+Layer: owns the protocols' rules: NumPy's functions and ufuncs become tnp's, torch's functions get tensors, and nothing
+is copied between devices unseen.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+import tnp
+from backend_torch import devices, interop, memory, tracing
+from tnp import _array  # its names are read when a call needs them: the class itself is built on this module
+
+API_VERSIONS = ("2021.12", "2022.12", "2023.12", "2024.12", "2025.12")
+
+host_copies_allowed = False
+"""Whether reading an accelerator's array as NumPy copies it to the host instead of raising."""
+
+
+@contextlib.contextmanager
+def allow_host_copies() -> Iterator[None]:
+    """Let arrays on an accelerator be read as NumPy arrays inside a ``with`` block, by a copy to the host.
+
+    Outside of it ``numpy.asarray(x)``, ``x.tobytes()`` and whatever else needs the host's memory raise TypeError, so
+    that no copy goes unseen.
+
+    Notes
+    -----
+    The scope is the process's, not the thread's. ``tnp.asnumpy(x)`` and ``x.to_device("cpu")`` copy one array and need
+    no scope. NumPy has no such function.
+
+    Examples
+    --------
+    >>> import numpy
+    >>> import tnp as np
+    >>> with np.allow_host_copies():
+    ...     numpy.asarray(np.ones(2))
+    array([1., 1.])
+    """
+    global host_copies_allowed
+    before = host_copies_allowed
+    host_copies_allowed = True
+    try:
+        yield
+    finally:
+        host_copies_allowed = before
+
+
+# NumPy.
+
+
+def to_numpy(x: _array.ndarray, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
+    """``x.__array__()``: over the same memory on the CPU, TypeError elsewhere unless host copies are allowed."""
+    tensor = x.tensor
+    check_readable(x)
+    if tensor.device.type != "cpu":
+        if not host_copies_allowed:
+            raise TypeError(
+                f"the array is on '{tensor.device}' and would be copied to the host unseen: use tnp.asnumpy(x) or "
+                'x.to_device("cpu"), or allow it in a scope: with tnp.allow_host_copies(): ...'
+            )
+        tensor = memory.to_host(tensor)
+    values = memory.to_numpy(tensor)
+    if copy is False and not memory.shares(x.tensor, values):
+        raise ValueError("Unable to avoid copy while creating an array as requested.")
+    return values if dtype is None and not copy else np.array(values, dtype, copy=copy)
+
+
+def asnumpy(x: Any) -> np.ndarray:
+    """The values as a NumPy array, copied to the host if they are elsewhere.
+
+    Parameters
+    ----------
+    x : array_like
+
+    Returns
+    -------
+    numpy.ndarray
+        Over the same memory if that is the CPU's. No gradient goes through it.
+
+    Raises
+    ------
+    TypeError
+        The array is being traced or batched and has no values.
+
+    Notes
+    -----
+    NumPy has no such function; CuPy's has the same name.
+
+    Examples
+    --------
+    >>> import tnp as np
+    >>> type(np.asnumpy(np.ones(2))).__module__
+    'numpy'
+    """
+    if isinstance(x, np.ndarray):
+        return x
+    array = x if isinstance(x, _array.ndarray) else tnp.asarray(x)
+    check_readable(array)
+    return memory.to_numpy(memory.to_host(array.tensor))
+
+
+def check_readable(x: _array.ndarray) -> None:
+    """TypeError unless the array has values to look at."""
+    if not memory.is_readable(x.tensor):
+        if tracing.is_tracing():
+            raise tracing.value_error()
+        raise TypeError(
+            f"an array of shape {x.shape} has no values yet: it is being batched or differentiated, or is on the meta "
+            "device. Use tnp's functions on it; NumPy's and Python's numbers are to be had outside"
+        )
+
+
+def array_interface(x: _array.ndarray) -> dict[str, Any]:
+    """``x.__array_interface__``; AttributeError where there is none, so that NumPy goes on to ``__array__``."""
+    if x.tensor.device.type != "cpu" or not memory.is_readable(x.tensor) or x.dtype.isbuiltin != 1:
+        raise AttributeError("only a CPU array with values of a dtype of NumPy's own has an __array_interface__")
+    interface = x.__array__().__array_interface__
+    return {**interface, "strides": x.strides}  # never None, or readers expect the buffer protocol of the array
+
+
+def numpy_ufunc(ufunc: np.ufunc, method: str, inputs: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """``numpy.add(x, y)`` is ``tnp.add(x, y)``; another library's ufunc runs on the host's memory."""
+    outs = kwargs.pop("out", ())
+    if any(map(_is_foreign, (*inputs, *outs))):
+        return NotImplemented
+    if getattr(np, ufunc.__name__, None) is not ufunc:
+        return _host_ufunc(ufunc, method, inputs, outs, kwargs)
+    ours = getattr(tnp, ufunc.__name__, None)
+    if ours is None:
+        raise TypeError(f"tnp has no {ufunc.__name__}: call numpy.{ufunc.__name__} on tnp.asnumpy(x)")
+    if method == "at":
+        target = _over(inputs[0])
+        ours.at(target, *inputs[1:])
+        _write_back(inputs[0], target)
+        return None
+    function = ours if method == "__call__" else getattr(ours, method)
+    targets = tuple([_over(out) for out in outs])
+    if targets:
+        kwargs["out"] = targets if len(targets) > 1 else targets[0]
+    result = function(*inputs, **kwargs)
+    for out, written in zip(outs, targets, strict=True):
+        _write_back(out, written)
+    return _results(result, outs)
+
+
+def _is_foreign(operand: Any) -> bool:
+    """Whether a third library's array has rules of its own for ufuncs, so that it is for it to answer."""
+    rule = getattr(type(operand), "__array_ufunc__", None)
+    return rule is not None and rule not in (np.ndarray.__array_ufunc__, _array.ndarray.__array_ufunc__)
+
+
+def _over(array: Any) -> Any:
+    """A NumPy array that is written to as one of ours: over its memory where that can be."""
+    return array if array is None or isinstance(array, _array.ndarray) else tnp.asarray(array)
+
+
+def _write_back(given: Any, written: Any) -> None:
+    """Bring a result into the NumPy array that was given for it, where ``_over`` had to copy."""
+    if isinstance(given, np.ndarray) and not memory.shares(written.tensor, given):
+        given[...] = asnumpy(written)
+
+
+def _results(result: Any, outs: tuple[Any, ...]) -> Any:
+    """A ufunc's results, with the very arrays that were given as ``out`` in their places."""
+    if not outs:
+        return result
+    results = result if isinstance(result, tuple) else (result,)
+    chosen = tuple([new if out is None else out for new, out in zip(results, outs, strict=True)])
+    return chosen if len(chosen) > 1 else chosen[0]
+
+
+def _host_ufunc(ufunc: np.ufunc, method: str, inputs: tuple[Any, ...], outs: Any, kwargs: dict[str, Any]) -> Any:
+    """A ufunc that is not NumPy's (``scipy.special``): it computes on the host, so gradients would be lost."""
+    if any(isinstance(x, _array.ndarray) and x.tensor.requires_grad for x in inputs):
+        raise TypeError(f"ufunc '{ufunc.__name__}' is not tnp's and would lose the gradient: call it on tnp.asnumpy(x)")
+    inputs = tuple([x.__array__() if isinstance(x, _array.ndarray) else x for x in inputs])
+    if outs:
+        kwargs["out"] = tuple([x.__array__() if isinstance(x, _array.ndarray) else x for x in outs])
+    result = getattr(ufunc, method)(*inputs, **kwargs)
+    if result is None:
+        return None
+    results = result if isinstance(result, tuple) else (result,)
+    wrapped = tuple([_array.wrap(tnp._convert.tensor_of(each)) for each in results])
+    return _results(wrapped if len(wrapped) > 1 else wrapped[0], outs)
+
+
+def numpy_function(func: Any, types: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """``numpy.linalg.norm(x)`` is ``tnp.linalg.norm(x)``."""
+    if not all(issubclass(t, (_array.ndarray, np.ndarray)) for t in types):
+        return NotImplemented
+    name = f"{func.__module__}.{func.__name__}"
+    ours: Any = tnp
+    for part in name.split(".")[1:]:
+        ours = getattr(ours, part, None)
+    if ours is None or not name.startswith("numpy."):
+        raise TypeError(f"tnp has no {name}: call it on tnp.asnumpy(x)")
+    return ours(*args, **kwargs)
+
+
+# torch.
+
+
+def torch_function(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any] | None) -> Any:
+    """``torch.relu(x)`` is ``torch.relu(x.tensor)``: tensors in, tensors out."""
+    return func(*_unwrapped(args), **_unwrapped(kwargs or {}))
+
+
+def _unwrapped(value: Any) -> Any:
+    """Arrays as tensors, in lists, tuples and dicts too."""
+    if isinstance(value, _array.ndarray):
+        return value.tensor
+    if type(value) in (list, tuple):
+        return type(value)(map(_unwrapped, value))
+    if type(value) is dict:
+        return {key: _unwrapped(each) for key, each in value.items()}
+    return value
+
+
+# The Array API standard.
+
+
+def namespace(api_version: str | None) -> Any:
+    """``x.__array_namespace__()``."""
+    if api_version is not None and api_version not in API_VERSIONS:
+        raise ValueError(
+            f'Version "{api_version}" of the Array API Standard is not supported: use one of {", ".join(API_VERSIONS)}'
+        )
+    return tnp
+
+
+def to_dlpack(
+    x: _array.ndarray, stream: Any, max_version: tuple[int, int] | None, dl_device: Any, copy: bool | None
+) -> Any:
+    """``x.__dlpack__()``."""
+    return interop.to_dlpack(x.tensor, stream, max_version, dl_device, copy)
+
+
+def to_device(x: _array.ndarray, device: Any, stream: Any) -> _array.ndarray:
+    """``x.to_device(device)``."""
+    moved = interop.moved(x.tensor, devices.parse(device), stream)
+    return x if moved is x.tensor else _array.like(x, moved)
+
+
+# Pickle.
+
+
+def reduce(x: _array.ndarray) -> tuple[Any, ...]:
+    """How an array is pickled: its values as a NumPy array, which keeps the memory order, and what surrounds them."""
+    return unpickle, (asnumpy(x), str(x.tensor.device), type(x) is _array.scalar, x.tensor.requires_grad)
+
+
+def unpickle(values: np.ndarray, device: str, is_scalar: bool, requires_grad: bool) -> _array.ndarray:
+    """The array that ``reduce`` took apart."""
+    tensor = interop.restored(values, device, requires_grad)
+    return _array.wrap(tensor) if is_scalar else _array.wrap_array(tensor)
