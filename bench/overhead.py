@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from rich.console import Console
+from rich.markup import escape
 from rich.progress import track
 from rich.table import Table
 
@@ -100,7 +101,7 @@ def table(results: list[Overhead]) -> Table:
             out.add_section()
         out.add_row(
             report.power(row.size) if first_of_size else "",
-            row.operation,
+            escape(row.operation),  # x[i] is no markup
             f"{row.tnp.median * 1e6:.2f}",
             f"{row.torch.median * 1e6:.2f}",
             f"{row.difference * 1e6:+.2f}",
