@@ -58,7 +58,7 @@ def _ldexp(x: Tensor, exponent: Tensor) -> Tensor:
     wide = x if x.dtype is torch.float64 else x.to(torch.float32)
     largest = 1023 if x.dtype is torch.float64 else 127
     mantissa, own = torch.frexp(wide)
-    total = exponent.to(torch.int64).clamp(-9999, 9999) + own
+    total = exponent.to(torch.int64).clamp(-9999, 9999) + own.to(torch.int64)
     first = total.clamp(2 - largest, largest)
     second = (total - first).clamp(1 - largest, largest)
     return (mantissa * _power_of_two(first, wide.dtype) * _power_of_two(second, wide.dtype)).to(x.dtype)

@@ -85,6 +85,11 @@ def clip(
         return ufuncs.minimum(a, a_max, out=out, **kwargs)
     if a_max is None:
         return ufuncs.maximum(a, a_min, out=out, **kwargs)
+    dtype = numpy.result_type(
+        a.dtype, *[bound if type(bound) in _SCALARS else asarray(bound).dtype for bound in (a_min, a_max)]
+    )
+    if dtype != a.dtype and kwargs.get("dtype") is None:
+        a = wrap(cast(a.tensor, to_torch[dtype]))
     raised = ufuncs.maximum(a, a_min, **{name: value for name, value in kwargs.items() if name != "where"})
     return ufuncs.minimum(raised, a_max, out=out, **kwargs)
 
@@ -140,13 +145,13 @@ def round(a: Any, decimals: Any = 0, out: Any = None) -> Any:
     if kind == "c":
         rounded = round(wrap_array(kernels.parts(a.tensor)), decimals)
         result = wrap(kernels.from_parts(rounded.tensor))
-    else:
-        scale = 10.0 ** builtins.abs(decimals)
-        there, back = (ufuncs.multiply, ufuncs.divide) if decimals > 0 else (ufuncs.divide, ufuncs.multiply)
-        result = back(ufuncs.rint(there(a, scale)), scale)
-        if kind in "iu":
-            result = wrap(cast(result.tensor, a.tensor.dtype))
-    return result if out is None else ufuncs.positive(result, out=out)
+        return result if out is None else ufuncs.positive(result, out=out)
+    scale = 10.0 ** builtins.abs(decimals)
+    there, back = (ufuncs.multiply, ufuncs.divide) if decimals > 0 else (ufuncs.divide, ufuncs.multiply)
+    if kind == "b" and out is None:
+        out = a.copy()  # NumPy gives the result the operand's dtype, and refuses that cast
+    result = back(ufuncs.rint(there(a, scale, out=out), out=out), scale, out=out)
+    return wrap(cast(result.tensor, a.tensor.dtype)) if kind in "iu" and out is None else result
 
 
 around = round
@@ -214,7 +219,7 @@ def nan_to_num(x: Any, copy: bool = True, nan: Any = 0.0, posinf: Any = None, ne
     """
     source = asarray(x) if copy else array(x, copy=False)
     if source.dtype.kind in "biu":
-        return wrap(source.copy().tensor if copy else source.tensor)
+        return wrap(source.copy().tensor) if copy or not source.ndim else source
     tensor = source.tensor
     complex_parts = tensor.is_complex()
     values = kernels.parts(tensor) if complex_parts else tensor
@@ -223,7 +228,7 @@ def nan_to_num(x: Any, copy: bool = True, nan: Any = 0.0, posinf: Any = None, ne
     if all(fill is None or isinstance(fill, float) for fill in fills):
         values = kernels.nan_to_num(values, *fills)
     else:
-        tensors = [None if fill is None else tensor_of(fill, real, device=tensor.device) for fill in fills]
+        tensors: list[Any] = [None if fill is None else tensor_of(fill, real, device=tensor.device) for fill in fills]
         if complex_parts:
             tensors = [None if fill is None else fill[..., None] for fill in tensors]
         values = kernels.where_not_finite(values, *tensors)

@@ -44,6 +44,14 @@ def test_ldexp_over_the_whole_range(dtype: str) -> None:
     np.testing.assert_array_equal(actual.numpy(), expected)
 
 
+@pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])
+def test_ldexp_broadcasts(dtype: str) -> None:
+    x, n = np.array([1.5, -2.0, 3.0], dtype), np.array(3)
+    ldexp = floating.ldexp.resolve(torch.float64, torch.int64)
+    np.testing.assert_array_equal(ldexp(torch.from_numpy(x), torch.from_numpy(n)).numpy(), np.ldexp(x, n))
+    np.testing.assert_array_equal(ldexp(torch.tensor(1.5), torch.tensor([1, 2, 3])).numpy(), np.ldexp(1.5, [1, 2, 3]))
+
+
 def test_modf_keeps_the_gradient_at_whole_numbers() -> None:
     x = torch.tensor([-2.0, 0.0, 1.5, 3.0], requires_grad=True)
     fraction, _ = floating.modf.resolve(x.dtype)(x)

@@ -1,0 +1,126 @@
+"""Closeness, equality of arrays and kinds of numbers, against NumPy's."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import hypothesis.extra.numpy as hnp
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.oracle import ALL, agrees, compare, sample
+
+SPECIAL = [0.0, -0.0, 1.0, 1.0 + 1e-9, 1.1, 1e-9, np.inf, -np.inf, np.nan]
+
+
+@pytest.mark.parametrize("equal_nan", [False, True])
+@pytest.mark.parametrize("second", ALL)
+@pytest.mark.parametrize("first", ALL)
+@agrees
+def test_isclose(xp: Any, first: str, second: str, equal_nan: bool) -> Any:
+    x, y = sample(xp, (2, 3), first), sample(xp, (3,), second)
+    return (
+        xp.isclose(x, y, equal_nan=equal_nan),
+        xp.isclose(x, x),
+        xp.isclose(x, y, rtol=0.5, atol=0.1),
+        xp.isclose(x, 3),
+    )
+
+
+@pytest.mark.parametrize("dtype", ["float16", "float32", "float64", "complex64", "complex128"])
+@agrees
+def test_isclose_of_special_values(xp: Any, dtype: str) -> Any:
+    x = xp.asarray(np.array(SPECIAL, dtype))
+    y = x[:, None]
+    return (
+        xp.isclose(x, y),
+        xp.isclose(x, y, equal_nan=True),
+        xp.isclose(x, y, rtol=0.0, atol=0.0),
+        xp.isclose(x, y, rtol=xp.asarray([1e-5] * 9), atol=1e-3, equal_nan=True),
+        xp.isclose(x, y, rtol=-1.0),
+        xp.isclose(1.0, x),
+        xp.isclose(1.0, 1.0 + 1e-12),
+        xp.isclose([1, 2], (1.0, 3.0)),
+    )
+
+
+@agrees
+def test_allclose(xp: Any) -> Any:
+    x = xp.asarray([1e10, 1e-7])
+    return (
+        xp.allclose(x, xp.asarray([1.00001e10, 1e-8])),
+        xp.allclose(x, xp.asarray([1.00001e10, 1e-7])),
+        xp.allclose(xp.asarray([1.0, xp.nan]), xp.asarray([1.0, xp.nan])),
+        xp.allclose(xp.asarray([1.0, xp.nan]), xp.asarray([1.0, xp.nan]), equal_nan=True),
+        xp.allclose([], []),
+        type(xp.allclose(x, x)) is bool,
+    )
+
+
+def test_shapes_that_do_not_fit() -> None:
+    for name in ("isclose", "allclose", "array_equal", "array_equiv"):
+        compare(lambda xp, name=name: getattr(xp, name)(xp.zeros(2), xp.zeros(3)))
+
+
+@pytest.mark.parametrize("second", ALL)
+@pytest.mark.parametrize("first", ALL)
+@agrees
+def test_array_equal(xp: Any, first: str, second: str) -> Any:
+    x = sample(xp, (2, 3), first)
+    y = xp.asarray(np.asarray(sample(np, (2, 3), first)).real.astype(second))
+    return (
+        xp.array_equal(x, y),
+        xp.array_equal(x, y, equal_nan=True),
+        xp.array_equal(x, x),
+        xp.array_equal(x, y[0]),
+        xp.array_equiv(x, y),
+        xp.array_equiv(x[0], x[:1]),
+        xp.array_equiv(x, x[0]),
+    )
+
+
+@agrees
+def test_array_equal_with_nan(xp: Any) -> Any:
+    x = xp.asarray([1.0, xp.nan])
+    z = xp.asarray([1.0, complex(xp.nan, 1)])
+    return (
+        xp.array_equal(x, x),
+        xp.array_equal(x, x, equal_nan=True),
+        xp.array_equal(x, z, equal_nan=True),
+        xp.array_equal([1, 2], [1, 2]),
+        xp.array_equal([1, 2], 1),
+        xp.array_equiv([1, 2], [[1, 2], [1, 2]]),
+        xp.array_equiv(x, x),
+    )
+
+
+@pytest.mark.parametrize("dtype", ALL)
+@pytest.mark.parametrize("name", ["isposinf", "isneginf", "iscomplex", "isreal", "iscomplexobj", "isrealobj"])
+def test_kinds(name: str, dtype: str) -> None:
+    values = np.array(SPECIAL if np.dtype(dtype).kind in "fc" else [0, 1, 100]).astype(dtype)
+    compare(lambda xp: getattr(xp, name)(xp.asarray(values)))
+    compare(lambda xp: getattr(xp, name)(xp.asarray(values[0])))
+    if name.endswith("inf"):
+        compare(lambda xp: getattr(xp, name)(xp.asarray(values), out=xp.zeros(values.shape, bool)))
+
+
+@agrees
+def test_kinds_of_what_is_no_array(xp: Any) -> Any:
+    return (
+        [getattr(xp, name)(value) for name in ("iscomplex", "isreal") for value in (1, 1j, [1, 2j])],
+        [getattr(xp, name)(value) for name in ("iscomplexobj", "isrealobj") for value in (1, 1j, [1, 2j])],
+        [xp.isposinf(value) for value in (1, np.inf, [np.inf, -np.inf])],
+    )
+
+
+@given(
+    pair=hnp.mutually_broadcastable_shapes(num_shapes=2, max_dims=2, max_side=3).flatmap(
+        lambda shapes: st.tuples(*[hnp.arrays(st.sampled_from(["float32", "float64", "int64"]), s) for s in shapes[0]])
+    ),
+    rtol=st.floats(0, 1),
+    atol=st.floats(0, 1),
+)
+def test_isclose_of_any_values(pair: Any, rtol: float, atol: float) -> None:
+    compare(lambda xp: xp.isclose(*[xp.asarray(each) for each in pair], rtol=rtol, atol=atol))
