@@ -13,8 +13,8 @@ import torch
 
 from backend_torch.casting import cast
 from backend_torch.dtypes import REAL_OF, SIGNED, to_numpy
-from backend_torch.memory import copied, is_readable
-from backend_torch.shape import effective_order, inverse, memory_axes, reversed_axes
+from backend_torch.memory import copied, is_readable, reversed_axes
+from backend_torch.shape import effective_order, inverse, memory_axes
 
 Tensor = torch.Tensor
 Device = torch.device | None
@@ -59,14 +59,37 @@ def like(
     device: Device,
     order: str,
 ) -> Tensor:
-    """What ``make(shape, dtype, device, order)`` gives for ``tensor``'s shape, device and memory order."""
-    device = tensor.device if device is None else device
-    if shape is None:
-        shape = tuple(tensor.shape)
-    if order == "K" and len(shape) == tensor.dim() and not tensor.is_contiguous():
-        axes = memory_axes(tensor)
-        return make(tuple([shape[axis] for axis in axes]), dtype, device, "C").permute(inverse(axes))
-    return make(shape, dtype, device, "C" if order == "K" else effective_order(tensor, order))
+    """What ``make(shape, dtype, device, order)`` gives for ``tensor``'s shape and memory order."""
+    shape = tuple(tensor.shape) if shape is None else shape
+    if order != "K":
+        return make(shape, dtype, device, effective_order(tensor, order))
+    axes = _kept_axes(tensor, shape)
+    if axes is None:
+        return make(shape, dtype, device, "C")
+    return make(tuple([shape[axis] for axis in axes]), dtype, device, "C").permute(inverse(axes))
+
+
+def full_like(
+    tensor: Tensor, value: Any, shape: Shape | None, dtype: torch.dtype, device: Device, order: str
+) -> Tensor:
+    """All ``value``, as in `full`, for ``tensor``'s shape and memory order."""
+    if isinstance(value, Tensor):
+        shape = tuple(tensor.shape) if shape is None else shape
+        value = cast(value.to(device), dtype).expand(shape)
+        axes = _kept_axes(tensor, shape) if order == "K" else None
+        if axes is None:
+            return copied(value, "C" if order == "K" else effective_order(tensor, order))
+        return copied(value.permute(axes), "C").permute(inverse(axes))
+
+    def make(shape: Shape, dtype: torch.dtype, device: Device, order: str) -> Tensor:
+        return full(shape, value, dtype, device, order)
+
+    return like(make, tensor, shape, dtype, device, order)
+
+
+def _kept_axes(tensor: Tensor, shape: Shape) -> tuple[int, ...] | None:
+    """The tensor's axes from the slowest to the fastest, for a new tensor of ``shape``; None for C order."""
+    return None if tensor.is_contiguous() or tensor.dim() != len(shape) else memory_axes(tensor)
 
 
 def eye(rows: int, columns: int, k: int, dtype: torch.dtype, device: Device, order: str) -> Tensor:
@@ -162,7 +185,7 @@ def geomspace(start: Tensor, stop: Tensor, num: int, endpoint: bool, device: Dev
     sign = torch.sgn(start)
     start, stop = start / sign, stop / sign
     logarithms, _ = linspace(torch.log10(start), torch.log10(stop), num, endpoint, device)
-    samples = torch.pow(10.0, logarithms)
+    samples = torch.pow(10.0, logarithms).clone()  # autograd keeps the powers themselves
     if num > 0:
         samples[0] = start
     if num > 1 and endpoint:

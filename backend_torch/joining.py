@@ -13,8 +13,7 @@ import numpy as np
 import torch
 
 from backend_torch.dtypes import SIGNED
-from backend_torch.memory import from_numpy, is_fortran
-from backend_torch.shape import reversed_axes
+from backend_torch.memory import from_numpy, is_fortran, reversed_axes
 
 Tensor = torch.Tensor
 

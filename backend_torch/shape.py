@@ -11,14 +11,9 @@ from collections.abc import Sequence
 import torch
 
 from backend_torch.dtypes import SIGNED
-from backend_torch.memory import is_fortran
+from backend_torch.memory import is_fortran, reversed_axes
 
 Tensor = torch.Tensor
-
-
-def reversed_axes(tensor: Tensor) -> Tensor:
-    """The tensor with its axes in reverse: what is C-contiguous in one is Fortran-contiguous in the other."""
-    return tensor.permute(tuple(range(tensor.dim() - 1, -1, -1)))
 
 
 def memory_axes(tensor: Tensor) -> tuple[int, ...]:
@@ -78,7 +73,7 @@ def ravel(tensor: Tensor, order: str) -> Tensor:
     return tensor.contiguous().reshape(-1)
 
 
-def flip(tensor: Tensor, axes: Sequence[int]) -> Tensor:
+def flip(tensor: Tensor, axes: tuple[int, ...]) -> Tensor:
     """The elements in reverse along ``axes``; a copy, as torch has no negative strides."""
     if tensor.dtype in SIGNED:  # https://github.com/pytorch/pytorch/issues/58734
         return tensor.view(SIGNED[tensor.dtype]).flip(axes).view(tensor.dtype)

@@ -1,0 +1,149 @@
+"""Creation against NumPy: dtypes, memory orders, fill values, and every error."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+
+import tnp
+from tests.oracle import ALL, agrees, compare
+
+SHAPES = [(), 3, (2, 3), [2, 0], (np.int64(2), 1), np.array([2, 3])]
+
+
+@pytest.mark.parametrize("dtype", ALL)
+@pytest.mark.parametrize("order", ["C", "F", None, "f"])
+@pytest.mark.parametrize("name", ["zeros", "ones"])
+@agrees
+def test_constant(xp, name, order, dtype):
+    array = getattr(xp, name)((2, 3), dtype, order)
+    return array, array.strides
+
+
+@pytest.mark.parametrize("shape", SHAPES, ids=str)
+@agrees
+def test_shape_arguments(xp, shape):
+    return xp.zeros(shape), xp.ones(shape), xp.full(shape, 2.5), xp.empty(shape).shape
+
+
+@pytest.mark.parametrize("dtype", [None, float, int, "complex", np.uint16, "f2", np.dtype(bool), "i8", bool])
+@agrees
+def test_dtype_arguments(xp, dtype):
+    return (
+        xp.zeros(2, dtype),
+        xp.ones(2, dtype=dtype),
+        xp.full(2, 1, dtype),
+        xp.eye(2, dtype=dtype),
+        xp.identity(2, dtype),
+    )
+
+
+@pytest.mark.parametrize("dtype", ["U3", object, "M8[s]", np.longdouble, "S", "V4", "no dtype"])
+@pytest.mark.parametrize("name", ["zeros", "ones", "empty"])
+def test_dtype_that_no_tensor_has(name, dtype):
+    with pytest.raises(TypeError, match=r"dtype|data type"):
+        getattr(tnp, name)(3, dtype)
+
+
+@pytest.mark.parametrize("shape", [-1, (2, -1), 2.0, "a", None, (2, 3.0), (1,) * 65, 2**62, (2**40, 2**40), 2**70])
+@pytest.mark.parametrize("name", ["zeros", "ones", "empty"])
+def test_shape_that_is_none(name, shape):
+    compare(lambda xp: getattr(xp, name)(shape))
+
+
+@pytest.mark.parametrize("order", ["K", "A", "x", 3])
+def test_order_that_is_none(order):
+    compare(lambda xp: xp.zeros(3, order=order))
+    compare(lambda xp: xp.zeros_like([3], order=order).shape)
+
+
+@pytest.mark.parametrize("dtype", [None, *ALL])
+@pytest.mark.parametrize("value", [0, 1, -1, 200, 2.75, True, 1 + 2j, 2**63, 1e300, np.float32(1.5), np.int8(-3)])
+def test_full_converts_the_value_as_numpy(value, dtype):
+    compare(lambda xp: xp.full((2, 2), value, dtype))
+    compare(lambda xp: xp.full_like(xp.zeros(3), value, dtype))
+
+
+@pytest.mark.parametrize(
+    "value", [[1, 2, 3], [[1.5], [2.5]], np.arange(3, dtype="u2"), [1, 2], [[[1]]], [[1, 2, 3]] * 3]
+)
+@pytest.mark.parametrize("dtype", [None, "int16", "float32"])
+def test_full_broadcasts_arrays(value, dtype):
+    compare(lambda xp: xp.full((2, 3), value, dtype))
+    compare(lambda xp: xp.full_like(xp.zeros((2, 3), order="F"), value, dtype))
+    compare(lambda xp: xp.full((2, 3), xp.asarray(value), dtype))
+
+
+def test_full_names_both_shapes():
+    with pytest.raises(ValueError, match=r"from shape \(2,\) into shape \(2,3\)"):
+        tnp.full((2, 3), [1, 2])
+    with pytest.raises(ValueError, match=r"from shape \(2,\) into shape \(3,\)"):
+        tnp.full_like([1, 2, 3], [1, 2])
+
+
+def test_full_keeps_the_gradient_of_its_value():
+    value = torch.tensor(2.0, dtype=torch.float64, requires_grad=True)
+    (tnp.full((2, 3), value).tensor.sum() + tnp.full_like(tnp.zeros((3, 2)).T, value).tensor.sum()).backward()
+    assert value.grad == 12
+
+
+LAYOUTS = {
+    "C": lambda xp: xp.ones((2, 3, 4)),
+    "F": lambda xp: xp.ones((2, 3, 4), order="F"),
+    "transposed": lambda xp: xp.transpose(xp.ones((2, 3, 4)), (1, 2, 0)),
+    "strided": lambda xp: xp.ones((2, 3, 8))[:, :, ::2],
+    "scalar": lambda xp: xp.ones(()),
+    "list": lambda xp: [[1, 2], [3, 4]],
+    "number": lambda xp: 1.5,
+}
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+@pytest.mark.parametrize("order", ["C", "F", "A", "K"])
+@pytest.mark.parametrize("dtype", [None, "uint32", "complex64"])
+@pytest.mark.parametrize("shape", [None, (4, 3, 2), (5, 6), 2, ()])
+@agrees
+def test_like_keeps_the_memory_order(xp, shape, dtype, order, layout):
+    prototype = LAYOUTS[layout](xp)
+    arrays = [
+        xp.zeros_like(prototype, dtype, order, shape=shape),
+        xp.ones_like(prototype, dtype, order, shape=shape),
+        xp.full_like(prototype, 7, dtype, order, shape=shape),
+    ]
+    return arrays, [array.strides for array in arrays], xp.empty_like(prototype, dtype, order, shape=shape).strides
+
+
+@pytest.mark.parametrize("dtype", ALL)
+@pytest.mark.parametrize("order", ["C", "F"])
+@agrees
+def test_eye_knows_every_dtype(xp, order, dtype):
+    matrix = xp.eye(3, 4, 1, dtype, order)
+    return matrix, matrix.strides, xp.identity(3, dtype)
+
+
+@given(st.integers(0, 5), st.none() | st.integers(0, 5), st.integers(-7, 7))
+def test_eye_has_numpys_diagonals(n, m, k):
+    compare(lambda xp: xp.eye(n, m, k))
+
+
+@pytest.mark.parametrize("arguments", [(-1,), (2, -1), (2.0,), (2, 3, 1.0), ("a",)])
+def test_eye_refuses(arguments):
+    compare(lambda xp: xp.eye(*arguments))
+
+
+def test_like_takes_tnp_arrays_only():
+    assert tnp.zeros(2, like=tnp.ones(3)).shape == (2,)
+    for make in (tnp.zeros, tnp.ones, tnp.empty, tnp.identity, tnp.arange):
+        with pytest.raises(TypeError, match="like"):
+            make(2, like=np.ones(3))
+
+
+def test_device_is_torchs():
+    assert tnp.zeros(2, device="cpu").tensor.device.type == "cpu"
+    assert tnp.zeros_like(tnp.ones(2), device="meta").tensor.device.type == "meta"
+    assert tnp.empty_like(tnp.zeros(2, device="meta")).tensor.device.type == "meta"
+    with pytest.raises(ValueError, match="device"):
+        tnp.ones(2, device="no device")

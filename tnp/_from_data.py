@@ -1,0 +1,362 @@
+"""From existing data: arrays in a required form, and arrays over buffers, iterators and text.
+
+Layer: owns these functions' requirements; what NumPy parses on the host, NumPy parses.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+import numpy as np
+
+from backend_torch import memory
+from tnp._array import ndarray, wrap_array
+from tnp._convert import asarray, check_like, tensor_of
+from tnp._dtypes import tensor_dtype
+from tnp._elementwise import isfinite
+
+_FLAGS = {
+    "C": "C",
+    "C_CONTIGUOUS": "C",
+    "CONTIGUOUS": "C",
+    "F": "F",
+    "F_CONTIGUOUS": "F",
+    "FORTRAN": "F",
+    "A": "A",
+    "ALIGNED": "A",
+    "W": "W",
+    "WRITEABLE": "W",
+    "O": "O",
+    "OWNDATA": "O",
+    "E": "E",
+    "ENSUREARRAY": "E",
+}
+
+
+def asanyarray(
+    a: Any, dtype: Any = None, order: Any = None, *, device: Any = None, copy: bool | None = None, like: Any = None
+) -> ndarray:
+    """Convert the input to an array: `asarray`, as there are no subclasses.
+
+    Parameters
+    ----------
+    a : array_like
+    dtype : dtype_like, optional
+    order : {'C', 'F', 'A', 'K'}, optional
+    device : str or torch.device, optional
+    copy : bool, optional
+    like : ndarray, optional
+        All as in `asarray`.
+
+    Returns
+    -------
+    ndarray
+
+    See Also
+    --------
+    asarray
+
+    Notes
+    -----
+    Source: https://numpy.org/doc/stable/reference/generated/numpy.asanyarray.html
+
+    Examples
+    --------
+    >>> import tnp as np
+    >>> np.asanyarray([1, 2])
+    array([1, 2])
+    """
+    return asarray(a, dtype, order, device=device, copy=copy, like=like)
+
+
+def ascontiguousarray(a: Any, dtype: Any = None, *, like: Any = None) -> ndarray:
+    """Return an array in C order with at least one dimension.
+
+    Parameters
+    ----------
+    a : array_like
+    dtype : dtype_like, optional
+    like : ndarray, optional
+        Only tnp arrays.
+
+    Returns
+    -------
+    ndarray
+        The input itself if it is such an array, else a copy.
+
+    See Also
+    --------
+    asfortranarray, require
+
+    Notes
+    -----
+    Source: https://numpy.org/doc/stable/reference/generated/numpy.ascontiguousarray.html
+
+    Examples
+    --------
+    >>> import tnp as np
+    >>> np.ascontiguousarray(np.eye(2).T).flags.c_contiguous
+    True
+    """
+    array = asarray(a, dtype, "C", like=like)
+    return array if array.ndim else wrap_array(array.tensor[None])
+
+
+def asfortranarray(a: Any, dtype: Any = None, *, like: Any = None) -> ndarray:
+    """Return an array in Fortran order with at least one dimension.
+
+    Parameters
+    ----------
+    a : array_like
+    dtype : dtype_like, optional
+    like : ndarray, optional
+        Only tnp arrays.
+
+    Returns
+    -------
+    ndarray
+        The input itself if it is such an array, else a copy.
+
+    See Also
+    --------
+    ascontiguousarray, require
+
+    Notes
+    -----
+    Source: https://numpy.org/doc/stable/reference/generated/numpy.asfortranarray.html
+
+    Examples
+    --------
+    >>> import tnp as np
+    >>> np.asfortranarray([[1, 2], [3, 4]]).strides
+    (8, 16)
+    """
+    array = asarray(a, dtype, "F", like=like)
+    return array if array.ndim else wrap_array(array.tensor[None])
+
+
+def asarray_chkfinite(a: Any, dtype: Any = None, order: Any = None) -> ndarray:
+    """Convert the input to an array, unless it has NaNs or infinities.
+
+    Parameters
+    ----------
+    a : array_like
+    dtype : dtype_like, optional
+    order : {'C', 'F', 'A', 'K'}, optional
+        All as in `asarray`.
+
+    Returns
+    -------
+    ndarray
+
+    Raises
+    ------
+    ValueError
+        An element is not finite.
+
+    See Also
+    --------
+    asarray
+
+    Notes
+    -----
+    Source: https://numpy.org/doc/stable/reference/generated/numpy.asarray_chkfinite.html
+
+    Examples
+    --------
+    >>> import tnp as np
+    >>> np.asarray_chkfinite([1.0, 2.0])
+    array([1., 2.])
+    """
+    array = asarray(a, dtype, order)
+    if array.dtype.kind not in "biu" and not isfinite(array).all():
+        raise ValueError("array must not contain infs or NaNs")
+    return array
+
+
+def require(a: Any, dtype: Any = None, requirements: Any = None, *, like: Any = None) -> ndarray:
+    """Return an array that has the dtype and the flags that are required.
+
+    Parameters
+    ----------
+    a : array_like
+    dtype : dtype_like, optional
+    requirements : str or sequence of str, optional
+        Of 'C_CONTIGUOUS', 'F_CONTIGUOUS', 'ALIGNED', 'WRITEABLE', 'OWNDATA', 'ENSUREARRAY', or their first letters.
+    like : ndarray, optional
+        Only tnp arrays.
+
+    Returns
+    -------
+    ndarray
+        The input itself if it meets them, else a copy.
+
+    Raises
+    ------
+    ValueError
+        Both orders.
+    KeyError
+        Another requirement.
+
+    See Also
+    --------
+    ascontiguousarray, asfortranarray
+
+    Notes
+    -----
+    Source: https://numpy.org/doc/stable/reference/generated/numpy.require.html
+
+    Examples
+    --------
+    >>> import tnp as np
+    >>> np.require([[1, 2], [3, 4]], requirements=["F", "W"]).flags.f_contiguous
+    True
+    """
+    wanted = {_FLAGS[one.upper()] for one in requirements or ()}
+    if wanted >= {"C", "F"}:
+        raise ValueError('Cannot specify both "C" and "F" order')
+    order = "C" if "C" in wanted else "F" if "F" in wanted else "A"
+    array = asarray(a, dtype, order, like=like)
+    if any(not array.flags[one] for one in wanted & {"W", "O"}):
+        return array.copy(order)
+    return array
+
+
+def fromiter(iter: Iterable[Any], dtype: Any, count: int = -1, *, like: Any = None) -> ndarray:
+    """Make a vector of what an iterable yields.
+
+    Parameters
+    ----------
+    iter : iterable
+        Of numbers or booleans.
+    dtype : dtype_like
+    count : int, optional
+        How many to read; -1 reads all.
+    like : ndarray, optional
+        Only tnp arrays.
+
+    Returns
+    -------
+    ndarray
+
+    Raises
+    ------
+    ValueError
+        The iterable yields fewer than ``count``.
+
+    See Also
+    --------
+    asarray
+
+    Notes
+    -----
+    Source: https://numpy.org/doc/stable/reference/generated/numpy.fromiter.html
+
+    Examples
+    --------
+    >>> import tnp as np
+    >>> np.fromiter((x * x for x in range(4)), int)
+    array([0, 1, 4, 9])
+    """
+    check_like(like)
+    tensor_dtype(dtype)
+    return wrap_array(tensor_of(np.fromiter(_numbers(iter), dtype, count)))
+
+
+def _numbers(items: Iterable[Any]) -> Iterator[Any]:
+    """The items, with arrays of one element as numbers."""
+    for item in items:
+        yield item.item() if isinstance(item, ndarray) else item
+
+
+def frombuffer(buffer: Any, dtype: Any = float, count: int = -1, offset: int = 0, *, like: Any = None) -> ndarray:
+    """Read a buffer as a vector.
+
+    Parameters
+    ----------
+    buffer : buffer
+        bytes, bytearray, memoryview, array.array and others.
+    dtype : dtype_like, optional
+        What its bytes mean.
+    count : int, optional
+        How many elements to read; -1 reads all.
+    offset : int, optional
+        Bytes to skip.
+    like : ndarray, optional
+        Only tnp arrays.
+
+    Returns
+    -------
+    ndarray
+        Over the buffer's memory if that can be written, else a copy.
+
+    Raises
+    ------
+    ValueError
+        The buffer is not a whole number of elements long, or too short.
+
+    See Also
+    --------
+    fromstring : reads text
+
+    Notes
+    -----
+    Differences from NumPy: read-only memory, as that of ``bytes``, is copied, as torch has no read-only tensors.
+
+    Source: https://numpy.org/doc/stable/reference/generated/numpy.frombuffer.html
+
+    Examples
+    --------
+    >>> import tnp as np
+    >>> np.frombuffer(bytearray([1, 2, 3]), dtype=np.uint8)
+    array([1, 2, 3], dtype=uint8)
+    """
+    check_like(like)
+    tensor_dtype(dtype)
+    if isinstance(buffer, ndarray):
+        buffer = memory.to_numpy(buffer.tensor)
+    return wrap_array(tensor_of(np.frombuffer(buffer, dtype, count, offset)))
+
+
+def fromstring(string: str, dtype: Any = float, count: int = -1, *, sep: str = "", like: Any = None) -> ndarray:
+    """Read numbers from text.
+
+    Parameters
+    ----------
+    string : str
+    dtype : dtype_like, optional
+        What the numbers are.
+    count : int, optional
+        How many to read; -1 reads all.
+    sep : str
+        What separates them; whitespace in it stands for any whitespace.
+    like : ndarray, optional
+        Only tnp arrays.
+
+    Returns
+    -------
+    ndarray
+
+    Raises
+    ------
+    ValueError
+        No separator, or text that is no number.
+
+    See Also
+    --------
+    frombuffer : reads binary data
+
+    Notes
+    -----
+    Source: https://numpy.org/doc/stable/reference/generated/numpy.fromstring.html
+
+    Examples
+    --------
+    >>> import tnp as np
+    >>> np.fromstring("1, 2, 3", dtype=int, sep=",")
+    array([1, 2, 3])
+    """
+    check_like(like)
+    tensor_dtype(dtype)
+    return wrap_array(tensor_of(np.fromstring(string, dtype, count, sep=sep)))

@@ -1,0 +1,456 @@
+"""Splitting and editing: arrays taken apart, and elements added and removed.
+
+Layer: owns where an array is cut, and which elements an index argument adds or removes. Both decide the result's shape,
+so they are read on the host.
+"""
+
+from __future__ import annotations
+
+import operator
+from typing import Any
+
+import numpy as np
+
+from backend_torch import joining as kernels
+from backend_torch import memory
+from tnp._array import ndarray, wrap, wrap_array
+from tnp._convert import tensor_of
+from tnp._errors import normalize_axis, shapes_text
+from tnp._joining import concatenate
+
+Tensor = Any
+
+
+def array_split(ary: Any, indices_or_sections: Any, axis: int = 0) -> list[ndarray]:
+    """Split an array into parts, of almost equal length if only their number is given.
+
+    Parameters
+    ----------
+    ary : array_like
+    indices_or_sections : int or sequence of int
+        How many parts, or where along the axis to cut.
+    axis : int, optional
+
+    Returns
+    -------
+    list of ndarray
+        Views.
+
+    Raises
+    ------
+    ValueError
+        The number of parts is not positive.
+    AxisError
+        An axis that the array does not have.
+
+    See Also
+    --------
+    split : refuses parts that are not equal
+
+    Notes
+    -----
+    Source: https://numpy.org/doc/stable/reference/generated/numpy.array_split.html
+
+    Examples
+    --------
+    >>> import tnp as np
+    >>> np.array_split(np.arange(5), 2)
+    [array([0, 1, 2]), array([3, 4])]
+    """
+    tensor = tensor_of(ary)
+    axis = normalize_axis(axis, tensor.dim())
+    length = tensor.shape[axis]
+    try:
+        bounds = [0, *[operator.index(index) for index in indices_or_sections], length]
+    except TypeError:
+        if np.iterable(indices_or_sections):
+            raise
+        sections = int(indices_or_sections)
+        if sections <= 0:
+            raise ValueError("number sections must be larger than 0.") from None
+        each, extra = divmod(length, sections)
+        bounds = [each * i + min(i, extra) for i in range(sections + 1)]
+    return [wrap_array(part) for part in kernels.slices(tensor, bounds, axis)]
+
+
+def split(ary: Any, indices_or_sections: Any, axis: int = 0) -> list[ndarray]:
+    """Split an array into parts, of equal length if only their number is given.
+
+    Parameters
+    ----------
+    ary : array_like
+    indices_or_sections : int or sequence of int
+        How many parts, or where along the axis to cut.
+    axis : int, optional
+
+    Returns
+    -------
+    list of ndarray
+        Views.
+
+    Raises
+    ------
+    ValueError
+        The axis does not divide into so many equal parts.
+    AxisError
+        An axis that the array does not have.
+
+    See Also
+    --------
+    array_split, concatenate
+
+    Notes
+    -----
+    Source: https://numpy.org/doc/stable/reference/generated/numpy.split.html
+
+    Examples
+    --------
+    >>> import tnp as np
+    >>> np.split(np.arange(6), [2, 3])
+    [array([0, 1]), array([2]), array([3, 4, 5])]
+    """
+    tensor = tensor_of(ary)
+    length = tensor.shape[normalize_axis(axis, tensor.dim())]
+    if not np.iterable(indices_or_sections) and length % indices_or_sections:
+        raise ValueError("array split does not result in an equal division")
+    return array_split(wrap_array(tensor), indices_or_sections, axis)
+
+
+def hsplit(ary: Any, indices_or_sections: Any) -> list[ndarray]:
+    """Split an array along its second axis, a vector along its only one.
+
+    Parameters
+    ----------
+    ary : array_like
+        At least one-dimensional.
+    indices_or_sections : int or sequence of int
+        How many equal parts, or where along the axis to cut.
+
+    Returns
+    -------
+    list of ndarray
+        Views.
+
+    Raises
+    ------
+    ValueError
+        The array has no dimension, or does not divide.
+
+    See Also
+    --------
+    split, hstack
+
+    Notes
+    -----
+    Source: https://numpy.org/doc/stable/reference/generated/numpy.hsplit.html
+
+    Examples
+    --------
+    >>> import tnp as np
+    >>> np.hsplit(np.arange(4), 2)
+    [array([0, 1]), array([2, 3])]
+    """
+    array = _of_rank(ary, 1, "hsplit")
+    return split(array, indices_or_sections, 1 if array.ndim > 1 else 0)
+
+
+def vsplit(ary: Any, indices_or_sections: Any) -> list[ndarray]:
+    """Split an array along its first axis.
+
+    Parameters
+    ----------
+    ary : array_like
+        At least two-dimensional.
+    indices_or_sections : int or sequence of int
+        How many equal parts, or where along the axis to cut.
+
+    Returns
+    -------
+    list of ndarray
+        Views.
+
+    Raises
+    ------
+    ValueError
+        The array has fewer than two dimensions, or does not divide.
+
+    See Also
+    --------
+    split, vstack
+
+    Notes
+    -----
+    Source: https://numpy.org/doc/stable/reference/generated/numpy.vsplit.html
+
+    Examples
+    --------
+    >>> import tnp as np
+    >>> np.vsplit(np.eye(2), 2)
+    [array([[1., 0.]]), array([[0., 1.]])]
+    """
+    return split(_of_rank(ary, 2, "vsplit"), indices_or_sections, 0)
+
+
+def dsplit(ary: Any, indices_or_sections: Any) -> list[ndarray]:
+    """Split an array along its third axis.
+
+    Parameters
+    ----------
+    ary : array_like
+        At least three-dimensional.
+    indices_or_sections : int or sequence of int
+        How many equal parts, or where along the axis to cut.
+
+    Returns
+    -------
+    list of ndarray
+        Views.
+
+    Raises
+    ------
+    ValueError
+        The array has fewer than three dimensions, or does not divide.
+
+    See Also
+    --------
+    split, dstack
+
+    Notes
+    -----
+    Source: https://numpy.org/doc/stable/reference/generated/numpy.dsplit.html
+
+    Examples
+    --------
+    >>> import tnp as np
+    >>> [part.shape for part in np.dsplit(np.zeros((1, 2, 4)), 2)]
+    [(1, 2, 2), (1, 2, 2)]
+    """
+    return split(_of_rank(ary, 3, "dsplit"), indices_or_sections, 2)
+
+
+def _of_rank(array: Any, rank: int, name: str) -> ndarray:
+    tensor = tensor_of(array)
+    if tensor.dim() < rank:
+        raise ValueError(f"{name} only works on arrays of {rank} or more dimensions")
+    return wrap_array(tensor)
+
+
+def unstack(x: Any, /, *, axis: int = 0) -> tuple[ndarray, ...]:
+    """Split an array into what lies along an axis, without that axis.
+
+    Parameters
+    ----------
+    x : array_like
+        At least one-dimensional.
+    axis : int, optional
+
+    Returns
+    -------
+    tuple of ndarray
+        Views; scalars of a vector.
+
+    Raises
+    ------
+    ValueError
+        The array has no dimension.
+    AxisError
+        An axis that the array does not have.
+
+    See Also
+    --------
+    stack, split
+
+    Notes
+    -----
+    Source: https://numpy.org/doc/stable/reference/generated/numpy.unstack.html
+
+    Examples
+    --------
+    >>> import tnp as np
+    >>> np.unstack(np.eye(2))
+    (array([1., 0.]), array([0., 1.]))
+    """
+    tensor = tensor_of(x)
+    if not tensor.dim():
+        raise ValueError("Input array must be at least 1-d.")
+    return tuple([wrap(part) for part in tensor.unbind(normalize_axis(axis, tensor.dim()))])
+
+
+def append(arr: Any, values: Any, axis: int | None = None) -> ndarray:
+    """Join values to the end of an array.
+
+    Parameters
+    ----------
+    arr, values : array_like
+        Of one shape but for ``axis``.
+    axis : int, optional
+        None flattens both first.
+
+    Returns
+    -------
+    ndarray
+        A copy.
+
+    Raises
+    ------
+    ValueError
+        The shapes do not fit.
+
+    See Also
+    --------
+    insert, delete, concatenate
+
+    Notes
+    -----
+    Source: https://numpy.org/doc/stable/reference/generated/numpy.append.html
+
+    Examples
+    --------
+    >>> import tnp as np
+    >>> np.append([1, 2], [[3], [4]])
+    array([1, 2, 3, 4])
+    """
+    parts = [tensor_of(arr), tensor_of(values)]
+    if axis is None:
+        return concatenate([wrap_array(part.reshape(-1)) for part in parts])
+    return concatenate([wrap_array(part) for part in parts], axis)
+
+
+def insert(arr: Any, obj: Any, values: Any, axis: int | None = None) -> ndarray:
+    """Insert values before places of an axis.
+
+    Parameters
+    ----------
+    arr : array_like
+    obj : int, slice, or sequence of int or bool
+        Before which places of the array as it is.
+    values : array_like
+        They get the array's dtype.
+    axis : int, optional
+        None flattens the array first.
+
+    Returns
+    -------
+    ndarray
+        A copy.
+
+    Raises
+    ------
+    IndexError
+        A place that the axis does not have.
+    ValueError
+        The values do not fit.
+
+    See Also
+    --------
+    append, delete
+
+    Notes
+    -----
+    Source: https://numpy.org/doc/stable/reference/generated/numpy.insert.html
+
+    Examples
+    --------
+    >>> import tnp as np
+    >>> np.insert([1, 2, 3], [1, 1], [10, 20])
+    array([ 1, 10, 20,  2,  3])
+    """
+    tensor, axis = _along(arr, axis)
+    length = tensor.shape[axis]
+    places = _places(obj, length)
+    new = tensor_of(values, wrap_array(tensor).dtype)
+    if places.size == 1:
+        place = operator.index(places.item())
+        if not -length <= place <= length:
+            raise IndexError(f"index {place} is out of bounds for axis {axis} with size {length}")
+        new = new[(None,) * (tensor.dim() - new.dim())]
+        if not places.ndim:  # one place: the values' first axis is what goes there, as in a[:, 0] = values
+            new = new.movedim(0, axis)
+        count = new.shape[axis]
+        order = np.insert(np.arange(length), place, np.arange(length, length + count))
+    else:
+        count = len(places)
+        order = np.insert(np.arange(length), places, np.arange(length, length + count))
+    shape = (*tensor.shape[:axis], count, *tensor.shape[axis + 1 :])
+    try:
+        new = new.to(tensor.device).expand(shape)
+    except RuntimeError:
+        raise ValueError(
+            f"could not broadcast input array from shape {shapes_text([new.shape])} into shape {shapes_text([shape])}"
+        ) from None
+    return wrap_array(kernels.insert(tensor, new, order, axis))
+
+
+def delete(arr: Any, obj: Any, axis: int | None = None) -> ndarray:
+    """Leave out places of an axis.
+
+    Parameters
+    ----------
+    arr : array_like
+    obj : int, slice, or array_like of int or bool
+        Which places.
+    axis : int, optional
+        None flattens the array first.
+
+    Returns
+    -------
+    ndarray
+        A copy.
+
+    Raises
+    ------
+    IndexError
+        A place that the axis does not have.
+    ValueError
+        Booleans that are not as many as the axis is long.
+
+    See Also
+    --------
+    append, insert
+
+    Notes
+    -----
+    Source: https://numpy.org/doc/stable/reference/generated/numpy.delete.html
+
+    Examples
+    --------
+    >>> import tnp as np
+    >>> np.delete([1, 2, 3, 4], [0, 2])
+    array([2, 4])
+    """
+    tensor, axis = _along(arr, axis)
+    # NumPy deletes from the axis' indices, laid along the same axis so that its errors name it.
+    indices = np.arange(tensor.shape[axis]).reshape((1,) * axis + (-1,))
+    kept = np.delete(indices, _host(obj), axis)
+    return wrap_array(kernels.select(tensor, kept.reshape(-1), axis))
+
+
+def _along(array: Any, axis: int | None) -> tuple[Tensor, int]:
+    """The tensor, flat for None, and the axis."""
+    tensor = tensor_of(array)
+    if axis is None:
+        return tensor.reshape(-1), 0
+    return tensor, normalize_axis(axis, tensor.dim())
+
+
+def _host(obj: Any) -> Any:
+    """An index argument as NumPy reads it."""
+    if isinstance(obj, ndarray) or memory.is_tensor(obj):
+        return memory.to_numpy(memory.to_host(tensor_of(obj)))
+    return obj
+
+
+def _places(obj: Any, length: int) -> np.ndarray:
+    """The places that an index argument of `insert` names, not yet checked against the axis."""
+    if isinstance(obj, slice):
+        return np.arange(*obj.indices(length))
+    places = np.array(_host(obj))
+    if places.dtype == bool:
+        if places.ndim != 1:
+            raise ValueError("boolean array argument obj to insert must be one dimensional")
+        return np.flatnonzero(places)
+    if places.ndim > 1:
+        raise ValueError("index array argument obj to insert must be one dimensional or scalar")
+    if not places.size and not isinstance(obj, (np.ndarray, ndarray)):
+        return places.astype(np.intp)  # an empty list
+    return places
