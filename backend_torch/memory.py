@@ -163,7 +163,8 @@ def in_order(tensor: Tensor, order: str) -> Tensor:
     """The tensor's values in C or Fortran order: itself if they are, else a copy."""
     if order == "C":
         return tensor.contiguous()
-    return reversed_axes(reversed_axes(tensor).contiguous())
+    backwards = reversed_axes(tensor)
+    return tensor if backwards.is_contiguous() else reversed_axes(backwards.contiguous())
 
 
 def copied(tensor: Tensor, order: str = "K") -> Tensor:

@@ -51,7 +51,7 @@ def output_error(out: tuple[int, ...], result: tuple[int, ...]) -> ValueError:
     )
 
 
-def explain(error: RuntimeError, *operands: Any) -> Exception:
+def explain(error: Exception, *operands: Any) -> Exception:
     """The exception NumPy would raise where torch raised ``error`` for these tensors."""
     devices = {str(t.device): None for t in operands if t.dim()}
     if len(devices) > 1:
@@ -61,6 +61,6 @@ def explain(error: RuntimeError, *operands: Any) -> Exception:
         np.broadcast_shapes(*shapes)
     except ValueError:
         return broadcast_error(*shapes)
-    if "not enough memory" in str(error) or "out of memory" in str(error):
+    if any(text in str(error) for text in ("not enough memory", "out of memory", "can't allocate memory")):
         return MemoryError(str(error))
     return error
