@@ -250,12 +250,38 @@ def _prod(tensor: Tensor, axes: Axes, keepdims: bool, dtype: torch.dtype | None 
     return tensor
 
 
+class NanExtreme:
+    """The largest or smallest element that is not NaN, NaN if all are."""
+
+    __slots__ = ("extreme", "function")
+
+    def __init__(self, extreme: Extreme, function: Binary) -> None:
+        self.extreme = extreme
+        self.function = function
+
+    def resolve(self, given: torch.dtype, result: torch.dtype) -> Loop:
+        """The loop for tensors of dtype ``given``, cast to dtype ``result``."""
+        if is_integer(result):
+            return self.extreme.resolve(given, result)
+        if not result.is_complex:
+            return Folded(self.function, associative=True).resolve(given, result)
+        reduction = self.extreme.resolve(result, result)
+
+        def function(left: Tensor, right: Tensor) -> Tensor:
+            extreme = reduction(torch.stack([left, right]), 0, False)
+            return torch.where(left.isnan(), right, torch.where(right.isnan(), left, extreme))
+
+        return Folded(function, associative=True).resolve(given, result)
+
+
 any = Logical(torch.any)
 all = Logical(torch.all)
 sum = Accumulator(torch.sum, any)
 prod = Accumulator(_prod, all)
 max = Extreme(torch.amax, largest=True)
 min = Extreme(torch.amin, largest=False)
+nanmax = NanExtreme(max, torch.fmax)
+nanmin = NanExtreme(min, torch.fmin)
 
 
 def nansum(dtype: torch.dtype) -> Loop:
@@ -329,12 +355,40 @@ def count_nonzero(tensor: Tensor, axes: Axes, keepdims: bool) -> Tensor:
         tensor = tensor.view(SIGNED[tensor.dtype])
     if axes is None and not keepdims:
         return torch.count_nonzero(tensor)
+    if axes == ():
+        return (tensor != 0).to(torch.int64)
     return torch.sum(tensor if tensor.dtype is torch.bool else tensor != 0, axes, keepdims)
 
 
-def true_count(mask: Tensor, shape: tuple[int, ...], axes: Axes, keepdims: bool) -> Tensor:
+def true_count(mask: Tensor, shape: tuple[int, ...], axes: tuple[int, ...], keepdims: bool) -> Tensor:
     """How many elements a mask, broadcast to ``shape``, chooses along the axes."""
-    return torch.sum(mask.expand(shape), axes, keepdims, dtype=torch.int64)
+    mask = mask.expand(shape)
+    return torch.sum(mask, axes, keepdims) if axes else mask.to(torch.int64)
+
+
+def total(tensor: Tensor, axes: tuple[int, ...], keepdims: bool) -> Tensor:
+    """The sum in the tensor's own dtype; over no axes the tensor itself."""
+    return sum.resolve(tensor.dtype, tensor.dtype)(tensor, axes, keepdims) if axes else tensor
+
+
+def quotient(total: Tensor, count: Tensor | float) -> Tensor:
+    """The sum of so many elements as their mean; NaN or infinite for none. Integers give float64."""
+    if is_integer(total.dtype):
+        total = total.to(torch.float64)
+    if isinstance(count, Tensor):
+        count = count.to(real_dtype(total.dtype))
+    return total / count
+
+
+def degrees_left(count: Tensor | float, ddof: float) -> Tensor | float:
+    """The divisor of a variance of so many elements, at least zero."""
+    left = count - ddof
+    return left.clamp(min=0) if isinstance(left, Tensor) else left if left > 0 else 0
+
+
+def root(tensor: Tensor) -> Tensor:
+    """The square root."""
+    return torch.sqrt(tensor)
 
 
 def size_of(shape: tuple[int, ...], axes: tuple[int, ...]) -> int:
@@ -352,6 +406,11 @@ def masked(tensor: Tensor, mask: Tensor, fill: Tensor | float) -> Tensor:
 def without_nan(tensor: Tensor, fill: float) -> Tensor:
     """The tensor with ``fill`` in the place of NaN; itself if its dtype has none."""
     return tensor if is_integer(tensor.dtype) else torch.where(tensor.isnan(), fill, tensor)
+
+
+def all_nan(tensor: Tensor, axis: int | None) -> Tensor:
+    """Whether there is nothing but NaN along the axis, or at all."""
+    return torch.all(tensor.isnan(), axis)
 
 
 def full(shape: tuple[int, ...], value: Tensor | float, dtype: torch.dtype, like: Tensor) -> Tensor:

@@ -96,6 +96,18 @@ def test_extremes_are_nan_if_there_is_one(dtype: type, name: str) -> None:
         np.testing.assert_array_equal(loop(torch.from_numpy(array), axis, False), getattr(np, name)(array, axis))
 
 
+@pytest.mark.parametrize("name", ["nanmax", "nanmin"])
+@pytest.mark.parametrize("dtype", DTYPES, ids=str)
+def test_extremes_without_nan(dtype: np.dtype, name: str) -> None:
+    array = drawn(dtype, (6, 7))
+    if dtype.kind in "fc":
+        array[2:5, 3] = array[:, 4] = np.nan
+    ufunc = np.fmax if name == "nanmax" else np.fmin
+    loop = getattr(reductions, name).resolve(to_torch[dtype], to_torch[dtype])
+    for axis in (0, 1, (0, 1)):
+        np.testing.assert_array_equal(loop(torch.from_numpy(array), axis, False), ufunc.reduce(array, axis))
+
+
 @pytest.mark.parametrize("result", [np.float16, np.float32, np.float64, np.complex64, np.complex128])
 @pytest.mark.parametrize("given", DTYPES, ids=str)
 def test_mean_and_variance(given: np.dtype, result: type) -> None:

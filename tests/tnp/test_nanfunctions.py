@@ -1,0 +1,111 @@
+"""The functions that leave NaN out do what NumPy's do."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import tnp
+from tests.oracle import ALL, COMPLEX, FLOATS, compare, sample
+from tests.tnp.test_reductions import close
+
+REDUCTIONS = ["nansum", "nanprod", "nanmax", "nanmin", "nanmean", "nanvar", "nanstd", "nanmedian"]
+ARGS = ["nanargmax", "nanargmin"]
+SCANS = ["nancumsum", "nancumprod"]
+
+
+def holed(xp: Any, dtype: str) -> Any:
+    """A sample with NaN in some places if the dtype has it, no slice being without a number."""
+    values = np.array(sample(np, (3, 4), dtype))
+    if values.dtype.kind in "fc":
+        values[[0, 1, 2], [2, 0, 3]] = np.nan
+        values[0, 3] = np.nan
+    return xp.asarray(values)
+
+
+@pytest.mark.parametrize("dtype", ALL)
+@pytest.mark.parametrize("name", REDUCTIONS)
+def test_reductions(name: str, dtype: str) -> None:
+    if name == "nanmedian" and dtype in COMPLEX:
+        return  # NumPy's median of complex numbers with NaN sorts by another order
+    tolerance = close("float64" if np.dtype(dtype).kind in "biu" else dtype)
+    for axis in (None, 0, 1, (0, 1)):
+        for keepdims in (False, True):
+            compare(
+                lambda xp, axis=axis, keepdims=keepdims: getattr(xp, name)(
+                    holed(xp, dtype), axis=axis, keepdims=keepdims
+                ),
+                **tolerance,
+            )
+
+
+@pytest.mark.parametrize("dtype", ALL)
+@pytest.mark.parametrize("name", ARGS)
+def test_argextremes(name: str, dtype: str) -> None:
+    for axis in (None, 0, 1):
+        compare(lambda xp, axis=axis: getattr(xp, name)(holed(xp, dtype), axis=axis, keepdims=axis == 0))
+
+
+@pytest.mark.parametrize("dtype", ALL)
+@pytest.mark.parametrize("name", SCANS)
+def test_scans(name: str, dtype: str) -> None:
+    for axis in (None, 0, 1):
+        compare(lambda xp, axis=axis: getattr(xp, name)(holed(xp, dtype), axis=axis), **close(dtype))
+
+
+@pytest.mark.parametrize("dtype", FLOATS)
+@pytest.mark.parametrize("name", [*REDUCTIONS, *ARGS])
+def test_nothing_but_nan(name: str, dtype: str) -> None:
+    for axis in (None, 0, 1):
+        compare(lambda xp, axis=axis: getattr(xp, name)(xp.full((2, 3), np.nan, dtype=dtype), axis=axis))
+
+
+@pytest.mark.parametrize("name", [*REDUCTIONS, *ARGS, *SCANS])
+@pytest.mark.parametrize("shape", [(0,), (0, 3), (3, 0)])
+def test_empty(name: str, shape: tuple[int, ...]) -> None:
+    for axis in (None, *range(len(shape))):
+        compare(lambda xp, axis=axis: getattr(xp, name)(xp.zeros(shape), axis=axis))
+
+
+@pytest.mark.parametrize("name", [*REDUCTIONS, *ARGS, *SCANS])
+@pytest.mark.parametrize("axis", [2, -3, 0.5])
+def test_wrong_axes(name: str, axis: Any) -> None:
+    compare(lambda xp: getattr(xp, name)(xp.ones((2, 3)), axis=axis))
+
+
+@pytest.mark.parametrize("name", ["nanvar", "nanstd"])
+@pytest.mark.parametrize("ddof", [0, 1, 2, 3])
+def test_degrees_of_freedom(name: str, ddof: int) -> None:
+    compare(lambda xp: getattr(xp, name)(holed(xp, "float64"), axis=0, ddof=ddof), rtol=1e-12)
+    compare(lambda xp: getattr(xp, name)(holed(xp, "int16"), axis=0, ddof=ddof), rtol=1e-12)
+
+
+@pytest.mark.parametrize("name", REDUCTIONS)
+def test_out(name: str) -> None:
+    def written(xp: Any, shape: tuple[int, ...]) -> Any:
+        out = xp.zeros(shape, "float32")
+        assert getattr(xp, name)(holed(xp, "float32"), axis=0, out=out) is out
+        return out
+
+    compare(written, (4,), rtol=1e-5)
+    compare(written, (3,))
+
+
+@pytest.mark.parametrize("name", REDUCTIONS[:-1])
+def test_where(name: str) -> None:
+    def reduced(xp: Any) -> Any:
+        mask = xp.asarray([True, True, False, True])
+        options = {"initial": 1} if name in ("nanmax", "nanmin") else {}
+        return getattr(xp, name)(holed(xp, "float64"), axis=0, where=mask, **options)
+
+    compare(reduced, rtol=1e-12)
+
+
+def test_gradient_is_finite() -> None:
+    for name in ("nansum", "nanmean", "nanvar", "nanmax"):
+        x = tnp.asarray([1.0, np.nan, 3.0])
+        x.tensor.requires_grad_()
+        getattr(tnp, name)(x).tensor.backward()
+        assert bool(x.tensor.grad.isfinite().all()), name

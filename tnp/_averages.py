@@ -1,0 +1,464 @@
+"""Averages and variances: mean, median, weighted average, variance and standard deviation along axes.
+
+Layer: owns their dtype rule, the number of elements that they divide by, and NumPy's warnings where that is zero.
+Which values are there is not looked at for a warning: that would wait for an accelerator.
+"""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+
+from backend_torch import memory, sorting
+from backend_torch import reductions as kernels
+from backend_torch.casting import cast
+from backend_torch.dtypes import to_numpy
+from tnp._array import ndarray, wrap, wrap_array
+from tnp._convert import tensor_of
+from tnp._dtypes import tensor_dtype
+from tnp._elementwise import divide, multiply
+from tnp._errors import normalize_axes
+from tnp._reduce import FAILURES, Loops, deliver, mask_of, output_of, reduced_shape
+from tnp._reductions import sum
+
+Tensor = Any
+_NoValue: Any = np._NoValue
+
+
+def _default_dtype(given: Any) -> Any:
+    """In which dtype NumPy averages: float64 for integers and bool."""
+    return tensor_dtype(float) if kernels.is_integer(given) else given
+
+
+_mean = Loops(lambda given: kernels.mean(given, _default_dtype(given)))
+_var = Loops(lambda given: kernels.var(given, _default_dtype(given)))
+_std = Loops(lambda given: kernels.std(given, _default_dtype(given)))
+
+
+def mean(
+    a: Any,
+    axis: Any = None,
+    dtype: Any = None,
+    out: Any = None,
+    keepdims: Any = False,
+    *,
+    where: Any = True,
+) -> Any:
+    """Arithmetic mean along axes.
+
+    Parameters
+    ----------
+    a : array_like
+    axis : int or tuple of int, optional
+        Axes to take away; all by default.
+    dtype : dtype_like, optional
+        In which to compute; by default the array's, and float64 for integers and bool.
+    out : ndarray, optional
+        Where to put the result.
+    keepdims : bool, optional
+        Keep the axes, with length one.
+    where : array_like of bool, optional
+        Which elements to average.
+
+    Returns
+    -------
+    ndarray
+        A scalar if no axis is left; NaN, with a RuntimeWarning, if there are no elements.
+
+    Raises
+    ------
+    AxisError
+        The array has no such axis.
+
+    Notes
+    -----
+    float16 is averaged in float32. Differences from NumPy: there is no warning where ``where`` chooses no element.
+
+    Source: https://numpy.org/doc/stable/reference/generated/numpy.mean.html
+
+    Examples
+    --------
+    >>> import tnp as np
+    >>> np.mean(np.asarray([[1, 2], [3, 4]]), axis=0)
+    array([2., 3.])
+    """
+    if (
+        isinstance(a, ndarray)
+        and (axis is None or (axis.__class__ is int and a.tensor.dim()))
+        and dtype is None
+        and out is None
+        and where is True
+        and a.tensor.numel()
+    ):
+        try:
+            return wrap(_mean[a.tensor.dtype](a.tensor, axis, keepdims))
+        except FAILURES:
+            pass
+    tensor = tensor_of(a)
+    axes = normalize_axes(axis, tensor.dim())
+    target = None if out is None else output_of(out)
+    result = _default_dtype(tensor.dtype) if dtype is None else tensor_dtype(dtype)
+    if where is True and axes and not kernels.is_integer(result):
+        if not kernels.size_of(tensor.shape, axes):
+            warnings.warn("Mean of empty slice", RuntimeWarning, stacklevel=2)
+        averaged = kernels.mean(tensor.dtype, result)(tensor, axes, bool(keepdims))
+    else:
+        mask = None if where is True else mask_of(where, tensor)
+        total, count = _total(tensor, axes, bool(keepdims), _accumulator(result), mask)
+        if mask is None and not count:
+            warnings.warn("Mean of empty slice", RuntimeWarning, stacklevel=2)
+        averaged = cast(kernels.quotient(total, count), result)
+    return deliver(averaged, out, target, "mean")
+
+
+def _accumulator(dtype: Any) -> Any:
+    """In which dtype sums of a dtype are kept: NumPy's float16 averages are computed in float32."""
+    return tensor_dtype(np.float32) if dtype is tensor_dtype(np.float16) else dtype
+
+
+def _total(tensor: Tensor, axes: Any, keepdims: bool, dtype: Any, mask: Any) -> tuple[Tensor, Any]:
+    """Sum and number of the elements along axes: an int, or a tensor where a mask chooses them."""
+    tensor = cast(tensor, dtype)
+    count: Any = kernels.size_of(tensor.shape, axes)
+    if mask is not None:
+        count = kernels.true_count(mask, tensor.shape, axes, keepdims)
+        tensor = kernels.masked(tensor, mask, 0)
+    return kernels.total(tensor, axes, keepdims), count
+
+
+def var(
+    a: Any,
+    axis: Any = None,
+    dtype: Any = None,
+    out: Any = None,
+    ddof: float = 0,
+    keepdims: Any = False,
+    *,
+    where: Any = True,
+    mean: Any = _NoValue,
+    correction: Any = _NoValue,
+) -> Any:
+    """Variance along axes: the mean of the squared deviations from the mean.
+
+    Parameters
+    ----------
+    a : array_like
+    axis : int or tuple of int, optional
+        Axes to take away; all by default.
+    dtype : dtype_like, optional
+        In which to compute; by default the array's, and float64 for integers and bool.
+    out : ndarray, optional
+        Where to put the result.
+    ddof : float, default 0
+        The divisor is the number of elements less this.
+    keepdims : bool, optional
+        Keep the axes, with length one.
+    where : array_like of bool, optional
+        Which elements to look at.
+    mean : array_like, optional
+        The mean, with its axes kept, if it is known.
+    correction : float, optional
+        The Array API's name for ``ddof``.
+
+    Returns
+    -------
+    ndarray
+        Real, for complex numbers too; a scalar if no axis is left. NaN or infinite, with a RuntimeWarning, if the
+        divisor is not positive.
+
+    Raises
+    ------
+    AxisError
+        The array has no such axis.
+    ValueError
+        Both ``ddof`` and ``correction`` are given.
+
+    Notes
+    -----
+    Differences from NumPy: there is no warning where ``where`` chooses too few elements.
+
+    Source: https://numpy.org/doc/stable/reference/generated/numpy.var.html
+
+    Examples
+    --------
+    >>> import tnp as np
+    >>> np.var(np.asarray([[1.0, 2.0], [3.0, 4.0]]), axis=0)
+    array([1., 1.])
+    """
+    if (
+        isinstance(a, ndarray)
+        and (axis is None or (axis.__class__ is int and a.tensor.dim()))
+        and dtype is None
+        and out is None
+        and where is True
+        and ddof == 0
+        and mean is _NoValue
+        and correction is _NoValue
+        and a.tensor.numel()
+    ):
+        try:
+            return wrap(_var[a.tensor.dtype](a.tensor, axis, keepdims, 0))
+        except FAILURES:
+            pass
+    target = None if out is None else output_of(out)
+    ddof = degrees(ddof, correction)
+    return deliver(_variance(a, axis, dtype, ddof, keepdims, where, mean, kernels.var), out, target, "var")
+
+
+def std(
+    a: Any,
+    axis: Any = None,
+    dtype: Any = None,
+    out: Any = None,
+    ddof: float = 0,
+    keepdims: Any = False,
+    *,
+    where: Any = True,
+    mean: Any = _NoValue,
+    correction: Any = _NoValue,
+) -> Any:
+    """Standard deviation along axes: the square root of the variance.
+
+    Parameters
+    ----------
+    a : array_like
+    axis : int or tuple of int, optional
+        Axes to take away; all by default.
+    dtype : dtype_like, optional
+        In which to compute; by default the array's, and float64 for integers and bool.
+    out : ndarray, optional
+        Where to put the result.
+    ddof : float, default 0
+        The divisor is the number of elements less this.
+    keepdims : bool, optional
+        Keep the axes, with length one.
+    where : array_like of bool, optional
+        Which elements to look at.
+    mean : array_like, optional
+        The mean, with its axes kept, if it is known.
+    correction : float, optional
+        The Array API's name for ``ddof``.
+
+    Returns
+    -------
+    ndarray
+        Real, for complex numbers too; a scalar if no axis is left. NaN or infinite, with a RuntimeWarning, if the
+        divisor is not positive.
+
+    Raises
+    ------
+    AxisError
+        The array has no such axis.
+    TypeError
+        ``out`` is of integers or bool.
+    ValueError
+        Both ``ddof`` and ``correction`` are given.
+
+    Notes
+    -----
+    Differences from NumPy: there is no warning where ``where`` chooses too few elements.
+
+    Source: https://numpy.org/doc/stable/reference/generated/numpy.std.html
+
+    Examples
+    --------
+    >>> import tnp as np
+    >>> np.std(np.asarray([[1, 2], [3, 4]]), axis=1)
+    array([0.5, 0.5])
+    """
+    if (
+        isinstance(a, ndarray)
+        and (axis is None or (axis.__class__ is int and a.tensor.dim()))
+        and dtype is None
+        and out is None
+        and where is True
+        and ddof == 0
+        and mean is _NoValue
+        and correction is _NoValue
+        and a.tensor.numel()
+    ):
+        try:
+            return wrap(_std[a.tensor.dtype](a.tensor, axis, keepdims, 0))
+        except FAILURES:
+            pass
+    target = None if out is None else output_of(out)
+    spread = _variance(a, axis, dtype, degrees(ddof, correction), keepdims, where, mean, kernels.std)
+    if target is not None and kernels.is_integer(target.dtype) and target.shape == spread.shape:
+        raise TypeError(
+            f"a standard deviation can't be cast to {to_numpy[target.dtype]!r}: out must be of a float dtype"
+        )
+    return deliver(spread, out, target, "std")
+
+
+def degrees(ddof: float, correction: Any) -> float:
+    """What the number of elements is reduced by, under either of its names."""
+    if correction is _NoValue:
+        return ddof
+    if ddof != 0:
+        raise ValueError("ddof and correction can't be provided simultaneously.")
+    return correction
+
+
+def _variance(a: Any, axis: Any, dtype: Any, ddof: float, keepdims: Any, where: Any, mean: Any, kernel: Any) -> Tensor:
+    """Variance or its root, as ``kernel`` is ``var`` or ``std``, with all options."""
+    tensor = tensor_of(a)
+    axes = normalize_axes(axis, tensor.dim())
+    compute = _default_dtype(tensor.dtype) if dtype is None else tensor_dtype(dtype)
+    result = kernels.real_dtype(compute) if dtype is None else compute
+    mask = None if where is True else mask_of(where, tensor)
+    if mask is None:
+        size = kernels.size_of(tensor.shape, axes)
+        if size <= ddof:
+            warnings.warn("Degrees of freedom <= 0 for slice", RuntimeWarning, stacklevel=3)
+        elif (
+            mean is _NoValue
+            and axes
+            and (compute.is_complex or not (tensor.is_complex() or kernels.is_integer(compute)))
+        ):
+            return cast(kernel(tensor.dtype, compute)(tensor, axes, bool(keepdims), ddof), result)
+    total, count = squares(tensor, axes, bool(keepdims), compute, mask, mean)
+    variance = kernels.quotient(total, kernels.degrees_left(count, ddof))
+    return cast(kernels.root(variance) if kernel is kernels.std else variance, result)
+
+
+def squares(tensor: Tensor, axes: Any, keepdims: bool, dtype: Any, mask: Any, mean: Any = _NoValue) -> Any:
+    """Sum of the squared deviations from the mean, and the number of elements."""
+    accumulator = _accumulator(dtype)
+    whole = kernels.is_integer(accumulator)
+    # As in NumPy, dtype= is that of the mean and of the sum of the squares: deviations keep what it would cut off.
+    if not tensor.is_complex() and not (whole and tensor.is_floating_point()):
+        tensor = cast(tensor, accumulator)
+    if mask is not None:
+        tensor = kernels.masked(tensor, mask, 0)
+    if mean is _NoValue:
+        average = kernels.quotient(*_total(tensor, axes, True, accumulator, mask))
+    else:
+        average = tensor_of(mean, device=tensor.device)
+    deviations = kernels.squared_deviation(tensor, cast(average, accumulator))
+    return _total(deviations, axes, keepdims, accumulator if whole else deviations.dtype, mask)
+
+
+def median(a: Any, axis: Any = None, out: Any = None, overwrite_input: bool = False, keepdims: Any = False) -> Any:
+    """Median along axes: the middle value, or the mean of the two.
+
+    Parameters
+    ----------
+    a : array_like
+    axis : int or tuple of int, optional
+        Axes to take away; all by default.
+    out : ndarray, optional
+        Where to put the result.
+    overwrite_input : bool, optional
+        Without effect: the input is left as it is.
+    keepdims : bool, optional
+        Keep the axes, with length one.
+
+    Returns
+    -------
+    ndarray
+        Of the array's dtype, float64 for integers and bool; a scalar if no axis is left. NaN if there is one, and, with
+        a RuntimeWarning, if there are no elements.
+
+    Raises
+    ------
+    AxisError
+        The array has no such axis.
+
+    Notes
+    -----
+    Source: https://numpy.org/doc/stable/reference/generated/numpy.median.html
+
+    Examples
+    --------
+    >>> import tnp as np
+    >>> np.median(np.asarray([[10, 7, 4], [3, 2, 1]]), axis=0)
+    array([6.5, 4.5, 2.5])
+    """
+    tensor = tensor_of(a)
+    axes = normalize_axes(axis, tensor.dim())
+    target = None if out is None else output_of(out)
+    result = _default_dtype(tensor.dtype)
+    if kernels.size_of(tensor.shape, axes):
+        middle = sorting.median(kernels.flattened(tensor, axes), -1, result)
+        if keepdims:
+            middle = kernels.unflattened(middle, axes, tensor)
+    else:
+        warnings.warn("Mean of empty slice", RuntimeWarning, stacklevel=2)
+        middle = kernels.full(reduced_shape(tensor.shape, axes, bool(keepdims)), np.nan, result, tensor)
+    return deliver(middle, out, target, "median")
+
+
+def average(a: Any, axis: Any = None, weights: Any = None, returned: bool = False, *, keepdims: Any = False) -> Any:
+    """Weighted average along axes.
+
+    Parameters
+    ----------
+    a : array_like
+    axis : int or tuple of int, optional
+        Axes to take away; all by default.
+    weights : array_like, optional
+        Of the array's shape, or of the shape of the axes; equal ones by default.
+    returned : bool, optional
+        Return the sum of the weights too.
+    keepdims : bool, optional
+        Keep the axes, with length one.
+
+    Returns
+    -------
+    average : ndarray
+    sum_of_weights : ndarray
+        If ``returned``; of the shape of ``average``.
+
+    Raises
+    ------
+    TypeError
+        The weights have another shape than the array, and there is no axis to lay them along.
+    ValueError
+        The weights do not have the shape of the axes.
+    ZeroDivisionError
+        The weights add up to zero.
+
+    Notes
+    -----
+    Differences from NumPy: weights that add up to zero inside a traced or batched function give NaN or infinity.
+
+    Source: https://numpy.org/doc/stable/reference/generated/numpy.average.html
+
+    Examples
+    --------
+    >>> import tnp as np
+    >>> np.average(np.asarray([[0, 1], [2, 3], [4, 5]]), axis=1, weights=[0.25, 0.75])
+    array([0.75, 2.75, 4.75])
+    """
+    array = wrap_array(tensor_of(a))
+    axes = None if axis is None else normalize_axes(axis, array.ndim, "axis")
+    if weights is None:
+        averaged = mean(array, axis, keepdims=keepdims)
+        total = wrap(cast(tensor_of(array.size / averaged.size if averaged.size else 0.0), averaged.tensor.dtype))
+    else:
+        weighing = _aligned_weights(tensor_of(weights, device=array.tensor.device), array.tensor, axes)
+        dtypes = [array.dtype, to_numpy[weighing.dtype], *([np.dtype(float)] if array.dtype.kind in "biu" else [])]
+        dtype = np.result_type(*dtypes)
+        wrapped = wrap_array(weighing)
+        total = sum(wrapped, axis, dtype, keepdims=keepdims)
+        if memory.is_readable(total.tensor) and bool((total.tensor == 0).any()):
+            raise ZeroDivisionError("Weights sum to zero, can't be normalized")
+        averaged = divide(sum(multiply(array, wrapped, dtype=dtype), axis, dtype, keepdims=keepdims), total)
+    if not returned:
+        return averaged
+    return averaged, wrap(total.tensor.to(averaged.tensor.device).expand(averaged.shape).clone())
+
+
+def _aligned_weights(weights: Tensor, tensor: Tensor, axes: tuple[int, ...] | None) -> Tensor:
+    """The weights, broadcast to the array's shape."""
+    if weights.shape == tensor.shape:
+        return weights
+    if axes is None:
+        raise TypeError("Axis must be specified when shapes of a and weights differ.")
+    if tuple(weights.shape) != tuple(tensor.shape[axis] for axis in axes):
+        raise ValueError("Shape of weights must be consistent with shape of a along specified axis.")
+    order = sorted(range(len(axes)), key=axes.__getitem__)
+    shape = [n if i in axes else 1 for i, n in enumerate(tensor.shape)]
+    return weights.permute(order).reshape(shape).expand(tensor.shape)

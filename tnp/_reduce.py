@@ -1,0 +1,282 @@
+"""Reductions and accumulations of binary ufuncs: one row each, for ``add.reduce`` and ``sum`` alike.
+
+Layer: owns their dtype rule (asked of NumPy), axes, ``out``, ``where`` and ``initial``. The functions with names of
+their own are in ``_reductions``, ``_averages``, ``_nanfunctions`` and ``_scans``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from backend_torch import reductions as kernels
+from backend_torch import scans
+from backend_torch.casting import cast
+from backend_torch.constants import constant
+from backend_torch.dtypes import to_numpy
+from backend_torch.memory import copied
+from tnp._array import ndarray, wrap
+from tnp._convert import output_tensor, tensor_of
+from tnp._dtypes import tensor_dtype
+from tnp._errors import normalize_axes, normalize_axis, shapes_text
+
+Tensor = Any
+_NoValue: Any = np._NoValue
+# What torch raises for an axis out of range, for no elements or for an option of another type than it takes; the
+# general path finds NumPy's words for it.
+FAILURES = (IndexError, RuntimeError, TypeError)
+_REORDERABLE = {np.maximum, np.minimum, np.fmax, np.fmin}  # beside those that have an identity
+
+
+class Loops(dict[Any, Callable[..., Tensor]]):
+    """torch dtype of the operand -> what reduces it with all options at their defaults, built on first use."""
+
+    __slots__ = ("build",)
+
+    def __init__(self, build: Callable[[Any], Callable[..., Tensor]]) -> None:
+        self.build = build
+
+    def __missing__(self, given: Any) -> Callable[..., Tensor]:
+        loop = self[given] = self.build(given)
+        return loop
+
+
+def resolve(ufunc: np.ufunc, given: Any, dtype: Any = None, out: Any = None) -> Any:
+    """The torch dtype in which NumPy reduces with a ufunc: operand's, ``dtype=`` and ``out=``'s dtype are known."""
+    signature = (None if dtype is None else np.dtype(dtype), None, None)
+    target = None if out is None else to_numpy[out]
+    dtypes = (target, to_numpy[given], None)
+    return tensor_dtype(ufunc.resolve_dtypes(dtypes, signature=signature, casting="unsafe", reduction=True)[2])
+
+
+def is_reorderable(ufunc: np.ufunc) -> bool:
+    """Whether a ufunc may combine elements in any order, by NumPy's own account."""
+    return ufunc.identity is not None or ufunc in _REORDERABLE
+
+
+class Reduction:
+    """A binary ufunc as a reduction.
+
+    Attributes
+    ----------
+    loops : Loops
+        ``loops[tensor.dtype](tensor, axis, keepdims)`` is the reduction by NumPy's default dtype rule. The axis is an
+        int or None (all); torch's own errors come out.
+    """
+
+    __slots__ = ("_kernel", "_numpy", "loops")
+
+    def __init__(self, ufunc: np.ufunc, kernel: kernels.Resolver) -> None:
+        self._numpy = ufunc
+        self._kernel = kernel
+        self.loops = Loops(lambda given: kernel.resolve(given, resolve(ufunc, given)))
+
+    def reduce(
+        self,
+        a: Any,
+        axis: Any = 0,
+        dtype: Any = None,
+        out: Any = None,
+        keepdims: Any = False,
+        initial: Any = _NoValue,
+        where: Any = True,
+    ) -> Any:
+        """Reduce with any of the options of ``numpy.ufunc.reduce``."""
+        tensor = tensor_of(a)
+        axes = reduced_axes(axis, tensor.dim())
+        target = None if out is None else output_of(out)
+        result = resolve(self._numpy, tensor.dtype, dtype, None if target is None else target.dtype)
+        if len(axes) > 1 and not is_reorderable(self._numpy):
+            raise ValueError(
+                f"reduction operation '{self._numpy.__name__}' is not reorderable, so at most one axis may be specified"
+            )
+        start = self._start(initial, result)
+        if where is not True:
+            if start is None:
+                raise ValueError(
+                    f"reduction operation '{self._numpy.__name__}' does not have an identity, so to use a where mask "
+                    "one has to specify 'initial'"
+                )
+            identity = self._start(_NoValue, result)  # without one, maximum and its like may repeat the initial value
+            if identity is None and not is_reorderable(self._numpy):
+                raise NotImplementedError(f"{self._numpy.__name__}.reduce takes no where: select the elements first")
+            fill = start if identity is None else identity
+            tensor = kernels.masked(cast(tensor, result), mask_of(where, tensor), fill)
+        given = initial is not _NoValue and initial is not None
+        reduced = self._reduced(tensor, axes, bool(keepdims), result, start, given)
+        return deliver(reduced, out, target, self._numpy.__name__)
+
+    def _reduced(self, tensor: Tensor, axes: Any, keepdims: bool, result: Any, start: Any, given: bool) -> Tensor:
+        if not kernels.size_of(tensor.shape, axes):
+            if start is None:
+                raise ValueError(f"zero-size array to reduction operation {self._numpy.__name__} which has no identity")
+            return kernels.full(reduced_shape(tensor.shape, axes, keepdims), start, result, tensor)
+        loop = self._kernel.resolve(tensor.dtype, result)
+        if not is_reorderable(self._numpy) and given:
+            axes = axes or (0,)
+            tensor = kernels.after_initial(cast(tensor, result), start, axes[0])
+            return loop(tensor, axes, keepdims)
+        reduced = loop(tensor, axes, keepdims) if axes else copied(cast(tensor, result))
+        return kernels.with_initial(self._kernel.resolve(result, result), reduced, start) if given else reduced
+
+    def _start(self, initial: Any, result: Any) -> Tensor | None:
+        """What the reduction starts with, as a 0-d tensor: ``initial``, the ufunc's identity, or None."""
+        dtype = to_numpy[result]
+        if initial is _NoValue:
+            identity = self._numpy.identity
+            # bitwise_and's is -1, which no unsigned dtype takes but by wrapping around.
+            return None if identity is None else constant(np.array(identity).astype(dtype)[()], dtype)
+        if initial is None:
+            return None
+        if isinstance(initial, ndarray) and not initial.ndim:
+            return cast(initial.tensor, result)
+        if np.ndim(initial):
+            error = ValueError if isinstance(initial, (ndarray, np.ndarray)) else TypeError
+            raise error(f"initial must be a scalar, not of shape {np.shape(initial)}")
+        return constant(initial if isinstance(initial, (int, float, complex)) else np.asarray(initial)[()], dtype)
+
+
+class Accumulation:
+    """A binary ufunc as a scan.
+
+    Attributes
+    ----------
+    loops : Loops
+        ``loops[tensor.dtype](tensor, axis)`` is the accumulation by NumPy's default dtype rule.
+    """
+
+    __slots__ = ("_kernel", "_numpy", "loops")
+
+    def __init__(self, ufunc: np.ufunc, kernel: kernels.Resolver) -> None:
+        self._numpy = ufunc
+        self._kernel = kernel
+        self.loops = Loops(lambda given: kernel.resolve(given, resolve(ufunc, given)))
+
+    def accumulate(self, a: Any, axis: Any = 0, dtype: Any = None, out: Any = None) -> Any:
+        """Accumulate with the options of ``numpy.ufunc.accumulate``."""
+        tensor = tensor_of(a)
+        if not tensor.dim():
+            raise TypeError("cannot accumulate on a scalar")
+        axes = normalize_axes(axis, tensor.dim())
+        if len(axes) != 1:
+            raise ValueError("accumulate does not allow multiple axes")
+        (dim,) = axes
+        target = None if out is None else output_of(out)
+        result = resolve(self._numpy, tensor.dtype, dtype, None if target is None else target.dtype)
+        scanned = self._kernel.resolve(tensor.dtype, result)(tensor, dim)
+        if target is not None and target.shape != scanned.shape:
+            raise ValueError(
+                f"provided out is the wrong size for the accumulation: {shapes_text([target.shape])}, not "
+                f"{shapes_text([scanned.shape])}"
+            )
+        return deliver(scanned, out, target, self._numpy.__name__)
+
+
+def reduction(ufunc: np.ufunc, function: Callable[[Tensor, Tensor], Tensor]) -> Reduction:
+    """The row of any binary ufunc: its own where there is one, else ``function`` folded along the axis."""
+    return _REDUCTIONS.get(ufunc) or Reduction(ufunc, kernels.Folded(function, is_reorderable(ufunc)))
+
+
+def accumulation(ufunc: np.ufunc, function: Callable[[Tensor, Tensor], Tensor]) -> Accumulation:
+    """The row of any binary ufunc: its own where there is one, else ``function`` along the axis."""
+    return _ACCUMULATIONS.get(ufunc) or Accumulation(ufunc, scans.Scanned(function, is_reorderable(ufunc)))
+
+
+def reduced_axes(axis: Any, ndim: int) -> tuple[int, ...]:
+    """The axes that a reduction takes away. The axis of a 0-d array may be 0 or -1, and is none."""
+    if isinstance(axis, (bool, np.bool_)):
+        raise TypeError("an integer is required for the axis")
+    if isinstance(axis, list):
+        raise TypeError("'list' object cannot be interpreted as an integer")
+    if ndim == 0 and axis is not None and not isinstance(axis, tuple):
+        normalize_axis(axis, 1)
+        return ()
+    return normalize_axes(axis, ndim)
+
+
+def reduced_shape(shape: Any, axes: tuple[int, ...], keepdims: bool) -> tuple[int, ...]:
+    """The shape that is left without the axes, or with ones in their place."""
+    if keepdims:
+        return tuple([1 if i in axes else n for i, n in enumerate(shape)])
+    return tuple([n for i, n in enumerate(shape) if i not in axes])
+
+
+def mask_of(where: Any, tensor: Tensor) -> Tensor:
+    """A ``where`` argument as a mask that broadcasts to the tensor's shape."""
+    mask = cast(tensor_of(where, device=tensor.device), tensor_dtype(bool))
+    given, shape = tuple(mask.shape), tuple(tensor.shape)
+    try:
+        broadcast = np.broadcast_shapes(given, shape)
+    except ValueError:
+        raise ValueError(
+            f"operands could not be broadcast together: the array has shape {shapes_text([shape])}, where "
+            f"{shapes_text([given])}"
+        ) from None
+    if broadcast != shape:
+        raise ValueError(
+            f"non-broadcastable operand with shape {shapes_text([shape])} doesn't match the broadcast shape "
+            f"{shapes_text([broadcast])}"
+        )
+    return mask
+
+
+def output_of(out: Any) -> Tensor:
+    """The tensor behind an ``out`` argument."""
+    if isinstance(out, tuple) and len(out) == 1:
+        (out,) = out
+    if not isinstance(out, np.ndarray) and type(out) is not ndarray:
+        raise TypeError("return arrays must be of ArrayType")
+    return output_tensor(out)
+
+
+def deliver(result: Tensor, out: Any, target: Tensor | None, name: str) -> Any:
+    """The result as a new array, or written to ``out``, whose shape must be its own."""
+    if target is None:
+        return wrap(result)
+    if target.dim() != result.dim():
+        raise ValueError(
+            f"output parameter for reduction operation {name} has the wrong number of dimensions: Found "
+            f"{target.dim()} but expected {result.dim()}"
+        )
+    if target.shape != result.shape:
+        raise ValueError(
+            f"output parameter for {name} has shape {shapes_text([target.shape])}, the result "
+            f"{shapes_text([result.shape])}: operands could not be broadcast together"
+        )
+    target.copy_(cast(result, target.dtype))
+    return out[0] if isinstance(out, tuple) else out
+
+
+SUM = Reduction(np.add, kernels.sum)
+PROD = Reduction(np.multiply, kernels.prod)
+MAX = Reduction(np.maximum, kernels.max)
+MIN = Reduction(np.minimum, kernels.min)
+FMAX = Reduction(np.fmax, kernels.nanmax)
+FMIN = Reduction(np.fmin, kernels.nanmin)
+ANY = Reduction(np.logical_or, kernels.any)
+ALL = Reduction(np.logical_and, kernels.all)
+_REDUCTIONS: dict[Any, Reduction] = {
+    np.add: SUM,
+    np.multiply: PROD,
+    np.maximum: MAX,
+    np.minimum: MIN,
+    np.fmax: FMAX,
+    np.fmin: FMIN,
+    np.logical_or: ANY,
+    np.logical_and: ALL,
+}
+
+CUMSUM = Accumulation(np.add, scans.sum)
+CUMPROD = Accumulation(np.multiply, scans.prod)
+CUMMAX = Accumulation(np.maximum, scans.max)
+CUMMIN = Accumulation(np.minimum, scans.min)
+_ACCUMULATIONS: dict[Any, Accumulation] = {
+    np.add: CUMSUM,
+    np.multiply: CUMPROD,
+    np.maximum: CUMMAX,
+    np.minimum: CUMMIN,
+    np.logical_or: Accumulation(np.logical_or, scans.any),
+    np.logical_and: Accumulation(np.logical_and, scans.all),
+}

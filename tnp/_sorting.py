@@ -1,0 +1,400 @@
+"""Sorting, partitioning and searching in sorted arrays.
+
+Layer: owns the public functions and their argument checks. ``order=`` names fields, which no tnp array has.
+"""
+
+from __future__ import annotations
+
+import operator
+from typing import Any
+
+import numpy as np
+
+from backend_torch import sorting as kernels
+from backend_torch.casting import cast
+from backend_torch.dtypes import to_numpy
+from tnp._array import ndarray, wrap, wrap_array
+from tnp._convert import tensor_of
+from tnp._dtypes import tensor_dtype
+from tnp._errors import normalize_axis
+
+Tensor = Any
+_STABLE = {"s", "m"}  # stable, mergesort
+_UNSTABLE = {"q", "h"}  # quicksort, heapsort
+
+
+def sort(a: Any, axis: Any = -1, kind: Any = None, order: Any = None, *, stable: bool | None = None) -> ndarray:
+    """Sorted copy of an array.
+
+    Parameters
+    ----------
+    a : array_like
+    axis : int, optional
+        The axis to sort along; None flattens the array first.
+    kind : {'quicksort', 'mergesort', 'heapsort', 'stable'}, optional
+        'stable' and 'mergesort' keep equal elements in their order, which shows for zeros of both signs only.
+    order : None
+        Only None: arrays have no fields.
+    stable : bool, optional
+        The Array API's way to ask for a stable sort.
+
+    Returns
+    -------
+    ndarray
+
+    Raises
+    ------
+    AxisError
+        The array has no such axis.
+    ValueError
+        ``kind`` is unknown or given beside ``stable``, or there is an ``order``.
+
+    Notes
+    -----
+    NaN is sorted last. Complex numbers are sorted by real part, then imaginary part.
+
+    Source: https://numpy.org/doc/stable/reference/generated/numpy.sort.html
+
+    Examples
+    --------
+    >>> import tnp as np
+    >>> np.sort(np.asarray([[1, 4], [3, 1]]), axis=None)
+    array([1, 1, 3, 4])
+    """
+    tensor = tensor_of(a)
+    if axis is None:
+        tensor, axis = tensor.reshape(-1), 0
+    _check_no_order(order)
+    is_stable = _is_stable(kind, stable)
+    return wrap_array(kernels.sort(tensor, normalize_axis(axis, tensor.dim()), is_stable))
+
+
+def argsort(a: Any, axis: Any = -1, kind: Any = None, order: Any = None, *, stable: bool | None = None) -> ndarray:
+    """Indices that sort an array.
+
+    Parameters
+    ----------
+    a : array_like
+    axis : int, optional
+        The axis to sort along; None flattens the array first.
+    kind : {'quicksort', 'mergesort', 'heapsort', 'stable'}, optional
+        'stable' and 'mergesort' keep equal elements in their order.
+    order : None
+        Only None: arrays have no fields.
+    stable : bool, optional
+        The Array API's way to ask for a stable sort.
+
+    Returns
+    -------
+    ndarray
+        Of int64.
+
+    Raises
+    ------
+    AxisError
+        The array has no such axis.
+    ValueError
+        ``kind`` is unknown or given beside ``stable``, or there is an ``order``.
+
+    Notes
+    -----
+    Differences from NumPy: on an accelerator the order of equal elements of a sort that is not stable may differ.
+
+    Source: https://numpy.org/doc/stable/reference/generated/numpy.argsort.html
+
+    Examples
+    --------
+    >>> import tnp as np
+    >>> np.argsort(np.asarray([3, 1, 2]))
+    array([1, 2, 0])
+    """
+    tensor = _line_of_scalar(tensor_of(a), axis)
+    if axis is None:
+        tensor, axis = tensor.reshape(-1), 0
+    _check_no_order(order)
+    is_stable = _is_stable(kind, stable)
+    return wrap_array(kernels.argsort(tensor, normalize_axis(axis, tensor.dim()), is_stable))
+
+
+def partition(a: Any, kth: Any, axis: Any = -1, kind: str = "introselect", order: Any = None) -> ndarray:
+    """Partitioned copy of an array: the k-th element where a sort puts it, smaller ones before, larger ones after.
+
+    Parameters
+    ----------
+    a : array_like
+    kth : int or sequence of int
+        Which elements to put where a sort puts them.
+    axis : int, optional
+        The axis to sort along; None flattens the array first.
+    kind : {'introselect'}, optional
+    order : None
+        Only None: arrays have no fields.
+
+    Returns
+    -------
+    ndarray
+
+    Raises
+    ------
+    AxisError
+        The array has no such axis.
+    TypeError
+        ``kth`` is not an integer.
+    ValueError
+        ``kth`` is out of bounds, ``kind`` is unknown, or there is an ``order``.
+
+    Notes
+    -----
+    Differences from NumPy: on an accelerator the elements on either side are sorted.
+
+    Source: https://numpy.org/doc/stable/reference/generated/numpy.partition.html
+
+    Examples
+    --------
+    >>> import tnp as np
+    >>> np.partition(np.asarray([7, 1, 5, 3]), 2)[2]
+    np.int64(5)
+    """
+    tensor = tensor_of(a)
+    if axis is None:
+        tensor, axis = tensor.reshape(-1), 0
+    dim = normalize_axis(axis, tensor.dim())
+    return wrap_array(kernels.partition(tensor, dim, _positions(kth, tensor.shape[dim], kind, order)))
+
+
+def argpartition(a: Any, kth: Any, axis: Any = -1, kind: str = "introselect", order: Any = None) -> ndarray:
+    """Indices that partition an array.
+
+    Parameters
+    ----------
+    a : array_like
+    kth : int or sequence of int
+        Which elements to put where a sort puts them.
+    axis : int, optional
+        The axis to sort along; None flattens the array first.
+    kind : {'introselect'}, optional
+    order : None
+        Only None: arrays have no fields.
+
+    Returns
+    -------
+    ndarray
+        Of int64.
+
+    Raises
+    ------
+    AxisError
+        The array has no such axis.
+    TypeError
+        ``kth`` is not an integer.
+    ValueError
+        ``kth`` is out of bounds, ``kind`` is unknown, or there is an ``order``.
+
+    Notes
+    -----
+    Differences from NumPy: on an accelerator the elements on either side are sorted.
+
+    Source: https://numpy.org/doc/stable/reference/generated/numpy.argpartition.html
+
+    Examples
+    --------
+    >>> import tnp as np
+    >>> x = np.asarray([7, 1, 5, 3])
+    >>> x[np.argpartition(x, 2)][2]
+    np.int64(5)
+    """
+    tensor = _line_of_scalar(tensor_of(a), axis)
+    if axis is None:
+        tensor, axis = tensor.reshape(-1), 0
+    dim = normalize_axis(axis, tensor.dim())
+    return wrap_array(kernels.argpartition(tensor, dim, _positions(kth, tensor.shape[dim], kind, order)))
+
+
+def _line_of_scalar(tensor: Tensor, axis: Any) -> Tensor:
+    """A 0-d array as NumPy's ``arg`` functions see it: one element, that has an axis."""
+    return tensor if tensor.dim() else tensor.reshape(1)
+
+
+def _check_no_order(order: Any) -> None:
+    if order is not None:
+        raise ValueError("Cannot specify order when the array has no fields.")
+
+
+def _is_stable(kind: Any, stable: bool | None) -> bool:
+    """Whether a stable sort is asked for; NumPy reads the first letter of ``kind``, in either case."""
+    if kind is None:
+        return bool(stable)
+    if stable is not None:
+        raise ValueError("`kind` and keyword parameters can't be provided at the same time. Use only one of them.")
+    if not isinstance(kind, str):
+        raise TypeError(f"sort kind must be str, not {type(kind).__name__}")
+    letter = kind[:1].lower()
+    if letter not in _STABLE | _UNSTABLE:
+        raise ValueError(f"sort kind must be one of 'quick', 'heap', or 'stable' (got {kind!r})")
+    return letter in _STABLE
+
+
+def _positions(kth: Any, size: int, kind: Any, order: Any) -> list[int]:
+    """``kth`` as positions along an axis of length ``size``."""
+    if not isinstance(kind, str) or kind[:1].lower() != "i":
+        raise ValueError(f"select kind must be 'introselect' (got {kind!r})")
+    _check_no_order(order)
+    positions = np.asarray(kth)
+    if positions.dtype.kind == "b":
+        raise ValueError("Booleans unacceptable as partition index")
+    if positions.dtype.kind not in "iu":
+        raise TypeError("Partition index must be integer")
+    if positions.ndim > 1:
+        raise ValueError(f"kth must be an integer or a sequence of them, not of {positions.ndim} dimensions")
+    for position in positions.ravel().tolist():
+        if not -size <= position < size:
+            raise ValueError(f"kth(={position}) out of bounds ({size})")
+    return [position % size for position in positions.ravel().tolist()]
+
+
+def searchsorted(a: Any, v: Any, side: str = "left", sorter: Any = None) -> Any:
+    """Indices at which values go into a sorted array to keep it sorted.
+
+    Parameters
+    ----------
+    a : array_like, one-dimensional
+        In ascending order, or brought into it by ``sorter``.
+    v : array_like
+        What to look for.
+    side : {'left', 'right'}, optional
+        Before or after elements that are equal.
+    sorter : array_like of int, optional
+        Indices that sort ``a``, as ``argsort`` gives them.
+
+    Returns
+    -------
+    ndarray
+        Of int64 and the shape of ``v``; a scalar if that is 0-d.
+
+    Raises
+    ------
+    TypeError
+        ``sorter`` does not hold integers, or is not one-dimensional.
+    ValueError
+        ``a`` is not one-dimensional, ``side`` is unknown, or ``sorter`` is of another size than ``a``.
+
+    Notes
+    -----
+    NaN comes last, as in ``sort``. Whether the last element of a float array is one has to be known: on an accelerator
+    this waits for it.
+
+    Source: https://numpy.org/doc/stable/reference/generated/numpy.searchsorted.html
+
+    Examples
+    --------
+    >>> import tnp as np
+    >>> np.searchsorted(np.asarray([11, 12, 13, 14, 15]), np.asarray([-10, 20, 12, 13]))
+    array([0, 5, 1, 2])
+    """
+    line = tensor_of(a)
+    values = tensor_of(v, device=line.device)
+    if line.dim() != 1:
+        raise ValueError(f"object too {'deep' if line.dim() else 'shallow'} for a one-dimensional array")
+    if side not in ("left", "right"):
+        raise ValueError(f"search side must be 'left' or 'right' (got {side!r})")
+    order = None
+    if sorter is not None:
+        order = tensor_of(sorter, device=line.device)
+        if to_numpy[order.dtype].kind not in "iu":
+            raise TypeError("sorter must only contain integers")
+        if order.dim() != 1:
+            raise TypeError(f"sorter must be one-dimensional, not of {order.dim()} dimensions")
+        if order.shape != line.shape:
+            raise ValueError("sorter.size must equal a.size")
+        order = cast(order, tensor_dtype(np.int64))
+    # NumPy's rule for a Python scalar here is that of arrays.
+    dtype = tensor_dtype(np.promote_types(to_numpy[line.dtype], to_numpy[values.dtype]))
+    return wrap(kernels.searchsorted(cast(line, dtype), cast(values, dtype), side == "right", order))
+
+
+def lexsort(keys: Any, axis: Any = -1) -> ndarray:
+    """Indices that sort by several keys, the last one first.
+
+    Parameters
+    ----------
+    keys : sequence of array_like, or ndarray
+        Of one shape; the rows of an array are keys. The last is the primary one.
+    axis : int, default -1
+        The axis to sort along.
+
+    Returns
+    -------
+    ndarray
+        Of int64.
+
+    Raises
+    ------
+    AxisError
+        The keys have no such axis.
+    TypeError
+        There are no keys.
+    ValueError
+        The keys differ in shape.
+
+    Notes
+    -----
+    Source: https://numpy.org/doc/stable/reference/generated/numpy.lexsort.html
+
+    Examples
+    --------
+    >>> import tnp as np
+    >>> np.lexsort((np.asarray([9, 4, 0]), np.asarray([1, 5, 1])))
+    array([2, 0, 1])
+    """
+    if isinstance(keys, (ndarray, np.ndarray)):
+        keys = tensor_of(keys)
+        keys = list(keys) if keys.dim() else []
+    try:
+        tensors = [tensor_of(key) for key in keys]
+    except TypeError as error:
+        if isinstance(keys, (list, tuple)):
+            raise
+        raise TypeError("need sequence of keys with len > 0 in lexsort") from error
+    if not tensors:
+        raise TypeError("need sequence of keys with len > 0 in lexsort")
+    if any(tensor.shape != tensors[0].shape for tensor in tensors):
+        raise ValueError("all keys need to be the same shape")
+    dim = operator.index(axis)
+    if not tensors[0].dim():
+        normalize_axis(dim, 1)
+        return wrap(kernels.lexsort([tensors[0].reshape(1)], 0).reshape(()))
+    return wrap_array(kernels.lexsort(tensors, normalize_axis(dim, tensors[0].dim())))
+
+
+def sort_complex(a: Any) -> ndarray:
+    """Sorted complex copy of an array, along its last axis.
+
+    Parameters
+    ----------
+    a : array_like
+
+    Returns
+    -------
+    ndarray
+        complex64 for integers of 8 and 16 bits, complex128 for other real dtypes.
+
+    Raises
+    ------
+    AxisError
+        The array is 0-d.
+
+    Notes
+    -----
+    Source: https://numpy.org/doc/stable/reference/generated/numpy.sort_complex.html
+
+    Examples
+    --------
+    >>> import tnp as np
+    >>> np.sort_complex(np.asarray([5, 3, 6]))
+    array([3.+0.j, 5.+0.j, 6.+0.j])
+    """
+    tensor = tensor_of(a)
+    if not tensor.is_complex():
+        small = to_numpy[tensor.dtype] in (np.int8, np.uint8, np.int16, np.uint16)
+        tensor = cast(tensor, tensor_dtype(np.complex64 if small else np.complex128))
+    return sort(wrap_array(tensor))
