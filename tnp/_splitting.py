@@ -372,6 +372,8 @@ def insert(arr: Any, obj: Any, values: Any, axis: int | None = None) -> ndarray:
         count = len(places)
         order = np.insert(np.arange(length), places, np.arange(length, length + count))
     shape = (*tensor.shape[:axis], count, *tensor.shape[axis + 1 :])
+    while new.dim() > tensor.dim() and new.shape[0] == 1:  # assignment ignores leading axes of length one
+        new = new[0]
     try:
         new = new.to(tensor.device).expand(shape)
     except RuntimeError:
