@@ -8,6 +8,7 @@ computes it ("loop"). A loop is looked up by dtype on each call and built on fir
 from __future__ import annotations
 
 from collections.abc import Callable
+from numbers import Number
 from typing import Any
 
 import numpy as np
@@ -17,8 +18,10 @@ from backend_torch import memory, writing
 from backend_torch.casting import cast, casting
 from backend_torch.constants import constant, constants, numbers
 from backend_torch.dtypes import to_numpy, to_torch
+from backend_torch.indexing import assign
 from backend_torch.kernel import Kernel
 from tnp import _array  # its names are read when a call needs them: the class itself is built from these ufuncs
+from tnp._dtypes import DtypeError
 from tnp._errors import explain, output_error
 
 Tensor = Any
@@ -58,6 +61,24 @@ def weak_dtype(scalar_type: type) -> Any:
     raise NotWeak
 
 
+def check_order(order: str) -> None:
+    """ValueError for what is no memory order."""
+    if order not in ("K", "A", "C", "F"):
+        raise ValueError(f"order must be one of 'C', 'F', 'A', or 'K' (got {order!r})")
+
+
+def _mask(where: Any, home: Any) -> Tensor:
+    """A ``where`` argument as a boolean tensor: an array has to be one, Python data is read as one."""
+    if not (isinstance(where, (_array.ndarray, np.ndarray, np.generic)) or memory.is_tensor(where)):
+        where = np.asarray(where, dtype=bool)
+    mask = tnp._convert.tensor_of(where, device=home)
+    if to_numpy[mask.dtype] != np.dtype(bool):
+        raise TypeError(
+            f"Cannot cast array data from {to_numpy[mask.dtype]!r} to dtype('bool') according to the rule 'safe'"
+        )
+    return mask
+
+
 class Ufunc:
     """A NumPy ufunc over torch.
 
@@ -76,6 +97,7 @@ class Ufunc:
 
     def __init__(self, numpy_ufunc: np.ufunc, kernel: Kernel) -> None:
         self.__name__ = self.__qualname__ = numpy_ufunc.__name__
+        self.__module__ = "tnp"  # where pickle looks for the name
         self.__doc__ = f"{numpy_ufunc.__doc__}\n\n    Computed by torch; the documentation has the differences.\n"
         self._numpy = numpy_ufunc
         self._kernel = kernel
@@ -117,10 +139,10 @@ class Ufunc:
         return self._numpy.signature
 
     def __repr__(self) -> str:
-        return f"<ufunc '{self._numpy.__name__}'>"
+        return f"<ufunc '{self.__name__}'>"
 
     def __reduce__(self) -> str:
-        return self._numpy.__name__
+        return self.__name__
 
     def _build(self, given: Any) -> Loop:
         """The loop for operands of these torch dtypes: one dtype, or a tuple of two."""
@@ -150,9 +172,27 @@ class Ufunc:
         dtype: Any = None,
         subok: bool = True,
         signature: Any = None,
+        sig: Any = None,
     ) -> Any:
         """The general path: operands of any kind and every option of a NumPy ufunc."""
+        check_order(order)
         outs = self._outputs(out)
+        inputs, targets, home = self._operands(operands, outs, casting, dtype, signature, sig)
+        mask = None if where is True else _mask(where, home)
+        try:
+            results = self._kernel.resolve(*[t.dtype for t in inputs])(*inputs)
+            if mask is not None:
+                results = self._masked(results, mask, targets)
+        except RuntimeError as error:
+            raise explain(error, *inputs, *([] if mask is None else [mask])) from None
+        if self.nout == 1:
+            return self._deliver(results, outs[0], targets[0], order)
+        return tuple([self._deliver(*each, order) for each in zip(results, outs, targets, strict=True)])
+
+    def _operands(
+        self, operands: tuple[Any, ...], outs: tuple[Any, ...], casting: str, dtype: Any, signature: Any, sig: Any
+    ) -> tuple[list[Tensor], list[Tensor | None], Any]:
+        """The inputs in the dtypes of their loop, the outputs' tensors, and the device of the arrays."""
         home = next((x.tensor.device for x in operands if isinstance(x, _array.ndarray) and x.tensor.dim()), None)
         dtypes: list[Any] = []
         tensors: list[Tensor] = []
@@ -164,12 +204,9 @@ class Ufunc:
                 tensor = tnp._convert.tensor_of(operand, device=home)
                 dtypes.append(to_numpy[tensor.dtype])
                 tensors.append(tensor)
-        if dtype is not None:
-            signature = (*[None] * self.nin, *[np.dtype(dtype)] * self.nout)
-        targets = [None if o is None else tnp._convert.tensor_of(o) for o in outs]
+        targets = [None if o is None or o is Ellipsis else tnp._convert.output_tensor(o) for o in outs]
         dtypes += [None if t is None else to_numpy[t.dtype] for t in targets]
-        fixed = {} if signature is None else {"signature": signature}
-        resolved = self._numpy.resolve_dtypes(tuple(dtypes), casting=casting, **fixed)
+        resolved = self._resolved(tuple(dtypes), casting, **self._fixed(dtype, signature, sig))
         try:
             inputs = [
                 constant(value, wanted) if type(value) in WEAK else cast(value, self._tensor_dtype(wanted))
@@ -179,29 +216,51 @@ class Ufunc:
             if self.__name__ not in COMPARISONS or all(type(value) in WEAK for value in tensors):
                 raise
             inputs = [_beyond(value) for value in tensors]
-        mask = None if where is True else tnp._convert.tensor_of(where, device=home)
-        if mask is not None and to_numpy[mask.dtype] != np.dtype(bool):
-            raise TypeError(f"Cannot cast array data from {to_numpy[mask.dtype]!r} to dtype('bool') according to the "
-                            "rule 'safe'")  # fmt: skip
-        try:
-            loop = self._kernel.resolve(*[t.dtype for t in inputs])
-            results = loop(*inputs)
-            if mask is not None:
-                results = self._masked(results, mask, targets)
-        except RuntimeError as error:
-            raise explain(error, *inputs, *([] if mask is None else [mask])) from None
-        if self.nout == 1:
-            return self._deliver(results, outs[0], targets[0], order)
-        return tuple([self._deliver(*each, order) for each in zip(results, outs, targets, strict=True)])
+        return inputs, targets, home
+
+    def _resolved(self, dtypes: tuple[Any, ...], casting: Any, **fixed: Any) -> tuple[np.dtype, ...]:
+        """What NumPy resolves these dtypes, or weak Python types, to."""
+        if casting != "equiv":
+            return self._numpy.resolve_dtypes(dtypes, casting=casting, **fixed)
+        # NumPy up to 2.4 crashes on a weak scalar here (https://github.com/numpy/numpy/pull/32496). Between native
+        # dtypes "equiv" is "no", except that it gives a Python scalar its default dtype alone.
+        resolved = self._numpy.resolve_dtypes(dtypes, casting="no", **fixed)
+        for given, wanted in zip(dtypes, resolved, strict=True):
+            if given in WEAK and wanted != np.dtype(given):
+                raise TypeError(f"cannot cast Python {given.__name__} to {wanted} under the casting rule 'equiv'")
+        return resolved
+
+    def _fixed(self, dtype: Any, signature: Any, sig: Any) -> dict[str, Any]:
+        """``dtype=``, ``signature=`` or its short name as the keyword of NumPy's resolver, if any is given."""
+        if sig is not None:
+            if signature is not None:
+                raise TypeError("cannot specify both 'sig' and 'signature'")
+            signature = sig
+        if dtype is not None:
+            if signature is not None:
+                raise TypeError("cannot specify both 'signature' and 'dtype'")
+            signature = (*[None] * self.nin, *[np.dtype(dtype)] * self.nout)
+        return {} if signature is None else {"signature": signature}
 
     def _outputs(self, out: Any) -> tuple[Any, ...]:
-        """``out`` as a tuple of an array or None for each output."""
+        """``out`` as a tuple of an array or None for each output; of Ellipsis if it asks for an array even if 0-d."""
+        if out is Ellipsis:
+            return (out,) * self.nout
         outs = out if isinstance(out, tuple) else (out, *[None] * (self.nout - 1))
         if len(outs) != self.nout:
             raise ValueError("The 'out' tuple must have exactly one entry per ufunc output")
         for each in outs:
             if not (each is None or isinstance(each, np.ndarray) or type(each) is _array.ndarray):
                 raise TypeError("return arrays must be of ArrayType")
+        return outs
+
+    def _positional(self, *outs: Any) -> tuple[Any, ...]:
+        """Outputs that were given one by one."""
+        if len(outs) > self.nout:
+            raise TypeError(
+                f"{self.__name__}() takes from {self.nin} to {self.nargs} positional arguments but "
+                f"{self.nin + len(outs)} were given"
+            )
         return outs
 
     def _masked(self, results: Any, mask: Tensor, targets: list[Tensor | None]) -> Any:
@@ -216,16 +275,14 @@ class Ufunc:
         if target is None:
             if order in ("C", "F"):
                 result = memory.in_order(result, order)
-            return _array.wrap(result)
-        if not memory.is_writeable(target):
-            raise ValueError("output array is read-only")
+            return _array.wrap_array(result) if out is Ellipsis else _array.wrap(result)
         try:
             fits = np.broadcast_shapes(tuple(result.shape), tuple(target.shape)) == tuple(target.shape)
         except ValueError:
             fits = False
         if not fits:
             raise output_error(tuple(target.shape), tuple(result.shape))
-        target.copy_(result)
+        assign(target, cast(result, target.dtype))
         return out
 
     def reduce(
@@ -251,7 +308,7 @@ class Ufunc:
 
     def outer(self, A: Any, B: Any, /, **options: Any) -> Any:
         """Apply the ufunc to all pairs of an element of ``A`` and one of ``B`` (``numpy.ufunc.outer``)."""
-        return tnp._ufunc_methods.outer(self, A, B, **options)
+        return tnp._ufunc_methods.outer(self, A, B, options)
 
     def at(self, a: Any, indices: Any, b: Any = None, /) -> None:
         """Apply the ufunc in place to ``a[indices]``, repeated indices repeatedly (``numpy.ufunc.at``)."""
@@ -265,11 +322,11 @@ class UnaryUfunc(Ufunc):
         super().__init__(numpy_ufunc, kernel)
         self.operator = self._unary_operator()
 
-    def __call__(self, x: Any, /, out: Any = None, **options: Any) -> Any:
+    def __call__(self, x: Any, /, out: Any = None, *outs: Any, **options: Any) -> Any:
         """Apply the ufunc to each element of ``x``; the options are those of ``numpy.ufunc``."""
-        if out is None and not options and isinstance(x, _array.ndarray):
+        if out is None and not options and isinstance(x, _array.ndarray) and not outs:
             return self.operator(x)
-        return self._call((x,), out, **options)
+        return self._call((x,), self._positional(out, *outs) if outs else out, **options)
 
     def _unary_operator(self) -> Callable[[Any], Any]:
         loops = self._loops
@@ -302,9 +359,9 @@ class BinaryUfunc(Ufunc):
         self.reflected = self._reflected_operator()
         self.inplace = self._inplace_operator()
 
-    def __call__(self, x1: Any, x2: Any, /, out: Any = None, **options: Any) -> Any:
+    def __call__(self, x1: Any, x2: Any, /, out: Any = None, *outs: Any, **options: Any) -> Any:
         """Apply the ufunc to each pair of elements; the options are those of ``numpy.ufunc``."""
-        if out is None and not options:
+        if out is None and not options and not outs:
             if isinstance(x1, _array.ndarray):
                 result = self.operator(x1, x2)
             elif isinstance(x2, _array.ndarray):
@@ -314,7 +371,7 @@ class BinaryUfunc(Ufunc):
             if result is not NotImplemented:
                 return result
             raise TypeError(f"operand type(s) all returned NotImplemented from {self!r}: {x1!r}, {x2!r}")
-        return self._call((x1, x2), out, **options)
+        return self._call((x1, x2), self._positional(out, *outs) if outs else out, **options)
 
     # Loops. A Python scalar beside an array: (loop, table of the scalars in the loop's dtype).
 
@@ -425,9 +482,25 @@ class BinaryUfunc(Ufunc):
 
     def _defer_or_call(self, x: Any, other: Any, reflected: bool = False, out: Any = None) -> Any:
         """The operation on the general path, unless the other operand's class says that it is its own business."""
-        if getattr(type(other), "__array_ufunc__", Ellipsis) is None:
+        if out is None and tnp._interop.is_foreign(other):
             return NotImplemented
-        return self._call((other, x) if reflected else (x, other), out)
+        try:
+            return self._call((other, x) if reflected else (x, other), out)
+        except DtypeError:
+            if out is None and self.__name__ in ("equal", "not_equal") and _equals_no_number(other):
+                shape = np.broadcast_shapes(x.shape, np.shape(other))
+                return _array.wrap(tnp.full(shape, self.__name__ == "not_equal", device=x.device).tensor)
+            if out is not None or isinstance(other, (np.ndarray, Number, list, tuple)):
+                raise
+            return NotImplemented
+
+
+def _equals_no_number(value: Any) -> bool:
+    """Whether a value that no tensor can carry differs from every number: a string, a date, None, a plain object."""
+    array = np.asarray(value)
+    if array.dtype.kind == "O":
+        return not array.ndim and (type(value).__module__ == "builtins" or type(value).__eq__ is object.__eq__)
+    return array.dtype.kind in "USM"
 
 
 def _beyond(value: Any) -> Tensor:
@@ -445,3 +518,33 @@ def casting_left(function: Loop, given: Any, wanted: Any) -> Loop:
 def casting_right(function: Loop, given: Any, wanted: Any) -> Loop:
     """``function(number, tensor)`` behind a cast of the tensor, if it needs one."""
     return function if given is wanted else lambda number, tensor: function(number, tensor.to(wanted))
+
+
+def frompyfunc(func: Callable[..., Any], /, nin: int, nout: int, *, identity: Any = None) -> Any:
+    """A ufunc of a Python function: not supported.
+
+    Parameters
+    ----------
+    func : callable
+    nin, nout : int
+    identity : object, optional
+
+    Raises
+    ------
+    NotImplementedError
+        Always: such a ufunc returns arrays of Python objects, which no tensor can hold.
+
+    Notes
+    -----
+    ``vectorize`` applies a Python function to each element and returns numbers.
+
+    Source: https://numpy.org/doc/stable/reference/generated/numpy.frompyfunc.html
+
+    Examples
+    --------
+    >>> import tnp as np
+    >>> np.frompyfunc(abs, 1, 1)
+    Traceback (most recent call last):
+    NotImplementedError: frompyfunc returns arrays of Python objects, which no tensor can hold: use vectorize
+    """
+    raise NotImplementedError("frompyfunc returns arrays of Python objects, which no tensor can hold: use vectorize")

@@ -1,0 +1,157 @@
+"""Products: sums of products over matched axes, on every dtype and device.
+
+Layer: owns which torch code multiplies matrices of a dtype, and what stands in where torch has none: booleans anywhere,
+unsigned integers wider than a byte anywhere, integers on an accelerator
+(https://github.com/pytorch/pytorch/issues/44428).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import torch
+
+from backend_torch.casting import cast
+from backend_torch.dtypes import SIGNED
+from backend_torch.kernel import Kernel, same_bits
+
+Tensor = torch.Tensor
+Bilinear = Callable[[Tensor, Tensor], Tensor]
+
+_EXACT = 53  # bits of a float64's significand
+
+
+def in_limbs(function: Bilinear, one: Tensor, other: Tensor, terms: int) -> Tensor:
+    """A sum of ``terms`` products of integers, modulo the width of their dtype, by products of float64.
+
+    Integers are cut into limbs that are small enough for each float64 sum to be exact: of 16 bits while there are at
+    most 2**21 terms, else of 8.
+    """
+    dtype = one.dtype
+    width = 16 if terms <= 1 << (_EXACT - 32) else 8
+    count = max(1, dtype.itemsize * 8 // width)
+    left, right = _limbs(one, width, count), _limbs(other, width, count)
+    total: Any = 0
+    for i, low in enumerate(left):
+        for j, high in enumerate(right[: count - i]):  # those beyond are multiples of the modulus
+            total = total + (function(low, high).to(torch.int64) << width * (i + j))
+    return total.to(dtype)
+
+
+def _limbs(tensor: Tensor, width: int, count: int) -> list[Tensor]:
+    """The ``count`` low limbs of integers in two's complement, each as float64, none negative."""
+    tensor = tensor.to(torch.int64)
+    mask = (1 << width) - 1
+    return [(tensor >> width * i & mask).to(torch.float64) for i in range(count)]
+
+
+def _integer_matmul(one: Tensor, other: Tensor) -> Tensor:
+    if one.device.type == "cpu" and other.device.type == "cpu":
+        return torch.matmul(one, other)
+    return in_limbs(torch.matmul, one, other, one.shape[-1] if one.dim() else 0)
+
+
+def _boolean_matmul(one: Tensor, other: Tensor) -> Tensor:
+    """Whether any of the products is true: a sum of float32 that are not negative is zero only if all of them are."""
+    return torch.matmul(one.float(), other.float()) > 0
+
+
+class Product(Kernel):
+    """A product of two tensors of one dtype, made of a matrix product.
+
+    Parameters
+    ----------
+    shaped : callable
+        ``shaped(matmul)`` is the product's function, given the matrix product of the dtype.
+    """
+
+    __slots__ = ("shaped",)
+
+    def __init__(self, shaped: Callable[[Bilinear], Bilinear]) -> None:
+        super().__init__(shaped(torch.matmul))
+        self.shaped = shaped
+
+    def resolve(self, *dtypes: torch.dtype) -> Bilinear:
+        """The function for operands of this dtype."""
+        dtype = dtypes[0]
+        if dtype is torch.bool:
+            return self.shaped(_boolean_matmul)
+        if dtype in SIGNED:
+            return self.shaped(same_bits(_integer_matmul))
+        if dtype.is_floating_point or dtype.is_complex:
+            return self.default
+        return self.shaped(_integer_matmul)
+
+
+def _matvec(product: Bilinear) -> Bilinear:
+    return lambda matrix, vector: product(matrix, vector.unsqueeze(-1)).squeeze(-1)
+
+
+def _vecmat(product: Bilinear) -> Bilinear:
+    return lambda vector, matrix: product(vector.conj().unsqueeze(-2), matrix).squeeze(-2)
+
+
+def _vecdot(product: Bilinear) -> Bilinear:
+    return lambda one, other: product(one.conj().unsqueeze(-2), other.unsqueeze(-1)).squeeze(-1).squeeze(-1)
+
+
+matmul = Product(lambda product: product)
+matvec = Product(_matvec)
+vecmat = Product(_vecmat)
+vecdot = Product(_vecdot)
+
+
+def contract(one: Tensor, other: Tensor, one_axes: Sequence[int], other_axes: Sequence[int]) -> Tensor:
+    """The sum of products over pairs of axes, which have equal lengths; the others of ``one`` come first.
+
+    Both tensors are made matrices, so that every dtype goes through the one matrix product.
+    """
+    one_free = [axis for axis in range(one.dim()) if axis not in one_axes]
+    other_free = [axis for axis in range(other.dim()) if axis not in other_axes]
+    rows = [one.shape[axis] for axis in one_free]
+    columns = [other.shape[axis] for axis in other_free]
+    terms = math.prod([one.shape[axis] for axis in one_axes])
+    left = one.permute(*one_free, *one_axes).reshape(math.prod(rows), terms)
+    right = other.permute(*other_axes, *other_free).reshape(terms, math.prod(columns))
+    return matmul.resolve(one.dtype)(left, right).reshape(*rows, *columns)
+
+
+def einsum(inputs: Sequence[str], output: str, tensors: Sequence[Tensor]) -> Tensor:
+    """``torch.einsum`` with all subscripts given as letters, for tensors of one dtype, which the result has too.
+
+    A view where there is one operand and nothing to sum, as in NumPy.
+    """
+    dtype = tensors[0].dtype
+    if dtype in SIGNED:
+        signed = SIGNED[dtype]
+        return einsum(inputs, output, [tensor.view(signed) for tensor in tensors]).view(dtype)
+    if dtype is torch.bool and len(tensors) > 1:
+        return einsum(inputs, output, [tensor.float() for tensor in tensors]) > 0
+    if len(tensors) == 1 or dtype.is_floating_point or dtype.is_complex:
+        # Of one operand torch sums integers and booleans in int64.
+        return cast(torch.einsum(f"{','.join(inputs)}->{output}", *tensors), dtype)
+    # Integers two at a time, from the left.
+    subscripts, result = inputs[0], tensors[0]
+    for i in range(1, len(tensors)):
+        later = "".join([*inputs[i + 1 :], output])
+        kept = (
+            output if i + 1 == len(tensors) else "".join(s for s in dict.fromkeys(subscripts + inputs[i]) if s in later)
+        )
+        result = _integer_pair(subscripts, inputs[i], kept, result, tensors[i])
+        subscripts = kept
+    return result
+
+
+def _integer_pair(left: str, right: str, kept: str, one: Tensor, other: Tensor) -> Tensor:
+    def product(one: Tensor, other: Tensor) -> Tensor:
+        return torch.einsum(f"{left},{right}->{kept}", one, other)
+
+    if one.device.type == "cpu" and other.device.type == "cpu":
+        # int64 throughout: where torch.einsum first sums an axis of one operand, that operand becomes int64.
+        return product(one.to(torch.int64), other.to(torch.int64)).to(one.dtype)
+    lengths: dict[str, int] = {}
+    for subscript, length in zip(left + right, (*one.shape, *other.shape), strict=True):
+        lengths[subscript] = max(length, lengths.get(subscript, 0))
+    return in_limbs(product, one, other, math.prod([n for subscript, n in lengths.items() if subscript not in kept]))

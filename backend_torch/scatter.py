@@ -1,0 +1,115 @@
+"""Scatter: an operation applied in place at positions that may repeat, each repetition on what the one before left.
+
+Layer: owns how repeated positions take effect without a Python loop over elements. Positions are flat, in C order, and
+within bounds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+import torch
+
+from backend_torch import indexing
+from backend_torch.casting import cast
+from backend_torch.dtypes import SIGNED
+from backend_torch.indexing import Index
+from backend_torch.memory import may_overlap
+from backend_torch.reductions import segment_fold
+
+Tensor = torch.Tensor
+
+
+def positions(target: Tensor, index: Index) -> Tensor:
+    """The flat position of each element that ``index`` selects, in the shape of the selection."""
+    if target.dim() == len(index.arrays) == 1 and not index.flips and index.arrays[0].dtype is not torch.bool:
+        (array,) = index.arrays
+        array = array.to(target.device)
+        if target[index.view].shape == target.shape:
+            return torch.where(array < 0, array + target.shape[0], array)
+    result = torch.zeros((), dtype=torch.int64, device=target.device)
+    for dim, size in enumerate(target.shape):
+        # Where along this axis an element is; indexed like the target, but of memory for one axis alone.
+        along = torch.arange(size, device=target.device).reshape(-1, *[1] * (target.dim() - dim - 1))
+        result = result * size + indexing.get(along.expand(target.shape), index)
+    return result
+
+
+def add(target: Tensor, where: Tensor, values: Tensor) -> None:
+    """``target[where] += values`` for numbers of the target's dtype, in one pass."""
+    if values.dim() and may_overlap(target, values):
+        values = values.clone()
+    values = values.to(target.device).expand(where.shape)
+    signed = SIGNED.get(target.dtype)
+    if signed is not None:
+        target, values = target.view(signed), values.view(signed)
+    target.put_(where, values, accumulate=True)
+
+
+def negated(values: Tensor) -> Tensor:
+    """``-values``; of unsigned integers modulo their width."""
+    signed = SIGNED.get(values.dtype)
+    return -values if signed is None else (-values.view(signed)).view(values.dtype)
+
+
+def folded(
+    function: Callable[[Tensor, Tensor], Tensor],
+    fold: Callable[[Tensor, Tensor], Tensor],
+    target: Tensor,
+    where: Tensor,
+    values: Tensor,
+) -> None:
+    """``target[where] = function(target[where], values)`` after values of one position are combined by ``fold``.
+
+    For an operation where ``f(f(x, a), b)`` is ``f(x, fold(a, b))``: each position is written once.
+    """
+    flat = where.reshape(-1)
+    if not flat.numel():
+        return
+    ordered, order = torch.sort(flat, stable=True)
+    (starts,) = torch.nonzero(_first_of_run(ordered), as_tuple=True)
+    values = _taken(values.to(target.device).expand(where.shape).reshape(-1), order)
+    _apply(function, target, ordered[starts], segment_fold(fold, values, starts, 0, True))
+
+
+def in_turn(function: Callable[..., Tensor], target: Tensor, where: Tensor, *values: Tensor) -> None:
+    """``target[where] = function(target[where], *values)``, for a repeated position one value after the other.
+
+    There is a round for the first occurrences of all positions, one for the second ones, and so on.
+    """
+    operands = [value.to(target.device).expand(where.shape).reshape(-1) for value in values]
+    operands = [operand.clone() if may_overlap(target, operand) else operand for operand in operands]
+    flat = where.reshape(-1)
+    for chosen in _rounds(flat):
+        _apply(function, target, flat[chosen], *[_taken(operand, chosen) for operand in operands])
+
+
+def _apply(function: Callable[..., Tensor], target: Tensor, where: Tensor, *values: Tensor) -> None:
+    result = cast(function(_taken(target, where), *values), target.dtype)
+    signed = SIGNED.get(target.dtype)
+    if signed is None:
+        target.put_(where, result)
+    else:
+        target.view(signed).put_(where, result.view(signed))
+
+
+def _taken(tensor: Tensor, where: Tensor) -> Tensor:
+    signed = SIGNED.get(tensor.dtype)
+    return torch.take(tensor, where) if signed is None else torch.take(tensor.view(signed), where).view(tensor.dtype)
+
+
+def _first_of_run(ordered: Tensor) -> Tensor:
+    """Where in an ordered tensor a value differs from the one before."""
+    return torch.cat([ordered.new_ones(1, dtype=torch.bool), ordered[1:] != ordered[:-1]])
+
+
+def _rounds(flat: Tensor) -> Iterator[Tensor]:
+    """Which elements are the first of their value, which the second, and so on."""
+    if not flat.numel():
+        return
+    ordered, order = torch.sort(flat, stable=True)
+    count = torch.arange(len(flat), device=flat.device)
+    start = torch.where(_first_of_run(ordered), count, 0).cummax(0).values
+    rank = count - start
+    by_rank = order[torch.argsort(rank, stable=True)]
+    yield from by_rank.split(torch.bincount(rank).tolist())

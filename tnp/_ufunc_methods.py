@@ -1,0 +1,163 @@
+"""The methods of a ufunc: reduce, accumulate, reduceat, outer and at.
+
+Layer: owns which ufuncs have them and NumPy's words for those that have not; ``add.reduce`` and ``sum`` are one row of
+``_reduce``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+import tnp
+from backend_torch import reductions as kernels
+from backend_torch import scatter
+from backend_torch.casting import cast
+from backend_torch.dtypes import to_numpy
+from tnp import _indexing, _reduce
+from tnp._array import ndarray, wrap_array
+from tnp._convert import output_tensor, tensor_of
+from tnp._dtypes import tensor_dtype
+from tnp._errors import normalize_axes
+from tnp._ufunc import Ufunc
+
+Tensor = Any
+
+# f(f(x, a), b) is f(x, f(a, b)) for these, in any order of a and b.
+_FOLDING = frozenset(
+    {"add", "multiply", "bitwise_and", "bitwise_or", "bitwise_xor", "logical_and", "logical_or", "logical_xor"}
+    | {"maximum", "minimum", "fmax", "fmin", "hypot", "logaddexp", "logaddexp2", "gcd", "lcm"}
+)
+_MODULAR = frozenset({"add", "subtract", "multiply"})  # on integers, exact modulo the width of any narrower type
+
+
+def reduce(ufunc: Ufunc, array: Any, axis: Any, dtype: Any, out: Any, keepdims: bool, initial: Any, where: Any) -> Any:
+    """``ufunc.reduce``: take axes away by applying the ufunc between their elements."""
+    _check_reducible(ufunc, "reduce")
+    row = _reduce.reduction(ufunc._numpy, _on_tensors(ufunc))
+    if out is Ellipsis:
+        return wrap_array(row.reduce(array, axis, dtype, None, keepdims, initial, where).tensor)
+    return row.reduce(array, axis, dtype, out, keepdims, initial, where)
+
+
+def accumulate(ufunc: Ufunc, array: Any, axis: Any, dtype: Any, out: Any) -> Any:
+    """``ufunc.accumulate``: each partial reduction along an axis."""
+    _check_reducible(ufunc, "accumulate")
+    tensor = tensor_of(array)
+    if not tensor.dim():
+        raise TypeError("cannot accumulate on a scalar")
+    axis = _one_axis(axis, tensor.dim(), "accumulate")
+    return _reduce.accumulation(ufunc._numpy, _on_tensors(ufunc)).accumulate(tensor, axis, dtype, out)
+
+
+def reduceat(ufunc: Ufunc, array: Any, indices: Any, axis: Any, dtype: Any, out: Any) -> Any:
+    """``ufunc.reduceat``: reduce each slice ``indices[i]:indices[i + 1]`` along an axis."""
+    _check_reducible(ufunc, "reduceat")
+    tensor = tensor_of(array)
+    if not tensor.dim():
+        raise TypeError("cannot reduceat on a scalar")
+    axis = _one_axis(axis, tensor.dim(), "reduceat")
+    starts = cast(tensor_of(indices, device=tensor.device), tensor_dtype(np.int64))
+    if starts.dim() != 1:
+        raise ValueError(f"reduceat takes one-dimensional indices, not indices of {starts.dim()} dimensions")
+    size = tensor.shape[axis]
+    for index in starts.tolist():
+        if not 0 <= index < size:
+            raise IndexError(f"index {index} out-of-bounds in {ufunc.__name__}.reduceat [0, {size})")
+    target = None if out is None else _reduce.output_of(out)
+    result = _reduce.resolve(ufunc._numpy, tensor.dtype, dtype, None if target is None else target.dtype)
+    reorderable = _reduce.is_reorderable(ufunc._numpy)
+    folded = kernels.segment_fold(_on_tensors(ufunc), cast(tensor, result), starts, axis, reorderable)
+    return _reduce.deliver(folded, out, target, ufunc.__name__)
+
+
+def outer(ufunc: Any, A: Any, B: Any, options: dict[str, Any]) -> Any:
+    """``ufunc.outer``: the ufunc of all pairs of an element of ``A`` and one of ``B``."""
+    if ufunc.signature is not None:
+        raise TypeError("method outer is not allowed in ufunc with non-trivial signature")
+    if ufunc.nin != 2:
+        raise ValueError("outer product only supported for binary functions")
+    one, other = tensor_of(A), tensor_of(B)
+    return ufunc(wrap_array(one.reshape((*one.shape, *[1] * other.dim()))), wrap_array(other), **options)
+
+
+def at(ufunc: Ufunc, a: Any, indices: Any, b: Any) -> None:
+    """``ufunc.at``: apply the ufunc in place to ``a[indices]``, to a repeated index repeatedly."""
+    if ufunc.signature is not None:
+        raise TypeError(
+            f"{ufunc.__name__}.at does not support ufunc with non-trivial signature: {ufunc.__name__} has signature "
+            f"{ufunc.signature}."
+        )
+    if ufunc.nout != 1:
+        raise ValueError("Only single output ufuncs supported at this time")
+    if not (type(a) is ndarray or isinstance(a, np.ndarray)):
+        raise TypeError("first operand must be array")
+    if ufunc.nin == 1 and b is not None:
+        raise ValueError("second operand provided when ufunc is unary")
+    if ufunc.nin == 2 and b is None:
+        raise ValueError("second operand needed for ufunc")
+    target = output_tensor(a)
+    key = _indexing.read(target, indices)
+    _indexing._check_bounds(target, key)
+    try:
+        positions = scatter.positions(target, key.index)
+    except (IndexError, RuntimeError) as error:
+        raise _indexing._explain(error, target, key) from None
+    given = to_numpy[target.dtype]
+    if ufunc.nin == 1:
+        resolved = ufunc._numpy.resolve_dtypes((given, given), casting="unsafe")
+        scatter.in_turn(ufunc._loop((target.dtype,), resolved), target, positions)
+        return
+    values = tensor_of(b, device=target.device)
+    try:
+        fits = np.broadcast_shapes(values.shape, positions.shape) == tuple(positions.shape)
+    except ValueError:
+        fits = False
+    if not fits:
+        raise ValueError("array is not broadcastable to correct shape")
+    resolved = ufunc._numpy.resolve_dtypes((given, to_numpy[values.dtype], given), casting="unsafe")
+    _at_binary(ufunc, target, positions, values, resolved)
+
+
+def _at_binary(ufunc: Ufunc, target: Tensor, positions: Tensor, values: Tensor, resolved: tuple[np.dtype, ...]) -> None:
+    """Write in one pass where the values of a repeated position may be combined first, else in turn."""
+    name, dtype = ufunc.__name__, to_numpy[target.dtype]
+    if name in _MODULAR and all(d.kind in "iu" for d in (dtype, *resolved)):
+        resolved = (dtype, dtype, dtype)
+    values = cast(values, tensor_dtype(resolved[1]))
+    if name == "subtract":
+        ufunc, name, values = tnp.add, "add", scatter.negated(values)
+    loop = ufunc._loop((target.dtype, values.dtype), resolved)
+    rounds_only = dtype == resolved[2] or (dtype.kind in "fc" and dtype.kind == resolved[2].kind)
+    if name == "add" and dtype.kind != "b" and set(resolved) == {dtype}:
+        scatter.add(target, positions, values)
+    elif name in _FOLDING and resolved[0] == resolved[1] and rounds_only:
+        scatter.folded(loop, _on_tensors(ufunc), target, positions, values)
+    else:
+        scatter.in_turn(loop, target, positions, values)
+
+
+def _on_tensors(ufunc: Ufunc) -> Callable[[Tensor, Tensor], Tensor]:
+    """A binary ufunc's kernel as a function of two tensors of any one dtype."""
+    kernel = ufunc._kernel
+    return lambda left, right: kernel.resolve(left.dtype, right.dtype)(left, right)
+
+
+def _check_reducible(ufunc: Ufunc, method: str) -> None:
+    if ufunc.signature is not None:
+        raise RuntimeError("Reduction not defined on ufunc with signature")
+    if ufunc.nin != 2:
+        raise ValueError(f"{method} only supported for binary functions")
+    if ufunc.nout != 1:
+        raise ValueError(f"{method} only supported for functions returning a single value")
+    if method != "reduce" and all(types[0] != types[1] for types in ufunc.types):
+        raise TypeError(f"the dtypes of {ufunc.__name__}'s two operands differ: it has no {method}")
+
+
+def _one_axis(axis: Any, ndim: int, method: str) -> int:
+    axes = normalize_axes(axis, ndim)
+    if len(axes) != 1:
+        raise ValueError(f"{method} does not allow multiple axes")
+    return axes[0]
