@@ -5,14 +5,23 @@ Layer: owns the torch functions behind them, on tensors of one dtype.
 
 from __future__ import annotations
 
+import math
+
 import torch
 
 Tensor = torch.Tensor
 
 clamp = torch.clamp
-nan_to_num = torch.nan_to_num
 sinc = torch.sinc
 i0 = torch.special.i0
+
+
+def nan_to_num(tensor: Tensor, *replacements: float | None) -> Tensor:
+    """The elements with numbers for nan and the two infinities; None is the largest finite one. For real dtypes."""
+    largest = torch.finfo(tensor.dtype).max
+    # torch refuses a number that overflows the dtype, NumPy makes it infinite.
+    held = [n if n is None or n != n or abs(n) <= largest else math.copysign(math.inf, n) for n in replacements]
+    return torch.nan_to_num(tensor, *held)
 
 
 def where_not_finite(tensor: Tensor, nan: Tensor, posinf: Tensor | None, neginf: Tensor | None) -> Tensor:

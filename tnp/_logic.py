@@ -10,10 +10,13 @@ from typing import Any
 import numpy
 
 from backend_torch import comparison as kernels
+from backend_torch.casting import cast
+from backend_torch.dtypes import to_torch
 from tnp import _elementwise as ufuncs
 from tnp._array import ndarray, wrap, wrap_array
 from tnp._convert import asarray, tensor_of
 from tnp._errors import explain
+from tnp._mathematics import INEXACT
 
 _SCALARS = (int, float, complex)
 
@@ -46,9 +49,9 @@ def isclose(a: Any, b: Any, rtol: Any = 1e-5, atol: Any = 1e-8, equal_nan: bool 
     array([ True, False])
     """
     x, y = (value if type(value) in _SCALARS else asarray(value) for value in (a, b))
-    dtype = numpy.result_type(*[value.dtype if isinstance(value, ndarray) else value for value in (x, y)], 1.0)
+    dtype = _common_inexact(x, y)
     home = next((value.tensor.device for value in (x, y) if isinstance(value, ndarray)), None)
-    first, second = (tensor_of(value, dtype, device=home) for value in (x, y))
+    first, second = (cast(tensor_of(value, device=home), dtype) for value in (x, y))
     if isinstance(rtol, (int, float)) and isinstance(atol, (int, float)) and rtol >= 0 and atol >= 0:
         try:
             return wrap(kernels.isclose(first, second, rtol, atol, bool(equal_nan)))
@@ -58,6 +61,13 @@ def isclose(a: Any, b: Any, rtol: Any = 1e-5, atol: Any = 1e-8, equal_nan: bool 
     tolerance = ufuncs.add(atol, ufuncs.multiply(rtol, ufuncs.absolute(y)))
     result = (ufuncs.absolute(x - y) <= tolerance) & ufuncs.isfinite(y) | (x == y)
     return result | ufuncs.isnan(x) & ufuncs.isnan(y) if equal_nan else result
+
+
+def _common_inexact(x: Any, y: Any) -> Any:
+    """The torch dtype in which two operands are compared: a float or complex one."""
+    if isinstance(x, ndarray) and isinstance(y, ndarray) and x.tensor.dtype is y.tensor.dtype:
+        return INEXACT[x.tensor.dtype]
+    return to_torch[numpy.result_type(*[v.dtype if isinstance(v, ndarray) else v for v in (x, y)], 1.0)]
 
 
 def allclose(a: Any, b: Any, rtol: Any = 1e-5, atol: Any = 1e-8, equal_nan: bool = False) -> bool:

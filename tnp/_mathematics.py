@@ -13,13 +13,15 @@ import numpy
 
 from backend_torch import mathematics as kernels
 from backend_torch.casting import cast
-from backend_torch.dtypes import SIGNED, to_torch
+from backend_torch.dtypes import SIGNED, to_numpy, to_torch
 from tnp import _elementwise as ufuncs
 from tnp._array import ndarray, wrap, wrap_array
 from tnp._convert import array, asarray, tensor_of
 
 _NoValue: Any = numpy._NoValue
 _SCALARS = (int, float, complex)
+INEXACT = {given: to_torch[numpy.result_type(dtype, 1.0)] for given, dtype in to_numpy.items()}
+"""What an array becomes beside a Python float."""
 
 
 def clip(
@@ -225,7 +227,7 @@ def nan_to_num(x: Any, copy: bool = True, nan: Any = 0.0, posinf: Any = None, ne
     values = kernels.parts(tensor) if complex_parts else tensor
     real = wrap_array(values).dtype
     fills = [None if fill is None else _real_fill(fill, real) for fill in (nan, posinf, neginf)]
-    if all(fill is None or isinstance(fill, float) for fill in fills):
+    if all(fill is None or isinstance(fill, (int, float)) for fill in fills):
         values = kernels.nan_to_num(values, *fills)
     else:
         tensors: list[Any] = [None if fill is None else tensor_of(fill, real, device=tensor.device) for fill in fills]
@@ -240,10 +242,9 @@ def nan_to_num(x: Any, copy: bool = True, nan: Any = 0.0, posinf: Any = None, ne
 
 
 def _real_fill(fill: Any, dtype: numpy.dtype) -> Any:
-    """A replacement as a Python float that ``dtype`` holds, or as an array that can be cast to it."""
+    """A replacement as a Python number, or as an array that can be cast to ``dtype``."""
     if isinstance(fill, (int, float)):
-        with numpy.errstate(over="ignore"):
-            return float(numpy.asarray(fill).astype(dtype))
+        return fill
     fill = asarray(fill)
     if not numpy.can_cast(fill.dtype, dtype, "same_kind"):
         raise TypeError(f"Cannot cast array data from {fill.dtype!r} to {dtype!r} according to the rule 'same_kind'")
@@ -273,7 +274,7 @@ def sinc(x: Any) -> Any:
     array([1.        , 0.63661977])
     """
     x = asarray(x)
-    return wrap(kernels.sinc(cast(x.tensor, to_torch[numpy.result_type(x.dtype, 1.0)])))
+    return wrap(kernels.sinc(cast(x.tensor, INEXACT[x.tensor.dtype])))
 
 
 def i0(x: Any) -> ndarray:
