@@ -61,7 +61,7 @@ def from_dlpack(source: Any, device: torch.device | None = None, copy: bool | No
     """A tensor over the memory that ``source`` exports; a copy where it is read-only or on another device."""
     watched = _Source(source)
     imported = dlpack.from_dlpack(watched)
-    tensor = imported if device is None else moved(imported, device)
+    tensor = moved(imported, device)
     if copy is False:
         if watched.read_only:
             raise ValueError("the data is read-only, which a tensor can't be: it can't be had without a copy")
@@ -91,8 +91,10 @@ def to_dlpack(
     return tensor.__dlpack__(stream=stream, max_version=max_version, dl_device=dl_device, copy=copy)
 
 
-def moved(tensor: torch.Tensor, device: torch.device, stream: Any = None) -> torch.Tensor:
-    """The tensor on ``device``: itself if it is there; ValueError if this machine has no such device."""
+def moved(tensor: torch.Tensor, device: torch.device | None, stream: Any = None) -> torch.Tensor:
+    """The tensor on ``device``: itself if it is there or that is None; ValueError if this machine has no such device."""
+    if device is None:
+        return tensor
     if stream is not None:
         if "cuda" not in (device.type, tensor.device.type):
             raise ValueError("stream must be None: only a copy to or from a CUDA device has a stream")

@@ -67,6 +67,8 @@ def from_numpy(array: np.ndarray) -> Tensor:
         array = array.copy("K")
     elif array.ndim and any(s < 0 or s % array.itemsize for s in array.strides):
         array = array.copy("K")
+    if array.dtype.char == "Q":  # torch knows C's unsigned long, but not its twin unsigned long long
+        array = array.view(np.uint64)
     if array.dtype == numpy_dtype_of.get(torch.bfloat16):
         return torch.from_numpy(array.view(np.uint16)).view(torch.bfloat16)
     if tracing.is_tracing():

@@ -11,10 +11,12 @@ import numbers
 import operator
 import pickle
 import types
+import warnings
 from collections.abc import Iterator
 from typing import Any, ClassVar
 
 import numpy as np
+from numpy.exceptions import ComplexWarning
 
 import tnp
 from backend_torch import memory
@@ -22,6 +24,7 @@ from backend_torch.dtypes import to_numpy
 from tnp import _elementwise as ufuncs
 from tnp import _interop, _printing
 from tnp._dtypes import tensor_dtype
+from tnp._products import matmul
 
 Tensor = Any
 _new = object.__new__
@@ -306,10 +309,10 @@ class ndarray:
         return bool(self.tensor)
 
     def __int__(self) -> int:
-        return int(self._only())
+        return int(self._real())
 
     def __float__(self) -> float:
-        return float(self._only())
+        return float(self._real())
 
     def __complex__(self) -> complex:
         return complex(self._only())
@@ -326,6 +329,8 @@ class ndarray:
                 raise TypeError("only length-1 arrays can be converted to Python scalars")
             raise TypeError("only 0-dimensional arrays can be converted to Python scalars")
         return self.tensor.item()
+
+    _real = _only
 
     __hash__: ClassVar[None] = None  # type: ignore[assignment]
 
@@ -416,14 +421,9 @@ class ndarray:
 
     __ipow__ = ufuncs.power.inplace
 
-    def __matmul__(self, other: Any) -> Any:
-        return tnp.matmul(self, other)
-
-    def __rmatmul__(self, other: Any) -> Any:
-        return tnp.matmul(other, self)
-
-    def __imatmul__(self, other: Any) -> ndarray:
-        return tnp.matmul(self, other, out=self)
+    __matmul__ = matmul.operator
+    __rmatmul__ = matmul.reflected
+    __imatmul__ = matmul.inplace
 
     # Methods: each is its function.
 
@@ -503,11 +503,11 @@ class ndarray:
 
     def conj(self) -> Any:
         """Complex conjugate; see `tnp.conjugate`."""
-        return like(self, ufuncs.conjugate(self).tensor)
+        return like(self, ufuncs.conjugate(self).tensor) if self.tensor.is_complex() else self
 
     def conjugate(self) -> Any:
         """Complex conjugate; see `tnp.conjugate`."""
-        return like(self, ufuncs.conjugate(self).tensor)
+        return like(self, ufuncs.conjugate(self).tensor) if self.tensor.is_complex() else self
 
     def copy(self, order: str = "C") -> ndarray:
         """A copy of the array, in C order by default."""
@@ -563,8 +563,8 @@ class ndarray:
         if isinstance(key, tuple):
             if len(key) != self.tensor.dim():
                 raise ValueError("incorrect number of indices for array")
-            return self[key].tensor.item()
-        return tnp.take(self, key).tensor.item()
+            return self[tuple(map(operator.index, key))].tensor.item()
+        return tnp.take(self, operator.index(key)).tensor.item()
 
     def max(
         self, axis: Any = None, out: Any = None, keepdims: bool = False, initial: Any = _NoValue, where: Any = True
@@ -693,7 +693,7 @@ class ndarray:
         """Elements along an axis; see `tnp.take`."""
         return tnp.take(self, indices, axis, out, mode)
 
-    def tobytes(self, order: str = "C") -> bytes:
+    def tobytes(self, order: Any = "C") -> bytes:
         """The elements' bytes."""
         return self.__array__().tobytes(order)
 
@@ -734,7 +734,7 @@ class ndarray:
             return like(self, self.tensor[...])
         return tnp._convert.view(self, dtype)
 
-    __class_getitem__ = classmethod(types.GenericAlias)
+    __class_getitem__: ClassVar[Any] = classmethod(types.GenericAlias)
 
 
 class scalar(ndarray):
@@ -755,6 +755,9 @@ class scalar(ndarray):
 
     def __repr__(self) -> str:
         return _printing.scalar_repr(self)
+
+    def __getitem__(self, key: Any) -> Any:
+        return tnp._indexing.get_item(wrap_array(memory.copied(self.tensor)), key)  # what is written to stays there
 
     def __setitem__(self, key: Any, value: Any) -> None:
         raise TypeError(f"'numpy.{self.dtype.name}' object does not support item assignment")
@@ -782,13 +785,21 @@ class scalar(ndarray):
         return round(self.tensor.item()) if ndigits is None else tnp.round(self, ndigits)
 
     def __trunc__(self) -> int:
-        return math.trunc(self.tensor.item())
+        return math.trunc(self._real())
 
     def __floor__(self) -> int:
-        return math.floor(self.tensor.item())
+        return math.floor(self._real())
 
     def __ceil__(self) -> int:
-        return math.ceil(self.tensor.item())
+        return math.ceil(self._real())
+
+    def _real(self) -> Any:
+        """The value as a real Python scalar; as NumPy's scalars do, a complex one warns and gives its real part."""
+        value = self.tensor.item()
+        if isinstance(value, complex):
+            warnings.warn("Casting complex values to real discards the imaginary part", ComplexWarning, stacklevel=3)
+            return value.real
+        return value
 
     @property
     def numerator(self) -> ndarray:

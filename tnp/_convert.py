@@ -391,7 +391,7 @@ def astype(x: Any, dtype: Any, /, *, copy: bool = True, device: Any = None) -> n
     return moved.astype(dtype, copy=copy and moved is x)
 
 
-def as_dtype(x: ndarray, dtype: Any, order: str, casting: str, copy: bool) -> ndarray:
+def as_dtype(x: ndarray, dtype: Any, order: str, casting: Any, copy: bool) -> ndarray:
     """``x.astype(...)``."""
     wanted = tensor_dtype(dtype)
     target = to_numpy[wanted]

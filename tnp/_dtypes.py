@@ -13,6 +13,10 @@ import tnp
 from backend_torch import dtypes as backend
 
 
+class DtypeError(TypeError):
+    """No tensor can carry a dtype."""
+
+
 def tensor_dtype(dtype: Any) -> Any:
     """The torch dtype for anything ``numpy.dtype`` takes; TypeError for what no tensor can carry."""
     if not isinstance(dtype, np.dtype):
@@ -22,7 +26,7 @@ def tensor_dtype(dtype: Any) -> Any:
     except KeyError:
         if not dtype.isnative and (native := dtype.newbyteorder("=")) in backend.to_torch:
             return backend.to_torch[native]
-        raise TypeError(
+        raise DtypeError(
             f"tnp arrays hold numbers and booleans: no tensor has dtype {dtype!r}; keep such data in numpy"
         ) from None
 

@@ -117,7 +117,7 @@ class Flags:
             | 0x400 * self.writeable
         )
 
-    _names: ClassVar[dict[str, property]] = {
+    _names: ClassVar[dict[str, Any]] = {
         **dict.fromkeys(("C", "CONTIGUOUS", "C_CONTIGUOUS"), c_contiguous),
         **dict.fromkeys(("F", "FORTRAN", "F_CONTIGUOUS"), f_contiguous),
         **dict.fromkeys(("O", "OWNDATA"), owndata),

@@ -101,17 +101,18 @@ class flatiter:
         array = self._array
         if not array.flags.writeable:
             raise ValueError("array is read-only")
-        values = tnp.ravel(tnp._convert.asarray(value, array.dtype, device=array.device))
         flat = tnp.ravel(array)
         if _is_integer(key):
+            flat[key]  # IndexError comes first
             if np.ndim(value):
                 raise ValueError("Error setting single item of array.")
-            flat[key] = values[0]
+            flat[key] = value
         else:
-            count = flat[key].size
-            if not count or not values.size:
+            values = tnp.ravel(tnp._convert.asarray(value, array.dtype, device=array.device))
+            chosen = flat[key]
+            if not values.size:
                 return
-            flat[key] = values if values.size in (1, count) else tnp.resize(values, count)
+            flat[key] = values if values.size == 1 else tnp.resize(values, chosen.shape)
         if not memory.same_start(flat.tensor, array.tensor):
             array[...] = tnp.reshape(flat, array.shape)
 

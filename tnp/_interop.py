@@ -127,7 +127,7 @@ def array_interface(x: _array.ndarray) -> dict[str, Any]:
 def numpy_ufunc(ufunc: np.ufunc, method: str, inputs: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """``numpy.add(x, y)`` is ``tnp.add(x, y)``; another library's ufunc runs on the host's memory."""
     outs = kwargs.pop("out", ())
-    if any(map(_is_foreign, (*inputs, *outs))):
+    if any(map(is_foreign, (*inputs, *outs))):
         return NotImplemented
     if getattr(np, ufunc.__name__, None) is not ufunc:
         return _host_ufunc(ufunc, method, inputs, outs, kwargs)
@@ -149,10 +149,12 @@ def numpy_ufunc(ufunc: np.ufunc, method: str, inputs: tuple[Any, ...], kwargs: d
     return _results(result, outs)
 
 
-def _is_foreign(operand: Any) -> bool:
-    """Whether a third library's array has rules of its own for ufuncs, so that it is for it to answer."""
-    rule = getattr(type(operand), "__array_ufunc__", None)
-    return rule is not None and rule not in (np.ndarray.__array_ufunc__, _array.ndarray.__array_ufunc__)
+def is_foreign(operand: Any) -> bool:
+    """Whether an array of another library, or a NumPy array that is more than its values, has rules of its own."""
+    cls = type(operand)
+    if isinstance(operand, np.ndarray) and cls.__array_ufunc__ is np.ndarray.__array_ufunc__:
+        return operand.__array_priority__ > 0  # a masked array or a matrix, which would become a plain array unseen
+    return getattr(cls, "__array_ufunc__", _array.ndarray.__array_ufunc__) is not _array.ndarray.__array_ufunc__
 
 
 def _over(array: Any) -> Any:
