@@ -13,15 +13,16 @@ from backend_torch import memory, sorting
 from backend_torch import reductions as kernels
 from backend_torch.casting import cast
 from tnp import _averages, _scans
-from tnp._array import wrap_array
+from tnp._array import ndarray, wrap, wrap_array
 from tnp._convert import tensor_of
 from tnp._dtypes import tensor_dtype
 from tnp._errors import normalize_axes
-from tnp._reduce import FMAX, FMIN, PROD, SUM, deliver, mask_of, output_of
+from tnp._reduce import FAILURES, FMAX, FMIN, PROD, SUM, Loops, deliver, mask_of, output_of
 from tnp._reductions import argmax, argmin
 
 Tensor = Any
 _NoValue: Any = np._NoValue
+_nansum = Loops(lambda given: SUM.loops[given] if kernels.is_integer(given) else kernels.nansum(given))
 
 
 def _filled(a: Any, fill: float) -> Any:
@@ -74,6 +75,18 @@ def nansum(
     >>> np.nansum(np.asarray([[1, 1], [1, np.nan]]), axis=0)
     array([2., 1.])
     """
+    if (
+        isinstance(a, ndarray)
+        and (axis is None or axis.__class__ is int)
+        and dtype is None
+        and out is None
+        and initial is _NoValue
+        and where is True
+    ):
+        try:
+            return wrap(_nansum[a.tensor.dtype](a.tensor, axis, keepdims))
+        except FAILURES:
+            pass
     return SUM.reduce(_filled(a, 0), axis, dtype, out, keepdims, initial, where)
 
 

@@ -21,6 +21,7 @@ from tnp._array import ndarray, wrap
 from tnp._convert import output_tensor, tensor_of
 from tnp._dtypes import tensor_dtype
 from tnp._errors import normalize_axes, normalize_axis, shapes_text
+from tnp._loops import Loops
 
 Tensor = Any
 _NoValue: Any = np._NoValue
@@ -28,19 +29,6 @@ _NoValue: Any = np._NoValue
 # general path finds NumPy's words for it.
 FAILURES = (IndexError, RuntimeError, TypeError)
 _REORDERABLE = {np.maximum, np.minimum, np.fmax, np.fmin}  # beside those that have an identity
-
-
-class Loops(dict[Any, Callable[..., Tensor]]):
-    """torch dtype of the operand -> what reduces it with all options at their defaults, built on first use."""
-
-    __slots__ = ("build",)
-
-    def __init__(self, build: Callable[[Any], Callable[..., Tensor]]) -> None:
-        self.build = build
-
-    def __missing__(self, given: Any) -> Callable[..., Tensor]:
-        loop = self[given] = self.build(given)
-        return loop
 
 
 def resolve(ufunc: np.ufunc, given: Any, dtype: Any = None, out: Any = None) -> Any:
