@@ -50,13 +50,13 @@ def load(path: Path = PATH) -> list[Difference]:
 
 
 def run(example: str, xp: Any) -> str:
-    """What ``example`` prints with ``np`` bound to ``xp``, or the name of the exception that ends it."""
+    """What ``example`` prints with ``np`` bound to ``xp``, or the builtin exception that ends it."""
     printed = io.StringIO()
     try:
         with contextlib.redirect_stdout(printed):
             exec(compile(example, "<example>", "exec"), {"np": xp})
     except Exception as error:
-        return type(error).__name__
+        return next(base.__name__ for base in type(error).__mro__ if base.__module__ == "builtins")
     return printed.getvalue().strip()
 
 
