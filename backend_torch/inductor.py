@@ -14,6 +14,8 @@ from torch.fx import Graph, GraphModule, Node
 from torch.fx.experimental.proxy_tensor import make_fx
 from torch.utils._python_dispatch import _disable_current_modes
 
+from backend_torch.decompositions import TABLE
+
 Tensor = torch.Tensor
 Program = Callable[[list[Tensor]], Sequence[Tensor]]
 """Compiled code: takes its inputs in a list, which it may empty, and returns its outputs in a sequence."""
@@ -38,7 +40,14 @@ except ImportError:
     TensorGuards = None
 
 # A fork of OpenMP's threads costs what some thousand elements do (torch's own limit is 512 a thread).
-SETTINGS: dict[str, Any] = {"size_asserts": False, "alignment_asserts": False, "cpp.min_chunk_size": 4096}
+# Low precision is rounded after each operation, as it is when the operations run one by one.
+SETTINGS: dict[str, Any] = {
+    "size_asserts": False,
+    "alignment_asserts": False,
+    "emulate_precision_casts": True,
+    "cpp.min_chunk_size": 4096,
+    "cpp.use_decompose_tanh": False,
+}
 
 
 def new_fake_mode() -> FakeTensorMode:
@@ -98,14 +107,19 @@ def duplicate(module: GraphModule, results: Sequence[Node] | None = None) -> Gra
     return GraphModule(module, graph)
 
 
-def functional(module: GraphModule, inputs: Sequence[Tensor]) -> GraphModule:
-    """The graph without writes but those to its inputs, at its end, and in the operations that Inductor knows."""
+def decompositions() -> dict[Any, Callable[..., Any]]:
+    """Operations in terms of those that Inductor knows."""
     try:
         from torch._inductor.decomposition import select_decomp_table
     except ImportError:
         from torch._decomp import core_aten_decompositions as select_decomp_table
+    return {**select_decomp_table(), **TABLE}
+
+
+def functional(module: GraphModule, inputs: Sequence[Tensor]) -> GraphModule:
+    """The graph without writes but those to its inputs, at its end, and in the operations that Inductor knows."""
     with torch.no_grad():
-        pure = make_fx(torch.func.functionalize(module, remove="mutations"), select_decomp_table())(*inputs)
+        pure = make_fx(torch.func.functionalize(module, remove="mutations"), decompositions())(*inputs)
     pure.graph.eliminate_dead_code()
     pure.recompile()
     return pure
@@ -162,8 +176,7 @@ def compiled(module: GraphModule, inputs: Sequence[Tensor], mode: FakeTensorMode
         return _publicly(module, settings)
 
     if settings.get("triton.cudagraphs") and any(tensor.device.type == "cuda" for tensor in inputs):
-        run: Any = compile_fx(module, list(inputs), config_patches=settings)  # it owns what CUDA graphs need
-        return lambda tensors: run(*tensors)
+        return _with_autograd(compile_fx, module, inputs, settings)  # it owns what CUDA graphs need
     with torch._inductor.config.patch(settings), V.set_fake_mode(mode), torch.no_grad():
         _recursive_joint_graph_passes(module)
         output = next(iter(reversed(module.graph.nodes)))
@@ -185,7 +198,14 @@ def differentiable(module: GraphModule, inputs: Sequence[Tensor], settings: dict
         from torch._inductor.compile_fx import compile_fx
     except ImportError:
         return _publicly(module, settings)
-    run: Any = compile_fx(duplicate(module), list(inputs), config_patches=settings)
+    return _with_autograd(compile_fx, duplicate(module), inputs, settings)
+
+
+def _with_autograd(
+    compile_fx: Callable[..., Any], module: GraphModule, inputs: Sequence[Tensor], settings: dict[str, Any]
+) -> Program:
+    """All of what torch.compile does after Dynamo; it may change ``module``."""
+    run = compile_fx(module, list(inputs), config_patches=settings, decompositions=decompositions())
     return lambda tensors: run(*tensors)
 
 

@@ -315,3 +315,38 @@ def test_without_a_cpp_compiler(tmp_path: os.PathLike[str]) -> None:
     assert done.returncode == 0, done.stderr
     assert done.stdout.count("tnp.compile runs the traced operations one by one") == 1, done.stdout
     assert "/nonexistent/c++" in done.stdout
+
+
+# Inductor's vectorised code.
+
+_EDGES = [0.0, -0.0, 1.5, -1.5, torch.inf, -torch.inf, torch.nan, 0.3, 100.0, 1e-20, -1e-9, 3e30, 1.0, -7.0, 0.1, 1e-3]
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64, torch.float16])
+def test_compiled_operations_keep_their_digits(dtype: torch.dtype) -> None:
+    x, y = (t.ravel().contiguous() for t in torch.meshgrid(*[torch.tensor(_EDGES).to(dtype)] * 2, indexing="ij"))
+
+    def function(x: Tensor, y: Tensor) -> list[Tensor]:
+        results = [torch.expm1(x), torch.atanh(x), torch.acosh(x), torch.tanh(x)]
+        if dtype is not torch.float16:
+            results += [torch.remainder(x, 0.3), torch.floor_divide(x, 0.1), torch.floor_divide(x, y)]
+        return results
+
+    results = run(traced(function, x, y), x, y)
+    expected = function(x, y)
+    if dtype is not torch.float16:
+        with np.errstate(all="ignore"):
+            expected[-1] = torch.from_numpy(np.floor_divide(x.numpy(), y.numpy()))
+    tolerance = {torch.float32: 1e-6, torch.float64: 1e-14, torch.float16: 2e-3}[dtype]
+    for result, wanted in zip(results, expected, strict=True):
+        torch.testing.assert_close(result, wanted, rtol=tolerance, atol=0, equal_nan=True)
+        assert (torch.signbit(result) == torch.signbit(wanted))[~wanted.isnan()].all()
+
+
+def test_compiled_next_half() -> None:
+    x = torch.tensor([0.0, 1.0, -1.0, 65504.0, torch.inf, torch.nan, 6e-8, 2.0], dtype=torch.float16)
+    y = torch.tensor([-1.0, 2.0, 0.0, torch.inf, 0.0, 1.0, 0.0, 2.0], dtype=torch.float16)
+    with np.errstate(over="ignore"):
+        expected = torch.from_numpy(np.nextafter(x.numpy(), y.numpy()))
+    result = run(traced(lambda x, y: [torch.nextafter(x, y)], x, y), x, y)[0]
+    torch.testing.assert_close(result, expected, rtol=0, atol=0, equal_nan=True)
