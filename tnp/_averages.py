@@ -20,7 +20,8 @@ from tnp._convert import tensor_of
 from tnp._dtypes import tensor_dtype
 from tnp._elementwise import divide, multiply
 from tnp._errors import normalize_axes
-from tnp._reduce import FAILURES, Loops, deliver, mask_of, output_of, reduced_shape
+from tnp._loops import Loops
+from tnp._reduce import FAILURES, deliver, mask_of, output_of, reduced_shape
 from tnp._reductions import sum
 
 Tensor = Any

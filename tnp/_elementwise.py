@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy
 
 from backend_torch import arithmetic, bits, comparison, division, floating, transcendental
-from tnp._ufunc import BinaryUfunc, UnaryUfunc
+from tnp._ufunc import BinaryUfunc, UnaryPairUfunc, UnaryUfunc
 
 # Arithmetic.
 add = BinaryUfunc(numpy.add, arithmetic.add)
@@ -107,8 +107,8 @@ signbit = UnaryUfunc(numpy.signbit, floating.signbit)
 copysign = BinaryUfunc(numpy.copysign, floating.copysign)
 nextafter = BinaryUfunc(numpy.nextafter, floating.nextafter)
 spacing = UnaryUfunc(numpy.spacing, floating.spacing)
-modf = UnaryUfunc(numpy.modf, floating.modf)
-frexp = UnaryUfunc(numpy.frexp, floating.frexp)
+modf = UnaryPairUfunc(numpy.modf, floating.modf)
+frexp = UnaryPairUfunc(numpy.frexp, floating.frexp)
 ldexp = BinaryUfunc(numpy.ldexp, floating.ldexp)
 
 # Second names.

@@ -17,7 +17,8 @@ from tnp._array import ndarray, wrap
 from tnp._convert import tensor_of
 from tnp._elementwise import subtract
 from tnp._errors import normalize_axis, shapes_text
-from tnp._reduce import ALL, ANY, FAILURES, MAX, MIN, PROD, SUM, Loops, output_of, reduced_axes
+from tnp._loops import Loops
+from tnp._reduce import ALL, ANY, FAILURES, MAX, MIN, PROD, SUM, output_of, reduced_axes
 
 _NoValue: Any = np._NoValue
 

@@ -23,6 +23,7 @@ from backend_torch.kernel import Kernel
 from tnp import _array  # its names are read when a call needs them: the class itself is built from these ufuncs
 from tnp._dtypes import DtypeError
 from tnp._errors import explain, output_error
+from tnp._loops import Loops
 
 Tensor = Any
 Loop = Callable[..., Any]
@@ -35,19 +36,6 @@ _new = object.__new__
 
 class NotWeak(Exception):
     """The operand is neither an array nor a scalar: the general path has to look at it."""
-
-
-class _Loops(dict[Any, Any]):
-    """Dtypes -> loop, built by ``build`` when it is first asked for."""
-
-    __slots__ = ("build",)
-
-    def __init__(self, build: Callable[..., Any]) -> None:
-        self.build = build
-
-    def __missing__(self, key: Any) -> Any:
-        loop = self[key] = self.build(key)
-        return loop
 
 
 def weak_dtype(scalar_type: type) -> Any:
@@ -101,7 +89,7 @@ class Ufunc:
         self.__doc__ = f"{numpy_ufunc.__doc__}\n\n    Computed by torch; the documentation has the differences.\n"
         self._numpy = numpy_ufunc
         self._kernel = kernel
-        self._loops = _Loops(self._build)
+        self._loops = Loops(self._build)
 
     @property
     def nin(self) -> int:
@@ -316,7 +304,7 @@ class Ufunc:
 
 
 class UnaryUfunc(Ufunc):
-    """A ufunc of one operand, with one output or two."""
+    """A ufunc of one operand and one output."""
 
     def __init__(self, numpy_ufunc: np.ufunc, kernel: Kernel) -> None:
         super().__init__(numpy_ufunc, kernel)
@@ -325,13 +313,15 @@ class UnaryUfunc(Ufunc):
     def __call__(self, x: Any, /, out: Any = None, *outs: Any, **options: Any) -> Any:
         """Apply the ufunc to each element of ``x``; the options are those of ``numpy.ufunc``."""
         if out is None and not options and isinstance(x, _array.ndarray) and not outs:
-            return self.operator(x)
+            tensor = x.tensor
+            tensor = self._loops[tensor.dtype](tensor)
+            result = _new(_array.ndarray if tensor.dim() else _array.scalar)
+            result.tensor = tensor
+            return result
         return self._call((x,), self._positional(out, *outs) if outs else out, **options)
 
     def _unary_operator(self) -> Callable[[Any], Any]:
         loops = self._loops
-        if self._numpy.nout > 1:
-            return lambda self: tuple([_array.wrap(t) for t in loops[self.tensor.dtype](self.tensor)])
 
         def operator(self: Any) -> Any:
             tensor = self.tensor
@@ -343,6 +333,14 @@ class UnaryUfunc(Ufunc):
         return operator
 
 
+class UnaryPairUfunc(Ufunc):
+    """A ufunc of one operand and two outputs: ``modf``, ``frexp``."""
+
+    def __call__(self, x: Any, /, out: Any = None, *outs: Any, **options: Any) -> Any:
+        """Apply the ufunc to each element of ``x``; the options are those of ``numpy.ufunc``."""
+        return self._call((x,), self._positional(out, *outs) if outs else out, **options)
+
+
 class BinaryUfunc(Ufunc):
     """A ufunc of two operands, with one output or two.
 
@@ -351,10 +349,10 @@ class BinaryUfunc(Ufunc):
 
     def __init__(self, numpy_ufunc: np.ufunc, kernel: Kernel) -> None:
         super().__init__(numpy_ufunc, kernel)
-        self._weak = _Loops(self._build_weak)
-        self._weak_left = _Loops(self._build_weak_left)
-        self._inplace_loops = _Loops(self._build_inplace)
-        self._inplace_weak = _Loops(self._build_inplace_weak)
+        self._weak = Loops(self._build_weak)
+        self._weak_left = Loops(self._build_weak_left)
+        self._inplace_loops = Loops(self._build_inplace)
+        self._inplace_weak = Loops(self._build_inplace_weak)
         self.operator = self._binary_operator()
         self.reflected = self._reflected_operator()
         self.inplace = self._inplace_operator()
