@@ -100,8 +100,7 @@ def _imported(value: Any, dtype: Any, device: Any, copy: bool | None) -> tuple[T
     if made:
         tensor = memory.fresh(tensor)
     if not isinstance(value, np.ndarray):
-        device = devices.default if device is None else device
-        tensor = tensor if device is None else tensor.to(device)
+        tensor = interop.moved(tensor, devices.default if device is None else device)
     return tensor, made
 
 
@@ -218,15 +217,15 @@ def asarray(
     check_like(like)
     if dtype is None and order is None and device is None and copy is None and type(a) is ndarray:
         return a
+    wanted = None if device is None else devices.parse(device)
     if isinstance(a, ndarray) or memory.is_tensor(a):
         given, fresh = tensor_of(a), type(a) is scalar
         if fresh and copy is False:
             raise ValueError(NO_COPY)
     else:
-        given, fresh = _imported(a, dtype, device, copy)
+        given, fresh = _imported(a, dtype, wanted, copy)
     tensor = given if dtype is None else converted(given, tensor_dtype(dtype))
-    if device is not None:
-        tensor = interop.moved(tensor, devices.parse(device))
+    tensor = interop.moved(tensor, wanted)
     if order is not None:
         tensor = _ordered(tensor, order)
     if copy is not None:

@@ -118,10 +118,11 @@ def check_readable(x: _array.ndarray) -> None:
 
 def array_interface(x: _array.ndarray) -> dict[str, Any]:
     """``x.__array_interface__``; AttributeError where there is none, so that NumPy goes on to ``__array__``."""
-    if x.tensor.device.type != "cpu" or not memory.is_readable(x.tensor) or x.dtype.isbuiltin != 1:
-        raise AttributeError("only a CPU array with values of a dtype of NumPy's own has an __array_interface__")
-    interface = x.__array__().__array_interface__
-    return {**interface, "strides": x.strides}  # never None, or readers expect the buffer protocol of the array
+    if x.tensor.device.type == "cpu" and memory.is_readable(x.tensor) and x.dtype.isbuiltin == 1:
+        values = memory.to_numpy(x.tensor)
+        if memory.shares(x.tensor, values):  # else it is a copy, of a lazily conjugated tensor, that nobody would keep
+            return {**values.__array_interface__, "strides": values.strides}  # not None: that means "ask for a buffer"
+    raise AttributeError("only a CPU array with values of a dtype of NumPy's own has an __array_interface__")
 
 
 def numpy_ufunc(ufunc: np.ufunc, method: str, inputs: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:

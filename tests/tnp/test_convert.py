@@ -1,0 +1,488 @@
+"""asarray, array, astype, copy and from_dlpack: values, dtypes, errors, and what shares memory with what."""
+
+from __future__ import annotations
+
+import array as python_array
+import decimal
+import fractions
+import math
+import warnings
+from collections import deque, namedtuple
+from typing import Any
+
+import array_api_strict
+import numpy as np
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as hnp
+from numpy.exceptions import ComplexWarning
+
+import tnp
+from tests.oracle import ALL, COMPLEX, FLOATS, INTEGERS, Raised, agrees, compare, outcome
+
+Pair = namedtuple("Pair", "x y")
+
+
+class WithArray:
+    """An object that NumPy reads through ``__array__``."""
+
+    def __init__(self, values: np.ndarray) -> None:
+        self.values = values
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
+        return np.array(self.values, dtype=dtype, copy=copy)
+
+
+class WithInterface:
+    """An object that NumPy reads through ``__array_interface__``."""
+
+    def __init__(self, values: np.ndarray) -> None:
+        self.values = values
+        self.__array_interface__ = values.__array_interface__
+
+
+class WithDlpack:
+    """An object that speaks DLPack and nothing else."""
+
+    def __init__(self, values: np.ndarray) -> None:
+        self.values = values
+
+    def __dlpack__(self, **options: Any) -> Any:
+        return self.values.__dlpack__(**options)
+
+    def __dlpack_device__(self) -> Any:
+        return self.values.__dlpack_device__()
+
+
+def read_only(values: np.ndarray) -> np.ndarray:
+    values.flags.writeable = False
+    return values
+
+
+def unaligned() -> np.ndarray:
+    return np.frombuffer(bytearray(25), np.uint8)[1:].view(np.float64)
+
+
+SHARED = {
+    "C": lambda: np.arange(6.0).reshape(2, 3),
+    "F": lambda: np.asfortranarray(np.arange(6.0).reshape(2, 3)),
+    "strided": lambda: np.arange(12.0)[::2],
+    "0-d": lambda: np.array(5.0),
+    "view": lambda: np.arange(24).reshape(2, 3, 4)[1, :, 1:3],
+    "structured": lambda: np.zeros(3, [("x", "f4"), ("y", "f4")])["y"],
+    "memoryview": lambda: memoryview(bytearray(b"abcd")),
+    "bytearray": lambda: memoryview(bytearray(16)).cast("d"),
+    "array.array": lambda: python_array.array("i", [1, 2, 3]),
+    "interface": lambda: WithInterface(np.arange(3.0)),
+    "__array__": lambda: WithArray(np.arange(3.0)),
+    "matrix": lambda: np.matrix([[1, 2], [3, 4]]),
+    "masked": lambda: np.ma.masked_array([1, 2], [True, False]),
+}
+COPIED = {
+    "negative strides": lambda: np.arange(6).reshape(2, 3)[:, ::-1],
+    "reversed": lambda: np.arange(6).reshape(2, 3)[::-1, ::-1].T,
+    "read-only": lambda: read_only(np.arange(3)),
+    "broadcast": lambda: np.broadcast_to(np.arange(3), (2, 3)),
+    "foreign byte order": lambda: np.arange(3, dtype=">f4"),
+    "unaligned": unaligned,
+    "between elements": lambda: np.zeros(3, [("x", "i1"), ("y", "f4")])["y"],
+    "bytes": lambda: memoryview(b"abc"),
+}
+PYTHON = [
+    5, 2.5, 1j, True, -0.0, math.inf, 2**62, 2**63, -(2**63), np.float32(3), np.uint8(4), np.bool_(True), np.int64(5),
+    [], [[]], [[], []], (), [1, 2], (1, 2.5), [True, 2], [1, 2j], [[1, 2], [3, 4]], range(5), [range(2), range(2)],
+    [2**63], [2**63, -1], [np.float32(1), 2], [np.int8(1), 2], [np.array([1, 2]), [3, 4]], Pair(1, 2.0), deque([1, 2]),
+    np.longlong(3), np.arange(3, dtype=np.longlong), [np.array(1), 2], np.arange(3, dtype="u8"), True, (True, False),
+]  # fmt: skip
+
+
+def shares(result: tnp.ndarray, source: Any) -> bool:
+    return np.shares_memory(np.asarray(result), np.asarray(source.values if hasattr(source, "values") else source))
+
+
+@pytest.mark.parametrize("value", PYTHON, ids=repr)
+@pytest.mark.parametrize("name", ["asarray", "array"])
+def test_python_data(value: Any, name: str) -> None:
+    compare(lambda xp: getattr(xp, name)(value))
+
+
+@pytest.mark.parametrize("dtype", ALL)
+@pytest.mark.parametrize("value", [5, -1, 2.75, 300, True, 1j, [1.5, -2.5], [1, 2.5, True], "1", ["1", "2"], [2**40]])
+def test_python_data_in_a_dtype(value: Any, dtype: str) -> None:
+    compare(lambda xp: xp.asarray(value, dtype))
+    compare(lambda xp: xp.array(value, dtype=dtype))
+
+
+@pytest.mark.parametrize("source", SHARED)
+def test_memory_is_shared_where_it_can_be(source: str) -> None:
+    value = SHARED[source]()
+    compare(lambda xp: xp.asarray(value))
+    x = tnp.asarray(value)
+    assert shares(x, value) and shares(tnp.asarray(value, copy=False), value)
+    assert shares(tnp.array(value, copy=None), value) and shares(tnp.array(value, copy=False), value)
+    assert not shares(tnp.array(value), value) and not shares(tnp.asarray(value, copy=True), value)
+    assert x.size < 2 or x.strides == np.asarray(value).strides
+    x[...] = 1
+    assert (np.asarray(value.values if hasattr(value, "values") else value) == 1).all()
+
+
+@pytest.mark.parametrize("source", COPIED)
+def test_memory_that_no_tensor_has_is_copied(source: str) -> None:
+    value = COPIED[source]()
+    compare(lambda xp: xp.asarray(value, np.asarray(value).dtype.newbyteorder("=")))
+    x = tnp.asarray(value)
+    assert not shares(x, value) and x.flags.writeable
+    before = np.array(value)
+    x[...] = 1
+    assert (np.asarray(value) == before).all()
+    assert (tnp.array(value).tolist(), tnp.array(value, copy=None).tolist()) == (before.tolist(), before.tolist())
+    with pytest.raises(ValueError, match="Unable to avoid copy"):
+        tnp.asarray(value, copy=False)
+
+
+@pytest.mark.parametrize("value", [5, 2.5, [1, 2], (1, 2), np.float64(1), range(3)], ids=repr)
+@agrees(raises=ValueError)
+def test_python_data_is_never_shared(xp: Any, value: Any) -> None:
+    xp.asarray(value, copy=False)
+
+
+@pytest.mark.parametrize("copy", [None, False, True])
+@pytest.mark.parametrize("order", [None, "C", "F", "A", "K"])
+@pytest.mark.parametrize("dtype", [None, "float64", "float32"])
+@pytest.mark.parametrize("layout", ["C", "F", "strided", "1-d"])
+def test_arrays_are_copied_when_numpy_copies(copy: bool | None, order: str, dtype: str | None, layout: str) -> None:
+    def run(xp: Any) -> Any:
+        x = xp.asarray(np.arange(24.0).reshape(4, 6))
+        x = {"C": x, "F": x.T, "strided": x[::2, ::3], "1-d": x[0]}[layout]
+        results = [xp.asarray(x, dtype, order, copy=copy), xp.array(x, dtype, copy=copy, order=order)]
+        results.append(xp.array(x, dtype, copy=copy, order=order, ndmin=3))
+        shared = [np.shares_memory(np.asarray(r), np.asarray(x)) for r in results]
+        return results, shared, [[s for s, n in zip(r.strides, r.shape, strict=True) if n > 1] for r in results]
+
+    compare(run)
+
+
+def test_an_array_is_returned_as_it_is() -> None:
+    x = tnp.arange(6).reshape(2, 3)
+    assert tnp.asarray(x) is x
+    assert tnp.asarray(x, x.dtype, "C", copy=False, device="cpu") is x
+    assert tnp.array(x, copy=None) is x
+    assert x.astype(x.dtype, copy=False) is x and tnp.astype(x, x.dtype, copy=False) is x
+    assert x.astype(x.dtype) is not x
+
+
+@agrees
+def test_array_of_a_scalar_is_an_array(xp: Any) -> Any:
+    s = xp.asarray([1.0, 2.0])[0]
+    a = xp.asarray(s)
+    a[...] = 5
+    b = xp.array(s, ndmin=2)
+    b += 1
+    return s, a, b, a.shape
+
+
+@agrees(raises=ValueError)
+def test_a_scalar_is_always_copied(xp: Any) -> None:
+    xp.asarray(xp.ones(2)[0], copy=False)
+
+
+@agrees
+def test_ndmin(xp: Any) -> Any:
+    return [xp.array(v, ndmin=n) for v in (1, [1, 2], [[1]]) for n in range(4)]
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        [1, [2, 3]], [[1, 2], [3]], [[[1], [2]], [[3], [4, 5]]], [np.ones(2), np.ones(3)],
+        [np.ones((2, 2)), [[1, 2, 3]] * 2],
+        [1, np.ones(2)],
+    ],
+)  # fmt: skip
+def test_ragged_sequences(value: Any) -> None:
+    expected = compare(lambda xp: xp.asarray(value))
+    assert isinstance(expected, Raised)
+    ours = [tnp.asarray(v) if isinstance(v, np.ndarray) else v for v in value]
+    with pytest.raises(ValueError, match="inhomogeneous shape after") as caught:
+        tnp.asarray(ours)
+    assert str(caught.value) == str(expected.error)
+
+
+@pytest.mark.parametrize(
+    ("value", "dtype"),
+    [
+        ("a", "<U1"), (["a", "b"], "<U1"), (b"a", "S1"), (None, "O"), ([1, None], "O"), (object(), "O"), ({1: 2}, "O"),
+        ((i for i in range(3)), "O"), (decimal.Decimal(1), "O"), (fractions.Fraction(1, 2), "O"), ([10**30], "O"),
+        (np.datetime64("2020-01-01"), "<M8"), (np.timedelta64(1, "s"), "<m8"), (np.longdouble(1), "float128"),
+        (np.zeros(2, [("x", int)]), "'x'"), (np.array(["a"], object), "O"), ({1, 2}, "O"),
+        (np.clongdouble(1), "complex256"),
+    ],
+)  # fmt: skip
+def test_data_that_no_tensor_carries(value: Any, dtype: str) -> None:
+    if dtype.endswith(("128", "256")) and np.dtype(np.longdouble).itemsize != 16:
+        pytest.skip("long double is no wider here")
+    for make in (tnp.asarray, tnp.array, lambda v: tnp.asarray([v]) if not isinstance(v, list) else tnp.asarray(v)):
+        with pytest.raises(TypeError, match=r"no tensor has dtype .*" + dtype):
+            make(value)
+
+
+@pytest.mark.parametrize("dtype", ["U3", "S2", "O", "M8[s]", "m8", [("x", int)], "V4"])
+def test_dtypes_that_no_tensor_carries(dtype: Any) -> None:
+    for make in (lambda: tnp.asarray([1], dtype), lambda: tnp.ones(2).astype(dtype), lambda: tnp.zeros(2, dtype)):
+        with pytest.raises(TypeError, match="no tensor has dtype"):
+            make()
+
+
+@pytest.mark.parametrize("value", [np.array(["1.5", "2"]), np.array([1, 2.5], object), np.array([1, 2], np.longdouble)])
+@agrees
+def test_numpy_reads_numbers_from_other_dtypes(xp: Any, value: Any) -> Any:
+    return xp.asarray(value, dtype=float), xp.array(value, np.float32)
+
+
+@agrees(raises=OverflowError)
+def test_python_integers_must_fit(xp: Any) -> None:
+    xp.asarray([1, 300], dtype=np.uint8)
+
+
+@agrees(raises=ValueError)
+def test_unknown_order(xp: Any) -> None:
+    xp.asarray([1], order="X")
+
+
+def test_like_is_of_this_library() -> None:
+    assert tnp.asarray([1], like=tnp.ones(1)).tolist() == [1]
+    with pytest.raises(TypeError, match="like"):
+        tnp.asarray([1], like=np.ones(1))
+
+
+# Lists with arrays in them.
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda x: [x, x],
+        lambda x: [x, [1, 2, 3]],
+        lambda x: [[1, 2, 3], x],
+        lambda x: (x, (4.5, 5, 6)),
+        lambda x: [[x, x], [x, x]],
+        lambda x: [x[0], x[1]],
+        lambda x: [x[0], 2],
+        lambda x: [x[0], 2.5],
+        lambda x: [[x[0], 1], [2, x[1]]],
+        lambda x: [x[0], True],
+        lambda x: [x[0], 2j],
+    ],
+)
+@pytest.mark.parametrize("dtype", ["int8", "uint16", "float32", "uint64", "complex64", "bool"])
+def test_lists_of_arrays(make: Any, dtype: str) -> None:
+    def run(xp: Any) -> Any:
+        x = xp.asarray(np.array([1, 0, 3]).astype(dtype))
+        return xp.asarray(make(x)), xp.asarray(make(x), complex), xp.array(make(x), np.bool_)
+
+    compare(run)
+
+
+def test_lists_of_arrays_keep_gradients_and_mix_libraries() -> None:
+    t = torch.ones(2, dtype=torch.float64, requires_grad=True)
+    x = tnp.asarray([[tnp.asarray(t)[0] * 2, 3.0], [t[1], np.float64(5)]])
+    assert x.tensor.requires_grad and x.tolist() == [[2, 3], [1, 5]]
+    x.tensor.sum().backward()
+    assert t.grad is not None and t.grad.tolist() == [2, 1]
+
+
+def test_integers_in_lists_keep_their_value() -> None:
+    big = tnp.asarray([2**62 + 1])
+    assert tnp.asarray([big, [1]], np.int64).tolist() == [[2**62 + 1], [1]]
+    with pytest.raises(OverflowError):
+        tnp.asarray([tnp.uint8(1), tnp.ones(2, np.uint8)[0], 300], np.uint8)
+
+
+# torch, DLPack and protocols.
+
+
+@pytest.mark.parametrize("dtype", ALL)
+def test_torch_tensors_are_wrapped(dtype: str) -> None:
+    tensor = torch.ones(2, 3).to(getattr(torch, dtype))
+    x = tnp.asarray(tensor)
+    assert x.tensor is tensor and x.dtype == np.dtype(dtype)
+    assert tnp.array(tensor).tensor.data_ptr() != tensor.data_ptr()
+    assert tnp.asarray(tensor, copy=False).tensor is tensor
+
+
+def test_torch_tensors_of_other_kinds() -> None:
+    grad = torch.ones(2, requires_grad=True)
+    assert tnp.asarray(grad).tensor is grad and (tnp.array(grad) * 2).tensor.requires_grad
+    lazy = torch.tensor([1 + 2j]).conj()
+    assert tnp.asarray(lazy).tolist() == [1 - 2j] and tnp.asarray(lazy).view(np.float32).tolist() == [1, -2]
+    assert np.asarray(tnp.asarray(lazy)).tolist() == [1 - 2j] and tnp.asarray(lazy).imag.tolist() == [-2]
+    assert tnp.asarray(torch.nn.Parameter(torch.ones(1))).tolist() == [1]
+    with pytest.raises(TypeError, match="sparse"):
+        tnp.asarray(torch.ones(2).to_sparse())
+    with pytest.raises(TypeError, match="float8"):
+        tnp.asarray(torch.ones(2).to(torch.float8_e5m2))
+
+
+def test_bfloat16() -> None:
+    ml_dtypes = pytest.importorskip("ml_dtypes")
+    x = tnp.asarray(torch.ones(2, dtype=torch.bfloat16))
+    assert x.dtype == ml_dtypes.bfloat16 and np.asarray(x).dtype == ml_dtypes.bfloat16
+    y = tnp.asarray(np.ones(2, ml_dtypes.bfloat16))
+    assert y.tensor.dtype is torch.bfloat16 and (x + y).tolist() == [2, 2]
+    assert tnp.asarray([1.5], ml_dtypes.bfloat16).astype(float).tolist() == [1.5]
+    assert repr(x) == repr(np.asarray(x))
+
+
+def test_dlpack_in() -> None:
+    values = np.arange(6.0).reshape(2, 3)
+    for x in (tnp.from_dlpack(values), tnp.asarray(WithDlpack(values)), tnp.from_dlpack(values, copy=False)):
+        assert shares(x, values) and x.tolist() == values.tolist()
+    assert not shares(tnp.from_dlpack(values, copy=True), values)
+    assert not shares(tnp.asarray(WithDlpack(values), copy=True), values)
+    assert shares(tnp.asarray(WithDlpack(values), copy=False), values)
+    tensor = torch.ones(2)
+    assert tnp.from_dlpack(tensor, device="cpu").tensor.data_ptr() == tensor.data_ptr()
+    x = tnp.ones(2)
+    assert tnp.from_dlpack(x).tensor.data_ptr() == x.tensor.data_ptr()
+    strict = array_api_strict.asarray([1, 2])
+    assert tnp.asarray(strict).tolist() == tnp.from_dlpack(strict).tolist() == [1, 2]
+
+
+def test_dlpack_of_read_only_memory_is_copied() -> None:
+    values = read_only(np.arange(3))
+    x = tnp.from_dlpack(values)
+    x[0] = 5
+    assert values.tolist() == [0, 1, 2]
+    with pytest.raises(ValueError, match="read-only"):
+        tnp.from_dlpack(values, copy=False)
+
+
+@pytest.mark.parametrize("value", [5, [1, 2], "a"])
+@agrees(raises=AttributeError)
+def test_dlpack_of_what_has_none(xp: Any, value: Any) -> None:
+    xp.from_dlpack(value)
+
+
+def test_dlpack_of_a_dtype_that_is_not_numpys() -> None:
+    with pytest.raises(TypeError, match="float8"):
+        tnp.from_dlpack(torch.ones(2).to(torch.float8_e5m2).view(torch.float8_e5m2))
+
+
+def test_a_lazily_conjugated_array_has_no_memory_to_read() -> None:
+    x = tnp.asarray(torch.tensor([1 + 2j]).conj())
+    assert not hasattr(x, "__array_interface__")
+    with pytest.raises(ValueError, match="Unable to avoid copy"):
+        np.asarray(x, copy=False)
+
+
+def test_devices() -> None:
+    assert str(tnp.asarray([1], device="cpu").device) == str(tnp.copy([1], device=torch.device("cpu")).device) == "cpu"
+    assert tnp.astype(tnp.ones(1), int, device="cpu").dtype == int
+    for make in (tnp.asarray, tnp.array, tnp.copy):
+        with pytest.raises(ValueError, match="device"):
+            make([1], device="nowhere")
+    if not torch.cuda.is_available():
+        with pytest.raises(ValueError, match="not available"):
+            tnp.asarray([1], device="cuda")
+
+
+# astype.
+
+VALUES = [0, 1, -1, 2.5, -2.5, 127, 128, 200, 255, 1000, -129, 32768, 65536, 70000]
+
+
+@pytest.mark.parametrize("dtype", ALL)
+@agrees
+def test_astype_of_every_dtype(xp: Any, dtype: str) -> Any:
+    with np.errstate(invalid="ignore"):
+        source = np.array(VALUES).astype(dtype)
+    results = []
+    for wanted in ALL:
+        low, high = (0, 100) if wanted in ("uint8", "int8") else (0, 30000) if wanted in INTEGERS else (-1e9, 1e9)
+        fits = [v for v in source.tolist() if low <= v.real <= high or dtype in INTEGERS + ["bool"]]
+        results.append(xp.asarray(np.array(fits, dtype)).astype(wanted))
+    return results
+
+
+@pytest.mark.parametrize("dtype", FLOATS)
+@agrees
+def test_astype_of_values_that_are_no_numbers(xp: Any, dtype: str) -> Any:
+    x = xp.asarray(np.array([np.nan, np.inf, -np.inf, 0.0, -0.0, 1e-45], dtype))
+    return [x.astype(wanted) for wanted in [*FLOATS, *COMPLEX, "bool", "int64", "int32"]]
+
+
+@pytest.mark.parametrize("make", [
+    lambda xp, x: x.astype(float), lambda xp, x: xp.asarray(x, float), lambda xp, x: xp.array(x, dtype=np.int32),
+    lambda xp, x: xp.astype(x, np.float32),
+])  # fmt: skip
+def test_a_discarded_imaginary_part_is_warned_of(make: Any) -> None:
+    for xp in (np, tnp):
+        with pytest.warns(ComplexWarning, match="discards the imaginary part"):
+            result = make(xp, xp.asarray([1.5 + 2j]))
+        assert result[0] == (1 if result.dtype.kind == "i" else 1.5)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert tnp.asarray([1j, 0]).astype(bool).tolist() == [True, False]
+
+
+@pytest.mark.parametrize("casting", ["no", "equiv", "safe", "same_kind", "unsafe", "anything"])
+@pytest.mark.parametrize("dtype", ALL)
+def test_casting_rules(dtype: str, casting: str) -> None:
+    for wanted in ALL:
+        expected = outcome(lambda xp, to=wanted: xp.ones(2, dtype).astype(to, casting=casting), np)
+        actual = outcome(lambda xp, to=wanted: xp.ones(2, dtype).astype(to, casting=casting), tnp)
+        if isinstance(expected, Raised):
+            assert isinstance(actual, Raised) and type(actual.error) is type(expected.error)
+            if casting != "anything":
+                assert str(actual.error) == str(expected.error)
+        else:
+            assert actual.dtype == wanted
+
+
+def test_casting_to_the_same_value() -> None:
+    assert tnp.asarray([1.0, np.nan]).astype(np.float32, casting="same_value").dtype == np.float32
+    assert tnp.asarray([1.0, 2.0]).astype(int, casting="same_value").tolist() == [1, 2]
+    for value, dtype in [(1.5, int), (300, np.uint8), (1e300, np.float32)]:
+        with pytest.raises(ValueError, match="same_value"):
+            tnp.asarray([value]).astype(dtype, casting="same_value")
+
+
+@agrees
+def test_function_astype(xp: Any) -> Any:
+    return xp.astype(xp.arange(3), np.float32), xp.astype(xp.ones(2)[0], int), xp.astype(xp.ones(2), float, copy=False)
+
+
+@agrees(raises=TypeError)
+def test_function_astype_of_a_list(xp: Any) -> Any:
+    return xp.astype([1, 2], float)
+
+
+@agrees
+def test_function_copy(xp: Any) -> Any:
+    x = xp.asarray([[1, 2], [3, 4]]).T
+    y = xp.copy(x)
+    y[0] = 7
+    return x, y, y.strides, xp.copy(x, "C").strides, xp.copy([1, 2]), xp.copy(5)
+
+
+def test_gradients_go_through_conversions() -> None:
+    t = torch.ones(2, requires_grad=True)
+    y = tnp.asarray(t).astype(np.float64).copy().astype(np.complex64)
+    (tnp.asarray(y, np.complex128).real * 3).sum().tensor.backward()
+    assert t.grad is not None and t.grad.tolist() == [3, 3]
+
+
+@given(
+    hnp.arrays(st.sampled_from([np.dtype(d) for d in ALL]), hnp.array_shapes(min_dims=0, min_side=0, max_side=4)),
+    st.data(),
+)
+def test_arrays_drawn_at_random(values: np.ndarray, data: st.DataObject) -> None:
+    values = values.transpose(data.draw(st.permutations(range(values.ndim))))
+    values = values[tuple(data.draw(st.slices(length)) for length in values.shape)]
+    x = tnp.asarray(values)
+    assert x.dtype == values.dtype and x.shape == values.shape and x.tobytes() == values.tobytes()
+    assert tnp.array(x.tolist(), x.dtype).tobytes() == values.tobytes() or values.size == 0 or values.dtype.kind in "fc"
+    back = np.asarray(x)
+    assert back.dtype == values.dtype and np.shares_memory(back, x.tensor.numpy()) == bool(values.size)
