@@ -30,23 +30,14 @@ class Difference:
     tnp: str
     reason: str
     example: str
-    numpy_prints: str
-    tnp_prints: str | None = None
-    tnp_raises: str | None = None
-
-    def __post_init__(self) -> None:
-        if (self.tnp_prints is None) == (self.tnp_raises is None):
-            raise ValueError(f"{self.id}: give either tnp_prints or tnp_raises")
-
-    @property
-    def tnp_outcome(self) -> str:
-        """What the example does on tnp."""
-        return self.tnp_prints if self.tnp_prints is not None else f"{self.tnp_raises}"
+    on_numpy: str  # what it prints, or the builtin exception that ends it
+    on_tnp: str
 
 
 def load(path: Path = PATH) -> list[Difference]:
     """The entries of the file; an unknown or missing field raises TypeError."""
-    return [Difference(**entry) for entry in tomllib.loads(path.read_text())["difference"]]
+    entries = tomllib.loads(path.read_text())["difference"]
+    return [Difference(**{name: text.strip() for name, text in entry.items()}) for entry in entries]
 
 
 def run(example: str, xp: Any) -> str:
@@ -60,11 +51,16 @@ def run(example: str, xp: Any) -> str:
     return printed.getvalue().strip()
 
 
+def comment(name: str, outcome: str) -> str:
+    """An outcome as a comment of Python, its lines below each other."""
+    return "\n".join(f"# {name if number == 0 else '':6} {line}" for number, line in enumerate(outcome.splitlines()))
+
+
 def markdown(differences: Iterable[Difference]) -> str:
     """The page ``docs/known-differences.md``."""
     entries = [
         f"## {d.id}\n\n{d.where}: NumPy {d.numpy}; tnp {d.tnp}.\nWhy: {d.reason}.\n\n"
-        f"```python\n{d.example.strip()}\n# NumPy: {d.numpy_prints}\n# tnp:   {d.tnp_outcome}\n```\n"
+        f"```python\n{d.example}\n{comment('NumPy', d.on_numpy)}\n{comment('tnp', d.on_tnp)}\n```\n"
         for d in differences
     ]
     return "\n".join([HEADER, *entries])
