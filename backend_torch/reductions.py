@@ -209,9 +209,13 @@ def _positions(starts: Tensor, lengths: Tensor, step: int = 1) -> Tensor:
 
 def _dims(axes: Axes, tensor: Tensor) -> tuple[int, ...]:
     """The axes in ascending order; none of a 0-d tensor, whose axis 0 is no axis of it."""
-    if axes is None or tensor.dim() == 0:
-        return tuple(range(tensor.dim()))
-    return tuple(sorted(axis % tensor.dim() for axis in (axes if isinstance(axes, tuple) else (axes,))))
+    ndim = tensor.dim()
+    if axes is None or ndim == 0:
+        return tuple(range(ndim))
+    dims = axes if isinstance(axes, tuple) else (axes,)
+    if any(not -ndim <= dim < ndim for dim in dims):
+        raise IndexError(f"axes {dims} of a tensor of {ndim} dimensions")  # as torch does
+    return tuple(sorted([dim % ndim for dim in dims]))
 
 
 def flattened(tensor: Tensor, axes: Axes) -> Tensor:
