@@ -1,0 +1,363 @@
+"""tnp.compile: what a signature is, what happens at each call, and what comes back."""
+
+from __future__ import annotations
+
+import dataclasses
+import threading
+import warnings
+from collections import OrderedDict, defaultdict, namedtuple
+from typing import Any
+
+import numpy
+import pytest
+import torch
+
+import tnp as np
+from tests.oracle import assert_same, sample
+
+Point = namedtuple("Point", "x y")
+
+
+@dataclasses.dataclass(frozen=True)
+class Layer:
+    weight: Any
+    name: str
+
+
+def eager(function: Any) -> Any:
+    """Compiled, but without a C++ compiler's seconds: for what doesn't depend on who runs the graph."""
+    return np.compile(function, backend="eager")
+
+
+def ones(*shape: int) -> Any:
+    return np.asarray(numpy.ones(shape, "f4"))
+
+
+def test_sigmoid() -> None:
+    @np.compile
+    def sigmoid(x: Any) -> Any:
+        """Of a number."""
+        return 1.0 / (1.0 + np.exp(-x))
+
+    for _ in range(3):
+        x = sample(np, (5,), "float32")
+        expected = 1 / (1 + numpy.exp(-np.asnumpy(x)))
+        assert_same(expected, sigmoid(x), rtol=1e-6)
+    info = sigmoid.cache_info()
+    assert (info.traces, info.hits) == (1, 2)
+    assert info.compile_seconds > 0
+    assert (sigmoid.__name__, sigmoid.__doc__) == ("sigmoid", "Of a number.")
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        (lambda: (ones(3),), lambda: (ones(4),)),
+        (lambda: (ones(3),), lambda: (np.asarray(numpy.ones(3)),)),
+        (lambda: (ones(3, 2),), lambda: (np.asarray(numpy.ones((2, 3), "f4").T),)),
+        (lambda: (ones(3),), lambda: ([ones(3)],)),
+        (lambda: (ones(3), 1), lambda: (ones(3), 2)),
+        (lambda: (ones(3), 1), lambda: (ones(3), True)),
+        (lambda: (ones(3), 1), lambda: (ones(3), 1.0)),
+        (lambda: (ones(3), 0.0), lambda: (ones(3), -0.0)),
+        (lambda: (ones(3), "a"), lambda: (ones(3), "b")),
+        (lambda: (ones(3), slice(1)), lambda: (ones(3), slice(2))),
+        (lambda: (ones(3), None), lambda: (ones(3), ones(3))),
+        (lambda: ({"a": ones(3)},), lambda: ({"b": ones(3)},)),
+    ],
+)
+def test_python_runs_once_for_each_signature(first: Any, second: Any) -> None:
+    runs = []
+
+    @eager
+    def function(*args: Any) -> Any:
+        runs.append(args)
+        return args
+
+    for arguments in (first, second, first, second, first, first):
+        function(*arguments())
+    assert len(runs) == function.cache_info().traces == 2
+    assert function.cache_info().hits == 4
+
+
+def test_nan_is_one_signature() -> None:
+    function = eager(lambda x, number: x + number)
+    for _ in range(3):
+        assert numpy.isnan(np.asnumpy(function(ones(2), float("nan")))).all()
+    assert function.cache_info().traces == 1
+
+
+def test_an_argument_that_is_no_array_and_has_no_hash() -> None:
+    with pytest.raises(TypeError, match="set is neither an array, a container of arrays nor hashable"):
+        eager(lambda x, s: x)(ones(2), {1})
+
+
+def test_print_while_tracing_only(capsys: pytest.CaptureFixture[str]) -> None:
+    @eager
+    def function(x: Any) -> Any:
+        print(x, repr(x + 1))
+        return x * 2
+
+    function(ones(3))
+    function(ones(3))
+    lines = capsys.readouterr().out.splitlines()
+    assert len(lines) == 1
+    assert "(3,)" in lines[0] and "float32" in lines[0]
+
+
+# Arguments and results.
+
+
+def test_containers_in_and_out() -> None:
+    @eager
+    def function(tree: Any, *, scale: Any) -> Any:
+        return {
+            "list": [tree["a"] * scale, None, "text"],
+            "tuple": (tree["b"][0] + tree["b"][1].x,),
+            "point": Point(tree["b"][1].y, 3),
+            "layer": dataclasses.replace(tree["c"], weight=tree["c"].weight - 1),
+            "ordered": OrderedDict(z=tree["a"], y=1),
+            "default": defaultdict(list, k=tree["a"] + 1),
+            "empty": ((), [], {}),
+        }
+
+    for n in (1, 2):
+        tree = {"a": ones(2) * n, "b": [ones(2), Point(ones(2) * 5, ones(3) * n)], "c": Layer(ones(2) * n, "w")}
+        result = function(tree, scale=ones(2))
+        assert function.cache_info().traces == 1
+        assert result["list"][0].tolist() == [n, n]
+        assert result["list"][1:] == [None, "text"]
+        assert result["tuple"][0].tolist() == [6, 6]
+        assert type(result["point"]) is Point
+        assert (result["point"].x.tolist(), result["point"].y) == ([n, n, n], 3)
+        assert result["layer"].name == "w" and result["layer"].weight.tolist() == [n - 1, n - 1]
+        assert type(result["ordered"]) is OrderedDict and list(result["ordered"]) == ["z", "y"]
+        assert result["default"]["missing"] == [] and result["default"]["k"].tolist() == [n + 1, n + 1]
+        assert result["empty"] == ((), [], {})
+
+
+def test_kinds_of_arrays() -> None:
+    @eager
+    def function(*arrays: Any) -> Any:
+        kinds.append([type(array).__name__ for array in arrays])
+        return [array + array for array in arrays]
+
+    kinds: list[list[str]] = []
+    arguments = (ones(3), ones(3).sum(), numpy.ones(3), numpy.float64(2), torch.ones(3))
+    for _ in range(2):
+        results = function(*arguments)
+    assert kinds == [["ndarray", "scalar", "ndarray", "scalar", "FakeTensor"]]
+    assert [type(r).__name__ for r in results] == ["ndarray", "scalar", "ndarray", "scalar", "Tensor"]
+    assert [float(r.sum()) for r in results] == [6, 6, 6, 4, 6]
+
+
+def test_results_share_memory_as_they_do_eagerly() -> None:
+    function = np.compile(lambda x: (x, x[1:], np.stack([x, x])))
+    x = ones(3)
+    same, view, new = function(x)
+    assert same is x
+    x[1] = 5
+    assert view.tolist() == [5, 1]
+    assert new.tolist() == [[1, 1, 1]] * 2
+
+
+def test_static_results() -> None:
+    function = eager(lambda x: (x.shape, x.dtype, len(x), x.ndim * 2.5))
+    assert function(ones(3)) == ((3,), numpy.dtype("f4"), 3, 2.5)
+    assert eager(lambda x: None)(ones(3)) is None
+    assert eager(lambda n: n + 1)(2) == 3
+    assert eager(lambda: np.arange(3))().tolist() == [0, 1, 2]
+
+
+def test_conjugates() -> None:
+    function = np.compile(lambda z: (z.conj() * 1, np.conjugate(z), z.imag + 0))
+    values = numpy.array([1 + 2j, 3 - 4j])
+    for z in (np.asarray(values), np.asarray(torch.from_numpy(values.conj()).conj())):
+        product, conjugate, imag = function(z)
+        assert_same(values.conj(), product)
+        assert_same(values.conj(), conjugate)
+        assert_same(values.imag, imag)
+
+
+# What lives outside.
+
+
+def test_arrays_from_outside_are_read_when_the_graph_runs() -> None:
+    w = ones(3)
+    function = np.compile(lambda x: x * w)
+    assert function(ones(3)).tolist() == [1, 1, 1]
+    w[...] = 7
+    assert function(ones(3)).tolist() == [7, 7, 7]
+    w += 1
+    assert function(ones(3)).tolist() == [8, 8, 8]
+    assert function.cache_info().traces == 1
+
+
+def test_a_counter() -> None:
+    counter = np.asarray(numpy.zeros((), "i8"))
+
+    @np.compile
+    def count() -> Any:
+        value = counter + 0
+        counter[...] = counter + 1
+        return value
+
+    assert [int(count()) for _ in range(4)] == [0, 1, 2, 3]
+    assert int(counter) == 4
+
+
+def test_writes_to_arguments() -> None:
+    @np.compile
+    def function(x: Any, y: Any) -> Any:
+        x += 1
+        y[0] = x.sum()
+        return y
+
+    for _ in range(2):
+        x, y = ones(3), ones(3)
+        assert function(x, y) is y
+        assert (x.tolist(), y.tolist()) == ([2, 2, 2], [6, 1, 1])
+    both = ones(3)
+    function(both, both)
+    assert both.tolist() == [6, 2, 2]
+
+
+def test_new_arrays_are_new_at_each_call() -> None:
+    @eager
+    def function(x: Any) -> Any:
+        buffer = np.array([0.0, 0.0, 0.0])
+        buffer += x
+        return buffer
+
+    assert [function(ones(3)).tolist() for _ in range(3)] == [[1, 1, 1]] * 3
+
+
+def test_loops_unroll_and_calls_inline() -> None:
+    inner = np.compile(lambda x: x * 2)
+
+    @eager
+    def function(x: Any, n: int) -> Any:
+        for _ in range(n):
+            x = inner(x)
+        return x
+
+    assert function(ones(2), 5).tolist() == [32, 32]
+    assert inner.cache_info().traces == 0
+
+
+def test_a_method_and_a_decorator_with_options() -> None:
+    class Model:
+        def __init__(self) -> None:
+            self.weight = ones(2)
+
+        @np.compile(backend="eager", fullgraph=True)
+        def __call__(self, x: Any) -> Any:
+            return x * self.weight
+
+    model, other = Model(), Model()
+    other.weight[...] = 3
+    assert model(ones(2)).tolist() == [1, 1]
+    assert other(ones(2)).tolist() == [3, 3]
+
+
+# Errors and warnings.
+
+
+def test_a_branch_on_a_value_names_the_line() -> None:
+    def function(x: Any) -> Any:
+        if x.sum() > 0:
+            return x
+        return -x
+
+    line = function.__code__.co_firstlineno + 1
+    with pytest.raises(np.TracedValueError, match=rf"test_compile\.py:{line}: .*np\.where"):
+        np.compile(function)(ones(3))
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda x: float(x[0]),
+        lambda x: x.tolist(),
+        lambda x: x[x > 0],
+        lambda x: np.nonzero(x),
+        lambda x: numpy.asarray(x),
+        lambda x: [1, 2, 3][x[0].astype(int)],
+    ],
+)
+def test_a_demand_for_values(function: Any) -> None:
+    with pytest.raises(np.TracedValueError, match=r"test_compile\.py"):
+        np.compile(function)(ones(3))
+
+
+def test_numpys_errors_are_the_functions_own() -> None:
+    with pytest.raises(ValueError, match=r"\(3,\).*\(4,\)"):
+        np.compile(lambda x, y: x + y)(ones(3), ones(4))
+    with pytest.raises(numpy.exceptions.AxisError):
+        np.compile(lambda x: x.sum(axis=2))(ones(3))
+
+
+def test_retracing_is_told_once() -> None:
+    @eager
+    def function(x: Any, n: int) -> Any:
+        return x * n
+
+    with pytest.warns(
+        RuntimeWarning, match=r"function has been traced 8 times.*n was the int 6 and is the int 7"
+    ) as told:
+        for n in range(12):
+            function(ones(2), n)
+    assert len(told) == 1
+    assert told[0].filename == __file__
+
+
+def test_what_is_not_supported() -> None:
+    with pytest.raises(NotImplementedError, match="dynamic=True"):
+        np.compile(lambda x: x, dynamic=True)
+
+
+# Gradients, threads.
+
+
+def test_gradients_flow() -> None:
+    w = np.asarray(torch.full((3,), 2.0, requires_grad=True))
+    function = np.compile(lambda x: (x * x * w).sum())
+    with torch.no_grad():
+        assert not function(ones(3)).tensor.requires_grad
+    for _ in range(2):
+        x = np.asarray(torch.arange(3.0, requires_grad=True))
+        function(x).tensor.backward()
+        assert x.tensor.grad.tolist() == [0, 4, 8]
+    assert w.tensor.grad.tolist() == [0, 2, 8]
+    assert function.cache_info().traces == 1
+
+
+def test_inside_a_transform_the_function_is_inlined() -> None:
+    function = np.compile(lambda x: (x * x).sum())
+    unwrapped = lambda t: function(np.asarray(t)).tensor  # noqa: E731
+    assert torch.func.grad(unwrapped)(torch.arange(3.0)).tolist() == [0, 2, 4]
+    assert torch.func.vmap(unwrapped)(torch.ones(2, 3)).tolist() == [3, 3]
+
+
+def test_threads_trace_once() -> None:
+    runs = []
+
+    @eager
+    def function(x: Any) -> Any:
+        runs.append(1)
+        return x + 1
+
+    results: list[Any] = []
+    threads = [threading.Thread(target=lambda: results.append(function(ones(3)).tolist())) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert results == [[2, 2, 2]] * 4
+    assert len(runs) == 1
+
+
+def test_no_warning_without_cause() -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", RuntimeWarning)
+        assert np.compile(lambda x: x - 1)(ones(3)).tolist() == [0, 0, 0]
