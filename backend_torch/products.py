@@ -86,11 +86,12 @@ class Product(Kernel):
 
 
 def _matvec(product: Bilinear) -> Bilinear:
-    return lambda matrix, vector: product(matrix, vector.unsqueeze(-1)).squeeze(-1)
+    # Of the transposed factors: a one-dimensional "matrix" has no mT, where matmul would take it.
+    return lambda matrix, vector: product(vector.unsqueeze(-2), matrix.mT).squeeze(-2)
 
 
 def _vecmat(product: Bilinear) -> Bilinear:
-    return lambda vector, matrix: product(vector.conj().unsqueeze(-2), matrix).squeeze(-2)
+    return lambda vector, matrix: product(matrix.mT, vector.conj().unsqueeze(-1)).squeeze(-1)
 
 
 def _vecdot(product: Bilinear) -> Bilinear:
@@ -115,7 +116,7 @@ def contract(one: Tensor, other: Tensor, one_axes: Sequence[int], other_axes: Se
     terms = math.prod([one.shape[axis] for axis in one_axes])
     left = one.permute(*one_free, *one_axes).reshape(math.prod(rows), terms)
     right = other.permute(*other_axes, *other_free).reshape(terms, math.prod(columns))
-    return matmul.resolve(one.dtype)(left, right).reshape(*rows, *columns)
+    return matmul.resolve(one.dtype)(left, right).reshape((*rows, *columns))
 
 
 def einsum(inputs: Sequence[str], output: str, tensors: Sequence[Tensor]) -> Tensor:

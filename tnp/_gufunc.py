@@ -219,16 +219,16 @@ class GeneralizedUfunc(Ufunc):
         if not isinstance(axes, list):
             raise TypeError("axes should be a list.")
         result_length = len(given[0]) if keepdims else len(result)
-        if len(axes) == len(given) and not result:
-            axes = [*axes, axes[0] if keepdims else ()]
-        if len(axes) != len(cores):
+        complete = len(axes) == len(cores)
+        if not complete and (result or len(axes) != len(given)):
             raise ValueError(
                 f"axes should be a list with an entry for all {len(cores)} inputs and outputs; entries for outputs can "
                 "only be omitted if none of them has core axes."
             )
         lengths = [*map(len, given), result_length]
-        entries = [self._entry(entry, length, i) for i, (entry, length) in enumerate(zip(axes, lengths, strict=True))]
-        return [self._normal(entry, t.dim()) for entry, t in zip(entries, inputs, strict=False)] + entries[-1:]
+        entries = [self._entry(entry, length, i) for i, (entry, length) in enumerate(zip(axes, lengths, strict=False))]
+        places = [self._normal(entry, t.dim()) for entry, t in zip(entries, inputs, strict=False)]
+        return [*places, entries[-1] if complete else None]
 
     def _entry(self, entry: Any, length: int, number: int) -> tuple[int, ...]:
         """An item of ``axes`` as a tuple; an int stands for one axis."""

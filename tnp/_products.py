@@ -443,6 +443,8 @@ def cross(a: Any, b: Any, axisa: int = -1, axisb: int = -1, axisc: int = -1, axi
             DeprecationWarning,
             stacklevel=2,
         )
+    if len(one) == 3 or len(other) == 3:
+        axisc = normalize_axis(axisc, max(one.dim(), other.dim()), "axisc")
     a0, a1, *a2 = map(_array.wrap_array, one)
     b0, b1, *b2 = map(_array.wrap_array, other)
     third = a0 * b1 - a1 * b0
@@ -455,7 +457,7 @@ def cross(a: Any, b: Any, axisa: int = -1, axisb: int = -1, axisc: int = -1, axi
     else:
         first, second = a1 * b2[0] - a2[0] * b1, a2[0] * b0 - a0 * b2[0]
     result = memory.stacked([first.tensor, second.tensor, third.tensor])
-    return _array.wrap_array(result.movedim(0, normalize_axis(axisc, result.dim(), "axisc")))
+    return _array.wrap_array(result.movedim(0, axisc))
 
 
 def trace(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1, dtype: Any = None, out: Any = None) -> Any:

@@ -1,0 +1,601 @@
+"""Products: shapes, dtypes, options and refusals against NumPy."""
+
+from __future__ import annotations
+
+import doctest
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import tnp
+from tests.oracle import ALL, agrees, compare, sample
+
+NEW = np.lib.NumpyVersion(np.__version__) >= "2.2.0"  # matvec and vecmat
+RTOL = {"float16": 1e-2, "float32": 1e-5, "complex64": 1e-5}
+SHAPES = [
+    ((3,), (3,)),
+    ((2, 3), (3,)),
+    ((3,), (3, 2)),
+    ((2, 3), (3, 4)),
+    ((5, 2, 3), (3, 4)),
+    ((2, 3), (5, 3, 4)),
+    ((5, 2, 3), (5, 3, 4)),
+    ((5, 1, 2, 3), (4, 3, 2)),
+    ((3,), (5, 3, 4)),
+    ((5, 2, 3), (3,)),
+    ((0, 3), (3, 2)),
+    ((2, 0), (0, 3)),
+    ((0,), (0,)),
+    ((1,), (1,)),
+    ((2, 3), (2, 3)),
+    ((3,), (2,)),
+    ((2, 2, 2), (3, 2, 2)),
+    ((), (2,)),
+    ((2, 3), ()),
+    ((), ()),
+]
+
+
+def close(dtype: str) -> dict[str, float]:
+    """Tolerances for sums of products; none for integers and booleans."""
+    rtol = RTOL.get(dtype, 1e-12 if np.dtype(dtype).kind in "fc" else 0.0)
+    return {"rtol": rtol, "atol": rtol}
+
+
+def check(call: Any, dtype: str) -> None:
+    """Exact for integers, else within tolerance."""
+    compare(call, **(close(dtype) if np.dtype(dtype).kind in "fc" else {}))
+
+
+# Every product on every shape and dtype.
+
+
+@pytest.mark.parametrize("name", ["matmul", "dot", "inner", "vdot", "outer", "kron", "vecdot", "matvec", "vecmat"])
+@pytest.mark.parametrize("shapes", SHAPES, ids=str)
+def test_shapes(name: str, shapes: tuple[tuple[int, ...], ...]) -> None:
+    if not NEW and name in ("matvec", "vecmat"):
+        pytest.skip("not in this NumPy")
+    one, other = shapes
+    for dtype in ("int64", "complex128"):
+        check(lambda xp, d=dtype: getattr(xp, name)(sample(xp, one, d), sample(xp, other, d, seed=1)), dtype)
+
+
+@pytest.mark.parametrize("name", ["matmul", "dot", "inner", "vdot", "outer", "kron", "vecdot", "cross"])
+@pytest.mark.parametrize("dtype", ALL)
+def test_dtypes(name: str, dtype: str) -> None:
+    one, other = ((3,), (3,)) if name in ("vdot", "cross") else ((2, 3), (2, 3))
+    for other_dtype in ALL if name == "matmul" else (dtype, "int16", "float32"):
+
+        def call(xp: Any, other_dtype: str = other_dtype) -> Any:
+            y = sample(xp, other, other_dtype, seed=1)
+            return getattr(xp, name)(sample(xp, one, dtype), y.T if name in ("matmul", "dot") else y)
+
+        result = np.result_type(dtype, other_dtype)
+        check(call, str(result))
+
+
+@pytest.mark.parametrize("dtype", ["int8", "uint8", "int32", "uint16", "uint32", "int64", "uint64"])
+@agrees
+def test_integers_wrap_around(xp: Any, dtype: str) -> Any:
+    largest = np.iinfo(dtype).max
+    x = xp.full((2, 3), largest, dtype=dtype)
+    y = xp.asarray([[largest, 2], [3, largest], [7, 1]], dtype=dtype)
+    return x @ y, xp.dot(x, y), xp.einsum("ij,jk->ik", x, y), xp.einsum("ij->i", x), xp.tensordot(x, y, 1)
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.data())
+def test_matmul_of_any_shapes(data: Any) -> None:
+    def draw(core: list[int]) -> tuple[int, ...]:
+        return (*data.draw(st.lists(st.integers(0, 3), max_size=2)), *core)
+
+    n, k, m = (data.draw(st.integers(0, 3)) for _ in range(3))
+    one = (k,) if data.draw(st.booleans()) else draw([n, k])
+    other = (k,) if data.draw(st.booleans()) else draw([k, m])
+    compare(lambda xp: xp.matmul(sample(xp, one, "int32"), sample(xp, other, "int32", 1)))
+    compare(lambda xp: sample(xp, one, "bool") @ sample(xp, other, "uint16", 1))
+
+
+@pytest.mark.parametrize("view", ["T", "step", "flip", "broadcast"])
+@agrees
+def test_views(xp: Any, view: str) -> Any:
+    x = xp.arange(16).reshape(4, 4)
+    v = {"T": x.T, "step": x[::2, ::2], "flip": x[::-1], "broadcast": xp.broadcast_to(x[0], (4, 4))}[view]
+    return v @ v, xp.dot(v, v), xp.inner(v, v), xp.vdot(v, v), xp.einsum("ij,jk", v, v), xp.tensordot(v, v)
+
+
+@agrees
+def test_lists_and_scalars(xp: Any) -> Any:
+    x = xp.ones((2, 2), dtype="float32")
+    return (
+        xp.matmul([[1, 2], [3, 4]], [1, 1]),
+        x @ [[1, 2], [3, 4]],
+        [[1, 2], [3, 4]] @ x,
+        x @ np.ones(2) if xp is np else x @ xp.ones(2),
+        xp.dot(3, 4),
+        xp.dot(x, 2.0),
+        xp.dot(True, x),
+        xp.inner(2, [1, 2]),
+        xp.outer([[1, 2]], 3),
+        xp.kron(2, 3),
+        xp.kron(2, [1, 2]),
+        xp.vdot(2j, 3),
+        x.dot(x),
+        x[0].dot([1, 2]),
+    )
+
+
+@agrees
+def test_conjugates(xp: Any) -> Any:
+    x, y = xp.asarray([1 + 2j, 3 - 1j]), xp.asarray([2 - 1j, 1j])
+    vecmat = xp.vecmat(x, xp.stack([x, y])) if NEW else None
+    return xp.vdot(x, y), xp.vecdot(x, y), xp.inner(x, y), xp.dot(x, y), xp.matmul(x, y), vecmat
+
+
+# Operators.
+
+
+@pytest.mark.parametrize("other", [1, 2.5, [1], "x", None], ids=repr)
+def test_operator_refuses(other: Any) -> None:
+    with pytest.raises((ValueError, TypeError)):
+        tnp.ones((2, 2)) @ other
+    with pytest.raises((ValueError, TypeError)):
+        other @ tnp.ones((2, 2))
+
+
+def test_operator_defers() -> None:
+    class Other:
+        __array_ufunc__ = None
+
+        def __rmatmul__(self, other: Any) -> str:
+            return "mine"
+
+        def __matmul__(self, other: Any) -> str:
+            return "mine"
+
+    assert tnp.ones((2, 2)) @ Other() == "mine" == Other() @ tnp.ones((2, 2))
+    with pytest.raises(TypeError):
+        tnp.matmul(tnp.ones((2, 2)), Other())
+
+
+@pytest.mark.parametrize(
+    "shapes",
+    [((3, 3), (3, 3)), ((3,), (3, 3)), ((2, 3, 3), (3, 3)), ((3, 3), (3,)), ((3, 3), (3, 2)), ((3, 3), (2, 3, 3))],
+)
+@pytest.mark.parametrize("dtype", ["int64", "float32"])
+def test_in_place(shapes: tuple[tuple[int, ...], ...], dtype: str) -> None:
+    def call(xp: Any) -> Any:
+        x = y = sample(xp, shapes[0], dtype)
+        x @= sample(xp, shapes[1], "int64", 1) if dtype == "int64" else sample(xp, shapes[1], dtype, 1)
+        return x, x is y
+
+    check(call, dtype)
+
+
+def test_in_place_refuses_and_leaves_the_array() -> None:
+    x = tnp.ones((2, 2), dtype=int)
+    with pytest.raises(TypeError, match="Cannot cast"):
+        x @= tnp.ones((2, 2))
+    with pytest.raises(ValueError):
+        x @= tnp.ones((3, 3), dtype=int)
+    assert x.tolist() == [[1, 1], [1, 1]]
+
+
+def test_messages() -> None:
+    text = (
+        "matmul: Input operand 1 has a mismatch in its core dimension 0, with gufunc signature "
+        r"\(n\?,k\),\(k,m\?\)->\(n\?,m\?\) \(size 2 is different from 3\)"
+    )
+    with pytest.raises(ValueError, match=text):
+        tnp.ones((4, 3)) @ tnp.ones((2, 5))
+    with pytest.raises(ValueError, match="matmul: Input operand 1 does not have enough dimensions"):
+        tnp.matmul(tnp.ones(2), 3)
+    with pytest.raises(ValueError, match=r"shapes \(2,3\) and \(2,\) not aligned: 3 \(dim 1\) != 2 \(dim 0\)"):
+        tnp.dot(tnp.ones((2, 3)), tnp.ones(2))
+    with pytest.raises(ValueError, match=r"could not be broadcast together with shapes \(2,2,2\) \(3,2,2\)"):
+        tnp.ones((2, 2, 2)) @ tnp.ones((3, 2, 2))
+
+
+# Options of the generalized ufuncs.
+
+EYE = [[1.0, 2.0], [3.0, 4.0]]
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"axis": 0},
+        {"where": True},
+        {"keepdims": True},
+        {"axes": [(0, 1), (0, 1), (0, 1)]},
+        {"axes": [(1, 0), (0, 1), (1, 0)]},
+        {"axes": [(-1, -2), (-2, -1), (-1, -2)]},
+        {"axes": [(0, 1), (0, 1)]},
+        {"axes": 3},
+        {"axes": [0, 1, 2]},
+        {"axes": [(0, 0), (0, 1), (0, 1)]},
+        {"axes": [(0, 5), (0, 1), (0, 1)]},
+        {"axes": [(0, 1, 2), (0, 1), (0, 1)]},
+        {"casting": "no"},
+        {"casting": "nonsense"},
+        {"dtype": "f4"},
+        {"dtype": "i8"},
+        {"dtype": "i8", "casting": "unsafe"},
+        {"signature": "ff->f"},
+        {"order": "F"},
+        {"order": "Z"},
+        {"subok": False},
+        {"nonsense": 1},
+    ],
+    ids=str,
+)
+def test_matmul_options(options: dict[str, Any]) -> None:
+    compare(lambda xp: xp.matmul(xp.asarray(EYE), xp.asarray(EYE) + 1, **options))
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"axis": 0},
+        {"axis": -1},
+        {"axis": 5},
+        {"axis": 0, "keepdims": True},
+        {"keepdims": True},
+        {"axes": [0, 1]},
+        {"axes": [0, 1, ()]},
+        {"axes": [0, 1], "axis": 1},
+        {"axes": [(0,), (1,), ()]},
+        {"axes": [0, 1, 0], "keepdims": True},
+        {"axes": [0, 1, 1], "keepdims": True},
+        {"axes": [0, 1], "keepdims": True},
+        {"dtype": "f4"},
+    ],
+    ids=str,
+)
+def test_vecdot_options(options: dict[str, Any]) -> None:
+    compare(lambda xp: xp.vecdot(xp.asarray(EYE), xp.asarray(EYE) + 1, **options))
+
+
+@pytest.mark.skipif(not NEW, reason="NumPy has matvec and vecmat since 2.2")
+@agrees
+def test_axes_of_matvec_and_vecmat(xp: Any) -> Any:
+    a = xp.arange(24).reshape(2, 3, 4)
+    return (
+        xp.matvec(a, xp.arange(3), axes=[(2, 1), 0, 0]),
+        xp.matvec(a, xp.arange(2), axes=[(1, 0), 0, 1]),
+        xp.vecmat(xp.arange(2), a, axes=[0, (0, 2), 1]),
+    )
+
+
+@agrees
+def test_axes_of_matmul(xp: Any) -> Any:
+    a, b = xp.arange(24).reshape(2, 3, 4), xp.arange(24).reshape(4, 3, 2)
+    return xp.matmul(a, b, axes=[(0, 2), (0, 2), (0, 2)]), xp.matmul(a, b, axes=[(1, 0), (2, 1), (2, 1)])
+
+
+@pytest.mark.parametrize("shape", [(2, 2), (5, 2, 2), (3, 3), (2,), (1, 2), ()], ids=str)
+@pytest.mark.parametrize("dtype", ["float64", "float32", "int64", "complex128"])
+def test_out(shape: tuple[int, ...], dtype: str) -> None:
+    def call(xp: Any) -> Any:
+        out = xp.zeros(shape, dtype=dtype)
+        return xp.matmul(xp.asarray(EYE), xp.asarray(EYE), out=out) is out, out
+
+    compare(call)
+
+
+@agrees
+def test_out_overlaps_and_is_strided(xp: Any) -> Any:
+    x = xp.asarray(EYE)
+    xp.matmul(x, x, out=x)
+    y = xp.zeros((4, 4))
+    xp.matmul(x, x, out=y[::2, ::2])
+    xp.vecdot(x, x, out=y[1, :2])
+    xp.matmul(x, x, out=y[1::2, 1::2], axes=[(0, 1), (0, 1), (1, 0)])
+    return x, y
+
+
+@pytest.mark.parametrize(
+    ("shape", "dtype", "transposed"),
+    [((2, 2), "f8", 0), ((2, 2), "f4", 0), ((3, 2), "f8", 0), ((2, 2), "f8", 1), ((4,), "f8", 0)],
+)
+def test_out_of_dot(shape: tuple[int, ...], dtype: str, transposed: int) -> None:
+    def call(xp: Any) -> Any:
+        out = xp.zeros(shape, dtype=dtype)
+        out = out.T if transposed else out
+        return xp.dot(xp.asarray(EYE), xp.asarray(EYE), out=out) is out, out
+
+    compare(call)
+
+
+def test_attributes() -> None:
+    assert tnp.matmul.signature == np.matmul.signature
+    assert repr(tnp.vecdot) == "<ufunc 'vecdot'>"
+    for ufunc in (tnp.matmul, tnp.vecdot, tnp.matvec, tnp.vecmat):
+        examples = doctest.DocTestParser().get_doctest(ufunc.__doc__ or "", {}, ufunc.__name__, None, None)
+        assert examples.examples and not doctest.DocTestRunner().run(examples).failed
+
+
+# tensordot, cross, kron, trace, outer.
+
+
+@pytest.mark.parametrize(
+    "axes",
+    [
+        0,
+        1,
+        2,
+        3,
+        -1,
+        ([1], [0]),
+        ([2, 1], [0, 1]),
+        ([-1, 1], [0, -2]),
+        (2, 0),
+        ([0, 0], [0, 0]),
+        ([5], [0]),
+        ([0, 1], [0]),
+    ],
+    ids=str,
+)
+@pytest.mark.parametrize("dtype", ["int32", "float64", "bool"])
+def test_tensordot(axes: Any, dtype: str) -> None:
+    check(lambda xp: xp.tensordot(sample(xp, (2, 3, 4), dtype), sample(xp, (4, 3, 2), dtype, 1), axes), dtype)
+
+
+@pytest.mark.parametrize("axes", [0, 1])
+@agrees
+def test_tensordot_of_vectors(xp: Any, axes: int) -> Any:
+    return xp.tensordot([1, 2], xp.asarray([3.0, 4.0]), axes)
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "options"),
+    [
+        ((3,), (3,), {}),
+        ((5, 3), (3,), {}),
+        ((5, 3), (4, 1, 3), {}),
+        ((3, 5), (3, 5), {"axis": 0}),
+        ((3, 5), (5, 3), {"axisa": 0}),
+        ((5, 3), (5, 3), {"axisc": 0}),
+        ((2, 5, 3), (5, 3), {"axisc": 1}),
+        ((2,), (2,), {}),
+        ((5, 2), (5, 3), {}),
+        ((5, 3), (2,), {}),
+        ((4,), (3,), {}),
+        ((2, 3), (3, 3), {}),
+        ((), (3,), {}),
+        ((5, 3), (5, 3), {"axisa": 2}),
+        ((5, 3), (5, 3), {"axisc": 2}),
+    ],
+    ids=str,
+)
+@pytest.mark.parametrize("dtype", ["int64", "uint8", "float64", "bool"])
+def test_cross(one: tuple[int, ...], other: tuple[int, ...], options: dict[str, int], dtype: str) -> None:
+    check(lambda xp: xp.cross(sample(xp, one, dtype), sample(xp, other, dtype, 1), **options), dtype)
+
+
+@pytest.mark.filterwarnings("error::DeprecationWarning")
+def test_cross_of_two_components_is_deprecated() -> None:
+    with pytest.raises(DeprecationWarning, match="2-dimensional vectors"):
+        tnp.cross([1, 2], [3, 4])
+
+
+@pytest.mark.parametrize("dtype", ALL)
+@agrees(rtol=1e-2)
+def test_trace(xp: Any, dtype: str) -> Any:
+    x = sample(xp, (3, 4, 5), dtype)
+    return (
+        xp.trace(x),
+        xp.trace(x, 1),
+        xp.trace(x, -1, 0, 2),
+        xp.trace(x, axis1=1, axis2=2),
+        xp.trace(x[0]),
+        x[0].trace(offset=2),
+        xp.trace(x, dtype="float64"),
+        xp.trace(x, 9),
+    )
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda xp: xp.trace(xp.ones(3)),
+        lambda xp: xp.trace(xp.ones((3, 3)), axis1=0, axis2=0),
+        lambda xp: xp.trace(xp.ones((3, 3)), axis1=0, axis2=5),
+        lambda xp: xp.trace(xp.ones((2, 3, 3)), out=xp.zeros(3)),
+        lambda xp: xp.trace(xp.ones((2, 3, 3)), out=xp.zeros(2)),
+        lambda xp: xp.outer([[1, 2]], [3, 4], out=xp.zeros((2, 2))),
+        lambda xp: xp.outer([[1, 2]], [3, 4], out=xp.zeros((2, 3))),
+        lambda xp: xp.outer([[1, 2]], [3, 4], out=xp.zeros((2, 2), dtype=bool)),
+        lambda xp: xp.kron(xp.ones((2, 1)), xp.ones((1, 3, 2))),
+        lambda xp: xp.kron(xp.arange(4).reshape(2, 2), xp.asarray([1, 2])),
+    ],
+)
+def test_others(call: Any) -> None:
+    compare(call)
+
+
+# einsum.
+
+A, B, C = (2, 3), (3, 4), (4, 2)
+EINSUMS: list[tuple[str, list[tuple[int, ...]]]] = [
+    ("ij,jk", [A, B]),
+    ("ij,jk->ik", [A, B]),
+    ("ij,jk->ki", [A, B]),
+    ("ij,jk->", [A, B]),
+    ("ij,jk->j", [A, B]),
+    ("ij,kl", [A, B]),
+    ("ij,jk,kl", [A, B, C]),
+    ("ij,jk,ki", [A, B, C]),
+    ("ij,jk,ki->k", [A, B, C]),
+    ("ij,kl,m->jlm", [A, B, (5,)]),
+    ("ij", [A]),
+    ("ba", [A]),
+    ("ij->", [A]),
+    ("ij->j", [A]),
+    ("ij->ji", [A]),
+    ("ii", [(3, 3)]),
+    ("ii->i", [(3, 3)]),
+    ("iij->j", [(3, 3, 2)]),
+    ("iji->ij", [(3, 2, 3)]),
+    ("iii", [(2, 2, 2)]),
+    ("i,i", [(3,), (3,)]),
+    ("i,i->i", [(3,), (3,)]),
+    ("i,j->ij", [(3,), (2,)]),
+    ("i,->i", [(3,), ()]),
+    (",", [(), ()]),
+    ("", [()]),
+    ("->", [()]),
+    ("ij,ij->ij", [A, A]),
+    ("ii,i->i", [(3, 3), (3,)]),
+    ("ii,jj->ij", [(3, 3), (2, 2)]),
+    ("aB,Bc", [A, B]),
+    ("Ab", [A]),
+    ("...", [A]),
+    ("...i->i...", [A]),
+    ("...i,i", [(2, 4, 3), (3,)]),
+    ("i...,...i", [A, (2, 2)]),
+    ("i...->...", [A]),
+    ("...ij,...jk->...ik", [(5, 2, 3), (1, 3, 4)]),
+    ("...ij,jk", [(5, 2, 3), (3, 4)]),
+    ("...,...", [(2, 1, 3), (4, 3)]),
+    ("...i,...i->...", [(2, 3), (4, 1, 3)]),
+    (" i j , j k -> i k ", [A, B]),
+    ("ij,j->i", [(2, 1), (3,)]),
+    ("i,i->i", [(1,), (3,)]),
+    ("ij,jk->ik", [(0, 3), (3, 2)]),
+    ("ij,jk->ik", [(2, 0), (0, 2)]),
+    # Refused.
+    ("ij,jk->q", [A, B]),
+    ("ij,jk->ii", [A, B]),
+    ("ijk", [A]),
+    ("i", [A]),
+    ("ij,ij", [A, B]),
+    ("i,i", [(2,), (3,)]),
+    ("ij,jk", [A]),
+    ("ij", [A, B]),
+    ("i$", [A]),
+    ("i->->", [A]),
+    ("i-j", [A]),
+    ("i>j", [A]),
+    ("i1", [A]),
+    ("i...->i", [A]),
+    ("ij..", [A]),
+    ("ij.", [A]),
+    ("...ij...", [A]),
+    ("ii->i", [(1, 3)]),
+    ("ii", [(2, 3)]),
+    ("ij->", []),
+]
+
+
+@pytest.mark.parametrize(("subscripts", "shapes"), EINSUMS, ids=str)
+def test_einsum(subscripts: str, shapes: list[tuple[int, ...]]) -> None:
+    for dtype in ("int64", "float64", "bool", "uint16", "int8"):
+        check(lambda xp, d=dtype: xp.einsum(subscripts, *[sample(xp, s, d, i) for i, s in enumerate(shapes)]), dtype)
+
+
+@pytest.mark.parametrize("dtype", ALL)
+def test_einsum_dtypes(dtype: str) -> None:
+    for other in ALL:
+        result = str(np.result_type(dtype, other))
+        check(lambda xp, o=other: xp.einsum("ij,kj->ik", sample(xp, A, dtype), sample(xp, A, o, 1)), result)
+    check(lambda xp: xp.einsum("ij->j", sample(xp, A, dtype)), dtype)
+
+
+@agrees
+def test_einsum_with_lists(xp: Any) -> Any:
+    a, b = xp.arange(6).reshape(2, 3), xp.arange(12).reshape(3, 4)
+    return (
+        xp.einsum(a, [0, 1]),
+        xp.einsum(a, [1, 0]),
+        xp.einsum(a, [0, 1], [1]),
+        xp.einsum(a, [0, 1], b, [1, 2]),
+        xp.einsum(a, [0, 1], b, [1, 2], [2, 0]),
+        xp.einsum(a, [0, 30], b, [30, 2]),
+        xp.einsum(a, [0, ...], [..., 0]),
+        xp.einsum(a, (0, 1), []),
+    )
+
+
+@pytest.mark.parametrize("subscripts", [[0, 99], [0, -1], [0, "i"], [0, 1.0], [0], [0, 1, 2], 3], ids=str)
+def test_einsum_with_wrong_lists(subscripts: Any) -> None:
+    compare(lambda xp: xp.einsum(xp.ones((2, 3)), subscripts))
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"dtype": "f8"},
+        {"dtype": "f4"},
+        {"dtype": "f4", "casting": "same_kind"},
+        {"dtype": "f4", "casting": "unsafe"},
+        {"dtype": "c16"},
+        {"casting": "nonsense"},
+        {"order": "F"},
+        {"order": "Z"},
+        {"optimize": True},
+        {"optimize": "greedy"},
+        {"nonsense": 1},
+    ],
+    ids=str,
+)
+def test_einsum_options(options: dict[str, Any]) -> None:
+    compare(lambda xp: xp.einsum("ij,jk", xp.asarray(EYE), xp.asarray(EYE), **options), rtol=1e-6)
+    compare(lambda xp: xp.einsum("ij->j", xp.asarray(EYE), **options), rtol=1e-6)
+
+
+@pytest.mark.parametrize("out_dtype", ["int8", "int64", "float32", "float64", "complex64"])
+@pytest.mark.parametrize("dtype", ["int8", "float32", "float64"])
+@pytest.mark.parametrize("casting", ["safe", "same_kind", "unsafe"])
+def test_einsum_out(dtype: str, out_dtype: str, casting: str) -> None:
+    def call(xp: Any) -> Any:
+        x = xp.asarray([[100, 100], [3, 4]]).astype(dtype)
+        out = xp.zeros(2, dtype=out_dtype)
+        return xp.einsum("ij->i", x, out=out, casting=casting) is out, out
+
+    compare(call)
+
+
+@pytest.mark.parametrize("shape", [(2, 2), (3,), (), (1,)])
+def test_einsum_out_of_another_shape(shape: tuple[int, ...]) -> None:
+    compare(lambda xp: xp.einsum("ij->i", xp.ones((2, 2)), out=xp.zeros(shape)))
+
+
+@agrees
+def test_einsum_views(xp: Any) -> Any:
+    x = xp.arange(9.0).reshape(3, 3)
+    xp.einsum("ii->i", x)[:] = -1
+    xp.einsum("ij->ji", x)[0] = 5
+    xp.einsum("...", x)[2, 2] = 7
+    y = xp.einsum("ij,->ij", x, 1)
+    y[:] = 0
+    scalar = xp.asarray(3.0)
+    kept = xp.einsum("", scalar)
+    scalar[...] = 4
+    return x, kept
+
+
+@pytest.mark.parametrize("call", [lambda xp: xp.einsum(), lambda xp: xp.einsum("i")])
+def test_einsum_of_nothing(call: Any) -> None:
+    compare(call)
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.data())
+def test_einsum_of_any_subscripts(data: Any) -> None:
+    lengths = {"a": 2, "b": 3, "c": 1, "d": 2}
+    terms = data.draw(st.lists(st.text("abcd", max_size=3), min_size=1, max_size=3))
+    used = sorted(set("".join(terms)))
+    output = data.draw(
+        st.one_of(
+            st.none(),
+            st.permutations(used).flatmap(lambda p: st.sampled_from(range(len(p) + 1)).map(lambda n: "".join(p[:n]))),
+        )
+    )
+    subscripts = ",".join(terms) + ("" if output is None else f"->{output}")
+    shapes = [tuple(lengths[s] for s in term) for term in terms]
+    dtype = data.draw(st.sampled_from(["int32", "uint64", "bool"]))
+    compare(lambda xp: xp.einsum(subscripts, *[sample(xp, s, dtype, i) for i, s in enumerate(shapes)]))
