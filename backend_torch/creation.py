@@ -198,12 +198,6 @@ def has_zero(tensor: Tensor) -> bool:
     return is_readable(tensor) and bool((tensor == 0).any())
 
 
-def indices(shape: Shape, dtype: torch.dtype, device: Device) -> list[Tensor]:
-    """For each axis a tensor of ``shape`` that holds each element's index along it."""
-    ranges = [arange(size, 0, 1, dtype, device) for size in shape]
-    return [grid.contiguous() for grid in torch.meshgrid(*ranges, indexing="ij")] if ranges else []
-
-
 def power_table(tensor: Tensor, columns: int, increasing: bool, dtype: torch.dtype) -> Tensor:
     """A Vandermonde matrix: each row the powers of one element."""
     return torch.vander(cast(tensor, dtype), columns, increasing)

@@ -57,3 +57,10 @@ def slices(tensor: Tensor, bounds: Sequence[int], axis: int) -> list[Tensor]:
     """Views of ``axis`` between neighbouring bounds, which follow Python's slicing rules."""
     before = (slice(None),) * axis
     return [tensor[(*before, slice(low, high))] for low, high in itertools.pairwise(bounds)]
+
+
+def occupied(tensor: Tensor, axis: int) -> Tensor:
+    """For each slice of ``axis``, whether an element of it is not zero."""
+    others = tuple([other for other in range(tensor.dim()) if other != axis])
+    filled = tensor.to(torch.bool)
+    return filled.any(others) if others else filled

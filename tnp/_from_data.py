@@ -136,6 +136,34 @@ def asfortranarray(a: Any, dtype: Any = None, *, like: Any = None) -> ndarray:
     return array if array.ndim else wrap_array(array.tensor[None])
 
 
+def isfortran(a: Any) -> bool:
+    """Whether an array is in Fortran order and not in C order.
+
+    Parameters
+    ----------
+    a : ndarray
+
+    Returns
+    -------
+    bool
+
+    See Also
+    --------
+    asfortranarray
+
+    Notes
+    -----
+    Source: https://numpy.org/doc/stable/reference/generated/numpy.isfortran.html
+
+    Examples
+    --------
+    >>> import tnp as np
+    >>> np.isfortran(np.ones((2, 3), order="F")), np.isfortran(np.ones((2, 3)))
+    (True, False)
+    """
+    return memory.is_fortran(tensor_of(a))
+
+
 def asarray_chkfinite(a: Any, dtype: Any = None, order: Any = None) -> ndarray:
     """Convert the input to an array, unless it has NaNs or infinities.
 

@@ -558,21 +558,21 @@ def repeat(a: Any, repeats: Any, axis: int | None = None) -> ndarray:
     if axis is None or (not tensor.dim() and operator.index(axis) in (0, -1)):
         tensor, axis = tensor.reshape(-1), 0
     axis = normalize_axis(axis, tensor.dim())
+    length = tensor.shape[axis]
     try:
         if type(repeats) is int:
             return wrap_array(kernels.repeat(tensor, repeats, axis))
-        return wrap_array(kernels.repeat(tensor, _counts(repeats, tensor.shape[axis]), axis))
+        if isinstance(repeats, ndarray) or memory.is_tensor(repeats):
+            return wrap_array(kernels.repeat(tensor, _counts(tensor_of(repeats), length), axis))
+        return wrap_array(kernels.select(tensor, np.repeat(np.arange(length), repeats), axis))
     except RuntimeError as error:
         if "negative" in str(error):
             raise ValueError("repeats may not contain negative values.") from None
         raise explain(error) from None
 
 
-def _counts(repeats: Any, length: int) -> Tensor:
-    """Counts of repetition as a vector of int64, one for each of ``length`` slices."""
-    if isinstance(repeats, (list, tuple, float)):
-        repeats = np.array(repeats, np.int64)  # NumPy truncates Python's floats here, and no array's
-    counts = tensor_of(repeats)
+def _counts(counts: Tensor, length: int) -> Tensor:
+    """Counts of repetition as int64, one for each of ``length`` slices."""
     given = to_numpy[counts.dtype]
     if not np.can_cast(given, np.int64, "safe"):
         raise TypeError(f"Cannot cast array data from {given!r} to dtype('int64') according to the rule 'safe'")

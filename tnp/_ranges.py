@@ -21,7 +21,8 @@ from tnp._array import ndarray, wrap, wrap_array
 from tnp._convert import asarray, check_like, tensor_of
 from tnp._dtypes import tensor_dtype
 from tnp._errors import explain, normalize_axis
-from tnp._shape import as_shape, broadcast_arrays
+from tnp._index_tricks import indices
+from tnp._shape import broadcast_arrays
 
 Tensor = Any
 WEAK = (int, float, complex)
@@ -447,8 +448,7 @@ def fromfunction(
            [False,  True]])
     """
     check_like(like)
-    grids = kernels.indices(as_shape(tuple(shape)), tensor_dtype(dtype), devices.default)
-    return function(*[wrap_array(grid) for grid in grids], **kwargs)
+    return function(*indices(shape, dtype), **kwargs)
 
 
 def vander(x: Any, N: int | None = None, increasing: bool = False) -> ndarray:

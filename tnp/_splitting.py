@@ -7,6 +7,7 @@ so they are read on the host.
 from __future__ import annotations
 
 import operator
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -15,7 +16,7 @@ from backend_torch import joining as kernels
 from backend_torch import memory
 from tnp._array import ndarray, wrap, wrap_array
 from tnp._convert import tensor_of
-from tnp._errors import normalize_axis, shapes_text
+from tnp._errors import normalize_axes, normalize_axis, shapes_text
 from tnp._joining import concatenate
 
 Tensor = Any
@@ -425,6 +426,63 @@ def delete(arr: Any, obj: Any, axis: int | None = None) -> ndarray:
     indices = np.arange(tensor.shape[axis]).reshape((1,) * axis + (-1,))
     kept = np.delete(indices, _host(obj), axis)
     return wrap_array(kernels.select(tensor, kept.reshape(-1), axis))
+
+
+def trim_zeros(filt: Any, trim: str = "fb", axis: int | Sequence[int] | None = None) -> Any:
+    """Remove the zeros before the first and after the last element that is none.
+
+    Parameters
+    ----------
+    filt : array_like
+    trim : {'fb', 'f', 'b'}, optional
+        Whether at the front, at the back, or both.
+    axis : int or tuple of int, optional
+        Along which axes; all by default.
+
+    Returns
+    -------
+    ndarray, list or tuple
+        What is left of the input: a view, or a list of a list.
+
+    Raises
+    ------
+    ValueError
+        Another ``trim``.
+    AxisError
+        An axis that the array does not have.
+
+    See Also
+    --------
+    delete
+
+    Notes
+    -----
+    Source: https://numpy.org/doc/stable/reference/generated/numpy.trim_zeros.html
+
+    Examples
+    --------
+    >>> import tnp as np
+    >>> np.trim_zeros(np.array([0, 0, 1, 0, 2, 0]))
+    array([1, 0, 2])
+    """
+    ends = trim.lower()
+    if ends not in ("fb", "bf", "f", "b"):
+        raise ValueError(f"unexpected character(s) in `trim`: {trim!r}")
+    tensor = tensor_of(filt)
+    axes = normalize_axes(axis, tensor.dim())
+    if not axes:
+        return filt
+    window = [slice(None)] * tensor.dim()
+    for one in axes:
+        places = np.flatnonzero(_host(wrap_array(kernels.occupied(tensor, one))))
+        if places.size:
+            front = int(places[0]) if "f" in ends else None
+            window[one] = slice(front, int(places[-1]) + 1 if "b" in ends else None)
+        else:
+            window[one] = slice(0, 0)
+    if isinstance(filt, (list, tuple)) and tensor.dim() == 1:
+        return filt[window[0]]
+    return wrap_array(tensor[tuple(window)])
 
 
 def _along(array: Any, axis: int | None) -> tuple[Tensor, int]:

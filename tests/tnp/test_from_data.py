@@ -31,7 +31,13 @@ def test_nothing_is_copied_without_need(name):
 @agrees
 def test_orders(xp):
     array = xp.asarray(np.arange(6).reshape(2, 3))
-    return xp.ascontiguousarray(array.T).strides, xp.asfortranarray(array).strides, xp.asfortranarray(array.T).strides
+    flags = xp.isfortran(array), xp.isfortran(array.T), xp.isfortran(array[0])
+    return (
+        flags,
+        xp.ascontiguousarray(array.T).strides,
+        xp.asfortranarray(array).strides,
+        xp.asfortranarray(array.T).strides,
+    )
 
 
 @pytest.mark.parametrize("bad", [np.nan, np.inf, complex(0, np.nan)])

@@ -160,6 +160,27 @@ def test_the_users_own_numbers_are_in_the_message():
         tnp.insert(array, [0, 0, 1], [1, 2], axis=0)
 
 
+@pytest.mark.parametrize("dtype", ALL)
+@pytest.mark.parametrize("trim", ["fb", "F", "b"])
+@agrees
+def test_trim_zeros(xp, trim, dtype):
+    padded = xp.zeros((4, 5), dtype)
+    padded[1:3, 2] = 1
+    vectors = [xp.asarray(values, dtype=dtype) for values in ([0, 0, 1, 0, 1, 0], [0, 0], [], [1])]
+    return [xp.trim_zeros(vector, trim) for vector in vectors], xp.trim_zeros(padded, trim), xp.trim_zeros([0, 1], trim)
+
+
+@pytest.mark.skipif(np.lib.NumpyVersion(np.__version__) < "2.2.0", reason="NumPy trims vectors alone")
+@pytest.mark.parametrize("axis", [0, -1, (0, 1), (), 5])
+def test_trim_zeros_along_axes(axis):
+    compare(lambda xp: xp.trim_zeros(xp.asarray([[0, 0, 0], [0, 1, 0]]), axis=axis))
+    compare(lambda xp: xp.trim_zeros(xp.zeros((2, 3)), axis=axis))
+
+
+def test_trim_zeros_refuses_other_ends():
+    compare(lambda xp: xp.trim_zeros([0, 1], "x"))
+
+
 def test_editing_batches_and_differentiates():
     def edited(tensor: torch.Tensor) -> torch.Tensor:
         first, second = tnp.split(tensor, 2)
