@@ -213,8 +213,9 @@ def _dims(axes: Axes, tensor: Tensor) -> tuple[int, ...]:
     if axes is None or ndim == 0:
         return tuple(range(ndim))
     dims = axes if isinstance(axes, tuple) else (axes,)
-    if any(not -ndim <= dim < ndim for dim in dims):
-        raise IndexError(f"axes {dims} of a tensor of {ndim} dimensions")  # as torch does
+    for dim in dims:
+        if not -ndim <= dim < ndim:
+            raise IndexError(f"axis {dim} of a tensor of {ndim} dimensions")  # as torch does
     return tuple(sorted([dim % ndim for dim in dims]))
 
 

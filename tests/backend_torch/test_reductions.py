@@ -201,3 +201,12 @@ def test_under_vmap() -> None:
         loop = getattr(reductions, name).resolve(x.dtype, x.dtype)
         expected = torch.stack([loop(row, (0, 1), False) for row in x])
         torch.testing.assert_close(torch.func.vmap(lambda row, loop=loop: loop(row, (0, 1), False))(x), expected)
+
+
+def test_axes_out_of_range_are_refused_whatever_the_dtype() -> None:
+    for dtype in (torch.complex64, torch.uint16, torch.float32):
+        for axis in (2, -3):
+            with pytest.raises(IndexError):
+                reductions.max.resolve(dtype, dtype)(torch.ones(3, 2).to(dtype), axis, False)
+            with pytest.raises(IndexError):
+                reductions.argextreme(dtype, largest=True)(torch.ones(3, 2).to(dtype), axis, False)
