@@ -29,6 +29,7 @@ from tnp._products import matmul
 Tensor = Any
 _new = object.__new__
 _NoValue = np._NoValue
+_REPEATED = (list, tuple, str, bytes)  # what an integer scalar repeats, as a Python int does: [0] * n
 
 
 class ndarray:
@@ -766,9 +767,15 @@ class scalar(ndarray):
         """Refused: a scalar never changes."""
         raise TypeError(f"'numpy.{self.dtype.name}' object can't be resized")
 
+    def __mul__(self, other: Any) -> Any:
+        return NotImplemented if type(other) in _REPEATED else ndarray.__mul__(self, other)
+
+    def __rmul__(self, other: Any) -> Any:
+        return NotImplemented if type(other) in _REPEATED else ndarray.__rmul__(self, other)
+
     __iadd__ = ndarray.__add__
     __isub__ = ndarray.__sub__
-    __imul__ = ndarray.__mul__
+    __imul__ = __mul__
     __itruediv__ = ndarray.__truediv__
     __ifloordiv__ = ndarray.__floordiv__
     __imod__ = ndarray.__mod__
