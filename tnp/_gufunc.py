@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.exceptions import AxisError
 
+import tnp
 from backend_torch.kernel import Kernel
 from tnp import _array  # its names are read when a call needs them: the class itself is built from these ufuncs
 from tnp._errors import broadcast_error, explain, normalize_axis
@@ -90,7 +91,7 @@ class GeneralizedUfunc(Ufunc):
         call = self._call_cores
 
         def inplace(self: Any, other: Any) -> Any:
-            if getattr(type(other), "__array_ufunc__", Ellipsis) is None:
+            if tnp._interop.is_foreign(other):
                 return NotImplemented
             if self.ndim < 1 or np.ndim(other) < 2:
                 raise ValueError(
@@ -102,7 +103,7 @@ class GeneralizedUfunc(Ufunc):
         return inplace
 
     def _defer_or_call(self, x: Any, other: Any, reflected: bool = False) -> Any:
-        if getattr(type(other), "__array_ufunc__", Ellipsis) is None:
+        if tnp._interop.is_foreign(other):
             return NotImplemented
         return self._call_cores((other, x) if reflected else (x, other))
 

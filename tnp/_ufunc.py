@@ -182,6 +182,9 @@ class Ufunc:
     ) -> tuple[list[Tensor], list[Tensor | None], Any]:
         """The inputs in the dtypes of their loop, the outputs' tensors, and the device of the arrays."""
         home = next((x.tensor.device for x in operands if isinstance(x, _array.ndarray) and x.tensor.dim()), None)
+        if self.__name__ in COMPARISONS and all(type(x) is int for x in operands):
+            one, other = operands  # NumPy compares them as Python objects: of any size
+            operands = (np.int8((one > other) - (one < other)), np.int8(0))
         dtypes: list[Any] = []
         tensors: list[Tensor] = []
         for operand in operands:
@@ -201,7 +204,7 @@ class Ufunc:
                 for value, wanted in zip(tensors, resolved[: self.nin], strict=True)
             ]
         except OverflowError:
-            if self.__name__ not in COMPARISONS or all(type(value) in WEAK for value in tensors):
+            if self.__name__ not in COMPARISONS or any(d.kind not in "iu" for d in resolved[: self.nin]):
                 raise
             inputs = [_beyond(value) for value in tensors]
         return inputs, targets, home

@@ -77,6 +77,16 @@ def test_python_int_beside_integers(dtype: str, value: int) -> None:
     compare(lambda xp: xp.less(sample(xp, (3,), dtype), value))
 
 
+@agrees
+def test_python_ints_of_any_size_compare(xp: Any) -> Any:
+    return xp.less(1, 2), xp.less(2**64, 1), xp.equal(2**70, 2**70), xp.greater(-(2**80), 2**70), xp.not_equal(1, 1.0)
+
+
+@agrees(raises=OverflowError)
+def test_python_int_beyond_floats(xp: Any) -> Any:
+    return xp.less(xp.ones(2), 10**400)
+
+
 @pytest.mark.parametrize("call", [lambda xp: xp.add(1), lambda xp: xp.add(), lambda xp: xp.sin(1, 2, 3)])
 def test_wrong_number_of_operands(call: Any) -> None:
     compare(call)
