@@ -14,6 +14,7 @@ from hypothesis.extra.numpy import array_shapes, mutually_broadcastable_shapes
 import tnp
 from tests.oracle import ALL, agrees, compare, sample
 
+NUMPY = np.lib.NumpyVersion(np.__version__)
 LAYOUTS = {
     "C": lambda xp: sample(xp, (2, 3, 4), "float64"),
     "F": lambda xp: xp.asarray(sample(xp, (2, 3, 4), "int16"), order="F"),
@@ -35,17 +36,15 @@ def shared(xp, one, other):
 @pytest.mark.parametrize("order", ["C", "F", "A", "f", None])
 @pytest.mark.parametrize("shape", [(4, 6), 24, (6, 4), [2, 12], (3, -1), (12, 2), (2, 3, 4), (4, 3, 2), (-2,)])
 def test_reshape(shape, order, layout):
-    def reshape(xp):
+    def reshape(xp, **copy):
         array = LAYOUTS[layout](xp)
-        result, copied = xp.reshape(array, shape, order), xp.reshape(array, shape, order, copy=True)
-        return result, shared(xp, result, array), copied, shared(xp, copied, array)
-
-    def view(xp):
-        array = LAYOUTS[layout](xp)
-        return xp.reshape(array, shape, order, copy=False)
+        result = xp.reshape(array, shape, order, **copy)
+        return result, shared(xp, result, array)
 
     compare(reshape)
-    compare(view)
+    if NUMPY >= "2.1.0":
+        compare(reshape, copy=True)
+        compare(reshape, copy=False)
 
 
 def test_reshape_to_none_keeps_the_shape():
@@ -127,7 +126,6 @@ VIEWS = {
     "atleast_1d": lambda xp, x: xp.atleast_1d(x[0, 0, 0:1]),
     "atleast_2d": lambda xp, x: xp.atleast_2d(x[0, 0]),
     "atleast_3d": lambda xp, x: xp.atleast_3d(x[0]),
-    "unstack": lambda xp, x: xp.unstack(x, axis=1)[1],
     "rot90 by nothing": lambda xp, x: xp.rot90(x, 4),
 }
 
@@ -160,8 +158,20 @@ def test_rearranging_in_every_dtype(xp, dtype):
             xp.roll(array, 5, (0, 0, 1)),
         ],
         "resize": [xp.resize(array, (5, 3)), xp.resize(array, 2), xp.resize(array.T, (2, 2)), xp.resize(array, 0)],
-        "unstack": [xp.unstack(array), xp.unstack(array[0])],
     }
+
+
+@pytest.mark.skipif(NUMPY < "2.1.0", reason="NumPy has no unstack")
+@pytest.mark.parametrize("axis", [0, 1, -1, 2, -3])
+def test_unstack(axis):
+    def unstack(xp):
+        array = sample(xp, (3, 4), "float32")
+        parts = xp.unstack(array, axis=axis)
+        return parts, [shared(xp, part, array) for part in parts]
+
+    compare(unstack)
+    compare(lambda xp: xp.unstack(xp.arange(3)))
+    compare(lambda xp: xp.unstack(xp.zeros(())))
 
 
 @given(array_shapes(max_dims=3, min_side=0), st.data())
@@ -186,8 +196,7 @@ def test_axes_of_random_shapes(shape, data):
         lambda xp, x: xp.swapaxes(x, one, other),
         lambda xp, x: xp.moveaxis(x, one, other),
         lambda xp, x: xp.rollaxis(x, one, other),
-        lambda xp, x: xp.size(x, axes),
-        lambda xp, x: xp.unstack(x, axis=one),
+        lambda xp, x: xp.size(x, axes if NUMPY >= "2.4.0" else one),
     ):
         compare(lambda xp, function=function: function(xp, sample(xp, shape, "int64")))
 
@@ -214,9 +223,8 @@ REFUSED = {
     "broadcast_arrays": [([1, 2],)],
     "flip": [(2,), ((0, 0),), (0.5,)],
     "rot90": [(1, (0, 0)), (1, (0, 5)), (1, (0, 1, 2)), (1, (0, -2))],
-    "roll": [(1, 5), ([[1]], [[0]]), ((1, 2, 3), (0, 1)), ("a", 0)],
+    "roll": [(1, 5), ((1, 2, 3), (0, 1))],
     "resize": [(-1,), ((2, -1),), ("a",)],
-    "size": [(5,), ((0, 0),)],
     "ravel": [("Z",), (1,)],
 }
 
@@ -233,10 +241,9 @@ def test_too_few_dimensions(xp, name):
     return getattr(xp, name)(xp.zeros(3))
 
 
-@pytest.mark.parametrize("name", ["flipud", "unstack"])
 @agrees(raises=ValueError)
-def test_no_dimension(xp, name):
-    return getattr(xp, name)(xp.zeros(()))
+def test_no_dimension(xp):
+    return xp.flipud(xp.zeros(()))
 
 
 @pytest.mark.parametrize("array", [3, 2.5, [1, 2], [[1, 2]], [[[1]]], [[[[1]]]], []])
