@@ -48,7 +48,7 @@ def test_reshape(shape, order, layout):
 
 
 def test_reshape_to_none_keeps_the_shape():
-    compare(lambda xp: xp.reshape(xp.asarray([[1, 2]]), None))
+    assert tnp.reshape([[1, 2]], None).shape == (1, 2)
 
 
 @given(array_shapes(min_dims=0, max_dims=4, min_side=0, max_side=4), st.data())
