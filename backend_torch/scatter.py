@@ -13,7 +13,7 @@ import torch
 from backend_torch import indexing
 from backend_torch.casting import cast
 from backend_torch.dtypes import SIGNED
-from backend_torch.indexing import Index
+from backend_torch.indexing import Index, on_bits, same_width
 from backend_torch.memory import may_overlap
 from backend_torch.reductions import segment_fold
 
@@ -40,10 +40,7 @@ def add(target: Tensor, where: Tensor, values: Tensor) -> None:
     if values.dim() and may_overlap(target, values):
         values = values.clone()
     values = values.to(target.device).expand(where.shape)
-    signed = SIGNED.get(target.dtype)
-    if signed is not None:
-        target, values = target.view(signed), values.view(signed)
-    target.put_(where, values, accumulate=True)
+    same_width(_elements(target)).index_put_(_indices(target, where), same_width(values), accumulate=True)
 
 
 def negated(values: Tensor) -> Tensor:
@@ -68,7 +65,7 @@ def folded(
         return
     ordered, order = torch.sort(flat, stable=True)
     (starts,) = torch.nonzero(_first_of_run(ordered), as_tuple=True)
-    values = _taken(values.to(target.device).expand(where.shape).reshape(-1), order)
+    values = _select(values.to(target.device).expand(where.shape).reshape(-1), order)
     _apply(function, target, ordered[starts], segment_fold(fold, values, starts, 0, True))
 
 
@@ -81,21 +78,28 @@ def in_turn(function: Callable[..., Tensor], target: Tensor, where: Tensor, *val
     operands = [operand.clone() if may_overlap(target, operand) else operand for operand in operands]
     flat = where.reshape(-1)
     for chosen in _rounds(flat):
-        _apply(function, target, flat[chosen], *[_taken(operand, chosen) for operand in operands])
+        _apply(function, target, flat[chosen], *[_select(operand, chosen) for operand in operands])
 
 
 def _apply(function: Callable[..., Tensor], target: Tensor, where: Tensor, *values: Tensor) -> None:
-    result = cast(function(_taken(target, where), *values), target.dtype)
-    signed = SIGNED.get(target.dtype)
-    if signed is None:
-        target.put_(where, result)
-    else:
-        target.view(signed).put_(where, result.view(signed))
+    # Indexed, not torch.take: that keeps the whole target for its gradient, and the target is about to change.
+    indices, elements = _indices(target, where), _elements(target)
+    result = function(on_bits(torch.Tensor.__getitem__, elements, indices), *values)
+    same_width(elements).index_put_(indices, same_width(cast(result, target.dtype)))
 
 
-def _taken(tensor: Tensor, where: Tensor) -> Tensor:
-    signed = SIGNED.get(tensor.dtype)
-    return torch.take(tensor, where) if signed is None else torch.take(tensor.view(signed), where).view(tensor.dtype)
+def _elements(target: Tensor) -> Tensor:
+    """The target, with an axis to index if it has none."""
+    return target if target.dim() else target.unsqueeze(0)
+
+
+def _indices(target: Tensor, where: Tensor) -> tuple[Tensor, ...]:
+    """Flat positions as an index array for each axis of ``_elements(target)``."""
+    return torch.unravel_index(where, target.shape) if target.dim() > 1 else (where,)
+
+
+def _select(values: Tensor, chosen: Tensor) -> Tensor:
+    return on_bits(torch.index_select, values, 0, chosen)
 
 
 def _first_of_run(ordered: Tensor) -> Tensor:

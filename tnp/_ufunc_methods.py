@@ -102,7 +102,7 @@ def at(ufunc: Ufunc, a: Any, indices: Any, b: Any) -> None:
     key = _indexing.read(target, indices)
     _indexing._check_bounds(target, key)
     try:
-        positions = scatter.positions(target, key.index)
+        positions = scatter.positions(target, key.selection)
     except (IndexError, RuntimeError) as error:
         raise _indexing._explain(error, target, key) from None
     given = to_numpy[target.dtype]
