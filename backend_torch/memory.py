@@ -48,9 +48,13 @@ def is_tensor(value: object) -> bool:
 
 
 def is_readable(tensor: Tensor) -> bool:
-    """Whether the tensor has values to look at: it is not being traced, batched by vmap, or on the meta device."""
+    """Whether the tensor has values to look at: it is not batched by vmap or on the meta device, and nothing is traced.
+
+    While a function is traced, a tensor from outside has values, but not those that the graph will find there.
+    """
     return (
-        tensor.device.type != "meta"
+        not tensor.is_meta
+        and not tracing.is_tracing()
         and type(tensor) in (Tensor, torch.nn.Parameter)
         and not torch._C._functorch.is_functorch_wrapped_tensor(tensor)
     )
@@ -79,17 +83,14 @@ def from_numpy(array: np.ndarray) -> Tensor:
 
 def to_numpy(tensor: Tensor) -> np.ndarray:
     """A NumPy array over a CPU tensor's memory; values alone where a gradient is recorded."""
+    if tracing.is_tracing():
+        raise tracing.value_error()
     if tensor.requires_grad:
         tensor = tensor.detach()
     tensor = tensor.resolve_conj().resolve_neg()
     if tensor.dtype is torch.bfloat16:
         return tensor.view(torch.uint16).numpy().view(numpy_dtype_of[torch.bfloat16])
-    try:
-        return tensor.numpy()
-    except RuntimeError:
-        if is_readable(tensor) or not tracing.is_tracing():
-            raise
-    raise tracing.value_error()
+    return tensor.numpy()
 
 
 def fresh(tensor: Tensor) -> Tensor:
@@ -105,8 +106,8 @@ def to_host(tensor: Tensor) -> Tensor:
 def extent(tensor: Tensor) -> tuple[int, int]:
     """The first byte of a tensor's elements and the byte after the last."""
     start = tensor.data_ptr()
-    if tensor.numel() == 0:
-        return start, start
+    if tensor.is_contiguous() or tensor.numel() == 0:
+        return start, start + tensor.nbytes
     last = sum((size - 1) * stride for size, stride in zip(tensor.shape, tensor.stride(), strict=True))
     return start, start + (last + 1) * tensor.itemsize
 

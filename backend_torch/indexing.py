@@ -1,0 +1,291 @@
+"""Indexing: reading and writing the elements that an index selects.
+
+Layer: owns what torch's indexing lacks or leaves undefined: negative steps, which dimension the index arrays end up in,
+the bounds of an index before a write, the order of repeated writes, and uint16, uint32 and uint64. What a Python key
+means is the caller's: an `Index` says it in torch's terms.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import torch
+
+from backend_torch import tracing
+from backend_torch.dtypes import SIGNED
+from backend_torch.memory import is_readable, may_overlap
+from backend_torch.shape import flip
+
+Tensor = torch.Tensor
+_gather = torch.ops.aten.index.Tensor
+
+# A write of fewer elements is left to one thread: torch's own threshold is 3000 (IndexKernelUtils.h).
+_ONE_THREAD = 2048
+
+
+class Index(NamedTuple):
+    """Which elements of a tensor: first a view of it, then what index arrays pick from the view."""
+
+    view: tuple[int | slice | None, ...]
+    """torch's own basic index; steps are positive. Empty for the tensor itself."""
+    flips: tuple[int, ...] = ()
+    """Dimensions of the view that a negative step reverses."""
+    arrays: tuple[Tensor, ...] = ()
+    """Index arrays, int64 or bool; a bool array stands for as many dimensions as it has."""
+    dims: tuple[int, ...] = ()
+    """The (first) dimension of the view that each index array picks from."""
+    position: int = 0
+    """The dimension of the result where those of the broadcast index arrays begin."""
+
+
+class Picks(NamedTuple):
+    """The index arrays of an `Index` with the bool ones turned into integers: one array a dimension."""
+
+    arrays: tuple[Tensor, ...]
+    dims: tuple[int, ...]
+    rest: tuple[int, ...]
+    """The dimensions that no array picks from."""
+    shape: tuple[int, ...]
+    """What the arrays broadcast to."""
+
+
+def has_values(tensor: Tensor) -> bool:
+    """Whether the tensor's values can be asked for here and now, and not only when a traced function runs."""
+    return not tracing.is_tracing() and not torch.compiler.is_compiling() and is_readable(tensor)
+
+
+def same_width(tensor: Tensor) -> Tensor:
+    """A tensor of a dtype that torch's indexing kernels know: itself, or its bits as signed integers."""
+    signed = SIGNED.get(tensor.dtype)
+    return tensor if signed is None else tensor.view(signed)
+
+
+def on_bits(function: Callable[..., Tensor], tensor: Tensor, *arguments: Any) -> Tensor:
+    """``function``, which only moves elements, of a tensor whose dtype it may not know."""
+    if tensor.dtype in SIGNED:
+        return function(same_width(tensor), *arguments).view(tensor.dtype)
+    return function(tensor, *arguments)
+
+
+def _view(tensor: Tensor, index: Index) -> Tensor:
+    return tensor[index.view] if index.view else tensor
+
+
+def get(tensor: Tensor, index: Index) -> Tensor:
+    """The elements that ``index`` selects: a view for a basic index, but a copy where a step is negative.
+
+    Raises
+    ------
+    IndexError, RuntimeError
+        torch's own, where an index array is out of bounds or the arrays do not broadcast.
+    """
+    view = _view(tensor, index)
+    if index.flips:
+        view = flip(view, index.flips)
+    if not index.arrays:
+        return view
+    picks = _picks(view, index)
+    return _get(view, picks, index.position)
+
+
+def pick(tensor: Tensor, dim: int, array: Tensor) -> Tensor:
+    """``tensor`` with dimension ``dim`` replaced by those of an integer array that picks from it."""
+    return _gather(tensor, [None] * dim + [array])
+
+
+def _get(view: Tensor, picks: Picks, position: int) -> Tensor:
+    dims = picks.dims
+    if dims == tuple(range(position, position + len(dims))):
+        return _gather(view, [*[None] * position, *picks.arrays])
+    result = _gather(view.permute(*dims, *picks.rest), list(picks.arrays))
+    return result.permute(_inverse_order(len(picks.shape), len(picks.rest), position))
+
+
+def _inverse_order(broadcast: int, rest: int, position: int) -> list[int]:
+    """The order that moves the leading ``broadcast`` dimensions of a result to ``position``."""
+    others = range(broadcast, broadcast + rest)
+    return [*others[:position], *range(broadcast), *others[position:]]
+
+
+def _picks(view: Tensor, index: Index) -> Picks:
+    arrays: list[Tensor] = []
+    dims: list[int] = []
+    for array, dim in zip(index.arrays, index.dims, strict=True):
+        if array.dtype is torch.bool:
+            arrays.extend(torch.nonzero(array, as_tuple=True))
+            dims.extend(range(dim, dim + array.dim()))
+        else:
+            arrays.append(array)
+            dims.append(dim)
+    rest = tuple([dim for dim in range(view.dim()) if dim not in dims])
+    shapes = [array.shape for array in arrays]
+    shape = shapes[0] if shapes.count(shapes[0]) == len(shapes) else torch.broadcast_shapes(*shapes)
+    return Picks(tuple(arrays), tuple(dims), rest, tuple(shape))
+
+
+def shape(tensor: Tensor, index: Index) -> tuple[int, ...]:
+    """The shape of what ``index`` selects."""
+    view = _view(tensor, index)
+    if not index.arrays:
+        return tuple(view.shape)
+    picks = _picks(view, index)
+    rest = [view.shape[dim] for dim in picks.rest]
+    return (*rest[: index.position], *picks.shape, *rest[index.position :])
+
+
+def array_shapes(index: Index) -> list[tuple[int, ...]]:
+    """The shapes that the index arrays broadcast from; a bool array counts as its true elements' indices."""
+    shapes: list[tuple[int, ...]] = []
+    for array in index.arrays:
+        if array.dtype is torch.bool:
+            shapes.extend([(int(torch.count_nonzero(array)),)] * array.dim())
+        else:
+            shapes.append(tuple(array.shape))
+    return shapes
+
+
+def out_of_bounds(tensor: Tensor, index: Index) -> tuple[int, int] | None:
+    """The first index array that leaves its dimension and the value that does; None if all stay, or can't be read.
+
+    On an accelerator an index out of bounds ends the process' use of the device, and a write on the CPU has written
+    some elements before it is noticed, so this comes first. It is one reduction an array.
+    """
+    view = _view(tensor, index)
+    for number, (array, dim) in enumerate(zip(index.arrays, index.dims, strict=True)):
+        if array.dtype is not torch.bool:
+            bad = outside(array, view.shape[dim])
+            # As in NumPy, index arrays that broadcast to nothing are not looked at; a 0-d one is like an integer.
+            if bad is not None and not (array.dim() and any(0 in each for each in array_shapes(index))):
+                return number, bad
+    return None
+
+
+def outside(array: Tensor, size: int) -> int | None:
+    """A value of an integer array that is no index of ``size`` elements; None if there is none, or none to be seen."""
+    if not array.numel() or not has_values(array):
+        return None
+    low, high = torch.aminmax(array)
+    if low.item() >= -size and high.item() < size:
+        return None
+    return int(array[(array < -size) | (array >= size)][0])
+
+
+def assign(view: Tensor, value: Tensor) -> None:
+    """Write ``value``, broadcast, to all of ``view``, as if it had been copied before.
+
+    torch notices overlap of dense tensors only (https://github.com/pytorch/pytorch/issues/60010).
+    """
+    if value.dim() and _may_overlap(view, value):
+        if has_values(view) and view.is_set_to(value):
+            return  # x[1:5] += 1 ends with x[1:5] = x[1:5]
+        value = value.clone()
+    view.copy_(value)
+
+
+def _may_overlap(one: Tensor, other: Tensor) -> bool:
+    return torch.compiler.is_compiling() or may_overlap(one, other)
+
+
+def _without_leading_ones(value: Tensor, ndim: int) -> Tensor:
+    """``value`` with at most ``ndim`` dimensions where those before are of length one, as NumPy assigns it."""
+    while value.dim() > ndim and value.shape[0] == 1:
+        value = value[0]
+    return value
+
+
+def put(tensor: Tensor, index: Index, value: Tensor) -> None:
+    """Write ``value``, of the tensor's dtype, broadcast to what ``index`` selects. The last of repeated writes stays.
+
+    The index arrays are within bounds: see `out_of_bounds`.
+
+    Raises
+    ------
+    RuntimeError
+        ``value`` does not broadcast; nothing has been written.
+    """
+    view = _view(tensor, index)
+    if not index.arrays:
+        value = _without_leading_ones(value, view.dim())
+        if index.flips and value.dim():
+            value = flip(value.expand(view.shape), index.flips)
+        assign(view, value)
+        return
+    if value.dim() and _may_overlap(tensor, value):
+        value = value.clone()
+    target = flip(view, index.flips) if index.flips else view
+    if not (len(index.arrays) == 1 and index.arrays[0].dtype is torch.bool and _put_masked(target, index, value)):
+        arrays = [a.clone() if a.dtype is tensor.dtype and _may_overlap(tensor, a) else a for a in index.arrays]
+        _put(target, _picks(target, index._replace(arrays=tuple(arrays))), index, value)
+    if index.flips:
+        view.copy_(flip(target, index.flips))
+
+
+def _put_masked(view: Tensor, index: Index, value: Tensor) -> bool:
+    """Write through one bool array without asking where it is true, so that it can be traced; False if it can't."""
+    mask, dim = index.arrays[0], index.dims[0]
+    after = view.dim() - dim - mask.dim()
+    value = _without_leading_ones(value, dim + 1 + after)
+    if value.dim() > after and value.shape[value.dim() - after - 1] != 1:
+        if dim or after or value.dim() > 1:
+            return False
+        if has_values(mask) and int(torch.count_nonzero(mask)) != value.shape[0]:
+            raise RuntimeError("the mask has another number of true elements than there are values")
+        same_width(view).masked_scatter_(mask.to(view.device), same_width(value))
+        return True
+    if value.dim() > after:
+        before = value.dim() - after - 1
+        value = value.reshape(*value.shape[:before], *[1] * mask.dim(), *value.shape[before + 1 :])
+    if after:
+        mask = mask.reshape(*mask.shape, *[1] * after)
+    if mask.is_cpu is not view.is_cpu:
+        mask = mask.to(view.device)
+    if value.dim():
+        view.copy_(torch.where(mask, value.expand(view.shape), view))
+    else:
+        same_width(view).masked_fill_(mask, same_width(value))
+    return True
+
+
+def _put(view: Tensor, picks: Picks, index: Index, value: Tensor) -> None:
+    arrays, dims, rest, broadcast = picks
+    target = same_width(view)
+    if dims != tuple(range(len(dims))):
+        target = target.permute(*dims, *rest)
+    value = same_width(value)
+    if value.dim():
+        position, count = index.position, len(broadcast)
+        value = _without_leading_ones(value, count + len(rest))
+        sizes = tuple(target.shape[len(dims) :])
+        shape = (*sizes[:position], *broadcast, *sizes[position:])
+        first = value.dim() - len(shape) + position  # the dimension of value that meets the arrays' first
+        varies = any(size != 1 for size in value.shape[max(0, first) : max(0, first + count)])
+        if value.shape != shape:
+            value = value.expand(shape)
+        if position:
+            inner = range(position, position + count)
+            value = value.permute(*inner, *[dim for dim in range(len(shape)) if dim not in inner])
+        if varies and any(array.dtype is not torch.bool for array in index.arrays):
+            if count != 1 or any(array.shape != broadcast for array in arrays):
+                arrays = tuple([array.expand(broadcast).reshape(-1) for array in arrays])
+                value = value.reshape(arrays[0].shape[0], *sizes)
+            arrays, value = _in_order(target, arrays, value)
+    target.index_put_(arrays, value)
+
+
+def _in_order(target: Tensor, arrays: tuple[Tensor, ...], value: Tensor) -> tuple[tuple[Tensor, ...], Tensor]:
+    """One-dimensional index arrays and their values, such that it does not matter in which order they are written.
+
+    With repeated indices torch leaves open which value stays. On the CPU a small write is done in order by one
+    thread; else each repeated index is given the last of its values.
+    """
+    if not value.numel() or (value.numel() < _ONE_THREAD and value.is_cpu):
+        return arrays, value
+    linear = torch.zeros_like(arrays[0])
+    for array, size in zip(arrays, target.shape[: len(arrays)], strict=True):
+        linear = linear * size + torch.where(array < 0, array + size, array)
+    ordered, order = torch.sort(linear, stable=True)
+    count = torch.arange(len(order), device=order.device)
+    ends = torch.cat([ordered[1:] != ordered[:-1], ordered.new_ones(1, dtype=torch.bool)])
+    last = torch.where(ends, count, len(order)).flip(0).cummin(0).values.flip(0)
+    return tuple([array[order] for array in arrays]), value[order[last]]

@@ -1,0 +1,177 @@
+"""Selection: choosing among elements by condition, by flat position and by diagonal.
+
+Layer: owns the kernels of these for every dtype; shapes fit and index arrays are within bounds when they arrive.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+
+from backend_torch.dtypes import SIGNED
+from backend_torch.indexing import Index, has_values, on_bits, put, same_width
+
+Tensor = torch.Tensor
+
+
+def where(condition: Tensor, one: Tensor, other: Tensor) -> Tensor:
+    """Elements of ``one`` where the condition is true, of ``other`` elsewhere; both have the same dtype."""
+    if condition.dtype is not torch.bool:
+        condition = condition.to(torch.bool)
+    if one.dtype in SIGNED:
+        return torch.where(condition, same_width(one), same_width(other)).view(one.dtype)
+    return torch.where(condition, one, other)
+
+
+def nonzero(tensor: Tensor) -> tuple[Tensor, ...]:
+    """One int64 tensor a dimension: where the elements are that are not zero."""
+    return torch.nonzero(same_width(tensor), as_tuple=True)
+
+
+def argwhere(tensor: Tensor) -> Tensor:
+    """The indices of the elements that are not zero, one a row."""
+    return torch.nonzero(same_width(tensor))
+
+
+def any_outside(array: Tensor, low: int, high: int) -> bool:
+    """Whether an integer array is seen to have an element that is not in ``[low, high)``."""
+    if not array.numel() or not has_values(array):
+        return False
+    smallest, largest = torch.aminmax(array)
+    return bool(smallest.item() < low or largest.item() >= high)
+
+
+def wrapped(array: Tensor, size: int) -> Tensor:
+    """Indices counted round and round."""
+    return torch.remainder(array, size)
+
+
+def clipped(array: Tensor, size: int) -> Tensor:
+    """Indices moved to the nearest valid one; negative ones are not counted from the end."""
+    return array.clamp(0, size - 1)
+
+
+def from_start(array: Tensor, size: int) -> Tensor:
+    """Indices with the negative ones counted from the end."""
+    return torch.where(array < 0, array + size, array)
+
+
+def cycled(values: Tensor, length: int, positions: Tensor | None = None) -> Tensor:
+    """The elements of one-dimensional ``values`` at ``0, 1, ... length - 1``, or at ``positions``, round and round."""
+    if positions is None:
+        if values.shape[0] >= length:
+            return values[:length]
+        positions = torch.arange(length, device=values.device)
+    return values[positions % values.shape[0]]
+
+
+def put_flat(tensor: Tensor, positions: Tensor, values: Tensor) -> None:
+    """Write one-dimensional ``values`` at positions in C order, which are within bounds."""
+    if tensor.is_contiguous():
+        put(tensor.view(-1), Index((slice(None),), (), (positions,), (0,)), values)
+        return
+    positions = from_start(positions, tensor.numel())
+    arrays = unravel(positions, tuple(tensor.shape))
+    put(tensor, Index((slice(None),) * tensor.dim(), (), arrays, tuple(range(tensor.dim()))), values)
+
+
+def put_cycled(tensor: Tensor, mask: Tensor, values: Tensor) -> None:
+    """Write to the true places of a mask of the tensor's size the values at the same places, round and round."""
+    if values.shape[0] == 1:
+        values = values[0]
+    else:
+        values = cycled(values, tensor.numel()).reshape(tensor.shape)
+    copy_where(tensor, mask.reshape(tensor.shape), values)
+
+
+def place(tensor: Tensor, mask: Tensor, values: Tensor) -> None:
+    """Write to the true places of a mask, in C order, one value after the other, round and round."""
+    mask = mask.reshape(tensor.shape)
+    numbers = torch.cumsum(mask.reshape(-1), 0).sub_(1).clamp_(min=0)
+    copy_where(tensor, mask, cycled(values, tensor.numel(), numbers).reshape(tensor.shape))
+
+
+def copy_where(target: Tensor, mask: Tensor, values: Tensor) -> None:
+    """Write ``values``, broadcast, to the places of ``target`` where the mask, broadcast, is true."""
+    target.copy_(where(mask, values, target))
+
+
+def along(tensor: Tensor, indices: Tensor, dim: int) -> Tensor:
+    """The elements that ``indices`` picks along a dimension, the others matched up or broadcast."""
+    indices = from_start(indices, tensor.shape[dim])
+    return on_bits(torch.take_along_dim, tensor, indices, dim)
+
+
+def put_along(tensor: Tensor, indices: Tensor, values: Tensor, dim: int) -> None:
+    """Write ``values``, broadcast, to the places that ``indices`` picks along a dimension."""
+    arrays = [
+        indices
+        if axis == dim
+        else torch.arange(size, device=tensor.device).reshape(-1, *[1] * (tensor.dim() - axis - 1))
+        for axis, size in enumerate(tensor.shape)
+    ]
+    put(tensor, Index((slice(None),) * tensor.dim(), (), tuple(arrays), tuple(range(tensor.dim()))), values)
+
+
+def choose(indices: Tensor, choices: list[Tensor]) -> Tensor:
+    """At each place the element of the choice with the number that stands there; the shapes broadcast."""
+    result = choices[0]
+    for number, choice in enumerate(choices[1:], 1):
+        result = where(indices == number, choice, result)
+    return result if len(choices) > 1 else result.expand(torch.broadcast_shapes(result.shape, indices.shape)).clone()
+
+
+def unravel(positions: Tensor, shape: tuple[int, ...]) -> tuple[Tensor, ...]:
+    """Positions in C order as one index array a dimension."""
+    arrays: list[Tensor] = []
+    for size in reversed(shape):
+        arrays.append(positions % size)
+        positions = torch.div(positions, size, rounding_mode="floor")
+    return tuple(reversed(arrays))
+
+
+def ravel(arrays: list[Tensor], shape: tuple[int, ...]) -> Tensor:
+    """One index array a dimension as positions in C order."""
+    positions = arrays[0]
+    for array, size in zip(arrays[1:], shape[1:], strict=True):
+        positions = positions * size + array
+    return positions
+
+
+def diagonal_matrix(vector: Tensor, k: int) -> Tensor:
+    """A square matrix with ``vector`` on its ``k``-th diagonal and zeros elsewhere."""
+    return on_bits(torch.diag_embed, vector, k)
+
+
+def diagonal(tensor: Tensor, offset: int, dim1: int, dim2: int) -> Tensor:
+    """A view of the diagonals, which become the last dimension; empty where the matrix has no such diagonal."""
+    return torch.diagonal(tensor, offset, dim1, dim2)
+
+
+def main_diagonal(tensor: Tensor) -> Tensor:
+    """A view of the elements whose indices are all the same."""
+    while tensor.dim() > 1:
+        tensor = torch.diagonal(tensor, 0, 0, 1).movedim(-1, 0)
+    return tensor
+
+
+def numbers(length: int, device: Any) -> Tensor:
+    """``0, 1, ... length - 1``."""
+    return torch.arange(length, device=device)
+
+
+def triangle(rows: int, columns: int, k: int, dtype: torch.dtype, device: Any) -> Tensor:
+    """Ones at and below the ``k``-th diagonal, zeros above."""
+    column = torch.arange(columns, device=device)
+    return (torch.arange(rows, device=device)[:, None] >= column - k).to(dtype)
+
+
+def tril(tensor: Tensor, k: int) -> Tensor:
+    """The lower triangles of the last two dimensions, zeros above the ``k``-th diagonal."""
+    return on_bits(torch.tril, tensor, k)
+
+
+def triu(tensor: Tensor, k: int) -> Tensor:
+    """The upper triangles of the last two dimensions, zeros below the ``k``-th diagonal."""
+    return on_bits(torch.triu, tensor, k)

@@ -1,0 +1,414 @@
+"""``x[key]`` and ``x[key] = value``: NumPy's answer, memory and errors for keys drawn at random, then rules by name.
+
+``TNP_INDEXING_EXAMPLES`` says how many keys are drawn (300 by default).
+"""
+
+from __future__ import annotations
+
+import os
+import warnings
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, assume, given, settings
+from hypothesis import strategies as st
+
+import tnp
+from tests.oracle import ALL, Raised, agrees, assert_same, compare, outcome, sample
+
+EXAMPLES = settings(
+    max_examples=int(os.environ.get("TNP_INDEXING_EXAMPLES", "300")),
+    deadline=None,
+    suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
+)
+lengths = st.sampled_from([0, 1, 1, 2, 2, 3, 3, 4, 5])
+shapes = st.lists(lengths, min_size=0, max_size=4).map(tuple)
+
+
+class Given(np.ndarray):
+    """An index array that tnp is given as its own array."""
+
+
+def key_for(xp: Any, key: Any) -> Any:
+    """The key with the arrays that ``xp`` has."""
+    if isinstance(key, tuple):
+        return tuple([key_for(xp, item) for item in key])
+    if isinstance(key, Given):
+        return xp.asarray(np.asarray(key)) if xp is tnp else np.asarray(key)
+    return key
+
+
+@st.composite
+def bounds(draw: Any, length: int) -> slice:
+    limit = st.none() | st.integers(-length - 2, length + 2)
+    step = draw(st.sampled_from([None, None, 1, 1, 2, 3, -1, -1, -2, -3]))
+    return slice(draw(limit), draw(limit), step)
+
+
+@st.composite
+def integer_array(draw: Any, length: int, shape: tuple[int, ...]) -> Any:
+    shape = shape[draw(st.integers(0, len(shape))) :]
+    shape = tuple([draw(st.sampled_from([n, n, n, 1])) for n in shape])
+    slack = draw(st.sampled_from([0] * 12 + [1]))
+    low, high = -length - slack, length - 1 + slack
+    dtype = draw(st.sampled_from([np.int64, np.int64, np.int8, np.int32, np.uint8, np.uint16, np.uint64]))
+    if np.dtype(dtype).kind == "u":
+        low = 0
+    if high < low:
+        shape = (*shape[:-1], 0) if shape and draw(st.integers(0, 3)) else shape
+        low = high = 0
+    size = int(np.prod(shape, dtype=int))
+    values = np.array(draw(st.lists(st.integers(low, high), min_size=size, max_size=size)), dtype=dtype)
+    return draw(as_argument(values.reshape(shape)))
+
+
+@st.composite
+def as_argument(draw: Any, values: np.ndarray) -> Any:
+    """An index array as a tnp array, a NumPy array or nested lists."""
+    form = draw(st.sampled_from(["tnp", "tnp", "numpy", "list"]))
+    return values.view(Given) if form == "tnp" else values if form == "numpy" else values.tolist()
+
+
+@st.composite
+def keys(draw: Any, shape: tuple[int, ...]) -> Any:
+    items: list[Any] = []
+    axis = 0
+    arrays_shape = draw(st.sampled_from([(2,), (3,), (1,), (2, 3), (0,), (), (3, 1), (2, 1, 2)]))
+    only_basic = draw(st.booleans())
+    ellipsis_at = draw(st.integers(0, len(shape))) if draw(st.booleans()) else None
+    while axis < len(shape) or draw(st.integers(0, 5)) == 0:
+        if len(items) > 7:
+            break
+        if ellipsis_at == axis:
+            items.append(Ellipsis)
+            ellipsis_at = None if draw(st.integers(0, 20)) else axis + 1
+            axis += draw(st.integers(0, max(0, len(shape) - axis)))
+            continue
+        length = shape[axis] if axis < len(shape) else 2
+        kind = draw(st.sampled_from(["int", "int", "slice", "slice", "none", "stop"] + ["array", "mask", "bool"] * 2))
+        if only_basic and kind in ("array", "mask", "bool"):
+            kind = "slice"
+        if kind == "stop":
+            if draw(st.integers(0, 2)) == 0:
+                break
+        elif kind == "none":
+            items.append(None)
+        elif kind == "bool":
+            if draw(st.integers(0, 2)) == 0:
+                items.append(draw(st.sampled_from([True, False, np.bool_(True), np.array(False).view(Given)])))
+        elif kind == "int":
+            slack = draw(st.sampled_from([0] * 12 + [1]))
+            if length or slack:
+                value = draw(st.integers(-length - slack, length - 1 + slack))
+                items.append(draw(st.sampled_from([value, value, np.int32(value)])))
+            else:
+                items.append(slice(None))
+            axis += 1
+        elif kind == "slice":
+            items.append(draw(bounds(length)))
+            axis += 1
+        elif kind == "array":
+            items.append(draw(integer_array(length, arrays_shape)))
+            axis += 1
+        else:
+            ndim = draw(st.integers(1, max(1, min(3, len(shape) - axis))))
+            mask_shape = shape[axis : axis + ndim] if draw(st.integers(0, 12)) else (length + 1,)
+            size = int(np.prod(mask_shape, dtype=int))
+            flags = np.array(draw(st.lists(st.booleans(), min_size=size, max_size=size)), dtype=bool)
+            items.append(draw(as_argument(flags.reshape(mask_shape))))
+            axis += ndim
+    if len(items) == 1 and draw(st.booleans()):
+        return items[0]
+    return tuple(items)
+
+
+def has_negative_step(key: Any) -> bool:
+    items = key if isinstance(key, tuple) else (key,)
+    return any(isinstance(item, slice) and item.step is not None and item.step < 0 for item in items)
+
+
+def array_of(xp: Any, shape: tuple[int, ...], dtype: str, transposed: bool) -> Any:
+    """An array to index; a transposed one is a view whose elements are not in C order."""
+    x = sample(xp, shape[::-1] if transposed else shape, dtype)
+    if transposed and len(shape) > 1:
+        x = x.transpose()
+    return x if not transposed else xp.asarray(x)
+
+
+@EXAMPLES
+@given(st.data())
+def test_get_any_key(data: st.DataObject) -> None:
+    shape = data.draw(shapes)
+    key = data.draw(keys(shape))
+    dtype = data.draw(st.sampled_from(ALL))
+    transposed = data.draw(st.booleans())
+    expected_from, actual_from = array_of(np, shape, dtype, transposed), array_of(tnp, shape, dtype, transposed)
+    expected = outcome(lambda xp: expected_from[key_for(xp, key)], np)
+    actual = outcome(lambda xp: actual_from[key_for(xp, key)], tnp)
+    assert_same(expected, actual)
+    if not isinstance(expected, Raised):
+        assert isinstance(expected, np.generic) == (type(actual) is tnp._array.scalar)
+        if not has_negative_step(key) and expected.size:
+            shares = np.shares_memory(tnp.asnumpy(actual), tnp.asnumpy(actual_from))
+            assert shares == np.shares_memory(expected, expected_from)
+
+
+@st.composite
+def values(draw: Any, selected: tuple[int, ...]) -> Any:
+    """What may be written to a selection of this shape: it broadcasts, most of the time."""
+    form = draw(st.sampled_from(["scalar", "tnp", "tnp", "numpy", "list"]))
+    if form == "scalar":
+        return draw(st.sampled_from([0, 1, 3, True, 2.5, -1.0, 100]))
+    shape = selected[draw(st.integers(0, len(selected))) :]
+    shape = tuple([draw(st.sampled_from([n, n, n, 1])) for n in shape])
+    change = draw(st.integers(0, 12))
+    if change == 0:
+        shape = (*shape, 2)
+    elif change == 1:
+        shape = (1, *shape)
+    dtype = draw(st.sampled_from(["int64", "float32", "uint8", "bool"] + ["complex64", "uint16"] * (form != "list")))
+    value = np.arange(1, 1 + int(np.prod(shape, dtype=int))).reshape(shape).astype(dtype)
+    if form == "list":
+        return value.tolist()
+    return value.view(Given) if form == "tnp" else value
+
+
+@EXAMPLES
+@given(st.data())
+def test_set_any_key(data: st.DataObject) -> None:
+    shape = data.draw(shapes)
+    key = data.draw(keys(shape))
+    dtype = data.draw(st.sampled_from(ALL))
+    transposed = data.draw(st.booleans())
+    selected = outcome(lambda xp: np.zeros(shape)[key_for(xp, key)], np)
+    value = data.draw(values((2,) if isinstance(selected, Raised) else selected.shape))
+    element_to_bool = dtype == "bool" and isinstance(selected, np.generic) and np.ndim(value)
+    assume(not element_to_bool)  # NumPy writes the truth value of the sequence; tnp raises
+    nothing_to_nothing = not isinstance(selected, Raised) and selected.size == np.size(value) == 0
+    assume(not nothing_to_nothing or np.shape(value) == selected.shape)  # NumPy lets some pass that do not broadcast
+    compare(put, array_of, shape, dtype, transposed, key, value)
+
+
+def put(xp: Any, make: Any, shape: Any, dtype: Any, transposed: Any, key: Any, value: Any) -> Any:
+    x = make(xp, shape, dtype, transposed)
+    try:
+        x[key_for(xp, key)] = key_for(xp, value)
+    except Exception as error:
+        if xp is tnp:
+            np.testing.assert_array_equal(tnp.asnumpy(x), array_of(np, shape, dtype, transposed))
+        raise error
+    return x
+
+
+@EXAMPLES
+@given(st.data())
+def test_set_from_own_memory(data: st.DataObject) -> None:
+    length = data.draw(st.integers(1, 8))
+    target, source = data.draw(bounds(length)), data.draw(bounds(length))
+    strided = data.draw(st.booleans())
+
+    def move(xp: Any) -> Any:
+        x = xp.arange(length * 2)[::2] if strided else xp.arange(length)
+        x[target] = x[source].copy() if xp is np else x[source]  # NumPy itself errs: x[::2] = x[:-2]
+        return x
+
+    compare(move)
+
+
+# Rules by name.
+
+BAD_KEYS = [
+    5,
+    -4,
+    (0, 5),
+    (0, 0, 0),
+    (slice(None),) * 3,
+    2.5,
+    np.float64(1.0),
+    "a",
+    (Ellipsis, Ellipsis),
+    [slice(None)],
+    [1.5],
+    np.array([1.0]),
+    np.array([]),
+    slice(None, None, 0),
+    slice(1.5),
+    10**30,
+    [0, 5],
+    [0, -4],
+    ([0, 1], [0, 1, 2]),
+    ([True, False, True], [0, 1, 2]),
+    [True, False],
+    [[True, False]],
+    np.zeros((3, 3, 1), bool),
+    {},
+    object(),
+]
+
+
+@pytest.mark.parametrize("key", BAD_KEYS)  # no ids: an object has no stable text
+def test_bad_key(key: Any) -> None:
+    compare(lambda xp: xp.zeros((3, 3))[key])
+    compare(put_zeros, (3, 3), key, 1)
+
+
+def put_zeros(xp: Any, shape: tuple[int, ...], key: Any, value: Any, dtype: str = "float64") -> Any:
+    x = xp.zeros(shape, dtype=dtype)
+    x[key_for(xp, key)] = key_for(xp, value)
+    return x
+
+
+@pytest.mark.parametrize("key", [5, -4, (0, 5), (0, 0, 0), [0, 5], ([0], [-4]), ([0, 1], [1] * 3), [True, False], "a"])
+@pytest.mark.parametrize("write", [False, True])
+def test_messages_are_numpys(key: Any, write: bool) -> None:
+    def use(xp: Any) -> Any:
+        return put_zeros(xp, (3, 3), key, 1) if write else xp.zeros((3, 3))[key]
+
+    assert str(outcome(use, tnp).error) == str(outcome(use, np).error)
+
+
+@pytest.mark.parametrize("key", [slice(None), [0, 1], np.array([True, False, True]), slice(None, None, -1)], ids=repr)
+def test_message_of_a_value_that_does_not_fit(key: Any) -> None:
+    expected = outcome(put_zeros, np, (3,), key, np.ones(5))
+    assert str(outcome(put_zeros, tnp, (3,), key, np.ones(5)).error) == str(expected.error)
+
+
+@agrees
+def test_index_objects(xp: Any) -> Any:
+    class Index:
+        def __index__(self) -> int:
+            return 1
+
+    x = xp.arange(12).reshape(3, 4)
+    return x[Index()], x[Index() :], x[xp.arange(3)[1] :], x[np.int8(2), np.uint64(1)], x[xp.arange(3)[2]]
+
+
+@agrees
+def test_swapping_elements(xp: Any) -> Any:
+    x = xp.arange(5)
+    x[0], x[3] = x[3], x[0]
+    y = xp.arange(6).reshape(2, 3)
+    y[0, 1], y[1, 2] = y[1, 2], y[0, 1]
+    return x, y
+
+
+def test_scalars_do_not_change_with_their_array() -> None:
+    x = tnp.arange(5)
+    first, view = x[0], x[0, ...]
+    x[0] = 7
+    assert int(first) == 0 and int(view) == 7
+    with pytest.raises(TypeError, match=r"'numpy\.int64' object does not support item assignment"):
+        first[()] = 1
+
+
+@agrees
+def test_empty_lists_are_integers(xp: Any) -> Any:
+    x = xp.arange(6).reshape(2, 3)
+    return x[[]], x[:, []], x[[[]]], x[()], x[[], 1]
+
+
+@pytest.mark.parametrize("dtype", ALL)
+def test_every_dtype(dtype: str) -> None:
+    def use(xp: Any) -> Any:
+        x = sample(xp, (4, 5), dtype)
+        mask, rows = sample(xp, (4, 5), "bool"), xp.asarray([2, 0, 2])
+        views = [x[mask], x[rows], x[rows, rows], x[::-1, 1], x[1, 1], x[:, mask[0]], x[..., None, ::-2]]
+        results = [view.copy() for view in views]
+        x[mask] = x[0, 0]
+        x[rows] = sample(xp, (3, 5), dtype, seed=1)
+        x[::-1, 1] = sample(xp, (4,), dtype, seed=2)
+        x[0, ::2] = 1
+        x[~mask] = sample(xp, (int((~mask).sum()),), dtype, seed=3)
+        return [*results, x]
+
+    compare(use)
+
+
+WRITTEN = [300, -1, 2.7, 1j, 2**70, 2**64 - 1, 1e300, True, None, "3", "a", [1, 300], [[[1, 2]]], [1, [2, 3]]]
+WRITTEN += [np.int64(300), np.float64(2.5), np.complex128(1 + 1j), np.array([1j, 2])]
+
+
+@pytest.mark.parametrize("value", WRITTEN, ids=repr)
+@pytest.mark.parametrize("dtype", ["bool", "uint8", "int64", "uint64", "float32", "float64", "complex64"])
+@pytest.mark.parametrize("key", [slice(None, 2), [0, 2], np.array([True, False, True])], ids=repr)
+def test_value_is_cast(value: Any, dtype: str, key: Any) -> None:
+    compare(put_zeros, (3,), key, value, dtype)
+
+
+@pytest.mark.parametrize("value", [v for v in WRITTEN if np.isscalar(v)], ids=repr)
+@pytest.mark.parametrize("dtype", ["bool", "uint8", "int64", "uint64", "float32", "float64", "complex64"])
+def test_value_of_an_element_is_cast(value: Any, dtype: str) -> None:
+    compare(put_zeros, (3,), 0, value, dtype)
+    compare(put_zeros, (3,), (0, ...), value, dtype)
+    compare(put_zeros, (3,), np.array(0), value, dtype)
+
+
+@pytest.mark.parametrize("value", [float("nan"), float("inf"), [1], (1, 2), np.array([1]), np.array([1, 2])], ids=repr)
+@pytest.mark.parametrize("dtype", ["uint8", "int64", "uint64"])
+def test_value_that_is_no_integer(value: Any, dtype: str) -> None:
+    compare(put_zeros, (3,), 0, value, dtype)
+
+
+def test_losing_the_imaginary_part_warns() -> None:
+    x = tnp.zeros(2)
+    with pytest.warns(np.exceptions.ComplexWarning):
+        x[:] = np.array([1j, 2])
+    with pytest.warns(np.exceptions.ComplexWarning):
+        x[[0]] = tnp.asarray([1j])
+    flags = tnp.zeros(2, bool)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        flags[:] = np.array([1j, 0])
+    assert flags.tolist() == [True, False]
+
+
+@pytest.mark.parametrize("key", [0, slice(None), [0], np.ones((2, 3), bool), Ellipsis], ids=repr)
+def test_broadcast_views_are_read_only(key: Any) -> None:
+    def write(xp: Any) -> None:
+        xp.broadcast_to(xp.zeros(3), (2, 3))[key] = 1
+
+    compare(write)
+
+
+@agrees
+def test_in_place_operators_on_a_selection(xp: Any) -> Any:
+    x = xp.arange(12.0).reshape(3, 4)
+    x[1:] += 1
+    x[:, 0] *= 2
+    x[[0, 2]] -= 3
+    x[x > 8] = 0
+    x[1, 1] += 5
+    x[::-1] += xp.arange(4.0)
+    return x
+
+
+@pytest.mark.parametrize("count", [50, 2000, 2900, 100_000])
+@pytest.mark.parametrize("shape", [(40,), (5, 8)])
+def test_last_of_repeated_writes_stays(count: int, shape: tuple[int, ...]) -> None:
+    def write(xp: Any) -> Any:
+        rng = np.random.default_rng(count)
+        x = xp.zeros(shape)
+        x[tuple([xp.asarray(rng.integers(-n, n, count)) for n in shape])] = xp.arange(count) * 1.0
+        y = xp.zeros((30, 4))
+        y[xp.asarray(rng.integers(0, 30, (count // 10, 1))), xp.asarray([[3, 0, 3]])] = (
+            xp.arange(count // 10 * 3).reshape(3, -1).T * 1.0
+        )
+        z = xp.zeros((4, 30))
+        z[:, xp.asarray(rng.integers(0, 30, count // 10))] = xp.arange(count // 10 * 4).reshape(4, -1) * 1.0
+        return x, y, z
+
+    compare(write)
+
+
+@agrees
+def test_index_that_overlaps_the_target(xp: Any) -> Any:
+    x = xp.asarray([2, 0, 1, 3])
+    x[x] = x[::-1]
+    y = xp.arange(4)
+    y[y[::2]] = y[1:3]
+    z = xp.arange(9).reshape(3, 3)
+    z[z > 2] = z[:2].reshape(-1)
+    z[[0, 1]] = z[[1, 0]]
+    z[:] = z.T
+    return x, y, z

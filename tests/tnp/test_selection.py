@@ -1,0 +1,331 @@
+"""Choosing among elements, and writing to those chosen: NumPy's values, dtypes and errors."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import tnp
+from tests.oracle import ALL, Raised, agrees, assert_same, compare, outcome, sample
+
+FEW = settings(max_examples=100, deadline=None)
+MODES = ["raise", "wrap", "clip"]
+
+
+@pytest.mark.parametrize("dtype", ALL)
+def test_reading_every_dtype(dtype: str) -> None:
+    def use(xp: Any) -> Any:
+        x, other = sample(xp, (3, 4), dtype), sample(xp, (4,), dtype, seed=1)
+        mask = sample(xp, (3, 4), "bool")
+        order = xp.asarray([[3, 0, -1, 1]] * 3)
+        return [
+            xp.take(x, [1, -1, 5]),
+            xp.take(x, [[1, 0]], axis=1),
+            xp.take_along_axis(x, order, axis=1),
+            xp.where(mask, x, other),
+            xp.where(mask, x, 1),
+            xp.nonzero(x),
+            xp.flatnonzero(x),
+            xp.argwhere(x),
+            xp.choose(mask, [x, other]),
+            xp.compress([True, False, True], x, axis=0),
+            xp.extract(mask, x),
+            xp.select([mask, ~mask[0]], [x, other]),
+        ]
+
+    compare(use)
+
+
+@pytest.mark.parametrize("dtype", ALL)
+def test_writing_every_dtype(dtype: str) -> None:
+    def use(xp: Any) -> Any:
+        x = sample(xp, (3, 4), dtype)
+        mask = sample(xp, (3, 4), "bool")
+        values = sample(xp, (5,), dtype, seed=1)
+        results = []
+        xp.put(x, [1, -1, 5, 1], values)
+        results.append(x.copy())
+        xp.putmask(x, mask, values)
+        results.append(x.copy())
+        xp.place(x, ~mask, values[:2])
+        results.append(x.copy())
+        xp.copyto(x, values[:4], where=mask)
+        results.append(x.copy())
+        xp.put_along_axis(x, xp.asarray([[1], [0], [-1]]), values[:3, None], axis=1)
+        return [*results, x]
+
+    compare(use)
+
+
+TAKES: list[Any] = [0, -1, 5, 6, -7, [], [0.0], [[0, 1], [5, -6]], [True, False], np.array([1], "u1")]
+TAKES += [np.array([1], "u8"), np.array([1.0]), np.array(2), [7, -8], "a"]
+
+
+@pytest.mark.parametrize("indices", TAKES, ids=repr)
+@pytest.mark.parametrize("axis", [None, 0, -1, 2])
+@pytest.mark.parametrize("mode", [*MODES, "other"])
+@pytest.mark.parametrize("shape", [(2, 3), (), (0,), (0, 3), (6,)])
+def test_take(indices: Any, axis: Any, mode: str, shape: tuple[int, ...]) -> None:
+    compare(lambda xp: xp.take(sample(xp, shape, "float64"), indices, axis=axis, mode=mode))
+
+
+@pytest.mark.parametrize("dtype", ALL)
+@pytest.mark.parametrize("shape", [(2,), (3,), ()])
+@pytest.mark.parametrize("mode", MODES)
+def test_take_out(dtype: str, shape: tuple[int, ...], mode: str) -> None:
+    def use(xp: Any) -> Any:
+        out = xp.zeros(shape, dtype=dtype)
+        result = xp.take(xp.arange(6.0), [1, 2], out=out, mode=mode)
+        assert result is out
+        return out
+
+    compare(use)
+
+
+PUTS: list[Any] = [
+    ([0, 1, 4], [1, 2]),
+    ([0], [1.7]),
+    ([0.0], 1),
+    ([0], []),
+    ([], 1),
+    ([0], [1, 2, 3]),
+    ([0], [1j]),
+    ([0], 2**40),
+    ([[0, 1], [2, 3]], [[1, 2], [3, 4]]),
+    (np.array([1], "u8"), 3),
+    ([True], 3),
+    ([2, 2, 2], [1, 2, 3]),
+    ([7, -8], [1, 2]),
+    (-1, 5),
+]
+
+
+@pytest.mark.parametrize(("indices", "values"), PUTS, ids=repr)
+@pytest.mark.parametrize("mode", MODES)
+def test_put(indices: Any, values: Any, mode: str) -> None:
+    def use(xp: Any, transposed: bool) -> Any:
+        a = xp.zeros((3, 2), dtype="int32").T if transposed else xp.zeros((2, 3), dtype="int32")
+        xp.put(a, indices, values, mode=mode)
+        return a
+
+    compare(use, False)
+    compare(use, True)
+
+
+def test_put_out_of_bounds_writes_nothing() -> None:
+    a = tnp.zeros(4)
+    with pytest.raises(IndexError, match="index 9 is out of bounds for axis 0 with size 4"):
+        tnp.put(a, [0, 9], 1)
+    assert a.tolist() == [0, 0, 0, 0]
+
+
+@pytest.mark.parametrize("name", ["put", "putmask", "place", "copyto", "fill_diagonal"])
+def test_targets_are_arrays_that_can_be_written(name: str) -> None:
+    arguments = {"copyto": (1,), "fill_diagonal": (1,)}.get(name, ([0], [1]))
+    with pytest.raises(TypeError):
+        getattr(tnp, name)([[1]], *arguments)
+    with pytest.raises(ValueError, match="read-only"):
+        getattr(tnp, name)(tnp.broadcast_to(tnp.zeros(1), (2, 1)), *arguments)
+
+
+MASKED: list[Any] = [
+    ([0, 1, 2, 0, 0, 3], [1, 2, 3]),
+    ([0, 1, 2, 0, 0, 3], [1.5, 2]),
+    ([0, 1, 2, 0, 0, 3], 1.5),
+    ([0, 1, 2, 0, 0, 3], 2**40),
+    ([0, 1, 2, 0, 0, 3], []),
+    ([0] * 6, []),
+    ([0, 1, 2, 0, 0, 3], np.array([1.5])),
+    ([0, 1, 2, 0, 0, 3], np.array([1, 2], "int16")),
+    ([0, 1, 2, 0, 0, 3], np.arange(10, dtype="int32")),
+    ([0, 1, 2, 0, 0, 3], [[1, 2], [3, 4]]),
+    (np.array([[True, False, True], [True] * 3]), [7, 8]),
+    ([True], [1]),
+    ([True] * 7, [1]),
+]
+
+
+@pytest.mark.parametrize(("mask", "values"), MASKED, ids=repr)
+@pytest.mark.parametrize("name", ["putmask", "place"])
+def test_masks(name: str, mask: Any, values: Any) -> None:
+    def use(xp: Any) -> Any:
+        a = xp.arange(6, dtype="int32").reshape(2, 3)
+        getattr(xp, name)(a, mask, values)
+        return a
+
+    compare(use)
+
+
+COPIES: list[Any] = [1, 1.5, 300, -1, 2**40, True, 1j, [1, 2, 3], [1.5, 2, 3], [1, 2], [[[1, 2, 3]]], [[1], [2]]]
+COPIES += [np.float64(1), np.int8(3), np.array([1, 2, 3], "int8"), np.array([1, 2, 3], "uint64"), np.zeros((3, 3))]
+
+
+@pytest.mark.parametrize("source", COPIES, ids=repr)
+@pytest.mark.parametrize("dtype", ["int32", "uint8", "float32", "complex64", "bool"])
+@pytest.mark.parametrize("casting", ["same_kind", "unsafe", "safe", "no", "other"])
+def test_copyto(source: Any, dtype: str, casting: str) -> None:
+    def use(xp: Any) -> Any:
+        a = xp.zeros((2, 3), dtype=dtype)
+        xp.copyto(a, source, casting=casting)
+        return a
+
+    expected, actual = outcome(use, np), outcome(use, tnp)
+    assert_same(expected, actual)
+
+
+@pytest.mark.parametrize("where", [True, False, [True, False, True], [1, 0, 1], [[True], [False]], [True, False]])
+def test_copyto_where(where: Any) -> None:
+    def use(xp: Any) -> Any:
+        a = xp.zeros((2, 3))
+        xp.copyto(a, xp.arange(3), where=where)
+        return a
+
+    compare(use)
+
+
+@agrees
+def test_copyto_overlap(xp: Any) -> Any:
+    a = xp.arange(8)
+    xp.copyto(a[1:], a[:-1])
+    b = xp.arange(8)
+    xp.copyto(b[1:], b[:-1], where=b[1:] % 2 == 0)
+    return a, b
+
+
+PAIRS: list[Any] = [(1, 2.5), (True, 2), (1, 2), (1j, 1), (np.float32(1), 2.5), (np.uint8([1, 2]), 300), (2**70, 1)]
+PAIRS += [(np.uint8([1, 2]), -1), (np.array([1, 2], "u8"), np.array([1, 2], "i8")), (np.float32([1, 2]), 1.5)]
+PAIRS += [([1, 2, 3], 1), (np.array(1.0), np.array(2)), ([[1], [2]], [3, 4])]
+
+
+@pytest.mark.parametrize(("x", "y"), PAIRS, ids=repr)
+@pytest.mark.parametrize("condition", [[1, 0], True, np.array([[True], [False]]), [0.5, 0]], ids=repr)
+def test_where(condition: Any, x: Any, y: Any) -> None:
+    compare(lambda xp: xp.where(condition, x, y))
+
+
+@pytest.mark.parametrize("one", ALL)
+@pytest.mark.parametrize("other", ALL)
+def test_where_promotes(one: str, other: str) -> None:
+    compare(lambda xp: xp.where([True, False], sample(xp, (2,), one), sample(xp, (2,), other, seed=1)))
+
+
+@pytest.mark.parametrize("arguments", [(5,), ([1, 0], 1), ([1, 0],), ([[1, 0], [0, 1]],), (np.zeros((0, 2)),)])
+def test_where_alone(arguments: Any) -> None:
+    compare(lambda xp: xp.where(*arguments))
+
+
+CHOICES: list[Any] = [
+    ([0, 1], [[1, 2], [3.5, 4]]),
+    ([0, 2], [[1, 2], [3, 4]]),
+    ([0, -1], [[1, 2], [3, 4]]),
+    (1, [1, 2]),
+    ([0.0, 1.0], [[1, 2], [3, 4]]),
+    ([[0], [1]], [np.zeros(3), np.ones((2, 1))]),
+    ([0, 1], np.arange(4).reshape(2, 2)),
+    ([0, 1], [np.zeros(2, "f4"), 1.0]),
+    ([0, 1], []),
+    ([0, 1], [[1, 2, 3], [4, 5, 6]]),
+    ([True, False], [[1, 2], [3, 4]]),
+    ([0, 0], [5]),
+]
+
+
+@pytest.mark.parametrize(("indices", "choices"), CHOICES, ids=repr)
+@pytest.mark.parametrize("mode", MODES)
+def test_choose(indices: Any, choices: Any, mode: str) -> None:
+    compare(lambda xp: xp.choose(np.asarray(indices) if np.ndim(indices) else indices, choices, mode=mode))
+
+
+@agrees
+def test_choose_out(xp: Any) -> Any:
+    out, integers = xp.zeros(2), xp.zeros(2, dtype="int32")
+    xp.choose([0, 1], [[1, 2], [3, 4]], out=out)
+    xp.choose([0, 1], [[1.5, 2], [3, 4]], out=integers)
+    return out, integers
+
+
+@pytest.mark.parametrize(
+    "condition", [[True, False], [1, 0, 1, 1], [1, 0, 0, 0], [[1, 0]], True, [0.5, 0], []], ids=repr
+)
+@pytest.mark.parametrize("axis", [None, 0, 1, 2])
+def test_compress(condition: Any, axis: Any) -> None:
+    compare(lambda xp: xp.compress(condition, xp.arange(6.0).reshape(2, 3), axis=axis))
+
+
+@pytest.mark.parametrize("condition", [[[1, 0, 1], [0, 0, 1]], [1] * 9, [1, 1], 1], ids=repr)
+def test_extract(condition: Any) -> None:
+    compare(lambda xp: xp.extract(condition, xp.arange(6.0).reshape(2, 3)))
+
+
+SELECTS: list[Any] = [
+    ([[True, False]], [[1, 2]], 0),
+    ([[True, False], [True, True]], [[1, 2], [3, 4.5]], 7),
+    ([[True, False]], [[1, 2], [3, 4]], 0),
+    ([], [], 0),
+    ([[1, 0]], [[1, 2]], 0),
+    ([[True, False]], [[1, 2, 3]], 0),
+    ([True], [1], 0),
+    ([np.array([[True], [False]])], [np.arange(3)], 7),
+    ([[True, False]], [np.float32([1, 2])], 7.5),
+    ([[True, False]], [np.uint8([1, 2])], 300),
+]
+
+
+@pytest.mark.parametrize(("conditions", "choices", "default"), SELECTS, ids=repr)
+def test_select(conditions: Any, choices: Any, default: Any) -> None:
+    def use(xp: Any) -> Any:
+        return xp.select([xp.asarray(c) for c in conditions], choices, default)
+
+    compare(use)
+
+
+@st.composite
+def along(draw: Any) -> Any:
+    shape = draw(st.lists(st.sampled_from([0, 1, 2, 3]), min_size=1, max_size=3))
+    axis = draw(st.integers(-len(shape), len(shape) - 1))
+    chosen = [draw(st.sampled_from([n, n, n, 1])) for n in shape]
+    chosen[axis] = draw(st.integers(0, 3))
+    length = shape[axis]
+    slack = draw(st.sampled_from([0] * 6 + [1]))
+    size = int(np.prod(chosen))
+    dtype = draw(st.sampled_from(["int64", "uint8"]))
+    number = st.integers(0 if dtype == "uint8" else -length - slack, max(0, length - 1 + slack))
+    indices = np.array(draw(st.lists(number, min_size=size, max_size=size)), dtype=dtype)
+    return tuple(shape), indices.reshape(chosen), axis
+
+
+@FEW
+@given(along())
+def test_take_along_axis(drawn: Any) -> None:
+    shape, indices, axis = drawn
+    compare(lambda xp: xp.take_along_axis(sample(xp, shape, "float64"), xp.asarray(indices), axis))
+
+
+@FEW
+@given(along(), st.booleans())
+def test_put_along_axis(drawn: Any, single: bool) -> None:
+    shape, indices, axis = drawn
+
+    def use(xp: Any) -> Any:
+        x = sample(xp, shape, "float64")
+        xp.put_along_axis(x, xp.asarray(indices), 7 if single else xp.arange(indices.size).reshape(indices.shape), axis)
+        return x
+
+    compare(use)
+
+
+@pytest.mark.parametrize("indices", [[0, 1], [[0]], [0.5], [9]], ids=repr)
+@pytest.mark.parametrize("axis", [None, 0, 1, 2])
+def test_take_along_axis_arguments(indices: Any, axis: Any) -> None:
+    compare(lambda xp: xp.take_along_axis(xp.arange(6).reshape(2, 3), xp.asarray(indices), axis))
+
+
+def test_put_along_no_axis_writes_through() -> None:
+    x = tnp.zeros((2, 3)).T
+    tnp.put_along_axis(x, tnp.asarray([1, -1]), tnp.asarray([5.0, 6.0]), None)
+    assert x.tolist() == [[0, 5], [0, 0], [0, 6]]
+    assert isinstance(outcome(lambda xp: xp.put_along_axis(x, tnp.asarray([1]), [1, 2], None), tnp), Raised)

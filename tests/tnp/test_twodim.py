@@ -1,0 +1,96 @@
+"""Diagonals and triangles: NumPy's values, dtypes, views and errors."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import tnp
+from tests.oracle import ALL, agrees, compare, sample
+
+
+@pytest.mark.parametrize("dtype", ALL)
+def test_every_dtype(dtype: str) -> None:
+    def use(xp: Any) -> Any:
+        x = sample(xp, (3, 4), dtype)
+        square = sample(xp, (3, 3), dtype)
+        xp.fill_diagonal(square, x[0])
+        return [
+            xp.diag(x),
+            xp.diag(x[0], 1),
+            xp.diagflat(x, -1),
+            xp.diagonal(x, 1),
+            xp.tri(3, 4, 1, dtype=dtype),
+            xp.tril(x, -1),
+            xp.triu(x),
+            square,
+        ]
+
+    compare(use)
+
+
+@pytest.mark.parametrize("k", [0, 1, -1, 7, -7])
+@pytest.mark.parametrize("shape", [(3,), (0,), (2, 3), (3, 2), (0, 2), (), (2, 2, 2)])
+@pytest.mark.parametrize("name", ["diag", "diagflat", "tril", "triu", "tril_indices_from", "triu_indices_from"])
+def test_shapes(name: str, shape: tuple[int, ...], k: int) -> None:
+    compare(lambda xp: getattr(xp, name)(sample(xp, shape, "float64"), k))
+
+
+@pytest.mark.parametrize("arguments", [(0, 0, 1), (1, 0, 2), (-1, 2, 0), (0, -1, -2), (0, 0, 0), (0, 0, 3), (9, 1, 2)])
+@pytest.mark.parametrize("shape", [(2, 3, 4), (2, 3), (3,)])
+def test_diagonal(shape: tuple[int, ...], arguments: tuple[int, ...]) -> None:
+    compare(lambda xp: xp.diagonal(sample(xp, shape, "float64"), *arguments))
+
+
+def test_diagonals_are_views() -> None:
+    x = tnp.zeros((3, 3))
+    tnp.diagonal(x)[...] = 1
+    tnp.diag(x, 1)[...] = 2
+    assert x.tolist() == [[1, 2, 0], [0, 1, 2], [0, 0, 1]]
+
+
+@pytest.mark.parametrize("arguments", [(3,), (3, 4), (3, 4, 1), (2, 5, -1), (0,), (-1,), (2.5,), (3, None, 9)])
+def test_tri(arguments: tuple[Any, ...]) -> None:
+    compare(lambda xp: xp.tri(*arguments))
+
+
+@pytest.mark.parametrize("arguments", [(3,), (3, 1), (3, -1, 4), (3, 1, 2), (0,), (2, 9), (2, -9)])
+@pytest.mark.parametrize("name", ["tril_indices", "triu_indices"])
+def test_triangle_indices(name: str, arguments: tuple[int, ...]) -> None:
+    compare(lambda xp: getattr(xp, name)(*arguments))
+
+
+@agrees
+def test_diagonal_indices(xp: Any) -> Any:
+    return xp.diag_indices(3), xp.diag_indices(2, 3), xp.diag_indices_from(xp.zeros((2, 2, 2))), xp.diag_indices(0)
+
+
+@pytest.mark.parametrize("shape", [(3,), (2, 3), (2, 2, 3)])
+def test_diagonal_indices_of_other_shapes(shape: tuple[int, ...]) -> None:
+    compare(lambda xp: xp.diag_indices_from(xp.zeros(shape)))
+
+
+@agrees
+def test_mask_indices(xp: Any) -> Any:
+    return xp.mask_indices(3, xp.triu), xp.mask_indices(3, xp.tril, -1), xp.mask_indices(2, lambda m, k: m * k, 1.5)
+
+
+@pytest.mark.parametrize("value", [4, [1, 2], [1, 2, 3, 4, 5, 6, 7], [], [1.7], np.array([[1], [2]])], ids=repr)
+@pytest.mark.parametrize("shape", [(3, 3), (8, 3), (3, 8), (2, 2, 2), (2, 2, 3), (2,), (0, 3), (7, 1)])
+@pytest.mark.parametrize("wrap", [False, True])
+def test_fill_diagonal(shape: tuple[int, ...], value: Any, wrap: bool) -> None:
+    def use(xp: Any) -> Any:
+        a = xp.zeros(shape, dtype=int)
+        xp.fill_diagonal(a, value, wrap)
+        return a
+
+    compare(use)
+
+
+@agrees
+def test_fill_diagonal_of_a_view(xp: Any) -> Any:
+    a = xp.zeros((4, 6))
+    xp.fill_diagonal(a.T[::2], xp.arange(3))
+    return a

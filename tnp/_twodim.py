@@ -1,0 +1,508 @@
+"""Diagonals and triangles: taking, building, indexing and filling them.
+
+Layer: owns the arguments of these functions; a diagonal is a view.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from backend_torch import devices, indexing, selection
+from backend_torch.dtypes import to_torch
+from tnp._array import ndarray, wrap_array
+from tnp._convert import check_like, tensor_of
+from tnp._dtypes import tensor_dtype
+from tnp._errors import normalize_axis
+from tnp._indexing import value_of
+from tnp._selection import writeable_tensor
+
+Tensor = Any
+BOOL = to_torch[np.dtype(np.bool_)]
+
+
+def diag(v: Any, k: int = 0) -> ndarray:
+    """Extract a diagonal, or build a matrix with one.
+
+    Parameters
+    ----------
+    v : array_like
+        A matrix, or the elements of a diagonal.
+    k : int, optional
+        Which diagonal; positive ones are above the main one.
+
+    Returns
+    -------
+    ndarray
+        A view of the matrix's diagonal, or a matrix with zeros elsewhere.
+
+    Raises
+    ------
+    ValueError
+        The input has neither one nor two dimensions.
+
+    Notes
+    -----
+    Difference from NumPy: the view can be written to.
+
+    Source: https://numpy.org/doc/stable/reference/generated/numpy.diag.html
+
+    Examples
+    --------
+    >>> import tnp as np
+    >>> np.diag([1, 2], 1)
+    array([[0, 1, 0],
+           [0, 0, 2],
+           [0, 0, 0]])
+    """
+    tensor = tensor_of(v)
+    if tensor.dim() == 1:
+        return wrap_array(selection.diagonal_matrix(tensor, operator.index(k)))
+    if tensor.dim() == 2:
+        return wrap_array(selection.diagonal(tensor, operator.index(k), 0, 1))
+    raise ValueError("Input must be 1- or 2-d.")
+
+
+def diagflat(v: Any, k: int = 0) -> ndarray:
+    """Build a matrix with the flattened input as a diagonal.
+
+    Parameters
+    ----------
+    v : array_like
+        The elements of the diagonal.
+    k : int, optional
+        Which diagonal; positive ones are above the main one.
+
+    Returns
+    -------
+    ndarray
+
+    Notes
+    -----
+    Source: https://numpy.org/doc/stable/reference/generated/numpy.diagflat.html
+
+    Examples
+    --------
+    >>> import tnp as np
+    >>> np.diagflat([[1], [2]])
+    array([[1, 0],
+           [0, 2]])
+    """
+    return wrap_array(selection.diagonal_matrix(tensor_of(v).reshape(-1), operator.index(k)))
+
+
+def diagonal(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> ndarray:
+    """The diagonals of the matrices that two axes span.
+
+    Parameters
+    ----------
+    a : array_like
+        At least two-dimensional.
+    offset : int, optional
+        Which diagonal; positive ones are above the main one.
+    axis1, axis2 : int, optional
+        The axes of the matrices.
+
+    Returns
+    -------
+    ndarray
+        A view; the diagonal is its last axis, in the place of the two.
+
+    Raises
+    ------
+    ValueError
+        There are fewer than two dimensions, or the axes are the same.
+
+    Notes
+    -----
+    Difference from NumPy: the view can be written to.
+
+    Source: https://numpy.org/doc/stable/reference/generated/numpy.diagonal.html
+
+    Examples
+    --------
+    >>> import tnp as np
+    >>> np.diagonal([[0, 1], [2, 3]])
+    array([0, 3])
+    """
+    tensor = tensor_of(a)
+    if tensor.dim() < 2:
+        raise ValueError("diag requires an array of at least two dimensions")
+    first = normalize_axis(axis1, tensor.dim(), "axis1")
+    second = normalize_axis(axis2, tensor.dim(), "axis2")
+    if first == second:
+        raise ValueError("axis1 and axis2 cannot be the same")
+    return wrap_array(selection.diagonal(tensor, operator.index(offset), first, second))
+
+
+def tri(N: Any, M: Any = None, k: Any = 0, dtype: Any = float, *, device: Any = None, like: Any = None) -> ndarray:
+    """A matrix of ones at and below a diagonal and zeros above it.
+
+    Parameters
+    ----------
+    N : int
+        Number of rows.
+    M : int, optional
+        Number of columns; by default as many.
+    k : int, optional
+        Which diagonal; positive ones are above the main one.
+    dtype : dtype_like, optional
+        The result's dtype.
+    device : str or torch.device, optional
+        Where the result lives.
+    like : ndarray, optional
+        Only tnp arrays.
+
+    Returns
+    -------
+    ndarray
+
+    Notes
+    -----
+    Source: https://numpy.org/doc/stable/reference/generated/numpy.tri.html
+
+    Examples
+    --------
+    >>> import tnp as np
+    >>> np.tri(3, dtype=int)
+    array([[1, 0, 0],
+           [1, 1, 0],
+           [1, 1, 1]])
+    """
+    check_like(like)
+    columns = N if M is None else M
+    return wrap_array(_triangle(N, columns, k, tensor_dtype(dtype), devices.parse(device)))
+
+
+def _triangle(rows: Any, columns: Any, k: Any, dtype: Any, device: Any) -> Tensor:
+    # As many as numpy.arange gives: a fraction counts whole, a negative number as none.
+    rows, columns = [max(0, -int(-number // 1)) for number in (rows, columns)]
+    return selection.triangle(rows, columns, k, dtype, device)
+
+
+def tril(m: Any, k: int = 0) -> ndarray:
+    """The lower triangle of an array.
+
+    Parameters
+    ----------
+    m : array_like
+        Its last two axes are the matrices; one dimension counts as equal rows.
+    k : int, optional
+        The diagonal above which elements become zero.
+
+    Returns
+    -------
+    ndarray
+
+    Notes
+    -----
+    Source: https://numpy.org/doc/stable/reference/generated/numpy.tril.html
+
+    Examples
+    --------
+    >>> import tnp as np
+    >>> np.tril([[1, 2], [3, 4]])
+    array([[1, 0],
+           [3, 4]])
+    """
+    return wrap_array(selection.tril(_matrices(m), operator.index(k)))
+
+
+def triu(m: Any, k: int = 0) -> ndarray:
+    """The upper triangle of an array.
+
+    Parameters
+    ----------
+    m : array_like
+        Its last two axes are the matrices; one dimension counts as equal rows.
+    k : int, optional
+        The diagonal below which elements become zero.
+
+    Returns
+    -------
+    ndarray
+
+    Notes
+    -----
+    Source: https://numpy.org/doc/stable/reference/generated/numpy.triu.html
+
+    Examples
+    --------
+    >>> import tnp as np
+    >>> np.triu([[1, 2], [3, 4]])
+    array([[1, 2],
+           [0, 4]])
+    """
+    return wrap_array(selection.triu(_matrices(m), operator.index(k)))
+
+
+def _matrices(m: Any) -> Tensor:
+    tensor = tensor_of(m)
+    if not tensor.dim():
+        raise TypeError("a triangle is taken of an array with at least one dimension")
+    return tensor.expand(tensor.shape[0], tensor.shape[0]) if tensor.dim() == 1 else tensor
+
+
+def diag_indices(n: int, ndim: int = 2) -> tuple[ndarray, ...]:
+    """The indices of the main diagonal of an array.
+
+    Parameters
+    ----------
+    n : int
+        Length of each axis.
+    ndim : int, optional
+        Number of axes.
+
+    Returns
+    -------
+    tuple of ndarray
+
+    Notes
+    -----
+    Source: https://numpy.org/doc/stable/reference/generated/numpy.diag_indices.html
+
+    Examples
+    --------
+    >>> import tnp as np
+    >>> np.diag_indices(3)
+    (array([0, 1, 2]), array([0, 1, 2]))
+    """
+    return (_numbers(n, devices.default),) * ndim
+
+
+def _numbers(length: int, device: Any) -> ndarray:
+    return wrap_array(selection.numbers(length, device))
+
+
+def diag_indices_from(arr: Any) -> tuple[ndarray, ...]:
+    """The indices of the main diagonal of an array of this shape.
+
+    Parameters
+    ----------
+    arr : ndarray
+        At least two-dimensional, all axes of one length.
+
+    Returns
+    -------
+    tuple of ndarray
+
+    Raises
+    ------
+    ValueError
+        There are fewer than two dimensions, or their lengths differ.
+
+    Notes
+    -----
+    Source: https://numpy.org/doc/stable/reference/generated/numpy.diag_indices_from.html
+
+    Examples
+    --------
+    >>> import tnp as np
+    >>> np.diag_indices_from(np.zeros((2, 2)))
+    (array([0, 1]), array([0, 1]))
+    """
+    tensor = tensor_of(arr)
+    if tensor.dim() < 2:
+        raise ValueError("input array must be at least 2-d")
+    _check_equal_lengths(tensor)
+    return (_numbers(tensor.shape[0], tensor.device),) * tensor.dim()
+
+
+def _check_equal_lengths(tensor: Tensor) -> None:
+    if len(set(tensor.shape)) > 1:
+        raise ValueError("All dimensions of input must be of equal length")
+
+
+def tril_indices(n: int, k: int = 0, m: int | None = None) -> tuple[ndarray, ...]:
+    """The indices of the lower triangle of a matrix.
+
+    Parameters
+    ----------
+    n : int
+        Number of rows.
+    k : int, optional
+        The highest diagonal that belongs to it.
+    m : int, optional
+        Number of columns; by default as many.
+
+    Returns
+    -------
+    tuple of ndarray
+
+    Notes
+    -----
+    Source: https://numpy.org/doc/stable/reference/generated/numpy.tril_indices.html
+
+    Examples
+    --------
+    >>> import tnp as np
+    >>> np.tril_indices(2)
+    (array([0, 1, 1]), array([0, 0, 1]))
+    """
+    return _true(_triangle(n, n if m is None else m, k, BOOL, devices.default))
+
+
+def triu_indices(n: int, k: int = 0, m: int | None = None) -> tuple[ndarray, ...]:
+    """The indices of the upper triangle of a matrix.
+
+    Parameters
+    ----------
+    n : int
+        Number of rows.
+    k : int, optional
+        The lowest diagonal that belongs to it.
+    m : int, optional
+        Number of columns; by default as many.
+
+    Returns
+    -------
+    tuple of ndarray
+
+    Notes
+    -----
+    Source: https://numpy.org/doc/stable/reference/generated/numpy.triu_indices.html
+
+    Examples
+    --------
+    >>> import tnp as np
+    >>> np.triu_indices(2)
+    (array([0, 0, 1]), array([0, 1, 1]))
+    """
+    return _true(~_triangle(n, n if m is None else m, k - 1, BOOL, devices.default))
+
+
+def _true(mask: Tensor) -> tuple[ndarray, ...]:
+    return tuple([wrap_array(indices) for indices in selection.nonzero(mask)])
+
+
+def tril_indices_from(arr: Any, k: int = 0) -> tuple[ndarray, ...]:
+    """The indices of the lower triangle of a matrix of this shape; see `tril_indices`.
+
+    Raises
+    ------
+    ValueError
+        The array is not two-dimensional.
+
+    Notes
+    -----
+    Source: https://numpy.org/doc/stable/reference/generated/numpy.tril_indices_from.html
+
+    Examples
+    --------
+    >>> import tnp as np
+    >>> np.tril_indices_from(np.zeros((2, 2)), -1)
+    (array([1]), array([0]))
+    """
+    tensor = _matrix(arr)
+    return _true(_triangle(tensor.shape[0], tensor.shape[1], k, BOOL, tensor.device))
+
+
+def triu_indices_from(arr: Any, k: int = 0) -> tuple[ndarray, ...]:
+    """The indices of the upper triangle of a matrix of this shape; see `triu_indices`.
+
+    Raises
+    ------
+    ValueError
+        The array is not two-dimensional.
+
+    Notes
+    -----
+    Source: https://numpy.org/doc/stable/reference/generated/numpy.triu_indices_from.html
+
+    Examples
+    --------
+    >>> import tnp as np
+    >>> np.triu_indices_from(np.zeros((2, 2)), 1)
+    (array([0]), array([1]))
+    """
+    tensor = _matrix(arr)
+    return _true(~_triangle(tensor.shape[0], tensor.shape[1], k - 1, BOOL, tensor.device))
+
+
+def _matrix(arr: Any) -> Tensor:
+    tensor = tensor_of(arr)
+    if tensor.dim() != 2:
+        raise ValueError("input array must be 2-d")
+    return tensor
+
+
+def mask_indices(n: int, mask_func: Callable[..., Any], k: Any = 0) -> tuple[ndarray, ...]:
+    """The indices that a masking function keeps of a square matrix.
+
+    Parameters
+    ----------
+    n : int
+        Number of rows and columns.
+    mask_func : callable
+        Called with a matrix of ones and ``k``, as are `triu` and `tril`; what is not zero in its result counts.
+    k : scalar, optional
+        Passed on.
+
+    Returns
+    -------
+    tuple of ndarray
+
+    Notes
+    -----
+    Source: https://numpy.org/doc/stable/reference/generated/numpy.mask_indices.html
+
+    Examples
+    --------
+    >>> import tnp as np
+    >>> np.mask_indices(2, np.triu)
+    (array([0, 0, 1]), array([0, 1, 1]))
+    """
+    ones = _triangle(n, n, n, to_torch[np.dtype(np.int64)], devices.default)
+    return _true(tensor_of(mask_func(wrap_array(ones), k)))
+
+
+def fill_diagonal(a: ndarray, val: Any, wrap: bool = False) -> None:
+    """Fill the main diagonal of an array.
+
+    Parameters
+    ----------
+    a : ndarray
+        At least two-dimensional; with more dimensions all of one length.
+    val : array_like
+        Written along the diagonal, repeated as needed.
+    wrap : bool, optional
+        Begin again after each block of a tall matrix.
+
+    Raises
+    ------
+    ValueError
+        There are fewer than two dimensions, or more of different lengths.
+
+    Notes
+    -----
+    Source: https://numpy.org/doc/stable/reference/generated/numpy.fill_diagonal.html
+
+    Examples
+    --------
+    >>> import tnp as np
+    >>> a = np.zeros((2, 2))
+    >>> np.fill_diagonal(a, 5)
+    >>> a
+    array([[5., 0.],
+           [0., 5.]])
+    """
+    target = writeable_tensor(a, f"fill_diagonal() argument 1 must be an array, not {type(a).__name__}")
+    if target.dim() < 2:
+        raise ValueError("array must be at least 2-d")
+    if target.dim() > 2:
+        _check_equal_lengths(target)
+    values = value_of(val, a).reshape(-1)
+    if not values.numel():
+        return
+    if target.dim() > 2:
+        blocks = [selection.main_diagonal(target)]
+    elif wrap:
+        blocks = [selection.diagonal(block, 0, 0, 1) for block in target.split(max(1, target.shape[1] + 1))]
+    else:
+        blocks = [selection.diagonal(target, 0, 0, 1)]
+    values = selection.cycled(values, sum(block.shape[0] for block in blocks))
+    for block, part in zip(blocks, values.split([block.shape[0] for block in blocks]), strict=True):
+        indexing.assign(block, part)
