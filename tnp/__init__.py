@@ -34,12 +34,15 @@ from numpy import (
     intc,
     integer,
     intp,
+    isdtype,
+    issubdtype,
     long,
     longlong,
     nan,
     newaxis,
     number,
     pi,
+    promote_types,
     short,
     signedinteger,
     single,
@@ -61,9 +64,11 @@ from tnp import _array, _convert, _flags, _flat, _indexing, _interop, _ufunc_met
 from tnp._array import ndarray
 from tnp._assignment import copyto, place, put, put_along_axis, putmask
 from tnp._averages import average, mean, median, std, var
-from tnp._compile import compile
-from tnp._convert import array, asarray
+from tnp._compile import TracedValueError, compile
+from tnp._convert import array, asarray, astype, copy, from_dlpack
 from tnp._creation import empty, empty_like, eye, full, full_like, identity, ones, ones_like, zeros, zeros_like
+from tnp._dtypes import can_cast, min_scalar_type, result_type
+from tnp._einsum import einsum
 from tnp._elementwise import (
     abs,
     absolute,
@@ -177,6 +182,7 @@ from tnp._from_data import (
     frombuffer,
     fromiter,
     fromstring,
+    isfortran,
     require,
 )
 from tnp._index_tricks import (
@@ -186,6 +192,7 @@ from tnp._index_tricks import (
     ix_,
     mgrid,
     ndenumerate,
+    ndindex,
     ogrid,
     r_,
     ravel_multi_index,
@@ -194,16 +201,10 @@ from tnp._index_tricks import (
 )
 from tnp._interop import allow_host_copies, asnumpy
 from tnp._joining import block, column_stack, concat, concatenate, dstack, hstack, repeat, stack, tile, vstack
-from tnp._mathematics import (
+from tnp._logic import (
     allclose,
-    angle,
-    around,
     array_equal,
     array_equiv,
-    clip,
-    fix,
-    i0,
-    imag,
     isclose,
     iscomplex,
     iscomplexobj,
@@ -211,12 +212,8 @@ from tnp._mathematics import (
     isposinf,
     isreal,
     isrealobj,
-    nan_to_num,
-    real,
-    real_if_close,
-    round,
-    sinc,
 )
+from tnp._mathematics import angle, around, clip, fix, i0, imag, nan_to_num, real, real_if_close, round, sinc
 from tnp._nanfunctions import (
     nanargmax,
     nanargmin,
@@ -231,6 +228,7 @@ from tnp._nanfunctions import (
     nansum,
     nanvar,
 )
+from tnp._products import cross, dot, inner, kron, matmul, matvec, outer, tensordot, trace, vdot, vecdot, vecmat
 from tnp._ranges import arange, fromfunction, geomspace, linspace, logspace, meshgrid, vander
 from tnp._rearranging import (
     flip,
@@ -276,7 +274,7 @@ from tnp._shape import (
     squeeze,
 )
 from tnp._sorting import argpartition, argsort, lexsort, partition, searchsorted, sort, sort_complex
-from tnp._splitting import append, array_split, delete, dsplit, hsplit, insert, split, unstack, vsplit
+from tnp._splitting import append, array_split, delete, dsplit, hsplit, insert, split, trim_zeros, unstack, vsplit
 from tnp._twodim import (
     diag,
     diag_indices,
@@ -299,6 +297,7 @@ from tnp._ufunc import frompyfunc
 __version__ = "0.1.0"
 
 __all__ = [
+    "TracedValueError",
     "abs",
     "absolute",
     "acos",
@@ -338,6 +337,7 @@ __all__ = [
     "asin",
     "asinh",
     "asnumpy",
+    "astype",
     "atan",
     "atan2",
     "atanh",
@@ -361,6 +361,7 @@ __all__ = [
     "broadcast_to",
     "byte",
     "c_",
+    "can_cast",
     "cbrt",
     "cdouble",
     "ceil",
@@ -376,11 +377,13 @@ __all__ = [
     "concatenate",
     "conj",
     "conjugate",
+    "copy",
     "copysign",
     "copyto",
     "cos",
     "cosh",
     "count_nonzero",
+    "cross",
     "csingle",
     "cumprod",
     "cumsum",
@@ -397,11 +400,13 @@ __all__ = [
     "diff",
     "divide",
     "divmod",
+    "dot",
     "double",
     "dsplit",
     "dstack",
     "dtype",
     "e",
+    "einsum",
     "empty",
     "empty_like",
     "equal",
@@ -432,6 +437,7 @@ __all__ = [
     "fmin",
     "fmod",
     "frexp",
+    "from_dlpack",
     "frombuffer",
     "fromfunction",
     "fromiter",
@@ -457,6 +463,7 @@ __all__ = [
     "indices",
     "inexact",
     "inf",
+    "inner",
     "insert",
     "int8",
     "int16",
@@ -470,7 +477,9 @@ __all__ = [
     "isclose",
     "iscomplex",
     "iscomplexobj",
+    "isdtype",
     "isfinite",
+    "isfortran",
     "isinf",
     "isnan",
     "isnat",
@@ -478,7 +487,9 @@ __all__ = [
     "isposinf",
     "isreal",
     "isrealobj",
+    "issubdtype",
     "ix_",
+    "kron",
     "lcm",
     "ldexp",
     "left_shift",
@@ -500,7 +511,9 @@ __all__ = [
     "long",
     "longlong",
     "mask_indices",
+    "matmul",
     "matrix_transpose",
+    "matvec",
     "max",
     "maximum",
     "mean",
@@ -508,6 +521,7 @@ __all__ = [
     "meshgrid",
     "mgrid",
     "min",
+    "min_scalar_type",
     "minimum",
     "mod",
     "modf",
@@ -529,6 +543,7 @@ __all__ = [
     "nanvar",
     "ndarray",
     "ndenumerate",
+    "ndindex",
     "ndim",
     "negative",
     "newaxis",
@@ -539,6 +554,7 @@ __all__ = [
     "ogrid",
     "ones",
     "ones_like",
+    "outer",
     "partition",
     "permute_dims",
     "pi",
@@ -547,6 +563,7 @@ __all__ = [
     "pow",
     "power",
     "prod",
+    "promote_types",
     "ptp",
     "put",
     "put_along_axis",
@@ -564,6 +581,7 @@ __all__ = [
     "require",
     "reshape",
     "resize",
+    "result_type",
     "right_shift",
     "rint",
     "roll",
@@ -599,12 +617,15 @@ __all__ = [
     "take_along_axis",
     "tan",
     "tanh",
+    "tensordot",
     "tile",
+    "trace",
     "transpose",
     "tri",
     "tril",
     "tril_indices",
     "tril_indices_from",
+    "trim_zeros",
     "triu",
     "triu_indices",
     "triu_indices_from",
@@ -627,6 +648,9 @@ __all__ = [
     "ushort",
     "vander",
     "var",
+    "vdot",
+    "vecdot",
+    "vecmat",
     "vsplit",
     "vstack",
     "where",
