@@ -63,11 +63,12 @@ class _Watch(TorchDispatchMode):
         self.literals: dict[int, tuple[Tensor, Tensor]] = {}
         self.captures: dict[int, tuple[Tensor, Tensor]] = {}  # stand-in's id -> tensor, stand-in
         self.stand_ins: dict[int, Tensor] = {}  # tensor's id -> stand-in
+        self.memory: dict[int, Tensor] = {}
 
     def __torch_dispatch__(self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: Any = None) -> Any:
         if func is aten._local_scalar_dense.default:
             if is_constant(args[0]):
-                return inductor.value_of(args[0])
+                return inductor.without_modes(Tensor.item, args[0])
             raise tracing.value_error()
         if func is aten.lift_fresh.default and not inductor.is_fake(args[0]):
             # Data that tracing made: the same at each call, but a new array.
@@ -90,21 +91,31 @@ class _Watch(TorchDispatchMode):
         if inductor.is_fake(tensor):
             return tensor
         if not is_constant(tensor):
-            return self.stand_in(tensor)
+            return self._read(tensor)
         if id(tensor) not in self.literals:
             self.literals[id(tensor)] = tensor, self._literal(tensor)
         return self.literals[id(tensor)][1]
 
+    def _read(self, tensor: Tensor) -> Tensor:
+        """The stand-in of what a tensor's memory holds, conjugated or negated as the tensor says."""
+        if tensor.is_conj():
+            return aten.conj_physical.default(self._read(inductor.without_modes(torch.conj, tensor)))
+        if tensor.is_neg():
+            return aten.neg.default(self._read(inductor.without_modes(torch._neg_view, tensor)))
+        return self.stand_in(tensor)
+
     def stand_in(self, tensor: Tensor) -> Tensor:
         """What the graph shows of a tensor from outside; one for each, and over one memory where they share theirs."""
         if id(tensor) not in self.stand_ins:
-            stand_in = inductor.shown_by(self.mode, tensor)
+            stand_in = inductor.shown_by(self.mode, tensor, self.memory)
             self.stand_ins[id(tensor)] = stand_in
             self.captures[id(stand_in)] = tensor, stand_in
         return self.stand_ins[id(tensor)]
 
     def _literal(self, tensor: Tensor) -> Tensor:
-        return aten.full.default([], inductor.value_of(tensor), dtype=tensor.dtype, device=tensor.device)
+        return aten.full.default(
+            [], inductor.without_modes(Tensor.item, tensor), dtype=tensor.dtype, device=tensor.device
+        )
 
 
 Geometry = tuple[torch.dtype, tuple[int, ...], tuple[int, ...], int]

@@ -61,10 +61,19 @@ def like(mode: FakeTensorMode, tensor: Tensor) -> Tensor:
         return torch.empty_strided(tensor.size(), tensor.stride(), dtype=tensor.dtype, device=tensor.device)
 
 
-def shown_by(mode: FakeTensorMode, tensor: Tensor) -> Tensor:
-    """The mode's own stand-in of a tensor; stand-ins of tensors that share memory share theirs."""
-    with _disable_current_modes():
-        return mode.from_tensor(tensor)
+def shown_by(mode: FakeTensorMode, tensor: Tensor, memory: dict[int, Tensor]) -> Tensor:
+    """A stand-in of a tensor; stand-ins of tensors that share memory share theirs, which ``memory`` keeps.
+
+    The mode's own converter is not used: once ``tensor.numpy()`` has been called, torch takes a broadcast view of what
+    that makes for a resize, and refuses.
+    """
+    with _disable_current_modes(), mode, torch.no_grad():
+        storage = storage_of(tensor)
+        if storage not in memory:
+            size = tensor.untyped_storage().nbytes()
+            memory[storage] = torch.empty(size, dtype=torch.uint8, device=tensor.device)
+        empty = torch.empty(0, dtype=tensor.dtype, device=tensor.device)
+        return empty.set_(memory[storage].untyped_storage(), tensor.storage_offset(), tensor.size(), tensor.stride())
 
 
 def is_fake(tensor: object) -> bool:
@@ -82,10 +91,10 @@ def is_transforming() -> bool:
     return torch._C._functorch.peek_interpreter_stack() is not None
 
 
-def value_of(tensor: Tensor) -> int | float | complex | bool:
-    """The value of a 0-d tensor that is real, while others around it are being traced."""
+def without_modes(function: Callable[[Tensor], Any], tensor: Tensor) -> Any:
+    """``function(tensor)`` of a tensor that is real, while others around it are being traced."""
     with _disable_current_modes():
-        return tensor.item()
+        return function(tensor)
 
 
 def storage_of(tensor: Tensor) -> int:

@@ -70,6 +70,17 @@ def test_captures_are_read_by_reference(backend: str) -> None:
     assert program([torch.ones(3), w])[0].tolist() == [10.0, 10.0, 10.0]
 
 
+def test_a_capture_that_numpy_has_seen() -> None:
+    w = torch.ones(4, 5)
+    w.numpy()  # from here on torch refuses to resize the memory
+    index = torch.tensor([0, 1, 2, 3, 0, 1])
+    graph = traced(lambda x: [w[index] * x, w[1:, 2]], torch.ones(5))
+    assert len(graph.captures) == 2
+    picked, view = run(graph, torch.ones(5), backend="eager")
+    assert picked.shape == (6, 5)
+    assert view.data_ptr() == w[1:, 2].data_ptr()
+
+
 def test_host_data_is_shared_or_new() -> None:
     shared, new = np.ones(3, "f4"), np.ones(3, "f4")
 

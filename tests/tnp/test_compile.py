@@ -179,6 +179,17 @@ def test_conjugates() -> None:
         assert_same(values.imag, imag)
 
 
+def test_conjugates_from_outside() -> None:
+    z = torch.tensor([1 + 2j, 3 - 4j])
+    conjugate, imag = np.asarray(z.conj()), np.asarray(z.conj().imag)
+    function = eager(lambda x: (x * conjugate, x * imag))
+    for _ in range(2):
+        product, part = function(ones(2))
+        assert product.tolist() == z.conj().tolist()
+        assert part.tolist() == z.conj().imag.tolist()
+        z += 1
+
+
 # What lives outside.
 
 
