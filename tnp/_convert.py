@@ -54,9 +54,13 @@ def output_tensor(out: Any) -> Tensor:
 
     Raises
     ------
+    TypeError
+        It is no array: a list, or a scalar.
     ValueError
         It can't be: the array is read-only, a broadcast view, or has strides that no tensor has.
     """
+    if type(out) is not ndarray and not isinstance(out, np.ndarray):
+        raise TypeError("return arrays must be of ArrayType")
     tensor = tensor_of(out)
     if not memory.is_writeable(tensor) or (isinstance(out, np.ndarray) and not out.flags.writeable):
         raise ValueError("output array is read-only")

@@ -214,8 +214,6 @@ def output_of(out: Any) -> Tensor:
     """The tensor behind an ``out`` argument."""
     if isinstance(out, tuple) and len(out) == 1:
         (out,) = out
-    if not isinstance(out, np.ndarray) and type(out) is not ndarray:
-        raise TypeError("return arrays must be of ArrayType")
     return output_tensor(out)
 
 

@@ -240,9 +240,6 @@ class Ufunc:
         outs = out if isinstance(out, tuple) else (out, *[None] * (self.nout - 1))
         if len(outs) != self.nout:
             raise ValueError("The 'out' tuple must have exactly one entry per ufunc output")
-        for each in outs:
-            if not (each is None or isinstance(each, np.ndarray) or type(each) is _array.ndarray):
-                raise TypeError("return arrays must be of ArrayType")
         return outs
 
     def _positional(self, *outs: Any) -> tuple[Any, ...]:

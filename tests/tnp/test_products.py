@@ -559,6 +559,17 @@ def test_einsum_out(dtype: str, out_dtype: str, casting: str) -> None:
     compare(call)
 
 
+@pytest.mark.parametrize("name", ["dot", "matmul", "outer", "einsum"])
+def test_out_that_is_no_array(name: str) -> None:
+    def call(xp: Any) -> Any:
+        operands = ("i,i", xp.ones(2), xp.ones(2)) if name == "einsum" else (xp.ones(2), xp.ones(2))
+        return getattr(xp, name)(*operands, out=[1.0])
+
+    compare(call)
+    with pytest.raises(TypeError):
+        tnp.einsum("i,i", tnp.ones(2), tnp.ones(2), out=tnp.sum(tnp.ones(2)))
+
+
 @pytest.mark.parametrize("shape", [(2, 2), (3,), (), (1,)])
 def test_einsum_out_of_another_shape(shape: tuple[int, ...]) -> None:
     compare(lambda xp: xp.einsum("ij->i", xp.ones((2, 2)), out=xp.zeros(shape)))
