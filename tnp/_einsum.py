@@ -15,6 +15,7 @@ from backend_torch import memory
 from backend_torch import products as kernels
 from backend_torch.casting import cast
 from backend_torch.dtypes import to_numpy
+from backend_torch.indexing import assign
 from tnp._array import wrap
 from tnp._convert import output_tensor, tensor_of
 from tnp._dtypes import tensor_dtype
@@ -91,7 +92,7 @@ def einsum(
         return wrap(memory.in_order(result, order) if order in ("C", "F") else result)
     if target.shape != result.shape:
         raise broadcast_error(*[tuple(tensor.shape) for tensor in (*tensors, target)])
-    target.copy_(cast(result, target.dtype))
+    assign(target, cast(result, target.dtype))
     return out
 
 

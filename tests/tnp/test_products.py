@@ -581,6 +581,7 @@ def test_einsum_views(xp: Any) -> Any:
     xp.einsum("ii->i", x)[:] = -1
     xp.einsum("ij->ji", x)[0] = 5
     xp.einsum("...", x)[2, 2] = 7
+    xp.einsum("ij->ji", x, out=x)
     y = xp.einsum("ij,->ij", x, 1)
     y[:] = 0
     scalar = xp.asarray(3.0)
