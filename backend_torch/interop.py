@@ -86,9 +86,8 @@ def to_dlpack(
         if copy is False:
             raise BufferError("a lazily conjugated or negated array can't be exported without a copy")
         tensor = tensor.resolve_conj().resolve_neg()
-    if max_version is None:  # passed on only if given: torch's default is the oldest
-        return tensor.__dlpack__(stream=stream, dl_device=dl_device, copy=copy)
-    return tensor.__dlpack__(stream=stream, max_version=max_version, dl_device=dl_device, copy=copy)
+    options = {"max_version": max_version, "dl_device": dl_device, "copy": copy}
+    return tensor.__dlpack__(stream=stream, **{name: value for name, value in options.items() if value is not None})
 
 
 def moved(tensor: torch.Tensor, device: torch.device | None, stream: Any = None) -> torch.Tensor:

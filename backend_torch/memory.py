@@ -37,6 +37,7 @@ import torch  # noqa: E402  after the settings that it reads
 from torch.utils._mode_utils import no_dispatch  # noqa: E402
 
 from backend_torch import tracing  # noqa: E402
+from backend_torch.dtypes import REAL_OF  # noqa: E402
 from backend_torch.dtypes import to_numpy as numpy_dtype_of  # noqa: E402
 
 Tensor = torch.Tensor
@@ -197,10 +198,17 @@ def imag(tensor: Tensor) -> Tensor:
 
 
 def viewed(tensor: Tensor, dtype: torch.dtype) -> Tensor:
-    """The tensor's bytes under another dtype, a view; the last axis takes up a difference in size."""
+    """The tensor's bytes under another dtype, a view; the last axis takes up a difference in size.
+
+    Gradients go through complex numbers seen as pairs of real ones and back; through bits there are none.
+    """
     tensor = tensor.resolve_conj().resolve_neg()
     if tensor.itemsize != dtype.itemsize and tensor.shape[-1] == 1:
         tensor = tensor[..., 0, None]  # torch wants the last stride to be 1, even of one element
+    if REAL_OF.get(tensor.dtype) is dtype:
+        return torch.view_as_real(tensor).flatten(-2)
+    if REAL_OF.get(dtype) is tensor.dtype:
+        return torch.view_as_complex(tensor.unflatten(-1, (-1, 2)))
     return tensor.view(dtype)
 
 

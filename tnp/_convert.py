@@ -403,7 +403,7 @@ def as_dtype(x: ndarray, dtype: Any, order: str, casting: Any, copy: bool) -> nd
         if not memory.same_values(x.tensor, cast(result, x.tensor.dtype)):
             raise ValueError(f"could not cast 'same_value' {x.dtype} to {target}")
     else:
-        if not np.can_cast(x.dtype, target, casting):
+        if casting != "unsafe" and not np.can_cast(x.dtype, target, casting):
             raise TypeError(f"Cannot cast array data from {x.dtype!r} to {target!r} according to the rule {casting!r}")
         result = converted(x.tensor, wanted)
     ordered = _ordered(result, order)

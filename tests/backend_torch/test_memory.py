@@ -149,6 +149,15 @@ def test_bytes_under_another_dtype() -> None:
     assert tensor[0] == 7
 
 
+@pytest.mark.parametrize(("given", "seen"), [(torch.float32, torch.complex64), (torch.complex128, torch.float64)])
+def test_gradients_through_pairs_of_real_numbers(given: torch.dtype, seen: torch.dtype) -> None:
+    tensor = torch.ones(3, 4, dtype=given, requires_grad=True)
+    memory.viewed(tensor, seen).abs().sum().backward()
+    assert tensor.grad is not None and tensor.grad.dtype is given and bool((tensor.grad.abs() > 0.5).all())
+    detached = tensor.detach()
+    assert memory.viewed(detached, seen).data_ptr() == detached.data_ptr()
+
+
 @pytest.mark.parametrize("dtype", DTYPES, ids=str)
 def test_swapped_bytes(dtype: np.dtype) -> None:
     values = np.arange(6).reshape(2, 3).astype(dtype).T
