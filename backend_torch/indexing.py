@@ -240,7 +240,7 @@ def _put_masked(view: Tensor, index: Index, value: Tensor) -> bool:
         mask = mask.reshape(*mask.shape, *[1] * after)
     if mask.is_cpu is not view.is_cpu:
         mask = mask.to(view.device)
-    if value.dim():
+    if value.dim() or not has_values(mask):  # vmap knows torch.where, but not masked_fill_ of a tensor
         view.copy_(torch.where(mask, value.expand(view.shape), view))
     else:
         same_width(view).masked_fill_(mask, same_width(value))
@@ -276,16 +276,22 @@ def _put(view: Tensor, picks: Picks, index: Index, value: Tensor) -> None:
 def _in_order(target: Tensor, arrays: tuple[Tensor, ...], value: Tensor) -> tuple[tuple[Tensor, ...], Tensor]:
     """One-dimensional index arrays and their values, such that it does not matter in which order they are written.
 
-    With repeated indices torch leaves open which value stays. On the CPU a small write is done in order by one
-    thread; else each repeated index is given the last of its values.
+    With repeated indices torch leaves open which value stays, and gives each of them the gradient. A small write on
+    the CPU is done in order, by one thread. Else only the last of each is left; or, where their number can't be known,
+    all have the value of the last, which alone has the gradient.
     """
-    if not value.numel() or (value.numel() < _ONE_THREAD and value.is_cpu):
+    if not value.numel() or (value.numel() < _ONE_THREAD and value.is_cpu and not value.requires_grad):
         return arrays, value
     linear = torch.zeros_like(arrays[0])
     for array, size in zip(arrays, target.shape[: len(arrays)], strict=True):
         linear = linear * size + torch.where(array < 0, array + size, array)
     ordered, order = torch.sort(linear, stable=True)
+    is_last = torch.cat([ordered[1:] != ordered[:-1], ordered.new_ones(1, dtype=torch.bool)])
+    if has_values(is_last):
+        order = order[is_last]
+        return tuple([array[order] for array in arrays]), value[order]
     count = torch.arange(len(order), device=order.device)
-    ends = torch.cat([ordered[1:] != ordered[:-1], ordered.new_ones(1, dtype=torch.bool)])
-    last = torch.where(ends, count, len(order)).flip(0).cummin(0).values.flip(0)
-    return tuple([array[order] for array in arrays]), value[order[last]]
+    last = torch.where(is_last, count, len(order)).flip(0).cummin(0).values.flip(0)
+    value = value[order[last]]
+    is_last = is_last.reshape(-1, *[1] * (value.dim() - 1))
+    return tuple([array[order] for array in arrays]), torch.where(is_last, value, value.detach())

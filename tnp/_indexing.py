@@ -80,6 +80,8 @@ def get_item(array: ndarray, key: Any) -> Any:
         except _TORCH_ERRORS:
             return _get(tensor, key)
         return wrap_array(result) if result.dim() else wrap(result.clone())
+    if kind is slice and tensor.dim() and key.step is not None and operator.index(key.step) < 0:
+        return wrap_array(indexing.get(tensor, Index((_reversed(key, tensor.shape[0]),), (0,))))
     if isinstance(key, ndarray) and tensor.is_cpu:
         index = key.tensor
         dtype = index.dtype
@@ -309,7 +311,7 @@ def read(tensor: Tensor, key: Any) -> Key:
         tuple(axes),
         is_element=not (ellipses or missing)
         and all(type(e) is int or (e is not None and type(e) is not slice and _is_integer_0d(e)) for e in entries),
-        is_mask=len(items) == 1 and has_arrays and arrays[0].dtype is BOOL and not missing and taken > 0,
+        is_mask=len(items) == 1 and has_arrays and arrays[0].dtype is BOOL and not missing,
     )
 
 
@@ -385,7 +387,9 @@ def _bounds_error(value: int, axis: int, size: int) -> IndexError:
 
 
 def _explain(error: Exception, tensor: Tensor, key: Key, value: Tensor | None = None) -> Exception:
-    """The exception that NumPy would raise where torch raised ``error``."""
+    """The exception that NumPy would raise where torch raised ``error``; that one itself while tracing."""
+    if not all(map(indexing.has_values, key.selection.arrays)):
+        return error
     shapes = indexing.array_shapes(key.selection)
     if not _fits_together(shapes):
         return IndexError(

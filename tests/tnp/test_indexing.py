@@ -412,3 +412,50 @@ def test_index_that_overlaps_the_target(xp: Any) -> Any:
     z[[0, 1]] = z[[1, 0]]
     z[:] = z.T
     return x, y, z
+
+
+def updated(x: Any, key: Any, value: Any) -> Any:
+    x = x.copy()
+    x[key] = value
+    return x
+
+
+TRACED = {
+    "element": lambda x, i, s: x[1, 2],
+    "steps": lambda x, i, s: x[1:, ::-1],
+    "rows": lambda x, i, s: x[i],
+    "columns": lambda x, i, s: x[:, i, None],
+    "separated": lambda x, i, s: x[0, None, i],
+    "scalar": lambda x, i, s: x[s, s],
+    "list": lambda x, i, s: x[[0, 1]],
+    "write element": lambda x, i, s: updated(x, (0, 1), x[2, 2]),
+    "write rows": lambda x, i, s: updated(x, i, x[1:]),
+    "write scalar": lambda x, i, s: updated(x, s, 7),
+    "write reversed": lambda x, i, s: updated(x, np.s_[::-1], x),
+    "write overlap": lambda x, i, s: updated(x, np.s_[1:], x[:-1]),
+    "write mask": lambda x, i, s: updated(x, x > 3, 0),
+    "write row mask": lambda x, i, s: updated(x, x[:, 0] > 3, x[0]),
+    "where": lambda x, i, s: tnp.where(x > 3, x, 0),
+    "take": lambda x, i, s: tnp.take(x, i, axis=1),
+    "along": lambda x, i, s: tnp.take_along_axis(x, tnp.argsort(-x, axis=1), 1),
+    "select": lambda x, i, s: tnp.select([x > 3, x < 1], [x, -x], 1.0),
+    "triangle": lambda x, i, s: tnp.tril(x),
+}
+
+
+@pytest.mark.parametrize("name", TRACED)
+def test_compiled(name: str) -> None:
+    x, i, s = tnp.arange(12.0).reshape(3, 4), tnp.asarray([0, 2]), tnp.asarray(1)
+    function = TRACED[name]
+    assert tnp.compile(function)(x, i, s).tolist() == function(x, i, s).tolist()
+
+
+@pytest.mark.parametrize("name", TRACED)
+def test_gradient(name: str) -> None:
+    torch = pytest.importorskip("torch")
+    tensor = torch.arange(12.0).reshape(3, 4).requires_grad_()
+    x, i, s = tnp.asarray(tensor), tnp.asarray([0, 2]), tnp.asarray(1)
+    result = TRACED[name](x, i, s).tensor
+    assert result.requires_grad
+    (gradient,) = torch.autograd.grad(result.sum(), tensor)
+    assert gradient.shape == tensor.shape and gradient.any()

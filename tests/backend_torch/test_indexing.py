@@ -1,0 +1,145 @@
+"""Reading and writing through an `Index`: the order of repeated writes, bounds, and the transforms of torch."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from torch._subclasses.fake_tensor import FakeTensorMode
+
+from backend_torch import indexing
+from backend_torch.dtypes import to_torch
+from backend_torch.indexing import Index
+
+EVERY = slice(None)
+DTYPES = [dtype for dtype in to_torch.values() if dtype is not torch.bfloat16]
+ROWS = Index((), (), (torch.tensor([2, 0, -1, 2]),), (0,))
+COLUMNS = Index((EVERY, EVERY), (), (torch.tensor([2, 0, -1, 2]),), (1,), 1)
+POINTS = Index((EVERY, EVERY), (), (torch.tensor([[0], [1]]), torch.tensor([2, 0, 2])), (0, 1))
+MASK = Index((EVERY, EVERY), (), (torch.tensor([True, False, True, False]),), (0,))
+REVERSED = Index((slice(0, 4), slice(0, 3)), (1,), (torch.tensor([3, 1]),), (0,))
+INDICES = {"rows": ROWS, "columns": COLUMNS, "points": POINTS, "mask": MASK, "reversed": REVERSED}
+KEYS: dict[str, Any] = {
+    "rows": np.s_[[2, 0, -1, 2]],
+    "columns": np.s_[:, [2, 0, -1, 2]],
+    "points": np.s_[[[0], [1]], [2, 0, 2]],
+    "mask": np.s_[[True, False, True, False]],
+    "reversed": np.s_[[3, 1], ::-1],
+}
+
+
+def numbers(dtype: torch.dtype, *shape: int) -> torch.Tensor:
+    return torch.arange(int(np.prod(shape))).reshape(shape).to(dtype)
+
+
+@pytest.mark.parametrize("name", INDICES)
+@pytest.mark.parametrize("dtype", DTYPES, ids=str)
+def test_get_and_put(name: str, dtype: torch.dtype) -> None:
+    tensor, key, index = numbers(dtype, 4, 3), KEYS[name], INDICES[name]
+    expected = tensor.numpy().copy()
+    np.testing.assert_array_equal(indexing.get(tensor, index).numpy(), expected[key])
+    assert indexing.shape(tensor, index) == expected[key].shape
+    for value in (numbers(dtype, *expected[key].shape), numbers(dtype, 1, *expected[key].shape[-1:]), numbers(dtype)):
+        indexing.put(tensor, index, value)
+        expected[key] = value.numpy()
+        np.testing.assert_array_equal(tensor.numpy(), expected)
+
+
+@pytest.mark.parametrize("count", [3, 2047, 2048, 5000, 200_000])
+@pytest.mark.parametrize("trailing", [(), (2,)])
+def test_last_of_repeated_writes_stays(count: int, trailing: tuple[int, ...]) -> None:
+    generator = torch.Generator().manual_seed(count)
+    array = torch.randint(-100, 100, (count,), generator=generator)
+    value = numbers(torch.float64, count, *trailing)
+    tensor, expected = torch.zeros(100, *trailing, dtype=torch.float64), np.zeros((100, *trailing))
+    indexing.put(tensor, Index((), (), (array,), (0,)), value)
+    for place, row in zip(array.tolist(), value.numpy(), strict=True):
+        expected[place] = row
+    np.testing.assert_array_equal(tensor.numpy(), expected)
+
+
+@pytest.mark.parametrize(("values", "bad"), [([0, 3], None), ([0, 4], 4), ([-5, 4], -5), ([-4], None), ([], None)])
+def test_out_of_bounds(values: list[int], bad: int | None) -> None:
+    array = torch.tensor(values, dtype=torch.int64)
+    assert indexing.outside(array, 4) == bad
+    index = Index((EVERY, EVERY), (), (torch.zeros_like(array), array), (1, 0))
+    assert indexing.out_of_bounds(torch.zeros(4, 3), index) == (None if bad is None else (1, bad))
+
+
+def test_what_does_not_broadcast_is_not_written() -> None:
+    tensor = torch.zeros(4, 3)
+    for index in INDICES.values():
+        with pytest.raises(RuntimeError):
+            indexing.put(tensor, index, torch.ones(5))
+    with pytest.raises(RuntimeError):
+        indexing.put(tensor, Index((slice(0, 2),)), torch.ones(2))
+    assert not tensor.any()
+
+
+@pytest.mark.parametrize("step", [1, 2])
+def test_overlap(step: int) -> None:
+    tensor = torch.arange(12)[::step]
+    expected = torch.cat([tensor[:1], tensor[:-1]])
+    indexing.assign(tensor[1:], tensor[:-1])
+    assert tensor.equal(expected)
+
+
+def test_nothing_is_written_over_itself() -> None:
+    tensor = torch.zeros(3)
+    version = tensor._version
+    indexing.assign(tensor[1:], tensor[1:])
+    assert tensor._version == version
+
+
+def written(index: Index) -> Callable[[torch.Tensor, torch.Tensor], torch.Tensor]:
+    def write(tensor: torch.Tensor, value: torch.Tensor) -> torch.Tensor:
+        tensor = tensor.clone()
+        indexing.put(tensor, index, value)
+        return tensor
+
+    return write
+
+
+@pytest.mark.parametrize("name", INDICES)
+def test_transforms(name: str) -> None:
+    index = INDICES[name]
+    batch = torch.randn(3, 4, 3, dtype=torch.float64)
+    values = torch.randn(3, *indexing.shape(batch[0], index), dtype=torch.float64)
+    write = written(index)
+    if name != "mask":  # how many elements it reads is not known to vmap
+        read = torch.vmap(lambda tensor: indexing.get(tensor, index))(batch)
+        assert read.equal(torch.stack([indexing.get(tensor, index) for tensor in batch]))
+        assert torch.vmap(write)(batch, values).equal(torch.stack([*map(write, batch, values)]))
+    assert torch.vmap(write)(batch, values[:, 0, 0]).equal(torch.stack([*map(write, batch, values[:, 0, 0])]))
+    inputs = (batch[0].requires_grad_(), values[0].requires_grad_())
+    torch.autograd.gradcheck(lambda tensor: indexing.get(tensor, index), inputs[:1])
+    torch.autograd.gradcheck(write, inputs)
+    inputs[1].grad = None
+    weights = torch.randn(4, 3, dtype=torch.float64)
+    (write(*inputs) * weights).sum().backward()
+    functional = torch.func.grad(lambda value: (write(batch[0], value) * weights).sum())(values[0].detach())
+    torch.testing.assert_close(functional, inputs[1].grad)
+
+
+@pytest.mark.parametrize("name", INDICES)
+def test_fake_tensors(name: str) -> None:
+    index = INDICES[name]
+    with FakeTensorMode() as mode:
+        fake = Index(*index[:2], tuple([mode.from_tensor(array) for array in index.arrays]), *index[3:])
+        tensor = torch.zeros(4, 3)
+        indexing.put(tensor, fake, torch.zeros(()))
+        assert indexing.out_of_bounds(tensor, fake) is None
+        if name != "mask":
+            assert indexing.get(tensor, fake).shape == indexing.shape(tensor, fake)
+            indexing.put(tensor, fake, torch.zeros(indexing.shape(tensor, fake)))
+
+
+def test_masked_values_are_counted_unless_traced() -> None:
+    index = Index((), (), (torch.tensor([True, False, True]),), (0,))
+    with pytest.raises(RuntimeError, match="another number"):
+        indexing.put(torch.zeros(3), index, torch.ones(3))
+    batched = torch.vmap(written(index))(torch.zeros(2, 3), torch.ones(2, 2))
+    assert batched.tolist() == [[1, 0, 1]] * 2
