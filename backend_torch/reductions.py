@@ -148,6 +148,8 @@ def fold(function: Binary, tensor: Tensor, dim: int, associative: bool) -> Tenso
     One after the other from the first; if ``associative``, which here means that order does not matter either, one
     half with the other, so that the function is called log2(n) times.
     """
+    if tensor.shape[dim] == 1:
+        return tensor.squeeze(dim).clone()
     if not associative:
         first, *others = tensor.unbind(dim)
         for other in others:
@@ -158,6 +160,17 @@ def fold(function: Binary, tensor: Tensor, dim: int, associative: bool) -> Tenso
         folded = function(tensor.narrow(dim, 0, half), tensor.narrow(dim, half, half))
         tensor = torch.cat([folded, tensor.narrow(dim, 2 * half, 1)], dim) if size % 2 else folded
     return tensor.squeeze(dim)
+
+
+def fold_chosen(loop: Loop, tensor: Tensor, mask: Tensor, dim: int, start: Tensor) -> Tensor:
+    """``start`` reduced with one after the other of those elements along ``dim`` where the mask is true.
+
+    There is at least one element along ``dim``.
+    """
+    result = start.to(tensor.device).expand(tensor.select(dim, 0).shape)
+    for element, chosen in zip(tensor.unbind(dim), mask.expand(tensor.shape).unbind(dim), strict=True):
+        result = torch.where(chosen, with_initial(loop, element, result), result)
+    return result
 
 
 def segment_fold(function: Binary, tensor: Tensor, indices: Tensor, dim: int, associative: bool) -> Tensor:

@@ -87,27 +87,44 @@ class Reduction:
                     f"reduction operation '{self._numpy.__name__}' does not have an identity, so to use a where mask "
                     "one has to specify 'initial'"
                 )
+            mask = mask_of(where, tensor)
+            tensor = cast(tensor, result)
+            if not is_reorderable(self._numpy):
+                return deliver(self._chosen(tensor, mask, axes, bool(keepdims), start), out, target, self._numpy.__name__)
             identity = self._start(_NoValue, result)  # without one, maximum and its like may repeat the initial value
-            if identity is None and not is_reorderable(self._numpy):
-                raise NotImplementedError(f"{self._numpy.__name__}.reduce takes no where: select the elements first")
-            fill = start if identity is None else identity
-            tensor = kernels.masked(cast(tensor, result), mask_of(where, tensor), fill)
+            tensor = kernels.masked(tensor, mask, start if identity is None else identity)
         given = initial is not _NoValue and initial is not None
         reduced = self._reduced(tensor, axes, bool(keepdims), result, start, given)
         return deliver(reduced, out, target, self._numpy.__name__)
 
     def _reduced(self, tensor: Tensor, axes: Any, keepdims: bool, result: Any, start: Any, given: bool) -> Tensor:
-        if not kernels.size_of(tensor.shape, axes):
+        size = kernels.size_of(tensor.shape, axes)
+        if not size:
             if start is None:
                 raise ValueError(f"zero-size array to reduction operation {self._numpy.__name__} which has no identity")
             return kernels.full(reduced_shape(tensor.shape, axes, keepdims), start, result, tensor)
         loop = self._kernel.resolve(tensor.dtype, result)
         if not is_reorderable(self._numpy) and given:
-            axes = axes or (0,)
+            if not axes:
+                return self._kernel.resolve(result, result)(
+                    kernels.after_initial(cast(tensor, result).unsqueeze(0), start, 0), (0,), False
+                )
             tensor = kernels.after_initial(cast(tensor, result), start, axes[0])
             return loop(tensor, axes, keepdims)
         reduced = loop(tensor, axes, keepdims) if axes else copied(cast(tensor, result))
-        return kernels.with_initial(self._kernel.resolve(result, result), reduced, start) if given else reduced
+        if given or (size == 1 and start is not None):  # hypot.reduce([-3.0]) is hypot(0.0, -3.0)
+            reduced = kernels.with_initial(self._kernel.resolve(result, result), reduced, start)
+        return reduced
+
+    def _chosen(self, tensor: Tensor, mask: Tensor, axes: Any, keepdims: bool, start: Tensor) -> Tensor:
+        """The elements where the mask is true, in their order, after the initial value: of what may not be reordered."""
+        shape = reduced_shape(tensor.shape, axes, keepdims)
+        if not axes:
+            tensor, mask = tensor.unsqueeze(0), mask.expand(tensor.shape).unsqueeze(0)
+        if not kernels.size_of(tensor.shape, axes or (0,)):
+            return kernels.full(shape, start, start.dtype, tensor)
+        loop = self._kernel.resolve(start.dtype, start.dtype)
+        return kernels.fold_chosen(loop, tensor, mask, axes[0] if axes else 0, start).reshape(shape)
 
     def _start(self, initial: Any, result: Any) -> Tensor | None:
         """What the reduction starts with, as a 0-d tensor: ``initial``, the ufunc's identity, or None."""

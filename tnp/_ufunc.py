@@ -172,7 +172,8 @@ class Ufunc:
             if mask is not None:
                 results = self._masked(results, mask, targets)
         except RuntimeError as error:
-            raise explain(error, *inputs, *([] if mask is None else [mask])) from None
+            written = [] if mask is None else [*[t for t in targets if t is not None], mask]
+            raise explain(error, *inputs, *written) from None
         if self.nout == 1:
             return self._deliver(results, outs[0], targets[0], order)
         return tuple([self._deliver(*each, order) for each in zip(results, outs, targets, strict=True)])

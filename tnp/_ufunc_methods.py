@@ -46,9 +46,8 @@ def accumulate(ufunc: Ufunc, array: Any, axis: Any, dtype: Any, out: Any) -> Any
     """``ufunc.accumulate``: each partial reduction along an axis."""
     _check_reducible(ufunc, "accumulate")
     tensor = tensor_of(array)
-    if not tensor.dim():
-        raise TypeError("cannot accumulate on a scalar")
     axis = _one_axis(axis, tensor.dim(), "accumulate")
+    _check_uniform(ufunc, "accumulate")
     return _reduce.accumulation(ufunc._numpy, _on_tensors(ufunc)).accumulate(tensor, axis, dtype, out)
 
 
@@ -56,8 +55,6 @@ def reduceat(ufunc: Ufunc, array: Any, indices: Any, axis: Any, dtype: Any, out:
     """``ufunc.reduceat``: reduce each slice ``indices[i]:indices[i + 1]`` along an axis."""
     _check_reducible(ufunc, "reduceat")
     tensor = tensor_of(array)
-    if not tensor.dim():
-        raise TypeError("cannot reduceat on a scalar")
     axis = _one_axis(axis, tensor.dim(), "reduceat")
     starts = cast(tensor_of(indices, device=tensor.device), tensor_dtype(np.int64))
     if starts.dim() != 1:
@@ -66,6 +63,7 @@ def reduceat(ufunc: Ufunc, array: Any, indices: Any, axis: Any, dtype: Any, out:
     for index in starts.tolist():
         if not 0 <= index < size:
             raise IndexError(f"index {index} out-of-bounds in {ufunc.__name__}.reduceat [0, {size})")
+    _check_uniform(ufunc, "reduceat")
     target = None if out is None else _reduce.output_of(out)
     result = _reduce.resolve(ufunc._numpy, tensor.dtype, dtype, None if target is None else target.dtype)
     reorderable = _reduce.is_reorderable(ufunc._numpy)
@@ -99,26 +97,26 @@ def at(ufunc: Ufunc, a: Any, indices: Any, b: Any) -> None:
     if ufunc.nin == 2 and b is None:
         raise ValueError("second operand needed for ufunc")
     target = output_tensor(a)
+    given = to_numpy[target.dtype]
+    values = [] if ufunc.nin == 1 else [tensor_of(b, device=target.device)]
+    others = [to_numpy[value.dtype] for value in values]
+    resolved = ufunc._numpy.resolve_dtypes((given, *others, given), casting="unsafe")
     key = _indexing.read(target, indices)
     _indexing._check_bounds(target, key)
     try:
         positions = scatter.positions(target, key.selection)
     except (IndexError, RuntimeError) as error:
         raise _indexing._explain(error, target, key) from None
-    given = to_numpy[target.dtype]
     if ufunc.nin == 1:
-        resolved = ufunc._numpy.resolve_dtypes((given, given), casting="unsafe")
         scatter.in_turn(ufunc._loop((target.dtype,), resolved), target, positions)
         return
-    values = tensor_of(b, device=target.device)
     try:
-        fits = np.broadcast_shapes(values.shape, positions.shape) == tuple(positions.shape)
+        fits = np.broadcast_shapes(values[0].shape, positions.shape) == tuple(positions.shape)
     except ValueError:
         fits = False
     if not fits:
         raise ValueError("array is not broadcastable to correct shape")
-    resolved = ufunc._numpy.resolve_dtypes((given, to_numpy[values.dtype], given), casting="unsafe")
-    _at_binary(ufunc, target, positions, values, resolved)
+    _at_binary(ufunc, target, positions, values[0], resolved)
 
 
 def _at_binary(ufunc: Ufunc, target: Tensor, positions: Tensor, values: Tensor, resolved: tuple[np.dtype, ...]) -> None:
@@ -152,12 +150,17 @@ def _check_reducible(ufunc: Ufunc, method: str) -> None:
         raise ValueError(f"{method} only supported for binary functions")
     if ufunc.nout != 1:
         raise ValueError(f"{method} only supported for functions returning a single value")
-    if method != "reduce" and all(types[0] != types[1] for types in ufunc.types):
+
+
+def _check_uniform(ufunc: Ufunc, method: str) -> None:
+    if all(types[0] != types[1] for types in ufunc.types):
         raise TypeError(f"the dtypes of {ufunc.__name__}'s two operands differ: it has no {method}")
 
 
 def _one_axis(axis: Any, ndim: int, method: str) -> int:
-    axes = normalize_axes(axis, ndim)
+    axes = normalize_axes(axis, max(ndim, 1))
+    if not ndim:
+        raise TypeError(f"cannot {method} on a scalar")
     if len(axes) != 1:
         raise ValueError(f"{method} does not allow multiple axes")
     return axes[0]

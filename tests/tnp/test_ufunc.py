@@ -346,12 +346,7 @@ def test_reduce_of_nothing_says_so() -> None:
 @pytest.mark.parametrize("where", [True, [True, False, True], [[True], [False]]], ids=str)
 @pytest.mark.parametrize("name", ["add", "subtract", "multiply", "divide", "maximum", "bitwise_xor", "logical_or"])
 def test_initial_and_where(name: str, where: Any, initial: Any) -> None:
-    ordered = name in ("subtract", "divide")
     for options in ({}, {"initial": initial}):
-        if ordered and where is not True and options.get("initial") is not None:
-            with pytest.raises(NotImplementedError, match="select the elements first"):
-                getattr(tnp, name).reduce(tnp.ones((2, 3)), where=tnp.asarray(where), **options)
-            continue
         for dtype in ("int64", "float64"):
 
             def call(xp: Any, options: Any = options, dtype: str = dtype) -> Any:
@@ -360,6 +355,19 @@ def test_initial_and_where(name: str, where: Any, initial: Any) -> None:
                 return getattr(xp, name).reduce(x, axis=1, where=mask, **options)
 
             compare(call, rtol=1e-12)
+
+
+@pytest.mark.parametrize("name", ["subtract", "hypot", "gcd", "copysign", "add"])
+@agrees
+def test_one_element(xp: Any, name: str) -> Any:
+    x = xp.asarray([[-3]]) if name == "gcd" else xp.asarray([[-3.0]])
+    reduce = getattr(xp, name).reduce
+    results = [reduce(x), reduce(x, ()), reduce(x, initial=2), reduce(x, (), initial=2), reduce(x[0, 0], None)]
+    results.append(reduce(x, (), initial=2, where=xp.asarray([[False]])))
+    for result in results:
+        if isinstance(result, xp.ndarray) and result.ndim:
+            result[...] = 9
+    return x, results, reduce(x[0, 0], None, initial=2)
 
 
 @agrees
