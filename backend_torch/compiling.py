@@ -342,27 +342,37 @@ class Executable:
         self._backend = backend
         self._settings = inductor.options_of(mode, options) if backend in (None, "inductor") else options
         self._mode = mode
-        self._plain: Program | None = None
-        self._differentiable: dict[tuple[bool, ...], Program] = {}
+        self._programs: dict[Any, Program] = {}
 
     def program(self, tensors: Sequence[Tensor]) -> Program:
         """The program for these inputs, arguments and then captures; compiled on first need.
 
         It suits all inputs of the same signature, whatever they hold, and takes them in a list.
         """
-        tracked = _tracked(tensors)
-        if tracked is not None:
-            if tracked not in self._differentiable:
-                self._differentiable[tracked] = self._or_eager(lambda: self._make_differentiable(tracked))
-            return self._differentiable[tracked]
-        if self._plain is None:
-            self._plain = self._or_eager(self._make_plain)
-        return self._plain
+        tracked = self._tracked(tensors)
+        if tracked not in self._programs:
+            if not tracked:
+                self._programs[tracked] = self._or_eager(self._make_plain)
+            elif self._updates(tensors):
+                self._programs[tracked] = _without_gradients(self._or_eager(self._make_plain))
+            else:
+                self._programs[tracked] = self._or_eager(lambda: self._make_differentiable(tracked))
+        return self._programs[tracked]
 
     def is_ready(self, tensors: Sequence[Tensor]) -> bool:
         """Whether :meth:`program` has nothing to compile."""
-        tracked = _tracked(tensors)
-        return self._plain is not None if tracked is None else tracked in self._differentiable
+        return self._tracked(tensors) in self._programs
+
+    def _tracked(self, tensors: Sequence[Tensor]) -> tuple[Any, ...]:
+        """Which inputs gradients flow to, and whether one is a variable that is written; nothing if there is none."""
+        tracked = tuple([tensor.requires_grad for tensor in tensors])
+        if True not in tracked or not torch.is_grad_enabled():
+            return ()
+        return (*tracked, self._updates(tensors))
+
+    def _updates(self, tensors: Sequence[Tensor]) -> bool:
+        """Whether a variable is written: the function can only have done that where it had gradients turned off."""
+        return any(tensors[index].requires_grad and tensors[index].is_leaf for index in self.written)
 
     def _eager(self, tensors: list[Tensor]) -> Sequence[Tensor]:
         return self.graph.module(*tensors)
@@ -382,13 +392,13 @@ class Executable:
             keywords["options"] = self._settings
         return inductor.through_backend(self.graph.module, self._backend, **keywords)
 
-    def _make_differentiable(self, tracked: tuple[bool, ...]) -> Program:
+    def _make_differentiable(self, tracked: tuple[Any, ...]) -> Program:
         if self._backend not in (None, "inductor"):
             return self._through_backend()
         if self.graph.written:
             return self._eager  # a write into what gradients flow through: autograd itself knows all the rules
         inputs = self._stand_ins(inductor.new_fake_mode())
-        for tensor, tracks in zip(inputs, tracked, strict=True):
+        for tensor, tracks in zip(inputs, tracked[:-1], strict=True):
             tensor.requires_grad_(tracks)
         return inductor.differentiable(self.graph.module, inputs, self._settings or {})
 
@@ -425,6 +435,9 @@ class Executable:
                 return self._eager(tensors)
             inputs = tuple(tensors)
             results = list(run(tensors))
+            for index in written:
+                if not inputs[index].is_inference():
+                    torch.autograd.graph.increment_version(inputs[index])  # so that autograd sees the write
             for index in viewed:
                 if results[index].stride() != strides[index]:
                     results[index] = _restrided(results[index], strides[index])
@@ -437,10 +450,12 @@ class Executable:
         return program
 
 
-def _tracked(tensors: Sequence[Tensor]) -> tuple[bool, ...] | None:
-    """Which inputs gradients flow to; None if to none."""
-    tracked = tuple([tensor.requires_grad for tensor in tensors])
-    return tracked if True in tracked and torch.is_grad_enabled() else None
+def _without_gradients(program: Program) -> Program:
+    @torch.no_grad()
+    def run(tensors: list[Tensor]) -> Sequence[Tensor]:
+        return program(tensors)
+
+    return run
 
 
 def _restrided(tensor: Tensor, stride: tuple[int, ...]) -> Tensor:

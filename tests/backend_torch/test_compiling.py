@@ -271,6 +271,39 @@ def test_gradients_flow_to_arguments_and_captures() -> None:
         assert not run(graph, x)[0].requires_grad
 
 
+def test_a_training_step() -> None:
+    w = torch.ones(3, requires_grad=True)
+
+    def step(x: Tensor) -> list[Tensor]:
+        loss = ((w - x) ** 2).sum()
+        (gradient,) = torch.autograd.grad(loss, [w])
+        with torch.no_grad():
+            w.sub_(0.25 * gradient)
+        return [loss.detach()]
+
+    graph = traced(step, torch.ones(3))
+    assert [float(run(graph, torch.zeros(3))[0]) for _ in range(3)] == [3, 0.75, 0.1875]
+    assert w.tolist() == [0.125] * 3
+    assert w.requires_grad and w.is_leaf
+
+
+def test_autograd_sees_writes() -> None:
+    graph = traced(lambda x: [x.mul_(2)], torch.ones(3))
+    x = torch.ones(3)
+    w = torch.ones(3, requires_grad=True)
+    product = (w * x).sum()
+    run(graph, x)
+    with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+        product.backward()
+
+
+def test_gradients_flow_through_writes() -> None:
+    graph = traced(lambda x, y: [x.mul_(y).sum()], torch.ones(3), torch.ones(3))
+    x, y = torch.ones(3), torch.full((3,), 2.0, requires_grad=True)
+    run(graph, x, y)[0].backward()
+    assert y.grad is not None and y.grad.tolist() == [1, 1, 1]
+
+
 def test_random_numbers_are_fresh_and_reproducible() -> None:
     graph = traced(lambda x: [x + torch.rand(3)], torch.zeros(3))
     program = Executable(graph).program([torch.zeros(3)])
