@@ -300,7 +300,11 @@ class Ufunc:
         return tnp._ufunc_methods.outer(self, A, B, options)
 
     def at(self, a: Any, indices: Any, b: Any = None, /) -> None:
-        """Apply the ufunc in place to ``a[indices]``, repeated indices repeatedly (``numpy.ufunc.at``)."""
+        """Apply the ufunc in place to ``a[indices]``, repeated indices repeatedly (``numpy.ufunc.at``).
+
+        Where the operation allows it, the operands of a repeated index are combined first: floats may round otherwise
+        than in NumPy, which goes through them one by one.
+        """
         tnp._ufunc_methods.at(self, a, indices, b)
 
 

@@ -60,9 +60,9 @@ def reduceat(ufunc: Ufunc, array: Any, indices: Any, axis: Any, dtype: Any, out:
     if starts.dim() != 1:
         raise ValueError(f"reduceat takes one-dimensional indices, not indices of {starts.dim()} dimensions")
     size = tensor.shape[axis]
-    for index in starts.tolist():
-        if not 0 <= index < size:
-            raise IndexError(f"index {index} out-of-bounds in {ufunc.__name__}.reduceat [0, {size})")
+    outside = (starts < 0) | (starts >= size)
+    if outside.any():
+        raise IndexError(f"index {int(starts[outside][0])} out-of-bounds in {ufunc.__name__}.reduceat [0, {size})")
     _check_uniform(ufunc, "reduceat")
     target = None if out is None else _reduce.output_of(out)
     result = _reduce.resolve(ufunc._numpy, tensor.dtype, dtype, None if target is None else target.dtype)
