@@ -91,7 +91,7 @@ def to_dlpack(
 
 
 def moved(tensor: torch.Tensor, device: torch.device | None, stream: Any = None) -> torch.Tensor:
-    """The tensor on ``device``: itself if it is there or that is None; ValueError if this machine has no such device."""
+    """The tensor on ``device``: itself if it is there, or for None; ValueError if this machine has no such device."""
     if device is None:
         return tensor
     if stream is not None:

@@ -292,6 +292,9 @@ class ndarray(Methods):
             return (self[i] for i in range(self.tensor.shape[0]))
         return (wrap_array(self.tensor[i]) for i in range(self.tensor.shape[0]))
 
+    def __delitem__(self, key: Any) -> None:
+        raise ValueError("cannot delete array elements")
+
     def __contains__(self, value: Any) -> bool:
         return bool(tnp.any(self == value))
 
@@ -322,10 +325,8 @@ class ndarray(Methods):
         return self.tensor.item()
 
     def _only(self) -> Any:
-        """The element of a 0-d array as a Python scalar (NumPy 2 refuses larger ones)."""
+        """The element of a 0-d array as a Python scalar; other arrays have none."""
         if self.tensor.dim():
-            if self.tensor.numel() != 1:
-                raise TypeError("only length-1 arrays can be converted to Python scalars")
             raise TypeError("only 0-dimensional arrays can be converted to Python scalars")
         return self.tensor.item()
 
@@ -341,6 +342,9 @@ class ndarray(Methods):
 
     def __format__(self, spec: str) -> str:
         return _printing.array_format(self, spec)
+
+    def __bytes__(self) -> bytes:
+        return self.tobytes()
 
     def __sizeof__(self) -> int:
         return object.__sizeof__(self) + self.nbytes
@@ -474,6 +478,9 @@ class scalar(ndarray):
     __iand__ = ndarray.__and__
     __ior__ = ndarray.__or__
     __ixor__ = ndarray.__xor__
+
+    def __bytes__(self) -> bytes:
+        return bytes(self.tensor.item()) if self.dtype.kind in "iu" else self.tobytes()
 
     def __round__(self, ndigits: int | None = None) -> Any:
         if self.dtype.kind in "bc":

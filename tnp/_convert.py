@@ -230,14 +230,12 @@ def asarray(
         given, fresh = _imported(a, dtype, wanted, copy)
     tensor = given if dtype is None else converted(given, tensor_dtype(dtype))
     tensor = interop.moved(tensor, wanted)
-    if order is not None:
-        tensor = _ordered(tensor, order)
-    if copy is not None:
-        shares = memory.same_start(given, tensor)
-        if copy and shares and not fresh:
-            tensor = memory.copied(tensor, order or "K")
-        elif not copy and not shares:
-            raise ValueError(NO_COPY)
+    order = "K" if order is None else as_order(order)
+    if copy and tensor is given and not fresh:
+        return wrap_array(memory.copied(tensor, order))
+    tensor = _ordered(tensor, order)
+    if copy is False and not memory.same_start(given, tensor):
+        raise ValueError(NO_COPY)
     if type(a) is ndarray and tensor is a.tensor:
         return a
     return wrap_array(tensor)
@@ -309,12 +307,20 @@ def array(
     return result
 
 
-def _ordered(tensor: Tensor, order: str) -> Tensor:
-    if order not in ("C", "F", "A", "K"):
+def as_order(order: Any) -> str:
+    """A memory order in capitals; None is "C"."""
+    if order is None:
+        return "C"
+    if not isinstance(order, str):
+        raise TypeError(f"order must be str, not {type(order).__name__}")
+    letter = order.upper()
+    if letter not in ("C", "F", "A", "K"):
         raise ValueError(f"order must be one of 'C', 'F', 'A', or 'K' (got {order!r})")
-    if order in ("C", "F"):
-        return memory.in_order(tensor, order)
-    return tensor
+    return letter
+
+
+def _ordered(tensor: Tensor, order: str) -> Tensor:
+    return memory.in_order(tensor, order) if order in ("C", "F") else tensor
 
 
 def check_like(like: Any) -> None:
@@ -394,7 +400,7 @@ def astype(x: Any, dtype: Any, /, *, copy: bool = True, device: Any = None) -> n
     return moved.astype(dtype, copy=copy and moved is x)
 
 
-def as_dtype(x: ndarray, dtype: Any, order: str, casting: Any, copy: bool) -> ndarray:
+def as_dtype(x: ndarray, dtype: Any, order: Any, casting: Any, copy: bool) -> ndarray:
     """``x.astype(...)``."""
     wanted = tensor_dtype(dtype)
     target = to_numpy[wanted]
@@ -406,10 +412,11 @@ def as_dtype(x: ndarray, dtype: Any, order: str, casting: Any, copy: bool) -> nd
         if casting != "unsafe" and not np.can_cast(x.dtype, target, casting):
             raise TypeError(f"Cannot cast array data from {x.dtype!r} to {target!r} according to the rule {casting!r}")
         result = converted(x.tensor, wanted)
+    order = "K" if order is None else as_order(order)
+    if copy and result is x.tensor:
+        return like(x, memory.copied(result, order))
     ordered = _ordered(result, order)
-    if memory.same_start(ordered, x.tensor):
-        return like(x, memory.copied(x.tensor, order)) if copy else x
-    return like(x, ordered)
+    return x if memory.same_start(ordered, x.tensor) else like(x, ordered)
 
 
 def view(x: ndarray, dtype: Any) -> ndarray:

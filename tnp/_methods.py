@@ -112,7 +112,7 @@ class Methods:
 
     def copy(self, order: str = "C") -> ndarray:
         """A copy of the array, in C order by default."""
-        return _array.like(self, memory.copied(self.tensor, order))
+        return _array.like(self, memory.copied(self.tensor, tnp._convert.as_order(order)))
 
     def cumprod(self, axis: Any = None, dtype: Any = None, out: Any = None) -> Any:
         """Cumulative product; see `tnp.cumprod`."""

@@ -15,7 +15,7 @@ import numpy as np
 from backend_torch import memory
 from backend_torch import shape as kernels
 from tnp._array import ndarray, scalar, wrap, wrap_array
-from tnp._convert import asarray, tensor_of
+from tnp._convert import as_order, asarray, tensor_of
 from tnp._errors import normalize_axes, shapes_text
 
 Shape = tuple[int, ...]
@@ -36,18 +36,6 @@ def as_shape(shape: Any) -> Shape:
     if len(lengths) > MAXDIMS:
         raise ValueError(f"maximum supported dimension for an ndarray is currently {MAXDIMS}, found {len(lengths)}")
     return lengths
-
-
-def as_order(order: Any) -> str:
-    """A memory order in capitals; None is "C"."""
-    if order is None:
-        return "C"
-    if not isinstance(order, str):
-        raise TypeError(f"order must be str, not {type(order).__name__}")
-    letter = order.upper()
-    if letter not in ("C", "F", "A", "K"):
-        raise ValueError(f"order must be one of 'C', 'F', 'A', or 'K' (got {order!r})")
-    return letter
 
 
 def wrap_as(source: Any, tensor: Tensor) -> ndarray:

@@ -556,6 +556,17 @@ def test_threads() -> None:
     assert results == [0.0] * 8
 
 
+@agrees
+def test_bytes(xp: Any) -> Any:
+    return bytes(xp.asarray([1.5, 2])), bytes(xp.asarray([1, 2])), bytes(xp.asarray([3])[0])
+
+
+@agrees(raises=ValueError)
+def test_elements_can_not_be_deleted(xp: Any) -> None:
+    x = xp.ones(3)
+    del x[0]
+
+
 # Methods that are no function of the namespace.
 
 
@@ -641,6 +652,20 @@ def test_copies_keep_their_order(xp: Any, order: str, layout: int) -> Any:
         y.copy(order),
     ]
     return copies, [strides(c) for c in copies], strides(x.copy()), x.flatten(order)
+
+
+@pytest.mark.parametrize("order", ["c", "f", "Z", None, 1])
+def test_orders_are_spelled_as_in_numpy(order: Any) -> None:
+    for make in (
+        lambda xp, x: x.copy(order), lambda xp, x: xp.copy(x, order), lambda xp, x: x.astype(float, order),
+        lambda xp, x: xp.asarray(x, order=order), lambda xp, x: xp.array(x, order=order),
+    ):  # fmt: skip
+
+        def run(xp: Any, make: Any = make) -> Any:
+            made = make(xp, xp.asarray(np.arange(6).reshape(2, 3)).T)
+            return made, made.strides
+
+        compare(run)
 
 
 def test_copies_are_of_the_same_class() -> None:

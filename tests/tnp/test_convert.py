@@ -164,6 +164,18 @@ def test_arrays_are_copied_when_numpy_copies(copy: bool | None, order: str, dtyp
     compare(run)
 
 
+@pytest.mark.parametrize("order", ["C", "F", "K"])
+def test_copies_are_copies_in_a_trace_too(order: str) -> None:
+    def change(x: Any) -> Any:
+        for y in (x.T, x):
+            for copied in (y.astype(y.dtype, order), tnp.array(y, order=order), tnp.copy(y, order), y.copy(order)):
+                copied += 1
+        return x * 1
+
+    x = tnp.asarray([[1.0, 2.0], [3.0, 4.0]])
+    assert tnp.compile(change)(x).tolist() == x.tolist() == [[1, 2], [3, 4]]
+
+
 def test_an_array_is_returned_as_it_is() -> None:
     x = tnp.arange(6).reshape(2, 3)
     assert tnp.asarray(x) is x
