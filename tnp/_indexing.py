@@ -228,8 +228,11 @@ def read(tensor: Tensor, key: Any) -> Key:
     IndexError
         The key has too many items, an integer out of bounds, or something that is no index.
     """
-    if isinstance(key, ndarray) and key.tensor.dtype is INT64 and key.tensor.dim() and tensor.dim():
-        return Key(Index((), (), (key.tensor,), (0,)), (0,), is_element=False, is_mask=False)
+    if isinstance(key, ndarray) and tensor.dim():  # the most common keys, at once
+        array = key.tensor
+        is_mask = array.dtype is BOOL and array.shape == tensor.shape
+        if is_mask or (array.dtype is INT64 and array.dim()):
+            return Key(Index((), (), (array,), (0,)), (0,), is_element=False, is_mask=is_mask)
     items = key if type(key) is tuple else (key,)
     entries = [
         item if item is None or item is Ellipsis or type(item) is slice else _entry(item, tensor) for item in items
@@ -313,6 +316,21 @@ def read(tensor: Tensor, key: Any) -> Key:
         and all(type(e) is int or (e is not None and type(e) is not slice and _is_integer_0d(e)) for e in entries),
         is_mask=len(items) == 1 and has_arrays and arrays[0].dtype is BOOL and not missing,
     )
+
+
+def checked(tensor: Tensor, key: Any) -> Index:
+    """What a key selects, with index arrays that are within bounds and broadcast together.
+
+    Raises
+    ------
+    IndexError
+        As in `get_item`.
+    """
+    read_key = read(tensor, key)
+    if not _fits_together(indexing.array_shapes(read_key.selection)):
+        raise _explain(IndexError(), tensor, read_key)
+    _check_bounds(tensor, read_key)
+    return read_key.selection
 
 
 def _is_integer_0d(entry: Any) -> bool:

@@ -101,12 +101,7 @@ def at(ufunc: Ufunc, a: Any, indices: Any, b: Any) -> None:
     values = [] if ufunc.nin == 1 else [tensor_of(b, device=target.device)]
     others = [to_numpy[value.dtype] for value in values]
     resolved = ufunc._numpy.resolve_dtypes((given, *others, given), casting="unsafe")
-    key = _indexing.read(target, indices)
-    _indexing._check_bounds(target, key)
-    try:
-        positions = scatter.positions(target, key.selection)
-    except (IndexError, RuntimeError) as error:
-        raise _indexing._explain(error, target, key) from None
+    positions = scatter.positions(target, _indexing.checked(target, indices))
     if ufunc.nin == 1:
         scatter.in_turn(ufunc._loop((target.dtype,), resolved), target, positions)
         return
