@@ -60,7 +60,7 @@ from numpy import (
     ushort,
 )
 
-from tnp import _array, _convert, _flags, _flat, _indexing, _interop, _ufunc_methods  # noqa: F401
+from tnp import _array, _convert, _flags, _flat, _indexing, _interop, _ufunc_methods, fft, linalg  # noqa: F401
 from tnp._array import ndarray
 from tnp._assignment import copyto, place, put, put_along_axis, putmask
 from tnp._averages import average, mean, median, std, var
@@ -257,6 +257,18 @@ from tnp._selection import (
     take_along_axis,
     where,
 )
+from tnp._sets import (
+    intersect1d,
+    isin,
+    setdiff1d,
+    setxor1d,
+    union1d,
+    unique,
+    unique_all,
+    unique_counts,
+    unique_inverse,
+    unique_values,
+)
 from tnp._shape import (
     atleast_1d,
     atleast_2d,
@@ -418,6 +430,7 @@ __all__ = [
     "extract",
     "eye",
     "fabs",
+    "fft",
     "fill_diagonal",
     "finfo",
     "fix",
@@ -472,6 +485,7 @@ __all__ = [
     "int_",
     "intc",
     "integer",
+    "intersect1d",
     "intp",
     "invert",
     "isclose",
@@ -480,6 +494,7 @@ __all__ = [
     "isdtype",
     "isfinite",
     "isfortran",
+    "isin",
     "isinf",
     "isnan",
     "isnat",
@@ -496,6 +511,7 @@ __all__ = [
     "less",
     "less_equal",
     "lexsort",
+    "linalg",
     "linspace",
     "log",
     "log1p",
@@ -543,8 +559,8 @@ __all__ = [
     "nanvar",
     "ndarray",
     "ndenumerate",
-    "ndindex",
     "ndim",
+    "ndindex",
     "negative",
     "newaxis",
     "nextafter",
@@ -591,6 +607,8 @@ __all__ = [
     "s_",
     "searchsorted",
     "select",
+    "setdiff1d",
+    "setxor1d",
     "shape",
     "short",
     "sign",
@@ -642,6 +660,12 @@ __all__ = [
     "uintp",
     "ulong",
     "ulonglong",
+    "union1d",
+    "unique",
+    "unique_all",
+    "unique_counts",
+    "unique_inverse",
+    "unique_values",
     "unravel_index",
     "unsignedinteger",
     "unstack",
