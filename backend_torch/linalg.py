@@ -1,0 +1,136 @@
+"""Linear algebra: decompositions, solvers and inverses of stacks of matrices.
+
+Layer: owns the precision in which they are computed, and what stands in where torch has no kernel: least squares of
+matrices that lack rank on an accelerator (https://github.com/pytorch/pytorch/issues/117122).
+
+Matrices have one of the four dtypes of LAPACK. Those of single precision are computed in double on the CPU, as NumPy
+computes them; on an accelerator only what decides by a tolerance which singular values are zero is.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any
+
+import torch
+
+from backend_torch.memory import is_readable
+
+Tensor = torch.Tensor
+LinAlgError = torch.linalg.LinAlgError
+
+_DOUBLE = {torch.float32: torch.float64, torch.complex64: torch.complex128}
+_SINGLE = {double: single for single, double in _DOUBLE.items()}
+
+
+def _narrowed(tensor: Tensor) -> Tensor:
+    return tensor.to(_SINGLE.get(tensor.dtype, tensor.dtype))
+
+
+def _in_double(function: Callable[..., Any], everywhere: bool = False) -> Callable[..., Any]:
+    """``function`` of matrices of one dtype, computed in double precision on the CPU, or ``everywhere``."""
+
+    @functools.wraps(function)
+    def compute(*tensors: Tensor, **options: Any) -> Any:
+        wide = _DOUBLE.get(tensors[0].dtype)
+        if wide is None or not (everywhere or tensors[0].device.type == "cpu"):
+            return function(*tensors, **options)
+        result = function(*[tensor.to(wide) for tensor in tensors], **options)
+        return _narrowed(result) if isinstance(result, Tensor) else tuple(map(_narrowed, result))
+
+    return compute
+
+
+inv = _in_double(torch.linalg.inv)
+det = _in_double(torch.linalg.det)
+slogdet = _in_double(torch.linalg.slogdet)
+solve = _in_double(torch.linalg.solve)
+cholesky = _in_double(torch.linalg.cholesky)
+qr = _in_double(torch.linalg.qr)
+householder = _in_double(torch.geqrf)
+eig = _in_double(torch.linalg.eig)
+eigvals = _in_double(torch.linalg.eigvals)
+eigh = _in_double(torch.linalg.eigh)
+eigvalsh = _in_double(torch.linalg.eigvalsh)
+svd = _in_double(torch.linalg.svd)
+svdvals = _in_double(torch.linalg.svdvals)
+pinv = _in_double(torch.linalg.pinv, everywhere=True)
+
+
+def _inv_or_nan(tensor: Tensor) -> Tensor:
+    inverse, failed = torch.linalg.inv_ex(tensor)
+    return torch.where(failed[..., None, None] == 0, inverse, torch.nan)
+
+
+inv_or_nan = _in_double(_inv_or_nan)
+"""The inverses, NaN in place of those that are not there."""
+
+
+def _svd_of_hermitian(tensor: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    values, vectors = torch.linalg.eigh(tensor)
+    sizes = values.abs()
+    order = sizes.argsort(-1).flip(-1)
+    signs = torch.copysign(torch.ones((), dtype=values.dtype, device=values.device), values).gather(-1, order)
+    left = vectors.gather(-1, order.unsqueeze(-2).expand(vectors.shape))
+    return left, sizes.gather(-1, order), (left * signs.unsqueeze(-2)).mH.resolve_conj()
+
+
+def _svdvals_of_hermitian(tensor: Tensor) -> Tensor:
+    return torch.linalg.eigvalsh(tensor).abs().sort(-1, descending=True).values
+
+
+svd_of_hermitian = _in_double(_svd_of_hermitian)
+svdvals_of_hermitian = _in_double(_svdvals_of_hermitian)
+
+
+def _lstsq(a: Tensor, b: Tensor, *, rcond: float) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+    if a.device.type == "cpu" and is_readable(a) and is_readable(b) and b.shape[-1]:
+        solution, _, rank, values = torch.linalg.lstsq(a, b, rcond=rcond, driver="gelsd")
+    else:
+        solution = torch.linalg.pinv(a, rtol=rcond) @ b
+        values = torch.linalg.svdvals(a)
+        rank = (values > rcond * values[..., :1]).sum(-1)
+    return solution, residuals(a, b, solution), rank.to(torch.int32), values
+
+
+lstsq = _in_double(_lstsq, everywhere=True)
+"""Solution of least length, sums of squared residuals, rank and singular values of one matrix ``a``.
+
+Singular values count as zero up to ``rcond`` times the largest.
+"""
+
+
+def residuals(a: Tensor, b: Tensor, solution: Tensor) -> Tensor:
+    """For each column of ``b``, the sum of squares of ``b - a @ solution``."""
+    difference = b - a @ solution
+    return (difference.conj() * difference).real.sum(-2)
+
+
+def is_real(tensor: Tensor) -> bool:
+    """Whether all imaginary parts are zero; no while the values are not to be looked at."""
+    return is_readable(tensor) and not bool(tensor.imag.any())
+
+
+def is_finite(tensor: Tensor) -> bool:
+    """Whether there is no NaN and no infinity."""
+    return bool(tensor.isfinite().all())
+
+
+def lacks_rank(rank: Tensor, columns: int) -> bool:
+    """Whether a rank is less than the number of columns; no while the values are not to be looked at."""
+    return is_readable(rank) and int(rank) != columns
+
+
+def euclidean(tensor: Tensor, dims: tuple[int, ...] | None, keepdims: bool) -> Tensor:
+    """Root of the sum of squares over axes, over all for None.
+
+    ``torch.linalg.vector_norm`` loses digits of long float32 vectors, and is slow on complex and strided ones.
+    """
+    if dims is None and tensor.is_contiguous() and tensor.dtype is not torch.float16:
+        flat = tensor.reshape(-1)
+        squared = torch.vdot(flat, flat).real if flat.is_complex() else torch.dot(flat, flat)
+        root = squared.sqrt()
+        return root.reshape([1] * tensor.dim()) if keepdims else root
+    squares = tensor.real.square() + tensor.imag.square() if tensor.is_complex() else tensor * tensor
+    return squares.sum(tuple(range(tensor.dim())) if dims is None else dims, keepdim=keepdims).sqrt()

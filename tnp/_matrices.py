@@ -1,0 +1,70 @@
+"""Arguments of linear algebra: which arrays are matrices, and in which dtype.
+
+Layer: owns the checks that NumPy's functions of linear algebra share, and their messages.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.linalg import LinAlgError
+
+from backend_torch.casting import cast
+from backend_torch.dtypes import to_numpy, to_torch
+from tnp._convert import tensor_of
+
+Tensor = Any
+
+_DOUBLE = to_torch[np.dtype(np.float64)]
+_OWN = {to_torch[np.dtype(name)]: np.dtype(name) for name in ("float32", "float64", "complex64", "complex128")}
+_WHOLE = {torch_dtype for numpy_dtype, torch_dtype in to_torch.items() if numpy_dtype.kind in "biu"}
+
+
+def result_dtype(*tensors: Tensor) -> Any:
+    """The torch dtype of a result: float64 for integers; TypeError for what LAPACK does not know, as float16."""
+    dtypes = []
+    for tensor in tensors:
+        dtype = _DOUBLE if tensor.dtype in _WHOLE else tensor.dtype
+        if dtype not in _OWN:
+            raise TypeError(f"array type {to_numpy[dtype].name} is unsupported in linalg")
+        dtypes.append(dtype)
+    return dtypes[0] if len(dtypes) == 1 else to_torch[np.result_type(*[_OWN[dtype] for dtype in dtypes])]
+
+
+def matrices(a: Any) -> Tensor:
+    """A stack of matrices in the dtype of the result."""
+    tensor = tensor_of(a)
+    _check_dimensions(tensor)
+    return cast(tensor, result_dtype(tensor))
+
+
+def square_matrices(a: Any) -> Tensor:
+    """A stack of square matrices in the dtype of the result."""
+    tensor = tensor_of(a)
+    check_square(tensor)
+    return cast(tensor, result_dtype(tensor))
+
+
+def check_square(tensor: Tensor) -> None:
+    """LinAlgError for anything but a stack of square matrices."""
+    _check_dimensions(tensor)
+    rows, columns = tensor.shape[-2:]
+    if rows != columns:
+        raise LinAlgError("Last 2 dimensions of the array must be square")
+
+
+def check_matrix(tensor: Tensor) -> None:
+    """LinAlgError for anything but one matrix."""
+    if tensor.dim() != 2:
+        raise LinAlgError(f"{tensor.dim()}-dimensional array given. Array must be two-dimensional")
+
+
+def is_empty(tensor: Tensor) -> bool:
+    """Whether the matrices have no elements, and not only the stack no matrices."""
+    return 0 in tensor.shape[-2:]
+
+
+def _check_dimensions(tensor: Tensor) -> None:
+    if tensor.dim() < 2:
+        raise LinAlgError(f"{tensor.dim()}-dimensional array given. Array must be at least two-dimensional")
