@@ -6,7 +6,7 @@ Layer: the only file that may break with a new torch. What a torch lacks is repl
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from operator import attrgetter
+from operator import attrgetter, getitem
 from typing import Any
 
 import torch
@@ -188,17 +188,44 @@ def compiled(module: GraphModule, inputs: Sequence[Tensor], mode: FakeTensorMode
         return _with_autograd(compile_fx, module, inputs, settings)  # it owns what CUDA graphs need
     with torch._inductor.config.patch(settings), V.set_fake_mode(mode), torch.no_grad():
         _recursive_joint_graph_passes(module)
-        output = next(iter(reversed(module.graph.nodes)))
+        output = module.graph.output_node()
+        with mode:
+            results = _separate(module, output)
         # These keep the strides that the operations gave them; others may be laid out as suits the loops.
-        output.meta["user_visible_output_idxs"] = [
-            index for index, value in enumerate(output.args[0]) if isinstance(value, torch.fx.Node)
-        ]
+        output.meta["user_visible_output_idxs"] = list(range(len(results)))
         code = compile_fx_inner(module, list(inputs), is_inference=True)
     # The object around the generated function looks for a profiler and an autotuner at each call: 0.7 us.
     inner = getattr(code, "current_callable", None)
     if inner is None or any(tensor.device.type != "cpu" for tensor in inputs):
         return code
     return inner
+
+
+def _separate(module: GraphModule, output: Node) -> list[Node]:
+    """Copy the results that Inductor's passes made one with an input or another result (``x * 1`` is ``x``)."""
+    results: list[Node] = list(output.args[0])  # type: ignore[arg-type]
+    roots: set[Node] = set()
+    for index, node in enumerate(results):
+        root = _root(node)
+        if root.op == "placeholder" or root in roots:
+            last = module.graph.find_nodes(op="placeholder")[-1] if node.op == "placeholder" else node
+            with module.graph.inserting_after(last):  # that is before the writes to the inputs, which come at the end
+                results[index] = module.graph.call_function(torch.ops.aten.clone.default, (node,))
+            results[index].meta["val"] = node.meta["val"].clone()
+        roots.add(root)
+    output.args = (tuple(results),)
+    module.recompile()
+    return results
+
+
+def _root(node: Node) -> Node:
+    """The node whose memory a view shows, however many views of views there are."""
+    while node.op == "call_function" and node.args and isinstance(node.args[0], Node):
+        schema = getattr(node.target, "_schema", None)
+        if node.target is not getitem and (schema is None or all(r.alias_info is None for r in schema.returns)):
+            break
+        node = node.args[0]
+    return node
 
 
 def differentiable(module: GraphModule, inputs: Sequence[Tensor], settings: dict[str, Any]) -> Program:

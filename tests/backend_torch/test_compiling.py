@@ -173,6 +173,33 @@ def test_results_alias_as_they_do_eagerly(backend: str) -> None:
     assert again[1] == 7
 
 
+def test_new_results_share_nothing() -> None:
+    def function(x: Tensor) -> list[Tensor]:
+        new = [x.clone(), x * 1, x + 0, torch.neg(-x), (x * 1).reshape(3, 1)[:, 0], x + 1, x + 1]
+        return [*new, torch.zeros(3), torch.zeros(3), torch.stack([x])[0]]
+
+    x = torch.arange(3.0)
+    results = run(traced(function, x), x)
+    for result, expected in zip(results, function(x), strict=True):
+        assert result.tolist() == expected.tolist()
+    storages = {tensor.untyped_storage().data_ptr() for tensor in [x, *results]}
+    assert len(storages) == 1 + len(results)
+
+
+@pytest.mark.parametrize("copy", [torch.clone, lambda x: x * 1, lambda x: (x + 0).reshape(3, 1)[:, 0]])
+def test_a_copy_is_of_what_was_there_before_a_write(copy: Callable[[Tensor], Tensor], backend: str) -> None:
+    def function(x: Tensor) -> list[Tensor]:
+        before = copy(x)
+        x += 1
+        return [before, copy(x)]
+
+    x = torch.zeros(3)
+    before, after = run(traced(function, x), x, backend=backend)
+    assert (before.tolist(), after.tolist(), x.tolist()) == ([0] * 3, [1] * 3, [1] * 3)
+    x += 1
+    assert after.tolist() == [1] * 3
+
+
 def test_results_of_which_none_is_whole_run_eagerly() -> None:
     def function(x: Tensor) -> list[Tensor]:
         y = x + 1
