@@ -27,7 +27,7 @@ def positions(target: Tensor, index: Index) -> Tensor:
         array = array.to(target.device)
         if target[index.view].shape == target.shape:
             return torch.where(array < 0, array + target.shape[0], array)
-    result = torch.zeros((), dtype=torch.int64, device=target.device)
+    result = torch.zeros(() if target.dim() else indexing.shape(target, index), dtype=torch.int64, device=target.device)
     for dim, size in enumerate(target.shape):
         # Where along this axis an element is; indexed like the target, but of memory for one axis alone.
         along = torch.arange(size, device=target.device).reshape(-1, *[1] * (target.dim() - dim - 1))

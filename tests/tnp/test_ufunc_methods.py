@@ -289,6 +289,17 @@ def test_at_any_index(name: str, key: Any) -> None:
     compare(call)
 
 
+@pytest.mark.parametrize("key", [(), ..., None, True, False, (None, False), 0], ids=repr)
+@agrees
+def test_at_a_single_element(xp: Any, key: Any) -> Any:
+    x = xp.asarray(1.0)
+    try:
+        xp.add.at(x, key, 2)
+    except IndexError as error:
+        return x, type(error).__name__
+    return x
+
+
 @pytest.mark.parametrize("shape", [(), (1,), (3,), (2, 1), (2, 3), (1, 2, 3), (2,), (4,), (0,)])
 def test_at_broadcasts_the_operand(shape: tuple[int, ...]) -> None:
     def call(xp: Any) -> Any:
