@@ -3,6 +3,9 @@
 Layer: how NumPy spells it. One file a NumPy chapter; each public name below comes from the chapter that owns it.
 """
 
+import importlib
+from typing import Any
+
 from numpy import (
     bool,
     bool_,
@@ -60,7 +63,7 @@ from numpy import (
     ushort,
 )
 
-from tnp import _array, _convert, _flags, _flat, _indexing, _interop, _ufunc_methods, fft, linalg  # noqa: F401
+from tnp import _array, _convert, _flags, _flat, _indexing, _interop, _ufunc_methods, fft, linalg, random  # noqa: F401
 from tnp._array import ndarray
 from tnp._assignment import copyto, place, put, put_along_axis, putmask
 from tnp._averages import average, mean, median, std, var
@@ -214,6 +217,7 @@ from tnp._logic import (
     isrealobj,
 )
 from tnp._mathematics import angle, around, clip, fix, i0, imag, nan_to_num, real, real_if_close, round, sinc
+from tnp._memory import may_share_memory, shares_memory
 from tnp._nanfunctions import (
     nanargmax,
     nanargmin,
@@ -305,6 +309,20 @@ from tnp._twodim import (
 )
 from tnp._ufunc import Ufunc as ufunc
 from tnp._ufunc import frompyfunc
+
+_SUBMODULES = frozenset({"exceptions", "fft", "lib", "linalg", "polynomial", "random", "testing"})
+
+
+def __getattr__(name: str) -> Any:
+    """NumPy's submodules, imported when they are first asked for."""
+    if name in _SUBMODULES:
+        return importlib.import_module(f"tnp.{name}")
+    raise AttributeError(f"module 'tnp' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted(_SUBMODULES.union(__all__))
+
 
 __version__ = "0.1.0"
 
@@ -532,6 +550,7 @@ __all__ = [
     "matvec",
     "max",
     "maximum",
+    "may_share_memory",
     "mean",
     "median",
     "meshgrid",
@@ -610,6 +629,7 @@ __all__ = [
     "setdiff1d",
     "setxor1d",
     "shape",
+    "shares_memory",
     "short",
     "sign",
     "signbit",
