@@ -127,6 +127,20 @@ def may_overlap(one: Tensor, other: Tensor) -> bool:
     return a < d and c < b
 
 
+def addresses(tensor: Tensor) -> np.ndarray:
+    """An array to ask NumPy about addresses and never to read: of the tensor's elements, on whatever device."""
+    strides = tuple(stride * tensor.itemsize for stride in tensor.stride())
+    place = {"shape": tuple(tensor.shape), "strides": strides, "typestr": f"|V{tensor.itemsize}", "version": 3}
+    return np.asarray(_Place({**place, "data": (tensor.data_ptr(), True)}))
+
+
+class _Place:
+    """What NumPy makes an array of without looking at memory."""
+
+    def __init__(self, interface: dict[str, object]) -> None:
+        self.__array_interface__ = interface
+
+
 def is_writeable(tensor: Tensor) -> bool:
     """Whether each element has a place of its own: a broadcast view has not, and counts as read-only."""
     return not tensor.numel() or all(s or n <= 1 for n, s in zip(tensor.shape, tensor.stride(), strict=True))

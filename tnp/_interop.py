@@ -16,6 +16,9 @@ import tnp
 from backend_torch import devices, interop, memory, tracing
 from tnp import _array  # its names are read when a call needs them: the class itself is built on this module
 
+WRITERS = frozenset({"copyto", "fill_diagonal", "place", "put", "put_along_axis", "putmask"})
+"""NumPy's functions that write to their first argument."""
+
 API_VERSIONS = ("2021.12", "2022.12", "2023.12", "2024.12", "2025.12")
 
 host_copies_allowed = False
@@ -203,7 +206,17 @@ def numpy_function(func: Any, types: Any, args: tuple[Any, ...], kwargs: dict[st
         ours = getattr(ours, part, None)
     if ours is None or not name.startswith("numpy."):
         raise TypeError(f"tnp has no {name}: call it on tnp.asnumpy(x)")
-    return ours(*args, **kwargs)
+    if func.__name__ in WRITERS and args and isinstance(args[0], np.ndarray):
+        target = _over(args[0])
+        ours(target, *args[1:], **kwargs)
+        return _write_back(args[0], target)
+    out = kwargs.get("out")
+    if not isinstance(out, np.ndarray):
+        return ours(*args, **kwargs)
+    target = _over(out)
+    ours(*args, **{**kwargs, "out": target})
+    _write_back(out, target)
+    return out
 
 
 # torch.

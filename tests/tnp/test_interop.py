@@ -274,6 +274,21 @@ def test_numpys_ufuncs_write_to_numpys_arrays() -> None:
         np.add(x, 1, out=values[:2])
 
 
+@pytest.mark.parametrize("step", [1, -1])
+def test_numpys_functions_write_to_numpys_arrays(step: int) -> None:
+    def run(xp: Any) -> Any:
+        x, values = xp.asarray([1.0, 2.0, 3.0]), np.zeros((4, 3))[::step]
+        np.copyto(values[0], x)
+        np.put(values, [3, 4], x[:2])
+        np.putmask(values[2], [True, False, True], x)
+        np.place(values[3], [False, True, True], x[1:])
+        assert np.cumsum(x, out=values[0]).base is not None
+        result = np.sum(xp.asarray([x.tolist()] * 2), axis=0, out=values[1])
+        return values.tolist(), result.tolist(), type(result).__name__
+
+    compare(run)
+
+
 def test_ufuncs_of_others_run_on_the_host() -> None:
     special = pytest.importorskip("scipy.special")
     x = tnp.asarray([0.5, 1.0])

@@ -1,0 +1,51 @@
+"""shares_memory and may_share_memory against NumPy's."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+
+import tnp
+
+
+@given(st.data())
+def test_views_drawn_at_random(data: st.DataObject) -> None:
+    values = np.arange(24).reshape(2, 3, 4)
+    x = tnp.asarray(values)
+
+    def key() -> tuple[slice, ...]:
+        return tuple(
+            slice(data.draw(st.integers(0, n)), data.draw(st.integers(0, n)), data.draw(st.integers(1, 3)))
+            for n in (2, 3, 4)
+        )
+
+    one, other = key(), key()
+    for name in ("shares_memory", "may_share_memory"):
+        expected = getattr(np, name)(values[one], values[other])
+        assert getattr(tnp, name)(x[one], x[other]) is expected
+        assert getattr(np, name)(x[one], x[other]) is expected  # through NumPy's own function
+        assert getattr(tnp, name)(x[one], values[other]) is expected
+
+
+def test_what_has_no_common_memory() -> None:
+    x = tnp.arange(6)
+    assert (
+        not tnp.shares_memory(x, x.copy()) and not tnp.shares_memory(x, [1, 2]) and not tnp.may_share_memory(x, x[:0])
+    )
+    assert tnp.shares_memory(x, x.view(np.int8)[1:2]) and tnp.shares_memory(x[2:4], x.tensor)
+
+
+def test_what_has_no_address() -> None:
+    with pytest.raises(TypeError, match="no values"):
+        tnp.shares_memory(tnp.asarray(torch.ones(2, device="meta")), tnp.ones(2))
+
+
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="needs an accelerator")
+def test_memory_of_an_accelerator() -> None:
+    x = tnp.ones(6, device="cuda")
+    assert (
+        tnp.shares_memory(x, x[1:]) and not tnp.shares_memory(x[::2], x[1::2]) and not tnp.shares_memory(x, tnp.ones(6))
+    )
