@@ -85,17 +85,19 @@ class Product(Kernel):
         return self.shaped(_integer_matmul)
 
 
+# A one-dimensional "matrix" has no mT and a 0-d "vector" no unsqueeze(-2), where matmul would take what it is given.
+
+
 def _matvec(product: Bilinear) -> Bilinear:
-    # Of the transposed factors: a one-dimensional "matrix" has no mT, where matmul would take it.
     return lambda matrix, vector: product(vector.unsqueeze(-2), matrix.mT).squeeze(-2)
 
 
 def _vecmat(product: Bilinear) -> Bilinear:
-    return lambda vector, matrix: product(matrix.mT, vector.conj().unsqueeze(-1)).squeeze(-1)
+    return lambda vector, matrix: product(matrix.mT, vector.conj().unsqueeze(-2).mT).squeeze(-1)
 
 
 def _vecdot(product: Bilinear) -> Bilinear:
-    return lambda one, other: product(one.conj().unsqueeze(-2), other.unsqueeze(-1)).squeeze(-1).squeeze(-1)
+    return lambda one, other: product(one.conj().unsqueeze(-2), other.unsqueeze(-2).mT).squeeze(-1).squeeze(-1)
 
 
 matmul = Product(lambda product: product)
