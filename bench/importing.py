@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -15,9 +16,10 @@ ROOT = Path(__file__).parent.parent
 
 # Both in one process: the difference of two whole imports of torch would drown in their noise.
 SCRIPT = """
-import json, time
+import gc, json, time
 start = time.perf_counter()
 import torch
+gc.collect()  # torch's garbage is torch's
 middle = time.perf_counter()
 import tnp
 print(json.dumps([middle - start, time.perf_counter() - middle]))
@@ -26,7 +28,11 @@ print(json.dumps([middle - start, time.perf_counter() - middle]))
 
 def one_round() -> tuple[float, float]:
     """Seconds of ``import torch``, and of ``import tnp`` after it."""
-    run = subprocess.run([sys.executable, "-c", SCRIPT], cwd=ROOT, capture_output=True, text=True, check=True)
+    # With bytecode, as an installed package has it: compiling the sources is no part of an import but the first.
+    environment = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
+    run = subprocess.run(
+        [sys.executable, "-c", SCRIPT], cwd=ROOT, env=environment, capture_output=True, text=True, check=True
+    )
     torch, tnp = json.loads(run.stdout)
     return torch, tnp
 
