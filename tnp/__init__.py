@@ -233,6 +233,7 @@ from tnp._nanfunctions import (
     nanvar,
 )
 from tnp._products import cross, dot, inner, kron, matmul, matvec, outer, tensordot, trace, vdot, vecdot, vecmat
+from tnp._quantiles import nanpercentile, nanquantile, percentile, quantile
 from tnp._ranges import arange, fromfunction, geomspace, linspace, logspace, meshgrid, vander
 from tnp._rearranging import (
     flip,
@@ -572,7 +573,9 @@ __all__ = [
     "nanmean",
     "nanmedian",
     "nanmin",
+    "nanpercentile",
     "nanprod",
+    "nanquantile",
     "nanstd",
     "nansum",
     "nanvar",
@@ -591,6 +594,7 @@ __all__ = [
     "ones_like",
     "outer",
     "partition",
+    "percentile",
     "permute_dims",
     "pi",
     "place",
@@ -603,6 +607,7 @@ __all__ = [
     "put",
     "put_along_axis",
     "putmask",
+    "quantile",
     "r_",
     "rad2deg",
     "radians",

@@ -439,7 +439,7 @@ def average(a: Any, axis: Any = None, weights: Any = None, returned: bool = Fals
         averaged = mean(array, axis, keepdims=keepdims)
         total = wrap(cast(tensor_of(array.size / averaged.size if averaged.size else 0.0), averaged.tensor.dtype))
     else:
-        weighing = _aligned_weights(tensor_of(weights, device=array.tensor.device), array.tensor, axes)
+        weighing = aligned_weights(tensor_of(weights, device=array.tensor.device), array.tensor, axes)
         dtypes = [array.dtype, to_numpy[weighing.dtype], *([np.dtype(float)] if array.dtype.kind in "biu" else [])]
         dtype = np.result_type(*dtypes)
         wrapped = wrap_array(weighing)
@@ -452,7 +452,7 @@ def average(a: Any, axis: Any = None, weights: Any = None, returned: bool = Fals
     return averaged, wrap(total.tensor.to(averaged.tensor.device).expand(averaged.shape).clone())
 
 
-def _aligned_weights(weights: Tensor, tensor: Tensor, axes: tuple[int, ...] | None) -> Tensor:
+def aligned_weights(weights: Tensor, tensor: Tensor, axes: tuple[int, ...] | None) -> Tensor:
     """The weights, broadcast to the array's shape."""
     if weights.shape == tensor.shape:
         return weights

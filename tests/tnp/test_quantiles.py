@@ -1,0 +1,129 @@
+"""Quantiles and percentiles do what NumPy's do, by every method."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import tnp
+from tests.oracle import ALL, FLOATS, agrees, compare, sample
+
+METHODS = [
+    "inverted_cdf", "averaged_inverted_cdf", "closest_observation", "interpolated_inverted_cdf", "hazen", "weibull",
+    "linear", "median_unbiased", "normal_unbiased", "lower", "higher", "midpoint", "nearest",
+]  # fmt: skip
+NAMES = ["quantile", "percentile", "nanquantile", "nanpercentile"]
+
+
+def close(dtype: str) -> dict[str, float]:
+    """Tolerances for values mixed in a dtype."""
+    return {"rtol": {"float16": 2e-3, "float32": 1e-6}.get(dtype, 1e-12), "atol": 1e-12}
+
+
+@pytest.mark.parametrize("dtype", ALL)
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("name", ["quantile", "nanquantile"])
+def test_methods(name: str, method: str, dtype: str) -> None:
+    def quantiles(xp: Any, q: Any) -> Any:
+        x = sample(xp, (3, 5), dtype)
+        if name == "nanquantile" and dtype in FLOATS:
+            x[1, 2:4] = xp.nan
+        return getattr(xp, name)(x, q, axis=1, method=method)
+
+    for q in (0, 1, 0.3, [0.1, 0.5, 0.75]):
+        compare(quantiles, q, **close(dtype))
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("q", [0.25, np.float32(0.5), [0.5, 1.0], [0, 1], [[0.0, 0.25]]])
+def test_axes(name: str, q: Any) -> None:
+    scaled = np.multiply(q, 100).tolist() if "percentile" in name else q
+    for axis in (None, 0, -1, (0, 1), (2, 0)):
+        for keepdims in (False, True):
+            if np.ndim(q) == 2 and "nan" in name:
+                continue  # NumPy puts the axes of q in between
+            compare(
+                lambda xp, axis=axis, keepdims=keepdims: getattr(xp, name)(
+                    sample(xp, (3, 2, 4), "float64"), scaled, axis=axis, keepdims=keepdims
+                ),
+                **close("float64"),
+            )
+
+
+@pytest.mark.parametrize("name", ["quantile", "nanquantile"])
+@pytest.mark.parametrize("dtype", ["int32", "float32", "float64"])
+@pytest.mark.parametrize("q", [0.0, 0.5, 1.0, [0.1, 0.9]])
+def test_weights(name: str, dtype: str, q: Any) -> None:
+    def quantiles(xp: Any, axis: Any, shape: tuple[int, ...]) -> Any:
+        weights = abs(sample(xp, shape, "float64", 3)).round(1)
+        x = sample(xp, (3, 4), dtype)
+        if name == "nanquantile" and dtype != "int32":
+            x[1, 2] = xp.nan
+        return getattr(xp, name)(x, q, axis=axis, weights=weights, method="inverted_cdf")
+
+    for axis, shape in ((None, (3, 4)), (0, (3,)), (1, (4,)), (1, (3, 4)), (None, (3,)), (0, (4,))):
+        if name == "quantile" or len(shape) == 2:  # NumPy's nanquantile fails with weights along an axis
+            compare(quantiles, axis, shape)
+
+
+@agrees
+def test_nan_is_the_result(xp: Any) -> Any:
+    x = xp.asarray([[1.0, xp.nan, 3.0], [4.0, 5.0, 6.0]])
+    return [xp.quantile(x, q, axis=1, method=m) for q in (0.5, [0.0, 1.0]) for m in ("linear", "lower", "hazen")]
+
+
+def test_all_nan_warns() -> None:
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        assert np.isnan(float(tnp.nanquantile(tnp.asarray([np.nan, np.nan]), 0.5)))
+    assert [str(w.message) for w in caught] == ["All-NaN slice encountered"]
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("q", [-0.1, 100.5, [0.5, 200], np.nan])
+def test_out_of_range(name: str, q: Any) -> None:
+    compare(lambda xp: getattr(xp, name)(sample(xp, (3, 4), "float64"), q))
+
+
+@pytest.mark.parametrize("arguments", [
+    {"method": "no_such"}, {"axis": 2}, {"weights": [1.0]}, {"weights": [1.0, -1, 1, 1], "method": "inverted_cdf"},
+    {"axis": (0, 0)}, {"weights": np.zeros((3, 4)), "method": "inverted_cdf"},
+])  # fmt: skip
+def test_errors(arguments: dict[str, Any]) -> None:
+    compare(lambda xp: xp.quantile(sample(xp, (3, 4), "float64"), 0.5, **arguments))
+
+
+@agrees
+def test_out(xp: Any) -> Any:
+    out = xp.zeros((2, 4))
+    assert xp.quantile(sample(xp, (3, 4), "float64"), [0.5, 0.25], axis=0, out=out) is out
+    return out
+
+
+@settings(max_examples=40, deadline=None)
+@given(
+    st.lists(st.integers(-100, 100), min_size=1, max_size=12),
+    st.lists(st.floats(0, 1), min_size=1, max_size=3),
+    st.sampled_from(METHODS),
+)
+def test_any(values: list[int], q: list[float], method: str) -> None:
+    compare(lambda xp: xp.quantile(xp.asarray(values, float), q, method=method), rtol=1e-12, atol=1e-9)
+    compare(lambda xp: xp.nanquantile(xp.asarray(values + [np.nan]), q, method=method), rtol=1e-12, atol=1e-9)
+
+
+def test_gradients() -> None:
+    x, q = tnp.asarray([4.0, 1.0, 3.0]), tnp.asarray(0.25)
+    x.tensor.requires_grad_()
+    q.tensor.requires_grad_()
+    tnp.quantile(x, q).tensor.backward()
+    assert tnp.asarray(x.tensor.grad).tolist() == [0.0, 0.5, 0.5]
+    assert float(q.tensor.grad) == 4.0
+
+
+def test_no_size_limit() -> None:
+    assert float(tnp.quantile(tnp.arange(2**24 + 2, dtype="float32"), 1.0)) == 2.0**24
