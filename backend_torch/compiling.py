@@ -339,6 +339,7 @@ class Executable:
         self.graph = graph
         self.captures = graph.captures
         self.written = graph.written
+        inductor.check_backend(backend)
         self._backend = backend
         self._settings = inductor.options_of(mode, options) if backend in (None, "inductor") else options
         self._mode = mode

@@ -161,7 +161,10 @@ def options_of(mode: str | None, options: dict[str, Any] | None) -> dict[str, An
     settings = dict(SETTINGS)
     if mode is not None and mode != "default":
         settings.update(torch._inductor.list_mode_options(mode))
-    settings.update(options or {})
+    for name, value in (options or {}).items():
+        if not _has_setting(name):
+            raise ValueError(f"options: Inductor has no setting {name!r}")
+        settings[name] = value
     return {name: value for name, value in settings.items() if name not in SETTINGS or _has_setting(name)}
 
 
@@ -243,6 +246,12 @@ def _with_autograd(
     """All of what torch.compile does after Dynamo; it may change ``module``."""
     run = compile_fx(module, list(inputs), config_patches=settings, decompositions=decompositions())
     return lambda tensors: run(*tensors)
+
+
+def check_backend(backend: Any) -> None:
+    """Raise ValueError for a name that torch.compile does not know."""
+    if isinstance(backend, str) and backend not in torch.compiler.list_backends(exclude_tags=()):
+        raise ValueError(f"backend {backend!r} is none of torch.compiler.list_backends()")
 
 
 def _publicly(module: GraphModule, settings: dict[str, Any]) -> Program:

@@ -352,6 +352,16 @@ def test_other_backends_are_torch_compiles() -> None:
     assert seen == [1]
 
 
+def test_unknown_backends_and_settings() -> None:
+    graph = traced(lambda x: [x + 1], torch.ones(3))
+    with pytest.raises(ValueError, match="backend 'nonsense'"):
+        Executable(graph, backend="nonsense")
+    with pytest.raises(ValueError, match="no setting 'nonsense'"):
+        Executable(graph, options={"nonsense": 1})
+    with pytest.raises(RuntimeError, match="nonsense"):
+        Executable(graph, mode="nonsense")
+
+
 def test_a_failing_compiler_leaves_the_graph(monkeypatch: pytest.MonkeyPatch) -> None:
     def fail(*_: object) -> None:
         raise RuntimeError("no such thing\nand more")
