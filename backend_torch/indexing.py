@@ -91,14 +91,14 @@ def get(tensor: Tensor, index: Index) -> Tensor:
 
 def pick(tensor: Tensor, dim: int, array: Tensor) -> Tensor:
     """``tensor`` with dimension ``dim`` replaced by those of an integer array that picks from it."""
-    return _gather(tensor, [None] * dim + [array])
+    return on_bits(_gather, tensor, [None] * dim + [array])
 
 
 def _get(view: Tensor, picks: Picks, position: int) -> Tensor:
     dims = picks.dims
     if dims == tuple(range(position, position + len(dims))):
-        return _gather(view, [*[None] * position, *picks.arrays])
-    result = _gather(view.permute(*dims, *picks.rest), list(picks.arrays))
+        return on_bits(_gather, view, [*[None] * position, *picks.arrays])
+    result = on_bits(_gather, view.permute(*dims, *picks.rest), list(picks.arrays))
     return result.permute(_inverse_order(len(picks.shape), len(picks.rest), position))
 
 
@@ -211,12 +211,16 @@ def put(tensor: Tensor, index: Index, value: Tensor) -> None:
             value = flip(value.expand(view.shape), index.flips)
         assign(view, value)
         return
+    if value.is_cpu is not tensor.is_cpu:  # a constant
+        value = value.to(tensor.device)
     if value.dim() and _may_overlap(tensor, value):
         value = value.clone()
+    if any(array.dtype is tensor.dtype and _may_overlap(tensor, array) for array in index.arrays):
+        index = index._replace(arrays=tuple([array.clone() for array in index.arrays]))
     target = flip(view, index.flips) if index.flips else view
-    if not (len(index.arrays) == 1 and index.arrays[0].dtype is torch.bool and _put_masked(target, index, value)):
-        arrays = [a.clone() if a.dtype is tensor.dtype and _may_overlap(tensor, a) else a for a in index.arrays]
-        _put(target, _picks(target, index._replace(arrays=tuple(arrays))), index, value)
+    is_mask = len(index.arrays) == 1 and index.arrays[0].dtype is torch.bool and index.dims[0] == index.position
+    if not (is_mask and _put_masked(target, index, value)):
+        _put(target, _picks(target, index), index, value)
     if index.flips:
         view.copy_(flip(target, index.flips))
 
@@ -224,6 +228,9 @@ def put(tensor: Tensor, index: Index, value: Tensor) -> None:
 def _put_masked(view: Tensor, index: Index, value: Tensor) -> bool:
     """Write through one bool array without asking where it is true, so that it can be traced; False if it can't."""
     mask, dim = index.arrays[0], index.dims[0]
+    if mask.is_cpu is not view.is_cpu:
+        mask = mask.to(view.device)
+    view, value = same_width(view), same_width(value)
     after = view.dim() - dim - mask.dim()
     value = _without_leading_ones(value, dim + 1 + after)
     if value.dim() > after and value.shape[value.dim() - after - 1] != 1:
@@ -231,19 +238,17 @@ def _put_masked(view: Tensor, index: Index, value: Tensor) -> bool:
             return False
         if has_values(mask) and int(torch.count_nonzero(mask)) != value.shape[0]:
             raise RuntimeError("the mask has another number of true elements than there are values")
-        same_width(view).masked_scatter_(mask.to(view.device), same_width(value))
+        view.masked_scatter_(mask, value)
         return True
     if value.dim() > after:
         before = value.dim() - after - 1
         value = value.reshape(*value.shape[:before], *[1] * mask.dim(), *value.shape[before + 1 :])
     if after:
         mask = mask.reshape(*mask.shape, *[1] * after)
-    if mask.is_cpu is not view.is_cpu:
-        mask = mask.to(view.device)
     if value.dim() or not has_values(mask):  # vmap knows torch.where, but not masked_fill_ of a tensor
         view.copy_(torch.where(mask, value.expand(view.shape), view))
     else:
-        same_width(view).masked_fill_(mask, same_width(value))
+        view.masked_fill_(mask, value)
     return True
 
 

@@ -140,9 +140,22 @@ def _dense(ranges: tuple[ndarray, ...], dtype: Any, device: Any = None) -> ndarr
 
 
 class nd_grid:
-    """Ranges in brackets: ``[start:stop:step]`` for each axis.
+    """Ranges in brackets, ``[start:stop:step]`` an axis: `mgrid` fills and stacks the mesh, `ogrid` leaves it open.
 
-    An imaginary step is a number of points, the stop included. See `mgrid` and `ogrid`.
+    An imaginary step is a number of points, the stop included.
+
+    Notes
+    -----
+    Source: https://numpy.org/doc/stable/reference/generated/numpy.mgrid.html
+
+    Examples
+    --------
+    >>> import tnp as np
+    >>> np.mgrid[-1:1:5j]
+    array([-1. , -0.5,  0. ,  0.5,  1. ])
+    >>> np.ogrid[0:2, 0:3]
+    (array([[0],
+           [1]]), array([[0, 1, 2]]))
     """
 
     __slots__ = ("sparse",)
@@ -202,7 +215,28 @@ ogrid = nd_grid(sparse=True)
 
 
 class AxisConcatenator:
-    """Arrays, ranges and scalars in brackets, joined along an axis. See `r_` and `c_`."""
+    """Arrays, ranges and scalars in brackets, joined along the first axis (`r_`) or as columns (`c_`).
+
+    A leading string names the axis, the least number of dimensions and where an array's own begin: ``'0,2,-1'``.
+
+    Raises
+    ------
+    NotImplementedError
+        A matrix is asked for, by ``'r'``, ``'c'`` or a string alone.
+
+    Notes
+    -----
+    Source: https://numpy.org/doc/stable/reference/generated/numpy.r_.html
+
+    Examples
+    --------
+    >>> import tnp as np
+    >>> np.r_[0:3, 7, [5, 6]]
+    array([0, 1, 2, 7, 5, 6])
+    >>> np.c_[[1, 2], [3, 4]]
+    array([[1, 3],
+           [2, 4]])
+    """
 
     __slots__ = ("axis", "ndmin", "trans1d")
 
@@ -271,7 +305,18 @@ c_ = AxisConcatenator(-1, ndmin=2, trans1d=0)
 
 
 class IndexExpression:
-    """An index written in brackets, as an object. See `s_` and `index_exp`."""
+    """An index written in brackets, as an object: `s_` as it is, `index_exp` always as a tuple.
+
+    Notes
+    -----
+    Source: https://numpy.org/doc/stable/reference/generated/numpy.s_.html
+
+    Examples
+    --------
+    >>> import tnp as np
+    >>> np.s_[2::2], np.index_exp[2::2]
+    (slice(2, None, 2), (slice(2, None, 2),))
+    """
 
     __slots__ = ("maketuple",)
 

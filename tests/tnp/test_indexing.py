@@ -284,6 +284,33 @@ def test_index_objects(xp: Any) -> Any:
     return x[Index()], x[Index() :], x[xp.arange(3)[1] :], x[np.int8(2), np.uint64(1)], x[xp.arange(3)[2]]
 
 
+SEPARATED: list[Any] = [
+    np.s_[:, [True, False, True], 0],
+    np.s_[0, :, [True, False, True, True]],
+    np.s_[[True, False], ..., 0],
+    np.s_[:, True, None, 0],
+    np.s_[:, False, None, 0],
+    np.s_[:, [0, 2], ..., [1, 1]],
+    np.s_[:, [0, 2], [1, 1], ...],
+    np.s_[0, None, [0, 2]],
+    np.s_[::-1, [0, 2], ::-2],
+    np.s_[..., np.array(1), :, [[0], [1]]],
+    np.s_[[1, 0], None, ::-1, [2, 3]],
+    np.s_[True, ..., [[True, False, True, True]] * 3],
+]
+
+
+@pytest.mark.parametrize("key", SEPARATED, ids=repr)
+def test_where_the_dimensions_of_index_arrays_go(key: Any) -> None:
+    def use(xp: Any) -> Any:
+        x = xp.arange(24).reshape(2, 3, 4)
+        selected = x[key].copy()
+        x[key] = xp.arange(selected.size).reshape(selected.shape) + 100
+        return selected, x
+
+    compare(use)
+
+
 @agrees
 def test_swapping_elements(xp: Any) -> Any:
     x = xp.arange(5)
@@ -407,11 +434,21 @@ def test_index_that_overlaps_the_target(xp: Any) -> Any:
     x[x] = x[::-1]
     y = xp.arange(4)
     y[y[::2]] = y[1:3]
+    m = xp.asarray([[True, False], [True, True]])
+    n = m.copy()
+    m[m] = False
+    n[n[0]] = n[:, 0]
     z = xp.arange(9).reshape(3, 3)
     z[z > 2] = z[:2].reshape(-1)
     z[[0, 1]] = z[[1, 0]]
     z[:] = z.T
-    return x, y, z
+    return x, y, z, m, n
+
+
+def test_mask_that_overlaps_the_target_crosswise() -> None:
+    x = tnp.asarray([[True, False], [True, True]])
+    x[x.T] = [False, True, False]  # NumPy itself errs here
+    assert x.tolist() == [[False, True], [True, False]]
 
 
 def updated(x: Any, key: Any, value: Any) -> Any:
