@@ -11,7 +11,7 @@ import pytest
 import tnp
 from tests.oracle import ALL, INTEGERS, REAL, agrees, compare, sample
 
-UFUNCS = sorted({f.__name__ for name in dir(tnp) if isinstance(f := getattr(tnp, name), tnp.ufunc)})
+UFUNCS = sorted({value.__name__ for value in vars(tnp).values() if isinstance(value, tnp.ufunc)})
 
 
 # What a ufunc is.
@@ -19,7 +19,7 @@ UFUNCS = sorted({f.__name__ for name in dir(tnp) if isinstance(f := getattr(tnp,
 
 def test_every_numeric_ufunc_is_there() -> None:
     numpy_ufuncs = {name for name in np.__all__ if isinstance(getattr(np, name), np.ufunc)}
-    assert numpy_ufuncs - {name for name in dir(tnp) if isinstance(getattr(tnp, name), tnp.ufunc)} == set()
+    assert numpy_ufuncs - {name for name, value in vars(tnp).items() if isinstance(value, tnp.ufunc)} == set()
 
 
 @pytest.mark.parametrize("name", UFUNCS)
