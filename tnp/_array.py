@@ -350,7 +350,7 @@ class ndarray(Methods):
         return object.__sizeof__(self) + self.nbytes
 
     def __getitem__(self, key: Any) -> Any:
-        if type(key) is slice and self.tensor.dim():
+        if type(key) is slice and key.step is None and self.tensor.dim():
             try:
                 tensor = self.tensor[key]
             except (ValueError, TypeError, RuntimeError, IndexError):

@@ -80,8 +80,10 @@ def get_item(array: ndarray, key: Any) -> Any:
         except _TORCH_ERRORS:
             return _get(tensor, key)
         return wrap_array(result) if result.dim() else wrap(result.clone())
-    if kind is slice and tensor.dim() and key.step is not None and operator.index(key.step) < 0:
-        return wrap_array(indexing.get(tensor, Index((_reversed(key, tensor.shape[0]),), (0,))))
+    if kind is slice and tensor.dim():
+        if key.step is not None and operator.index(key.step) < 0:
+            return wrap_array(indexing.get(tensor, Index((_reversed(key, tensor.shape[0]),), (0,))))
+        return wrap_array(tensor[key])
     if isinstance(key, ndarray) and tensor.is_cpu:
         index = key.tensor
         dtype = index.dtype
@@ -157,11 +159,13 @@ def set_item(array: ndarray, key: Any, value: Any) -> None:
         if type(value) in _SCALARS:
             target.fill_(numbers(tensor.dtype, type(value))[value])
             return None
-        if isinstance(value, ndarray) and value.tensor.dtype is tensor.dtype:
-            try:
-                return indexing.assign(target, value.tensor)
-            except RuntimeError:
-                pass  # _set says what is wrong
+        if isinstance(value, ndarray):
+            source = value.tensor
+            if source.dtype is tensor.dtype or not source.is_complex():
+                try:
+                    return indexing.assign(target, source)
+                except RuntimeError:
+                    pass  # _set says what is wrong
     return _set(array, key, value)
 
 
@@ -176,8 +180,8 @@ def _set(array: ndarray, key: Any, value: Any) -> None:
         raise _explain(IndexError(), tensor, read_key, source if index.arrays[bad[0]].dim() else None)
     if source.dim() and read_key.is_element:
         raise _sequence_error(value, array.dtype)
-    if source.dim() and not index.arrays and not _is_array(value):
-        selected = sum(type(item) is not int for item in index.view)
+    if source.dim() and not _is_array(value) and not any(array.dim() for array in index.arrays):
+        selected = sum(type(item) is not int for item in index.view) - len(index.arrays)
         if source.dim() > selected:
             raise ValueError(
                 "setting an array element with a sequence. "
@@ -215,7 +219,7 @@ def value_of(value: Any, array: ndarray) -> Tensor:
     dtype = array.tensor.dtype
     if source.dtype is not dtype:
         if source.is_complex() and array.dtype.kind not in "cb":
-            warnings.warn("Casting complex values to real discards the imaginary part", ComplexWarning, stacklevel=4)
+            warnings.warn("Casting complex values to real discards the imaginary part", ComplexWarning, stacklevel=5)
         source = cast(source, dtype)
     return source
 
