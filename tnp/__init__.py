@@ -63,7 +63,7 @@ from numpy import (
     ushort,
 )
 
-from tnp import _array, _convert, _flags, _flat, _indexing, _interop, _ufunc_methods, fft, linalg, random  # noqa: F401
+from tnp import _array, _convert, _flags, _flat, _indexing, _interop, _ufunc_methods  # noqa: F401
 from tnp._array import ndarray
 from tnp._assignment import copyto, place, put, put_along_axis, putmask
 from tnp._averages import average, mean, median, std, var

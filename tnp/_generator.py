@@ -62,7 +62,7 @@ class Generator(Distributions):
     >>> rng.random(2)
     array([0.63696169, 0.26978671])
     >>> rng.integers(10, size=5)
-    array([0, 3, 0, 1, 0])
+    array([3, 0, 0, 0, 1])
     """
 
     __slots__ = ()
