@@ -26,41 +26,53 @@ def _exact(value: Any, dtype: np.dtype) -> np.ndarray:
         return np.array(value, dtype)
 
 
-def _cacheable(value: Any) -> bool:
-    """Whether equal keys mean equal bits: not so for 0.0 and -0.0, nor for NaN, which equals nothing."""
+def _key(value: Any) -> Any:
+    """What finds a scalar again. 0.0 and -0.0 are equal: zeros go by their spelling. NaN equals nothing: by none."""
+    if type(value) is int:
+        return value
+    if value != value:
+        return None
     if isinstance(value, complex):
-        return _cacheable(value.real) and _cacheable(value.imag)
-    return type(value) is int or value == value and value != 0
+        return value if value.real and value.imag else repr(value)
+    return value if value else repr(value)
 
 
-class Constants(dict[Any, torch.Tensor]):
-    """Scalar -> 0-d tensor of one dtype. All keys of one table are of one Python type, or 1 and True would meet."""
-
-    def __init__(self, dtype: torch.dtype) -> None:
-        self.dtype = to_numpy[dtype]
-
-    def __missing__(self, value: Any) -> torch.Tensor:
-        with no_dispatch():  # a constant made while a graph is traced is a real one, and not of that graph
-            constant = from_numpy(_exact(value, self.dtype))
-        if _cacheable(value):
-            if len(self) >= _LIMIT:
-                self.clear()
-            self[value] = constant
-        _owned[id(constant)] = constant
-        return constant
-
-
-class Numbers(dict[Any, Any]):
-    """Scalar -> the Python number that it is in one dtype, for kernels that take a number (``torch.pow``)."""
+class _Table(dict[Any, Any]):
+    """Scalar -> what ``_make`` makes of it. All keys are of one Python type, or 1 and True would meet."""
 
     def __init__(self, dtype: torch.dtype) -> None:
         self.dtype = to_numpy[dtype]
 
     def __missing__(self, value: Any) -> Any:
-        number = _exact(value, self.dtype).item()
-        if _cacheable(value) and len(self) < _LIMIT:
-            self[value] = number
-        return number
+        key = _key(value)
+        made = self.get(key)
+        if made is None:
+            made = self._make(_exact(value, self.dtype))
+            if key is not None:
+                if len(self) >= _LIMIT:
+                    self.clear()
+                self[key] = made
+        return made
+
+    def _make(self, exact: np.ndarray) -> Any:
+        raise NotImplementedError
+
+
+class Constants(_Table):
+    """Scalar -> 0-d tensor of one dtype."""
+
+    def _make(self, exact: np.ndarray) -> torch.Tensor:
+        with no_dispatch():  # a constant made while a graph is traced is a real one, and not of that graph
+            constant = from_numpy(exact)
+        _owned[id(constant)] = constant
+        return constant
+
+
+class Numbers(_Table):
+    """Scalar -> the Python number that it is in one dtype, for kernels that take a number (``torch.pow``)."""
+
+    def _make(self, exact: np.ndarray) -> Any:
+        return exact.item()
 
 
 _constants: dict[tuple[torch.dtype, type], Constants] = {}
