@@ -22,7 +22,7 @@ def _in_floats(tensor: Tensor) -> Tensor:
 
 def _zeros(tensor: Tensor, lengths: Sequence[int], axes: Sequence[int], dtype: torch.dtype) -> Tensor:
     shape = list(tensor.shape)
-    for length, axis in zip(lengths, axes, strict=True):
+    for length, axis in zip(reversed(lengths), reversed(axes), strict=True):
         shape[axis] = length
     return torch.zeros(shape, dtype=dtype, device=tensor.device)
 

@@ -21,6 +21,7 @@ Tensor = torch.Tensor
 LinAlgError = torch.linalg.LinAlgError
 
 _DOUBLE = {torch.float32: torch.float64, torch.complex64: torch.complex128}
+_LONGEST_DOT = {torch.float32: 1 << 17, torch.complex64: 1 << 17, torch.float64: 1 << 62, torch.complex128: 1 << 62}
 _SINGLE = {double: single for single, double in _DOUBLE.items()}
 
 
@@ -112,9 +113,9 @@ def is_real(tensor: Tensor) -> bool:
     return is_readable(tensor) and not bool(tensor.imag.any())
 
 
-def is_finite(tensor: Tensor) -> bool:
-    """Whether there is no NaN and no infinity."""
-    return bool(tensor.isfinite().all())
+def is_not_finite(tensor: Tensor) -> bool:
+    """Whether there is a NaN or an infinity; no while the values are not to be looked at."""
+    return is_readable(tensor) and not bool(tensor.isfinite().all())
 
 
 def lacks_rank(rank: Tensor, columns: int) -> bool:
@@ -125,9 +126,10 @@ def lacks_rank(rank: Tensor, columns: int) -> bool:
 def euclidean(tensor: Tensor, dims: tuple[int, ...] | None, keepdims: bool) -> Tensor:
     """Root of the sum of squares over axes, over all for None.
 
-    ``torch.linalg.vector_norm`` loses digits of long float32 vectors, and is slow on complex and strided ones.
+    A dot product is the fastest, but loses digits of long vectors in single precision. ``torch.linalg.vector_norm``
+    loses more, and is slow on complex and strided tensors.
     """
-    if dims is None and tensor.is_contiguous() and tensor.dtype is not torch.float16:
+    if dims is None and tensor.is_contiguous() and tensor.numel() <= _LONGEST_DOT.get(tensor.dtype, 0):
         flat = tensor.reshape(-1)
         squared = torch.vdot(flat, flat).real if flat.is_complex() else torch.dot(flat, flat)
         root = squared.sqrt()

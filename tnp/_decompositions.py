@@ -267,11 +267,11 @@ def eig(a: Any) -> EigResult:
     >>> values
     array([1., 2.])
     """
-    tensor = square_matrices(a)
+    tensor = _finite_matrices(a)
     try:
         values, vectors = kernels.eig(tensor)
-    except RuntimeError as error:
-        raise _eig_error(error, tensor) from None
+    except kernels.LinAlgError:
+        raise LinAlgError(_EIGENVALUES) from None
     if not tensor.is_complex() and kernels.is_real(values):
         values, vectors = values.real.contiguous(), vectors.real.contiguous()
     return EigResult(wrap_array(values), wrap_array(vectors))
@@ -311,20 +311,21 @@ def eigvals(a: Any) -> ndarray:
     >>> np.linalg.eigvals(np.diag([1.0, 2.0]))
     array([1., 2.])
     """
-    tensor = square_matrices(a)
+    tensor = _finite_matrices(a)
     try:
         values = kernels.eigvals(tensor)
-    except RuntimeError as error:
-        raise _eig_error(error, tensor) from None
+    except kernels.LinAlgError:
+        raise LinAlgError(_EIGENVALUES) from None
     if not tensor.is_complex() and kernels.is_real(values):
         values = values.real.contiguous()
     return wrap_array(values)
 
 
-def _eig_error(error: RuntimeError, tensor: Any) -> Exception:
-    if not kernels.is_finite(tensor):
-        return LinAlgError("Array must not contain infs or NaNs")
-    return LinAlgError(_EIGENVALUES) if isinstance(error, kernels.LinAlgError) else error
+def _finite_matrices(a: Any) -> Any:
+    tensor = square_matrices(a)
+    if kernels.is_not_finite(tensor):
+        raise LinAlgError("Array must not contain infs or NaNs")
+    return tensor
 
 
 def eigh(a: Any, UPLO: str = "L") -> EighResult:

@@ -18,7 +18,7 @@ from backend_torch.dtypes import to_numpy
 from tnp._array import ndarray, wrap, wrap_array
 from tnp._convert import tensor_of
 from tnp._errors import broadcast_error, explain
-from tnp._matrices import check_matrix, check_square, matrices, result_dtype, square_matrices
+from tnp._matrices import check_matrix, check_square, is_empty, matrices, result_dtype, square_matrices
 
 Tensor = Any
 _NoValue: Any = np._NoValue
@@ -264,6 +264,10 @@ def pinv(a: Any, rcond: Any = None, hermitian: bool = False, *, rtol: Any = _NoV
         relative = max(given.shape[-2:]) * float(np.finfo(to_numpy[given.dtype]).eps)
     else:
         relative = rtol
+    if given.dim() > 1 and is_empty(given):
+        return tnp.empty(
+            (*given.shape[:-2], given.shape[-1], given.shape[-2]), to_numpy[given.dtype], device=given.device
+        )
     tensor = (square_matrices if hermitian else matrices)(wrap_array(given))
     if not isinstance(relative, float):
         relative = tensor_of(relative, float, device=tensor.device)
@@ -334,9 +338,9 @@ def lstsq(a: Any, b: Any, rcond: Any = None) -> tuple[ndarray, ndarray, Any, nda
         limit = float(rcond) if 0 < rcond < 1 else eps / 2
     try:
         solution, residuals, rank, values = kernels.lstsq(cast(left, dtype), cast(right, dtype), rcond=limit)
-    except kernels.LinAlgError:
-        raise LinAlgError("SVD did not converge in Linear Least Squares") from None
     except RuntimeError as error:
+        if isinstance(error, kernels.LinAlgError) or kernels.is_not_finite(left) or kernels.is_not_finite(right):
+            raise LinAlgError("SVD did not converge in Linear Least Squares") from None
         raise explain(error, left.reshape(-1)[:0], right.reshape(-1)[:0]) from None
     if rows <= columns or kernels.lacks_rank(rank, columns):
         residuals = residuals[:0]

@@ -62,20 +62,21 @@ def _complex(transform: Callable[..., Tensor], a: Any, s: Any, axes: Any, norm: 
 
 
 def _real(a: Any, s: Any, axes: Any, norm: Any, out: Any) -> Any:
-    tensor = checked_real(tensor_of(a))
+    tensor = tensor_of(a)
     counts, axes = _grid(tensor, s, axes, norm)
-    result = kernels.rfft(tensor, counts[-1], axes[-1], norm)
+    count, axis = counts[-1], axes[-1]
+    result = kernels.rfft(checked_real(tensor), count, axis, norm)
     if len(axes) > 1:
         result = kernels.fft(result, counts[:-1], axes[:-1], norm)
     return delivered(result, out)
 
 
 def _inverse_real(a: Any, s: Any, axes: Any, norm: Any, out: Any) -> Any:
-    tensor = frequencies = tensor_of(a)
+    tensor = tensor_of(a)
     counts, axes = _grid(tensor, s, axes, norm, half=True)
     if len(axes) > 1:
-        frequencies = kernels.ifft(tensor, counts[-2::-1], axes[-2::-1], norm)
-    return delivered(real_result(kernels.irfft(frequencies, counts[-1], axes[-1], norm), tensor.dtype), out)
+        tensor = kernels.ifft(tensor, counts[-2::-1], axes[-2::-1], norm)
+    return delivered(real_result(kernels.irfft(tensor, counts[-1], axes[-1], norm), tensor.dtype), out)
 
 
 def fftn(a: Any, s: Any = None, axes: Any = None, norm: str | None = None, out: Any = None) -> Any:

@@ -1,0 +1,54 @@
+"""Kernels of linear algebra: those that stand in on an accelerator do the same as those of the CPU."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import torch
+
+from backend_torch import linalg
+
+
+@pytest.fixture(params=["cpu", "elsewhere"])
+def place(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
+    """Each test runs on the CPU's path and on the one for tensors whose least squares torch leaves out."""
+    if request.param == "elsewhere":
+        monkeypatch.setattr(linalg, "is_readable", lambda tensor: False)
+    return str(request.param)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64, np.complex64, np.complex128])
+@pytest.mark.parametrize("shape", [(6, 4), (4, 6), (4, 4), (0, 3), (3, 0)])
+@pytest.mark.parametrize("rank", [1, 2, 9])
+def test_lstsq(shape: tuple[int, int], rank: int, dtype: type, place: str) -> None:
+    rng = np.random.default_rng(0)
+    rank = min(rank, *shape)
+    a = (rng.normal(size=(shape[0], rank)) @ rng.normal(size=(rank, shape[1]))).astype(dtype)
+    b = rng.normal(size=(shape[0], 2)).astype(dtype)
+    rcond = 1e-5
+    x, _, found, s = linalg.lstsq(torch.from_numpy(a), torch.from_numpy(b), rcond=rcond)
+    expected = np.linalg.lstsq(a, b, rcond=rcond)
+    rtol = 1e-3 if np.finfo(dtype).bits == 32 else 1e-8
+    np.testing.assert_allclose(x.numpy(), expected[0], rtol=rtol, atol=rtol)
+    np.testing.assert_allclose(s.numpy(), expected[3], rtol=rtol, atol=rtol)
+    assert int(found) == expected[2] and found.dtype is torch.int32
+    assert x.dtype is torch.from_numpy(a).dtype
+
+
+def test_single_precision_is_computed_in_double() -> None:
+    matrix = np.vander(np.linspace(1, 2, 6)).astype(np.float32)
+    exact = np.linalg.inv(matrix.astype(np.float64))
+    np.testing.assert_allclose(linalg.inv(torch.from_numpy(matrix)).numpy(), exact, rtol=1e-6)
+
+
+def test_inverse_or_nan() -> None:
+    result = linalg.inv_or_nan(torch.stack([torch.eye(2), torch.zeros(2, 2)]))
+    assert torch.equal(result[0], torch.eye(2)) and bool(result[1].isnan().all())
+
+
+def test_values_are_not_looked_at_under_vmap() -> None:
+    real = torch.zeros(2, dtype=torch.complex128)
+    assert linalg.is_real(real) and not linalg.is_real(real + 1j)
+    seen = []
+    torch.vmap(lambda x: seen.append((linalg.is_real(x), linalg.lacks_rank(x.real[0], 3))) or x)(real[None])
+    assert seen == [(False, False)]
