@@ -90,7 +90,8 @@ class Reduction:
             mask = mask_of(where, tensor)
             tensor = cast(tensor, result)
             if not is_reorderable(self._numpy):
-                return deliver(self._chosen(tensor, mask, axes, bool(keepdims), start), out, target, self._numpy.__name__)
+                chosen = self._chosen(tensor, mask, axes, bool(keepdims), start)
+                return deliver(chosen, out, target, self._numpy.__name__)
             identity = self._start(_NoValue, result)  # without one, maximum and its like may repeat the initial value
             tensor = kernels.masked(tensor, mask, start if identity is None else identity)
         given = initial is not _NoValue and initial is not None
@@ -117,7 +118,7 @@ class Reduction:
         return reduced
 
     def _chosen(self, tensor: Tensor, mask: Tensor, axes: Any, keepdims: bool, start: Tensor) -> Tensor:
-        """The elements where the mask is true, in their order, after the initial value: of what may not be reordered."""
+        """The elements where the mask is true, in their order, after the initial value, reduced one by one."""
         shape = reduced_shape(tensor.shape, axes, keepdims)
         if not axes:
             tensor, mask = tensor.unsqueeze(0), mask.expand(tensor.shape).unsqueeze(0)
