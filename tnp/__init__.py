@@ -188,6 +188,7 @@ from tnp._from_data import (
     isfortran,
     require,
 )
+from tnp._histograms import bincount, digitize, histogram, histogram2d, histogram_bin_edges, histogramdd
 from tnp._index_tricks import (
     c_,
     index_exp,
@@ -218,6 +219,7 @@ from tnp._logic import (
 )
 from tnp._mathematics import angle, around, clip, fix, i0, imag, nan_to_num, real, real_if_close, round, sinc
 from tnp._memory import may_share_memory, shares_memory
+from tnp._namespace_info import NamespaceInfo as __array_namespace_info__
 from tnp._nanfunctions import (
     nanargmax,
     nanargmin,
@@ -326,8 +328,10 @@ def __dir__() -> list[str]:
 
 
 __version__ = "0.1.0"
+__array_api_version__ = "2025.12"
 
 __all__ = [
+    "__array_namespace_info__",
     "TracedValueError",
     "abs",
     "absolute",
@@ -376,6 +380,7 @@ __all__ = [
     "atleast_2d",
     "atleast_3d",
     "average",
+    "bincount",
     "bitwise_and",
     "bitwise_count",
     "bitwise_invert",
@@ -429,6 +434,7 @@ __all__ = [
     "diagflat",
     "diagonal",
     "diff",
+    "digitize",
     "divide",
     "divmod",
     "dot",
@@ -484,6 +490,10 @@ __all__ = [
     "greater_equal",
     "half",
     "heaviside",
+    "histogram",
+    "histogram2d",
+    "histogram_bin_edges",
+    "histogramdd",
     "hsplit",
     "hstack",
     "hypot",

@@ -1,0 +1,138 @@
+"""Histograms and counts do what NumPy's do."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import tnp
+from tests.oracle import ALL, COMPLEX, FLOATS, INTEGERS, REAL, agrees, compare, sample
+
+RULES = ["auto", "fd", "doane", "scott", "stone", "rice", "sturges", "sqrt"]
+CLOSE = {"rtol": 1e-12, "atol": 1e-12}
+
+
+@pytest.mark.parametrize("dtype", ["bool", *REAL])
+@pytest.mark.parametrize("bins", [1, 7, [-60, -3, 0, 0.5, 40], [0, 0, 1], "sqrt"])
+@pytest.mark.parametrize("density", [None, True])
+def test_histogram(dtype: str, bins: Any, density: Any) -> None:
+    tolerance = {"rtol": 2e-3} if dtype == "float16" else {"rtol": 1e-6} if dtype == "float32" else CLOSE
+    compare(lambda xp: xp.histogram(sample(xp, (6, 8), dtype), bins, density=density), **tolerance)
+
+
+@pytest.mark.parametrize("rule", RULES)
+@pytest.mark.parametrize("dtype", ["int32", "float64"])
+@pytest.mark.parametrize("range", [None, (-1, 2.5)])
+def test_rules(rule: str, dtype: str, range: Any) -> None:
+    for size in (0, 1, 2, 3, 50, 400):
+        compare(lambda xp, size=size: xp.histogram_bin_edges(sample(xp, (size,), dtype), rule, range), **CLOSE)
+
+
+@pytest.mark.parametrize("dtype", ALL)
+@pytest.mark.parametrize("bins", [4, [-3, -1, 0, 0.5, 2]])
+def test_weights(dtype: str, bins: Any) -> None:
+    def weighed(xp: Any) -> Any:
+        x, weights = sample(xp, (5, 5), "float64"), sample(xp, (5, 5), dtype, 2)
+        return xp.histogram(x, bins, weights=weights)
+
+    if dtype != "bool":  # NumPy adds up bools as it finds them
+        compare(weighed, rtol={"float16": 2e-2, "float32": 1e-5, "complex64": 1e-5}.get(dtype, 1e-12), atol=1e-3)
+
+
+@pytest.mark.parametrize("arguments", [
+    {"bins": 0}, {"bins": 2.5}, {"bins": "no such"}, {"bins": [3, 1, 2]}, {"bins": [[1, 2]]}, {"range": (3, 1)},
+    {"range": (0, np.inf)}, {"weights": [1.0]}, {"bins": "auto", "weights": [1.0] * 6}, {"range": (1, 1)},
+    {"bins": 2**55, "range": (1, 1 + 2**-50)},
+])  # fmt: skip
+def test_arguments(arguments: dict[str, Any]) -> None:
+    compare(lambda xp: xp.histogram(sample(xp, (6,), "float64"), **arguments))
+
+
+@agrees
+def test_edges_nan_and_outliers(xp: Any) -> Any:
+    x = xp.asarray([0.0, 1.0, 2.0, xp.nan, -1.0, 3.0, xp.inf, 1.0])
+    return xp.histogram(x, 2, (0, 2)), xp.histogram(x, [0, 1, 2]), xp.histogram(x, [-xp.inf, 1, xp.inf])
+
+
+def test_autodetected_range_must_be_finite() -> None:
+    compare(lambda xp: xp.histogram(xp.asarray([1.0, xp.nan]), 3))
+
+
+@agrees
+def test_whole_range_of_integers(xp: Any) -> Any:
+    return [xp.histogram(xp.asarray([-128, 127], "int8"), "sqrt"), xp.histogram(xp.asarray([-(2**31), 0], "int32"), 4)]
+
+
+@pytest.mark.parametrize("dtype", ["bool", *INTEGERS, *FLOATS, *COMPLEX])
+@pytest.mark.parametrize("minlength", [0, 3, 200])
+def test_bincount(dtype: str, minlength: int) -> None:
+    def counted(xp: Any) -> Any:
+        x = abs(sample(xp, (9,), dtype)) if dtype != "bool" else sample(xp, (9,), dtype)
+        return xp.bincount(x, minlength=minlength), xp.bincount(x, sample(xp, (9,), "float32", 1), minlength)
+
+    compare(counted)
+
+
+@pytest.mark.parametrize("arguments", [
+    ([],), ([[1]],), (3,), ([-1],), ([1], [1, 2]), ([1], None, -1), ([1], None, None), ([1], [1j]), ([1.0],),
+    ([1], [2]),
+])  # fmt: skip
+def test_bincount_arguments(arguments: tuple[Any, ...]) -> None:
+    compare(lambda xp: xp.bincount(*arguments))
+
+
+@pytest.mark.parametrize("dtype", ["bool", *REAL, "complex64"])
+@pytest.mark.parametrize("right", [False, True])
+@pytest.mark.parametrize("bins", [[-2, 0, 3, 3, 9], [9, 3, 0, -2], [1], [], [1, 3, 2], 3, [2.0, 2.0]])
+def test_digitize(dtype: str, right: bool, bins: Any) -> None:
+    compare(lambda xp: xp.digitize(sample(xp, (3, 4), dtype), xp.asarray(bins), right=right))
+
+
+@pytest.mark.parametrize("bins", [3, [2, 4], [[-1, 0, 1], [0, 1, 5]], [-1.0, 0.0, 1.0], [2, [0, 1, 3]]])
+@pytest.mark.parametrize("density", [None, True])
+@pytest.mark.parametrize("weighed", [False, True])
+@agrees(**CLOSE)
+def test_histogram2d(xp: Any, bins: Any, density: Any, weighed: bool) -> Any:
+    x, y = sample(xp, (30,), "float64"), sample(xp, (30,), "float64", 1)
+    return xp.histogram2d(x, y, bins, density=density, weights=abs(x) if weighed else None)
+
+
+@pytest.mark.parametrize("bins", [2, (2, 3, 4), ([0, 1], 2, [-1, 0, 1]), (2, 2), (0, 1, 1), [[[1]], 1, 1], (2.5, 1, 1)])
+@pytest.mark.parametrize("range", [None, [(-1, 1), None, (0, 2)], [(0, 1)]])
+def test_histogramdd(bins: Any, range: Any) -> None:
+    compare(lambda xp: xp.histogramdd(sample(xp, (20, 3), "float64"), bins, range), **CLOSE)
+    compare(lambda xp: xp.histogramdd(list(sample(xp, (3, 20), "float64")), bins, range, density=True), **CLOSE)
+
+
+def test_lengths_must_fit() -> None:
+    compare(lambda xp: xp.histogram2d([1, 2], [1]))
+
+
+@settings(max_examples=50, deadline=None)
+@given(st.lists(st.integers(-20, 20), max_size=30), st.integers(1, 9))
+def test_any(values: list[int], bins: int) -> None:
+    compare(lambda xp: xp.histogram(xp.asarray(values, float), bins), **CLOSE)
+
+
+def test_gradient_reaches_the_weights() -> None:
+    weights = tnp.asarray([1.0, 2.0, 3.0])
+    weights.tensor.requires_grad_()
+    tnp.histogram(tnp.asarray([0.0, 1.0, 1.0]), 2, weights=weights)[0][1].tensor.backward()
+    assert tnp.asarray(weights.tensor.grad).tolist() == [0.0, 1.0, 1.0]
+
+
+def test_more_values_than_a_block() -> None:
+    counts, _ = tnp.histogram(tnp.arange(2**21 + 5), 4)
+    assert int(counts.sum()) == 2**21 + 5
+
+
+def test_bool_is_converted_with_a_warning() -> None:
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        tnp.histogram(tnp.asarray([True, False]))
+    assert [w.category for w in caught] == [RuntimeWarning]
