@@ -5,11 +5,12 @@ Layer: owns how a computed tensor reaches the place that the caller asked for.
 
 from __future__ import annotations
 
+from types import BuiltinFunctionType
 from typing import Any
 
 import torch
 
-from backend_torch.memory import may_overlap
+from backend_torch.memory import is_readable, may_overlap, same_start
 
 
 def masked(result: torch.Tensor, mask: torch.Tensor, target: torch.Tensor | None) -> torch.Tensor:
@@ -18,6 +19,28 @@ def masked(result: torch.Tensor, mask: torch.Tensor, target: torch.Tensor | None
         shape = torch.broadcast_shapes(result.shape, mask.shape)
         return torch.where(mask, result, torch.zeros((), dtype=result.dtype, device=result.device)).expand(shape)
     return torch.where(mask, result.to(target.dtype), target)
+
+
+def write_into(function: Any, operands: list[torch.Tensor], target: torch.Tensor) -> bool:
+    """Have torch write ``function(*operands)`` to ``target`` with no array in between; whether it could.
+
+    It can if the function is torch's own, nothing is differentiated, traced or batched, and no operand lies across the
+    target: one that is the target itself, or has another memory, does not.
+    """
+    if not isinstance(function, BuiltinFunctionType) or not is_readable(target):
+        return False
+    for operand in operands:
+        if operand.dtype is not target.dtype or operand.requires_grad or not is_readable(operand):
+            return False
+        if may_overlap(operand, target) and not (same_start(operand, target) and operand.stride() == target.stride()):
+            return False
+    if target.requires_grad or torch.broadcast_shapes(*[operand.shape for operand in operands]) != target.shape:
+        return False
+    try:
+        function(*operands, out=target)
+    except TypeError:  # it takes no out
+        return False
+    return True
 
 
 def zeros_like(tensor: torch.Tensor) -> torch.Tensor:

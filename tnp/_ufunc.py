@@ -167,8 +167,11 @@ class Ufunc:
         outs = self._outputs(out)
         inputs, targets, home = self._operands(operands, outs, casting, dtype, signature, sig)
         mask = None if where is True else _mask(where, home)
+        function = self._kernel.resolve(*[t.dtype for t in inputs])
         try:
-            results = self._kernel.resolve(*[t.dtype for t in inputs])(*inputs)
+            if mask is None and targets[0] is not None and writing.write_into(function, inputs, targets[0]):
+                return outs[0]
+            results = function(*inputs)
             if mask is not None:
                 results = self._masked(results, mask, targets)
         except RuntimeError as error:
