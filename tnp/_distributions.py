@@ -143,7 +143,7 @@ class Distributions:
         axis = normalize_axis(axis, array.ndim)
         population, sizes = array.shape[axis], _sizes(size)
         if not population and (sizes is None or 0 not in sizes):
-            raise ValueError("'a' cannot be empty unless no samples are taken")
+            raise ValueError("a cannot be empty unless no samples are taken")
         if stream is not None:
             indices = wrap_array(self._chosen(stream, population, size, replace, p))
         elif population:
