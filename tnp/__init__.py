@@ -67,6 +67,7 @@ from tnp import _array, _convert, _flags, _flat, _indexing, _interop, _ufunc_met
 from tnp._array import ndarray
 from tnp._assignment import copyto, place, put, put_along_axis, putmask
 from tnp._averages import average, mean, median, std, var
+from tnp._calculus import ediff1d, gradient, interp, trapezoid, unwrap
 from tnp._compile import TracedValueError, compile
 from tnp._convert import array, asarray, astype, copy, from_dlpack
 from tnp._creation import empty, empty_like, eye, full, full_like, identity, ones, ones_like, zeros, zeros_like
@@ -294,6 +295,7 @@ from tnp._shape import (
 )
 from tnp._sorting import argpartition, argsort, lexsort, partition, searchsorted, sort, sort_complex
 from tnp._splitting import append, array_split, delete, dsplit, hsplit, insert, split, trim_zeros, unstack, vsplit
+from tnp._statistics import convolve, corrcoef, correlate, cov
 from tnp._twodim import (
     diag,
     diag_indices,
@@ -331,8 +333,8 @@ __version__ = "0.1.0"
 __array_api_version__ = "2025.12"
 
 __all__ = [
-    "__array_namespace_info__",
     "TracedValueError",
+    "__array_namespace_info__",
     "abs",
     "absolute",
     "acos",
@@ -413,12 +415,16 @@ __all__ = [
     "concatenate",
     "conj",
     "conjugate",
+    "convolve",
     "copy",
     "copysign",
     "copyto",
+    "corrcoef",
+    "correlate",
     "cos",
     "cosh",
     "count_nonzero",
+    "cov",
     "cross",
     "csingle",
     "cumprod",
@@ -443,6 +449,7 @@ __all__ = [
     "dstack",
     "dtype",
     "e",
+    "ediff1d",
     "einsum",
     "empty",
     "empty_like",
@@ -486,6 +493,7 @@ __all__ = [
     "gcd",
     "generic",
     "geomspace",
+    "gradient",
     "greater",
     "greater_equal",
     "half",
@@ -514,6 +522,7 @@ __all__ = [
     "int_",
     "intc",
     "integer",
+    "interp",
     "intersect1d",
     "intp",
     "invert",
@@ -674,6 +683,7 @@ __all__ = [
     "tile",
     "trace",
     "transpose",
+    "trapezoid",
     "tri",
     "tril",
     "tril_indices",
@@ -704,6 +714,7 @@ __all__ = [
     "unravel_index",
     "unsignedinteger",
     "unstack",
+    "unwrap",
     "ushort",
     "vander",
     "var",
