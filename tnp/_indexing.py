@@ -166,6 +166,15 @@ def set_item(array: ndarray, key: Any, value: Any) -> None:
                     return indexing.assign(target, source)
                 except RuntimeError:
                     pass  # _set says what is wrong
+    elif kind is ndarray and type(value) in _SCALARS:
+        mask = key.tensor
+        if mask.dtype is BOOL and mask.shape == tensor.shape and tensor.dim():
+            number = numbers(tensor.dtype, type(value))[value]
+            try:
+                tensor.masked_fill_(mask, number)
+            except RuntimeError:
+                return _set(array, key, value)
+            return None
     return _set(array, key, value)
 
 
