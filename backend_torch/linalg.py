@@ -108,6 +108,11 @@ def residuals(a: Tensor, b: Tensor, solution: Tensor) -> Tensor:
     return (difference.conj() * difference).real.sum(-2)
 
 
+def eps(tensor: Tensor) -> float:
+    """The precision of a tensor's dtype: the distance from one to the next number."""
+    return float(torch.finfo(tensor.dtype).eps)
+
+
 def is_real(tensor: Tensor) -> bool:
     """Whether all imaginary parts are zero; no while the values are not to be looked at."""
     return is_readable(tensor) and not bool(tensor.imag.any())

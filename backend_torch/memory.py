@@ -56,6 +56,7 @@ def is_readable(tensor: Tensor) -> bool:
     return (
         not tensor.is_meta
         and not tracing.is_tracing()
+        and not torch.compiler.is_compiling()  # Dynamo can't trace the last question
         and type(tensor) in (Tensor, torch.nn.Parameter)
         and not torch._C._functorch.is_functorch_wrapped_tensor(tensor)
     )

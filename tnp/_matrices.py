@@ -18,18 +18,19 @@ Tensor = Any
 
 _DOUBLE = to_torch[np.dtype(np.float64)]
 _OWN = {to_torch[np.dtype(name)]: np.dtype(name) for name in ("float32", "float64", "complex64", "complex128")}
+_COMMON = {(a, b): to_torch[np.result_type(_OWN[a], _OWN[b])] for a in _OWN for b in _OWN}
 _WHOLE = {torch_dtype for numpy_dtype, torch_dtype in to_torch.items() if numpy_dtype.kind in "biu"}
 
 
 def result_dtype(*tensors: Tensor) -> Any:
-    """The torch dtype of a result: float64 for integers; TypeError for what LAPACK does not know, as float16."""
+    """The torch dtype of the result of one or two operands, float64 for integers; TypeError for others, as float16."""
     dtypes = []
     for tensor in tensors:
         dtype = _DOUBLE if tensor.dtype in _WHOLE else tensor.dtype
         if dtype not in _OWN:
             raise TypeError(f"array type {to_numpy[dtype].name} is unsupported in linalg")
         dtypes.append(dtype)
-    return dtypes[0] if len(dtypes) == 1 else to_torch[np.result_type(*[_OWN[dtype] for dtype in dtypes])]
+    return _COMMON[dtypes[0], dtypes[-1]]
 
 
 def matrices(a: Any) -> Tensor:

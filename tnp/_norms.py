@@ -9,7 +9,6 @@ from __future__ import annotations
 import math
 from typing import Any, NamedTuple
 
-import numpy as np
 from numpy.linalg import LinAlgError
 
 import tnp
@@ -305,12 +304,12 @@ def matrix_rank(A: Any, tol: Any = None, hermitian: bool = False, *, rtol: Any =
         return (array != 0).any().astype(int)
     values = svd(array, compute_uv=False, hermitian=hermitian)
     if tol is not None:
-        threshold = tnp.asarray(tol)[..., None]
+        threshold = wrap_array(tensor_of(tol, device=tensor.device))[..., None]
     else:
         if rtol is None:
-            relative = max(tensor.shape[-2:]) * float(np.finfo(values.dtype).eps)
+            relative: Any = max(tensor.shape[-2:]) * kernels.eps(values.tensor)
         else:
-            relative = tnp.asarray(rtol)[..., None]
+            relative = wrap_array(tensor_of(rtol, device=tensor.device))[..., None]
         threshold = values.max(-1, keepdims=True, initial=0) * relative
     return tnp.count_nonzero(values > threshold, -1)
 

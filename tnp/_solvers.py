@@ -22,6 +22,7 @@ from tnp._matrices import check_matrix, check_square, is_empty, matrices, result
 
 Tensor = Any
 _NoValue: Any = np._NoValue
+_EPS = float(np.finfo(np.float64).eps)
 
 
 def solve(a: Any, b: Any) -> ndarray:
@@ -58,7 +59,7 @@ def solve(a: Any, b: Any) -> ndarray:
     """
     left = tensor_of(a)
     check_square(left)
-    right = tensor_of(b)
+    right = tensor_of(b, device=left.device)
     dtype = result_dtype(left, right)
     if not right.dim():
         raise ValueError("solve: Input operand 1 does not have enough dimensions (has 0, requires at least 1)")
@@ -160,7 +161,8 @@ def tensorsolve(a: Any, b: Any, axes: Any = None) -> ndarray:
     >>> np.linalg.tensorsolve(2 * np.eye(6).reshape(2, 3, 6), np.ones((2, 3)))
     array([0.5, 0.5, 0.5, 0.5, 0.5, 0.5])
     """
-    tensor, right = tensor_of(a), tensor_of(b)
+    tensor = tensor_of(a)
+    right = tensor_of(b, device=tensor.device)
     if axes is not None:
         order = list(range(tensor.dim()))
         for axis in axes:
@@ -321,7 +323,8 @@ def lstsq(a: Any, b: Any, rcond: Any = None) -> tuple[ndarray, ndarray, Any, nda
     >>> np.round(x, 6)
     array([1., 2.])
     """
-    left, right = tensor_of(a), tensor_of(b)
+    left = tensor_of(a)
+    right = tensor_of(b, device=left.device)
     is_vector = right.dim() == 1
     if is_vector:
         right = right.unsqueeze(-1)
@@ -331,11 +334,10 @@ def lstsq(a: Any, b: Any, rcond: Any = None) -> tuple[ndarray, ndarray, Any, nda
     if rows != right.shape[0]:
         raise LinAlgError("Incompatible dimensions")
     dtype = result_dtype(left, right)
-    eps = float(np.finfo(np.float64).eps)
     if rcond is None:
-        limit = eps * max(rows, columns)
+        limit = _EPS * max(rows, columns)
     else:
-        limit = float(rcond) if 0 < rcond < 1 else eps / 2
+        limit = float(rcond) if 0 < rcond < 1 else _EPS / 2
     try:
         solution, residuals, rank, values = kernels.lstsq(cast(left, dtype), cast(right, dtype), rcond=limit)
     except RuntimeError as error:

@@ -558,3 +558,17 @@ def test_tracing(number: int) -> None:
     x = regular(tnp, (3, 3), "float64")
     traced = tnp.compile(function, backend="eager")
     np.testing.assert_allclose(tnp.asnumpy(traced(x)), tnp.asnumpy(function(x)), rtol=1e-8, atol=1e-10)
+
+
+@pytest.mark.parametrize("name", ["inv", "det", "cholesky", "eig", "eigvals", "eigh", "svd", "qr", "pinv", "norm"])
+def test_dynamo(name: str) -> None:
+    """Dynamo traces them whole, and no value is looked at."""
+    x = positive(tnp, (3, 3), "float64")
+    compiled = torch.compile(getattr(tnp.linalg, name), fullgraph=True, backend="eager")
+    result, expected = compiled(x), getattr(tnp.linalg, name)(x)
+    for one, other in zip(
+        result if isinstance(result, tuple) else [result],
+        expected if isinstance(expected, tuple) else [expected],
+        strict=True,
+    ):
+        np.testing.assert_allclose(tnp.asnumpy(one), tnp.asnumpy(other), atol=1e-12)
