@@ -67,6 +67,7 @@ from tnp import _array, _convert, _flags, _flat, _indexing, _interop, _ufunc_met
 from tnp._array import ndarray
 from tnp._assignment import copyto, place, put, put_along_axis, putmask
 from tnp._averages import average, mean, median, std, var
+from tnp._bits import packbits, unpackbits
 from tnp._calculus import ediff1d, gradient, interp, trapezoid, unwrap
 from tnp._compile import TracedValueError, compile
 from tnp._convert import array, asarray, astype, copy, from_dlpack
@@ -235,6 +236,7 @@ from tnp._nanfunctions import (
     nansum,
     nanvar,
 )
+from tnp._pad import pad
 from tnp._products import cross, dot, inner, kron, matmul, matvec, outer, tensordot, trace, vdot, vecdot, vecmat
 from tnp._quantiles import nanpercentile, nanquantile, percentile, quantile
 from tnp._ranges import arange, fromfunction, geomspace, linspace, logspace, meshgrid, vander
@@ -314,6 +316,7 @@ from tnp._twodim import (
 )
 from tnp._ufunc import Ufunc as ufunc
 from tnp._ufunc import frompyfunc
+from tnp._windows import bartlett, blackman, hamming, hanning, kaiser
 
 _SUBMODULES = frozenset({"exceptions", "fft", "lib", "linalg", "polynomial", "random", "testing"})
 
@@ -382,6 +385,7 @@ __all__ = [
     "atleast_2d",
     "atleast_3d",
     "average",
+    "bartlett",
     "bincount",
     "bitwise_and",
     "bitwise_count",
@@ -391,6 +395,7 @@ __all__ = [
     "bitwise_or",
     "bitwise_right_shift",
     "bitwise_xor",
+    "blackman",
     "block",
     "bool",
     "bool_",
@@ -497,6 +502,8 @@ __all__ = [
     "greater",
     "greater_equal",
     "half",
+    "hamming",
+    "hanning",
     "heaviside",
     "histogram",
     "histogram2d",
@@ -542,6 +549,7 @@ __all__ = [
     "isrealobj",
     "issubdtype",
     "ix_",
+    "kaiser",
     "kron",
     "lcm",
     "ldexp",
@@ -612,6 +620,8 @@ __all__ = [
     "ones",
     "ones_like",
     "outer",
+    "packbits",
+    "pad",
     "partition",
     "percentile",
     "permute_dims",
@@ -711,6 +721,7 @@ __all__ = [
     "unique_counts",
     "unique_inverse",
     "unique_values",
+    "unpackbits",
     "unravel_index",
     "unsignedinteger",
     "unstack",

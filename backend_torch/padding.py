@@ -1,0 +1,35 @@
+"""Padding: parts of a tensor put beside it, and bits packed into bytes.
+
+Layer: owns moving elements of any dtype by index.
+"""
+
+from __future__ import annotations
+
+import torch
+
+from backend_torch.indexing import on_bits
+
+Tensor = torch.Tensor
+
+
+def rearranged(tensor: Tensor, places: list[int], dim: int) -> Tensor:
+    """The slices at ``places`` along an axis, in that order."""
+    index = torch.tensor(places, dtype=torch.int64, device=tensor.device)
+    return on_bits(torch.index_select, tensor, dim, index)
+
+
+def packed(bits: Tensor, is_little: bool) -> Tensor:
+    """Bools along the last axis, whose length is a multiple of eight, as the bits of bytes."""
+    octets = bits.to(torch.uint8).reshape(*bits.shape[:-1], bits.shape[-1] // 8, 8)
+    return (octets << _shifts(bits, is_little)).sum(-1, dtype=torch.uint8)
+
+
+def unpacked(octets: Tensor, is_little: bool) -> Tensor:
+    """The bits of bytes along the last axis, as zeros and ones."""
+    bits = (octets.unsqueeze(-1) >> _shifts(octets, is_little)) & 1
+    return bits.reshape(*octets.shape[:-1], octets.shape[-1] * 8)
+
+
+def _shifts(tensor: Tensor, is_little: bool) -> Tensor:
+    shifts = torch.arange(8, dtype=torch.uint8, device=tensor.device)
+    return shifts if is_little else 7 - shifts

@@ -1,0 +1,39 @@
+"""Packing and unpacking bits does what NumPy's does."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.oracle import ALL, compare, sample
+
+
+@pytest.mark.parametrize("dtype", ALL)
+@pytest.mark.parametrize("axis", [None, 0, 1, -1, 2])
+@pytest.mark.parametrize("bitorder", ["big", "little", "middle"])
+def test_packbits(dtype: str, axis: Any, bitorder: str) -> None:
+    compare(lambda xp: xp.packbits(sample(xp, (9, 16), dtype), axis=axis, bitorder=bitorder))
+    compare(lambda xp: xp.packbits(sample(xp, (3, 0), dtype), axis=axis, bitorder=bitorder))
+
+
+@pytest.mark.parametrize("axis", [None, 0, 1, -2])
+@pytest.mark.parametrize("count", [None, 0, 5, 30, -3, -30])
+@pytest.mark.parametrize("bitorder", ["big", "little"])
+def test_unpackbits(axis: Any, count: Any, bitorder: str) -> None:
+    compare(lambda xp: xp.unpackbits(sample(xp, (2, 3), "uint8"), axis, count, bitorder))
+
+
+@pytest.mark.parametrize("arguments", [([1, 2],), (3,), ([1.5],), ([1], 5), ([1], None, None, 5)])
+def test_arguments(arguments: tuple[Any, ...]) -> None:
+    compare(lambda xp: xp.unpackbits(xp.asarray(arguments[0]).astype("uint8"), *arguments[1:]))
+    compare(lambda xp: xp.unpackbits(*arguments))
+
+
+@settings(max_examples=30, deadline=None)
+@given(st.lists(st.booleans(), max_size=40), st.sampled_from(["big", "little"]))
+def test_there_and_back(bits: list[bool], bitorder: str) -> None:
+    compare(lambda xp: xp.packbits(xp.asarray(bits, bool), bitorder=bitorder))
+    compare(lambda xp: xp.unpackbits(xp.packbits(xp.asarray(bits, bool), bitorder=bitorder), bitorder=bitorder))
