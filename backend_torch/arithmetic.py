@@ -58,7 +58,7 @@ def _sign_complex(z: Tensor) -> Tensor:
     size = torch.abs(z).unsqueeze(-1)
     infinite = torch.isinf(parts)
     limit = torch.where(infinite, torch.sign(parts), 0.0).masked_fill(infinite.all(-1, keepdim=True), torch.nan)
-    unit = parts / size.masked_fill(size == 0, 1.0)
+    unit = parts / size.masked_fill(size == 0, 1.0) + 0.0  # no negative zeros, as in NumPy
     return torch.view_as_complex(torch.where(infinite.any(-1, keepdim=True), limit, unit))
 
 
@@ -116,8 +116,8 @@ def _power_uint64(x: Tensor, y: Tensor) -> Tensor:
 
 
 def _power_complex(x: Tensor, y: Tensor) -> Tensor:
-    """torch.pow, and the powers of 0 that it makes nan: https://github.com/pytorch/pytorch/issues/54622."""
-    amiss = (x == 0) & ((y.real <= 0) | (y.imag != 0))
+    """torch.pow, and what it makes nan: powers of 0 (https://github.com/pytorch/pytorch/issues/54622), inf ** 0."""
+    amiss = ((x == 0) & ((y.real <= 0) | (y.imag != 0))) | ((y == 0) & ~torch.isfinite(x))
     power = torch.pow(torch.where(amiss, 1.0, x), y)
     part = torch.zeros_like(y.real).masked_fill(y.real <= 0, torch.nan)
     return torch.where(amiss & (y != 0), torch.complex(part, part), power)

@@ -34,6 +34,26 @@ def set_default(device: object) -> None:
     default = chosen
 
 
+def current() -> torch.device:
+    """The device that new arrays are made on."""
+    return torch.device("cpu") if default is None else default
+
+
+def present() -> tuple[torch.device, ...]:
+    """The devices of this machine."""
+    found = [torch.device("cpu")]
+    if torch.accelerator.is_available():
+        accelerator = torch.accelerator.current_accelerator()
+        assert accelerator is not None
+        found += [torch.device(accelerator.type, index) for index in range(torch.accelerator.device_count())]
+    return tuple(found)
+
+
+def has_double(device: torch.device) -> bool:
+    """Whether the device computes in double precision: Apple's GPUs do not."""
+    return device.type != "mps"
+
+
 def is_present(device: torch.device) -> bool:
     """Whether this machine has the device."""
     try:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import torch
 
+from backend_torch import arithmetic, bits
 from backend_torch.dtypes import SIGNED
 
 
@@ -33,6 +34,14 @@ def restored(tensor: torch.Tensor, dtype: torch.dtype) -> torch.Tensor:
     if dtype in SIGNED:
         return (tensor ^ torch.iinfo(tensor.dtype).min).view(dtype)
     return tensor
+
+
+def reversed_order(tensor: torch.Tensor) -> torch.Tensor:
+    """Values of the same dtype in the opposite order, NaN as it is; its own inverse."""
+    dtype = tensor.dtype
+    if has_nan(dtype):
+        return arithmetic.negative.resolve(dtype)(tensor)
+    return bits.invert.resolve(dtype)(tensor)
 
 
 def has_nan(dtype: torch.dtype) -> bool:

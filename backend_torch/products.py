@@ -116,8 +116,8 @@ def contract(one: Tensor, other: Tensor, one_axes: Sequence[int], other_axes: Se
     rows = [one.shape[axis] for axis in one_free]
     columns = [other.shape[axis] for axis in other_free]
     terms = math.prod([one.shape[axis] for axis in one_axes])
-    left = one.permute(*one_free, *one_axes).reshape(math.prod(rows), terms)
-    right = other.permute(*other_axes, *other_free).reshape(terms, math.prod(columns))
+    left = one.permute((*one_free, *one_axes)).reshape(math.prod(rows), terms)
+    right = other.permute((*other_axes, *other_free)).reshape(terms, math.prod(columns))
     return matmul.resolve(one.dtype)(left, right).reshape((*rows, *columns))
 
 

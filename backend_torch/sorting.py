@@ -15,7 +15,7 @@ import torch
 
 from backend_torch.dtypes import SIGNED
 from backend_torch.memory import from_numpy, is_readable, to_numpy
-from backend_torch.order import has_nan, nan_class, ordered, precedes, restored
+from backend_torch.order import has_nan, nan_class, ordered, precedes, restored, reversed_order
 
 Tensor = torch.Tensor
 
@@ -31,8 +31,10 @@ def _on_host(tensor: Tensor) -> bool:
     )
 
 
-def sort(tensor: Tensor, dim: int, stable: bool = False) -> Tensor:
-    """The values along ``dim`` in ascending order."""
+def sort(tensor: Tensor, dim: int, stable: bool = False, descending: bool = False) -> Tensor:
+    """The values along ``dim`` in ascending or descending order, NaN last in both."""
+    if descending:
+        return reversed_order(sort(reversed_order(tensor), dim, stable))
     if _on_host(tensor):
         result = tensor.clone()
         to_numpy(result).sort(axis=dim, kind="stable" if stable else None)
@@ -42,8 +44,10 @@ def sort(tensor: Tensor, dim: int, stable: bool = False) -> Tensor:
     return restored(torch.sort(ordered(tensor), dim=dim, stable=stable)[0], tensor.dtype)
 
 
-def argsort(tensor: Tensor, dim: int, stable: bool = False) -> Tensor:
+def argsort(tensor: Tensor, dim: int, stable: bool = False, descending: bool = False) -> Tensor:
     """The indices that sort the values along ``dim``; equal ones in their order if ``stable``."""
+    if descending:
+        return argsort(reversed_order(tensor), dim, stable)
     if _on_host(tensor):
         return from_numpy(to_numpy(tensor).argsort(axis=dim, kind="stable" if stable else None))
     if tensor.is_complex():

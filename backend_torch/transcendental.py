@@ -19,13 +19,43 @@ def _arccos_complex(z: Tensor) -> Tensor:
     return torch.complex(sign * other.imag, -sign * other.real)
 
 
+def _expm1_complex(z: Tensor) -> Tensor:
+    """exp(z) - 1 at infinities and NaN, where torch and NumPy have nan: https://github.com/numpy/numpy/issues/21746.
+
+    ``+ 0.0`` makes the negative zero that is left of -0 positive.
+    """
+    finite = torch.isfinite(z)
+    ordinary = torch.expm1(torch.where(finite, z, 0.0))
+    limit = torch.exp(torch.where(finite, 0.0, z)) - 1
+    return torch.where(finite, torch.complex(ordinary.real + 0.0, ordinary.imag), limit)
+
+
+def _log1p_complex(z: Tensor) -> Tensor:
+    """log(1 + z), and near 0 the real part by the real log1p.
+
+    torch.log1p is nan beside infinities and subnormal numbers (https://github.com/pytorch/pytorch/pull/89214).
+    """
+    x, y = z.real, z.imag
+    result = torch.log(torch.complex(x + 1, y))
+    near = (torch.abs(x) < 0.5) & (torch.abs(y) < 0.5)
+    square = torch.where(near, x * (x + 2) + y * y, 0.0)  # |1 + z| ** 2 - 1
+    return torch.complex(torch.where(near, torch.log1p(square) / 2, result.real), result.imag)
+
+
+def _tanh_complex(z: Tensor) -> Tensor:
+    """At infinity the zero has the sign of the imaginary part: https://github.com/data-apis/array-api/issues/1006."""
+    result = torch.tanh(z)
+    limit = torch.isinf(z.real) & torch.isfinite(z.imag)
+    return torch.complex(result.real, torch.where(limit, torch.copysign(torch.zeros_like(z.imag), z.imag), result.imag))
+
+
 exp = Kernel(torch.exp)
 exp2 = Kernel(torch.exp2)
-expm1 = Kernel(torch.expm1)
+expm1 = Kernel(torch.expm1, complex=_expm1_complex)
 log = Kernel(torch.log)
 log2 = Kernel(torch.log2)
 log10 = Kernel(torch.log10)
-log1p = Kernel(torch.log1p)
+log1p = Kernel(torch.log1p, complex=_log1p_complex)
 logaddexp = Kernel(torch.logaddexp)
 logaddexp2 = Kernel(torch.logaddexp2)
 sin = Kernel(torch.sin)
@@ -37,7 +67,7 @@ arctan = Kernel(torch.atan)
 arctan2 = Kernel(torch.atan2)
 sinh = Kernel(torch.sinh)
 cosh = Kernel(torch.cosh)
-tanh = Kernel(torch.tanh)
+tanh = Kernel(torch.tanh, complex=_tanh_complex)
 arcsinh = Kernel(torch.asinh)
 arccosh = Kernel(torch.acosh)
 arctanh = Kernel(torch.atanh)

@@ -5,6 +5,7 @@ Layer: owns the calling convention that they add to a ufunc's: core dimensions, 
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -44,6 +45,7 @@ class GeneralizedUfunc(Ufunc):
         super().__init__(numpy_ufunc, kernel)
         self.__name__ = self.__qualname__ = name
         self.__doc__ = documentation
+        self.__signature__ = _call_signature(self._call_cores)
         self._signature = signature
         self._cores = [
             tuple(core.split(",")) if core else () for core in signature[1:-1].replace(")->(", "),(").split("),(")
@@ -253,6 +255,13 @@ class GeneralizedUfunc(Ufunc):
         if len(set(normal)) != len(normal):
             raise ValueError("axes tuple has a repeated axis")
         return normal
+
+
+def _call_signature(call: Callable[..., Any]) -> inspect.Signature:
+    """The signature of a ufunc of two operands whose options are those of ``call``."""
+    operands = [inspect.Parameter(name, inspect.Parameter.POSITIONAL_ONLY) for name in ("x1", "x2")]
+    general = inspect.signature(call)
+    return general.replace(parameters=[*operands, *list(general.parameters.values())[1:]])
 
 
 def _axes_last(tensor: Tensor, axes: tuple[int, ...] | None) -> Tensor:

@@ -18,27 +18,25 @@ from tnp import _elementwise as ufuncs
 from tnp._array import ndarray, wrap, wrap_array
 from tnp._convert import array, asarray, tensor_of
 
-_NoValue: Any = numpy._NoValue
 _SCALARS = (int, float, complex)
 INEXACT = {given: to_torch[numpy.result_type(dtype, 1.0)] for given, dtype in to_numpy.items()}
 """What an array becomes beside a Python float."""
 
 
 def clip(
-    a: Any, a_min: Any = _NoValue, a_max: Any = _NoValue, out: Any = None, *, min: Any = _NoValue, max: Any = _NoValue,
-    **kwargs: Any,
-) -> Any:  # fmt: skip
+    a: Any, min: Any = None, max: Any = None, out: Any = None, *, a_min: Any = None, a_max: Any = None, **kwargs: Any
+) -> Any:
     """Limit the elements to an interval.
 
     Parameters
     ----------
     a : array_like
-    a_min, a_max : array_like or None
+    min, max : array_like or None, optional
         The bounds, broadcast against ``a``; None for no bound. The upper one wins where they are the wrong way round.
     out : ndarray, optional
         Where to put the result.
-    min, max : array_like or None, optional
-        The same bounds by the Array API's names.
+    a_min, a_max : array_like or None, optional
+        The same bounds by NumPy's older names.
     **kwargs
         Options of a ufunc: ``where``, ``dtype``, ``casting``, ``order``.
 
@@ -48,13 +46,13 @@ def clip(
 
     Raises
     ------
-    TypeError
-        Only one of ``a_min`` and ``a_max`` is given.
     ValueError
-        Both spellings are given.
+        A bound is given by both names.
 
     Notes
     -----
+    Differences from NumPy: one bound alone may be given by position, as the Array API has it.
+
     Source: https://numpy.org/doc/stable/reference/generated/numpy.clip.html
 
     Examples
@@ -63,14 +61,9 @@ def clip(
     >>> np.clip(np.asarray([-1.0, 0.5, 7.0]), 0, 1)
     array([0. , 0.5, 1. ])
     """
-    if a_min is _NoValue and a_max is _NoValue:
-        a_min = None if min is _NoValue else min
-        a_max = None if max is _NoValue else max
-    elif a_min is _NoValue or a_max is _NoValue:
-        missing = "a_min" if a_min is _NoValue else "a_max"
-        raise TypeError(f"clip() missing 1 required positional argument: '{missing}'")
-    elif min is not _NoValue or max is not _NoValue:
+    if (min is not None and a_min is not None) or (max is not None and a_max is not None):
         raise ValueError("Passing `min` or `max` keyword argument when `a_min` and `a_max` are provided is forbidden.")
+    a_min, a_max = min if a_min is None else a_min, max if a_max is None else a_max
     if not isinstance(a, ndarray):
         a = asarray(a)
     if out is None and not kwargs and _representable(a, a_min) and _representable(a, a_max):

@@ -23,7 +23,15 @@ _STABLE = {"s", "m"}  # stable, mergesort
 _UNSTABLE = {"q", "h"}  # quicksort, heapsort
 
 
-def sort(a: Any, axis: Any = -1, kind: Any = None, order: Any = None, *, stable: bool | None = None) -> ndarray:
+def sort(
+    a: Any,
+    axis: Any = -1,
+    kind: Any = None,
+    order: Any = None,
+    *,
+    stable: bool | None = None,
+    descending: bool | None = None,
+) -> ndarray:
     """Sorted copy of an array.
 
     Parameters
@@ -37,6 +45,8 @@ def sort(a: Any, axis: Any = -1, kind: Any = None, order: Any = None, *, stable:
         Only None: arrays have no fields.
     stable : bool, optional
         The Array API's way to ask for a stable sort.
+    descending : bool, optional
+        Largest first; NaN stays last, and equal elements stay in their order where the sort is stable.
 
     Returns
     -------
@@ -66,10 +76,18 @@ def sort(a: Any, axis: Any = -1, kind: Any = None, order: Any = None, *, stable:
         tensor, axis = tensor.reshape(-1), 0
     _check_no_order(order)
     is_stable = _is_stable(kind, stable)
-    return wrap_array(kernels.sort(tensor, normalize_axis(axis, tensor.dim()), is_stable))
+    return wrap_array(kernels.sort(tensor, normalize_axis(axis, tensor.dim()), is_stable, bool(descending)))
 
 
-def argsort(a: Any, axis: Any = -1, kind: Any = None, order: Any = None, *, stable: bool | None = None) -> ndarray:
+def argsort(
+    a: Any,
+    axis: Any = -1,
+    kind: Any = None,
+    order: Any = None,
+    *,
+    stable: bool | None = None,
+    descending: bool | None = None,
+) -> ndarray:
     """Indices that sort an array.
 
     Parameters
@@ -83,6 +101,8 @@ def argsort(a: Any, axis: Any = -1, kind: Any = None, order: Any = None, *, stab
         Only None: arrays have no fields.
     stable : bool, optional
         The Array API's way to ask for a stable sort.
+    descending : bool, optional
+        Largest first; NaN stays last, and equal elements stay in their order where the sort is stable.
 
     Returns
     -------
@@ -113,7 +133,7 @@ def argsort(a: Any, axis: Any = -1, kind: Any = None, order: Any = None, *, stab
         tensor, axis = tensor.reshape(-1), 0
     _check_no_order(order)
     is_stable = _is_stable(kind, stable)
-    return wrap_array(kernels.argsort(tensor, normalize_axis(axis, tensor.dim()), is_stable))
+    return wrap_array(kernels.argsort(tensor, normalize_axis(axis, tensor.dim()), is_stable, bool(descending)))
 
 
 def partition(a: Any, kth: Any, axis: Any = -1, kind: str = "introselect", order: Any = None) -> ndarray:
@@ -159,7 +179,7 @@ def partition(a: Any, kth: Any, axis: Any = -1, kind: str = "introselect", order
     if axis is None:
         tensor, axis = tensor.reshape(-1), 0
     dim = normalize_axis(axis, tensor.dim())
-    return wrap_array(kernels.partition(tensor, dim, _positions(kth, tensor.shape[dim], kind, order)))
+    return wrap_array(kernels.partition(tensor, dim, _positions(kth, tensor, dim, kind, order)))
 
 
 def argpartition(a: Any, kth: Any, axis: Any = -1, kind: str = "introselect", order: Any = None) -> ndarray:
@@ -207,7 +227,7 @@ def argpartition(a: Any, kth: Any, axis: Any = -1, kind: str = "introselect", or
     if axis is None:
         tensor, axis = tensor.reshape(-1), 0
     dim = normalize_axis(axis, tensor.dim())
-    return wrap_array(kernels.argpartition(tensor, dim, _positions(kth, tensor.shape[dim], kind, order)))
+    return wrap_array(kernels.argpartition(tensor, dim, _positions(kth, tensor, dim, kind, order)))
 
 
 def _line_of_scalar(tensor: Tensor, axis: Any) -> Tensor:
@@ -234,8 +254,9 @@ def _is_stable(kind: Any, stable: bool | None) -> bool:
     return letter in _STABLE
 
 
-def _positions(kth: Any, size: int, kind: Any, order: Any) -> list[int]:
-    """``kth`` as positions along an axis of length ``size``."""
+def _positions(kth: Any, tensor: Tensor, dim: int, kind: Any, order: Any) -> list[int]:
+    """``kth`` as positions along an axis of a tensor."""
+    size = tensor.shape[dim] if tensor.numel() else 0
     if not isinstance(kind, str) or kind[:1].lower() != "i":
         raise ValueError(f"select kind must be 'introselect' (got {kind!r})")
     _check_no_order(order)
@@ -247,9 +268,9 @@ def _positions(kth: Any, size: int, kind: Any, order: Any) -> list[int]:
     if positions.ndim > 1:
         raise ValueError(f"kth must be an integer or a sequence of them, not of {positions.ndim} dimensions")
     for position in positions.ravel().tolist():
-        if not -size <= position < size:
+        if size and not -size <= position < size:  # of no elements any is the k-th
             raise ValueError(f"kth(={position}) out of bounds ({size})")
-    return [position % size for position in positions.ravel().tolist()]
+    return [position % size if size else 0 for position in positions.ravel().tolist()]
 
 
 def searchsorted(a: Any, v: Any, side: str = "left", sorter: Any = None) -> Any:

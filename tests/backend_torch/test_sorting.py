@@ -53,6 +53,21 @@ def test_sort(dtype: np.dtype, stable: bool) -> None:
 
 
 @pytest.mark.parametrize("dtype", DTYPES, ids=str)
+def test_descending(dtype: np.dtype) -> None:
+    """Backwards, but for NaN, which is last, and for ties, which keep their order."""
+    line = drawn(dtype, (60,))
+    nan = np.isnan(line) if dtype.kind in "fc" else np.zeros(60, bool)
+    kept = np.flatnonzero(~nan)
+    order = kept[len(kept) - 1 - np.argsort(line[kept][::-1], kind="stable")[::-1]]
+    actual = sorting.argsort(torch.from_numpy(line), 0, True, True).numpy()
+    np.testing.assert_array_equal(actual[: len(kept)], order)
+    np.testing.assert_array_equal(np.sort(actual[len(kept) :]), np.flatnonzero(nan))
+    values = sorting.sort(torch.from_numpy(line), 0, True, True).numpy()
+    np.testing.assert_array_equal(values[: len(kept)], line[order])
+    assert len(kept) == 60 or np.isnan(values[len(kept) :]).all()
+
+
+@pytest.mark.parametrize("dtype", DTYPES, ids=str)
 def test_partition(dtype: np.dtype) -> None:
     array = drawn(dtype, (3, 11))
     tensor = torch.from_numpy(array.copy())

@@ -46,6 +46,25 @@ def test_options(name: str, options: dict[str, Any]) -> None:
     compare(lambda xp: getattr(xp, name)(xp.asarray([[3, 1, 2], [9, 8, 7]]), **options))
 
 
+@pytest.mark.parametrize("dtype", ALL)
+def test_descending(dtype: str) -> None:
+    """Equal elements keep their order: a stable ascending sort of the reversed array, read backwards."""
+    x = sample(np, (5, 20), dtype)
+    for axis in (0, 1, -1):
+        order = x.shape[axis] - 1 - np.flip(np.argsort(np.flip(x, axis), axis, stable=True), axis)
+        actual = tnp.argsort(tnp.asarray(x), axis, stable=True, descending=True)
+        np.testing.assert_array_equal(tnp.asnumpy(actual), order)
+        descending = tnp.sort(tnp.asarray(x), axis, descending=True)
+        assert descending.dtype == x.dtype
+        np.testing.assert_array_equal(tnp.asnumpy(descending), np.take_along_axis(x, order, axis))
+
+
+def test_nan_is_last_in_descending_order_too() -> None:
+    x = tnp.asarray([1.0, np.nan, 3.0, -np.inf, np.nan])
+    np.testing.assert_array_equal(tnp.asnumpy(tnp.sort(x, descending=True)), [3.0, 1.0, -np.inf, np.nan, np.nan])
+    assert tnp.argsort(x, stable=True, descending=True).tolist() == [2, 0, 3, 1, 4]
+
+
 @pytest.mark.parametrize("name", SORTS)
 def test_zero_dimensions_and_empty(name: str) -> None:
     for axis in (None, 0, -1):
