@@ -55,7 +55,8 @@ def test_python_runs_once_and_without_values() -> None:
 
 def test_constants_are_literals_and_not_inputs() -> None:
     one, zero = constant(1.0, np.dtype("f4")), constant(0.0, np.dtype("f4"))
-    graph = traced(lambda x: [one / (one + torch.exp(-x)) + zero + constant(0.0, np.dtype("f4"))], torch.ones(3))
+    minus = constant(-0.0, np.dtype("f4"))
+    graph = traced(lambda x: [one / (one + torch.exp(-x)) + zero + minus], torch.ones(3))
     assert graph.captures == []
     assert operations(graph).count("full.default") == 3
     assert operations(graph).count("add.Tensor") == 3
