@@ -70,6 +70,7 @@ from tnp._averages import average, mean, median, std, var
 from tnp._bits import packbits, unpackbits
 from tnp._calculus import ediff1d, gradient, interp, trapezoid, unwrap
 from tnp._compile import TracedValueError, compile
+from tnp._control_flow import cond, fori_loop, scan, while_loop
 from tnp._convert import array, asarray, astype, copy, from_dlpack
 from tnp._creation import empty, empty_like, eye, full, full_like, identity, ones, ones_like, zeros, zeros_like
 from tnp._dtypes import can_cast, min_scalar_type, result_type
@@ -237,6 +238,8 @@ from tnp._nanfunctions import (
     nanvar,
 )
 from tnp._pad import pad
+from tnp._poly1d import poly1d
+from tnp._polynomial import poly, polyadd, polyder, polydiv, polyfit, polyint, polymul, polysub, polyval, roots
 from tnp._products import cross, dot, inner, kron, matmul, matvec, outer, tensordot, trace, vdot, vecdot, vecmat
 from tnp._quantiles import nanpercentile, nanquantile, percentile, quantile
 from tnp._ranges import arange, fromfunction, geomspace, linspace, logspace, meshgrid, vander
@@ -316,6 +319,7 @@ from tnp._twodim import (
 )
 from tnp._ufunc import Ufunc as ufunc
 from tnp._ufunc import frompyfunc
+from tnp._vectorized_map import map_fn, vectorized_map
 from tnp._windows import bartlett, blackman, hamming, hanning, kaiser
 
 _SUBMODULES = frozenset({"exceptions", "fft", "lib", "linalg", "polynomial", "random", "testing"})
@@ -418,6 +422,7 @@ __all__ = [
     "compress",
     "concat",
     "concatenate",
+    "cond",
     "conj",
     "conjugate",
     "convolve",
@@ -486,6 +491,7 @@ __all__ = [
     "fmax",
     "fmin",
     "fmod",
+    "fori_loop",
     "frexp",
     "from_dlpack",
     "frombuffer",
@@ -572,6 +578,7 @@ __all__ = [
     "logspace",
     "long",
     "longlong",
+    "map_fn",
     "mask_indices",
     "matmul",
     "matrix_transpose",
@@ -627,6 +634,16 @@ __all__ = [
     "permute_dims",
     "pi",
     "place",
+    "poly",
+    "poly1d",
+    "polyadd",
+    "polyder",
+    "polydiv",
+    "polyfit",
+    "polyint",
+    "polymul",
+    "polysub",
+    "polyval",
     "positive",
     "pow",
     "power",
@@ -655,9 +672,11 @@ __all__ = [
     "rint",
     "roll",
     "rollaxis",
+    "roots",
     "rot90",
     "round",
     "s_",
+    "scan",
     "searchsorted",
     "select",
     "setdiff1d",
@@ -732,9 +751,11 @@ __all__ = [
     "vdot",
     "vecdot",
     "vecmat",
+    "vectorized_map",
     "vsplit",
     "vstack",
     "where",
+    "while_loop",
     "zeros",
     "zeros_like",
 ]
