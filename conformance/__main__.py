@@ -5,7 +5,8 @@ from __future__ import annotations
 import argparse
 from collections.abc import Sequence
 
-from conformance import differences
+from conformance import array_api, differences
+from conformance.numpy_suite import command as numpy_suite
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -14,7 +15,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
     commands = parser.add_subparsers(dest="command", required=True)
     command = commands.add_parser("differences", help="where tnp differs from NumPy on purpose")
     command.add_argument("--markdown", action="store_true", help="print the page docs/known-differences.md")
+    command = commands.add_parser("numpy", help="run NumPy's own tests; exit 1 on a failure that is no known gap")
+    numpy_suite.add_arguments(command)
+    command = commands.add_parser("array-api", help="run the Array API suite; exit 1 on a failure that is no known gap")
+    array_api.add_arguments(command)
     options = parser.parse_args(arguments)
+    if options.command == "array-api":
+        return array_api.main(options)
+    if options.command == "numpy":
+        return numpy_suite.main(options)
     entries = differences.load()
     if options.markdown:
         print(differences.markdown(entries), end="")
