@@ -1,4 +1,4 @@
-"""The harness: a test module sees the target in place of NumPy; what cannot be had costs only the tests that need it."""
+"""The harness: a test module sees the target as NumPy; what cannot be had costs only the tests that need it."""
 
 from __future__ import annotations
 
