@@ -22,7 +22,7 @@ Tensor = torch.Tensor
 def _divide_number(number: Any, x: Tensor) -> Tensor:
     if number == 1 and x.is_floating_point():
         return torch.reciprocal(x)
-    return torch.divide(constants(x.dtype, type(number))[number], x)
+    return torch.div(constants(x.dtype, type(number))[number], x)
 
 
 def _reciprocal_integer(x: Tensor) -> Tensor:
@@ -161,11 +161,9 @@ def _power_number(x: Tensor, number: Any) -> Tensor:
 
 # torch multiplies the second operand by alpha = 1+0j, and inf * 0 is nan: https://github.com/pytorch/pytorch/issues/82510
 add = Kernel(torch.add, unsigned=same_bits(torch.add), complex=by_parts(torch.add), inplace=Tensor.add_)
-subtract = Kernel(
-    torch.subtract, unsigned=same_bits(torch.subtract), complex=by_parts(torch.subtract), inplace=Tensor.sub_
-)
-multiply = Kernel(torch.multiply, unsigned=same_bits(torch.multiply), inplace=Tensor.mul_)
-divide = Kernel(torch.divide, inplace=Tensor.div_, scalar_left=_divide_number)
+subtract = Kernel(torch.sub, unsigned=same_bits(torch.sub), complex=by_parts(torch.sub), inplace=Tensor.sub_)
+multiply = Kernel(torch.mul, unsigned=same_bits(torch.mul), inplace=Tensor.mul_)
+divide = Kernel(torch.div, inplace=Tensor.div_, scalar_left=_divide_number)
 power = Kernel(
     torch.pow,
     integer=_power_integer,

@@ -36,10 +36,10 @@ def _mixed(function: Function) -> Function:
     return compare
 
 
-less_complex = _ordered_complex(torch.less, torch.less)
-less_equal_complex = _ordered_complex(torch.less, torch.less_equal)
-greater_complex = _ordered_complex(torch.greater, torch.greater)
-greater_equal_complex = _ordered_complex(torch.greater, torch.greater_equal)
+less_complex = _ordered_complex(torch.lt, torch.lt)
+less_equal_complex = _ordered_complex(torch.lt, torch.le)
+greater_complex = _ordered_complex(torch.gt, torch.gt)
+greater_equal_complex = _ordered_complex(torch.gt, torch.ge)
 
 
 def _ordering(function: Function, of_complex: Function) -> Kernel:
@@ -53,10 +53,10 @@ def _ordering(function: Function, of_complex: Function) -> Kernel:
 
 equal = Kernel(torch.eq, unsigned=same_bits(torch.eq), mixed=_mixed(torch.eq))
 not_equal = Kernel(torch.ne, unsigned=same_bits(torch.ne), mixed=_mixed(torch.ne))
-less = _ordering(torch.less, less_complex)
-less_equal = _ordering(torch.less_equal, less_equal_complex)
-greater = _ordering(torch.greater, greater_complex)
-greater_equal = _ordering(torch.greater_equal, greater_equal_complex)
+less = _ordering(torch.lt, less_complex)
+less_equal = _ordering(torch.le, less_equal_complex)
+greater = _ordering(torch.gt, greater_complex)
+greater_equal = _ordering(torch.ge, greater_equal_complex)
 logical_and = Kernel(torch.logical_and, unsigned=same_bits(torch.logical_and))
 logical_or = Kernel(torch.logical_or, unsigned=same_bits(torch.logical_or))
 logical_xor = Kernel(torch.logical_xor, unsigned=same_bits(torch.logical_xor))
