@@ -1,0 +1,200 @@
+"""The Array API standard's own test suite, run on tnp and held against the gaps that are known.
+
+Nothing of the suite is kept here: it is read from a checkout, or cloned at the pinned commit for one run.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import os
+import subprocess
+import sys
+import tempfile
+import tomllib
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from xml.etree import ElementTree
+
+PATH = Path(__file__).with_name("array_api_gaps.toml")
+ROOT = Path(__file__).parent.parent
+VARIABLE = "ARRAY_API_TESTS_DIR"
+TESTS = "array_api_tests"
+
+
+class Unavailable(Exception):
+    """There is no suite to run."""
+
+
+@dataclass(frozen=True)
+class Gap:
+    """Tests that fail where NumPy and the standard contradict each other, with an example that shows NumPy's way."""
+
+    id: str
+    tests: tuple[str, ...]
+    standard: str
+    numpy: str
+    example: str
+    prints: str
+
+
+@dataclass(frozen=True)
+class Suite:
+    """Which suite is run, what is known of it, and what the peers do with it."""
+
+    version: str
+    repository: str
+    commit: str
+    gaps: tuple[Gap, ...]
+    peers: Mapping[str, str]
+
+
+@dataclass(frozen=True)
+class Result:
+    """What became of each test: 'passed', 'failed' or 'skipped', and why it was skipped."""
+
+    outcomes: Mapping[str, str]
+    reasons: Mapping[str, str]
+
+    def named(self, outcome: str) -> set[str]:
+        """The tests with this outcome."""
+        return {test for test, its in self.outcomes.items() if its == outcome}
+
+
+def load(path: Path = PATH) -> Suite:
+    """The suite that the file describes; an unknown or missing field raises TypeError or KeyError."""
+    data = tomllib.loads(path.read_text())
+    gaps = tuple(Gap(**{**gap, "tests": tuple(gap["tests"])}) for gap in data["gap"])
+    peers = {peer["name"]: peer["result"] for peer in data["peer"]}
+    return Suite(data["version"], data["repository"], data["commit"], gaps, peers)
+
+
+@contextlib.contextmanager
+def checkout(suite: Suite, directory: str | None) -> Iterator[Path]:
+    """A checkout of the suite: the given one, the one that the environment names, or a clone for the time being."""
+    given = directory or os.environ.get(VARIABLE)
+    if given:
+        path = Path(given).resolve()
+        if not (path / TESTS).is_dir():
+            raise Unavailable(f"{path} is no checkout of {suite.repository}: it has no {TESTS}/")
+        yield path
+        return
+    with tempfile.TemporaryDirectory() as temporary:
+        clone(suite, temporary)
+        yield Path(temporary)
+
+
+def clone(suite: Suite, directory: str) -> None:
+    """The pinned commit and its submodule, from their public addresses."""
+    print(f"cloning {suite.repository} at {suite.commit[:12]}", flush=True)
+    git = ["git", "-C", directory]
+    for command in (
+        ["git", "clone", "--quiet", "--no-checkout", suite.repository, directory],
+        [*git, "checkout", "--quiet", suite.commit],
+        [*git, "submodule", "--quiet", "update", "--init"],
+    ):
+        try:
+            subprocess.run(command, check=True, env={**os.environ, "GIT_TERMINAL_PROMPT": "0"})
+        except (OSError, subprocess.CalledProcessError):
+            raise Unavailable(
+                f"{suite.repository} can't be cloned: give a checkout with --suite DIR or in {VARIABLE}"
+            ) from None
+
+
+def run(suite: Suite, directory: Path, max_examples: int, chapters: Sequence[str] = ()) -> Result:
+    """Run the suite, or some of its files, on tnp; pytest's own report goes to the terminal."""
+    with tempfile.TemporaryDirectory() as temporary:
+        report = Path(temporary) / "report.xml"
+        paths = [f"{TESTS}/{chapter.removesuffix('.py')}.py" for chapter in chapters] or [TESTS]
+        subprocess.run(
+            [
+                *[sys.executable, "-m", "pytest", "-q", "-rN", "--tb=short", "-p", "no:cacheprovider", "-W", "ignore"],
+                *["--disable-deadline", f"--max-examples={max_examples}", f"--junitxml={report}", *paths],
+            ],
+            cwd=directory,
+            env={
+                **os.environ,
+                "ARRAY_API_TESTS_MODULE": "tnp",
+                "ARRAY_API_TESTS_VERSION": suite.version,
+                "PYTHONPATH": os.pathsep.join(filter(None, [str(ROOT), os.environ.get("PYTHONPATH")])),
+            },
+            check=False,
+        )
+        if not report.exists():
+            raise Unavailable("the suite did not run: pip install -e '.[conformance]' installs what it needs")
+        return parse(report.read_text())
+
+
+def parse(report: str) -> Result:
+    """The outcomes in a JUnit report, by names like ``test_linalg::test_eig``."""
+    outcomes: dict[str, str] = {}
+    reasons: dict[str, str] = {}
+    for case in ElementTree.fromstring(report).iter("testcase"):
+        module = case.get("classname", "").removeprefix(f"{TESTS}.").replace(".", "::")
+        test = f"{module}::{case.get('name')}" if module else case.get("name", "")
+        skipped = case.find("skipped")
+        if skipped is not None:
+            outcomes[test], reasons[test] = "skipped", skipped.get("message", "")
+        elif case.find("failure") is not None or case.find("error") is not None:
+            outcomes[test] = "failed"
+        else:
+            outcomes[test] = "passed"
+    return Result(outcomes, reasons)
+
+
+def judge(suite: Suite, result: Result, whole: bool) -> list[str]:
+    """What is wrong: failures that are no known gaps, gaps that pass, and in a whole run gaps that are no tests."""
+    known = {test for gap in suite.gaps for test in gap.tests}
+    failed, passed = result.named("failed"), result.named("passed")
+    complaints = [f"fails and is no known gap: {test}" for test in sorted(failed - known)]
+    complaints += [f"passes and must leave {PATH.name}: {test}" for test in sorted(passed & known)]
+    if whole:
+        complaints += [f"is in {PATH.name} but not in the suite: {test}" for test in sorted(known - {*result.outcomes})]
+    return complaints
+
+
+def show(suite: Suite, result: Result, complaints: Sequence[str]) -> None:
+    """Print the figures, the known gaps, the peers and what is wrong."""
+    count = Counter(result.outcomes.values())
+    failed = result.named("failed")
+    unknown = failed - {test for gap in suite.gaps for test in gap.tests}
+    print(f"\nArray API {suite.version}, array-api-tests at {suite.commit[:12]}")
+    known = f"{count['failed'] - len(unknown)} of them known gaps"
+    print(f"tnp: {count['passed']} passed, {count['failed']} failed ({known}), {count['skipped']} skipped")
+    for reason, number in Counter(result.reasons.values()).items():
+        print(f"  skipped by the suite ({number}): {reason}")
+    print("\nknown gaps, where NumPy and the standard contradict each other and NumPy is kept:")
+    for gap in suite.gaps:
+        print(f"  {gap.id} ({len(failed.intersection(gap.tests))} of {len(gap.tests)} tests fail)")
+        print(f"    standard: {gap.standard}\n    NumPy:    {gap.numpy}")
+        print(f"    example:  {gap.example}\n    prints:   {gap.prints}")
+    print("\npeers, of 1379 tests that run:")
+    for name, figure in suite.peers.items():
+        print(f"  {name}: {figure}")
+    for complaint in complaints:
+        print(f"\n{complaint}")
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """The options of ``python -m conformance array-api``."""
+    parser.add_argument(
+        "--suite", metavar="DIR", help=f"a checkout of array-api-tests (default: {VARIABLE}, or a clone)"
+    )
+    parser.add_argument("--max-examples", metavar="N", type=int, default=100, help="examples a test (default: 100)")
+    parser.add_argument("chapter", nargs="*", help="files of the suite to run, such as test_linalg (default: all)")
+
+
+def main(options: argparse.Namespace) -> int:
+    """``python -m conformance array-api``; 0 if all is as known, 1 if not, 2 if there is no suite to run."""
+    suite, chapters = load(), options.chapter
+    try:
+        with checkout(suite, options.suite) as path:
+            result = run(suite, path, options.max_examples, chapters)
+    except Unavailable as error:
+        print(error, file=sys.stderr)
+        return 2
+    complaints = judge(suite, result, whole=not chapters)
+    show(suite, result, complaints)
+    return 1 if complaints else 0
