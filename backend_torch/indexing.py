@@ -177,7 +177,7 @@ def assign(view: Tensor, value: Tensor) -> None:
     torch notices overlap of dense tensors only (https://github.com/pytorch/pytorch/issues/60010).
     """
     if value.dim() and _may_overlap(view, value):
-        if has_values(view) and view.is_set_to(value):
+        if has_values(view) and has_values(value) and view.is_set_to(value):
             return  # x[1:5] += 1 ends with x[1:5] = x[1:5]
         value = value.clone()
     view.copy_(value)

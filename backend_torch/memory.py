@@ -96,8 +96,10 @@ def to_numpy(tensor: Tensor) -> np.ndarray:
 
 
 def fresh(tensor: Tensor) -> Tensor:
-    """A tensor over memory that nobody else has, as a graph has to know: it is new memory at each call."""
-    return torch.ops.aten.lift_fresh.default(tensor) if tracing.is_tracing() else tensor
+    """A tensor over memory that nobody else has, as a trace or a transform of torch.func has to know."""
+    if tracing.is_tracing() or torch._C._functorch.peek_interpreter_stack() is not None:
+        return torch.ops.aten.lift_fresh.default(tensor)
+    return tensor
 
 
 def to_host(tensor: Tensor) -> Tensor:

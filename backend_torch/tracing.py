@@ -1,4 +1,4 @@
-"""What is known while a function is traced: that it is, and which of the user's lines is running.
+"""What is known while a function is traced or batched: that it is, and which of the user's lines is running.
 
 Layer: owns the error of asking a traced array for its values. It imports nothing, so that every module may ask.
 """
@@ -16,6 +16,7 @@ class TracedValueError(TypeError):
 
 class _State(threading.local):
     depth = 0
+    batches = 0
 
 
 state = _State()
@@ -26,17 +27,39 @@ def is_tracing() -> bool:
     return state.depth > 0
 
 
+def is_batching() -> bool:
+    """Whether this thread is running a function for all slices of its arguments at once."""
+    return state.batches > 0
+
+
 _OWN = tuple(os.path.join(os.path.dirname(os.path.dirname(__file__)), name, "") for name in ("backend_torch", "tnp"))
+
+
+def _inner() -> tuple[str, ...]:
+    """How the names of files begin that no user wrote."""
+    return (*_OWN, os.path.join(os.path.dirname(sys.modules["torch"].__file__ or ""), ""), "<")
 
 
 def user_line() -> str:
     """The file and line of the innermost frame that is not in tnp or a library of its."""
-    torch = os.path.join(os.path.dirname(sys.modules["torch"].__file__ or ""), "")
-    inner = (*_OWN, torch, "<")
+    inner = _inner()
     frame = sys._getframe(1)
     while frame.f_back is not None and frame.f_code.co_filename.startswith(inner):
         frame = frame.f_back
     return f"{frame.f_code.co_filename}:{frame.f_lineno}"
+
+
+def line_of(error: BaseException) -> str:
+    """The file and line of the innermost frame that is not in tnp or a library of its, when ``error`` was raised."""
+    inner = _inner()
+    line = "an unknown line"
+    traceback = error.__traceback__
+    while traceback is not None:
+        name = traceback.tb_frame.f_code.co_filename
+        if not name.startswith(inner):
+            line = f"{name}:{traceback.tb_lineno}"
+        traceback = traceback.tb_next
+    return line
 
 
 def value_error() -> TracedValueError:
@@ -54,4 +77,12 @@ def shape_error(operation: str) -> TracedValueError:
         f"{user_line()}: the shape of {operation}'s result depends on values, which an array has only when the "
         "compiled function runs; select with tnp.where(condition, a, b) instead of a boolean index, or leave this part "
         "outside tnp.compile"
+    )
+
+
+def write_error() -> NotImplementedError:
+    """The error of writing, in a branch or a loop's body, to what is outside of it."""
+    return NotImplementedError(
+        f"{user_line()}: a branch or a loop's body that is traced can't write to an array from around it: return the "
+        "new value, or carry the array through the loop"
     )

@@ -14,14 +14,25 @@ from typing import Any
 import numpy as np
 
 from backend_torch import memory
-from tnp._array import ndarray, scalar
+from tnp._array import ndarray, scalar, wrap, wrap_array
 
-Leaves = Iterator[Any]
+_new = object.__new__
 
 
 def is_array(value: Any) -> bool:
     """Whether a value is an array: tnp's, NumPy's (its scalars too) or torch's."""
     return isinstance(value, (ndarray, np.ndarray, np.generic)) or memory.is_tensor(value)
+
+
+def like(array: Any, tensor: Any) -> Any:
+    """A tensor in place of an array: of the array's kind, NumPy's as tnp's; a number's as a scalar."""
+    if isinstance(array, ndarray):
+        made = _new(type(array))
+        made.tensor = tensor
+        return made
+    if isinstance(array, np.ndarray):
+        return wrap_array(tensor)
+    return tensor if memory.is_tensor(array) else wrap(tensor)
 
 
 def flatten(tree: Any, leaves: list[Any]) -> Any:
@@ -68,26 +79,38 @@ def _fields(tree: Any) -> tuple[str, ...] | None:
     return None
 
 
-def builder(tree: Any, leaf: Callable[[Any], Callable[[Any, Any], Any]]) -> Callable[[Any, Any], Any]:
+def mapped(function: Callable[[Any], Any], tree: Any, is_leaf: Callable[[Any], bool] = is_array) -> Any:
+    """``tree`` with ``function(leaf)`` in the place of each array, or of what ``is_leaf`` says."""
+
+    def leaf(value: Any) -> Callable[[Any, Any], Any]:
+        made = function(value)
+        return lambda values, arrays: made
+
+    return builder(tree, leaf, is_leaf)((), ())
+
+
+def builder(
+    tree: Any, leaf: Callable[[Any], Callable[[Any, Any], Any]], is_leaf: Callable[[Any], bool] = is_array
+) -> Callable[[Any, Any], Any]:
     """A function ``build(values, arrays)`` that makes a tree like ``tree``, its arrays as ``leaf(array)`` says.
 
     ``leaf(array)`` is asked once for each array, and returns what makes it: a function of the same two arguments.
     """
     kind = type(tree)
-    if is_array(tree):
+    if is_leaf(tree):
         return leaf(tree)
     if kind is tuple or kind is list:
-        items = [builder(item, leaf) for item in tree]
+        items = [builder(item, leaf, is_leaf) for item in tree]
         return lambda values, arrays: kind([item(values, arrays) for item in items])
     if isinstance(tree, dict):
-        entries = [(key, builder(item, leaf)) for key, item in tree.items()]
+        entries = [(key, builder(item, leaf, is_leaf)) for key, item in tree.items()]
         if kind is dict:
             return lambda values, arrays: {key: item(values, arrays) for key, item in entries}
         return lambda values, arrays: _filled(tree, entries, values, arrays)
     names = _fields(tree)
     if names is None:
         return lambda values, arrays: tree
-    members = [builder(getattr(tree, name), leaf) for name in names]
+    members = [builder(getattr(tree, name), leaf, is_leaf) for name in names]
     if isinstance(tree, tuple):
         return lambda values, arrays: kind(*[member(values, arrays) for member in members])
 
@@ -105,6 +128,38 @@ def _filled(tree: Any, entries: list[Any], values: Any, arrays: Any) -> Any:
     made = copy.copy(tree)
     made.update({key: item(values, arrays) for key, item in entries})
     return made
+
+
+def spread(prefix: Any, tree: Any, what: str) -> list[Any]:
+    """For each array of ``tree`` the value that ``prefix`` has for it: of all below it, where it ends earlier.
+
+    Raises
+    ------
+    ValueError
+        The two are built differently; ``what`` says what the prefix is.
+    """
+    kind = type(tree)
+    if is_array(tree):
+        children = None
+    elif isinstance(tree, dict):
+        children = dict(tree)
+    elif kind is tuple or kind is list:
+        children = dict(enumerate(tree))
+    else:
+        names = _fields(tree)
+        children = None if names is None else {name: getattr(tree, name) for name in names}
+    if prefix is None or isinstance(prefix, (int, np.integer)):
+        leaves: list[Any] = []
+        flatten(tree, leaves)
+        return [prefix] * len(leaves)
+    given: Any = prefix
+    if isinstance(prefix, (tuple, list)) and not hasattr(prefix, "_fields"):
+        given = dict(enumerate(prefix))
+    elif not isinstance(prefix, dict) and (fields := _fields(prefix)) is not None:
+        given = {name: getattr(prefix, name) for name in fields}
+    if children is None or not isinstance(given, dict) or set(given) != set(children):
+        raise ValueError(f"{what} {prefix!r} is built differently from {kind.__name__} {tree!r}")
+    return [value for key, child in children.items() for value in spread(given[key], child, what)]
 
 
 def described(tree: Any, path: str) -> Iterator[tuple[str, str]]:

@@ -1,0 +1,440 @@
+"""``vectorized_map``: what a loop over the elements gives, computed at once; and the loop where that can't be."""
+
+from __future__ import annotations
+
+import warnings
+from collections import namedtuple
+from collections.abc import Callable
+from typing import Any
+
+import numpy
+import pytest
+
+import tnp as np
+
+Pair = namedtuple("Pair", "x y")
+
+
+def rows() -> Any:
+    return np.arange(6.0).reshape(3, 2)
+
+
+def same(actual: Any, expected: Any) -> None:
+    assert type(actual) is np.ndarray and actual.dtype == expected.dtype
+    numpy.testing.assert_allclose(np.asnumpy(actual), np.asnumpy(expected), rtol=1e-14)
+    actual[...] = 0  # its memory is its own
+
+
+def written(row: Any) -> Any:
+    out = np.zeros(3)
+    out[0] = row.sum()
+    out[1:] = row
+    return out
+
+
+def in_place(row: Any) -> Any:
+    y = row.copy()
+    y += 1
+    y *= row
+    y[y > 2] = 0.0
+    return y
+
+
+def literal(row: Any) -> Any:
+    out = np.array([0.0, 1.0, 2.0])
+    out[1] = row[0]
+    out[-1] += row[1]
+    return out
+
+
+def through_views(row: Any) -> Any:
+    out = np.zeros((2, 2))
+    second = out[1]
+    second[...] = row
+    out.T[0, 0] = row[1]
+    return out
+
+
+def into_a_result(row: Any) -> Any:
+    out = np.ones(2) * np.full(2, 3.0)
+    out[0] = row[1]
+    return out
+
+
+def into_a_result_of_shared_arrays(row: Any) -> Any:
+    out = SHARED * 2
+    out[0] = row[1]
+    view = out[1:]
+    view += row[0]
+    return out
+
+
+SHARED = np.asarray([1.0, 2.0])
+
+
+def into_a_range(row: Any) -> Any:
+    out = np.arange(2.0)
+    out[0] = row[1]
+    return out
+
+
+def shared_work(row: Any) -> Any:
+    table = np.asarray([1.0, 2.0]) * 2
+    table[0] = 7.0
+    return row @ table + np.linspace(0, 1, 2)
+
+
+def with_out(row: Any) -> Any:
+    out = np.empty(2)
+    np.add(row, 1, out=out)
+    np.multiply(out, out, out=out, where=row > 1)
+    np.sqrt(out, out)
+    return out
+
+
+def added_at(row: Any) -> Any:
+    out = np.zeros(3)
+    np.add.at(out, [0, 0, 2], row[0])
+    np.add.at(out, np.array([1, 1]), row)
+    return out
+
+
+def masked(row: Any) -> Any:
+    out = np.zeros_like(row)
+    out[row > 2] = row[0]
+    out[np.array([True, False])] -= 1
+    return out
+
+
+def selected(row: Any) -> Any:
+    out = np.zeros(2)
+    out[np.argmax(row)] = row[np.argmin(row)]
+    return out
+
+
+def filled(row: Any) -> Any:
+    out = np.zeros(4)
+    out.fill(row[0])
+    out[::2] = row
+    out.reshape(2, 2).T[1] += row
+    out.flat[1] = row[1]
+    return out
+
+
+def by_function(row: Any) -> Any:
+    out = np.zeros(4)
+    np.put(out, [0, 3], row)
+    np.copyto(out[1:3], row)
+    np.fill_diagonal(out.reshape(2, 2), row[0])
+    np.putmask(out, out > 2, 9.0)
+    return out
+
+
+def sorted_in_place(row: Any) -> Any:
+    out = row[::-1].copy()
+    out.sort()
+    return out
+
+
+def in_a_scalar(row: Any) -> Any:
+    total = np.zeros(())
+    total[...] = row.sum()
+    total += row[0]
+    return total
+
+
+def over_elements(row: Any) -> Any:
+    total = 0.0
+    for value in row:
+        total += value
+    return total
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        written,
+        in_place,
+        literal,
+        through_views,
+        into_a_result,
+        into_a_result_of_shared_arrays,
+        into_a_range,
+        shared_work,
+        with_out,
+        added_at,
+        masked,
+        selected,
+        filled,
+        by_function,
+        sorted_in_place,
+        in_a_scalar,
+        over_elements,
+        lambda row: row / row.sum(),
+        lambda row: row,
+        lambda row: 3.0,
+        lambda row: True,
+        lambda row: np.stack([row, row[::-1]]),
+        lambda row: np.array([row[0], row[1] * 2, 1.0]),
+        lambda row: np.where(row > 1, row, -row),
+        lambda row: np.median(row) + np.percentile(row, 30),
+        lambda row: row.astype(np.int32) // 2,
+        lambda row: (row > 1) & (row < 4),
+        lambda row: np.outer(row, row) @ row,
+        lambda row: np.linalg.solve(np.eye(2) + np.outer(row, row), row),
+        lambda row: np.cumsum(row)[::-1],
+        lambda row: np.concatenate([row, np.ones(1), [2.0]]),
+        lambda row: np.einsum("i,j->ij", row, row),
+    ],
+)
+@pytest.mark.parametrize("chunk_size", [None, 2])
+def test_it_is_the_loop(function: Callable[[Any], Any], chunk_size: int | None) -> None:
+    expected = np.map_fn(function, rows())
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", RuntimeWarning)
+        actual = np.vectorized_map(function, rows(), chunk_size=chunk_size)
+    same(actual, expected)
+    numpy.testing.assert_array_equal(np.asnumpy(SHARED), [1, 2])
+
+
+@pytest.mark.parametrize("function", [written, in_place, literal, through_views, added_at, filled, with_out])
+def test_compiled(function: Callable[[Any], Any]) -> None:
+    expected = np.map_fn(function, rows())
+    around = np.compile(lambda x: np.vectorized_map(function, x) * 1, backend="eager")
+    same(around(rows()), expected)
+    same(np.vectorized_map(np.compile(function, backend="eager"), rows()), expected)
+
+
+def test_compiled_to_machine_code() -> None:
+    around = np.compile(lambda x: np.vectorized_map(written, x))
+    same(around(rows()), np.map_fn(written, rows()))
+    same(around(rows() + 1), np.map_fn(written, rows() + 1))
+    assert around.cache_info().traces == 1
+
+
+# Trees and axes.
+
+
+def test_trees_in_and_out() -> None:
+    def function(tree: Any) -> Any:
+        assert type(tree["pair"]) is Pair and tree["name"] == "n"
+        return [tree["pair"].x + tree["whole"], {"sum": (tree["pair"].y.sum(), 2), "name": tree["name"]}]
+
+    elems = {"pair": Pair(rows(), numpy.ones((3, 4))), "whole": np.asarray([10.0, 20.0]), "name": "n"}
+    first, second = np.vectorized_map(function, elems, in_axes={"pair": 0, "whole": None, "name": None})
+    same(first, rows() + np.asarray([10.0, 20.0]))
+    assert second["name"] == "n"
+    same(second["sum"][0], np.full(3, 4.0))
+    same(second["sum"][1], np.full(3, 2))
+
+
+@pytest.mark.parametrize("axis", [0, 1, 2, -1, -3])
+def test_axes_in(axis: int) -> None:
+    x = np.arange(24.0).reshape(2, 3, 4)
+    expected = np.stack([m.T @ m for m in np.moveaxis(x, axis, 0)])
+    same(np.vectorized_map(lambda m: m.T @ m, x, in_axes=axis), expected)
+    same(np.map_fn(lambda m: m.T @ m, x, in_axes=axis), expected)
+
+
+@pytest.mark.parametrize("axis", [0, 1, 2, -1])
+def test_axes_out(axis: int) -> None:
+    x = np.arange(24.0).reshape(2, 3, 4)
+    same(np.vectorized_map(lambda m: m + 1, x, out_axes=axis), np.stack(list(x + 1), axis))
+    first, second = np.vectorized_map(lambda m: (m, m[0]), x, out_axes=(axis, 0))
+    same(second, x[:, 0])
+    same(first, np.stack(list(x), axis))
+
+
+def test_nested() -> None:
+    def function(row: Any) -> Any:
+        out = np.zeros(2)
+
+        def inner(element: Any) -> Any:
+            buffer = np.zeros(2)
+            buffer[0] = element
+            buffer[1] = row.sum()
+            return buffer
+
+        both = np.vectorized_map(inner, row)
+        out[:] = both[:, 0]
+        return out, both
+
+    out, both = np.vectorized_map(function, rows())
+    expected_out, expected_both = np.map_fn(function, rows())
+    same(out, expected_out)
+    same(both, expected_both)
+
+
+def test_a_sum_over_the_outer_elements_from_inside() -> None:
+    def function(row: Any) -> Any:
+        total = np.zeros(())
+
+        def inner(element: Any) -> Any:
+            total[...] += element
+            return total + 0.0
+
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", RuntimeWarning)
+            return np.vectorized_map(inner, row)
+
+    same(np.vectorized_map(function, rows()), np.cumsum(rows(), axis=1))
+
+
+def test_dtypes() -> None:
+    for dtype in ("bool", "uint8", "uint16", "uint64", "int64", "float16", "complex64"):
+        x = np.asarray(rows(), dtype=dtype)
+
+        def function(row: Any) -> Any:
+            out = np.zeros(3, dtype=row.dtype)
+            out[1:] = row
+            return out + out
+
+        same(np.vectorized_map(function, x, fallback=False), np.map_fn(function, x))
+
+
+# Writes that are seen outside.
+
+
+def test_an_element_is_a_view() -> None:
+    x = rows()
+
+    def function(row: Any) -> Any:
+        row *= 2
+        row[0] = -1
+        return row.sum()
+
+    same(np.vectorized_map(function, x, fallback=False), np.asarray([1.0, 5.0, 9.0]))
+    numpy.testing.assert_array_equal(np.asnumpy(x), [[-1, 2], [-1, 6], [-1, 10]])
+
+
+def test_a_write_to_an_array_of_all_elements_is_a_loop() -> None:
+    total, count = np.zeros(2), np.zeros(1)
+    x = rows()
+
+    def function(row: Any) -> Any:
+        row += 1
+        np.add(count, 1, out=count)
+        total[...] += row
+        return total * count
+
+    with pytest.warns(RuntimeWarning, match=r"test_vectorized_map\.py:\d+: .*the same for all elements is written to"):
+        result = np.vectorized_map(function, x)
+    numpy.testing.assert_array_equal(np.asnumpy(count), [3])
+    numpy.testing.assert_array_equal(np.asnumpy(total), [9, 12])
+    numpy.testing.assert_array_equal(np.asnumpy(x), np.asnumpy(rows() + 1))  # each row once
+    same(result, np.cumsum(rows() + 1, axis=0) * np.asarray([[1], [2], [3]]))
+
+
+# The loop.
+
+
+def test_values_make_a_loop_with_one_warning() -> None:
+    def function(row: Any) -> Any:
+        return row if row[0] > 1 else -row
+
+    with pytest.warns(RuntimeWarning) as caught:
+        result = np.vectorized_map(function, rows())
+    (warning,) = caught
+    line = function.__code__.co_firstlineno + 1
+    assert f"{__file__}:{line}: " in str(warning.message)
+    assert warning.filename == __file__
+    same(result, np.asarray([[0.0, -1.0], [2.0, 3.0], [4.0, 5.0]]))
+    with pytest.raises(RuntimeError, match=f"test_vectorized_map.py:{line}: .* can't be done for all elements at once"):
+        np.vectorized_map(function, rows(), fallback=False)
+
+
+@pytest.mark.parametrize(
+    "function", [lambda row: row[row > 1].sum(), lambda row: float(row[0]), lambda r: len(np.unique(r))]
+)
+def test_what_depends_on_values(function: Callable[[Any], Any]) -> None:
+    with pytest.warns(RuntimeWarning, match="once for each element"):
+        result = np.vectorized_map(function, rows())
+    same(result, np.map_fn(function, rows()))
+
+
+def test_results_of_several_shapes() -> None:
+    with (
+        pytest.warns(RuntimeWarning),
+        pytest.raises(ValueError, match=r"of shape \(0,\) for the first .* \(2,\) for el"),
+    ):
+        np.vectorized_map(lambda row: row[row > 1], rows())
+
+
+def test_results_of_several_structures() -> None:
+    with pytest.raises(ValueError, match="another structure for element 1"):
+        np.map_fn(lambda row: (row,) if row[0] == 0 else [row], rows())
+
+
+def test_an_error_of_the_function_is_no_loop() -> None:
+    calls = []
+
+    def function(row: Any) -> Any:
+        calls.append(row)
+        return row @ np.ones(5)
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        with pytest.raises(ValueError, match="size 5 is different from 2"):
+            np.vectorized_map(function, rows())
+    assert len(calls) == 1
+
+
+# Random numbers.
+
+
+def test_random_numbers() -> None:
+    def draw(row: Any) -> Any:
+        return np.random.normal(size=4)
+
+    different = np.asnumpy(np.vectorized_map(draw, rows()))
+    assert len(numpy.unique(different)) == 12
+    shared = np.asnumpy(np.vectorized_map(draw, rows(), randomness="same"))
+    assert len(numpy.unique(shared)) == 4
+    with pytest.raises(RuntimeError, match="randomness"):
+        np.vectorized_map(draw, rows(), randomness="error")
+
+
+# Errors.
+
+
+def test_no_elements() -> None:
+    assert np.vectorized_map(lambda row: row.sum(), np.zeros((0, 2))).shape == (0,)
+    with pytest.raises(ValueError, match="there are no elements"):
+        np.map_fn(lambda row: row, np.zeros((0, 2)))
+    with pytest.raises(ValueError, match="nothing to map over"):
+        np.vectorized_map(lambda row: row, rows(), in_axes=None)
+    with pytest.raises(ValueError, match="nothing to map over"):
+        np.vectorized_map(lambda row: row, 3.0)
+
+
+@pytest.mark.parametrize(
+    ("options", "error", "message"),
+    [
+        ({"in_axes": 2}, numpy.exceptions.AxisError, "in_axes: axis 2 is out of bounds"),
+        ({"in_axes": (0, 0)}, ValueError, r"in_axes \(0, 0\) is built differently"),
+        ({"out_axes": 3}, numpy.exceptions.AxisError, "out_axes: axis 3"),
+        ({"out_axes": {"a": 0}}, ValueError, "out_axes"),
+        ({"randomness": "some"}, ValueError, "randomness must be one of"),
+        ({"chunk_size": 0}, ValueError, "chunk_size must be at least 1"),
+    ],
+)
+def test_wrong_options(options: dict[str, Any], error: type[Exception], message: str) -> None:
+    with pytest.raises(error, match=message):
+        np.vectorized_map(lambda row: row, rows(), **options)
+
+
+def test_different_numbers_of_elements() -> None:
+    with pytest.raises(ValueError, match=r"\[3, 2\]: elems\[0\]: ndarray float64 \(3, 2\), elems\[1\]: ndarray"):
+        np.vectorized_map(lambda pair: pair[0], (rows(), np.ones(2)))
+
+
+def test_per_example_gradients_of_torch() -> None:
+    torch = pytest.importorskip("torch")
+    w = torch.tensor([1.0, 2.0], dtype=torch.float64)
+
+    def function(row: Any) -> Any:
+        return np.asarray(torch.func.grad(lambda w: (written(np.asarray(w) * row)[0] ** 2).tensor)(w))
+
+    result = np.vectorized_map(function, rows())
+    x = np.asnumpy(rows())
+    numpy.testing.assert_allclose(np.asnumpy(result), 2 * (x @ [1, 2])[:, None] * x)
