@@ -38,7 +38,7 @@ def write_into(function: Any, operands: list[torch.Tensor], target: torch.Tensor
         return False
     try:
         function(*operands, out=target)
-    except TypeError:  # it takes no out
+    except (TypeError, RuntimeError):  # it takes no out, or none of this dtype
         return False
     return True
 

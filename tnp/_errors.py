@@ -12,11 +12,15 @@ from typing import Any
 import numpy as np
 from numpy.exceptions import AxisError
 
+_MAX = np.iinfo(np.intp).max
+
 
 def normalize_axis(axis: Any, ndim: int, argname: str | None = None) -> int:
     """A non-negative axis of an array of ``ndim`` dimensions; AxisError where there is none."""
     index = operator.index(axis)
     if not -ndim <= index < ndim:
+        if not -_MAX <= index <= _MAX:
+            raise OverflowError("Python int too large to convert to C long")
         raise AxisError(index, ndim, argname)
     return index % ndim if index < 0 else index
 

@@ -219,6 +219,8 @@ class Methods:
 
     def reshape(self, *shape: Any, order: str = "C", copy: bool | None = None) -> ndarray:
         """The same elements in another shape; see `tnp.reshape`."""
+        if not shape:
+            raise TypeError("reshape() takes exactly 1 argument (0 given)")
         return tnp.reshape(self, shape[0] if len(shape) == 1 else shape, order, copy=copy)
 
     def resize(self: Any, *new_shape: Any, refcheck: bool = True) -> None:
@@ -253,7 +255,7 @@ class Methods:
 
     def sort(self, axis: Any = -1, kind: Any = None, order: Any = None, *, stable: Any = None) -> None:
         """Sort in place; see `tnp.sort`."""
-        self[...] = tnp.sort(self, axis, kind, order, stable=stable)
+        self[...] = tnp.sort(self, operator.index(axis), kind, order, stable=stable)
 
     def squeeze(self, axis: Any = None) -> ndarray:
         """Remove axes of length one; see `tnp.squeeze`."""

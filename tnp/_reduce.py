@@ -6,10 +6,12 @@ their own are in ``_reductions``, ``_averages``, ``_nanfunctions`` and ``_scans`
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+from numpy.exceptions import ComplexWarning
 
 from backend_torch import reductions as kernels
 from backend_torch import scans
@@ -25,9 +27,9 @@ from tnp._loops import Loops
 
 Tensor = Any
 _NoValue: Any = np._NoValue
-# What torch raises for an axis out of range, for no elements or for an option of another type than it takes; the
-# general path finds NumPy's words for it.
-FAILURES = (IndexError, RuntimeError, TypeError)
+# What torch raises for an axis out of range or beyond int64, for no elements or for an option of another type than it
+# takes; the general path finds NumPy's words for it.
+FAILURES = (IndexError, RuntimeError, TypeError, ValueError)
 _REORDERABLE = {np.maximum, np.minimum, np.fmax, np.fmin}  # beside those that have an identity
 
 
@@ -36,7 +38,10 @@ def resolve(ufunc: np.ufunc, given: Any, dtype: Any = None, out: Any = None) -> 
     signature = (None if dtype is None else np.dtype(dtype), None, None)
     target = None if out is None else to_numpy[out]
     dtypes = (target, to_numpy[given], None)
-    return tensor_dtype(ufunc.resolve_dtypes(dtypes, signature=signature, casting="unsafe", reduction=True)[2])
+    result = tensor_dtype(ufunc.resolve_dtypes(dtypes, signature=signature, casting="unsafe", reduction=True)[2])
+    if given.is_complex and not result.is_complex and to_numpy[result].kind != "b":
+        warnings.warn("Casting complex values to real discards the imaginary part", ComplexWarning, stacklevel=4)
+    return result
 
 
 def is_reorderable(ufunc: np.ufunc) -> bool:

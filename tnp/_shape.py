@@ -26,6 +26,8 @@ MAXDIMS = 64  # torch has no limit, but what it makes beyond this one NumPy can'
 def as_shape(shape: Any) -> Shape:
     """A shape argument, one length or a sequence of them, as a tuple of ints."""
     if type(shape) is not tuple:
+        if isinstance(shape, (bool, np.bool_)):
+            raise TypeError(f"expected a sequence of integers or a single integer, got '{shape}'")
         try:
             return (operator.index(shape),)
         except TypeError:

@@ -169,6 +169,8 @@ class Ufunc:
         mask = None if where is True else _mask(where, home)
         function = self._kernel.resolve(*[t.dtype for t in inputs])
         try:
+            if mask is not None and self._numpy is np.power:  # negative exponents of integers may be masked
+                inputs[1] = writing.masked(inputs[1], mask, None)
             if mask is None and targets[0] is not None and writing.write_into(function, inputs, targets[0]):
                 return outs[0]
             results = function(*inputs)
@@ -189,6 +191,8 @@ class Ufunc:
         if self.__name__ in COMPARISONS and all(type(x) is int for x in operands):
             one, other = operands  # NumPy compares them as Python objects: of any size
             operands = (np.int8((one > other) - (one < other)), np.int8(0))
+        elif self.nin == 1 and type(operands[0]) is int and operands[0] > np.iinfo(np.int64).max:
+            operands = (np.asarray(operands[0]),)  # weak beside nothing: uint64 if it fits, as NumPy reads it
         dtypes: list[Any] = []
         tensors: list[Tensor] = []
         for operand in operands:
@@ -407,6 +411,8 @@ class BinaryUfunc(Ufunc):
         dtype = to_numpy[given]
         resolved = self._numpy.resolve_dtypes((dtype, weak_dtype(scalar_type), dtype))
         right = self._tensor_dtype(resolved[1])
+        if self._kernel.scalar_right is not None and given is right is self._tensor_dtype(resolved[0]):
+            return writing.written(self._kernel.scalar_right, None), numbers(right, scalar_type)
         return self._written(self._loop((given, right), resolved), given, right, resolved), constants(
             right, scalar_type
         )

@@ -269,3 +269,20 @@ def test_gradient() -> None:
     x.tensor.requires_grad_()
     tnp.sum(x * x, axis=0, where=[True, False], initial=1).tensor.sum().backward()
     assert x.tensor.grad.tolist() == [[2.0, 0.0], [6.0, 0.0]]
+
+
+@pytest.mark.parametrize("axis", [2**63, -(10**30)])
+def test_axis_beyond_int64(axis: int) -> None:
+    compare(lambda xp: xp.sum(xp.ones((2, 3)), axis=axis))
+    compare(lambda xp: xp.ones((2, 3)).max(axis=axis))
+    compare(lambda xp: xp.cumsum(xp.ones((2, 3)), axis=axis))
+    compare(lambda xp: xp.mean(xp.ones((2, 3)), axis=axis))
+    compare(lambda xp: xp.concatenate([xp.ones(2)], axis=axis))
+
+
+@pytest.mark.parametrize("name", ["sum", "prod", "cumsum", "cumprod"])
+def test_imaginary_parts_are_not_dropped_in_silence(name: str) -> None:
+    for xp in (np, tnp):
+        z = xp.asarray([1 + 2j, 3 - 1j])
+        with pytest.warns(np.exceptions.ComplexWarning):
+            assert getattr(xp, name)(z, dtype=float).dtype == float

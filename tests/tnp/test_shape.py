@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 import pytest
@@ -302,3 +303,14 @@ def test_shape_functions_batch_and_differentiate():
     batch = torch.arange(12.0, dtype=torch.float64).reshape(2, 2, 3)
     assert torch.equal(torch.vmap(rearranged)(batch), torch.stack([rearranged(one) for one in batch]))
     assert torch.autograd.gradcheck(rearranged, (batch[0].clone().requires_grad_(),))
+
+
+@pytest.mark.parametrize("shape", [True, False, np.True_])
+def test_a_boolean_is_no_shape(shape: Any) -> None:
+    compare(lambda xp: xp.arange(1).reshape(shape))
+    compare(lambda xp: xp.reshape(xp.arange(1), shape))
+
+
+@agrees(raises=TypeError)
+def test_reshape_method_needs_a_shape(xp: Any) -> Any:
+    return xp.arange(1).reshape()

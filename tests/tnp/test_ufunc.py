@@ -296,3 +296,58 @@ def test_outputs_of_a_wrong_number(out: Any) -> None:
 def test_frompyfunc_says_what_to_use() -> None:
     with pytest.raises(NotImplementedError, match="vectorize"):
         tnp.frompyfunc(len, 1, 1)
+
+
+@pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])
+def test_predicates_write_to_the_dtype_of_their_operand(dtype: str) -> None:
+    """torch.signbit takes an out of another dtype than bool for an error."""
+
+    def write(xp: Any) -> Any:
+        x = xp.asarray([1.0, -0.0, float("nan")], dtype=dtype)
+        return [getattr(xp, name)(x, out=xp.zeros_like(x)) for name in ("signbit", "isnan", "logical_not")]
+
+    compare(write)
+
+
+@pytest.mark.parametrize("name", ["negative", "absolute", "sign", "floor", "square", "invert", "conjugate", "isfinite"])
+def test_python_int_beyond_int64(name: str) -> None:
+    """Weak beside nothing: NumPy reads it as uint64."""
+    compare(lambda xp: [getattr(xp, name)(value) for value in (2**63 - 1, 2**63, 2**64 - 1)])
+    with pytest.raises(TypeError):
+        tnp.negative(2**64)
+
+
+@agrees
+def test_masked_negative_exponents(xp: Any) -> Any:
+    """Integers have no negative powers, but what ``where`` leaves out is not computed."""
+    x, y = xp.asarray([2, 3]), xp.asarray([-1, 2])
+    masked = xp.power(2, y, where=[[False, True], [False, False]], out=xp.zeros((2, 2), dtype=int))
+    return xp.power(x, y, where=y >= 0, out=xp.zeros_like(x)), masked
+
+
+@agrees(raises=ValueError)
+def test_negative_exponents_that_are_used(xp: Any) -> Any:
+    return xp.power(xp.asarray([2, 3]), xp.asarray([-1, 2]), where=[True, False], out=xp.zeros(2, dtype=int))
+
+
+@pytest.mark.parametrize("exponent", [-1, -0.5, 0, 0.5, 1, 2, 3])
+@pytest.mark.parametrize("dtype", ["float16", "float32", "float64", "complex64", "complex128"])
+def test_power_in_place_is_the_power(dtype: str, exponent: float) -> None:
+    """NumPy's short cuts (0.5 is a root) are those of ``**=`` too."""
+    x = tnp.asarray([4.0, 2.25, float("inf"), -float("inf"), -0.0, float("nan")], dtype=dtype)
+    y = x.copy()
+    y **= exponent
+    np.testing.assert_array_equal(tnp.asnumpy(y), tnp.asnumpy(x**exponent))
+
+
+@agrees
+def test_root_in_place(xp: Any) -> Any:
+    x = xp.asarray([4.0, -float("inf"), -0.0])
+    x **= 0.5
+    return x, xp.signbit(x[2])
+
+
+@agrees
+def test_zeroth_power_of_complex(xp: Any) -> Any:
+    z = xp.asarray([complex("nan"), complex("inf"), complex("nan+infj"), 0, 1j])
+    return z**0, z ** xp.asarray(0), z ** xp.zeros(5), z**False
