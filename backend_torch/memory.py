@@ -250,3 +250,8 @@ def resized(tensor: Tensor, shape: tuple[int, ...]) -> Tensor:
     result.view(-1)[:count] = tensor.reshape(-1)[:count]
     result.former = tensor  # type: ignore[attr-defined]  # a reader of __array_interface__ may have its address still
     return result
+
+
+def strided(tensor: Tensor, shape: tuple[int, ...], strides: tuple[int, ...]) -> Tensor:
+    """A view with other strides, in elements, from the tensor's first element on."""
+    return tensor.as_strided(shape, strides)

@@ -191,6 +191,7 @@ from tnp._from_data import (
     isfortran,
     require,
 )
+from tnp._functional import apply_along_axis, apply_over_axes, piecewise, vectorize
 from tnp._histograms import bincount, digitize, histogram, histogram2d, histogram_bin_edges, histogramdd
 from tnp._index_tricks import (
     c_,
@@ -207,6 +208,7 @@ from tnp._index_tricks import (
     unravel_index,
 )
 from tnp._interop import allow_host_copies, asnumpy
+from tnp._iteration import broadcast, nditer
 from tnp._joining import block, column_stack, concat, concatenate, dstack, hstack, repeat, stack, tile, vstack
 from tnp._logic import (
     allclose,
@@ -355,6 +357,8 @@ __all__ = [
     "angle",
     "any",
     "append",
+    "apply_along_axis",
+    "apply_over_axes",
     "arange",
     "arccos",
     "arccosh",
@@ -403,6 +407,7 @@ __all__ = [
     "block",
     "bool",
     "bool_",
+    "broadcast",
     "broadcast_arrays",
     "broadcast_shapes",
     "broadcast_to",
@@ -617,6 +622,7 @@ __all__ = [
     "ndenumerate",
     "ndim",
     "ndindex",
+    "nditer",
     "negative",
     "newaxis",
     "nextafter",
@@ -633,6 +639,7 @@ __all__ = [
     "percentile",
     "permute_dims",
     "pi",
+    "piecewise",
     "place",
     "poly",
     "poly1d",
@@ -751,6 +758,7 @@ __all__ = [
     "vdot",
     "vecdot",
     "vecmat",
+    "vectorize",
     "vectorized_map",
     "vsplit",
     "vstack",

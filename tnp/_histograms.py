@@ -133,6 +133,8 @@ def digitize(x: Any, bins: Any, right: bool = False) -> Any:
         raise TypeError("x may not be complex")
     if edges.dim() != 1:
         raise ValueError(f"object {'too deep' if edges.dim() else 'of too small depth'} for desired array")
+    if edges.is_complex():
+        raise TypeError("bins may not be complex")
     direction = kernels.direction(cast(edges, FLOAT64))
     if not direction:
         raise ValueError("bins must be monotonically increasing or decreasing")

@@ -183,7 +183,7 @@ def _ramp(array: ndarray, axis: int, width: int, end: Any, is_after: bool) -> nd
 def _with_statistic(array: ndarray, widths: list[Width], mode: str, stat_length: Any) -> ndarray:
     """Padded by the maximum, mean, median or minimum of elements next to each end."""
     lengths = _pairs(stat_length, array.ndim, is_index=True) if stat_length is not None else _pairs(None, array.ndim)
-    function = {"maximum": tnp.max, "mean": tnp.mean, "median": tnp.median, "minimum": tnp.min}[mode]
+    function: Any = {"maximum": tnp.max, "mean": tnp.mean, "median": tnp.median, "minimum": tnp.min}[mode]
     for axis, (width, length) in enumerate(zip(widths, lengths, strict=True)):
         size = array.shape[axis]
         ends: list[Any] = [None, None]

@@ -45,6 +45,8 @@ class poly1d:
     __module__ = "tnp"
     __slots__ = ("_coeffs", "_variable")
     __hash__: ClassVar[None] = None  # type: ignore[assignment]
+    _coeffs: ndarray
+    _variable: str
 
     def __init__(self, c_or_r: Any, r: bool = False, variable: str | None = None) -> None:
         self._variable = "x" if variable is None else variable

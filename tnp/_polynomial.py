@@ -55,9 +55,11 @@ def poly(seq_of_zeros: Any) -> Any:
     >>> np.poly(np.asarray([2.0, 3.0]))
     array([ 1., -5.,  6.])
     """
+    from tnp import linalg  # imported when it is needed, as tnp.linalg is
+
     zeros = tnp.atleast_1d(wrap_array(tensor_of(seq_of_zeros)))
     if zeros.ndim == 2 and zeros.shape[0] == zeros.shape[1] != 0:
-        zeros = tnp.linalg.eigvals(zeros)
+        zeros = linalg.eigvals(zeros)
     elif zeros.ndim != 1:
         raise ValueError("input must be 1d or non-empty square 2d array.")
     elif zeros.dtype.kind in "biu" or zeros.dtype == np.float16:
@@ -101,6 +103,8 @@ def roots(p: Any) -> ndarray:
     >>> np.sort(np.roots(np.asarray([1, -5, 6])).round(6))
     array([2., 3.])
     """
+    from tnp import linalg
+
     line = coefficients(p)
     if line.ndim != 1:
         raise ValueError("Input must be a rank-1 array.")
@@ -114,7 +118,7 @@ def roots(p: Any) -> ndarray:
         line = line.astype(float)
     if line.size > 1:
         companion = tnp.diag(tnp.ones(line.size - 2, line.dtype, device=line.device), -1)
-        found = tnp.linalg.eigvals(tnp.concatenate([(-line[1:] / line[0])[None], companion[1:]]))
+        found = linalg.eigvals(tnp.concatenate([(-line[1:] / line[0])[None], companion[1:]]))
     else:
         found = tnp.zeros(0, device=line.device)
     return tnp.concatenate([found, tnp.zeros(trailing, found.dtype, device=line.device)])
@@ -246,6 +250,8 @@ def polyfit(x: Any, y: Any, deg: Any, rcond: Any = None, full: bool = False, w: 
     >>> np.polyfit(np.asarray([0.0, 1.0, 2.0]), np.asarray([1.0, 3.0, 5.0]), 1).round(6)
     array([2., 1.])
     """
+    from tnp import linalg
+
     order = int(deg) + 1
     points = wrap_array(tensor_of(x)) + 0.0
     values = wrap_array(tensor_of(y, device=points.tensor.device)) + 0.0
@@ -272,7 +278,7 @@ def polyfit(x: Any, y: Any, deg: Any, rcond: Any = None, full: bool = False, w: 
         right = right * (weights[:, None] if right.ndim == 2 else weights)
     scale = tnp.sqrt((left * left).sum(axis=0))
     left = left / scale
-    solution, residuals, rank, singular = tnp.linalg.lstsq(left, right, rcond)
+    solution, residuals, rank, singular = linalg.lstsq(left, right, rcond)
     solution = (solution.T / scale).T
     if full:
         return solution, residuals, rank, singular, rcond
@@ -280,7 +286,7 @@ def polyfit(x: Any, y: Any, deg: Any, rcond: Any = None, full: bool = False, w: 
         warnings.warn("Polyfit may be poorly conditioned", RankWarning, stacklevel=2)
     if not cov:
         return solution
-    covariance = tnp.linalg.inv(tnp.dot(left.T, left)) / tnp.outer(scale, scale)
+    covariance = linalg.inv(tnp.dot(left.T, left)) / tnp.outer(scale, scale)
     factor: Any = 1
     if cov != "unscaled":
         if len(points) <= order:

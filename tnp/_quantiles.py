@@ -305,6 +305,8 @@ def _quantile(
     if keepdims:
         for dim in sorted(axes):
             found = found.unsqueeze(dim + q.ndim)
+    if target is not None and found.dim() < target.dim() and target.numel() == found.numel():
+        found = found.reshape(target.shape)  # axes of length one, as a ufunc writes to them
     return deliver(found, out, target, "quantile")
 
 

@@ -1,0 +1,122 @@
+"""Functions of functions do what NumPy's do."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import tnp
+from tests.oracle import ALL, agrees, compare, sample
+
+
+@pytest.mark.parametrize("axis", [0, 1, -1, 2, 5])
+@pytest.mark.parametrize("dtype", ["int8", "float32", "complex128"])
+def test_apply_along_axis(axis: int, dtype: str) -> None:
+    functions = [
+        lambda v: v.sum(),
+        lambda v: v[:2] * 2,
+        lambda v, k=1: v[None] + v[:, None] + k,
+        lambda v: 3.5,
+        lambda v: [1, 2],
+    ]
+    for function in functions:
+        compare(
+            lambda xp, function=function: xp.apply_along_axis(function, axis, sample(xp, (2, 3, 4), dtype)), rtol=1e-6
+        )
+
+
+def test_apply_along_no_slices() -> None:
+    compare(lambda xp: xp.apply_along_axis(lambda v: v, 1, xp.zeros((0, 2))))
+    compare(lambda xp: xp.apply_along_axis(lambda v, k: v * k, 0, [[1, 2], [3, 4]], k=3))
+
+
+@pytest.mark.parametrize("axes", [0, 1, [0, 2], (0, -1), [3]])
+def test_apply_over_axes(axes: Any) -> None:
+    compare(lambda xp: xp.apply_over_axes(xp.sum, sample(xp, (2, 3, 4), "int64"), axes))
+    compare(lambda xp: xp.apply_over_axes(lambda a, axis: a.sum(), sample(xp, (2, 3, 4), "int64"), axes))
+
+
+@pytest.mark.parametrize("dtype", ALL)
+@agrees
+def test_piecewise(xp: Any, dtype: str) -> Any:
+    x = sample(xp, (2, 3), dtype)
+    low = x.real < 0
+    return [
+        xp.piecewise(x, [low, ~low], [lambda v: v * 0, 1]),
+        xp.piecewise(x[0], low[0], [lambda v, k: v + k, 1], 1),
+        xp.piecewise(x, [low], [1]),
+        xp.piecewise(x, [low, low], [1, 0, lambda v, k=1: v * k], k=0),
+    ]
+
+
+@pytest.mark.parametrize("arguments", [
+    (0, True, [1]), (0, [True, False], [1, 2]), (0.5, [0.5 < 1], [lambda v: v * 2]), ([0, 0], [True, False], [1]),
+    ([1.0, 2.0], [[True, False]], [1, 2, 3]), ([0, 1], [[1, 0], [0, 1]], [5, -5]),
+])  # fmt: skip
+def test_piecewise_arguments(arguments: Any) -> None:
+    compare(lambda xp: xp.piecewise(xp.asarray(arguments[0]), *arguments[1:]))
+
+
+@pytest.mark.parametrize("options", [
+    {}, {"otypes": "d"}, {"otypes": [np.float32]}, {"otypes": "i"}, {"cache": True}, {"otypes": "?"}, {"excluded": {1}},
+    {"otypes": 5}, {"otypes": "@"}, {"signature": "(),()->()"}, {"signature": "(m->()"},
+])  # fmt: skip
+def test_vectorize(options: dict[str, Any]) -> None:
+    def applied(xp: Any, x: Any, y: Any) -> Any:
+        return xp.vectorize(lambda a, b: a - b if a > b else a + b, **options)(xp.asarray(x), y)
+
+    for x, y in (([1, 2, 3], 2), ([[1.5], [2.5]], 2), (3, 2), ([], 2)):
+        compare(applied, x, y)
+
+
+@agrees
+def test_vectorize_keywords_and_outputs(xp: Any) -> Any:
+    powers = xp.vectorize(lambda a, p, scale=1: scale * sum(c * a**i for i, c in enumerate(p)), excluded=["p"])
+    both = xp.vectorize(lambda a: (a, a / 2))
+    named = xp.vectorize(otypes=[float])(lambda a: a)
+    return powers(a=xp.asarray([1, 2]), p=[1, 2], scale=2), both(xp.asarray([1, 2])), named(xp.asarray([1, 2]))
+
+
+@pytest.mark.parametrize("signature", ["(n)->()", "(n)->(n)", "(m,n),(n)->(m)", "(n),(n)->(),(n)", "(n)->(k)"])
+@pytest.mark.parametrize("shape", [(3,), (2, 3), (2, 2, 3), (0, 3)])
+def test_vectorize_signature(signature: str, shape: tuple[int, ...]) -> None:
+    functions = {
+        "(n)->()": lambda v: v.sum(),
+        "(n)->(n)": lambda v: v * 2,
+        "(m,n),(n)->(m)": lambda a, v: a @ v,
+        "(n),(n)->(),(n)": lambda u, v: ((u * v).sum(), u + v),
+        "(n)->(k)": lambda v: v[:2],
+    }
+
+    def applied(xp: Any) -> Any:
+        x = sample(xp, shape, "float64")
+        args = [x] if signature.count("(n)") + signature.count("(m,n)") < 3 and ",(n)->" not in signature else [x, x]
+        if signature.startswith("(m"):
+            args = [sample(xp, (4, 3), "float64"), x]
+        return xp.vectorize(functions[signature], signature=signature)(*args)
+
+    compare(applied, rtol=1e-12)
+
+
+def test_vectorize_calls() -> None:
+    compare(lambda xp: xp.vectorize(lambda a: a)())
+    compare(lambda xp: xp.vectorize(3))
+    compare(lambda xp: xp.vectorize(lambda a, b: a + b)([1, 2], [1, 2, 3]))
+    compare(lambda xp: xp.vectorize(lambda a: a, signature="(n)->(n)")(1))
+
+    def documented(a: float) -> float:
+        """What it does."""
+        return a
+
+    for function in (tnp.vectorize(documented), tnp.vectorize()(documented)):
+        assert (function.__name__, function.__doc__) == ("documented", "What it does.")
+    assert tnp.vectorize(documented, doc="Else").__doc__ == "Else"
+
+
+def test_gradients() -> None:
+    x = tnp.asarray([[1.0, 2.0], [3.0, 4.0]])
+    x.tensor.requires_grad_()
+    tnp.apply_along_axis(lambda v: (v * v).sum(), 1, x).sum().tensor.backward()
+    assert tnp.asarray(x.tensor.grad).tolist() == [[2.0, 4.0], [6.0, 8.0]]

@@ -1,0 +1,84 @@
+"""nditer and broadcast do what NumPy's do."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import tnp
+from tests.oracle import agrees, compare, sample
+
+
+@pytest.mark.parametrize("shapes", [[(3,)], [(3, 1), (4,)], [(), (2, 2)], [(2,), (3,)], [(0, 2), (1,)], []])
+def test_broadcast(shapes: list[tuple[int, ...]]) -> None:
+    def described(xp: Any) -> Any:
+        b = xp.broadcast(*[sample(xp, shape, "float64", i) for i, shape in enumerate(shapes)])
+        first = [b.shape, b.ndim, b.nd, b.size, b.numiter, b.index, len(b.iters)]
+        rows = list(b)
+        last = b.index
+        b.reset()
+        return first, rows, last, b.index
+
+    compare(described)
+
+
+@agrees
+def test_broadcast_of_broadcast(xp: Any) -> Any:
+    return xp.broadcast(xp.broadcast([1, 2], [[1], [2]]), 3).shape
+
+
+@pytest.mark.parametrize("order", ["C", "F", "K", "A"])
+@pytest.mark.parametrize("flags", [[], ["external_loop"], ["multi_index"], ["c_index"], ["buffered"]])
+def test_nditer(order: str, flags: list[str]) -> None:
+    def visited(xp: Any) -> Any:
+        it = xp.nditer(xp.arange(6).reshape(2, 3).T, flags=flags, order=order)
+        values = [it.shape if "multi_index" in flags else 0, it.ndim, it.nop, it.itersize, it.has_multi_index]
+        while not it.finished:
+            values.append(it[0].copy())
+            if "multi_index" in flags:
+                values.append(it.multi_index)
+            if "c_index" in flags:
+                values.append(it.index)
+            it.iternext()
+        it.reset()
+        return values, [x.copy() for x in it]
+
+    compare(visited)
+
+
+@agrees
+def test_nditer_writes(xp: Any) -> Any:
+    x = xp.arange(6.0).reshape(2, 3)
+    with xp.nditer(x, op_flags=["readwrite"]) as it:
+        for element in it:
+            element[...] = element * 2
+    y = xp.arange(3)
+    allocating = xp.nditer([y, None])
+    for one, other in allocating:
+        other[...] = one + 1
+    z = xp.zeros(3)
+    with xp.nditer([y, z], op_flags=[["readonly"], ["writeonly"]]) as it:
+        for one, other in it:
+            other[...] = one * one
+    return x, allocating.operands[1], z
+
+
+def test_nditer_gives_back_the_very_operands() -> None:
+    x = tnp.arange(3)
+    assert tnp.nditer([x, None]).operands[0] is x
+    assert tnp.nditer(x).copy().operands[0] is x
+
+
+def test_errors() -> None:
+    compare(lambda xp: xp.nditer([xp.ones(2), xp.ones(3)]))
+    compare(lambda xp: xp.nditer(xp.ones(2), flags=["no_such"]))
+    compare(lambda xp: xp.nditer(xp.ones(2)).multi_index)
+
+
+def test_numpy_iterates_over_the_same_memory() -> None:
+    x = tnp.zeros(4)
+    for chunk in tnp.nditer(x, flags=["external_loop"], op_flags=["readwrite"]):
+        chunk[:] = 1
+    np.testing.assert_array_equal(np.asarray(x), np.ones(4))

@@ -1,0 +1,137 @@
+"""Views with strides of one's own.
+
+Layer: owns their NumPy spelling: strides in bytes, windows along axes.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from backend_torch import memory
+from tnp._array import ndarray, wrap_array
+from tnp._convert import tensor_of
+from tnp._errors import normalize_axes
+
+__all__ = ["as_strided", "sliding_window_view"]
+
+
+def as_strided(x: Any, shape: Any = None, strides: Any = None, subok: bool = False, writeable: bool = True) -> ndarray:
+    """A view of an array's memory with another shape and other strides.
+
+    Parameters
+    ----------
+    x : array_like
+    shape : sequence of int, optional
+    strides : sequence of int, optional
+        In bytes.
+    subok : bool, optional
+        Without effect.
+    writeable : bool, optional
+        Without effect: a tensor has no read-only memory.
+
+    Returns
+    -------
+    ndarray
+
+    Raises
+    ------
+    ValueError
+        Strides are negative or no multiples of the element's size, or reach beyond the memory.
+
+    Notes
+    -----
+    Differences from NumPy: what lies beyond the array's memory can't be reached, and strides can't be negative.
+
+    Source: https://numpy.org/doc/stable/reference/generated/numpy.lib.stride_tricks.as_strided.html
+
+    Examples
+    --------
+    >>> import tnp as np
+    >>> np.lib.stride_tricks.as_strided(np.arange(4), (3, 2), (8, 8))
+    array([[0, 1],
+           [1, 2],
+           [2, 3]])
+    """
+    array = wrap_array(tensor_of(x))
+    lengths = array.shape if shape is None else tuple([int(n) for n in shape])
+    steps = array.strides if strides is None else tuple([int(n) for n in strides])
+    if len(lengths) != len(steps):
+        raise ValueError("mismatch in length of strides and shape")
+    size = array.itemsize
+    if any(step < 0 or step % size for step in steps):
+        raise ValueError(
+            f"a tensor's strides are multiples of the {size} bytes of an element and not negative: {steps}"
+        )
+    try:
+        return wrap_array(memory.strided(array.tensor, lengths, tuple([step // size for step in steps])))
+    except RuntimeError as error:
+        raise ValueError(
+            f"an array of shape {lengths} and strides {steps} reaches beyond the memory of the given one"
+        ) from error
+
+
+def sliding_window_view(
+    x: Any, window_shape: Any, axis: Any = None, *, subok: bool = False, writeable: bool = False
+) -> ndarray:
+    """All windows of a shape in an array, as a view.
+
+    Parameters
+    ----------
+    x : array_like
+    window_shape : int or tuple of int
+    axis : int or tuple of int, optional
+        The axes along which the windows slide; all by default.
+    subok : bool, optional
+        Without effect.
+    writeable : bool, optional
+        Without effect: a view with overlapping windows counts as any other.
+
+    Returns
+    -------
+    ndarray
+        The windows' own axes come last.
+
+    Raises
+    ------
+    ValueError
+        A window is larger than the array, negative, or has another number of axes than are given.
+
+    Notes
+    -----
+    Source: https://numpy.org/doc/stable/reference/generated/numpy.lib.stride_tricks.sliding_window_view.html
+
+    Examples
+    --------
+    >>> import tnp as np
+    >>> np.lib.stride_tricks.sliding_window_view(np.arange(4), 3)
+    array([[0, 1, 2],
+           [1, 2, 3]])
+    """
+    window = tuple(window_shape) if np.iterable(window_shape) else (window_shape,)
+    tensor = tensor_of(x)
+    if any(n < 0 for n in window):
+        raise ValueError("`window_shape` cannot contain negative values")
+    if axis is None:
+        axes = tuple(range(tensor.dim()))
+        if len(window) != len(axes):
+            raise ValueError(
+                "Since axis is None, must provide window_shape for all dimensions of `x`; got "
+                f"{len(window)} window_shape elements and `x.ndim` is {tensor.dim()}."
+            )
+    else:
+        given = axis if isinstance(axis, (tuple, list)) else (axis,)
+        axes = tuple([normalize_axes(one, tensor.dim())[0] for one in given])
+        if len(window) != len(axes):
+            raise ValueError(
+                f"Must provide matching length window_shape and axis; got {len(window)} window_shape elements and "
+                f"{len(axes)} axes elements."
+            )
+    lengths, steps = list(tensor.shape), list(tensor.stride())
+    for dim, size in zip(axes, window, strict=True):
+        if lengths[dim] < size:
+            raise ValueError("window shape cannot be larger than input array shape")
+        lengths[dim] -= size - 1
+    shape = (*lengths, *window)
+    return wrap_array(memory.strided(tensor, shape, (*steps, *[steps[dim] for dim in axes])))
