@@ -180,7 +180,12 @@ def assign(view: Tensor, value: Tensor) -> None:
         if has_values(view) and has_values(value) and view.is_set_to(value):
             return  # x[1:5] += 1 ends with x[1:5] = x[1:5]
         value = value.clone()
-    view.copy_(value)
+    try:
+        view.copy_(value)
+    except RuntimeError:
+        if value.dim():
+            raise
+        view.copy_(value.clone())  # one of the view's own elements, which torch takes for a conflict
 
 
 def _may_overlap(one: Tensor, other: Tensor) -> bool:

@@ -85,7 +85,7 @@ def partition(tensor: Tensor, dim: int, kth: Sequence[int]) -> Tensor:
     """The values with those at ``kth`` where a sort puts them, no larger ones before and no smaller ones after."""
     if _on_host(tensor):
         result = tensor.clone()
-        to_numpy(result).partition(kth, axis=dim)
+        to_numpy(result).partition(np.asarray(kth, np.intp), axis=dim)
         return result
     return sort(tensor, dim)
 
@@ -93,7 +93,7 @@ def partition(tensor: Tensor, dim: int, kth: Sequence[int]) -> Tensor:
 def argpartition(tensor: Tensor, dim: int, kth: Sequence[int]) -> Tensor:
     """The indices that partition the values along ``dim``."""
     if _on_host(tensor):
-        return from_numpy(to_numpy(tensor).argpartition(kth, axis=dim))
+        return from_numpy(to_numpy(tensor).argpartition(np.asarray(kth, np.intp), axis=dim))
     return argsort(tensor, dim)
 
 

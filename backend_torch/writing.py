@@ -10,7 +10,7 @@ from typing import Any
 
 import torch
 
-from backend_torch.memory import is_readable, may_overlap, same_start
+from backend_torch.memory import is_readable, may_overlap
 
 
 def masked(result: torch.Tensor, mask: torch.Tensor, target: torch.Tensor | None) -> torch.Tensor:
@@ -25,14 +25,14 @@ def write_into(function: Any, operands: list[torch.Tensor], target: torch.Tensor
     """Have torch write ``function(*operands)`` to ``target`` with no array in between; whether it could.
 
     It can if the function is torch's own, nothing is differentiated, traced or batched, and no operand lies across the
-    target: one that is the target itself, or has another memory, does not.
+    target: one that is the target itself, element by element, or has another memory, does not.
     """
     if not isinstance(function, BuiltinFunctionType) or not is_readable(target):
         return False
     for operand in operands:
         if operand.dtype is not target.dtype or operand.requires_grad or not is_readable(operand):
             return False
-        if may_overlap(operand, target) and not (same_start(operand, target) and operand.stride() == target.stride()):
+        if may_overlap(operand, target) and not operand.is_set_to(target):
             return False
     if target.requires_grad or torch.broadcast_shapes(*[operand.shape for operand in operands]) != target.shape:
         return False

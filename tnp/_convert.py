@@ -16,7 +16,7 @@ from numpy.exceptions import ComplexWarning
 from backend_torch import devices, interop, memory
 from backend_torch.casting import cast
 from backend_torch.dtypes import to_numpy, to_torch
-from tnp._array import like, ndarray, scalar, wrap_array
+from tnp._array import like, ndarray, scalar, wrap, wrap_array
 from tnp._dtypes import tensor_dtype
 from tnp._errors import explain
 from tnp._flat import flatiter
@@ -94,7 +94,13 @@ def _imported(value: Any, dtype: Any, device: Any, copy: bool | None) -> tuple[T
     if isinstance(value, np.ndarray):
         array, made = value, False
     else:
-        array = np.array(value, None if dtype is None else _carried(dtype), copy=copy)
+        try:
+            array = np.array(value, None if dtype is None else _carried(dtype), copy=copy)
+        except ValueError:
+            given = value.__array__() if hasattr(type(value), "__array__") else None
+            if not isinstance(given, ndarray):
+                raise
+            return (memory.copied(given.tensor), True) if copy else (given.tensor, False)
         made = copy is True or isinstance(value, _OWN_MEMORY)
     tensor = _from_numpy(array, dtype)
     if not memory.shares(tensor, array):
@@ -394,8 +400,10 @@ def astype(x: Any, dtype: Any, /, *, copy: bool = True, device: Any = None) -> n
     >>> np.astype(np.asarray([1, 2]), np.float32)
     array([1., 2.], dtype=float32)
     """
+    if isinstance(x, (np.ndarray, np.generic)):
+        x = wrap(tensor_of(x)) if isinstance(x, np.generic) else wrap_array(tensor_of(x))
     if not isinstance(x, ndarray):
-        raise TypeError(f"Input should be a tnp array or scalar. It is a {type(x)} instead.")
+        raise TypeError(f"Input should be an array or scalar. It is a {type(x)} instead.")
     moved = x if device is None else x.to_device(device)
     return moved.astype(dtype, copy=copy and moved is x)
 

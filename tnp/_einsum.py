@@ -5,6 +5,7 @@ Layer: owns how subscripts are written and which are refused; the backend is giv
 
 from __future__ import annotations
 
+import operator
 import string
 from collections.abc import Sequence
 from typing import Any
@@ -20,7 +21,7 @@ from tnp._array import wrap
 from tnp._convert import output_tensor, tensor_of
 from tnp._dtypes import tensor_dtype
 from tnp._errors import broadcast_error
-from tnp._ufunc import check_order
+from tnp._ufunc import checked_order
 
 Tensor = Any
 _LETTERS = string.ascii_uppercase + string.ascii_lowercase  # in the order of the numbers of the other notation
@@ -32,7 +33,7 @@ def einsum(
     optimize: Any = False,
     dtype: Any = None,
     order: str = "K",
-    casting: str = "safe",
+    casting: Any = "safe",
 ) -> Any:
     """Sum of products by Einstein's convention.
 
@@ -78,7 +79,8 @@ def einsum(
     array([[ 5, 14],
            [14, 50]])
     """
-    check_order(order)
+    order = checked_order(order)
+    np.can_cast(bool, bool, casting)  # raises for what is no casting rule
     terms, explicit, arrays = _terms(operands)
     tensors = [tensor_of(array) for array in arrays]
     inputs, output = _letters(terms, explicit, [tuple(tensor.shape) for tensor in tensors])
@@ -149,16 +151,18 @@ def _from_list(subscripts: Any) -> str:
 
 
 def _number(subscript: Any) -> int:
-    if not isinstance(subscript, (int, np.integer)) or isinstance(subscript, bool):
+    try:
+        number = operator.index(subscript)
+    except TypeError:
+        number = True
+    if isinstance(number, bool):
         raise TypeError("each subscript must be either an integer or an ellipsis")
-    if subscript < 0:
+    if number < 0:
         raise ValueError("subscript is not within the valid range [0, 52)")
-    return int(subscript)
+    return number
 
 
-def _letters(
-    terms: Sequence[str], explicit: str | None, shapes: Sequence[tuple[int, ...]]
-) -> tuple[list[str], str]:
+def _letters(terms: Sequence[str], explicit: str | None, shapes: Sequence[tuple[int, ...]]) -> tuple[list[str], str]:
     """Each operand's subscripts and the output's, one letter an axis: an ellipsis gets letters of its own."""
     parts = [_split(term, f"operand {i}") for i, term in enumerate(terms)]
     extra = []

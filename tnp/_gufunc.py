@@ -16,7 +16,7 @@ import tnp
 from backend_torch.kernel import Kernel
 from tnp import _array  # its names are read when a call needs them: the class itself is built from these ufuncs
 from tnp._errors import broadcast_error, explain, normalize_axis
-from tnp._ufunc import Ufunc, check_order
+from tnp._ufunc import Ufunc, checked_order
 
 Tensor = Any
 
@@ -125,7 +125,7 @@ class GeneralizedUfunc(Ufunc):
         sig: Any = None,
     ) -> Any:
         """The general path: operands of any kind and every option."""
-        check_order(order)
+        order = checked_order(order)
         outs = self._outputs(out)
         inputs, (target,), _ = self._operands(operands, outs, casting, dtype, signature, sig)
         cores = self._present(inputs)

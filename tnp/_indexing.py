@@ -246,7 +246,7 @@ def read(tensor: Tensor, key: Any) -> Key:
         is_mask = array.dtype is BOOL and array.shape == tensor.shape
         if is_mask or (array.dtype is INT64 and array.dim()):
             return Key(Index((), (), (array,), (0,)), (0,), is_element=False, is_mask=is_mask)
-    items = key if type(key) is tuple else (key,)
+    items = tuple(key) if isinstance(key, tuple) else (key,)
     entries = [
         item if item is None or item is Ellipsis or type(item) is slice else _entry(item, tensor) for item in items
     ]

@@ -52,7 +52,7 @@ def isclose(a: Any, b: Any, rtol: Any = 1e-5, atol: Any = 1e-8, equal_nan: bool 
     dtype = _common_inexact(x, y)
     home = next((value.tensor.device for value in (x, y) if isinstance(value, ndarray)), None)
     first, second = (cast(tensor_of(value, device=home), dtype) for value in (x, y))
-    if isinstance(rtol, (int, float)) and isinstance(atol, (int, float)) and rtol >= 0 and atol >= 0:
+    if type(rtol) in _SCALARS and type(atol) in _SCALARS and rtol >= 0 and atol >= 0:  # NumPy's scalars are not weak
         try:
             return wrap(kernels.isclose(first, second, rtol, atol, bool(equal_nan)))
         except RuntimeError as error:

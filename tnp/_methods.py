@@ -90,9 +90,9 @@ class Methods:
             return self
         return _array.wrap_array(swapped)
 
-    def choose(self, choices: Any, out: Any = None, mode: str = "raise") -> Any:
-        """Construct an array from an index array and a list of arrays; see `tnp.choose`."""
-        return tnp.choose(self, choices, out, mode)
+    def choose(self, *choices: Any, out: Any = None, mode: str = "raise") -> Any:
+        """Construct an array from an index array and a list of arrays, or several; see `tnp.choose`."""
+        return tnp.choose(self, choices[0] if len(choices) == 1 else choices, out, mode)
 
     def clip(self, min: Any = None, max: Any = None, out: Any = None, **kwargs: Any) -> Any:
         """Limit the values; see `tnp.clip`."""
@@ -102,13 +102,15 @@ class Methods:
         """Selected slices along an axis; see `tnp.compress`."""
         return tnp.compress(condition, self, axis, out)
 
-    def conj(self) -> Any:
+    def conj(self, out: Any = None, /) -> Any:
         """Complex conjugate; see `tnp.conjugate`."""
+        if out is not None:
+            return tnp.conjugate(self, out)
         return _array.like(self, tnp.conjugate(self).tensor) if self.tensor.is_complex() else self
 
-    def conjugate(self) -> Any:
+    def conjugate(self, out: Any = None, /) -> Any:
         """Complex conjugate; see `tnp.conjugate`."""
-        return _array.like(self, tnp.conjugate(self).tensor) if self.tensor.is_complex() else self
+        return self.conj(out)
 
     def copy(self, order: str = "C") -> ndarray:
         """A copy of the array, in C order by default."""
@@ -126,9 +128,9 @@ class Methods:
         """Diagonals; see `tnp.diagonal`."""
         return tnp.diagonal(self, offset, axis1, axis2)
 
-    def dot(self, other: Any, /, out: Any = None) -> Any:
+    def dot(self, b: Any, out: Any = None) -> Any:
         """Dot product; see `tnp.dot`."""
-        return tnp.dot(self, other, out)
+        return tnp.dot(self, b, out)
 
     def dump(self, file: Any) -> None:
         """Pickle the array to a file: a path or an open one."""

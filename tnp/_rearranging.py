@@ -456,12 +456,18 @@ def roll(a: Any, shift: Any, axis: Any = None) -> ndarray:
     """
     tensor = tensor_of(a)
     if axis is None:
-        return wrap_array(kernels.roll_flat(tensor, sum([int(places) for places in _places(shift)])))
+        return wrap_array(kernels.roll_flat(tensor, _within(sum(map(int, _places(shift))), tensor.numel())))
     axes = [normalize_axis(one, tensor.dim()) for one in (axis if isinstance(axis, (tuple, list)) else [axis])]
     shifts = dict.fromkeys(axes, 0)
     for places, one in np.broadcast(_places(shift), axes):
         shifts[one] += int(places)
-    return wrap_array(kernels.roll(tensor, tuple(shifts.values()), tuple(shifts)))
+    turns = tuple([_within(places, tensor.shape[one]) for one, places in shifts.items()])
+    return wrap_array(kernels.roll(tensor, turns, tuple(shifts)))
+
+
+def _within(places: int, size: int) -> int:
+    """A shift of any size as one that an int64 holds."""
+    return places % size if size else 0
 
 
 def _places(shift: Any) -> np.ndarray:

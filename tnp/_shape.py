@@ -34,6 +34,9 @@ def as_shape(shape: Any) -> Shape:
             if not isinstance(shape, Iterable):
                 message = f"expected a sequence of integers or a single integer, got '{shape}'"
                 raise TypeError(message) from None
+    shape = tuple(shape)
+    if bool in map(type, shape):
+        raise TypeError("an integer is required")
     lengths = tuple(map(operator.index, shape))
     if len(lengths) > MAXDIMS:
         raise ValueError(f"maximum supported dimension for an ndarray is currently {MAXDIMS}, found {len(lengths)}")

@@ -257,7 +257,9 @@ def _is_stable(kind: Any, stable: bool | None) -> bool:
 def _positions(kth: Any, tensor: Tensor, dim: int, kind: Any, order: Any) -> list[int]:
     """``kth`` as positions along an axis of a tensor."""
     size = tensor.shape[dim] if tensor.numel() else 0
-    if not isinstance(kind, str) or kind[:1].lower() != "i":
+    if not isinstance(kind, str):
+        raise TypeError(f"select kind must be str, not {type(kind).__name__}")
+    if kind[:1].lower() != "i":
         raise ValueError(f"select kind must be 'introselect' (got {kind!r})")
     _check_no_order(order)
     positions = np.asarray(kth)

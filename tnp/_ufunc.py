@@ -49,10 +49,9 @@ def weak_dtype(scalar_type: type) -> Any:
     raise NotWeak
 
 
-def check_order(order: str) -> None:
-    """ValueError for what is no memory order."""
-    if order not in ("K", "A", "C", "F"):
-        raise ValueError(f"order must be one of 'C', 'F', 'A', or 'K' (got {order!r})")
+def checked_order(order: Any) -> str:
+    """A ufunc's memory order in capitals; ValueError for what is none."""
+    return "K" if order is None or order == "K" else tnp._convert.as_order(order)
 
 
 def _mask(where: Any, home: Any) -> Tensor:
@@ -163,7 +162,7 @@ class Ufunc:
         sig: Any = None,
     ) -> Any:
         """The general path: operands of any kind and every option of a NumPy ufunc."""
-        check_order(order)
+        order = checked_order(order)
         outs = self._outputs(out)
         inputs, targets, home = self._operands(operands, outs, casting, dtype, signature, sig)
         mask = None if where is True else _mask(where, home)

@@ -681,3 +681,12 @@ def test_copies_are_of_the_same_class() -> None:
 @agrees
 def test_conjugate(xp: Any, name: str, dtype: str) -> Any:
     return getattr(sample(xp, (2, 3), dtype), name)()
+
+
+@agrees
+def test_conjugate_into_an_array(xp: Any) -> Any:
+    z = xp.asarray([1 + 2j, 3.0])
+    out = xp.zeros(2, dtype=complex)
+    real = xp.zeros(2)
+    kept = z.conjugate(out) is out, z.conj(xp.zeros(2, dtype=complex)), xp.arange(2).conjugate(real) is real
+    return kept, out, real, z.conj(), xp.arange(2).dot(b=xp.arange(2))

@@ -498,3 +498,25 @@ def test_arrays_drawn_at_random(values: np.ndarray, data: st.DataObject) -> None
     assert tnp.array(x.tolist(), x.dtype).tobytes() == values.tobytes() or values.size == 0 or values.dtype.kind in "fc"
     back = np.asarray(x)
     assert back.dtype == values.dtype and np.shares_memory(back, x.tensor.numpy()) == bool(values.size)
+
+
+class Measured:
+    """A class of a user's own whose ``__array__`` makes an array of the namespace that the program calls np."""
+
+    def __init__(self, xp: Any) -> None:
+        self.values = xp.asarray([1.0, 2.0])
+
+    def __array__(self, dtype: Any = None, copy: Any = None) -> Any:
+        return self.values
+
+
+@agrees
+def test_array_method_that_returns_an_array(xp: Any) -> Any:
+    x = Measured(xp)
+    xp.asarray(x)[0] = 7
+    return xp.sum(x), xp.ones(2) + x, x.values, xp.array(x, copy=True), xp.asarray(x, dtype=int)
+
+
+@agrees
+def test_astype_of_scalars(xp: Any) -> Any:
+    return xp.astype(xp.int64(10), xp.float64), xp.astype(np.arange(3), np.int8)

@@ -214,3 +214,16 @@ def test_einsum_of_any_subscripts(data: Any) -> None:
     shapes = [tuple(lengths[s] for s in term) for term in terms]
     dtype = data.draw(st.sampled_from(["int32", "uint64", "bool"]))
     compare(lambda xp: xp.einsum(subscripts, *[sample(xp, s, dtype, i) for i, s in enumerate(shapes)]))
+
+
+@agrees
+def test_subscripts_in_an_array(xp: Any) -> Any:
+    x = xp.arange(4).reshape(2, 2)
+    places = xp.asarray([0, 1])
+    return xp.einsum(x, places, [0]), xp.einsum(x, list(places[::-1])), xp.einsum("ij->ji", x, order="f")
+
+
+@pytest.mark.parametrize("casting", ["blah", 3])
+def test_einsum_refuses_what_is_no_casting(casting: Any) -> None:
+    compare(lambda xp: xp.einsum("ij,jk", xp.ones((2, 2)), xp.ones((2, 2)), casting=casting))
+    compare(lambda xp: xp.einsum("", 0, casting=casting))

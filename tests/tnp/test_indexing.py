@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import warnings
+from collections import namedtuple
 from typing import Any
 
 import numpy as np
@@ -515,3 +516,26 @@ def test_gradient(name: str) -> None:
     assert result.requires_grad
     (gradient,) = torch.autograd.grad(result.sum(), tensor)
     assert gradient.shape == tensor.shape and gradient.any()
+
+
+def test_an_element_of_its_own_to_all() -> None:
+    def write(xp: Any) -> Any:
+        x, y, z = xp.arange(1.0, 7.0), xp.arange(1.0, 7.0), xp.arange(1.0, 7.0).reshape(2, 3)
+        x[:] = x[2, ...]
+        y.fill(y[1, ...])
+        z[..., 1:] = z[1, 1, ...]
+        return x, y, z
+
+    compare(write)
+
+
+def test_a_tuple_of_another_class_is_a_tuple() -> None:
+    place = namedtuple("place", "row column")
+
+    def use(xp: Any) -> Any:
+        x = xp.arange(6).reshape(2, 3)
+        x[place(0, 1)] = 9
+        x[place(slice(None), 0)] += 10
+        return x, x[place(1, 2)], x[place([0, 1], [1, 1])], x[place(None, ...)].shape
+
+    compare(use)

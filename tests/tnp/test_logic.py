@@ -124,3 +124,18 @@ def test_kinds_of_what_is_no_array(xp: Any) -> Any:
 )
 def test_isclose_of_any_values(pair: Any, rtol: float, atol: float) -> None:
     compare(lambda xp: xp.isclose(*[xp.asarray(each) for each in pair], rtol=rtol, atol=atol))
+
+
+def test_tolerances_of_numpy_are_not_weak() -> None:
+    below = 1.0 - np.finfo("f8").eps
+
+    def close(xp: Any, to: Any) -> Any:
+        one = xp.asarray(below, dtype="f4")
+        return [
+            xp.isclose(one, to(below), atol=0, rtol=0),
+            xp.isclose(one, np.float32(0), atol=to(below)),
+            xp.isclose(one, 2, atol=0, rtol=to(below / 2)),
+        ]
+
+    compare(close, float)
+    compare(close, np.float64)

@@ -329,3 +329,9 @@ def test_put_along_no_axis_writes_through() -> None:
     tnp.put_along_axis(x, tnp.asarray([1, -1]), tnp.asarray([5.0, 6.0]), None)
     assert x.tolist() == [[0, 5], [0, 0], [0, 6]]
     assert isinstance(outcome(lambda xp: xp.put_along_axis(x, tnp.asarray([1]), [1, 2], None), tnp), Raised)
+
+
+@agrees
+def test_choose_of_several(xp: Any) -> Any:
+    x = xp.asarray([0, 1])
+    return x.choose([1, 2], [3, 4]), x.choose([[1, 2], [3, 4]]), (x + 2).choose([1, 2], [3, 4], mode="wrap")

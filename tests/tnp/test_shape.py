@@ -314,3 +314,16 @@ def test_a_boolean_is_no_shape(shape: Any) -> None:
 @agrees(raises=TypeError)
 def test_reshape_method_needs_a_shape(xp: Any) -> Any:
     return xp.arange(1).reshape()
+
+
+@pytest.mark.parametrize("shape", [(True, 6), [6, True]])
+def test_a_boolean_is_no_length(shape: Any) -> None:
+    compare(lambda xp: xp.arange(6).reshape(shape))
+    compare(lambda xp: xp.zeros(shape))
+
+
+@pytest.mark.parametrize("shift", [2**63, 10**30, -(2**100) - 1, np.uint64(2**63 + 2), (2**100, 1)])
+def test_roll_by_any_number(shift: Any) -> None:
+    compare(lambda xp: xp.roll(xp.arange(5), shift))
+    compare(lambda xp: xp.roll(xp.arange(6).reshape(2, 3), shift, axis=1))
+    compare(lambda xp: xp.roll(xp.zeros((2, 0)), shift, axis=1))

@@ -215,3 +215,14 @@ def test_any_element_of_none_is_the_kth(shape: tuple[int, ...], kth: Any) -> Non
 @agrees(raises=TypeError)
 def test_sort_in_place_has_an_axis(xp: Any) -> Any:
     return xp.ones((2, 3)).sort(axis=None)
+
+
+@agrees
+def test_partition_at_no_position(xp: Any) -> Any:
+    nowhere = np.array([], dtype=np.int16)
+    return xp.partition(xp.asarray([3.0, 1.0]), nowhere), xp.argpartition(xp.asarray([3.0, 1.0]), nowhere)
+
+
+@agrees(raises=TypeError)
+def test_kind_of_partition_is_a_string(xp: Any) -> Any:
+    return xp.partition(xp.arange(3), 1, kind=1)

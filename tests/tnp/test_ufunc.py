@@ -351,3 +351,33 @@ def test_root_in_place(xp: Any) -> Any:
 def test_zeroth_power_of_complex(xp: Any) -> Any:
     z = xp.asarray([complex("nan"), complex("inf"), complex("nan+infj"), 0, 1j])
     return z**0, z ** xp.asarray(0), z ** xp.zeros(5), z**False
+
+
+@pytest.mark.parametrize("step", [1, 2])
+def test_out_that_an_operand_is_a_part_of(step: int) -> None:
+    """It is broadcast over the elements that are written: each is read before any is."""
+
+    def write(xp: Any, one: Any, other: Any) -> Any:
+        x = xp.arange(1.0, 25.0).reshape(4, 6)
+        y = x[:, ::step]
+        xp.subtract(y[one], y[other], out=y)
+        return x
+
+    parts = [slice(None), slice(1), slice(1, 2), (slice(None), slice(1)), (slice(None), slice(-1, None)), (0, 0, ...)]
+    for part in parts:
+        compare(write, slice(None), part)
+        compare(write, part, slice(None))
+
+    def exp(xp: Any) -> Any:
+        x = xp.arange(1.0, 13.0)
+        xp.exp(x[::step][:1], out=x[::step])
+        xp.multiply(x[2:3], x[2:3], out=x[::step])
+        return x
+
+    compare(exp)
+
+
+@pytest.mark.parametrize("order", ["c", "f", "k", "a", None])
+def test_order_in_lower_case(order: Any) -> None:
+    compare(lambda xp: xp.add(xp.ones((2, 3)), 1, order=order))
+    compare(lambda xp: xp.matmul(xp.ones((2, 3)), xp.ones((3, 2)), order=order))
