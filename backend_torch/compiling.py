@@ -6,6 +6,7 @@ results share, and that a program which can't be compiled still runs. What a sig
 
 from __future__ import annotations
 
+import threading
 import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -15,7 +16,7 @@ import torch
 from torch.fx import GraphModule, Node
 from torch.utils._python_dispatch import TorchDispatchMode
 
-from backend_torch import inductor, tracing
+from backend_torch import inductor, loops, tracing
 from backend_torch.constants import is_constant
 from backend_torch.inductor import Program
 from backend_torch.memory import may_overlap
@@ -37,6 +38,11 @@ def physical(tensor: Tensor) -> Tensor:
     return tensor.resolve_conj().resolve_neg()
 
 
+def in_c_order(tensor: Tensor) -> Tensor:
+    """The tensor itself, or a copy if its strides are not those of a new one."""
+    return tensor if inductor.is_plain(tensor) else tensor.clone(memory_format=torch.contiguous_format)
+
+
 def assign(tensor: Tensor, values: Tensor) -> None:
     """Write values into a tensor's memory."""
     tensor.copy_(values)
@@ -56,6 +62,8 @@ class _Watch(TorchDispatchMode):
 
     A tensor from outside is replaced by a stand-in, a constant by a literal, and a demand for a value raises.
     """
+
+    supports_higher_order_operators = True
 
     def __init__(self, mode: inductor.FakeTensorMode) -> None:
         super().__init__()
@@ -118,6 +126,12 @@ class _Watch(TorchDispatchMode):
         )
 
 
+class _Current(threading.local):
+    watch: _Watch
+
+
+_current = _Current()
+
 Geometry = tuple[torch.dtype, tuple[int, ...], tuple[int, ...], int]
 """dtype, sizes, strides and the offset in bytes from the start of what is viewed."""
 
@@ -168,10 +182,10 @@ def trace(function: Callable[[list[Tensor]], Sequence[Tensor]], tensors: Sequenc
     TracedValueError
         The function asks for a value, or for a shape that depends on one.
     """
-    mode = inductor.new_fake_mode()
+    mode = inductor.new_fake_mode(values=False)
     inputs = [inductor.like(mode, tensor) for tensor in tensors]
 
-    watch = _Watch(mode)
+    watch = _current.watch = _Watch(mode)
 
     def watched(*stand_ins: Tensor) -> tuple[Tensor, ...]:
         with watch:
@@ -184,25 +198,33 @@ def trace(function: Callable[[list[Tensor]], Sequence[Tensor]], tensors: Sequenc
             module = inductor.capture(watched, inputs)
     finally:
         tracing.state.depth -= 1
+        del _current.watch
 
     captures = [watch.captures[id(stand_in)] for stand_in in _lift(module)]
     inputs += [stand_in for _, stand_in in captures]
+    values, memory, written = _reads_and_writes(module, inputs)
     placeholders = module.graph.find_nodes(op="placeholder")
+    returned: Any = module.graph.output_node().args[0]
+    outputs, results = _outputs(returned, placeholders, values, memory)
+    return Graph(module, inputs, [tensor for tensor, _ in captures], written, outputs, results)
+
+
+def _reads_and_writes(
+    module: GraphModule, inputs: Sequence[Tensor]
+) -> tuple[dict[Node, Any], dict[int, list[int]], frozenset[int]]:
+    """The nodes' values, the inputs that lie in each piece of memory, and the inputs whose memory is written to."""
     values = {node: node.meta.get("val") for node in module.graph.nodes}
-    values.update(zip(placeholders, inputs, strict=True))
+    values.update(zip(module.graph.find_nodes(op="placeholder"), inputs, strict=True))
     memory: dict[int, list[int]] = {}
     for index, tensor in enumerate(inputs):
         memory.setdefault(inductor.storage_of(tensor), []).append(index)
-
     written = frozenset(
         index
         for node in module.graph.nodes
         for target in _targets(node)
         for index in memory.get(inductor.storage_of(values[target]), ())
     )
-    returned: Any = module.graph.output_node().args[0]
-    outputs, results = _outputs(returned, placeholders, values, memory)
-    return Graph(module, inputs, [tensor for tensor, _ in captures], written, outputs, results)
+    return values, memory, written
 
 
 def _lift(module: GraphModule) -> list[Tensor]:
@@ -220,7 +242,6 @@ def _lift(module: GraphModule) -> list[Tensor]:
             captured[id(tensor)] = tensor, last
         node.replace_all_uses_with(captured[id(tensor)][1])
         graph.erase_node(node)
-    module.delete_all_unused_submodules()
     module.recompile()
     return [tensor for tensor, _ in captured.values()]
 
@@ -312,6 +333,70 @@ def _viewed(base: Tensor, dtype: torch.dtype, size: tuple[int, ...], stride: tup
 
 
 # ---------------------------------------------------------------------------------------------------------------------
+# Graphs inside the graph that is being traced
+
+Subgraph = tuple[GraphModule, list[Tensor]]
+"""A graph, and the tensors from around it that are its last inputs."""
+
+
+def subgraph(function: Callable[[list[Tensor]], Sequence[Tensor]], examples: Sequence[Tensor]) -> Subgraph:
+    """What ``function`` does on tensors like ``examples``, while another function is being traced.
+
+    It writes to copies of its arguments, and each of its results is memory of its own in C order.
+
+    Raises
+    ------
+    NotImplementedError
+        The function writes to a tensor from around it.
+    """
+    watch = _current.watch
+    inputs = [inductor.like(watch.mode, tensor) for tensor in examples]
+    literals, watch.literals = watch.literals, {}  # each graph has its own
+
+    def watched(*stand_ins: Tensor) -> tuple[Tensor, ...]:
+        results = function(list(stand_ins))
+        return tuple(result if inductor.is_fake(result) else watch.stand_in(result) for result in results)
+
+    try:
+        module = inductor.capture(watched, inputs)
+    finally:
+        watch.literals = literals
+    outer = _lift(module)
+    values, memory, written = _reads_and_writes(module, [*inputs, *outer])
+    if any(index >= len(inputs) for index in written):
+        raise tracing.write_error()
+    graph = module.graph
+    placeholders = graph.find_nodes(op="placeholder")
+    for index in written:
+        with graph.inserting_after(placeholders[-1]):
+            copy = graph.call_function(aten.clone.default, (placeholders[index],))
+        placeholders[index].replace_all_uses_with(copy, delete_user_cb=lambda user, copy=copy: user is not copy)
+    output = graph.output_node()
+    results: list[Node] = list(output.args[0])  # type: ignore[arg-type]
+    used = set(memory)
+    for index, node in enumerate(results):
+        value = values[node]
+        assert value is not None
+        storage = inductor.storage_of(value)
+        if storage in used or not inductor.is_plain(value):
+            keywords: dict[str, Any] = {"memory_format": torch.contiguous_format}
+            with graph.inserting_before(output):
+                results[index] = graph.call_function(aten.clone.default, (node,), keywords)
+        used.add(storage)
+    output.args = (tuple(results),)
+    module.recompile()
+    return module, outer
+
+
+def aligned(subgraphs: Sequence[Subgraph]) -> tuple[list[Tensor], list[GraphModule]]:
+    """The same graphs with one list of tensors from around them, that all take."""
+    union = {id(tensor): tensor for _, outer in subgraphs for tensor in outer}
+    return list(union.values()), [
+        inductor.with_inputs(module, list(map(id, outer)), union) for module, outer in subgraphs
+    ]
+
+
+# ---------------------------------------------------------------------------------------------------------------------
 # Compiling
 
 
@@ -344,6 +429,7 @@ class Executable:
         self._settings = inductor.options_of(mode, options) if backend in (None, "inductor") else options
         self._mode = mode
         self._programs: dict[Any, Program] = {}
+        self._operations = loops.by_python(graph.module) if loops.has_control_flow(graph.module) else graph.module
 
     def program(self, tensors: Sequence[Tensor]) -> Program:
         """The program for these inputs, arguments and then captures; compiled on first need.
@@ -376,7 +462,7 @@ class Executable:
         return any(tensors[index].requires_grad and tensors[index].is_leaf for index in self.written)
 
     def _eager(self, tensors: list[Tensor]) -> Sequence[Tensor]:
-        return self.graph.module(*tensors)
+        return self._operations(*tensors)
 
     def _or_eager(self, make: Callable[[], Program]) -> Program:
         if self._backend == "eager":
@@ -396,7 +482,7 @@ class Executable:
     def _make_differentiable(self, tracked: tuple[Any, ...]) -> Program:
         if self._backend not in (None, "inductor"):
             return self._through_backend()
-        if self.graph.written:
+        if self.graph.written or loops.has_control_flow(self.graph.module):
             return self._eager  # a write into what gradients flow through: autograd itself knows all the rules
         inputs = self._stand_ins(inductor.new_fake_mode())
         for tensor, tracks in zip(inputs, tracked[:-1], strict=True):
@@ -424,6 +510,7 @@ class Executable:
         inputs = self._stand_ins(mode)
         with mode:
             pure = inductor.functional(inductor.duplicate(graph.module, graph.results), inputs)
+        loops.unroll(pure)
         return inductor.compiled(pure, inputs, mode, self._settings or {})
 
     def _with_outputs(self, run: Program, outputs: list[Output]) -> Program:

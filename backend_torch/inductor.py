@@ -5,7 +5,7 @@ Layer: the only file that may break with a new torch. What a torch lacks is repl
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from operator import attrgetter, getitem
 from typing import Any
 
@@ -50,15 +50,38 @@ SETTINGS: dict[str, Any] = {
 }
 
 
-def new_fake_mode() -> FakeTensorMode:
-    """A mode under which factory functions make tensors without data, and real tensors count as such."""
-    return FakeTensorMode(allow_non_fake_inputs=True)
+def new_fake_mode(values: bool = True) -> FakeTensorMode:
+    """A mode under which factory functions make tensors without data, and real tensors count as such.
+
+    Without ``values`` it refuses to stand for a value that is known when the graph runs; with, a loop's number of
+    steps may be one.
+    """
+    from torch.fx.experimental.symbolic_shapes import ShapeEnv  # which imports sympy: 0.2 s
+
+    symbols = ShapeEnv(allow_scalar_outputs=values, allow_dynamic_output_shape_ops=values)
+    return FakeTensorMode(allow_non_fake_inputs=True, shape_env=symbols)
 
 
 def like(mode: FakeTensorMode, tensor: Tensor) -> Tensor:
     """A tensor without data, with the geometry of ``tensor`` and memory of its own."""
-    with mode:
+    with _disable_current_modes(), mode:
         return torch.empty_strided(tensor.size(), tensor.stride(), dtype=tensor.dtype, device=tensor.device)
+
+
+def first_of(tensor: Tensor) -> Tensor:
+    """The first slice of a tensor without data, seen by no trace."""
+    with _disable_current_modes():
+        return tensor[0]
+
+
+def is_plain(tensor: Tensor) -> bool:
+    """Whether a tensor lies in memory as a new one would, in C order."""
+    expected = 1
+    for size, stride in zip(reversed(tensor.shape), reversed(tensor.stride()), strict=True):
+        if stride != expected:
+            return False
+        expected *= max(size, 1)
+    return not tensor.is_conj() and not tensor.is_neg()
 
 
 def shown_by(mode: FakeTensorMode, tensor: Tensor, memory: dict[int, Tensor]) -> Tensor:
@@ -113,6 +136,20 @@ def duplicate(module: GraphModule, results: Sequence[Node] | None = None) -> Gra
     graph = Graph()
     returned = graph.graph_copy(module.graph, copies)
     graph.output(returned if results is None else tuple([copies[node] for node in results]))
+    return GraphModule(module, graph)
+
+
+def with_inputs(module: GraphModule, last: Sequence[int], union: Iterable[int]) -> GraphModule:
+    """A graph whose last inputs, of the names ``last``, are those of ``union``; others that it takes are unused."""
+    graph = Graph()
+    placeholders = module.graph.find_nodes(op="placeholder")
+    own = len(placeholders) - len(last)
+    copies = {node: graph.placeholder(node.name) for node in placeholders[:own]}
+    named = {name: graph.placeholder(f"outer_{index}") for index, name in enumerate(union)}
+    copies.update(zip(placeholders[own:], [named[name] for name in last], strict=True))
+    for old, new in copies.items():
+        new.meta = dict(old.meta)
+    graph.output(graph.graph_copy(module.graph, copies))
     return GraphModule(module, graph)
 
 

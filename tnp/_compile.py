@@ -18,7 +18,7 @@ import numpy as np
 from backend_torch import compiling, devices
 from backend_torch.tracing import TracedValueError as TracedValueError
 from tnp import _pytree
-from tnp._array import ndarray, scalar, wrap, wrap_array
+from tnp._array import ndarray, scalar
 from tnp._convert import tensor_of
 
 Tensor = Any
@@ -67,7 +67,7 @@ class _Signatures:
         structure = _pytree.flatten((args, kwargs), arrays)
         given = [tensor_of(array) for array in arrays]
         tensors = [compiling.physical(tensor) for tensor in given]
-        key = structure, compiling.signature(tensors), devices.default
+        key = structure, compiling.signature(tensors), devices.state.default
         entry = self.entries.get(key)
         hit = entry is not None
         if entry is None:
@@ -98,7 +98,7 @@ class _Signatures:
 
         def run(stand_ins: list[Tensor]) -> list[Tensor]:
             nonlocal build, single
-            inside = [_inside(array, tensor) for array, tensor in zip(arrays, stand_ins, strict=True)]
+            inside = [_pytree.like(array, tensor) for array, tensor in zip(arrays, stand_ins, strict=True)]
             remaining = iter(inside)
             traced_args, traced_kwargs = _pytree.builder((args, kwargs), lambda _: _taking(next(remaining)))((), ())
             value = self.function(*traced_args, **traced_kwargs)
@@ -148,17 +148,6 @@ def _nothing(values: Any, arrays: Any) -> None:
 
 def _taking(value: Any) -> Build:
     return lambda values, arrays: value
-
-
-def _inside(array: Any, tensor: Tensor) -> Any:
-    """What the function being traced gets for an argument: of its own kind, NumPy's as tnp's."""
-    if isinstance(array, ndarray):
-        made = _new(type(array))
-        made.tensor = tensor
-        return made
-    if isinstance(array, np.ndarray):
-        return wrap_array(tensor)
-    return wrap(tensor) if isinstance(array, np.generic) else tensor
 
 
 class _Outputs:
@@ -224,7 +213,7 @@ def _shortcut(args: tuple[Any, ...], entry: _Entry, program: Any, inputs: list[T
     if captures:
         matches, program = _with_captures(matches, program, captures)
     return _Shortcut(
-        ndarray if kinds == (ndarray,) else kinds, devices.default, matches, program, entry.single, entry.build
+        ndarray if kinds == (ndarray,) else kinds, devices.state.default, matches, program, entry.single, entry.build
     )
 
 
@@ -315,7 +304,7 @@ def compile(
     def compiled(*args: Any, **kwargs: Any) -> Any:
         nonlocal shortcut, hits
         kinds, device, matches, program, made, build = shortcut
-        if device is devices.default and not kwargs:
+        if device is devices.state.default and not kwargs:
             if kinds is ndarray:
                 if len(args) == 1 and type(args[0]) is ndarray:
                     tensor = args[0].tensor
