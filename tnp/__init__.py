@@ -208,6 +208,7 @@ from tnp._index_tricks import (
     unravel_index,
 )
 from tnp._interop import allow_host_copies, asnumpy
+from tnp._io import fromfile, genfromtxt, load, loadtxt, memmap, save, savetxt, savez, savez_compressed
 from tnp._iteration import broadcast, nditer
 from tnp._joining import block, column_stack, concat, concatenate, dstack, hstack, repeat, stack, tile, vstack
 from tnp._logic import (
@@ -242,6 +243,7 @@ from tnp._nanfunctions import (
 from tnp._pad import pad
 from tnp._poly1d import poly1d
 from tnp._polynomial import poly, polyadd, polyder, polydiv, polyfit, polyint, polymul, polysub, polyval, roots
+from tnp._printing import array2string, array_repr, array_str, format_float_positional, format_float_scientific
 from tnp._products import cross, dot, inner, kron, matmul, matvec, outer, tensordot, trace, vdot, vecdot, vecmat
 from tnp._quantiles import nanpercentile, nanquantile, percentile, quantile
 from tnp._ranges import arange, fromfunction, geomspace, linspace, logspace, meshgrid, vander
@@ -374,9 +376,12 @@ __all__ = [
     "argwhere",
     "around",
     "array",
+    "array2string",
     "array_equal",
     "array_equiv",
+    "array_repr",
     "array_split",
+    "array_str",
     "asanyarray",
     "asarray",
     "asarray_chkfinite",
@@ -497,9 +502,12 @@ __all__ = [
     "fmin",
     "fmod",
     "fori_loop",
+    "format_float_positional",
+    "format_float_scientific",
     "frexp",
     "from_dlpack",
     "frombuffer",
+    "fromfile",
     "fromfunction",
     "fromiter",
     "frompyfunc",
@@ -508,6 +516,7 @@ __all__ = [
     "full_like",
     "gcd",
     "generic",
+    "genfromtxt",
     "geomspace",
     "gradient",
     "greater",
@@ -570,6 +579,8 @@ __all__ = [
     "lexsort",
     "linalg",
     "linspace",
+    "load",
+    "loadtxt",
     "log",
     "log1p",
     "log2",
@@ -593,6 +604,7 @@ __all__ = [
     "may_share_memory",
     "mean",
     "median",
+    "memmap",
     "meshgrid",
     "mgrid",
     "min",
@@ -683,6 +695,10 @@ __all__ = [
     "rot90",
     "round",
     "s_",
+    "save",
+    "savetxt",
+    "savez",
+    "savez_compressed",
     "scan",
     "searchsorted",
     "select",

@@ -1,15 +1,16 @@
 """Printing: NumPy's own, of the values wherever they are.
 
-Layer: owns ``repr``, ``str`` and ``format``. NumPy prints the elements; an array that is elsewhere, or has no values
-yet because it is being traced, says so.
+Layer: owns ``repr``, ``str``, ``format`` and NumPy's functions for them. NumPy prints the elements; an array that is
+elsewhere, or has no values yet because it is being traced, says so.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+import tnp
 from backend_torch import memory
 
 if TYPE_CHECKING:
@@ -24,11 +25,39 @@ def _without_values(array: ndarray) -> str:
     return f"array(shape={array.shape}, dtype={array.dtype}, device='{array.device}')"
 
 
-def array_repr(array: ndarray) -> str:
-    """``array([1., 2.])``, and the device where it is not the CPU."""
+def array_repr(arr: Any, max_line_width: Any = None, precision: Any = None, suppress_small: Any = None) -> str:
+    """How an array prints in a console: ``array([1., 2.])``, and its device where it is not the CPU.
+
+    Parameters
+    ----------
+    arr : array_like
+    max_line_width : int, optional
+        Longer lines are broken; 75 by default.
+    precision : int, optional
+        Digits after the point; 8 by default.
+    suppress_small : bool, optional
+        Print numbers close to zero as zero.
+
+    Returns
+    -------
+    str
+
+    Notes
+    -----
+    Defaults are those of NumPy's ``set_printoptions``.
+
+    Source: https://numpy.org/doc/stable/reference/generated/numpy.array_repr.html
+
+    Examples
+    --------
+    >>> import tnp as np
+    >>> np.array_repr(np.asarray([1, 2]))
+    'array([1, 2])'
+    """
+    array = tnp.asarray(arr)
     if not memory.is_readable(array.tensor):
         return _without_values(array)
-    text = repr(_values(array))
+    text = np.array_repr(_values(array), max_line_width, precision, suppress_small)
     return text if array.tensor.device.type == "cpu" else f"{text[:-1]}, device='{array.device}')"
 
 
@@ -39,9 +68,33 @@ def scalar_repr(array: ndarray) -> str:
     return repr(_values(array)[()])
 
 
-def array_str(array: ndarray) -> str:
-    """``[1. 2.]``."""
-    return str(_values(array)) if memory.is_readable(array.tensor) else _without_values(array)
+def array_str(a: Any, max_line_width: Any = None, precision: Any = None, suppress_small: Any = None) -> str:
+    """How an array prints by itself: ``[1. 2.]``.
+
+    Parameters
+    ----------
+    a : array_like
+    max_line_width, precision, suppress_small
+        As in ``array_repr``.
+
+    Returns
+    -------
+    str
+
+    Notes
+    -----
+    Source: https://numpy.org/doc/stable/reference/generated/numpy.array_str.html
+
+    Examples
+    --------
+    >>> import tnp as np
+    >>> np.array_str(np.asarray([1, 2]))
+    '[1 2]'
+    """
+    array = tnp.asarray(a)
+    if not memory.is_readable(array.tensor):
+        return _without_values(array)
+    return np.array_str(_values(array), max_line_width, precision, suppress_small)
 
 
 def array_format(array: ndarray, spec: str) -> str:
@@ -50,3 +103,161 @@ def array_format(array: ndarray, spec: str) -> str:
         return _without_values(array)
     values = _values(array)
     return format(values[()] if not values.ndim else values, spec)
+
+
+def array2string(
+    a: Any,
+    max_line_width: Any = None,
+    precision: Any = None,
+    suppress_small: Any = None,
+    separator: str = " ",
+    prefix: str = "",
+    *,
+    formatter: Any = None,
+    threshold: Any = None,
+    edgeitems: Any = None,
+    sign: Any = None,
+    floatmode: Any = None,
+    suffix: str = "",
+    legacy: Any = None,
+) -> str:
+    """An array as text, with all of NumPy's options.
+
+    Parameters
+    ----------
+    a : array_like
+    max_line_width, precision, suppress_small
+        As in ``array_repr``.
+    separator : str, optional
+        Between elements.
+    prefix, suffix : str, optional
+        Their lengths count in the first and the last line.
+    formatter : dict, optional
+        A function for each kind of element.
+    threshold, edgeitems : int, optional
+        How many elements are printed in full, and how many at each end if there are more.
+    sign, floatmode, legacy : optional
+        As in NumPy's ``set_printoptions``.
+
+    Returns
+    -------
+    str
+
+    Notes
+    -----
+    Source: https://numpy.org/doc/stable/reference/generated/numpy.array2string.html
+
+    Examples
+    --------
+    >>> import tnp as np
+    >>> np.array2string(np.asarray([1e-16, 1, 2]), precision=2, separator=",", suppress_small=True)
+    '[0.,1.,2.]'
+    """
+    array = tnp.asarray(a)
+    if not memory.is_readable(array.tensor):
+        return _without_values(array)
+    options: dict[str, Any] = {
+        "formatter": formatter,
+        "threshold": threshold,
+        "edgeitems": edgeitems,
+        "sign": sign,
+        "floatmode": floatmode,
+        "suffix": suffix,
+        "legacy": legacy,
+    }
+    return np.array2string(_values(array), max_line_width, precision, suppress_small, separator, prefix, **options)
+
+
+def _number(x: Any) -> Any:
+    """A scalar of ours as NumPy's, which prints by its own precision."""
+    return tnp.asnumpy(x)[()] if isinstance(x, tnp.ndarray) else x
+
+
+def format_float_positional(
+    x: Any,
+    precision: Any = None,
+    unique: bool = True,
+    fractional: bool = True,
+    trim: Any = "k",
+    sign: bool = False,
+    pad_left: Any = None,
+    pad_right: Any = None,
+    min_digits: Any = None,
+) -> str:
+    """A number in positional notation, with as many digits as tell it from its neighbours.
+
+    Parameters
+    ----------
+    x : float
+    precision, unique, fractional, trim, sign, pad_left, pad_right, min_digits
+        As in NumPy.
+
+    Returns
+    -------
+    str
+
+    Notes
+    -----
+    Source: https://numpy.org/doc/stable/reference/generated/numpy.format_float_positional.html
+
+    Examples
+    --------
+    >>> import tnp as np
+    >>> np.format_float_positional(np.float32(np.pi))
+    '3.1415927'
+    """
+    return np.format_float_positional(
+        _number(x),
+        precision,
+        unique,
+        fractional,
+        trim,
+        sign,
+        pad_left,
+        pad_right,
+        min_digits,
+    )
+
+
+def format_float_scientific(
+    x: Any,
+    precision: Any = None,
+    unique: bool = True,
+    trim: Any = "k",
+    sign: bool = False,
+    pad_left: Any = None,
+    exp_digits: Any = None,
+    min_digits: Any = None,
+) -> str:
+    """A number in scientific notation, with as many digits as tell it from its neighbours.
+
+    Parameters
+    ----------
+    x : float
+    precision, unique, trim, sign, pad_left, exp_digits, min_digits
+        As in NumPy.
+
+    Returns
+    -------
+    str
+
+    Notes
+    -----
+    Source: https://numpy.org/doc/stable/reference/generated/numpy.format_float_scientific.html
+
+    Examples
+    --------
+    >>> import tnp as np
+    >>> np.format_float_scientific(np.float32(np.pi))
+    '3.1415927e+00'
+    """
+    return np.format_float_scientific(
+        _number(x),
+        precision,
+        unique,
+        trim,
+        sign,
+        pad_left,
+        exp_digits,
+        min_digits,
+    )

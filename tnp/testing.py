@@ -1,11 +1,12 @@
 """Assertions for tests: NumPy's own, which read the values of CPU arrays in place.
 
-Layer: owns nothing. An array on an accelerator raises, as it does wherever NumPy reads one, unless
-``tnp.allow_host_copies`` allows it.
+Layer: owns the conversion where NumPy looks at the type. An array on an accelerator raises, as it does wherever NumPy
+reads one, unless ``tnp.allow_host_copies`` allows it.
 """
 
 from typing import Any
 
+import numpy as np
 import numpy.testing
 from numpy.testing import (
     IgnoreException,
@@ -14,15 +15,12 @@ from numpy.testing import (
     TestCase,
     assert_,
     assert_allclose,
-    assert_almost_equal,
-    assert_approx_equal,
     assert_array_almost_equal,
     assert_array_almost_equal_nulp,
     assert_array_compare,
     assert_array_equal,
     assert_array_less,
     assert_array_max_ulp,
-    assert_equal,
     assert_no_gc_cycles,
     assert_no_warnings,
     assert_raises,
@@ -41,6 +39,8 @@ from numpy.testing import (
     temppath,
     verbose,
 )
+
+from tnp._array import ndarray
 
 __all__ = [
     "IgnoreException",
@@ -76,6 +76,73 @@ __all__ = [
     "temppath",
     "verbose",
 ]
+
+
+def _host(value: Any) -> Any:
+    """Arrays of ours as NumPy's, in containers too: these assertions look at the type."""
+    if isinstance(value, ndarray):
+        array = np.asarray(value)
+        return array if array.ndim else array[()]
+    if isinstance(value, dict):
+        return {key: _host(each) for key, each in value.items()}
+    return type(value)(map(_host, value)) if type(value) in (list, tuple) else value
+
+
+def assert_equal(actual: Any, desired: Any, err_msg: str = "", verbose: bool = True, *, strict: bool = False) -> None:
+    """Raise AssertionError unless two objects are equal, arrays in containers too.
+
+    Parameters
+    ----------
+    actual, desired : object
+    err_msg : str, optional
+    verbose : bool, optional
+    strict : bool, optional
+        Arrays are of the same dtype and shape.
+
+    Notes
+    -----
+    Source: https://numpy.org/doc/stable/reference/generated/numpy.testing.assert_equal.html
+    """
+    __tracebackhide__ = True
+    numpy.testing.assert_equal(_host(actual), _host(desired), err_msg, verbose, strict=strict)
+
+
+def assert_almost_equal(actual: Any, desired: Any, decimal: int = 7, err_msg: str = "", verbose: bool = True) -> None:
+    """Raise AssertionError unless two objects are equal to some decimals.
+
+    Parameters
+    ----------
+    actual, desired : array_like
+    decimal : int, optional
+    err_msg : str, optional
+    verbose : bool, optional
+
+    Notes
+    -----
+    Source: https://numpy.org/doc/stable/reference/generated/numpy.testing.assert_almost_equal.html
+    """
+    __tracebackhide__ = True
+    numpy.testing.assert_almost_equal(_host(actual), _host(desired), decimal, err_msg, verbose)
+
+
+def assert_approx_equal(
+    actual: Any, desired: Any, significant: int = 7, err_msg: str = "", verbose: bool = True
+) -> None:
+    """Raise AssertionError unless two numbers are equal to some significant digits.
+
+    Parameters
+    ----------
+    actual, desired : scalar
+    significant : int, optional
+    err_msg : str, optional
+    verbose : bool, optional
+
+    Notes
+    -----
+    Source: https://numpy.org/doc/stable/reference/generated/numpy.testing.assert_approx_equal.html
+    """
+    __tracebackhide__ = True
+    numpy.testing.assert_approx_equal(_host(actual), _host(desired), significant, err_msg, verbose)
 
 
 def __getattr__(name: str) -> Any:

@@ -104,3 +104,22 @@ def test_arrays_inside_vmap_can_be_printed() -> None:
 def test_device_is_named() -> None:
     x = tnp.ones(2, device="cuda")
     assert repr(x) == "array([1., 1.], device='cuda:0')" and str(x) == "[1. 1.]" and repr(x[0]) == "np.float64(1.0)"
+
+
+@pytest.mark.parametrize("name", ["array_repr", "array_str", "array2string"])
+@pytest.mark.parametrize("options", [{}, {"precision": 2}, {"max_line_width": 20}, {"suppress_small": True}])
+def test_functions(name: str, options: dict[str, Any]) -> None:
+    compare(lambda xp: getattr(xp, name)(sample(xp, (3, 4), "float64") / 1000, **options))
+
+
+@pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])
+@agrees
+def test_format_float(xp: Any, dtype: str) -> Any:
+    x = sample(xp, (2,), dtype)[0]
+    return [
+        xp.format_float_positional(x),
+        xp.format_float_positional(x, 3, unique=False),
+        xp.format_float_scientific(x),
+        xp.format_float_scientific(x, 2, exp_digits=3),
+        xp.array2string(sample(xp, (3,), dtype), separator=", ", prefix="x=", floatmode="fixed", sign="+"),
+    ]

@@ -1,0 +1,100 @@
+"""Files are NumPy's, byte for byte, and read as arrays of ours."""
+
+from __future__ import annotations
+
+import io
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import tnp
+from tests.oracle import ALL, agrees, compare, sample
+
+
+@pytest.mark.parametrize("dtype", ALL)
+@agrees
+def test_save(xp: Any, dtype: str) -> Any:
+    file = io.BytesIO()
+    xp.save(file, sample(xp, (2, 3), dtype))
+    file.seek(0)
+    return file.getvalue(), xp.load(file)
+
+
+@pytest.mark.parametrize("name", ["savez", "savez_compressed"])
+def test_savez(name: str) -> None:
+    def saved(xp: Any) -> Any:
+        file = io.BytesIO()
+        getattr(xp, name)(file, xp.arange(3), b=xp.ones((2, 2)))
+        file.seek(0)
+        with xp.load(file) as loaded:
+            return sorted(loaded), len(loaded), loaded["arr_0"], loaded["b"], loaded.files, "b" in loaded
+
+    compare(saved)
+
+
+def test_objects_are_refused(tmp_path: Path) -> None:
+    path = tmp_path / "objects.npy"
+    np.save(path, np.array([{}], object), allow_pickle=True)
+    with pytest.raises(ValueError, match="allow_pickle"):
+        tnp.load(path)
+    with pytest.raises(TypeError, match="numbers and booleans"):
+        tnp.load(path, allow_pickle=True)
+    with pytest.raises(ValueError, match="allow_pickle"):
+        tnp.save(path, [{}])
+
+
+@pytest.mark.parametrize("mode", ["r+", "c", "r", "w+"])
+def test_memmap(tmp_path: Path, mode: str) -> None:
+    def mapped(xp: Any) -> Any:
+        path = tmp_path / f"{xp.__name__}.bin"
+        np.arange(6.0).tofile(path)
+        x = xp.memmap(path, float, mode, 16, (2,))
+        first = xp.asarray(x).copy()
+        if mode != "r":
+            x[1] = -1
+        del x
+        return first, xp.fromfile(path)
+
+    expected, (first, written) = mapped(np), mapped(tnp)
+    np.testing.assert_array_equal(np.asarray(first), expected[0])
+    np.testing.assert_array_equal(np.asarray(written), expected[1])
+
+
+def test_load_maps_into_memory(tmp_path: Path) -> None:
+    path = tmp_path / "x.npy"
+    tnp.save(path, tnp.zeros(3))
+    x = tnp.load(path, mmap_mode="r+")
+    x[1] = 5
+    del x
+    assert tnp.load(path).tolist() == [0, 5, 0]
+
+
+@agrees
+def test_text(xp: Any) -> Any:
+    file = io.StringIO()
+    xp.savetxt(file, xp.asarray([[1.5, 2.0], [3.0, 4.25]]), delimiter=",", header="a,b", fmt="%.3f")
+    text = file.getvalue()
+    return [
+        text,
+        xp.loadtxt(io.StringIO(text), delimiter=","),
+        xp.loadtxt(io.StringIO("1 2\n3 4"), dtype=int, unpack=True, ndmin=2),
+        xp.genfromtxt(io.StringIO("1,,3\n4,5,"), delimiter=",", filling_values=-1),
+        xp.genfromtxt(io.StringIO("1 2\n3 4"), dtype=int, usecols=1),
+    ]
+
+
+@pytest.mark.parametrize("sep", ["", " "])
+def test_fromfile(tmp_path: Path, sep: str) -> None:
+    path = tmp_path / "numbers"
+    np.arange(5, dtype="int32").tofile(path, sep)
+    compare(lambda xp: xp.fromfile(path, "int32", 3, sep))
+    compare(lambda xp: xp.fromfile(path, "int32", -1, sep))
+
+
+def test_refused() -> None:
+    with pytest.raises(TypeError, match="masked"):
+        tnp.genfromtxt(io.StringIO("1"), usemask=True)
+    with pytest.raises(TypeError, match="numbers and booleans"):
+        tnp.loadtxt(io.StringIO("a"), dtype=str)
