@@ -179,6 +179,7 @@ from tnp._elementwise import (
     true_divide,
     trunc,
 )
+from tnp._errstate import errstate, geterr, geterrcall, seterr, seterrcall
 from tnp._flat import flatiter
 from tnp._from_data import (
     asanyarray,
@@ -474,6 +475,7 @@ __all__ = [
     "empty",
     "empty_like",
     "equal",
+    "errstate",
     "euler_gamma",
     "exp",
     "exp2",
@@ -518,6 +520,8 @@ __all__ = [
     "generic",
     "genfromtxt",
     "geomspace",
+    "geterr",
+    "geterrcall",
     "gradient",
     "greater",
     "greater_equal",
@@ -703,6 +707,8 @@ __all__ = [
     "searchsorted",
     "select",
     "setdiff1d",
+    "seterr",
+    "seterrcall",
     "setxor1d",
     "shape",
     "shares_memory",
