@@ -1,52 +1,139 @@
-"""Devices: which one new arrays are made on.
+"""Devices: which ones there are, and which one new arrays are made on.
 
-Layer: owns torch's device objects. The default is a plain module attribute: it costs nothing to read, and Dynamo can
-trace it, as it can't a context variable.
+Layer: owns torch's device objects. The default is each thread's own, so that threads with a scope each don't disturb
+one another, and it is an attribute that a thread's storage always has: Dynamo guards that, as it can't guard a context
+variable.
 """
 
 from __future__ import annotations
 
-import torch
+import os
+import platform
+import threading
+from dataclasses import dataclass
+from typing import Any
 
-default: torch.device | None = None
-"""Where creation functions put an array that was given no device; None is the CPU."""
+import torch
+from torch.utils._mode_utils import no_dispatch
+
+_initial: torch.device | None = None  # what a thread's default is at first
+
+
+class _State(threading.local):
+    """A thread's own: where creation functions put an array that was given no device, None being the CPU."""
+
+    default: torch.device | None
+    outer: list[torch.device | None]
+
+    def __init__(self) -> None:
+        self.default = _initial
+        self.outer = []  # the defaults around the scopes that this thread is in, innermost last
+
+
+state = _State()
+
+_present: dict[object, torch.device] = {name: torch.device(name) for name in ("cpu", "meta")}
+"""Devices by the names that they were asked for by, once they were found."""
 
 
 def parse(device: object) -> torch.device | None:
-    """``device`` as torch's object: None, ``"cuda:0"``, a torch.device, or an index as torch takes it."""
+    """``device`` as torch's object, the default for None; ValueError if this machine has no such device."""
     if device is None:
-        return default
-    if isinstance(device, torch.device):
+        return state.default
+    if isinstance(device, torch.device) and device.type in ("cpu", "meta"):
         return device
+    return _found(device)
+
+
+def _found(device: Any) -> torch.device:
     try:
-        parsed = torch.device(device)  # type: ignore[call-overload]
+        return _present[device]
+    except (KeyError, TypeError):
+        pass
+    named = _named(device)
+    if not is_present(named):
+        raise ValueError(f"device '{named}' is not available here: {available()}")
+    if isinstance(device, (str, torch.device)):
+        _present[device] = named
+    return named
+
+
+def _named(device: Any) -> torch.device:
+    """What torch calls a device; ValueError for what is none."""
+    if isinstance(device, Device):
+        device = str(device)
+    try:
+        return torch.device(device)
     except (RuntimeError, TypeError) as error:
         raise ValueError(f"{device!r} is not a device: use 'cpu', 'cuda', 'cuda:0', ... or a torch.device") from error
-    return parsed
 
 
-def set_default(device: object) -> None:
-    """Make ``device`` the default of the process; None is the CPU."""
-    global default
-    chosen = None if device is None else parse(device)
-    if chosen is not None:
-        torch.empty(0, device=chosen)  # an absent device raises here and not at some later call
-    default = chosen
+def chosen(device: object, fallback: object) -> torch.device:
+    """``device`` if this machine has it, else ``fallback``, unless that is None."""
+    if device is None:
+        raise ValueError("a device is needed: 'cpu', 'cuda', 'cuda:0', ... or a torch.device")
+    if fallback is not None and not is_present(_named(device)):
+        device = fallback
+    return _found(device)
+
+
+def set_default(device: object, fallback: object = None) -> None:
+    """Make ``device`` the default of this thread and of those that start from now on; None is the CPU."""
+    global _initial
+    _initial = state.default = None if device is None else chosen(device, fallback)
+
+
+def enter(device: torch.device) -> None:
+    """Begin a scope: ``device`` is this thread's default until `leave`."""
+    state.outer.append(state.default)
+    state.default = device
+
+
+def leave() -> None:
+    """End the innermost scope of this thread."""
+    state.default = state.outer.pop()
+
+
+def of_scope() -> torch.device | None:
+    """The device of the innermost scope that this thread is in, None outside of all."""
+    return state.default if state.outer else None
 
 
 def current() -> torch.device:
     """The device that new arrays are made on."""
-    return torch.device("cpu") if default is None else default
+    return torch.device("cpu") if state.default is None else state.default
+
+
+def accelerator() -> torch.device | None:
+    """The kind of accelerator that this machine has and torch can use, as a device without an index."""
+    return torch.accelerator.current_accelerator() if torch.accelerator.is_available() else None
 
 
 def present() -> tuple[torch.device, ...]:
     """The devices of this machine."""
-    found = [torch.device("cpu")]
-    if torch.accelerator.is_available():
-        accelerator = torch.accelerator.current_accelerator()
-        assert accelerator is not None
-        found += [torch.device(accelerator.type, index) for index in range(torch.accelerator.device_count())]
-    return tuple(found)
+    kind = accelerator()
+    count = 0 if kind is None else torch.accelerator.device_count()
+    return torch.device("cpu"), *[torch.device(kind.type, index) for index in range(count) if kind is not None]
+
+
+def available() -> str:
+    """The devices of this machine, for a message."""
+    return "this machine has " + ", ".join(f"'{device}'" for device in present())
+
+
+def is_present(device: torch.device) -> bool:
+    """Whether this machine has the device."""
+    if device.type in ("cpu", "meta"):
+        return True
+    kind = accelerator()
+    if kind is not None and kind.type == device.type:
+        return (device.index or 0) < torch.accelerator.device_count()
+    try:
+        with no_dispatch():  # inside a trace every device seems to be there
+            torch.empty(0, device=device)
+    except (RuntimeError, AssertionError, AttributeError):  # this build of torch knows nothing of such devices
+        return False
+    return True
 
 
 def has_double(device: torch.device) -> bool:
@@ -54,10 +141,75 @@ def has_double(device: torch.device) -> bool:
     return device.type != "mps"
 
 
-def is_present(device: torch.device) -> bool:
-    """Whether this machine has the device."""
+@dataclass(frozen=True)
+class Device:
+    """A device that arrays can be on.
+
+    Attributes
+    ----------
+    kind : str
+        ``"cpu"``, ``"cuda"``, ``"mps"``, ``"xpu"`` ...
+    index : int
+        Which of its kind.
+    name : str
+        What its maker calls it.
+    memory_total, memory_free : int or None
+        Bytes, as the system or the driver counts them; None where it doesn't say. What torch's allocator keeps for
+        reuse is not free.
+    """
+
+    kind: str
+    index: int
+    name: str
+    memory_total: int | None
+    memory_free: int | None
+
+    def __str__(self) -> str:
+        return self.kind if self.kind == "cpu" else f"{self.kind}:{self.index}"
+
+
+def described() -> list[Device]:
+    """The devices of this machine with their names and memory."""
+    return [_host() if device.type == "cpu" else _accelerator(device) for device in present()]
+
+
+def _host() -> Device:
+    return Device("cpu", 0, _processor(), *_host_memory())
+
+
+def _processor() -> str:
+    """The processor's own name where Linux tells it."""
     try:
-        torch.empty(0, device=device)
-    except (RuntimeError, AssertionError):  # AssertionError: this build of torch knows nothing of such devices
-        return False
-    return True
+        with open("/proc/cpuinfo") as file:
+            for line in file:
+                if line.startswith("model name"):
+                    return line.partition(":")[2].strip()
+    except OSError:
+        pass
+    return platform.processor() or platform.machine()
+
+
+def _host_memory() -> tuple[int | None, int | None]:
+    """Bytes of the machine's memory, and those that programs can still have."""
+    try:
+        page = os.sysconf("SC_PAGE_SIZE")
+        total = page * os.sysconf("SC_PHYS_PAGES")
+    except (AttributeError, ValueError, OSError):  # Windows has no sysconf
+        return None, None
+    try:
+        with open("/proc/meminfo") as file:
+            for line in file:
+                if line.startswith("MemAvailable"):
+                    return total, 1024 * int(line.split()[1])
+    except OSError:
+        pass
+    return total, None
+
+
+def _accelerator(device: torch.device) -> Device:
+    module = torch.get_device_module(device)
+    name_of = getattr(module, "get_device_name", None)
+    memory_of = getattr(module, "mem_get_info", None)
+    name = device.type if name_of is None else name_of(device.index)
+    free, total = (None, None) if memory_of is None else memory_of(device.index)
+    return Device(device.type, device.index, name, total, free)

@@ -63,7 +63,9 @@ def largest(tensor: Tensor) -> int:
 
 
 def direction(line: Tensor) -> int:
-    """1 if a 1-d tensor never decreases, -1 if it never increases, 0 otherwise."""
+    """1 if a 1-d tensor never decreases, or has no values, -1 if it never increases, 0 otherwise."""
+    if line.is_meta:
+        return 1
     earlier, later = line[:-1], line[1:]
     if bool((earlier <= later).all()):
         return 1

@@ -90,8 +90,10 @@ def to_dlpack(
     return tensor.__dlpack__(stream=stream, **{name: value for name, value in options.items() if value is not None})
 
 
-def moved(tensor: torch.Tensor, device: torch.device | None, stream: Any = None) -> torch.Tensor:
-    """The tensor on ``device``: itself if it is there, or for None; ValueError if this machine has no such device."""
+def moved(
+    tensor: torch.Tensor, device: torch.device | None, stream: Any = None, non_blocking: bool = False
+) -> torch.Tensor:
+    """The tensor on ``device``: itself if it is there, or for None."""
     if device is None:
         return tensor
     if stream is not None:
@@ -100,13 +102,17 @@ def moved(tensor: torch.Tensor, device: torch.device | None, stream: Any = None)
         if not isinstance(stream, torch.cuda.Stream):
             stream = torch.cuda.ExternalStream(stream)
         with torch.cuda.stream(stream):
-            return moved(tensor, device)
-    try:
-        return tensor.to(device)
-    except (RuntimeError, AssertionError) as error:
-        if devices.is_present(device):
-            raise
-        raise ValueError(f"device '{device}' is not available here: {str(error).splitlines()[0]}") from error
+            return moved(tensor, device, non_blocking=non_blocking)
+    return tensor.to(device, non_blocking=non_blocking)
+
+
+def pinned(tensor: torch.Tensor) -> torch.Tensor:
+    """The values of a CPU tensor in page-locked memory: itself if they are."""
+    if tensor.device.type != "cpu":
+        raise ValueError(f"only the host's memory can be page-locked, and the array is on '{tensor.device}'")
+    if devices.accelerator() is None:
+        raise ValueError(f"page-locked memory is the driver's of an accelerator: {devices.available()}")
+    return tensor.pin_memory()
 
 
 def restored(array: np.ndarray, device: str, requires_grad: bool) -> torch.Tensor:

@@ -71,7 +71,7 @@ class Stream:
 
     def __init__(self, device: torch.device | None, seed: int) -> None:
         self.device = torch.device("cpu") if device is None else device
-        self.generator = torch.Generator(self.device)
+        self.generator = torch.Generator("cpu" if self.device.type == "meta" else self.device)
         self.seed(seed)
 
     def seed(self, seed: int) -> None:

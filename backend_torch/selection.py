@@ -29,6 +29,16 @@ def nonzero(tensor: Tensor) -> tuple[Tensor, ...]:
     return torch.nonzero(same_width(tensor), as_tuple=True)
 
 
+def lower_indices(rows: int, columns: int, k: int, device: torch.device | None) -> tuple[Tensor, ...]:
+    """Rows and columns of the elements on and below the ``k``-th diagonal; no mask is made, nor counted."""
+    return torch.tril_indices(max(rows, 0), max(columns, 0), k, device=device).unbind()
+
+
+def upper_indices(rows: int, columns: int, k: int, device: torch.device | None) -> tuple[Tensor, ...]:
+    """Rows and columns of the elements on and above the ``k``-th diagonal."""
+    return torch.triu_indices(max(rows, 0), max(columns, 0), k, device=device).unbind()
+
+
 def argwhere(tensor: Tensor) -> Tensor:
     """The indices of the elements that are not zero, one a row."""
     return torch.nonzero(same_width(tensor))

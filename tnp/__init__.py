@@ -73,6 +73,7 @@ from tnp._compile import TracedValueError, compile
 from tnp._control_flow import cond, fori_loop, scan, while_loop
 from tnp._convert import array, asarray, astype, copy, from_dlpack
 from tnp._creation import empty, empty_like, eye, full, full_like, identity, ones, ones_like, zeros, zeros_like
+from tnp._devices import device, devices, pin_memory, set_default_device, synchronize
 from tnp._dtypes import can_cast, min_scalar_type, result_type
 from tnp._einsum import einsum
 from tnp._elementwise import (
@@ -306,6 +307,7 @@ from tnp._shape import (
 from tnp._sorting import argpartition, argsort, lexsort, partition, searchsorted, sort, sort_complex
 from tnp._splitting import append, array_split, delete, dsplit, hsplit, insert, split, trim_zeros, unstack, vsplit
 from tnp._statistics import convolve, corrcoef, correlate, cov
+from tnp._transfers import TransferError, transfers
 from tnp._twodim import (
     diag,
     diag_indices,
@@ -346,6 +348,7 @@ __array_api_version__ = "2025.12"
 
 __all__ = [
     "TracedValueError",
+    "TransferError",
     "__array_namespace_info__",
     "abs",
     "absolute",
@@ -455,6 +458,8 @@ __all__ = [
     "deg2rad",
     "degrees",
     "delete",
+    "device",
+    "devices",
     "diag",
     "diag_indices",
     "diag_indices_from",
@@ -656,6 +661,7 @@ __all__ = [
     "permute_dims",
     "pi",
     "piecewise",
+    "pin_memory",
     "place",
     "poly",
     "poly1d",
@@ -706,6 +712,7 @@ __all__ = [
     "scan",
     "searchsorted",
     "select",
+    "set_default_device",
     "setdiff1d",
     "seterr",
     "seterrcall",
@@ -733,6 +740,7 @@ __all__ = [
     "subtract",
     "sum",
     "swapaxes",
+    "synchronize",
     "take",
     "take_along_axis",
     "tan",
@@ -740,6 +748,7 @@ __all__ = [
     "tensordot",
     "tile",
     "trace",
+    "transfers",
     "transpose",
     "trapezoid",
     "tri",

@@ -264,9 +264,13 @@ class ndarray(Methods):
         """The elements' memory for other CUDA libraries."""
         return self.tensor.__cuda_array_interface__
 
-    def to_device(self, device: Any, /, *, stream: Any = None) -> ndarray:
-        """The array on ``device``: itself if it is there, else a copy."""
-        return _interop.to_device(self, device, stream)
+    def to_device(self, device: Any, /, *, stream: Any = None, non_blocking: bool = False) -> ndarray:
+        """The array on ``device``: itself if it is there, else a copy.
+
+        With ``non_blocking`` the host does not wait for a copy from page-locked memory (``tnp.pin_memory``) or to the
+        host, whose values are there after ``tnp.synchronize()`` only.
+        """
+        return _interop.to_device(self, device, stream, non_blocking)
 
     def __reduce__(self) -> Any:
         return _interop.reduce(self)

@@ -110,7 +110,7 @@ def _imported(value: Any, dtype: Any, device: Any, copy: bool | None) -> tuple[T
     if made:
         tensor = memory.fresh(tensor)
     if not isinstance(value, np.ndarray):
-        tensor = interop.moved(tensor, devices.default if device is None else device)
+        tensor = interop.moved(tensor, devices.state.default if device is None else device)
     return tensor, made
 
 
@@ -346,11 +346,13 @@ def copy(a: Any, order: str = "K", subok: bool = False, *, device: Any = None) -
     subok : bool, optional
         Without effect: there are no subclasses.
     device : str or torch.device, optional
-        Where the copy lives; by default where ``a`` is.
+        Where the copy lives; by default the device of the scope (``with tnp.device(...):``), outside of all where
+        ``a`` is.
 
     Returns
     -------
     ndarray
+        New memory, copied once: between devices if ``a`` is elsewhere.
 
     Notes
     -----
@@ -365,6 +367,7 @@ def copy(a: Any, order: str = "K", subok: bool = False, *, device: Any = None) -
     >>> x
     array([1, 2])
     """
+    device = devices.of_scope() if device is None else device
     return array(a, order=order, subok=subok, copy=True, device=device)
 
 

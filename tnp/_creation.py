@@ -536,7 +536,7 @@ def eye(
     return _made(make, (N, N if M is None else M), dtype, order, device, like)
 
 
-def identity(n: int, dtype: Any = None, *, like: Any = None) -> ndarray:
+def identity(n: int, dtype: Any = None, *, device: Any = None, like: Any = None) -> ndarray:
     """Return a square matrix with ones on the main diagonal and zeros elsewhere.
 
     Parameters
@@ -545,6 +545,8 @@ def identity(n: int, dtype: Any = None, *, like: Any = None) -> ndarray:
         Rows and columns.
     dtype : dtype_like, optional
         A numeric or boolean dtype, float64 by default.
+    device : str or torch.device, optional
+        Where the array lives; the default device if None.
     like : ndarray, optional
         Only tnp arrays.
 
@@ -572,4 +574,4 @@ def identity(n: int, dtype: Any = None, *, like: Any = None) -> ndarray:
     array([[1., 0.],
            [0., 1.]])
     """
-    return eye(n, dtype=dtype, like=like)
+    return eye(n, dtype=dtype, device=device, like=like)

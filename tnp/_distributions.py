@@ -77,7 +77,7 @@ class Distributions:
 
     def _stream(self) -> Stream | None:
         """The torch generator that is to draw, None where it is NumPy's turn."""
-        device = devices.default if self._device is None else self._device
+        device = devices.state.default if self._device is None else self._device
         if (device is None or device.type == "cpu") and not (tracing.is_tracing() or tracing.is_batching()):
             return None
         return self._stream_on(device)

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from backend_torch import memory
+from backend_torch import devices, interop, memory
 from tnp._array import ndarray, wrap_array
 from tnp._convert import asarray, check_like, tensor_of
 from tnp._dtypes import tensor_dtype
@@ -70,13 +70,15 @@ def asanyarray(
     return asarray(a, dtype, order, device=device, copy=copy, like=like)
 
 
-def ascontiguousarray(a: Any, dtype: Any = None, *, like: Any = None) -> ndarray:
+def ascontiguousarray(a: Any, dtype: Any = None, *, device: Any = None, like: Any = None) -> ndarray:
     """Return an array in C order with at least one dimension.
 
     Parameters
     ----------
     a : array_like
     dtype : dtype_like, optional
+    device : str or torch.device, optional
+        Where the result lives; by default an array stays and Python data goes to the default device.
     like : ndarray, optional
         Only tnp arrays.
 
@@ -99,17 +101,19 @@ def ascontiguousarray(a: Any, dtype: Any = None, *, like: Any = None) -> ndarray
     >>> np.ascontiguousarray(np.eye(2).T).flags.c_contiguous
     True
     """
-    array = asarray(a, dtype, "C", like=like)
+    array = asarray(a, dtype, "C", device=device, like=like)
     return array if array.ndim else wrap_array(array.tensor[None])
 
 
-def asfortranarray(a: Any, dtype: Any = None, *, like: Any = None) -> ndarray:
+def asfortranarray(a: Any, dtype: Any = None, *, device: Any = None, like: Any = None) -> ndarray:
     """Return an array in Fortran order with at least one dimension.
 
     Parameters
     ----------
     a : array_like
     dtype : dtype_like, optional
+    device : str or torch.device, optional
+        Where the result lives; by default an array stays and Python data goes to the default device.
     like : ndarray, optional
         Only tnp arrays.
 
@@ -132,7 +136,7 @@ def asfortranarray(a: Any, dtype: Any = None, *, like: Any = None) -> ndarray:
     >>> np.asfortranarray([[1, 2], [3, 4]]).strides
     (8, 16)
     """
-    array = asarray(a, dtype, "F", like=like)
+    array = asarray(a, dtype, "F", device=device, like=like)
     return array if array.ndim else wrap_array(array.tensor[None])
 
 
@@ -251,7 +255,7 @@ def require(a: Any, dtype: Any = None, requirements: Any = None, *, like: Any = 
     return array
 
 
-def fromiter(iter: Iterable[Any], dtype: Any, count: int = -1, *, like: Any = None) -> ndarray:
+def fromiter(iter: Iterable[Any], dtype: Any, count: int = -1, *, device: Any = None, like: Any = None) -> ndarray:
     """Make a vector of what an iterable yields.
 
     Parameters
@@ -261,6 +265,8 @@ def fromiter(iter: Iterable[Any], dtype: Any, count: int = -1, *, like: Any = No
     dtype : dtype_like
     count : int, optional
         How many to read; -1 reads all.
+    device : str or torch.device, optional
+        Where the array lives; the default device if None.
     like : ndarray, optional
         Only tnp arrays.
 
@@ -289,7 +295,7 @@ def fromiter(iter: Iterable[Any], dtype: Any, count: int = -1, *, like: Any = No
     """
     check_like(like)
     tensor_dtype(dtype)
-    return wrap_array(tensor_of(np.fromiter(_numbers(iter), dtype, count)))
+    return _placed(np.fromiter(_numbers(iter), dtype, count), devices.parse(device))
 
 
 def _numbers(items: Iterable[Any]) -> Iterator[Any]:
@@ -298,7 +304,9 @@ def _numbers(items: Iterable[Any]) -> Iterator[Any]:
         yield item.item() if isinstance(item, ndarray) else item
 
 
-def frombuffer(buffer: Any, dtype: Any = float, count: int = -1, offset: int = 0, *, like: Any = None) -> ndarray:
+def frombuffer(
+    buffer: Any, dtype: Any = float, count: int = -1, offset: int = 0, *, device: Any = None, like: Any = None
+) -> ndarray:
     """Read a buffer as a vector.
 
     Parameters
@@ -311,6 +319,8 @@ def frombuffer(buffer: Any, dtype: Any = float, count: int = -1, offset: int = 0
         How many elements to read; -1 reads all.
     offset : int, optional
         Bytes to skip.
+    device : str or torch.device, optional
+        Where the array lives; by default it stays in the buffer's memory.
     like : ndarray, optional
         Only tnp arrays.
 
@@ -344,10 +354,12 @@ def frombuffer(buffer: Any, dtype: Any = float, count: int = -1, offset: int = 0
     tensor_dtype(dtype)
     if isinstance(buffer, ndarray):
         buffer = memory.to_numpy(buffer.tensor)
-    return wrap_array(tensor_of(np.frombuffer(buffer, dtype, count, offset)))
+    return _placed(np.frombuffer(buffer, dtype, count, offset), None if device is None else devices.parse(device))
 
 
-def fromstring(string: str, dtype: Any = float, count: int = -1, *, sep: str = "", like: Any = None) -> ndarray:
+def fromstring(
+    string: str, dtype: Any = float, count: int = -1, *, sep: str = "", device: Any = None, like: Any = None
+) -> ndarray:
     """Read numbers from text.
 
     Parameters
@@ -359,6 +371,8 @@ def fromstring(string: str, dtype: Any = float, count: int = -1, *, sep: str = "
         How many to read; -1 reads all.
     sep : str
         What separates them; whitespace in it stands for any whitespace.
+    device : str or torch.device, optional
+        Where the array lives; the default device if None.
     like : ndarray, optional
         Only tnp arrays.
 
@@ -387,4 +401,8 @@ def fromstring(string: str, dtype: Any = float, count: int = -1, *, sep: str = "
     """
     check_like(like)
     tensor_dtype(dtype)
-    return wrap_array(tensor_of(np.fromstring(string, dtype, count, sep=sep)))
+    return _placed(np.fromstring(string, dtype, count, sep=sep), devices.parse(device))
+
+
+def _placed(array: np.ndarray, device: Any) -> ndarray:
+    return wrap_array(interop.moved(tensor_of(array), device))

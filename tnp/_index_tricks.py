@@ -484,7 +484,7 @@ def _lengths(shape: Any) -> tuple[int, ...]:
 
 def _integers(value: Any) -> Tensor:
     """Indices as int64; an empty list of unknown type is refused, as are floats."""
-    tensor = tensor_of(value, device=devices.default)
+    tensor = tensor_of(value, device=devices.state.default)
     if to_numpy[tensor.dtype].kind not in "biu":
         if not tensor.numel() and not isinstance(value, (ndarray, np.ndarray)):
             raise TypeError(

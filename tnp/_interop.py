@@ -257,9 +257,9 @@ def to_dlpack(
     return interop.to_dlpack(x.tensor, stream, max_version, dl_device, copy)
 
 
-def to_device(x: _array.ndarray, device: Any, stream: Any) -> _array.ndarray:
+def to_device(x: _array.ndarray, device: Any, stream: Any, non_blocking: bool) -> _array.ndarray:
     """``x.to_device(device)``."""
-    moved = interop.moved(x.tensor, devices.parse(device), stream)
+    moved = interop.moved(x.tensor, devices.parse(device), stream, non_blocking)
     return x if moved is x.tensor else _array.like(x, moved)
 
 

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 import tnp
-from backend_torch import memory, reductions
+from backend_torch import interop, memory, reductions
 from backend_torch import quantiles as kernels
 from backend_torch.dtypes import to_numpy
 from tnp._array import ndarray, wrap_array
@@ -291,7 +291,7 @@ def _quantile(
             raise IndexError("index -1 is out of bounds for axis 0 with size 0: there are no elements")
         found = reductions.full((*lanes.shape[:-1], q.size), np.nan, tensor.dtype, tensor)
     elif weights is not None:
-        found = kernels.weighted(lanes, weights, tensor_of(q, device=tensor.device), skip_nan)
+        found = kernels.weighted(lanes, weights, interop.moved(tensor_of(q), tensor.device), skip_nan)
         if found is None:
             raise ValueError("Weights included NaN, inf or were all zero.")
     elif skip_nan or isinstance(q, ndarray):
@@ -329,7 +329,7 @@ def _of_all_lanes(lanes: Tensor, q: np.ndarray, weak: bool, method: str) -> Tens
 
 def _of_each_lane(lanes: Tensor, q: Any, weak: bool, method: str, skip_nan: bool) -> Tensor:
     """Quantiles of lanes of which each has places of its own, or whose places the host does not know."""
-    quantiles = wrap_array(tensor_of(q, device=lanes.device).reshape(-1))
+    quantiles = wrap_array(interop.moved(tensor_of(q), lanes.device).reshape(-1))
     lanes = kernels.arranged(lanes, range(lanes.shape[-1]))
     size = wrap_array(kernels.valid_count(lanes) if skip_nan else tensor_of([lanes.shape[-1]], device=lanes.device))
     if quantiles.dtype.kind == "f":

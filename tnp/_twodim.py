@@ -270,7 +270,7 @@ def diag_indices(n: int, ndim: int = 2) -> tuple[ndarray, ...]:
     >>> np.diag_indices(3)
     (array([0, 1, 2]), array([0, 1, 2]))
     """
-    return (_numbers(n, devices.default),) * ndim
+    return (_numbers(n, devices.state.default),) * ndim
 
 
 def _numbers(length: int, device: Any) -> ndarray:
@@ -342,7 +342,7 @@ def tril_indices(n: int, k: int = 0, m: int | None = None) -> tuple[ndarray, ...
     >>> np.tril_indices(2)
     (array([0, 1, 1]), array([0, 0, 1]))
     """
-    return _true(_triangle(n, n if m is None else m, k, BOOL, devices.default))
+    return _places(selection.lower_indices(n, n if m is None else m, k, devices.state.default))
 
 
 def triu_indices(n: int, k: int = 0, m: int | None = None) -> tuple[ndarray, ...]:
@@ -371,11 +371,11 @@ def triu_indices(n: int, k: int = 0, m: int | None = None) -> tuple[ndarray, ...
     >>> np.triu_indices(2)
     (array([0, 0, 1]), array([0, 1, 1]))
     """
-    return _true(~_triangle(n, n if m is None else m, k - 1, BOOL, devices.default))
+    return _places(selection.upper_indices(n, n if m is None else m, k, devices.state.default))
 
 
-def _true(mask: Tensor) -> tuple[ndarray, ...]:
-    return tuple([wrap_array(indices) for indices in selection.nonzero(mask)])
+def _places(indices: tuple[Tensor, ...]) -> tuple[ndarray, ...]:
+    return tuple([wrap_array(each) for each in indices])
 
 
 def tril_indices_from(arr: Any, k: int = 0) -> tuple[ndarray, ...]:
@@ -397,7 +397,7 @@ def tril_indices_from(arr: Any, k: int = 0) -> tuple[ndarray, ...]:
     (array([1]), array([0]))
     """
     tensor = _matrix(arr)
-    return _true(_triangle(tensor.shape[0], tensor.shape[1], k, BOOL, tensor.device))
+    return _places(selection.lower_indices(tensor.shape[0], tensor.shape[1], k, tensor.device))
 
 
 def triu_indices_from(arr: Any, k: int = 0) -> tuple[ndarray, ...]:
@@ -419,7 +419,7 @@ def triu_indices_from(arr: Any, k: int = 0) -> tuple[ndarray, ...]:
     (array([0]), array([1]))
     """
     tensor = _matrix(arr)
-    return _true(~_triangle(tensor.shape[0], tensor.shape[1], k - 1, BOOL, tensor.device))
+    return _places(selection.upper_indices(tensor.shape[0], tensor.shape[1], k, tensor.device))
 
 
 def _matrix(arr: Any) -> Tensor:
@@ -455,8 +455,8 @@ def mask_indices(n: int, mask_func: Callable[..., Any], k: Any = 0) -> tuple[nda
     >>> np.mask_indices(2, np.triu)
     (array([0, 0, 1]), array([0, 1, 1]))
     """
-    ones = _triangle(n, n, n, to_torch[np.dtype(np.int64)], devices.default)
-    return _true(tensor_of(mask_func(wrap_array(ones), k)))
+    ones = _triangle(n, n, n, to_torch[np.dtype(np.int64)], devices.state.default)
+    return _places(selection.nonzero(tensor_of(mask_func(wrap_array(ones), k))))
 
 
 def fill_diagonal(a: ndarray, val: Any, wrap: bool = False) -> None:

@@ -595,6 +595,8 @@ class Recorder:
 
 def test_the_device_decides_who_draws(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("tnp._distributions.Stream", Recorder)
+    monkeypatch.setattr("backend_torch.devices._present", {})
+    monkeypatch.setattr("backend_torch.devices.is_present", lambda device: True)
     named = tnp.random.default_rng(4, device="cuda")
     stream = named._stream()
     assert isinstance(stream, Recorder) and stream.device == torch.device("cuda")
@@ -603,7 +605,7 @@ def test_the_device_decides_who_draws(monkeypatch: pytest.MonkeyPatch) -> None:
     assert all(child._device == torch.device("cuda") for child in named.spawn(2))
     anywhere, legacy = tnp.random.default_rng(4), tnp.random.RandomState(4)
     assert anywhere._stream() is None and legacy._stream() is None
-    monkeypatch.setattr("backend_torch.devices.default", torch.device("cuda:1"))
+    monkeypatch.setattr("backend_torch.devices.state.default", torch.device("cuda:1"))
     for rng in (anywhere, legacy):
         stream = rng._stream()
         assert isinstance(stream, Recorder) and stream.device == torch.device("cuda:1")
