@@ -223,13 +223,13 @@ def _positions(starts: Tensor, lengths: Tensor, step: int = 1) -> Tensor:
 def _dims(axes: Axes, tensor: Tensor) -> tuple[int, ...]:
     """The axes in ascending order; none of a 0-d tensor, whose axis 0 is no axis of it."""
     ndim = tensor.dim()
-    if axes is None or ndim == 0:
+    if axes is None:
         return tuple(range(ndim))
     dims = axes if isinstance(axes, tuple) else (axes,)
     for dim in dims:
-        if not -ndim <= dim < ndim:
+        if not -(ndim or 1) <= dim < (ndim or 1):
             raise IndexError(f"axis {dim} of a tensor of {ndim} dimensions")  # as torch does
-    return tuple(sorted([dim % ndim for dim in dims]))
+    return tuple(sorted([dim % ndim for dim in dims])) if ndim else ()
 
 
 def flattened(tensor: Tensor, axes: Axes) -> Tensor:

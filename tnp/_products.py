@@ -351,7 +351,9 @@ def tensordot(a: Any, b: Any, axes: Any = 2) -> Any:
     for given in (one_axes, other_axes):
         if len(set(given)) != len(given):
             raise ValueError("duplicate axes are not allowed in tensordot")
-    if [one.shape[axis] for axis in one_axes] != [other.shape[axis] for axis in other_axes]:
+    if len(one_axes) != len(other_axes) or any(
+        one.shape[first] != other.shape[second] for first, second in zip(one_axes, other_axes, strict=True)
+    ):
         raise ValueError(
             f"shape-mismatch for sum: axes {one_axes} of shape {shapes_text([one.shape])} and {other_axes} of "
             f"{shapes_text([other.shape])}"

@@ -7,6 +7,7 @@ chosen is in _assignment.
 from __future__ import annotations
 
 import functools
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -165,7 +166,7 @@ def take(a: Any, indices: Any, axis: Any = None, out: Any = None, mode: str = "r
     size = tensor.shape[axis]
     if not size and picks.numel():
         raise IndexError("cannot do a non-empty take from an empty axes.")
-    if picks.numel() and tensor.numel():  # NumPy does not look at the indices of nothing
+    if picks.numel() and math.prod(tensor.shape[:axis]):  # NumPy looks at the indices once for each of these
         picks = in_mode(picks, axis, size, mode)
     result = indexing.pick(tensor, axis, picks)
     return wrap(result) if out is None else _output(out, result, "ndarray.take")
