@@ -236,6 +236,8 @@ def same_values(one: Tensor, other: Tensor) -> bool:
 
 def byteswapped(tensor: Tensor) -> Tensor:
     """A copy with the bytes of each element (of each part, if complex) reversed."""
+    if not tensor.numel():
+        return tensor.clone()
     parts = torch.view_as_real(tensor) if tensor.is_complex() else tensor
     width = parts.itemsize
     octets = parts.contiguous().reshape(-1).view(torch.uint8).reshape(-1, width).flip(1)

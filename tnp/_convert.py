@@ -75,6 +75,7 @@ def converted(tensor: Tensor, dtype: Any) -> Tensor:
         return tensor
     if tensor.is_complex() and to_numpy[dtype].kind in "iuf":
         warnings.warn("Casting complex values to real discards the imaginary part", ComplexWarning, stacklevel=4)
+        tensor = memory.copied(memory.real(tensor))  # a cast makes a view of it, a conversion shares no memory
     return cast(tensor, dtype)
 
 
@@ -424,10 +425,11 @@ def as_dtype(x: ndarray, dtype: Any, order: Any, casting: Any, copy: bool) -> nd
             raise TypeError(f"Cannot cast array data from {x.dtype!r} to {target!r} according to the rule {casting!r}")
         result = converted(x.tensor, wanted)
     order = "K" if order is None else as_order(order)
-    if copy and result is x.tensor:
+    real_part = x.tensor.is_complex() and not result.is_complex()  # may be a view
+    if copy and (result is x.tensor or real_part):
         return like(x, memory.copied(result, order))
     ordered = _ordered(result, order)
-    return x if memory.same_start(ordered, x.tensor) else like(x, ordered)
+    return x if ordered.dtype is x.tensor.dtype and memory.same_start(ordered, x.tensor) else like(x, ordered)
 
 
 def view(x: ndarray, dtype: Any) -> ndarray:

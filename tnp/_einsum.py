@@ -81,6 +81,8 @@ def einsum(
     """
     order = checked_order(order)
     np.can_cast(bool, bool, casting)  # raises for what is no casting rule
+    if len(operands) < 2:
+        raise ValueError("must provide at least an operand and a subscripts list to einsum")
     terms, explicit, arrays = _terms(operands)
     tensors = [tensor_of(array) for array in arrays]
     inputs, output = _letters(terms, explicit, [tuple(tensor.shape) for tensor in tensors])

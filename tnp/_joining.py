@@ -40,6 +40,8 @@ def _alike(tensors: Sequence[Tensor], target: Any, casting: str, weak: dict[int,
         if not weak and all(dtype is first for dtype in given):
             return list(tensors)
         target = _common(tuple([weak[i] if weak and i in weak else dtype for i, dtype in enumerate(given)]))
+        if casting in ("no", "equiv"):
+            _check_casting(given, to_numpy[target], casting, weak or {})
     elif any(dtype is not target for dtype in given):
         _check_casting(given, to_numpy[target], casting, weak or {})
     return [cast(tensor, target) for tensor in tensors]

@@ -285,11 +285,13 @@ def _quantile(
     target = None if out is None else output_of(out)
     lanes = reductions.flattened(tensor, axes)
     found: Any
+    nan_if_empty = skip_nan
     skip_nan = skip_nan and tensor.is_floating_point()
     if not lanes.shape[-1]:
-        if not skip_nan:
+        if not nan_if_empty:
             raise IndexError("index -1 is out of bounds for axis 0 with size 0: there are no elements")
-        found = reductions.full((*lanes.shape[:-1], q.size), np.nan, tensor.dtype, tensor)
+        result = tensor.dtype if skip_nan else tensor_dtype(float)
+        found = reductions.full((*lanes.shape[:-1], q.size), np.nan, result, tensor)
     elif weights is not None:
         found = kernels.weighted(lanes, weights, interop.moved(tensor_of(q), tensor.device), skip_nan)
         if found is None:

@@ -56,7 +56,7 @@ def checked_order(order: Any) -> str:
 
 def _mask(where: Any, home: Any) -> Tensor:
     """A ``where`` argument as a boolean tensor: an array has to be one, Python data is read as one."""
-    if not (isinstance(where, (_array.ndarray, np.ndarray, np.generic)) or memory.is_tensor(where)):
+    if not (isinstance(where, (_array.ndarray, np.ndarray)) or memory.is_tensor(where)):
         where = np.asarray(where, dtype=bool)
     mask = tnp._convert.tensor_of(where, device=home)
     if to_numpy[mask.dtype] != np.dtype(bool):
@@ -190,8 +190,8 @@ class Ufunc:
         if self.__name__ in COMPARISONS and all(type(x) is int for x in operands):
             one, other = operands  # NumPy compares them as Python objects: of any size
             operands = (np.int8((one > other) - (one < other)), np.int8(0))
-        elif self.nin == 1 and type(operands[0]) is int and operands[0] > np.iinfo(np.int64).max:
-            operands = (np.asarray(operands[0]),)  # weak beside nothing: uint64 if it fits, as NumPy reads it
+        elif self.nin == 1 and type(operands[0]) is int:
+            operands = (np.asarray(operands[0]),)  # weak beside nothing: int64, or uint64 if only that holds it
         dtypes: list[Any] = []
         tensors: list[Tensor] = []
         for operand in operands:
@@ -224,7 +224,7 @@ class Ufunc:
         # dtypes "equiv" is "no", except that it gives a Python scalar its default dtype alone.
         resolved = self._numpy.resolve_dtypes(dtypes, casting="no", **fixed)
         for given, wanted in zip(dtypes, resolved, strict=True):
-            if given in WEAK and wanted != np.dtype(given):
+            if isinstance(given, type) and wanted != np.dtype(given):
                 raise TypeError(f"cannot cast Python {given.__name__} to {wanted} under the casting rule 'equiv'")
         return resolved
 

@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 
 import tnp
+from backend_torch import memory, scatter
 from backend_torch import reductions as kernels
-from backend_torch import scatter
 from backend_torch.casting import cast
 from backend_torch.dtypes import to_numpy
 from tnp import _indexing, _reduce
@@ -55,10 +55,10 @@ def reduceat(ufunc: Ufunc, array: Any, indices: Any, axis: Any, dtype: Any, out:
     """``ufunc.reduceat``: reduce each slice ``indices[i]:indices[i + 1]`` along an axis."""
     _check_reducible(ufunc, "reduceat")
     tensor = tensor_of(array)
-    axis = _one_axis(axis, tensor.dim(), "reduceat")
     starts = cast(tensor_of(indices, device=tensor.device), tensor_dtype(np.int64))
     if starts.dim() != 1:
         raise ValueError(f"reduceat takes one-dimensional indices, not indices of {starts.dim()} dimensions")
+    axis = _one_axis(axis, tensor.dim(), "reduceat")
     size = tensor.shape[axis]
     outside = (starts < 0) | (starts >= size)
     if outside.any():
@@ -120,6 +120,8 @@ def _at_binary(ufunc: Ufunc, target: Tensor, positions: Tensor, values: Tensor, 
     if name in _MODULAR and all(d.kind in "iu" for d in (dtype, *resolved)):
         resolved = (dtype, dtype, dtype)
     values = cast(values, tensor_dtype(resolved[1]))
+    if memory.may_overlap(values, target):
+        values = memory.copied(values)
     if name == "subtract":
         ufunc, name, values = tnp.add, "add", scatter.negated(values)
     loop = ufunc._loop((target.dtype, values.dtype), resolved)

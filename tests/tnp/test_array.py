@@ -690,3 +690,15 @@ def test_conjugate_into_an_array(xp: Any) -> Any:
     real = xp.zeros(2)
     kept = z.conjugate(out) is out, z.conj(xp.zeros(2, dtype=complex)), xp.arange(2).conjugate(real) is real
     return kept, out, real, z.conj(), xp.arange(2).dot(b=xp.arange(2))
+
+
+@agrees(raises=ValueError)
+@pytest.mark.parametrize("value", [[1, 2], (), [[3]]])
+def test_fill_refuses_sequences(xp: Any, value: Any) -> Any:
+    return xp.zeros(2).fill(value)
+
+
+@agrees
+@pytest.mark.parametrize("dtype", ALL)
+def test_byteswap_of_nothing(xp: Any, dtype: str) -> Any:
+    return xp.zeros((0, 3), dtype).byteswap()

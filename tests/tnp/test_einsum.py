@@ -227,3 +227,8 @@ def test_subscripts_in_an_array(xp: Any) -> Any:
 def test_einsum_refuses_what_is_no_casting(casting: Any) -> None:
     compare(lambda xp: xp.einsum("ij,jk", xp.ones((2, 2)), xp.ones((2, 2)), casting=casting))
     compare(lambda xp: xp.einsum("", 0, casting=casting))
+
+
+@agrees(raises=ValueError)
+def test_einsum_of_one_argument(xp: Any) -> Any:
+    return xp.einsum(xp.asarray([1.0]))

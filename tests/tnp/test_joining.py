@@ -249,3 +249,10 @@ def test_joining_batches_and_differentiates():
     batch = torch.arange(8.0, dtype=torch.float64).reshape(2, 4)
     assert torch.equal(torch.vmap(joined)(batch), torch.stack([joined(one) for one in batch]))
     assert torch.autograd.gradcheck(joined, (batch[0].clone().requires_grad_(),))
+
+
+@agrees(raises=TypeError)
+@pytest.mark.parametrize("casting", ["no", "equiv"])
+@pytest.mark.parametrize("name", ["concatenate", "stack", "hstack", "vstack"])
+def test_casting_rule_of_the_common_dtype(xp, name, casting):
+    return getattr(xp, name)([xp.ones(2, "int32"), xp.ones(2, "int64")], casting=casting)

@@ -127,3 +127,9 @@ def test_gradients() -> None:
 
 def test_no_size_limit() -> None:
     assert float(tnp.quantile(tnp.arange(2**24 + 2, dtype="float32"), 1.0)) == 2.0**24
+
+
+@agrees
+@pytest.mark.parametrize("dtype", ["int8", "int64", "float32", "float64"])
+def test_nanquantile_of_nothing_is_nan(xp: Any, dtype: str) -> Any:
+    return xp.nanquantile(xp.zeros(0, dtype), 0.5), xp.nanpercentile(xp.zeros((2, 0), dtype), 50, axis=1)

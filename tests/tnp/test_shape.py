@@ -327,3 +327,9 @@ def test_roll_by_any_number(shift: Any) -> None:
     compare(lambda xp: xp.roll(xp.arange(5), shift))
     compare(lambda xp: xp.roll(xp.arange(6).reshape(2, 3), shift, axis=1))
     compare(lambda xp: xp.roll(xp.zeros((2, 0)), shift, axis=1))
+
+
+@agrees(raises=TypeError)
+@pytest.mark.parametrize(("source", "destination"), [(None, -1), (-1, None)])
+def test_moveaxis_takes_no_none(xp: Any, source: Any, destination: Any) -> Any:
+    return xp.moveaxis(xp.zeros(2), source, destination)

@@ -381,3 +381,27 @@ def test_out_that_an_operand_is_a_part_of(step: int) -> None:
 def test_order_in_lower_case(order: Any) -> None:
     compare(lambda xp: xp.add(xp.ones((2, 3)), 1, order=order))
     compare(lambda xp: xp.matmul(xp.ones((2, 3)), xp.ones((3, 2)), order=order))
+
+
+@agrees
+@pytest.mark.parametrize("dtype", ["int64", "float64", "complex128", "bool"])
+def test_equiv_casting_of_arrays_whose_dtype_is_a_python_number_s(xp: Any, dtype: str) -> Any:
+    x = xp.asarray([0, 1], dtype)
+    return xp.logical_and(x, x, casting="equiv"), xp.logical_xor(x, xp.asarray([1.5, 0.0]), casting="equiv")
+
+
+@agrees
+@pytest.mark.parametrize("where", [np.int8(-3), np.float16(0.0), np.True_])
+def test_where_is_a_number_of_numpy(xp: Any, where: Any) -> Any:
+    return xp.negative(xp.asarray([1.0, 2.0]), where=where, out=xp.zeros(2))
+
+
+@agrees(raises=TypeError)
+@pytest.mark.parametrize("options", [{"dtype": "uint16"}, {"casting": "no", "dtype": "float64"}])
+def test_a_lone_python_integer_is_an_int64(xp: Any, options: Any) -> Any:
+    return xp.square(3, **options)
+
+
+@agrees(raises=TypeError)
+def test_a_lone_python_integer_that_no_dtype_holds(xp: Any) -> Any:
+    return xp.log10(-(2**70))
