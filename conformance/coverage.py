@@ -1,0 +1,332 @@
+"""The coverage table: what runs each public NumPy name in tnp, and what each sample call can be part of.
+
+Every cell is found by trying: `run_by` watches a call for values that pass through NumPy, the other columns take the
+gradient, batch, compile and trace the call and compare with what it returns.
+"""
+
+from __future__ import annotations
+
+import ast
+import contextlib
+import sys
+import types
+import warnings
+from collections import Counter
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+from unittest import mock
+
+import numpy
+import torch
+
+import tnp
+from conformance import samples
+
+PATH = Path(__file__).parent.parent / "docs" / "coverage.md"
+FEW = 3
+"""As many values may pass through NumPy: shapes, tolerances, a range's ends; more of them is computing there."""
+
+Sample = Callable[..., Any]
+COMPUTED = ("torch", "torch, NumPy on the CPU", "NumPy")
+COLUMNS = ("run by", "gradient", "vmap", "compile", "fullgraph")
+
+
+@dataclass(frozen=True)
+class Row:
+    """A name and its cells: yes, no, or - where the question makes no sense."""
+
+    name: str
+    run_by: str
+    gradient: str = "-"
+    vmap: str = "-"
+    compile: str = "-"
+    fullgraph: str = "-"
+
+    def cells(self) -> tuple[str, ...]:
+        """The cells in the order of the columns."""
+        return self.run_by, self.gradient, self.vmap, self.compile, self.fullgraph
+
+
+ABSENT = {
+    "no tensor has its dtype": (
+        "bmat busday_count busday_offset busdaycalendar bytes_ character clongdouble complex256 datetime64 "
+        "datetime_as_string datetime_data flexible float128 is_busday longdouble object_ record str_ timedelta64 void"
+    ),
+    "an array class of NumPy's own": "asmatrix matrix recarray",
+    "about NumPy's build": "get_include show_config show_runtime test getbufsize setbufsize",
+}
+"""Reason -> the names that tnp leaves out."""
+
+
+def sample_function(code: str, xp: Any) -> Sample:
+    """A function of the sample's arrays over ``xp``; compiled, as Dynamo can't trace eval."""
+    body = ast.parse(code).body
+    if isinstance(body[-1], ast.Expr):
+        body[-1] = ast.Return(body[-1].value)
+    module = ast.parse(f"def sample({', '.join(samples.values(numpy))}): pass")
+    definition = module.body[0]
+    assert isinstance(definition, ast.FunctionDef)
+    definition.body = body
+    namespace = {"np": xp}
+    exec(compile(ast.fix_missing_locations(module), f"<{code}>", "exec"), namespace)
+    return namespace["sample"]
+
+
+def names() -> dict[str, Any]:
+    """Dotted name -> NumPy's object, of all public names that are not modules."""
+    found = {name: getattr(numpy, name) for name in numpy.__all__}
+    for module in (numpy.linalg, numpy.fft, numpy.random):
+        prefix = module.__name__.removeprefix("numpy.")
+        found |= {f"{prefix}.{name}": getattr(module, name) for name in module.__all__}
+    found |= {f"ndarray.{name}": getattr(numpy.ndarray, name) for name in dir(numpy.ndarray) if name[0] != "_"}
+    return {name: value for name, value in sorted(found.items()) if not isinstance(value, types.ModuleType)}
+
+
+def lookup(name: str) -> Any:
+    """tnp's object of a dotted name, or None."""
+    value: Any = tnp
+    for part in name.split("."):
+        try:
+            value = getattr(value, part)
+        except (AttributeError, ImportError):
+            return None
+    return value
+
+
+def why_absent(name: str) -> str:
+    """The reason for which tnp has no such name."""
+    return next((reason for reason, listed in ABSENT.items() if name in listed.split()), "not written yet")
+
+
+# ---- What runs it.
+
+
+class Watch:
+    """Counts the calls that hand more than a few values from a tensor to NumPy or back."""
+
+    def __init__(self) -> None:
+        self.calls = 0
+
+    def reading(self, original: Callable[..., Any]) -> Callable[..., Any]:
+        """A method of tensors that hands out their values."""
+
+        def read(tensor: Any, *args: Any, **kwargs: Any) -> Any:
+            self.calls += tensor.numel() > FEW
+            return original(tensor, *args, **kwargs)
+
+        return read
+
+    def writing(self, original: Callable[..., Any]) -> Callable[..., Any]:
+        """A function that makes a tensor of NumPy's values."""
+
+        def write(array: Any, *args: Any, **kwargs: Any) -> Any:
+            self.calls += numpy.size(array) > FEW
+            return original(array, *args, **kwargs)
+
+        return write
+
+
+@contextlib.contextmanager
+def watched() -> Iterator[Watch]:
+    """Within the block, values that pass between tensors and NumPy are counted."""
+    watch = Watch()
+    with contextlib.ExitStack() as stack:
+        for method in ("numpy", "tolist", "__array__"):
+            original = getattr(torch.Tensor, method)
+            stack.enter_context(mock.patch.object(torch.Tensor, method, watch.reading(original)))
+        stack.enter_context(mock.patch.object(torch, "from_numpy", watch.writing(torch.from_numpy)))
+        yield watch
+
+
+def run_by(name: str, theirs: Any, code: str | None) -> str:
+    """Who computes: one of the words that the page explains, or ``absent`` with the reason."""
+    ours = lookup(name)
+    if ours is None and theirs is not None:
+        return f"absent: {why_absent(name)}"
+    if ours is theirs:
+        return "NumPy's own"
+    if not code:
+        return "tnp"
+    sample = sample_function(code, tnp)
+    if not host_calls(sample):
+        return "torch"
+    if not leaves(sample(**samples.values(tnp))):
+        return "NumPy"
+    for elsewhere in (tnp.compile(sample, backend="eager"), unread(sample)):
+        with contextlib.suppress(Exception):
+            if not host_calls(elsewhere):
+                return "torch, NumPy on the CPU"
+    return "NumPy"
+
+
+def host_calls(sample: Sample) -> int:
+    """How often the call hands values to NumPy or takes some."""
+    arrays = samples.values(tnp)
+    with quiet(), watched() as watch:
+        sample(**arrays)
+    return watch.calls
+
+
+def unread(sample: Sample) -> Sample:
+    """The call where values can't be looked at in passing, as on an accelerator."""
+
+    def call(**arrays: Any) -> Any:
+        with contextlib.ExitStack() as stack:
+            for name, module in list(sys.modules.items()):
+                if name.startswith("backend_torch.") and hasattr(module, "is_readable"):
+                    stack.enter_context(mock.patch.object(module, "is_readable", lambda tensor: False))
+            return sample(**arrays)
+
+    return call
+
+
+# ---- What it can be part of.
+
+
+def quiet() -> contextlib.AbstractContextManager[Any]:
+    """Within the block, warnings are ignored."""
+    stack = contextlib.ExitStack()
+    stack.enter_context(warnings.catch_warnings())
+    warnings.simplefilter("ignore")
+    return stack
+
+
+def leaves(value: Any) -> list[torch.Tensor]:
+    """The tensors of a result."""
+    if isinstance(value, tnp.ndarray):
+        return [value.tensor]
+    if isinstance(value, torch.Tensor):
+        return [value]
+    if isinstance(value, dict):
+        value = list(value.values())
+    return [tensor for item in value for tensor in leaves(item)] if isinstance(value, (list, tuple)) else []
+
+
+def same(one: list[torch.Tensor], other: list[torch.Tensor]) -> bool:
+    """Whether two results are equal within rounding."""
+    return len(one) == len(other) and all(
+        a.shape == b.shape and a.dtype == b.dtype and torch.allclose(a, b, equal_nan=True)
+        for a, b in zip(one, other, strict=True)
+    )
+
+
+def same_result(traced: Sample, sample: Sample, arrays: dict[str, Any]) -> bool:
+    """Whether the traced sample returns what the sample does; of random numbers, as many."""
+    found, wanted = leaves(traced(**arrays)), leaves(sample(**arrays))
+    if "random" in sample.__code__.co_names:
+        return [(t.shape, t.dtype) for t in found] == [(t.shape, t.dtype) for t in wanted]
+    return same(found, wanted)
+
+
+def has_gradient(sample: Sample, arrays: dict[str, Any]) -> bool | None:
+    """Whether the gradient is the difference quotient; None where no result is a float."""
+
+    def results(x: torch.Tensor) -> tuple[torch.Tensor, ...]:
+        found = leaves(sample(**{**arrays, "x": tnp.asarray(x)}))
+        return tuple(tensor for tensor in found if tensor.is_floating_point() or tensor.is_complex())
+
+    x = arrays["x"].tensor.clone().requires_grad_()
+    outputs = results(x)
+    if not outputs:
+        return None
+    return any(output.requires_grad for output in outputs) and torch.autograd.gradcheck(
+        results, x, atol=1e-4, rtol=1e-3
+    )
+
+
+def can_be_batched(sample: Sample, arrays: dict[str, Any]) -> bool | None:
+    """Whether torch.vmap gives what a loop gives; None where the result has no arrays."""
+    batch = torch.stack([arrays["x"].tensor * scale for scale in (1.0, 0.9, 1.05)])
+
+    def results(x: torch.Tensor) -> tuple[torch.Tensor, ...]:
+        return tuple(leaves(sample(**{**arrays, "x": tnp.asarray(x)})))
+
+    looped = [results(x) for x in batch]
+    if not looped[0]:
+        return None
+    return same(list(torch.vmap(results)(batch)), [torch.stack(parts) for parts in zip(*looped, strict=True)])
+
+
+def can_be_compiled(sample: Sample, arrays: dict[str, Any]) -> bool:
+    """Whether tnp.compile traces it and the trace gives the same."""
+    return same_result(tnp.compile(sample, backend="eager"), sample, arrays)
+
+
+def can_be_traced(sample: Sample, arrays: dict[str, Any]) -> bool:
+    """Whether torch.compile traces it as one graph, which gives the same."""
+    torch._dynamo.reset()
+    return same_result(torch.compile(sample, fullgraph=True, backend="eager"), sample, arrays)
+
+
+def tried(question: Callable[[Sample, dict[str, Any]], bool | None], code: str) -> str:
+    """The answer to a question about a sample: an error is a no."""
+    try:
+        with quiet():
+            answer = question(sample_function(code, tnp), samples.values(tnp))
+    except Exception:
+        return "no"
+    return {True: "yes", False: "no", None: "-"}[answer]
+
+
+def row(name: str, theirs: Any, code: str | None) -> Row:
+    """All cells of a name."""
+    by = run_by(name, theirs, code)
+    if by not in COMPUTED or not code:
+        return Row(name, by)
+    uses_x = "x" in {node.id for node in ast.walk(ast.parse(code)) if isinstance(node, ast.Name)}
+    if not uses_x:
+        return Row(name, by, "-", "-", tried(can_be_compiled, code), tried(can_be_traced, code))
+    questions = (has_gradient, can_be_batched, can_be_compiled, can_be_traced)
+    return Row(name, by, *(tried(question, code) for question in questions))
+
+
+def rows(quick: bool = False) -> list[Row]:
+    """The table; ``quick`` fills the first column only."""
+    codes = samples.samples()
+    entries = names().items()
+    if quick:
+        return [Row(name, run_by(name, theirs, codes.get(name))) for name, theirs in entries]
+    return [row(name, theirs, codes.get(name)) for name, theirs in entries]
+
+
+# ---- The page.
+
+
+def markdown(table: list[Row]) -> str:
+    """The page ``docs/coverage.md``."""
+    counts = Counter(entry.run_by.partition(":")[0] for entry in table)
+    summary = "; ".join(f"{by}: {count}" for by, count in counts.most_common())
+    head = f"""\
+# Coverage
+
+Written by `python -m conformance coverage`, which tries each call of `conformance/samples.py`. {len(table)} public
+names of `numpy`, `numpy.linalg`, `numpy.fft`, `numpy.random` and `numpy.ndarray`. {summary}.
+
+- run by: "torch"; "torch, NumPy on the CPU": NumPy on the memory of eager CPU arrays, torch on accelerators and in
+  compiled code; "NumPy": on the host; "NumPy's own": a dtype, a constant or a type; "tnp": nothing is computed.
+- gradient: what autograd returns is the difference quotient, with respect to the sample's `x`.
+- vmap: `torch.vmap` gives what a loop gives.
+- compile: `tnp.compile` traces the call; fullgraph: `torch.compile(fullgraph=True)` does.
+- A dash: the call has no float array to differentiate by, or no array at all.
+
+"""
+    titles = ("name", *COLUMNS)
+    lines = [" | ".join(titles), " | ".join("---" for _ in titles)]
+    lines += [" | ".join((f"`{entry.name}`", *entry.cells())) for entry in table]
+    return head + "\n".join(f"| {line} |" for line in lines) + "\n"
+
+
+def read(path: Path = PATH) -> dict[str, tuple[str, ...]]:
+    """Name -> cells, as the page has them."""
+    lines = [line for line in path.read_text().splitlines() if line.startswith("| `")]
+    cells = ([cell.strip() for cell in line.strip("|").split(" | ")] for line in lines)
+    return {name.strip("`"): tuple(rest) for name, *rest in cells}
+
+
+def main() -> int:
+    """Write the page."""
+    PATH.write_text(markdown(rows()))
+    print(f"wrote {PATH.name}")
+    return 0
