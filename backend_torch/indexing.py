@@ -218,7 +218,7 @@ def put(tensor: Tensor, index: Index, value: Tensor) -> None:
         return
     if value.is_cpu is not tensor.is_cpu:  # a constant
         value = value.to(tensor.device)
-    if value.dim() and _may_overlap(tensor, value):
+    if _may_overlap(tensor, value):
         value = value.clone()
     if any(array.dtype is tensor.dtype and _may_overlap(tensor, array) for array in index.arrays):
         index = index._replace(arrays=tuple([array.clone() for array in index.arrays]))

@@ -187,7 +187,7 @@ def _set(array: ndarray, key: Any, value: Any) -> None:
     bad = indexing.out_of_bounds(tensor, index) if index.arrays else None
     if bad is not None:  # NumPy looks at integers before the value, at index arrays after it
         raise _explain(IndexError(), tensor, read_key, source if index.arrays[bad[0]].dim() else None)
-    if source.dim() and read_key.is_element:
+    if source.dim() and read_key.is_element and (tensor.dtype is not BOOL or source.numel() != 1):
         raise _sequence_error(value, array.dtype)
     if source.dim() and not _is_array(value) and not any(array.dim() for array in index.arrays):
         selected = sum(type(item) is not int for item in index.view) - len(index.arrays)

@@ -520,3 +520,22 @@ def test_array_method_that_returns_an_array(xp: Any) -> Any:
 @agrees
 def test_astype_of_scalars(xp: Any) -> Any:
     return xp.astype(xp.int64(10), xp.float64), xp.astype(np.arange(3), np.int8)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "int64"])
+@pytest.mark.parametrize("given", ["complex64", "complex128"])
+def test_a_conversion_to_real_shares_no_memory(given: str, dtype: str) -> None:
+    def write(xp: Any) -> Any:
+        z = xp.asarray([1 + 2j, 3 - 1j], dtype=given)
+        for made in (
+            xp.asarray(z, dtype=dtype),
+            xp.array(z, dtype=dtype),
+            xp.array(z, dtype=dtype, copy=None),
+            z.astype(dtype),
+            z.astype(dtype, copy=False),
+        ):
+            made[...] = 9
+        return z
+
+    compare(write)
+    compare(lambda xp: xp.asarray(xp.ones(2, dtype=given), dtype=dtype, copy=False))

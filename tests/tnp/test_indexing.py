@@ -539,3 +539,20 @@ def test_a_tuple_of_another_class_is_a_tuple() -> None:
         return x, x[place(1, 2)], x[place([0, 1], [1, 1])], x[place(None, ...)].shape
 
     compare(use)
+
+
+@agrees
+def test_an_element_of_its_own_to_chosen_ones(xp: Any) -> Any:
+    x, y = xp.arange(1.0, 7.0), xp.arange(1, 7)
+    x[xp.asarray([[0, 0], [-1, 2]])] = x[2, ...]
+    y[y > 2] = y[0, ...]
+    y[[1, 2], ...] = y[5, ...]
+    return x, y
+
+
+@agrees
+def test_one_boolean_in_an_array_to_an_element(xp: Any) -> Any:
+    x = xp.zeros((2, 3), dtype=bool)
+    x[0, 1] = xp.ones(1)
+    x[1, 2] = xp.asarray([[3]])
+    return x

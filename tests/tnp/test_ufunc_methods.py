@@ -374,3 +374,15 @@ def test_at_writes_to_numpy_memory() -> None:
 def test_methods_that_are_not_there(name: str, method: str) -> None:
     arguments = {"reduceat": ([0],), "outer": (np.ones(2),)}.get(method, ())
     compare(lambda xp: getattr(getattr(xp, name), method)(xp.ones((2, 2)), *arguments))
+
+
+@agrees
+def test_at_with_values_of_the_array_itself(xp: Any) -> Any:
+    x, y, z = xp.asarray(3), xp.arange(1, 7), xp.arange(1.0, 7.0)
+    xp.add.at(x, ..., x)
+    xp.add.at(y, [0, 0, 2], y[0, ...])
+    xp.multiply.at(y, [3, 2, 1], y[1:4])
+    xp.subtract.at(z, slice(1, None), z[:-1])
+    xp.divide.at(z, [0, 0, 1], z[:1])
+    xp.maximum.at(z, [4, 5], z[4:][::-1])
+    return x, y, z
