@@ -199,5 +199,7 @@ def has_zero(tensor: Tensor) -> bool:
 
 
 def power_table(tensor: Tensor, columns: int, increasing: bool, dtype: torch.dtype) -> Tensor:
-    """A Vandermonde matrix: each row the powers of one element."""
-    return torch.vander(cast(tensor, dtype), columns, increasing)
+    """A Vandermonde matrix: each row the powers of one element; torch.vander overwrites what its gradient needs."""
+    base = cast(tensor, dtype).unsqueeze(-1)
+    powers = torch.cat([torch.ones_like(base), base.expand(-1, max(columns - 1, 0))], -1).cumprod(-1)[:, :columns]
+    return powers if increasing else powers.flip(-1)

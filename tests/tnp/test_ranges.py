@@ -206,3 +206,9 @@ def test_ranges_batch_and_differentiate():
     expected = np.stack([np.linspace(0, end, 4) + np.geomspace(1, end + 1, 4) for end in stop.numpy()])
     np.testing.assert_allclose(torch.vmap(samples)(stop).numpy(), expected)
     assert torch.autograd.gradcheck(samples, (stop[0].clone().requires_grad_(),))
+
+
+@pytest.mark.parametrize("increasing", [False, True])
+def test_vander_has_a_gradient(increasing):
+    x = torch.tensor([1.0, 0.0, 2.0], dtype=torch.float64, requires_grad=True)
+    assert torch.autograd.gradcheck(lambda x: tnp.vander(tnp.asarray(x), 3, increasing).tensor, x)
