@@ -134,3 +134,33 @@ def min_scalar_type(a: Any) -> np.dtype:
     if isinstance(array, tnp.ndarray):
         return array.dtype if array.ndim else np.min_scalar_type(tnp.asnumpy(array))
     return np.min_scalar_type(array)
+
+
+def common_type(*arrays: Any) -> type:
+    """The inexact scalar type that all arrays can be cast to.
+
+    Parameters
+    ----------
+    *arrays : ndarray
+        Of numbers; integers count as float64.
+
+    Returns
+    -------
+    type
+
+    Raises
+    ------
+    TypeError
+        An array holds booleans.
+
+    Notes
+    -----
+    Source: https://numpy.org/doc/stable/reference/generated/numpy.common_type.html
+
+    Examples
+    --------
+    >>> import tnp as np
+    >>> np.common_type(np.ones(2, np.float32), np.arange(2)) is np.float64
+    True
+    """
+    return np.common_type(*[np.empty(0, array.dtype) for array in arrays])

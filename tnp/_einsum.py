@@ -17,7 +17,7 @@ from backend_torch import products as kernels
 from backend_torch.casting import cast
 from backend_torch.dtypes import to_numpy
 from backend_torch.indexing import assign
-from tnp._array import wrap
+from tnp._array import ndarray, wrap
 from tnp._convert import output_tensor, tensor_of
 from tnp._dtypes import tensor_dtype
 from tnp._errors import broadcast_error
@@ -235,3 +235,41 @@ def _check_lengths(letters: Sequence[str], shapes: Sequence[tuple[int, ...]]) ->
             if length != known and 1 not in (length, known):
                 raise broadcast_error(*shapes)
             lengths[subscript] = length if known == 1 else known
+
+
+def einsum_path(*operands: Any, optimize: Any = "greedy", einsum_call: Any = False) -> Any:
+    """In which order ``einsum`` should contract its operands.
+
+    Parameters
+    ----------
+    *operands
+        As in ``einsum``.
+    optimize : {True, False, 'greedy', 'optimal'} or tuple, optional
+        How to look for it; a tuple may give the largest size of an intermediate result.
+    einsum_call : bool, optional
+        Return what NumPy's own ``einsum`` needs.
+
+    Returns
+    -------
+    path : list
+        'einsum_path' and the places of the operands of each step.
+    description : str
+
+    Notes
+    -----
+    NumPy finds the path, from shapes alone.
+
+    Source: https://numpy.org/doc/stable/reference/generated/numpy.einsum_path.html
+
+    Examples
+    --------
+    >>> import tnp as np
+    >>> np.einsum_path("ij,jk,kl->il", np.ones((2, 2)), np.ones((2, 5)), np.ones((5, 2)))[0]
+    ['einsum_path', (1, 2), (0, 1)]
+    """
+    shapes = [
+        np.broadcast_to(np.empty((), operand.dtype), operand.shape) if isinstance(operand, ndarray) else operand
+        for operand in operands
+    ]
+    found: Any = np.einsum_path(*shapes, optimize=optimize, einsum_call=einsum_call)
+    return found

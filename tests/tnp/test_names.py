@@ -1,0 +1,76 @@
+"""NumPy's names that are no functions of arrays, and those that only the host computes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import tnp
+from tests.oracle import ALL, agrees, compare, sample
+
+SAME = [
+    "False_", "ScalarType", "True_", "base_repr", "binary_repr", "busdaycalendar", "bytes_", "datetime64", "flexible",
+    "isscalar", "iterable", "longdouble", "mintypecode", "object_", "printoptions", "sctypeDict", "str_", "timedelta64",
+    "typecodes", "typename", "void",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("name", SAME)
+def test_names_of_numpy(name: str) -> None:
+    assert getattr(tnp, name) is getattr(np, name)
+
+
+def test_they_know_our_arrays() -> None:
+    assert tnp.isscalar(tnp.ones(2)[0]) and not tnp.isscalar(tnp.ones(2))
+    assert tnp.iterable(tnp.ones(2)) and not tnp.iterable(tnp.asarray(1))
+    assert tnp.binary_repr(tnp.arange(9)[5]) == "101" and tnp.base_repr(tnp.arange(9)[5], 3) == "12"
+    with tnp.printoptions(precision=2):
+        assert repr(tnp.asarray([1 / 3])) == "array([0.33])"
+
+
+@pytest.mark.parametrize("dtype", ALL)
+@pytest.mark.parametrize("other", ["float16", "float32", "complex64", "int64"])
+def test_common_type(dtype: str, other: str) -> None:
+    compare(lambda xp: xp.common_type(xp.ones(1, dtype), xp.ones(1, other)))
+
+
+@pytest.mark.parametrize("optimize", ["greedy", "optimal", True, False, ("greedy", 10)])
+@agrees
+def test_einsum_path(xp: Any, optimize: Any) -> Any:
+    a, b, c = xp.ones((2, 3)), xp.ones((3, 40)), xp.ones((40, 2))
+    interleaved = xp.einsum_path(a, [0, 1], b, [1, 2], c, [2, 0], optimize=optimize)
+    return xp.einsum_path("ij,jk,kl", a, b, c, optimize=optimize), interleaved
+
+
+@agrees
+def test_busdays(xp: Any) -> Any:
+    out = xp.zeros(2, int)
+    assert xp.busday_count(["2024-01-01", "2024-02-01"], "2024-03-01", out=out) is out
+    calendar = xp.busdaycalendar("1110000", ["2024-01-02"])
+    return [
+        out,
+        xp.busday_count("2024-01-01", "2024-02-01", busdaycal=calendar),
+        xp.busday_count("2024-01-01", "2024-02-01", "Mon Tue", ["2024-01-01"]),
+        xp.is_busday(["2024-01-06", "2024-01-08"]),
+        xp.is_busday("2024-01-08", holidays=["2024-01-08"]),
+    ]
+
+
+@pytest.mark.parametrize("name", ["sqrt", "log", "log2", "log10", "arccos", "arcsin", "arctanh"])
+@pytest.mark.parametrize("dtype", ["bool", "int8", "int64", "float32", "float64", "complex64", "complex128"])
+def test_emath(name: str, dtype: str) -> None:
+    rtol = 1e-5 if dtype in ("int8", "float32", "complex64") else 1e-12
+    compare(lambda xp: getattr(xp.emath, name)(sample(xp, (2, 3), dtype)), rtol=rtol, atol=1e-6)
+    compare(lambda xp: getattr(xp.emath, name)(abs(sample(xp, (2, 3), dtype)) / 200), rtol=rtol, atol=1e-6)
+
+
+@agrees(rtol=1e-12, atol=1e-12)
+def test_powers(xp: Any) -> Any:
+    e = xp.emath
+    return [
+        e.power(xp.asarray([2, 4]), -2), e.power(xp.asarray([-2, 4]), 2), e.power([2.0, 4.0], [0.5, -1]),
+        e.logn(2, xp.asarray([4.0, -8.0])), e.sqrt(-1), e.sqrt(xp.asarray([1.0, xp.nan])),
+        e.power(xp.asarray([2, 4]), 3),
+    ]  # fmt: skip
