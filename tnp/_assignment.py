@@ -68,7 +68,7 @@ def put(a: ndarray, ind: Any, v: Any, mode: str = "raise") -> None:
     selection.put_flat(target, positions, selection.cycled(values, positions.numel()))
 
 
-def putmask(a: ndarray, mask: Any, values: Any) -> None:
+def putmask(a: ndarray, /, mask: Any, values: Any) -> None:
     """Replace the elements where a mask is true by the values at the same places.
 
     Parameters

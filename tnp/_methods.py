@@ -7,6 +7,7 @@ Layer: owns the signatures of ``numpy.ndarray``'s methods; nothing is computed h
 
 from __future__ import annotations
 
+import math
 import operator
 import pickle
 from typing import TYPE_CHECKING, Any
@@ -195,7 +196,7 @@ class Methods:
 
     def partition(self, kth: Any, axis: Any = -1, kind: str = "introselect", order: Any = None) -> None:
         """Partition in place; see `tnp.partition`."""
-        self[...] = tnp.partition(self, kth, axis, kind, order)
+        self[...] = tnp.partition(self, kth, operator.index(axis), kind, order)
 
     def prod(
         self,
@@ -232,13 +233,16 @@ class Methods:
         if not new_shape or new_shape[0] is None:
             return
         shape = new_shape[0] if len(new_shape) == 1 else new_shape
-        if refcheck and self.tensor._base is not None:
-            raise ValueError("cannot resize this array: it does not own its data")
-        if not self.flags.forc:
-            raise ValueError("resize only works on single-segment arrays")
         lengths = tuple(map(operator.index, (shape,) if not isinstance(shape, (tuple, list)) else shape))
         if any(length < 0 for length in lengths):
             raise ValueError("negative dimensions not allowed")
+        if not self.flags.forc:
+            raise ValueError("resize only works on single-segment arrays")
+        if math.prod(lengths) == self.size and self.flags.c_contiguous:
+            self.shape = lengths
+            return
+        if refcheck and self.tensor._base is not None:
+            raise ValueError("cannot resize this array: it does not own its data")
         self.tensor = memory.resized(self.tensor, lengths)
 
     def round(self, decimals: int = 0, out: Any = None) -> Any:

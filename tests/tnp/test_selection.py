@@ -335,3 +335,8 @@ def test_put_along_no_axis_writes_through() -> None:
 def test_choose_of_several(xp: Any) -> Any:
     x = xp.asarray([0, 1])
     return x.choose([1, 2], [3, 4]), x.choose([[1, 2], [3, 4]]), (x + 2).choose([1, 2], [3, 4], mode="wrap")
+
+
+@agrees(raises=TypeError)
+def test_putmask_takes_its_array_by_place(xp):
+    xp.putmask(a=xp.ones(2), mask=[True, False], values=[0.0])

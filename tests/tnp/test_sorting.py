@@ -226,3 +226,8 @@ def test_partition_at_no_position(xp: Any) -> Any:
 @agrees(raises=TypeError)
 def test_kind_of_partition_is_a_string(xp: Any) -> Any:
     return xp.partition(xp.arange(3), 1, kind=1)
+
+
+@agrees(raises=TypeError)
+def test_partition_in_place_needs_an_axis(xp: Any) -> None:
+    xp.ones((2, 3)).partition(1, axis=None)
