@@ -9,6 +9,7 @@ from types import BuiltinFunctionType
 from typing import Any
 
 import torch
+from torch._C._functorch import maybe_current_level  # the level of vmap, grad and the like; None outside
 
 from backend_torch.memory import is_readable, may_overlap
 
@@ -51,14 +52,15 @@ def zeros_like(tensor: torch.Tensor) -> torch.Tensor:
 def written(function: Any, method: Any) -> Any:
     """``function`` with its result written to its first operand, by torch's in-place ``method`` where that is safe.
 
-    torch refuses operands that overlap in part only if both are dense; for others the result is computed first.
+    torch refuses operands that overlap in part only if both are dense, which batched ones are not, whatever they say;
+    for others the result is computed first, of a copy where a gradient may ask for the operand as it was.
     """
-    if method is None:
-        return lambda one, other: one.copy_(function(one, other))
+
+    def copied(one: torch.Tensor, other: torch.Tensor) -> torch.Tensor:
+        return one.copy_(function(one.clone() if one.requires_grad else one, other))
 
     def write(one: torch.Tensor, other: torch.Tensor) -> torch.Tensor:
-        if (one.is_contiguous() and other.is_contiguous()) or not may_overlap(one, other):
-            return method(one, other)
-        return one.copy_(function(one, other))
+        dense = one.is_contiguous() and other.is_contiguous() and maybe_current_level() is None
+        return method(one, other) if dense or not may_overlap(one, other) else copied(one, other)
 
-    return write
+    return copied if method is None else write

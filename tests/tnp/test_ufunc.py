@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import torch
 
 import tnp
 from tests.oracle import ALL, INTEGERS, REAL, agrees, compare, sample
@@ -405,3 +406,40 @@ def test_a_lone_python_integer_is_an_int64(xp: Any, options: Any) -> Any:
 @agrees(raises=TypeError)
 def test_a_lone_python_integer_that_no_dtype_holds(xp: Any) -> Any:
     return xp.log10(-(2**70))
+
+
+def _shifted(x: Any) -> Any:
+    x[1:] += x[:-1]
+
+
+def _less_the_first(x: Any) -> Any:
+    x -= x[:1]
+
+
+def _times_itself(x: Any) -> Any:
+    x *= x
+
+
+@pytest.mark.parametrize("write", [_shifted, _less_the_first, _times_itself])
+def test_operands_that_overlap_in_a_batch(write: Any) -> None:
+    def written(tensor: torch.Tensor) -> torch.Tensor:
+        x = tnp.asarray(tensor).copy()
+        write(x)
+        return x.tensor
+
+    batch = torch.arange(1.0, 13.0).reshape(3, 4)
+    for one in (batch, torch.stack([batch, batch], -1)):
+        assert torch.equal(torch.vmap(written)(one), torch.stack([written(row) for row in one]))
+
+
+@pytest.mark.parametrize("exponent", [0.5, 1.5, 2, -1])
+def test_gradient_of_a_power_in_place(exponent: float) -> None:
+    def chain(tensor: torch.Tensor) -> torch.Tensor:
+        x = tnp.asarray(tensor) * 1
+        x /= abs(x[1]) + 1
+        x **= 2
+        x **= exponent
+        x %= 3.0
+        return x.tensor
+
+    assert torch.autograd.gradcheck(chain, (torch.tensor([0.5, 1.25, 2.0], dtype=torch.float64, requires_grad=True),))
