@@ -361,6 +361,9 @@ def _std(tensor: Tensor, axes: Axes, keepdims: bool, correction: float) -> Tenso
 
 def squared_deviation(tensor: Tensor, mean: Tensor) -> Tensor:
     """``|tensor - mean|**2``, real; of float16 in float32."""
+    if tensor.dtype in SIGNED:
+        signed = SIGNED[tensor.dtype]  # the same bits, also where they wrap around
+        return squared_deviation(tensor.view(signed), mean.view(signed)).view(tensor.dtype)
     if tensor.dtype in (torch.float16, torch.bfloat16):
         tensor = tensor.float()
     deviation = tensor - mean

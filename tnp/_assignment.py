@@ -13,7 +13,7 @@ from backend_torch import indexing, selection
 from backend_torch.casting import cast
 from backend_torch.constants import constant
 from backend_torch.dtypes import to_numpy
-from tnp._array import ndarray, wrap_array
+from tnp._array import ndarray, scalar, wrap_array
 from tnp._convert import tensor_of
 from tnp._errors import shapes_text
 from tnp._indexing import BOOL, INT64, assignable, value_of
@@ -153,8 +153,8 @@ def place(arr: ndarray, mask: Any, vals: Any) -> None:
 
 
 def _safe_values(values: Any, array: ndarray) -> Tensor:
-    """Values to be written, in one dimension; an array's dtype must cast safely, Python data is read as it fits."""
-    if is_array(values):
+    """Values to be written, in one dimension; an array's dtype must cast safely, numbers and lists as they fit."""
+    if is_array(values) and not isinstance(values, (np.generic, scalar)):
         refuse_cast(to_numpy[tensor_of(values).dtype], array.dtype, "safe")
     return value_of(values, array).reshape(-1)
 

@@ -336,7 +336,18 @@ def nanmean(
     array([2., 4.])
     """
     tensor = tensor_of(a)
+    _check_inexact(tensor, dtype, out)
     return _averages.mean(wrap_array(tensor), axis, dtype, out, keepdims, where=_chosen(tensor, where))
+
+
+def _check_inexact(tensor: Any, dtype: Any, out: Any) -> None:
+    """TypeError where what may be NaN would go to integers."""
+    if kernels.is_integer(tensor.dtype):
+        return
+    if dtype is not None and kernels.is_integer(tensor_dtype(dtype)):
+        raise TypeError("If a is inexact, then dtype must be inexact")
+    if out is not None and kernels.is_integer(output_of(out).dtype):
+        raise TypeError("If a is inexact, then out must be inexact")
 
 
 def nanvar(
@@ -384,6 +395,7 @@ def nanvar(
     array([1., 0.])
     """
     tensor = tensor_of(a)
+    _check_inexact(tensor, dtype, out)
     if kernels.is_integer(tensor.dtype):
         return _averages.var(a, axis, dtype, out, ddof, keepdims, where=where, mean=mean, correction=correction)
     variance, result = _variance(tensor, axis, dtype, ddof, keepdims, where, mean, correction)
@@ -435,6 +447,7 @@ def nanstd(
     array([1., 0.])
     """
     tensor = tensor_of(a)
+    _check_inexact(tensor, dtype, out)
     if kernels.is_integer(tensor.dtype):
         return _averages.std(a, axis, dtype, out, ddof, keepdims, where=where, mean=mean, correction=correction)
     variance, result = _variance(tensor, axis, dtype, ddof, keepdims, where, mean, correction)

@@ -196,7 +196,7 @@ def moveaxis(a: Any, source: Axes, destination: Axes) -> ndarray:
 
 
 def _listed(axes: Any) -> Any:
-    """Axes as `normalize_axes` takes them: any iterable as a tuple. None, which means all of them there, is none here."""
+    """Axes as `normalize_axes` takes them: any iterable as a tuple; None is no axis here."""
     if axes is None:
         raise TypeError("'NoneType' object is not iterable")
     return tuple(axes) if np.iterable(axes) else axes

@@ -206,3 +206,10 @@ def test_gradient(name: str) -> None:
     x.tensor.requires_grad_()
     tnp.sum(getattr(tnp, name)(x, axis=1)).tensor.backward()
     assert x.tensor.grad.shape == (2, 3) and bool(x.tensor.grad.isfinite().all())
+
+
+@agrees
+@pytest.mark.parametrize("dtype", ["int8", "uint8", "uint16", "uint32", "uint64"])
+@pytest.mark.parametrize("name", ["var", "std"])
+def test_deviations_in_integers(xp: Any, name: str, dtype: str) -> Any:
+    return getattr(xp, name)(xp.asarray([1, 2, 7, 9], "int16"), dtype=dtype)

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import tnp
-from tests.oracle import ALL, COMPLEX, FLOATS, compare, sample
+from tests.oracle import ALL, COMPLEX, FLOATS, agrees, compare, sample
 from tests.tnp.test_reductions import close
 
 REDUCTIONS = ["nansum", "nanprod", "nanmax", "nanmin", "nanmean", "nanvar", "nanstd", "nanmedian"]
@@ -109,3 +109,12 @@ def test_gradient_is_finite() -> None:
         x.tensor.requires_grad_()
         getattr(tnp, name)(x).tensor.backward()
         assert bool(x.tensor.grad.isfinite().all()), name
+
+
+@agrees(raises=TypeError)
+@pytest.mark.parametrize("options", [{"dtype": "int64"}, {"dtype": bool}, {"out": "int32"}])
+@pytest.mark.parametrize("name", ["nanmean", "nanvar", "nanstd"])
+def test_what_may_be_nan_goes_to_no_integer(xp: Any, name: str, options: Any) -> Any:
+    if "out" in options:
+        options = {"out": xp.zeros((), options["out"])}
+    return getattr(xp, name)(xp.asarray([1.0, np.nan]), **options)

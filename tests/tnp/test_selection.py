@@ -340,3 +340,12 @@ def test_choose_of_several(xp: Any) -> Any:
 @agrees(raises=TypeError)
 def test_putmask_takes_its_array_by_place(xp):
     xp.putmask(a=xp.ones(2), mask=[True, False], values=[0.0])
+
+
+@agrees
+@pytest.mark.parametrize("value", [np.float64(1.5), np.int16(-2), 1.5])
+@pytest.mark.parametrize("name", ["place", "putmask"])
+def test_a_number_is_written_as_it_fits(xp: Any, name: str, value: Any) -> Any:
+    x = xp.asarray([1, 1, 5], "uint32")
+    getattr(xp, name)(x, [False, True, True], value)
+    return x
