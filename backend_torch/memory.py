@@ -97,7 +97,7 @@ def to_numpy(tensor: Tensor) -> np.ndarray:
 
 def fresh(tensor: Tensor) -> Tensor:
     """A tensor over memory that nobody else has, as a trace or a transform of torch.func has to know."""
-    if tracing.is_tracing() or torch._C._functorch.peek_interpreter_stack() is not None:
+    if torch._C._len_torch_dispatch_stack() or torch._C._functorch.peek_interpreter_stack() is not None:
         return torch.ops.aten.lift_fresh.default(tensor)
     return tensor
 
