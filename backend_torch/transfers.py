@@ -187,12 +187,14 @@ class Watch(TorchDispatchMode):
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         kwargs = kwargs or {}
+        if func.namespace == "prim":  # a question about a tensor of a subclass, and no operator of the dispatcher
+            return func(*args, **kwargs)
         with self:  # what consists of other operations is seen part by part (in inference mode it is not, otherwise)
             result = func.decompose(*args, **kwargs)
         if result is not NotImplemented:
             return result
         rule = RULES.get(func.overloadpacket)
-        if rule is not None:
+        if rule is not None and not tracing.is_tracing():
             for source, target, nbytes, waits in rule(args, kwargs):
                 self.see(str(func), source, target, nbytes, waits)
         return func(*args, **kwargs)

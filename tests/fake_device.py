@@ -147,11 +147,11 @@ def devices_of(value: Any) -> list[str]:
     return [str(value.device)] if isinstance(value, tnp.ndarray) else []
 
 
-def answer(expression: str, scope: bool) -> dict[str, Any]:
+def answer(expression: str, scope: bool, forbid: bool) -> dict[str, Any]:
     """What becomes of an expression with arrays on the device, next to what NumPy says."""
     far = {"np": tnp, "numpy": np, "torch": torch, "h": tnp.arange(3.0), **arrays(tnp, device=NAME)}
     answered: dict[str, Any] = {"error": None, "devices": [], "text": None, "difference": None}
-    with tnp.transfers() as log, tnp.device(NAME) if scope else contextlib.nullcontext():
+    with tnp.transfers(forbid=forbid) as log, tnp.device(NAME) if scope else contextlib.nullcontext():
         try:
             result = eval(expression, far)
         except Exception as error:
@@ -162,7 +162,8 @@ def answer(expression: str, scope: bool) -> dict[str, Any]:
     ]
     answered["lines"] = [each.line for each in log]
     if answered["error"] is None:
-        answered["devices"], answered["text"] = devices_of(result), str(result)
+        answered["devices"] = devices_of(result)
+        answered["text"] = None if isinstance(result, torch.Tensor) else str(result)
         try:
             expected = eval(expression, {"np": np, "numpy": np, "h": np.arange(3.0), **arrays(np)})
         except Exception:  # an expression that NumPy has no word of: devices
@@ -174,12 +175,11 @@ def answer(expression: str, scope: bool) -> dict[str, Any]:
     return answered
 
 
-def ask(expressions: list[str], scope: bool = False) -> dict[str, dict[str, Any]]:
-    """The answers of a fresh process that has the device, its default device if ``scope``."""
-    process = subprocess.run(
-        [sys.executable, "-m", __name__], input=json.dumps([expressions, scope]), capture_output=True, text=True,
-        cwd=Path(__file__).parent.parent, check=False,
-    )  # fmt: skip
+def ask(expressions: list[str], scope: bool = False, forbid: bool = False) -> dict[str, dict[str, Any]]:
+    """The answers of a fresh process that has the device: in a scope of it, and with transfers forbidden."""
+    command, question = [sys.executable, "-m", __name__], json.dumps([expressions, scope, forbid])
+    root = Path(__file__).parent.parent
+    process = subprocess.run(command, input=question, capture_output=True, text=True, cwd=root, check=False)
     assert process.returncode == 0, process.stderr
     return dict(zip(expressions, json.loads(process.stdout), strict=True))
 
@@ -196,8 +196,8 @@ def main() -> None:
         return original(data, **options).to(device)  # torch asserts that such devices are of C++
 
     torch.tensor = tensor
-    expressions, scope = json.load(sys.stdin)
-    json.dump([answer(expression, scope) for expression in expressions], sys.stdout)
+    expressions, scope, forbid = json.load(sys.stdin)
+    json.dump([answer(expression, scope, forbid) for expression in expressions], sys.stdout)
 
 
 if __name__ == "__main__":
