@@ -12,7 +12,8 @@ from typing import Any
 import torch
 from torch.overrides import TorchFunctionMode
 
-from backend_torch import tracing
+from backend_torch import autodiff, tracing
+from backend_torch.memory import unwrapped
 
 Tensor = torch.Tensor
 Function = Callable[[list[Tensor]], Sequence[Tensor]]
@@ -44,6 +45,10 @@ _FACTORIES = frozenset(
 _NO_WRITES = frozenset({"requires_grad_", "detach_", "rename_", "share_memory_", "set_", "retain_grad"})
 
 _PLAIN, _FACTORY, _WRITE = range(3)
+
+
+_REFUSALS = ("vmap", "batching rule", "being batched", "mutate a captured Tensor")
+"""What torch, or tnp, says of an operation that can't be batched."""
 
 
 class _Kinds(dict[Any, int]):
@@ -172,13 +177,6 @@ def _is_batched(tensor: Tensor, level: int) -> bool:
     return False
 
 
-def unwrapped(tensor: Tensor) -> Tensor:
-    """The tensor below all that transforms wrapped around it: slices are along further dimensions."""
-    while _functorch.is_functorch_wrapped_tensor(tensor):
-        tensor = _functorch.get_unwrapped(tensor)
-    return tensor
-
-
 def _memory(tensor: Tensor) -> int:
     return unwrapped(tensor).untyped_storage()._cdata
 
@@ -205,7 +203,7 @@ class _Attempt:
 
     def __call__(self, seed: Tensor, *slices: Tensor) -> tuple[Tensor, ...]:
         with _Buffers(seed, self):
-            return tuple(self.function(list(slices)))
+            return autodiff.bounded(self.function, list(slices))
 
     def keep_before_write(self, target: Tensor) -> None:
         """Copy all arguments, once, if ``target`` is a part of one."""
@@ -223,9 +221,7 @@ class _Attempt:
 def is_refusal(error: Exception) -> bool:
     """Whether an error says that something can't be batched, and not that the function is wrong."""
     text = str(error)
-    return isinstance(error, SharedWriteError) or (
-        "randomness" not in text and any(part in text for part in ("vmap", "batching rule", "being batched"))
-    )
+    return isinstance(error, SharedWriteError) or ("randomness" not in text and any(part in text for part in _REFUSALS))
 
 
 def vmap(

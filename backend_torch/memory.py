@@ -172,7 +172,14 @@ def shares(tensor: Tensor, array: np.ndarray) -> bool:
     """Whether a CPU tensor's first element is a NumPy array's first, or there is none."""
     if not array.size:
         return True
-    return tensor.device.type == "cpu" and tensor.data_ptr() == array.__array_interface__["data"][0]
+    return tensor.device.type == "cpu" and unwrapped(tensor).data_ptr() == array.__array_interface__["data"][0]
+
+
+def unwrapped(tensor: Tensor) -> Tensor:
+    """The tensor below all that transforms of torch.func wrapped around it: slices are along further dimensions."""
+    while torch._C._functorch.is_functorch_wrapped_tensor(tensor):
+        tensor = torch._C._functorch.get_unwrapped(tensor)
+    return tensor
 
 
 def reversed_axes(tensor: Tensor) -> Tensor:

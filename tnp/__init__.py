@@ -230,6 +230,8 @@ from tnp._from_data import (
     require,
 )
 from tnp._functional import apply_along_axis, apply_over_axes, piecewise, vectorize
+from tnp._gradient_rules import checkpoint, custom_gradient, stop_gradient
+from tnp._gradients import grad, hessian, jacobian, jvp, linearize, value_and_grad, vjp
 from tnp._histograms import bincount, digitize, histogram, histogram2d, histogram_bin_edges, histogramdd
 from tnp._index_tricks import (
     c_,
@@ -343,6 +345,7 @@ from tnp._shape import (
 from tnp._sorting import argpartition, argsort, lexsort, partition, searchsorted, sort, sort_complex
 from tnp._splitting import append, array_split, delete, dsplit, hsplit, insert, split, trim_zeros, unstack, vsplit
 from tnp._statistics import convolve, corrcoef, correlate, cov
+from tnp._tape import GradientTape
 from tnp._transfers import TransferError, transfers
 from tnp._twodim import (
     diag,
@@ -384,6 +387,7 @@ __array_api_version__ = "2025.12"
 
 __all__ = [
     "False_",
+    "GradientTape",
     "ScalarType",
     "TracedValueError",
     "TransferError",
@@ -471,6 +475,7 @@ __all__ = [
     "cdouble",
     "ceil",
     "character",
+    "checkpoint",
     "choose",
     "clip",
     "clongdouble",
@@ -502,6 +507,7 @@ __all__ = [
     "cumsum",
     "cumulative_prod",
     "cumulative_sum",
+    "custom_gradient",
     "datetime64",
     "datetime_data",
     "deg2rad",
@@ -582,6 +588,7 @@ __all__ = [
     "getbufsize",
     "geterr",
     "geterrcall",
+    "grad",
     "gradient",
     "greater",
     "greater_equal",
@@ -589,6 +596,7 @@ __all__ = [
     "hamming",
     "hanning",
     "heaviside",
+    "hessian",
     "histogram",
     "histogram2d",
     "histogram_bin_edges",
@@ -637,6 +645,8 @@ __all__ = [
     "issubdtype",
     "iterable",
     "ix_",
+    "jacobian",
+    "jvp",
     "kaiser",
     "kron",
     "lcm",
@@ -646,6 +656,7 @@ __all__ = [
     "less_equal",
     "lexsort",
     "linalg",
+    "linearize",
     "linspace",
     "little_endian",
     "load",
@@ -807,6 +818,7 @@ __all__ = [
     "squeeze",
     "stack",
     "std",
+    "stop_gradient",
     "str_",
     "subtract",
     "sum",
@@ -858,6 +870,7 @@ __all__ = [
     "unstack",
     "unwrap",
     "ushort",
+    "value_and_grad",
     "vander",
     "var",
     "vdot",
@@ -865,6 +878,7 @@ __all__ = [
     "vecmat",
     "vectorize",
     "vectorized_map",
+    "vjp",
     "void",
     "vsplit",
     "vstack",

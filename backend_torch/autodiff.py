@@ -1,0 +1,529 @@
+"""Differentiation: recording what is done with tensors, and derivatives of functions of tensors.
+
+Layer: owns how NumPy programs, which overwrite, are differentiated by torch: a recorded tensor may be written to, and a
+function that overwrites what its derivative needs is run again with copies kept. Which values are differentiated, and
+how results are put together, is the caller's.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+import weakref
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+import torch
+from torch.utils._python_dispatch import TorchDispatchMode
+from torch.utils.checkpoint import checkpoint as _torch_checkpoint
+
+from backend_torch import tracing
+from backend_torch.inductor import is_transforming
+
+Tensor = torch.Tensor
+Function = Callable[..., Any]
+_functorch = torch._C._functorch
+_unsafe_view = torch.ops.aten._unsafe_view.default
+
+
+def is_differentiable(tensor: Tensor) -> bool:
+    """Whether derivatives with respect to the tensor make sense: it has a floating-point or complex dtype."""
+    return tensor.is_floating_point() or tensor.is_complex()
+
+
+def is_tracked(tensor: Tensor) -> bool:
+    """Whether gradients flow to the tensor."""
+    return tensor.requires_grad
+
+
+def as_type_of(tensor: Tensor, other: Tensor) -> Tensor:
+    """The tensor in the dtype and on the device of another."""
+    return tensor.to(other)
+
+
+def detached(tensor: Tensor) -> Tensor:
+    """The same memory, to which no gradient flows."""
+    return tensor.detach()
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Recording
+
+
+OVERWRITTEN = "modified by an inplace operation"  # in torch's words
+
+
+class _State(threading.local):
+    """What this thread records."""
+
+    def __init__(self) -> None:
+        self.tapes = 0
+        self.boundaries: list[_Boundary] = []
+
+
+_state = _State()
+
+
+class _Boundary:
+    """Where a function that is transformed begins and ends: what is recorded inside is a level of torch.func's."""
+
+    def __init__(self) -> None:
+        self.outside = _functorch.maybe_current_level()
+        self.level: int | None = None
+
+    def open(self) -> int:
+        if self.level is None:
+            if _functorch.maybe_current_level() != self.outside:
+                raise RuntimeError(_FOREIGN)
+            self.level = _functorch._grad_increment_nesting()
+        return self.level
+
+
+_FOREIGN = (
+    "a GradientTape can't record inside a transform of torch.func: use tnp.vectorized_map, tnp.grad and the other "
+    "transforms of tnp around it"
+)
+
+
+def bounded(function: Callable[..., Sequence[Tensor]], *args: Any) -> tuple[Tensor, ...]:
+    """``function(*args)``, which a transform of torch.func calls, such that it may record."""
+    boundary = _Boundary()
+    _state.boundaries.append(boundary)
+    try:
+        results = tuple(function(*args))
+        level = boundary.level
+        return results if level is None else tuple([_functorch._unwrap_for_grad(each, level) for each in results])
+    finally:
+        _state.boundaries.pop()
+        if boundary.level is not None:
+            _functorch._grad_decrement_nesting()
+
+
+def watched(tensor: Tensor) -> tuple[Tensor, Tensor]:
+    """What gradients are asked for, and what the program is to use in place of ``tensor``.
+
+    Both have its memory. torch refuses writes to the first, so the second is what torch takes for a result.
+    """
+    if is_transforming():
+        if not _state.boundaries:
+            raise RuntimeError(_FOREIGN)
+        level = _state.boundaries[-1].open()
+        if _functorch.maybe_get_level(tensor) == level:
+            handle = _unsafe_view(tensor, tensor.shape) if tensor.requires_grad else _required(tensor.detach())
+        else:
+            handle = _required(_functorch._wrap_for_grad(tensor, level))
+    elif tensor.requires_grad:
+        handle = _unsafe_view(tensor, tensor.shape)
+    else:
+        handle = tensor.detach().requires_grad_()
+    return handle, _unsafe_view(handle, handle.shape)
+
+
+def _required(tensor: Tensor) -> Tensor:
+    before = _functorch.get_inplace_requires_grad_allowed()
+    _functorch.set_inplace_requires_grad_allowed(True)
+    try:
+        return tensor.requires_grad_()
+    finally:
+        _functorch.set_inplace_requires_grad_allowed(before)
+
+
+def unwatched(tensor: Tensor, used: Tensor) -> None:
+    """Let autograd know of the writes to ``tensor``'s memory that went through ``used``."""
+    if used._version:
+        torch.autograd.graph.increment_version(tensor)
+
+
+class _Saved:
+    """A tensor that a gradient needs, as it was."""
+
+    __slots__ = ("__weakref__", "tensor", "version")
+
+    def __init__(self, tensor: Tensor) -> None:
+        self.tensor = tensor
+        self.version = tensor._version
+
+
+class _OldValues(TorchDispatchMode):
+    """Copies what gradients need before the program writes to it."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._by_memory: dict[int, list[weakref.ref[_Saved]]] = {}
+
+    def pack(self, tensor: Tensor) -> _Saved:
+        """What autograd keeps in the place of a tensor."""
+        saved = _Saved(tensor)
+        self._by_memory.setdefault(tensor.untyped_storage()._cdata, []).append(weakref.ref(saved))
+        return saved
+
+    @staticmethod
+    def unpack(saved: _Saved) -> Tensor:
+        """The tensor, as it was."""
+        if saved.tensor._version != saved.version:
+            raise RuntimeError(f"an array that a gradient needs was {OVERWRITTEN} after the recording")
+        return saved.tensor
+
+    def __torch_dispatch__(self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: Any = None) -> Any:
+        for position, argument in enumerate(func._schema.arguments):
+            if argument.alias_info is not None and argument.alias_info.is_write:
+                given = args[position] if position < len(args) else (kwargs or {}).get(argument.name)
+                for tensor in given if isinstance(given, (list, tuple)) else (given,):
+                    if isinstance(tensor, Tensor):
+                        self._keep(tensor)
+        return func(*args, **(kwargs or {}))
+
+    def _keep(self, tensor: Tensor) -> None:
+        for reference in self._by_memory.pop(tensor.untyped_storage()._cdata, ()):
+            saved = reference()
+            if saved is not None:
+                saved.tensor = saved.tensor.clone()
+                saved.version = saved.tensor._version
+
+
+@contextlib.contextmanager
+def old_values_kept() -> Iterator[None]:
+    """What gradients need may be overwritten; not where torch.func transforms, which keep values by themselves."""
+    if is_transforming():
+        yield
+        return
+    values = _OldValues()
+    with torch.autograd.graph.saved_tensors_hooks(values.pack, values.unpack), values:
+        yield
+
+
+@contextlib.contextmanager
+def recording(overwriting: bool) -> Iterator[None]:
+    """A stretch of a program with gradients on; with ``overwriting`` it may overwrite what they need."""
+    _state.tapes += 1
+    try:
+        with torch.enable_grad(), old_values_kept() if overwriting else contextlib.nullcontext():
+            yield
+    finally:
+        _state.tapes -= 1
+
+
+@contextlib.contextmanager
+def paused() -> Iterator[None]:
+    """Nothing is recorded."""
+    with torch.no_grad():
+        yield
+
+
+def gradients(
+    targets: Sequence[Tensor],
+    handles: Sequence[Tensor],
+    output_gradients: Sequence[Tensor | None] | None,
+    retain: bool,
+) -> tuple[Tensor | None, ...]:
+    """Gradients of the sum of ``targets`` with respect to what is watched; None where there is no connection.
+
+    They are recorded themselves if anything is recorded.
+    """
+    pairs = [
+        (target, torch.ones_like(target) if given is None else given)
+        for target, given in zip(targets, output_gradients or [None] * len(targets), strict=True)
+        if target.requires_grad
+    ]
+    if not pairs or not handles:
+        return (None,) * len(handles)
+    again = _state.tapes > 0 or is_transforming()
+    return torch.autograd.grad(
+        [target for target, _ in pairs],
+        handles,
+        [given for _, given in pairs],
+        retain_graph=retain or again,
+        create_graph=again,
+        allow_unused=True,
+    )
+
+
+def jacobians(target: Tensor, handles: Sequence[Tensor], chunk_size: int | None, batch: bool) -> list[Tensor | None]:
+    """For each handle the derivatives of ``target``'s elements, or, of a batch, of those of each of its slices."""
+    shape = target.shape[1:] if batch else target.shape
+    count = shape.numel()
+    if not handles or not target.requires_grad or not count:
+        return [None] * len(handles)
+    again = _state.tapes > 0 or is_transforming()
+    parts: list[tuple[Tensor | None, ...]] = []
+    for rows in torch.arange(count, device=target.device).split(chunk_size or count):
+        basis = torch.zeros(len(rows), count, dtype=target.dtype, device=target.device)
+        basis = basis.index_put((torch.arange(len(rows), device=target.device), rows), basis.new_ones(()))
+        basis = basis.reshape((len(rows), *shape))
+        if batch:
+            basis = basis.unsqueeze(1).expand(len(rows), *target.shape)
+        found = torch.autograd.grad(
+            target, handles, basis, retain_graph=True, create_graph=again, allow_unused=True, is_grads_batched=True
+        )
+        parts.append(found)
+    results: list[Tensor | None] = []
+    for column, handle in zip(zip(*parts, strict=True), handles, strict=True):
+        connected = [part for part in column if part is not None]
+        if not connected:
+            results.append(None)
+            continue
+        whole = connected[0] if len(connected) == 1 else torch.cat(connected)
+        if batch:
+            results.append(whole.movedim(0, 1).reshape(len(target), *shape, *handle.shape[1:]))
+        else:
+            results.append(whole.reshape(shape + handle.shape))
+    return results
+
+
+def zeros(tensor: Tensor, leading: tuple[int, ...] = ()) -> Tensor:
+    """Zeros of a tensor's shape, behind ``leading`` dimensions."""
+    return tensor.detach().new_zeros(leading + tuple(tensor.shape))
+
+
+def is_recording() -> bool:
+    """Whether a recording is under way."""
+    return _state.tapes > 0
+
+
+def is_result(tensor: Tensor) -> bool:
+    """Whether the tensor was computed of one that gradients flow to."""
+    return not tensor.is_leaf
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Derivatives of functions. They take and return lists or tuples of tensors.
+
+
+_LEAF = "a leaf Variable that requires grad"
+
+
+def _attempts(function: Function, attempt: Callable[[Function], Any], kept: Callable[[Function], Any] | None) -> Any:
+    """``attempt(function)``; once more with copies of the arguments if the function writes to them.
+
+    Once more with ``kept``, which keeps old values, if the function overwrites what its derivative needs.
+    """
+
+    def inside(*tensors: Tensor) -> tuple[Tensor, ...]:
+        return bounded(function, *tensors)
+
+    def on_copies(*tensors: Tensor) -> tuple[Tensor, ...]:
+        return bounded(function, *[tensor.clone() for tensor in tensors])
+
+    try:
+        try:
+            return attempt(inside)
+        except RuntimeError as error:
+            if _LEAF not in str(error):
+                raise
+        return attempt(on_copies)
+    except RuntimeError as error:
+        if kept is None or OVERWRITTEN not in str(error) or is_transforming():
+            raise
+    return kept(lambda *tensors: function(*[tensor.clone() for tensor in tensors]))
+
+
+def value_and_gradients(function: Function, tensors: Sequence[Tensor]) -> tuple[tuple[Tensor, ...], list[Tensor]]:
+    """What ``function(*tensors)`` returns, the loss first, and the gradients of the loss."""
+
+    def attempt(function: Function) -> Any:
+        def loss(*tensors: Tensor) -> tuple[Tensor, tuple[Tensor, ...]]:
+            results = function(*tensors)
+            return results[0], results
+
+        transformed = torch.func.grad_and_value(loss, tuple(range(len(tensors))), has_aux=True)
+        found, (_, results) = transformed(*tensors)
+        return results, list(found)
+
+    def kept(function: Function) -> Any:
+        with torch.enable_grad(), old_values_kept():
+            again = _state.tapes > 0 or any(tensor.requires_grad for tensor in tensors)
+            handles = [_unsafe_view(t, t.shape) if t.requires_grad else t.detach().requires_grad_() for t in tensors]
+            results = function(*handles)
+            found = torch.autograd.grad(results[0], handles, create_graph=again, allow_unused=True)
+        known = [zeros(t) if gradient is None else gradient for t, gradient in zip(tensors, found, strict=True)]
+        return tuple(results if again else [result.detach() for result in results]), known
+
+    return _attempts(function, attempt, kept)
+
+
+class Pullback:
+    """Takes gradients of what a function returned back to its arguments.
+
+    Parameters
+    ----------
+    pull : callable
+        As ``torch.func.vjp`` returns it.
+    function, tensors, count
+        What it is of: the function of the tensors, of whose results the first ``count`` are differentiated.
+    """
+
+    def __init__(self, pull: Function, function: Function, tensors: Sequence[Tensor], count: int) -> None:
+        self._pull = pull
+        self._function = function
+        self._tensors = tensors
+        self._count = count
+        self._keeps = is_transforming()
+
+    def __call__(self, cotangents: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
+        return self._with_old_values(lambda: self._pull(cotangents))
+
+    def all(self, cotangents: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
+        """Many at once, along a new first dimension."""
+        return self._with_old_values(lambda: torch.vmap(lambda *each: self._pull(each))(*cotangents))
+
+    def _with_old_values(self, call: Callable[[], Any]) -> Any:
+        """What ``call`` returns; the function is run again, with old values kept, if it overwrote what is needed."""
+        try:
+            return call()
+        except RuntimeError as error:
+            if self._keeps or OVERWRITTEN not in str(error):
+                raise
+        self._keeps = True
+        with torch.enable_grad(), old_values_kept():
+            handles = [tensor.detach().requires_grad_() for tensor in self._tensors]
+            results = self._function(*[handle.clone() for handle in handles])[: self._count]
+
+        def pull(cotangents: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
+            found = torch.autograd.grad(results, handles, cotangents, retain_graph=True, allow_unused=True)
+            return tuple([zeros(t) if each is None else each for t, each in zip(handles, found, strict=True)])
+
+        self._pull = pull
+        return call()
+
+
+def vjp(function: Function, tensors: Sequence[Tensor], count: Callable[[], int]) -> tuple[tuple[Tensor, ...], Pullback]:
+    """What ``function`` returns, and the function that takes gradients of its first ``count()`` results back."""
+
+    def attempt(function: Function) -> Any:
+        def split(*tensors: Tensor) -> Any:
+            results = function(*tensors)
+            return results[: count()], results[count() :]
+
+        found: Any = torch.func.vjp(split, *tensors, has_aux=True)
+        outputs, pull, others = found
+        return (*outputs, *others), pull
+
+    results, pull = _attempts(function, attempt, None)
+    return results, Pullback(pull, function, tensors, count())
+
+
+def jvp(function: Function, tensors: Sequence[Tensor], tangents: Sequence[Tensor], count: Callable[[], int]) -> Any:
+    """What ``function`` returns, and the derivatives of its first ``count()`` results along ``tangents``."""
+
+    def attempt(function: Function) -> Any:
+        def split(*tensors: Tensor) -> Any:
+            results = function(*tensors)
+            return results[: count()], results[count() :]
+
+        primals = tuple([tensor.clone() for tensor in tensors])  # dual numbers are written to without complaint
+        found: Any = torch.func.jvp(split, primals, tuple(tangents), has_aux=True)
+        outputs, derivatives, others = found
+        return (*outputs, *others), derivatives
+
+    return _attempts(function, attempt, None)
+
+
+def linearize(function: Function, tensors: Sequence[Tensor], count: Callable[[], int]) -> tuple[Any, Function]:
+    """What ``function`` returns, and its derivative at ``tensors`` as a function of tangents.
+
+    The way back is linear in what it is given, so the way back of the way back is the way forward. (torch's own
+    ``linearize`` traces, and a trace has no values to look at.)
+    """
+    results, pullback = vjp(function, tensors, count)
+    outputs = tuple([torch.zeros_like(result) for result in results[: count()]])
+    found: Any = torch.func.vjp(pullback, outputs)
+    push = found[1]
+
+    def derivative(*tangents: Tensor) -> tuple[Tensor, ...]:
+        (found,) = push(tuple(tangents))
+        return found
+
+    return results, derivative
+
+
+def _basis(tensors: Sequence[Tensor], rows: Tensor) -> tuple[Tensor, ...]:
+    """For each of the numbered elements of all tensors, in a new first dimension, ones there and zeros elsewhere."""
+    parts: list[Tensor] = []
+    start = 0
+    for tensor in tensors:
+        columns = torch.arange(start, start + tensor.numel(), device=tensor.device)
+        part = (rows.to(tensor.device)[:, None] == columns).to(tensor.dtype)
+        parts.append(part.reshape((len(rows), *tensor.shape)))
+        start += tensor.numel()
+    return tuple(parts)
+
+
+def _chunks(tensors: Sequence[Tensor], chunk_size: int | None) -> tuple[Tensor, ...]:
+    total = sum(tensor.numel() for tensor in tensors)
+    return torch.arange(total).split(chunk_size or max(total, 1))
+
+
+def jacobian_reverse(
+    results: Sequence[Tensor], pullback: Pullback, tensors: Sequence[Tensor], chunk_size: int | None
+) -> list[list[Tensor]]:
+    """For each result, for each tensor, the derivatives; from what `vjp` returned."""
+    chunks = [pullback.all(_basis(results, rows)) for rows in _chunks(results, chunk_size)]
+    columns = [torch.cat(parts) if len(parts) > 1 else parts[0] for parts in zip(*chunks, strict=True)]
+    sizes = [result.numel() for result in results]
+    rows = [column.split(sizes) for column in columns]
+    return [
+        [rows[k][i].reshape(result.shape + tensor.shape) for k, tensor in enumerate(tensors)]
+        for i, result in enumerate(results)
+    ]
+
+
+def jacobian_forward(
+    function: Function, tensors: Sequence[Tensor], count: Callable[[], int], chunk_size: int | None
+) -> tuple[tuple[Tensor, ...], list[list[Tensor]]]:
+    """What ``function`` returns; and for each of its first ``count()`` results, for each tensor, the derivatives."""
+    values: tuple[Tensor, ...] = ()
+
+    def push(*tangents: Tensor) -> tuple[tuple[Tensor, ...], tuple[Tensor, ...]]:
+        return jvp(function, tensors, tangents, count)
+
+    chunks = []
+    for rows in _chunks(tensors, chunk_size):
+        outputs, derivatives = torch.vmap(push)(*_basis(tensors, rows))
+        values = tuple([output[0] for output in outputs])  # the same for each tangent
+        chunks.append(derivatives)
+    columns = [torch.cat(parts) if len(parts) > 1 else parts[0] for parts in zip(*chunks, strict=True)]
+    sizes = [tensor.numel() for tensor in tensors]
+    found = []
+    for column in columns:
+        shape = column.shape[1:]
+        parts = column.movedim(0, -1).split(sizes, -1)
+        found.append([part.reshape(shape + tensor.shape) for part, tensor in zip(parts, tensors, strict=True)])
+    return values, found
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Functions with a derivative of their own
+
+
+def checkpoint(function: Callable[[], Any]) -> Any:
+    """``function()``, whose values are computed again when gradients need them.
+
+    Where torch.func transforms or a trace is under way, which have no such thing, they are kept.
+    """
+    if is_transforming() or tracing.is_tracing() or not torch.is_grad_enabled():
+        return function()
+    return _torch_checkpoint(function, use_reentrant=False)
+
+
+class _Custom(torch.autograd.Function):
+    """``function(*tensors)`` with a gradient that it says itself."""
+
+    generate_vmap_rule = True
+
+    @staticmethod
+    def forward(function: Function, gradient: Function, *tensors: Tensor) -> tuple[Tensor, ...]:
+        return tuple([result.clone() if any(result is t for t in tensors) else result for result in function(*tensors)])
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Any) -> None:
+        _, ctx.gradient, *tensors = inputs
+        ctx.save_for_backward(*tensors)
+
+    @staticmethod
+    def backward(ctx: Any, *gradients: Tensor) -> Any:
+        return None, None, *ctx.gradient(ctx.saved_tensors, gradients)
+
+
+def custom(function: Function, gradient: Function, tensors: Sequence[Tensor]) -> tuple[Tensor, ...]:
+    """``function(*tensors)``, differentiated by ``gradient(tensors, gradients of the results)``."""
+    return _Custom.apply(function, gradient, *tensors)

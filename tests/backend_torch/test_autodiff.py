@@ -1,0 +1,79 @@
+"""Differentiation: recorded memory, old values, levels that are closed again."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+
+from backend_torch import autodiff
+
+Tensor = torch.Tensor
+
+
+def test_what_is_watched_has_the_tensor_s_memory_and_may_be_written() -> None:
+    tensor = torch.tensor([1.0, 2.0])
+    version = tensor._version
+    with autodiff.recording(overwriting=False):
+        handle, used = autodiff.watched(tensor)
+        used.mul_(3)
+        (found,) = autodiff.gradients([used.square().sum()], [handle], None, retain=False)
+    autodiff.unwatched(tensor, used)
+    torch.testing.assert_close(found, torch.tensor([18.0, 36.0]))
+    torch.testing.assert_close(tensor, torch.tensor([3.0, 6.0]))
+    assert not tensor.requires_grad and tensor._version > version
+
+
+@pytest.mark.parametrize("views", [False, True])
+def test_old_values(views: bool) -> None:
+    x = torch.tensor([1.0, 2.0], requires_grad=True)
+    with autodiff.recording(overwriting=True):
+        y = x.exp()
+        z = y * y
+        (y[:] if views else y).zero_()
+    torch.testing.assert_close(torch.autograd.grad(z.sum(), x)[0], 2 * (2 * x).exp())
+    with autodiff.recording(overwriting=True):
+        y = x.exp()
+    y.zero_()
+    with pytest.raises(RuntimeError, match=autodiff.OVERWRITTEN):
+        torch.autograd.grad(y.sum() + z.sum() * 0 + x.exp().sum(), x)
+        torch.autograd.grad((y * 1).sum(), x)
+
+
+def test_old_values_go_with_the_graph() -> None:
+    x = torch.ones(3, requires_grad=True)
+    with autodiff.recording(overwriting=True):
+        y = x.exp()
+        y.mul_(2)
+    torch.testing.assert_close(torch.autograd.grad(y.sum(), x)[0], 2 * x.exp())
+
+
+def test_levels_are_closed() -> None:
+    depth = torch._C._functorch.maybe_current_level()
+
+    def function(row: Tensor) -> tuple[Tensor, ...]:
+        handle, used = autodiff.watched(row)
+        (found,) = autodiff.gradients([used.square().sum()], [handle], None, retain=False)
+        return found, used * 2
+
+    found, twice = torch.vmap(lambda row: autodiff.bounded(function, row))(torch.arange(6.0).reshape(3, 2))
+    torch.testing.assert_close(found, twice)
+    with pytest.raises(ZeroDivisionError):
+        torch.vmap(lambda row: autodiff.bounded(lambda row: [function(row), 1 // 0], row))(torch.ones(2, 3))
+    assert torch._C._functorch.maybe_current_level() == depth
+    assert not autodiff.is_recording()
+
+
+def test_jacobian_in_both_directions() -> None:
+    def function(x: Tensor, y: Tensor) -> list[Tensor]:
+        return [torch.outer(x, y), x.sum()]
+
+    tensors = [torch.randn(2, dtype=torch.float64), torch.randn(3, dtype=torch.float64)]
+    expected = torch.func.jacrev(lambda *t: tuple(function(*t)), (0, 1))(*tensors)
+    results, pullback = autodiff.vjp(function, tensors, lambda: 2)
+    values, forward = autodiff.jacobian_forward(function, tensors, lambda: 2, 2)
+    for size in (None, 1, 4):
+        reverse = autodiff.jacobian_reverse(results, pullback, tensors, size)
+        for rows in (reverse, forward):
+            for row, wanted in zip(rows, expected, strict=True):
+                torch.testing.assert_close(tuple(row), wanted)
+    torch.testing.assert_close(values[0], results[0])

@@ -1,0 +1,335 @@
+"""Derivatives of functions: against differences and known ones, of programs that write, in containers, and refused."""
+
+from __future__ import annotations
+
+import gc
+from collections.abc import Callable
+from typing import Any
+
+import numpy
+import pytest
+
+import tnp as np
+
+
+def vector() -> Any:
+    return np.asarray([0.5, 2.0, 3.0])
+
+
+def close(actual: Any, expected: Any, rtol: float = 1e-6) -> None:
+    assert isinstance(actual, np.ndarray)
+    assert not actual.tensor.requires_grad
+    numpy.testing.assert_allclose(np.asnumpy(actual), np.asnumpy(np.asarray(expected)), rtol=rtol, atol=1e-8)
+
+
+def differences(function: Callable[[Any], Any], x: Any, step: float = 1e-6) -> Any:
+    """The Jacobian by central differences."""
+    values = np.asnumpy(x).astype(float)
+    columns = []
+    for index in numpy.ndindex(values.shape):
+        both = []
+        for sign in (1, -1):
+            moved = values.copy()
+            moved[index] += sign * step
+            both.append(np.asnumpy(np.asarray(function(np.asarray(moved)))))
+        columns.append((both[0] - both[1]) / (2 * step))
+    return numpy.stack(columns, -1).reshape(columns[0].shape + values.shape)
+
+
+def setitem(x: Any) -> Any:
+    out = np.zeros(4)
+    out[:3] = x**2
+    out[3] = x[0] * x[1]
+    out[[0, 3]] = x[1:]
+    out[out > 8] *= 2
+    view = out[1:3]
+    view += x[:2]
+    return out
+
+
+def on_itself(x: Any) -> Any:
+    x[0] = x[1] * 2
+    x *= 3
+    x[1:] += x[:-1]
+    return x
+
+
+def softmax(x: Any) -> Any:
+    e = np.exp(x - x.max())
+    e /= e.sum()
+    return e[0] * e
+
+
+def literals(x: Any) -> Any:
+    out = np.array([1.0, 2.0, 3.0])
+    out[1] = x.sum()
+    np.multiply(out, x, out=out)
+    return np.where(x > 1, out, x) + np.array([x[0], 1.0, x[1]])
+
+
+PROGRAMS = [setitem, on_itself, literals, np.sin, lambda x: np.outer(x, x), lambda x: np.cumprod(x)[::-1]]
+
+
+@pytest.mark.parametrize("function", [*PROGRAMS, softmax])
+def test_gradients_of_programs_that_write(function: Callable[[Any], Any]) -> None:
+    x = vector()
+    value, found = np.value_and_grad(lambda x: (function(x) ** 2).sum())(x)
+    close(found, differences(lambda x: (function(x) ** 2).sum(), vector()))
+    close(value, (function(vector()) ** 2).sum())
+    close(x, vector())  # what the function writes to its argument stays inside
+    assert not x.tensor.requires_grad
+
+
+@pytest.mark.parametrize("mode", ["auto", "forward", "reverse"])
+@pytest.mark.parametrize("chunk_size", [None, 2])
+@pytest.mark.parametrize("function", [*PROGRAMS, softmax])
+def test_jacobians_of_programs_that_write(function: Callable[[Any], Any], mode: str, chunk_size: int | None) -> None:
+    x = vector()
+    close(np.jacobian(function, mode=mode, chunk_size=chunk_size)(x), differences(function, vector()))
+    close(x, vector())
+
+
+@pytest.mark.parametrize("chunk_size", [None, 1, 2])
+def test_hessian(chunk_size: int | None) -> None:
+    def function(x: Any) -> Any:
+        out = np.zeros(3)
+        out[:] = x**3
+        out[0] *= x[1]
+        return np.sin(out).sum()
+
+    close(np.hessian(function, chunk_size=chunk_size)(vector()), differences(np.grad(function), vector()), rtol=1e-5)
+
+
+def test_orders() -> None:
+    function: Any = lambda x: x**4  # noqa: E731
+    for expected in (32.0, 48.0, 48.0, 24.0, 0.0):
+        function = np.grad(function)
+        close(function(2.0), expected)
+
+
+# Arguments and containers.
+
+
+def test_arguments() -> None:
+    def function(x: Any, scale: Any, *, tree: Any) -> Any:
+        return (x["a"] * scale + x["b"][0]).sum() * tree["k"]
+
+    x = {"a": vector(), "b": (np.asarray(2.0), "text")}
+    found = np.grad(function)(x, 3.0, tree={"k": 2})
+    assert found["b"][1] == "text"
+    close(found["a"], [6, 6, 6])
+    close(found["b"][0], 6)
+    (first, second) = np.grad(function, argnums=(1, 0))(x, 3.0, tree={"k": 2})
+    close(first, 11)
+    close(second["a"], [6, 6, 6])
+    close(np.grad(function, argnums=-1)(x, 3.0, tree={"k": 2}), 11)
+    (value, aux), found = np.value_and_grad(lambda x: (x.sum(), {"twice": x * 2, "name": "n"}), has_aux=True)(vector())
+    close(value, 5.5)
+    close(aux["twice"], vector() * 2)
+    assert aux["name"] == "n"
+    found, aux = np.grad(lambda x: (x.sum(), x[0]), has_aux=True)(vector())
+    close(aux, 0.5)
+
+
+@pytest.mark.parametrize("kind", [numpy.asarray, list, lambda x: x.tensor, lambda x: np.asarray(x, dtype="f4")])
+def test_kinds_of_arguments(kind: Callable[[Any], Any]) -> None:
+    found = np.grad(lambda x: (np.asarray(x) ** 2).sum())(kind(vector()))
+    if isinstance(found, list):
+        found = np.stack(found)
+    close(found, 2 * vector())
+
+
+def test_containers_of_jacobians() -> None:
+    def function(x: Any, y: Any) -> Any:
+        return {"s": x.sum() * y, "v": (x * 2, x[0])}
+
+    found = np.jacobian(function, argnums=(0, 1))(vector(), np.ones(2))
+    close(found["s"][0], numpy.ones((2, 3)))
+    close(found["s"][1], 5.5 * numpy.eye(2))
+    close(found["v"][0][0], 2 * numpy.eye(3))
+    close(found["v"][1][0], [1, 0, 0])
+    close(found["v"][1][1], [0, 0])
+    found, aux = np.jacobian(lambda x: (x * 2, "aux"), has_aux=True)(vector())
+    assert aux == "aux"
+    nested = np.hessian(lambda tree: (tree["a"] ** 2).sum() * tree["b"])({"a": vector(), "b": np.asarray(2.0)})
+    close(nested["a"]["a"], 4 * numpy.eye(3))
+    close(nested["a"]["b"], 2 * vector())
+    close(nested["b"]["b"], 0)
+
+
+def test_products_with_the_jacobian() -> None:
+    jacobian = np.asnumpy(np.jacobian(setitem)(vector()))
+    value, pullback = np.vjp(setitem, vector())
+    close(value, setitem(vector()))
+    close(pullback(np.arange(4))[0], numpy.arange(4) @ jacobian)
+    value, along = np.jvp(setitem, (vector(),), (np.arange(3),))
+    close(value, setitem(vector()))
+    close(along, jacobian @ numpy.arange(3))
+    value, derivative = np.linearize(setitem, vector())
+    close(value, setitem(vector()))
+    close(derivative(np.arange(3.0)), jacobian @ numpy.arange(3))
+    value, pullback, aux = np.vjp(lambda x, y: ((x * y, x), y + 1), 2.0, 3.0, has_aux=True)
+    close(aux, 4)
+    first, second = pullback((1.0, 10.0))
+    close(first, 13)
+    close(second, 2)
+    value, along, aux = np.jvp(lambda x: (x**2, x + 1), (3.0,), (1.0,), has_aux=True)
+    close(along, 6)
+    close(aux, 4)
+
+
+def test_complex() -> None:
+    z = np.asarray([1 + 2j, -1j])
+    close(np.grad(lambda z: (z * z.conj()).real.sum())(z), 2 * np.asnumpy(z))
+    close(np.grad(lambda z: np.abs(z).sum())(z), np.asnumpy(z / np.abs(z)))
+
+
+# Inside of and around other transforms.
+
+
+def loss(w: Any, row: Any) -> Any:
+    out = np.zeros(2)
+    out[:] = np.tanh(row @ w)
+    return (out**2).sum()
+
+
+def test_per_example_gradients() -> None:
+    w = np.asarray([[1.0, 2.0], [0.5, -1.0]])
+    x = np.arange(6.0).reshape(3, 2) / 3
+    expected = np.map_fn(lambda row: np.grad(loss)(w, row), x)
+    close(np.vectorized_map(lambda row: np.grad(loss)(w, row), x, fallback=False), expected)
+    close(np.compile(lambda x: np.vectorized_map(lambda row: np.grad(loss)(w, row), x), backend="eager")(x), expected)
+    whole = np.grad(lambda w: np.vectorized_map(lambda row: loss(w, row), x, fallback=False).sum())(w)
+    close(whole, expected.sum(axis=0))
+    second = np.vectorized_map(lambda row: np.hessian(loss)(w, row), x, fallback=False)
+    close(second, np.map_fn(lambda row: np.hessian(loss)(w, row), x))
+
+
+def test_compiled() -> None:
+    function = np.compile(np.grad(lambda x: (literals(x) ** 2).sum()))
+    expected = np.grad(lambda x: (literals(x) ** 2).sum())(vector())
+    close(function(vector()), expected)
+    compiled = np.compile(lambda x: np.cumprod(x)[::-1][0] ** 2)
+    close(np.grad(compiled)(vector()), np.grad(lambda x: np.cumprod(x)[-1] ** 2)(vector()))
+    close(np.compile(np.jacobian(literals), backend="eager")(vector()), np.jacobian(literals)(vector()))
+    close(np.compile(np.grad(lambda x: softmax(x)[0]))(vector()), np.grad(lambda x: softmax(x)[0])(vector()))
+    close(np.compile(np.hessian(np.prod), backend="eager")(vector()), np.hessian(np.prod)(vector()))
+
+
+def test_inside_of_a_tape() -> None:
+    x = vector()
+    with np.GradientTape() as tape:
+        tape.watch(x)
+        y = (np.grad(lambda x: (x**3).sum())(x)).sum()
+    close(tape.gradient(y, x), 6 * vector())
+
+
+# Rules of their own.
+
+
+def test_stop_gradient() -> None:
+    found = np.grad(lambda t: (t["a"] * np.stop_gradient({"b": t["a"]})["b"]).sum())({"a": vector()})
+    close(found["a"], vector())
+    x = vector()
+    np.stop_gradient(x)[0] = 7
+    assert x[0] == 7
+
+
+def test_custom_gradient() -> None:
+    @np.custom_gradient
+    def function(x: Any, y: Any) -> Any:
+        e = np.exp(x)
+        return e * y, lambda upstream: (upstream * e * 10, None)
+
+    close(function(vector(), 2.0), 2 * np.exp(vector()))
+    close(np.grad(lambda x: function(x, 2.0).sum())(vector()), 10 * np.exp(vector()))
+    close(np.grad(np.grad(lambda x: function(x, 2.0)))(1.0), 10 * numpy.e)
+    close(np.vectorized_map(np.grad(lambda x: function(x, 2.0)), vector()), 10 * np.exp(vector()))
+    x = vector()
+    with np.GradientTape() as outer:
+        outer.watch(x)
+        with np.GradientTape() as tape:
+            tape.watch(x)
+            y = function(x, x)
+        first = tape.gradient(y, x)
+    close(outer.gradient(first, x), 10 * np.exp(vector()))
+
+    @np.custom_gradient
+    def pair(x: Any) -> Any:
+        return (x * 1, x * 2), lambda one, two: one * 100 + two
+
+    close(np.grad(lambda x: (pair(x)[0] + pair(x)[1]).sum())(vector()), [101, 101, 101])
+    wrong = np.custom_gradient(lambda x: (x * 1, lambda upstream: (upstream, upstream)))
+    with pytest.raises(ValueError, match="2 gradients for 1 arguments"):
+        np.grad(wrong)(1.0)
+
+
+def test_checkpoint_gives_the_same_with_less_memory() -> None:
+    import torch
+
+    def block(x: Any) -> Any:
+        for _ in range(8):
+            x = np.sin(x) * 1.1
+        return x
+
+    def kept(function: Callable[[Any], Any]) -> tuple[Any, int]:
+        x = np.linspace(0, 1, 1000)
+        sizes = []
+
+        def pack(tensor: Any) -> Any:
+            sizes.append(tensor.nbytes)
+            return tensor
+
+        with np.GradientTape() as tape:
+            tape.watch(x)
+            y = x
+            for _ in range(4):
+                if function is block:
+                    with torch.autograd.graph.saved_tensors_hooks(pack, lambda tensor: tensor):
+                        y = function(y)
+                else:
+                    with torch.autograd.graph.saved_tensors_hooks(pack, lambda tensor: tensor):
+                        y = function(y)
+        gradient = tape.gradient(y, x)
+        gc.collect()
+        return gradient, sum(sizes)
+
+    plain, much = kept(block)
+    again, little = kept(np.checkpoint(block))
+    close(again, plain, rtol=1e-12)
+    assert little < much / 4
+    close(np.grad(lambda x: np.checkpoint(block)(x).sum())(vector()), np.grad(lambda x: block(x).sum())(vector()))
+
+
+# Errors.
+
+
+@pytest.mark.parametrize(
+    ("call", "error", "message"),
+    [
+        (lambda: np.grad(np.sum)(np.arange(3)), TypeError, "grad: argument 0 has dtype int64"),
+        (lambda: np.grad(np.sum)(3), TypeError, "grad: argument 0 has dtype int64"),
+        (lambda: np.grad(lambda x, t: x, 1)(1.0, {"a": [True]}), TypeError, r"argument 1\['a'\]\[0\] has dtype bool"),
+        (lambda: np.grad(np.sin)(vector()), ValueError, r"shape \(3,\): a gradient is that of one number"),
+        (lambda: np.grad(np.argmax)(vector()), TypeError, "the result has dtype int64"),
+        (lambda: np.grad(lambda x: (x, x))(1.0), TypeError, "a gradient is that of one number"),
+        (lambda: np.grad(lambda x: x * 1j)(1.0), TypeError, "returns a complex number"),
+        (lambda: np.grad(np.sum, 2)(vector()), ValueError, "argnums is 2, but the function is called with 1 arguments"),
+        (lambda: np.grad(np.sum)("text"), TypeError, "no array"),
+        (lambda: np.grad(np.sum, has_aux=True)(vector()), TypeError, "has_aux is for functions that return a pair"),
+        (lambda: np.jacobian(np.argsort)(vector()), TypeError, "the result has dtype int64"),
+        (lambda: np.jacobian(np.sin)(np.ones(2, complex)), TypeError, "complex arrays"),
+        (lambda: np.jacobian(np.sin, mode="sideways"), ValueError, "mode must be one of"),
+        (lambda: np.jacobian(np.sin, chunk_size=0), ValueError, "chunk_size must be at least 1"),
+        (
+            lambda: np.jvp(np.sin, (vector(),), (np.ones(2),)),
+            ValueError,
+            r"shapes \[\(2,\)\] are given for shapes \[\(3,",
+        ),
+        (lambda: np.vjp(np.sin, vector())[1](np.ones(2)), ValueError, "vjp: arrays of shapes"),
+        (lambda: np.vjp(np.sin, np.arange(3)), TypeError, "vjp: argument 0 has dtype int64"),
+    ],
+)
+def test_errors(call: Callable[[], Any], error: type[Exception], message: str) -> None:
+    with pytest.raises(error, match=message):
+        call()

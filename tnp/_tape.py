@@ -1,0 +1,322 @@
+"""``GradientTape``: what is done with arrays is recorded, and then differentiated.
+
+Layer: owns which arrays are watched, and what the tape gives for containers of them.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator
+from typing import Any
+
+from backend_torch import autodiff
+from tnp import _pytree
+from tnp._array import like, ndarray, wrap_array
+from tnp._convert import tensor_of
+
+Tensor = Any
+
+
+class _Watched:
+    """An array whose tensor another one stands in for while the tape records."""
+
+    __slots__ = ("array", "handle", "tensor", "used")
+
+    def __init__(self, array: ndarray) -> None:
+        self.array = array
+        self.tensor = array.tensor
+        self.handle, self.used = autodiff.watched(self.tensor)
+        array.tensor = self.used
+
+    def release(self) -> None:
+        """Give the array its own tensor back: it has the same memory."""
+        autodiff.unwatched(self.tensor, self.used)
+        if self.array.tensor is self.used:
+            self.array.tensor = self.tensor
+        else:  # another shape or dtype was assigned to it
+            self.array.tensor = autodiff.detached(self.array.tensor)
+
+
+class GradientTape:
+    """Records what is done with the arrays that it watches, for their gradients.
+
+    Parameters
+    ----------
+    persistent : bool, default False
+        Whether gradients can be asked for more than once.
+    watch_accessed_variables : bool, default True
+        Whether there are gradients with respect to arrays that are not watched but whose tensors require gradients,
+        as a torch module's parameters do.
+    overwrites : bool, default False
+        Whether the program may overwrite what gradients need (``e = np.exp(x); e /= e.sum()``): old values are then
+        kept, which takes some microseconds an operation. Otherwise the gradient raises where that happened.
+
+    Notes
+    -----
+    Arrays stay as they are: while the tape records, a watched array's tensor is another one over the same memory, and
+    afterwards it is its own again, which requires no gradient. Writes go to the array's memory as ever, and are
+    differentiated; only the old values are not kept unless ``overwrites`` is given.
+
+    Tapes nest, for higher orders. They record inside ``tnp.compile``, ``tnp.vectorized_map`` and ``tnp.grad`` too.
+    Gradients of complex arrays are torch's: the conjugate of the derivative, which is the direction of steepest ascent
+    of a real loss.
+
+    See also ``tf.GradientTape``, https://www.tensorflow.org/api_docs/python/tf/GradientTape
+
+    Examples
+    --------
+    >>> import tnp as np
+    >>> x = np.asarray([1.0, 2.0])
+    >>> with np.GradientTape() as tape:
+    ...     tape.watch(x)
+    ...     loss = (x**2).sum()
+    >>> tape.gradient(loss, x)
+    array([2., 4.])
+    """
+
+    def __init__(
+        self, persistent: bool = False, watch_accessed_variables: bool = True, *, overwrites: bool = False
+    ) -> None:
+        self._persistent = persistent
+        self._accessed = watch_accessed_variables
+        self._overwrites = overwrites
+        self._watched: dict[int, _Watched] = {}
+        self._scope: contextlib.ExitStack | None = None
+        self._used = False
+        self._shared = False
+
+    def __enter__(self) -> GradientTape:
+        if self._scope is not None:
+            raise ValueError("the tape is already recording")
+        self._watched.clear()
+        self._used = False
+        self._shared = autodiff.is_recording()
+        self._scope = contextlib.ExitStack()
+        self._scope.enter_context(autodiff.recording(self._overwrites))
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        scope, self._scope = self._scope, None
+        for watched in reversed(self._watched.values()):
+            watched.release()
+        if scope is not None:
+            scope.close()
+
+    def watch(self, arrays: Any) -> None:
+        """Record what is done with arrays from here on.
+
+        Parameters
+        ----------
+        arrays : ndarray or container of ndarrays
+
+        Raises
+        ------
+        TypeError
+            It is no tnp array, or one of integers or booleans, which have no gradients.
+        RuntimeError
+            The tape isn't recording.
+        """
+        if self._scope is None:
+            raise RuntimeError("the tape isn't recording: watch arrays inside its with block")
+        for path, array in _leaves(arrays, "arrays"):
+            if not isinstance(array, ndarray):
+                raise TypeError(f"watch: {path} is a {type(array).__name__}: only tnp arrays can be watched")
+            if not autodiff.is_differentiable(array.tensor):
+                raise TypeError(f"watch: {path} has dtype {array.dtype}: only floating and complex have gradients")
+            if id(array) not in self._watched:
+                self._shared = self._shared or autodiff.is_tracked(array.tensor)
+                self._watched[id(array)] = _Watched(array)
+
+    @contextlib.contextmanager
+    def stop_recording(self) -> Iterator[None]:
+        """What is done inside this ``with`` block has no gradients, on this tape and those around it."""
+        if self._scope is None:
+            raise ValueError("the tape isn't recording")
+        with autodiff.paused():
+            yield
+
+    def reset(self) -> None:
+        """Forget what is watched and recorded; the tape goes on recording."""
+        for watched in reversed(self._watched.values()):
+            watched.release()
+        self._watched.clear()
+        self._used = False
+
+    def gradient(
+        self, target: Any, sources: Any, output_gradients: Any = None, unconnected_gradients: str = "none"
+    ) -> Any:
+        """The gradient of the sum of all elements of ``target``.
+
+        Parameters
+        ----------
+        target : ndarray or container of ndarrays
+        sources : ndarray or container of ndarrays
+            Watched arrays, or what was computed of them.
+        output_gradients : ndarray or container of ndarrays, optional
+            A weight for each element of ``target``; ones by default.
+        unconnected_gradients : {'none', 'zero'}
+            What there is for a source that the target does not depend on: None, or zeros.
+
+        Returns
+        -------
+        ndarray or container
+            Built like ``sources``.
+
+        Raises
+        ------
+        RuntimeError
+            The tape isn't persistent and has been asked before, or what the gradient needs was overwritten.
+        """
+        self._ask(unconnected_gradients)
+        targets = [array for _, array in _leaves(target, "target")]
+        weights = None
+        if output_gradients is not None:
+            weights = [tensor_of(array) for _, array in _leaves(output_gradients, "output_gradients")]
+            for index, (array, weight) in enumerate(zip(targets, weights, strict=True)):
+                if array.shape != tuple(weight.shape):
+                    raise ValueError(
+                        f"output_gradients[{index}] has shape {tuple(weight.shape)}, but the target {array.shape}"
+                    )
+                weights[index] = autodiff.as_type_of(weight, tensor_of(array))
+        handles, positions = self._handles(sources)
+        with self._differentiating():
+            found = autodiff.gradients(
+                [tensor_of(array) for array in targets], handles, weights, self._persistent or self._shared
+            )
+        return self._like(sources, found, positions, handles, unconnected_gradients, ())
+
+    def jacobian(
+        self, target: Any, sources: Any, unconnected_gradients: str = "none", *, chunk_size: int | None = None
+    ) -> Any:
+        """The derivatives of each element of ``target``, along axes before those of the source.
+
+        Parameters
+        ----------
+        target : ndarray
+        sources : ndarray or container of ndarrays
+        unconnected_gradients : {'none', 'zero'}
+        chunk_size : int, optional
+            How many elements of ``target`` are differentiated at once: less takes less memory.
+
+        Returns
+        -------
+        ndarray or container
+            Built like ``sources``; shapes are ``target.shape + source.shape``.
+        """
+        self._ask(unconnected_gradients)
+        handles, positions = self._handles(sources)
+        tensor = tensor_of(target)
+        with self._differentiating():
+            found = autodiff.jacobians(tensor, handles, chunk_size, batch=False)
+        return self._like(sources, found, positions, handles, unconnected_gradients, tuple(tensor.shape))
+
+    def batch_jacobian(
+        self, target: Any, source: Any, unconnected_gradients: str = "none", *, chunk_size: int | None = None
+    ) -> Any:
+        """For each i the derivatives of ``target[i]`` with respect to ``source[i]``.
+
+        Parameters
+        ----------
+        target, source : ndarray
+            As many along axis 0, and ``target[i]`` depends on ``source[i]`` alone.
+        unconnected_gradients : {'none', 'zero'}
+        chunk_size : int, optional
+            How many elements of ``target[i]`` are differentiated at once.
+
+        Returns
+        -------
+        ndarray
+            Of shape ``(len(target), *target.shape[1:], *source.shape[1:])``.
+
+        Raises
+        ------
+        ValueError
+            The lengths differ.
+        """
+        self._ask(unconnected_gradients)
+        if not target.ndim or not source.ndim or len(target) != len(source):
+            raise ValueError(
+                f"target of shape {target.shape} and source of shape {source.shape} have not one length along axis 0"
+            )
+        handles, _ = self._handles(source)
+        with self._differentiating():
+            found = autodiff.jacobians(target.tensor, handles, chunk_size, batch=True)
+        if found and found[0] is not None:
+            return wrap_array(found[0])
+        return None if unconnected_gradients == "none" else wrap_array(autodiff.zeros(source.tensor[0], target.shape))
+
+    def _ask(self, unconnected_gradients: str) -> None:
+        """Errors that all kinds of questions have in common."""
+        if unconnected_gradients not in ("none", "zero"):
+            raise ValueError(f"unconnected_gradients must be 'none' or 'zero', not {unconnected_gradients!r}")
+        if self._used and not self._persistent:
+            raise RuntimeError("the tape has been asked for gradients before: use GradientTape(persistent=True)")
+        self._used = True
+
+    @contextlib.contextmanager
+    def _differentiating(self) -> Iterator[None]:
+        """Watched arrays are as they were while the tape recorded: ``checkpoint`` computes with them again."""
+        watched = [each for each in self._watched.values() if each.array.tensor is each.tensor]
+        for each in watched:
+            each.array.tensor = each.used
+        try:
+            yield
+        except RuntimeError as error:
+            if autodiff.OVERWRITTEN not in str(error):
+                raise
+            raise RuntimeError(
+                "an array that the gradient needs was overwritten after it was used (as by e = np.exp(x); e /= 2): "
+                "write e = e / 2, or record with GradientTape(overwrites=True)"
+            ) from error
+        finally:
+            for each in watched:
+                each.array.tensor = each.tensor
+
+    def _handles(self, sources: Any) -> tuple[list[Tensor], list[int | None]]:
+        """The tensors to differentiate with respect to, and for each source which one is its."""
+        handles: list[Tensor] = []
+        positions: list[int | None] = []
+        for path, source in _leaves(sources, "sources"):
+            watched = self._watched.get(id(source))
+            tensor = watched.handle if watched is not None else tensor_of(source)
+            if not autodiff.is_differentiable(tensor):
+                raise TypeError(f"{path} has dtype {source.dtype}: only floating and complex numbers have gradients")
+            if watched is None and not (autodiff.is_tracked(tensor) and (self._accessed or autodiff.is_result(tensor))):
+                positions.append(None)
+            else:
+                positions.append(len(handles))
+                handles.append(tensor)
+        return handles, positions
+
+    @staticmethod
+    def _like(
+        sources: Any,
+        found: Any,
+        positions: list[int | None],
+        handles: list[Tensor],
+        unconnected_gradients: str,
+        leading: tuple[int, ...],
+    ) -> Any:
+        """Gradients in a container like that of the sources."""
+        remaining = iter(positions)
+
+        def leaf(source: Any) -> Any:
+            position = next(remaining)
+            gradient = None if position is None else found[position]
+            if gradient is None:
+                if unconnected_gradients == "none":
+                    return None
+                gradient = autodiff.zeros(tensor_of(source), leading)
+            return like(source, gradient) if isinstance(source, ndarray) and not leading else wrap_array(gradient)
+
+        return _pytree.mapped(leaf, sources)
+
+
+def _leaves(tree: Any, name: str) -> list[tuple[str, Any]]:
+    """The arrays of a container, each with its path."""
+    arrays: list[Any] = []
+    _pytree.flatten(tree, arrays)
+    paths = [path for path, text in _pytree.described(tree, name) if not text.startswith("the ")]
+    if len(paths) != len(arrays) or not arrays:
+        raise TypeError(f"{name} must be an array or a container of arrays, not {tree!r}")
+    return list(zip(paths, arrays, strict=True))
