@@ -236,15 +236,20 @@ class errstate(ContextDecorator):
     ) -> None:
         self._call = call
         self._errors = {"all": all, "divide": divide, "over": over, "under": under, "invalid": invalid}
-        self._before: list[Any] = []
+        self._before: tuple[dict[str, str], Any] | None = None
+
+    def _recreate_cm(self) -> errstate:
+        """A scope of its own for each call of a decorated function."""
+        return errstate(call=self._call, **self._errors)
 
     def __enter__(self) -> None:
-        actions = seterr(**self._errors)
-        self._before.append((actions, _state.call))
+        if self._before is not None:
+            raise TypeError("Cannot enter `np.errstate` twice.")
+        self._before = seterr(**self._errors), _state.call
         if self._call is not _NoValue:
             seterrcall(self._call)
 
     def __exit__(self, *error: Any) -> None:
-        actions, call = self._before.pop()
-        _state.actions, _state.call = actions, call
+        assert self._before is not None
+        _state.actions, _state.call = self._before
         _state.follow()

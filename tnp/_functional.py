@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 import tnp
+from backend_torch import memory
 from backend_torch.casting import cast
 from tnp._array import ndarray, wrap_array
 from tnp._convert import tensor_of
@@ -144,6 +145,8 @@ def piecewise(x: Any, condlist: Any, funclist: Any, *args: Any, **kw: Any) -> nd
 
     Notes
     -----
+    Differences from NumPy: inside a traced or batched function each function is given all elements.
+
     Source: https://numpy.org/doc/stable/reference/generated/numpy.piecewise.html
 
     Examples
@@ -167,7 +170,10 @@ def piecewise(x: Any, condlist: Any, funclist: Any, *args: Any, **kw: Any) -> nd
         )
     result = tnp.zeros_like(array)
     for condition, function in zip(table, funclist, strict=True):
-        if not callable(function):
+        if not memory.is_readable(array.tensor):
+            value = function(array, *args, **kw) if callable(function) else function
+            result = tnp.where(condition, tnp.asarray(value).astype(array.dtype), result)
+        elif not callable(function):
             result[condition] = function
         else:
             chosen = array[condition]

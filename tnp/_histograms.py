@@ -15,6 +15,7 @@ import numpy as np
 
 import tnp
 from backend_torch import histograms as kernels
+from backend_torch import memory
 from backend_torch.casting import cast
 from backend_torch.dtypes import to_numpy
 from tnp._array import ndarray, wrap, wrap_array
@@ -135,13 +136,29 @@ def digitize(x: Any, bins: Any, right: bool = False) -> Any:
         raise ValueError(f"object {'too deep' if edges.dim() else 'of too small depth'} for desired array")
     if edges.is_complex():
         raise TypeError("bins may not be complex")
-    direction = kernels.direction(cast(edges, FLOAT64))
+    direction = kernels.direction(cast(edges, FLOAT64)) if memory.is_readable(edges) else _direction(bins)
     if not direction:
         raise ValueError("bins must be monotonically increasing or decreasing")
     side = "left" if right else "right"
     if direction == 1:
         return searchsorted(wrap_array(edges), wrap_array(values), side)
     return len(edges) - searchsorted(wrap_array(edges)[::-1], wrap_array(values), side)
+
+
+def _direction(bins: Any) -> int:
+    """As the kernel's, in a function that is traced: edges that are traced too must ascend."""
+    if isinstance(bins, ndarray):
+        return 1
+    steps = np.diff(np.asarray(bins))
+    return 1 if (steps >= 0).all() else -1 if (steps <= 0).all() else 0
+
+
+def _descends(edges: ndarray, strictly: bool = False) -> bool:
+    """Whether edges, if they have values to look at, are out of order."""
+    if not memory.is_readable(edges.tensor):
+        return False
+    wrong = edges[:-1] >= edges[1:] if strictly else edges[:-1] > edges[1:]
+    return bool(wrong.any())
 
 
 def histogram_bin_edges(a: Any, bins: Any = 10, range: Any = None, weights: Any = None) -> ndarray:
@@ -305,7 +322,7 @@ def _edges(array: ndarray, bins: Any, range: Any, weights: Any) -> tuple[ndarray
         first, last = _ends(array, range)
     elif np.ndim(bins) == 1:
         edges = wrap_array(tensor_of(bins, device=array.tensor.device))
-        if bool((edges[:-1] > edges[1:]).any()):
+        if _descends(edges):
             raise ValueError("`bins` must increase monotonically, when an array")
         return edges, False
     else:
@@ -314,7 +331,7 @@ def _edges(array: ndarray, bins: Any, range: Any, weights: Any) -> tuple[ndarray
     if dtype.kind in "iu":
         dtype = np.result_type(dtype, float)
     edges = tnp.linspace(first, last, count + 1, dtype=dtype, device=array.device)
-    if bool((edges[:-1] >= edges[1:]).any()):
+    if _descends(edges, strictly=True):
         raise ValueError(f"Too many bins for data range. Cannot create {count} finite-sized bins.")
     return edges, True
 
@@ -495,7 +512,7 @@ def _axis_edges(values: ndarray, axis: int, bins: Any, range: Any) -> ndarray:
         return tnp.linspace(first, last, count + 1, device=values.device)
     if np.ndim(bins) == 1:
         edges = wrap_array(tensor_of(bins, device=values.tensor.device))
-        if bool((edges[:-1] > edges[1:]).any()):
+        if _descends(edges):
             raise ValueError(f"`bins[{axis}]` must be monotonically increasing, when an array")
         return edges
     raise ValueError(f"`bins[{axis}]` must be a scalar or 1d array")

@@ -22,7 +22,7 @@ class broadcast:
 
     Parameters
     ----------
-    *args : array_like
+    *arrays : array_like
 
     Raises
     ------
@@ -45,9 +45,9 @@ class broadcast:
     _arrays: list[ndarray]
     shape: tuple[int, ...]
 
-    def __init__(self, *args: Any) -> None:
+    def __init__(self, *arrays: Any) -> None:
         given: list[ndarray] = []
-        for each in args:
+        for each in arrays:
             given.extend(each._arrays if isinstance(each, broadcast) else [wrap_array(tensor_of(each))])
         shapes = [array.shape for array in given]
         try:

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.exceptions import RankWarning
 
 import tnp
+from backend_torch import memory
 from tnp import _poly1d
 from tnp._array import ndarray, wrap_array
 from tnp._convert import tensor_of
@@ -282,7 +283,7 @@ def polyfit(x: Any, y: Any, deg: Any, rcond: Any = None, full: bool = False, w: 
     solution = (solution.T / scale).T
     if full:
         return solution, residuals, rank, singular, rcond
-    if int(rank) != order:
+    if memory.is_readable(rank.tensor) and int(rank) != order:
         warnings.warn("Polyfit may be poorly conditioned", RankWarning, stacklevel=2)
     if not cov:
         return solution

@@ -24,6 +24,7 @@ from tnp._interop import asnumpy
 from tnp._reduce import deliver, output_of
 
 Tensor = Any
+_NoValue: Any = np._NoValue
 
 # Hyndman and Fan's alpha and beta.
 _CONTINUOUS = {
@@ -159,7 +160,7 @@ def nanquantile(
     out: Any = None,
     overwrite_input: bool = False,
     method: str = "linear",
-    keepdims: Any = False,
+    keepdims: Any = _NoValue,
     *,
     weights: Any = None,
 ) -> Any:
@@ -208,7 +209,7 @@ def nanpercentile(
     out: Any = None,
     overwrite_input: bool = False,
     method: str = "linear",
-    keepdims: Any = False,
+    keepdims: Any = _NoValue,
     *,
     weights: Any = None,
 ) -> Any:
@@ -304,7 +305,7 @@ def _quantile(
         warnings.warn("All-NaN slice encountered", RuntimeWarning, stacklevel=3)
     found = found.reshape((*found.shape[:-1], *q.shape))
     found = found.movedim(tuple(range(-q.ndim, 0)), tuple(range(q.ndim)))
-    if keepdims:
+    if keepdims is not _NoValue and keepdims:
         for dim in sorted(axes):
             found = found.unsqueeze(dim + q.ndim)
     if target is not None and found.dim() < target.dim() and target.numel() == found.numel():

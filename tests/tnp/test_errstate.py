@@ -115,6 +115,16 @@ def test_decorator_and_threads() -> None:
     assert seen == [("ignore", np.inf)]
 
 
+def test_a_scope_is_entered_once() -> None:
+    def entered(xp: Any) -> None:
+        scope = xp.errstate(all="ignore")
+        for _ in range(2):
+            with scope:
+                pass
+
+    compare(entered)
+
+
 def test_compiled_functions_run_inside() -> None:
     function = tnp.compile(lambda x: x / 0 * 0)
     with tnp.errstate(all="raise"):

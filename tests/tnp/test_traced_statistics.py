@@ -1,0 +1,48 @@
+"""Statistics, sets, padding and their kind run inside compiled and batched functions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+import tnp
+
+FUNCTIONS: dict[str, Callable[[Any], Any]] = {
+    "interp": lambda v: tnp.interp(v, [-1, 0, 1], [1, 2, 0.0]),
+    "gradient": lambda v: tnp.gradient(v),
+    "trapezoid": lambda v: tnp.trapezoid(v),
+    "cov": lambda v: tnp.cov(v.reshape(2, 4)),
+    "convolve": lambda v: tnp.convolve(v, [1.0, 2.0]),
+    "quantile": lambda v: tnp.quantile(v, [0.1, 0.5]),
+    "nanquantile": lambda v: tnp.nanquantile(v, 0.3),
+    "pad": lambda v: tnp.pad(v, 2, "reflect"),
+    "unwrap": lambda v: tnp.unwrap(v),
+    "polyval": lambda v: tnp.polyval([1.0, 2, 3], v),
+    "polyfit": lambda v: tnp.polyfit(tnp.arange(8.0), v, 2),
+    "isin": lambda v: tnp.isin(v, [1.0, 2.0]),
+    "digitize": lambda v: tnp.digitize(v, [1.0, 0, -1]),
+    "histogram": lambda v: tnp.histogram(v, 4, (-2, 2), weights=v)[0],
+    "piecewise": lambda v: tnp.piecewise(v, [v < 0, v >= 0], [lambda u: -u, 3]),
+    "packbits": lambda v: tnp.packbits(v > 0),
+}
+ROWS = np.random.default_rng(0).normal(size=(5, 8))
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_batched(name: str) -> None:
+    function = FUNCTIONS[name]
+    batched = torch.vmap(lambda row: function(tnp.asarray(row)).tensor)(torch.from_numpy(ROWS))
+    expected = [np.asarray(function(tnp.asarray(row))) for row in ROWS]
+    np.testing.assert_allclose(batched.numpy(), expected, rtol=1e-9, atol=1e-12)
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_traced(name: str) -> None:
+    function = FUNCTIONS[name]
+    compiled = tnp.compile(function, backend="eager")
+    for row in map(tnp.asarray, ROWS[:2]):
+        np.testing.assert_allclose(np.asarray(compiled(row)), np.asarray(function(row)), rtol=1e-9, atol=1e-12)
