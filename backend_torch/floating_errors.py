@@ -91,7 +91,7 @@ def _kinds(name: str, operands: list[Any], result: Tensor, with_under: bool) -> 
         return []
     kinds = []
     if not bool(result.isfinite().all()):
-        tensors = [o for o in operands if isinstance(o, Tensor)]
+        tensors = [torch.as_tensor(operand) for operand in operands]
         if name in _REDUCING:
             finite = all(bool(t.isfinite().all()) for t in tensors)
             number = not any(bool(t.isnan().any()) for t in tensors)
