@@ -192,8 +192,8 @@ def _may_overlap(one: Tensor, other: Tensor) -> bool:
     return torch.compiler.is_compiling() or may_overlap(one, other)
 
 
-def _without_leading_ones(value: Tensor, ndim: int) -> Tensor:
-    """``value`` with at most ``ndim`` dimensions where those before are of length one, as NumPy assigns it."""
+def without_leading_ones(value: Tensor, ndim: int) -> Tensor:
+    """``value`` with at most ``ndim`` dimensions where those before are of length one: assignment ignores them."""
     while value.dim() > ndim and value.shape[0] == 1:
         value = value[0]
     return value
@@ -211,7 +211,7 @@ def put(tensor: Tensor, index: Index, value: Tensor) -> None:
     """
     view = _view(tensor, index)
     if not index.arrays:
-        value = _without_leading_ones(value, view.dim())
+        value = without_leading_ones(value, view.dim())
         if index.flips and value.dim():
             value = flip(value.expand(view.shape), index.flips)
         assign(view, value)
@@ -237,7 +237,7 @@ def _put_masked(view: Tensor, index: Index, value: Tensor) -> bool:
         mask = mask.to(view.device)
     view, value = same_width(view), same_width(value)
     after = view.dim() - dim - mask.dim()
-    value = _without_leading_ones(value, dim + 1 + after)
+    value = without_leading_ones(value, dim + 1 + after)
     if value.dim() > after and value.shape[value.dim() - after - 1] != 1:
         if dim or after or value.dim() > 1:
             return False
@@ -265,7 +265,7 @@ def _put(view: Tensor, picks: Picks, index: Index, value: Tensor) -> None:
     value = same_width(value)
     if value.dim():
         position, count = index.position, len(broadcast)
-        value = _without_leading_ones(value, count + len(rest))
+        value = without_leading_ones(value, count + len(rest))
         sizes = tuple(target.shape[len(dims) :])
         shape = (*sizes[:position], *broadcast, *sizes[position:])
         first = value.dim() - len(shape) + position  # the dimension of value that meets the arrays' first

@@ -95,6 +95,8 @@ class ndarray(Methods):
         tensor_dtype(dtype)
         if buffer is None and strides is None:
             return tnp.empty(shape, dtype, order or "C")
+        if isinstance(buffer, ndarray):
+            buffer = buffer.__array__()
         return wrap_array(memory.from_numpy(np.ndarray(shape, dtype, buffer, offset, strides, order)))
 
     def __init_subclass__(cls) -> None:

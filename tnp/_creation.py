@@ -15,6 +15,7 @@ import numpy as np
 from backend_torch import creation as kernels
 from backend_torch import devices, memory
 from backend_torch.dtypes import to_numpy
+from backend_torch.indexing import without_leading_ones
 from tnp._array import ndarray, wrap_array
 from tnp._convert import check_like, tensor_of
 from tnp._dtypes import tensor_dtype
@@ -261,9 +262,7 @@ def _fill(value: Any, dtype: Any) -> tuple[Any, Any]:
     """A fill value as a Python number of the dtype, or as a tensor; and the dtype, the value's own for None."""
     if isinstance(value, (ndarray, np.ndarray, list, tuple)) or memory.is_tensor(value):
         tensor = tensor_of(value, dtype if isinstance(value, (list, tuple)) else None)
-        while tensor.dim() and tensor.shape[0] == 1:  # assignment ignores leading axes of length one
-            tensor = tensor[0]
-        return tensor, to_numpy[tensor.dtype] if dtype is None else dtype
+        return without_leading_ones(tensor, 0), to_numpy[tensor.dtype] if dtype is None else dtype
     number = np.asarray(value) if dtype is None else np.full((), value, dtype)
     tensor_dtype(number.dtype)
     return number.item(), number.dtype

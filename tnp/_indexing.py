@@ -188,7 +188,7 @@ def _set(array: ndarray, key: Any, value: Any) -> None:
     if bad is not None:  # NumPy looks at integers before the value, at index arrays after it
         raise _explain(IndexError(), tensor, read_key, source if index.arrays[bad[0]].dim() else None)
     if source.dim() and read_key.is_element and (tensor.dtype is not BOOL or source.numel() != 1):
-        raise _sequence_error(value, array.dtype)
+        raise sequence_error(value, array.dtype)
     if source.dim() and not _is_array(value) and not any(array.dim() for array in index.arrays):
         selected = sum(type(item) is not int for item in index.view) - len(index.arrays)
         if source.dim() > selected:
@@ -211,7 +211,7 @@ def _is_array(value: Any) -> bool:
     return isinstance(value, (ndarray, np.ndarray)) or memory.is_tensor(value)
 
 
-def _sequence_error(value: Any, dtype: np.dtype) -> Exception:
+def sequence_error(value: Any, dtype: np.dtype) -> Exception:
     """What NumPy raises where more than a number is written to one element."""
     error = TypeError if dtype.kind in ("c" if _is_array(value) else "iuc") else ValueError
     return error("setting an array element with a sequence.")

@@ -147,8 +147,8 @@ class Methods:
 
     def fill(self, value: Any) -> None:
         """Set every element to a scalar."""
-        if tnp.ndim(value):
-            raise ValueError(f"fill takes a scalar, not a sequence of shape {tnp.shape(value)}")
+        if np.ndim(value):
+            raise tnp._indexing.sequence_error(value, self.dtype)
         self[...] = value
 
     def flatten(self, order: str = "C") -> ndarray:

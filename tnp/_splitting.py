@@ -14,6 +14,7 @@ import numpy as np
 
 from backend_torch import joining as kernels
 from backend_torch import memory
+from backend_torch.indexing import without_leading_ones
 from tnp._array import ndarray, wrap, wrap_array
 from tnp._convert import tensor_of
 from tnp._errors import normalize_axes, normalize_axis, shapes_text
@@ -373,8 +374,7 @@ def insert(arr: Any, obj: Any, values: Any, axis: int | None = None) -> ndarray:
         count = len(places)
         order = np.insert(np.arange(length), places, np.arange(length, length + count))
     shape = (*tensor.shape[:axis], count, *tensor.shape[axis + 1 :])
-    while new.dim() > tensor.dim() and new.shape[0] == 1:  # assignment ignores leading axes of length one
-        new = new[0]
+    new = without_leading_ones(new, tensor.dim())
     try:
         new = new.to(tensor.device).expand(shape)
     except RuntimeError:

@@ -702,3 +702,21 @@ def test_fill_refuses_sequences(xp: Any, value: Any) -> Any:
 @pytest.mark.parametrize("dtype", ALL)
 def test_byteswap_of_nothing(xp: Any, dtype: str) -> Any:
     return xp.zeros((0, 3), dtype).byteswap()
+
+
+@pytest.mark.parametrize("value", ["5", "a", None, 3.7, np.float32(2.5), [1], np.ones(1), np.array(4)])
+@pytest.mark.parametrize("dtype", ["float64", "uint8"])
+def test_fill_with_anything(dtype: str, value: Any) -> None:
+    def fill(xp: Any) -> Any:
+        x = xp.zeros(3, dtype=dtype)
+        x.fill(value)
+        return x
+
+    compare(fill)
+
+
+@agrees
+def test_constructor_over_an_array(xp: Any) -> Any:
+    x = xp.arange(4)
+    xp.ndarray((2,), dtype=int, buffer=x, offset=8)[...] = 7
+    return x
