@@ -5,7 +5,7 @@ BIN    := $(VENV)/bin
 # A worker per core: torch's own threads beside them would only fight over the same cores.
 WORKERS ?= auto
 
-.PHONY: bench overhead import test lint clean
+.PHONY: bench overhead import test consumers lint clean
 
 bench: $(VENV)/.installed-bench
 	$(BIN)/python -m bench sigmoid
@@ -23,6 +23,10 @@ test: $(VENV)/.installed-bench $(VENV)/.installed-test
 lint: $(VENV)/.installed-lint
 	$(BIN)/ruff check
 	$(BIN)/mypy
+
+# The libraries that take tnp's arrays, run on them; make test skips those that are not installed.
+consumers: $(VENV)/.installed-consumers $(VENV)/.installed-test
+	$(BIN)/python -m pytest -q tests/test_consumers.py tests/tnp/test_special.py
 
 # The constraints choose torch's version before anything else is resolved.
 $(VENV)/.installed-%: $(VENV)/.created pyproject.toml constraints.txt

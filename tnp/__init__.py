@@ -368,7 +368,7 @@ from tnp._ufunc import frompyfunc
 from tnp._vectorized_map import map_fn, vectorized_map
 from tnp._windows import bartlett, blackman, hamming, hanning, kaiser
 
-_SUBMODULES = frozenset({"emath", "exceptions", "fft", "lib", "linalg", "polynomial", "random", "testing"})
+_SUBMODULES = frozenset({"emath", "exceptions", "fft", "lib", "linalg", "polynomial", "random", "special", "testing"})
 
 
 def __getattr__(name: str) -> Any:

@@ -441,7 +441,8 @@ class scalar(ndarray):
     """What NumPy gives as a scalar: the 0-d result of an operation, a reduction or a full index.
 
     It is an array to every function, and like a NumPy scalar it never changes: ``s += 1`` makes another one, so that
-    a value once kept stays as it was.
+    a value once kept stays as it was. Only ``s[mask] = value`` is taken, with a boolean array: so the Array API's
+    functions fill in what they give, of any shape.
     """
 
     __slots__ = ()
@@ -460,6 +461,11 @@ class scalar(ndarray):
         return tnp._indexing.get_item(wrap_array(memory.copied(self.tensor)), key)  # what is written to stays there
 
     def __setitem__(self, key: Any, value: Any) -> None:
+        if isinstance(key, ndarray) and key.dtype == bool:
+            written = wrap_array(memory.copied(self.tensor))  # whoever shares the memory keeps the value
+            written[key] = value
+            self.tensor = written.tensor
+            return
         raise TypeError(f"'numpy.{self.dtype.name}' object does not support item assignment")
 
     def resize(self, *new_shape: Any, refcheck: bool = True) -> None:

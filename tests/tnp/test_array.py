@@ -425,6 +425,14 @@ def test_scalars_are_numbers_and_keys() -> None:
         assert hash(tnp.ones(1, dtype)[0]) == hash(np.ones(1, dtype)[0])
 
 
+def test_scalars_are_written_to_under_a_mask() -> None:
+    x = tnp.asarray([1.0, 2.0])
+    s, low = x.sum(), x.min()
+    s[s > 2] = 0.5
+    low[low > 2] = 0.5
+    assert (s, low) == (0.5, 1.0) and x.tolist() == [1.0, 2.0]
+
+
 def test_scalars_never_change() -> None:
     x = tnp.asarray([1.0, 2.0])
     s = kept = x[0]

@@ -1,0 +1,266 @@
+"""The libraries that take any array of the Array API standard, and those that read NumPy's, take tnp's.
+
+Each test runs the real library; what it gives is compared with what it gives for NumPy's arrays.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import tnp
+
+RNG = np.random.default_rng(0)
+TABLE, LINE = RNG.normal(size=(20, 4)), RNG.normal(size=20)
+
+
+def close(actual: Any, expected: Any) -> None:
+    """``actual`` holds tnp arrays wherever ``expected`` holds NumPy's, with their values."""
+    if isinstance(expected, tuple | list):
+        assert len(actual) == len(expected)
+        for one, other in zip(actual, expected, strict=True):
+            close(one, other)
+        return
+    if isinstance(expected, np.ndarray):
+        assert isinstance(actual, tnp.ndarray), type(actual)
+        assert actual.dtype == expected.dtype and actual.shape == expected.shape
+        actual = tnp.asnumpy(actual)
+    np.testing.assert_allclose(np.asarray(actual), np.asarray(expected), rtol=1e-7, atol=1e-9)
+
+
+def same(function: Callable[[Any], Any]) -> None:
+    """``function(xp)`` gives the same with tnp as with NumPy."""
+    close(function(tnp), function(np))
+
+
+EINOPS: dict[str, Callable[[Any, Any], Any]] = {
+    "rearrange": lambda e, x: e.rearrange(x, "(a b) c -> b c a", a=4),
+    "reduce": lambda e, x: e.reduce(x, "(a b) c -> a c", "mean", a=4),
+    "repeat": lambda e, x: e.repeat(x, "a c -> a b c", b=2),
+}
+
+
+@pytest.mark.parametrize("name", EINOPS)
+def test_einops(name: str) -> None:
+    """einops has a module for arrays of the standard."""
+    pytest.importorskip("einops")
+    import einops.array_api
+
+    close(EINOPS[name](einops.array_api, tnp.asarray(TABLE)), EINOPS[name](einops, TABLE))
+
+
+def test_einops_pack() -> None:
+    pytest.importorskip("einops")
+    import einops.array_api
+
+    x = tnp.asarray(TABLE)
+    packed, shapes = einops.array_api.pack([x, x[:, 0]], "a *")
+    first, second = einops.array_api.unpack(packed, shapes, "a *")
+    close([packed, first, second], [np.column_stack([TABLE, TABLE[:, 0]]), TABLE, TABLE[:, 0]])
+
+
+@pytest.mark.parametrize("subscripts", ["ab,ac,cd->bd", "ab,ab->", "ab,ac->cb"])
+def test_opt_einsum(subscripts: str) -> None:
+    opt_einsum = pytest.importorskip("opt_einsum")
+    operands = [TABLE, TABLE, TABLE[:4]][: subscripts.count(",") + 1]
+    same(lambda xp: opt_einsum.contract(subscripts, *map(xp.asarray, operands)))
+
+
+def test_array_api_compat() -> None:
+    compat = pytest.importorskip("array_api_compat")
+    x = tnp.asarray(TABLE)
+    assert compat.array_namespace(x, 1.0) is tnp
+    assert compat.is_array_api_obj(x) and compat.is_writeable_array(x) and not compat.is_numpy_array(x)
+    assert not compat.is_torch_array(x) and not compat.is_lazy_array(x)
+    assert compat.device(x) == x.device and compat.size(x) == 80
+    assert isinstance(compat.to_device(x, "cpu"), tnp.ndarray)
+
+
+EXTRA: dict[str, Callable[[Any, Any], Any]] = {
+    "apply_where": lambda e, xp: e.apply_where(xp.asarray(TABLE) > 0, xp.asarray(TABLE), xp.sqrt, fill_value=0.0),
+    "argpartition": lambda e, xp: xp.sort(e.argpartition(xp.asarray(LINE), 3)[:4]),
+    "at": lambda e, xp: e.at(xp.asarray(TABLE))[2:4, 0].add(5.0),
+    "at scalar": lambda e, xp: e.at(xp.sum(xp.asarray(TABLE)), xp.asarray(True)).set(5.0),
+    "cov": lambda e, xp: e.cov(xp.asarray(TABLE).T),
+    "create_diagonal": lambda e, xp: e.create_diagonal(xp.asarray(LINE)),
+    "isclose": lambda e, xp: e.isclose(xp.asarray(TABLE), xp.asarray(TABLE) + 1e-9),
+    "kron": lambda e, xp: e.kron(xp.asarray(TABLE), xp.asarray(LINE)),
+    "one_hot": lambda e, xp: e.one_hot(xp.asarray([0, 2]), 3, dtype=xp.float64),
+    "pad": lambda e, xp: e.pad(xp.asarray(TABLE), 2),
+    "setdiff1d": lambda e, xp: e.setdiff1d(xp.asarray([1, 2, 3]), xp.asarray([2])),
+}
+
+
+@pytest.mark.parametrize("name", EXTRA)
+def test_array_api_extra(name: str) -> None:
+    extra = pytest.importorskip("array_api_extra")
+    same(lambda xp: EXTRA[name](extra, xp))
+
+
+SCIPY = """
+import warnings; warnings.simplefilter("ignore")
+import numpy as np, tnp
+import scipy, scipy.cluster.hierarchy, scipy.cluster.vq, scipy.differentiate, scipy.fft, scipy.integrate, scipy.ndimage
+import scipy.optimize.elementwise, scipy.signal, scipy.spatial.transform, scipy.special, scipy.stats
+from tests.test_consumers import LINE, TABLE, close
+CALLS = {
+    "fft.fft": lambda xp, x, y: scipy.fft.fft(x),
+    "fft.dct": lambda xp, x, y: scipy.fft.dct(x),
+    "fft.fftfreq": lambda xp, x, y: scipy.fft.fftfreq(8, xp=xp),
+    "stats.zscore": lambda xp, x, y: scipy.stats.zscore(x),
+    "stats.skew": lambda xp, x, y: scipy.stats.skew(x),
+    "stats.ttest_ind": lambda xp, x, y: scipy.stats.ttest_ind(x[:, 0], x[:, 1]).pvalue,
+    "stats.pearsonr": lambda xp, x, y: scipy.stats.pearsonr(x[:, 0], x[:, 1]).statistic,
+    "stats.describe": lambda xp, x, y: list(scipy.stats.describe(x))[2:],
+    "stats.rankdata": lambda xp, x, y: scipy.stats.rankdata(y),
+    "stats.wilcoxon": lambda xp, x, y: scipy.stats.wilcoxon(y).pvalue,
+    "signal.fftconvolve": lambda xp, x, y: scipy.signal.fftconvolve(y, y[:3]),
+    "signal.hilbert": lambda xp, x, y: scipy.signal.hilbert(y),
+    "signal.detrend": lambda xp, x, y: scipy.signal.detrend(y),
+    "signal.windows.hann": lambda xp, x, y: scipy.signal.windows.hann(8, xp=xp),
+    "special.erf": lambda xp, x, y: scipy.special.erf(x),
+    "special.gammaln": lambda xp, x, y: scipy.special.gammaln(x),
+    "special.j0": lambda xp, x, y: scipy.special.j0(x),
+    "special.logsumexp": lambda xp, x, y: scipy.special.logsumexp(x, axis=0),
+    "special.betainc": lambda xp, x, y: scipy.special.betainc(xp.asarray([2.0]), xp.asarray([3.0]), xp.asarray([0.5])),
+    "cluster.kmeans2": lambda xp, x, y: scipy.cluster.vq.kmeans2(x, x[:3, ...]),
+    "cluster.linkage": lambda xp, x, y: scipy.cluster.hierarchy.linkage(x),
+    "integrate.trapezoid": lambda xp, x, y: scipy.integrate.trapezoid(x, axis=0),
+    "integrate.tanhsinh": lambda xp, x, y: scipy.integrate.tanhsinh(
+        lambda t: t**2, xp.asarray([0.0]), xp.asarray([1.0])).integral,
+    "optimize.rosen_der": lambda xp, x, y: scipy.optimize.rosen_der(y),
+    "optimize.find_root": lambda xp, x, y: scipy.optimize.elementwise.find_root(
+        lambda t: t**2 - 2, (xp.asarray([0.0]), xp.asarray([2.0]))).x,
+    "spatial.Rotation": lambda xp, x, y: scipy.spatial.transform.Rotation.from_quat(x).as_matrix(),
+    "ndimage.gaussian_filter": lambda xp, x, y: scipy.ndimage.gaussian_filter(x, 1.0),
+    "differentiate.derivative": lambda xp, x, y: scipy.differentiate.derivative(xp.exp, xp.asarray([1.0, 2.0])).df,
+}
+failed = []
+for name, call in CALLS.items():
+    try:
+        close(*[call(xp, xp.asarray(TABLE), xp.asarray(LINE)) for xp in (tnp, np)])
+    except Exception as error:
+        failed.append(f"{name}: {type(error).__name__}: {error}")
+assert scipy.special.erf(tnp.asarray(TABLE)).tensor.shape == (20, 4)
+if failed:
+    raise SystemExit("\\n".join(failed))
+"""
+
+
+def run_alone(program: str) -> None:
+    """Run a program in a process of its own: SciPy looks at SCIPY_ARRAY_API when it is imported."""
+    root = Path(__file__).parent.parent
+    run = subprocess.run(
+        [sys.executable, "-c", program],
+        env={**os.environ, "SCIPY_ARRAY_API": "1"},
+        cwd=root,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert run.returncode == 0, run.stderr
+
+
+def test_scipy() -> None:
+    pytest.importorskip("scipy")
+    run_alone(SCIPY)
+
+
+def estimators(x: Any, y: Any, labels: Any) -> dict[str, Any]:
+    """What estimators and metrics give, by name."""
+    from sklearn import decomposition, discriminant_analysis, linear_model, metrics, preprocessing
+    from sklearn.metrics import pairwise
+
+    found = {
+        "PCA": decomposition.PCA(2, svd_solver="full").fit_transform(x),
+        "LinearDiscriminantAnalysis": discriminant_analysis.LinearDiscriminantAnalysis().fit(x, labels).predict(x),
+        "Ridge": linear_model.Ridge(solver="svd").fit(x, y).predict(x),
+        "PolynomialFeatures": preprocessing.PolynomialFeatures().fit_transform(x),
+        "LabelEncoder": preprocessing.LabelEncoder().fit_transform(labels),
+        "r2_score": metrics.r2_score(y, y * 0.9),
+        "mean_squared_error": metrics.mean_squared_error(y, y * 0.9),
+        "accuracy_score": metrics.accuracy_score(labels, labels),
+        "confusion_matrix": metrics.confusion_matrix(labels, labels),
+        "euclidean_distances": pairwise.euclidean_distances(x),
+        "rbf_kernel": pairwise.rbf_kernel(x),
+        "cosine_similarity": pairwise.cosine_similarity(x),
+    }
+    for name in ("StandardScaler", "MinMaxScaler", "MaxAbsScaler", "Normalizer", "Binarizer"):
+        found[name] = getattr(preprocessing, name)().fit_transform(x)
+    return found
+
+
+SKLEARN = """
+import warnings; warnings.simplefilter("ignore")
+import numpy as np, sklearn, tnp
+from tests.test_consumers import LINE, TABLE, close, estimators
+labels = np.arange(20) % 2
+ours, theirs = {}, estimators(TABLE, LINE, labels)
+with sklearn.config_context(array_api_dispatch=True):
+    ours = estimators(tnp.asarray(TABLE), tnp.asarray(LINE), tnp.asarray(labels))
+for name, expected in theirs.items():
+    if name == "PCA":  # up to signs
+        assert isinstance(ours[name], tnp.ndarray)
+        ours[name], expected = abs(ours[name]), abs(expected)
+    close(ours[name], expected)
+"""
+
+
+def test_scikit_learn() -> None:
+    pytest.importorskip("sklearn")
+    run_alone(SKLEARN)
+
+
+XARRAY: dict[str, Callable[[Any], Any]] = {
+    "mean": lambda a: a.mean("row"),
+    "selection": lambda a: a.isel(row=slice(0, 3)).sel(column="y"),
+    "arithmetic": lambda a: (a - a.mean("row")) / a.std("row"),
+    "where": lambda a: a.where(a > 0, 0.0),
+    "groupby": lambda a: a.groupby("kind").sum(),
+    "transpose": lambda a: a.transpose("column", "row").cumsum("row"),
+}
+
+
+@pytest.mark.parametrize("name", XARRAY)
+def test_xarray(name: str) -> None:
+    xarray = pytest.importorskip("xarray")
+
+    def computed(xp: Any) -> Any:
+        coordinates = {"column": ["x", "y", "z", "w"], "kind": ("row", np.arange(20) % 3)}
+        return XARRAY[name](xarray.DataArray(xp.asarray(TABLE), dims=("row", "column"), coords=coordinates)).data
+
+    same(computed)
+
+
+def test_pandas() -> None:
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.DataFrame(tnp.asarray(TABLE), columns=list("xyzw"))
+    np.testing.assert_array_equal(frame.to_numpy(), TABLE)
+    frame["line"] = tnp.asarray(LINE)
+    np.testing.assert_array_equal(frame["line"], LINE)
+    assert isinstance(tnp.asarray(frame), tnp.ndarray)
+    np.testing.assert_array_equal(tnp.asnumpy(tnp.asarray(frame["x"])), TABLE[:, 0])
+
+
+def test_matplotlib() -> None:
+    matplotlib = pytest.importorskip("matplotlib")
+    matplotlib.use("agg")
+    import matplotlib.pyplot as plt
+
+    x, y = tnp.asarray(TABLE), tnp.asarray(LINE)
+    figure, axes = plt.subplots()
+    (line,) = axes.plot(tnp.arange(20), y)
+    np.testing.assert_array_equal(line.get_ydata(), LINE)
+    axes.scatter(x[:, 0], x[:, 1], c=y)
+    axes.imshow(x)
+    axes.errorbar(tnp.arange(20), y, yerr=tnp.abs(y))
+    counts, _, _ = axes.hist(y)
+    assert counts.sum() == 20
+    plt.close(figure)

@@ -1,0 +1,121 @@
+"""Special functions do what SciPy's do."""
+
+from __future__ import annotations
+
+import pickle
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+import tnp
+
+scipy_special = pytest.importorskip("scipy.special")
+
+UNARY = [
+    "digamma", "entr", "erf", "erfc", "erfcx", "erfinv", "exp2", "expit", "expm1", "gammaln", "i0", "i0e", "i1", "i1e",
+    "j0", "j1", "k0", "k0e", "k1", "k1e", "log1p", "log_expit", "log_ndtr", "logit", "ndtr", "ndtri", "psi", "sinc",
+    "y0", "y1",
+]  # fmt: skip
+BESSEL = ["j0", "j1", "y0", "y1"]
+BINARY = ["gammainc", "gammaincc", "xlog1py", "xlogy", "zeta"]
+WITHOUT_GRADIENT = {"k0", "k0e", "k1", "k1e"}
+VALUES = np.array([0.01, 0.25, 0.5, 0.9, 1.0, 1.5, 2.0, 3.7, 6.0, 8.0, 20.0])
+
+
+def close(actual: Any, expected: Any) -> None:
+    assert isinstance(actual, tnp.ndarray) and actual.dtype == expected.dtype and actual.shape == expected.shape
+    tolerance = 2e-5 if expected.dtype == np.float32 else 1e-12
+    np.testing.assert_allclose(tnp.asnumpy(actual), expected, rtol=tolerance, atol=tolerance)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "int64"])
+@pytest.mark.parametrize("name", UNARY)
+def test_unary(name: str, dtype: str) -> None:
+    x = VALUES.astype(dtype)
+    with np.errstate(all="ignore"):
+        expected = getattr(scipy_special, name)(x)
+    if name == "sinc":  # NumPy's function, with its dtypes
+        expected = np.sinc(x)
+    close(getattr(tnp.special, name)(tnp.asarray(x)), expected)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("name", BINARY)
+def test_binary(name: str, dtype: str) -> None:
+    x, y = VALUES[:, None].astype(dtype) + (1 if name == "zeta" else 0), VALUES.astype(dtype)
+    x = x.astype(dtype)
+    close(getattr(tnp.special, name)(tnp.asarray(x), tnp.asarray(y)), getattr(scipy_special, name)(x, y))
+    close(getattr(tnp.special, name)(tnp.asarray(x), 2), getattr(scipy_special, name)(x, np.asarray(2, dtype)))
+
+
+@pytest.mark.parametrize("name", BESSEL)
+def test_bessel_functions_of_any_argument(name: str) -> None:
+    x = np.concatenate([np.linspace(-60, 60, 501), [1e3, -1e3, 1e5, np.inf, -np.inf, np.nan, 5.0, -0.0]])
+    actual, expected = tnp.asnumpy(getattr(tnp.special, name)(tnp.asarray(x))), getattr(scipy_special, name)(x)
+    np.testing.assert_allclose(actual, expected, rtol=1e-11, atol=1e-14)
+
+
+@pytest.mark.parametrize("dtype", ["bool", "int8", "uint16", "float16"])
+def test_other_dtypes_are_computed_in_float64(dtype: str) -> None:
+    x = np.asarray([0, 1]).astype(dtype)
+    close(tnp.special.erf(tnp.asarray(x)), scipy_special.erf(x.astype(float)))
+
+
+def test_out() -> None:
+    x, out = tnp.asarray(VALUES), tnp.empty(len(VALUES))
+    assert tnp.special.erf(x, out) is out and tnp.special.erf(x, out=out) is out
+    close(out, scipy_special.erf(VALUES))
+
+
+def test_refusals() -> None:
+    with pytest.raises(TypeError, match="complex"):
+        tnp.special.erf(tnp.ones(2, "complex64"))
+    with pytest.raises(TypeError, match="operands"):
+        tnp.special.xlogy(tnp.ones(2))
+    with pytest.raises(ValueError, match=r"\(2,\) \(3,\)"):
+        tnp.special.xlogy(tnp.ones(2), tnp.ones(3))
+    with pytest.raises(NotImplementedError, match="once for each"):
+        tnp.special.polygamma(tnp.asarray([1, 2]), 1.0)
+    with pytest.raises(ValueError, match="positive integer"):
+        tnp.special.multigammaln(2.0, 0)
+
+
+@pytest.mark.parametrize("name", [name for name in UNARY if name not in WITHOUT_GRADIENT])
+def test_gradient(name: str) -> None:
+    x = tnp.asarray(torch.tensor([0.25, 0.5, 6.5 if name in BESSEL else 0.75], dtype=torch.float64, requires_grad=True))
+    assert torch.autograd.gradcheck(lambda t: getattr(tnp.special, name)(tnp.asarray(t)).tensor, (x.tensor,))
+
+
+def test_pickle() -> None:
+    assert pickle.loads(pickle.dumps(tnp.special.erf)) is tnp.special.erf
+
+
+def test_polygamma_and_multigammaln() -> None:
+    close(tnp.special.polygamma(2, tnp.asarray(VALUES)), scipy_special.polygamma(2, VALUES))
+    close(tnp.special.multigammaln(tnp.asarray(VALUES[4:]), 2), scipy_special.multigammaln(VALUES[4:], 2))
+    assert tnp.isnan(tnp.special.multigammaln(tnp.asarray([0.1]), 2)).all()
+
+
+@pytest.mark.parametrize("axis", [None, 0, -1, (0, 2), ()])
+@pytest.mark.parametrize("name", ["softmax", "log_softmax", "logsumexp"])
+def test_over_axes(name: str, axis: Any) -> None:
+    x = np.random.default_rng(0).normal(size=(2, 3, 4)) * 300
+    close(getattr(tnp.special, name)(tnp.asarray(x), axis=axis), np.asarray(getattr(scipy_special, name)(x, axis=axis)))
+
+
+@pytest.mark.parametrize("keepdims", [False, True])
+def test_logsumexp_with_factors(keepdims: bool) -> None:
+    rng = np.random.default_rng(0)
+    x, b = rng.normal(size=(3, 4)) * 300, rng.normal(size=(3, 4))
+    x[0], b[1, 0] = -np.inf, 0.0
+    ours, theirs = tnp.special.logsumexp, scipy_special.logsumexp
+    options = {"axis": 1, "keepdims": keepdims}
+    for one, other in zip(
+        ours(tnp.asarray(x), b=tnp.asarray(b), return_sign=True, **options),
+        theirs(x, b=b, return_sign=True, **options),
+        strict=True,
+    ):
+        close(one, other)
+    close(ours(tnp.asarray(x), b=tnp.asarray(np.abs(b)), **options), theirs(x, b=np.abs(b), **options))

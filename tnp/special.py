@@ -1,0 +1,392 @@
+"""Special functions under the names of ``scipy.special``: those that torch has, differentiable and on any device.
+
+Layer: owns SciPy's names, signatures and dtypes; the functions are the backend's. SciPy's own functions find these here
+when they are given arrays and ``SCIPY_ARRAY_API=1``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+import tnp
+from backend_torch import special as kernels
+from backend_torch.casting import cast
+from backend_torch.constants import constant
+from backend_torch.dtypes import to_numpy, to_torch
+from tnp._array import ndarray, wrap
+from tnp._convert import output_tensor, tensor_of
+from tnp._errors import explain, normalize_axes
+from tnp._ufunc import WEAK
+
+Tensor = Any
+
+__all__ = [
+    "digamma",
+    "entr",
+    "erf",
+    "erfc",
+    "erfcx",
+    "erfinv",
+    "exp2",
+    "expit",
+    "expm1",
+    "gammainc",
+    "gammaincc",
+    "gammaln",
+    "i0",
+    "i0e",
+    "i1",
+    "i1e",
+    "j0",
+    "j1",
+    "k0",
+    "k0e",
+    "k1",
+    "k1e",
+    "log1p",
+    "log_expit",
+    "log_ndtr",
+    "log_softmax",
+    "logit",
+    "logsumexp",
+    "multigammaln",
+    "ndtr",
+    "ndtri",
+    "polygamma",
+    "psi",
+    "sinc",
+    "softmax",
+    "xlog1py",
+    "xlogy",
+    "y0",
+    "y1",
+    "zeta",
+]
+
+
+class SpecialFunction:
+    """An elementwise function of one or two real operands, computed in float32 if they have it, else in float64.
+
+    Parameters
+    ----------
+    name : str
+    kernel : callable
+        What computes it.
+    nin : int
+        Number of operands.
+    summary : str
+        What it is, for the docstring.
+    """
+
+    def __init__(self, name: str, kernel: Callable[..., Tensor], nin: int, summary: str) -> None:
+        self.__name__ = self.__qualname__ = name
+        self.__module__ = "tnp.special"
+        source = f"https://docs.scipy.org/doc/scipy/reference/generated/scipy.special.{name}.html"
+        self.__doc__ = f"{summary}\n\nSource: {source}"
+        self.nin = nin
+        self._kernel = kernel
+
+    def __repr__(self) -> str:
+        return f"<special function '{self.__name__}'>"
+
+    def __reduce__(self) -> str:
+        return self.__name__
+
+    def __call__(self, *operands: Any, out: Any = None) -> Any:
+        """Apply the function to each element of the broadcast operands."""
+        if len(operands) == self.nin + 1 and out is None:
+            *operands, out = operands  # type: ignore[assignment]
+        if len(operands) != self.nin:
+            raise TypeError(f"{self.__name__}() takes {self.nin} operands and out, but {len(operands)} were given")
+        tensors = floats(self.__name__, *operands)
+        try:
+            result = self._kernel(*tensors)
+        except RuntimeError as error:
+            raise explain(error, *tensors) from None
+        return _delivered(result, out)
+
+
+def floats(name: str, *operands: Any) -> list[Tensor]:
+    """The operands as tensors of one float dtype; Python scalars take the others'."""
+    device = next((x.tensor.device for x in operands if isinstance(x, ndarray)), None)
+    tensors = [x if type(x) in WEAK else tensor_of(x, device=device) for x in operands]
+    given = [to_numpy[t.dtype] for t in tensors if type(t) not in WEAK]
+    if any(type(t) is complex for t in tensors) or any(dtype.kind == "c" for dtype in given):
+        raise TypeError(f"{name} of complex numbers is not there: torch has it for real ones alone")
+    wanted = np.dtype(np.float32 if given and all(dtype == np.float32 for dtype in given) else np.float64)
+    return [constant(t, wanted) if type(t) in WEAK else cast(t, to_torch[wanted]) for t in tensors]
+
+
+def _delivered(result: Tensor, out: Any) -> Any:
+    """The result as a new array, or written to ``out``."""
+    if out is None:
+        return wrap(result)
+    output_tensor(out)
+    out[...] = wrap(result)
+    return out
+
+
+def _axes(x: Tensor, axis: Any) -> tuple[int, ...]:
+    return normalize_axes(axis, x.dim())
+
+
+digamma = SpecialFunction("digamma", kernels.digamma, 1, "The logarithmic derivative of the gamma function.")
+psi = SpecialFunction("psi", kernels.digamma, 1, "The logarithmic derivative of the gamma function.")
+entr = SpecialFunction("entr", kernels.entr, 1, "-x log(x): the elements of an entropy.")
+erf = SpecialFunction("erf", kernels.erf, 1, "The error function.")
+erfc = SpecialFunction("erfc", kernels.erfc, 1, "The complementary error function, 1 - erf(x).")
+erfcx = SpecialFunction("erfcx", kernels.erfcx, 1, "The scaled complementary error function, exp(x ** 2) erfc(x).")
+erfinv = SpecialFunction("erfinv", kernels.erfinv, 1, "The inverse of the error function.")
+exp2 = SpecialFunction("exp2", kernels.exp2, 1, "2 ** x.")
+expit = SpecialFunction("expit", kernels.expit, 1, "The logistic sigmoid, 1 / (1 + exp(-x)).")
+expm1 = SpecialFunction("expm1", kernels.expm1, 1, "exp(x) - 1, exact near 0.")
+gammainc = SpecialFunction("gammainc", kernels.gammainc, 2, "The regularized lower incomplete gamma function.")
+gammaincc = SpecialFunction("gammaincc", kernels.gammaincc, 2, "The regularized upper incomplete gamma function.")
+gammaln = SpecialFunction("gammaln", kernels.gammaln, 1, "The logarithm of the gamma function's absolute value.")
+i0 = SpecialFunction("i0", kernels.i0, 1, "The modified Bessel function of the first kind of order 0.")
+i0e = SpecialFunction("i0e", kernels.i0e, 1, "exp(-|x|) i0(x).")
+i1 = SpecialFunction("i1", kernels.i1, 1, "The modified Bessel function of the first kind of order 1.")
+i1e = SpecialFunction("i1e", kernels.i1e, 1, "exp(-|x|) i1(x).")
+j0 = SpecialFunction("j0", kernels.j0, 1, "The Bessel function of the first kind of order 0.")
+j1 = SpecialFunction("j1", kernels.j1, 1, "The Bessel function of the first kind of order 1.")
+k0 = SpecialFunction("k0", kernels.k0, 1, "The modified Bessel function of the second kind of order 0; no gradient.")
+k0e = SpecialFunction("k0e", kernels.k0e, 1, "exp(x) k0(x); no gradient.")
+k1 = SpecialFunction("k1", kernels.k1, 1, "The modified Bessel function of the second kind of order 1; no gradient.")
+k1e = SpecialFunction("k1e", kernels.k1e, 1, "exp(x) k1(x); no gradient.")
+log1p = SpecialFunction("log1p", kernels.log1p, 1, "log(1 + x), exact near 0.")
+log_expit = SpecialFunction("log_expit", kernels.log_expit, 1, "The logarithm of the logistic sigmoid.")
+log_ndtr = SpecialFunction("log_ndtr", kernels.log_ndtr, 1, "The logarithm of ndtr(x).")
+logit = SpecialFunction("logit", kernels.logit, 1, "log(x / (1 - x)): the inverse of expit.")
+ndtr = SpecialFunction("ndtr", kernels.ndtr, 1, "The distribution function of the standard normal distribution.")
+ndtri = SpecialFunction("ndtri", kernels.ndtri, 1, "The inverse of ndtr.")
+xlog1py = SpecialFunction("xlog1py", kernels.xlog1py, 2, "x log(1 + y), 0 where x is.")
+xlogy = SpecialFunction("xlogy", kernels.xlogy, 2, "x log(y), 0 where x is.")
+y0 = SpecialFunction("y0", kernels.y0, 1, "The Bessel function of the second kind of order 0.")
+y1 = SpecialFunction("y1", kernels.y1, 1, "The Bessel function of the second kind of order 1.")
+_hurwitz = SpecialFunction("zeta", kernels.zeta, 2, "The Hurwitz zeta function.")
+
+
+def zeta(x: Any, q: Any = 1, out: Any = None) -> Any:
+    """The Riemann or Hurwitz zeta function.
+
+    Parameters
+    ----------
+    x : array_like
+        Exponent, above 1; elsewhere the result is nan.
+    q : array_like, optional
+        Where the sum starts: at 1 it is Riemann's.
+    out : ndarray, optional
+        Where to put the result.
+
+    Returns
+    -------
+    ndarray
+
+    Notes
+    -----
+    Differences from SciPy: no analytic continuation to ``x < 1``.
+
+    Source: https://docs.scipy.org/doc/scipy/reference/generated/scipy.special.zeta.html
+
+    Examples
+    --------
+    >>> import tnp as np
+    >>> np.special.zeta(np.asarray([2.0, 4.0]))
+    array([1.64493407, 1.08232323])
+    """
+    return _hurwitz(x, q, out=out)
+
+
+def sinc(x: Any) -> Any:
+    """sin(pi x) / (pi x); see `tnp.sinc`.
+
+    Parameters
+    ----------
+    x : array_like
+
+    Returns
+    -------
+    ndarray
+
+    Notes
+    -----
+    Source: https://docs.scipy.org/doc/scipy/reference/generated/scipy.special.sinc.html
+
+    Examples
+    --------
+    >>> import tnp as np
+    >>> np.special.sinc(np.asarray([0.0, 0.5]))
+    array([1.        , 0.63661977])
+    """
+    return tnp.sinc(x)
+
+
+def polygamma(n: int, x: Any) -> Any:
+    """Derivatives of the digamma function.
+
+    Parameters
+    ----------
+    n : int
+        The order.
+    x : array_like
+
+    Returns
+    -------
+    ndarray
+
+    Raises
+    ------
+    NotImplementedError
+        ``n`` is an array: call it once for each order.
+
+    Notes
+    -----
+    Source: https://docs.scipy.org/doc/scipy/reference/generated/scipy.special.polygamma.html
+
+    Examples
+    --------
+    >>> import tnp as np
+    >>> np.special.polygamma(1, np.asarray([1.0]))
+    array([1.64493407])
+    """
+    if np.ndim(n):
+        raise NotImplementedError("polygamma takes one order: call it once for each")
+    (tensor,) = floats("polygamma", x)
+    return wrap(kernels.polygamma(int(n), tensor))
+
+
+def multigammaln(a: Any, d: int) -> Any:
+    """The logarithm of the multivariate gamma function.
+
+    Parameters
+    ----------
+    a : array_like
+        Above ``(d - 1) / 2``.
+    d : int
+        The dimension of the space of integration.
+
+    Returns
+    -------
+    ndarray
+
+    Raises
+    ------
+    ValueError
+        ``d`` is no positive integer.
+
+    Notes
+    -----
+    Differences from SciPy: where ``a`` is too small the result is nan; SciPy raises ValueError.
+
+    Source: https://docs.scipy.org/doc/scipy/reference/generated/scipy.special.multigammaln.html
+
+    Examples
+    --------
+    >>> import tnp as np
+    >>> np.special.multigammaln(np.asarray([2.5]), 2)
+    array([0.85704781])
+    """
+    if int(d) != d or d < 1:
+        raise ValueError("d should be a positive integer (dimension)")
+    (tensor,) = floats("multigammaln", a)
+    return wrap(kernels.multigammaln(tensor, int(d)))
+
+
+def softmax(x: Any, axis: Any = None) -> Any:
+    """Exponentials divided by their sum.
+
+    Parameters
+    ----------
+    x : array_like
+    axis : int or tuple of int, optional
+        The axes that are summed over; None is all.
+
+    Returns
+    -------
+    ndarray
+
+    Notes
+    -----
+    Source: https://docs.scipy.org/doc/scipy/reference/generated/scipy.special.softmax.html
+
+    Examples
+    --------
+    >>> import tnp as np
+    >>> np.special.softmax(np.zeros(4))
+    array([0.25, 0.25, 0.25, 0.25])
+    """
+    (tensor,) = floats("softmax", x)
+    return wrap(kernels.softmax(tensor, _axes(tensor, axis)))
+
+
+def log_softmax(x: Any, axis: Any = None) -> Any:
+    """The logarithm of the softmax.
+
+    Parameters
+    ----------
+    x : array_like
+    axis : int or tuple of int, optional
+        The axes that are summed over; None is all.
+
+    Returns
+    -------
+    ndarray
+
+    Notes
+    -----
+    Source: https://docs.scipy.org/doc/scipy/reference/generated/scipy.special.log_softmax.html
+
+    Examples
+    --------
+    >>> import tnp as np
+    >>> np.special.log_softmax(np.zeros(4))
+    array([-1.38629436, -1.38629436, -1.38629436, -1.38629436])
+    """
+    (tensor,) = floats("log_softmax", x)
+    return wrap(kernels.log_softmax(tensor, _axes(tensor, axis)))
+
+
+def logsumexp(a: Any, axis: Any = None, b: Any = None, keepdims: bool = False, return_sign: bool = False) -> Any:
+    """The logarithm of a sum of exponentials, which may themselves overflow.
+
+    Parameters
+    ----------
+    a : array_like
+    axis : int or tuple of int, optional
+        The axes that are summed over; None is all.
+    b : array_like, optional
+        Factors of the exponentials.
+    keepdims : bool, optional
+        Whether the axes stay, with length 1.
+    return_sign : bool, optional
+        Whether to give the sign of the sum as well; without it a negative sum is nan.
+
+    Returns
+    -------
+    ndarray, or a tuple of two
+
+    Notes
+    -----
+    Source: https://docs.scipy.org/doc/scipy/reference/generated/scipy.special.logsumexp.html
+
+    Examples
+    --------
+    >>> import tnp as np
+    >>> np.special.logsumexp(np.asarray([1000.0, 1000.0]))
+    np.float64(1000.6931471805599)
+    """
+    if b is None and not return_sign:
+        (tensor,) = floats("logsumexp", a)
+        return wrap(kernels.logsumexp(tensor, _axes(tensor, axis), keepdims))
+    exponents, factors = map(wrap, floats("logsumexp", a, 1 if b is None else b))
+    exponents = tnp.where(factors == 0, -np.inf, exponents)  # what is not there does not set the scale
+    largest = tnp.max(exponents, axis, keepdims=True, initial=-np.inf)
+    largest = tnp.where(tnp.isfinite(largest), largest, 0.0)
+    total = tnp.sum(factors * tnp.exp(exponents - largest), axis, keepdims=keepdims)
+    result = tnp.log(tnp.abs(total)) + (largest if keepdims else tnp.squeeze(largest, _axes(exponents.tensor, axis)))
+    if return_sign:
+        return result, tnp.sign(total)
+    return tnp.where(total < 0, np.nan, result)[()]
