@@ -6,6 +6,7 @@ import argparse
 from collections.abc import Sequence
 
 from conformance import array_api, coverage, differences
+from conformance.fuzz import run as fuzz
 from conformance.numpy_suite import command as numpy_suite
 
 
@@ -19,10 +20,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
     numpy_suite.add_arguments(command)
     command = commands.add_parser("array-api", help="run the Array API suite; exit 1 on a failure that is no known gap")
     array_api.add_arguments(command)
+    command = commands.add_parser("fuzz", help="drawn calls on NumPy and tnp; exit 1 on an unexplained disagreement")
+    fuzz.add_arguments(command)
     commands.add_parser("coverage", help="write docs/coverage.md: what runs each NumPy name, and where")
     options = parser.parse_args(arguments)
     if options.command == "coverage":
         return coverage.main()
+    if options.command == "fuzz":
+        return fuzz.main(options)
     if options.command == "array-api":
         return array_api.main(options)
     if options.command == "numpy":

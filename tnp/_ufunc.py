@@ -190,8 +190,9 @@ class Ufunc:
         if self.__name__ in COMPARISONS and all(type(x) is int for x in operands):
             one, other = operands  # NumPy compares them as Python objects: of any size
             operands = (np.int8((one > other) - (one < other)), np.int8(0))
-        elif self.nin == 1 and type(operands[0]) is int:
-            operands = (np.asarray(operands[0]),)  # weak beside nothing: int64, or uint64 if only that holds it
+        elif self.nin == 1 and type(operands[0]) in WEAK:
+            operands = (np.asarray(operands[0]),)  # weak beside nothing: of its default dtype, or uint64
+        tnp._interop.check_libraries(operands)
         dtypes: list[Any] = []
         tensors: list[Tensor] = []
         for operand in operands:

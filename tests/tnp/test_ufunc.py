@@ -443,3 +443,8 @@ def test_gradient_of_a_power_in_place(exponent: float) -> None:
         return x.tensor
 
     assert torch.autograd.gradcheck(chain, (torch.tensor([0.5, 1.25, 2.0], dtype=torch.float64, requires_grad=True),))
+
+
+@agrees
+def test_a_lone_python_complex_is_cast_where_that_is_unsafe(xp: Any) -> Any:
+    return xp.sign(1.5 + 3j, dtype="int16", casting="unsafe"), xp.square(3.0, dtype="float32")

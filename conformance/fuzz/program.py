@@ -1,0 +1,177 @@
+"""A drawn call as data: arrays, views of them and a tree of arguments, which is also the line that reproduces it.
+
+Layer: owns what a call is, how it is written and how it is run on NumPy or tnp; nothing is drawn or compared here.
+"""
+
+from __future__ import annotations
+
+import math
+import operator
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+import tnp
+
+NAMES = "xyzwabcdefgh"
+
+
+@dataclass(frozen=True, eq=False)
+class Base:
+    """An array with memory of its own; two views of one base overlap."""
+
+    dtype: str
+    shape: tuple[int, ...]
+    values: tuple[Any, ...]  # in C order
+
+    def array(self) -> np.ndarray:
+        """The array in NumPy."""
+        return np.array(self.values, self.dtype).reshape(self.shape)
+
+    def __str__(self) -> str:
+        if 0 in self.shape:
+            return f"np.zeros({self.shape}, {self.dtype!r})"
+        nested = _nested([literal(value) for value in self.values], self.shape)
+        return f"np.asarray({nested}, {self.dtype!r})"
+
+
+@dataclass(frozen=True)
+class View:
+    """A base, or the view of it that ``layout`` makes: ``.T``, ``[::2]``."""
+
+    base: Base
+    layout: str = ""
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Shape of the view."""
+        view: tuple[int, ...] = eval(f"x{self.layout}", {"x": np.empty(self.base.shape, np.bool_)}).shape
+        return view
+
+
+@dataclass(frozen=True)
+class Text:
+    """An argument as it is written in Python."""
+
+    source: str
+
+
+@dataclass(frozen=True)
+class Items:
+    """A list or a tuple of arguments."""
+
+    brackets: str
+    items: tuple[Node, ...]
+
+
+Node = View | Text | Items
+
+
+@dataclass(frozen=True)
+class Call:
+    """``callee(*args, **keywords)``; a callee with braces is a template: ``{0} + {1}``."""
+
+    callee: str
+    args: tuple[Node, ...]
+    keywords: dict[str, Node] = field(default_factory=dict)
+
+    def nodes(self) -> list[Node]:
+        """All arguments."""
+        return [*self.args, *self.keywords.values()]
+
+    def views(self) -> list[View]:
+        """The arrays among the arguments, also those in lists."""
+        return [leaf for node in self.nodes() for leaf in _leaves(node)]
+
+    def bases(self) -> list[Base]:
+        """The arrays that hold the memory, each once."""
+        return list(dict.fromkeys(view.base for view in self.views()))
+
+    @property
+    def expression(self) -> str:
+        """The call over the arrays' names."""
+        names = dict(zip(self.bases(), NAMES, strict=False))
+        args = [written(node, names) for node in self.args]
+        args += [f"{name}={written(node, names)}" for name, node in self.keywords.items()]
+        if "{" in self.callee:
+            return self.callee.format(*args, rest=", ".join(args[self.callee.count("{") - 1 :]))
+        return f"{self.callee}({', '.join(args)})"
+
+    @property
+    def leaves_unwritten(self) -> bool:
+        """Whether it is a ufunc with ``where`` and no ``out``: some of its result is memory that nobody wrote."""
+        out = self.keywords.get("out", Text("None"))
+        is_ufunc = isinstance(getattr(np, self.callee.removeprefix("np."), None), np.ufunc)
+        return is_ufunc and "where" in self.keywords and out == Text("None")
+
+    def __str__(self) -> str:
+        made = [f"{name} = {base}; " for base, name in zip(self.bases(), NAMES, strict=False)]
+        return "".join(made) + self.expression
+
+
+def _leaves(node: Node) -> Iterator[View]:
+    if isinstance(node, View):
+        yield node
+    elif isinstance(node, Items):
+        for item in node.items:
+            yield from _leaves(item)
+
+
+def written(node: Node, names: dict[Base, str]) -> str:
+    """An argument in Python."""
+    if isinstance(node, Text):
+        return node.source
+    if isinstance(node, View):
+        return names[node.base] + node.layout
+    inside = ", ".join(written(item, names) for item in node.items)
+    if node.brackets == "()" and len(node.items) == 1:
+        inside += ","
+    return f"{node.brackets[0]}{inside}{node.brackets[1]}"
+
+
+def literal(value: Any) -> str:
+    """A number in Python, also where repr is none."""
+    if isinstance(value, complex):
+        return f"complex({literal(value.real)}, {literal(value.imag)})"
+    if isinstance(value, float) and not math.isfinite(value):
+        return "np.nan" if math.isnan(value) else "np.inf" if value > 0 else "-np.inf"
+    return repr(value)
+
+
+def _nested(texts: list[str], shape: tuple[int, ...]) -> str:
+    if not shape:
+        return texts[0]
+    step = len(texts) // shape[0]
+    return "[" + ", ".join(_nested(texts[i : i + step], shape[1:]) for i in range(0, len(texts), step)) + "]"
+
+
+@dataclass
+class Outcome:
+    """What a call returned or raised, and its arrays afterwards."""
+
+    value: Any
+    error: Exception | None
+    bases: list[Any]
+
+
+def run_numpy(call: Call) -> Outcome:
+    """The call on NumPy."""
+    bases = [base.array() for base in call.bases()]
+    return _run(call, np, bases)
+
+
+def run_tnp(call: Call, device: str, transform: Callable[..., Any] | None = None) -> Outcome:
+    """The call on tnp; ``transform`` is what to do to the function of the arrays before it is called."""
+    bases = [tnp.asarray(base.array(), device=device) for base in call.bases()]
+    return _run(call, tnp, bases, transform)
+
+
+def _run(call: Call, xp: Any, bases: list[Any], transform: Callable[..., Any] | None = None) -> Outcome:
+    parameters = ", ".join(NAMES[: len(bases)])
+    try:
+        function = eval(f"lambda {parameters}: {call.expression}", {"np": xp, "operator": operator})
+        return Outcome((function if transform is None else transform(function))(*bases), None, bases)
+    except Exception as error:
+        return Outcome(None, error, bases)

@@ -1,0 +1,161 @@
+"""The fuzzer: a fixed run finds nothing new, and each kind of wrong answer that is planted is found and shrunk."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import tnp
+from conformance.__main__ import main
+from conformance.fuzz import drawing, known, run
+from conformance.fuzz.program import Base, Call, Text, View, run_numpy
+from conformance.fuzz.run import Settings
+from conformance.fuzz.shrink import shrunk
+
+CALLS = 1500
+
+pytestmark = pytest.mark.filterwarnings("ignore")
+
+
+def test_a_fixed_run_has_no_unexplained_disagreement() -> None:
+    report = run.run(Settings(seed=0), 0, CALLS)
+    assert report.calls == CALLS
+    assert [f"{f.source}  NumPy: {f.found.numpy}  tnp: {f.found.tnp}" for f in report.unexplained] == []
+
+
+def test_a_seed_draws_the_same_calls() -> None:
+    assert [str(drawing.call(f"5:{i}")[1]) for i in range(50)] == [str(drawing.call(f"5:{i}")[1]) for i in range(50)]
+
+
+def test_most_calls_are_good_ones() -> None:
+    errors = [run_numpy(drawing.call(f"1:{i}")[1]).error for i in range(300)]
+    assert sum(error is None for error in errors) > 150
+
+
+def _found(patterns: str, calls: int = 120) -> dict[str, list[str]]:
+    report = run.run(Settings(seed=3, patterns=tuple(patterns.split(","))), 0, calls)
+    kinds: dict[str, list[str]] = {}
+    for finding in report.unexplained:
+        kinds.setdefault(finding.found.kind, []).append(finding.source)
+    return kinds
+
+
+def _raise(error: Exception) -> Callable[..., Any]:
+    def raises(*args: Any, **kwargs: Any) -> Any:
+        raise error
+
+    return raises
+
+
+def _copied_last(x: Any, *args: Any, **kwargs: Any) -> Any:
+    result = tnp._shape.atleast_1d(x)
+    return result.copy()
+
+
+def _wrong_class(x: Any, *args: Any, **kwargs: Any) -> Any:
+    try:
+        return tnp._rearranging.moveaxis(x, *args, **kwargs)
+    except Exception as error:
+        raise KeyError(str(error)) from None
+
+
+def _writing(x: Any, *args: Any, **kwargs: Any) -> Any:
+    result = tnp._reductions.count_nonzero(x, *args, **kwargs)
+    if isinstance(x, tnp.ndarray) and x.ndim:
+        x[...] = 1
+    return result
+
+
+@pytest.mark.parametrize(
+    ("name", "planted", "kind"),
+    [
+        ("sign", lambda x, **kwargs: tnp._elementwise.negative(tnp._elementwise.sign(x, **kwargs)), "value"),
+        ("nonzero", lambda x: tuple(a.astype("int32") for a in tnp._selection.nonzero(x)), "dtype"),
+        ("diff", lambda x, *args, **kwargs: tnp._scans.diff(x, *args, **kwargs)[None], "shape"),
+        ("ndim", _raise(RuntimeError("broken")), "raises"),
+        ("moveaxis", _wrong_class, "raises another"),
+        ("atleast_1d", _copied_last, "memory"),
+        ("count_nonzero", _writing, "writes: value"),
+        ("identity", lambda n, *args, **kwargs: 5, "type"),
+        ("swapaxes", lambda *args, **kwargs: tnp._windows.bartlett(3), "accepts"),
+    ],
+)
+def test_planted_bugs_are_found(name: str, planted: Any, kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert _found(f"np.{name}") == {}
+    monkeypatch.setattr(tnp, name, planted)
+    kinds = _found(f"np.{name}")
+    assert kind in kinds
+    assert min(len(source) for source in kinds[kind]) < 100, "it was not shrunk"
+
+
+def test_shrinking_keeps_what_matters_and_drops_the_rest() -> None:
+    base = Base("float32", (3, 4), tuple(float(i) for i in range(12)))
+    call = Call("np.sum", (View(base, ".T"), Text("1")), {"keepdims": Text("True"), "dtype": Text("'float64'")})
+    small = shrunk(call, lambda candidate: "dtype" in candidate.keywords)
+    assert small.keywords == {"dtype": Text("'float64'")}
+    assert len(str(small)) < len(str(call)) / 2
+
+
+def test_a_line_reproduces_the_call() -> None:
+    values = (np.nan, -np.inf, -0.0, 1.5)
+    base = Base("float64", (2, 2), values)
+    call = Call("{0}.sum({rest})", (View(base, ".T"),), {"axis": Text("0")})
+    line = str(call)
+    assert line == "x = np.asarray([[np.nan, -np.inf], [-0.0, 1.5]], 'float64'); x.T.sum(axis=0)"
+    made, expression = line.split("; ")
+    names: dict[str, Any] = {"np": np}
+    exec(made, names)
+    np.testing.assert_array_equal(eval(expression, names), run_numpy(call).value)
+
+
+def test_every_known_disagreement_has_a_reason() -> None:
+    entries = known.load()
+    assert len({entry.id for entry in entries}) == len(entries)
+    assert all(entry.reason or entry.difference for entry in entries)
+
+
+def test_an_entry_without_a_reason_is_refused(tmp_path: Any) -> None:
+    path = tmp_path / "known.toml"
+    path.write_text('[[known]]\nid = "because"\n')
+    with pytest.raises(ValueError, match="because: no reason"):
+        known.load(path)
+
+
+def test_the_command_prints_the_seed_and_agrees(capsys: pytest.CaptureFixture[str]) -> None:
+    status = main(["fuzz", "--calls", "30", "--seed", "7", "--functions", "reshape,getitem", "-n", "1"])
+    printed = capsys.readouterr().out
+    assert status == 0, printed
+    assert "seed 7" in printed and "30 calls" in printed
+
+
+def test_the_command_refuses_what_matches_nothing(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["fuzz", "--functions", "no_such_function"]) == 2
+    assert "no_such_function" in capsys.readouterr().out
+
+
+def _dies(settings: Settings, start: int, stop: int, progress: Any, pipe: Any) -> None:
+    for index in range(start, stop):
+        progress.value = index
+        if index == 0:
+            os._exit(11)
+    pipe.send(run.Report(stop - start))
+
+
+def test_a_crash_is_a_finding_and_the_rest_goes_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(run, "_work", _dies)
+    total = run.Report()
+    for part in run.run_in_processes(Settings(seed=0), 8, 1):
+        total.add(part)
+    assert total.calls == 8
+    assert [(f.index, f.found.kind) for f in total.unexplained] == [(0, "crash")]
+    assert "exit status 11" in total.unexplained[0].found.tnp
+
+
+def test_compiled_calls_are_compared_too() -> None:
+    report = run.run(Settings(seed=1, compiled="eager", patterns=("np.add", "np.sum", "np.reshape")), 0, 60)
+    assert report.calls == 60
+    assert [f.source for f in report.unexplained] == []
