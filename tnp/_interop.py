@@ -250,6 +250,18 @@ def namespace(api_version: str | None) -> Any:
     return tnp
 
 
+def check_libraries(operands: tuple[Any, ...]) -> None:
+    """TypeError where an array meets one of another library of the standard; NumPy's are taken as they are."""
+    if any(isinstance(operand, _array.ndarray) for operand in operands):
+        for operand in operands:
+            cls = type(operand)
+            if hasattr(cls, "__array_namespace__") and not issubclass(cls, (_array.ndarray, np.ndarray, np.generic)):
+                raise TypeError(
+                    f"tnp.ndarray and {cls.__module__}.{cls.__qualname__} are arrays of two libraries: convert the one "
+                    "with tnp.asarray, or the other with its own"
+                )
+
+
 def to_dlpack(
     x: _array.ndarray, stream: Any, max_version: tuple[int, int] | None, dl_device: Any, copy: bool | None
 ) -> Any:

@@ -383,6 +383,15 @@ def test_gradients_flow_between_torch_and_arrays() -> None:
 # The Array API and DLPack.
 
 
+@pytest.mark.parametrize("operator_", [operator.add, operator.matmul, operator.eq, operator.ior, tnp.atan2])
+def test_arrays_of_two_libraries_do_not_mix(operator_: Any) -> None:
+    strict = pytest.importorskip("array_api_strict")
+    x, other = tnp.ones(2, "int64"), strict.ones(2, dtype=strict.int64)
+    with pytest.raises(TypeError, match=r"tnp\.ndarray and array_api_strict.*Array"):
+        operator_(x, other)
+    assert (x + np.ones(2)).tolist() == [2, 2] and tnp.asarray(other).tolist() == [1, 1]
+
+
 def test_namespace() -> None:
     x = tnp.ones(2)
     assert x.__array_namespace__() is array_api_compat.array_namespace(x, x[0]) is tnp
