@@ -88,6 +88,7 @@ class _Watch(TorchDispatchMode):
             raise tracing.value_error() from None
         except inductor.UNKNOWN_SHAPE:
             raise tracing.shape_error(func.overloadpacket.__name__) from None
+        inductor.note_line(tracing.user_line)
         # A write to a tensor from outside gives that tensor and not its stand-in, so that none is left where it was.
         if args and isinstance(result, Tensor) and isinstance(args[0], Tensor) and not inductor.is_fake(args[0]):
             written = func._schema.arguments[0].alias_info
@@ -239,6 +240,7 @@ def _lift(module: GraphModule) -> list[Tensor]:
         if id(tensor) not in captured:
             with graph.inserting_after(last) if last else graph.inserting_before(next(iter(graph.nodes))):
                 last = graph.placeholder(f"captured_{len(captured)}")
+            last.meta["val"] = tensor
             captured[id(tensor)] = tensor, last
         node.replace_all_uses_with(captured[id(tensor)][1])
         graph.erase_node(node)

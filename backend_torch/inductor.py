@@ -11,7 +11,7 @@ from typing import Any
 
 import torch
 from torch.fx import Graph, GraphModule, Node
-from torch.fx.experimental.proxy_tensor import make_fx
+from torch.fx.experimental.proxy_tensor import get_proxy_mode, make_fx
 from torch.utils._python_dispatch import _disable_current_modes
 
 from backend_torch.decompositions import TABLE
@@ -128,6 +128,17 @@ def storage_of(tensor: Tensor) -> int:
 def capture(function: Callable[..., Any], inputs: Sequence[Tensor]) -> GraphModule:
     """The ATen operations that ``function`` does on ``inputs``, as it does them."""
     return make_fx(function)(*inputs)
+
+
+def note_line(line: Callable[[], str]) -> None:
+    """Note in the operations that were recorded last which line of the user's did them."""
+    mode = get_proxy_mode()
+    if mode is None:
+        return
+    for node in reversed(mode.tracer.graph.nodes):
+        if "line" in node.meta or node.op == "placeholder":
+            return
+        node.meta["line"] = line()
 
 
 def duplicate(module: GraphModule, results: Sequence[Node] | None = None) -> GraphModule:

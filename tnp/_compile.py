@@ -15,11 +15,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from backend_torch import compiling, devices
+from backend_torch import compiling, devices, exporting, graphs
 from backend_torch.tracing import TracedValueError as TracedValueError
 from tnp import _pytree
 from tnp._array import ndarray, scalar
 from tnp._convert import tensor_of
+from tnp._graph import Graph
 
 Tensor = Any
 Build = Callable[[Any, Any], Any]
@@ -89,6 +90,30 @@ class _Signatures:
         result = entry.build(values, arrays)
         return result, None if kwargs else _shortcut(args, entry, program, inputs)
 
+    def entry(
+        self, args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> tuple[_Entry, bool, list[Any], list[Tensor], list[Tensor]]:
+        """The trace for these arguments, whether it was there, their arrays, tensors, and tensors to be read."""
+        arrays: list[Any] = []
+        structure = _pytree.flatten((args, kwargs), arrays)
+        given = [tensor_of(array) for array in arrays]
+        tensors = [compiling.physical(tensor) for tensor in given]
+        key = structure, compiling.signature(tensors), devices.state.default
+        entry = self.entries.get(key)
+        hit = entry is not None
+        if entry is None:
+            with _lock:
+                entry = self.entries.get(key) or self._trace(key, args, kwargs, arrays, tensors)
+        return entry, hit, arrays, given, tensors
+
+    def graph(self, *args: Any, **kwargs: Any) -> Graph:
+        """The graph for these arguments, traced if it has not been; nothing runs."""
+        entry, _, _, _, tensors = self.entry(args, kwargs)
+        traced = entry.executable.graph
+        names = [name for name, _ in self._described(args, kwargs, arrays_only=True)]
+        names += [f"captured_{index}" for index in range(len(traced.captures))]
+        return Graph(graphs.steps(traced.module, names), lambda: exporting.program(traced, tensors))
+
     def _trace(
         self, key: Any, args: tuple[Any, ...], kwargs: dict[str, Any], arrays: list[Any], tensors: list[Tensor]
     ) -> _Entry:
@@ -134,12 +159,15 @@ class _Signatures:
             stacklevel=5,
         )
 
-    def _described(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[tuple[str, str]]:
+    def _described(
+        self, args: tuple[Any, ...], kwargs: dict[str, Any], arrays_only: bool = False
+    ) -> list[tuple[str, str]]:
         try:
             arguments = inspect.signature(self.function).bind(*args, **kwargs).arguments
         except (TypeError, ValueError):
             arguments = {f"argument {index}": value for index, value in enumerate(args)} | kwargs
-        return [line for name, value in arguments.items() for line in _pytree.described(value, name)]
+        lines = [line for name, value in arguments.items() for line in _pytree.described(value, name)]
+        return [line for line in lines if not line[1].startswith("the ")] if arrays_only else lines
 
 
 def _nothing(values: Any, arrays: Any) -> None:
@@ -252,7 +280,8 @@ def compile(
     Returns
     -------
     callable
-        The compiled function. ``fn.cache_info()`` counts its traces, hits and the seconds they took.
+        The compiled function. ``fn.cache_info()`` counts its traces, hits and the seconds they took;
+        ``fn.graph(*args)`` is the graph for such arguments, to be read, counted, drawn, and written as ONNX.
 
     Raises
     ------
@@ -329,4 +358,5 @@ def compile(
         return CacheInfo(len(signatures.entries), hits + signatures.hits, signatures.seconds)
 
     compiled.cache_info = cache_info  # type: ignore[attr-defined]
+    compiled.graph = signatures.graph  # type: ignore[attr-defined]
     return compiled
