@@ -5,9 +5,9 @@ from __future__ import annotations
 import argparse
 from collections.abc import Sequence
 
-from bench import importing, overhead, sigmoid
+from bench import importing, overhead, pi, sigmoid, transfer
 
-COMMANDS = {"sigmoid": sigmoid, "overhead": overhead, "import": importing}
+COMMANDS = {"sigmoid": sigmoid, "overhead": overhead, "import": importing, "pi": pi, "transfer": transfer}
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
