@@ -5,10 +5,13 @@ BIN    := $(VENV)/bin
 # A worker per core: torch's own threads beside them would only fight over the same cores.
 WORKERS ?= auto
 
-.PHONY: bench overhead import test consumers lint clean
+.PHONY: bench digits overhead import test consumers lint clean
 
 bench: $(VENV)/.installed-bench
 	$(BIN)/python -m bench sigmoid
+
+digits: $(VENV)/.installed-examples
+	$(BIN)/python -m examples.digits
 
 overhead: $(VENV)/.installed-bench
 	$(BIN)/python -m bench overhead

@@ -1,0 +1,1 @@
+"""Programs that show tnp at work, each run as ``python -m examples.<name>``."""
