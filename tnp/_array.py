@@ -97,6 +97,8 @@ class ndarray(Methods):
             return tnp.empty(shape, dtype, order or "C")
         if isinstance(buffer, ndarray):
             buffer = buffer.__array__()
+        if isinstance(buffer, ndarray):
+            buffer = memory.to_numpy(buffer.tensor)
         return wrap_array(memory.from_numpy(np.ndarray(shape, dtype, buffer, offset, strides, order)))
 
     def __init_subclass__(cls) -> None:

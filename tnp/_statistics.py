@@ -259,7 +259,8 @@ def convolve(a: Any, v: Any, mode: Any = "full") -> ndarray:
 def _correlated(one: Any, other: Any, mode: Any) -> ndarray:
     """The correlation without conjugation."""
     if mode not in _MODES:
-        raise ValueError(f"mode must be one of 'valid', 'same', or 'full' (got {mode!r})")
+        error = ValueError if isinstance(mode, str) else TypeError
+        raise error(f"mode must be one of 'valid', 'same', or 'full' (got {mode!r})")
     for tensor in (one, other):
         if tensor.dim() != 1:
             raise ValueError(f"object {'too deep' if tensor.dim() else 'of too small depth'} for desired array")

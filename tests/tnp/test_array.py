@@ -632,6 +632,15 @@ def test_resize_of_a_view(xp: Any) -> None:
     xp.ones(6)[:4].resize(2)
 
 
+@agrees
+def test_resize_of_a_view_to_as_many_elements(xp: Any) -> tuple[Any, Any]:
+    x = xp.ones(6)
+    y = x[:4]
+    y.resize((2, 2))
+    y[0] = 5.0
+    return x, y
+
+
 @agrees(raises=ValueError)
 def test_resize_of_scattered_elements(xp: Any) -> None:
     xp.ones(6)[::2].resize(2, refcheck=False)
@@ -728,3 +737,11 @@ def test_constructor_over_an_array(xp: Any) -> Any:
     x = xp.arange(4)
     xp.ndarray((2,), dtype=int, buffer=x, offset=8)[...] = 7
     return x
+
+
+@agrees
+def test_an_array_is_a_buffer(xp: Any) -> Any:
+    x = xp.arange(6)
+    y = xp.ndarray((2, 2), x.dtype, x, offset=8)
+    y[0, 0] = 9
+    return x, y

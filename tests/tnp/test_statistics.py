@@ -94,3 +94,9 @@ def test_gradients() -> None:
     x.tensor.requires_grad_()
     tnp.convolve(x, tnp.asarray([1.0, 2.0])).sum().tensor.backward()
     assert tnp.asarray(x.tensor.grad).tolist() == [3.0, 3.0, 3.0]
+
+
+@pytest.mark.parametrize("name", ["convolve", "correlate"])
+@agrees(raises=TypeError)
+def test_a_mode_is_a_string(xp, name):
+    getattr(xp, name)([1.0, 2.0], [1.0], mode=None)
