@@ -530,7 +530,7 @@ def eye(
 
     def make(shape: Shape, dtype: Any, device: Any, order: str) -> Tensor:
         rows, columns = shape
-        return kernels.eye(rows, columns, diagonal, dtype, device, order)
+        return kernels.eye(rows, columns, max(-rows, min(diagonal, columns)), dtype, device, order)
 
     return _made(make, (N, N if M is None else M), dtype, order, device, like)
 

@@ -164,11 +164,13 @@ def take(a: Any, indices: Any, axis: Any = None, out: Any = None, mode: str = "r
         axis = normalize_axis(axis, tensor.dim())
     picks = index_tensor(indices, tensor.device, "same_kind")
     size = tensor.shape[axis]
-    if not size and picks.numel():
+    before, after = tensor.shape[:axis], tensor.shape[axis + 1 :]
+    times = math.prod(before)
+    if not size and picks.numel() and times * math.prod(after):
         raise IndexError("cannot do a non-empty take from an empty axes.")
-    if picks.numel() and math.prod(tensor.shape[:axis]):  # NumPy looks at the indices once for each of these
+    if picks.numel() and times:  # NumPy looks at the indices once for each of these
         picks = in_mode(picks, axis, size, mode)
-    result = indexing.pick(tensor, axis, picks)
+    result = indexing.pick(tensor, axis, picks) if size else tensor.new_empty((*before, *picks.shape, *after))
     return wrap(result) if out is None else _output(out, result, "ndarray.take")
 
 
