@@ -43,6 +43,11 @@ def in_c_order(tensor: Tensor) -> Tensor:
     return tensor if inductor.is_plain(tensor) else tensor.clone(memory_format=torch.contiguous_format)
 
 
+def with_strides(tensor: Tensor, stride: tuple[int, ...]) -> Tensor:
+    """The tensor itself, or a copy laid out otherwise."""
+    return tensor if tensor.stride() == stride else _restrided(tensor, stride)
+
+
 def assign(tensor: Tensor, values: Tensor) -> None:
     """Write values into a tensor's memory."""
     tensor.copy_(values)
@@ -173,6 +178,11 @@ class Graph:
     written: frozenset[int]
     outputs: list[Output] | None
     results: list[Node]
+
+    @property
+    def returned(self) -> int:
+        """How many tensors ``module`` returns."""
+        return len(self.module.graph.output_node().args[0])  # type: ignore[arg-type]
 
 
 def trace(function: Callable[[list[Tensor]], Sequence[Tensor]], tensors: Sequence[Tensor]) -> Graph:

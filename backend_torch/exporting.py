@@ -5,8 +5,12 @@ Layer: owns what can leave the process. Tensors from outside become the program'
 
 from __future__ import annotations
 
+import io
+import json
+import pickle
+import re
+import zipfile
 from collections.abc import Callable, Sequence
-from typing import Any
 
 import torch
 
@@ -46,27 +50,58 @@ def save(exported: Program, path: str, text: str) -> None:
     torch.export.save(exported, path, extra_files={"tnp.json": text})
 
 
-def load(path: str) -> tuple[Callable[..., Sequence[Tensor]], list[Any], str]:
+def load(path: str) -> tuple[Callable[..., Sequence[Tensor]], list[Tensor], str]:
     """The program in a file, the tensors (without data) that it is for, and the text.
 
     Raises
     ------
     ValueError
-        The file holds something else.
+        The file holds something else, or what only an unpickler or an interpreter of code could read.
     """
+    with open(path, "rb") as file:
+        data = io.BytesIO(file.read())
+    refused = _refused(data)
+    if refused is not None:
+        raise ValueError(f"{path} is no program that fn.save wrote: {refused}")
     texts = {"tnp.json": ""}
+    data.seek(0)
     try:
-        exported = torch.export.load(path, extra_files=texts)
+        exported = torch.export.load(data, extra_files=texts)
     except Exception as error:
-        if isinstance(error, OSError):
-            raise
-        raise ValueError(f"{path} is no program that fn.save wrote, or not one of this torch: {error}") from error
-    if not texts["tnp.json"]:
-        raise ValueError(f"{path} is a program of torch.export, but not one that fn.save wrote")
+        raise ValueError(f"torch {torch.__version__} can't read the program in {path}: {error}") from error
     placeholders = exported.graph_module.graph.find_nodes(op="placeholder")
     users = set(exported.graph_signature.user_inputs)
     values = [node.meta["val"] for node in placeholders if node.name in users]
     return exported.module(), values, texts["tnp.json"]
+
+
+_MEMBERS = re.compile(
+    r"[^/]*/(data/weights/(weight_\d+|model_weights_config\.json)|data/constants/(tensor_\d+|model_constants_config\.json)"
+    r"|models/model\.json|data/sample_inputs/model\.pt|extra/tnp\.json|archive_format|archive_version|version"
+    r"|\.data/version|byteorder|\.data/serialization_id)"
+)
+
+
+def _refused(data: io.BytesIO) -> str | None:
+    """Why a file is not to be given to torch.export.load, which unpickles what it does not know and runs guards."""
+    try:
+        with zipfile.ZipFile(data) as archive:
+            members = {name.partition("/")[2]: archive.read(name) for name in archive.namelist()}
+            unknown = [name for name in archive.namelist() if not _MEMBERS.fullmatch(name)]
+        if unknown:
+            return f"it has a member {unknown[0]!r}"
+        if "extra/tnp.json" not in members:
+            return "it says nothing of arrays"
+        for name in ("data/weights/model_weights_config.json", "data/constants/model_constants_config.json"):
+            if any(entry["use_pickle"] is not False for entry in json.loads(members[name])["config"].values()):
+                return "a tensor in it is pickled"
+        model = json.loads(members["models/model.json"])
+        if model["guards_code"] or model["range_constraints"] or b"expr_str" in members["models/model.json"]:
+            return "it has conditions that are code"
+        torch.load(io.BytesIO(members["data/sample_inputs/model.pt"]), weights_only=True)
+    except (zipfile.BadZipFile, pickle.UnpicklingError, KeyError, ValueError) as error:
+        return f"{type(error).__name__}: {error}"
+    return None
 
 
 def to_onnx(exported: Program, path: str, inputs: Sequence[str]) -> None:

@@ -105,7 +105,7 @@ from tnp._averages import average, mean, median, std, var
 from tnp._bits import packbits, unpackbits
 from tnp._busdays import busday_count, is_busday
 from tnp._calculus import ediff1d, gradient, interp, trapezoid, unwrap
-from tnp._compile import TracedValueError, compile
+from tnp._compile import TracedValueError, compile, load_compiled
 from tnp._control_flow import cond, fori_loop, scan, while_loop
 from tnp._convert import array, asarray, astype, copy, from_dlpack
 from tnp._creation import empty, empty_like, eye, full, full_like, identity, ones, ones_like, zeros, zeros_like
@@ -660,6 +660,7 @@ __all__ = [
     "linspace",
     "little_endian",
     "load",
+    "load_compiled",
     "loadtxt",
     "log",
     "log1p",

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import functools
 import inspect
+import os
 import threading
 import time
 import warnings
@@ -17,7 +18,7 @@ import numpy as np
 
 from backend_torch import compiling, devices, exporting, graphs
 from backend_torch.tracing import TracedValueError as TracedValueError
-from tnp import _pytree
+from tnp import _pytree, _saving
 from tnp._array import ndarray, scalar
 from tnp._convert import tensor_of
 from tnp._graph import Graph
@@ -113,6 +114,13 @@ class _Signatures:
         names = [name for name, _ in self._described(args, kwargs, arrays_only=True)]
         names += [f"captured_{index}" for index in range(len(traced.captures))]
         return Graph(graphs.steps(traced.module, names), lambda: exporting.program(traced, tensors))
+
+    def save(self, path: Any, *args: Any, **kwargs: Any) -> None:
+        """Write the program for these arguments to a file that ``tnp.load_compiled`` reads."""
+        entry, _, arrays, _, tensors = self.entry(args, kwargs)
+        traced = entry.executable.graph
+        text = _saving.text(args, kwargs, len(arrays), traced.returned, entry.build)
+        exporting.save(exporting.program(traced, tensors), os.fspath(path), text)
 
     def _trace(
         self, key: Any, args: tuple[Any, ...], kwargs: dict[str, Any], arrays: list[Any], tensors: list[Tensor]
@@ -281,7 +289,8 @@ def compile(
     -------
     callable
         The compiled function. ``fn.cache_info()`` counts its traces, hits and the seconds they took;
-        ``fn.graph(*args)`` is the graph for such arguments, to be read, counted, drawn, and written as ONNX.
+        ``fn.graph(*args)`` is the graph for such arguments, to be read, counted, drawn, and written as ONNX;
+        ``fn.save("f.pt2", *args)`` writes the program for such arguments to a file for ``load_compiled``.
 
     Raises
     ------
@@ -359,4 +368,46 @@ def compile(
 
     compiled.cache_info = cache_info  # type: ignore[attr-defined]
     compiled.graph = signatures.graph  # type: ignore[attr-defined]
+    compiled.save = signatures.save  # type: ignore[attr-defined]
     return compiled
+
+
+def load_compiled(path: str | os.PathLike[str], **options: Any) -> Callable[..., Any]:
+    """The function that ``fn.save(path, ...)`` wrote, without its Python source.
+
+    Parameters
+    ----------
+    path : path
+        The file.
+    **options
+        As ``compile`` takes them.
+
+    Returns
+    -------
+    callable
+        A compiled function of arguments like those that it was saved for. Nothing in the file is unpickled or run as
+        Python.
+
+    Raises
+    ------
+    ValueError
+        The file holds something else or is of a later version; when called, an array has another shape.
+    TypeError
+        When called: the arguments are built differently, or an array has another dtype.
+
+    Notes
+    -----
+    Arrays from outside the function have the values that they had when it was saved.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> import tnp as np
+    >>> with tempfile.TemporaryDirectory() as directory:
+    ...     np.compile(lambda x: x * 2).save(f"{directory}/twice.pt2", np.ones(2))
+    ...     twice = np.load_compiled(f"{directory}/twice.pt2", backend="eager")
+    >>> twice(np.ones(2))
+    array([2., 2.])
+    """
+    run, examples, text = exporting.load(os.fspath(path))
+    return compile(_saving.Loaded(run, examples, text), **options)

@@ -1,0 +1,171 @@
+"""fn.save and load_compiled: programs in files."""
+
+from __future__ import annotations
+
+import json
+import pickle
+import subprocess
+import sys
+import zipfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy
+import pytest
+import torch
+
+import tnp as np
+
+WEIGHT = np.asarray(numpy.full(3, 2.0))
+
+
+@np.compile(backend="eager")
+def function(x: Any, pair: Any, *, scale: int, bias: Any = None) -> Any:
+    product = np.cond(x.sum() > 0, lambda: pair["m"].T @ x, lambda: x)
+    result = {"list": [product * WEIGHT, x, None], "sum": x.sum() * scale, "text": "t"}
+    return result, pair["t"] + 1, np.fori_loop(0, 100, lambda i, v: v + bias, x)
+
+
+def arguments(factor: float = 1) -> Any:
+    pair = {"m": np.asarray(numpy.arange(9.0).reshape(3, 3).T), "t": torch.ones(2)}
+    return (np.ones(3) * factor, pair), {"scale": 3, "bias": np.ones(3)}
+
+
+@pytest.fixture(scope="module")
+def path(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    file = tmp_path_factory.mktemp("saved") / "f.pt2"
+    args, kwargs = arguments()
+    function.save(file, *args, **kwargs)
+    return file
+
+
+def test_round_trip(path: Path) -> None:
+    loaded = np.load_compiled(path, backend="eager")
+    for factor in (1, -2):
+        args, kwargs = arguments(factor)
+        for _ in range(2):
+            (result, tensor, looped) = loaded(*args, **kwargs)
+        (expected, expected_tensor, expected_looped) = function(*args, **kwargs)
+        assert list(result) == ["list", "sum", "text"] and result["text"] == "t"
+        assert result["list"][0].tolist() == expected["list"][0].tolist()
+        assert result["list"][1] is args[0] and result["list"][2] is None
+        assert type(result["sum"]) is type(expected["sum"]) and result["sum"] == expected["sum"]
+        assert type(tensor) is torch.Tensor and torch.equal(tensor, expected_tensor)
+        assert looped.tolist() == expected_looped.tolist()
+    assert loaded.cache_info().traces == 1
+
+
+def test_other_strides_are_the_same_arrays(path: Path) -> None:
+    (x, pair), kwargs = arguments()
+    pair["m"] = pair["m"].copy()
+    result, _, _ = np.load_compiled(path, backend="eager")(x, pair, **kwargs)
+    assert result["list"][0].tolist() == function(x, pair, **kwargs)[0]["list"][0].tolist()
+
+
+def test_without_the_source(path: Path) -> None:
+    code = (
+        "import sys, numpy, tnp as np\n"
+        "pair = {'m': np.asarray(numpy.arange(9.).reshape(3, 3).T), 't': __import__('torch').ones(2)}\n"
+        "loaded = np.load_compiled(sys.argv[1])\n"
+        "print(loaded(np.ones(3), pair, scale=3, bias=np.ones(3))[0]['list'][0].tolist())"
+    )
+    done = subprocess.run([sys.executable, "-c", code, str(path)], capture_output=True, text=True, check=False)
+    assert done.stdout.strip() == "[6.0, 24.0, 42.0]", done.stderr
+
+
+@pytest.mark.parametrize(
+    ("change", "error", "message"),
+    [
+        (lambda args, kwargs: args.__setitem__(0, np.ones(4)), ValueError, r"\[0\] has shape \(4,\) where \(3,\)"),
+        (lambda args, kwargs: args.__setitem__(0, np.ones(3, "f4")), TypeError, r"\[0\] is float32 where float64"),
+        (lambda args, kwargs: args.__setitem__(0, None), TypeError, r"\[0\] is None where an array"),
+        (lambda args, kwargs: args.append(1), TypeError, "a tuple of 2 is expected"),
+        (lambda args, kwargs: args[1].pop("t"), TypeError, r"\[1\].* a dict of 2 is expected"),
+        (lambda args, kwargs: args[1].__setitem__("m", [args[1]["m"]]), TypeError, r"\[1\]\['m'\] is"),
+        (lambda args, kwargs: kwargs.__setitem__("scale", 4), TypeError, r"\['scale'\] is 4 where 3 is expected"),
+    ],
+)
+def test_other_arguments(path: Path, change: Callable[[Any, Any], Any], error: type[Exception], message: str) -> None:
+    args, kwargs = arguments()
+    given = list(args)
+    change(given, kwargs)
+    with pytest.raises(error, match=message):
+        np.load_compiled(path, backend="eager")(*given, **kwargs)
+
+
+def test_what_can_not_be_saved(tmp_path: Path) -> None:
+    def writes(x: Any) -> Any:
+        x += 1
+        return x
+
+    with pytest.raises(NotImplementedError, match="writes to its arguments"):
+        np.compile(writes).save(tmp_path / "f.pt2", np.ones(2))
+    with pytest.raises(TypeError, match="not <object"):
+        np.compile(lambda x, o: x + 1).save(tmp_path / "f.pt2", np.ones(2), object())
+
+
+def rewritten(path: Path, out: Path, change: Callable[[str, bytes], bytes | None], **more: bytes) -> Path:
+    """The file with its members changed, dropped or more of them."""
+    with zipfile.ZipFile(path) as source, zipfile.ZipFile(out, "w", zipfile.ZIP_STORED) as target:
+        for name in source.namelist():
+            data = change(name, source.read(name))
+            if data is not None:
+                target.writestr(name, data)
+        for name, data in more.items():
+            target.writestr(name, data)
+    return out
+
+
+class Bomb:
+    def __reduce__(self) -> Any:
+        return (print, ("unpickled",))
+
+
+def pickled(name: str, data: bytes) -> bytes:
+    if not name.endswith("model_weights_config.json"):
+        return data
+    document = json.loads(data)
+    for entry in document["config"].values():
+        entry["use_pickle"] = True
+    return json.dumps(document).encode()
+
+
+def guarded(name: str, data: bytes) -> bytes:
+    if not name.endswith("model.json"):
+        return data
+    return json.dumps({**json.loads(data), "guards_code": ["print('run')"]}).encode()
+
+
+def later(name: str, data: bytes) -> bytes:
+    return json.dumps({**json.loads(data), "version": 99}).encode() if name.endswith("tnp.json") else data
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (pickled, "a tensor in it is pickled"),
+        (guarded, "conditions that are code"),
+        (lambda name, data: pickle.dumps(Bomb()) if name.endswith("model.pt") else data, "UnpicklingError"),
+        (lambda name, data: None if name.endswith("tnp.json") else data, "it says nothing of arrays"),
+        (lambda name, data: None if name.endswith("model.json") else data, "KeyError"),
+        (later, "the file is of version 99"),
+    ],
+)
+def test_nothing_is_unpickled(
+    path: Path, tmp_path: Path, change: Any, message: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(ValueError, match=message):
+        np.load_compiled(rewritten(path, tmp_path / "g.pt2", change))
+    assert capsys.readouterr().out == ""
+
+
+def test_other_files(path: Path, tmp_path: Path) -> None:
+    more = {"f/data/constants/opaque_obj_0": pickle.dumps(Bomb())}
+    with pytest.raises(ValueError, match="opaque_obj_0"):
+        np.load_compiled(rewritten(path, tmp_path / "g.pt2", lambda name, data: data, **more))
+    (tmp_path / "h.pt2").write_bytes(b"nothing")
+    with pytest.raises(ValueError, match="BadZipFile"):
+        np.load_compiled(tmp_path / "h.pt2")
+    with pytest.raises(FileNotFoundError):
+        np.load_compiled(tmp_path / "i.pt2")
