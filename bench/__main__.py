@@ -5,9 +5,16 @@ from __future__ import annotations
 import argparse
 from collections.abc import Sequence
 
-from bench import importing, overhead, pi, sigmoid, transfer
+from bench import importing, overhead, pi, sigmoid, transfer, transforms
 
-COMMANDS = {"sigmoid": sigmoid, "overhead": overhead, "import": importing, "pi": pi, "transfer": transfer}
+COMMANDS = {
+    "sigmoid": sigmoid,
+    "overhead": overhead,
+    "import": importing,
+    "pi": pi,
+    "transfer": transfer,
+    "transforms": transforms,
+}
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

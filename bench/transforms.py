@@ -1,0 +1,319 @@
+"""``python -m bench transforms``: per-example gradients, gradients, Jacobians and Hessians, each library in one run."""
+
+from __future__ import annotations
+
+import argparse
+import importlib.util
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from rich.console import Console
+from rich.progress import track
+from rich.table import Table
+
+from bench import options, report, timing
+
+Call = Callable[[], Any]
+
+
+@dataclass(frozen=True)
+class Target:
+    """What is to be reached: one contestant's time is at most ``ratio`` times another's, or at most ``seconds``."""
+
+    one: str
+    other: str | None
+    limit: float
+
+    def reached(self, samples: timing.Samples) -> tuple[float, bool] | None:
+        """The measured figure and whether it is good enough; None if one of the two isn't installed."""
+        if self.one not in samples or (self.other is not None and self.other not in samples):
+            return None
+        if self.other is None:
+            figure = timing.Summary.of(samples[self.one]).median
+        else:
+            figure = timing.paired_ratio(samples[self.one], samples[self.other])
+        return figure, figure <= self.limit
+
+    def __str__(self) -> str:
+        if self.other is None:
+            return f"{self.one}: at most {report.seconds(self.limit)}"
+        return f"{self.one} / {self.other}: at most {report.significant(self.limit)}"
+
+
+@dataclass(frozen=True)
+class Workload:
+    """What is computed, by whom, and how fast it has to be. All calls return the same numbers."""
+
+    name: str
+    calls: Callable[[], Iterator[tuple[str, Call]]]
+    targets: tuple[Target, ...]
+
+
+@dataclass(frozen=True)
+class Row:
+    """One contestant's time, in seconds."""
+
+    workload: str
+    contestant: str
+    steady: timing.Summary
+    samples: list[float]
+
+
+def network(batch: int) -> tuple[list[np.ndarray], np.ndarray, np.ndarray]:
+    """Weights of a 32-64-2 network, and a batch of inputs and targets."""
+    rng = np.random.default_rng(0)
+
+    def normal(*shape: int) -> np.ndarray:
+        return rng.standard_normal(shape, dtype=np.float32)
+
+    weights = [normal(32, 64) / 6, normal(64) / 6, normal(64, 2) / 8, normal(2) / 8]
+    return weights, normal(batch, 32), normal(batch, 2)
+
+
+def output(weights: Any, x: Any, xp: Any) -> Any:
+    """The network, as each library's user writes it."""
+    w1, b1, w2, b2 = weights
+    return xp.tanh(x @ w1 + b1) @ w2 + b2
+
+
+def loss(weights: Any, x: Any, y: Any, xp: Any) -> Any:
+    """Sum of squared errors."""
+    return ((output(weights, x, xp) - y) ** 2).sum()
+
+
+def per_example() -> Iterator[tuple[str, Call]]:
+    """Gradients of the loss of each of 128 examples."""
+    import torch
+
+    import tnp
+
+    weights, x, y = network(128)
+    ours, xs, ys = [tnp.asarray(w) for w in weights], tnp.asarray(x), tnp.asarray(y)
+
+    def single(pair: Any) -> Any:
+        return tnp.grad(lambda w: loss(w, *pair, tnp))(ours)
+
+    compiled = tnp.compile(lambda x, y: tnp.vectorized_map(single, (x, y)))
+    yield "tnp loop", lambda: tnp.map_fn(single, (xs, ys))
+    yield "tnp vectorized_map", lambda: tnp.vectorized_map(single, (xs, ys))
+    yield "tnp compiled", lambda: compiled(xs, ys)
+
+    theirs = [torch.from_numpy(w) for w in weights]
+    gradient = torch.func.grad(lambda w, x, y: loss(w, x, y, torch))
+    batched = torch.vmap(gradient, in_dims=(None, 0, 0))
+    jitted = torch.compile(batched, dynamic=False)
+    xt, yt = torch.from_numpy(x), torch.from_numpy(y)
+    yield "torch vmap", lambda: batched(theirs, xt, yt)
+    yield "torch.compile", lambda: jitted(theirs, xt, yt)
+
+    if importlib.util.find_spec("jax"):
+        import jax
+        import jax.numpy as jnp
+
+        mapped = jax.jit(jax.vmap(jax.grad(lambda w, x, y: loss(w, x, y, jnp)), (None, 0, 0)))
+        given = [jnp.asarray(w) for w in weights], jnp.asarray(x), jnp.asarray(y)
+        yield "jax.jit", lambda: jax.block_until_ready(mapped(*given))
+    if importlib.util.find_spec("tensorflow"):
+        import tensorflow as tf
+
+        variables, xf, yf = [tf.constant(w) for w in weights], tf.constant(x), tf.constant(y)
+
+        def tensorflow_single(pair: Any) -> Any:
+            with tf.GradientTape() as tape:
+                tape.watch(variables)
+                value = tensorflow_loss(variables, pair[0][None], pair[1][None])
+            return tape.gradient(value, variables)
+
+        function = tf.function(lambda x, y: tf.vectorized_map(tensorflow_single, (x, y)))
+        yield "tf.function", lambda: function(xf, yf)
+
+
+def tensorflow_loss(weights: Any, x: Any, y: Any) -> Any:
+    """The loss in TensorFlow's own names: its tensors have no method ``sum``."""
+    import tensorflow as tf
+
+    return tf.reduce_sum((output(weights, x, tf) - y) ** 2)
+
+
+def tape() -> Iterator[tuple[str, Call]]:
+    """Gradients of the loss of a batch of 512."""
+    import torch
+
+    import tnp
+
+    weights, x, y = network(512)
+    ours, xs, ys = [tnp.asarray(w) for w in weights], tnp.asarray(x), tnp.asarray(y)
+
+    def gradients(x: Any, y: Any) -> Any:
+        with tnp.GradientTape() as tape:
+            tape.watch(ours)
+            value = loss(ours, x, y, tnp)
+        return tape.gradient(value, ours)
+
+    compiled = tnp.compile(gradients)
+    yield "tnp GradientTape", lambda: gradients(xs, ys)
+    yield "tnp compiled", lambda: compiled(xs, ys)
+
+    theirs = [torch.from_numpy(w).requires_grad_() for w in weights]
+    xt, yt = torch.from_numpy(x), torch.from_numpy(y)
+    jitted = torch.compile(torch.func.grad(lambda w, x, y: loss(w, x, y, torch)), dynamic=False)
+    plain = [torch.from_numpy(w) for w in weights]
+    yield "torch.autograd", lambda: torch.autograd.grad(loss(theirs, xt, yt, torch), theirs)
+    yield "torch.compile", lambda: jitted(plain, xt, yt)
+
+    if importlib.util.find_spec("jax"):
+        import jax
+        import jax.numpy as jnp
+
+        differentiated = jax.jit(jax.grad(lambda w, x, y: loss(w, x, y, jnp)))
+        given = [jnp.asarray(w) for w in weights], jnp.asarray(x), jnp.asarray(y)
+        yield "jax.jit", lambda: jax.block_until_ready(differentiated(*given))
+    if importlib.util.find_spec("tensorflow"):
+        import tensorflow as tf
+
+        variables, xf, yf = [tf.constant(w) for w in weights], tf.constant(x), tf.constant(y)
+
+        def tensorflow_gradients(x: Any, y: Any) -> Any:
+            with tf.GradientTape() as tape:
+                tape.watch(variables)
+                value = tensorflow_loss(variables, x, y)
+            return tape.gradient(value, variables)
+
+        function = tf.function(tensorflow_gradients)
+        yield "TF eager", lambda: tensorflow_gradients(xf, yf)
+        yield "tf.function", lambda: function(xf, yf)
+
+
+def batch_jacobian() -> Iterator[tuple[str, Call]]:
+    """Jacobians of the network's 2 outputs by its 32 inputs, for 16 examples."""
+    import torch
+
+    import tnp
+
+    weights, x, _ = network(16)
+    ours, xs = [tnp.asarray(w) for w in weights], tnp.asarray(x)
+
+    def taped() -> Any:
+        with tnp.GradientTape() as tape:
+            tape.watch(xs)
+            y = output(ours, xs, tnp)
+        return tape.batch_jacobian(y, xs)
+
+    jacobian = tnp.jacobian(lambda x: output(ours, x, tnp))
+    yield "tnp batch_jacobian", taped
+    yield "tnp vectorized_map", lambda: tnp.vectorized_map(jacobian, xs)
+
+    theirs, xt = [torch.from_numpy(w) for w in weights], torch.from_numpy(x)
+    reverse = torch.vmap(torch.func.jacrev(lambda x: output(theirs, x, torch)))
+    yield "torch.func", lambda: reverse(xt)
+
+
+def hessian() -> Iterator[tuple[str, Call]]:
+    """Second derivatives of a function of 100 parameters."""
+    import torch
+
+    import tnp
+
+    values = np.random.default_rng(0).standard_normal(100, dtype=np.float32)
+
+    def function(x: Any, xp: Any) -> Any:
+        return (xp.tanh(x[1:] * x[:-1]) ** 2).sum() + xp.sin(x).sum()
+
+    x, xt = tnp.asarray(values), torch.from_numpy(values)
+    ours = tnp.hessian(lambda x: function(x, tnp))
+    compiled = tnp.compile(ours)
+    theirs = torch.func.hessian(lambda x: function(x, torch))
+    yield "tnp hessian", lambda: ours(x)
+    yield "tnp compiled", lambda: compiled(x)
+    yield "torch.func", lambda: theirs(xt)
+
+
+WORKLOADS = [
+    Workload(
+        "per-example gradients, 32-64-2, batch 128",
+        per_example,
+        (
+            Target("tnp compiled", "tnp loop", 1 / 300),
+            Target("tnp compiled", None, 70e-6),
+            Target("tnp vectorized_map", "torch vmap", 1.25),
+        ),
+    ),
+    Workload(
+        "gradients, 32-64-2, batch 512",
+        tape,
+        (Target("tnp GradientTape", "torch.autograd", 1.15), Target("tnp compiled", "jax.jit", 0.9)),
+    ),
+    Workload("batch Jacobian (16, 2, 32)", batch_jacobian, (Target("tnp batch_jacobian", "torch.func", 1.1),)),
+    Workload("Hessian of 100 parameters", hessian, (Target("tnp hessian", "torch.func", 1.1),)),
+]
+
+
+def leaves(result: Any) -> list[np.ndarray]:
+    """The arrays of a result, of whatever library, as NumPy's."""
+    if isinstance(result, (list, tuple)):
+        return [leaf for item in result for leaf in leaves(item)]
+    return [np.asarray(result.detach() if hasattr(result, "detach") else result)]
+
+
+def contestants(workload: Workload) -> list[timing.Contestant]:
+    """The calls of a workload, warm; SystemExit when one returns other numbers than the first."""
+    found: list[timing.Contestant] = []
+    expected: list[np.ndarray] | None = None
+    for name, call in workload.calls():
+        call()
+        result = leaves(call())
+        expected = result if expected is None else expected
+        try:
+            for one, other in zip(result, expected, strict=True):
+                np.testing.assert_allclose(one, other, rtol=1e-3, atol=1e-4)
+        except (AssertionError, ValueError) as error:
+            raise SystemExit(f"{workload.name}: {name} is wrong:{error}") from None
+        found.append(timing.Contestant(name, call))
+    return found
+
+
+def table(rows: list[Row]) -> Table:
+    """The rows, grouped by workload."""
+    out = report.plain_table("transforms, float32")
+    out.add_column("workload")
+    out.add_column("contestant")
+    for name in ("time", "±"):
+        out.add_column(name, justify="right")
+    for number, row in enumerate(rows):
+        is_first = number == 0 or rows[number - 1].workload != row.workload
+        if is_first and number:
+            out.add_section()
+        time, spread = report.seconds(row.steady.median), f"{row.steady.spread:.0%}"
+        out.add_row(row.workload if is_first else "", row.contestant, time, spread)
+    return out
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """The command's options."""
+    options.add_repeats(parser, 50)
+    options.add_check(parser)
+    options.add_out(parser)
+
+
+def run(chosen: argparse.Namespace) -> int:
+    """Measure every workload; print the table and what was to be reached."""
+    console = Console()
+    facts = report.machine()
+    rows: list[Row] = []
+    verdicts: list[tuple[str, bool]] = []
+    for workload in track(WORKLOADS, "transforms", console=console, transient=True):
+        samples = timing.measure(contestants(workload), chosen.repeats)
+        rows += [Row(workload.name, name, timing.Summary.of(times), times) for name, times in samples.items()]
+        for target in workload.targets:
+            found = target.reached(samples)
+            if found is not None:
+                figure = report.seconds(found[0]) if target.other is None else report.significant(found[0])
+                verdicts.append((f"{workload.name}: {target}: {figure}", found[1]))
+    console.print(table(rows))
+    print(report.headline(facts))
+    for text, reached in verdicts:
+        print(f"{'reached' if reached else 'missed '}  {text}")
+    print(report.write_json(chosen.out / "transforms.json", rows, facts))
+    return 1 if chosen.check and not all(reached for _, reached in verdicts) else 0
