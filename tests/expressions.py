@@ -75,6 +75,60 @@ np.kaiser(5, 2.0); np.bartlett(4); np.hamming(4); np.blackman(4); np.fft.fftfreq
 np.diag([1, 2]); np.vander([1, 2]); np.meshgrid([1, 2], [3, 4]); np.vstack([[1, 2], [3, 4]])
 """
 
+# What needs values, writes, or mixes arrays with Python data.
+OF_VALUES = """
+x.__setitem__(0, [1.0, 2.0, 3.0, 4.0]) or x; x.__setitem__((slice(None), 1), 5) or x; x.__setitem__(i, 0.0) or x
+x.__setitem__([0, 1], 9.0) or x; x.__setitem__(b, 7) or x; x.__setitem__(x > 3, x[x > 3] * 2) or x
+x.__setitem__((i, i), [1.0, 2.0, 3.0]) or x; x[[0, 2]]; x[numpy.array([0, 2])]; x[[True, False, True]]; x[..., [0, 1]]
+x[(0, 1), (1, 2)]; x.__setitem__(Ellipsis, 1) or x; x.__setitem__((0, 0), numpy.float64(4)) or x; np.add(x, x, out=x)
+np.add(x, 1, where=b, out=x); np.add(x, 1, dtype="f4"); np.add.at(v, i, 1.0) or v; np.add.at(v, [0, 0], 1.0) or v
+np.add.reduceat(v, [0, 2]); np.put(v, [0, 1], [9.0, 8.0]) or v; np.place(x, b, [1.0, 2.0]) or x
+np.putmask(x, b, 0.0) or x; np.fill_diagonal(s, 5.0) or s; np.fill_diagonal(s, [1.0, 2.0, 3.0]) or s
+np.copyto(x, 1.0) or x; np.copyto(x, v, where=b) or x; np.put_along_axis(x, i[:, None], 0.0, 1) or x
+np.where(b, x, 0); np.where(b, 1, 0); np.select([b, x > 5], [x, x * 2], 0); np.histogram(x, bins=3)
+np.histogram(v, bins=[0, 2, 5]); np.histogram2d(v, v, bins=2); np.bincount(i); np.bincount(i, weights=v[:3])
+np.histogram_bin_edges(x); np.unique(x); np.unique(i, return_counts=True); np.unique(i, return_inverse=True)
+np.intersect1d(v, v); np.union1d(v, v); np.setdiff1d(v, v); np.isin(i, [0, 1]); np.nonzero(x); np.argwhere(b)
+np.flatnonzero(b); np.extract(b, x); np.compress([True, False, True], x, axis=0); np.trim_zeros(v); np.take(x, [0, 1])
+np.take(x, 1, mode="clip"); np.take(x, [5, 1], mode="wrap"); np.choose([0, 1], [v[:2], v[:2]])
+np.piecewise(v, [v < 2, v >= 2], [0.0, 1.0]); np.vectorize(lambda q: q + 1)(v); np.apply_along_axis(np.sum, 0, x)
+np.apply_over_axes(np.sum, x, [0, 1]); np.polyfit(v, v, 1); np.polyval([1.0, 2.0], v); np.convolve(v, [1.0, 2.0])
+np.interp(2.5, v, v); np.interp([1.5, 2.5], v, v); np.gradient(x, 2.0); np.gradient(v, v); np.trapezoid(v, v)
+np.cov(x, rowvar=False); np.average(x, axis=1, weights=[1.0, 2.0, 3.0, 4.0]); np.median(x, axis=(0, 1))
+np.percentile(x, 50, axis=0, method="nearest"); np.quantile(x, [0.1, 0.9], axis=0, method="hazen")
+np.nanquantile(x, [0.1, 0.9], axis=1); np.linalg.lstsq(x, v[:3]); np.linalg.qr(x)
+np.linalg.svd(x, full_matrices=False)[1]; np.linalg.norm(x, "nuc"); np.linalg.norm(v, 3)
+np.linalg.tensorinv(s.reshape(3, 3), 1); np.linalg.tensorsolve(s, v[:3]); np.linalg.matrix_power(s, -1)
+np.linalg.det(s.astype(complex)); np.einsum("ii", s); np.einsum("ij,jk,kl", s, s, s, optimize=True); np.kron(v, v)
+np.cross(v[:3], [1.0, 2.0, 3.0]); np.tensordot(x, x, ([0], [0])); np.dot(x, [1.0, 2.0, 3.0, 4.0])
+x @ [1.0, 2.0, 3.0, 4.0]; x + [1.0, 2.0, 3.0, 4.0]; np.fft.ifftshift(x); np.fft.irfftn(np.fft.rfftn(x))
+np.fft.fft(x, n=7, norm="ortho"); np.pad(x, ((1, 2), (0, 3)), mode="edge"); np.pad(x, 2, mode="linear_ramp")
+np.pad(x, 2, mode="wrap"); np.pad(x, 1, constant_values=(1.0, 2.0)); np.insert(v, [1, 2], [9.0, 8.0])
+np.delete(v, [0, 1]); np.delete(v, v > 2); np.repeat(v, [1, 2, 1, 0]); np.repeat(x, i, axis=0)
+np.searchsorted(v, [1.5]); np.searchsorted(v, v, side="right", sorter=np.argsort(v)); np.digitize(v, [1.0, 2.0])
+np.lexsort((i, i)); np.partition(v, [1, 2]); np.cumsum(i, dtype="f4"); np.sum(x, where=b); np.mean(x, axis=0, where=b)
+np.max(x, axis=0, initial=0.0, where=b); np.std(x, ddof=1, axis=0, where=b); np.all(b, axis=1, where=b)
+np.prod(x, where=b); np.any(b, where=[True, False, True, False]); np.clip(x, v, None)
+np.clip(x, [1.0, 2.0, 3.0, 4.0], 10.0); np.nan_to_num(x / 0, posinf=1.0); np.around(x, -1); np.divmod(i, 2)
+np.ldexp(v, i[:1]); np.isclose(x, [1.0, 2.0, 3.0, 4.0]); np.array_equal(x, x); np.array_equiv(v, v); np.allclose(x, x)
+np.i0(v); np.unwrap(v * 3); np.nanmin(x / x, axis=0); np.nanargmin(x, 1); np.nancumprod(x, 1)
+np.nanpercentile(x, [10, 20], axis=1, method="nearest"); np.nanstd(x, ddof=1, axis=1)
+np.nanmedian(x, axis=1, keepdims=True); np.corrcoef(v, v); np.packbits(b, axis=1); np.unpackbits(np.packbits(b))
+np.bitwise_xor.reduce(i); np.logical_and.reduce(b, axis=1); np.maximum.accumulate(x, 1); np.subtract.outer(v, v)
+np.hypot.outer(v, v); np.minimum.reduce(x, axis=None); x.nbytes; x.argsort(); x.max(); x.round(1); x.clip(1, 2)
+x.repeat(2); x.take([1]); x.dot(v); x.trace(); x.swapaxes(0, 1); x.nonzero(); x.compress([True, False, True], axis=0)
+v.searchsorted(2.0); x.cumsum(); x.var(0); x.fill(3.0) or x; x.sort() or x; x.flat[3]; x.flat[[1, 2]]; x.real; c.imag
+x.item(3); i.choose([i, i, i]); np.block([[s, s], [s, s]]); np.concatenate((v, [1.0]))
+np.stack([v, [1.0, 2.0, 3.0, 4.0]]); np.hstack([v, 5.0]); np.append(v, 5.0); np.full_like(x, v); np.full((2, 4), v)
+np.linspace(v[0], v[1], 3); np.linspace(v, v + 1, 3); np.geomspace(v, v * 2, 3)
+np.meshgrid(v, v, indexing="ij", sparse=True); np.broadcast_to(v[0], (2,)); np.asarray([v[0], 2.0]); np.array([v, v])
+np.vander(v, 3, increasing=True); np.triu_indices_from(s); np.diag_indices_from(s)
+np.count_nonzero(b, axis=1, keepdims=True); np.sinc(v); np.frexp(v); x == 3; 3 < x; x % 3; -x // 2; 2.5 ** v
+divmod(v, 2); v.astype("u2") + 1; v.astype("u8") // 3; v.astype("u4") < 3; v.astype("u2")[i]; np.sort(v.astype("u2"))
+v.astype("u8").sum(); v.astype("u4").max(); v.astype("f2") + 1; v.astype("u2").cumsum(); abs(c); c.conj(); c * 2j
+np.exp(c); c.sum(); c ** 2; c / v; np.sqrt(c); np.add.reduce(c, 0); c + v[0]; np.maximum(c, c); v[0] + c; np.sort(c)
+"""
+
 
 def split(text: str) -> list[str]:
     """The expressions of a text: separated by semicolons, or each line's end."""

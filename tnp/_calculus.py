@@ -15,7 +15,7 @@ from backend_torch import signal
 from backend_torch.casting import cast
 from backend_torch.dtypes import to_numpy
 from tnp._array import ndarray, wrap, wrap_array
-from tnp._convert import tensor_of
+from tnp._convert import tensor_of, tensors_of
 from tnp._dtypes import tensor_dtype
 from tnp._errors import normalize_axes, normalize_axis
 
@@ -265,8 +265,7 @@ def interp(x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None, period
     >>> np.interp(2.5, np.asarray([1, 2, 3]), np.asarray([3, 2, 0]))
     np.float64(1.0)
     """
-    wanted = tensor_of(x)
-    places, values = tensor_of(xp, device=wanted.device), tensor_of(fp, device=wanted.device)
+    wanted, places, values = tensors_of(x, xp, fp)
     if period is not None and period == 0:
         raise ValueError("period must be a non-zero value")
     for tensor in (wanted, places):

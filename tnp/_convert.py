@@ -49,6 +49,16 @@ def tensor_of(value: Any, dtype: Any = None, *, device: Any = None) -> Tensor:
     return tensor if dtype is None else converted(tensor, tensor_dtype(dtype))
 
 
+def tensors_of(*values: Any) -> list[Tensor]:
+    """Operands as tensors; Python data goes where the first array is that has an axis."""
+    home = None
+    for value in values:
+        if isinstance(value, ndarray) and value.tensor.dim():
+            home = value.tensor.device
+            break
+    return [tensor_of(value, device=home) for value in values]
+
+
 def output_tensor(out: Any) -> Tensor:
     """The tensor through which ``out``, a tnp or NumPy array, is written.
 

@@ -17,7 +17,7 @@ from backend_torch import memory
 from backend_torch.casting import cast
 from backend_torch.dtypes import to_numpy, to_torch
 from tnp._array import ndarray, wrap_array
-from tnp._convert import tensor_of
+from tnp._convert import tensor_of, tensors_of
 from tnp._dtypes import tensor_dtype
 from tnp._errors import explain, normalize_axis
 from tnp._shape import as_shape, atleast_1d, atleast_2d, atleast_3d
@@ -112,7 +112,7 @@ def concatenate(
         raise TypeError("The first input argument needs to be a sequence")
     if out is not None and dtype is not None:
         raise TypeError("concatenate() only takes `out` or `dtype` as an argument, but both were provided.")
-    tensors = [tensor_of(array) for array in arrays]
+    tensors = tensors_of(*arrays)
     if not tensors:
         raise ValueError("need at least one array to concatenate")
     weak = None
@@ -224,7 +224,7 @@ def stack(
     """
     if out is not None and dtype is not None:
         raise TypeError("stack() only takes `out` or `dtype` as an argument, but both were provided.")
-    tensors = [tensor_of(array) for array in _sequence(arrays)]
+    tensors = tensors_of(*_sequence(arrays))
     if not tensors:
         raise ValueError("need at least one array to stack")
     if len({tuple(tensor.shape) for tensor in tensors}) > 1:
@@ -235,8 +235,7 @@ def stack(
 
 def _stacked(view: Callable[..., Any], arrays: Any, axis: int | None, dtype: Any, casting: str) -> ndarray:
     """Join what ``view`` makes of the arrays; along the first axis for None, if they are vectors, or the second."""
-    arrays = _sequence(arrays)
-    tensors = [view(array).tensor for array in arrays]
+    tensors = [view(wrap_array(tensor)).tensor for tensor in tensors_of(*_sequence(arrays))]
     if not tensors:
         raise ValueError("need at least one array to concatenate")
     if axis is None:

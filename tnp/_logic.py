@@ -48,9 +48,9 @@ def isclose(a: Any, b: Any, rtol: Any = 1e-5, atol: Any = 1e-8, equal_nan: bool 
     >>> np.isclose(np.asarray([1e10, 1e-7]), np.asarray([1.00001e10, 1e-8]))
     array([ True, False])
     """
-    x, y = (value if type(value) in _SCALARS else asarray(value) for value in (a, b))
+    home = next((value.tensor.device for value in (a, b) if isinstance(value, ndarray) and value.ndim), None)
+    x, y = (value if type(value) in _SCALARS else wrap_array(tensor_of(value, device=home)) for value in (a, b))
     dtype = _common_inexact(x, y)
-    home = next((value.tensor.device for value in (x, y) if isinstance(value, ndarray)), None)
     first, second = (cast(tensor_of(value, device=home), dtype) for value in (x, y))
     if type(rtol) in _SCALARS and type(atol) in _SCALARS and rtol >= 0 and atol >= 0:  # NumPy's scalars are not weak
         try:

@@ -208,7 +208,7 @@ def dot(a: Any, b: Any, out: Any = None) -> Any:
     array([[4, 1],
            [2, 2]])
     """
-    one, other = tnp._convert.tensor_of(a), tnp._convert.tensor_of(b)
+    one, other = tnp._convert.tensors_of(a, b)
     if not (one.dim() and other.dim()):
         return _placed(tnp.multiply(_array.wrap_array(one), _array.wrap_array(other)).tensor, out)
     return _placed(_aligned(one, other, one.dim() - 1, max(other.dim() - 2, 0)), out)
@@ -242,7 +242,7 @@ def vdot(a: Any, b: Any, /) -> Any:
     >>> np.vdot(np.asarray([1 + 2j, 3 + 4j]), np.asarray([5 + 6j, 7 + 8j]))
     np.complex128(70-8j)
     """
-    one, other = tnp._convert.tensor_of(a).reshape(-1), tnp._convert.tensor_of(b).reshape(-1)
+    one, other = [tensor.reshape(-1) for tensor in tnp._convert.tensors_of(a, b)]
     if one.shape != other.shape:
         raise ValueError(f"cannot reshape array of size {other.shape[0]} into shape {shapes_text([one.shape])}")
     return _array.wrap(matmul._loops[one.dtype, other.dtype](one.conj(), other))
@@ -276,7 +276,7 @@ def inner(a: Any, b: Any, /) -> Any:
     >>> np.inner(np.asarray([1, 2, 3]), np.asarray([0, 1, 0]))
     np.int64(2)
     """
-    one, other = tnp._convert.tensor_of(a), tnp._convert.tensor_of(b)
+    one, other = tnp._convert.tensors_of(a, b)
     if not (one.dim() and other.dim()):
         return tnp.multiply(_array.wrap_array(one), _array.wrap_array(other))
     return _array.wrap(_aligned(one, other, one.dim() - 1, other.dim() - 1))
@@ -307,7 +307,7 @@ def outer(a: Any, b: Any, out: Any = None) -> Any:
     array([[3, 4],
            [6, 8]])
     """
-    one, other = tnp._convert.tensor_of(a), tnp._convert.tensor_of(b)
+    one, other = tnp._convert.tensors_of(a, b)
     return tnp.multiply(_array.wrap_array(one.reshape(-1, 1)), _array.wrap_array(other.reshape(1, -1)), out)
 
 
@@ -342,7 +342,7 @@ def tensordot(a: Any, b: Any, axes: Any = 2) -> Any:
     >>> np.tensordot(np.ones((2, 3, 4)), np.ones((4, 3)), ([2, 1], [0, 1]))
     array([12., 12.])
     """
-    one, other = _common(tnp._convert.tensor_of(a), tnp._convert.tensor_of(b))
+    one, other = _common(*tnp._convert.tensors_of(a, b))
     if np.iterable(axes):
         first, second = axes
     else:
@@ -384,7 +384,7 @@ def kron(a: Any, b: Any) -> Any:
     >>> np.kron(np.asarray([1, 10, 100]), np.asarray([5, 6, 7]))
     array([  5,   6,   7,  50,  60,  70, 500, 600, 700])
     """
-    one, other = tnp._convert.tensor_of(a), tnp._convert.tensor_of(b)
+    one, other = tnp._convert.tensors_of(a, b)
     ndim = max(one.dim(), other.dim())
     rows = (*[1] * (ndim - one.dim()), *one.shape)
     columns = (*[1] * (ndim - other.dim()), *other.shape)
@@ -431,7 +431,7 @@ def cross(a: Any, b: Any, axisa: int = -1, axisb: int = -1, axisc: int = -1, axi
     """
     if axis is not None:
         axisa = axisb = axisc = axis
-    one, other = _common(tnp._convert.tensor_of(a), tnp._convert.tensor_of(b))
+    one, other = _common(*tnp._convert.tensors_of(a, b))
     if one.dim() < 1 or other.dim() < 1:
         raise ValueError("At least one array has zero dimension")
     one = one.movedim(normalize_axis(axisa, one.dim(), "axisa"), 0)

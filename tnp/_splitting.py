@@ -16,7 +16,7 @@ from backend_torch import joining as kernels
 from backend_torch import memory
 from backend_torch.indexing import without_leading_ones
 from tnp._array import ndarray, wrap, wrap_array
-from tnp._convert import tensor_of
+from tnp._convert import tensor_of, tensors_of
 from tnp._errors import normalize_axes, normalize_axis, shapes_text
 from tnp._joining import concatenate
 
@@ -312,7 +312,7 @@ def append(arr: Any, values: Any, axis: int | None = None) -> ndarray:
     >>> np.append([1, 2], [[3], [4]])
     array([1, 2, 3, 4])
     """
-    parts = [tensor_of(arr), tensor_of(values)]
+    parts = tensors_of(arr, values)
     if axis is None:
         return concatenate([wrap_array(part.reshape(-1)) for part in parts])
     return concatenate([wrap_array(part) for part in parts], axis)
