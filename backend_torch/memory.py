@@ -37,7 +37,7 @@ import torch  # noqa: E402  after the settings that it reads
 from torch.utils._mode_utils import no_dispatch  # noqa: E402
 
 from backend_torch import tracing  # noqa: E402
-from backend_torch.dtypes import REAL_OF  # noqa: E402
+from backend_torch.dtypes import REAL_OF, to_torch  # noqa: E402
 from backend_torch.dtypes import to_numpy as numpy_dtype_of  # noqa: E402
 
 Tensor = torch.Tensor
@@ -75,7 +75,7 @@ def from_numpy(array: np.ndarray) -> Tensor:
         array = array.copy("K")
     if array.dtype.char == "Q":  # torch knows C's unsigned long, but not its twin unsigned long long
         array = array.view(np.uint64)
-    if array.dtype == numpy_dtype_of.get(torch.bfloat16):
+    if to_torch.get(array.dtype) is torch.bfloat16:  # torch.from_numpy does not know NumPy's
         return torch.from_numpy(array.view(np.uint16)).view(torch.bfloat16)
     if tracing.is_tracing():
         with no_dispatch():  # torch would take it for new memory, but NumPy's owner may see it change

@@ -44,3 +44,28 @@ def test_import_adds_few_modules(added: list[str]) -> None:
 def test_import_adds_no_heavy_module(added: list[str]) -> None:
     wrong = [name for name in added if any(name == heavy or name.startswith(f"{heavy}.") for heavy in HEAVY)]
     assert not wrong, f"import tnp loads {', '.join(wrong)}"
+
+
+# A program in an environment with the run-time dependencies alone: what is optional can't be imported.
+WITHOUT_OPTIONAL = """
+import sys
+sys.modules["ml_dtypes"] = None
+import numpy, torch
+import tnp as np
+x = np.asarray([1.5, 2.0])
+assert x.dtype == float and (2.0 * x).tolist() == [3.0, 4.0], x
+for dtype in (bool, "int8", "uint16", "uint64", "float16", "float32", "float64", "complex64", "complex128"):
+    given = numpy.ones((2, 3), dtype)
+    assert np.asarray(given).dtype == given.dtype and np.shares_memory(np.asarray(given), given), dtype
+    assert (np.asarray(given) + 1).sum().item() == (given + 1).sum(), dtype
+try:
+    np.asarray(torch.ones(2, dtype=torch.bfloat16))
+except TypeError as error:
+    print(error)
+"""
+
+
+def test_optional_packages_are_optional() -> None:
+    run = subprocess.run([sys.executable, "-c", WITHOUT_OPTIONAL], cwd=ROOT, capture_output=True, text=True)
+    assert run.returncode == 0, run.stderr
+    assert "bfloat16" in run.stdout
