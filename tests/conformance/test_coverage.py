@@ -39,6 +39,11 @@ def test_page_says_what_runs_each_name() -> None:
     assert {row.name: row.run_by for row in coverage.rows(quick=True)} == {n: c[0] for n, c in page.items()}, PAGE
 
 
+def test_every_absent_name_has_a_reason() -> None:
+    absent = {name for name, cells in coverage.read().items() if cells[0].startswith("absent")}
+    assert absent == {name for names in coverage.ABSENT.values() for name in names.split()}
+
+
 @pytest.mark.parametrize(
     "code, by",
     [
