@@ -253,6 +253,14 @@ def test_dynamo_follows_the_scope() -> None:
     with tnp.device("meta"):
         assert compiled(torch.ones(3, device="meta")).device == META
 
+    @torch.compile(backend="eager", fullgraph=True)
+    def scoped(x: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+        with tnp.device("meta"):
+            y = tnp.zeros(3).tensor
+        return y, tnp.zeros(3).tensor + x
+
+    assert [y.device for y in scoped(torch.ones(3))] == [META, CPU]
+
 
 # Copies and moves.
 
