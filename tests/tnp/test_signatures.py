@@ -14,10 +14,10 @@ import pytest
 
 import tnp
 
-MODULES = ("", ".fft", ".linalg", ".random")
+POLYNOMIALS = ("chebyshev", "hermite", "hermite_e", "laguerre", "legendre", "polynomial", "polyutils")
+MODULES = ("", ".fft", ".lib.array_utils", ".linalg", ".random", *(f".polynomial.{name}" for name in POLYNOMIALS))
 EXCEPTIONS = {
     "arange": "NumPy names the first parameter start_or_stop here, start in its documentation",
-    "broadcast": "NumPy's are *arrays in one version, *args in another",
     "clip": "min and max, the Array API's names, come first; a_min and a_max are taken by name",
     "errstate": "what says that call is not given is each library's own object",
     "flatiter": "made by x.flat only; NumPy's can't be called either",
@@ -44,6 +44,8 @@ def functions() -> Iterator[tuple[str, Any, Any]]:
         for name in sorted(theirs.__all__):
             if not isinstance(getattr(theirs, name), types.ModuleType):
                 yield f"{module}.{name}".lstrip("."), getattr(theirs, name), getattr(ours, name, None)
+    for name in ("as_strided", "sliding_window_view"):  # there is no __all__
+        yield f"lib.{name}", getattr(numpy.lib.stride_tricks, name), getattr(tnp.lib.stride_tricks, name)
     for name in dir(numpy.ndarray):
         yield f"ndarray.{name}", getattr(numpy.ndarray, name), getattr(tnp.ndarray, name, None)
 
