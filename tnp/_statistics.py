@@ -259,7 +259,7 @@ def convolve(a: Any, v: Any, mode: Any = "full") -> ndarray:
 def _correlated(one: Any, other: Any, mode: Any) -> ndarray:
     """The correlation without conjugation."""
     if mode not in _MODES:
-        error = ValueError if isinstance(mode, str) else TypeError
+        error = ValueError if isinstance(mode, (int, str)) else TypeError
         raise error(f"mode must be one of 'valid', 'same', or 'full' (got {mode!r})")
     for tensor in (one, other):
         if tensor.dim() != 1:
