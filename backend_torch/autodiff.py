@@ -192,15 +192,26 @@ def old_values_kept() -> Iterator[None]:
         yield
 
 
-@contextlib.contextmanager
-def recording(overwriting: bool) -> Iterator[None]:
+class recording:
     """A stretch of a program with gradients on; with ``overwriting`` it may overwrite what they need."""
-    _state.tapes += 1
-    try:
-        with torch.enable_grad(), old_values_kept() if overwriting else contextlib.nullcontext():
-            yield
-    finally:
+
+    __slots__ = ("_grad_was_enabled", "_kept")
+
+    def __init__(self, overwriting: bool) -> None:
+        self._kept = old_values_kept() if overwriting else None
+
+    def __enter__(self) -> None:
+        _state.tapes += 1
+        self._grad_was_enabled = torch.is_grad_enabled()
+        torch._C._set_grad_enabled(True)
+        if self._kept is not None:
+            self._kept.__enter__()
+
+    def __exit__(self, *exception: Any) -> None:
         _state.tapes -= 1
+        torch._C._set_grad_enabled(self._grad_was_enabled)
+        if self._kept is not None:
+            self._kept.__exit__(*exception)
 
 
 @contextlib.contextmanager

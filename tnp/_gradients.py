@@ -17,6 +17,7 @@ from tnp._array import like, ndarray, wrap_array
 from tnp._convert import asarray, tensor_of
 
 Tensor = Any
+_DIFFERENTIABLE = ("float", "bfloat", "complex")
 _MODES = ("auto", "forward", "reverse")
 
 
@@ -65,25 +66,26 @@ class _Call:
         self.wanted = tuple([self.args[number] for number in self.numbers])
         self.arrays: list[Any] = []
         _pytree.flatten(self.wanted, self.arrays)
-        for number, arg in zip(self.numbers, self.wanted, strict=True):
-            for path, text in _pytree.described(arg, f"argument {number}"):
-                self._check_argument(path, text)
         if not self.arrays:
             raise TypeError(f"{name}: there is no array in what is differentiated")
         self.tensors = [tensor_of(array) for array in self.arrays]
+        if not all(map(autodiff.is_differentiable, self.tensors)):
+            self._refuse()
         self.outputs: list[Any] = []
         self.result: Any = None
         self.aux: Any = None
         self.count = 0
 
-    def _check_argument(self, path: str, text: str) -> None:
-        kind = text.split(" ")[1]
-        if text.startswith("the ") or kind.startswith(("float", "bfloat", "complex")):
-            return
-        raise TypeError(
-            f"{self.name}: {path} has dtype {kind}: only floating and complex numbers have derivatives; convert it, "
-            "or leave it out of argnums"
-        )
+    def _refuse(self) -> None:
+        """TypeError for the first array among the arguments that has no derivatives."""
+        for number, arg in zip(self.numbers, self.wanted, strict=True):
+            for path, text in _pytree.described(arg, f"argument {number}"):
+                kind = text.split(" ")[1]
+                if not text.startswith("the ") and not kind.startswith(_DIFFERENTIABLE):
+                    raise TypeError(
+                        f"{self.name}: {path} has dtype {kind}: only floating and complex numbers have derivatives; "
+                        "convert it, or leave it out of argnums"
+                    )
 
     def run(self, *tensors: Tensor) -> list[Tensor]:
         """The function of the differentiated tensors; first what is differentiated, then what else it returns."""
@@ -136,8 +138,10 @@ class _Call:
 
     def check_floating(self) -> None:
         """Results of integers and booleans have no derivatives."""
+        if all(autodiff.is_differentiable(tensor_of(output)) for output in self.outputs[: self.count]):
+            return
         for path, text in _pytree.described(self.result, "the result"):
-            if not text.startswith("the ") and not text.split(" ")[1].startswith(("float", "bfloat", "complex")):
+            if not text.startswith("the ") and not text.split(" ")[1].startswith(_DIFFERENTIABLE):
                 raise TypeError(f"{self.name}: {path} has dtype {text.split(' ')[1]}, which has no derivative")
 
 

@@ -6,7 +6,7 @@ Layer: owns which arrays are watched, and what the tape gives for containers of 
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from backend_torch import autodiff
@@ -81,7 +81,7 @@ class GradientTape:
         self._accessed = watch_accessed_variables
         self._overwrites = overwrites
         self._watched: dict[int, _Watched] = {}
-        self._scope: contextlib.ExitStack | None = None
+        self._scope: autodiff.recording | None = None
         self._used = False
         self._shared = False
 
@@ -91,8 +91,8 @@ class GradientTape:
         self._watched.clear()
         self._used = False
         self._shared = autodiff.is_recording()
-        self._scope = contextlib.ExitStack()
-        self._scope.enter_context(autodiff.recording(self._overwrites))
+        self._scope = autodiff.recording(self._overwrites)
+        self._scope.__enter__()
         return self
 
     def __exit__(self, *exception: object) -> None:
@@ -100,7 +100,7 @@ class GradientTape:
         for watched in reversed(self._watched.values()):
             watched.release()
         if scope is not None:
-            scope.close()
+            scope.__exit__(*exception)
 
     def watch(self, arrays: Any) -> None:
         """Record what is done with arrays from here on.
@@ -118,10 +118,12 @@ class GradientTape:
         """
         if self._scope is None:
             raise RuntimeError("the tape isn't recording: watch arrays inside its with block")
-        for path, array in _leaves(arrays, "arrays"):
+        for index, array in enumerate(_leaves(arrays, "arrays")):
             if not isinstance(array, ndarray):
+                path = _path(arrays, "arrays", index)
                 raise TypeError(f"watch: {path} is a {type(array).__name__}: only tnp arrays can be watched")
             if not autodiff.is_differentiable(array.tensor):
+                path = _path(arrays, "arrays", index)
                 raise TypeError(f"watch: {path} has dtype {array.dtype}: only floating and complex have gradients")
             if id(array) not in self._watched:
                 self._shared = self._shared or autodiff.is_tracked(array.tensor)
@@ -168,10 +170,10 @@ class GradientTape:
             The tape isn't persistent and has been asked before, or what the gradient needs was overwritten.
         """
         self._ask(unconnected_gradients)
-        targets = [array for _, array in _leaves(target, "target")]
+        targets = _leaves(target, "target")
         weights = None
         if output_gradients is not None:
-            weights = [tensor_of(array) for _, array in _leaves(output_gradients, "output_gradients")]
+            weights = [tensor_of(array) for array in _leaves(output_gradients, "output_gradients")]
             for index, (array, weight) in enumerate(zip(targets, weights, strict=True)):
                 if array.shape != tuple(weight.shape):
                     raise ValueError(
@@ -179,10 +181,10 @@ class GradientTape:
                     )
                 weights[index] = autodiff.as_type_of(weight, tensor_of(array))
         handles, positions = self._handles(sources)
-        with self._differentiating():
-            found = autodiff.gradients(
-                [tensor_of(array) for array in targets], handles, weights, self._persistent or self._shared
-            )
+        retain = self._persistent or self._shared
+        found = self._differentiated(
+            lambda: autodiff.gradients([tensor_of(array) for array in targets], handles, weights, retain)
+        )
         return self._like(sources, found, positions, handles, unconnected_gradients, ())
 
     def jacobian(
@@ -205,10 +207,8 @@ class GradientTape:
         """
         self._ask(unconnected_gradients)
         handles, positions = self._handles(sources)
-        tensor = tensor_of(target)
-        with self._differentiating():
-            found = autodiff.jacobians(tensor, handles, chunk_size, batch=False)
-        return self._like(sources, found, positions, handles, unconnected_gradients, tuple(tensor.shape))
+        found = self._differentiated(lambda: autodiff.jacobians(tensor_of(target), handles, chunk_size, batch=False))
+        return self._like(sources, found, positions, handles, unconnected_gradients, tuple(target.shape))
 
     def batch_jacobian(
         self, target: Any, source: Any, unconnected_gradients: str = "none", *, chunk_size: int | None = None
@@ -239,8 +239,7 @@ class GradientTape:
                 f"target of shape {target.shape} and source of shape {source.shape} have not one length along axis 0"
             )
         handles, _ = self._handles(source)
-        with self._differentiating():
-            found = autodiff.jacobians(target.tensor, handles, chunk_size, batch=True)
+        found = self._differentiated(lambda: autodiff.jacobians(tensor_of(target), handles, chunk_size, batch=True))
         if found and found[0] is not None:
             return wrap_array(found[0])
         return None if unconnected_gradients == "none" else wrap_array(autodiff.zeros(source.tensor[0], target.shape))
@@ -253,14 +252,13 @@ class GradientTape:
             raise RuntimeError("the tape has been asked for gradients before: use GradientTape(persistent=True)")
         self._used = True
 
-    @contextlib.contextmanager
-    def _differentiating(self) -> Iterator[None]:
-        """Watched arrays are as they were while the tape recorded: ``checkpoint`` computes with them again."""
+    def _differentiated(self, function: Callable[[], Any]) -> Any:
+        """``function()`` with watched arrays as they were in the recording: ``checkpoint`` computes with them."""
         watched = [each for each in self._watched.values() if each.array.tensor is each.tensor]
         for each in watched:
             each.array.tensor = each.used
         try:
-            yield
+            return function()
         except RuntimeError as error:
             if autodiff.OVERWRITTEN not in str(error):
                 raise
@@ -276,10 +274,11 @@ class GradientTape:
         """The tensors to differentiate with respect to, and for each source which one is its."""
         handles: list[Tensor] = []
         positions: list[int | None] = []
-        for path, source in _leaves(sources, "sources"):
+        for index, source in enumerate(_leaves(sources, "sources")):
             watched = self._watched.get(id(source))
             tensor = watched.handle if watched is not None else tensor_of(source)
             if not autodiff.is_differentiable(tensor):
+                path = _path(sources, "sources", index)
                 raise TypeError(f"{path} has dtype {source.dtype}: only floating and complex numbers have gradients")
             if watched is None and not (autodiff.is_tracked(tensor) and (self._accessed or autodiff.is_result(tensor))):
                 positions.append(None)
@@ -312,11 +311,17 @@ class GradientTape:
         return _pytree.mapped(leaf, sources)
 
 
-def _leaves(tree: Any, name: str) -> list[tuple[str, Any]]:
-    """The arrays of a container, each with its path."""
+def _leaves(tree: Any, name: str) -> list[Any]:
+    """The arrays of a container."""
+    if isinstance(tree, ndarray):
+        return [tree]
     arrays: list[Any] = []
     _pytree.flatten(tree, arrays)
-    paths = [path for path, text in _pytree.described(tree, name) if not text.startswith("the ")]
-    if len(paths) != len(arrays) or not arrays:
+    if not arrays:
         raise TypeError(f"{name} must be an array or a container of arrays, not {tree!r}")
-    return list(zip(paths, arrays, strict=True))
+    return arrays
+
+
+def _path(tree: Any, name: str, index: int) -> str:
+    """Where one of the arrays of a container is."""
+    return [path for path, text in _pytree.described(tree, name) if not text.startswith("the ")][index]
