@@ -193,7 +193,7 @@ def trace(function: Callable[[list[Tensor]], Sequence[Tensor]], tensors: Sequenc
     TracedValueError
         The function asks for a value, or for a shape that depends on one.
     """
-    mode = inductor.new_fake_mode(values=False)
+    mode = inductor.new_fake_mode()
     inputs = [inductor.like(mode, tensor) for tensor in tensors]
 
     watch = _current.watch = _Watch(mode)
@@ -362,6 +362,7 @@ def subgraph(function: Callable[[list[Tensor]], Sequence[Tensor]], examples: Seq
         The function writes to a tensor from around it.
     """
     watch = _current.watch
+    inductor.allow_loops(watch.mode)
     inputs = [inductor.like(watch.mode, tensor) for tensor in examples]
     literals, watch.literals = watch.literals, {}  # each graph has its own
 
@@ -496,7 +497,7 @@ class Executable:
             return self._through_backend()
         if self.graph.written or loops.has_control_flow(self.graph.module):
             return self._eager  # a write into what gradients flow through: autograd itself knows all the rules
-        inputs = self._stand_ins(inductor.new_fake_mode())
+        inputs = self._stand_ins(inductor.allow_loops(inductor.new_fake_mode(), values=True))
         for tensor, tracks in zip(inputs, tracked[:-1], strict=True):
             tensor.requires_grad_(tracks)
         return inductor.differentiable(self.graph.module, inputs, self._settings or {})
@@ -518,7 +519,7 @@ class Executable:
 
     def _compiled(self) -> Program:
         graph = self.graph
-        mode = inductor.new_fake_mode()
+        mode = inductor.allow_loops(inductor.new_fake_mode(), values=True)
         inputs = self._stand_ins(mode)
         with mode:
             pure = inductor.functional(inductor.duplicate(graph.module, graph.results), inputs)

@@ -50,16 +50,18 @@ SETTINGS: dict[str, Any] = {
 }
 
 
-def new_fake_mode(values: bool = True) -> FakeTensorMode:
-    """A mode under which factory functions make tensors without data, and real tensors count as such.
+def new_fake_mode() -> FakeTensorMode:
+    """A mode under which factory functions make tensors without data, and real tensors count as such."""
+    return FakeTensorMode(allow_non_fake_inputs=True)
 
-    Without ``values`` it refuses to stand for a value that is known when the graph runs; with, a loop's number of
-    steps may be one.
-    """
-    from torch.fx.experimental.symbolic_shapes import ShapeEnv  # which imports sympy: 0.2 s
 
-    symbols = ShapeEnv(allow_scalar_outputs=values, allow_dynamic_output_shape_ops=values)
-    return FakeTensorMode(allow_non_fake_inputs=True, shape_env=symbols)
+def allow_loops(mode: FakeTensorMode, values: bool = False) -> FakeTensorMode:
+    """Let the mode stand for a number of steps; for the values of tensors only if ``values``."""
+    if mode.shape_env is None:
+        from torch.fx.experimental.symbolic_shapes import ShapeEnv  # which imports Dynamo: a second
+
+        mode.shape_env = ShapeEnv(allow_scalar_outputs=values, allow_dynamic_output_shape_ops=values)
+    return mode
 
 
 def like(mode: FakeTensorMode, tensor: Tensor) -> Tensor:
@@ -230,6 +232,7 @@ def compiled(module: GraphModule, inputs: Sequence[Tensor], mode: FakeTensorMode
     This is what torch.compile does after AOTAutograd, less its 12 us of wrappers a call.
     """
     try:
+        from torch._guards import TracingContext, tracing
         from torch._inductor.compile_fx import _recursive_joint_graph_passes, compile_fx, compile_fx_inner
         from torch._inductor.virtualized import V
     except ImportError:
@@ -237,7 +240,9 @@ def compiled(module: GraphModule, inputs: Sequence[Tensor], mode: FakeTensorMode
 
     if settings.get("triton.cudagraphs") and any(tensor.device.type == "cuda" for tensor in inputs):
         return _with_autograd(compile_fx, module, inputs, settings)  # it owns what CUDA graphs need
-    with torch._inductor.config.patch(settings), V.set_fake_mode(mode), torch.no_grad():
+    # Inductor looks for a compiled graph on disk only where there is a context to say on what its shapes depend.
+    context = tracing(TracingContext(mode))
+    with torch._inductor.config.patch(settings), V.set_fake_mode(mode), context, torch.no_grad():
         _recursive_joint_graph_passes(module)
         output = module.graph.output_node()
         with mode:

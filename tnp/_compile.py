@@ -80,10 +80,7 @@ class _Signatures:
             self.hits += 1
             program = entry.executable.program(inputs)
         else:
-            with _lock:
-                start = time.perf_counter()
-                program = entry.executable.program(inputs)
-                self.seconds += time.perf_counter() - start
+            program = self._program(entry, inputs)
         values = program(list(inputs))
         for index in entry.executable.written:
             if index < len(given) and given[index] is not tensors[index]:
@@ -114,6 +111,19 @@ class _Signatures:
         names = [name for name, _ in self._described(args, kwargs, arrays_only=True)]
         names += [f"captured_{index}" for index in range(len(traced.captures))]
         return Graph(graphs.steps(traced.module, names), lambda: exporting.program(traced, tensors))
+
+    def warmup(self, *args: Any, **kwargs: Any) -> None:
+        """Trace and compile for these arguments; nothing runs."""
+        entry, _, _, _, tensors = self.entry(args, kwargs)
+        self._program(entry, [*tensors, *entry.executable.captures])
+
+    def _program(self, entry: _Entry, inputs: list[Tensor]) -> Any:
+        """The program for these inputs, compiled if it is not there."""
+        with _lock:
+            start = time.perf_counter()
+            program = entry.executable.program(inputs)
+            self.seconds += time.perf_counter() - start
+        return program
 
     def save(self, path: Any, *args: Any, **kwargs: Any) -> None:
         """Write the program for these arguments to a file that ``tnp.load_compiled`` reads."""
@@ -290,7 +300,8 @@ def compile(
     callable
         The compiled function. ``fn.cache_info()`` counts its traces, hits and the seconds they took;
         ``fn.graph(*args)`` is the graph for such arguments, to be read, counted, drawn, and written as ONNX;
-        ``fn.save("f.pt2", *args)`` writes the program for such arguments to a file for ``load_compiled``.
+        ``fn.save("f.pt2", *args)`` writes the program for such arguments to a file for ``load_compiled``;
+        ``fn.warmup(*args)`` compiles for them without a call.
 
     Raises
     ------
@@ -368,6 +379,7 @@ def compile(
 
     compiled.cache_info = cache_info  # type: ignore[attr-defined]
     compiled.graph = signatures.graph  # type: ignore[attr-defined]
+    compiled.warmup = signatures.warmup  # type: ignore[attr-defined]
     compiled.save = signatures.save  # type: ignore[attr-defined]
     return compiled
 

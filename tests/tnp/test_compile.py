@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import dataclasses
+import os
+import subprocess
+import sys
 import threading
 import warnings
 from collections import OrderedDict, defaultdict, namedtuple
+from pathlib import Path
 from typing import Any
 
 import numpy
@@ -372,3 +376,40 @@ def test_no_warning_without_cause() -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error", RuntimeWarning)
         assert np.compile(lambda x: x - 1)(ones(3)).tolist() == [0, 0, 0]
+
+
+# Before the first call.
+
+
+def test_warmup_compiles_and_runs_nothing() -> None:
+    runs = []
+
+    @np.compile
+    def function(x: Any, *, n: int) -> Any:
+        runs.append(n)
+        x += n
+        return x
+
+    x = ones(3)
+    function.warmup(x, n=2)
+    seconds = function.cache_info().compile_seconds
+    assert (x.tolist(), runs, function.cache_info().hits) == ([1, 1, 1], [2], 0)
+    function(x, n=2)
+    assert (x.tolist(), runs, function.cache_info()) == ([3, 3, 3], [2], (1, 1, seconds))
+
+
+_SECOND_PROCESS = """
+import tnp as np
+from torch._dynamo.utils import counters
+np.compile(lambda x: np.exp(x) - 0.125)(np.ones(3))
+print(counters["inductor"]["fxgraph_cache_hit"], counters["inductor"]["fxgraph_cache_miss"])
+"""
+
+
+def test_the_second_process_compiles_nothing(tmp_path: Path) -> None:
+    environment = {**os.environ, "TORCHINDUCTOR_CACHE_DIR": str(tmp_path)}
+    for found in ("0 1", "1 0"):
+        done = subprocess.run(
+            [sys.executable, "-c", _SECOND_PROCESS], env=environment, capture_output=True, text=True, check=False
+        )
+        assert done.stdout.strip() == found, done.stderr
