@@ -44,7 +44,12 @@ _FACTORIES = frozenset(
 
 _NO_WRITES = frozenset({"requires_grad_", "detach_", "rename_", "share_memory_", "set_", "retain_grad"})
 
-_PLAIN, _FACTORY, _WRITE = range(3)
+_QUESTIONS = frozenset(
+    {"__get__", "dim", "numel", "size", "stride", "is_contiguous", "is_floating_point", "is_complex", "data_ptr"}
+)
+"""What asks of a tensor, or views it: most of what there is to see."""
+
+_PLAIN, _FACTORY, _WRITE, _QUESTION = range(4)
 
 
 _REFUSALS = ("vmap", "batching rule", "being batched", "mutate a captured Tensor")
@@ -52,12 +57,14 @@ _REFUSALS = ("vmap", "batching rule", "being batched", "mutate a captured Tensor
 
 
 class _Kinds(dict[Any, int]):
-    """Whether a torch function makes memory, writes to its first argument, or neither."""
+    """Whether a torch function makes memory, writes to its first argument, only asks, or does something else."""
 
     def __missing__(self, function: Any) -> int:
         name = getattr(function, "__name__", "")
         kind = _PLAIN
-        if function in _FACTORIES:
+        if name in _QUESTIONS:
+            kind = _QUESTION
+        elif function in _FACTORIES:
             kind = _FACTORY
         elif name in ("__setitem__", "zero_") or (
             name.endswith("_") and not name.endswith("__") and name not in _NO_WRITES
@@ -113,6 +120,8 @@ class _Buffers(TorchFunctionMode):
 
     def __torch_function__(self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: Any = None) -> Any:
         kind = _kinds[func]
+        if kind == _QUESTION:
+            return func(*args, **kwargs) if kwargs else func(*args)
         if kind == _WRITE:
             self._check_write(func, args[0])
         if kwargs and kwargs.get("out") is not None:

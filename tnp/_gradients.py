@@ -34,6 +34,11 @@ def as_array(value: Any) -> Any:
     return array if array.ndim else array[()]
 
 
+def _tensor(array: Any) -> Tensor:
+    """The tensor of an array, and of a scalar, which nobody is about to write to, too."""
+    return array.tensor if isinstance(array, ndarray) else tensor_of(array)
+
+
 class _Call:
     """A call of a function, some of its arguments taken apart to be differentiated.
 
@@ -68,7 +73,7 @@ class _Call:
         _pytree.flatten(self.wanted, self.arrays)
         if not self.arrays:
             raise TypeError(f"{name}: there is no array in what is differentiated")
-        self.tensors = [tensor_of(array) for array in self.arrays]
+        self.tensors = [_tensor(array) for array in self.arrays]
         if not all(map(autodiff.is_differentiable, self.tensors)):
             self._refuse()
         self.outputs: list[Any] = []
@@ -106,7 +111,7 @@ class _Call:
         self.count = len(self.outputs)
         self.result, self.aux = result, aux
         _pytree.flatten(aux, self.outputs)
-        return [tensor_of(array) for array in self.outputs]
+        return [_tensor(array) for array in self.outputs]
 
     def returned(self, tensors: Sequence[Tensor]) -> tuple[Any, Any]:
         """What the function returned, result and aux, made of tensors that no transform holds any more."""
@@ -138,7 +143,7 @@ class _Call:
 
     def check_floating(self) -> None:
         """Results of integers and booleans have no derivatives."""
-        if all(autodiff.is_differentiable(tensor_of(output)) for output in self.outputs[: self.count]):
+        if all(autodiff.is_differentiable(_tensor(output)) for output in self.outputs[: self.count]):
             return
         for path, text in _pytree.described(self.result, "the result"):
             if not text.startswith("the ") and not text.split(" ")[1].startswith(_DIFFERENTIABLE):

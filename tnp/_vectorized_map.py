@@ -89,7 +89,7 @@ def _at_once(fn: Callable[[Any], Any], elements: _Elements, chunk_size: int | No
         leaves: list[Any] = []
         _pytree.flatten(result, leaves)
         build = _pytree.builder(result, lambda _: lambda values, _: wrap_array(next(values)))
-        return [tensor_of(leaf) for leaf in leaves]
+        return [leaf.tensor if isinstance(leaf, ndarray) else tensor_of(leaf) for leaf in leaves]
 
     results = batching.vmap(run, elements.tensors, elements.dims, chunk_size=chunk_size, randomness=randomness)
     return build(iter(results), ())
