@@ -140,4 +140,5 @@ def euclidean(tensor: Tensor, dims: tuple[int, ...] | None, keepdims: bool) -> T
         root = squared.sqrt()
         return root.reshape([1] * tensor.dim()) if keepdims else root
     squares = tensor.real.square() + tensor.imag.square() if tensor.is_complex() else tensor * tensor
-    return squares.sum(tuple(range(tensor.dim())) if dims is None else dims, keepdim=keepdims).sqrt()
+    dims = tuple(range(tensor.dim())) if dims is None else dims
+    return (squares.sum(dims, keepdim=keepdims) if dims else squares).sqrt()  # torch takes no axes for all
