@@ -316,6 +316,8 @@ class ndarray(Methods):
             raise ValueError(
                 "The truth value of an array with more than one element is ambiguous. Use a.any() or a.all()"
             )
+        if self.dtype == np.uint64:
+            return bool(memory.viewed(self.tensor, tensor_dtype(np.int64)))  # torch takes its truth through an int64
         return bool(self.tensor)
 
     def __int__(self) -> int:

@@ -28,7 +28,7 @@ Tensor = Any
 # f(f(x, a), b) is f(x, f(a, b)) for these, in any order of a and b.
 _FOLDING = frozenset(
     {"add", "multiply", "bitwise_and", "bitwise_or", "bitwise_xor", "logical_and", "logical_or", "logical_xor"}
-    | {"maximum", "minimum", "fmax", "fmin", "hypot", "logaddexp", "logaddexp2", "gcd", "lcm"}
+    | {"maximum", "minimum", "fmax", "fmin", "hypot", "logaddexp", "logaddexp2", "gcd"}
 )
 _MODULAR = frozenset({"add", "subtract", "multiply"})  # on integers, exact modulo the width of any narrower type
 

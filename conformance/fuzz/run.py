@@ -204,6 +204,8 @@ def run_in_processes(settings: Settings, calls: int, processes: int) -> Iterator
             worker.process.join(0 if hangs else None)
             if hangs:
                 worker.process.kill()
+            if worker.process.exitcode == 1:
+                raise RuntimeError(f"the fuzzer itself failed at call {index}: see above")
             if hangs or worker.process.exitcode:
                 what = "hangs" if hangs else f"ends with exit status {worker.process.exitcode}"
                 crash = Disagreement("crash", "", f"the process {what}")
@@ -257,6 +259,7 @@ def main(options: argparse.Namespace) -> int:
     seed = secrets.randbelow(10**6) if options.seed is None else options.seed
     patterns = tuple(filter(None, options.functions.split(",")))
     settings = Settings(seed, options.device, options.compiled, patterns)
+    known.load()  # an error in the file is one, not one for each process
     if not drawing.targets(patterns):
         print(f"no function matches {options.functions!r}")
         return 2

@@ -745,3 +745,9 @@ def test_an_array_is_a_buffer(xp: Any) -> Any:
     y = xp.ndarray((2, 2), x.dtype, x, offset=8)
     y[0, 0] = 9
     return x, y
+
+
+@agrees
+@pytest.mark.parametrize("value", [0, 1, 2**63, 2**64 - 1])
+def test_truth_of_uint64(xp: Any, value: int) -> Any:
+    return bool(xp.asarray(value, "uint64")), bool(xp.asarray([value], "uint64")[0])

@@ -376,6 +376,12 @@ def test_methods_that_are_not_there(name: str, method: str) -> None:
     compare(lambda xp: getattr(getattr(xp, name), method)(xp.ones((2, 2)), *arguments))
 
 
+@agrees(raises=ValueError)
+@pytest.mark.parametrize("indices", [0, [[0]]])
+def test_reduceat_names_its_indices_before_its_axis(xp: Any, indices: Any) -> Any:
+    return xp.add.reduceat(1, indices)
+
+
 @agrees
 def test_at_with_values_of_the_array_itself(xp: Any) -> Any:
     x, y, z = xp.asarray(3), xp.arange(1, 7), xp.arange(1.0, 7.0)
@@ -386,3 +392,10 @@ def test_at_with_values_of_the_array_itself(xp: Any) -> Any:
     xp.divide.at(z, [0, 0, 1], z[:1])
     xp.maximum.at(z, [4, 5], z[4:][::-1])
     return x, y, z
+
+
+@agrees
+def test_at_of_a_function_that_is_associative_until_it_overflows(xp: Any) -> Any:
+    x = xp.asarray([7], "uint64")
+    xp.lcm.at(x, [-1, -1], xp.asarray(2**64 - 1, "uint64"))
+    return x
