@@ -522,6 +522,15 @@ def test_astype_of_scalars(xp: Any) -> Any:
     return xp.astype(xp.int64(10), xp.float64), xp.astype(np.arange(3), np.int8)
 
 
+@pytest.mark.parametrize(("given", "wanted"), [("complex64", "float32"), ("complex128", "float64")])
+def test_astype_of_complex_to_its_real_part_is_a_copy(given: str, wanted: str) -> None:
+    x = tnp.ones(3, given)
+    with pytest.warns(np.exceptions.ComplexWarning):
+        y = x.astype(wanted)
+    y[...] = 7
+    assert x.tolist() == [1, 1, 1] and not tnp.shares_memory(x, y)
+
+
 @pytest.mark.parametrize("dtype", ["float32", "float64", "int64"])
 @pytest.mark.parametrize("given", ["complex64", "complex128"])
 def test_a_conversion_to_real_shares_no_memory(given: str, dtype: str) -> None:
