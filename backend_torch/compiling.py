@@ -16,7 +16,7 @@ import torch
 from torch.fx import GraphModule, Node
 from torch.utils._python_dispatch import TorchDispatchMode
 
-from backend_torch import inductor, loops, tracing
+from backend_torch import inductor, loops, products, tracing
 from backend_torch.constants import is_constant
 from backend_torch.inductor import Program
 from backend_torch.memory import may_overlap
@@ -524,6 +524,7 @@ class Executable:
         with mode:
             pure = inductor.functional(inductor.duplicate(graph.module, graph.results), inputs)
         loops.unroll(pure)
+        products.choose(pure)
         return inductor.compiled(pure, inputs, mode, self._settings or {})
 
     def _with_outputs(self, run: Program, outputs: list[Output]) -> Program:

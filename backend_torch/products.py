@@ -7,11 +7,13 @@ unsigned integers wider than a byte anywhere, integers on an accelerator
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import torch
+from torch.fx import GraphModule
 
 from backend_torch.casting import cast
 from backend_torch.dtypes import SIGNED
@@ -58,6 +60,83 @@ def _boolean_matmul(one: Tensor, other: Tensor) -> Tensor:
     return torch.matmul(one.float(), other.float()) > 0
 
 
+# torch multiplies float32 by MKL, which leaves half of a processor idle that is not Intel's: from 256x256 on oneDNN,
+# which torch carries for its own compiler, takes half the time there.
+LARGE = 1 << 16
+
+
+@functools.cache
+def prefers_onednn() -> bool:
+    """Whether large products of float32 on this machine's CPU are oneDNN's."""
+    if not torch.backends.mkldnn.is_available() or not torch.backends.mkl.is_available():
+        return False
+    if not hasattr(torch.ops.mkldnn, "_linear_pointwise"):
+        return False
+    vendor = cpu_vendor()
+    return vendor is not None and vendor != "GenuineIntel"
+
+
+def cpu_vendor() -> str | None:
+    """The processor's vendor where Linux tells it."""
+    try:
+        with open("/proc/cpuinfo") as file:
+            for line in file:
+                if line.startswith("vendor_id"):
+                    return line.partition(":")[2].strip()
+    except OSError:
+        pass
+    return None
+
+
+def _onednn_matmul(one: Tensor, other: Tensor) -> Tensor:
+    return torch.ops.mkldnn._linear_pointwise(one, other.mT, None, "none", [], "")
+
+
+# The same as an operation of a graph: Inductor takes oneDNN's own for a layer's, with weights that never change.
+_library = torch.library.Library("tnp", "DEF")
+_library.define("mm(Tensor one, Tensor other) -> Tensor")
+_library.impl("mm", _onednn_matmul, "CPU")
+torch.library.register_fake("tnp::mm", lambda one, other: one.new_empty((one.shape[0], other.shape[1])), lib=_library)
+
+
+class _OneDNN(torch.autograd.Function):
+    """A product of two float32 matrices by oneDNN; so are its derivatives."""
+
+    @staticmethod
+    def forward(ctx: Any, one: Tensor, other: Tensor) -> Tensor:
+        ctx.save_for_backward(one, other)
+        return _onednn_matmul(one, other)
+
+    @staticmethod
+    def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor | None, Tensor | None]:
+        one, other = ctx.saved_tensors
+        return (
+            _float32_matmul(gradient, other.mT) if ctx.needs_input_grad[0] else None,
+            _float32_matmul(one.mT, gradient) if ctx.needs_input_grad[1] else None,
+        )
+
+
+def _float32_matmul(one: Tensor, other: Tensor) -> Tensor:
+    if one.numel() < LARGE or other.numel() < LARGE or one.dim() != 2 or other.dim() != 2:
+        return torch.matmul(one, other)
+    if one.device.type != "cpu" or other.device.type != "cpu" or one.shape[1] != other.shape[0]:
+        return torch.matmul(one, other)
+    if torch._C._len_torch_dispatch_stack() or torch._C._functorch.peek_interpreter_stack() is not None:
+        return torch.matmul(one, other)  # a trace or a transform knows this one; the compiler chooses for itself
+    return _OneDNN.apply(one, other)
+
+
+def choose(module: GraphModule) -> None:
+    """Let large products of float32 in a graph be computed as they are when they run one by one."""
+    if not prefers_onednn():
+        return
+    for node in module.graph.find_nodes(op="call_function", target=torch.ops.aten.mm.default):
+        values = [argument.meta["val"] for argument in node.args]
+        if all(v.dtype is torch.float32 and v.device.type == "cpu" and v.numel() >= LARGE for v in values):
+            node.target = torch.ops.tnp.mm.default
+    module.recompile()
+
+
 class Product(Kernel):
     """A product of two tensors of one dtype, made of a matrix product.
 
@@ -80,6 +159,8 @@ class Product(Kernel):
             return self.shaped(_boolean_matmul)
         if dtype in SIGNED:
             return self.shaped(same_bits(_integer_matmul))
+        if dtype is torch.float32 and prefers_onednn():
+            return self.shaped(_float32_matmul)
         if dtype.is_floating_point or dtype.is_complex:
             return self.default
         return self.shaped(_integer_matmul)

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import warnings
+
 import numpy as np
 import pytest
 import torch
 
-from backend_torch import products
+from backend_torch import compiling, products
 from backend_torch.dtypes import to_numpy
 
 INTEGERS = [torch.uint8, torch.int8, torch.int16, torch.uint16, torch.int32, torch.uint32, torch.int64, torch.uint64]
@@ -75,3 +77,71 @@ def test_contract_and_einsum_without_values() -> None:
     ]
     result = products.einsum(["ij", "jk"], "ik", integers)
     assert result.shape == (2, 4) and result.dtype is torch.int32
+
+
+# Large products of float32, which are oneDNN's on some machines.
+
+
+def _layouts() -> list[tuple[torch.Tensor, torch.Tensor]]:
+    generator = torch.Generator().manual_seed(0)
+    one, other = torch.randn(300, 260, generator=generator), torch.randn(260, 310, generator=generator)
+    wide = torch.randn(600, 520, generator=generator)
+    return [
+        (one, other),
+        (one.mT.contiguous().mT, other),
+        (one, other.mT.contiguous().mT),
+        (wide[::2, ::2], other),
+        (one[:, :1].expand(300, 260), other),
+        (torch.complex(one, one).conj().imag, other),
+    ]
+
+
+@pytest.mark.parametrize("layout", range(6))
+def test_large_float32_products(layout: int) -> None:
+    one, other = _layouts()[layout]
+    result = products._float32_matmul(one, other)
+    torch.testing.assert_close(result, one @ other, rtol=1e-4, atol=1e-4)
+    assert result.is_contiguous()
+
+
+def test_gradients_of_large_float32_products() -> None:
+    one, other = _layouts()[0]
+
+    def gradients(product: products.Bilinear) -> list[torch.Tensor]:
+        a, b = one.clone().requires_grad_(), other.clone().requires_grad_()
+        first = torch.autograd.grad(product(a, b).sin().sum(), [a, b], create_graph=True)
+        second = torch.autograd.grad(first[0].square().sum() + first[1].sum(), [a, b])
+        return [*first, *second]
+
+    for result, expected in zip(gradients(products._float32_matmul), gradients(torch.matmul), strict=True):
+        torch.testing.assert_close(result, expected, rtol=1e-3, atol=0.5)
+
+
+def test_large_float32_products_under_transforms() -> None:
+    one, other = _layouts()[0]
+    batched = torch.func.vmap(products._float32_matmul, (0, None))(torch.stack([one, one]), other)
+    torch.testing.assert_close(batched[1], one @ other)
+    slopes = torch.func.grad(lambda a: products._float32_matmul(a, other).sum())(one)
+    torch.testing.assert_close(slopes, other.sum(1).expand(300, 260), rtol=1e-4, atol=1e-4)
+
+
+def test_shapes_that_do_not_match() -> None:
+    one, other = _layouts()[0]
+    with pytest.raises(RuntimeError, match="cannot be multiplied"):
+        products._float32_matmul(one, other.mT)
+
+
+@pytest.mark.parametrize("vendor", ["GenuineIntel", "AuthenticAMD", None])
+def test_whose_products_they_are(vendor: str | None, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(products, "cpu_vendor", lambda: vendor)
+    assert products.prefers_onednn.__wrapped__() in ([False] if vendor != "AuthenticAMD" else [True, False])
+
+
+def test_compiled_large_products(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(products, "prefers_onednn", lambda: True)
+    one, other = _layouts()[0]
+    graph = compiling.trace(lambda tensors: [tensors[0] @ tensors[1] + 1], [one, other])
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", RuntimeWarning)
+        (result,) = compiling.Executable(graph).program([one, other])([one, other])
+    torch.testing.assert_close(result, one @ other + 1, rtol=1e-4, atol=1e-4)
