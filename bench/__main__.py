@@ -5,11 +5,12 @@ from __future__ import annotations
 import argparse
 from collections.abc import Sequence
 
-from bench import importing, overhead, pi, sigmoid, transfer, transforms
+from bench import compiled, importing, overhead, pi, sigmoid, transfer, transforms
 
 COMMANDS = {
     "sigmoid": sigmoid,
     "overhead": overhead,
+    "compile": compiled,
     "import": importing,
     "pi": pi,
     "transfer": transfer,

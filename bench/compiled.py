@@ -1,0 +1,187 @@
+"""``python -m bench compile``: matrix chains, loops and calls, compiled and eager, each checked and then timed."""
+
+from __future__ import annotations
+
+import argparse
+import importlib.util
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import numpy as np
+from rich.console import Console
+
+from bench import options, report, timing
+
+Call = Callable[[], Any]
+ADDITIONS = 1000
+
+
+@dataclass(frozen=True)
+class Workload:
+    """A title, a size, and the contestants, NumPy's first: calls that return when the result, an array, is there."""
+
+    title: str
+    size: int
+    calls: dict[str, Call]
+
+
+@dataclass(frozen=True)
+class Result:
+    """A workload's title, and the row of one of its contestants."""
+
+    workload: str
+    row: report.Row
+
+
+def chain(x: Any, y: Any, matmul: Callable[[Any, Any], Any]) -> Any:
+    """Ten products of matrices, one after the other."""
+    total = x
+    for _ in range(10):
+        total = total + matmul(total, y) * x
+    return total
+
+
+def additions(x: Any) -> Any:
+    """A thousand steps that do next to nothing."""
+    for _ in range(ADDITIONS):
+        x = x + 1
+    return x
+
+
+def spread(arrays: list[Any]) -> dict[str, Any]:
+    """Eight arrays in, a nested result out."""
+    return {"sums": [one + other for one, other in zip(arrays[:4], arrays[4:], strict=True)], "first": (arrays[0] * 2,)}
+
+
+def chains(size: int) -> Workload:
+    """``s = s + matmul(s, y) * x``, ten times, in float32."""
+    import torch
+
+    import tnp
+
+    x, y = np.random.default_rng(0).random((2, size, size), np.float32) / size
+    own = tnp.asarray(x), tnp.asarray(y)
+    tensors = torch.from_numpy(x), torch.from_numpy(y)
+    compiled = tnp.compile(lambda x, y: chain(x, y, tnp.matmul))
+    calls: dict[str, Call] = {
+        "NumPy": partial(chain, x, y, np.matmul),
+        "torch eager": partial(chain, *tensors, torch.matmul),
+        "torch.compile": partial(torch.compile(lambda x, y: chain(x, y, torch.matmul)), *tensors),
+        "tnp eager": partial(chain, *own, tnp.matmul),
+        "tnp compiled": partial(compiled, *own),
+    }
+    calls.update(_jitted(lambda x, y: chain(x, y, lambda a, b: a @ b), x, y))
+    return Workload("10 products of matrices, float32", size, calls)
+
+
+def loops(size: int) -> Workload:
+    """A thousand additions of 1, in float32."""
+    import torch
+
+    import tnp
+
+    x = np.zeros(size, np.float32)
+    own = tnp.asarray(x)
+
+    def counted(x: Any) -> Any:
+        return tnp.while_loop(lambda v: v[0] < ADDITIONS, lambda v: (v[0] + 1, v[1] + 1), (0, x))[1]
+
+    calls: dict[str, Call] = {
+        "NumPy": partial(additions, x),
+        "torch eager": partial(additions, torch.from_numpy(x)),
+        "tnp eager": partial(additions, own),
+        "tnp compiled, unrolled": partial(tnp.compile(additions), own),
+        "tnp compiled, while_loop": partial(tnp.compile(counted), own),
+        "tnp compiled, fori_loop": partial(
+            tnp.compile(lambda x: tnp.fori_loop(0, ADDITIONS, lambda i, v: v + 1, x)), own
+        ),
+    }
+    if importlib.util.find_spec("jax"):
+        import jax
+
+        calls.update(_jitted(lambda x: jax.lax.fori_loop(0, ADDITIONS, lambda i, v: v + 1, x), x))
+    return Workload(f"{ADDITIONS} additions of 1, float32", size, calls)
+
+
+def overhead(size: int) -> Workload:
+    """A call with eight arrays and a nested result; what it computes is next to nothing."""
+    import tnp
+
+    arrays = list(np.random.default_rng(0).random((8, size), np.float32))
+    own = [tnp.asarray(array) for array in arrays]
+    compiled = tnp.compile(lambda *arrays: spread(list(arrays)))
+    calls: dict[str, Call] = {
+        "NumPy": partial(spread, arrays),
+        "tnp eager": partial(spread, own),
+        "tnp compiled": partial(compiled, *own),
+    }
+    calls.update(_jitted(lambda *arrays: spread(list(arrays)), *arrays))
+    return Workload("a call with 8 arrays and a nested result", size, calls)
+
+
+def _jitted(function: Callable[..., Any], *arrays: np.ndarray) -> Iterator[tuple[str, Call]]:
+    """The function compiled by JAX and by TensorFlow, where they are there."""
+    if importlib.util.find_spec("jax"):
+        import jax
+
+        device = jax.devices("cpu")[0]
+        run, own = jax.jit(function), [jax.device_put(array, device) for array in arrays]
+        yield "JAX jit", lambda: jax.block_until_ready(run(*own))
+    if importlib.util.find_spec("tensorflow"):
+        import tensorflow as tf
+
+        with tf.device("/CPU:0"):
+            constants = [tf.constant(array) for array in arrays]
+        yield "TF function", partial(tf.function(function), *constants)
+
+
+def _leaves(result: Any) -> list[np.ndarray]:
+    if isinstance(result, dict):
+        result = list(result.values())
+    if isinstance(result, (list, tuple)):
+        return [leaf for item in result for leaf in _leaves(item)]
+    return [np.asarray(result)]
+
+
+def measured(workload: Workload, repeats: int) -> list[report.Row]:
+    """First calls, whose results have to be NumPy's, then rounds of all contestants."""
+    first_calls, expected = {}, _leaves(workload.calls["NumPy"]())
+    for name, call in workload.calls.items():
+        start = time.perf_counter()
+        result = call()
+        first_calls[name] = time.perf_counter() - start
+        for leaf, wanted in zip(_leaves(result), expected, strict=True):
+            np.testing.assert_allclose(leaf, wanted, rtol=1e-4, err_msg=name)
+    contestants = [timing.Contestant(name, call) for name, call in workload.calls.items()]
+    samples = timing.measure(contestants, repeats)
+    pairs = {name: "torch eager" for name in samples if name.startswith("tnp") and "torch eager" in samples}
+    return report.rows(workload.size, samples, first_calls, pairs)
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """The command's options."""
+    parser.add_argument("--matrix", type=int, default=1000, metavar="N", help="rows of the matrices (default: 1000)")
+    parser.add_argument("--sizes", type=int, nargs="+", default=[10**2, 10**4, 10**6], help="elements of the loops")
+    options.add_repeats(parser, 10)
+    options.add_out(parser)
+
+
+def run(chosen: argparse.Namespace) -> int:
+    """Measure each workload, print a table for it and write all as JSON."""
+    console = Console()
+    facts = report.machine()
+    prepared = [partial(chains, chosen.matrix), partial(overhead, 8)]
+    prepared += [partial(loops, size) for size in chosen.sizes]
+    results: list[Result] = []
+    for prepare in prepared:
+        workload = prepare()
+        rows = measured(workload, chosen.repeats)
+        console.print(report.table(rows, workload.title))
+        results += [Result(workload.title, row) for row in rows]
+    print(report.NOTES)
+    print(report.headline(facts))
+    print(report.write_json(chosen.out / "compile.json", results, facts))
+    return 0
