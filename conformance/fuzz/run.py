@@ -8,6 +8,7 @@ from __future__ import annotations
 import argparse
 import faulthandler
 import itertools
+import logging
 import multiprocessing
 import secrets
 import time
@@ -97,7 +98,7 @@ def check(call: Call, name: str, settings: Settings) -> tuple[Disagreement | Non
 
 def run(settings: Settings, start: int, stop: int, begins: Callable[[int], None] = lambda index: None) -> Report:
     """Calls ``start`` to ``stop`` of a seed."""
-    entries = known.load()
+    entries = known.load(compiled=bool(settings.compiled))
     report = Report()
     seen: Counter[Any] = Counter()
     with warnings.catch_warnings(), compare.np.errstate(all="ignore"):
@@ -150,6 +151,7 @@ def _work(settings: Settings, start: int, stop: int, progress: Any, pipe: Connec
         progress.value = index
         faulthandler.dump_traceback_later(HANGS_AFTER / 2)  # where it hangs
 
+    logging.disable(logging.ERROR)  # torch's tracer reports what it raises too
     for first in range(start, stop, PART):
         pipe.send(run(settings, first, min(first + PART, stop), begins))
     faulthandler.cancel_dump_traceback_later()
