@@ -144,7 +144,7 @@ class _Rule:
 
     def tolerances(self, dtype: np.dtype) -> tuple[float, float]:
         """Relative and absolute tolerance for a result of this dtype."""
-        computed_in = [dtype, *self.floats, *(["float16"] if self.casts else [])]
+        computed_in: list[Any] = [dtype, *self.floats, *(["float16"] if self.casts else [])]
         eps = float(max(np.finfo(d).eps for d in computed_in))
         tiny = float(np.finfo(dtype).smallest_normal)
         if self.plain in SPECTRA:

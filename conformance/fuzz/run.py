@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import argparse
 import faulthandler
+import functools
 import itertools
 import logging
 import multiprocessing
@@ -87,17 +88,20 @@ class Report:
         return sorted(groups.items(), key=lambda group: -len(group[1]))
 
 
-def check(call: Call, name: str, settings: Settings) -> tuple[Disagreement | None, bool]:
+def check(
+    call: Call, name: str, settings: Settings, numpy_did: Callable[[], None] = lambda: None
+) -> tuple[Disagreement | None, bool]:
     """How the two disagree about a call, and whether NumPy accepts it."""
     if call.leaves_unwritten:
         return None, True
     expected = run_numpy(call)
+    numpy_did()
     actual = run_tnp(call, settings.device, settings.transform)
     return compare.disagreement(call, name, expected, actual), expected.error is None
 
 
-def run(settings: Settings, start: int, stop: int, begins: Callable[[int], None] = lambda index: None) -> Report:
-    """Calls ``start`` to ``stop`` of a seed."""
+def run(settings: Settings, start: int, stop: int, begins: Callable[[float], None] = lambda index: None) -> Report:
+    """Calls ``start`` to ``stop`` of a seed; ``begins`` is told the index of each, and a half more at tnp's turn."""
     entries = known.load(compiled=bool(settings.compiled))
     report = Report()
     seen: Counter[Any] = Counter()
@@ -106,7 +110,7 @@ def run(settings: Settings, start: int, stop: int, begins: Callable[[int], None]
         for index in range(start, stop):
             begins(index)
             target, call = drawing.call(f"{settings.seed}:{index}", settings.patterns)
-            found, accepted = check(call, target.name, settings)
+            found, accepted = check(call, target.name, settings, functools.partial(begins, index + 0.5))
             report.calls += 1
             report.refused += not accepted
             report.same_class += not accepted and found is None
@@ -147,7 +151,7 @@ def _shrunk(
 
 
 def _work(settings: Settings, start: int, stop: int, progress: Any, pipe: Connection) -> None:
-    def begins(index: int) -> None:
+    def begins(index: float) -> None:
         progress.value = index
         faulthandler.dump_traceback_later(HANGS_AFTER / 2)  # where it hangs
 
@@ -165,13 +169,13 @@ class _Worker:
     progress: Any
     start: int  # of the part that it works on
     stop: int
-    seen: int = -1
+    seen: float = -1.0
     since: float = field(default_factory=time.monotonic)
 
 
 def _started(settings: Settings, start: int, stop: int) -> _Worker:
     context = multiprocessing.get_context("spawn")
-    progress = context.Value("q", start, lock=False)
+    progress = context.Value("d", start, lock=False)
     receive, send = context.Pipe(duplex=False)
     process = context.Process(target=_work, args=(settings, start, stop, progress, send), daemon=True)
     process.start()
@@ -196,9 +200,9 @@ def run_in_processes(settings: Settings, calls: int, processes: int) -> Iterator
                     worker.start += part.calls
                     yield part
                     continue
-            index = worker.progress.value
-            if index != worker.seen:
-                worker.seen, worker.since = index, time.monotonic()
+            reached = worker.progress.value
+            if reached != worker.seen:
+                worker.seen, worker.since = reached, time.monotonic()
             hangs = time.monotonic() - worker.since > HANGS_AFTER
             if not ended and not hangs:
                 continue
@@ -206,13 +210,17 @@ def run_in_processes(settings: Settings, calls: int, processes: int) -> Iterator
             worker.process.join(0 if hangs else None)
             if hangs:
                 worker.process.kill()
+            index = int(reached)
             if worker.process.exitcode == 1:
                 raise RuntimeError(f"the fuzzer itself failed at call {index}: see above")
             if hangs or worker.process.exitcode:
                 what = "hangs" if hangs else f"ends with exit status {worker.process.exitcode}"
-                crash = Disagreement("crash", "", f"the process {what}")
-                drawn = f"drawing.call('{settings.seed}:{index}', {settings.patterns})"  # drawing it may crash too
-                yield Report(1, unexplained=[Finding(index, "crash", drawn, crash)])
+                if reached == index:
+                    yield Report(1, known=Counter({f"NumPy itself: the process {what}": 1}))
+                else:
+                    crash = Disagreement("crash", "", f"the process {what}")
+                    drawn = f"drawing.call('{settings.seed}:{index}', {settings.patterns})"
+                    yield Report(1, unexplained=[Finding(index, "crash", drawn, crash)])
                 again = (worker.start, index), (index + 1, worker.stop)
                 workers += [_started(settings, a, b) for a, b in again if a < b]
 

@@ -139,9 +139,12 @@ def test_the_command_refuses_what_matches_nothing(capsys: pytest.CaptureFixture[
 
 def _dies(settings: Settings, start: int, stop: int, progress: Any, pipe: Any) -> None:
     for index in range(start, stop):
-        progress.value = index
+        progress.value = index + 0.5
         if index == 0:
             os._exit(11)
+        if index == 4:
+            progress.value = index
+            os._exit(12)
     pipe.send(run.Report(stop - start))
 
 
@@ -153,6 +156,7 @@ def test_a_crash_is_a_finding_and_the_rest_goes_on(monkeypatch: pytest.MonkeyPat
     assert total.calls == 8
     assert [(f.index, f.found.kind) for f in total.unexplained] == [(0, "crash")]
     assert "exit status 11" in total.unexplained[0].found.tnp
+    assert list(total.known) == ["NumPy itself: the process ends with exit status 12"]
 
 
 def test_compiled_calls_are_compared_too() -> None:
