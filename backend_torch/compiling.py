@@ -86,6 +86,8 @@ class _Watch(TorchDispatchMode):
         if func is aten.lift_fresh.default and not inductor.is_fake(args[0]):
             # Data that tracing made: the same at each call, but a new array.
             return self._literal(args[0]) if args[0].dim() == 0 else aten.clone.default(self._fixed(args[0]))
+        if isinstance(func, torch._ops.HigherOrderOperator):
+            inductor.allow_loops(self.mode)
         fixed_args, fixed_kwargs = torch.utils._pytree.tree_map_only(Tensor, self._fixed, (args, kwargs or {}))
         try:
             result = func(*fixed_args, **fixed_kwargs)
@@ -362,7 +364,6 @@ def subgraph(function: Callable[[list[Tensor]], Sequence[Tensor]], examples: Seq
         The function writes to a tensor from around it.
     """
     watch = _current.watch
-    inductor.allow_loops(watch.mode)
     inputs = [inductor.like(watch.mode, tensor) for tensor in examples]
     literals, watch.literals = watch.literals, {}  # each graph has its own
 

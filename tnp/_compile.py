@@ -65,16 +65,7 @@ class _Signatures:
         """The result, and what the next call with this signature may do."""
         if compiling.is_inside():
             return self.function(*args, **kwargs), None
-        arrays: list[Any] = []
-        structure = _pytree.flatten((args, kwargs), arrays)
-        given = [tensor_of(array) for array in arrays]
-        tensors = [compiling.physical(tensor) for tensor in given]
-        key = structure, compiling.signature(tensors), devices.state.default
-        entry = self.entries.get(key)
-        hit = entry is not None
-        if entry is None:
-            with _lock:
-                entry = self.entries.get(key) or self._trace(key, args, kwargs, arrays, tensors)
+        entry, hit, arrays, given, tensors = self.entry(args, kwargs)
         inputs = [*tensors, *entry.executable.captures]
         if hit and entry.executable.is_ready(inputs):
             self.hits += 1
@@ -86,7 +77,7 @@ class _Signatures:
             if index < len(given) and given[index] is not tensors[index]:
                 compiling.assign(given[index], tensors[index])
         result = entry.build(values, arrays)
-        return result, None if kwargs else _shortcut(args, entry, program, inputs)
+        return result, _shortcut(args, kwargs, entry, program, inputs)
 
     def entry(
         self, args: tuple[Any, ...], kwargs: dict[str, Any]
@@ -174,7 +165,7 @@ class _Signatures:
             f"value of an argument is a new trace. {'; '.join(changed) or 'Its structure changes'}. A number that "
             "varies can be an array (tnp.asarray)",
             RuntimeWarning,
-            stacklevel=5,
+            stacklevel=6,
         )
 
     def _described(
@@ -231,8 +222,8 @@ class _Outputs:
 class _Shortcut(NamedTuple):
     """All that a call with known arguments needs.
 
-    ``kinds`` is ``ndarray`` for one array argument, else the arguments' types; ``made`` is the class of a result that
-    is one new array, else None and ``build`` makes it.
+    ``kinds`` is ``ndarray`` for one array argument, else the arguments' types, with keywords these and then the names;
+    ``made`` is the class of a result that is one new array, else None and ``build`` makes it.
     """
 
     kinds: Any
@@ -250,10 +241,14 @@ def _never(*tensors: Tensor) -> bool:
 _NONE = _Shortcut(None, None, _never, list, None, _nothing)
 
 
-def _shortcut(args: tuple[Any, ...], entry: _Entry, program: Any, inputs: list[Tensor]) -> _Shortcut | None:
-    kinds = tuple(map(type, args))
+def _shortcut(
+    args: tuple[Any, ...], kwargs: dict[str, Any], entry: _Entry, program: Any, inputs: list[Tensor]
+) -> _Shortcut | None:
+    kinds: Any = tuple(map(type, (*args, *kwargs.values())))
     if not inputs or not all(kind is ndarray or kind is scalar for kind in kinds):
         return None
+    if kwargs:
+        kinds = (kinds, *kwargs)
     matches: Callable[..., bool] = compiling.same_signature(inputs)
     captures = entry.executable.captures
     if captures:
@@ -353,8 +348,15 @@ def compile(
     def compiled(*args: Any, **kwargs: Any) -> Any:
         nonlocal shortcut, hits
         kinds, device, matches, program, made, build = shortcut
-        if device is devices.state.default and not kwargs:
-            if kinds is ndarray:
+        if device is devices.state.default:
+            if kwargs:
+                arrays = (*args, *kwargs.values())
+                if kinds == (tuple(map(type, arrays)), *kwargs):
+                    tensors = [array.tensor for array in arrays]
+                    if matches(*tensors):
+                        hits += 1
+                        return build(program(tensors), arrays)
+            elif kinds is ndarray:
                 if len(args) == 1 and type(args[0]) is ndarray:
                     tensor = args[0].tensor
                     if matches(tensor):

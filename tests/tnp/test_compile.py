@@ -109,6 +109,27 @@ def test_print_while_tracing_only(capsys: pytest.CaptureFixture[str]) -> None:
     assert "(3,)" in lines[0] and "float32" in lines[0]
 
 
+def test_keywords() -> None:
+    runs = []
+
+    @eager
+    def function(x: Any, y: Any = 10, **more: Any) -> Any:
+        runs.append(sorted(more))
+        return x + 2 * y + 3 * more.get("z", 100)
+
+    for _ in range(3):
+        assert function(ones(2), ones(2)).tolist() == [303, 303]
+        assert function(ones(2), y=ones(2)).tolist() == [303, 303]
+        assert function(y=ones(2), x=ones(2) * 5).tolist() == [307, 307]
+        assert function(x=ones(2), y=ones(2) * 5).tolist() == [311, 311]
+        assert function(x=ones(2), z=ones(2)).tolist() == [24, 24]
+        assert function(ones(2), ones(2), z=ones(2)).tolist() == [6, 6]
+        assert function(ones(2), ones(2), z=ones(2)).tolist() == [6, 6]
+        assert function(ones(2), y=ones(2), z=1).tolist() == [6, 6]
+    assert len(runs) == function.cache_info().traces == 7
+    assert function.cache_info().hits == 24 - 7
+
+
 # Arguments and results.
 
 
