@@ -247,7 +247,8 @@ def byteswapped(tensor: Tensor) -> Tensor:
         return tensor.clone()
     parts = torch.view_as_real(tensor) if tensor.is_complex() else tensor
     width = parts.itemsize
-    octets = parts.contiguous().reshape(-1).view(torch.uint8).reshape(-1, width).flip(1)
+    flat = parts.contiguous().as_strided((parts.numel(),), (1,))  # one element is contiguous with any stride
+    octets = flat.view(torch.uint8).reshape(-1, width).flip(1)
     swapped = octets.reshape(-1).view(parts.dtype).reshape(parts.shape)
     return torch.view_as_complex(swapped) if tensor.is_complex() else swapped
 

@@ -751,3 +751,8 @@ def test_an_array_is_a_buffer(xp: Any) -> Any:
 @pytest.mark.parametrize("value", [0, 1, 2**63, 2**64 - 1])
 def test_truth_of_uint64(xp: Any, value: int) -> Any:
     return bool(xp.asarray(value, "uint64")), bool(xp.asarray([value], "uint64")[0])
+
+
+@agrees
+def test_byteswap_of_one_element_with_a_stride(xp: Any) -> Any:
+    return xp.asarray([1, 2], "int32")[::2].byteswap()
