@@ -89,8 +89,9 @@ class _Watch(TorchDispatchMode):
         if isinstance(func, torch._ops.HigherOrderOperator):
             inductor.allow_loops(self.mode)
         fixed_args, fixed_kwargs = torch.utils._pytree.tree_map_only(Tensor, self._fixed, (args, kwargs or {}))
+        operation = inductor.full if func is aten.full.default else func
         try:
-            result = func(*fixed_args, **fixed_kwargs)
+            result = operation(*fixed_args, **fixed_kwargs)
         except inductor.UNKNOWN_VALUE:
             raise tracing.value_error() from None
         except inductor.UNKNOWN_SHAPE:
@@ -129,9 +130,8 @@ class _Watch(TorchDispatchMode):
         return self.stand_ins[id(tensor)]
 
     def _literal(self, tensor: Tensor) -> Tensor:
-        return aten.full.default(
-            [], inductor.without_modes(Tensor.item, tensor), dtype=tensor.dtype, device=tensor.device
-        )
+        value = inductor.without_modes(Tensor.item, tensor)
+        return inductor.full([], value, dtype=tensor.dtype, device=tensor.device)
 
 
 class _Current(threading.local):

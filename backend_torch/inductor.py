@@ -5,6 +5,7 @@ Layer: the only file that may break with a new torch. What a torch lacks is repl
 
 from __future__ import annotations
 
+import cmath
 from collections.abc import Callable, Iterable, Sequence
 from operator import attrgetter, getitem
 from typing import Any
@@ -130,6 +131,22 @@ def storage_of(tensor: Tensor) -> int:
 def capture(function: Callable[..., Any], inputs: Sequence[Tensor]) -> GraphModule:
     """The ATen operations that ``function`` does on ``inputs``, as it does them."""
     return make_fx(function)(*inputs)
+
+
+def full(size: Sequence[int], value: Any, **options: Any) -> Tensor:
+    """``torch.ops.aten.full``, which a graph can hold for every number.
+
+    torch.fx writes a complex number with an infinite or NaN part as a name that Python does not know: it is made of
+    its parts.
+    """
+    if not isinstance(value, complex) or cmath.isfinite(value):
+        return torch.ops.aten.full.default(size, value, **options)
+    dtype = options.pop("dtype", None)
+    options["dtype"] = dtype if dtype is None else dtype.to_real()
+    return torch.ops.aten.complex.default(
+        torch.ops.aten.full.default(size, value.real, **options),
+        torch.ops.aten.full.default(size, value.imag, **options),
+    )
 
 
 def note_line(line: Callable[[], str]) -> None:

@@ -419,6 +419,24 @@ def test_warmup_compiles_and_runs_nothing() -> None:
     assert (x.tolist(), runs, function.cache_info()) == ([3, 3, 3], [2], (1, 1, seconds))
 
 
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda x, value: x * value,
+        lambda x, value: x + np.full(3, value),
+        lambda x, value: np.where(x == 0, value, x),
+        lambda x, value: np.full_like(x, value),
+        lambda x, value: np.pad(x, 1, constant_values=value),
+    ],
+)
+def test_complex_constants_that_are_not_finite(function: Any) -> None:
+    x = np.asarray([0, 1 + 1j, 2])
+    inf, nan = numpy.inf, numpy.nan
+    values = [complex(inf, nan), complex(nan, -inf), complex(1, nan), complex(-inf, 1), inf * 1j]
+    assert_same([np.asnumpy(function(x, v)) for v in values], eager(lambda x: [function(x, v) for v in values])(x))
+    assert_same(np.asnumpy(function(x, values[1])), np.compile(lambda x: function(x, values[1]))(x))
+
+
 _SECOND_PROCESS = """
 import tnp as np
 from torch._dynamo.utils import counters
