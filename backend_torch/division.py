@@ -109,9 +109,18 @@ def _remainder_float(x: Tensor, y: Tensor) -> Tensor:
     return (torch.remainder(torch.fmod(x * sign, _lifted(divisor)), divisor) + 0.0) * sign
 
 
+def _floor_divide_float(x: Tensor, y: Tensor | float) -> Tensor:
+    """torch.floor_divide has no derivative (https://github.com/pytorch/pytorch/issues/43327); div's is zero."""
+    return torch.div(x, y, rounding_mode="floor")
+
+
+def _floor_divide_inplace(x: Tensor, y: Tensor) -> Tensor:
+    return x.div_(y, rounding_mode="floor")
+
+
 def _floor_divide_half(x: Tensor, y: Tensor) -> Tensor:
     """As NumPy computes it, in float32: torch rounds the steps to half."""
-    return torch.floor_divide(x.to(torch.float32), y.to(torch.float32)).to(x.dtype)
+    return _floor_divide_float(x.to(torch.float32), y.to(torch.float32)).to(x.dtype)
 
 
 def _divmod_of(floor_divide: Function, remainder: Function) -> Function:
@@ -129,7 +138,7 @@ def _simple(x: Tensor, number: Any) -> bool:
 
 def _floor_divide_number(x: Tensor, number: Any) -> Tensor:
     if _simple(x, number):
-        return torch.floor_divide(x, number)
+        return _floor_divide_float(x, number)
     return floor_divide.resolve(x.dtype, x.dtype)(x, constants(x.dtype, type(number))[number])
 
 
@@ -141,11 +150,11 @@ def _remainder_number(x: Tensor, number: Any) -> Tensor:
 
 
 floor_divide = Kernel(
-    torch.floor_divide,
+    _floor_divide_float,
     integer=_floor_divide_integer,
     unsigned=widened(_floor_divide_integer, uint64=_uint64(lambda x, y: _divmod_uint64(x, y)[0])),
     half=_floor_divide_half,
-    inplace=Tensor.floor_divide_,
+    inplace=_floor_divide_inplace,
     scalar_right=_floor_divide_number,
 )
 remainder = Kernel(
@@ -160,7 +169,7 @@ fmod = Kernel(
     unsigned=widened(_fmod_integer, uint64=_uint64(lambda x, y: _divmod_uint64(x, y)[1])),
 )
 divmod = Kernel(
-    _divmod_of(torch.floor_divide, _remainder_float),
+    _divmod_of(_floor_divide_float, _remainder_float),
     integer=_divmod_of(_floor_divide_integer, _remainder_integer),
     unsigned=_divmod_unsigned,
     half=_divmod_of(_floor_divide_half, _remainder_float),

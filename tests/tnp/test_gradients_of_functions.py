@@ -72,10 +72,34 @@ def test_ufuncs_of_one(name: str) -> None:
 def test_ufuncs_of_two(name: str) -> None:
     move = DOMAINS.get(name, lambda x: x)
     second = name not in FIRST_ORDER
-    if name == "floor_divide":
-        pytest.skip("a step")
     check(getattr(np, name), move(X), move(Y), second=second)
     check(getattr(np, name), move(X[:, :1]), move(Y[0]), second=False)  # broadcast
+
+
+@pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])
+@pytest.mark.parametrize(
+    "quotient",
+    [
+        lambda x: x // 2,
+        lambda x: x // 0.3,
+        lambda x: 7.0 // x,
+        lambda x: np.divmod(x, 2.0)[0],
+        lambda x: np.divmod(x, x + 1)[0],
+    ],
+)
+def test_quotients_are_steps(quotient: Any, dtype: str) -> None:
+    x = np.asarray([3.5, -1.25, 0.75], dtype=dtype)
+    gradient = np.grad(lambda x: quotient(x).sum())(x)
+    assert gradient.dtype == dtype and gradient.tolist() == [0.0, 0.0, 0.0]
+
+
+def test_quotients_in_place_are_steps() -> None:
+    def function(x: Any) -> Any:
+        y = x * 1
+        y //= 2.0
+        return y.sum() + x.sum()
+
+    assert np.grad(function)(np.asarray([3.5, -1.25])).tolist() == [1.0, 1.0]
 
 
 @pytest.mark.parametrize("name", ufuncs("D->D"))
