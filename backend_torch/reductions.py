@@ -366,6 +366,8 @@ def squared_deviation(tensor: Tensor, mean: Tensor) -> Tensor:
         return squared_deviation(tensor.view(signed), mean.view(signed)).view(tensor.dtype)
     if tensor.dtype in (torch.float16, torch.bfloat16):
         tensor = tensor.float()
+    if mean.dtype in SIGNED:
+        mean = mean.double()  # torch promotes these to no complex dtype
     deviation = tensor - mean
     return deviation.real.square() + deviation.imag.square() if deviation.is_complex() else deviation.square()
 

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import tnp
-from tests.oracle import ALL, FLOATS, agrees, compare, sample
+from tests.oracle import ALL, FLOATS, INTEGERS, agrees, compare, sample
 from tests.tnp.test_reductions import close
 
 SPREADS = ["var", "std"]
@@ -39,6 +39,15 @@ def test_dtype(name: str, dtype: str, given: str) -> None:
         return  # NumPy takes the root of what it had cast to int
     tolerance = close("float16" if "float16" in (dtype, given) else "float32")
     compare(lambda xp: getattr(xp, name)(sample(xp, (3, 4), given), axis=0, dtype=dtype), **tolerance)
+
+
+@pytest.mark.parametrize("given", ["complex64", "complex128"])
+@pytest.mark.parametrize("dtype", INTEGERS)
+@pytest.mark.parametrize("name", ["mean", *SPREADS])
+@agrees
+def test_integer_dtype_of_complex_numbers(xp: Any, name: str, dtype: str, given: str) -> Any:
+    x = xp.asarray([[3 + 2j, 5 - 1j, 2], [1, 2 + 4j, 7j]], dtype=given)
+    return getattr(xp, name)(x, dtype=dtype), None if name.endswith("std") else getattr(xp, name)(x, 1, dtype)
 
 
 @pytest.mark.parametrize("dtype", ALL)
