@@ -50,7 +50,8 @@ def busday_count(
     >>> np.busday_count("2011-01", "2011-02")
     np.int64(21)
     """
-    return _delivered(np.busday_count(begindates, enddates, **_calendar(weekmask, holidays, busdaycal)), out)
+    calendar = _calendar(weekmask, holidays, busdaycal)
+    return _delivered(np.busday_count(_on_host(begindates), _on_host(enddates), **calendar), out)
 
 
 def is_busday(
@@ -83,14 +84,20 @@ def is_busday(
     >>> np.is_busday("2011-07-01")
     np.True_
     """
-    return _delivered(np.is_busday(dates, **_calendar(weekmask, holidays, busdaycal)), out)
+    return _delivered(np.is_busday(_on_host(dates), **_calendar(weekmask, holidays, busdaycal)), out)
 
 
 def _calendar(weekmask: Any, holidays: Any, busdaycal: Any) -> dict[str, Any]:
     """NumPy takes either a calendar or what makes one."""
     if busdaycal is not None:
         return {"busdaycal": busdaycal}
-    return {"weekmask": weekmask} if holidays is None else {"weekmask": weekmask, "holidays": holidays}
+    mask = {"weekmask": _on_host(weekmask)}
+    return mask if holidays is None else {**mask, "holidays": _on_host(holidays)}
+
+
+def _on_host(x: Any) -> Any:
+    """An array of ours as NumPy's, which says why its numbers are no dates."""
+    return np.asarray(x) if isinstance(x, tnp.ndarray) else x
 
 
 def _delivered(result: Any, out: Any) -> Any:

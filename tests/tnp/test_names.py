@@ -58,6 +58,20 @@ def test_busdays(xp: Any) -> Any:
     ]
 
 
+@pytest.mark.parametrize("name", ["is_busday", "busday_count"])
+def test_numbers_are_no_dates(name: str) -> None:
+    def counted(xp: Any, x: Any, *mask: Any) -> Any:
+        x = xp.asarray(x)
+        return getattr(xp, name)(*([x] if name == "is_busday" else [x, x]), *mask)
+
+    compare(counted, [1, 2])
+    compare(counted, 1.5)
+    compare(counted, [])
+    compare(counted, [1, 2], np.ones(7, bool))
+    compare(lambda xp: xp.is_busday(["2024-01-06", "2024-01-08"], xp.asarray([1, 0, 0, 0, 0, 1, 0]) > 0))
+    compare(lambda xp: xp.is_busday("2024-01-06", holidays=xp.asarray([1, 2])))
+
+
 @pytest.mark.parametrize("name", ["sqrt", "log", "log2", "log10", "arccos", "arcsin", "arctanh"])
 @pytest.mark.parametrize("dtype", ["bool", "int8", "int64", "float32", "float64", "complex64", "complex128"])
 def test_emath(name: str, dtype: str) -> None:
