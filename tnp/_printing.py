@@ -169,8 +169,10 @@ def array2string(
 
 
 def _number(x: Any) -> Any:
-    """A scalar of ours as NumPy's, which prints by its own precision."""
-    return tnp.asnumpy(x)[()] if isinstance(x, tnp.ndarray) else x
+    """A scalar of ours as NumPy's, which prints by its own precision; an array as NumPy's, which prints as a float."""
+    if not isinstance(x, tnp.ndarray):
+        return x
+    return tnp.asnumpy(x)[()] if isinstance(x, tnp._array.scalar) else tnp.asnumpy(x)
 
 
 def format_float_positional(

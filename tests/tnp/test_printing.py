@@ -123,3 +123,11 @@ def test_format_float(xp: Any, dtype: str) -> Any:
         xp.format_float_scientific(x, 2, exp_digits=3),
         xp.array2string(sample(xp, (3,), dtype), separator=", ", prefix="x=", floatmode="fixed", sign="+"),
     ]
+
+
+@pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])
+@agrees
+def test_format_float_of_an_array(xp: Any, dtype: str) -> Any:
+    """An array of zero dimensions counts as a Python float, whose digits are float64's."""
+    x = xp.asarray(0.1, dtype=dtype)
+    return xp.format_float_positional(x), xp.format_float_scientific(x), xp.format_float_scientific(x, 2)
