@@ -165,6 +165,8 @@ def polyint(p: Any, m: Any = 1, k: Any = None) -> Any:
         constants = constants[0] * tnp.ones(times)
     if len(constants) < times:
         raise ValueError("k must be a scalar or a rank-1 array of length 1 or >m.")
+    if not times and not isinstance(p, _poly1d.poly1d):
+        return wrap_array(tensor_of(p))
     for i in range(times):
         powers = tnp.arange(len(line), 0, -1, device=line.device)
         line = tnp.concatenate([line / powers, constants[i : i + 1].to_device(line.device)])

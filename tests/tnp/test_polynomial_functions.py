@@ -49,6 +49,8 @@ def test_integrals_and_derivatives(m: int, dtype: str) -> None:
     compare(lambda xp: xp.polyder(sample(xp, (4,), dtype), m), **CLOSE)
     for k in (None, 3, [1, 2, 3]):
         compare(lambda xp, k=k: xp.polyint(sample(xp, (4,), dtype), m, k), rtol=1e-6)
+        if m == 0:
+            compare(lambda xp, k=k: xp.polyint(sample(xp, (), dtype), m, k))
 
 
 @pytest.mark.parametrize("dtype", ["int8", "float32", "float64", "complex128"])
