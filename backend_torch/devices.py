@@ -136,6 +136,12 @@ def is_present(device: torch.device) -> bool:
     return True
 
 
+def mixed(*found: torch.device) -> ValueError:
+    """What is raised for operands that are on different devices."""
+    names = " and ".join(dict.fromkeys(map(str, found)))
+    return ValueError(f"operands are on different devices: {names}; move one with x.to_device(...)")
+
+
 def has_double(device: torch.device) -> bool:
     """Whether the device computes in double precision: Apple's GPUs do not."""
     return device.type != "mps"

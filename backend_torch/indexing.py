@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import torch
 
-from backend_torch import tracing
+from backend_torch import devices, tracing
 from backend_torch.dtypes import SIGNED
 from backend_torch.memory import is_readable, may_overlap
 from backend_torch.shape import flip
@@ -174,8 +174,16 @@ def outside(array: Tensor, size: int) -> int | None:
 def assign(view: Tensor, value: Tensor) -> None:
     """Write ``value``, broadcast, to all of ``view``, as if it had been copied before.
 
-    torch notices overlap of dense tensors only (https://github.com/pytorch/pytorch/issues/60010).
+    torch notices overlap of dense tensors only (https://github.com/pytorch/pytorch/issues/60010), and copies between
+    devices unasked.
+
+    Raises
+    ------
+    ValueError
+        The two are on different devices, and the value is no scalar.
     """
+    if value.dim() and value.device != view.device:
+        raise devices.mixed(view.device, value.device)
     if value.dim() and _may_overlap(view, value):
         if has_values(view) and has_values(value) and view.is_set_to(value):
             return  # x[1:5] += 1 ends with x[1:5] = x[1:5]

@@ -15,6 +15,7 @@ from typing import Any
 import torch
 from torch.fx import GraphModule
 
+from backend_torch import devices
 from backend_torch.casting import cast
 from backend_torch.dtypes import SIGNED
 from backend_torch.kernel import Kernel, same_bits
@@ -170,15 +171,28 @@ class Product(Kernel):
 
 
 def _matvec(product: Bilinear) -> Bilinear:
-    return lambda matrix, vector: product(vector.unsqueeze(-2), matrix.mT).squeeze(-2)
+    return _together(lambda matrix, vector: product(vector.unsqueeze(-2), matrix.mT).squeeze(-2))
 
 
 def _vecmat(product: Bilinear) -> Bilinear:
-    return lambda vector, matrix: product(matrix.mT, vector.conj().unsqueeze(-2).mT).squeeze(-1)
+    return _together(lambda vector, matrix: product(matrix.mT, vector.conj().unsqueeze(-2).mT).squeeze(-1))
 
 
 def _vecdot(product: Bilinear) -> Bilinear:
-    return lambda one, other: product(one.conj().unsqueeze(-2), other.unsqueeze(-2).mT).squeeze(-1).squeeze(-1)
+    return _together(
+        lambda one, other: product(one.conj().unsqueeze(-2), other.unsqueeze(-2).mT).squeeze(-1).squeeze(-1)
+    )
+
+
+def _together(function: Bilinear) -> Bilinear:
+    """The function of operands of one device: torch multiplies a tensor on the CPU by memory that meta has not."""
+
+    def checked(one: Tensor, other: Tensor) -> Tensor:
+        if one.device != other.device:
+            raise devices.mixed(one.device, other.device)
+        return function(one, other)
+
+    return checked
 
 
 matmul = Product(lambda product: product)

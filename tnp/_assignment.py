@@ -271,7 +271,7 @@ def put_along_axis(arr: ndarray, indices: Any, values: Any, axis: Any) -> None:
            [99, 40, 50]])
     """
     target = writeable_tensor(arr, f"put_along_axis() argument 1 must be an array, not {type(arr).__name__}")
-    tensor, picks, dim = along(target, indices, axis)
+    tensor, picks, dim = along(target, tensor_of(indices, device=target.device), axis)
     source = value_of(values, arr)
     selected = np.broadcast_shapes((*tensor.shape[:dim], 1, *tensor.shape[dim + 1 :]), tuple(picks.shape))
     if not assignable(tuple(source.shape), selected):

@@ -8,11 +8,13 @@ from __future__ import annotations
 
 import itertools
 import warnings
+from collections.abc import Collection
 from typing import Any
 
 import numpy as np
 from numpy.exceptions import ComplexWarning
 
+import tnp
 from backend_torch import devices, interop, memory
 from backend_torch.casting import cast
 from backend_torch.dtypes import to_numpy, to_torch
@@ -36,7 +38,14 @@ def tensor_of(value: Any, dtype: Any = None, *, device: Any = None) -> Tensor:
     dtype : dtype_like, optional
         A numeric or boolean dtype; the value's own by default.
     device : torch.device, optional
-        Where Python data goes; an array stays where it is.
+        Where the array is that the value is an operand beside: Python data goes there.
+
+    Raises
+    ------
+    ValueError
+        The value is on another device, and no scalar.
+    TypeError
+        It is an array of another library beside one of ours.
     """
     if type(value) is ndarray:
         tensor = value.tensor
@@ -45,18 +54,31 @@ def tensor_of(value: Any, dtype: Any = None, *, device: Any = None) -> Tensor:
     elif memory.is_tensor(value):
         tensor = interop.checked(value)
     else:
+        if device is not None:
+            tnp._interop.check_library(value)
         tensor, _ = _imported(value, dtype, device, None)
+    if device is not None and tensor.device != device and tensor.dim():
+        raise devices.mixed(device, tensor.device)
     return tensor if dtype is None else converted(tensor, tensor_dtype(dtype))
 
 
 def tensors_of(*values: Any) -> list[Tensor]:
-    """Operands as tensors; Python data goes where the first array is that has an axis."""
-    home = None
-    for value in values:
-        if isinstance(value, ndarray) and value.tensor.dim():
-            home = value.tensor.device
-            break
+    """Operands as tensors of one device; Python data goes where the first array is that has an axis."""
+    home = home_of(values)
     return [tensor_of(value, device=home) for value in values]
+
+
+def home_of(operands: Collection[Any]) -> Any:
+    """The device of the first array that has an axis; TypeError where arrays of two libraries meet."""
+    home, all_ours = None, True
+    for operand in operands:
+        if not isinstance(operand, ndarray):
+            all_ours = False
+        elif home is None and operand.tensor.dim():
+            home = operand.tensor.device
+    if not all_ours:
+        tnp._interop.check_libraries(operands)
+    return home
 
 
 def output_tensor(out: Any) -> Tensor:

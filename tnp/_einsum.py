@@ -18,7 +18,7 @@ from backend_torch.casting import cast
 from backend_torch.dtypes import to_numpy
 from backend_torch.indexing import assign
 from tnp._array import ndarray, wrap
-from tnp._convert import output_tensor, tensor_of
+from tnp._convert import output_tensor, tensors_of
 from tnp._dtypes import tensor_dtype
 from tnp._errors import broadcast_error
 from tnp._ufunc import checked_order
@@ -84,7 +84,7 @@ def einsum(
     if len(operands) < 2:
         raise ValueError("must provide at least an operand and a subscripts list to einsum")
     terms, explicit, arrays = _terms(operands)
-    tensors = [tensor_of(array) for array in arrays]
+    tensors = tensors_of(*arrays)
     inputs, output = _letters(terms, explicit, [tuple(tensor.shape) for tensor in tensors])
     if out is None and len(tensors) == 1 and set(inputs[0]) == set(output):
         view = kernels.einsum(inputs, output, tensors)

@@ -12,6 +12,8 @@ from typing import Any
 import numpy as np
 from numpy.exceptions import AxisError
 
+from backend_torch import devices
+
 _MAX = np.iinfo(np.intp).max
 
 
@@ -57,9 +59,9 @@ def output_error(out: tuple[int, ...], result: tuple[int, ...]) -> ValueError:
 
 def explain(error: Exception, *operands: Any) -> Exception:
     """The exception NumPy would raise where torch raised ``error`` for these tensors."""
-    devices = {str(t.device): None for t in operands if t.dim()}
-    if len(devices) > 1:
-        return ValueError(f"operands are on different devices: {' and '.join(devices)}; move one with x.to_device(...)")
+    found = [t.device for t in operands if t.dim() or t.device.type != "cpu"]  # the host's scalars go with any array
+    if len(set(found)) > 1:
+        return devices.mixed(*found)
     shapes = [tuple(t.shape) for t in operands]
     try:
         np.broadcast_shapes(*shapes)

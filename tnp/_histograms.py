@@ -19,7 +19,7 @@ from backend_torch import memory
 from backend_torch.casting import cast
 from backend_torch.dtypes import to_numpy
 from tnp._array import ndarray, wrap, wrap_array
-from tnp._convert import tensor_of
+from tnp._convert import tensor_of, tensors_of
 from tnp._dtypes import tensor_dtype
 from tnp._interop import asnumpy
 from tnp._sorting import searchsorted
@@ -128,8 +128,7 @@ def digitize(x: Any, bins: Any, right: bool = False) -> Any:
     >>> np.digitize(np.asarray([0.2, 6.4, 3.0, 1.6]), np.asarray([0.0, 1.0, 2.5, 4.0, 10.0]))
     array([1, 4, 3, 2])
     """
-    values = tensor_of(x)
-    edges = tensor_of(bins, device=values.device)
+    values, edges = tensors_of(x, bins)
     if values.is_complex():
         raise TypeError("x may not be complex")
     if edges.dim() != 1:

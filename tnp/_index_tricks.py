@@ -13,11 +13,11 @@ import numpy as np
 from numpy import ndindex
 
 import tnp
-from backend_torch import devices, selection
+from backend_torch import selection
 from backend_torch.casting import cast
 from backend_torch.dtypes import to_numpy
 from tnp._array import ndarray, wrap, wrap_array
-from tnp._convert import tensor_of
+from tnp._convert import home_of, tensor_of
 from tnp._errors import broadcast_error
 from tnp._indexing import BOOL, INT64
 from tnp._selection import check_mode
@@ -463,7 +463,8 @@ def ravel_multi_index(multi_index: Any, dims: Any, mode: Any = "raise", order: s
         raise ValueError(f"parameter multi_index must be a sequence of length {len(lengths)}")
     if math.prod(lengths) > _LARGEST:
         raise ValueError("invalid dims: array size defined by dims is larger than the maximum possible size.")
-    arrays = [_integers(array) for array in multi_index]
+    home = home_of(multi_index)
+    arrays = [_integers(array, home) for array in multi_index]
     shapes = [tuple(array.shape) for array in arrays]
     try:
         elements = math.prod(np.broadcast_shapes(*shapes))
@@ -482,9 +483,9 @@ def _lengths(shape: Any) -> tuple[int, ...]:
     return tuple([int(n) for n in shape]) if hasattr(shape, "__iter__") else (int(shape),)
 
 
-def _integers(value: Any) -> Tensor:
+def _integers(value: Any, home: Any = None) -> Tensor:
     """Indices as int64; an empty list of unknown type is refused, as are floats."""
-    tensor = tensor_of(value, device=devices.state.default)
+    tensor = tensor_of(value, device=home)
     if to_numpy[tensor.dtype].kind not in "biu":
         if not tensor.numel() and not isinstance(value, (ndarray, np.ndarray)):
             raise TypeError(

@@ -143,7 +143,8 @@ def set_item(array: ndarray, key: Any, value: Any) -> None:
     IndexError
         As in `get_item`.
     ValueError
-        The value does not broadcast to what the key selects, or the array is a broadcast view and so read-only.
+        The value does not broadcast to what the key selects, or is an array on another device; or the array is a
+        broadcast view and so read-only.
     OverflowError
         A Python integer does not fit the array's dtype.
     """
@@ -221,8 +222,10 @@ def value_of(value: Any, array: ndarray) -> Tensor:
     """A value to be written to an array, in the array's dtype; scalars are 0-d tensors on the CPU."""
     if type(value) in _SCALARS:
         return constant(value, array.dtype)
-    if isinstance(value, (ndarray, np.ndarray, np.generic)) or memory.is_tensor(value):
+    if isinstance(value, np.generic):
         source = tensor_of(value)
+    elif isinstance(value, (ndarray, np.ndarray)) or memory.is_tensor(value):
+        source = tensor_of(value, device=array.device)
     else:
         source = tensor_of(value, array.dtype, device=array.device)
     dtype = array.tensor.dtype

@@ -7,7 +7,7 @@ is copied between devices unseen.
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from typing import Any
 
 import numpy as np
@@ -250,16 +250,21 @@ def namespace(api_version: str | None) -> Any:
     return tnp
 
 
-def check_libraries(operands: tuple[Any, ...]) -> None:
+def check_libraries(operands: Collection[Any]) -> None:
     """TypeError where an array meets one of another library of the standard; NumPy's are taken as they are."""
     if any(isinstance(operand, _array.ndarray) for operand in operands):
         for operand in operands:
-            cls = type(operand)
-            if hasattr(cls, "__array_namespace__") and not issubclass(cls, (_array.ndarray, np.ndarray, np.generic)):
-                raise TypeError(
-                    f"tnp.ndarray and {cls.__module__}.{cls.__qualname__} are arrays of two libraries: convert the one "
-                    "with tnp.asarray, or the other with its own"
-                )
+            check_library(operand)
+
+
+def check_library(operand: Any) -> None:
+    """TypeError for what an array can't meet: one of another library of the standard."""
+    cls = type(operand)
+    if hasattr(cls, "__array_namespace__") and not issubclass(cls, (_array.ndarray, np.ndarray, np.generic)):
+        raise TypeError(
+            f"tnp.ndarray and {cls.__module__}.{cls.__qualname__} are arrays of two libraries: convert the one "
+            "with tnp.asarray, or the other with its own"
+        )
 
 
 def to_dlpack(

@@ -14,7 +14,7 @@ from backend_torch.casting import cast
 from backend_torch.dtypes import to_torch
 from tnp import _elementwise as ufuncs
 from tnp._array import ndarray, wrap, wrap_array
-from tnp._convert import asarray, tensor_of
+from tnp._convert import asarray, home_of, tensor_of
 from tnp._errors import explain
 from tnp._mathematics import INEXACT
 
@@ -48,7 +48,7 @@ def isclose(a: Any, b: Any, rtol: Any = 1e-5, atol: Any = 1e-8, equal_nan: bool 
     >>> np.isclose(np.asarray([1e10, 1e-7]), np.asarray([1.00001e10, 1e-8]))
     array([ True, False])
     """
-    home = next((value.tensor.device for value in (a, b) if isinstance(value, ndarray) and value.ndim), None)
+    home = home_of((a, b))
     x, y = (value if type(value) in _SCALARS else wrap_array(tensor_of(value, device=home)) for value in (a, b))
     dtype = _common_inexact(x, y)
     first, second = (cast(tensor_of(value, device=home), dtype) for value in (x, y))

@@ -323,7 +323,7 @@ def polyval(p: Any, x: Any) -> Any:
     np.int64(76)
     """
     line = coefficients(p)
-    place = x if isinstance(x, _poly1d.poly1d) else wrap_array(tensor_of(x, device=line.tensor.device))
+    place = x if isinstance(x, (_poly1d.poly1d, ndarray)) else wrap_array(tensor_of(x, device=line.tensor.device))
     value: Any = 0 if isinstance(x, _poly1d.poly1d) else tnp.zeros_like(place)
     for coefficient in line:
         value = value * place + coefficient

@@ -16,6 +16,7 @@ from backend_torch import memory
 from backend_torch import products as kernels
 from backend_torch.casting import cast
 from backend_torch.dtypes import to_numpy
+from backend_torch.indexing import assign
 from tnp import _array  # its names are read when a call needs them: the class itself is built from matmul
 from tnp._dtypes import tensor_dtype
 from tnp._errors import normalize_axis, shapes_text
@@ -530,5 +531,5 @@ def _placed(result: Tensor, out: Any) -> Any:
         )
     if target.shape != result.shape:
         raise ValueError("output array has wrong dimensions")
-    target.copy_(result)
+    assign(target, result)
     return out

@@ -324,9 +324,7 @@ def _of_all_lanes(lanes: Tensor, q: np.ndarray, weak: bool, method: str) -> Tens
     dtype = _mixed_dtype(lanes, weight, weak)
     low, high = low.ravel(), high.ravel()
     lanes = kernels.arranged(lanes, [*low.tolist(), *high.tolist()])
-    mixed = kernels.between(
-        kernels.at(lanes, low), kernels.at(lanes, high), tensor_of(weight.ravel(), device=lanes.device), dtype
-    )
+    mixed = kernels.between(kernels.at(lanes, low), kernels.at(lanes, high), tensor_of(weight.ravel()), dtype)
     return kernels.or_nan(mixed, lanes)
 
 

@@ -18,6 +18,7 @@ from backend_torch import scans
 from backend_torch.casting import cast
 from backend_torch.constants import constant
 from backend_torch.dtypes import to_numpy
+from backend_torch.indexing import assign
 from backend_torch.memory import copied
 from tnp._array import ndarray, wrap
 from tnp._convert import output_tensor, tensor_of
@@ -254,7 +255,7 @@ def deliver(result: Tensor, out: Any, target: Tensor | None, name: str) -> Any:
             f"output parameter for {name} has shape {shapes_text([target.shape])}, the result "
             f"{shapes_text([result.shape])}: operands could not be broadcast together"
         )
-    target.copy_(cast(result, target.dtype))
+    assign(target, cast(result, target.dtype))
     return out[0] if isinstance(out, tuple) else out
 
 

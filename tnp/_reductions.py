@@ -13,6 +13,7 @@ import numpy as np
 from backend_torch import reductions as kernels
 from backend_torch.casting import cast
 from backend_torch.dtypes import to_numpy
+from backend_torch.indexing import assign
 from tnp._array import ndarray, wrap
 from tnp._convert import tensor_of
 from tnp._elementwise import subtract
@@ -470,7 +471,7 @@ def _argextreme(loops: Loops, a: Any, axis: Any, out: Any, keepdims: Any, name: 
             f"output array does not match result of np.{name}: its shape is {shapes_text([target.shape])}, not "
             f"{shapes_text([index.shape])}"
         )
-    target.copy_(cast(index, target.dtype))
+    assign(target, cast(index, target.dtype))
     return out
 
 

@@ -18,7 +18,7 @@ from backend_torch.casting import cast
 from backend_torch.constants import constant
 from backend_torch.dtypes import to_numpy, to_torch
 from tnp._array import ndarray, wrap, wrap_array
-from tnp._convert import tensor_of
+from tnp._convert import home_of, tensor_of, tensors_of
 from tnp._errors import broadcast_error, explain, normalize_axis, shapes_text
 from tnp._indexing import BOOL, INT64
 
@@ -90,9 +90,9 @@ def _common_dtype(*kinds: Any) -> np.dtype:
     return np.result_type(*operands)
 
 
-def _promoted(values: Sequence[Any]) -> list[Tensor]:
-    """Arrays and Python scalars as tensors of the dtype that they promote to."""
-    operands = [value if type(value) in WEAK else tensor_of(value) for value in values]
+def _promoted(values: Sequence[Any], home: Any) -> list[Tensor]:
+    """Arrays and Python scalars as tensors of the dtype that they promote to; Python data goes to ``home``."""
+    operands = [value if type(value) in WEAK else tensor_of(value, device=home) for value in values]
     kinds: list[Any] = [type(v) if type(v) in WEAK else to_numpy[v.dtype] for v in operands]
     dtype = _common_dtype(*kinds)
     return [_weak(v, dtype) if type(v) in WEAK else cast(v, to_torch[dtype]) for v in operands]
@@ -209,13 +209,13 @@ def take_along_axis(arr: Any, indices: Any, axis: Any = -1) -> ndarray:
     array([[30],
            [50]])
     """
-    tensor, picks, axis = along(tensor_of(arr), indices, axis)
+    tensor, picks = tensors_of(arr, indices)
+    tensor, picks, axis = along(tensor, picks, axis)
     return wrap_array(selection.along(tensor, picks, axis))
 
 
-def along(tensor: Tensor, indices: Any, axis: Any) -> tuple[Tensor, Tensor, int]:
+def along(tensor: Tensor, picks: Tensor, axis: Any) -> tuple[Tensor, Tensor, int]:
     """The operands of `take_along_axis` and `put_along_axis`, checked: a tensor, index tensor and dimension."""
-    picks = tensor_of(indices)
     if axis is None:
         if picks.dim() != 1:
             raise ValueError("when axis=None, `indices` must have a single dimension.")
@@ -360,8 +360,9 @@ def where(condition: Any, x: Any = _NoValue, y: Any = _NoValue, /) -> Any:
         return nonzero(condition)
     if x is _NoValue or y is _NoValue:
         raise ValueError("either both or neither of x and y should be given")
-    mask = tensor_of(condition)
-    one, other = _promoted((x, y))
+    home = home_of((condition, x, y))
+    mask = tensor_of(condition, device=home)
+    one, other = _promoted((x, y), home)
     try:
         return wrap_array(selection.where(mask, one, other))
     except RuntimeError as error:
@@ -403,10 +404,11 @@ def choose(a: Any, choices: Any, out: Any = None, mode: str = "raise") -> Any:
     array([10,  1, 12])
     """
     check_mode(mode)
-    options = _promoted(list(choices))
+    home = home_of((a, *choices))
+    options = _promoted(list(choices), home)
     if not options:
         raise ValueError("0-length sequence.")
-    numbers = index_tensor(a, options[0].device)
+    numbers = index_tensor(tensor_of(a, device=home) if is_array(a) else a, home)
     _fit_or_raise(numbers, *options)
     if mode == "wrap":
         numbers = selection.wrapped(numbers, len(options))
@@ -527,11 +529,12 @@ def select(condlist: Any, choicelist: Any, default: Any = 0) -> ndarray:
         raise ValueError("list of cases must be same length as list of conditions")
     if not len(condlist):
         raise ValueError("select with an empty condition list is not possible")
-    masks = [tensor_of(condition) for condition in condlist]
+    home = home_of((*condlist, *choicelist, default))
+    masks = [tensor_of(condition, device=home) for condition in condlist]
     for number, mask in enumerate(masks):
         if mask.dtype is not BOOL:
             raise TypeError(f"invalid entry {number} in condlist: should be boolean ndarray")
-    *options, result = _promoted([*choicelist, default])
+    *options, result = _promoted([*choicelist, default], home)
     _fit_or_raise(*masks, *options, result)
     for mask, option in zip(reversed(masks), reversed(options), strict=True):
         result = selection.where(mask, option, result)

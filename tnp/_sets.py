@@ -14,7 +14,7 @@ from backend_torch import sorting
 from backend_torch.casting import cast
 from backend_torch.dtypes import to_numpy
 from tnp._array import ndarray, wrap_array
-from tnp._convert import tensor_of
+from tnp._convert import tensor_of, tensors_of
 from tnp._dtypes import tensor_dtype
 from tnp._errors import normalize_axis
 from tnp._joining import concatenate
@@ -389,8 +389,8 @@ def isin(
     """
     if kind not in (None, "sort", "table"):
         raise ValueError(f"Invalid kind: '{kind}'. Please use None, 'sort' or 'table'.")
-    values = tensor_of(element)
-    line = tensor_of(test_elements, device=values.device).reshape(-1)
+    values, line = tensors_of(element, test_elements)
+    line = line.reshape(-1)
     dtypes = to_numpy[values.dtype], to_numpy[line.dtype]
     if kind == "table" and any(dtype.kind not in "biu" for dtype in dtypes):
         raise ValueError(

@@ -16,7 +16,7 @@ from backend_torch import linalg as kernels
 from backend_torch.casting import cast
 from backend_torch.dtypes import to_numpy
 from tnp._array import ndarray, wrap, wrap_array
-from tnp._convert import tensor_of
+from tnp._convert import tensor_of, tensors_of
 from tnp._errors import broadcast_error, explain
 from tnp._matrices import check_matrix, check_square, is_empty, matrices, result_dtype, square_matrices
 
@@ -57,9 +57,8 @@ def solve(a: Any, b: Any) -> ndarray:
     >>> np.linalg.solve([[2.0, 0.0], [0.0, 4.0]], [2.0, 2.0])
     array([1. , 0.5])
     """
-    left = tensor_of(a)
+    left, right = tensors_of(a, b)
     check_square(left)
-    right = tensor_of(b, device=left.device)
     dtype = result_dtype(left, right)
     if not right.dim():
         raise ValueError("solve: Input operand 1 does not have enough dimensions (has 0, requires at least 1)")
@@ -161,8 +160,7 @@ def tensorsolve(a: Any, b: Any, axes: Any = None) -> ndarray:
     >>> np.linalg.tensorsolve(2 * np.eye(6).reshape(2, 3, 6), np.ones((2, 3)))
     array([0.5, 0.5, 0.5, 0.5, 0.5, 0.5])
     """
-    tensor = tensor_of(a)
-    right = tensor_of(b, device=tensor.device)
+    tensor, right = tensors_of(a, b)
     if axes is not None:
         order = list(range(tensor.dim()))
         for axis in axes:
@@ -323,8 +321,7 @@ def lstsq(a: Any, b: Any, rcond: Any = None) -> tuple[ndarray, ndarray, Any, nda
     >>> np.round(x, 6)
     array([1., 2.])
     """
-    left = tensor_of(a)
-    right = tensor_of(b, device=left.device)
+    left, right = tensors_of(a, b)
     is_vector = right.dim() == 1
     if is_vector:
         right = right.unsqueeze(-1)

@@ -14,7 +14,7 @@ from backend_torch import sorting as kernels
 from backend_torch.casting import cast
 from backend_torch.dtypes import to_numpy
 from tnp._array import ndarray, wrap, wrap_array
-from tnp._convert import tensor_of
+from tnp._convert import tensor_of, tensors_of
 from tnp._dtypes import tensor_dtype
 from tnp._errors import normalize_axis
 
@@ -314,8 +314,7 @@ def searchsorted(a: Any, v: Any, side: str = "left", sorter: Any = None) -> Any:
     >>> np.searchsorted(np.asarray([11, 12, 13, 14, 15]), np.asarray([-10, 20, 12, 13]))
     array([0, 5, 1, 2])
     """
-    line = tensor_of(a)
-    values = tensor_of(v, device=line.device)
+    line, values = tensors_of(a, v)
     if line.dim() != 1:
         raise ValueError(f"object too {'deep' if line.dim() else 'shallow'} for a one-dimensional array")
     if side not in ("left", "right"):
@@ -373,7 +372,7 @@ def lexsort(keys: Any, axis: Any = -1) -> ndarray:
         keys = tensor_of(keys)
         keys = list(keys) if keys.dim() else []
     try:
-        tensors = [tensor_of(key) for key in keys]
+        tensors = tensors_of(*keys)
     except TypeError as error:
         if isinstance(keys, (list, tuple)):
             raise

@@ -360,7 +360,7 @@ def insert(arr: Any, obj: Any, values: Any, axis: int | None = None) -> ndarray:
     tensor, axis = _along(arr, axis)
     length = tensor.shape[axis]
     places = _places(obj, length)
-    new = tensor_of(values, wrap_array(tensor).dtype)
+    new = tensor_of(values, wrap_array(tensor).dtype, device=tensor.device)
     if places.size == 1:
         place = operator.index(places.item())
         if not -length <= place <= length:

@@ -15,7 +15,7 @@ from backend_torch import signal
 from backend_torch.casting import cast
 from backend_torch.dtypes import to_numpy
 from tnp._array import ndarray, wrap, wrap_array
-from tnp._convert import tensor_of
+from tnp._convert import tensor_of, tensors_of
 from tnp._dtypes import tensor_dtype
 
 _MODES = {"valid": 0, "same": 1, "full": 2, 0: 0, 1: 1, 2: 2}
@@ -212,8 +212,8 @@ def correlate(a: Any, v: Any, mode: Any = "valid") -> ndarray:
     >>> np.correlate(np.asarray([1, 2, 3]), np.asarray([0.0, 1.0, 0.5]), "same")
     array([2. , 3.5, 3. ])
     """
-    one = tensor_of(a)
-    return _correlated(one, tensor_of(v, device=one.device).conj().resolve_conj(), mode)
+    one, other = tensors_of(a, v)
+    return _correlated(one, other.conj().resolve_conj(), mode)
 
 
 def convolve(a: Any, v: Any, mode: Any = "full") -> ndarray:
@@ -246,8 +246,7 @@ def convolve(a: Any, v: Any, mode: Any = "full") -> ndarray:
     >>> np.convolve(np.asarray([1, 2, 3]), np.asarray([0.0, 1.0, 0.5]))
     array([0. , 1. , 2.5, 4. , 1.5])
     """
-    one = tnp.atleast_1d(wrap(tensor_of(a)))
-    other = tnp.atleast_1d(wrap(tensor_of(v, device=one.tensor.device)))
+    one, other = [tnp.atleast_1d(wrap(tensor)) for tensor in tensors_of(a, v)]
     for name, sequence in (("a", one), ("v", other)):
         if not len(sequence):
             raise ValueError(f"{name} cannot be empty")

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from backend_torch import devices, indexing, selection
+from backend_torch import devices, indexing, interop, selection
 from backend_torch.dtypes import to_torch
 from tnp._array import ndarray, wrap_array
 from tnp._convert import check_like, tensor_of
@@ -494,7 +494,7 @@ def fill_diagonal(a: ndarray, val: Any, wrap: bool = False) -> None:
         raise ValueError("array must be at least 2-d")
     if target.dim() > 2:
         _check_equal_lengths(target)
-    values = value_of(val, a).reshape(-1)
+    values = interop.moved(value_of(val, a), target.device).reshape(-1)  # a constant is on the host
     if not values.numel():
         return
     if target.dim() > 2:

@@ -186,13 +186,12 @@ class Ufunc:
         self, operands: tuple[Any, ...], outs: tuple[Any, ...], casting: str, dtype: Any, signature: Any, sig: Any
     ) -> tuple[list[Tensor], list[Tensor | None], Any]:
         """The inputs in the dtypes of their loop, the outputs' tensors, and the device of the arrays."""
-        home = next((x.tensor.device for x in operands if isinstance(x, _array.ndarray) and x.tensor.dim()), None)
+        home = tnp._convert.home_of(operands)
         if self.__name__ in COMPARISONS and all(type(x) is int for x in operands):
             one, other = operands  # NumPy compares them as Python objects: of any size
             operands = (np.int8((one > other) - (one < other)), np.int8(0))
         elif self.nin == 1 and type(operands[0]) in WEAK:
             operands = (np.asarray(operands[0]),)  # weak beside nothing: of its default dtype, or uint64
-        tnp._interop.check_libraries(operands)
         dtypes: list[Any] = []
         tensors: list[Tensor] = []
         for operand in operands:

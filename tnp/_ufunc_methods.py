@@ -18,7 +18,7 @@ from backend_torch.casting import cast
 from backend_torch.dtypes import to_numpy
 from tnp import _indexing, _reduce
 from tnp._array import ndarray, wrap_array
-from tnp._convert import output_tensor, tensor_of
+from tnp._convert import output_tensor, tensor_of, tensors_of
 from tnp._dtypes import tensor_dtype
 from tnp._errors import normalize_axes
 from tnp._ufunc import Ufunc
@@ -77,7 +77,7 @@ def outer(ufunc: Any, A: Any, B: Any, options: dict[str, Any]) -> Any:
         raise TypeError("method outer is not allowed in ufunc with non-trivial signature")
     if ufunc.nin != 2:
         raise ValueError("outer product only supported for binary functions")
-    one, other = tensor_of(A), tensor_of(B)
+    one, other = tensors_of(A, B)
     return ufunc(wrap_array(one.reshape((*one.shape, *[1] * other.dim()))), wrap_array(other), **options)
 
 

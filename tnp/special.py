@@ -16,8 +16,8 @@ from backend_torch import special as kernels
 from backend_torch.casting import cast
 from backend_torch.constants import constant
 from backend_torch.dtypes import to_numpy, to_torch
-from tnp._array import ndarray, wrap
-from tnp._convert import output_tensor, tensor_of
+from tnp._array import wrap
+from tnp._convert import home_of, output_tensor, tensor_of
 from tnp._errors import explain, normalize_axes
 from tnp._ufunc import WEAK
 
@@ -111,7 +111,7 @@ class SpecialFunction:
 
 def floats(name: str, *operands: Any) -> list[Tensor]:
     """The operands as tensors of one float dtype; Python scalars take the others'."""
-    device = next((x.tensor.device for x in operands if isinstance(x, ndarray)), None)
+    device = home_of(operands)
     tensors = [x if type(x) in WEAK else tensor_of(x, device=device) for x in operands]
     given = [to_numpy[t.dtype] for t in tensors if type(t) not in WEAK]
     if any(type(t) is complex for t in tensors) or any(dtype.kind == "c" for dtype in given):

@@ -389,6 +389,27 @@ def test_arrays_of_two_libraries_do_not_mix(operator_: Any) -> None:
     x, other = tnp.ones(2, "int64"), strict.ones(2, dtype=strict.int64)
     with pytest.raises(TypeError, match=r"tnp\.ndarray and array_api_strict.*Array"):
         operator_(x, other)
+    for mix in (
+        lambda a, b: tnp.concatenate([a, b]),
+        lambda a, b: tnp.stack([a, b]),
+        lambda a, b: tnp.where(tnp.asarray([True, False]), a, b),
+        lambda a, b: tnp.select([tnp.asarray([True, False])], [a], b),
+        lambda a, b: tnp.einsum("i,i", a, b),
+        lambda a, b: tnp.linalg.solve(a, b),
+        tnp.dot,
+        tnp.tensordot,
+        tnp.searchsorted,
+        tnp.isin,
+        tnp.isclose,
+        tnp.append,
+        tnp.convolve,
+    ):
+        for pair in ((x, other), (other, x)):
+            with pytest.raises(TypeError, match=r"tnp\.ndarray and array_api_strict.*Array"):
+                mix(*pair)
+    for write in (lambda: x.__setitem__(0, other), lambda: tnp.copyto(x, other), lambda: tnp.sum(x, where=other == 1)):
+        with pytest.raises(TypeError, match=r"tnp\.ndarray and array_api_strict.*Array"):
+            write()
     assert (x + np.ones(2)).tolist() == [2, 2] and tnp.asarray(other).tolist() == [1, 1]
 
 

@@ -33,7 +33,7 @@ SEEN = {
     'np.asarray([1.0, 2.0, 3.0], device="fake")': [IN],
     'np.asarray(h, "f4", device="fake")': [["_to_copy", "cpu", "fake:0", 12, True]],
     "x.tensor.to('cpu', torch.float32)": [["_to_copy", "fake:0", "cpu", 48, True]],
-    "x.__setitem__((0, slice(3)), h)": [["copy_", "cpu", "fake:0", 24, True]],
+    "x.tensor[0, :3].copy_(h.tensor)": [["copy_", "cpu", "fake:0", 24, True]],
     "h.tensor.copy_(v.tensor[:3])": [["copy_", "fake:0", "cpu", 24, True]],
     "h.tensor.copy_(v.tensor[:3], non_blocking=True)": [["copy_", "fake:0", "cpu", 24, False]],
     "torch.zeros(0).to('fake')": [],
