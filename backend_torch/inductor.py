@@ -255,6 +255,7 @@ def compiled(module: GraphModule, inputs: Sequence[Tensor], mode: FakeTensorMode
     except ImportError:
         return _publicly(module, settings)
 
+    settings = _cacheable(module, settings)
     if settings.get("triton.cudagraphs") and any(tensor.device.type == "cuda" for tensor in inputs):
         return _with_autograd(compile_fx, module, inputs, settings)  # it owns what CUDA graphs need
     # Inductor looks for a compiled graph on disk only where there is a context to say on what its shapes depend.
@@ -272,6 +273,20 @@ def compiled(module: GraphModule, inputs: Sequence[Tensor], mode: FakeTensorMode
     if inner is None or any(tensor.device.type != "cpu" for tensor in inputs):
         return code
     return inner
+
+
+def _cacheable(module: GraphModule, settings: dict[str, Any]) -> dict[str, Any]:
+    """The settings, without the cache on disk for a graph that draws random numbers.
+
+    A graph from the cache would come with a copy of the generator, which no seed reaches.
+    """
+    for part in module.modules():
+        if isinstance(part, GraphModule):
+            constants = [getattr(part, node.target, None) for node in part.graph.find_nodes(op="get_attr")]
+            arguments = [arg for node in part.graph.nodes for arg in (*node.args, *node.kwargs.values())]
+            if any(isinstance(value, torch.Generator) for value in (*constants, *arguments)):
+                return {**settings, "fx_graph_cache": False}
+    return settings
 
 
 def _separate(module: GraphModule, output: Node) -> list[Node]:
@@ -307,7 +322,7 @@ def differentiable(module: GraphModule, inputs: Sequence[Tensor], settings: dict
         from torch._inductor.compile_fx import compile_fx
     except ImportError:
         return _publicly(module, settings)
-    return _with_autograd(compile_fx, duplicate(module), inputs, settings)
+    return _with_autograd(compile_fx, duplicate(module), inputs, _cacheable(module, settings))
 
 
 def _with_autograd(

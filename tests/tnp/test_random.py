@@ -760,7 +760,8 @@ def test_compiled_functions_draw_anew_and_by_seed(numpys_state: None) -> None:
             tnp.compile(draw, backend="eager")(x)
 
 
-def test_machine_code_draws_anew_and_by_seed(numpys_state: None) -> None:
+@pytest.mark.parametrize("run", ["compiled", "perhaps from the cache on disk"])
+def test_machine_code_draws_anew_and_by_seed(numpys_state: None, run: str) -> None:
     f = tnp.compile(lambda x: x + tnp.random.normal(size=3) * tnp.random.standard_gamma(2.0, size=3))
     x = tnp.zeros(3)
     tnp.random.seed(1)
