@@ -52,13 +52,16 @@ def isclose(a: Any, b: Any, rtol: Any = 1e-5, atol: Any = 1e-8, equal_nan: bool 
     x, y = (value if type(value) in _SCALARS else wrap_array(tensor_of(value, device=home)) for value in (a, b))
     dtype = _common_inexact(x, y)
     first, second = (cast(tensor_of(value, device=home), dtype) for value in (x, y))
-    if type(rtol) in _SCALARS and type(atol) in _SCALARS and rtol >= 0 and atol >= 0:  # NumPy's scalars are not weak
+    mixed = isinstance(x, ndarray) and isinstance(y, ndarray) and INEXACT[y.tensor.dtype] is not dtype
+    if not mixed and type(rtol) in _SCALARS and type(atol) in _SCALARS and rtol >= 0 and atol >= 0:
         try:
             return wrap(kernels.isclose(first, second, rtol, atol, bool(equal_nan)))
         except RuntimeError as error:
             raise explain(error, first, second) from None
+    # NumPy's scalars are not weak; and the tolerance has the precision of b alone.
+    of_b = wrap_array(cast(y.tensor, INEXACT[y.tensor.dtype])) if mixed else wrap_array(second)
+    tolerance = ufuncs.add(atol, ufuncs.multiply(rtol, ufuncs.absolute(of_b)))
     x, y = wrap_array(first), wrap_array(second)
-    tolerance = ufuncs.add(atol, ufuncs.multiply(rtol, ufuncs.absolute(y)))
     result = (ufuncs.absolute(x - y) <= tolerance) & ufuncs.isfinite(y) | (x == y)
     return result | ufuncs.isnan(x) & ufuncs.isnan(y) if equal_nan else result
 
