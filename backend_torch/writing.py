@@ -17,8 +17,7 @@ from backend_torch.memory import is_readable, may_overlap
 def masked(result: torch.Tensor, mask: torch.Tensor, target: torch.Tensor | None) -> torch.Tensor:
     """``result`` where ``mask`` is true, ``target`` elsewhere; nothing in particular if there is no target."""
     if target is None:
-        shape = torch.broadcast_shapes(result.shape, mask.shape)
-        return torch.where(mask, result, torch.zeros((), dtype=result.dtype, device=result.device)).expand(shape)
+        return torch.where(mask, result, torch.zeros((), dtype=result.dtype, device=result.device))
     return torch.where(mask, result.to(target.dtype), target)
 
 

@@ -457,8 +457,7 @@ def as_dtype(x: ndarray, dtype: Any, order: Any, casting: Any, copy: bool) -> nd
             raise TypeError(f"Cannot cast array data from {x.dtype!r} to {target!r} according to the rule {casting!r}")
         result = converted(x.tensor, wanted)
     order = "K" if order is None else as_order(order)
-    real_part = x.tensor.is_complex() and not result.is_complex()  # may be a view
-    if copy and (result is x.tensor or real_part):
+    if copy and result is x.tensor:
         return like(x, memory.copied(result, order))
     ordered = _ordered(result, order)
     return x if ordered.dtype is x.tensor.dtype and memory.same_start(ordered, x.tensor) else like(x, ordered)
