@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import importlib.util
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -13,7 +12,7 @@ from typing import Any
 import numpy as np
 from rich.console import Console
 
-from bench import options, report, timing
+from bench import options, peers, report, timing
 
 Call = Callable[[], Any]
 ADDITIONS = 1000
@@ -73,7 +72,7 @@ def chains(size: int) -> Workload:
         "tnp eager": partial(chain, *own, tnp.matmul),
         "tnp compiled": partial(compiled, *own),
     }
-    calls.update(_jitted(lambda x, y: chain(x, y, lambda a, b: a @ b), x, y))
+    calls.update(peers.compiled(lambda x, y: chain(x, y, lambda a, b: a @ b), x, y))
     return Workload("10 products of matrices, float32", size, calls)
 
 
@@ -99,11 +98,21 @@ def loops(size: int) -> Workload:
             tnp.compile(lambda x: tnp.fori_loop(0, ADDITIONS, lambda i, v: v + 1, x)), own
         ),
     }
-    if importlib.util.find_spec("jax"):
-        import jax
-
-        calls.update(_jitted(lambda x: jax.lax.fori_loop(0, ADDITIONS, lambda i, v: v + 1, x), x))
+    calls.update(peers.compiled(additions, x, suffix=", unrolled"))
+    calls.update(_peers_loops(x))
     return Workload(f"{ADDITIONS} additions of 1, float32", size, calls)
+
+
+def _peers_loops(x: np.ndarray) -> Iterator[tuple[str, Call]]:
+    """The loop forms of JAX and TensorFlow."""
+    if (jax := peers.jax()) is not None:
+        yield "JAX jit, fori_loop", peers.jax_call(lambda x: jax.lax.fori_loop(0, ADDITIONS, lambda i, v: v + 1, x), x)
+    if (tf := peers.tensorflow()) is not None:
+
+        def counted(x: Any) -> Any:
+            return tf.while_loop(lambda i, v: i < ADDITIONS, lambda i, v: (i + 1, v + 1), (0, x))[1]
+
+        yield "TF function, while_loop", peers.tensorflow_call(counted, x)
 
 
 def overhead(size: int) -> Workload:
@@ -118,29 +127,13 @@ def overhead(size: int) -> Workload:
         "tnp eager": partial(spread, own),
         "tnp compiled": partial(compiled, *own),
     }
-    calls.update(_jitted(lambda *arrays: spread(list(arrays)), *arrays))
+    calls.update(peers.compiled(lambda *arrays: spread(list(arrays)), *arrays))
     return Workload("a call with 8 arrays and a nested result", size, calls)
-
-
-def _jitted(function: Callable[..., Any], *arrays: np.ndarray) -> Iterator[tuple[str, Call]]:
-    """The function compiled by JAX and by TensorFlow, where they are there."""
-    if importlib.util.find_spec("jax"):
-        import jax
-
-        device = jax.devices("cpu")[0]
-        run, own = jax.jit(function), [jax.device_put(array, device) for array in arrays]
-        yield "JAX jit", lambda: jax.block_until_ready(run(*own))
-    if importlib.util.find_spec("tensorflow"):
-        import tensorflow as tf
-
-        with tf.device("/CPU:0"):
-            constants = [tf.constant(array) for array in arrays]
-        yield "TF function", partial(tf.function(function), *constants)
 
 
 def _leaves(result: Any) -> list[np.ndarray]:
     if isinstance(result, dict):
-        result = list(result.values())
+        result = [result[key] for key in sorted(result)]  # JAX returns a dictionary in this order
     if isinstance(result, (list, tuple)):
         return [leaf for item in result for leaf in _leaves(item)]
     return [np.asarray(result)]
@@ -181,7 +174,7 @@ def run(chosen: argparse.Namespace) -> int:
         rows = measured(workload, chosen.repeats)
         console.print(report.table(rows, workload.title))
         results += [Result(workload.title, row) for row in rows]
-    print(report.NOTES)
+    print(report.NOTES + peers.note())
     print(report.headline(facts))
     print(report.write_json(chosen.out / "compile.json", results, facts))
     return 0

@@ -6,14 +6,14 @@ device, and the call returns when the result is there.
 
 from __future__ import annotations
 
-import importlib.util
-import os
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
 import numpy as np
+
+from bench import peers
 
 Function = Callable[[Any, Any], Any]  # f(x, xp)
 Call = Callable[[], Any]
@@ -35,9 +35,9 @@ def curves(function: Function, cuda: bool) -> list[Curve]:
     found = [Curve("NumPy", lambda x: partial(function, x, np)), *tnp_curves(function, "cpu")]
     if cuda:
         found += tnp_curves(function, "cuda")
-    if importlib.util.find_spec("jax"):
+    if peers.jax() is not None:
         found += jax_curves(function)
-    if importlib.util.find_spec("tensorflow"):
+    if peers.tensorflow() is not None:
         found += tensorflow_curves(function)
     return found
 
@@ -82,34 +82,25 @@ def tnp_curves(function: Function, device: str) -> Iterator[Curve]:
 
 def jax_curves(function: Function) -> Iterator[Curve]:
     """JAX eager and jitted, on the CPU."""
-    import jax
-    import jax.numpy as jnp
-
-    cpu = jax.devices("cpu")[0]
+    jax = peers.jax()
 
     def eager(x: Any) -> Any:
-        return function(x, jnp)
+        return function(x, jax.numpy)
 
-    def prepare(run: Callable[[Any], Any], x: np.ndarray) -> Call:
-        own = jax.device_put(x, cpu)
-        return lambda: run(own).block_until_ready()
+    def prepare(x: np.ndarray) -> Call:
+        (own,) = peers.jax_arrays(x)
+        return lambda: eager(own).block_until_ready()
 
-    yield Curve("JAX eager", partial(prepare, eager))
-    yield Curve("JAX jit", partial(prepare, jax.jit(eager)))
+    yield Curve("JAX eager", prepare)
+    yield Curve("JAX jit", partial(peers.jax_call, eager))
 
 
 def tensorflow_curves(function: Function) -> Iterator[Curve]:
     """TensorFlow's NumPy eager and as a tf.function, on the CPU, where its calls return with the result."""
-    os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
-    import tensorflow as tf
+    tf = peers.tensorflow()
 
     def eager(x: Any) -> Any:
         return function(x, tf.experimental.numpy)
 
-    def prepare(run: Callable[[Any], Any], x: np.ndarray) -> Call:
-        with tf.device("/CPU:0"):
-            own = tf.constant(x)
-        return partial(run, own)
-
-    yield Curve("TF eager", partial(prepare, eager))
-    yield Curve("TF function", partial(prepare, tf.function(eager)))
+    yield Curve("TF eager", lambda x: partial(eager, *peers.tensorflow_arrays(x)))
+    yield Curve("TF function", partial(peers.tensorflow_call, eager))

@@ -20,15 +20,16 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
-from bench import options, plots, report, timing
+from bench import options, peak, peers, plots, report, timing
 from bench.sigmoid import parse_sizes
 
 SIZES = [10**power for power in range(2, 9)]
-TITLE = "Monte Carlo pi, 4 * np.mean(x * x + y * y <= 1), float64"
+TITLE = "Monte Carlo pi, 4 * np.mean(x * x + y * y <= 1)"
 NOTES = """\
 time: median per call; ±: half the interquartile range of the rounds; / NumPy: its time over NumPy's, paired in rounds
 copied: bytes between devices in one call; first call: compiling included, no part of the time
 error: of the first call's estimate, whose standard deviation is 1.64 / sqrt(points)
+peak: how much more memory than before a call had taken at most, in a process of its own
 """
 PLACES = {"cpu": ("cpu", "cpu"), "cuda": ("cuda", "cuda"), "split": ("cpu", "cuda")}
 """Where the random numbers are drawn, and where the arithmetic is done."""
@@ -37,9 +38,9 @@ TOO_FAR = 6  # standard deviations: once in five hundred million estimates
 LINES = {"cpu": "solid", "cuda": (0, (6, 1.5, 1, 1.5)), "split": (0, (1, 1.5))}
 
 
-def draw(rng: Any, n: int) -> tuple[Any, Any]:
+def draw(rng: Any, n: int, dtype: str = "float64") -> tuple[Any, Any]:
     """Coordinates of ``n`` points in the unit square."""
-    return rng.random(n), rng.random(n)
+    return rng.random(n, dtype), rng.random(n, dtype)
 
 
 def estimate(x: Any, y: Any, xp: Any) -> Any:
@@ -67,24 +68,29 @@ class Row:
     estimate: float
     error: float
     copied: int
+    peak: int | None
     samples: list[float]
 
 
-def numpy_call(n: int) -> Callable[[], float]:
+def numpy_call(n: int, dtype: str = "float64") -> Callable[[], float]:
     """NumPy's call."""
     rng = np.random.default_rng(0)
-    return lambda: float(estimate(*draw(rng, n), np))
+    return lambda: float(estimate(*draw(rng, n, dtype), np))
 
 
-def curves(places: Sequence[str]) -> Iterator[Curve]:
-    """NumPy, and tnp eager and compiled in each place."""
-    yield Curve(report.BASELINE, numpy_call)
+def curves(places: Sequence[str], dtype: str = "float64") -> Iterator[Curve]:
+    """NumPy, tnp eager and compiled in each place, and JAX and TensorFlow where they are installed."""
+    yield Curve(report.BASELINE, lambda n: numpy_call(n, dtype))
     for place in places:
-        yield Curve(f"tnp eager ({place})", lambda n, place=place: eager(place, n))
-        yield Curve(f"tnp compiled ({place})", lambda n, place=place: compiled(place, n))
+        yield Curve(f"tnp eager ({place})", lambda n, place=place: eager(place, n, dtype))
+        yield Curve(f"tnp compiled ({place})", lambda n, place=place: compiled(place, n, dtype))
+    if peers.jax() is not None:
+        yield Curve("JAX jit", lambda n: jax_call(n, dtype))
+    if peers.tensorflow() is not None:
+        yield Curve("TF function", lambda n: tensorflow_call(n, dtype))
 
 
-def eager(place: str, n: int) -> Callable[[], float]:
+def eager(place: str, n: int, dtype: str = "float64") -> Callable[[], float]:
     """The program as it stands, in device scopes."""
     import tnp
 
@@ -93,7 +99,7 @@ def eager(place: str, n: int) -> Callable[[], float]:
 
     def call() -> float:
         with source:
-            x, y = draw(rng, n)
+            x, y = draw(rng, n, dtype)
         with target:
             if source.where != target.where:
                 x, y = tnp.copy(x), tnp.copy(y)
@@ -102,14 +108,14 @@ def eager(place: str, n: int) -> Callable[[], float]:
     return call
 
 
-def compiled(place: str, n: int) -> Callable[[], float]:
+def compiled(place: str, n: int, dtype: str = "float64") -> Callable[[], float]:
     """The same as one graph, or as one on each of two devices."""
     import tnp
 
     source, target = map(tnp.device, PLACES[place])
     rng = tnp.random.default_rng(0)
     if source.where == target.where:
-        whole = tnp.compile(lambda: estimate(*draw(rng, n), tnp))
+        whole = tnp.compile(lambda: estimate(*draw(rng, n, dtype), tnp))
 
         def call() -> float:
             with source:
@@ -117,7 +123,7 @@ def compiled(place: str, n: int) -> Callable[[], float]:
 
         return call
 
-    drawn = tnp.compile(lambda: draw(rng, n))
+    drawn = tnp.compile(lambda: draw(rng, n, dtype))
     estimated = tnp.compile(lambda x, y: estimate(x, y, tnp))
 
     def split_call() -> float:
@@ -127,6 +133,48 @@ def compiled(place: str, n: int) -> Callable[[], float]:
             return float(estimated(tnp.copy(x), tnp.copy(y)))
 
     return split_call
+
+
+def jax_call(n: int, dtype: str = "float64") -> Callable[[], float]:
+    """JAX's, whose key is split at each call as its users do."""
+    jax = peers.jax()
+
+    @jax.jit
+    def run(key: Any) -> tuple[Any, Any]:
+        key, *drawn = jax.random.split(key, 3)
+        return key, estimate(*[jax.random.uniform(one, (n,), dtype) for one in drawn], jax.numpy)
+
+    key = jax.random.key(0)
+
+    def call() -> float:
+        nonlocal key
+        key, result = run(key)
+        return float(result)
+
+    return call
+
+
+def tensorflow_call(n: int, dtype: str = "float64") -> Callable[[], float]:
+    """TensorFlow's, which has a generator of its own in its graph."""
+    tf = peers.tensorflow()
+
+    @tf.function
+    def run() -> Any:
+        x, y = tf.random.uniform([n], dtype=dtype), tf.random.uniform([n], dtype=dtype)
+        # The mean in float64, as NumPy's of booleans is: float32 stops counting at 2**24.
+        return 4 * tf.reduce_mean(tf.cast(x * x + y * y <= 1, tf.float64))
+
+    return lambda: float(run())
+
+
+def peaks(names: Sequence[str], n: int, dtype: str) -> dict[str, int | None]:
+    """Bytes that a call of each curve takes at most, beyond what it finds; None where the system does not tell."""
+    return {name: peak.apart("bench.pi", "call_named", name, n, dtype) if peak.IS_KNOWN else None for name in names}
+
+
+def call_named(name: str, n: int, dtype: str = "float64") -> Callable[[], float]:
+    """The call of the curve of this name."""
+    return next(curve for curve in curves(list(PLACES), dtype) if curve.name == name).prepare(n)
 
 
 def first_call(curve: Curve, call: Callable[[], float], n: int) -> tuple[float, float]:
@@ -148,9 +196,11 @@ def bytes_copied(call: Callable[[], float]) -> int:
     return sum(transfer.nbytes for transfer in log)
 
 
-def sweep(sizes: Sequence[int], places: Sequence[str], repeats: int, console: Console) -> list[Row]:
+def sweep(
+    sizes: Sequence[int], places: Sequence[str], repeats: int, dtype: str, memory: bool, console: Console
+) -> list[Row]:
     """Every curve with every number of points."""
-    found = list(curves(places))
+    found = list(curves(places, dtype))
     results: list[Row] = []
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
     with Progress(*columns, console=console, transient=True) as progress:
@@ -163,6 +213,7 @@ def sweep(sizes: Sequence[int], places: Sequence[str], repeats: int, console: Co
             progress.update(task, description=f"{power(n)}: {repeats} rounds")
             contestants = [timing.Contestant(name, call) for name, call in calls.items()]
             samples = timing.measure(contestants, repeats, after_sample=lambda: progress.advance(task))
+            taken = peaks(list(calls), n, dtype) if memory else {}
             for name, times in samples.items():
                 elapsed, value = firsts[name]
                 results.append(
@@ -175,6 +226,7 @@ def sweep(sizes: Sequence[int], places: Sequence[str], repeats: int, console: Co
                         estimate=value,
                         error=abs(value - math.pi),
                         copied=copied[name],
+                        peak=taken.get(name),
                         samples=times,
                     )
                 )
@@ -186,13 +238,14 @@ def power(n: int) -> str:
     return f"10^{len(str(n)) - 1}" if str(n).strip("0") == "1" else f"{n:,}"
 
 
-def table(results: Sequence[Row]) -> Table:
+def table(results: Sequence[Row], title: str) -> Table:
     """The rows, grouped by number of points."""
-    out = report.plain_table(TITLE)
+    out = report.plain_table(title)
     out.add_column("points", justify="right")
     out.add_column("curve", no_wrap=True)
     between = any(row.copied for row in results)
-    for name in ("ms / call", "±", "/ NumPy", "first call", "error", *["copied"] * between):
+    weighed = any(row.peak is not None for row in results)
+    for name in ("ms / call", "±", "/ NumPy", "first call", "error", *["copied"] * between, *["peak"] * weighed):
         out.add_column(name, justify="right", no_wrap=True)
     for number, row in enumerate(results):
         first_of_size = number == 0 or results[number - 1].size != row.size
@@ -207,6 +260,7 @@ def table(results: Sequence[Row]) -> Table:
             report.seconds(row.first_call),
             f"{row.error:.1e}",
             *[f"{row.copied:,}"] * between,
+            *["" if row.peak is None else f"{row.peak / 1e6:,.1f} MB"] * weighed,
         )
     return out
 
@@ -218,7 +272,7 @@ def style(curve: str) -> dict[str, Any]:
     return looks | ({"linestyle": LINES[place.rstrip(")")]} if place else {})
 
 
-def picture(path: Path, results: Sequence[Row], footnote: str) -> Path:
+def picture(path: Path, results: Sequence[Row], title: str, footnote: str) -> Path:
     """Draw time and error against the number of points."""
     with matplotlib.rc_context(plots.SETTINGS):
         figure = Figure(figsize=(13, 6.6), layout="constrained")
@@ -242,7 +296,7 @@ def picture(path: Path, results: Sequence[Row], footnote: str) -> Path:
         times.yaxis.set_major_formatter(lambda value, _: plots.tick(value))
         times.legend(loc="upper left")
         errors.legend(loc="upper right")
-        figure.suptitle(TITLE, x=0.01, ha="left", fontsize=15, fontweight="bold")
+        figure.suptitle(title, x=0.01, ha="left", fontsize=15, fontweight="bold")
         note = f"line: median of interleaved rounds, band: their middle half. {footnote}"
         figure.supxlabel(note, fontsize=8, color="#666666")
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -265,6 +319,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--devices", type=parse_places, metavar="PLACES", help="of cpu,cuda,split (default: those that are here)"
     )
+    parser.add_argument("--dtype", choices=["float32", "float64"], default="float64", help="of the random numbers")
+    parser.add_argument("--memory", action="store_true", help="show what a call takes at most, in processes apart")
     options.add_repeats(parser, 5)
     options.add_out(parser)
 
@@ -281,10 +337,11 @@ def run(chosen: argparse.Namespace) -> int:
         return 2
     console = Console()
     facts = report.machine()
-    results = sweep(chosen.n, places, chosen.repeats, console)
-    console.print(table(results))
-    print(NOTES)
+    title = f"{TITLE}, {chosen.dtype}"
+    results = sweep(chosen.n, places, chosen.repeats, chosen.dtype, chosen.memory, console)
+    console.print(table(results, title))
+    print(NOTES + peers.note())
     print(report.headline(facts))
-    print(report.write_json(chosen.out / "pi.json", results, facts, workload=TITLE))
-    print(picture(chosen.out / "pi.png", results, report.headline(facts)))
+    print(report.write_json(chosen.out / "pi.json", results, facts, workload=title))
+    print(picture(chosen.out / "pi.png", results, title, report.headline(facts)))
     return 0

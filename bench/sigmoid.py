@@ -11,7 +11,7 @@ import numpy as np
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
-from bench import curves, options, plots, report, timing
+from bench import curves, options, peers, plots, report, timing
 
 SIZES = [2**0, 2**5, 2**10, 2**15, 2**20, 2**24]
 TITLE = "sigmoid, 1. / (1. + np.exp(-x)), float32"
@@ -89,7 +89,7 @@ def run(chosen: argparse.Namespace) -> int:
     facts = report.machine()
     results = sweep(chosen.sizes, chosen.repeats, cuda and chosen.device != "cpu", console)
     console.print(report.table(results, TITLE))
-    print(report.NOTES)
+    print(report.NOTES + peers.note())
     print(report.headline(facts))
     written = [
         report.write_json(chosen.out / "sigmoid.json", results, facts, workload=TITLE),

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import importlib.util
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -13,7 +12,7 @@ from rich.console import Console
 from rich.progress import track
 from rich.table import Table
 
-from bench import options, report, timing
+from bench import options, peers, report, timing
 
 Call = Callable[[], Any]
 
@@ -108,17 +107,11 @@ def per_example() -> Iterator[tuple[str, Call]]:
     yield "torch vmap", lambda: batched(theirs, xt, yt)
     yield "torch.compile", lambda: jitted(theirs, xt, yt)
 
-    if importlib.util.find_spec("jax"):
-        import jax
-        import jax.numpy as jnp
-
-        mapped = jax.jit(jax.vmap(jax.grad(lambda w, x, y: loss(w, x, y, jnp)), (None, 0, 0)))
-        given = [jnp.asarray(w) for w in weights], jnp.asarray(x), jnp.asarray(y)
-        yield "jax.jit", lambda: jax.block_until_ready(mapped(*given))
-    if importlib.util.find_spec("tensorflow"):
-        import tensorflow as tf
-
-        variables, xf, yf = [tf.constant(w) for w in weights], tf.constant(x), tf.constant(y)
+    if (jax := peers.jax()) is not None:
+        mapped = jax.vmap(jax.grad(lambda w, x, y: loss(w, x, y, jax.numpy)), (None, 0, 0))
+        yield "jax.jit", peers.jax_call(lambda x, y, *w: mapped(w, x, y), x, y, *weights)
+    if (tf := peers.tensorflow()) is not None:
+        variables = peers.tensorflow_arrays(*weights)
 
         def tensorflow_single(pair: Any) -> Any:
             with tf.GradientTape() as tape:
@@ -126,14 +119,13 @@ def per_example() -> Iterator[tuple[str, Call]]:
                 value = tensorflow_loss(variables, pair[0][None], pair[1][None])
             return tape.gradient(value, variables)
 
-        function = tf.function(lambda x, y: tf.vectorized_map(tensorflow_single, (x, y)))
-        yield "tf.function", lambda: function(xf, yf)
+        vectorized = lambda x, y: tf.vectorized_map(tensorflow_single, (x, y))  # noqa: E731
+        yield "tf.function", peers.tensorflow_call(vectorized, x, y)
 
 
 def tensorflow_loss(weights: Any, x: Any, y: Any) -> Any:
     """The loss in TensorFlow's own names: its tensors have no method ``sum``."""
-    import tensorflow as tf
-
+    tf = peers.tensorflow()
     return tf.reduce_sum((output(weights, x, tf) - y) ** 2)
 
 
@@ -163,17 +155,11 @@ def tape() -> Iterator[tuple[str, Call]]:
     yield "torch.autograd", lambda: torch.autograd.grad(loss(theirs, xt, yt, torch), theirs)
     yield "torch.compile", lambda: jitted(plain, xt, yt)
 
-    if importlib.util.find_spec("jax"):
-        import jax
-        import jax.numpy as jnp
-
-        differentiated = jax.jit(jax.grad(lambda w, x, y: loss(w, x, y, jnp)))
-        given = [jnp.asarray(w) for w in weights], jnp.asarray(x), jnp.asarray(y)
-        yield "jax.jit", lambda: jax.block_until_ready(differentiated(*given))
-    if importlib.util.find_spec("tensorflow"):
-        import tensorflow as tf
-
-        variables, xf, yf = [tf.constant(w) for w in weights], tf.constant(x), tf.constant(y)
+    if (jax := peers.jax()) is not None:
+        differentiated = jax.grad(lambda w, x, y: loss(w, x, y, jax.numpy))
+        yield "jax.jit", peers.jax_call(lambda x, y, *w: differentiated(w, x, y), x, y, *weights)
+    if (tf := peers.tensorflow()) is not None:
+        variables = peers.tensorflow_arrays(*weights)
 
         def tensorflow_gradients(x: Any, y: Any) -> Any:
             with tf.GradientTape() as tape:
@@ -181,9 +167,9 @@ def tape() -> Iterator[tuple[str, Call]]:
                 value = tensorflow_loss(variables, x, y)
             return tape.gradient(value, variables)
 
-        function = tf.function(tensorflow_gradients)
-        yield "TF eager", lambda: tensorflow_gradients(xf, yf)
-        yield "tf.function", lambda: function(xf, yf)
+        tensors = peers.tensorflow_arrays(x, y)
+        yield "TF eager", lambda: tensorflow_gradients(*tensors)
+        yield "tf.function", peers.tensorflow_call(tensorflow_gradients, x, y)
 
 
 def batch_jacobian() -> Iterator[tuple[str, Call]]:
@@ -209,6 +195,20 @@ def batch_jacobian() -> Iterator[tuple[str, Call]]:
     reverse = torch.vmap(torch.func.jacrev(lambda x: output(theirs, x, torch)))
     yield "torch.func", lambda: reverse(xt)
 
+    if (jax := peers.jax()) is not None:
+        mapped = jax.vmap(jax.jacrev(lambda x, w: output(w, x, jax.numpy)), (0, None))
+        yield "jax.jit", peers.jax_call(lambda x, *w: mapped(x, w), x, *weights)
+    if (tf := peers.tensorflow()) is not None:
+        variables = peers.tensorflow_arrays(*weights)
+
+        def tensorflow_jacobian(x: Any) -> Any:
+            with tf.GradientTape() as tape:
+                tape.watch(x)
+                y = output(variables, x, tf)
+            return tape.batch_jacobian(y, x)
+
+        yield "tf.function", peers.tensorflow_call(tensorflow_jacobian, x)
+
 
 def hessian() -> Iterator[tuple[str, Call]]:
     """Second derivatives of a function of 100 parameters."""
@@ -228,6 +228,21 @@ def hessian() -> Iterator[tuple[str, Call]]:
     yield "tnp hessian", lambda: ours(x)
     yield "tnp compiled", lambda: compiled(x)
     yield "torch.func", lambda: theirs(xt)
+
+    if (jax := peers.jax()) is not None:
+        yield "jax.jit", peers.jax_call(jax.hessian(lambda x: function(x, jax.numpy)), values)
+    if (tf := peers.tensorflow()) is not None:
+
+        def tensorflow_hessian(x: Any) -> Any:
+            with tf.GradientTape() as outer:
+                outer.watch(x)
+                with tf.GradientTape() as inner:
+                    inner.watch(x)
+                    value = tf.reduce_sum(tf.tanh(x[1:] * x[:-1]) ** 2) + tf.reduce_sum(tf.sin(x))
+                slope = inner.gradient(value, x)
+            return outer.jacobian(slope, x)
+
+        yield "tf.function", peers.tensorflow_call(tensorflow_hessian, values)
 
 
 WORKLOADS = [
@@ -312,7 +327,7 @@ def run(chosen: argparse.Namespace) -> int:
                 figure = report.seconds(found[0]) if target.other is None else report.significant(found[0])
                 verdicts.append((f"{workload.name}: {target}: {figure}", found[1]))
     console.print(table(rows))
-    print(report.headline(facts))
+    print(peers.note() + report.headline(facts))
     for text, reached in verdicts:
         print(f"{'reached' if reached else 'missed '}  {text}")
     print(report.write_json(chosen.out / "transforms.json", rows, facts))

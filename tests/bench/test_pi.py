@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 import tnp
-from bench import pi, timing, transfer
+from bench import peak, pi, timing, transfer
 from bench.__main__ import main
 
 HAS_CUDA = any(device.kind == "cuda" for device in tnp.devices())
@@ -19,6 +19,8 @@ HAS_CUDA = any(device.kind == "cuda" for device in tnp.devices())
 def test_pi(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["pi", "--devices", "cpu", "--n", "10^2,10^4", "--repeats", "2", "--out", str(tmp_path)]) == 0
     rows = json.loads((tmp_path / "pi.json").read_text())["rows"]
+    assert all(row["peak"] is None for row in rows)
+    rows = [row for row in rows if row["curve"].startswith(("NumPy", "tnp"))]  # and peers, where they are installed
     assert [row["curve"] for row in rows] == ["NumPy", "tnp eager (cpu)", "tnp compiled (cpu)"] * 2
     assert [row["size"] for row in rows] == [100] * 3 + [10_000] * 3
     for row in rows:
@@ -29,6 +31,23 @@ def test_pi(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert (tmp_path / "pi.png").stat().st_size > 0
     printed = capsys.readouterr().out
     assert "10^4" in printed and "tnp compiled (cpu)" in printed and "pi.png" in printed
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_the_numbers_are_of_the_dtype(dtype: str) -> None:
+    import numpy as np
+
+    assert [array.dtype for array in pi.draw(np.random.default_rng(0), 3, dtype)] == [dtype] * 2
+    for curve in pi.curves(["cpu"], dtype):
+        assert abs(curve.prepare(10_000)() - math.pi) < pi.TOO_FAR * pi.DEVIATION / 100
+    assert pi.eager("cpu", 1000, "float32")() == pi.numpy_call(1000, "float32")()
+
+
+@pytest.mark.skipif(not peak.IS_KNOWN, reason="the system does not tell")
+def test_peaks() -> None:
+    found = pi.peaks(["NumPy"], 10**6, "float64")
+    assert found["NumPy"] is not None and 16e6 < found["NumPy"] < 64e6  # two arrays and what is made of them
+    assert peak.here(lambda: None) < 8e6
 
 
 def test_a_wrong_estimate_ends_the_run() -> None:
@@ -48,7 +67,7 @@ def test_places_and_their_looks() -> None:
     assert pi.style("tnp eager (cpu)") != pi.style("tnp eager (split)") != pi.style("tnp eager (cuda)")
     assert pi.style("NumPy")["color"] != pi.style("tnp compiled (cpu)")["color"]
     names = [curve.name for curve in pi.curves(["cpu", "split"])]
-    assert names == ["NumPy", "tnp eager (cpu)", "tnp compiled (cpu)", "tnp eager (split)", "tnp compiled (split)"]
+    assert names[:5] == ["NumPy", "tnp eager (cpu)", "tnp compiled (cpu)", "tnp eager (split)", "tnp compiled (split)"]
 
 
 def test_unknown_places(capsys: pytest.CaptureFixture[str]) -> None:

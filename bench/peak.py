@@ -1,0 +1,59 @@
+"""How much memory a call takes at most, measured in a process of its own, where Linux tells it.
+
+Resident memory is what counts, so that libraries with allocators of their own are measured alike. tnp's is told not to
+keep what it has freed: memory that it kept from the call before would hide what this one takes.
+"""
+
+from __future__ import annotations
+
+import importlib
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).parent.parent
+IS_KNOWN = Path("/proc/self/clear_refs").exists()
+SCRIPT = """
+import ast, sys
+from bench import peak
+module, name, *arguments = ast.literal_eval(sys.argv[1])
+print(peak.here(peak.made(module, name, arguments)))
+"""
+
+
+def made(module: str, name: str, arguments: list[Any]) -> Callable[[], Any]:
+    """The call that a function of a module makes."""
+    return getattr(importlib.import_module(module), name)(*arguments)
+
+
+def here(call: Callable[[], Any]) -> int:
+    """Bytes by which this process grows at most while ``call`` runs, after a first time."""
+    call()
+    Path("/proc/self/clear_refs").write_text("5")  # the high water mark is what is resident now
+    before = _resident("VmHWM")
+    call()
+    return _resident("VmHWM") - before
+
+
+def _resident(name: str) -> int:
+    for line in Path("/proc/self/status").read_text().splitlines():
+        if line.startswith(f"{name}:"):
+            return int(line.split()[1]) * 1024
+    raise OSError(f"/proc/self/status does not tell {name}")
+
+
+def apart(module: str, name: str, *arguments: Any) -> int:
+    """The same for ``module.name(*arguments)``, a call that is made in a fresh process."""
+    environment = {**os.environ, "TNP_ALLOCATOR": "system"}
+    run = subprocess.run(
+        [sys.executable, "-c", SCRIPT, repr((module, name, *arguments))],
+        cwd=ROOT,
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    return int(run.stdout.split()[-1])
