@@ -185,17 +185,17 @@ def _vecdot(product: Bilinear) -> Bilinear:
 
 
 def _together(function: Bilinear) -> Bilinear:
-    """The function of operands of one device: torch multiplies a tensor on the CPU by memory that meta has not."""
+    """The function of operands of one device: torch multiplies a vector on the CPU by memory that meta has not."""
 
     def checked(one: Tensor, other: Tensor) -> Tensor:
-        if one.device != other.device:
+        if one.is_meta is not other.is_meta:  # torch refuses the other mixtures itself
             raise devices.mixed(one.device, other.device)
         return function(one, other)
 
     return checked
 
 
-matmul = Product(lambda product: product)
+matmul = Product(_together)
 matvec = Product(_matvec)
 vecmat = Product(_vecmat)
 vecdot = Product(_vecdot)

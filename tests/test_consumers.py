@@ -21,17 +21,16 @@ RNG = np.random.default_rng(0)
 TABLE, LINE = RNG.normal(size=(20, 4)), RNG.normal(size=20)
 
 
-def close(actual: Any, expected: Any) -> None:
-    """``actual`` holds tnp arrays wherever ``expected`` holds NumPy's, with their values."""
+def close(actual: Any, expected: Any, kind: type = tnp.ndarray) -> None:
+    """``actual`` holds arrays of ``kind`` wherever ``expected`` holds NumPy's, with their values."""
     if isinstance(expected, tuple | list):
         assert len(actual) == len(expected)
         for one, other in zip(actual, expected, strict=True):
-            close(one, other)
+            close(one, other, kind)
         return
     if isinstance(expected, np.ndarray):
-        assert isinstance(actual, tnp.ndarray), type(actual)
+        assert isinstance(actual, kind), type(actual)
         assert actual.dtype == expected.dtype and actual.shape == expected.shape
-        actual = tnp.asnumpy(actual)
     np.testing.assert_allclose(np.asarray(actual), np.asarray(expected), rtol=1e-7, atol=1e-9)
 
 
@@ -108,7 +107,7 @@ SCIPY = """
 import warnings; warnings.simplefilter("ignore")
 import numpy as np, tnp
 import scipy, scipy.cluster.hierarchy, scipy.cluster.vq, scipy.differentiate, scipy.fft, scipy.integrate, scipy.ndimage
-import scipy.optimize.elementwise, scipy.signal, scipy.spatial.transform, scipy.special, scipy.stats
+import scipy.linalg, scipy.optimize.elementwise, scipy.signal, scipy.spatial.transform, scipy.special, scipy.stats
 from tests.test_consumers import LINE, TABLE, close
 CALLS = {
     "fft.fft": lambda xp, x, y: scipy.fft.fft(x),
@@ -132,6 +131,7 @@ CALLS = {
     "special.betainc": lambda xp, x, y: scipy.special.betainc(xp.asarray([2.0]), xp.asarray([3.0]), xp.asarray([0.5])),
     "cluster.kmeans2": lambda xp, x, y: scipy.cluster.vq.kmeans2(x, x[:3, ...]),
     "cluster.linkage": lambda xp, x, y: scipy.cluster.hierarchy.linkage(x),
+    "linalg.block_diag": lambda xp, x, y: scipy.linalg.block_diag(x, x[:2, ...]),
     "integrate.trapezoid": lambda xp, x, y: scipy.integrate.trapezoid(x, axis=0),
     "integrate.tanhsinh": lambda xp, x, y: scipy.integrate.tanhsinh(
         lambda t: t**2, xp.asarray([0.0]), xp.asarray([1.0])).integral,
@@ -171,6 +171,26 @@ def run_alone(program: str) -> None:
 def test_scipy() -> None:
     pytest.importorskip("scipy")
     run_alone(SCIPY)
+
+
+SCIPY_LINALG: dict[str, Callable[[Any, Any, Any], Any]] = {
+    "solve": lambda linalg, x, y: linalg.solve(x[:4], y[:4]),
+    "inv": lambda linalg, x, y: linalg.inv(x[:4]),
+    "det": lambda linalg, x, y: linalg.det(x[:4]),
+    "lstsq": lambda linalg, x, y: linalg.lstsq(x, y)[0],
+    "svdvals": lambda linalg, x, y: linalg.svdvals(x),
+    "qr": lambda linalg, x, y: linalg.qr(x, mode="economic"),
+    "cholesky": lambda linalg, x, y: linalg.cholesky(x.T @ x),
+    "expm": lambda linalg, x, y: linalg.expm(x[:4]),
+    "toeplitz": lambda linalg, x, y: linalg.toeplitz(y),
+}
+
+
+@pytest.mark.parametrize("name", SCIPY_LINALG)
+def test_scipy_linalg(name: str) -> None:
+    """What does not dispatch on the array's library reads any array as NumPy's, and gives NumPy's."""
+    linalg = pytest.importorskip("scipy.linalg")
+    close(*[SCIPY_LINALG[name](linalg, xp.asarray(TABLE), xp.asarray(LINE)) for xp in (tnp, np)], kind=np.ndarray)
 
 
 def estimators(x: Any, y: Any, labels: Any) -> dict[str, Any]:

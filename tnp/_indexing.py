@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.exceptions import ComplexWarning
 
-from backend_torch import indexing, memory
+from backend_torch import indexing, interop, memory
 from backend_torch.casting import cast
 from backend_torch.constants import constant, numbers
 from backend_torch.dtypes import to_torch
@@ -89,7 +89,9 @@ def get_item(array: ndarray, key: Any) -> Any:
         dtype = index.dtype
         try:
             if index.dim():
-                if dtype is INT64 or dtype is BOOL:
+                if not index.is_cpu:
+                    pass  # _get refuses it
+                elif dtype is INT64 or dtype is BOOL:
                     result = tensor[index]
                     if dtype is BOOL or result.numel():  # else torch has not looked at the indices
                         return wrap_array(result)
@@ -105,7 +107,7 @@ def _get_tuple(tensor: Tensor, key: tuple[Any, ...]) -> Any:
     torch_key = [item.tensor if isinstance(item, ndarray) else item for item in key]
     for item in torch_key:
         if type(item) is not slice and not (
-            memory.is_tensor(item) and item.dim() and (item.dtype is INT64 or item.dtype is BOOL)
+            memory.is_tensor(item) and item.dim() and item.is_cpu and (item.dtype is INT64 or item.dtype is BOOL)
         ):
             return _get(tensor, key)
     if tensor.is_cpu:
@@ -143,8 +145,8 @@ def set_item(array: ndarray, key: Any, value: Any) -> None:
     IndexError
         As in `get_item`.
     ValueError
-        The value does not broadcast to what the key selects, or is an array on another device; or the array is a
-        broadcast view and so read-only.
+        The value does not broadcast to what the key selects; it or an index array is on another device; or the array
+        is a broadcast view and so read-only.
     OverflowError
         A Python integer does not fit the array's dtype.
     """
@@ -169,7 +171,7 @@ def set_item(array: ndarray, key: Any, value: Any) -> None:
                     pass  # _set says what is wrong
     elif kind is ndarray and type(value) in _SCALARS:
         mask = key.tensor
-        if mask.dtype is BOOL and mask.shape == tensor.shape and tensor.dim():
+        if mask.dtype is BOOL and mask.shape == tensor.shape and tensor.dim() and mask.is_cpu is tensor.is_cpu:
             number = numbers(tensor.dtype, type(value))[value]
             try:
                 tensor.masked_fill_(mask, number)
@@ -243,9 +245,11 @@ def read(tensor: Tensor, key: Any) -> Key:
     ------
     IndexError
         The key has too many items, an integer out of bounds, or something that is no index.
+    ValueError
+        An index array is on another device.
     """
     if isinstance(key, ndarray) and tensor.dim():  # the most common keys, at once
-        array = key.tensor
+        array = tensor_of(key, device=tensor.device)
         is_mask = array.dtype is BOOL and array.shape == tensor.shape
         if is_mask or (array.dtype is INT64 and array.dim()):
             return Key(Index((), (), (array,), (0,)), (0,), is_element=False, is_mask=is_mask)
@@ -357,12 +361,10 @@ def _entry(item: Any, tensor: Tensor) -> Any:
     """An item of a key as an int, or as an int64 or bool tensor."""
     if type(item) is int:
         return _bounded(item)
-    if isinstance(item, ndarray):
-        array = item.tensor
-    elif isinstance(item, np.ndarray) or memory.is_tensor(item):
-        array = tensor_of(item)
-    elif isinstance(item, (bool, np.bool_)):
+    if isinstance(item, (ndarray, bool, np.bool_)) or memory.is_tensor(item):
         array = tensor_of(item, device=tensor.device)
+    elif isinstance(item, np.ndarray):  # goes where the array is, as a list does
+        array = interop.moved(tensor_of(item), tensor.device)
     else:
         try:
             return _bounded(operator.index(item))

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from backend_torch import indexing, memory, selection
+from backend_torch import indexing, interop, memory, selection
 from backend_torch.casting import cast
 from backend_torch.constants import constant
 from backend_torch.dtypes import to_numpy, to_torch
@@ -40,10 +40,14 @@ def is_array(value: Any) -> bool:
 
 
 def index_tensor(indices: Any, device: Any, rule: str = "safe") -> Tensor:
-    """Indices as int64: an array's dtype has to cast to it, Python data is read as integers."""
+    """Indices as int64: an array's dtype has to cast to it, Python data is read as integers.
+
+    They are to be on ``device``, where what they pick from is.
+    """
     if not is_array(indices):
         return tensor_of(indices, np.int64, device=device)
-    tensor = tensor_of(indices)
+    is_host = isinstance(indices, np.ndarray)  # goes where the array is, as a list does
+    tensor = interop.moved(tensor_of(indices), device) if is_host else tensor_of(indices, device=device)
     refuse_cast(to_numpy[tensor.dtype], np.dtype(np.int64), rule)
     return cast(tensor, INT64)
 
@@ -455,10 +459,10 @@ def compress(condition: Any, a: Any, axis: Any = None, out: Any = None) -> Any:
     >>> np.compress([False, True], [[1, 2], [3, 4], [5, 6]], axis=0)
     array([[3, 4]])
     """
-    mask = tensor_of(condition)
+    source, mask = tensors_of(a, condition)
     if mask.dim() != 1:
         raise ValueError("condition must be a 1-d array")
-    return take(a, wrap_array(selection.nonzero(mask)[0]), axis, out)
+    return take(wrap_array(source), wrap_array(selection.nonzero(mask)[0]), axis, out)
 
 
 def extract(condition: Any, arr: Any) -> ndarray:

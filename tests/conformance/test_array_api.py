@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -71,6 +73,36 @@ def test_part_of_the_suite_may_lack_gaps() -> None:
 def test_no_checkout_is_2(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["array-api", "--suite", str(tmp_path)]) == 2
     assert str(tmp_path) in capsys.readouterr().err
+
+
+def test_clone_has_the_pinned_commit_and_its_submodule(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The very commands, with repositories of this machine standing behind the public addresses."""
+
+    def git(directory: Path, *command: str) -> str:
+        identity = ["-c", "user.name=a", "-c", "user.email=a@b", "-c", "protocol.file.allow=always"]
+        run = subprocess.run(["git", *identity, *command], cwd=directory, check=True, capture_output=True, text=True)
+        return run.stdout.strip()
+
+    standard, suite = tmp_path / "standard", tmp_path / "suite"
+    for repository, name in ((standard, "spec"), (suite, array_api.TESTS)):
+        (repository / name).mkdir(parents=True)
+        (repository / name / "file.py").touch()
+        git(repository, "init", "--quiet")
+        git(repository, "add", ".")
+        git(repository, "commit", "--quiet", "-m", "first")
+    git(suite, "submodule", "--quiet", "add", str(standard), "array-api")
+    git(suite, "commit", "--quiet", "-m", "pinned")
+    pinned = git(suite, "rev-parse", "HEAD")
+    git(suite, "rm", "--quiet", "-r", array_api.TESTS)
+    git(suite, "commit", "--quiet", "-m", "later")
+    settings = {f"url.{suite}.insteadOf": SUITE.repository, "protocol.file.allow": "always"}
+    for number, (key, value) in enumerate(settings.items()):
+        monkeypatch.setenv(f"GIT_CONFIG_KEY_{number}", key)
+        monkeypatch.setenv(f"GIT_CONFIG_VALUE_{number}", value)
+    monkeypatch.setenv("GIT_CONFIG_COUNT", "2")
+    monkeypatch.delenv(array_api.VARIABLE, raising=False)
+    with array_api.checkout(replace(SUITE, commit=pinned), None) as path:
+        assert (path / array_api.TESTS / "file.py").exists() and (path / "array-api" / "spec" / "file.py").exists()
 
 
 def test_no_network_is_2(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:

@@ -34,6 +34,8 @@ np.dot(x, np.ones((4, 2))); np.dot(x[0], np.ones(4)); np.inner(x, np.ones((3, 4)
 np.outer(v, h); np.kron(v, h); np.tensordot(x, np.ones((4, 2)), 1); np.einsum("ij,jk", x, np.ones((4, 2)))
 np.matmul(np.ones((2, 3)), x); np.vecdot(x, np.ones(4)); np.matvec(x, np.ones(4)); np.vecmat(h, x)
 np.linalg.multi_dot([x, np.ones((4, 2)), np.ones((2, 2))]); np.linalg.lstsq(s, h); np.linalg.tensorsolve(s, h)
+v[np.asarray([0, 1])]; h[i]; x[:, np.asarray([0])]; x[np.ones((3, 4), bool)]; np.take(h, i); np.take(x, np.asarray([0]))
+h.__setitem__(i, 1.0); v.__setitem__(np.asarray([0]), 1.0); h.__setitem__(i > 0, 1.0); np.put(h, i, 1.0)
 np.dot(x, v, out=np.zeros(3)); np.interp(v, h, h); np.convolve(v, h); np.correlate(h, v)
 np.take_along_axis(x, np.zeros((3, 1), int), 1); np.put_along_axis(np.copy(x), np.zeros((3, 1), int), 1.0, 1)
 np.put_along_axis(np.copy(x), i[:, None], h[:, None], 1); np.searchsorted(v, h); np.digitize(x, h); np.isin(x, h)
@@ -345,6 +347,11 @@ def test_operands_on_meta_and_the_cpu() -> None:
             mix(y, x)
     with pytest.raises(ValueError, match="different devices: cpu and meta"):
         y[:] = x
+    i = tnp.empty(2, int, device="meta")
+    for refused in ("y @ m", "y[i]", "x[np.asarray([0])]", "y[x > 0]", "y.take(i)", "y.put(i, 0.0)",
+                    "y.__setitem__(i, 0.0)", "y.__setitem__(x > 0, 0.0)"):  # fmt: skip
+        with pytest.raises(ValueError, match="different devices"):
+            eval(refused, {"np": tnp, "x": x, "y": y, "i": i, "m": tnp.ones((3, 2), device="meta")})
     assert (y == 1).all()
     for follows in (x + 1, 2.0 * x, x + tnp.asarray(1.0), x + np.float64(1), y[0] * x, tnp.where(x > 0, x, 0.0)):
         assert follows.device == META
