@@ -62,17 +62,20 @@ def is_readable(tensor: Tensor) -> bool:
     )
 
 
-def from_numpy(array: np.ndarray) -> Tensor:
+def from_numpy(array: np.ndarray, *, read_only: bool = False) -> Tensor:
     """A tensor over the array's memory; a copy where torch can't describe it.
 
-    torch has no negative strides, no foreign byte order and no read-only memory.
+    torch has no negative strides, no foreign byte order and no read-only memory: with ``read_only`` the caller sees to
+    it that the tensor is not written to.
     """
     if not array.dtype.isnative:
         array = array.astype(array.dtype.newbyteorder("="))
-    if not array.flags.writeable or not array.flags.aligned:
+    if not array.flags.aligned or not (array.flags.writeable or read_only):
         array = array.copy("K")
     elif array.ndim and any(s < 0 or s % array.itemsize for s in array.strides):
         array = array.copy("K")
+    if not array.flags.writeable:
+        array = np.asarray(_Place({**array.__array_interface__, "data": (array.ctypes.data, False)}, array))
     if array.dtype.char == "Q":  # torch knows C's unsigned long, but not its twin unsigned long long
         array = array.view(np.uint64)
     if to_torch.get(array.dtype) is torch.bfloat16:  # torch.from_numpy does not know NumPy's
@@ -138,10 +141,11 @@ def addresses(tensor: Tensor) -> np.ndarray:
 
 
 class _Place:
-    """What NumPy makes an array of without looking at memory."""
+    """What NumPy makes an array of without looking at memory, and what owns that."""
 
-    def __init__(self, interface: dict[str, object]) -> None:
+    def __init__(self, interface: dict[str, object], owner: object = None) -> None:
         self.__array_interface__ = interface
+        self.owner = owner
 
 
 def is_writeable(tensor: Tensor) -> bool:
@@ -166,6 +170,23 @@ def same_start(one: Tensor, other: Tensor) -> bool:
     if one.device != other.device or not (is_readable(one) and is_readable(other)):
         return False
     return one.dtype is other.dtype and one.data_ptr() == other.data_ptr()
+
+
+def same_storage(one: Tensor, other: Tensor) -> bool:
+    """Whether two tensors are views of one memory, or one tensor; those of transforms have the memory below them."""
+    one, other = unwrapped(one), unwrapped(other)
+    return one is other or one.untyped_storage()._cdata == other.untyped_storage()._cdata
+
+
+def with_source(tensor: Tensor, source: object) -> Tensor:
+    """The tensor with a note of what else has its memory: an array that it is a view of, or a buffer."""
+    tensor.source = source  # type: ignore[attr-defined]
+    return tensor
+
+
+def source_of(tensor: Tensor) -> object:
+    """What `with_source` noted, or None."""
+    return getattr(tensor, "source", None)
 
 
 def shares(tensor: Tensor, array: np.ndarray) -> bool:

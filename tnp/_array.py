@@ -114,7 +114,7 @@ class ndarray(Methods):
 
     @dtype.setter
     def dtype(self, dtype: Any) -> None:
-        self.tensor = self.view(dtype).tensor
+        self.tensor = tnp._convert.view(wrap_array(self.tensor), dtype).tensor
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -123,7 +123,7 @@ class ndarray(Methods):
 
     @shape.setter
     def shape(self, shape: Any) -> None:
-        reshaped = tnp.reshape(self, shape)
+        reshaped = tnp.reshape(wrap_array(self.tensor), shape)
         if not memory.same_start(reshaped.tensor, self.tensor):
             raise AttributeError("Incompatible shape for in-place modification. Use `.reshape()` to make a copy")
         self.tensor = reshaped.tensor
@@ -168,7 +168,7 @@ class ndarray(Methods):
     @property
     def flags(self) -> Any:
         """Memory layout: ``c_contiguous``, ``f_contiguous``, ``owndata``, ``writeable``, ``aligned`` ..."""
-        return tnp._flags.Flags(self.tensor)
+        return tnp._flags.Flags(self)
 
     @property
     def flat(self) -> Any:
@@ -202,7 +202,7 @@ class ndarray(Methods):
     @property
     def real(self) -> ndarray:
         """The real part; a view."""
-        return like(self, memory.real(self.tensor))
+        return view_like(self, memory.real(self.tensor))
 
     @real.setter
     def real(self, value: Any) -> None:
@@ -211,7 +211,7 @@ class ndarray(Methods):
     @property
     def imag(self) -> ndarray:
         """The imaginary part; a view of a complex array, zeros for a real one."""
-        return like(self, memory.imag(self.tensor))
+        return view_like(self, memory.imag(self.tensor))
 
     @imag.setter
     def imag(self, value: Any) -> None:
@@ -572,7 +572,18 @@ def wrap_array(tensor: Tensor) -> ndarray:
 
 
 def like(source: ndarray, tensor: Tensor) -> ndarray:
-    """A tensor as an array of the source's class."""
-    result: ndarray = _new(type(source))
+    """A new array, or a scalar if the source is one."""
+    result: ndarray = _new(scalar if type(source) is scalar else ndarray)
     result.tensor = tensor
     return result
+
+
+def view_of(source: Any, tensor: Tensor) -> ndarray:
+    """A view of ``source``, whatever that is, as an array: of a read-only array it is read-only."""
+    made = wrap_array(tensor)
+    return made if type(source) is ndarray else tnp._readonly.view(source, made)
+
+
+def view_like(source: Any, tensor: Tensor) -> ndarray:
+    """`view_of`, but a scalar's is a scalar."""
+    return wrap(tensor) if type(source) is scalar else view_of(source, tensor)

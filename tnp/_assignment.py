@@ -56,7 +56,8 @@ def put(a: ndarray, ind: Any, v: Any, mode: str = "raise") -> None:
     >>> a
     array([-44,   1, -55,   3,   4])
     """
-    target = writeable_tensor(a, f"argument 1 must be numpy.ndarray, not {type(a)}")
+    message = f"argument 1 must be numpy.ndarray, not {type(a)}"
+    target = writeable_tensor(a, message, "put: output array is read-only")
     check_mode(mode)
     positions = index_tensor(ind, target.device).reshape(-1)
     values = value_of(v, a).reshape(-1)
@@ -100,7 +101,7 @@ def putmask(a: ndarray, /, mask: Any, values: Any) -> None:
     array([[ 0,  1,  2],
            [ 9, 16, 25]])
     """
-    target = writeable_tensor(a, "putmask: first argument must be an array")
+    target = writeable_tensor(a, "putmask: first argument must be an array", "putmask: output array is read-only")
     condition = tensor_of(mask, device=target.device)
     if condition.numel() != target.numel():
         raise ValueError("putmask: mask and data must be the same size")

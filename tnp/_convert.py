@@ -18,7 +18,7 @@ import tnp
 from backend_torch import devices, interop, memory
 from backend_torch.casting import cast
 from backend_torch.dtypes import to_numpy, to_torch
-from tnp._array import like, ndarray, scalar, wrap, wrap_array
+from tnp._array import like, ndarray, scalar, view_like, view_of, wrap, wrap_array
 from tnp._dtypes import tensor_dtype
 from tnp._errors import explain
 from tnp._flat import flatiter
@@ -49,8 +49,10 @@ def tensor_of(value: Any, dtype: Any = None, *, device: Any = None) -> Tensor:
     """
     if type(value) is ndarray:
         tensor = value.tensor
-    elif isinstance(value, ndarray):
+    elif type(value) is scalar:
         tensor = memory.copied(value.tensor)  # a scalar never changes, whatever is written to views of this
+    elif isinstance(value, ndarray):
+        tensor = value.tensor
     elif memory.is_tensor(value):
         tensor = interop.checked(value)
     else:
@@ -81,7 +83,7 @@ def home_of(operands: Collection[Any]) -> Any:
     return home
 
 
-def output_tensor(out: Any) -> Tensor:
+def output_tensor(out: Any, refusal: str = "output array is read-only") -> Tensor:
     """The tensor through which ``out``, a tnp or NumPy array, is written.
 
     Raises
@@ -91,11 +93,11 @@ def output_tensor(out: Any) -> Tensor:
     ValueError
         It can't be: the array is read-only, a broadcast view, or has strides that no tensor has.
     """
-    if type(out) is not ndarray and not isinstance(out, np.ndarray):
+    if type(out) is scalar or not isinstance(out, (ndarray, np.ndarray)):
         raise TypeError("return arrays must be of ArrayType")
     tensor = tensor_of(out)
-    if not memory.is_writeable(tensor) or (isinstance(out, np.ndarray) and not out.flags.writeable):
-        raise ValueError("output array is read-only")
+    if not memory.is_writeable(tensor) or (type(out) is not ndarray and not out.flags.writeable):
+        raise ValueError(refusal)
     if isinstance(out, np.ndarray) and not memory.shares(tensor, out):
         raise ValueError(f"output array has strides {out.strides} that no tensor has: write to a copy of it")
     return tensor
@@ -138,7 +140,7 @@ def _imported(value: Any, dtype: Any, device: Any, copy: bool | None) -> tuple[T
     tensor = _from_numpy(array, dtype)
     if not memory.shares(tensor, array):
         if copy is False:
-            raise ValueError(f"{NO_COPY} A tensor has no read-only memory, negative strides or foreign byte order.")
+            raise ValueError(f"{NO_COPY} A tensor has no negative strides or foreign byte order.")
         made = True
     if made:
         tensor = memory.fresh(tensor)
@@ -246,7 +248,7 @@ def asarray(
 
     Notes
     -----
-    Differences from NumPy: a read-only NumPy array and one with negative strides are copied.
+    Differences from NumPy: an array with negative strides is copied.
 
     Source: https://numpy.org/doc/stable/reference/generated/numpy.asarray.html
 
@@ -261,6 +263,8 @@ def asarray(
     if dtype is None and order is None and device is None and copy is None and type(a) is ndarray:
         return a
     wanted = None if device is None else devices.parse(device)
+    if isinstance(a, np.ndarray) and not copy and not a.flags.writeable:
+        a = _over_read_only(a)
     if isinstance(a, ndarray) or memory.is_tensor(a):
         given, fresh = tensor_of(a), type(a) is scalar
         if fresh and copy is False:
@@ -275,9 +279,17 @@ def asarray(
     tensor = _ordered(tensor, order)
     if copy is False and not memory.same_start(given, tensor):
         raise ValueError(NO_COPY)
-    if type(a) is ndarray and tensor is a.tensor:
-        return a
+    if isinstance(a, ndarray) and not fresh:
+        return a if tensor is a.tensor else view_of(a, tensor)
     return wrap_array(tensor)
+
+
+def _over_read_only(array: np.ndarray) -> Any:
+    """A read-only NumPy array as one of ours over its memory; itself where no tensor can be."""
+    if array.dtype not in to_torch:
+        return array
+    tensor = memory.from_numpy(array, read_only=True)
+    return tnp._readonly.readonly_array(tensor, array) if memory.shares(tensor, array) else array
 
 
 def array(
@@ -342,7 +354,7 @@ def array(
     if type(object) is ndarray and copy is None and result is object and not ndmin:
         return object
     if result.ndim < ndmin:
-        return wrap_array(result.tensor[(None,) * (ndmin - result.ndim)])
+        return view_of(result, result.tensor[(None,) * (ndmin - result.ndim)])
     return result
 
 
@@ -478,7 +490,7 @@ def view(x: ndarray, dtype: Any) -> ndarray:
                 "axis of the array."
             )
     try:
-        return like(x, memory.viewed(tensor, wanted))
+        return view_like(x, memory.viewed(tensor, wanted))
     except RuntimeError as error:
         raise ValueError(f"no tensor over these bytes has dtype {to_numpy[wanted]}: view a copy ({error})") from None
 
@@ -523,7 +535,7 @@ def from_dlpack(x: Any, /, *, device: Any = None, copy: bool | None = None) -> n
 
     Notes
     -----
-    Differences from NumPy: what is exported as read-only is copied.
+    Differences from NumPy: what another library exports as read-only is copied.
 
     Source: https://numpy.org/doc/stable/reference/generated/numpy.from_dlpack.html
 
@@ -535,4 +547,6 @@ def from_dlpack(x: Any, /, *, device: Any = None, copy: bool | None = None) -> n
     array([0, 1, 2])
     """
     wanted = None if device is None else devices.parse(device)
+    if wanted is None and not copy and isinstance(x, (ndarray, np.ndarray)) and not x.flags.writeable:
+        return asarray(x)
     return wrap_array(interop.checked(interop.from_dlpack(x, wanted, copy)))

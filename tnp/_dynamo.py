@@ -17,6 +17,7 @@ from backend_torch.dtypes import to_torch
 from tnp import _indexing
 from tnp._array import ndarray, scalar
 from tnp._methods import Methods
+from tnp._readonly import readonly
 from tnp._ufunc import Ufunc
 
 _LOOKED_INTO = frozenset(
@@ -40,6 +41,12 @@ def _scalar(tensor: Any) -> scalar:
     return made
 
 
+def _readonly(tensor: Any) -> readonly:
+    made = _new(readonly)
+    made.tensor = tensor
+    return made
+
+
 def _register() -> None:
     whole: list[Any] = [_indexing.value_of]
     for name in tnp.__all__:
@@ -58,5 +65,6 @@ def _register() -> None:
 
 dynamo.register(ndarray, _array, "tnp.ndarray")
 dynamo.register(scalar, _scalar, "tnp.scalar")
+dynamo.register(readonly, _readonly, "tnp.readonly")
 dynamo.take_as_constants(list({type(dtype) for dtype in to_torch if isinstance(dtype, np.dtype)}))
 dynamo.when_imported(_register)

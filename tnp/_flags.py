@@ -5,24 +5,27 @@ Layer: owns the names of the flags; the strides that they follow from are the te
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
+import tnp
 from backend_torch import memory
 
-Tensor = Any
+if TYPE_CHECKING:
+    from tnp._array import ndarray
 
 
 class Flags:
     """Memory layout of an array, by attribute (``x.flags.c_contiguous``) or by name (``x.flags["C_CONTIGUOUS"]``).
 
-    As in NumPy an axis of length one or an empty array does not disturb contiguity. A tensor can't be read-only: what
-    counts as such is a broadcast view, whose elements share their place.
+    As in NumPy an axis of length one or an empty array does not disturb contiguity. A broadcast view, whose elements
+    share their place, is always read-only.
     """
 
-    __slots__ = ("_tensor",)
+    __slots__ = ("_array", "_tensor")
 
-    def __init__(self, tensor: Tensor) -> None:
-        self._tensor = tensor
+    def __init__(self, array: ndarray) -> None:
+        self._array = array
+        self._tensor = array.tensor
 
     @property
     def c_contiguous(self) -> bool:
@@ -61,15 +64,12 @@ class Flags:
 
     @property
     def writeable(self) -> bool:
-        """Each element has a place of its own; False for a broadcast view."""
-        return memory.is_writeable(self._tensor)
+        """Elements can be assigned to; assigning False to this makes the array read-only."""
+        return tnp._readonly.is_writeable(self._array)
 
     @writeable.setter
     def writeable(self, value: Any) -> None:
-        if value and not self.writeable:
-            raise ValueError("cannot set WRITEABLE flag to True of this array: its elements share memory; copy it")
-        if not value and self.writeable:
-            raise ValueError("an array can't be made read-only, as no tensor can: give a copy of it away, x.copy()")
+        tnp._readonly.set_writeable(self._array, value)
 
     @property
     def aligned(self) -> bool:

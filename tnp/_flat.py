@@ -100,7 +100,7 @@ class flatiter:
         self._index = 0
         array = self._array
         if not array.flags.writeable:
-            raise ValueError("array is read-only")
+            raise ValueError("underlying array is read-only")
         flat = tnp.ravel(array)
         if _is_integer(key):
             flat[key]  # IndexError comes first

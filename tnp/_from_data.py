@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from backend_torch import devices, interop, memory
-from tnp._array import ndarray, wrap_array
+from tnp._array import ndarray, view_of, wrap_array
 from tnp._convert import asarray, check_like, tensor_of
 from tnp._dtypes import tensor_dtype
 from tnp._elementwise import isfinite
@@ -102,7 +102,7 @@ def ascontiguousarray(a: Any, dtype: Any = None, *, device: Any = None, like: An
     True
     """
     array = asarray(a, dtype, "C", device=device, like=like)
-    return array if array.ndim else wrap_array(array.tensor[None])
+    return array if array.ndim else view_of(array, array.tensor[None])
 
 
 def asfortranarray(a: Any, dtype: Any = None, *, device: Any = None, like: Any = None) -> ndarray:
@@ -137,7 +137,7 @@ def asfortranarray(a: Any, dtype: Any = None, *, device: Any = None, like: Any =
     (8, 16)
     """
     array = asarray(a, dtype, "F", device=device, like=like)
-    return array if array.ndim else wrap_array(array.tensor[None])
+    return array if array.ndim else view_of(array, array.tensor[None])
 
 
 def isfortran(a: Any) -> bool:
@@ -327,7 +327,7 @@ def frombuffer(
     Returns
     -------
     ndarray
-        Over the buffer's memory if that can be written, else a copy.
+        Over the buffer's memory; read-only if that is.
 
     Raises
     ------
@@ -340,8 +340,6 @@ def frombuffer(
 
     Notes
     -----
-    Differences from NumPy: read-only memory, as that of ``bytes``, is copied, as torch has no read-only tensors.
-
     Source: https://numpy.org/doc/stable/reference/generated/numpy.frombuffer.html
 
     Examples
@@ -354,7 +352,8 @@ def frombuffer(
     tensor_dtype(dtype)
     if isinstance(buffer, ndarray):
         buffer = memory.to_numpy(buffer.tensor)
-    return _placed(np.frombuffer(buffer, dtype, count, offset), None if device is None else devices.parse(device))
+    array = np.frombuffer(buffer, dtype, count, offset)
+    return asarray(array) if device is None else _placed(array, devices.parse(device))
 
 
 def fromstring(

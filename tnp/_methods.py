@@ -258,7 +258,7 @@ class Methods:
         self.getfield(dtype, offset)[...] = val
 
     def setflags(self, write: Any = None, align: Any = None, uic: Any = None) -> None:
-        """Set memory flags: only to what they are."""
+        """Set memory flags: ``write=False`` makes the array read-only."""
         self.flags.set(write, align, uic)
 
     def sort(self, axis: Any = -1, kind: Any = None, order: Any = None, *, stable: Any = None) -> None:
@@ -342,5 +342,5 @@ class Methods:
     def view(self, dtype: Any = None, type: Any = None) -> ndarray:
         """The same memory under another dtype, or the array itself in a new wrapper."""
         if dtype is None or dtype is _array.ndarray:
-            return _array.like(self, self.tensor[...])
+            return _array.view_like(self, self.tensor[...])
         return tnp._convert.view(self, dtype)

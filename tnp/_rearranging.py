@@ -14,10 +14,9 @@ from numpy.exceptions import AxisError
 
 from backend_torch import memory
 from backend_torch import shape as kernels
-from tnp._array import ndarray, wrap, wrap_array
+from tnp._array import ndarray, view_like, view_of, wrap, wrap_array
 from tnp._convert import tensor_of
 from tnp._errors import normalize_axes, normalize_axis
-from tnp._shape import wrap_as
 
 Axes = int | Sequence[int]
 
@@ -60,10 +59,10 @@ def transpose(a: Any, axes: Any = None) -> ndarray:
     """
     tensor = tensor_of(a)
     if axes is None:
-        return wrap_as(a, memory.reversed_axes(tensor))
+        return view_like(a, memory.reversed_axes(tensor))
     order = tuple(map(operator.index, axes)) if isinstance(axes, Iterable) else (operator.index(axes),)
     try:
-        return wrap_as(a, tensor.permute(order))
+        return view_like(a, tensor.permute(order))
     except (IndexError, RuntimeError):
         if len(order) != tensor.dim():
             raise ValueError("axes don't match array") from None
@@ -110,7 +109,7 @@ def matrix_transpose(x: Any, /) -> ndarray:
     tensor = tensor_of(x)
     if tensor.dim() < 2:
         raise ValueError(f"Input array must be at least 2-dimensional, but it is {tensor.dim()}")
-    return wrap_array(tensor.transpose(-1, -2))
+    return view_of(x, tensor.transpose(-1, -2))
 
 
 def swapaxes(a: Any, axis1: int, axis2: int) -> ndarray:
@@ -148,7 +147,7 @@ def swapaxes(a: Any, axis1: int, axis2: int) -> ndarray:
     tensor = tensor_of(a)
     dimensions = tensor.dim()
     one, other = normalize_axis(axis1, dimensions, "axis1"), normalize_axis(axis2, dimensions, "axis2")
-    return wrap_array(tensor.transpose(one, other))
+    return view_of(a, tensor.transpose(one, other))
 
 
 def moveaxis(a: Any, source: Axes, destination: Axes) -> ndarray:
@@ -192,7 +191,7 @@ def moveaxis(a: Any, source: Axes, destination: Axes) -> ndarray:
     destinations = normalize_axes(_listed(destination), dimensions, "destination")
     if len(sources) != len(destinations):
         raise ValueError("`source` and `destination` arguments must have the same number of elements")
-    return wrap_array(tensor.movedim(sources, destinations))
+    return view_of(a, tensor.movedim(sources, destinations))
 
 
 def _listed(axes: Any) -> Any:
@@ -244,7 +243,7 @@ def rollaxis(a: Any, axis: int, start: int = 0) -> ndarray:
     if not -dimensions <= place <= dimensions:
         raise AxisError(f"'start' arg requires {-dimensions} <= start < {dimensions + 1}, but {start} was passed in")
     place += dimensions if place < 0 else 0
-    return wrap_array(tensor.movedim(axis, place - 1 if axis < place else place))
+    return view_of(a, tensor.movedim(axis, place - 1 if axis < place else place))
 
 
 def flip(m: Any, axis: Axes | None = None) -> ndarray:

@@ -68,18 +68,18 @@ def check_mode(mode: str) -> None:
         raise ValueError(f"clipmode must be one of 'clip', 'raise', or 'wrap' (got {mode!r})")
 
 
-def writeable_tensor(array: Any, message: str) -> Tensor:
-    """The tensor of an array that is to be written to."""
+def writeable_tensor(array: Any, message: str, refusal: str = "assignment destination is read-only") -> Tensor:
+    """The tensor of an array that is to be written to; TypeError with the message for what is none."""
     if not isinstance(array, ndarray):
         raise TypeError(message)
-    if not memory.is_writeable(array.tensor):
-        raise ValueError("assignment destination is read-only")
+    if not memory.is_writeable(array.tensor) or (type(array) is not ndarray and not array.flags.writeable):
+        raise ValueError(refusal)
     return array.tensor
 
 
 def _output(out: Any, result: Tensor, function: str, rule: str = "safe") -> ndarray:
     """``result`` written to ``out``. NumPy works in the result's dtype, so ``out`` has to cast to that."""
-    target = writeable_tensor(out, "return arrays must be of ArrayType")
+    target = writeable_tensor(out, "return arrays must be of ArrayType", "output array is read-only")
     if target.shape != result.shape:
         raise ValueError(f"output array does not match result of {function}")
     refuse_cast(out.dtype, to_numpy[result.dtype], rule)

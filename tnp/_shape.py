@@ -14,9 +14,10 @@ import numpy as np
 
 from backend_torch import memory
 from backend_torch import shape as kernels
-from tnp._array import ndarray, scalar, wrap, wrap_array
+from tnp._array import ndarray, view_like, view_of, wrap_array
 from tnp._convert import as_order, asarray, tensor_of
 from tnp._errors import normalize_axes, shapes_text
+from tnp._readonly import readonly_array
 
 Shape = tuple[int, ...]
 Tensor = Any
@@ -41,11 +42,6 @@ def as_shape(shape: Any) -> Shape:
     if len(lengths) > MAXDIMS:
         raise ValueError(f"maximum supported dimension for an ndarray is currently {MAXDIMS}, found {len(lengths)}")
     return lengths
-
-
-def wrap_as(source: Any, tensor: Tensor) -> ndarray:
-    """A view of ``source`` as NumPy returns it: a scalar's is a scalar."""
-    return wrap(tensor) if isinstance(source, scalar) else wrap_array(tensor)
 
 
 def shape(a: Any) -> Shape:
@@ -173,11 +169,11 @@ def reshape(a: Any, /, shape: Any, order: Any = "C", *, copy: bool | None = None
             raise ValueError("order 'K' is not permitted for reshaping")
     try:
         if copy is None:
-            return wrap_array(kernels.reshape(tensor, lengths, order))
+            return view_of(a, kernels.reshape(tensor, lengths, order))
         if copy:
             order = kernels.effective_order(tensor, order)
             return wrap_array(kernels.reshape_view(memory.copied(tensor, order), lengths, order))
-        return wrap_array(kernels.reshape_view(tensor, lengths, order))
+        return view_of(a, kernels.reshape_view(tensor, lengths, order))
     except RuntimeError as error:
         if any(length < -1 for length in lengths):  # NumPy takes every negative length for the unknown one
             return reshape(a, tuple([max(length, -1) for length in lengths]), order, copy=copy)
@@ -228,7 +224,7 @@ def ravel(a: Any, order: Any = "C") -> ndarray:
     >>> np.ravel([[1, 2], [3, 4]], order="F")
     array([1, 3, 2, 4])
     """
-    return wrap_array(kernels.ravel(tensor_of(a), as_order(order)))
+    return view_of(a, kernels.ravel(tensor_of(a), as_order(order)))
 
 
 def resize(a: Any, new_shape: Any) -> ndarray:
@@ -307,11 +303,11 @@ def squeeze(a: Any, axis: int | Sequence[int] | None = None) -> ndarray:
     """
     tensor = tensor_of(a)
     if axis is None or (not tensor.dim() and axis in (0, -1)):  # NumPy lets a 0-d array have a first axis here
-        return wrap_as(a, kernels.squeeze(tensor, None))
+        return view_like(a, kernels.squeeze(tensor, None))
     axes = normalize_axes(axis, tensor.dim())
     if any(tensor.shape[one] != 1 for one in axes):
         raise ValueError("cannot select an axis to squeeze out which has size not equal to one")
-    return wrap_as(a, kernels.squeeze(tensor, axes))
+    return view_like(a, kernels.squeeze(tensor, axes))
 
 
 def expand_dims(a: Any, axis: int | Sequence[int]) -> ndarray:
@@ -349,7 +345,7 @@ def expand_dims(a: Any, axis: int | Sequence[int]) -> ndarray:
     """
     tensor = tensor_of(a)
     axes = tuple(axis) if isinstance(axis, (tuple, list)) else (axis,)
-    return wrap_array(kernels.unsqueeze(tensor, normalize_axes(axes, tensor.dim() + len(axes))))
+    return view_of(a, kernels.unsqueeze(tensor, normalize_axes(axes, tensor.dim() + len(axes))))
 
 
 def broadcast_to(array: Any, shape: Any, subok: bool = False) -> ndarray:
@@ -378,8 +374,6 @@ def broadcast_to(array: Any, shape: Any, subok: bool = False) -> ndarray:
 
     Notes
     -----
-    Differences from NumPy: a view in which no two elements share memory can be written.
-
     Source: https://numpy.org/doc/stable/reference/generated/numpy.broadcast_to.html
 
     Examples
@@ -393,7 +387,7 @@ def broadcast_to(array: Any, shape: Any, subok: bool = False) -> ndarray:
     if any(length < 0 for length in lengths):
         raise ValueError("all elements of broadcast shape must be non-negative")
     try:
-        return wrap_array(tensor.expand(lengths))
+        return readonly_array(tensor.expand(lengths), array)
     except RuntimeError:
         if not lengths:
             raise ValueError("cannot broadcast a non-scalar to a scalar array") from None
@@ -572,5 +566,5 @@ def _each(arrays: Sequence[Any], view: Any) -> Any:
     results = []
     for array in map(asarray, arrays):
         tensor = view(array.tensor)
-        results.append(array if tensor is None else wrap_array(tensor))
+        results.append(array if tensor is None else view_of(array, tensor))
     return results[0] if len(results) == 1 else tuple(results)

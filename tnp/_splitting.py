@@ -15,7 +15,7 @@ import numpy as np
 from backend_torch import joining as kernels
 from backend_torch import memory
 from backend_torch.indexing import without_leading_ones
-from tnp._array import ndarray, wrap, wrap_array
+from tnp._array import ndarray, view_of, wrap, wrap_array
 from tnp._convert import tensor_of, tensors_of
 from tnp._errors import normalize_axes, normalize_axis, shapes_text
 from tnp._joining import concatenate
@@ -72,7 +72,7 @@ def array_split(ary: Any, indices_or_sections: Any, axis: int = 0) -> list[ndarr
             raise ValueError("number sections must be larger than 0.") from None
         each, extra = divmod(length, sections)
         bounds = [each * i + min(i, extra) for i in range(sections + 1)]
-    return [wrap_array(part) for part in kernels.slices(tensor, bounds, axis)]
+    return [view_of(ary, part) for part in kernels.slices(tensor, bounds, axis)]
 
 
 def split(ary: Any, indices_or_sections: Any, axis: int = 0) -> list[ndarray]:
@@ -115,7 +115,7 @@ def split(ary: Any, indices_or_sections: Any, axis: int = 0) -> list[ndarray]:
     length = tensor.shape[normalize_axis(axis, tensor.dim())]
     if not np.iterable(indices_or_sections) and length % indices_or_sections:
         raise ValueError("array split does not result in an equal division")
-    return array_split(wrap_array(tensor), indices_or_sections, axis)
+    return array_split(view_of(ary, tensor), indices_or_sections, axis)
 
 
 def hsplit(ary: Any, indices_or_sections: Any) -> list[ndarray]:
@@ -234,7 +234,7 @@ def _of_rank(array: Any, rank: int, name: str) -> ndarray:
     tensor = tensor_of(array)
     if tensor.dim() < rank:
         raise ValueError(f"{name} only works on arrays of {rank} or more dimensions")
-    return wrap_array(tensor)
+    return view_of(array, tensor)
 
 
 def unstack(x: Any, /, *, axis: int = 0) -> tuple[ndarray, ...]:

@@ -18,6 +18,7 @@ from tnp._convert import check_like, tensor_of
 from tnp._dtypes import tensor_dtype
 from tnp._errors import normalize_axis
 from tnp._indexing import value_of
+from tnp._readonly import readonly_array
 from tnp._selection import writeable_tensor
 
 Tensor = Any
@@ -62,7 +63,7 @@ def diag(v: Any, k: int = 0) -> ndarray:
     if tensor.dim() == 1:
         return wrap_array(selection.diagonal_matrix(tensor, operator.index(k)))
     if tensor.dim() == 2:
-        return wrap_array(selection.diagonal(tensor, operator.index(k), 0, 1))
+        return readonly_array(selection.diagonal(tensor, operator.index(k), 0, 1), v)
     raise ValueError("Input must be 1- or 2-d.")
 
 
@@ -135,7 +136,7 @@ def diagonal(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> ndarray
     second = normalize_axis(axis2, tensor.dim(), "axis2")
     if first == second:
         raise ValueError("axis1 and axis2 cannot be the same")
-    return wrap_array(selection.diagonal(tensor, operator.index(offset), first, second))
+    return readonly_array(selection.diagonal(tensor, operator.index(offset), first, second), a)
 
 
 def tri(N: Any, M: Any = None, k: Any = 0, dtype: Any = float, *, device: Any = None, like: Any = None) -> ndarray:

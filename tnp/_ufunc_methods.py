@@ -17,7 +17,7 @@ from backend_torch import reductions as kernels
 from backend_torch.casting import cast
 from backend_torch.dtypes import to_numpy
 from tnp import _indexing, _reduce
-from tnp._array import ndarray, wrap_array
+from tnp._array import ndarray, scalar, wrap_array
 from tnp._convert import output_tensor, tensor_of, tensors_of
 from tnp._dtypes import tensor_dtype
 from tnp._errors import normalize_axes
@@ -90,13 +90,13 @@ def at(ufunc: Ufunc, a: Any, indices: Any, b: Any) -> None:
         )
     if ufunc.nout != 1:
         raise ValueError("Only single output ufuncs supported at this time")
-    if not (type(a) is ndarray or isinstance(a, np.ndarray)):
+    if type(a) is scalar or not isinstance(a, (ndarray, np.ndarray)):
         raise TypeError("first operand must be array")
     if ufunc.nin == 1 and b is not None:
         raise ValueError("second operand provided when ufunc is unary")
     if ufunc.nin == 2 and b is None:
         raise ValueError("second operand needed for ufunc")
-    target = output_tensor(a)
+    target = output_tensor(a, "operand array with iterator write flag set is read-only")
     given = to_numpy[target.dtype]
     values = [] if ufunc.nin == 1 else [tensor_of(b, device=target.device)]
     others = [to_numpy[value.dtype] for value in values]

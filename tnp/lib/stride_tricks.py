@@ -10,9 +10,10 @@ from typing import Any
 import numpy as np
 
 from backend_torch import memory
-from tnp._array import ndarray, wrap_array
+from tnp._array import ndarray, view_of, wrap_array
 from tnp._convert import tensor_of
 from tnp._errors import normalize_axes
+from tnp._readonly import readonly_array
 
 __all__ = ["as_strided", "sliding_window_view"]
 
@@ -29,7 +30,7 @@ def as_strided(x: Any, shape: Any = None, strides: Any = None, subok: bool = Fal
     subok : bool, optional
         Without effect.
     writeable : bool, optional
-        Without effect: a tensor has no read-only memory.
+        False makes the view read-only.
 
     Returns
     -------
@@ -65,11 +66,12 @@ def as_strided(x: Any, shape: Any = None, strides: Any = None, subok: bool = Fal
             f"a tensor's strides are multiples of the {size} bytes of an element and not negative: {steps}"
         )
     try:
-        return wrap_array(memory.strided(array.tensor, lengths, tuple([step // size for step in steps])))
+        result = memory.strided(array.tensor, lengths, tuple([step // size for step in steps]))
     except RuntimeError as error:
         raise ValueError(
             f"an array of shape {lengths} and strides {steps} reaches beyond the memory of the given one"
         ) from error
+    return view_of(x, result) if writeable else readonly_array(result, x)
 
 
 def sliding_window_view(
@@ -86,7 +88,7 @@ def sliding_window_view(
     subok : bool, optional
         Without effect.
     writeable : bool, optional
-        Without effect: a view with overlapping windows counts as any other.
+        True lets the view be written to, where windows overlap in several places at once.
 
     Returns
     -------
@@ -134,4 +136,5 @@ def sliding_window_view(
             raise ValueError("window shape cannot be larger than input array shape")
         lengths[dim] -= size - 1
     shape = (*lengths, *window)
-    return wrap_array(memory.strided(tensor, shape, (*steps, *[steps[dim] for dim in axes])))
+    result = memory.strided(tensor, shape, (*steps, *[steps[dim] for dim in axes]))
+    return view_of(x, result) if writeable else readonly_array(result, x)
