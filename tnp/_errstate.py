@@ -1,21 +1,28 @@
 """What happens on floating-point errors: ``errstate``, ``seterr`` and their kind.
 
-Layer: owns the state, one a thread, and what is done about an error. By default nothing is looked for, which costs
-nothing; while something is asked for, a mode of torch's dispatcher looks at the result of each operation.
+Layer: owns the state, one a context (thread or asyncio task), and what is done about an error. By default nothing is
+looked for, which costs nothing. While something is asked for, the ufuncs leave their short ways and are looked at as a
+whole, and a mode of torch's dispatcher looks at the steps of all other functions.
 """
 
 from __future__ import annotations
 
+import asyncio
 import sys
 import threading
 import warnings
+from collections.abc import Callable, Sequence
 from contextlib import ContextDecorator
-from typing import Any
+from contextvars import ContextVar
+from pathlib import Path
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from backend_torch.floating_errors import Watch
+from backend_torch import floating_errors, memory
+from tnp._loops import Loops
 
+Tensor = Any
 _KINDS = ("divide", "over", "under", "invalid")
 _ACTIONS = ("ignore", "warn", "raise", "call", "print", "log")
 _TEXTS = {
@@ -26,49 +33,131 @@ _TEXTS = {
 }
 _FLAGS = {"divide": 1, "over": 2, "under": 4, "invalid": 8}
 _NoValue: Any = np._NoValue
+_HERE = str(Path(__file__).parent)
+_OURS = (_HERE, str(Path(floating_errors.__file__).parent), str(Path(sys.modules["torch"].__file__ or "").parent))
 
 
-class _State(threading.local):
-    """What to do about each kind of error, whom to call, and the mode that looks for them."""
+class _Setting(NamedTuple):
+    """What to do about each kind of error, and whom to call."""
+
+    actions: dict[str, str]
+    call: Any
+
+    def asks(self) -> bool:
+        """Whether something is to be done about any error."""
+        return any(action != "ignore" for action in self.actions.values())
+
+
+_NOTHING = _Setting(dict.fromkeys(_KINDS, "ignore"), None)
+_setting: ContextVar[_Setting] = ContextVar("tnp.errstate", default=_NOTHING)
+
+
+class _Watching(threading.local):
+    """The mode that looks for errors in this thread."""
 
     def __init__(self) -> None:
-        self.actions = dict.fromkeys(_KINDS, "ignore")
-        self.call: Any = None
-        self.watch = Watch(lambda kind: self.actions[kind] != "ignore", _report)
-        self.is_watching = False
+        self.mode = floating_errors.Watch(is_wanted, _report)
+        self.is_on = False
 
-    def follow(self) -> None:
-        """Turn the mode on if something is asked for, off if nothing is."""
-        wanted = any(action != "ignore" for action in self.actions.values())
-        if wanted and not self.is_watching:
-            self.watch.__enter__()
-            self.is_watching = True
-        elif not wanted and self.is_watching and self.watch.is_on():
-            self.watch.__exit__(None, None, None)
-            self.is_watching = False
+
+def _set(setting: _Setting) -> None:
+    """Make it the setting of this context, and turn the mode on if it asks for something, off if it doesn't."""
+    _setting.set(setting)
+    if setting.asks() and not _watching.is_on:
+        _watching.mode.__enter__()
+        _watching.is_on = True
+        Loops.suspend()
+    elif not setting.asks() and _watching.is_on and _watching.mode.is_on() and not asyncio._get_running_loop():
+        _watching.mode.__exit__(None, None, None)  # beside a running loop, another task may still ask
+        _watching.is_on = False
+        Loops.resume()
+
+
+def is_wanted(kind: str) -> bool:
+    """Whether something is to be done about this kind of error."""
+    return _setting.get().actions[kind] != "ignore"
+
+
+def _frames_above() -> int:
+    """How many frames are ours, or torch's, up to the caller's: the warning is about his line."""
+    frame, count = sys._getframe(1), 1
+    while frame.f_back is not None and frame.f_code.co_filename.startswith(_OURS):
+        frame, count = frame.f_back, count + 1
+    return count
 
 
 def _report(kind: str, name: str) -> None:
-    """Do what the state says about an error in an operation."""
+    """Do what the setting says about an error in an operation."""
     text = f"{_TEXTS[kind]} encountered in {name}"
-    action = _state.actions[kind]
+    actions, call = _setting.get()
+    action = actions[kind]
     if action == "warn":
-        warnings.warn(text, RuntimeWarning, stacklevel=3)
+        warnings.warn(text, RuntimeWarning, stacklevel=_frames_above())
     elif action == "raise":
         raise FloatingPointError(text)
     elif action == "print":
         print(f"Warning: {text}", file=sys.stderr)
     elif action == "call":
-        if _state.call is None:
+        if call is None:
             raise NameError(f"python callback specified for {_TEXTS[kind]} (in {name}) but no function found.")
-        _state.call(_TEXTS[kind], _FLAGS[kind])
+        call(_TEXTS[kind], _FLAGS[kind])
     elif action == "log":
-        if _state.call is None:
+        if call is None:
             raise NameError(f"log specified for {_TEXTS[kind]} (in {name}) but no object with write method found.")
-        _state.call.write(f"Warning: {text}\n")
+        call.write(f"Warning: {text}\n")
 
 
-_state = _State()
+def report_cast(value: complex, largest: float) -> None:
+    """Report a Python number that is too large for a dtype."""
+    if largest < abs(value) != float("inf") and is_wanted("over"):
+        _report("over", "cast")
+
+
+def run(name: str, function: Callable[..., Any], inputs: Sequence[Any], mask: Tensor | None = None) -> Any:
+    """What a ufunc's kernel makes of its inputs, with the errors reported that it made."""
+    if not _setting.get().asks():
+        return function(*inputs)
+    with _watching.mode.quiet():
+        results = function(*inputs)
+        outputs = results if isinstance(results, tuple) else (results,)
+        kinds = floating_errors.of_ufunc(name, inputs, outputs, mask, is_wanted)
+    for kind in kinds:
+        if is_wanted(kind):
+            _report(kind, name)
+    return results
+
+
+class _Scalars:
+    """A table of Python scalars in a loop's dtype, which reports those that are too large for it."""
+
+    def __init__(self, table: Any) -> None:
+        self.table = table
+        self.largest = float(np.finfo(table.dtype).max) if table.dtype.kind in "fc" else float("inf")
+
+    def __getitem__(self, value: Any) -> Any:
+        report_cast(value, self.largest)
+        return self.table[value]
+
+
+def watched(name: str, build: Callable[[Any], Any], inplace: bool = False) -> Callable[[Any], Any]:
+    """What builds a ufunc's loops, for while somebody asks for errors; beside a scalar, a loop with a table."""
+
+    def build_watched(key: Any) -> Any:
+        made = build(key)
+        loop = made[0] if isinstance(made, tuple) else made
+
+        def run_loop(*inputs: Any) -> Any:
+            if not inplace:
+                return run(name, loop, inputs)
+            before = memory.copied(inputs[0])  # the loop writes over it
+            return run(name, lambda *_: loop(*inputs), (before, inputs[1]))
+
+        return (run_loop, _Scalars(made[1])) if isinstance(made, tuple) else run_loop
+
+    return build_watched
+
+
+_watching = _Watching()
 
 
 def geterr() -> dict[str, str]:
@@ -91,13 +180,13 @@ def geterr() -> dict[str, str]:
     >>> np.geterr()["over"]
     'ignore'
     """
-    return dict(_state.actions)
+    return dict(_setting.get().actions)
 
 
 def seterr(
     all: Any = None, divide: Any = None, over: Any = None, under: Any = None, invalid: Any = None
 ) -> dict[str, str]:
-    """Say what is done about floating-point errors, in this thread.
+    """Say what is done about floating-point errors, in this thread or asyncio task.
 
     Parameters
     ----------
@@ -118,9 +207,10 @@ def seterr(
 
     Notes
     -----
-    While something is asked for, each operation's result is looked at, which takes time and waits for an accelerator.
-    Errors are found after each of torch's operations that an operation of ours consists of. Differences from NumPy:
-    nothing is found in integers divided by zero, nor inside a compiled function.
+    While something is asked for, each operation's result is looked at, which takes time and waits for an accelerator:
+    ``seterr(divide="warn", over="warn", invalid="warn")`` is NumPy's default. A ufunc is looked at as a whole, other
+    functions after each of torch's operations that they consist of. Differences from NumPy: nothing is found inside a
+    compiled function.
 
     Source: https://numpy.org/doc/stable/reference/generated/numpy.seterr.html
 
@@ -131,7 +221,8 @@ def seterr(
     >>> np.seterr(**old)["over"]
     'raise'
     """
-    actions = dict(_state.actions)
+    before, call = _setting.get()
+    actions = dict(before)
     for kind, given in zip(_KINDS, (divide, over, under, invalid), strict=True):
         action = all if given is None else given
         if action is None:
@@ -139,9 +230,8 @@ def seterr(
         if action not in _ACTIONS:
             raise ValueError(f"invalid error mode {action!r}; use one of {', '.join(map(repr, _ACTIONS))}")
         actions[kind] = action
-    before, _state.actions = _state.actions, actions
-    _state.follow()
-    return before
+    _set(_Setting(actions, call))
+    return dict(before)
 
 
 def geterrcall() -> Any:
@@ -161,7 +251,7 @@ def geterrcall() -> Any:
     >>> np.geterrcall() is None
     True
     """
-    return _state.call
+    return _setting.get().call
 
 
 def seterrcall(func: Any) -> Any:
@@ -194,7 +284,8 @@ def seterrcall(func: Any) -> Any:
     """
     if func is not None and not callable(func) and not callable(getattr(func, "write", None)):
         raise TypeError("python object must be callable or have a callable write method")
-    before, _state.call = _state.call, func
+    actions, before = _setting.get()
+    _setting.set(_Setting(actions, func))
     return before
 
 
@@ -236,7 +327,7 @@ class errstate(ContextDecorator):
     ) -> None:
         self._call = call
         self._errors = {"all": all, "divide": divide, "over": over, "under": under, "invalid": invalid}
-        self._before: tuple[dict[str, str], Any] | None = None
+        self._before: _Setting | None = None
 
     def _recreate_cm(self) -> errstate:
         """A scope of its own for each call of a decorated function."""
@@ -245,11 +336,11 @@ class errstate(ContextDecorator):
     def __enter__(self) -> None:
         if self._before is not None:
             raise TypeError("Cannot enter `np.errstate` twice.")
-        self._before = seterr(**self._errors), _state.call
+        self._before = _setting.get()
+        seterr(**self._errors)
         if self._call is not _NoValue:
             seterrcall(self._call)
 
     def __exit__(self, *error: Any) -> None:
         assert self._before is not None
-        _state.actions, _state.call = self._before
-        _state.follow()
+        _set(self._before)

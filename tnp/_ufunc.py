@@ -20,7 +20,10 @@ from backend_torch.constants import constant, constants, numbers
 from backend_torch.dtypes import to_numpy, to_torch
 from backend_torch.indexing import assign
 from backend_torch.kernel import Kernel
-from tnp import _array  # its names are read when a call needs them: the class itself is built from these ufuncs
+from tnp import (
+    _array,  # its names are read when a call needs them: the class itself is built from these ufuncs
+    _errstate,
+)
 from tnp._dtypes import DtypeError
 from tnp._errors import explain, output_error
 from tnp._loops import Loops
@@ -88,7 +91,11 @@ class Ufunc:
         self.__doc__ = f"{numpy_ufunc.__doc__}\n\n    Computed by torch; the documentation has the differences.\n"
         self._numpy = numpy_ufunc
         self._kernel = kernel
-        self._loops = Loops(self._build)
+        self._loops = self._table(self._build)
+
+    def _table(self, build: Callable[[Any], Any], inplace: bool = False) -> Loops:
+        """A table of loops, and what stands in for them while somebody asks for floating-point errors."""
+        return Loops(build, _errstate.watched(self.__name__, build, inplace))
 
     @property
     def nin(self) -> int:
@@ -170,9 +177,17 @@ class Ufunc:
         try:
             if mask is not None and self._numpy is np.power:  # negative exponents of integers may be masked
                 inputs[1] = writing.masked(inputs[1], mask, None)
-            if mask is None and targets[0] is not None and writing.write_into(function, inputs, targets[0]):
+            if (
+                mask is None
+                and targets[0] is not None
+                and not Loops.suspended
+                and writing.write_into(function, inputs, targets[0])
+            ):
                 return outs[0]
-            results = function(*inputs)
+            if Loops.suspended:
+                results = _errstate.run(self.__name__, function, inputs, mask)
+            else:
+                results = function(*inputs)
             if mask is not None:
                 results = self._masked(results, mask, targets)
         except RuntimeError as error:
@@ -205,6 +220,10 @@ class Ufunc:
         targets = [None if o is None or o is Ellipsis else tnp._convert.output_tensor(o) for o in outs]
         dtypes += [None if t is None else to_numpy[t.dtype] for t in targets]
         resolved = self._resolved(tuple(dtypes), casting, **self._fixed(dtype, signature, sig))
+        if Loops.suspended:
+            for value, wanted in zip(tensors, resolved, strict=False):
+                if type(value) in WEAK and wanted.kind in "fc":
+                    _errstate.report_cast(value, float(np.finfo(wanted).max))
         try:
             inputs = [
                 constant(value, wanted) if type(value) in WEAK else cast(value, self._tensor_dtype(wanted))
@@ -360,10 +379,12 @@ class BinaryUfunc(Ufunc):
 
     def __init__(self, numpy_ufunc: np.ufunc, kernel: Kernel) -> None:
         super().__init__(numpy_ufunc, kernel)
-        self._weak = Loops(self._build_weak)
-        self._weak_left = Loops(self._build_weak_left)
-        self._inplace_loops = Loops(self._build_inplace)
-        self._inplace_weak = Loops(self._build_inplace_weak)
+        self._weak = self._table(self._build_weak)
+        self._weak_left = self._table(self._build_weak_left)
+        self._inplace_loops = self._table(self._build_inplace, inplace=True)
+        self._inplace_weak = Loops(
+            self._build_inplace_weak, _errstate.watched(self.__name__, self._build_inplace_weak, True)
+        )
         self.operator = self._binary_operator()
         self.reflected = self._reflected_operator()
         self.inplace = self._inplace_operator()

@@ -16,6 +16,7 @@ from conformance.numpy_suite.results import Event, Result
 from conformance.numpy_suite.selection import NOISE, OUT_OF_SCOPE, Selection
 from conformance.numpy_suite.workers import Workers
 
+ERRORS = "Run with NumPy's default error state, seterr(divide='warn', over='warn', invalid='warn'), which tnp has off"
 PEERS = "NumPy passes 99 % of the cases, torch._numpy 10.4 % of the cases and 34.5 % of the tests"
 
 
@@ -71,6 +72,8 @@ def main(options: argparse.Namespace) -> int:
         selection.write_out_of_scope(cases, watched, suite.out_of_scope)
     if options.out:
         results.write_json(options.out, target=options.target, numpy=numpy.__version__, results=found)
+    if options.target == "tnp":
+        print(f"{ERRORS} by default.")
     print(results.table(found, suite.groups, suite.optional))
     print(f"\nCases out of scope: {results.rules(found)}")
     print(f"For comparison: {PEERS}.")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import io
 import threading
 import warnings
@@ -35,7 +36,35 @@ OPERATIONS: list[Callable[[Any, Any], Any]] = [
     lambda xp, x: xp.hypot(x, 0 * x),
     lambda xp, x: xp.std(x) + xp.median(x),
     lambda xp, x: xp.isnan(x * xp.nan) & xp.isinf(x),
+    lambda xp, x: x.astype(int) // 0,
+    lambda xp, x: 7 % (x - x).astype(int),
+    lambda xp, x: xp.divmod(x.astype(int) * xp.iinfo(int).min, -1),
+    lambda xp, x: xp.remainder(x.astype(int) * xp.iinfo(int).min, -1),
+    lambda xp, x: xp.reciprocal(0 * x.astype(int)),
+    lambda xp, x: divmod(x, 0),
+    lambda xp, x: divmod(4 * x, xp.finfo(float).tiny),
+    lambda xp, x: xp.divide(x, 0, where=xp.asarray([False, False])),
+    lambda xp, x: xp.divide(x, 0, where=xp.asarray([False, True])),
+    lambda xp, x: (x * xp.nan).astype(xp.int32),
+    lambda xp, x: (x * 1e300).astype(xp.float32),
+    lambda xp, x: x.astype(xp.float32) * 1e300,
+    lambda xp, x: xp.logaddexp(x * -xp.inf, -xp.inf),
+    lambda xp, x: xp.arctan2(0 * x, -0.0),
+    lambda xp, x: (0 * x + 0j) ** -1,
+    lambda xp, x: xp.dot(x, xp.asarray([xp.inf, -xp.inf])),
+    lambda xp, x: xp.floor_divide.outer(x.astype(int), xp.asarray([0])),
 ]
+
+
+def divided_in_place(xp: Any, x: Any) -> None:
+    x /= 0 * x
+
+
+def doubled_in_place(xp: Any, x: Any) -> None:
+    x *= 2.0
+
+
+OPERATIONS += [divided_in_place, doubled_in_place]
 
 
 @pytest.mark.parametrize("operation", OPERATIONS)
@@ -113,6 +142,44 @@ def test_decorator_and_threads() -> None:
         thread.start()
         thread.join()
     assert seen == [("ignore", np.inf)]
+
+
+def test_each_asyncio_task_has_its_own() -> None:
+    async def divide(action: str) -> tuple[str, str]:
+        with tnp.errstate(divide=action):
+            await asyncio.sleep(0)
+            try:
+                tnp.ones(1) / 0
+            except FloatingPointError:
+                return tnp.geterr()["divide"], "raised"
+            return tnp.geterr()["divide"], "went on"
+
+    async def main() -> list[tuple[str, str]]:
+        return await asyncio.gather(*map(divide, ["ignore", "raise", "ignore", "raise"]))
+
+    assert asyncio.run(main()) == [("ignore", "went on"), ("raise", "raised")] * 2
+    with tnp.errstate(all="raise"):
+        pass
+    assert torch.utils._python_dispatch._get_current_dispatch_mode() is None
+
+
+def test_a_warning_is_about_the_callers_line() -> None:
+    with tnp.errstate(all="warn"), warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        tnp.ones(1) / 0
+        tnp.log(tnp.zeros(1))
+        tnp.mean(tnp.ones(2) * 1e308 * 1.5)
+        tnp.arange(3) // 0
+    assert [(w.category, w.filename) for w in caught] == [(RuntimeWarning, __file__)] * 4
+
+
+def test_values_are_the_same_while_errors_are_looked_for() -> None:
+    x = tnp.asarray([1 + 2j, 0.5 - 3j])
+    plain = x**2, 1 / x, x * 3
+    with tnp.errstate(all="raise"):
+        looked_for = x**2, 1 / x, x * 3
+    for one, other in zip(plain, looked_for, strict=True):
+        assert one.tobytes() == other.tobytes()
 
 
 def test_a_scope_is_entered_once() -> None:
