@@ -9,14 +9,15 @@ from __future__ import annotations
 import threading
 import warnings
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import torch
 from torch.fx import GraphModule, Node
 from torch.utils._python_dispatch import TorchDispatchMode
 
-from backend_torch import inductor, loops, products, tracing
+from backend_torch import aliasing, inductor, loops, products, symbolic, tracing
+from backend_torch.aliasing import Output
 from backend_torch.constants import is_constant
 from backend_torch.inductor import Program
 from backend_torch.memory import may_overlap
@@ -140,18 +141,6 @@ class _Current(threading.local):
 
 _current = _Current()
 
-Geometry = tuple[torch.dtype, tuple[int, ...], tuple[int, ...], int]
-"""dtype, sizes, strides and the offset in bytes from the start of what is viewed."""
-
-
-@dataclass(frozen=True)
-class Output:
-    """How a result is had: an input or a result of the program, or a view of one's memory."""
-
-    of_input: bool
-    index: int
-    geometry: Geometry | None = None
-
 
 @dataclass(frozen=True)
 class Graph:
@@ -172,6 +161,8 @@ class Graph:
         How each result comes from ``results``; None where the results overlap in a way that only ``module`` can do.
     results : list of Node
         The nodes of ``module`` whose values are new memory, one for each piece of it.
+    sizes : Sizes, optional
+        The sizes that are left open.
     """
 
     module: GraphModule
@@ -180,6 +171,7 @@ class Graph:
     written: frozenset[int]
     outputs: list[Output] | None
     results: list[Node]
+    sizes: symbolic.Sizes | None = None
 
     @property
     def returned(self) -> int:
@@ -187,16 +179,20 @@ class Graph:
         return len(self.module.graph.output_node().args[0])  # type: ignore[arg-type]
 
 
-def trace(function: Callable[[list[Tensor]], Sequence[Tensor]], tensors: Sequence[Tensor]) -> Graph:
-    """Run ``function`` once on stand-ins of ``tensors`` and keep what it did.
+def trace(
+    function: Callable[[list[Tensor]], Sequence[Tensor]],
+    tensors: Sequence[Tensor],
+    sizes: symbolic.Sizes | None = None,
+) -> Graph:
+    """Run ``function`` once on stand-ins of ``tensors`` and keep what it did; ``sizes`` are theirs, left open.
 
     Raises
     ------
     TracedValueError
         The function asks for a value, or for a shape that depends on one.
     """
-    mode = inductor.new_fake_mode()
-    inputs = [inductor.like(mode, tensor) for tensor in tensors]
+    mode = inductor.new_fake_mode() if sizes is None else sizes.mode()
+    inputs = _without_data(mode, tensors, sizes)
 
     watch = _current.watch = _Watch(mode)
 
@@ -218,8 +214,16 @@ def trace(function: Callable[[list[Tensor]], Sequence[Tensor]], tensors: Sequenc
     values, memory, written = _reads_and_writes(module, inputs)
     placeholders = module.graph.find_nodes(op="placeholder")
     returned: Any = module.graph.output_node().args[0]
-    outputs, results = _outputs(returned, placeholders, values, memory)
-    return Graph(module, inputs, [tensor for tensor, _ in captures], written, outputs, results)
+    outputs, results = aliasing.outputs_of(returned, placeholders, values, memory)
+    if sizes is not None:
+        sizes.settle()
+    return Graph(module, inputs, [tensor for tensor, _ in captures], written, outputs, results, sizes)
+
+
+def _without_data(
+    mode: inductor.FakeTensorMode, tensors: Sequence[Tensor], sizes: symbolic.Sizes | None
+) -> list[Tensor]:
+    return [inductor.like(mode, tensor) for tensor in tensors] if sizes is None else sizes.like(mode, tensors)
 
 
 def _reads_and_writes(
@@ -272,78 +276,6 @@ def _targets(node: Node) -> list[Node]:
         value = node.args[position] if position < len(node.args) else node.kwargs.get(argument.name)
         found += [item for item in (value if isinstance(value, (list, tuple)) else [value]) if isinstance(item, Node)]
     return found
-
-
-def _outputs(
-    nodes: Sequence[Node], placeholders: list[Node], values: dict[Node, Tensor], memory: dict[int, list[int]]
-) -> tuple[list[Output] | None, list[Node]]:
-    """Which outputs are inputs, new memory, or views of either."""
-    positions = {node: index for index, node in enumerate(placeholders)}
-    pieces: dict[int, list[Node]] = {}
-    for node in nodes:
-        storage = inductor.storage_of(values[node])
-        if storage not in memory and node not in pieces.setdefault(storage, []):
-            pieces[storage].append(node)
-    whole: dict[int, Node] = {}
-    for storage, sharing in pieces.items():
-        base = _whole(sharing, values)
-        if base is None:
-            return None, []
-        whole[storage] = base
-    results = list(whole.values())
-
-    outputs = []
-    for node in nodes:
-        storage = inductor.storage_of(values[node])
-        if node in positions:
-            outputs.append(Output(True, positions[node]))
-        elif storage in memory:
-            index = memory[storage][0]
-            outputs.append(Output(True, index, _geometry(values[node], values[placeholders[index]])))
-        else:
-            index = results.index(whole[storage])
-            outputs.append(Output(False, index, _geometry(values[node], values[results[index]])))
-    return outputs, results
-
-
-def _offset(value: Tensor) -> int:
-    """Bytes from the start of the tensor's memory."""
-    return int(value.storage_offset()) * value.itemsize
-
-
-def _span(value: Tensor) -> tuple[int, int]:
-    start = _offset(value)
-    last = sum((size - 1) * stride for size, stride in zip(value.shape, value.stride(), strict=True))
-    return start, start + (last + 1) * value.itemsize
-
-
-def _whole(sharing: list[Node], values: dict[Node, Tensor]) -> Node | None:
-    """Of nodes that share memory, one that holds all of it: the others can be views of it."""
-    if len(sharing) == 1:
-        return sharing[0]
-    spans = [_span(values[node]) for node in sharing]
-    everything = min(start for start, _ in spans), max(end for _, end in spans)
-    for node, span in zip(sharing, spans, strict=True):
-        value = values[node]
-        if span == everything and value.numel() * value.itemsize == span[1] - span[0]:
-            return node
-    return None
-
-
-def _geometry(value: Tensor, base: Tensor) -> Geometry | None:
-    """How ``value`` lies in the memory of ``base``; None if it is the same."""
-    offset = _offset(value) - _offset(base)
-    if value.dtype is base.dtype and value.shape == base.shape and value.stride() == base.stride() and not offset:
-        return None
-    return value.dtype, tuple(value.shape), tuple(value.stride()), offset
-
-
-def _viewed(base: Tensor, dtype: torch.dtype, size: tuple[int, ...], stride: tuple[int, ...], offset: int) -> Tensor:
-    start = _offset(base) + offset
-    if dtype is base.dtype:
-        return base.as_strided(size, stride, start // base.itemsize)
-    memory = torch.empty(0, dtype=dtype, device=base.device)
-    return memory.set_(base.untyped_storage(), start // memory.itemsize, size, stride)
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -458,7 +390,13 @@ class Executable:
                 self._programs[tracked] = _without_gradients(self._or_eager(self._make_plain))
             else:
                 self._programs[tracked] = self._or_eager(lambda: self._make_differentiable(tracked))
+            if self.graph.sizes is not None:
+                self.graph.sizes.settle()  # a compiler supposes more of them
         return self._programs[tracked]
+
+    def suits(self, tensors: Sequence[Tensor]) -> bool:
+        """Whether the graph is of these arguments, of whose signature it is, or pattern where sizes are left open."""
+        return self.graph.sizes is None or self.graph.sizes.holds(*tensors)
 
     def is_ready(self, tensors: Sequence[Tensor]) -> bool:
         """Whether :meth:`program` has nothing to compile."""
@@ -488,7 +426,9 @@ class Executable:
             return self._eager
 
     def _through_backend(self) -> Program:
-        keywords: dict[str, Any] = {} if self._mode is None else {"mode": self._mode}
+        keywords: dict[str, Any] = {"dynamic": self.graph.sizes is not None}
+        if self._mode is not None:
+            keywords["mode"] = self._mode
         if self._settings:
             keywords["options"] = self._settings
         return inductor.through_backend(self.graph.module, self._backend, **keywords)
@@ -498,7 +438,7 @@ class Executable:
             return self._through_backend()
         if self.graph.written or loops.has_control_flow(self.graph.module):
             return self._eager  # a write into what gradients flow through: autograd itself knows all the rules
-        inputs = self._stand_ins(inductor.allow_loops(inductor.new_fake_mode(), values=True))
+        _, inputs = self._stand_ins()
         for tensor, tracks in zip(inputs, tracked[:-1], strict=True):
             tensor.requires_grad_(tracks)
         return inductor.differentiable(self.graph.module, inputs, self._settings or {})
@@ -515,13 +455,16 @@ class Executable:
                 return run
         return self._with_outputs(run, graph.outputs)
 
-    def _stand_ins(self, mode: inductor.FakeTensorMode) -> list[Tensor]:
-        return [inductor.like(mode, tensor) for tensor in self.graph.inputs]
+    def _stand_ins(self) -> tuple[inductor.FakeTensorMode, list[Tensor]]:
+        """Inputs without data that nothing has happened to, and their mode."""
+        sizes = self.graph.sizes
+        mode = inductor.new_fake_mode() if sizes is None else sizes.mode()
+        inductor.allow_loops(mode, values=True)
+        return mode, [inductor.like(mode, tensor) for tensor in self.graph.inputs]
 
     def _compiled(self) -> Program:
         graph = self.graph
-        mode = inductor.allow_loops(inductor.new_fake_mode(), values=True)
-        inputs = self._stand_ins(mode)
+        mode, inputs = self._stand_ins()
         with mode:
             pure = inductor.functional(inductor.duplicate(graph.module, graph.results), inputs)
         loops.unroll(pure)
@@ -532,25 +475,46 @@ class Executable:
         written = self.graph.written
         strides = [node.meta["val"].stride() for node in self.graph.results]
         viewed = {output.index for output in outputs if not output.of_input and output.geometry is not None}
+        layout = self._layout(outputs, strides)
 
         def program(tensors: list[Tensor]) -> Sequence[Tensor]:
             if written and len(tensors) > 1 and _overlap(tensors, written):
                 return self._eager(tensors)
             inputs = tuple(tensors)
+            found_outputs, found_strides = (outputs, strides) if layout is None else layout(inputs)
             results = list(run(tensors))
             for index in written:
                 if not inputs[index].is_inference():
                     torch.autograd.graph.increment_version(inputs[index])  # so that autograd sees the write
             for index in viewed:
-                if results[index].stride() != strides[index]:
-                    results[index] = _restrided(results[index], strides[index])
+                if results[index].stride() != found_strides[index]:
+                    results[index] = _restrided(results[index], found_strides[index])
             found = []
-            for output in outputs:
+            for output in found_outputs:
                 base = inputs[output.index] if output.of_input else results[output.index]
-                found.append(base if output.geometry is None else _viewed(base, *output.geometry))
+                found.append(base if output.geometry is None else aliasing.viewed(base, *output.geometry))
             return found
 
         return program
+
+    def _layout(self, outputs: list[Output], strides: list[Any]) -> Any:
+        """Where sizes are left open, a function of the inputs: ``outputs`` and ``strides`` for the sizes they have."""
+        sizes = self.graph.sizes
+        if sizes is None:
+            return None
+        form = [None if output.geometry is None else output.geometry[1:] for output in outputs], strides
+        numbers, spec = torch.utils._pytree.tree_flatten(form)
+        formula = sizes.formula(numbers)
+
+        def layout(tensors: Sequence[Tensor]) -> tuple[list[Output], list[Any]]:
+            geometries, strides = torch.utils._pytree.tree_unflatten(formula(*tensors), spec)
+            found = [
+                output if output.geometry is None else replace(output, geometry=(output.geometry[0], *geometry))
+                for output, geometry in zip(outputs, geometries, strict=True)
+            ]
+            return found, strides
+
+        return layout
 
 
 def _without_gradients(program: Program) -> Program:

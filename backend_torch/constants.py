@@ -75,23 +75,40 @@ class Numbers(_Table):
         return exact.item()
 
 
-_constants: dict[tuple[torch.dtype, type], Constants] = {}
-_numbers: dict[tuple[torch.dtype, type], Numbers] = {}
+class _OpenConstants:
+    """A size that a trace leaves open -> 0-d tensor of one dtype, made in the trace."""
+
+    def __init__(self, dtype: torch.dtype) -> None:
+        self.dtype = dtype
+
+    def __getitem__(self, size: Any) -> torch.Tensor:
+        return torch.full((), size, dtype=torch.int64).to(self.dtype)
 
 
-def constants(dtype: torch.dtype, scalar_type: type) -> Constants:
+class _OpenNumbers(_OpenConstants):
+    """A size that a trace leaves open -> what stands for it where a kernel takes a number."""
+
+    def __getitem__(self, size: Any) -> Any:
+        return size if not (self.dtype.is_floating_point or self.dtype.is_complex) else torch.sym_float(size)
+
+
+_constants: dict[tuple[torch.dtype, type], Any] = {}
+_numbers: dict[tuple[torch.dtype, type], Any] = {}
+
+
+def constants(dtype: torch.dtype, scalar_type: type) -> Any:
     """The table of constants of ``dtype`` for scalars of one Python or NumPy type."""
     key = dtype, scalar_type
     if key not in _constants:
-        _constants[key] = Constants(dtype)
+        _constants[key] = _OpenConstants(dtype) if scalar_type is torch.SymInt else Constants(dtype)
     return _constants[key]
 
 
-def numbers(dtype: torch.dtype, scalar_type: type) -> Numbers:
+def numbers(dtype: torch.dtype, scalar_type: type) -> Any:
     """The table of plain numbers of ``dtype`` for scalars of one type."""
     key = dtype, scalar_type
     if key not in _numbers:
-        _numbers[key] = Numbers(dtype)
+        _numbers[key] = _OpenNumbers(dtype) if scalar_type is torch.SymInt else Numbers(dtype)
     return _numbers[key]
 
 

@@ -51,9 +51,12 @@ SETTINGS: dict[str, Any] = {
 }
 
 
-def new_fake_mode() -> FakeTensorMode:
-    """A mode under which factory functions make tensors without data, and real tensors count as such."""
-    return FakeTensorMode(allow_non_fake_inputs=True)
+def new_fake_mode(symbols: Any = None) -> FakeTensorMode:
+    """A mode under which factory functions make tensors without data, and real tensors count as such.
+
+    ``symbols`` is the ShapeEnv of sizes that are left open.
+    """
+    return FakeTensorMode(allow_non_fake_inputs=True, shape_env=symbols)
 
 
 def allow_loops(mode: FakeTensorMode, values: bool = False) -> FakeTensorMode:
@@ -67,8 +70,13 @@ def allow_loops(mode: FakeTensorMode, values: bool = False) -> FakeTensorMode:
 
 def like(mode: FakeTensorMode, tensor: Tensor) -> Tensor:
     """A tensor without data, with the geometry of ``tensor`` and memory of its own."""
+    return empty(mode, tensor.size(), tensor.stride(), tensor)
+
+
+def empty(mode: FakeTensorMode, size: Sequence[Any], stride: Sequence[Any], tensor: Tensor) -> Tensor:
+    """A tensor without data, of a geometry and with the dtype and device of ``tensor``."""
     with _disable_current_modes(), mode:
-        return torch.empty_strided(tensor.size(), tensor.stride(), dtype=tensor.dtype, device=tensor.device)
+        return torch.empty_strided(size, stride, dtype=tensor.dtype, device=tensor.device)
 
 
 def first_of(tensor: Tensor) -> Tensor:
@@ -340,10 +348,10 @@ def check_backend(backend: Any) -> None:
 
 
 def _publicly(module: GraphModule, settings: dict[str, Any]) -> Program:
-    return through_backend(module, "inductor", options=settings)
+    return through_backend(module, "inductor", options=settings, dynamic=False)
 
 
 def through_backend(module: GraphModule, backend: Any, **keywords: Any) -> Program:
     """A graph compiled by torch.compile."""
-    run = torch.compile(duplicate(module), backend=backend, fullgraph=True, dynamic=False, **keywords)
+    run = torch.compile(duplicate(module), backend=backend, fullgraph=True, **keywords)
     return lambda tensors: run(*tensors)

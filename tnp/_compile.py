@@ -5,18 +5,21 @@ Layer: owns what a signature is, and the call. What a graph is and how it become
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import inspect
+import operator
 import os
 import threading
 import time
 import warnings
+from collections import OrderedDict
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from backend_torch import compiling, devices, exporting, graphs
+from backend_torch import compiling, devices, exporting, graphs, symbolic
 from backend_torch.tracing import TracedValueError as TracedValueError
 from tnp import _pytree, _saving
 from tnp._array import ndarray, scalar
@@ -39,23 +42,38 @@ class CacheInfo(NamedTuple):
 
 
 class _Entry:
-    """A signature: what was traced for it, and how its results become what the function returned."""
+    """A signature: what was traced for it, and how its results become what the function returned.
 
-    __slots__ = ("build", "executable", "single")
+    ``only`` is the signature of what left sizes open and could not, None otherwise.
+    """
 
-    def __init__(self, executable: compiling.Executable, build: Build, single: type | None) -> None:
+    __slots__ = ("build", "executable", "only", "single")
+
+    def __init__(self, executable: compiling.Executable, build: Build, single: type | None, only: Any = None) -> None:
+        self.only = only
         self.executable = executable
         self.build = build
         self.single = single
 
+    def suits(self, tensors: list[Tensor]) -> bool:
+        """Whether it is of these tensors, of whose pattern it is where sizes are left open."""
+        if self.only is not None:
+            return compiling.signature(tensors) == self.only
+        return self.executable.suits(tensors)
+
 
 class _Signatures:
-    """The traces of one function."""
+    """The traces of one function, ordered by their last use but for the shortcut's, which was the last of all."""
 
-    def __init__(self, function: Callable[..., Any], options: dict[str, Any]) -> None:
+    def __init__(
+        self, function: Callable[..., Any], options: dict[str, Any], dynamic: bool, cache_size: int | None
+    ) -> None:
         self.function = function
         self.options = options
-        self.entries: dict[Any, _Entry] = {}
+        self.dynamic = dynamic
+        self.cache_size = cache_size
+        self.entries: OrderedDict[Any, list[_Entry]] = OrderedDict()  # several of a key where sizes are left open
+        self.traces = 0
         self.seconds = 0.0
         self.hits = 0
         self._last: dict[str, str] = {}
@@ -72,6 +90,8 @@ class _Signatures:
             program = entry.executable.program(inputs)
         else:
             program = self._program(entry, inputs)
+            if not entry.suits(tensors):  # compiling it took something for granted
+                return self(args, kwargs)
         values = program(list(inputs))
         for index in entry.executable.written:
             if index < len(given) and given[index] is not tensors[index]:
@@ -87,13 +107,23 @@ class _Signatures:
         structure = _pytree.flatten((args, kwargs), arrays)
         given = [tensor_of(array) for array in arrays]
         tensors = [compiling.physical(tensor) for tensor in given]
-        key = structure, compiling.signature(tensors), devices.state.default
-        entry = self.entries.get(key)
+        sizes = symbolic.pattern(tensors) if self.dynamic else compiling.signature(tensors)
+        key = structure, sizes, devices.state.default
+        entry = self._known(key, tensors)
         hit = entry is not None
         if entry is None:
             with _lock:
-                entry = self.entries.get(key) or self._trace(key, args, kwargs, arrays, tensors)
+                entry = self._known(key, tensors) or self._traced(key, args, kwargs, arrays, tensors)
         return entry, hit, arrays, given, tensors
+
+    def _known(self, key: Any, tensors: list[Tensor]) -> _Entry | None:
+        for entry in self.entries.get(key, ()):
+            if entry.suits(tensors):
+                if self.cache_size is not None:
+                    with contextlib.suppress(KeyError):  # another thread has just dropped it
+                        self.entries.move_to_end(key)
+                return entry
+        return None
 
     def graph(self, *args: Any, **kwargs: Any) -> Graph:
         """The graph for these arguments, traced if it has not been; nothing runs."""
@@ -123,10 +153,28 @@ class _Signatures:
         text = _saving.text(args, kwargs, len(arrays), traced.returned, entry.build)
         exporting.save(exporting.program(traced, tensors), os.fspath(path), text)
 
-    def _trace(
+    def _traced(
         self, key: Any, args: tuple[Any, ...], kwargs: dict[str, Any], arrays: list[Any], tensors: list[Tensor]
     ) -> _Entry:
+        """A new entry, kept; the one that was used longest ago goes if there are too many."""
         start = time.perf_counter()
+        fixed = any(entry.only is not None for entry in self.entries.get(key, ()))
+        entry = self._trace(args, kwargs, arrays, tensors, fixed)
+        self.entries.setdefault(key, []).append(entry)
+        self.entries.move_to_end(key)
+        self.traces += 1
+        self.seconds += time.perf_counter() - start
+        if self.cache_size is not None and sum(map(len, self.entries.values())) > self.cache_size:
+            _, entries = next(iter(self.entries.items()))
+            entries.pop(0)
+            if not entries:
+                self.entries.popitem(last=False)
+        self._tell(args, kwargs)
+        return entry
+
+    def _trace(
+        self, args: tuple[Any, ...], kwargs: dict[str, Any], arrays: list[Any], tensors: list[Tensor], fixed: bool
+    ) -> _Entry:
         build: Build = _nothing
         single: type | None = None
 
@@ -137,22 +185,25 @@ class _Signatures:
             traced_args, traced_kwargs = _pytree.builder((args, kwargs), lambda _: _taking(next(remaining)))((), ())
             value = self.function(*traced_args, **traced_kwargs)
             outputs = _Outputs(arrays, inside, stand_ins)
-            build = _pytree.builder(value, outputs)
+            build = _pytree.builder(value, outputs, _is_result)
             if type(value) in (ndarray, scalar) and outputs.tensors:
                 single = type(value)
             return outputs.tensors
 
-        graph = compiling.trace(run, tensors)
-        entry = self.entries[key] = _Entry(compiling.Executable(graph, **self.options), build, single)
-        self.seconds += time.perf_counter() - start
-        self._tell(args, kwargs)
-        return entry
+        if not self.dynamic:
+            return _Entry(compiling.Executable(compiling.trace(run, tensors), **self.options), build, single)
+        if not fixed:
+            with contextlib.suppress(Exception):  # the function's own errors are raised below
+                graph = compiling.trace(run, tensors, symbolic.Sizes(tensors))
+                return _Entry(compiling.Executable(graph, **self.options), build, single)
+        executable = compiling.Executable(compiling.trace(run, tensors), **self.options)
+        return _Entry(executable, build, single, compiling.signature(tensors))
 
     def _tell(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
         """Warn once if the function is traced again and again, and say what was different this time."""
         before = self._last
         self._last = dict(self._described(args, kwargs))
-        if len(self.entries) < _MANY_TRACES or self._told:
+        if self.traces < _MANY_TRACES or self._told:
             return
         self._told = True
         changed = [
@@ -161,7 +212,7 @@ class _Signatures:
             if name in before and before[name] != now
         ]
         warnings.warn(
-            f"{self.function.__qualname__} has been traced {len(self.entries)} times: each new shape, dtype or Python "
+            f"{self.function.__qualname__} has been traced {self.traces} times: each new shape, dtype or Python "
             f"value of an argument is a new trace. {'; '.join(changed) or 'Its structure changes'}. A number that "
             "varies can be an array (tnp.asarray)",
             RuntimeWarning,
@@ -185,6 +236,10 @@ def _nothing(values: Any, arrays: Any) -> None:
 
 def _taking(value: Any) -> Build:
     return lambda values, arrays: value
+
+
+def _is_result(value: Any) -> bool:
+    return _pytree.is_array(value) or symbolic.is_symbol(value)
 
 
 class _Outputs:
@@ -215,6 +270,8 @@ class _Outputs:
             return made
         if isinstance(array, (np.ndarray, np.generic)):
             return _taking(array)  # made by NumPy of static values
+        if symbolic.is_symbol(array):
+            return _taking(symbolic.decided(array))
         self.tensors.append(array)
         return lambda values, arrays: values[index]
 
@@ -270,6 +327,7 @@ def compile(
     dynamic: bool | None = None,
     options: dict[str, Any] | None = None,
     fullgraph: bool = False,
+    cache_size: int | None = 256,
 ) -> Callable[..., Any]:
     """Trace a function of arrays once for each signature, and run the trace as machine code.
 
@@ -284,11 +342,16 @@ def compile(
     mode : str, optional
         As in torch.compile: ``"reduce-overhead"``, ``"max-autotune"`` ...
     dynamic : bool, optional
-        False or None: each shape has its own trace.
+        False or None: each shape has its own trace. True: one trace for all sizes of the arguments' axes from 2 on,
+        as long as the function does the same for them; ``if x.shape[0] > 3`` makes two. Sizes of 0 and 1 are traced by
+        themselves, as they broadcast otherwise, and strides with gaps stay what they are. What can't leave a size open
+        is traced for each: ``len(x)``, where Python wants an int (``x.shape[0]`` does not), or a loop over it.
     options : dict, optional
         Settings of the backend, as in torch.compile.
     fullgraph : bool, optional
         Without effect: a function is always one graph, or an error says where it can't be.
+    cache_size : int or None, default 256
+        How many traces are kept: a new one takes the place of the one used longest ago. None keeps all.
 
     Returns
     -------
@@ -302,8 +365,8 @@ def compile(
     ------
     TracedValueError
         While tracing: Python asks for the value of an array (``if x > 0``); the message names the line.
-    NotImplementedError
-        ``dynamic=True``.
+    ValueError
+        ``cache_size`` is less than 1; the backend or a setting of it is unknown.
 
     Warns
     -----
@@ -334,13 +397,17 @@ def compile(
     """
     if fn is None:
         return functools.partial(
-            compile, backend=backend, mode=mode, dynamic=dynamic, options=options, fullgraph=fullgraph
+            compile,
+            backend=backend,
+            mode=mode,
+            dynamic=dynamic,
+            options=options,
+            fullgraph=fullgraph,
+            cache_size=cache_size,
         )
-    if dynamic:
-        raise NotImplementedError(
-            "dynamic=True: each shape is traced by itself; use torch.compile over tnp code instead"
-        )
-    signatures = _Signatures(fn, {"backend": backend, "mode": mode, "options": options})
+    if cache_size is not None and operator.index(cache_size) < 1:
+        raise ValueError(f"cache_size must be at least 1, not {cache_size}")
+    signatures = _Signatures(fn, {"backend": backend, "mode": mode, "options": options}, bool(dynamic), cache_size)
     shortcut = _NONE
     hits = 0
 
@@ -377,7 +444,7 @@ def compile(
         return result
 
     def cache_info() -> CacheInfo:
-        return CacheInfo(len(signatures.entries), hits + signatures.hits, signatures.seconds)
+        return CacheInfo(signatures.traces, hits + signatures.hits, signatures.seconds)
 
     compiled.cache_info = cache_info  # type: ignore[attr-defined]
     compiled.graph = signatures.graph  # type: ignore[attr-defined]

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.exceptions import ComplexWarning
 
 import tnp
-from backend_torch import devices, interop, memory
+from backend_torch import devices, interop, memory, symbolic
 from backend_torch.casting import cast
 from backend_torch.dtypes import to_numpy, to_torch
 from tnp._array import like, ndarray, scalar, view_like, view_of, wrap, wrap_array
@@ -129,6 +129,8 @@ def _imported(value: Any, dtype: Any, device: Any, copy: bool | None) -> tuple[T
     if isinstance(value, np.ndarray):
         array, made = value, False
     else:
+        if symbolic.is_symbol(value):
+            value = symbolic.decided(value)
         try:
             array = np.array(value, None if dtype is None else _carried(dtype), copy=copy)
         except ValueError:

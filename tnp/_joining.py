@@ -227,7 +227,7 @@ def stack(
     tensors = tensors_of(*_sequence(arrays))
     if not tensors:
         raise ValueError("need at least one array to stack")
-    if len({tuple(tensor.shape) for tensor in tensors}) > 1:
+    if any(tensor.shape != tensors[0].shape for tensor in tensors):
         raise ValueError("all input arrays must have the same shape")
     axis = normalize_axis(axis, tensors[0].dim() + 1)
     return _joined([tensor.unsqueeze(axis) for tensor in tensors], axis, out, dtype, casting)

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from backend_torch import creation as kernels
-from backend_torch import devices, memory
+from backend_torch import devices, memory, symbolic
 from backend_torch.casting import cast
 from backend_torch.dtypes import to_numpy, to_torch
 from tnp import _elementwise as ufuncs
@@ -32,6 +32,8 @@ def _number(value: Any) -> Any:
     """An argument of `arange` as a Python or NumPy scalar."""
     if isinstance(value, ndarray) or memory.is_tensor(value):
         value = memory.to_numpy(memory.to_host(tensor_of(value)))
+    elif symbolic.is_symbol(value):
+        value = symbolic.decided(value)
     return value[()] if isinstance(value, np.ndarray) else value
 
 
@@ -85,6 +87,10 @@ def arange(
     array([1.  , 1.25, 1.5 , 1.75])
     """
     check_like(like)
+    if symbolic.is_symbol(start) and stop is None and type(step) is int and step == 1:
+        tensor_type = tensor_dtype(np.int64 if dtype is None else dtype)
+        if to_numpy[tensor_type].kind != "b":
+            return wrap_array(kernels.arange(start, 0, 1, tensor_type, devices.parse(device)))
     start, stop, step = _number(start), _number(stop), 1 if step is None else _number(step)
     if stop is None:
         if start is None:

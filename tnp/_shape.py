@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from backend_torch import memory
+from backend_torch import memory, symbolic
 from backend_torch import shape as kernels
 from tnp._array import ndarray, view_like, view_of, wrap_array
 from tnp._convert import as_order, asarray, tensor_of
@@ -24,21 +24,29 @@ Tensor = Any
 MAXDIMS = 64  # torch has no limit, but what it makes beyond this one NumPy can't read
 
 
+_LENGTHS = frozenset({int})
+
+
+def as_length(length: Any) -> int:
+    """A length as an int; one that a trace leaves open stays what it is."""
+    return length if symbolic.is_symbol(length) else operator.index(length)
+
+
 def as_shape(shape: Any) -> Shape:
     """A shape argument, one length or a sequence of them, as a tuple of ints."""
     if type(shape) is not tuple:
         if isinstance(shape, (bool, np.bool_)):
             raise TypeError(f"expected a sequence of integers or a single integer, got '{shape}'")
         try:
-            return (operator.index(shape),)
+            return (as_length(shape),)
         except TypeError:
             if not isinstance(shape, Iterable):
                 message = f"expected a sequence of integers or a single integer, got '{shape}'"
                 raise TypeError(message) from None
-    shape = tuple(shape)
-    if bool in map(type, shape):
+    kinds = set(map(type, shape := tuple(shape)))
+    if bool in kinds:
         raise TypeError("an integer is required")
-    lengths = tuple(map(operator.index, shape))
+    lengths = shape if kinds <= _LENGTHS else tuple(map(as_length, shape))
     if len(lengths) > MAXDIMS:
         raise ValueError(f"maximum supported dimension for an ndarray is currently {MAXDIMS}, found {len(lengths)}")
     return lengths

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 import tnp
-from backend_torch import memory, writing
+from backend_torch import memory, symbolic, writing
 from backend_torch.casting import cast, casting
 from backend_torch.constants import constant, constants, numbers
 from backend_torch.dtypes import to_numpy, to_torch
@@ -49,6 +49,8 @@ def weak_dtype(scalar_type: type) -> Any:
         return np.dtype(bool)
     if issubclass(scalar_type, np.generic) and np.dtype(scalar_type) in to_torch:
         return np.dtype(scalar_type)
+    if symbolic.is_size(scalar_type):
+        return int
     raise NotWeak
 
 
@@ -171,6 +173,7 @@ class Ufunc:
         """The general path: operands of any kind and every option of a NumPy ufunc."""
         order = checked_order(order)
         outs = self._outputs(out)
+        operands = tuple([symbolic.decided(x) if symbolic.is_symbol(x) else x for x in operands])
         inputs, targets, home = self._operands(operands, outs, casting, dtype, signature, sig)
         mask = None if where is True else _mask(where, home)
         function = self._kernel.resolve(*[t.dtype for t in inputs])

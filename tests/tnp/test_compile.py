@@ -33,6 +33,13 @@ def eager(function: Any) -> Any:
     return np.compile(function, backend="eager")
 
 
+def as_numpy(tree: Any) -> Any:
+    """The tree with NumPy's arrays in the place of tnp's."""
+    if isinstance(tree, dict):
+        return {key: as_numpy(value) for key, value in tree.items()}
+    return tuple(map(as_numpy, tree)) if isinstance(tree, tuple) else np.asnumpy(tree)
+
+
 def ones(*shape: int) -> Any:
     return np.asarray(numpy.ones(shape, "f4"))
 
@@ -347,9 +354,124 @@ def test_retracing_is_told_once() -> None:
     assert told[0].filename == __file__
 
 
-def test_what_is_not_supported() -> None:
-    with pytest.raises(NotImplementedError, match="dynamic=True"):
-        np.compile(lambda x: x, dynamic=True)
+# Sizes that are left open.
+
+OPEN: dict[str, Any] = {
+    "elementwise": lambda x: 1 / (1 + np.exp(-x)),
+    "reduced": lambda x: (x - x.mean()) / x.std(),
+    "divided by its length": lambda x: x.sum() / x.shape[0] + x.size * 2,
+    "beside new arrays": lambda x: np.zeros(x.shape) + np.arange(x.shape[0]) - np.ones_like(x),
+    "product": lambda x: x[:, None] * x @ np.ones(x.size),
+    "joined": lambda x: np.concatenate([x, x * 2]) + np.stack([x, x]).reshape(-1),
+    "views": lambda x: (x[1:], x.reshape(1, -1), x * 2),
+    "view of a result": lambda x: (lambda y: (y, y[1:]))(x + 1),
+    "several": lambda x: {"a": x.cumsum(), "b": np.where(x > 0, x, 0), "c": x.astype("f4").max()},
+}
+
+
+@pytest.mark.parametrize(
+    ("name", "backend"),
+    [*((name, "eager") for name in OPEN), ("reduced", "inductor"), ("view of a result", "inductor")],
+)
+def test_one_trace_for_all_sizes(name: str, backend: str) -> None:
+    function = np.compile(OPEN[name], dynamic=True, backend=backend)
+    for n in (3, 5, 100, 1000, 5):
+        x = sample(np, (n,), "float64")
+        assert_same(as_numpy(OPEN[name](x)), function(x), rtol=1e-12, atol=1e-12)
+    assert function.cache_info().traces == 1
+
+
+def test_sizes_of_zero_and_one_are_their_own() -> None:
+    function = np.compile(lambda x, y: x + y, dynamic=True, backend="eager")
+    for n, traces in ((4, 1), (1, 2), (0, 3), (9, 3), (1, 3), (0, 3)):
+        assert function(ones(n), ones(1)).shape == (n,)
+        assert function.cache_info().traces == traces
+
+
+def test_a_branch_on_a_size_is_another_trace() -> None:
+    function = np.compile(lambda x: x + 1 if x.shape[0] > 10 else x - 1, dynamic=True)
+    for n, value, traces in ((3, 0, 1), (10, 0, 1), (11, 2, 2), (1000, 2, 2), (5, 0, 2)):
+        assert function(ones(n)).tolist() == [value] * n
+        assert function.cache_info().traces == traces
+
+
+def test_what_needs_a_size_is_traced_for_each() -> None:
+    function = np.compile(lambda x: (x * 1, x.shape[0], list(range(len(x)))), dynamic=True, backend="eager")
+    for n in (3, 4, 3, 4):
+        x, size, counted = function(ones(n))
+        assert (x.shape, size, counted) == ((n,), n, [*range(n)])
+        assert type(size) is int
+    assert function.cache_info().traces == 2
+
+
+def test_what_cannot_leave_sizes_open_is_traced_for_each() -> None:
+    function = np.compile(lambda x: np.median(x), dynamic=True, backend="eager")
+    for n in (3, 4, 9, 4, 3):
+        assert function(np.arange(n)) == (n - 1) / 2
+    assert function.cache_info().traces == 3
+    with pytest.raises(ValueError, match=r"\(3,\).*\(4,\)"):
+        np.compile(lambda x, y: x + y, dynamic=True)(ones(3), ones(4))
+
+
+def test_operands_that_broadcast_differently() -> None:
+    function = np.compile(lambda x, y: x + y, dynamic=True, backend="eager")
+    for shapes in (((5, 4), (5, 4)), ((4, 5), (4, 5)), ((4, 5), (1, 5)), ((4, 5), (4, 1)), ((7, 7), (7, 7))):
+        assert function(*map(ones, *zip(*shapes, strict=True))).shape == shapes[0]
+    assert function.cache_info().traces == 3
+    with pytest.raises(ValueError):
+        function(ones(4, 5), ones(3, 5))
+
+
+@pytest.mark.filterwarnings("ignore:.*has been traced:RuntimeWarning")  # strides with gaps stay what they are
+@pytest.mark.parametrize("backend", ["eager", "inductor"])
+def test_open_sizes_of_strided_and_written_arrays(backend: str) -> None:
+    def body(x: Any, y: Any) -> Any:
+        y += 1
+        x[0] = y[-1] * 3
+        return x.T
+
+    function = np.compile(body, dynamic=True, backend=backend)
+    for n in (4, 6, 50):
+        for view in (lambda a: a, lambda a: a.T, lambda a: a[::2], lambda a: a[:, 1:]):
+            ours, theirs = ([np.asarray(view(numpy.ones((n, n)))), np.asarray(numpy.arange(n))] for _ in range(2))
+            assert_same(np.asnumpy(body(*theirs)), function(*ours))
+            assert [a.tolist() for a in ours] == [a.tolist() for a in theirs]
+    both = np.asarray(numpy.ones((4, 4)))
+    assert_same(np.asnumpy(body(both.copy(), both[1].copy())), function(both.copy(), both[1].copy()))
+
+
+def test_gradients_through_open_sizes() -> None:
+    function = np.compile(lambda x: (x * x).sum() / x.shape[0], dynamic=True)
+    for n in (4, 40, 400):
+        x = torch.arange(float(n), requires_grad=True)
+        function(np.asarray(x)).tensor.backward()
+        assert torch.allclose(x.grad, 2 * x.detach() / n)  # type: ignore[arg-type]
+    assert function.cache_info().traces == 1
+
+
+# How many traces are kept.
+
+
+def test_the_trace_used_longest_ago_goes() -> None:
+    runs: list[int] = []
+
+    @np.compile(backend="eager", cache_size=2)
+    def function(x: Any) -> Any:
+        runs.append(len(x))
+        return x + 1
+
+    for n in (1, 2, 1, 3, 1, 1, 3, 2, 3):
+        assert function(ones(n)).tolist() == [2] * n
+    assert runs == [1, 2, 3, 2]
+    assert function.cache_info()[:2] == (4, 5)
+    with pytest.raises(ValueError, match="cache_size"):
+        np.compile(lambda x: x, cache_size=0)
+
+
+def test_the_trace_that_goes_is_one_where_sizes_are_open() -> None:
+    function = np.compile(lambda x: x * (x.shape[0] // 10), dynamic=True, backend="eager", cache_size=2)
+    for n in (5, 15, 25, 5):
+        assert function(ones(n)).tolist() == [n // 10] * n
 
 
 # Gradients, threads.
