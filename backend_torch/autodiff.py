@@ -14,21 +14,36 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import torch
+from torch.autograd.graph import GradientEdge
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils.checkpoint import checkpoint as _torch_checkpoint
 
-from backend_torch import tracing
+from backend_torch import levels, tracing
 from backend_torch.inductor import is_transforming
 
 Tensor = torch.Tensor
 Function = Callable[..., Any]
+Source = Any  # a tensor, or torch.autograd.graph.GradientEdge
 _functorch = torch._C._functorch
+_engine: Any = torch.autograd.Variable._execution_engine
 _unsafe_view = torch.ops.aten._unsafe_view.default
 
 
 def is_differentiable(tensor: Tensor) -> bool:
     """Whether derivatives with respect to the tensor make sense: it has a floating-point or complex dtype."""
     return tensor.is_floating_point() or tensor.is_complex()
+
+
+def are_differentiable(tensors: Sequence[Tensor]) -> bool:
+    """Whether derivatives with respect to all of the tensors make sense."""
+    with levels.unseen():
+        return all(tensor.is_floating_point() or tensor.is_complex() for tensor in tensors)
+
+
+def is_loss(tensor: Tensor) -> bool:
+    """Whether the tensor is one real number that has a gradient."""
+    with levels.unseen():
+        return tensor.dim() == 0 and tensor.is_floating_point()
 
 
 def is_tracked(tensor: Tensor) -> bool:
@@ -99,33 +114,71 @@ def bounded(function: Callable[..., Sequence[Tensor]], *args: Any) -> tuple[Tens
             _functorch._grad_decrement_nesting()
 
 
-def watched(tensor: Tensor) -> tuple[Tensor, Tensor]:
-    """What gradients are asked for, and what the program is to use in place of ``tensor``.
+class _Watch(torch.autograd.Function):
+    """Tensors over the memory of others, as results of something."""
 
-    Both have its memory. torch refuses writes to the first, so the second is what torch takes for a result.
+    @staticmethod
+    def forward(ctx: Any, root: Tensor, *tensors: Tensor) -> tuple[Tensor, ...]:
+        return tuple([tensor.data for tensor in tensors])  # not views, for which there are rules of their own
+
+    @staticmethod
+    def backward(ctx: Any, *gradients: Tensor) -> Any:
+        return (None,) * (len(gradients) + 1)
+
+
+_watch = super(torch.autograd.Function, _Watch).apply
+"""``_Watch.apply`` without torch's search for transforms of torch.func, which is done here already."""
+
+_root = torch.zeros((), requires_grad=True)  # so that there is something to record
+
+
+def watched(tensors: Sequence[Tensor]) -> tuple[Sequence[Any], Sequence[Tensor], bool]:
+    """What gradients are asked for, what the program is to use in place of the tensors, and if more may be asked of it.
+
+    The first two have the tensors' memory. torch refuses writes to tensors that require gradients by themselves, so the
+    second are what torch takes for results: of one function for all, or each of its own where gradients flow further
+    or there is a trace or a transform. What is asked for is a tensor, or the function's node and which of its results.
     """
+    if not torch.is_grad_enabled():
+        with torch.enable_grad():
+            return watched(tensors)
+    is_plain = not (is_transforming() or tracing.is_tracing() or torch.compiler.is_compiling())
+    for tensor in tensors:
+        is_plain = is_plain and not tensor.requires_grad
+    if is_plain and tensors:
+        found = _watch(_root, *tensors)
+        node = found[0].grad_fn
+        return [(node, index) for index in range(len(found))], found, False
+    handles = [_handle(tensor) for tensor in tensors]
+    return handles, [_unsafe_view(handle, handle.shape) for handle in handles], bool(handles)
+
+
+def source(handle: Any, used: Tensor) -> Source:
+    """What `gradients` takes for something watched: the tensor itself as long as nothing was written to it."""
+    if type(handle) is not tuple:
+        return handle
+    return GradientEdge(*handle) if used._version else used
+
+
+def _handle(tensor: Tensor) -> Tensor:
+    """What gradients are asked for: a tensor that requires them, connected to ``tensor`` if that does."""
     if is_transforming():
         if not _state.boundaries:
             raise RuntimeError(_FOREIGN)
         level = _state.boundaries[-1].open()
-        if _functorch.maybe_get_level(tensor) == level:
-            handle = _unsafe_view(tensor, tensor.shape) if tensor.requires_grad else _required(tensor.detach())
-        else:
-            handle = _required(_functorch._wrap_for_grad(tensor, level))
-    elif tensor.requires_grad:
-        handle = _unsafe_view(tensor, tensor.shape)
-    else:
-        handle = tensor.detach().requires_grad_()
-    return handle, _unsafe_view(handle, handle.shape)
-
-
-def _required(tensor: Tensor) -> Tensor:
-    before = _functorch.get_inplace_requires_grad_allowed()
-    _functorch.set_inplace_requires_grad_allowed(True)
-    try:
-        return tensor.requires_grad_()
-    finally:
-        _functorch.set_inplace_requires_grad_allowed(before)
+        if _functorch.maybe_get_level(tensor) != level:
+            (handle,) = levels.require_gradients([tensor], level)
+            return handle
+        if not tensor.requires_grad:
+            before = _functorch.get_inplace_requires_grad_allowed()
+            _functorch.set_inplace_requires_grad_allowed(True)
+            try:
+                return tensor.detach().requires_grad_()
+            finally:
+                _functorch.set_inplace_requires_grad_allowed(before)
+    elif not tensor.requires_grad:
+        return tensor.detach().requires_grad_()
+    return _unsafe_view(tensor, tensor.shape)
 
 
 def unwatched(tensor: Tensor, used: Tensor) -> None:
@@ -223,7 +276,7 @@ def paused() -> Iterator[None]:
 
 def gradients(
     targets: Sequence[Tensor],
-    handles: Sequence[Tensor],
+    sources: Sequence[Source],
     output_gradients: Sequence[Tensor | None] | None,
     retain: bool,
 ) -> tuple[Tensor | None, ...]:
@@ -231,17 +284,24 @@ def gradients(
 
     They are recorded themselves if anything is recorded.
     """
+    again = _state.tapes > 0 or is_transforming()
+    if len(targets) == 1 and output_gradients is None and not again and sources:
+        (target,) = targets
+        if target.requires_grad and type(target) is Tensor and target.is_cpu and not target.dim():
+            # One number: what torch.autograd.grad checks first takes longer than such a program's smaller operations.
+            return _engine.run_backward(
+                (target,), (torch.ones_like(target),), retain, False, tuple(sources), True, accumulate_grad=False
+            )
     pairs = [
         (target, torch.ones_like(target) if given is None else given)
         for target, given in zip(targets, output_gradients or [None] * len(targets), strict=True)
         if target.requires_grad
     ]
-    if not pairs or not handles:
-        return (None,) * len(handles)
-    again = _state.tapes > 0 or is_transforming()
+    if not pairs or not sources:
+        return (None,) * len(sources)
     return torch.autograd.grad(
         [target for target, _ in pairs],
-        handles,
+        sources,
         [given for _, given in pairs],
         retain_graph=retain or again,
         create_graph=again,
@@ -249,12 +309,14 @@ def gradients(
     )
 
 
-def jacobians(target: Tensor, handles: Sequence[Tensor], chunk_size: int | None, batch: bool) -> list[Tensor | None]:
-    """For each handle the derivatives of ``target``'s elements, or, of a batch, of those of each of its slices."""
+def jacobians(
+    target: Tensor, sources: Sequence[Source], shapes: Sequence[torch.Size], chunk_size: int | None, batch: bool
+) -> list[Tensor | None]:
+    """For each source the derivatives of ``target``'s elements, or, of a batch, of those of each of its slices."""
     shape = target.shape[1:] if batch else target.shape
     count = shape.numel()
-    if not handles or not target.requires_grad or not count:
-        return [None] * len(handles)
+    if not sources or not target.requires_grad or not count:
+        return [None] * len(sources)
     again = _state.tapes > 0 or is_transforming()
     parts: list[tuple[Tensor | None, ...]] = []
     for rows in torch.arange(count, device=target.device).split(chunk_size or count):
@@ -264,20 +326,20 @@ def jacobians(target: Tensor, handles: Sequence[Tensor], chunk_size: int | None,
         if batch:
             basis = basis.unsqueeze(1).expand(len(rows), *target.shape)
         found = torch.autograd.grad(
-            target, handles, basis, retain_graph=True, create_graph=again, allow_unused=True, is_grads_batched=True
+            target, sources, basis, retain_graph=True, create_graph=again, allow_unused=True, is_grads_batched=True
         )
         parts.append(found)
     results: list[Tensor | None] = []
-    for column, handle in zip(zip(*parts, strict=True), handles, strict=True):
+    for column, source in zip(zip(*parts, strict=True), shapes, strict=True):
         connected = [part for part in column if part is not None]
         if not connected:
             results.append(None)
             continue
         whole = connected[0] if len(connected) == 1 else torch.cat(connected)
         if batch:
-            results.append(whole.movedim(0, 1).reshape(len(target), *shape, *handle.shape[1:]))
+            results.append(whole.movedim(0, 1).reshape(len(target), *shape, *source[1:]))
         else:
-            results.append(whole.reshape(shape + handle.shape))
+            results.append(whole.reshape(shape + source))
     return results
 
 
@@ -331,15 +393,6 @@ def _attempts(function: Function, attempt: Callable[[Function], Any], kept: Call
 def value_and_gradients(function: Function, tensors: Sequence[Tensor]) -> tuple[tuple[Tensor, ...], list[Tensor]]:
     """What ``function(*tensors)`` returns, the loss first, and the gradients of the loss."""
 
-    def attempt(function: Function) -> Any:
-        def loss(*tensors: Tensor) -> tuple[Tensor, tuple[Tensor, ...]]:
-            results = function(*tensors)
-            return results[0], results
-
-        transformed = torch.func.grad_and_value(loss, tuple(range(len(tensors))), has_aux=True)
-        found, (_, results) = transformed(*tensors)
-        return results, list(found)
-
     def kept(function: Function) -> Any:
         with torch.enable_grad(), old_values_kept():
             again = _state.tapes > 0 or any(tensor.requires_grad for tensor in tensors)
@@ -349,7 +402,7 @@ def value_and_gradients(function: Function, tensors: Sequence[Tensor]) -> tuple[
         known = [zeros(t) if gradient is None else gradient for t, gradient in zip(tensors, found, strict=True)]
         return tuple(results if again else [result.detach() for result in results]), known
 
-    return _attempts(function, attempt, kept)
+    return _attempts(function, lambda function: levels.value_and_gradients(function, tensors), kept)
 
 
 class Pullback:

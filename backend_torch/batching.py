@@ -12,7 +12,7 @@ from typing import Any
 import torch
 from torch.overrides import TorchFunctionMode
 
-from backend_torch import autodiff, tracing
+from backend_torch import autodiff, levels, tracing
 from backend_torch.memory import unwrapped
 
 Tensor = torch.Tensor
@@ -105,6 +105,8 @@ class _Buffers(TorchFunctionMode):
 
     Parameters
     ----------
+    level : int
+        That of the batch.
     seed : Tensor
         One number a slice: what is made like it is batched as it is.
     attempt : _Attempt
@@ -112,10 +114,10 @@ class _Buffers(TorchFunctionMode):
         where it is noted what happens.
     """
 
-    def __init__(self, seed: Tensor, attempt: _Attempt) -> None:
+    def __init__(self, level: int, seed: Tensor, attempt: _Attempt) -> None:
         super().__init__()
+        self.level = level
         self.seed = seed
-        self.level = _functorch.maybe_get_level(seed)
         self.attempt = attempt
 
     def __torch_function__(self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: Any = None) -> Any:
@@ -124,8 +126,11 @@ class _Buffers(TorchFunctionMode):
             return func(*args, **kwargs) if kwargs else func(*args)
         if kind == _WRITE:
             self._check_write(func, args[0])
-        if kwargs and kwargs.get("out") is not None:
-            self._check_write(func, kwargs["out"])
+        if kwargs:
+            if kwargs.get("out") is not None:
+                self._check_write(func, kwargs["out"])
+            if kwargs.get("generator") is not None:
+                self.attempt.note(kwargs["generator"])
         try:
             result = func(*args, **kwargs) if kwargs else func(*args)
         except (RuntimeError, NotImplementedError) as error:
@@ -208,11 +213,17 @@ class _Attempt:
         self.refused: Any = None
         self.shares_write = False
         self.made: dict[int, Tensor] = {}  # memory that is new, but not batched
+        self.generators: dict[torch.Generator, Tensor] | None = None  # states to start each chunk with
         self._kept: list[Tensor] | None = None
 
-    def __call__(self, seed: Tensor, *slices: Tensor) -> tuple[Tensor, ...]:
-        with _Buffers(seed, self):
+    def __call__(self, level: int, seed: Tensor, *slices: Tensor) -> tuple[Tensor, ...]:
+        with _Buffers(level, seed, self):
             return autodiff.bounded(self.function, list(slices))
+
+    def note(self, generator: torch.Generator) -> None:
+        """Remember the state of a generator before it is used, if each chunk is to have the same random numbers."""
+        if self.generators is not None and generator not in self.generators:
+            self.generators[generator] = generator.get_state()
 
     def keep_before_write(self, target: Tensor) -> None:
         """Copy all arguments, once, if ``target`` is a part of one."""
@@ -268,14 +279,12 @@ def vmap(
     if torch.compiler.is_compiling():  # Dynamo batches by itself
         return list(torch.vmap(lambda *slices: tuple(function(list(slices))), tuple(dims), **options)(*tensors))
 
-    seed = _seed(tensors, dims)
     refusal: Refusal | None = None
     for everything in (False, True):
         attempt = _Attempt(function, tensors, everything)
         tracing.state.batches += 1
         try:
-            results = torch.vmap(attempt, (0, *dims), **options)(seed, *tensors)
-            return [_own(result, tensors) for result in results]
+            return [_own(result, tensors) for result in _by_chunks(attempt, tensors, dims, chunk_size, randomness)]
         except Exception as error:
             if attempt.refused is None and not is_refusal(error):
                 raise
@@ -289,10 +298,29 @@ def vmap(
     raise refusal from None
 
 
-def _seed(tensors: Sequence[Tensor], dims: Sequence[int | None]) -> Tensor:
-    """One number for each slice."""
+def _by_chunks(
+    attempt: _Attempt, tensors: Sequence[Tensor], dims: Sequence[int | None], chunk_size: int | None, randomness: str
+) -> Sequence[Tensor]:
+    """The results of all slices, ``chunk_size`` of them at once."""
     tensor, dim = next((tensor, dim) for tensor, dim in zip(tensors, dims, strict=True) if dim is not None)
-    return torch.empty(tensor.shape[dim], device=tensor.device)
+    size, device = tensor.shape[dim], tensor.device
+
+    def run(tensors: Sequence[Tensor], size: int) -> list[Tensor]:
+        seed = torch.empty(size, device=device)
+        return levels.vmap(attempt, (seed, *tensors), (0, *dims), size, randomness)
+
+    if chunk_size is None or size <= chunk_size:
+        return run(tensors, size)
+    if randomness == "same":
+        attempt.generators = {torch.default_generator: torch.get_rng_state()}
+    chunks = []
+    for start in range(0, size, chunk_size):
+        length = min(chunk_size, size - start)
+        for generator, state in (attempt.generators or {}).items():
+            generator.set_state(state)
+        parts = [t if d is None else t.narrow(d, start, length) for t, d in zip(tensors, dims, strict=True)]
+        chunks.append(run(parts, length))
+    return [torch.cat(column) for column in zip(*chunks, strict=True)]
 
 
 def _own(result: Tensor, tensors: Sequence[Tensor]) -> Tensor:

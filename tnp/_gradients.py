@@ -74,7 +74,7 @@ class _Call:
         if not self.arrays:
             raise TypeError(f"{name}: there is no array in what is differentiated")
         self.tensors = [_tensor(array) for array in self.arrays]
-        if not all(map(autodiff.is_differentiable, self.tensors)):
+        if not autodiff.are_differentiable(self.tensors):
             self._refuse()
         self.outputs: list[Any] = []
         self.result: Any = None
@@ -130,6 +130,8 @@ class _Call:
 
     def check_scalar(self) -> None:
         """A loss is one real number."""
+        if isinstance(self.result, ndarray) and autodiff.is_loss(self.result.tensor):
+            return
         if type(self.result) is tuple or not isinstance(self.result, ndarray):
             raise TypeError(f"{self.name}: the function returns {self.result!r}: a gradient is that of one number")
         if self.result.shape != ():
@@ -143,7 +145,7 @@ class _Call:
 
     def check_floating(self) -> None:
         """Results of integers and booleans have no derivatives."""
-        if all(autodiff.is_differentiable(_tensor(output)) for output in self.outputs[: self.count]):
+        if autodiff.are_differentiable([_tensor(output) for output in self.outputs[: self.count]]):
             return
         for path, text in _pytree.described(self.result, "the result"):
             if not text.startswith("the ") and not text.split(" ")[1].startswith(_DIFFERENTIABLE):

@@ -21,6 +21,8 @@ _new = object.__new__
 
 def is_array(value: Any) -> bool:
     """Whether a value is an array: tnp's, NumPy's (its scalars too) or torch's."""
+    if type(value) is ndarray:
+        return True
     return isinstance(value, (ndarray, np.ndarray, np.generic)) or memory.is_tensor(value)
 
 
@@ -81,6 +83,12 @@ def _fields(tree: Any) -> tuple[str, ...] | None:
 
 def mapped(function: Callable[[Any], Any], tree: Any, is_leaf: Callable[[Any], bool] = is_array) -> Any:
     """``tree`` with ``function(leaf)`` in the place of each array, or of what ``is_leaf`` says."""
+
+    if is_leaf(tree):
+        return function(tree)
+    kind = type(tree)
+    if kind is tuple or kind is list:
+        return kind([mapped(function, item, is_leaf) for item in tree])
 
     def leaf(value: Any) -> Callable[[Any, Any], Any]:
         made = function(value)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import Any, NamedTuple
 
 from backend_torch import autodiff
 from tnp import _pytree
@@ -17,24 +17,25 @@ from tnp._convert import tensor_of
 Tensor = Any
 
 
-class _Watched:
-    """An array whose tensor another one stands in for while the tape records."""
+class _Watched(NamedTuple):
+    """An array whose tensor another one, ``used``, stands in for while the tape records.
 
-    __slots__ = ("array", "handle", "tensor", "used")
+    ``handle`` is by what the backend finds it again.
+    """
 
-    def __init__(self, array: ndarray) -> None:
-        self.array = array
-        self.tensor = array.tensor
-        self.handle, self.used = autodiff.watched(self.tensor)
-        array.tensor = self.used
+    array: ndarray
+    tensor: Tensor
+    handle: Any
+    used: Tensor
 
     def release(self) -> None:
         """Give the array its own tensor back: it has the same memory."""
-        autodiff.unwatched(self.tensor, self.used)
-        if self.array.tensor is self.used:
-            self.array.tensor = self.tensor
+        array, tensor, _, used = self
+        autodiff.unwatched(tensor, used)
+        if array.tensor is used:
+            array.tensor = tensor
         else:  # another shape or dtype was assigned to it
-            self.array.tensor = autodiff.detached(self.array.tensor)
+            array.tensor = autodiff.detached(array.tensor)
 
 
 class GradientTape:
@@ -118,16 +119,23 @@ class GradientTape:
         """
         if self._scope is None:
             raise RuntimeError("the tape isn't recording: watch arrays inside its with block")
+        found = self._watched
+        new: list[ndarray] = []
         for index, array in enumerate(_leaves(arrays, "arrays")):
             if not isinstance(array, ndarray):
                 path = _path(arrays, "arrays", index)
                 raise TypeError(f"watch: {path} is a {type(array).__name__}: only tnp arrays can be watched")
-            if not autodiff.is_differentiable(array.tensor):
+            if not (array.tensor.is_floating_point() or autodiff.is_differentiable(array.tensor)):
                 path = _path(arrays, "arrays", index)
                 raise TypeError(f"watch: {path} has dtype {array.dtype}: only floating and complex have gradients")
-            if id(array) not in self._watched:
-                self._shared = self._shared or autodiff.is_tracked(array.tensor)
-                self._watched[id(array)] = _Watched(array)
+            if id(array) not in found:
+                new.append(array)
+        handles, stand_ins, is_shared = autodiff.watched([array.tensor for array in new])
+        self._shared = self._shared or is_shared
+        for array, handle, used in zip(new, handles, stand_ins, strict=True):
+            if id(array) not in found:  # it may be in the container twice
+                found[id(array)] = _Watched(array, array.tensor, handle, used)
+                array.tensor = used
 
     @contextlib.contextmanager
     def stop_recording(self) -> Iterator[None]:
@@ -179,13 +187,13 @@ class GradientTape:
                     raise ValueError(
                         f"output_gradients[{index}] has shape {tuple(weight.shape)}, but the target {array.shape}"
                     )
-                weights[index] = autodiff.as_type_of(weight, tensor_of(array))
-        handles, positions = self._handles(sources)
+                weights[index] = autodiff.as_type_of(weight, _tensor(array))
+        connected, _, positions = self._sources(sources)
         retain = self._persistent or self._shared
         found = self._differentiated(
-            lambda: autodiff.gradients([tensor_of(array) for array in targets], handles, weights, retain)
+            lambda: autodiff.gradients([_tensor(array) for array in targets], connected, weights, retain)
         )
-        return self._like(sources, found, positions, handles, unconnected_gradients, ())
+        return self._like(sources, found, positions, unconnected_gradients, ())
 
     def jacobian(
         self, target: Any, sources: Any, unconnected_gradients: str = "none", *, chunk_size: int | None = None
@@ -206,9 +214,11 @@ class GradientTape:
             Built like ``sources``; shapes are ``target.shape + source.shape``.
         """
         self._ask(unconnected_gradients)
-        handles, positions = self._handles(sources)
-        found = self._differentiated(lambda: autodiff.jacobians(tensor_of(target), handles, chunk_size, batch=False))
-        return self._like(sources, found, positions, handles, unconnected_gradients, tuple(target.shape))
+        connected, shapes, positions = self._sources(sources)
+        found = self._differentiated(
+            lambda: autodiff.jacobians(_tensor(target), connected, shapes, chunk_size, batch=False)
+        )
+        return self._like(sources, found, positions, unconnected_gradients, tuple(target.shape))
 
     def batch_jacobian(
         self, target: Any, source: Any, unconnected_gradients: str = "none", *, chunk_size: int | None = None
@@ -238,8 +248,10 @@ class GradientTape:
             raise ValueError(
                 f"target of shape {target.shape} and source of shape {source.shape} have not one length along axis 0"
             )
-        handles, _ = self._handles(source)
-        found = self._differentiated(lambda: autodiff.jacobians(tensor_of(target), handles, chunk_size, batch=True))
+        connected, shapes, _ = self._sources(source)
+        found = self._differentiated(
+            lambda: autodiff.jacobians(_tensor(target), connected, shapes, chunk_size, batch=True)
+        )
         if found and found[0] is not None:
             return wrap_array(found[0])
         return None if unconnected_gradients == "none" else wrap_array(autodiff.zeros(source.tensor[0], target.shape))
@@ -270,29 +282,30 @@ class GradientTape:
             for each in watched:
                 each.array.tensor = each.tensor
 
-    def _handles(self, sources: Any) -> tuple[list[Tensor], list[int | None]]:
-        """The tensors to differentiate with respect to, and for each source which one is its."""
-        handles: list[Tensor] = []
+    def _sources(self, sources: Any) -> tuple[list[Any], list[Any], list[int | None]]:
+        """What to differentiate with respect to, its shapes, and for each source which one is its."""
+        connected: list[Any] = []
+        shapes: list[Any] = []
         positions: list[int | None] = []
         for index, source in enumerate(_leaves(sources, "sources")):
             watched = self._watched.get(id(source))
-            tensor = watched.handle if watched is not None else tensor_of(source)
+            tensor = _tensor(source) if watched is None else watched.used
             if not autodiff.is_differentiable(tensor):
                 path = _path(sources, "sources", index)
                 raise TypeError(f"{path} has dtype {source.dtype}: only floating and complex numbers have gradients")
             if watched is None and not (autodiff.is_tracked(tensor) and (self._accessed or autodiff.is_result(tensor))):
                 positions.append(None)
             else:
-                positions.append(len(handles))
-                handles.append(tensor)
-        return handles, positions
+                positions.append(len(connected))
+                connected.append(tensor if watched is None else autodiff.source(watched.handle, tensor))
+                shapes.append(tensor.shape)
+        return connected, shapes, positions
 
     @staticmethod
     def _like(
         sources: Any,
         found: Any,
         positions: list[int | None],
-        handles: list[Tensor],
         unconnected_gradients: str,
         leading: tuple[int, ...],
     ) -> Any:
@@ -305,9 +318,11 @@ class GradientTape:
             if gradient is None:
                 if unconnected_gradients == "none":
                     return None
-                gradient = autodiff.zeros(tensor_of(source), leading)
+                gradient = autodiff.zeros(_tensor(source), leading)
             return like(source, gradient) if isinstance(source, ndarray) and not leading else wrap_array(gradient)
 
+        if type(sources) is list and len(sources) == len(positions):
+            return [leaf(source) for source in sources]
         return _pytree.mapped(leaf, sources)
 
 
@@ -315,11 +330,22 @@ def _leaves(tree: Any, name: str) -> list[Any]:
     """The arrays of a container."""
     if isinstance(tree, ndarray):
         return [tree]
+    if type(tree) is list and not any(map(_is_other, tree)) and tree:
+        return tree
     arrays: list[Any] = []
     _pytree.flatten(tree, arrays)
     if not arrays:
         raise TypeError(f"{name} must be an array or a container of arrays, not {tree!r}")
     return arrays
+
+
+def _tensor(array: Any) -> Tensor:
+    """The tensor of an array; of a scalar too, which ``tensor_of`` copies, and so would the gradient."""
+    return array.tensor if isinstance(array, ndarray) else tensor_of(array)
+
+
+def _is_other(value: Any) -> bool:
+    return type(value) is not ndarray
 
 
 def _path(tree: Any, name: str, index: int) -> str:

@@ -14,9 +14,11 @@ def test_what_is_watched_has_the_tensor_s_memory_and_may_be_written() -> None:
     tensor = torch.tensor([1.0, 2.0])
     version = tensor._version
     with autodiff.recording(overwriting=False):
-        handle, used = autodiff.watched(tensor)
+        (handle,), (used,), is_shared = autodiff.watched([tensor])
+        assert not is_shared
+        assert autodiff.source(handle, used) is used
         used.mul_(3)
-        (found,) = autodiff.gradients([used.square().sum()], [handle], None, retain=False)
+        (found,) = autodiff.gradients([used.square().sum()], [autodiff.source(handle, used)], None, retain=False)
     autodiff.unwatched(tensor, used)
     torch.testing.assert_close(found, torch.tensor([18.0, 36.0]))
     torch.testing.assert_close(tensor, torch.tensor([3.0, 6.0]))
@@ -51,7 +53,7 @@ def test_levels_are_closed() -> None:
     depth = torch._C._functorch.maybe_current_level()
 
     def function(row: Tensor) -> tuple[Tensor, ...]:
-        handle, used = autodiff.watched(row)
+        (handle,), (used,), _ = autodiff.watched([row])
         (found,) = autodiff.gradients([used.square().sum()], [handle], None, retain=False)
         return found, used * 2
 

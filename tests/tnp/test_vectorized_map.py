@@ -388,8 +388,9 @@ def test_random_numbers() -> None:
 
     different = np.asnumpy(np.vectorized_map(draw, rows()))
     assert len(numpy.unique(different)) == 12
-    shared = np.asnumpy(np.vectorized_map(draw, rows(), randomness="same"))
-    assert len(numpy.unique(shared)) == 4
+    for chunk_size in (None, 1, 2):
+        shared = np.asnumpy(np.vectorized_map(draw, rows(), randomness="same", chunk_size=chunk_size))
+        assert len(numpy.unique(shared)) == 4
     with pytest.raises(RuntimeError, match="randomness"):
         np.vectorized_map(draw, rows(), randomness="error")
 

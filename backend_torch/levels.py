@@ -1,0 +1,99 @@
+"""One level of ``torch.func``'s ``grad`` and of ``torch.vmap``, entered directly: on lists of tensors.
+
+Layer: owns torch's private entry points to its transforms, and their public forms for where these are needed.
+``torch.func`` takes its arguments apart and puts results together with pytrees, twice a level; here they are lists
+already, and of a transform of a small function that is the better half of the time.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import torch
+
+Tensor = torch.Tensor
+Function = Callable[..., Sequence[Tensor]]
+_functorch = torch._C._functorch
+_unseen = torch._C.DisableTorchFunction
+
+_NO_HOOKS = "derivatives of functions can't be taken where tensors that are saved for a gradient are looked at"
+
+
+def unseen() -> Any:
+    """A scope in which no mode sees what is done: the questions that a transform asks for itself."""
+    return contextlib.nullcontext() if torch.compiler.is_compiling() else _unseen()
+
+
+def _needs_public() -> bool:
+    """Whether Dynamo traces, which knows the public functions, or inference mode is on, which they leave."""
+    return torch.compiler.is_compiling() or torch.is_inference_mode_enabled()
+
+
+def require_gradients(tensors: Sequence[Tensor], level: int) -> list[Tensor]:
+    """The tensors as leaves of a level of ``grad``."""
+    before = _functorch.get_inplace_requires_grad_allowed()
+    _functorch.set_inplace_requires_grad_allowed(True)
+    try:
+        with unseen():
+            return [_functorch._wrap_for_grad(tensor, level).requires_grad_() for tensor in tensors]
+    finally:
+        _functorch.set_inplace_requires_grad_allowed(before)
+
+
+def value_and_gradients(function: Function, tensors: Sequence[Tensor]) -> tuple[tuple[Tensor, ...], list[Tensor]]:
+    """What ``function(*tensors)`` returns, a scalar first, and the gradients of that: ``torch.func.grad_and_value``."""
+    if _needs_public():
+
+        def loss(*tensors: Tensor) -> tuple[Tensor, tuple[Tensor, ...]]:
+            results = tuple(function(*tensors))
+            return results[0], results
+
+        found, (_, results) = torch.func.grad_and_value(loss, tuple(range(len(tensors))), has_aux=True)(*tensors)
+        return results, list(found)
+
+    with torch.autograd.graph.disable_saved_tensors_hooks(_NO_HOOKS):
+        was_enabled = torch.is_grad_enabled()
+        level = _functorch._grad_increment_nesting()
+        try:
+            if not was_enabled:
+                torch._C._set_grad_enabled(True)
+            handles = require_gradients(tensors, level)
+            results = tuple(function(*handles))
+            with unseen():
+                gradients: Sequence[Tensor | None] = [None] * len(handles)
+                if results[0].requires_grad:
+                    gradients = torch.autograd.grad(results[:1], handles, create_graph=True, allow_unused=True)
+                unwrap = _functorch._unwrap_for_grad
+                known = [
+                    unwrap(torch.zeros_like(handle) if gradient is None else gradient, level)
+                    for handle, gradient in zip(handles, gradients, strict=True)
+                ]
+                return tuple([unwrap(result, level) for result in results]), known
+        finally:
+            _functorch._grad_decrement_nesting()
+            if not was_enabled:
+                torch._C._set_grad_enabled(False)
+
+
+@functools.cache
+def _decompositions_loaded() -> None:
+    """``torch.vmap`` registers what some operations are made of when it is first called."""
+    torch.vmap(torch.neg)(torch.zeros(1))
+
+
+def vmap(
+    function: Function, tensors: Sequence[Tensor], dims: Sequence[int | None], size: int, randomness: str
+) -> list[Tensor]:
+    """``function(level, *slices)`` of all ``size`` slices of the tensors at once: ``torch.vmap``."""
+    _decompositions_loaded()
+    level = _functorch._vmap_increment_nesting(size, randomness)
+    try:
+        add = _functorch._add_batch_dim
+        slices = [t if d is None else add(t, d, level) for t, d in zip(tensors, dims, strict=True)]
+        remove = _functorch._remove_batch_dim
+        return [remove(result, level, size, 0) for result in function(level, *slices)]
+    finally:
+        _functorch._vmap_decrement_nesting()
