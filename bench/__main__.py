@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from collections.abc import Sequence
 
-from bench import compiled, importing, overhead, pi, sigmoid, transfer, transforms
+from bench import compiled, importing, overhead, pi, programs, sigmoid, transfer, transforms
 
 COMMANDS = {
     "sigmoid": sigmoid,
@@ -13,6 +13,7 @@ COMMANDS = {
     "compile": compiled,
     "import": importing,
     "pi": pi,
+    "programs": programs,
     "transfer": transfer,
     "transforms": transforms,
 }

@@ -98,7 +98,18 @@ from numpy import (
     void,
 )
 
-from tnp import _array, _convert, _dynamo, _flags, _flat, _indexing, _interop, _readonly, _ufunc_methods  # noqa: F401
+from tnp import (  # noqa: F401
+    _array,
+    _convert,
+    _dynamo,
+    _flags,
+    _flat,
+    _host_data,
+    _indexing,
+    _interop,
+    _readonly,
+    _ufunc_methods,
+)
 from tnp._array import ndarray
 from tnp._assignment import copyto, place, put, put_along_axis, putmask
 from tnp._averages import average, mean, median, std, var

@@ -19,7 +19,7 @@ from backend_torch import devices, interop, memory, symbolic
 from backend_torch.casting import cast
 from backend_torch.dtypes import to_numpy, to_torch
 from tnp._array import like, ndarray, scalar, view_like, view_of, wrap, wrap_array
-from tnp._dtypes import tensor_dtype
+from tnp._dtypes import DtypeError, tensor_dtype
 from tnp._errors import explain
 from tnp._flat import flatiter
 
@@ -458,9 +458,14 @@ def astype(x: Any, dtype: Any, /, *, copy: bool = True, device: Any = None) -> n
     return moved.astype(dtype, copy=copy and moved is x)
 
 
-def as_dtype(x: ndarray, dtype: Any, order: Any, casting: Any, copy: bool) -> ndarray:
+def as_dtype(x: ndarray, dtype: Any, order: Any, casting: Any, copy: bool) -> Any:
     """``x.astype(...)``."""
-    wanted = tensor_dtype(dtype)
+    try:
+        wanted = tensor_dtype(dtype)
+    except DtypeError:
+        if not tnp._host_data.kept:
+            raise
+        return tnp.asnumpy(x).astype(dtype, order, casting)
     target = to_numpy[wanted]
     if casting == "same_value":
         result = converted(x.tensor, wanted)

@@ -15,6 +15,7 @@ import numpy as np
 
 import tnp
 from backend_torch import devices, memory, random, tracing
+from backend_torch.dtypes import to_torch
 from backend_torch.random import Stream
 from tnp._array import ndarray, scalar, wrap, wrap_array
 from tnp._convert import output_tensor, tensor_of
@@ -35,7 +36,9 @@ def on_host(value: Any) -> Any:
 
 def from_host(result: Any) -> Any:
     """What NumPy drew: an array's memory as one of ours, a scalar as it is."""
-    return wrap_array(tensor_of(result)) if isinstance(result, np.ndarray) else result
+    if isinstance(result, np.ndarray) and not (tnp._host_data.kept and result.dtype not in to_torch):
+        return wrap_array(tensor_of(result))
+    return result
 
 
 def warned(stacklevel: int, function: Callable[..., Any], *args: Any, **keywords: Any) -> Any:

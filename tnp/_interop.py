@@ -14,7 +14,9 @@ import numpy as np
 
 import tnp
 from backend_torch import devices, interop, memory, tracing
+from backend_torch.dtypes import to_torch
 from tnp import _array  # its names are read when a call needs them: the class itself is built on this module
+from tnp._dtypes import DtypeError
 
 WRITERS = frozenset({"copyto", "fill_diagonal", "place", "put", "put_along_axis", "putmask"})
 """NumPy's functions that write to their first argument."""
@@ -192,8 +194,15 @@ def _host_ufunc(ufunc: np.ufunc, method: str, inputs: tuple[Any, ...], outs: Any
     if result is None:
         return None
     results = result if isinstance(result, tuple) else (result,)
-    wrapped = tuple([_array.wrap(tnp._convert.tensor_of(each)) for each in results])
+    wrapped = tuple([_wrapped(each) for each in results])
     return _results(wrapped if len(wrapped) > 1 else wrapped[0], outs)
+
+
+def _wrapped(result: Any) -> Any:
+    """What another library's ufunc returned as ours, unless no tensor can hold it and NumPy keeps such data."""
+    if tnp._host_data.kept and np.asarray(result).dtype not in to_torch:
+        return result
+    return _array.wrap(tnp._convert.tensor_of(result))
 
 
 def numpy_function(func: Any, types: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -205,7 +214,19 @@ def numpy_function(func: Any, types: Any, args: tuple[Any, ...], kwargs: dict[st
     for part in name.split(".")[1:]:
         ours = getattr(ours, part, None)
     if ours is None or not name.startswith("numpy."):
+        if tnp._host_data.kept:
+            return tnp._host_data.on_host(func, args, kwargs)
         raise TypeError(f"tnp has no {name}: call it on tnp.asnumpy(x)")
+    try:
+        return _in_place_of(func, ours, args, kwargs)
+    except DtypeError:
+        if not tnp._host_data.kept:
+            raise
+        return tnp._host_data.on_host(func, args, kwargs)
+
+
+def _in_place_of(func: Any, ours: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """Our function with NumPy's arguments, which may be NumPy arrays to write to."""
     if func.__name__ in WRITERS and args and isinstance(args[0], np.ndarray):
         target = _over(args[0])
         ours(target, *args[1:], **kwargs)

@@ -19,7 +19,7 @@ from backend_torch.dtypes import to_numpy, to_torch
 from tnp import _elementwise as ufuncs
 from tnp._array import ndarray, wrap, wrap_array
 from tnp._convert import asarray, check_like, tensor_of
-from tnp._dtypes import tensor_dtype
+from tnp._dtypes import DtypeError, tensor_dtype
 from tnp._errors import explain, normalize_axis
 from tnp._index_tricks import indices
 from tnp._shape import broadcast_arrays
@@ -112,7 +112,7 @@ def arange(
 def _dtype_of(number: Any) -> np.dtype:
     dtype = np.asarray(number).dtype
     if dtype.kind in "SUMm":
-        raise TypeError(f"arange() not supported for inputs with DType {type(dtype)}.")
+        raise DtypeError(f"arange() not supported for inputs with DType {type(dtype)}.")
     return dtype
 
 

@@ -174,7 +174,14 @@ class Ufunc:
         order = checked_order(order)
         outs = self._outputs(out)
         operands = tuple([symbolic.decided(x) if symbolic.is_symbol(x) else x for x in operands])
-        inputs, targets, home = self._operands(operands, outs, casting, dtype, signature, sig)
+        try:
+            inputs, targets, home = self._operands(operands, outs, casting, dtype, signature, sig)
+        except DtypeError:
+            if not tnp._host_data.kept:
+                raise
+            given = {"where": where, "casting": casting, "order": order, "dtype": dtype, "signature": signature or sig}
+            options = {name: value for name, value in given.items() if value is not None}
+            return tnp._host_data.on_host(self._numpy, operands, options if out is None else {**options, "out": out})
         mask = None if where is True else _mask(where, home)
         function = self._kernel.resolve(*[t.dtype for t in inputs])
         try:

@@ -1,0 +1,304 @@
+"""The drop-in: who gets tnp for ``import numpy``, what no tensor holds, and that programs run as with Python alone."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy
+import pytest
+
+import tnp
+from tnp import _dropin
+
+ROOT = Path(__file__).parents[2]
+
+
+def run(folder: Path, *arguments: str, by: str = "tnp", **more: Any) -> subprocess.CompletedProcess[str]:
+    """``python -m tnp`` (or Python alone) with these arguments in a folder."""
+    command = [sys.executable, *(["-m", "tnp"] if by == "tnp" else []), *arguments]
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    return subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, **more)
+
+
+def same(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    """What both give: output, errors and exit status."""
+    ours, theirs = run(folder, *arguments), run(folder, *arguments, by="python")
+    assert (ours.stdout, ours.stderr, ours.returncode) == (theirs.stdout, theirs.stderr, theirs.returncode)
+    return ours
+
+
+# Who gets which.
+
+WHO = """
+import importlib
+import numpy, numpy.linalg as la, numpy.lib.stride_tricks
+import numpy as np
+from numpy import zeros, linalg
+from numpy.random import default_rng
+from numpy.lib.stride_tricks import sliding_window_view
+kinds = [numpy.zeros(1), np.zeros(1), zeros(1), la.inv(np.eye(1)), default_rng(0).random(1),
+         __import__("numpy").ones(1), importlib.import_module("numpy").ones(1), sliding_window_view(np.arange(3), 2)]
+print(__name__, {type(each).__module__ for each in kinds}, la is linalg is np.linalg is numpy.linalg)
+"""
+
+
+def test_every_spelling_in_every_module_of_the_users(tmp_path: Path) -> None:
+    (tmp_path / "package" / "deep").mkdir(parents=True)
+    (tmp_path / "package" / "__init__.py").write_text("from . import deep\n" + WHO)
+    (tmp_path / "package" / "deep" / "__init__.py").write_text(WHO)
+    (tmp_path / "beside.py").write_text(WHO)
+    (tmp_path / "main.py").write_text("import beside, package\n" + WHO)
+    lines = run(tmp_path, "main.py").stdout.splitlines()
+    assert lines == [f"{name} {{'tnp'}} True" for name in ("beside", "package.deep", "package", "__main__")]
+
+
+def test_libraries_keep_numpy(tmp_path: Path) -> None:
+    library = tmp_path / "env" / "lib" / "site-packages" / "somelibrary"
+    library.mkdir(parents=True)
+    (library / "__init__.py").write_text(WHO)
+    (tmp_path / "main.py").write_text(
+        "import sys\nsys.path.append('env/lib/site-packages')\nimport somelibrary\n"
+        "import pandas, tnp\n"
+        "print(type(pandas.Series([1.0]).values).__module__, type(tnp.asnumpy([1])).__module__)"
+    )
+    result = run(tmp_path, "main.py")
+    assert result.stdout.splitlines() == ["somelibrary {'numpy'} True", "numpy numpy"], result.stderr
+
+
+def test_numpy_itself_is_untouched(tmp_path: Path) -> None:
+    (tmp_path / "main.py").write_text(
+        "import sys, numpy as np\nreal = sys.modules['numpy']\n"
+        "print(real is np, np.__name__, type(real.zeros(1)) is np.ndarray)\n"
+        "print(np.__version__ == real.__version__, sorted(np.__all__) == sorted(real.__all__), hasattr(np, 'compile'))"
+    )
+    assert run(tmp_path, "main.py").stdout.split() == ["False", "numpy", "False", "True", "True", "False"]
+
+
+def test_names_that_numpy_has_not() -> None:
+    with pytest.raises(AttributeError, match="module 'numpy' has no attribute 'compile'"):
+        _ = _dropin.module("numpy").compile
+
+
+# As with Python alone.
+
+
+def test_the_programs_surroundings(tmp_path: Path) -> None:
+    (tmp_path / "main.py").write_text(
+        "import os, sys\nimport numpy as np\n"
+        "print(sys.argv, __name__, __file__, sys.path[0], __spec__, __package__, sys.modules['__main__'].np is np)\n"
+        "print(sys.argv[0], os.path.basename(sys.executable), __doc__)\nsys.exit(int(sys.argv[1]))"
+    )
+    assert same(tmp_path, "main.py", "3", "--report", "-m").returncode == 3
+    assert same(tmp_path, str(tmp_path / "main.py"), "0").returncode == 0
+
+
+@pytest.mark.parametrize(
+    "end",
+    [
+        "1 / 0",
+        "raise ValueError('no') from KeyError('k')",
+        "sys.exit('words')",
+        "assert np.zeros(1).sum(), 'text'",
+        "os._exit(7)",
+    ],
+)
+def test_how_it_ends(tmp_path: Path, end: str) -> None:
+    (tmp_path / "main.py").write_text(f"import os, sys\nimport numpy as np\n\ndef f():\n    {end}\n\nf()\n")
+    same(tmp_path, "main.py")
+
+
+def test_a_syntax_error(tmp_path: Path) -> None:
+    (tmp_path / "main.py").write_text("x = 1\nif x\n")
+    same(tmp_path, "main.py")
+
+
+def test_an_excepthook_of_the_programs(tmp_path: Path) -> None:
+    (tmp_path / "main.py").write_text(
+        "import sys, traceback\ndef hook(kind, error, tb):\n"
+        "    print(kind.__name__, error, len(traceback.extract_tb(tb)))\n"
+        "sys.excepthook = hook\n1 / 0\n"
+    )
+    assert same(tmp_path, "main.py").stdout == "ZeroDivisionError division by zero 1\n"
+
+
+def test_a_module_with_relative_imports(tmp_path: Path) -> None:
+    package = tmp_path / "package"
+    package.mkdir()
+    (package / "__init__.py").write_text("")
+    (package / "helper.py").write_text("import numpy as np\nx = np.arange(3)\n")
+    (package / "__main__.py").write_text(
+        "import sys\nfrom .helper import x\nfrom . import helper\n"
+        "print(x, sys.argv, __name__, __package__, __spec__.name, sys.path[0] == sys.argv[1])\n"
+    )
+    assert same(tmp_path, "-m", "package", str(tmp_path), "--device").stdout.startswith("[0 1 2]")
+    assert same(tmp_path, "package/__main__.py").returncode == 1  # relative imports need the package, in both
+
+
+def test_a_folder(tmp_path: Path) -> None:
+    (tmp_path / "app").mkdir()
+    (tmp_path / "app" / "part.py").write_text("import numpy as np\nx = np.ones(2)\n")
+    (tmp_path / "app" / "__main__.py").write_text(
+        "import sys\nfrom part import x\nprint(x, sys.argv, sys.path[0], __name__)\n"
+    )
+    same(tmp_path, "app", "1")
+
+
+@pytest.mark.parametrize("method", ["spawn", "forkserver", "fork"])
+def test_processes(tmp_path: Path, method: str) -> None:
+    (tmp_path / "main.py").write_text(
+        "import multiprocessing, sys\nimport numpy as np\n\n"
+        "def work(x):\n    return type(np.zeros(1)).__module__, type(x).__module__, float((x * 2).sum())\n\n"
+        f"if __name__ == '__main__':\n    with multiprocessing.get_context('{method}').Pool(2) as pool:\n"
+        "        print(pool.map(work, [np.arange(3.0), np.ones(2)]))\n"
+    )
+    result = run(tmp_path, "main.py", timeout=120)
+    assert result.stdout == "[('tnp', 'tnp', 6.0), ('tnp', 'tnp', 4.0)]\n", result.stderr
+
+
+def test_no_program(tmp_path: Path) -> None:
+    assert run(tmp_path).returncode == 2
+    assert "can't open file" in run(tmp_path, "absent.py").stderr
+    assert run(tmp_path, "-m", "absent_module").returncode == 1
+
+
+# What no tensor holds.
+
+
+@pytest.fixture
+def np() -> Any:
+    """What a program has for ``numpy``."""
+    _dropin.install([])
+    yield _dropin.module("numpy")
+    _dropin.remove()
+
+
+def plain(value: Any) -> Any:
+    """Lists, for comparison."""
+    return [plain(each) for each in value] if isinstance(value, tuple) else value.tolist()
+
+
+NAMES, DATES = ["b", "a", "b"], ["2024-01-03", "2024-01-01", "2024-01-02"]
+# Each gives arrays of NumPy's ("host") or tnp's ("tnp").
+HOST_DATA = {
+    "np.array(NAMES)": "host",
+    "np.array([1, None])": "host",
+    "np.array([[1], [1, 2]], dtype=object)": "host",
+    "np.zeros(2, dtype='datetime64[D]')": "host",
+    "np.zeros(2, dtype=[('a', float), ('b', int)])": "host",
+    "np.full(2, 'x')": "host",
+    "np.arange('2024-01-01', '2024-01-04', dtype='datetime64[D]')": "host",
+    "np.ones(2, np.longdouble)": "host",
+    "np.arange(3.0).astype(str)": "host",
+    "np.arange(3.0).astype(object) + np.arange(3.0)": "host",
+    "np.arange(3.0) * np.array([1, 2, 3], dtype=object)": "host",
+    "np.add(np.arange(3.0), np.array([1, 2, 3], dtype=object))": "host",
+    "np.concatenate([np.array(NAMES), np.array(['c'])])": "host",
+    "np.concatenate([np.array(NAMES), np.arange(2)])": "host",
+    "np.where(np.arange(3) > 1, 'big', 'small')": "host",
+    "np.array(DATES, dtype='datetime64[D]') - np.datetime64('2024-01-01')": "host",
+    "np.diff(np.array(DATES, dtype='datetime64[D]'))": "host",
+    "np.array(NAMES)[np.argsort(np.array([2, 0, 1]))]": "host",
+    "np.sort(np.array(NAMES))": "host",
+    "np.vectorize(str)(np.arange(3))": "host",
+    "np.frompyfunc(lambda x: str(x), 1, 1)(np.arange(3))": "host",
+    "np.char.upper(np.array(NAMES))": "host",
+    "np.tile(np.array(NAMES), 2)": "host",
+    "np.random.default_rng(0).choice(NAMES, 4)": "host",
+    "np.random.default_rng(0).permutation(np.array(NAMES))": "host",
+    "np.random.RandomState(0).choice(np.array(NAMES), 4)": "host",
+    "np.argsort(np.array(NAMES))": "tnp",
+    "np.isnat(np.array(DATES, dtype='datetime64[D]'))": "tnp",
+    "np.searchsorted(np.array(['a', 'b']), np.array(NAMES))": "tnp",
+    "np.arange(3)[np.array(NAMES) == 'b']": "tnp",
+    "np.isin(np.array(NAMES), ['a'])": "tnp",
+    "np.sum(np.array([(1.0, 2)], dtype=[('a', float), ('b', int)])['a']) + np.ones(2)": "tnp",
+    "np.array(['1.5', '2']).astype(float) * np.arange(2.0)": "tnp",
+    "np.array([1, 2, 3], dtype=object).astype(float) + np.arange(3)": "tnp",
+    "(np.array(DATES, dtype='datetime64[D]') - np.datetime64('2024-01-01')).astype(int) * np.arange(3)": "tnp",
+}
+
+
+@pytest.mark.parametrize("code", HOST_DATA)
+def test_what_no_tensor_holds(np: Any, code: str) -> None:
+    names = {"NAMES": NAMES, "DATES": DATES}
+    ours, theirs = eval(code, {"np": np, **names}), eval(code, {"np": numpy, **names})
+    assert type(ours) is {"host": numpy.ndarray, "tnp": tnp.ndarray}[HOST_DATA[code]]
+    assert ours.dtype == theirs.dtype and ours.tolist() == theirs.tolist()
+
+
+def test_several_results(np: Any) -> None:
+    values, counts = np.unique(np.array(NAMES), return_counts=True)
+    assert (values.tolist(), counts.tolist()) == (["a", "b"], [1, 2])
+    assert type(values) is numpy.ndarray and type(counts) is tnp.ndarray
+
+
+def test_draws_of_names_and_of_numbers_are_of_one_stream(np: Any) -> None:
+    def draw(xp: Any) -> list[Any]:
+        xp.random.seed(3)
+        rng = xp.random.default_rng(3)
+        return [
+            one.tolist()
+            for one in (
+                xp.random.rand(2), xp.random.choice(NAMES, 3), xp.random.permutation(xp.array(NAMES)),
+                xp.random.rand(2), rng.random(2), rng.choice(NAMES, 3), rng.permutation(xp.array(NAMES)), rng.random(2),
+            )
+        ]  # fmt: skip
+
+    assert draw(np) == draw(numpy)
+
+
+def test_shuffling_names_in_place(np: Any) -> None:
+    ours, theirs = np.array(NAMES), numpy.array(NAMES)
+    np.random.default_rng(1).shuffle(ours)
+    numpy.random.default_rng(1).shuffle(theirs)
+    assert ours.tolist() == theirs.tolist()
+
+
+def test_writing_over_the_same_memory(np: Any) -> None:
+    x = np.zeros(3)
+    np.copyto(x, np.array([1, 2, 3], dtype=object), casting="unsafe")
+    assert type(x) is tnp.ndarray and x.tolist() == [1, 2, 3]
+
+
+def test_the_class_of_arrays(np: Any) -> None:
+    x = np.zeros(3)
+    assert isinstance(x, np.ndarray) and isinstance(np.array(["a"]), np.ndarray)
+    assert not isinstance(x.sum(), np.ndarray) and not isinstance([1], np.ndarray)
+    assert type(x) == np.ndarray and issubclass(type(x), np.ndarray) and issubclass(numpy.ndarray, np.ndarray)  # noqa: E721
+    assert type(np.ndarray((2,), dtype=object)) is numpy.ndarray and type(np.ndarray((2,))) is tnp.ndarray
+    assert np.ndarray.sum(x) == 0
+
+
+def test_plain_tnp_refuses_as_before() -> None:
+    for call in (
+        lambda: tnp.array(["a"]),
+        lambda: tnp.arange(3.0).astype(str),
+        lambda: tnp.arange(3.0) + numpy.array([1, 2, 3], dtype=object),
+        lambda: numpy.concatenate([tnp.arange(2), numpy.array(["a"])]),
+    ):
+        with pytest.raises(TypeError, match="no tensor"):
+            call()
+
+
+def test_functions_are_pickled_by_where_they_are() -> None:
+    import pickle
+
+    np = _dropin.module("numpy")
+    for function in (np.zeros, np.linalg.norm, np.random.rand, np.exp, np.fft.fft):
+        assert pickle.loads(pickle.dumps(function)) == function
+
+
+def test_off_is_off() -> None:
+    import builtins
+    import importlib
+
+    before = builtins.__import__, importlib.import_module
+    _dropin.install([])
+    _dropin.install([])
+    assert builtins.__import__ is not before[0]
+    _dropin.remove()
+    assert (builtins.__import__, importlib.import_module) == before

@@ -1,0 +1,301 @@
+"""The drop-in: programs that say ``import numpy`` and are not touched get tnp, the libraries that they use keep NumPy.
+
+Layer: owns which importer gets which, and the modules that stand for ``numpy`` and its submodules. The decision falls
+when an import statement runs, by the file that it stands in; afterwards nothing of this is left on any path but the
+frame around each function that hands data which no tensor can hold back to NumPy (``_host_data``).
+"""
+
+from __future__ import annotations
+
+import builtins
+import functools
+import importlib
+import os
+import pickle
+import site
+import sys
+import sysconfig
+import types
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+import tnp
+from tnp import _array, _dtypes, _functional, _host_data, _interop
+
+HOST_ONLY = frozenset({"frompyfunc", "genfromtxt", "load", "loadtxt"})
+"""Functions that are NumPy's own here: they return what no tensor holds as often as not, or read a file only once."""
+
+_OURS = ("tnp", "backend_torch")
+_Import = Callable[..., Any]
+
+
+# The modules that stand for NumPy's.
+
+
+@functools.cache
+def module(name: str) -> types.ModuleType:
+    """The module that stands for ``numpy`` or one of its submodules, or NumPy's own where tnp has no such module."""
+    theirs = importlib.import_module(name)
+    try:
+        ours = importlib.import_module("tnp" + name.removeprefix("numpy"))
+    except ModuleNotFoundError:
+        return theirs
+    stand_in = types.ModuleType(name, theirs.__doc__)
+    names = stand_in.__dict__
+    for fact in ("__all__", "__file__", "__path__", "__spec__", "__version__", "__package__"):
+        if hasattr(theirs, fact):
+            names[fact] = getattr(theirs, fact)
+
+    def find(attribute: str) -> Any:
+        """Found once: the module's own dictionary has it from then on."""
+        found = _stand_in(name, attribute, getattr(theirs, attribute), getattr(ours, attribute, None))
+        names[attribute] = found
+        return found
+
+    names["__getattr__"] = find
+    names["__dir__"] = lambda: sorted({*dir(theirs), *names})
+    return stand_in
+
+
+def _stand_in(module_name: str, name: str, theirs: Any, ours: Any) -> Any:
+    """What stands for one of NumPy's names: tnp's, or NumPy's own where it has none."""
+    if isinstance(theirs, types.ModuleType):
+        return module(theirs.__name__) if theirs.__name__.startswith("numpy.") else theirs
+    if ours is _array.ndarray:
+        return ndarray
+    if ours is _functional.vectorize:
+        return vectorize
+    if ours is None or ours is theirs or name.startswith("__") or (module_name == "numpy" and name in HOST_ONLY):
+        return _taking(theirs) if name in HOST_ONLY else theirs
+    if isinstance(ours, (types.FunctionType, types.MethodType)):
+        return _with_host(ours, theirs, f"{module_name}.{name}")
+    return ours
+
+
+def _taking(theirs: Any) -> Any:
+    """NumPy's own function, whose results become tnp's where a tensor can hold them."""
+
+    @functools.wraps(theirs)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        return _host_data.on_host(theirs, args, kwargs)
+
+    return call
+
+
+def _with_host(ours: Any, theirs: Any, path: str) -> Any:
+    """A function of tnp's that is NumPy's own for data that no tensor can hold."""
+
+    @functools.wraps(ours)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        try:
+            return ours(*args, **kwargs)
+        except _dtypes.DtypeError:
+            return _host_data.on_host(theirs, args, kwargs)
+
+    call.__module__, call.__qualname__ = __name__, path  # where pickle finds it
+    return call
+
+
+class _ArrayClass(type):
+    """Both kinds of array are instances of the class that such a program knows; a scalar is none, as in NumPy."""
+
+    def __instancecheck__(cls, instance: Any) -> bool:
+        if cls is not ndarray:
+            return super().__instancecheck__(instance)
+        if isinstance(instance, _array.ndarray):
+            return not isinstance(instance, _array.scalar)
+        return isinstance(instance, np.ndarray)
+
+    def __subclasscheck__(cls, subclass: type) -> bool:
+        if cls is not ndarray:
+            return super().__subclasscheck__(subclass)
+        return issubclass(subclass, (_array.ndarray, np.ndarray)) and not issubclass(subclass, _array.scalar)
+
+    def __eq__(cls, other: object) -> bool:
+        return cls is other or (cls is ndarray and other is _array.ndarray)
+
+    def __hash__(cls) -> int:
+        return hash(_array.ndarray)
+
+
+class ndarray(_array.ndarray, metaclass=_ArrayClass):
+    """``numpy.ndarray`` to a program that is run as it is: tnp's arrays, and NumPy's of what no tensor can hold."""
+
+    __slots__ = ()
+    __module__ = "tnp"
+
+    def __new__(cls, *args: Any, **kwargs: Any) -> Any:
+        try:
+            return _array.ndarray(*args, **kwargs)
+        except _dtypes.DtypeError:
+            return np.ndarray(*args, **kwargs)
+
+
+class vectorize(_functional.vectorize):
+    """``numpy.vectorize``, of functions that return what no tensor can hold too."""
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        try:
+            return super().__call__(*args, **kwargs)
+        except _dtypes.DtypeError:
+            return _host_data.on_host(np.vectorize(self.pyfunc, self.otypes, None, self.excluded), args, kwargs)
+
+
+def __getattr__(name: str) -> Any:
+    """``numpy``, by which pickle finds the functions of the modules that stand for NumPy's."""
+    if name == "numpy":
+        return module("numpy")
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+# Whose import it is.
+
+
+class Importers:
+    """Which modules are the user's: those under ``roots``, and those that no file has, but no library's.
+
+    Parameters
+    ----------
+    roots : sequence of str
+        Folders: the script's, the current one.
+    """
+
+    def __init__(self, roots: Sequence[str]) -> None:
+        self.roots = tuple([os.path.join(os.path.realpath(root), "") for root in roots])
+        paths = sysconfig.get_paths()
+        libraries = [paths[name] for name in ("stdlib", "platstdlib", "purelib", "platlib")]
+        libraries += [*site.getsitepackages(), site.getusersitepackages()]
+        # A checkout under the current folder has its libraries in an environment of its own; tnp's may be one.
+        libraries += [os.path.dirname(importlib.import_module(name).__file__ or "") for name in _OURS]
+        self.libraries = tuple({os.path.join(os.path.realpath(each), "") for each in libraries})
+        self._known: dict[str, bool] = {}
+
+    def are_users(self, names: Mapping[str, Any]) -> bool:
+        """Whether the module with these globals is the user's."""
+        file = names.get("__file__")
+        if file is None:
+            return names.get("__name__") in ("__main__", "__mp_main__")
+        known = self._known.get(file)
+        if known is None:
+            known = self._known[file] = self._is_users(file)
+        return known
+
+    def _is_users(self, file: str) -> bool:
+        path = os.path.realpath(file)
+        if f"{os.sep}site-packages{os.sep}" in path or f"{os.sep}dist-packages{os.sep}" in path:
+            return False
+        return path.startswith(self.roots) and not path.startswith(self.libraries)
+
+
+class Hook:
+    """What ``builtins.__import__`` and ``importlib.import_module`` are while the drop-in is on."""
+
+    def __init__(self, importers: Importers) -> None:
+        self.importers = importers
+        self.statement: _Import = builtins.__import__
+        self.function: _Import = importlib.import_module
+
+    def install(self) -> None:
+        """Be what imports."""
+        builtins.__import__ = self.by_statement
+        importlib.import_module = self.by_function
+
+    def remove(self) -> None:
+        """Put back what was there."""
+        builtins.__import__, importlib.import_module = self.statement, self.function
+
+    def by_statement(
+        self,
+        name: str,
+        globals: Mapping[str, Any] | None = None,
+        locals: Any = None,
+        fromlist: Any = (),
+        level: int = 0,
+    ) -> Any:
+        """``builtins.__import__``."""
+        found = self.statement(name, globals, locals, fromlist, level)
+        if level or not (name == "numpy" or name.startswith("numpy.")):
+            return found
+        if not self.importers.are_users(sys._getframe(1).f_globals if globals is None else globals):
+            return found
+        return module(found.__name__)
+
+    def by_function(self, name: str, package: str | None = None) -> Any:
+        """``importlib.import_module``."""
+        found = self.function(name, package)
+        if name != "numpy" and not name.startswith("numpy."):
+            return found
+        return module(name) if self.importers.are_users(sys._getframe(1).f_globals) else found
+
+
+# On and off.
+
+_hook: Hook | None = None
+
+
+def install(roots: Sequence[str], device: str | None = None) -> None:
+    """Give tnp to the modules under ``roots``, and to what has no file, wherever they import NumPy.
+
+    Parameters
+    ----------
+    roots : sequence of str
+        Folders.
+    device : str, optional
+        Where new arrays are made.
+    """
+    global _hook
+    remove()
+    if device is not None:
+        tnp.set_default_device(device)
+    _host_data.kept = True
+    _interop.host_copies_allowed = True  # libraries read arrays as NumPy's; who wants to know how often asks --report
+    _hook = Hook(Importers(roots))
+    _hook.install()
+    _bequeath(roots, device)
+
+
+def remove() -> None:
+    """Give NumPy to everybody again; what has been imported stays what it is."""
+    global _hook
+    if _hook is not None:
+        _hook.remove()
+        _hook, _host_data.kept, _interop.host_copies_allowed = None, False, False
+
+
+class _Preparation(dict[str, Any]):
+    """What ``multiprocessing`` tells a process that it starts: when unpickled, the drop-in is on there too."""
+
+    install: tuple[Any, ...]
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _prepared, (pickle.dumps(dict(self)), self.install)
+
+
+def _prepared(data: bytes, arguments: tuple[Any, ...]) -> dict[str, Any]:
+    install(*arguments)
+    return dict(pickle.loads(data))
+
+
+_described: Any = None
+
+
+def _bequeath(roots: Sequence[str], device: str | None) -> None:
+    """Turn the drop-in on in the processes that this one starts with ``spawn`` or ``forkserver``."""
+    global _described
+    from multiprocessing import spawn
+
+    if _described is None:
+        _described = spawn.get_preparation_data
+    described, arguments = _described, ([os.path.abspath(root) for root in roots], device)
+
+    def with_drop_in(name: str) -> dict[str, Any]:
+        data = described(name)
+        if _hook is None:
+            return dict(data)
+        prepared = _Preparation(data)
+        prepared.install = arguments
+        return prepared
+
+    spawn.get_preparation_data = with_drop_in
