@@ -6,6 +6,7 @@ results share, and that a program which can't be compiled still runs. What a sig
 
 from __future__ import annotations
 
+import copy
 import threading
 import warnings
 from collections.abc import Callable, Sequence
@@ -393,6 +394,16 @@ class Executable:
             if self.graph.sizes is not None:
                 self.graph.sizes.settle()  # a compiler supposes more of them
         return self._programs[tracked]
+
+    def values_of(self, nodes: list[Node], tensors: Sequence[Tensor]) -> Sequence[Tensor]:
+        """What a program like this one gives for nodes of the graph that are new memory."""
+        module = inductor.duplicate(self.graph.module, nodes)
+        results: list[Node] = list(module.graph.output_node().args[0])  # type: ignore[arg-type]
+        outputs = [Output(False, index) for index in range(len(results))]
+        other = copy.copy(self)
+        other.graph = replace(self.graph, module=module, outputs=outputs, results=results)
+        other._operations, other._programs = module, {}
+        return other.program(tensors)(list(tensors))
 
     def suits(self, tensors: Sequence[Tensor]) -> bool:
         """Whether the graph is of these arguments, of whose signature it is, or pattern where sizes are left open."""

@@ -116,7 +116,7 @@ from tnp._averages import average, mean, median, std, var
 from tnp._bits import packbits, unpackbits
 from tnp._busdays import busday_count, is_busday
 from tnp._calculus import ediff1d, gradient, interp, trapezoid, unwrap
-from tnp._compile import TracedValueError, compile, load_compiled
+from tnp._compile import EagerCheckError, TracedValueError, compile, load_compiled
 from tnp._control_flow import cond, fori_loop, scan, while_loop
 from tnp._convert import array, asarray, astype, copy, from_dlpack
 from tnp._creation import empty, empty_like, eye, full, full_like, identity, ones, ones_like, zeros, zeros_like
@@ -397,6 +397,7 @@ __version__ = "0.1.0"
 __array_api_version__ = "2025.12"
 
 __all__ = [
+    "EagerCheckError",
     "False_",
     "GradientTape",
     "ScalarType",

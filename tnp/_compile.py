@@ -19,7 +19,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from backend_torch import compiling, devices, exporting, graphs, symbolic
+from backend_torch import checking, compiling, devices, exporting, graphs, symbolic
+from backend_torch.checking import EagerCheckError as EagerCheckError
 from backend_torch.tracing import TracedValueError as TracedValueError
 from tnp import _pytree, _saving
 from tnp._array import ndarray, scalar
@@ -66,11 +67,17 @@ class _Signatures:
     """The traces of one function, ordered by their last use but for the shortcut's, which was the last of all."""
 
     def __init__(
-        self, function: Callable[..., Any], options: dict[str, Any], dynamic: bool, cache_size: int | None
+        self,
+        function: Callable[..., Any],
+        options: dict[str, Any],
+        dynamic: bool,
+        eager_check: bool,
+        cache_size: int | None,
     ) -> None:
         self.function = function
         self.options = options
         self.dynamic = dynamic
+        self.eager_check = eager_check
         self.cache_size = cache_size
         self.entries: OrderedDict[Any, list[_Entry]] = OrderedDict()  # several of a key where sizes are left open
         self.traces = 0
@@ -92,12 +99,16 @@ class _Signatures:
             program = self._program(entry, inputs)
             if not entry.suits(tensors):  # compiling it took something for granted
                 return self(args, kwargs)
-        values = program(list(inputs))
+        if self.eager_check:
+            _, eager = self._runner(args, kwargs, arrays)
+            values = checking.checked(entry.executable, inputs, lambda: eager(tensors), program)
+        else:
+            values = program(list(inputs))
         for index in entry.executable.written:
             if index < len(given) and given[index] is not tensors[index]:
                 compiling.assign(given[index], tensors[index])
         result = entry.build(values, arrays)
-        return result, _shortcut(args, kwargs, entry, program, inputs)
+        return result, None if self.eager_check else _shortcut(args, kwargs, entry, program, inputs)
 
     def entry(
         self, args: tuple[Any, ...], kwargs: dict[str, Any]
@@ -175,29 +186,35 @@ class _Signatures:
     def _trace(
         self, args: tuple[Any, ...], kwargs: dict[str, Any], arrays: list[Any], tensors: list[Tensor], fixed: bool
     ) -> _Entry:
-        build: Build = _nothing
-        single: type | None = None
+        made, run = self._runner(args, kwargs, arrays)
+        graph, only = None, None
+        if self.dynamic and not fixed:
+            with contextlib.suppress(Exception):  # the function's own errors are raised below
+                graph = compiling.trace(run, tensors, symbolic.Sizes(tensors))
+        if graph is None:
+            graph = compiling.trace(run, tensors)
+            only = compiling.signature(tensors) if self.dynamic else None
+        build, single = made[-1]
+        return _Entry(compiling.Executable(graph, **self.options), build, single, only)
 
-        def run(stand_ins: list[Tensor]) -> list[Tensor]:
-            nonlocal build, single
-            inside = [_pytree.like(array, tensor) for array, tensor in zip(arrays, stand_ins, strict=True)]
+    def _runner(
+        self, args: tuple[Any, ...], kwargs: dict[str, Any], arrays: list[Any]
+    ) -> tuple[list[tuple[Build, type | None]], Callable[[list[Tensor]], list[Tensor]]]:
+        """The function of tensors in the place of these arrays; after it ran, how its results are made is listed."""
+        made: list[tuple[Build, type | None]] = []
+
+        def run(tensors: list[Tensor]) -> list[Tensor]:
+            inside = [_pytree.like(array, tensor) for array, tensor in zip(arrays, tensors, strict=True)]
             remaining = iter(inside)
             traced_args, traced_kwargs = _pytree.builder((args, kwargs), lambda _: _taking(next(remaining)))((), ())
             value = self.function(*traced_args, **traced_kwargs)
-            outputs = _Outputs(arrays, inside, stand_ins)
+            outputs = _Outputs(arrays, inside, tensors)
             build = _pytree.builder(value, outputs, _is_result)
-            if type(value) in (ndarray, scalar) and outputs.tensors:
-                single = type(value)
+            single = type(value) if type(value) in (ndarray, scalar) and outputs.tensors else None
+            made.append((build, single))
             return outputs.tensors
 
-        if not self.dynamic:
-            return _Entry(compiling.Executable(compiling.trace(run, tensors), **self.options), build, single)
-        if not fixed:
-            with contextlib.suppress(Exception):  # the function's own errors are raised below
-                graph = compiling.trace(run, tensors, symbolic.Sizes(tensors))
-                return _Entry(compiling.Executable(graph, **self.options), build, single)
-        executable = compiling.Executable(compiling.trace(run, tensors), **self.options)
-        return _Entry(executable, build, single, compiling.signature(tensors))
+        return made, run
 
     def _tell(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
         """Warn once if the function is traced again and again, and say what was different this time."""
@@ -327,6 +344,7 @@ def compile(
     dynamic: bool | None = None,
     options: dict[str, Any] | None = None,
     fullgraph: bool = False,
+    eager_check: bool = False,
     cache_size: int | None = 256,
 ) -> Callable[..., Any]:
     """Trace a function of arrays once for each signature, and run the trace as machine code.
@@ -350,6 +368,9 @@ def compile(
         Settings of the backend, as in torch.compile.
     fullgraph : bool, optional
         Without effect: a function is always one graph, or an error says where it can't be.
+    eager_check : bool, default False
+        Run the function itself too, at each call, and compare results and what is written to arguments and captured
+        arrays: within the square root of the dtype's precision, and of random numbers dtypes and shapes only.
     cache_size : int or None, default 256
         How many traces are kept: a new one takes the place of the one used longest ago. None keeps all.
 
@@ -365,6 +386,8 @@ def compile(
     ------
     TracedValueError
         While tracing: Python asks for the value of an array (``if x > 0``); the message names the line.
+    EagerCheckError
+        With ``eager_check``: something differs; the message names the first operation that does, and its line.
     ValueError
         ``cache_size`` is less than 1; the backend or a setting of it is unknown.
 
@@ -403,11 +426,14 @@ def compile(
             dynamic=dynamic,
             options=options,
             fullgraph=fullgraph,
+            eager_check=eager_check,
             cache_size=cache_size,
         )
     if cache_size is not None and operator.index(cache_size) < 1:
         raise ValueError(f"cache_size must be at least 1, not {cache_size}")
-    signatures = _Signatures(fn, {"backend": backend, "mode": mode, "options": options}, bool(dynamic), cache_size)
+    signatures = _Signatures(
+        fn, {"backend": backend, "mode": mode, "options": options}, bool(dynamic), eager_check, cache_size
+    )
     shortcut = _NONE
     hits = 0
 

@@ -449,6 +449,67 @@ def test_gradients_through_open_sizes() -> None:
     assert function.cache_info().traces == 1
 
 
+# Compiled beside eager.
+
+
+@pytest.mark.parametrize("backend", ["eager", "inductor"])
+def test_eager_check_passes(backend: str) -> None:
+    weight = ones(3)
+
+    @np.compile(eager_check=True, backend=backend)
+    def function(x: Any, y: Any) -> Any:
+        weight[...] = weight + 1
+        x[1:] = np.sin(y[1:]) * weight[1:]
+        return x, (x.sum(), x > 0), np.random.normal(size=3), [np.sort(y), y.mean()], x[0]
+
+    x, y = ones(3), np.asarray(numpy.array([2.0, numpy.nan, 1]))
+    for n in (2, 3):
+        same, (total, positive), *_ = function(x, y)
+        assert same is x and weight.tolist() == [n, n, n]
+        assert_same(numpy.array([1, numpy.nan, n * numpy.sin(1)], "f4"), x, rtol=1e-6)
+        assert numpy.isnan(total) and positive.tolist() == [True, False, True]
+    assert function.cache_info().traces == 1
+
+
+def line_after(function: Any, lines: int) -> str:
+    return rf"test_compile\.py:{function.__code__.co_firstlineno + lines}"
+
+
+def test_eager_check_finds_what_has_changed_since_the_trace() -> None:
+    factor = [2.0]
+
+    def function(x: Any) -> Any:
+        y = np.sin(x)
+        y = y * factor[0]
+        return y + 1
+
+    compiled = np.compile(function, eager_check=True, backend="eager")
+    compiled(ones(3))
+    factor[0] = 3.0
+    with pytest.raises(np.EagerCheckError, match=rf"mul\.Tensor at \S*{line_after(function, 2)} is 1.68.*eagerly 2.52"):
+        compiled(ones(3))
+
+
+def test_eager_check_finds_wrong_machine_code(monkeypatch: pytest.MonkeyPatch) -> None:
+    from backend_torch import inductor
+
+    right = inductor.decompositions()
+    wrong = {**right, torch.ops.aten.sin.default: lambda x: torch.cos(x)}
+    monkeypatch.setattr(inductor, "decompositions", lambda: wrong)
+
+    def function(x: Any) -> Any:
+        y = x * 2
+        x += np.sin(y)
+        return y.sum()
+
+    x = ones(3)
+    with pytest.raises(
+        np.EagerCheckError, match=rf"sin.default at \S*{line_after(function, 2)} is -0.41.*eagerly 0.90"
+    ):
+        np.compile(function, eager_check=True)(x)
+    assert x.tolist() == [1, 1, 1]
+
+
 # How many traces are kept.
 
 
