@@ -14,7 +14,7 @@ import torch
 
 from backend_torch import devices, tracing
 from backend_torch.dtypes import SIGNED
-from backend_torch.memory import is_readable, may_overlap
+from backend_torch.memory import is_readable, may_overlap, to_numpy
 from backend_torch.shape import flip
 
 Tensor = torch.Tensor
@@ -287,8 +287,22 @@ def _put(view: Tensor, picks: Picks, index: Index, value: Tensor) -> None:
             if count != 1 or any(array.shape != broadcast for array in arrays):
                 arrays = tuple([array.expand(broadcast).reshape(-1) for array in arrays])
                 value = value.reshape(arrays[0].shape[0], *sizes)
+            if value.numel() >= _ONE_THREAD and _on_host(target, value, *arrays):
+                # One write after the other takes NumPy 15 ms for 10**6 elements; to sort them, torch 900.
+                to_numpy(target)[tuple([to_numpy(array) for array in arrays])] = to_numpy(value)
+                torch.autograd.graph.increment_version(target)
+                return
             arrays, value = _in_order(target, arrays, value)
     target.index_put_(arrays, value)
+
+
+def _on_host(target: Tensor, *others: Tensor) -> bool:
+    """Whether NumPy can write to the target's memory: of the CPU, in eager code, and where no gradient is recorded."""
+    tensors = (target, *others)
+    return (
+        all(tensor.is_cpu and has_values(tensor) and not tensor.requires_grad for tensor in tensors)
+        and not (target.is_conj() or target.is_neg() or target.is_inference())
+    )
 
 
 def _in_order(target: Tensor, arrays: tuple[Tensor, ...], value: Tensor) -> tuple[tuple[Tensor, ...], Tensor]:

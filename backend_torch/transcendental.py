@@ -5,11 +5,15 @@ Layer: owns how torch computes them on floats and complex numbers; integers arri
 
 from __future__ import annotations
 
+import math
+
 import torch
 
-from backend_torch.kernel import Kernel
+from backend_torch.kernel import Function, Kernel
+from backend_torch.memory import is_readable
 
 Tensor = torch.Tensor
+_EXP_OVERFLOWS = {torch.float32: 88.0, torch.float64: 709.0}  # soon after these
 
 
 def _arccos_complex(z: Tensor) -> Tensor:
@@ -49,6 +53,27 @@ def _tanh_complex(z: Tensor) -> Tensor:
     return torch.complex(result.real, torch.where(limit, torch.copysign(torch.zeros_like(z.imag), z.imag), result.imag))
 
 
+def _hyperbolic(function: Function, odd: bool) -> Function:
+    """torch's sinh or cosh, and half of the exponential where that is nearly infinite.
+
+    On the CPU torch's are infinite as soon as exp(x) is, a factor of two too early
+    (https://github.com/pytorch/pytorch/issues/48641).
+    """
+
+    def hyperbolic(x: Tensor) -> Tensor:
+        if x.device.type not in ("cpu", "meta"):
+            return function(x)
+        limit = _EXP_OVERFLOWS[x.dtype]
+        if not x.numel() or (is_readable(x) and torch.linalg.vector_norm(x.detach(), math.inf) <= limit):
+            return function(x)
+        size = torch.abs(x)
+        large = size > limit
+        half = torch.exp(torch.where(large, size - limit, 0.0)) * (math.exp(limit) / 2)
+        return torch.where(large, torch.copysign(half, x) if odd else half, function(torch.where(large, 0.0, x)))
+
+    return hyperbolic
+
+
 exp = Kernel(torch.exp)
 exp2 = Kernel(torch.exp2)
 expm1 = Kernel(torch.expm1, complex=_expm1_complex)
@@ -65,8 +90,8 @@ arcsin = Kernel(torch.asin)
 arccos = Kernel(torch.acos, complex=_arccos_complex)
 arctan = Kernel(torch.atan)
 arctan2 = Kernel(torch.atan2)
-sinh = Kernel(torch.sinh)
-cosh = Kernel(torch.cosh)
+sinh = Kernel(_hyperbolic(torch.sinh, odd=True), half=torch.sinh, complex=torch.sinh)
+cosh = Kernel(_hyperbolic(torch.cosh, odd=False), half=torch.cosh, complex=torch.cosh)
 tanh = Kernel(torch.tanh, complex=_tanh_complex)
 arcsinh = Kernel(torch.asinh)
 arccosh = Kernel(torch.acosh)

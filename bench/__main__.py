@@ -5,12 +5,13 @@ from __future__ import annotations
 import argparse
 from collections.abc import Sequence
 
-from bench import compiled, importing, overhead, pi, programs, sigmoid, transfer, transforms
+from bench import compiled, functions, importing, overhead, pi, programs, sigmoid, transfer, transforms
 
 COMMANDS = {
     "sigmoid": sigmoid,
     "overhead": overhead,
     "compile": compiled,
+    "functions": functions,
     "import": importing,
     "pi": pi,
     "programs": programs,

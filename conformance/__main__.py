@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from collections.abc import Sequence
 
-from conformance import array_api, coverage, differences
+from conformance import array_api, coverage, differences, ulp
 from conformance.fuzz import run as fuzz
 from conformance.numpy_suite import command as numpy_suite
 
@@ -22,10 +22,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
     array_api.add_arguments(command)
     command = commands.add_parser("fuzz", help="drawn calls on NumPy and tnp; exit 1 on an unexplained disagreement")
     fuzz.add_arguments(command)
+    command = commands.add_parser("ulp", help="errors in units in the last place; exit 1 on a missed target")
+    ulp.add_arguments(command)
     commands.add_parser("coverage", help="write docs/coverage.md: what runs each NumPy name, and where")
     options = parser.parse_args(arguments)
     if options.command == "coverage":
         return coverage.main()
+    if options.command == "ulp":
+        return ulp.main(options)
     if options.command == "fuzz":
         return fuzz.main(options)
     if options.command == "array-api":

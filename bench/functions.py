@@ -1,0 +1,172 @@
+"""``python -m bench functions``: each function's time beside NumPy's, at three sizes, worst first."""
+
+from __future__ import annotations
+
+import argparse
+import ast
+import statistics
+import time
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy
+from rich.console import Console
+from rich.markup import escape
+from rich.progress import track
+from rich.table import Table
+
+from bench import calls, options, report, timing
+
+TARGET = 3.0
+"""At most so many times NumPy's time."""
+CHECKED = 10**6
+"""The size at which the target is checked."""
+PATIENCE = 0.4
+"""Seconds that the rounds of one call may take together."""
+FEWEST, MOST = 3, 9
+
+
+@dataclass(frozen=True)
+class Timed:
+    """One function at one size: seconds a call, and the paired ratio."""
+
+    size: int
+    function: str
+    numpy: timing.Summary
+    tnp: timing.Summary
+    ratio: float
+
+
+def result_of(code: str, names: dict[str, Any]) -> Any:
+    """What a call returns; None for a statement."""
+    if isinstance(ast.parse(code).body[-1], ast.Expr):
+        return eval(code, dict(names))
+    exec(code, dict(names))
+    return None
+
+
+def leaves(value: Any) -> list[numpy.ndarray]:
+    """The arrays of a result, for NumPy."""
+    if isinstance(value, (list, tuple)):
+        return [leaf for item in value for leaf in leaves(item)]
+    return [] if value is None else [numpy.asarray(value)]
+
+
+def check(function: str, code: str, theirs: dict[str, Any], ours: dict[str, Any]) -> None:
+    """Run both once; a result that is not NumPy's ends the run, as does an array that was written otherwise."""
+    for names in (theirs, ours):
+        names["o"][:] = names["x"]
+    expected, actual = (leaves(result_of(code, names)) for names in (theirs, ours))
+    if function in calls.UNLIKE or function.startswith("random."):
+        return
+    expected.append(theirs["o"])
+    actual += leaves(ours["o"])
+    for wanted, got in zip(expected, actual, strict=True):
+        numpy.testing.assert_allclose(got, wanted, rtol=1e-6, atol=1e-9, err_msg=function)
+
+
+def compare(size: int, function: str, code: str, theirs: dict[str, Any], ours: dict[str, Any]) -> Timed:
+    """Measure one call: as many rounds as the patience lasts for."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        check(function, code, theirs, ours)
+        start = time.perf_counter()
+        for names in (theirs, ours):
+            result_of(code, names)
+        once = max(time.perf_counter() - start, timing.SAMPLE_SECONDS)
+        rounds = min(max(int(PATIENCE / once), FEWEST), MOST)
+        contestants = [timing.Contestant("NumPy", code, theirs), timing.Contestant("tnp", code, ours)]
+        samples = timing.measure(contestants, rounds, least=timing.SAMPLE_SECONDS / 2)
+    return Timed(
+        size,
+        function,
+        timing.Summary.of(samples["NumPy"]),
+        timing.Summary.of(samples["tnp"]),
+        timing.paired_ratio(samples["tnp"], samples["NumPy"]),
+    )
+
+
+def table(results: Sequence[Timed], size: int, most: int) -> Table:
+    """The worst functions of one size, those above the target in red."""
+    out = report.plain_table(f"{size:,} elements, worst first")
+    out.add_column("function")
+    for name in ("NumPy", "tnp", "/ NumPy"):
+        out.add_column(name, justify="right")
+    worst = sorted((row for row in results if row.size == size), key=lambda row: -row.ratio)
+    for row in worst[:most]:
+        out.add_row(
+            escape(row.function),
+            report.seconds(row.numpy.median),
+            report.seconds(row.tnp.median),
+            report.significant(row.ratio),
+            style="red" if row.ratio > TARGET else "",
+        )
+    return out
+
+
+def summary(results: Sequence[Timed], size: int) -> str:
+    """How many functions of one size are slower than the target, and than NumPy."""
+    ratios = [row.ratio for row in results if row.size == size]
+    slow, slower = sum(r > TARGET for r in ratios), sum(r > 1 for r in ratios)
+    if not ratios:
+        return f"{size:,} elements: nothing measured"
+    middle = statistics.median(ratios)
+    return (
+        f"{size:,} elements: {slow} of {len(ratios)} above {TARGET:g} times NumPy, {slower} above 1; "
+        f"median {report.significant(middle)}, worst {report.significant(max(ratios))}"
+    )
+
+
+def sizes(text: str) -> list[int]:
+    """``100,10000`` as numbers."""
+    found = [int(size) for size in text.split(",")]
+    if min(found) < 100:
+        raise argparse.ArgumentTypeError("sizes below 100 leave some calls without elements")
+    return found
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """The command's options."""
+    parser.add_argument(
+        "--sizes",
+        type=sizes,
+        default=[10**2, 10**4, 10**6],
+        metavar="N,N",
+        help="elements (default: 100,10000,1000000)",
+    )
+    parser.add_argument(
+        "--only", type=lambda text: text.split(","), default=[], metavar="A,B", help="functions; 'fft.' is all of fft"
+    )
+    parser.add_argument("--worst", type=int, default=40, metavar="N", help="rows to print of each size (default: 40)")
+    parser.add_argument("--json", action="store_true", help="print the results as JSON instead of tables")
+    options.add_check(parser)
+    options.add_out(parser)
+
+
+def run(chosen: argparse.Namespace) -> int:
+    """Measure the functions, print the worst and write all as JSON."""
+    import tnp
+
+    facts = report.machine()
+    selected = calls.chosen(chosen.only)
+    console = Console(stderr=chosen.json)
+    results = []
+    for size in chosen.sizes:
+        arrays = calls.values(size)
+        theirs, ours = calls.names(numpy, arrays), calls.names(tnp, arrays)
+        for function, code in track(selected.items(), description=f"{size:,}", console=console, transient=True):
+            results.append(compare(size, function, code, theirs, ours))
+    path = report.write_json(chosen.out / "functions.json", results, facts)
+    if chosen.json:
+        print(path.read_text())
+    else:
+        for size in chosen.sizes:
+            console.print(table(results, size, chosen.worst))
+        for size in chosen.sizes:
+            print(summary(results, size))
+        print(report.headline(facts))
+        print(path)
+    missed = any(row.ratio > TARGET for row in results if row.size == CHECKED)
+    return 1 if chosen.check and missed else 0
