@@ -349,6 +349,11 @@ def stacked(results: list[Tensor]) -> Tensor:
     return torch.stack(results)
 
 
+def leading(tensor: Tensor, dim: int) -> Tensor:
+    """The tensor with its dimension ``dim`` first."""
+    return tensor.movedim(dim, 0) if dim else tensor
+
+
 def moved(tensor: Tensor, dim: int) -> Tensor:
     """The tensor with its first dimension at ``dim``."""
     return tensor.movedim(0, dim) if dim else tensor

@@ -58,7 +58,7 @@ def checked(
             _restore(inputs, before)
             cause = _cause(executable, inputs, before, expected, eager)
             raise EagerCheckError(
-                f"the compiled function does not do what the function does eagerly: {cause}{what} {problem}"
+                f"compiled, the function does something else than eagerly: {cause}{what} {problem}"
             )
     return values
 

@@ -286,7 +286,9 @@ Subgraph = tuple[GraphModule, list[Tensor]]
 """A graph, and the tensors from around it that are its last inputs."""
 
 
-def subgraph(function: Callable[[list[Tensor]], Sequence[Tensor]], examples: Sequence[Tensor]) -> Subgraph:
+def subgraph(
+    function: Callable[[list[Tensor]], Sequence[Tensor]], examples: Sequence[Tensor], pure: bool = False
+) -> Subgraph:
     """What ``function`` does on tensors like ``examples``, while another function is being traced.
 
     It writes to copies of its arguments, and each of its results is memory of its own in C order.
@@ -294,7 +296,7 @@ def subgraph(function: Callable[[list[Tensor]], Sequence[Tensor]], examples: Seq
     Raises
     ------
     NotImplementedError
-        The function writes to a tensor from around it.
+        The function writes to a tensor from around it; if ``pure``, to an argument.
     """
     watch = _current.watch
     inputs = [inductor.like(watch.mode, tensor) for tensor in examples]
@@ -310,7 +312,7 @@ def subgraph(function: Callable[[list[Tensor]], Sequence[Tensor]], examples: Seq
         watch.literals = literals
     outer = _lift(module)
     values, memory, written = _reads_and_writes(module, [*inputs, *outer])
-    if any(index >= len(inputs) for index in written):
+    if any(pure or index >= len(inputs) for index in written):
         raise tracing.write_error()
     graph = module.graph
     placeholders = graph.find_nodes(op="placeholder")

@@ -17,7 +17,8 @@ Tensor = torch.Tensor
 Tensors = list[Tensor]
 
 
-def _is_recorded() -> bool:
+def is_recorded() -> bool:
+    """Whether branches and loops are kept: in a trace, and not inside a transform of torch.func."""
     return tracing.is_tracing() and not inductor.is_transforming()
 
 
@@ -48,7 +49,7 @@ def is_true(predicate: Tensor) -> Tensor:
 def cond(predicate: Tensor, true: Callable[[], Tensors], false: Callable[[], Tensors]) -> Tensors:
     """What ``true()`` returns, or ``false()``; in a graph both are traced and their results have to be alike."""
     predicate = is_true(predicate)
-    if not _is_recorded():
+    if not is_recorded():
         return true() if bool(predicate) else false()
     branches = [compiling.subgraph(lambda _: true(), []), compiling.subgraph(lambda _: false(), [])]
     outer, (first, second) = compiling.aligned(branches)
@@ -60,7 +61,7 @@ def while_loop(
     condition: Callable[[Tensors], Tensor], body: Callable[[Tensors], Tensors], carry: Sequence[Tensor]
 ) -> Tensors:
     """``carry = body(carry)`` while ``condition(carry)``, a 0-d tensor; ``body`` keeps dtypes and shapes."""
-    if not _is_recorded():
+    if not is_recorded():
         values = [tensor.clone() for tensor in carry]  # what the body writes to its arguments stays in the loop
         while bool(condition(values)):
             values = body(values)
@@ -80,7 +81,7 @@ def fori_loop(
     lower: int | Tensor, upper: int | Tensor, body: Callable[[Tensor, Tensors], Tensors], carry: Sequence[Tensor]
 ) -> Tensors:
     """``carry = body(i, carry)`` for each i from ``lower`` up to ``upper``, an int64 0-d tensor."""
-    if _is_recorded():
+    if is_recorded():
 
         def step(values: Tensors) -> Tensors:
             return [values[0] + 1, *body(values[0], values[1:])]
@@ -99,14 +100,18 @@ def scan(
     xs: Sequence[Tensor],
     length: int,
     reverse: bool,
+    pure: bool = False,
 ) -> tuple[Tensors, Tensors]:
-    """``carry, y = step(carry, x)`` for each of ``length`` slices x along the first axes: carry, and all y stacked."""
+    """``carry, y = step(carry, x)`` for each of ``length`` slices x along the first axes: carry, and all y stacked.
+
+    If ``pure``, a ``step`` that writes to what it gets is a NotImplementedError where it is traced.
+    """
     if not length:
         # What the results would be is known by computing one.
         zeros = [torch.zeros(x.shape[1:], dtype=x.dtype, device=x.device) for x in xs]
         _, ys = step([tensor.clone() for tensor in carry], zeros)
         return [tensor.clone() for tensor in carry], [y.new_empty((0, *y.shape)) for y in ys]
-    if not _is_recorded():
+    if not is_recorded():
         return _scanned(step, carry, xs, length, reverse)
     # torch's operator wants at least one carried tensor, and one to go through.
     count = 1 + len(carry)
@@ -118,7 +123,7 @@ def scan(
         return [tensors[0], *after, *ys]
 
     slices = [inductor.first_of(x) for x in inputs]
-    outer, (graph,) = compiling.aligned([compiling.subgraph(flat, [*values, *slices])])
+    outer, (graph,) = compiling.aligned([compiling.subgraph(flat, [*values, *slices], pure)])
     around, carried, along = _apart(outer, values, inputs)
     results = list(torch.ops.higher_order.scan(graph, carried, along, tuple(around)))
     ys = results[count:]

@@ -19,18 +19,25 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from backend_torch import checking, compiling, devices, exporting, graphs, symbolic
+from backend_torch import checking, compiling, devices, exporting, graphs, linalg, symbolic
 from backend_torch.checking import EagerCheckError as EagerCheckError
 from backend_torch.tracing import TracedValueError as TracedValueError
 from tnp import _pytree, _saving
 from tnp._array import ndarray, scalar
 from tnp._convert import tensor_of
+from tnp._errors import explain
 from tnp._graph import Graph
 
 Tensor = Any
 Build = Callable[[Any, Any], Any]
 _new = object.__new__
 _lock = threading.RLock()  # torch's tracer and compiler are one each a process
+_FAILURES = {
+    "singular": "Singular matrix",
+    "positive-definite": "Matrix is not positive definite",
+    "svd": "SVD did not converge",
+    "eig": "Eigenvalues did not converge",
+}
 _MANY_TRACES = 8  # from this many on, a function is told that it keeps being traced
 
 
@@ -332,6 +339,17 @@ def _shortcut(
     )
 
 
+def _explained(error: RuntimeError) -> Exception:
+    """NumPy's error for what a compiled function met while it ran."""
+    if not isinstance(error, linalg.LinAlgError):
+        return explain(error)
+    text = str(error)
+    for part, message in _FAILURES.items():
+        if part in text:
+            return np.linalg.LinAlgError(message)
+    return np.linalg.LinAlgError(text)
+
+
 def _with_captures(matches: Any, program: Any, captures: list[Tensor]) -> tuple[Any, Any]:
     return (lambda *tensors: matches(*tensors, *captures)), (lambda tensors: program(tensors + captures))
 
@@ -440,34 +458,40 @@ def compile(
     @functools.wraps(fn)
     def compiled(*args: Any, **kwargs: Any) -> Any:
         nonlocal shortcut, hits
-        kinds, device, matches, program, made, build = shortcut
-        if device is devices.state.default:
-            if kwargs:
-                arrays = (*args, *kwargs.values())
-                if kinds == (tuple(map(type, arrays)), *kwargs):
-                    tensors = [array.tensor for array in arrays]
+        try:
+            kinds, device, matches, program, made, build = shortcut
+            if device is devices.state.default:
+                if kwargs:
+                    arrays = (*args, *kwargs.values())
+                    if kinds == (tuple(map(type, arrays)), *kwargs):
+                        tensors = [array.tensor for array in arrays]
+                        if matches(*tensors):
+                            hits += 1
+                            return build(program(tensors), arrays)
+                elif kinds is ndarray:
+                    if len(args) == 1 and type(args[0]) is ndarray:
+                        tensor = args[0].tensor
+                        if matches(tensor):
+                            hits += 1
+                            if made is None:
+                                return build(program([tensor]), args)
+                            result = _new(made)
+                            result.tensor = program([tensor])[0]
+                            return result
+                elif kinds == tuple(map(type, args)):
+                    tensors = [array.tensor for array in args]
                     if matches(*tensors):
                         hits += 1
-                        return build(program(tensors), arrays)
-            elif kinds is ndarray:
-                if len(args) == 1 and type(args[0]) is ndarray:
-                    tensor = args[0].tensor
-                    if matches(tensor):
-                        hits += 1
-                        if made is None:
-                            return build(program([tensor]), args)
-                        result = _new(made)
-                        result.tensor = program([tensor])[0]
-                        return result
-            elif kinds == tuple(map(type, args)):
-                tensors = [array.tensor for array in args]
-                if matches(*tensors):
-                    hits += 1
-                    return build(program(tensors), args)
-        result, found = signatures(args, kwargs)
-        if found is not None:
-            shortcut = found
-        return result
+                        return build(program(tensors), args)
+            result, found = signatures(args, kwargs)
+            if found is not None:
+                shortcut = found
+            return result
+        except RuntimeError as error:
+            explained = _explained(error)
+            if explained is error:
+                raise
+            raise explained from None
 
     def cache_info() -> CacheInfo:
         return CacheInfo(signatures.traces, hits + signatures.hits, signatures.seconds)

@@ -5,6 +5,7 @@ Layer: owns which axes of which arrays are the elements, and the loop that stand
 
 from __future__ import annotations
 
+import contextlib
 import operator
 import warnings
 from collections.abc import Callable
@@ -12,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from backend_torch import batching, tracing
+from backend_torch import batching, control_flow, tracing
 from tnp import _pytree
 from tnp._array import ndarray, wrap, wrap_array
 from tnp._convert import asarray, tensor_of
@@ -21,6 +22,7 @@ from tnp._joining import stack
 
 Tensor = Any
 _NUMBERS = (bool, int, float, complex)
+_UNROLLED = 8  # a loop over as many elements is unrolled when it is traced: the operations of all are fused
 _RANDOMNESS = ("different", "same", "error")
 
 
@@ -116,6 +118,31 @@ def _one_by_one(fn: Callable[[Any], Any], elements: _Elements) -> Any:
             column.append(leaf)
     stacks = iter([_stacked(column) for column in columns])
     return _pytree.mapped(lambda _: next(stacks), result)
+
+
+def _as_a_loop(fn: Callable[[Any], Any], elements: _Elements) -> Any:
+    """A loop over the elements in the graph that is being traced, of one trace of ``fn``.
+
+    Raises
+    ------
+    NotImplementedError
+        ``fn`` writes to its element or to an array from outside.
+    """
+    build: Any = None
+
+    def step(carry: list[Tensor], slices: list[Tensor]) -> tuple[list[Tensor], list[Tensor]]:
+        nonlocal build
+        given = iter(slices)
+        tensors = [t if d is None else next(given) for t, d in zip(elements.tensors, elements.dims, strict=True)]
+        result = _as_arrays(fn(elements.build(iter(tensors), ())))
+        leaves: list[Any] = []
+        _pytree.flatten(result, leaves)
+        build = _pytree.builder(result, lambda _: lambda values, _: wrap_array(next(values)))
+        return [], [tensor_of(leaf) for leaf in leaves]
+
+    along = [batching.leading(t, d) for t, d in zip(elements.tensors, elements.dims, strict=True) if d is not None]
+    _, stacks = control_flow.scan(step, [], along, elements.length, reverse=False, pure=True)
+    return build(iter(stacks), ())
 
 
 def _outline(structure: Any) -> Any:
@@ -242,6 +269,9 @@ def map_fn(fn: Callable[[Any], Any], elems: Any, *, in_axes: Any = 0, out_axes: 
 
     Notes
     -----
+    In a compiled function, a few elements are done one after the other and more are a loop of the graph, of one trace
+    of ``fn``, unless that writes to an array.
+
     See also ``tf.map_fn`` and ``vectorized_map``, which does the same at once.
 
     Examples
@@ -250,4 +280,8 @@ def map_fn(fn: Callable[[Any], Any], elems: Any, *, in_axes: Any = 0, out_axes: 
     >>> np.map_fn(lambda row: float(row.sum()), np.ones((2, 3)))
     array([3., 3.])
     """
-    return _with_axes(_one_by_one(fn, _Elements(elems, in_axes)), out_axes)
+    elements = _Elements(elems, in_axes)
+    if elements.length > _UNROLLED and control_flow.is_recorded():
+        with contextlib.suppress(NotImplementedError):  # fn writes to an array
+            return _with_axes(_as_a_loop(fn, elements), out_axes)
+    return _with_axes(_one_by_one(fn, elements), out_axes)

@@ -340,6 +340,22 @@ def test_numpys_errors_are_the_functions_own() -> None:
         np.compile(lambda x: x.sum(axis=2))(ones(3))
 
 
+@pytest.mark.parametrize("backend", ["eager", "inductor"])
+def test_numpys_errors_while_the_graph_runs(backend: str) -> None:
+    inverse = np.compile(np.linalg.inv, backend=backend)
+    assert inverse(np.eye(2)).tolist() == [[1, 0], [0, 1]]
+    for _ in range(2):
+        with pytest.raises(numpy.linalg.LinAlgError, match=r"^Singular matrix$"):
+            inverse(np.zeros((2, 2)))
+    with pytest.raises(numpy.linalg.LinAlgError, match=r"^Matrix is not positive definite$"):
+        np.compile(np.linalg.cholesky, backend=backend)(-np.eye(2))
+
+
+def test_a_result_that_has_no_room() -> None:
+    with pytest.raises(MemoryError):
+        np.compile(lambda x: np.repeat(x, 1 << 44) + 1, backend="eager")(ones(3))
+
+
 def test_retracing_is_told_once() -> None:
     @eager
     def function(x: Any, n: int) -> Any:

@@ -212,6 +212,39 @@ def test_compiled_to_machine_code() -> None:
     assert around.cache_info().traces == 1
 
 
+@pytest.mark.parametrize("backend", ["eager", "inductor"])
+def test_map_fn_is_one_loop_of_a_graph(backend: str) -> None:
+    shared = np.asarray([2.0, 3.0])
+
+    def function(tree: Any) -> Any:
+        x, whole = tree
+        return {"sum": (x * shared).sum() + whole, "row": [x + 1, 3.5]}
+
+    def mapped(x: Any, whole: Any) -> Any:
+        return np.map_fn(function, (x, whole), in_axes=(1, None), out_axes={"sum": 0, "row": [1, 0]})
+
+    around = np.compile(mapped, backend=backend)
+    counts = []
+    for n in (20, 200):
+        arguments = np.arange(2.0 * n).reshape(2, n), np.asarray(5.0)
+        expected, actual = mapped(*arguments), around(*arguments)
+        same(actual["sum"], expected["sum"])
+        for one, other in zip(actual["row"], expected["row"], strict=True):
+            same(one, other)
+        counts.append(len(list(around.graph(*arguments))))
+    assert counts[0] == counts[1] < 20
+
+
+@pytest.mark.parametrize("function", [written, in_place, literal, through_views, added_at, filled, with_out])
+def test_map_fn_writes_in_a_graph(function: Callable[[Any], Any]) -> None:
+    def x() -> Any:
+        return np.arange(30.0).reshape(15, 2) - 9
+
+    ours, theirs = x(), x()
+    same(np.compile(lambda x: np.map_fn(function, x), backend="eager")(ours), np.map_fn(function, theirs))
+    same(ours, theirs)
+
+
 # Trees and axes.
 
 
