@@ -13,6 +13,8 @@ from typing import Any
 
 import torch
 
+from backend_torch import uniform
+
 Tensor = torch.Tensor
 aten = torch.ops.aten
 HALF = (torch.float16, torch.bfloat16)
@@ -91,6 +93,7 @@ def nextafter(x: Tensor, y: Tensor) -> Tensor:
 
 
 TABLE: dict[Any, Callable[..., Any]] = {
+    torch.ops.tnp.uniform.default: uniform.of_key,
     aten.expm1.default: expm1,
     aten.atanh.default: atanh,
     aten.acosh.default: acosh,

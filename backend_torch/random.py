@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from backend_torch import tracing
+from backend_torch import tracing, uniform
 from backend_torch.dtypes import to_numpy as numpy_dtype_of
 from backend_torch.memory import is_readable, to_numpy
 
@@ -137,6 +137,8 @@ class Stream:
 
     def random(self, size: Size, dtype: torch.dtype = torch.float64) -> Tensor:
         """Uniform in [0, 1)."""
+        if tracing.is_tracing() and uniform.can_stand_for(dtype, self.device):
+            return torch.ops.tnp.uniform(uniform.new_key(self.generator), size or (), dtype)
         return torch.rand(size or (), dtype=dtype, device=self.device, generator=self.generator)
 
     def standard_normal(self, size: Size, dtype: torch.dtype = torch.float64) -> Tensor:
