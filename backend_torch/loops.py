@@ -7,6 +7,7 @@ loops once they are compiled, and missing for a scan that carries integers (torc
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from operator import getitem
 from typing import Any
@@ -17,7 +18,7 @@ from torch.fx import Graph, GraphModule, Node
 Tensor = torch.Tensor
 Run = Callable[..., Any]
 aten = torch.ops.aten
-_MOST_STEPS = 64
+_MOST_STEPS = 128
 _MOST_OPERATIONS = 256  # in a trip: each is compiled
 
 
@@ -72,25 +73,62 @@ _BY_PYTHON: dict[Any, Run] = {
 
 
 def unroll(module: GraphModule) -> None:
-    """Put one that takes many steps a trip before each counted loop of elementwise operations, which does the rest."""
+    """Take many steps a trip in counted loops of elementwise operations.
+
+    Where the number of steps is known there is one loop at most, and what it leaves is done after it; else each loop
+    does what the one before left, the last of them one step a trip. How much is compiled does not depend on how many
+    steps there are.
+    """
     for node in module.graph.find_nodes(op="call_function", target=torch.ops.higher_order.while_loop):
         test, step = [getattr(module, argument.target) for argument in node.args[:2]]
         counter = _counter(test, step)
         steps = _steps(step)
         if counter is None or steps == 1:
             continue
-        names = [f"{argument.target}_by_{steps}" for argument in node.args[:2]]
-        module.add_submodule(names[0], _ahead(test, counter, steps - 1))
-        module.add_submodule(names[1], _repeated(step, steps))
+        count = _count(test, counter, node.args[2][counter])
+        if count is None:
+            for fewer in (steps, math.isqrt(steps)):
+                _loop_before(module, node, counter, fewer)
+            continue
+        if count >= 2 * steps:
+            _loop_before(module, node, counter, steps)
+            count %= steps
         with module.graph.inserting_before(node):
-            graphs = [module.graph.get_attr(name) for name in names]
-            loop = module.graph.call_function(node.target, (*graphs, *node.args[2:]))
-            loop.meta = dict(node.meta)
-            carried = [module.graph.call_function(getitem, (loop, index)) for index in range(len(node.args[2]))]
-        for one, value in zip(carried, node.meta["val"], strict=True):
-            one.meta["val"] = value
-        node.args = (*node.args[:2], tuple(carried), node.args[3])
+            values = _stepped(module.graph, step, node.args[2], node.args[3], counter, count)
+            if not count:  # the results are memory of their own
+                values = [_called(module.graph, aten.clone.default, value) for value in values]
+        for user in list(node.users):
+            user.replace_all_uses_with(values[user.args[1]])
+            module.graph.erase_node(user)
+        module.graph.erase_node(node)
+    module.graph.eliminate_dead_code()
+    module.delete_all_unused_submodules()
     module.recompile()
+
+
+def _loop_before(module: GraphModule, node: Node, counter: int, steps: int) -> None:
+    """Put a loop of as many whole trips of ``steps`` as there are before another, which goes on from there."""
+    graphs: Any = node.args[:2]
+    test, step = [getattr(module, graph.target) for graph in graphs]
+    names = [f"{graph.target}_by_{steps}" for graph in graphs]
+    module.add_submodule(names[0], _ahead(test, counter, steps - 1))
+    module.add_submodule(names[1], _repeated(step, counter, steps))
+    carried: Any = node.args[2]
+    with module.graph.inserting_before(node):
+        ahead = [module.graph.get_attr(name) for name in names]
+        loop = module.graph.call_function(node.target, (*ahead, *node.args[2:]))  # type: ignore[arg-type]
+        loop.meta = dict(node.meta)
+        values = [module.graph.call_function(getitem, (loop, index)) for index in range(len(carried))]
+    for one, value in zip(values, node.meta["val"], strict=True):
+        one.meta["val"] = value
+    node.args = (*node.args[:2], tuple(values), node.args[3])
+
+
+def _count(test: GraphModule, counter: int, start: Any) -> int | None:
+    """How many steps a counted loop takes, if its bounds are numbers."""
+    compared = _copied(test.graph.output_node().args[0])
+    first, bound = _number(_copied(start)), _number(compared.args[1])
+    return max(0, bound - first) if isinstance(first, int) and isinstance(bound, int) else None
 
 
 def _counter(test: GraphModule, step: GraphModule) -> int | None:
@@ -102,8 +140,8 @@ def _counter(test: GraphModule, step: GraphModule) -> int | None:
         return None
     index: Any
     index, bound = compared.args
-    if index not in inputs[: len(after)] or index.meta["val"].is_floating_point():
-        return None
+    if index not in inputs[: len(after)] or index.meta["val"].dtype is not torch.int64:
+        return None  # the counter some steps ahead would be beyond a smaller integer's range
     if bound not in inputs[len(after) :] and _number(bound) is None:
         return None
     position = inputs.index(index)
@@ -131,7 +169,8 @@ def _steps(step: GraphModule) -> int:
     operations = [node for node in step.graph.nodes if node.op not in ("placeholder", "output")]
     if not all(map(_is_elementwise, operations)):
         return 1
-    return max(1, min(_MOST_STEPS, _MOST_OPERATIONS // len(operations)))
+    computing = [node for node in operations if node.target is not aten.full.default]  # beside numbers, one counts
+    return max(1, min(_MOST_STEPS, _MOST_OPERATIONS // max(1, len(computing) - 1)))
 
 
 def _is_elementwise(node: Node) -> bool:
@@ -151,21 +190,37 @@ def _ahead(test: GraphModule, counter: int, steps: int) -> GraphModule:
     inputs = test.graph.find_nodes(op="placeholder")
     for node in inputs:
         copies[node] = graph.node_copy(node)
-    later = graph.call_function(aten.add.Tensor, (copies[inputs[counter]], steps))
-    later.meta["val"] = inputs[counter].meta["val"]
-    copies[inputs[counter]] = later
+    copies[inputs[counter]] = _called(graph, aten.add.Tensor, copies[inputs[counter]], steps)
     graph.output(graph.graph_copy(test.graph, copies))
     return GraphModule(test, graph)
 
 
-def _repeated(step: GraphModule, steps: int) -> GraphModule:
+def _repeated(step: GraphModule, counter: int, steps: int) -> GraphModule:
     """The step done several times."""
     graph = Graph()
-    inputs = step.graph.find_nodes(op="placeholder")
-    given = [graph.node_copy(node) for node in inputs]
-    values: Sequence[Any] = given
-    for _ in range(steps):
-        copies = dict(zip(inputs, [*values, *given[len(values) :]], strict=True))
-        values = graph.graph_copy(step.graph, copies)  # type: ignore[assignment]
-    graph.output(values)
+    inputs = [graph.node_copy(node) for node in step.graph.find_nodes(op="placeholder")]
+    carried = len(step.graph.output_node().args[0])  # type: ignore[arg-type]
+    graph.output(tuple(_stepped(graph, step, inputs[:carried], inputs[carried:], counter, steps)))
+    graph.eliminate_dead_code()
     return GraphModule(step, graph)
+
+
+def _stepped(
+    graph: Graph, step: GraphModule, carried: Sequence[Any], outer: Sequence[Any], counter: int, steps: int
+) -> Sequence[Any]:
+    """What is carried after several steps; each counts from the first, so that none waits for the one before."""
+    inputs = step.graph.find_nodes(op="placeholder")
+    values: Any = carried
+    for number in range(steps):
+        now = list(values)
+        if number:
+            now[counter] = _called(graph, aten.add.Tensor, carried[counter], number)
+        values = graph.graph_copy(step.graph, dict(zip(inputs, [*now, *outer], strict=True)))
+    return values
+
+
+def _called(graph: Graph, target: Any, value: Node, *args: Any) -> Node:
+    """An operation on a value that keeps its dtype and shape."""
+    node = graph.call_function(target, (value, *args))
+    node.meta["val"] = value.meta["val"]
+    return node

@@ -59,7 +59,8 @@ def test_chunks_are_no_seams(size: tuple[int, ...]) -> None:
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 def test_the_numbers_are_uniform_and_independent(dtype: str) -> None:
     n = 1 << 18
-    draw = tnp.compile(lambda rng=tnp.random.default_rng(5): (rng.random(n, dtype), rng.random(n, dtype)))
+    rng = tnp.random.default_rng(5)
+    draw = tnp.compile(lambda: (rng.random(n, dtype), rng.random(n, dtype)))
     x, y = (np.asarray(array, np.float64) for array in draw())
     bound = 5 / math.sqrt(n)
     for sample in (x, y):

@@ -60,6 +60,17 @@ def writing(x: Any) -> Any:
     return np.fori_loop(0, 3, body, x), x
 
 
+def writing_long(x: Any) -> Any:
+    def body(i: Any, v: Any) -> Any:
+        v += 1
+        v[0] = i
+        return v
+
+    result = np.fori_loop(0, 300, body, x)
+    x += 1
+    return result, np.fori_loop(0, 0, body, x), x
+
+
 def collatz(x: Any) -> Any:
     n = x.sum().astype(int)
     step = lambda n: np.cond(n % 2 == 0, lambda n: n // 2, lambda n: 3 * n + 1, n)  # noqa: E731
@@ -80,6 +91,18 @@ PROGRAMS: dict[str, Function] = {
     ),
     "fori": lambda x: np.fori_loop(0, 5, lambda i, v: v + x * i.astype("f4"), x),
     "fori, unrolled with a rest": lambda x: np.fori_loop(3, 140, lambda i, v: v + i, x.astype(int)),
+    "fori, inlined": lambda x: np.fori_loop(-2, 9, lambda i, v: (v[1] + i, v[0]), (x.astype(int), x.astype(int) * 2)),
+    "fori, some trips": lambda x: np.fori_loop(0, 1000, lambda i, v: (v[0] + 1, v[1], v[0]), (x, x * 2, x)),
+    "fori, trips that come out even": lambda x: np.fori_loop(0, 384, lambda i, v: v + 1, x),
+    "fori of nothing, counted": lambda x: np.fori_loop(5, 5, lambda i, v: (v[1] + 1, v[0] + 1), (x, x)),
+    "fori, unknown and long": lambda x: np.fori_loop(0, (x.sum() * 61).astype(int), lambda i, v: v + i, x.astype(int)),
+    "while with a small counter": lambda x: np.while_loop(
+        lambda v: v[0] < 125, lambda v: (v[0] + np.int8(1), v[1] + 1), (np.int8(0), x)
+    ),
+    "while with a counter that is used": lambda x: np.while_loop(
+        lambda v: v[0] < 700, lambda v: (v[0] + 1, v[1] + v[0] * 2, v[2] + 1), (3, x.astype(int), x[:2])
+    ),
+    "fori, written to": writing_long,
     "fori of an array": lambda x: np.fori_loop(x[1].astype(int), x.sum().astype(int), lambda i, v: v + i, 0.5),
     "fori of nothing": lambda x: np.fori_loop(5, 2, lambda i, v: v + 1, x),
     "fori of transposes": lambda x: np.fori_loop(0, 3, lambda i, v: v.T + 1, x[:4].reshape(2, 2)),
@@ -118,15 +141,14 @@ def test_traced_as_eager(name: str) -> None:
     "name",
     [
         "cond of views",
-        "while with a counter",
         "while of containers",
         "outer",
-        "fori, unrolled with a rest",
         "nested",
         "collatz",
         "loops in loops",
     ]
-    + ["scan of rows", "scan reversed"],
+    + ["scan of rows", "scan reversed"]
+    + [name for name in PROGRAMS if name.startswith(("fori, ", "fori of nothing", "while with a "))],
 )
 def test_compiled_as_eager(name: str) -> None:
     with warnings.catch_warnings():
