@@ -75,7 +75,6 @@ from numpy import (
     set_printoptions,
     setbufsize,
     short,
-    show_config,
     show_runtime,
     signedinteger,
     single,
@@ -117,6 +116,7 @@ from tnp._bits import packbits, unpackbits
 from tnp._busdays import busday_count, is_busday
 from tnp._calculus import ediff1d, gradient, interp, trapezoid, unwrap
 from tnp._compile import EagerCheckError, TracedValueError, compile, load_compiled
+from tnp._config import show_config
 from tnp._control_flow import cond, fori_loop, scan, while_loop
 from tnp._convert import array, asarray, astype, copy, from_dlpack
 from tnp._creation import empty, empty_like, eye, full, full_like, identity, ones, ones_like, zeros, zeros_like
@@ -383,9 +383,11 @@ _SUBMODULES = frozenset({"emath", "exceptions", "fft", "lib", "linalg", "polynom
 
 
 def __getattr__(name: str) -> Any:
-    """NumPy's submodules, imported when they are first asked for."""
+    """NumPy's submodules, and what ``%load_ext tnp`` calls, imported when they are first asked for."""
     if name in _SUBMODULES:
         return importlib.import_module(f"tnp.{name}")
+    if name in ("load_ipython_extension", "unload_ipython_extension"):
+        return getattr(importlib.import_module("tnp._dropin"), name)
     raise AttributeError(f"module 'tnp' has no attribute {name!r}")
 
 

@@ -6,6 +6,7 @@ Layer: owns the command line; who gets tnp for ``import numpy`` is ``_dropin``'s
 from __future__ import annotations
 
 import argparse
+import atexit
 import importlib.machinery
 import importlib.util
 import os
@@ -59,12 +60,24 @@ def main(arguments: Sequence[str] | None = None) -> None:
     else:
         name, sys.argv = options.module[0], options.module
         roots = [os.getcwd()]
+    if options.report:
+        _watch()
     _dropin.install(roots, options.device)
     try:
         _run(name, options.module is not None)
     except BaseException:
         _hide_own_frames()
         raise
+
+
+def _watch() -> None:
+    """Count from here on, and print the table when the program has ended."""
+    if importlib.util.find_spec("rich") is None:
+        parser().error("--report needs rich: pip install rich")
+    from tnp import _report
+
+    _dropin.record = _report.watch()
+    atexit.register(_dropin.record.print)
 
 
 def _is_container(path: str) -> bool:

@@ -28,6 +28,9 @@ HOST_ONLY = frozenset({"frompyfunc", "genfromtxt", "load", "loadtxt"})
 """Functions that are NumPy's own here: they return what no tensor holds as often as not, or read a file only once."""
 
 _OURS = ("tnp", "backend_torch")
+
+record: Any = None
+"""What counts the program's calls (`_report.Record`), if they are counted."""
 _Import = Callable[..., Any]
 
 
@@ -68,9 +71,13 @@ def _stand_in(module_name: str, name: str, theirs: Any, ours: Any) -> Any:
     if ours is _functional.vectorize:
         return vectorize
     if ours is None or ours is theirs or name.startswith("__") or (module_name == "numpy" and name in HOST_ONLY):
-        return _taking(theirs) if name in HOST_ONLY else theirs
+        if name not in HOST_ONLY:
+            return theirs
+        return _taking(theirs) if record is None else record.timed(f"numpy.{name}", _taking(theirs), record.HOST)
     if isinstance(ours, (types.FunctionType, types.MethodType)):
-        return _with_host(ours, theirs, f"{module_name}.{name}")
+        path = f"{module_name}.{name}"
+        call = _with_host(ours, theirs, path)
+        return call if record is None else record.timed(path, call)
     return ours
 
 
@@ -299,3 +306,16 @@ def _bequeath(roots: Sequence[str], device: str | None) -> None:
         return prepared
 
     spawn.get_preparation_data = with_drop_in
+
+
+# Notebooks.
+
+
+def load_ipython_extension(ipython: Any) -> None:
+    """``%load_ext tnp``: from the next cell on, ``import numpy`` in the notebook and in its folder gives tnp."""
+    install([os.getcwd()])
+
+
+def unload_ipython_extension(ipython: Any) -> None:
+    """``%unload_ext tnp``: ``import numpy`` gives NumPy again."""
+    remove()

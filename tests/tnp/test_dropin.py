@@ -302,3 +302,56 @@ def test_off_is_off() -> None:
     assert builtins.__import__ is not before[0]
     _dropin.remove()
     assert (builtins.__import__, importlib.import_module) == before
+
+
+# --report, --device, notebooks.
+
+
+def test_the_report(tmp_path: Path) -> None:
+    pytest.importorskip("rich")
+    (tmp_path / "main.py").write_text(
+        "import numpy as np\nx = np.random.default_rng(0).random(5)\n"
+        "for _ in range(4):\n    y = np.sin(x) + 1\nnames = np.sort(np.array(['b', 'a']))\nprint(y.shape)\n1 / 0\n"
+    )
+    plain, told = run(tmp_path, "main.py"), run(tmp_path, "--report", "main.py")
+    assert (told.stdout, told.returncode) == (plain.stdout, plain.returncode) == ("(5,)\n", 1)
+    assert told.stderr.startswith(plain.stderr)
+    lines = [" ".join(line.split()) for line in told.stderr.splitlines()]
+
+    def row(name: str) -> str:
+        return next(line for line in lines if line.startswith(name + " "))
+
+    assert row("numpy.sin").startswith("numpy.sin torch 4 ") and row("numpy.sin").endswith("main.py:4 x4")
+    assert row("ndarray.__add__").startswith("ndarray.__add__ torch 4 ")
+    assert row("numpy.random.random").startswith("numpy.random.random host: NumPy's random stream 1 ")
+    assert row("numpy.sort").startswith("numpy.sort host: no tensor holds the data 1 ")
+
+
+def test_nothing_is_counted_unless_asked(tmp_path: Path) -> None:
+    (tmp_path / "main.py").write_text("import sys, numpy as np\nnp.zeros(1) + 1\nprint('tnp._report' in sys.modules)\n")
+    assert run(tmp_path, "main.py").stdout == "False\n"
+
+
+def test_the_device(tmp_path: Path) -> None:
+    (tmp_path / "main.py").write_text(
+        "import numpy as np\nx = np.zeros((3, 4)) + np.arange(4.0)\nprint((x @ x.T).shape, x.device)\n"
+    )
+    assert run(tmp_path, "--device", "meta", "main.py").stdout == "(3, 3) meta\n"
+    assert run(tmp_path, "--device=meta", "main.py").stdout == "(3, 3) meta\n"
+
+
+def test_a_notebook() -> None:
+    shells = pytest.importorskip("IPython.core.interactiveshell")
+    shell = shells.InteractiveShell.instance()
+    try:
+        shell.run_line_magic("load_ext", "tnp")
+        shell.run_cell(
+            "import numpy as np; kind = type(np.zeros(1)).__module__; names = type(np.array(['a'])).__module__"
+        )
+        assert (shell.user_ns["kind"], shell.user_ns["names"]) == ("tnp", "numpy")
+        shell.run_line_magic("unload_ext", "tnp")
+        shell.run_cell("import numpy as np; kind = type(np.zeros(1)).__module__")
+        assert shell.user_ns["kind"] == "numpy"
+    finally:
+        _dropin.remove()
+        shells.InteractiveShell.clear_instance()
