@@ -294,70 +294,81 @@ def _over_read_only(array: np.ndarray) -> Any:
     return tnp._readonly.readonly_array(tensor, array) if memory.shares(tensor, array) else array
 
 
-def array(
-    object: Any,
-    dtype: Any = None,
-    *,
-    copy: bool | None = True,
-    order: Any = "K",
-    subok: bool = False,
-    ndmin: int = 0,
-    ndmax: int = 0,
-    like: Any = None,
-    device: Any = None,
-) -> ndarray:
-    """Create an array, a copy of the input by default.
+class Builtins:
+    """What a class may hold as an attribute without making a method of it, as it may NumPy's builtins.
 
-    Parameters
-    ----------
-    object : array_like
-        A tnp, NumPy or torch array, an object with ``__dlpack__`` or ``__array__``, a scalar or nested sequences.
-    dtype : dtype_like, optional
-        A numeric or boolean dtype; by default the input's.
-    copy : bool, optional
-        True copies; None only where needed; False raises where one is needed.
-    order : {'K', 'A', 'C', 'F'}, optional
-        Memory order.
-    subok : bool, optional
-        Without effect: there are no subclasses.
-    ndmin : int, optional
-        Dimensions of length one are prepended up to this many.
-    ndmax : int, optional
-        Nested sequences are read to this depth; deeper ones would be objects, which raise TypeError.
-    like : ndarray, optional
-        Only tnp arrays.
-    device : str or torch.device, optional
-        Where the result lives.
-
-    Returns
-    -------
-    ndarray
-
-    Raises
-    ------
-    TypeError
-        The data has a dtype that no tensor can carry.
-    ValueError
-        Ragged sequences; or ``copy=False`` where a copy is needed.
-
-    Notes
-    -----
-    Source: https://numpy.org/doc/stable/reference/generated/numpy.array.html
-
-    Examples
-    --------
-    >>> import tnp as np
-    >>> np.array([1, 2.5])
-    array([1. , 2.5])
+    A Python function would become a method there; a bound method does not become another.
     """
-    if ndmax and not isinstance(object, ndarray):
-        object = np.array(object, dtype, ndmax=ndmax)
-    result = asarray(object, dtype, order, device=device, copy=copy, like=like)
-    if type(object) is ndarray and copy is None and result is object and not ndmin:
-        return object
-    if result.ndim < ndmin:
-        return view_of(result, result.tensor[(None,) * (ndmin - result.ndim)])
-    return result
+
+    @classmethod
+    def array(
+        cls,
+        object: Any,
+        dtype: Any = None,
+        *,
+        copy: bool | None = True,
+        order: Any = "K",
+        subok: bool = False,
+        ndmin: int = 0,
+        ndmax: int = 0,
+        like: Any = None,
+        device: Any = None,
+    ) -> ndarray:
+        """Create an array, a copy of the input by default.
+
+        Parameters
+        ----------
+        object : array_like
+            A tnp, NumPy or torch array, an object with ``__dlpack__`` or ``__array__``, a scalar or nested sequences.
+        dtype : dtype_like, optional
+            A numeric or boolean dtype; by default the input's.
+        copy : bool, optional
+            True copies; None only where needed; False raises where one is needed.
+        order : {'K', 'A', 'C', 'F'}, optional
+            Memory order.
+        subok : bool, optional
+            Without effect: there are no subclasses.
+        ndmin : int, optional
+            Dimensions of length one are prepended up to this many.
+        ndmax : int, optional
+            Nested sequences are read to this depth; deeper ones would be objects, which raise TypeError.
+        like : ndarray, optional
+            Only tnp arrays.
+        device : str or torch.device, optional
+            Where the result lives.
+
+        Returns
+        -------
+        ndarray
+
+        Raises
+        ------
+        TypeError
+            The data has a dtype that no tensor can carry.
+        ValueError
+            Ragged sequences; or ``copy=False`` where a copy is needed.
+
+        Notes
+        -----
+        Source: https://numpy.org/doc/stable/reference/generated/numpy.array.html
+
+        Examples
+        --------
+        >>> import tnp as np
+        >>> np.array([1, 2.5])
+        array([1. , 2.5])
+        """
+        if ndmax and not isinstance(object, ndarray):
+            object = np.array(object, dtype, ndmax=ndmax)
+        result = asarray(object, dtype, order, device=device, copy=copy, like=like)
+        if type(object) is ndarray and copy is None and result is object and not ndmin:
+            return object
+        if result.ndim < ndmin:
+            return view_of(result, result.tensor[(None,) * (ndmin - result.ndim)])
+        return result
+
+
+array = Builtins.array
 
 
 def as_order(order: Any) -> str:

@@ -6,7 +6,7 @@ dtype or an index that is no tensor or number, which is all that it can hand to 
 
 from __future__ import annotations
 
-from types import FunctionType
+from types import FunctionType, MethodType
 from typing import Any
 
 import numpy as np
@@ -54,6 +54,8 @@ def _register() -> None:
             value = getattr(tnp, name)
             if isinstance(value, (Ufunc, FunctionType)):
                 whole.append(value)
+            elif isinstance(value, MethodType):  # it takes the function behind it
+                whole.append(value.__func__)
     for kind in (Methods, ndarray, scalar):
         for name, value in kind.__dict__.items():
             if isinstance(value, FunctionType) and name not in _LOOKED_INTO:
