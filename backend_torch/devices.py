@@ -65,7 +65,9 @@ def _named(device: Any) -> torch.device:
     try:
         return torch.device(device)
     except (RuntimeError, TypeError) as error:
-        raise ValueError(f"{device!r} is not a device: use 'cpu', 'cuda', 'cuda:0', ... or a torch.device") from error
+        raise ValueError(
+            f"Device not understood: {device!r} is not a device: use 'cpu', 'cuda', 'cuda:0', ... or a torch.device"
+        ) from error
 
 
 def chosen(device: object, fallback: object) -> torch.device:

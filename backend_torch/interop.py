@@ -98,7 +98,10 @@ def moved(
         return tensor
     if stream is not None:
         if "cuda" not in (device.type, tensor.device.type):
-            raise ValueError("stream must be None: only a copy to or from a CUDA device has a stream")
+            raise ValueError(
+                "The stream argument in to_device() is not supported here and must be None: only a copy to or from a "
+                "CUDA device has a stream"
+            )
         if not isinstance(stream, torch.cuda.Stream):
             stream = torch.cuda.ExternalStream(stream)
         with torch.cuda.stream(stream):

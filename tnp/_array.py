@@ -197,6 +197,8 @@ class ndarray(Methods):
     @property
     def mT(self) -> ndarray:
         """The array with its last two axes swapped; a view."""
+        if self.tensor.dim() < 2:
+            raise ValueError("matrix transpose with ndim < 2 is undefined")
         return tnp.matrix_transpose(self)
 
     @property

@@ -15,6 +15,7 @@ from backend_torch import memory, sorting
 from backend_torch import reductions as kernels
 from backend_torch.casting import cast
 from backend_torch.dtypes import to_numpy
+from tnp import _errstate
 from tnp._array import ndarray, wrap, wrap_array
 from tnp._convert import tensor_of
 from tnp._dtypes import tensor_dtype
@@ -110,6 +111,8 @@ def mean(
         total, count = _total(tensor, axes, bool(keepdims), _accumulator(result), mask)
         if mask is None and not count:
             warnings.warn("Mean of empty slice", RuntimeWarning, stacklevel=2)
+        elif mask is not None:
+            _errstate.warn_where(lambda: count == 0, "Mean of empty slice")
         averaged = cast(kernels.quotient(total, count), result)
     return deliver(averaged, out, target, "mean")
 
@@ -320,6 +323,8 @@ def _variance(a: Any, axis: Any, dtype: Any, ddof: float, keepdims: Any, where: 
         ):
             return cast(kernel(tensor.dtype, compute)(tensor, axes, bool(keepdims), ddof), result)
     total, count = squares(tensor, axes, bool(keepdims), compute, mask, mean)
+    if mask is not None:
+        _errstate.warn_where(lambda: count <= ddof, "Degrees of freedom <= 0 for slice")
     variance = kernels.quotient(total, kernels.degrees_left(count, ddof))
     return cast(kernels.root(variance) if kernel is kernels.std else variance, result)
 

@@ -20,11 +20,12 @@ from backend_torch.casting import cast
 from backend_torch.dtypes import to_numpy, to_torch
 from tnp._array import like, ndarray, scalar, view_like, view_of, wrap, wrap_array
 from tnp._dtypes import DtypeError, tensor_dtype
-from tnp._errors import explain
+from tnp._errors import MOST_DIMENSIONS, explain
 from tnp._flat import flatiter
 
 Tensor = Any
 NO_COPY = "Unable to avoid copy while creating an array as requested."
+_COPY_MODES = {np._CopyMode.ALWAYS: True, np._CopyMode.IF_NEEDED: None, np._CopyMode.NEVER: False}
 _PLAIN = frozenset({int, float, bool, complex})
 _OWN_MEMORY = (list, tuple, int, float, complex, np.generic)
 
@@ -306,7 +307,7 @@ class Builtins:
         object: Any,
         dtype: Any = None,
         *,
-        copy: bool | None = True,
+        copy: Any = True,
         order: Any = "K",
         subok: bool = False,
         ndmin: int = 0,
@@ -358,12 +359,18 @@ class Builtins:
         >>> np.array([1, 2.5])
         array([1. , 2.5])
         """
+        if ndmax and ndmin > ndmax:
+            raise ValueError(f"ndmin must be <= ndmax ({ndmax})")
         if ndmax and not isinstance(object, ndarray):
             object = np.array(object, dtype, ndmax=ndmax)
+        if copy is not True and isinstance(copy, np._CopyMode):
+            copy = _COPY_MODES[copy]
         result = asarray(object, dtype, order, device=device, copy=copy, like=like)
         if type(object) is ndarray and copy is None and result is object and not ndmin:
             return object
         if result.ndim < ndmin:
+            if ndmin > MOST_DIMENSIONS:
+                raise ValueError(f"ndmin bigger than allowable number of dimensions ({MOST_DIMENSIONS})")
             return view_of(result, result.tensor[(None,) * (ndmin - result.ndim)])
         return result
 
@@ -464,13 +471,15 @@ def astype(x: Any, dtype: Any, /, *, copy: bool = True, device: Any = None) -> n
     if isinstance(x, (np.ndarray, np.generic)):
         x = wrap(tensor_of(x)) if isinstance(x, np.generic) else wrap_array(tensor_of(x))
     if not isinstance(x, ndarray):
-        raise TypeError(f"Input should be an array or scalar. It is a {type(x)} instead.")
+        raise TypeError(f"Input should be a NumPy array. It is a {type(x)} instead: use asarray.")
     moved = x if device is None else x.to_device(device)
     return moved.astype(dtype, copy=copy and moved is x)
 
 
 def as_dtype(x: ndarray, dtype: Any, order: Any, casting: Any, copy: bool) -> Any:
     """``x.astype(...)``."""
+    if copy is not True and isinstance(copy, np._CopyMode):
+        raise ValueError("_CopyMode enum is not allowed for astype function. Use true/false instead.")
     try:
         wanted = tensor_dtype(dtype)
     except DtypeError:

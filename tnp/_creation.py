@@ -57,6 +57,8 @@ def _explained(error: Exception, sizes: Shape, tensor_type: Any) -> Exception:
     """What NumPy says where torch could not make a tensor of these sizes."""
     if any(size < 0 for size in sizes):
         return ValueError("negative dimensions are not allowed")
+    if any(size > np.iinfo(np.intp).max for size in sizes):
+        return ValueError("Maximum allowed dimension exceeded")
     if "verflow" in str(error):
         return ValueError(
             "array is too big; `arr.size * arr.dtype.itemsize` is larger than the maximum possible size: shape "
@@ -69,7 +71,7 @@ def _explained(error: Exception, sizes: Shape, tensor_type: Any) -> Exception:
     return explained
 
 
-def empty(shape: Any, dtype: Any = float, order: Any = "C", *, device: Any = None, like: Any = None) -> ndarray:
+def empty(shape: Any, dtype: Any = None, order: Any = "C", *, device: Any = None, like: Any = None) -> ndarray:
     """Return a new array with nothing in particular in it.
 
     Parameters
@@ -112,7 +114,7 @@ def empty(shape: Any, dtype: Any = float, order: Any = "C", *, device: Any = Non
     return _made(kernels.empty, shape, dtype, order, device, like)
 
 
-def zeros(shape: Any, dtype: Any = float, order: Any = "C", *, device: Any = None, like: Any = None) -> ndarray:
+def zeros(shape: Any, dtype: Any = None, order: Any = "C", *, device: Any = None, like: Any = None) -> ndarray:
     """Return a new array of zeros.
 
     Parameters
@@ -155,7 +157,7 @@ def zeros(shape: Any, dtype: Any = float, order: Any = "C", *, device: Any = Non
     return _made(kernels.zeros, shape, dtype, order, device, like)
 
 
-def ones(shape: Any, dtype: Any = float, order: Any = "C", *, device: Any = None, like: Any = None) -> ndarray:
+def ones(shape: Any, dtype: Any = None, order: Any = "C", *, device: Any = None, like: Any = None) -> ndarray:
     """Return a new array of ones.
 
     Parameters

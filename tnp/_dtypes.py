@@ -5,7 +5,7 @@ Layer: owns which dtypes a user may name and what is said about the others.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -20,7 +20,8 @@ class DtypeError(TypeError):
 def tensor_dtype(dtype: Any) -> Any:
     """The torch dtype for anything ``numpy.dtype`` takes; TypeError for what no tensor can carry."""
     if not isinstance(dtype, np.dtype):
-        dtype = np.dtype(dtype)
+        is_class = isinstance(dtype, type) and issubclass(dtype, np.dtype)
+        dtype = cast(Any, dtype)() if is_class else np.dtype(dtype)
     try:
         return backend.to_torch[dtype]
     except KeyError:

@@ -83,10 +83,12 @@ def einsum(
     np.can_cast(bool, bool, casting)  # raises for what is no casting rule
     if len(operands) < 2:
         raise ValueError("must provide at least an operand and a subscripts list to einsum")
+    if isinstance(optimize, (list, tuple)):
+        einsum_path(*operands, optimize=optimize)  # raises for what is no path of these operands
     terms, explicit, arrays = _terms(operands)
     tensors = tensors_of(*arrays)
     inputs, output = _letters(terms, explicit, [tuple(tensor.shape) for tensor in tensors])
-    if out is None and len(tensors) == 1 and set(inputs[0]) == set(output):
+    if out is None and dtype is None and len(tensors) == 1 and set(inputs[0]) == set(output):
         view = kernels.einsum(inputs, output, tensors)
         return wrap(view if view.dim() else view.clone())
     target = None if out is None else output_tensor(out)

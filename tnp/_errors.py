@@ -14,6 +14,8 @@ from numpy.exceptions import AxisError
 
 from backend_torch import devices
 
+MOST_DIMENSIONS = 64  # NumPy's limits, kept so that what runs here runs there
+MOST_OPERANDS = 64
 _MAX = np.iinfo(np.intp).max
 
 
@@ -47,6 +49,24 @@ def shapes_text(shapes: Iterable[tuple[int, ...]]) -> str:
 def broadcast_error(*shapes: tuple[int, ...]) -> ValueError:
     """What NumPy raises for operands whose shapes do not fit."""
     return ValueError(f"operands could not be broadcast together with shapes {shapes_text(shapes)} ")
+
+
+def mismatch_error(*shapes: tuple[int, ...]) -> ValueError:
+    """The same of ``broadcast``, which names the first two operands that do not fit."""
+    ndim = max(map(len, shapes))
+    for axis in range(-ndim, 0):
+        seen: tuple[int, int] | None = None  # the first operand that is longer than one here, and its length
+        for place, shape in enumerate(shapes):
+            length = shape[axis] if len(shape) >= -axis else 1
+            if seen is None and length != 1:
+                seen = place, length
+            elif seen is not None and length not in (1, seen[1]):
+                one, other = (f"arg {at} with shape {tuple(shapes[at])}" for at in (seen[0], place))
+                return ValueError(
+                    "shape mismatch: objects cannot be broadcast to a single shape.  Mismatch is between "
+                    f"{one} and {other}."
+                )
+    return broadcast_error(*shapes)
 
 
 def output_error(out: tuple[int, ...], result: tuple[int, ...]) -> ValueError:

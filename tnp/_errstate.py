@@ -127,6 +127,29 @@ def run(name: str, function: Callable[..., Any], inputs: Sequence[Any], mask: Te
     return results
 
 
+def quietly(function: Callable[..., Any], *args: Any, **options: Any) -> Any:
+    """What the function returns, whose own steps are not looked at."""
+    if not Loops.suspended:
+        return function(*args, **options)
+    with _watching.mode.quiet():
+        return function(*args, **options)
+
+
+def warn_where(is_missing: Callable[[], Tensor], text: str) -> None:
+    """Warn of results for want of elements. That takes a look at values: only while errors are asked for."""
+    if Loops.suspended and _setting.get().asks():
+        with _watching.mode.quiet():
+            missing = is_missing()
+            found = memory.is_readable(missing) and bool(missing.any())
+        if found:
+            warnings.warn(text, RuntimeWarning, stacklevel=_frames_above())
+
+
+def looked_at(name: str, loop: Callable[..., Any]) -> Callable[..., Any]:
+    """A ufunc's loop, whose errors are reported if somebody asks for them now."""
+    return (lambda *inputs: run(name, loop, inputs)) if Loops.suspended else loop
+
+
 class _Scalars:
     """A table of Python scalars in a loop's dtype, which reports those that are too large for it."""
 

@@ -6,6 +6,7 @@ Layer: owns ``numpy.flatiter``. Indexing itself is that of the array in one dime
 from __future__ import annotations
 
 import operator
+import warnings
 from typing import Any, ClassVar
 
 import numpy as np
@@ -68,11 +69,11 @@ class flatiter:
             coordinates.append(coordinate)
         return (rest, *reversed(coordinates)) if self._array.ndim else ()
 
-    def copy(self) -> ndarray:
+    def copy(self, /) -> ndarray:
         """The elements as a new array of one dimension."""
         return self._array.flatten()
 
-    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
+    def __array__(self, /, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
         return tnp.ravel(self._array).__array__(dtype, copy)
 
     def __len__(self) -> int:
@@ -90,11 +91,11 @@ class flatiter:
 
     def __getitem__(self, key: Any) -> Any:
         self._index = 0
-        chosen = tnp.ravel(self._array)[_checked(key)]
+        chosen = tnp.ravel(self._array)[_checked(key, self._array.size)]
         return wrap_array(memory.copied(chosen.tensor)) if chosen.ndim else chosen
 
     def __setitem__(self, key: Any, value: Any) -> None:
-        key = _checked(key)
+        key = _checked(key, self._array.size)
         if isinstance(key, tuple):
             raise IndexError("Assigning to a flat iterator with a 0-D index is not supported")
         self._index = 0
@@ -115,6 +116,9 @@ class flatiter:
             flat[key] = values if values.size == 1 else tnp.resize(values, chosen.shape)
         if not memory.same_start(flat.tensor, array.tensor):
             array[...] = tnp.reshape(flat, array.shape)
+
+    def __delitem__(self, key: Any) -> None:
+        raise TypeError("Cannot delete iterator elements")
 
     def __eq__(self, other: object) -> Any:
         return tnp.ravel(self._array) == other
@@ -142,7 +146,7 @@ def _is_integer(key: Any) -> bool:
     return isinstance(key, (int, np.integer)) or (isinstance(key, (ndarray, np.ndarray)) and not key.ndim)
 
 
-def _checked(key: Any) -> Any:
+def _checked(key: Any, size: int) -> Any:
     """The key of one dimension: an integer, a slice, an Ellipsis or an array; ``()`` stays a tuple."""
     if isinstance(key, tuple):
         if len(key) > 1:
@@ -152,10 +156,32 @@ def _checked(key: Any) -> Any:
         if not key:
             return key
         key = key[0]
-    if key is None or isinstance(key, (bool, np.bool_, float, str)):
+    if isinstance(key, (bool, np.bool_)):
+        warnings.warn("0-dimensional boolean index of an iterator is deprecated", DeprecationWarning, stacklevel=3)
+        return 0 if key and size else slice(0, 0)
+    if isinstance(key, flatiter):
+        key = tnp.ravel(key.base)
+    if isinstance(key, list):
+        key = _listed(key)
+    if isinstance(key, (ndarray, np.ndarray)) and key.dtype == np.bool_ and key.ndim == 1 and key.size != size:
+        raise IndexError(
+            f"boolean index did not match indexed flat iterator along axis 0; size of axis is {size} but size of "
+            f"corresponding boolean axis is {key.size}"
+        )
+    if key is None or isinstance(key, (float, str)):
         raise IndexError(
             "only integers, slices (`:`), ellipsis (`...`) and integer or boolean arrays are valid indices"
         )
-    if isinstance(key, (slice, list, ndarray, np.ndarray)) or key is Ellipsis:
+    if isinstance(key, (slice, ndarray, np.ndarray)) or key is Ellipsis:
         return key
     return operator.index(key)
+
+
+def _listed(key: list[Any]) -> np.ndarray:
+    """A list of integers as an array of them; numbers that are none are still taken, with a warning."""
+    array = np.asarray(key, None if key else np.intp)
+    if array.dtype.kind == "b":
+        raise IndexError("boolean indices for iterators are not supported because they are ambiguous: use an array")
+    if array.dtype.kind not in "iu":
+        warnings.warn("Invalid non-array indices for iterator objects are deprecated", DeprecationWarning, stacklevel=4)
+    return array.astype(np.intp)

@@ -21,7 +21,7 @@ from backend_torch.dtypes import to_torch
 from backend_torch.indexing import Index
 from tnp._array import ndarray, wrap, wrap_array
 from tnp._convert import tensor_of
-from tnp._errors import explain, shapes_text
+from tnp._errors import MOST_DIMENSIONS, explain, shapes_text
 
 Tensor = Any
 
@@ -130,6 +130,10 @@ def _get(tensor: Tensor, key: Any) -> Any:
         result = indexing.get(tensor, index)
     except (IndexError, RuntimeError) as error:
         raise _explain(error, tensor, key) from None
+    if result.dim() > MOST_DIMENSIONS:
+        raise IndexError(
+            f"number of dimensions must be within [0, {MOST_DIMENSIONS}], indexing result would have {result.dim()}"
+        )
     if key.is_element:
         return wrap(result if index.arrays else result.clone())
     if index.arrays and tensor.is_cpu and not result.numel():  # torch has not looked at the indices

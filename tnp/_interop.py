@@ -292,6 +292,8 @@ def to_dlpack(
     x: _array.ndarray, stream: Any, max_version: tuple[int, int] | None, dl_device: Any, copy: bool | None
 ) -> Any:
     """``x.__dlpack__()``."""
+    if copy is not None:
+        copy = bool(copy)  # ValueError for an array of several elements
     return interop.to_dlpack(x.tensor, stream, max_version, dl_device, copy)
 
 

@@ -14,7 +14,7 @@ import tnp
 from backend_torch import memory
 from tnp._array import ndarray, wrap_array
 from tnp._convert import tensor_of
-from tnp._errors import broadcast_error
+from tnp._errors import MOST_OPERANDS, mismatch_error
 
 
 class broadcast:
@@ -50,10 +50,12 @@ class broadcast:
         for each in arrays:
             given.extend(each._arrays if isinstance(each, broadcast) else [wrap_array(tensor_of(each))])
         shapes = [array.shape for array in given]
+        if len(shapes) > MOST_OPERANDS:
+            raise ValueError(f"Need at least 0 and at most {MOST_OPERANDS} array objects.")
         try:
             self.shape = np.broadcast_shapes(*shapes)
         except ValueError:
-            raise broadcast_error(*shapes) from None
+            raise mismatch_error(*shapes) from None
         self._arrays = [tnp.broadcast_to(array, self.shape) for array in given]
         self.index = 0
 
@@ -82,7 +84,7 @@ class broadcast:
         """An iterator over the elements of each array."""
         return tuple([array.flat for array in self._arrays])
 
-    def reset(self) -> None:
+    def reset(self, /) -> None:
         """Start again."""
         self.index = 0
 
@@ -339,6 +341,6 @@ class nditer:
         """Forget the indices, so that axes may be joined."""
         self._host.remove_multi_index()
 
-    def reset(self) -> None:
+    def reset(self, /) -> None:
         """Start again."""
         self._host.reset()

@@ -230,6 +230,7 @@ class Methods:
 
     def resize(self: Any, *new_shape: Any, refcheck: bool = True) -> None:
         """Change shape and size in place; new elements are zero."""
+        refcheck = bool(operator.index(refcheck))
         if not new_shape or new_shape[0] is None:
             return
         shape = new_shape[0] if len(new_shape) == 1 else new_shape

@@ -12,7 +12,7 @@ import numpy as np
 from backend_torch import memory, sorting
 from backend_torch import reductions as kernels
 from backend_torch.casting import cast
-from tnp import _averages, _scans
+from tnp import _averages, _errstate, _scans
 from tnp._array import ndarray, wrap, wrap_array
 from tnp._convert import tensor_of
 from tnp._dtypes import tensor_dtype
@@ -171,7 +171,7 @@ def nanmax(
     >>> np.nanmax(np.asarray([[1, 2], [3, np.nan]]), axis=1)
     array([2., 3.])
     """
-    return FMAX.reduce(a, axis, None, out, keepdims, initial, where)
+    return _warned(FMAX.reduce(a, axis, None, out, keepdims, initial, where))
 
 
 def nanmin(
@@ -214,7 +214,13 @@ def nanmin(
     >>> np.nanmin(np.asarray([[1, 2], [3, np.nan]]), axis=1)
     array([1., 3.])
     """
-    return FMIN.reduce(a, axis, None, out, keepdims, initial, where)
+    return _warned(FMIN.reduce(a, axis, None, out, keepdims, initial, where))
+
+
+def _warned(result: Any) -> Any:
+    """The result, after a warning where it is NaN."""
+    _errstate.warn_where(lambda: tensor_of(result).isnan(), "All-NaN slice encountered")
+    return result
 
 
 def nanargmax(a: Any, axis: Any = None, out: Any = None, *, keepdims: Any = False) -> Any:
@@ -337,7 +343,8 @@ def nanmean(
     """
     tensor = tensor_of(a)
     _check_inexact(tensor, dtype, out)
-    return _averages.mean(wrap_array(tensor), axis, dtype, out, keepdims, where=_chosen(tensor, where))
+    chosen = _chosen(tensor, where)
+    return _errstate.quietly(_averages.mean, wrap_array(tensor), axis, dtype, out, keepdims, where=chosen)
 
 
 def _check_inexact(tensor: Any, dtype: Any, out: Any) -> None:
@@ -462,9 +469,10 @@ def _variance(
     result = kernels.real_dtype(compute) if dtype is None else compute
     axes = normalize_axes(axis, tensor.dim())
     mask = _chosen(tensor, where).tensor
-    total, count = _averages.squares(tensor, axes, bool(keepdims), compute, mask, mean)
+    total, count = _errstate.quietly(_averages.squares, tensor, axes, bool(keepdims), compute, mask, mean)
     left = count - _averages.degrees(ddof, correction)
-    return kernels.masked(kernels.quotient(total, left), left > 0, np.nan), result
+    _errstate.warn_where(lambda: left <= 0, "Degrees of freedom <= 0 for slice.")
+    return kernels.masked(_errstate.quietly(kernels.quotient, total, left), left > 0, np.nan), result
 
 
 def nanmedian(a: Any, axis: Any = None, out: Any = None, overwrite_input: bool = False, keepdims: Any = False) -> Any:
@@ -503,6 +511,7 @@ def nanmedian(a: Any, axis: Any = None, out: Any = None, overwrite_input: bool =
     if kernels.is_integer(tensor.dtype) or not kernels.size_of(tensor.shape, axes):
         return _averages.median(a, axis, out, overwrite_input, keepdims)
     middle = sorting.nanmedian(kernels.flattened(tensor, axes), -1)
+    _errstate.warn_where(lambda: middle.isnan(), "All-NaN slice encountered")
     if keepdims:
         middle = kernels.unflattened(middle, axes, tensor)
     return deliver(middle, out, None if out is None else output_of(out), "nanmedian")

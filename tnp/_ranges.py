@@ -38,19 +38,29 @@ def _number(value: Any) -> Any:
 
 
 def arange(
-    start: Any = None, stop: Any = None, step: Any = 1, dtype: Any = None, *, device: Any = None, like: Any = None
+    start_or_stop: Any = None,
+    /,
+    stop: Any = None,
+    step: Any = 1,
+    dtype: Any = None,
+    *,
+    start: Any = None,
+    device: Any = None,
+    like: Any = None,
 ) -> ndarray:
     """Return numbers in even steps from a half-open interval.
 
     Parameters
     ----------
-    start : number, optional
-        The first number, 0 if only one argument is given: that is ``stop``.
+    start_or_stop : number, optional
+        The first number; 0 if only one argument is given: that is ``stop``.
     stop : number
         The end, which is not included (but for what rounding does to a step that is no integer).
     step : number, optional
     dtype : dtype_like, optional
         By default what holds the arguments, at least int64.
+    start : number, optional
+        The first number by name; then ``stop`` has to be given.
     device : str or torch.device, optional
         Where the array lives; the default device if None.
     like : ndarray, optional
@@ -87,6 +97,12 @@ def arange(
     array([1.  , 1.25, 1.5 , 1.75])
     """
     check_like(like)
+    if start is None:
+        start = start_or_stop
+    elif start_or_stop is not None:
+        raise TypeError("arange() got multiple values for argument 'start'")
+    elif stop is None:
+        raise TypeError("arange() requires stop to be specified.")
     if symbolic.is_symbol(start) and stop is None and type(step) is int and step == 1:
         tensor_type = tensor_dtype(np.int64 if dtype is None else dtype)
         if to_numpy[tensor_type].kind != "b":

@@ -100,6 +100,8 @@ def unique(
     """
     tensor = tensor_of(ar)
     options = bool(return_index), bool(return_inverse), bool(return_counts)
+    if isinstance(axis, float):
+        raise TypeError(f"integer argument expected, got {axis!r} as the axis")
     if axis is not None:
         axis = normalize_axis(axis, tensor.dim())
     if axis is None or tensor.dim() == 1:

@@ -7,6 +7,8 @@ computes it ("loop"). A loop is looked up by dtype on each call and built on fir
 
 from __future__ import annotations
 
+import contextlib
+import inspect
 from collections.abc import Callable
 from numbers import Number
 from typing import Any
@@ -69,6 +71,9 @@ def _mask(where: Any, home: Any) -> Tensor:
             f"Cannot cast array data from {to_numpy[mask.dtype]!r} to dtype('bool') according to the rule 'safe'"
         )
     return mask
+
+
+_MISSING = object()
 
 
 class Ufunc:
@@ -134,6 +139,13 @@ class Ufunc:
         """Core dimensions of a generalized ufunc; None for these."""
         return self._numpy.signature
 
+    def __getattr__(self, name: str) -> Any:
+        # inspect.signature says NumPy's own parameters, where NumPy tells them (from 2.4 on); a class must not have it.
+        if name == "__signature__":
+            with contextlib.suppress(ValueError):
+                return inspect.signature(self._numpy)
+        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+
     def __repr__(self) -> str:
         return f"<ufunc '{self.__name__}'>"
 
@@ -171,6 +183,8 @@ class Ufunc:
         sig: Any = None,
     ) -> Any:
         """The general path: operands of any kind and every option of a NumPy ufunc."""
+        if operands[-1] is _MISSING:
+            raise TypeError(f"{self.__name__}() takes from 2 to {self.nargs} positional arguments but 1 was given")
         order = checked_order(order)
         outs = self._outputs(out)
         operands = tuple([symbolic.decided(x) if symbolic.is_symbol(x) else x for x in operands])
@@ -399,7 +413,7 @@ class BinaryUfunc(Ufunc):
         self.reflected = self._reflected_operator()
         self.inplace = self._inplace_operator()
 
-    def __call__(self, x1: Any, x2: Any, /, out: Any = None, *outs: Any, **options: Any) -> Any:
+    def __call__(self, x1: Any, x2: Any = _MISSING, /, out: Any = None, *outs: Any, **options: Any) -> Any:
         """Apply the ufunc to each pair of elements; the options are those of ``numpy.ufunc``."""
         if out is None and not options and not outs:
             if isinstance(x1, _array.ndarray):

@@ -16,7 +16,7 @@ from backend_torch import memory, scatter
 from backend_torch import reductions as kernels
 from backend_torch.casting import cast
 from backend_torch.dtypes import to_numpy
-from tnp import _indexing, _reduce
+from tnp import _errstate, _indexing, _reduce
 from tnp._array import ndarray, scalar, wrap_array
 from tnp._convert import output_tensor, tensor_of, tensors_of
 from tnp._dtypes import tensor_dtype
@@ -103,7 +103,7 @@ def at(ufunc: Ufunc, a: Any, indices: Any, b: Any) -> None:
     resolved = ufunc._numpy.resolve_dtypes((given, *others, given), casting="unsafe")
     positions = scatter.positions(target, _indexing.checked(target, indices))
     if ufunc.nin == 1:
-        scatter.in_turn(ufunc._loop((target.dtype,), resolved), target, positions)
+        scatter.in_turn(_errstate.looked_at(ufunc.__name__, ufunc._loop((target.dtype,), resolved)), target, positions)
         return
     try:
         fits = np.broadcast_shapes(values[0].shape, positions.shape) == tuple(positions.shape)
@@ -124,7 +124,7 @@ def _at_binary(ufunc: Ufunc, target: Tensor, positions: Tensor, values: Tensor, 
         values = memory.copied(values)
     if name == "subtract":
         ufunc, name, values = tnp.add, "add", scatter.negated(values)
-    loop = ufunc._loop((target.dtype, values.dtype), resolved)
+    loop = _errstate.looked_at(ufunc.__name__, ufunc._loop((target.dtype, values.dtype), resolved))
     rounds_only = dtype == resolved[2] or (dtype.kind in "fc" and dtype.kind == resolved[2].kind)
     if name == "add" and dtype.kind != "b" and set(resolved) == {dtype}:
         scatter.add(target, positions, values)
@@ -137,7 +137,7 @@ def _at_binary(ufunc: Ufunc, target: Tensor, positions: Tensor, values: Tensor, 
 def _on_tensors(ufunc: Ufunc) -> Callable[[Tensor, Tensor], Tensor]:
     """A binary ufunc's kernel as a function of two tensors of any one dtype."""
     kernel = ufunc._kernel
-    return lambda left, right: kernel.resolve(left.dtype, right.dtype)(left, right)
+    return _errstate.looked_at(ufunc.__name__, lambda left, right: kernel.resolve(left.dtype, right.dtype)(left, right))
 
 
 def _check_reducible(ufunc: Ufunc, method: str) -> None:

@@ -752,3 +752,32 @@ def test_truth_of_uint64(xp: Any, value: int) -> Any:
 @agrees
 def test_byteswap_of_one_element_with_a_stride(xp: Any) -> Any:
     return xp.asarray([1, 2], "int32")[::2].byteswap()
+
+
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")
+@pytest.mark.parametrize("key", [
+    True, False, [True, 1], [True, False], [], [1.0, 2.0], np.array([True, False]), np.arange(6) > 2,
+])  # fmt: skip
+def test_flat_is_indexed_by_what_is_no_integer(key: Any) -> None:
+    if np.lib.NumpyVersion(np.__version__) >= "2.4.0":
+        compare(lambda xp: xp.arange(6).reshape(2, 3).flat[xp.asarray(key) if isinstance(key, np.ndarray) else key])
+
+
+@agrees
+def test_flat_is_indexed_by_flat(xp: Any) -> Any:
+    return xp.arange(6).reshape(2, 3).flat[xp.asarray([[0, 5]]).flat]
+
+
+@agrees(raises=TypeError)
+def test_flat_elements_stay(xp: Any) -> None:
+    del xp.ones(3).flat[1]
+
+
+@pytest.mark.parametrize("ndim", [61, 62, 64])
+def test_results_of_index_arrays_have_at_most_64_dimensions(ndim: int) -> None:
+    compare(lambda xp: xp.ones((1,) * 3)[xp.zeros((1,) * ndim, int), None].shape)
+
+
+@agrees(raises=ValueError)
+def test_one_dimension_has_no_matrix_transpose(xp: Any) -> Any:
+    return xp.arange(3).mT

@@ -6,6 +6,7 @@ import array as python_array
 import decimal
 import fractions
 import math
+import pickle
 import warnings
 from collections import deque, namedtuple
 from typing import Any
@@ -546,3 +547,27 @@ def test_a_conversion_to_real_shares_no_memory(given: str, dtype: str) -> None:
 
     compare(write)
     compare(lambda xp: xp.asarray(xp.ones(2, dtype=given), dtype=dtype, copy=False))
+
+
+def test_a_class_may_hold_array_as_an_attribute() -> None:
+    def held(xp: Any) -> Any:
+        class Test:
+            array = xp.array
+
+        return Test().array([1, 2]), Test.array(3.0), pickle.loads(pickle.dumps(xp.array))([1])
+
+    compare(held)
+
+
+@pytest.mark.parametrize("options", [
+    {"ndmin": 65}, {"ndmin": 3, "ndmax": 2}, {"dtype": np.dtypes.Float32DType},
+    {"copy": np._CopyMode.NEVER}, {"copy": np._CopyMode.NEVER, "order": "F"}, {"copy": np._CopyMode.IF_NEEDED},
+])  # fmt: skip
+def test_rare_options_of_array(options: dict[str, Any]) -> None:
+    compare(lambda xp: xp.array(xp.asarray([[1, 2], [3, 4]]), **options))
+    compare(lambda xp: xp.array([[1, 2], [3, 4]], **options))
+
+
+@agrees(raises=ValueError)
+def test_astype_takes_no_copy_mode(xp: Any) -> Any:
+    return xp.ones(2).astype(int, copy=np._CopyMode.NEVER)

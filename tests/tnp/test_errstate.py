@@ -196,3 +196,30 @@ def test_compiled_functions_run_inside() -> None:
     function = tnp.compile(lambda x: x / 0 * 0)
     with tnp.errstate(all="raise"):
         assert np.isnan(np.asarray(function(tnp.ones(2)))).all()
+
+
+VALUES = [
+    lambda xp, x: xp.nanmean(x),
+    lambda xp, x: xp.nanvar(x, axis=0),
+    lambda xp, x: xp.nanstd(x),
+    lambda xp, x: xp.nanmax(x),
+    lambda xp, x: xp.nanmin(x, axis=1),
+    lambda xp, x: xp.nanmedian(x),
+]
+
+
+@pytest.mark.parametrize("function", VALUES)
+@pytest.mark.parametrize("fill", [np.nan, 1.0])
+def test_too_few_elements_are_warned_of_while_errors_are_asked_for(function: Any, fill: float) -> None:
+    found = []
+    for xp in (np, tnp):
+        with xp.errstate(divide="warn", over="warn", invalid="warn"), warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            function(xp, xp.full((1, 3), fill))
+        found.append({(w.category, str(w.message).rstrip("."), w.filename) for w in caught})
+    numpys, ours = found
+    assert {each[:2] for each in ours} == {each[:2] for each in numpys if "Degrees" not in each[1] or ours}
+    assert all(name == __file__ for *_, name in ours)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        function(tnp, tnp.full((1, 3), fill))

@@ -82,3 +82,13 @@ def test_numpy_iterates_over_the_same_memory() -> None:
     for chunk in tnp.nditer(x, flags=["external_loop"], op_flags=["readwrite"]):
         chunk[:] = 1
     np.testing.assert_array_equal(np.asarray(x), np.ones(4))
+
+
+@pytest.mark.parametrize("shapes", [[(1, 3), (2, 1), (2,)], [(2,), (3,)], [(2, 3), (1, 3), (3, 3)], [()] * 65])
+def test_broadcast_names_what_does_not_fit(shapes: list[tuple[int, ...]]) -> None:
+    for xp in (np, tnp):
+        with pytest.raises(ValueError) as raised:
+            xp.broadcast(*map(xp.ones, shapes))
+        if xp is np:
+            expected = str(raised.value)
+    assert str(raised.value) == expected

@@ -212,3 +212,16 @@ def test_ranges_batch_and_differentiate():
 def test_vander_has_a_gradient(increasing):
     x = torch.tensor([1.0, 0.0, 2.0], dtype=torch.float64, requires_grad=True)
     assert torch.autograd.gradcheck(lambda x: tnp.vander(tnp.asarray(x), 3, increasing).tensor, x)
+
+
+@pytest.mark.parametrize("options", [
+    {"start": 4}, {"stop": 4}, {"start": 1, "stop": 4}, {"start": 1, "stop": 4, "step": 2}, {}, {"step": 3},
+])  # fmt: skip
+def test_arange_by_name(options: dict[str, int]) -> None:
+    compare(lambda xp: xp.arange(**options))
+
+
+def test_arange_takes_one_start() -> None:
+    for xp in (np, tnp):
+        with pytest.raises(TypeError):
+            xp.arange(1, start=1, stop=3)
