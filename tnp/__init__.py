@@ -240,7 +240,7 @@ from tnp._from_data import (
     isfortran,
     require,
 )
-from tnp._functional import apply_along_axis, apply_over_axes, piecewise, vectorize
+from tnp._functional import apply_along_axis, apply_over_axes, frompyfunc, piecewise, vectorize
 from tnp._gradient_rules import checkpoint, custom_gradient, stop_gradient
 from tnp._gradients import grad, hessian, jacobian, jvp, linearize, value_and_grad, vjp
 from tnp._histograms import bincount, digitize, histogram, histogram2d, histogram_bin_edges, histogramdd
@@ -375,7 +375,6 @@ from tnp._twodim import (
     triu_indices_from,
 )
 from tnp._ufunc import Ufunc as ufunc
-from tnp._ufunc import frompyfunc
 from tnp._vectorized_map import map_fn, vectorized_map
 from tnp._windows import bartlett, blackman, hamming, hanning, kaiser
 

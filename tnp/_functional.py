@@ -393,3 +393,33 @@ def _note_sizes(sizes: dict[str, int], array: ndarray, core: Core) -> None:
     for name, size in zip(core, array.shape[array.ndim - len(core) :], strict=True):
         if sizes.setdefault(name, size) != size:
             raise ValueError(f"inconsistent size for core dimension {name!r}: {size!r} vs {sizes[name]!r}")
+
+
+def frompyfunc(func: Callable[..., Any], /, nin: int, nout: int, *, identity: Any = None) -> Any:
+    """A ufunc of a Python function: not supported.
+
+    Parameters
+    ----------
+    func : callable
+    nin, nout : int
+    identity : object, optional
+
+    Raises
+    ------
+    NotImplementedError
+        Always: such a ufunc returns arrays of Python objects, which no tensor can hold.
+
+    Notes
+    -----
+    ``vectorize`` applies a Python function to each element and returns numbers.
+
+    Source: https://numpy.org/doc/stable/reference/generated/numpy.frompyfunc.html
+
+    Examples
+    --------
+    >>> import tnp as np
+    >>> np.frompyfunc(abs, 1, 1)
+    Traceback (most recent call last):
+    NotImplementedError: frompyfunc returns arrays of Python objects, which no tensor can hold: use vectorize
+    """
+    raise NotImplementedError("frompyfunc returns arrays of Python objects, which no tensor can hold: use vectorize")

@@ -574,33 +574,3 @@ def casting_left(function: Loop, given: Any, wanted: Any) -> Loop:
 def casting_right(function: Loop, given: Any, wanted: Any) -> Loop:
     """``function(number, tensor)`` behind a cast of the tensor, if it needs one."""
     return function if given is wanted else lambda number, tensor: function(number, tensor.to(wanted))
-
-
-def frompyfunc(func: Callable[..., Any], /, nin: int, nout: int, *, identity: Any = None) -> Any:
-    """A ufunc of a Python function: not supported.
-
-    Parameters
-    ----------
-    func : callable
-    nin, nout : int
-    identity : object, optional
-
-    Raises
-    ------
-    NotImplementedError
-        Always: such a ufunc returns arrays of Python objects, which no tensor can hold.
-
-    Notes
-    -----
-    ``vectorize`` applies a Python function to each element and returns numbers.
-
-    Source: https://numpy.org/doc/stable/reference/generated/numpy.frompyfunc.html
-
-    Examples
-    --------
-    >>> import tnp as np
-    >>> np.frompyfunc(abs, 1, 1)
-    Traceback (most recent call last):
-    NotImplementedError: frompyfunc returns arrays of Python objects, which no tensor can hold: use vectorize
-    """
-    raise NotImplementedError("frompyfunc returns arrays of Python objects, which no tensor can hold: use vectorize")
