@@ -1,4 +1,4 @@
-"""Options of the whole suite: ``--device`` runs it with another default device."""
+"""Options of the whole suite: ``--device`` runs it with another default device, ``--compiled`` also compiled."""
 
 from __future__ import annotations
 
@@ -12,6 +12,19 @@ pytest.register_assert_rewrite("tests.oracle")
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--device", default="cpu", help="default device of every array that a test makes (default: cpu)")
+    parser.addoption(
+        "--compiled",
+        choices=["eager", "inductor"],
+        help="run each function over xp compiled too: traced and run one by one, or as machine code",
+    )
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    backend = config.getoption("--compiled")
+    if backend:
+        from tests.oracle import compiled
+
+        compiled.start(backend)
 
 
 @pytest.fixture(scope="session")

@@ -1,5 +1,8 @@
 """NumPy as the oracle: one function over ``xp``, run on NumPy and on tnp, must do the same.
 
+With ``pytest --compiled=BACKEND`` each is run a third time, as a function that ``tnp.compile`` traces. What can't be
+traced is listed in ``compiled_gaps.toml`` with the reason, and nothing else is let pass.
+
 ``@agrees`` turns ``def test_x(xp, ...)`` into a test that runs it twice and compares what it returned (a pytree of
 arrays, scalars and other values: value, dtype, shape) or the class of the exception that it raised.
 """
@@ -8,8 +11,11 @@ from __future__ import annotations
 
 import functools
 import inspect
+import os
+import tomllib
 import warnings
 from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -24,6 +30,28 @@ COMPLEX = ["complex64", "complex128"]
 INTEGERS = SIGNED + UNSIGNED
 REAL = INTEGERS + FLOATS
 ALL = BOOL + REAL + COMPLEX
+
+
+class Compiled:
+    """What ``--compiled`` asks for: the backend, or None, and the tests that differ, as in ``compiled_gaps.toml``."""
+
+    backend: str | None = None
+    gaps: Mapping[str, frozenset[str]] = {}
+
+    def start(self, backend: str) -> None:
+        """Check compiled functions too, from now on."""
+        self.backend = backend
+        self.gaps = listed_gaps()
+
+
+GAPS = Path(__file__).with_name("compiled_gaps.toml")
+compiled = Compiled()
+
+
+def listed_gaps() -> dict[str, frozenset[str]]:
+    """Kind -> ``folder/test_file.py::test_name`` of the tests that are listed under it."""
+    listed = tomllib.loads(GAPS.read_text())
+    return {kind: frozenset(t for entry in entries for t in entry["tests"]) for kind, entries in listed.items()}
 
 
 class Raised:
@@ -80,7 +108,30 @@ def compare(
     """Run ``function(xp, ...)`` on both and assert that they agree; returns NumPy's outcome."""
     expected = outcome(function, np, *args, **kwargs)
     assert_same(expected, outcome(function, tnp, *args, **kwargs), rtol, atol)
+    if compiled.backend is not None:
+        compare_compiled(expected, function, *args, rtol=rtol, atol=atol, **kwargs)
     return expected
+
+
+def compare_compiled(
+    expected: Any, function: Callable[..., Any], *args: Any, rtol: float | None, atol: float, **kwargs: Any
+) -> None:
+    """Assert that the compiled function does as expected, unless the running test is listed as one that can't."""
+    test = os.environ["PYTEST_CURRENT_TEST"].partition("[")[0].partition(" ")[0].removeprefix("tests/")
+    if test in compiled.gaps["different"]:
+        return
+
+    def traced(xp: Any) -> Any:
+        found = xp.compile(lambda: function(xp, *args, **kwargs), backend=compiled.backend)
+        with warnings.catch_warnings():
+            warnings.filterwarnings("error", "tnp.compile runs the traced operations one by one", RuntimeWarning)
+            return found()
+
+    actual = outcome(traced, tnp)
+    if isinstance(actual, Raised) and isinstance(actual.error, tnp.TracedValueError):
+        assert test in compiled.gaps["untraced"], f"can't be traced and is not listed in {GAPS.name}: {actual!r}"
+    elif not (isinstance(expected, Raised) and test in compiled.gaps["values"]):
+        assert_same(expected, actual, rtol, atol, " (compiled)")
 
 
 def agrees(

@@ -135,21 +135,25 @@ def digitize(x: Any, bins: Any, right: bool = False) -> Any:
         raise ValueError(f"object {'too deep' if edges.dim() else 'of too small depth'} for desired array")
     if edges.is_complex():
         raise TypeError("bins may not be complex")
-    direction = kernels.direction(cast(edges, FLOAT64)) if memory.is_readable(edges) else _direction(bins)
+    side = "left" if right else "right"
+    rising = searchsorted(wrap_array(edges), wrap_array(values), side)
+    if not memory.is_readable(edges) and isinstance(bins, ndarray):  # whether they rise is known when it runs
+        steps = wrap_array(edges)
+        return tnp.where((steps[1:] >= steps[:-1]).all(), rising, _falling(edges, values, side))
+    direction = kernels.direction(cast(edges, FLOAT64)) if memory.is_readable(edges) else _direction(np.asarray(bins))
     if not direction:
         raise ValueError("bins must be monotonically increasing or decreasing")
-    side = "left" if right else "right"
-    if direction == 1:
-        return searchsorted(wrap_array(edges), wrap_array(values), side)
-    return len(edges) - searchsorted(wrap_array(edges)[::-1], wrap_array(values), side)
+    return rising if direction == 1 else _falling(edges, values, side)
 
 
-def _direction(bins: Any) -> int:
-    """As the kernel's, in a function that is traced: edges that are traced too must ascend."""
-    if isinstance(bins, ndarray):
-        return 1
-    steps = np.diff(np.asarray(bins))
+def _direction(edges: np.ndarray) -> int:
+    """As the kernel's, of edges that are no traced array."""
+    steps = np.diff(edges)
     return 1 if (steps >= 0).all() else -1 if (steps <= 0).all() else 0
+
+
+def _falling(edges: Tensor, values: Tensor, side: str) -> ndarray:
+    return len(edges) - searchsorted(wrap_array(edges)[::-1], wrap_array(values), side)
 
 
 def _descends(edges: ndarray, strictly: bool = False) -> bool:

@@ -1,0 +1,49 @@
+"""The oracle itself: what ``--compiled`` finds, and that what it lets pass exists."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+from tests.oracle import listed_gaps
+
+_TEST = """
+from tests.oracle import agrees, sample
+
+state = []
+
+@agrees
+def test_right(xp):
+    return sample(xp, (3,), "float64") * 2
+
+@agrees
+def test_other_when_it_runs_again(xp):
+    state.append(1)
+    return sample(xp, (3,), "float64") * (2 + len(state) // 3)
+
+@agrees
+def test_that_needs_values(xp):
+    return sample(xp, (3,), "float64").sum() * int(xp.asarray(3).sum() + 1)
+"""
+
+
+def test_compiled_finds_what_differs(tmp_path: Path) -> None:
+    (tmp_path / "test_sample.py").write_text(_TEST)
+    root = Path(__file__).parent.parent
+    for options, failed in (
+        ([], []),
+        (["--compiled=eager"], ["test_other_when_it_runs_again", "test_that_needs_values"]),
+    ):
+        command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "--rootdir", str(root)]
+        command += ["-c", str(root / "pyproject.toml"), "-p", "tests.conftest", *options, str(tmp_path)]
+        done = subprocess.run(command, cwd=root, capture_output=True, text=True, check=False)
+        lines = [line for line in done.stdout.splitlines() if line.startswith("FAILED")]
+        assert [line.split("::")[1].split()[0] for line in lines] == failed, done.stdout
+
+
+def test_listed_tests_exist() -> None:
+    for tests in listed_gaps().values():
+        for file, name in (test.split("::") for test in tests):
+            text = (Path(__file__).parent / file).read_text()
+            assert f"def {name}(" in text, f"{file} has no {name}"
