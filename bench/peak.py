@@ -1,7 +1,8 @@
 """How much memory a call takes at most, measured in a process of its own, where Linux tells it.
 
 Resident memory is what counts, so that libraries with allocators of their own are measured alike. tnp's is told not to
-keep what it has freed: memory that it kept from the call before would hide what this one takes.
+keep what it has freed: memory that it kept from the call before would hide what this one takes, as it does where a
+library can't be told.
 """
 
 from __future__ import annotations

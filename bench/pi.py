@@ -29,7 +29,8 @@ NOTES = """\
 time: median per call; ±: half the interquartile range of the rounds; / NumPy: its time over NumPy's, paired in rounds
 copied: bytes between devices in one call; first call: compiling included, no part of the time
 error: of the first call's estimate, whose standard deviation is 1.64 / sqrt(points)
-peak: how much more memory than before a call had taken at most, in a process of its own
+peak: how much more memory a second call had taken at most, in a process of its own; what a library kept from the first
+  (TensorFlow keeps its arrays) does not show
 """
 PLACES = {"cpu": ("cpu", "cpu"), "cuda": ("cuda", "cuda"), "split": ("cpu", "cuda")}
 """Where the random numbers are drawn, and where the arithmetic is done."""
