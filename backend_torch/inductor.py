@@ -214,6 +214,9 @@ def same_signature(tensors: Sequence[Tensor]) -> Callable[..., bool]:
 
     It may say no without reason where gradients or transforms are concerned, and never yes.
     """
+    places = {id(tensor): index for index, tensor in enumerate(tensors)}
+    if len(places) < len(tensors):  # torch's check refuses a tensor that is there twice
+        return _same_with_repeats([places[id(tensor)] for tensor in tensors], tensors)
     if TensorGuards is not None:
         try:
             sizes = [list(tensor.size()) for tensor in tensors]
@@ -223,6 +226,21 @@ def same_signature(tensors: Sequence[Tensor]) -> Callable[..., bool]:
             pass
     known = [_signature(tensor) for tensor in tensors]
     return lambda *others: list(map(_signature, others)) == known
+
+
+def _same_with_repeats(places: list[int], tensors: Sequence[Tensor]) -> Callable[..., bool]:
+    """The same check where the tensor of each place is the one at the place given for it."""
+    once = sorted(set(places))
+    repeats = [(place, other) for place, other in enumerate(places) if place != other]
+    check = same_signature([tensors[place] for place in once])
+
+    def matches(*others: Tensor) -> bool:
+        for place, other in repeats:
+            if others[place] is not others[other]:
+                return False
+        return check(*[others[place] for place in once])
+
+    return matches
 
 
 def _signature(tensor: Tensor) -> tuple[Any, ...]:

@@ -283,6 +283,14 @@ def test_signature_check(dtype: torch.dtype) -> None:
         assert not check(x.clone().requires_grad_())
 
 
+def test_signature_check_of_a_tensor_that_is_there_twice() -> None:
+    x, y = torch.ones(3), torch.ones(4)
+    matches = compiling.same_signature([x, y, x, x])
+    other = torch.zeros(3)
+    assert matches(x, y, x, x) and matches(other, y, other, other)
+    assert not matches(x, y, x, other) and not matches(other, y, x, x) and not matches(y, y, y, y)
+
+
 def test_signature_check_without_torchs_own(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(inductor, "TensorGuards", None)
     test_signature_check(torch.float32)
