@@ -8,11 +8,13 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 import torch
 
 from backend_torch.comparison import greater_equal_complex, less_equal_complex
 from backend_torch.constants import constants
 from backend_torch.dtypes import SIGNED
+from backend_torch.host import hosted
 from backend_torch.kernel import Kernel, by_parts, same_bits, same_order, widened
 from backend_torch.memory import is_readable
 
@@ -185,7 +187,7 @@ reciprocal = Kernel(
 )
 square = Kernel(torch.square, unsigned=same_bits(torch.square))
 sqrt = Kernel(torch.sqrt)
-cbrt = Kernel(_cbrt)
+cbrt = Kernel(hosted(np.cbrt, _cbrt), half=_cbrt)
 hypot = Kernel(torch.hypot)
 heaviside = Kernel(_heaviside)
 rint = Kernel(torch.round, complex=by_parts(torch.round))

@@ -6,8 +6,10 @@ as NumPy's do.
 
 from __future__ import annotations
 
+import numpy as np
 import torch
 
+from backend_torch.host import hosted
 from backend_torch.kernel import Kernel, same_bits, widened
 
 Tensor = torch.Tensor
@@ -49,4 +51,4 @@ right_shift = Kernel(
     unsigned=widened(torch.bitwise_right_shift, uint64=_right_shift_uint64),
     inplace=Tensor.bitwise_right_shift_,
 )
-bitwise_count = Kernel(_count_integer, unsigned=_count_unsigned)
+bitwise_count = Kernel(hosted(np.bitwise_count, _count_integer), unsigned=hosted(np.bitwise_count, _count_unsigned))

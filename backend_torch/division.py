@@ -10,10 +10,12 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 import torch
 
 from backend_torch.constants import constants
 from backend_torch.dtypes import SIGNED
+from backend_torch.host import hosted
 from backend_torch.kernel import Function, Kernel, widened
 
 Tensor = torch.Tensor
@@ -158,18 +160,18 @@ floor_divide = Kernel(
     scalar_right=_floor_divide_number,
 )
 remainder = Kernel(
-    _remainder_float,
+    hosted(np.remainder, _remainder_float),
     integer=_remainder_integer,
     unsigned=widened(_remainder_integer, uint64=_uint64(lambda x, y: _divmod_uint64(x, y)[1])),
     scalar_right=_remainder_number,
 )
 fmod = Kernel(
-    _fmod_float,
+    hosted(np.fmod, _fmod_float),
     integer=_fmod_integer,
     unsigned=widened(_fmod_integer, uint64=_uint64(lambda x, y: _divmod_uint64(x, y)[1])),
 )
 divmod = Kernel(
-    _divmod_of(_floor_divide_float, _remainder_float),
+    hosted(np.divmod, _divmod_of(_floor_divide_float, _remainder_float)),
     integer=_divmod_of(_floor_divide_integer, _remainder_integer),
     unsigned=_divmod_unsigned,
     half=_divmod_of(_floor_divide_half, _remainder_float),

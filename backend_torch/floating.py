@@ -6,8 +6,10 @@ their like.
 
 from __future__ import annotations
 
+import numpy as np
 import torch
 
+from backend_torch.host import hosted
 from backend_torch.kernel import Kernel
 
 Tensor = torch.Tensor
@@ -65,12 +67,12 @@ def _ldexp(x: Tensor, exponent: Tensor) -> Tensor:
 
 
 isnan = Kernel(torch.isnan, bool=_never, integer=_never, unsigned=_never)
-isinf = Kernel(torch.isinf, bool=_never, integer=_never, unsigned=_never)
-isfinite = Kernel(torch.isfinite, bool=_always, integer=_always, unsigned=_always)
+isinf = Kernel(hosted(np.isinf, torch.isinf), bool=_never, integer=_never, unsigned=_never)
+isfinite = Kernel(hosted(np.isfinite, torch.isfinite), bool=_always, integer=_always, unsigned=_always)
 signbit = Kernel(torch.signbit)
 copysign = Kernel(torch.copysign)
 nextafter = Kernel(torch.nextafter, half=_nextafter_half)
-spacing = Kernel(_spacing, half=_spacing_half)
-modf = Kernel(_modf)
-frexp = Kernel(torch.frexp)
-ldexp = Kernel(_ldexp)
+spacing = Kernel(hosted(np.spacing, _spacing), half=_spacing_half)
+modf = Kernel(hosted(np.modf, _modf))
+frexp = Kernel(hosted(np.frexp, torch.frexp))
+ldexp = Kernel(hosted(np.ldexp, _ldexp))

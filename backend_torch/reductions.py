@@ -13,10 +13,13 @@ import math
 from collections.abc import Callable
 from typing import Protocol
 
+import numpy as np
 import torch
 
+from backend_torch import host
 from backend_torch.casting import cast
 from backend_torch.dtypes import REAL_OF, SIGNED
+from backend_torch.memory import to_numpy
 from backend_torch.order import complex_extreme, ordered, restored
 
 Tensor = torch.Tensor
@@ -173,6 +176,17 @@ def fold_chosen(loop: Loop, tensor: Tensor, mask: Tensor, dim: int, start: Tenso
     return result
 
 
+def reduceat(ufunc: np.ufunc, function: Binary, tensor: Tensor, indices: Tensor, dim: int, associative: bool) -> Tensor:
+    """``ufunc.reduceat`` in the tensor's own dtype, whose kernel is ``function``: see `segment_fold`."""
+    if host.computes(tensor, indices):
+        array = to_numpy(tensor)
+        char = array.dtype.char
+        if f"{char}{char}->{char}" in ufunc.types:
+            with np.errstate(all="ignore"):
+                return host.wrapped(ufunc.reduceat(array, to_numpy(indices), dim, dtype=array.dtype))
+    return segment_fold(function, tensor, indices, dim, associative)
+
+
 def segment_fold(function: Binary, tensor: Tensor, indices: Tensor, dim: int, associative: bool) -> Tensor:
     """``function`` folded over the slices ``indices[i]:indices[i + 1]`` along ``dim`` (``numpy.ufunc.reduceat``).
 
@@ -311,6 +325,19 @@ def nansum(dtype: torch.dtype) -> Loop:
 
 def argextreme(dtype: torch.dtype, largest: bool) -> Loop:
     """The index of the first largest or smallest element, or of the first NaN: ``loop(tensor, axis, keepdims)``."""
+    otherwise = _argextreme(dtype, largest)
+
+    def loop(tensor: Tensor, axis: int | None, keepdims: bool) -> Tensor:
+        if not host.computes(tensor):
+            return otherwise(tensor, axis, keepdims)
+        array = to_numpy(tensor)
+        return host.wrapped((np.argmax if largest else np.argmin)(array, axis, keepdims=keepdims))
+
+    return loop
+
+
+def _argextreme(dtype: torch.dtype, largest: bool) -> Loop:
+    """`argextreme` by torch."""
     function = torch.argmax if largest else torch.argmin
     if dtype is torch.bool or dtype in SIGNED:
         return lambda t, axis, keepdims: function(ordered(t), axis, keepdims)

@@ -7,10 +7,13 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 import torch
 
+from backend_torch import host
 from backend_torch.dtypes import SIGNED
 from backend_torch.indexing import Index, has_values, on_bits, put, same_width
+from backend_torch.memory import to_numpy
 
 Tensor = torch.Tensor
 
@@ -26,6 +29,8 @@ def where(condition: Tensor, one: Tensor, other: Tensor) -> Tensor:
 
 def nonzero(tensor: Tensor) -> tuple[Tensor, ...]:
     """One int64 tensor a dimension: where the elements are that are not zero."""
+    if tensor.dim() and host.computes(tensor):
+        return host.wrapped(to_numpy(tensor).nonzero())
     return torch.nonzero(same_width(tensor), as_tuple=True)
 
 
@@ -41,6 +46,8 @@ def upper_indices(rows: int, columns: int, k: int, device: torch.device | None) 
 
 def argwhere(tensor: Tensor) -> Tensor:
     """The indices of the elements that are not zero, one a row."""
+    if tensor.dim() and host.computes(tensor):
+        return host.wrapped(np.argwhere(to_numpy(tensor)))
     return torch.nonzero(same_width(tensor))
 
 

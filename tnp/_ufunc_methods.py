@@ -67,7 +67,7 @@ def reduceat(ufunc: Ufunc, array: Any, indices: Any, axis: Any, dtype: Any, out:
     target = None if out is None else _reduce.output_of(out)
     result = _reduce.resolve(ufunc._numpy, tensor.dtype, dtype, None if target is None else target.dtype)
     reorderable = _reduce.is_reorderable(ufunc._numpy)
-    folded = kernels.segment_fold(_on_tensors(ufunc), cast(tensor, result), starts, axis, reorderable)
+    folded = kernels.reduceat(ufunc._numpy, _on_tensors(ufunc), cast(tensor, result), starts, axis, reorderable)
     return _reduce.deliver(folded, out, target, ufunc.__name__)
 
 

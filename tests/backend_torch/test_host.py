@@ -1,0 +1,76 @@
+"""Where NumPy computes in torch's place, and where it must not: the same values, gradients and traces."""
+
+from __future__ import annotations
+
+from unittest import mock
+
+import numpy as np
+import pytest
+import torch
+
+from backend_torch import arithmetic, bits, division, floating, host, reductions, selection
+
+X = torch.tensor(
+    [0.3, -2.5, 0.0, -0.0, 1e300, float("inf"), float("-inf"), float("nan"), 5e-324, 7.0], dtype=torch.float64
+)
+Y = torch.tensor([2.0, 0.7, -1.0, 1.0, 3.0, 2.0, 5.0, 1.0, 2.0, -0.3], dtype=torch.float64)
+WHOLE = torch.arange(-5, 5)
+CALLS = {
+    "cbrt": lambda: arithmetic.cbrt.resolve(X.dtype)(X),
+    "bitwise_count": lambda: bits.bitwise_count.resolve(WHOLE.dtype)(WHOLE),
+    "remainder": lambda: division.remainder.resolve(X.dtype, Y.dtype)(X, Y),
+    "fmod": lambda: division.fmod.resolve(X.dtype, Y.dtype)(X, Y),
+    "divmod": lambda: division.divmod.resolve(X.dtype, Y.dtype)(X, Y)[1],
+    "isinf": lambda: floating.isinf.resolve(X.dtype)(X),
+    "isfinite": lambda: floating.isfinite.resolve(X.dtype)(X),
+    "spacing": lambda: floating.spacing.resolve(X.dtype)(X),
+    "modf": lambda: floating.modf.resolve(X.dtype)(X)[0],
+    "frexp": lambda: floating.frexp.resolve(X.dtype)(X[:5])[0],
+    "ldexp": lambda: floating.ldexp.resolve(X.dtype, WHOLE.dtype)(X, WHOLE.to(torch.int32)),
+    "nonzero": lambda: selection.nonzero(X.reshape(2, 5))[1],
+    "argwhere": lambda: selection.argwhere(X.reshape(2, 5)),
+    "argmax": lambda: reductions.argextreme(X.dtype, largest=True)(X, None, True),
+    "argmin": lambda: reductions.argextreme(X.dtype, largest=False)(X.reshape(2, 5), 1, False),
+    "reduceat": lambda: reductions.reduceat(np.add, torch.add, Y, torch.tensor([0, 3, 3, 7]), 0, True),
+}
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("name", CALLS)
+def test_numpy_computes_what_torch_would(name: str) -> None:
+    hosted = CALLS[name]()
+    with mock.patch.object(host, "is_readable", lambda tensor: False):
+        otherwise = CALLS[name]()
+    assert hosted.dtype is otherwise.dtype and hosted.shape == otherwise.shape
+    torch.testing.assert_close(hosted, otherwise, rtol=1e-15, atol=0.0, equal_nan=True)
+
+
+@pytest.mark.parametrize("name", CALLS)
+def test_numpy_is_asked(name: str) -> None:
+    with mock.patch.object(host, "from_numpy", side_effect=KeyError), pytest.raises(KeyError):
+        CALLS[name]()
+
+
+def test_who_computes() -> None:
+    x = torch.ones(3, requires_grad=True)
+    assert host.computes(torch.ones(3), torch.ones(3, dtype=torch.uint16))
+    assert not host.computes(torch.ones(3), x)
+    with torch.no_grad():
+        assert host.computes(x)
+    assert not host.computes(torch.ones(3, device="meta"))
+    assert not host.computes(torch.ones(3, dtype=torch.bfloat16))
+    torch.vmap(lambda row: pytest.fail("batched") if host.computes(row) else row)(torch.ones(2, 3))
+
+
+def test_gradients_are_torchs() -> None:
+    x = torch.tensor([8.0, 27.0], dtype=torch.float64, requires_grad=True)
+    arithmetic.cbrt.resolve(x.dtype)(x).sum().backward()
+    assert x.grad is not None
+    np.testing.assert_allclose(x.grad.numpy(), [1 / 12, 1 / 27])
+
+
+def test_strides_and_conjugates() -> None:
+    x = torch.arange(12.0, dtype=torch.float64).reshape(3, 4).T[::2]
+    np.testing.assert_array_equal(arithmetic.cbrt.resolve(x.dtype)(x).numpy(), np.cbrt(x.numpy()))
+    z = torch.tensor([1 + 2j, 0j, 3 - 1j]).conj()
+    np.testing.assert_array_equal(selection.nonzero(z)[0].numpy(), [0, 2])
