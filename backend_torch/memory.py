@@ -189,6 +189,16 @@ def source_of(tensor: Tensor) -> object:
     return getattr(tensor, "source", None)
 
 
+def lock(tensor: Tensor, locked: bool = True) -> None:
+    """Note whether the array that has this tensor may be written to."""
+    tensor.locked = locked  # type: ignore[attr-defined]
+
+
+def is_locked(tensor: Tensor) -> bool:
+    """What `lock` noted."""
+    return getattr(tensor, "locked", False)
+
+
 def shares(tensor: Tensor, array: np.ndarray) -> bool:
     """Whether a CPU tensor's first element is a NumPy array's first, or there is none."""
     if not array.size:

@@ -100,6 +100,7 @@ from numpy import (
 from tnp import (  # noqa: F401
     _array,
     _convert,
+    _dispatch,
     _dynamo,
     _flags,
     _flat,
@@ -107,6 +108,7 @@ from tnp import (  # noqa: F401
     _indexing,
     _interop,
     _readonly,
+    _subclass,
     _ufunc_methods,
 )
 from tnp._array import ndarray

@@ -24,6 +24,7 @@ from tnp import _interop, _printing
 from tnp._dtypes import tensor_dtype
 from tnp._methods import Methods
 from tnp._products import matmul
+from tnp._ufunc import PLAIN
 
 Tensor = Any
 _new = object.__new__
@@ -59,7 +60,7 @@ class ndarray(Methods):
     Raises
     ------
     TypeError
-        The dtype is one that no tensor can carry, or a subclass is defined.
+        The dtype is one that no tensor can carry.
 
     Notes
     -----
@@ -93,6 +94,8 @@ class ndarray(Methods):
         order: Any = None,
     ) -> ndarray:
         tensor_dtype(dtype)
+        if cls is not ndarray:
+            return tnp._subclass.finalised(cls, ndarray(shape, dtype, buffer, offset, strides, order).tensor, None)
         if buffer is None and strides is None:
             return tnp.empty(shape, dtype, order or "C")
         if isinstance(buffer, ndarray):
@@ -101,9 +104,13 @@ class ndarray(Methods):
             buffer = memory.to_numpy(buffer.tensor)
         return wrap_array(memory.from_numpy(np.ndarray(shape, dtype, buffer, offset, strides, order)))
 
-    def __init_subclass__(cls) -> None:
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
         if cls.__module__ != "tnp":
-            raise TypeError("tnp.ndarray can't be subclassed: hold one in a class of your own")
+            tnp._subclass.derive(cls)
+
+    def __array_finalize__(self, source: Any, /) -> None:
+        """What a derived class has to do for each of its arrays; ``source`` is what it was made from, or None."""
 
     # What it is.
 
@@ -557,6 +564,7 @@ class scalar(ndarray):
 
 
 numbers.Number.register(scalar)
+PLAIN.update((ndarray, scalar))
 
 
 def wrap(tensor: Tensor) -> ndarray:

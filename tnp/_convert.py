@@ -22,6 +22,7 @@ from tnp._array import like, ndarray, scalar, view_like, view_of, wrap, wrap_arr
 from tnp._dtypes import DtypeError, tensor_dtype
 from tnp._errors import MOST_DIMENSIONS, explain
 from tnp._flat import flatiter
+from tnp._ufunc import PLAIN
 
 Tensor = Any
 NO_COPY = "Unable to avoid copy while creating an array as requested."
@@ -283,7 +284,7 @@ def asarray(
     if copy is False and not memory.same_start(given, tensor):
         raise ValueError(NO_COPY)
     if isinstance(a, ndarray) and not fresh:
-        return a if tensor is a.tensor else view_of(a, tensor)
+        return a if tensor is a.tensor and type(a) in PLAIN else view_of(a, tensor)
     return wrap_array(tensor)
 
 
@@ -328,7 +329,7 @@ class Builtins:
         order : {'K', 'A', 'C', 'F'}, optional
             Memory order.
         subok : bool, optional
-            Without effect: there are no subclasses.
+            Whether the result is of the array's own class, if that is one derived from ndarray.
         ndmin : int, optional
             Dimensions of length one are prepended up to this many.
         ndmax : int, optional
@@ -366,12 +367,14 @@ class Builtins:
         if copy is not True and isinstance(copy, np._CopyMode):
             copy = _COPY_MODES[copy]
         result = asarray(object, dtype, order, device=device, copy=copy, like=like)
+        if subok:
+            result = tnp._subclass.kept(object, result)
         if type(object) is ndarray and copy is None and result is object and not ndmin:
             return object
         if result.ndim < ndmin:
             if ndmin > MOST_DIMENSIONS:
                 raise ValueError(f"ndmin bigger than allowable number of dimensions ({MOST_DIMENSIONS})")
-            return view_of(result, result.tensor[(None,) * (ndmin - result.ndim)])
+            return tnp.reshape(result, (1,) * (ndmin - result.ndim) + result.shape)
         return result
 
 
@@ -409,7 +412,7 @@ def copy(a: Any, order: str = "K", subok: bool = False, *, device: Any = None) -
     order : {'C', 'F', 'A', 'K'}, optional
         Memory order of the copy; 'K' is that of ``a``.
     subok : bool, optional
-        Without effect: there are no subclasses.
+        Whether the result is of the array's own class, if that is one derived from ndarray.
     device : str or torch.device, optional
         Where the copy lives; by default the device of the scope (``with tnp.device(...):``), outside of all where
         ``a`` is.

@@ -15,6 +15,7 @@ from tnp._array import ndarray, view_of, wrap_array
 from tnp._convert import asarray, check_like, tensor_of
 from tnp._dtypes import tensor_dtype
 from tnp._elementwise import isfinite
+from tnp._subclass import kept
 
 _FLAGS = {
     "C": "C",
@@ -37,7 +38,7 @@ _FLAGS = {
 def asanyarray(
     a: Any, dtype: Any = None, order: Any = None, *, device: Any = None, copy: bool | None = None, like: Any = None
 ) -> ndarray:
-    """Convert the input to an array: `asarray`, as there are no subclasses.
+    """Convert the input to an array, but let arrays of a class derived from ndarray be what they are.
 
     Parameters
     ----------
@@ -67,7 +68,7 @@ def asanyarray(
     >>> np.asanyarray([1, 2])
     array([1, 2])
     """
-    return asarray(a, dtype, order, device=device, copy=copy, like=like)
+    return kept(a, asarray(a, dtype, order, device=device, copy=copy, like=like))
 
 
 def ascontiguousarray(a: Any, dtype: Any = None, *, device: Any = None, like: Any = None) -> ndarray:
@@ -249,7 +250,7 @@ def require(a: Any, dtype: Any = None, requirements: Any = None, *, like: Any = 
     if wanted >= {"C", "F"}:
         raise ValueError('Cannot specify both "C" and "F" order')
     order = "C" if "C" in wanted else "F" if "F" in wanted else "A"
-    array = asarray(a, dtype, order, like=like)
+    array = (asarray if "E" in wanted else asanyarray)(a, dtype, order, like=like)
     if any(not array.flags[one] for one in wanted & {"W", "O"}):
         return array.copy(order)
     return array

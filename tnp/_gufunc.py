@@ -16,7 +16,7 @@ import tnp
 from backend_torch.kernel import Kernel
 from tnp import _array  # its names are read when a call needs them: the class itself is built from these ufuncs
 from tnp._errors import broadcast_error, explain, normalize_axis
-from tnp._ufunc import Ufunc, checked_order
+from tnp._ufunc import PLAIN, Ufunc, checked_order
 
 Tensor = Any
 
@@ -45,7 +45,7 @@ class GeneralizedUfunc(Ufunc):
         super().__init__(numpy_ufunc, kernel)
         self.__name__ = self.__qualname__ = name
         self.__doc__ = documentation
-        self.__signature__ = _call_signature(self._call_cores)
+        self.__signature__ = _call_signature(self._computed)
         self._signature = signature
         self._cores = [
             tuple(core.split(",")) if core else () for core in signature[1:-1].replace(")->(", "),(").split("),(")
@@ -61,18 +61,20 @@ class GeneralizedUfunc(Ufunc):
 
     def __call__(self, x1: Any, x2: Any, /, out: Any = None, **options: Any) -> Any:
         """Apply the ufunc to each pair of core operands; the options are those of ``numpy.ufunc`` but for ``where``."""
-        if out is None and not options and isinstance(x1, _array.ndarray):
+        if out is None and not options and type(x1) in PLAIN:
             result = self.operator(x1, x2)
             if result is not NotImplemented:
                 return result
+            if tnp._subclass.among((x1, x2)):
+                return self._call((x1, x2))
             raise TypeError(f"operand type(s) all returned NotImplemented from {self!r}: {x1!r}, {x2!r}")
-        return self._call_cores((x1, x2), out, **options)
+        return self._call((x1, x2), out, **options)
 
     def _core_operator(self) -> Callable[[Any, Any], Any]:
         loops, general = self._loops, self._defer_or_call
 
         def operator(self: Any, other: Any) -> Any:
-            if not isinstance(other, _array.ndarray):
+            if type(other) not in PLAIN:
                 return general(self, other)
             tensor, second = self.tensor, other.tensor
             try:
@@ -90,7 +92,7 @@ class GeneralizedUfunc(Ufunc):
         return lambda self, other: general(self, other, reflected=True)
 
     def _inplace_operator(self) -> Callable[[Any, Any], Any]:
-        call = self._call_cores
+        call = self._call
 
         def inplace(self: Any, other: Any) -> Any:
             if tnp._interop.is_foreign(other):
@@ -107,9 +109,9 @@ class GeneralizedUfunc(Ufunc):
     def _defer_or_call(self, x: Any, other: Any, reflected: bool = False) -> Any:
         if tnp._interop.is_foreign(other):
             return NotImplemented
-        return self._call_cores((other, x) if reflected else (x, other))
+        return self._call((other, x) if reflected else (x, other))
 
-    def _call_cores(
+    def _computed(  # type: ignore[override]  # its options are others
         self,
         operands: tuple[Any, ...],
         out: Any = None,
@@ -124,7 +126,7 @@ class GeneralizedUfunc(Ufunc):
         signature: Any = None,
         sig: Any = None,
     ) -> Any:
-        """The general path: operands of any kind and every option."""
+        """The general path for arrays of no derived class."""
         order = checked_order(order)
         outs = self._outputs(out)
         inputs, (target,), _ = self._operands(operands, outs, casting, dtype, signature, sig)

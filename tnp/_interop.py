@@ -130,16 +130,22 @@ def array_interface(x: _array.ndarray) -> dict[str, Any]:
     raise AttributeError("only a CPU array with values of a dtype of NumPy's own has an __array_interface__")
 
 
-def numpy_ufunc(ufunc: np.ufunc, method: str, inputs: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+def numpy_ufunc(ufunc: Any, method: str, inputs: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """``numpy.add(x, y)`` is ``tnp.add(x, y)``; another library's ufunc runs on the host's memory."""
+    if isinstance(ufunc, tnp._ufunc.Ufunc):
+        outs = kwargs.get("out", ())
+        if any(map(_overrides, (*inputs, *(outs if isinstance(outs, tuple) else (outs,))))):
+            return NotImplemented
+        return getattr(ufunc, method)(*inputs, **kwargs)
     outs = kwargs.pop("out", ())
     if any(map(is_foreign, (*inputs, *outs))):
         return NotImplemented
-    if getattr(np, ufunc.__name__, None) is not ufunc:
+    name: str = ufunc.__name__
+    if getattr(np, name, None) is not ufunc:
         return _host_ufunc(ufunc, method, inputs, outs, kwargs)
-    ours = getattr(tnp, ufunc.__name__, None)
+    ours = getattr(tnp, name, None)
     if ours is None:
-        raise TypeError(f"tnp has no {ufunc.__name__}: call numpy.{ufunc.__name__} on tnp.asnumpy(x)")
+        raise TypeError(f"tnp has no {name}: call numpy.{name} on tnp.asnumpy(x)")
     if method == "at":
         target = _over(inputs[0])
         ours.at(target, *inputs[1:])
@@ -161,6 +167,12 @@ def is_foreign(operand: Any) -> bool:
     if isinstance(operand, np.ndarray) and cls.__array_ufunc__ is np.ndarray.__array_ufunc__:
         return operand.__array_priority__ > 0  # a masked array or a matrix, which would become a plain array unseen
     return getattr(cls, "__array_ufunc__", _array.ndarray.__array_ufunc__) is not _array.ndarray.__array_ufunc__
+
+
+def _overrides(operand: Any) -> bool:
+    """Whether the class of an operand has an ``__array_ufunc__`` of its own."""
+    override = getattr(type(operand), "__array_ufunc__", None)
+    return override is not None and override not in (_array.ndarray.__array_ufunc__, np.ndarray.__array_ufunc__)
 
 
 def _over(array: Any) -> Any:
@@ -209,6 +221,8 @@ def numpy_function(func: Any, types: Any, args: tuple[Any, ...], kwargs: dict[st
     """``numpy.linalg.norm(x)`` is ``tnp.linalg.norm(x)``."""
     if not all(issubclass(t, (_array.ndarray, np.ndarray)) for t in types):
         return NotImplemented
+    if tnp._dispatch.is_dispatching(func):
+        return tnp._dispatch.array_function(func, args, kwargs)
     name = f"{func.__module__}.{func.__name__}"
     ours: Any = tnp
     for part in name.split(".")[1:]:

@@ -16,12 +16,13 @@ import numpy as np
 
 import tnp
 from backend_torch import memory
-from tnp import _array  # its names are read when a call needs them: its class has this one as its base
+from tnp import _array, _ufunc  # their names are read when a call needs them: the array has this class as its base
 
 if TYPE_CHECKING:
     from tnp._array import ndarray
 
 _NoValue = np._NoValue
+_METACLASS = type  # which an argument of view hides
 
 
 class Methods:
@@ -341,7 +342,15 @@ class Methods:
         return tnp.var(self, axis, dtype, out, ddof, keepdims, where=where, mean=mean, correction=correction)
 
     def view(self, dtype: Any = None, type: Any = None) -> ndarray:
-        """The same memory under another dtype, or the array itself in a new wrapper."""
-        if dtype is None or dtype is _array.ndarray:
+        """The same memory under another dtype or as an array of another class."""
+        if isinstance(dtype, _METACLASS) and issubclass(dtype, _array.ndarray):
+            if type is not None:
+                raise ValueError("Cannot specify output type twice.")
+            dtype, type = None, dtype
+        if type is not None or self.__class__ not in _ufunc.PLAIN:
+            if type is not None and not (isinstance(type, _METACLASS) and issubclass(type, _array.ndarray)):
+                raise TypeError("Type must be a sub-type of ndarray type")
+            return tnp._subclass.viewed(self, dtype, type)
+        if dtype is None:
             return _array.view_like(self, self.tensor[...])
         return tnp._convert.view(self, dtype)

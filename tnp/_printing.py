@@ -58,7 +58,14 @@ def array_repr(arr: Any, max_line_width: Any = None, precision: Any = None, supp
     if not memory.is_readable(array.tensor):
         return _without_values(array)
     text = np.array_repr(_values(array), max_line_width, precision, suppress_small)
+    if isinstance(arr, tnp._subclass.subclass):
+        text = _named(type(arr).__name__, text)
     return text if array.tensor.device.type == "cpu" else f"{text[:-1]}, device='{array.device}')"
+
+
+def _named(name: str, text: str) -> str:
+    """The text of an array under the name of its class, its lines moved to where that ends."""
+    return text.replace("array", name, 1).replace("\n      ", "\n" + " " * (len(name) + 1))
 
 
 def scalar_repr(array: ndarray) -> str:

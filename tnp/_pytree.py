@@ -29,7 +29,7 @@ def is_array(value: Any) -> bool:
 def like(array: Any, tensor: Any) -> Any:
     """A tensor in place of an array: of the array's kind, NumPy's as tnp's; a number's as a scalar."""
     if isinstance(array, ndarray):
-        made = _new(type(array))
+        made = _new(scalar if type(array) is scalar else ndarray)
         made.tensor = tensor
         return made
     if isinstance(array, np.ndarray):

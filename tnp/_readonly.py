@@ -12,6 +12,7 @@ import numpy as np
 
 from backend_torch import memory
 from tnp._array import ndarray, scalar
+from tnp._ufunc import PLAIN
 
 Tensor = Any
 _new = object.__new__
@@ -132,7 +133,7 @@ class readonly(ndarray):
 
 def view(source: Any, result: Any) -> Any:
     """What was made of ``source``: read-only if that is a read-only array and its memory is the same."""
-    if type(source) is not readonly or type(result) is not ndarray:
+    if type(result) is not ndarray or not isinstance(source, ndarray) or source.flags.writeable:
         return result
     return readonly_array(result.tensor, source) if memory.same_storage(result.tensor, source.tensor) else result
 
@@ -164,10 +165,17 @@ def set_writeable(x: ndarray, value: Any) -> None:
         if source is not None and type(source) is not ndarray:
             raise ValueError("cannot set WRITEABLE flag to True of this array")
         x.__class__ = ndarray  # type: ignore[assignment]
+    elif type(x) is not scalar and type(x) is not ndarray:
+        memory.lock(x.tensor, not value)
     elif type(x) is scalar and value:
         raise ValueError("cannot set WRITEABLE flag to True of this array")
 
 
+PLAIN.add(readonly)
+
+
 def is_writeable(x: ndarray) -> bool:
     """Whether elements of the array can be assigned to."""
-    return type(x) is not readonly and type(x) is not scalar and memory.is_writeable(x.tensor)
+    if type(x) is readonly or type(x) is scalar or memory.is_locked(x.tensor):
+        return False
+    return memory.is_writeable(x.tensor)

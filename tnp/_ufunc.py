@@ -39,6 +39,10 @@ COMPARISONS = frozenset({"equal", "not_equal", "less", "less_equal", "greater", 
 _new = object.__new__
 
 
+PLAIN: set[type] = set()
+"""The array's own classes. Arrays of a class derived from it go the general way, which finds out what it wants."""
+
+
 class NotWeak(Exception):
     """The operand is neither an array nor a scalar: the general path has to look at it."""
 
@@ -169,7 +173,13 @@ class Ufunc:
         except KeyError:
             raise TypeError(f"ufunc '{self.__name__}' would compute in {dtype}, which no tensor can carry") from None
 
-    def _call(
+    def _call(self, operands: tuple[Any, ...], out: Any = None, **options: Any) -> Any:
+        """The general path: operands of any kind and every option of a NumPy ufunc."""
+        if found := tnp._subclass.among(operands, out):
+            return tnp._subclass.call_ufunc(self, "__call__", found, operands, out, options)
+        return self._computed(operands, out, **options)
+
+    def _computed(
         self,
         operands: tuple[Any, ...],
         out: Any = None,
@@ -182,7 +192,7 @@ class Ufunc:
         signature: Any = None,
         sig: Any = None,
     ) -> Any:
-        """The general path: operands of any kind and every option of a NumPy ufunc."""
+        """The general path for arrays of no derived class."""
         if operands[-1] is _MISSING:
             raise TypeError(f"{self.__name__}() takes from 2 to {self.nargs} positional arguments but 1 was given")
         order = checked_order(order)
@@ -366,7 +376,7 @@ class UnaryUfunc(Ufunc):
 
     def __call__(self, x: Any, /, out: Any = None, *outs: Any, **options: Any) -> Any:
         """Apply the ufunc to each element of ``x``; the options are those of ``numpy.ufunc``."""
-        if out is None and not options and isinstance(x, _array.ndarray) and not outs:
+        if out is None and not options and type(x) in PLAIN and not outs:
             tensor = x.tensor
             tensor = self._loops[tensor.dtype](tensor)
             result = _new(_array.ndarray if tensor.dim() else _array.scalar)
@@ -416,14 +426,16 @@ class BinaryUfunc(Ufunc):
     def __call__(self, x1: Any, x2: Any = _MISSING, /, out: Any = None, *outs: Any, **options: Any) -> Any:
         """Apply the ufunc to each pair of elements; the options are those of ``numpy.ufunc``."""
         if out is None and not options and not outs:
-            if isinstance(x1, _array.ndarray):
+            if type(x1) in PLAIN:
                 result = self.operator(x1, x2)
-            elif isinstance(x2, _array.ndarray):
+            elif type(x2) in PLAIN:
                 result = self.reflected(x2, x1)
             else:
                 return self._call((x1, x2))
             if result is not NotImplemented:
                 return result
+            if tnp._subclass.among((x1, x2)):
+                return self._call((x1, x2))
             raise TypeError(f"operand type(s) all returned NotImplemented from {self!r}: {x1!r}, {x2!r}")
         return self._call((x1, x2), self._positional(out, *outs) if outs else out, **options)
 
@@ -473,12 +485,12 @@ class BinaryUfunc(Ufunc):
     def _binary_operator(self) -> Callable[[Any, Any], Any]:
         if self._numpy.nout > 1:
             return lambda self_, other: self._defer_or_call(self_, other)
-        loops, weak, general = self._loops, self._weak, self._defer_or_call
+        loops, weak, general, plain = self._loops, self._weak, self._defer_or_call, PLAIN
 
         def operator(self: Any, other: Any) -> Any:
             tensor = self.tensor
             try:
-                if isinstance(other, _array.ndarray):
+                if type(other) in plain:
                     second = other.tensor
                     tensor = loops[tensor.dtype, second.dtype](tensor, second)
                 else:
@@ -515,12 +527,12 @@ class BinaryUfunc(Ufunc):
         return reflected
 
     def _inplace_operator(self) -> Callable[[Any, Any], Any]:
-        loops, weak, general = self._inplace_loops, self._inplace_weak, self._defer_or_call
+        loops, weak, general, plain = self._inplace_loops, self._inplace_weak, self._defer_or_call, PLAIN
 
         def inplace(self: Any, other: Any) -> Any:
             tensor = self.tensor
             try:
-                if isinstance(other, _array.ndarray):
+                if type(other) in plain:
                     second = other.tensor
                     loops[tensor.dtype, second.dtype](tensor, second)
                 else:

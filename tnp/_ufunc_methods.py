@@ -16,7 +16,7 @@ from backend_torch import memory, scatter
 from backend_torch import reductions as kernels
 from backend_torch.casting import cast
 from backend_torch.dtypes import to_numpy
-from tnp import _errstate, _indexing, _reduce
+from tnp import _errstate, _indexing, _reduce, _subclass
 from tnp._array import ndarray, scalar, wrap_array
 from tnp._convert import output_tensor, tensor_of, tensors_of
 from tnp._dtypes import tensor_dtype
@@ -35,6 +35,11 @@ _MODULAR = frozenset({"add", "subtract", "multiply"})  # on integers, exact modu
 
 def reduce(ufunc: Ufunc, array: Any, axis: Any, dtype: Any, out: Any, keepdims: bool, initial: Any, where: Any) -> Any:
     """``ufunc.reduce``: take axes away by applying the ufunc between their elements."""
+    if found := _subclass.among((array,), out):
+        given = {"axis": axis, "dtype": dtype, "keepdims": keepdims, "initial": initial, "where": where}
+        standard = {"axis": 0, "dtype": None, "keepdims": False, "initial": np._NoValue, "where": True}
+        options = {name: value for name, value in given.items() if value is not standard[name]}
+        return _subclass.call_ufunc(ufunc, "reduce", found, (array,), out, options)
     _check_reducible(ufunc, "reduce")
     row = _reduce.reduction(ufunc._numpy, _on_tensors(ufunc))
     if out is Ellipsis:
@@ -44,6 +49,9 @@ def reduce(ufunc: Ufunc, array: Any, axis: Any, dtype: Any, out: Any, keepdims: 
 
 def accumulate(ufunc: Ufunc, array: Any, axis: Any, dtype: Any, out: Any) -> Any:
     """``ufunc.accumulate``: each partial reduction along an axis."""
+    if found := _subclass.among((array,), out):
+        options = {"axis": axis, "dtype": dtype}
+        return _subclass.call_ufunc(ufunc, "accumulate", found, (array,), out, options)
     _check_reducible(ufunc, "accumulate")
     tensor = tensor_of(array)
     axis = _one_axis(axis, tensor.dim(), "accumulate")
@@ -53,6 +61,9 @@ def accumulate(ufunc: Ufunc, array: Any, axis: Any, dtype: Any, out: Any) -> Any
 
 def reduceat(ufunc: Ufunc, array: Any, indices: Any, axis: Any, dtype: Any, out: Any) -> Any:
     """``ufunc.reduceat``: reduce each slice ``indices[i]:indices[i + 1]`` along an axis."""
+    if found := _subclass.among((array, indices), out):
+        options = {"axis": axis, "dtype": dtype}
+        return _subclass.call_ufunc(ufunc, "reduceat", found, (array, indices), out, options)
     _check_reducible(ufunc, "reduceat")
     tensor = tensor_of(array)
     starts = cast(tensor_of(indices, device=tensor.device), tensor_dtype(np.int64))
@@ -73,6 +84,9 @@ def reduceat(ufunc: Ufunc, array: Any, indices: Any, axis: Any, dtype: Any, out:
 
 def outer(ufunc: Any, A: Any, B: Any, options: dict[str, Any]) -> Any:
     """``ufunc.outer``: the ufunc of all pairs of an element of ``A`` and one of ``B``."""
+    if found := _subclass.among((A, B), options.get("out")):
+        rest = {name: value for name, value in options.items() if name != "out"}
+        return _subclass.call_ufunc(ufunc, "outer", found, (A, B), options.get("out"), rest)
     if ufunc.signature is not None:
         raise TypeError("method outer is not allowed in ufunc with non-trivial signature")
     if ufunc.nin != 2:
@@ -83,6 +97,10 @@ def outer(ufunc: Any, A: Any, B: Any, options: dict[str, Any]) -> Any:
 
 def at(ufunc: Ufunc, a: Any, indices: Any, b: Any) -> None:
     """``ufunc.at``: apply the ufunc in place to ``a[indices]``, to a repeated index repeatedly."""
+    operands = (a, indices) if b is None else (a, indices, b)
+    if found := _subclass.among(operands):
+        _subclass.call_ufunc(ufunc, "at", found, operands, None, {})
+        return
     if ufunc.signature is not None:
         raise TypeError(
             f"{ufunc.__name__}.at does not support ufunc with non-trivial signature: {ufunc.__name__} has signature "
