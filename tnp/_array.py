@@ -22,9 +22,9 @@ from backend_torch.dtypes import to_numpy
 from tnp import _elementwise as ufuncs
 from tnp import _interop, _printing
 from tnp._dtypes import tensor_dtype
+from tnp._loops import PLAIN
 from tnp._methods import Methods
 from tnp._products import matmul
-from tnp._ufunc import PLAIN
 
 Tensor = Any
 _new = object.__new__

@@ -22,7 +22,7 @@ from tnp._array import like, ndarray, scalar, view_like, view_of, wrap, wrap_arr
 from tnp._dtypes import DtypeError, tensor_dtype
 from tnp._errors import MOST_DIMENSIONS, explain
 from tnp._flat import flatiter
-from tnp._ufunc import PLAIN
+from tnp._loops import PLAIN
 
 Tensor = Any
 NO_COPY = "Unable to avoid copy while creating an array as requested."

@@ -16,7 +16,8 @@ import tnp
 from backend_torch.kernel import Kernel
 from tnp import _array  # its names are read when a call needs them: the class itself is built from these ufuncs
 from tnp._errors import broadcast_error, explain, normalize_axis
-from tnp._ufunc import PLAIN, Ufunc, checked_order
+from tnp._loops import PLAIN
+from tnp._ufunc import Ufunc, checked_order
 
 Tensor = Any
 

@@ -9,6 +9,9 @@ import weakref
 from collections.abc import Callable
 from typing import Any, ClassVar
 
+PLAIN: set[type] = set()
+"""The array's own classes. Arrays of a class derived from it go the general way, which finds out what it wants."""
+
 
 class Loops(dict[Any, Any]):
     """Key (a torch dtype, or a pair of them) -> loop, made by ``build`` on first use.

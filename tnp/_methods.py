@@ -16,7 +16,8 @@ import numpy as np
 
 import tnp
 from backend_torch import memory
-from tnp import _array, _ufunc  # their names are read when a call needs them: the array has this class as its base
+from tnp import _array  # its names are read when a call needs them: its class has this one as its base
+from tnp._loops import PLAIN
 
 if TYPE_CHECKING:
     from tnp._array import ndarray
@@ -347,7 +348,7 @@ class Methods:
             if type is not None:
                 raise ValueError("Cannot specify output type twice.")
             dtype, type = None, dtype
-        if type is not None or self.__class__ not in _ufunc.PLAIN:
+        if type is not None or self.__class__ not in PLAIN:
             if type is not None and not (isinstance(type, _METACLASS) and issubclass(type, _array.ndarray)):
                 raise TypeError("Type must be a sub-type of ndarray type")
             return tnp._subclass.viewed(self, dtype, type)

@@ -12,7 +12,7 @@ import numpy as np
 
 from backend_torch import memory
 from tnp._array import ndarray, scalar
-from tnp._ufunc import PLAIN
+from tnp._loops import PLAIN
 
 Tensor = Any
 _new = object.__new__

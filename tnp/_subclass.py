@@ -18,8 +18,9 @@ from backend_torch import memory
 from tnp import _array, _readonly
 from tnp import _elementwise as ufuncs
 from tnp._array import ndarray, scalar, wrap_array
+from tnp._loops import PLAIN
 from tnp._products import matmul
-from tnp._ufunc import PLAIN, Ufunc
+from tnp._ufunc import Ufunc
 
 Tensor = Any
 _new = object.__new__

@@ -28,7 +28,7 @@ from tnp import (
 )
 from tnp._dtypes import DtypeError
 from tnp._errors import explain, output_error
-from tnp._loops import Loops
+from tnp._loops import PLAIN, Loops
 
 Tensor = Any
 Loop = Callable[..., Any]
@@ -37,10 +37,6 @@ WEAK = (int, float, complex)  # Python's own scalars take the array's dtype (NEP
 COMPARISONS = frozenset({"equal", "not_equal", "less", "less_equal", "greater", "greater_equal"})
 
 _new = object.__new__
-
-
-PLAIN: set[type] = set()
-"""The array's own classes. Arrays of a class derived from it go the general way, which finds out what it wants."""
 
 
 class NotWeak(Exception):
