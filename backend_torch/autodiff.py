@@ -51,6 +51,11 @@ def is_tracked(tensor: Tensor) -> bool:
     return tensor.requires_grad
 
 
+def may_be_differentiated(tensor: Tensor) -> bool:
+    """Whether gradients flow to the tensor, or it can't be known: a trace or a transform is under way."""
+    return tensor.requires_grad or is_transforming() or tracing.is_tracing() or torch.compiler.is_compiling()
+
+
 def as_type_of(tensor: Tensor, other: Tensor) -> Tensor:
     """The tensor in the dtype and on the device of another."""
     return tensor.to(other)
@@ -309,40 +314,6 @@ def gradients(
     )
 
 
-def jacobians(
-    target: Tensor, sources: Sequence[Source], shapes: Sequence[torch.Size], chunk_size: int | None, batch: bool
-) -> list[Tensor | None]:
-    """For each source the derivatives of ``target``'s elements, or, of a batch, of those of each of its slices."""
-    shape = target.shape[1:] if batch else target.shape
-    count = shape.numel()
-    if not sources or not target.requires_grad or not count:
-        return [None] * len(sources)
-    again = _state.tapes > 0 or is_transforming()
-    parts: list[tuple[Tensor | None, ...]] = []
-    for rows in torch.arange(count, device=target.device).split(chunk_size or count):
-        basis = torch.zeros(len(rows), count, dtype=target.dtype, device=target.device)
-        basis = basis.index_put((torch.arange(len(rows), device=target.device), rows), basis.new_ones(()))
-        basis = basis.reshape((len(rows), *shape))
-        if batch:
-            basis = basis.unsqueeze(1).expand(len(rows), *target.shape)
-        found = torch.autograd.grad(
-            target, sources, basis, retain_graph=True, create_graph=again, allow_unused=True, is_grads_batched=True
-        )
-        parts.append(found)
-    results: list[Tensor | None] = []
-    for column, source in zip(zip(*parts, strict=True), shapes, strict=True):
-        connected = [part for part in column if part is not None]
-        if not connected:
-            results.append(None)
-            continue
-        whole = connected[0] if len(connected) == 1 else torch.cat(connected)
-        if batch:
-            results.append(whole.movedim(0, 1).reshape(len(target), *shape, *source[1:]))
-        else:
-            results.append(whole.reshape(shape + source))
-    return results
-
-
 def zeros(tensor: Tensor, leading: tuple[int, ...] = ()) -> Tensor:
     """Zeros of a tensor's shape, behind ``leading`` dimensions."""
     return tensor.detach().new_zeros(leading + tuple(tensor.shape))
@@ -498,61 +469,6 @@ def linearize(function: Function, tensors: Sequence[Tensor], count: Callable[[],
         return found
 
     return results, derivative
-
-
-def _basis(tensors: Sequence[Tensor], rows: Tensor) -> tuple[Tensor, ...]:
-    """For each of the numbered elements of all tensors, in a new first dimension, ones there and zeros elsewhere."""
-    parts: list[Tensor] = []
-    start = 0
-    for tensor in tensors:
-        columns = torch.arange(start, start + tensor.numel(), device=tensor.device)
-        part = (rows.to(tensor.device)[:, None] == columns).to(tensor.dtype)
-        parts.append(part.reshape((len(rows), *tensor.shape)))
-        start += tensor.numel()
-    return tuple(parts)
-
-
-def _chunks(tensors: Sequence[Tensor], chunk_size: int | None) -> tuple[Tensor, ...]:
-    total = sum(tensor.numel() for tensor in tensors)
-    return torch.arange(total).split(chunk_size or max(total, 1))
-
-
-def jacobian_reverse(
-    results: Sequence[Tensor], pullback: Pullback, tensors: Sequence[Tensor], chunk_size: int | None
-) -> list[list[Tensor]]:
-    """For each result, for each tensor, the derivatives; from what `vjp` returned."""
-    chunks = [pullback.all(_basis(results, rows)) for rows in _chunks(results, chunk_size)]
-    columns = [torch.cat(parts) if len(parts) > 1 else parts[0] for parts in zip(*chunks, strict=True)]
-    sizes = [result.numel() for result in results]
-    rows = [column.split(sizes) for column in columns]
-    return [
-        [rows[k][i].reshape(result.shape + tensor.shape) for k, tensor in enumerate(tensors)]
-        for i, result in enumerate(results)
-    ]
-
-
-def jacobian_forward(
-    function: Function, tensors: Sequence[Tensor], count: Callable[[], int], chunk_size: int | None
-) -> tuple[tuple[Tensor, ...], list[list[Tensor]]]:
-    """What ``function`` returns; and for each of its first ``count()`` results, for each tensor, the derivatives."""
-    values: tuple[Tensor, ...] = ()
-
-    def push(*tangents: Tensor) -> tuple[tuple[Tensor, ...], tuple[Tensor, ...]]:
-        return jvp(function, tensors, tangents, count)
-
-    chunks = []
-    for rows in _chunks(tensors, chunk_size):
-        outputs, derivatives = torch.vmap(push)(*_basis(tensors, rows))
-        values = tuple([output[0] for output in outputs])  # the same for each tangent
-        chunks.append(derivatives)
-    columns = [torch.cat(parts) if len(parts) > 1 else parts[0] for parts in zip(*chunks, strict=True)]
-    sizes = [tensor.numel() for tensor in tensors]
-    found = []
-    for column in columns:
-        shape = column.shape[1:]
-        parts = column.movedim(0, -1).split(sizes, -1)
-        found.append([part.reshape(shape + tensor.shape) for part, tensor in zip(parts, tensors, strict=True)])
-    return values, found
 
 
 # ---------------------------------------------------------------------------------------------------------------------

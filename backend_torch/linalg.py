@@ -16,6 +16,7 @@ from typing import Any
 import torch
 
 from backend_torch.memory import is_readable
+from backend_torch.reductions import root
 
 Tensor = torch.Tensor
 LinAlgError = torch.linalg.LinAlgError
@@ -137,8 +138,8 @@ def euclidean(tensor: Tensor, dims: tuple[int, ...] | None, keepdims: bool) -> T
     if dims is None and tensor.is_contiguous() and tensor.numel() <= _LONGEST_DOT.get(tensor.dtype, 0):
         flat = tensor.reshape(-1)
         squared = torch.vdot(flat, flat).real if flat.is_complex() else torch.dot(flat, flat)
-        root = squared.sqrt()
-        return root.reshape([1] * tensor.dim()) if keepdims else root
+        found = root(squared)
+        return found.reshape([1] * tensor.dim()) if keepdims else found
     squares = tensor.real.square() + tensor.imag.square() if tensor.is_complex() else tensor * tensor
     dims = tuple(range(tensor.dim())) if dims is None else dims
-    return (squares.sum(dims, keepdim=keepdims) if dims else squares).sqrt()  # torch takes no axes for all
+    return root(squares.sum(dims, keepdim=keepdims) if dims else squares)  # torch takes no axes for all

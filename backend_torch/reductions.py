@@ -17,6 +17,7 @@ import numpy as np
 import torch
 
 from backend_torch import host
+from backend_torch.autodiff import may_be_differentiated
 from backend_torch.casting import cast
 from backend_torch.dtypes import REAL_OF, SIGNED
 from backend_torch.memory import to_numpy
@@ -437,8 +438,11 @@ def degrees_left(count: Tensor | float, ddof: float) -> Tensor | float:
 
 
 def root(tensor: Tensor) -> Tensor:
-    """The square root."""
-    return torch.sqrt(tensor)
+    """The square root of a sum of squares: where that is zero, so is the derivative, as that of torch's own norms."""
+    if not may_be_differentiated(tensor):
+        return torch.sqrt(tensor)
+    is_zero = tensor == 0
+    return torch.where(is_zero, 0.0, torch.sqrt(torch.where(is_zero, 1.0, tensor)))
 
 
 def size_of(shape: tuple[int, ...], axes: tuple[int, ...]) -> int:

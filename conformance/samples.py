@@ -345,7 +345,7 @@ NUMPY = {
 }
 """Name in numpy -> its sample, for all that are not ufuncs of ordinary numbers."""
 
-SQUARE = "s = np.matmul(x, x.T) + np.eye(3); "
+SQUARE = "s = np.matmul(x, np.conj(x.T)) + np.eye(3); "
 
 LINALG = {
     "cholesky": f"{SQUARE}np.linalg.cholesky(s)",

@@ -50,7 +50,8 @@ def apply_along_axis(func1d: Callable[..., Any], axis: Any, arr: Any, *args: Any
 
     Notes
     -----
-    The function is called slice by slice.
+    The function is called slice by slice, so that what it prints, counts or branches on is NumPy's: no rule tells in
+    advance that a function does nothing of the kind. One that doesn't is applied at once by ``vectorized_map``.
 
     Source: https://numpy.org/doc/stable/reference/generated/numpy.apply_along_axis.html
 
@@ -211,7 +212,8 @@ class vectorize:
     Notes
     -----
     A convenience: the function is called element by element, on Python's or NumPy's scalars of the host, unless a
-    signature is given, which gives it arrays. For speed, write it with arrays or use ``torch.vmap``.
+    signature is given, which gives it arrays, once for each: what it prints, counts or branches on is NumPy's. For
+    speed, and for gradients, write it with arrays, or apply it at once by ``vectorized_map``.
 
     Source: https://numpy.org/doc/stable/reference/generated/numpy.vectorize.html
 

@@ -11,7 +11,7 @@ import operator
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from backend_torch import autodiff, memory
+from backend_torch import autodiff, jacobians, memory
 from tnp import _pytree
 from tnp._array import like, ndarray, wrap_array
 from tnp._convert import asarray, tensor_of
@@ -335,9 +335,9 @@ def jacobian(
             results, pullback = autodiff.vjp(run, call.tensors, lambda: call.count)
             outputs = results[: call.count]
             if mode == "reverse" or sum(output.numel() for output in outputs) <= size:
-                found = autodiff.jacobian_reverse(outputs, pullback, call.tensors, chunk_size)
+                found = jacobians.reverse(outputs, pullback, call.tensors, chunk_size)
         if found is None:
-            results, found = autodiff.jacobian_forward(run, call.tensors, lambda: call.count, chunk_size)
+            results, found = jacobians.forward(run, call.tensors, lambda: call.count, chunk_size)
         _, aux = call.returned(results)
         remaining = iter(found)
         built = _pytree.mapped(lambda _: call.built([wrap_array(part) for part in next(remaining)]), call.result)

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 from numpy.linalg import LinAlgError
 
 import tnp
+from backend_torch import autodiff
 from backend_torch import linalg as kernels
 from backend_torch.casting import cast
 from tnp._array import wrap, wrap_array
@@ -63,7 +64,7 @@ def norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> A
 
     Notes
     -----
-    The gradient is NaN where the norm is zero.
+    Where a norm is zero, so is its gradient, as that of ``torch.linalg.norm``; NaN if it is of singular values.
 
     Source: https://numpy.org/doc/stable/reference/generated/numpy.linalg.norm.html
 
@@ -115,7 +116,11 @@ def _of_vectors(tensor: Tensor, ord: Any, axes: tuple[int, ...], keepdims: bool)
     if ord == 1:
         return sizes.sum(axes, keepdims=keepdims)
     exponent = float(ord)
-    return (sizes**exponent).sum(axes, keepdims=keepdims) ** (1 / exponent)
+    total = (sizes**exponent).sum(axes, keepdims=keepdims)
+    if exponent > 0 and autodiff.may_be_differentiated(total.tensor):
+        is_zero = total == 0
+        return tnp.where(is_zero, 0.0, tnp.where(is_zero, 1.0, total) ** (1 / exponent))
+    return total ** (1 / exponent)
 
 
 def _of_matrices(tensor: Tensor, ord: Any, rows: int, columns: int, keepdims: bool) -> Any:

@@ -9,7 +9,7 @@ import contextlib
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
-from backend_torch import autodiff
+from backend_torch import autodiff, jacobians
 from tnp import _pytree
 from tnp._array import like, ndarray, wrap_array
 from tnp._convert import tensor_of
@@ -216,7 +216,7 @@ class GradientTape:
         self._ask(unconnected_gradients)
         connected, shapes, positions = self._sources(sources)
         found = self._differentiated(
-            lambda: autodiff.jacobians(_tensor(target), connected, shapes, chunk_size, batch=False)
+            lambda: jacobians.of_recording(_tensor(target), connected, shapes, chunk_size, batch=False)
         )
         return self._like(sources, found, positions, unconnected_gradients, tuple(target.shape))
 
@@ -250,7 +250,7 @@ class GradientTape:
             )
         connected, shapes, _ = self._sources(source)
         found = self._differentiated(
-            lambda: autodiff.jacobians(_tensor(target), connected, shapes, chunk_size, batch=True)
+            lambda: jacobians.of_recording(_tensor(target), connected, shapes, chunk_size, batch=True)
         )
         if found and found[0] is not None:
             return wrap_array(found[0])

@@ -63,19 +63,3 @@ def test_levels_are_closed() -> None:
         torch.vmap(lambda row: autodiff.bounded(lambda row: [function(row), 1 // 0], row))(torch.ones(2, 3))
     assert torch._C._functorch.maybe_current_level() == depth
     assert not autodiff.is_recording()
-
-
-def test_jacobian_in_both_directions() -> None:
-    def function(x: Tensor, y: Tensor) -> list[Tensor]:
-        return [torch.outer(x, y), x.sum()]
-
-    tensors = [torch.randn(2, dtype=torch.float64), torch.randn(3, dtype=torch.float64)]
-    expected = torch.func.jacrev(lambda *t: tuple(function(*t)), (0, 1))(*tensors)
-    results, pullback = autodiff.vjp(function, tensors, lambda: 2)
-    values, forward = autodiff.jacobian_forward(function, tensors, lambda: 2, 2)
-    for size in (None, 1, 4):
-        reverse = autodiff.jacobian_reverse(results, pullback, tensors, size)
-        for rows in (reverse, forward):
-            for row, wanted in zip(rows, expected, strict=True):
-                torch.testing.assert_close(tuple(row), wanted)
-    torch.testing.assert_close(values[0], results[0])

@@ -1,0 +1,176 @@
+"""The coverage table, row by row: the gradient of every function that torch computes, or why there is none."""
+
+from __future__ import annotations
+
+import ast
+from typing import Any
+
+import numpy
+import pytest
+import torch
+
+import tnp
+from conformance import coverage, samples
+
+pytestmark = pytest.mark.filterwarnings("ignore")
+
+CODES = samples.samples()
+ARRAYS = ("x", "y", "v")
+"""The samples' arrays of floats."""
+
+NO_GRADIENT = {
+    "the result has the shape of the argument, not its values": "full_like ones_like zeros_like",
+    "counts, and edges that are values by which they are counted": "histogram2d histogram_bin_edges histogramdd",
+    "the function sees Python's numbers, one by one: vectorized_map has gradients": "vectorize",
+    "a file holds no gradient": "fromfile load loadtxt genfromtxt",
+    "an exported array would lose its gradient, so this raises": "from_dlpack",
+}
+"""Reason -> names to which no gradient flows."""
+
+STEPS = ["ceil", "fix", "floor", "floor_divide", "nextafter", "rint", "round", "spacing", "trunc"]
+"""The gradient is zero wherever there is one; checked like any other, and that it is not None."""
+
+NO_COMPLEX = {
+    "in place: what the gradient keeps is overwritten, GradientTape(overwrites=True) records it": (
+        "ndarray.partition ndarray.sort"
+    ),
+}
+"""Reason -> names that differentiate real numbers alone, though they take complex ones."""
+
+
+def listed(reasons: dict[str, str]) -> set[str]:
+    return {name for names in reasons.values() for name in names.split()}
+
+
+def floats_in(code: str) -> list[str]:
+    used = {node.id for node in ast.walk(ast.parse(code)) if isinstance(node, ast.Name)}
+    return [name for name in ARRAYS if name in used]
+
+
+def computed() -> list[str]:
+    """The rows that are computed of arrays of floats, by torch or on the host."""
+    table = coverage.read()
+    return [name for name, code in CODES.items() if code and table[name][0] in coverage.COMPUTED and floats_in(code)]
+
+
+class Call:
+    """A sample as a function of tensors; it returns those of its results that gradients flow to."""
+
+    def __init__(self, name: str, dtype: torch.dtype = torch.float64) -> None:
+        self.names = floats_in(CODES[name])
+        self.sample = coverage.sample_function(CODES[name], tnp)
+        self.arrays = samples.values(tnp)
+        self.tensors = []
+        for key in self.names:
+            values = self.arrays[key].tensor.to(dtype)
+            if dtype.is_complex:
+                values = values + 0.7j * values.flip(-1)
+            self.tensors.append(values.clone().requires_grad_())
+
+    def results(self, *tensors: torch.Tensor) -> list[torch.Tensor]:
+        given = {key: tnp.asarray(tensor) for key, tensor in zip(self.names, tensors, strict=True)}
+        return coverage.leaves(self.sample(**{**self.arrays, **given}))
+
+    def differentiable(self, *tensors: torch.Tensor) -> tuple[torch.Tensor, ...]:
+        return tuple(result for result in self.results(*tensors) if result.requires_grad)
+
+
+def has_floats(results: list[torch.Tensor]) -> bool:
+    return any(result.is_floating_point() or result.is_complex() for result in results)
+
+
+@pytest.mark.parametrize("name", computed())
+def test_gradient_and_second_derivative(name: str) -> None:
+    call = Call(name)
+    if name == "from_dlpack":
+        with pytest.raises(BufferError, match="lose its gradient"):
+            call.results(*call.tensors)
+        return
+    results = call.results(*call.tensors)
+    if name == "random.shuffle":  # another order each time, so no difference quotient
+        (gradient,) = torch.autograd.grad(results[0].sum(), call.tensors)
+        assert (gradient == 1).all()
+        return
+    if not has_floats(results):
+        assert name not in listed(NO_GRADIENT)  # integers, booleans, Python's values: there is nothing to say
+        return
+    if name in listed(NO_GRADIENT):
+        assert not any(result.requires_grad for result in results)
+        return
+    assert any(result.requires_grad for result in results), "no gradient flows, and no reason is given"
+    with torch.random.fork_rng():
+        torch.manual_seed(0)
+        assert torch.autograd.gradcheck(call.differentiable, call.tensors, atol=1e-5, rtol=1e-3, fast_mode=True)
+        second = torch.autograd.gradgradcheck(call.differentiable, call.tensors, atol=1e-4, rtol=1e-2, fast_mode=True)
+        assert second
+
+
+@pytest.mark.parametrize("name", [name for name in computed() if name not in listed(NO_GRADIENT)])
+def test_gradient_of_complex_numbers(name: str) -> None:
+    """The convention is torch's: the gradient of a real number is the conjugate of JAX's, the steepest ascent."""
+    call = Call(name, torch.complex128)
+    given = {key: tensor.detach().numpy() for key, tensor in zip(call.names, call.tensors, strict=True)}
+    try:
+        with numpy.errstate(all="ignore"):
+            coverage.sample_function(CODES[name], numpy)(**{**samples.values(numpy), **given})
+    except TypeError:
+        return  # NumPy takes no complex numbers here
+    if name in listed(NO_COMPLEX):
+        with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+            torch.autograd.gradcheck(call.differentiable, call.tensors, fast_mode=True)
+        return
+    results = call.results(*call.tensors)
+    if not has_floats(results):
+        return
+    assert any(result.requires_grad for result in results)
+    with torch.random.fork_rng():
+        torch.manual_seed(0)
+        assert torch.autograd.gradcheck(call.differentiable, call.tensors, atol=1e-5, rtol=1e-3, fast_mode=True)
+
+
+@pytest.mark.parametrize("name", STEPS)
+def test_steps_have_a_gradient_of_zero(name: str) -> None:
+    call = Call(name)
+    (result,) = call.differentiable(*call.tensors)
+    (gradient,) = torch.autograd.grad(result.sum(), call.tensors[:1], allow_unused=True)
+    expected = 1.0 if name == "nextafter" else 0.0  # a neighbour goes along
+    assert gradient is None or (gradient == expected).all()
+
+
+def test_every_reason_is_of_a_row() -> None:
+    assert listed(NO_GRADIENT) | listed(NO_COMPLEX) <= set(CODES)
+
+
+def test_the_gradient_of_complex_numbers_is_the_conjugate_of_the_derivative() -> None:
+    z = tnp.asarray(1.0 + 2.0j)
+    assert complex(tnp.grad(lambda z: (z**2).real)(z)) == (2 * (1.0 + 2.0j)).conjugate()
+    assert complex(tnp.grad(lambda z: abs(z) ** 2)(z)) == pytest.approx(2 * (1.0 + 2.0j))
+    with tnp.GradientTape() as tape:
+        tape.watch(z)
+        y = (z**3).real
+    assert complex(tape.gradient(y, z)) == pytest.approx((3 * (1.0 + 2.0j) ** 2).conjugate())
+
+
+def values(function: Any, *x: float) -> list[float]:
+    return tnp.grad(function)(tnp.asarray(x)).tolist()
+
+
+def test_norms_of_zero_have_a_gradient_of_zero() -> None:
+    matrix = tnp.zeros((2, 2))
+    for function in (
+        tnp.linalg.norm,
+        tnp.linalg.vector_norm,
+        lambda x: tnp.linalg.norm(x, 3),
+        lambda x: tnp.linalg.norm(x, 1),
+        lambda x: tnp.linalg.norm(x, numpy.inf),
+        lambda x: tnp.linalg.norm(x, axis=0, keepdims=True)[0],
+        tnp.std,
+        tnp.nanstd,
+    ):
+        assert values(function, 0.0, 0.0) == [0.0, 0.0]
+        assert tnp.hessian(function)(tnp.zeros(2)).tolist() == [[0.0, 0.0], [0.0, 0.0]]
+        assert tnp.jacobian(function, mode="forward")(tnp.zeros(2)).tolist() == [0.0, 0.0]
+    assert tnp.grad(tnp.linalg.norm)(matrix).tolist() == matrix.tolist()
+    assert values(tnp.linalg.norm, 3.0, 4.0) == pytest.approx([0.6, 0.8])
+    compiled = tnp.grad(tnp.compile(tnp.linalg.norm, backend="eager"))
+    assert compiled(tnp.zeros(2)).tolist() == [0.0, 0.0]
