@@ -305,6 +305,52 @@ def table(rows: list[Row]) -> Table:
     return out
 
 
+def peaks() -> Iterator[tuple[str, str, int]]:
+    """What is computed, how, and the most bytes of tensors that were alive at once meanwhile."""
+    import tnp
+    from bench import live
+
+    size = 256
+    matrix, x = tnp.eye(size), tnp.ones(size)
+
+    def function(x: Any) -> Any:
+        return tnp.tanh(matrix @ tnp.tanh(matrix @ x))
+
+    for chunk_size in (None, 64, 8):
+        jacobian = tnp.jacobian(function, mode="reverse", chunk_size=chunk_size)
+        yield f"Jacobian ({size}, {size})", f"chunk_size={chunk_size}", live.peak(lambda jacobian=jacobian: jacobian(x))
+
+    weights, batch = [tnp.eye(64) / 8 for _ in range(16)], tnp.ones((1024, 64))
+
+    def layers(x: Any, weights: Any) -> Any:
+        for weight in weights:
+            x = tnp.tanh(x @ weight)
+        return x
+
+    def gradients(layers: Callable[..., Any]) -> Any:
+        with tnp.GradientTape() as tape:
+            tape.watch(weights)
+            y = batch
+            for start in range(0, 16, 4):
+                y = layers(y, weights[start : start + 4])
+            value = y.sum()
+        return tape.gradient(value, weights)
+
+    for name, chosen in (("kept", layers), ("checkpoint", tnp.checkpoint(layers))):
+        yield "gradients of 16 layers", name, live.peak(lambda chosen=chosen: gradients(chosen))
+
+
+def memory_table() -> Table:
+    """The peaks of `peaks`."""
+    out = report.plain_table("memory, float64")
+    out.add_column("workload")
+    out.add_column("how")
+    out.add_column("peak", justify="right")
+    for workload, how, size in peaks():
+        out.add_row(workload, how, f"{size / 2**20:.2f} MiB")
+    return out
+
+
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The command's options."""
     options.add_repeats(parser, 50)
@@ -327,6 +373,7 @@ def run(chosen: argparse.Namespace) -> int:
                 figure = report.seconds(found[0]) if target.other is None else report.significant(found[0])
                 verdicts.append((f"{workload.name}: {target}: {figure}", found[1]))
     console.print(table(rows))
+    console.print(memory_table())
     print(peers.note() + report.headline(facts))
     for text, reached in verdicts:
         print(f"{'reached' if reached else 'missed '}  {text}")

@@ -37,3 +37,10 @@ def test_another_result_is_an_error() -> None:
     calls = [("one", lambda: [1.0]), ("other", lambda: [2.0])]
     with pytest.raises(SystemExit, match="w: other is wrong"):
         transforms.contestants(transforms.Workload("w", lambda: iter(calls), ()))
+
+
+def test_peaks_fall_with_the_chunk_and_with_a_checkpoint() -> None:
+    jacobian = [size for workload, _, size in transforms.peaks() if workload.startswith("Jacobian")]
+    assert jacobian == sorted(jacobian, reverse=True) and jacobian[-1] < jacobian[0] / 2
+    kept, checkpoint = [size for workload, _, size in transforms.peaks() if workload.startswith("gradients")]
+    assert checkpoint < 0.8 * kept
