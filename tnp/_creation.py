@@ -311,7 +311,7 @@ def empty_like(
     order : {'C', 'F', 'A', 'K'}, optional
         'K' is the prototype's memory order.
     subok : bool, optional
-        Without effect: there are no subclasses.
+        Whether the result is of the array's own class, if that is one derived from ndarray.
     shape : int or tuple of int, optional
     device : str or torch.device, optional
 
@@ -349,7 +349,7 @@ def zeros_like(
     order : {'C', 'F', 'A', 'K'}, optional
         'K' is the other's memory order.
     subok : bool, optional
-        Without effect: there are no subclasses.
+        Whether the result is of the array's own class, if that is one derived from ndarray.
     shape : int or tuple of int, optional
     device : str or torch.device, optional
 
@@ -387,7 +387,7 @@ def ones_like(
     order : {'C', 'F', 'A', 'K'}, optional
         'K' is the other's memory order.
     subok : bool, optional
-        Without effect: there are no subclasses.
+        Whether the result is of the array's own class, if that is one derived from ndarray.
     shape : int or tuple of int, optional
     device : str or torch.device, optional
 
@@ -434,7 +434,7 @@ def full_like(
     order : {'C', 'F', 'A', 'K'}, optional
         'K' is the other's memory order.
     subok : bool, optional
-        Without effect: there are no subclasses.
+        Whether the result is of the array's own class, if that is one derived from ndarray.
     shape : int or tuple of int, optional
     device : str or torch.device, optional
 

@@ -15,10 +15,8 @@ from typing import Any
 import numpy as np
 
 import tnp
-from backend_torch import memory
 from tnp._array import ndarray, scalar
-from tnp._readonly import readonly
-from tnp._subclass import finalised, plain, ranked, subclass, winner
+from tnp._subclass import as_result, finalised, plain, ranked, subclass, winner
 from tnp.lib import stride_tricks
 
 METHODS = frozenset({
@@ -59,6 +57,9 @@ SCALARS_STAY = frozenset({
 })  # fmt: skip
 """Those of them whose 0-d results are scalars."""
 
+
+CALLING = frozenset({"apply_along_axis", "apply_over_axes"})
+"""Functions that call one of the program's, with arrays of the class."""
 
 _OWN = ("tnp._array", "tnp._methods")
 
@@ -152,6 +153,9 @@ def _default(name: str, implementation: Any, found: list[Any], args: tuple[Any, 
     originals = {id(stand_ins[id(x)]): x for x in found}
 
     def replaced(value: Any) -> Any:
+        if name in CALLING and callable(value):
+            of = winner(found)
+            return lambda first, *rest, **more: value(finalised(type(of), first.tensor, of), *rest, **more)
         if type(value) is list or type(value) is tuple:
             return type(value)(map(replaced, value))
         return stand_ins.get(id(value), value)
@@ -166,10 +170,7 @@ def _default(name: str, implementation: Any, found: list[Any], args: tuple[Any, 
             return originals[id(value)]
         if isinstance(value, ndarray) and source is not None:
             if type(value) is not scalar or name not in SCALARS_STAY:
-                made = finalised(type(source), value.tensor, source)
-                if type(value) is readonly:
-                    memory.lock(value.tensor)
-                return made
+                return as_result(source, value)
         if type(value) is list or type(value) is tuple:
             return type(value)(map(restored, value))
         return value

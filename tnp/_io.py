@@ -173,8 +173,7 @@ def load(
 
     Notes
     -----
-    Computed on the host. Differences from NumPy: with ``mmap_mode='r'`` the array is a copy in memory, as tensors have
-    no read-only memory; 'c' maps the file without writing to it.
+    Computed on the host.
 
     Source: https://numpy.org/doc/stable/reference/generated/numpy.load.html
     """
@@ -206,8 +205,7 @@ def memmap(
     Notes
     -----
     Computed on the host. Differences from NumPy: a function, whose result is a plain array; the operating system writes
-    it to the file, at the latest when nobody has it any more. With 'r' it is a copy, as tensors have no read-only
-    memory.
+    it to the file, at the latest when nobody has it any more.
 
     Source: https://numpy.org/doc/stable/reference/generated/numpy.memmap.html
     """

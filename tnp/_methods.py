@@ -68,7 +68,7 @@ class Methods:
         casting : {'no', 'equiv', 'safe', 'same_kind', 'unsafe', 'same_value'}, optional
             What conversions are allowed; 'same_value' looks at the elements.
         subok : bool, optional
-            Without effect.
+            Whether the result is of the array's own class, if that is one derived from ndarray.
         copy : bool, optional
             False returns the array itself if nothing has to change.
 

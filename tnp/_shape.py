@@ -364,7 +364,7 @@ def broadcast_to(array: Any, shape: Any, subok: bool = False) -> ndarray:
     array : array_like
     shape : int or tuple of int
     subok : bool, optional
-        Without effect: there are no subclasses.
+        Whether the result is of the array's own class, if that is one derived from ndarray.
 
     Returns
     -------
@@ -412,7 +412,7 @@ def broadcast_arrays(*args: Any, subok: bool = False) -> tuple[ndarray, ...]:
     ----------
     *args : array_like
     subok : bool, optional
-        Without effect: there are no subclasses.
+        Whether the result is of the array's own class, if that is one derived from ndarray.
 
     Returns
     -------

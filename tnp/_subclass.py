@@ -248,10 +248,19 @@ def finalised(cls: Any, tensor: Tensor, source: Any) -> Any:
     tnp._dispatch.look_for_subclasses()
     made = _new(cls)
     made.tensor = tensor
-    if isinstance(source, ndarray) and not source.flags.writeable and memory.same_storage(tensor, source.tensor):
-        memory.lock(tensor)
+    if isinstance(source, ndarray) and tensor is not source.tensor and memory.same_storage(tensor, source.tensor):
+        _note_base(cls, tensor, source)
     cls.__array_finalize__(made, source)
     return made
+
+
+def _note_base(cls: Any, tensor: Tensor, base: Any) -> None:
+    """Note the array that a tensor is a view of: as in NumPy the furthest one of its class, whose bytes those are."""
+    if not base.flags.writeable:
+        memory.lock(tensor)
+    while type(further := memory.source_of(base.tensor)) is cls:
+        base = further
+    memory.with_source(tensor, base)
 
 
 def plain(x: Any) -> Any:
@@ -270,7 +279,15 @@ def kept(given: Any, result: ndarray) -> Any:
     """What ``asarray`` made of an array, in its class: itself, if nothing had to change."""
     if not isinstance(given, subclass):
         return result
-    return given if result.tensor is given.tensor else finalised(type(given), result.tensor, given)
+    return given if result.tensor is given.tensor else as_result(given, result)
+
+
+def as_result(source: Any, result: ndarray) -> Any:
+    """A result, read-only or not, in the class of an array."""
+    made = finalised(type(source), result.tensor, source)
+    if type(result) is _readonly.readonly:
+        memory.lock(made.tensor)
+    return made
 
 
 def viewed(x: ndarray, dtype: Any, kind: Any) -> ndarray:
@@ -278,7 +295,7 @@ def viewed(x: ndarray, dtype: Any, kind: Any) -> ndarray:
     given = plain(x)
     result = given.view() if dtype is None else tnp._convert.view(given, dtype)
     tensor = result.tensor if result.tensor is not x.tensor else result.tensor[...]
-    return finalised(type(x) if kind is None else kind, memory.with_source(tensor, x), x)
+    return finalised(type(x) if kind is None else kind, tensor, x)
 
 
 def _reconstructed(cls: type, shape: Any, typecode: bytes) -> Any:

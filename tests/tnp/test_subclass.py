@@ -338,3 +338,29 @@ def test_transforms_see_the_array_in_it():
         tape.watch(q)
         y = tnp.sum(q * q)
     assert tape.gradient(y, q).tolist() == [2.0, 4.0, 6.0]
+
+
+@agrees
+def test_base_of_a_view_of_a_view_is_the_first_of_the_class(xp):
+    x = xp.arange(5.0).view(quantity(xp))
+    return x[1:].base is x, x[1:][1:].base is x, x[1:].copy().base is None
+
+
+@agrees
+def test_functions_that_call_one_call_it_with_the_class(xp):
+    q = quantity(xp)(xp.arange(6.0).reshape(2, 3), "m")
+    units = []
+
+    def first(row):
+        units.append((type(row).__name__, row.unit))
+        return row * 2
+
+    return seen(xp.apply_along_axis(first, 1, q)), units
+
+
+@agrees
+def test_as_strided_keeps_the_class_if_it_is_told_to(xp):
+    q = quantity(xp)([1.0, 2.0, 3.0], "m")
+    strided = xp.lib.stride_tricks.as_strided
+    locked = strided(q, (2,), (8,), subok=True, writeable=False)
+    return seen(strided(q, (2,), (8,))), seen(strided(q, (2,), (8,), subok=True)), locked.flags.writeable

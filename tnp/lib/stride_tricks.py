@@ -14,6 +14,7 @@ from tnp._array import ndarray, view_of, wrap_array
 from tnp._convert import tensor_of
 from tnp._errors import normalize_axes
 from tnp._readonly import readonly_array
+from tnp._subclass import kept
 
 __all__ = ["as_strided", "sliding_window_view"]
 
@@ -28,7 +29,7 @@ def as_strided(x: Any, shape: Any = None, strides: Any = None, subok: bool = Fal
     strides : sequence of int, optional
         In bytes.
     subok : bool, optional
-        Without effect.
+        Whether the view is of the array's own class, if that is one derived from ndarray.
     writeable : bool, optional
         False makes the view read-only.
 
@@ -71,7 +72,8 @@ def as_strided(x: Any, shape: Any = None, strides: Any = None, subok: bool = Fal
         raise ValueError(
             f"an array of shape {lengths} and strides {steps} reaches beyond the memory of the given one"
         ) from error
-    return view_of(x, result) if writeable else readonly_array(result, x)
+    view = view_of(x, result) if writeable else readonly_array(result, x)
+    return kept(x, view) if subok else view
 
 
 def sliding_window_view(
@@ -86,7 +88,7 @@ def sliding_window_view(
     axis : int or tuple of int, optional
         The axes along which the windows slide; all by default.
     subok : bool, optional
-        Without effect.
+        Whether the view is of the array's own class, if that is one derived from ndarray.
     writeable : bool, optional
         True lets the view be written to, where windows overlap in several places at once.
 
