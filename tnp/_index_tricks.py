@@ -61,7 +61,7 @@ def ix_(*args: Any) -> tuple[ndarray, ...]:
 
     Notes
     -----
-    Source: https://numpy.org/doc/stable/reference/generated/numpy.ix_.html
+    Source: `numpy.ix_ <https://numpy.org/doc/stable/reference/generated/numpy.ix_.html>`__
 
     Examples
     --------
@@ -226,7 +226,7 @@ class AxisConcatenator:
 
     Notes
     -----
-    Source: https://numpy.org/doc/stable/reference/generated/numpy.r_.html
+    Source: `numpy.r_ <https://numpy.org/doc/stable/reference/generated/numpy.r_.html>`__
 
     Examples
     --------
@@ -309,7 +309,7 @@ class IndexExpression:
 
     Notes
     -----
-    Source: https://numpy.org/doc/stable/reference/generated/numpy.s_.html
+    Source: `numpy.s_ <https://numpy.org/doc/stable/reference/generated/numpy.s_.html>`__
 
     Examples
     --------
