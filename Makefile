@@ -5,7 +5,7 @@ BIN    := $(VENV)/bin
 # A worker per core: torch's own threads beside them would only fight over the same cores.
 WORKERS ?= auto
 
-.PHONY: bench digits overhead import test compiled consumers lint clean
+.PHONY: bench digits overhead import test compiled consumers docs lint clean
 
 bench: $(VENV)/.installed-bench
 	$(BIN)/python -m bench sigmoid
@@ -36,6 +36,10 @@ lint: $(VENV)/.installed-lint
 consumers: $(VENV)/.installed-consumers $(VENV)/.installed-test
 	$(BIN)/python -m pytest -q tests/test_consumers.py tests/tnp/test_special.py
 
+# The documentation, in docs/_build; a warning is an error.
+docs: $(VENV)/.installed-docs
+	OMP_NUM_THREADS=1 $(BIN)/python -m sphinx -q -W --keep-going -j 2 -b html docs docs/_build
+
 # The constraints choose torch's version before anything else is resolved.
 $(VENV)/.installed-%: $(VENV)/.created pyproject.toml constraints.txt
 	$(BIN)/python -m pip install --quiet -c constraints.txt -e '.[$*]'
@@ -46,5 +50,5 @@ $(VENV)/.created:
 	touch $@
 
 clean:
-	rm -rf $(VENV) build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis bench/results
+	rm -rf $(VENV) docs/_build docs/reference/generated build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis bench/results
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

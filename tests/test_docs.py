@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+import tnp
+
 DOCS = Path(__file__).parent.parent / "docs"
 PAGES = [page for page in sorted(DOCS.rglob("*.md")) if ">>>" in page.read_text() and "_build" not in page.parts]
 
@@ -15,3 +17,10 @@ PAGES = [page for page in sorted(DOCS.rglob("*.md")) if ">>>" in page.read_text(
 def test_examples(page: Path) -> None:
     result = doctest.testfile(str(page), module_relative=False, optionflags=doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE)
     assert result.attempted and not result.failed
+
+
+def test_every_function_is_in_the_reference() -> None:
+    pages = [page.read_text() for page in (DOCS / "reference").glob("*.md")]
+    listed = {line.strip() for page in pages for line in page.splitlines() if line.startswith("   ")}
+    own = [name for name in tnp.__all__ if (getattr(getattr(tnp, name), "__module__", "") or "").startswith("tnp")]
+    assert own and set(own) - listed == {"__array_namespace_info__"}
