@@ -76,7 +76,7 @@ def scalar_repr(array: ndarray) -> str:
 
 
 def array_str(a: Any, max_line_width: Any = None, precision: Any = None, suppress_small: Any = None) -> str:
-    """How an array prints by itself: ``[1. 2.]``.
+    """How ``print`` shows an array: without its class and its dtype.
 
     Parameters
     ----------
