@@ -3,6 +3,7 @@
 from typing import Any
 
 import numpydoc.numpydoc
+
 import tnp
 
 project = "tnp"

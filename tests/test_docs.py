@@ -9,13 +9,14 @@ import pytest
 
 import tnp
 
+FLAGS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 DOCS = Path(__file__).parent.parent / "docs"
 PAGES = [page for page in sorted(DOCS.rglob("*.md")) if ">>>" in page.read_text() and "_build" not in page.parts]
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(DOCS)))
 def test_examples(page: Path) -> None:
-    result = doctest.testfile(str(page), module_relative=False, optionflags=doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE)
+    result = doctest.testfile(str(page), module_relative=False, optionflags=FLAGS)
     assert result.attempted and not result.failed
 
 
