@@ -57,9 +57,7 @@ def checked(
             what = f"result {index}" if index < len(values) else f"what is written to input {index - len(values)}"
             _restore(inputs, before)
             cause = _cause(executable, inputs, before, expected, eager)
-            raise EagerCheckError(
-                f"compiled, the function does something else than eagerly: {cause}{what} {problem}"
-            )
+            raise EagerCheckError(f"compiled, the function does something else than eagerly: {cause}{what} {problem}")
     return values
 
 

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import torch
 
-from backend_torch import devices, tracing
+from backend_torch import devices, memory, tracing
 from backend_torch.dtypes import SIGNED
 from backend_torch.memory import is_readable, may_overlap, to_numpy
 from backend_torch.shape import flip
@@ -300,7 +300,8 @@ def _on_host(target: Tensor, *others: Tensor) -> bool:
     """Whether NumPy can write to the target's memory: of the CPU, in eager code, and where no gradient is recorded."""
     tensors = (target, *others)
     return (
-        all(tensor.is_cpu and has_values(tensor) and not tensor.requires_grad for tensor in tensors)
+        memory.host_computes
+        and all(tensor.is_cpu and has_values(tensor) and not tensor.requires_grad for tensor in tensors)
         and not (target.is_conj() or target.is_neg() or target.is_inference())
     )
 

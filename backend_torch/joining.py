@@ -59,8 +59,9 @@ def slices(tensor: Tensor, bounds: Sequence[int], axis: int) -> list[Tensor]:
     return [tensor[(*before, slice(low, high))] for low, high in itertools.pairwise(bounds)]
 
 
-def occupied(tensor: Tensor, axis: int) -> Tensor:
-    """For each slice of ``axis``, whether an element of it is not zero."""
+def occupied(tensor: Tensor, axis: int) -> tuple[int, int] | None:
+    """The first and the last slice of ``axis`` that has an element that is not zero; None if none has."""
     others = tuple([other for other in range(tensor.dim()) if other != axis])
     filled = tensor.to(torch.bool)
-    return filled.any(others) if others else filled
+    places = torch.nonzero(filled.any(others) if others else filled)
+    return (int(places[0]), int(places[-1])) if len(places) else None

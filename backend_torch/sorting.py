@@ -14,6 +14,7 @@ from collections.abc import Sequence
 import numpy as np
 import torch
 
+from backend_torch import memory
 from backend_torch.dtypes import SIGNED
 from backend_torch.memory import from_numpy, is_readable, to_numpy
 from backend_torch.order import has_nan, nan_class, ordered, precedes, restored, reversed_order
@@ -25,7 +26,8 @@ _LONG = 4096  # shorter lines are sorted stably by NumPy in less time than the d
 def _on_host(tensor: Tensor) -> bool:
     """Whether NumPy can sort the tensor: torch's bfloat16 has no NumPy sort worth having."""
     return (
-        tensor.device.type == "cpu"
+        memory.host_computes
+        and tensor.device.type == "cpu"
         and not (tensor.requires_grad and torch.is_grad_enabled())
         and tensor.dtype is not torch.bfloat16
         and not torch.compiler.is_compiling()

@@ -332,6 +332,8 @@ NUMPY = {
     "show_runtime": "",
     # Files and text.
     "fromfile": f"{FILE}y.tofile(o); o.seek(0); np.fromfile(o)",
+    "busday_offset": "",
+    "datetime_as_string": "",
     "fromregex": "",
     "genfromtxt": "np.genfromtxt(['1 2 3', '4 5 6'])",
     "load": f"{FILE}np.save(o, y); o.seek(0); np.load(o)",

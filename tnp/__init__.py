@@ -70,6 +70,7 @@ from numpy import (
     pi,
     printoptions,
     promote_types,
+    recarray,
     record,
     sctypeDict,
     set_printoptions,
@@ -246,6 +247,7 @@ from tnp._functional import apply_along_axis, apply_over_axes, frompyfunc, piece
 from tnp._gradient_rules import checkpoint, custom_gradient, stop_gradient
 from tnp._gradients import grad, hessian, jacobian, jvp, linearize, value_and_grad, vjp
 from tnp._histograms import bincount, digitize, histogram, histogram2d, histogram_bin_edges, histogramdd
+from tnp._host_names import busday_offset, datetime_as_string, fromregex
 from tnp._index_tricks import (
     c_,
     index_exp,
@@ -380,20 +382,33 @@ from tnp._ufunc import Ufunc as ufunc
 from tnp._vectorized_map import map_fn, vectorized_map
 from tnp._windows import bartlett, blackman, hamming, hanning, kaiser
 
-_SUBMODULES = frozenset({"emath", "exceptions", "fft", "lib", "linalg", "polynomial", "random", "special", "testing"})
+_SUBMODULES = frozenset(
+    {"emath", "exceptions", "fft", "lib", "linalg", "polynomial", "random", "special", "testing", "typing"}
+)
+
+_NUMPYS = frozenset({"char", "ctypeslib", "f2py", "rec", "strings"})
+"""Submodules about what no tensor holds: NumPy's own, which take and return NumPy's arrays."""
+
+_ABSENT = {
+    "core": "it is NumPy's inside, and deprecated there",
+    "ma": "numpy.ma would compute on the host: use where=, the nan functions or asarray(masked.filled(...))",
+}
 
 
 def __getattr__(name: str) -> Any:
     """NumPy's submodules, and what ``%load_ext tnp`` calls, imported when they are first asked for."""
     if name in _SUBMODULES:
         return importlib.import_module(f"tnp.{name}")
+    if name in _NUMPYS:
+        return importlib.import_module(f"numpy.{name}")
     if name in ("load_ipython_extension", "unload_ipython_extension"):
         return getattr(importlib.import_module("tnp._dropin"), name)
-    raise AttributeError(f"module 'tnp' has no attribute {name!r}")
+    reason = f": {_ABSENT[name]}" if name in _ABSENT else ""
+    raise AttributeError(f"module 'tnp' has no attribute {name!r}{reason}")
 
 
 def __dir__() -> list[str]:
-    return sorted(_SUBMODULES.union(__all__))
+    return sorted(_SUBMODULES.union(_NUMPYS, __all__))
 
 
 __version__ = "0.1.0"
@@ -481,6 +496,7 @@ __all__ = [
     "broadcast_shapes",
     "broadcast_to",
     "busday_count",
+    "busday_offset",
     "busdaycalendar",
     "byte",
     "bytes_",
@@ -524,6 +540,7 @@ __all__ = [
     "cumulative_sum",
     "custom_gradient",
     "datetime64",
+    "datetime_as_string",
     "datetime_data",
     "deg2rad",
     "degrees",
@@ -591,6 +608,7 @@ __all__ = [
     "fromfunction",
     "fromiter",
     "frompyfunc",
+    "fromregex",
     "fromstring",
     "full",
     "full_like",
@@ -781,6 +799,7 @@ __all__ = [
     "ravel_multi_index",
     "real",
     "real_if_close",
+    "recarray",
     "reciprocal",
     "record",
     "remainder",

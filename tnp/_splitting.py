@@ -474,12 +474,11 @@ def trim_zeros(filt: Any, trim: str = "fb", axis: int | Sequence[int] | None = N
         return filt
     window = [slice(None)] * tensor.dim()
     for one in axes:
-        places = np.flatnonzero(_host(wrap_array(kernels.occupied(tensor, one))))
-        if places.size:
-            front = int(places[0]) if "f" in ends else None
-            window[one] = slice(front, int(places[-1]) + 1 if "b" in ends else None)
-        else:
+        places = kernels.occupied(tensor, one)
+        if places is None:
             window[one] = slice(0, 0)
+        else:
+            window[one] = slice(places[0] if "f" in ends else None, places[1] + 1 if "b" in ends else None)
     if isinstance(filt, (list, tuple)) and tensor.dim() == 1:
         return filt[window[0]]
     return wrap_array(tensor[tuple(window)])

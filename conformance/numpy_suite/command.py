@@ -39,6 +39,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--numpy-random", action="store_true", help="lend tests outside of random/ NumPy's random numbers as their data"
     )
     parser.add_argument(
+        "--native", action="store_true", help="torch computes what NumPy otherwise does on the memory of CPU arrays"
+    )
+    parser.add_argument(
         "--update", action="store_true", help="renew noise.txt and out_of_scope.txt from a whole run of NumPy itself"
     )
 
@@ -74,6 +77,8 @@ def main(options: argparse.Namespace) -> int:
         results.write_json(options.out, target=options.target, numpy=numpy.__version__, results=found)
     if options.target == "tnp":
         print(f"{ERRORS} by default.")
+        if options.native:
+            print("Native: NumPy computes nothing over the arrays' memory; random numbers on the CPU stay NumPy's own.")
     print(results.table(found, suite.groups, suite.optional))
     print(f"\nCases out of scope: {results.rules(found)}")
     print(f"For comparison: {PEERS}.")

@@ -48,6 +48,10 @@ def pytest_configure(config: pytest.Config) -> None:
     binding = Binding(config.getoption("--suite-target"), job.get("numpy_random", False))
     if hasattr(binding.target, "seterr"):  # the tests expect NumPy's default, which a library may have off
         binding.target.seterr(**numpy.geterr())
+    if job.get("native"):
+        from backend_torch import memory
+
+        memory.host_computes = False
     config.pluginmanager.register(Suite(binding, job), "numpy-suite-run")
 
 

@@ -94,7 +94,12 @@ class Workers:
         """Start a process; returns it and the file in which it records events."""
         record = self.folder / f"{label}.jsonl"
         record.touch()
-        job |= {"record": str(record), "only": self.options.only, "timeout": self.options.timeout}
+        job |= {
+            "record": str(record),
+            "only": self.options.only,
+            "timeout": self.options.timeout,
+            "native": self.options.native,
+        }
         job_file = self.folder / f"{label}.job"
         job_file.write_text(json.dumps({**job, "skip": self.selection.skip}))
         command = [

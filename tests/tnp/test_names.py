@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import io
+import typing
 from typing import Any
 
 import numpy as np
@@ -88,3 +90,33 @@ def test_powers(xp: Any) -> Any:
         e.logn(2, xp.asarray([4.0, -8.0])), e.sqrt(-1), e.sqrt(xp.asarray([1.0, xp.nan])),
         e.power(xp.asarray([2, 4]), 3),
     ]  # fmt: skip
+
+
+@agrees
+def test_what_is_about_dates_and_structures_is_numpys(xp: Any) -> Any:
+    found = xp.fromregex(io.StringIO("1 a 2 b"), r"(\d) (.)", [("n", np.int64), ("key", "S1")])
+    calendar = xp.busdaycalendar("1110000", ["2024-01-02"])
+    offsets = xp.asarray([1, 2])
+    return [
+        xp.asarray(found["n"]),
+        [str(day) for day in xp.busday_offset("2024-01-01", offsets)],
+        [str(day) for day in xp.busday_offset("2024-01-01", offsets, busdaycal=calendar)],
+        str(xp.busday_offset("2024-01-06", 0, "forward", holidays=["2024-01-08"])),
+        str(xp.datetime_as_string(np.datetime64("2024-02-29T12:00"), "h")),
+        str(xp.strings.upper("a")),
+        xp.recarray is np.recarray,
+    ]
+
+
+def test_absent_submodules_say_why() -> None:
+    with pytest.raises(AttributeError, match="where="):
+        tnp.ma  # noqa: B018
+    with pytest.raises(AttributeError, match=r"no attribute 'nothing'$"):
+        tnp.nothing  # noqa: B018
+
+
+def test_types_for_annotations() -> None:
+    def norm(x: tnp.typing.NDArray[np.float64], dtype: tnp.typing.DTypeLike, y: tnp.typing.ArrayLike) -> None: ...
+
+    hints = typing.get_type_hints(norm, globals(), {})
+    assert hints["x"] is tnp.ndarray and isinstance(tnp.ones(1), hints["y"].__args__[0])
