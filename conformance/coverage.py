@@ -13,7 +13,7 @@ import types
 import warnings
 from collections import Counter
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 from unittest import mock
@@ -22,7 +22,7 @@ import numpy
 import torch
 
 import tnp
-from conformance import samples
+from conformance import accelerator, samples
 
 PATH = Path(__file__).parent.parent / "docs" / "coverage.md"
 FEW = 3
@@ -30,7 +30,7 @@ FEW = 3
 
 Sample = Callable[..., Any]
 COMPUTED = ("torch", "torch, NumPy on the CPU", "NumPy")
-COLUMNS = ("run by", "gradient", "vmap", "compile", "fullgraph")
+COLUMNS = ("run by", "gradient", "vmap", "compile", "fullgraph", "accelerator")
 
 
 @dataclass(frozen=True)
@@ -43,10 +43,11 @@ class Row:
     vmap: str = "-"
     compile: str = "-"
     fullgraph: str = "-"
+    accelerator: str = "-"
 
     def cells(self) -> tuple[str, ...]:
         """The cells in the order of the columns."""
-        return self.run_by, self.gradient, self.vmap, self.compile, self.fullgraph
+        return self.run_by, self.gradient, self.vmap, self.compile, self.fullgraph, self.accelerator
 
 
 ABSENT = {
@@ -293,7 +294,11 @@ def rows(quick: bool = False) -> list[Row]:
     entries = names().items()
     if quick:
         return [Row(name, run_by(name, theirs, codes.get(name))) for name, theirs in entries]
-    return [row(name, theirs, codes.get(name)) for name, theirs in entries]
+    table = [row(name, theirs, codes.get(name)) for name, theirs in entries]
+    there = accelerator.ask(
+        {entry.name: codes[entry.name] for entry in table if entry.run_by in COMPUTED and codes.get(entry.name)}
+    )
+    return [replace(entry, accelerator=there.get(entry.name, "-")) for entry in table]
 
 
 # ---- The page.
@@ -303,6 +308,7 @@ def markdown(table: list[Row]) -> str:
     """The page ``docs/coverage.md``."""
     counts = Counter(entry.run_by.partition(":")[0] for entry in table)
     summary = "; ".join(f"{by}: {count}" for by, count in counts.most_common())
+    hosts = ", ".join(f"`{name}`" for listed in HOST.values() for name in listed.split())
     head = f"""\
 # Coverage
 
@@ -310,10 +316,14 @@ Written by `python -m conformance coverage`, which tries each call of `conforman
 names of `numpy`, `numpy.linalg`, `numpy.fft`, `numpy.random` and `numpy.ndarray`. {summary}.
 
 - run by: "torch"; "torch, NumPy on the CPU": NumPy on the memory of eager CPU arrays, torch on accelerators and in
-  compiled code; "NumPy": on the host; "NumPy's own": a dtype, a constant or a type; "tnp": nothing is computed.
+  compiled code; "NumPy": on the host; "NumPy's own": a dtype, a constant, a type or a function of strings; "tnp":
+  nothing is computed. On the host alone, as no tensor has their data: {hosts}.
 - gradient: what autograd returns is the difference quotient, with respect to the sample's `x`.
 - vmap: `torch.vmap` gives what a loop gives.
 - compile: `tnp.compile` traces the call; fullgraph: `torch.compile(fullgraph=True)` does.
+- accelerator: tried on {accelerator.device_name()}: "yes", with no copy between it and the host; "waits", the host
+  reads or writes a few values on the way (a size, a bound, a check); "copies", it reads or writes more; "no", the call is
+  about the host's memory. Random numbers are not tried on the stand-in, which has no generator.
 - A dash: the call has no float array to differentiate by, or no array at all.
 
 """

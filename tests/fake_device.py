@@ -184,9 +184,8 @@ def ask(expressions: list[str], scope: bool = False, forbid: bool = False) -> di
     return dict(zip(expressions, json.loads(process.stdout), strict=True))
 
 
-def main() -> None:
-    """Answer the expressions of the JSON on standard input."""
-    warnings.simplefilter("ignore")
+def prepare() -> None:
+    """Make this process one that has the device."""
     register()
     make_readable()
     torch.accelerator.synchronize = lambda device=None: None  # type: ignore[assignment]  # torch wants one in C++
@@ -196,6 +195,12 @@ def main() -> None:
         return original(data, **options).to(device)  # torch asserts that such devices are of C++
 
     torch.tensor = tensor
+
+
+def main() -> None:
+    """Answer the expressions of the JSON on standard input."""
+    warnings.simplefilter("ignore")
+    prepare()
     expressions, scope, forbid = json.load(sys.stdin)
     json.dump([answer(expression, scope, forbid) for expression in expressions], sys.stdout)
 

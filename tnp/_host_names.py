@@ -56,11 +56,12 @@ def busday_offset(
     >>> np.busday_offset("2024-01-06", np.asarray([0, 1]), roll="forward")
     array(['2024-01-08', '2024-01-09'], dtype='datetime64[D]')
     """
-    days = (weekmask, () if holidays is None else holidays)
-    if busdaycal is not None and days == ("1111100", ()):
-        days = (busdaycal.weekmask, busdaycal.holidays)
-        busdaycal = None
-    found: Any = np.busday_offset(given(dates), given(offsets), roll, *days, busdaycal, out)
+    days: dict[str, Any] = {"weekmask": weekmask, "holidays": () if holidays is None else holidays}
+    if busdaycal is not None:
+        days = {**(days if weekmask != "1111100" or holidays is not None else {}), "busdaycal": busdaycal}
+    if out is not None:
+        days["out"] = out
+    found: Any = np.busday_offset(given(dates), given(offsets), roll, **days)
     return found
 
 

@@ -1,0 +1,95 @@
+"""Which samples run on an accelerator: on CUDA where this machine has it, else on the stand-in of tests.fake_device.
+
+The stand-in changes its process for good, so the question is asked of one of its own. Copies between host and
+accelerator are watched meanwhile.
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import torch
+
+import tnp
+from conformance import samples
+
+FEW = 64
+"""Bytes that the host may read without it being a copy of an array: a count, a bound, the answer of a check."""
+
+
+def device_name() -> str:
+    """What the answers are about."""
+    return "CUDA" if torch.cuda.is_available() else "the stand-in for it of tests/fake_device.py"
+
+
+def ask(codes: dict[str, str]) -> dict[str, str]:
+    """Name -> `how` its sample runs, or - where that can't be tried."""
+    process = subprocess.run(
+        [sys.executable, "-m", __name__],
+        input=json.dumps(codes),
+        capture_output=True,
+        text=True,
+        cwd=Path(__file__).parent.parent,
+        check=False,
+    )
+    if process.returncode:
+        raise RuntimeError(process.stderr)
+    answers: dict[str, str] = json.loads(process.stdout)
+    return answers
+
+
+def how(code: str, device: str) -> str:
+    """Whether the sample gives on the device what it gives on the CPU: yes, with no copy between the two; waits, where
+    the host reads a few values on the way; copies, where it reads or writes more; no."""
+    for forbid in (True, False):
+        try:
+            same, moved = _run(code, device, forbid)
+        except Exception:
+            continue
+        if same:
+            return "yes" if not moved else "waits" if max(moved) <= FEW else "copies"
+    return "no"
+
+
+def _run(code: str, device: str, forbid: bool) -> tuple[bool, list[int]]:
+    """Whether the results agree and live on the device, and the bytes of each copy."""
+    from conformance import coverage  # which asks this module
+
+    sample = coverage.sample_function(code, tnp)
+    near = samples.values(tnp)
+    far = {name: value.to_device(device) for name, value in near.items()}
+    with tnp.transfers(forbid=forbid) as log, tnp.device(device):
+        found = coverage.leaves(sample(**far))
+    wanted = coverage.leaves(sample(**near))
+    moved = [each.nbytes for each in log]
+    if any(tensor.device.type != torch.device(device).type for tensor in found):
+        return False, moved
+    found = [tensor.cpu() for tensor in found]
+    if "random" in code:
+        return [(t.shape, t.dtype) for t in found] == [(t.shape, t.dtype) for t in wanted], moved
+    return coverage.same(found, wanted), moved
+
+
+def main() -> None:
+    """Answer the samples of the JSON on standard input."""
+    device = "cuda"
+    if not torch.cuda.is_available():
+        from tests import fake_device
+
+        fake_device.prepare()
+        device = fake_device.NAME
+    answers: dict[str, str] = {}
+    from conformance import coverage
+
+    with coverage.quiet():
+        for name, code in json.load(sys.stdin).items():
+            # The stand-in has no generator, by which torch would draw there.
+            answers[name] = how(code, device) if device == "cuda" or "random" not in code else "-"
+    json.dump(answers, sys.stdout)
+
+
+if __name__ == "__main__":
+    main()
