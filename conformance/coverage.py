@@ -322,8 +322,8 @@ names of `numpy`, `numpy.linalg`, `numpy.fft`, `numpy.random` and `numpy.ndarray
 - vmap: `torch.vmap` gives what a loop gives.
 - compile: `tnp.compile` traces the call; fullgraph: `torch.compile(fullgraph=True)` does.
 - accelerator: tried on {accelerator.device_name()}: "yes", with no copy between it and the host; "waits", the host
-  reads or writes a few values on the way (a size, a bound, a check); "copies", it reads or writes more; "no", the call is
-  about the host's memory. Random numbers are not tried on the stand-in, which has no generator.
+  reads or writes a few values on the way (a size, a bound, a check); "copies", it reads or writes more; "no", the call
+  is about the host's memory. Random numbers are not tried on the stand-in, which has no generator.
 - A dash: the call has no float array to differentiate by, or no array at all.
 
 """
