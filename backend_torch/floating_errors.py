@@ -80,8 +80,10 @@ class Watch(TorchDispatchMode):
         self.is_quiet = False
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        result = func(*args, **(kwargs or {}))
-        name = NAMES.get(func.overloadpacket.__name__.rstrip("_") if func is not _TO_COPY else "_to_copy")
+        result = func(*args, **kwargs) if kwargs else func(*args)
+        if func not in _names:
+            _names[func] = NAMES.get(func.overloadpacket.__name__ if func is _TO_COPY else _name_of(func))
+        name = _names[func]
         if name is not None and not self.is_quiet and isinstance(result, Tensor):
             # An operation in place has written over its operand, and what it was is not known: it counts as finite.
             operands = [a for a in args[:2] if a is not result and isinstance(a, (Tensor, int, float))]
@@ -107,6 +109,13 @@ class Watch(TorchDispatchMode):
 
 
 _TO_COPY = torch.ops.aten._to_copy.default
+_names: dict[Any, str | None] = {}
+
+
+def _name_of(func: Any) -> str:
+    """torch's name of an operation, without the underscore of its form in place."""
+    name: str = func.overloadpacket.__name__
+    return name.rstrip("_")
 
 
 def of_step(name: str, operands: Sequence[Any], result: Tensor, wanted: Callable[[str], bool]) -> list[str]:

@@ -25,7 +25,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--target", default="tnp", help="module to test; the known gaps are tnp's")
     parser.add_argument("--out", type=Path, help="write all results to this JSON file")
     parser.add_argument("-n", type=int, default=2, help="number of processes")
-    parser.add_argument("--timeout", type=float, default=120, help="seconds per test")
+    parser.add_argument("--timeout", type=float, default=240, help="seconds per test")
     parser.add_argument("--memory", type=float, default=8, help="GiB of memory per process; 0 for no limit")
     parser.add_argument(
         "--files", nargs="+", metavar="PART", default=[""], help="only test files with one of these in their path"
