@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import torch
 
+from backend_torch import memory
 from backend_torch.kernel import Function
 from backend_torch.memory import from_numpy, is_readable, to_numpy
 
@@ -19,6 +20,8 @@ Tensor = torch.Tensor
 
 def computes(*tensors: Tensor) -> bool:
     """Whether NumPy can compute on the tensors' memory."""
+    if not memory.host_computes:
+        return False
     recorded = torch.is_grad_enabled()
     for tensor in tensors:
         if tensor.device.type != "cpu" or tensor.dtype is torch.bfloat16 or (recorded and tensor.requires_grad):

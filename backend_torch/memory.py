@@ -44,8 +44,9 @@ Tensor = torch.Tensor
 
 
 host_computes = True
-"""Whether NumPy may compute over the memory of eager CPU tensors where it is faster: to sort, and to write by repeated
-indices. Switched off, torch computes as it does on an accelerator; it changes speed, no result."""
+"""Whether NumPy may compute over the memory of eager CPU tensors where it is faster (`host`, sorting, some writes).
+
+Switched off, torch computes as it does on an accelerator: that changes speed, no result."""
 
 
 def is_tensor(value: object) -> bool:
