@@ -360,7 +360,7 @@ class Builtins:
         >>> np.array([1, 2.5])
         array([1. , 2.5])
         """
-        if ndmax and ndmin > ndmax:
+        if 0 < ndmax < ndmin:
             raise ValueError(f"ndmin must be <= ndmax ({ndmax})")
         if ndmax and not isinstance(object, ndarray):
             object = np.array(object, dtype, ndmax=ndmax)
