@@ -6,7 +6,6 @@ nothing is computed here.
 
 from __future__ import annotations
 
-import math
 import numbers
 import types
 import warnings
@@ -25,6 +24,7 @@ from tnp._dtypes import tensor_dtype
 from tnp._loops import PLAIN
 from tnp._methods import Methods
 from tnp._products import matmul
+from tnp._scalars import ScalarMethods
 
 Tensor = Any
 _new = object.__new__
@@ -450,7 +450,7 @@ class ndarray(Methods):
     __class_getitem__: ClassVar[Any] = classmethod(types.GenericAlias)
 
 
-class scalar(ndarray):
+class scalar(ScalarMethods, ndarray):
     """What NumPy gives as a scalar: the 0-d result of an operation, a reduction or a full index.
 
     It is an array to every function, and like a NumPy scalar it never changes: ``s += 1`` makes another one, so that
@@ -489,6 +489,8 @@ class scalar(ndarray):
         return NotImplemented if type(other) in _REPEATED else ndarray.__mul__(self, other)
 
     def __rmul__(self, other: Any) -> Any:
+        if type(other) is ndarray:  # Python asks the derived class first, and only arrays on the left go the short way
+            return ndarray.__mul__(other, self)
         return NotImplemented if type(other) in _REPEATED else ndarray.__rmul__(self, other)
 
     __iadd__ = ndarray.__add__
@@ -507,20 +509,6 @@ class scalar(ndarray):
     def __bytes__(self) -> bytes:
         return bytes(self.tensor.item()) if self.dtype.kind in "iu" else self.tobytes()
 
-    def __round__(self, ndigits: int | None = None) -> Any:
-        if self.dtype.kind in "bc":
-            raise TypeError(f"type numpy.{self.dtype.name} doesn't define __round__ method")
-        return round(self.tensor.item()) if ndigits is None else tnp.round(self, ndigits)
-
-    def __trunc__(self) -> int:
-        return math.trunc(self._real())
-
-    def __floor__(self) -> int:
-        return math.floor(self._real())
-
-    def __ceil__(self) -> int:
-        return math.ceil(self._real())
-
     def _real(self) -> Any:
         """The value as a real Python scalar; as NumPy's scalars do, a complex one warns and gives its real part."""
         value = self.tensor.item()
@@ -528,39 +516,6 @@ class scalar(ndarray):
             warnings.warn("Casting complex values to real discards the imaginary part", ComplexWarning, stacklevel=3)
             return value.real
         return value
-
-    @property
-    def numerator(self) -> ndarray:
-        """The value itself, for an integer."""
-        return self._integer("numerator")
-
-    @property
-    def denominator(self) -> ndarray:
-        """One, for an integer."""
-        return tnp.ones_like(self._integer("denominator"))[()]
-
-    def bit_count(self) -> int:
-        """Number of one bits in the absolute value of an integer."""
-        return abs(self._integer("bit_count").tensor.item()).bit_count()
-
-    def is_integer(self) -> bool:
-        """Whether the value is finite and has no fraction."""
-        value = self.tensor.item()
-        return isinstance(value, int) or value.is_integer()
-
-    def as_integer_ratio(self) -> tuple[int, int]:
-        """Two integers whose ratio is the value exactly."""
-        return self.tensor.item().as_integer_ratio()
-
-    def hex(self) -> str:
-        """The value in hexadecimal, exactly."""
-        return self.tensor.item().hex()
-
-    def _integer(self, name: str) -> ndarray:
-        """Itself, if it is an integer; the others have no such attribute."""
-        if self.dtype.kind not in "iu":
-            raise AttributeError(f"'numpy.{self.dtype.name}' object has no attribute '{name}'")
-        return self
 
 
 numbers.Number.register(scalar)

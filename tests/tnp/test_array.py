@@ -525,6 +525,16 @@ def test_operators_refuse_what_is_no_number(op: Any, other: Any) -> None:
         assert x.tolist() == [0, 1, 2]
 
 
+def test_an_array_times_a_scalar_takes_the_short_way(monkeypatch: pytest.MonkeyPatch) -> None:
+    x, s = tnp.asarray([1.0, 2.0]), tnp.asarray([3.0])[0]
+    assert (x * s).tolist() == [3.0, 6.0]  # which builds the loop of these dtypes
+    general = []
+    monkeypatch.setattr(type(tnp.multiply), "_call", lambda *args, **options: general.append(args))
+    assert (x * s).tolist() == [3.0, 6.0]
+    assert (s * x).tolist() == [3.0, 6.0]
+    assert not general
+
+
 def test_generic_alias() -> None:
     assert tnp.ndarray[Any, np.dtype[np.float64]].__origin__ is tnp.ndarray
 
