@@ -42,6 +42,8 @@ def counted(indices: Tensor, weights: Tensor | None, size: int) -> Tensor:
 def histogram(values: Tensor, edges: Tensor, weights: Tensor | None, common: torch.dtype) -> Tensor:
     """How many values, or how much weight, lie between the edges; looked up in a common dtype, weights as they are."""
     edges = cast(edges, common)
+    if weights is None and len(edges) <= len(values) and sorting.on_host(values):
+        return _between(values, edges, common)
     size = len(edges) + 1
     total: Tensor | None = None
     for start in range(0, max(len(values), 1), BLOCK):
@@ -50,6 +52,16 @@ def histogram(values: Tensor, edges: Tensor, weights: Tensor | None, common: tor
         total = block if total is None else total + block
     assert total is not None
     return total[1:-1]
+
+
+def _between(values: Tensor, edges: Tensor, common: torch.dtype) -> Tensor:
+    """`histogram` by the places of the edges among sorted values: NumPy's sort takes less time than looking each up."""
+    places = torch.zeros(len(edges), dtype=torch.int64)
+    for start in range(0, len(values), BLOCK):
+        line = sorting.sort(cast(values[start : start + BLOCK], common), 0)
+        places[:-1] += sorting.searchsorted(line, edges[:-1], right=False)
+        places[-1:] += sorting.searchsorted(line, edges[-1:], right=True)
+    return places.diff()
 
 
 def smallest(tensor: Tensor) -> int:

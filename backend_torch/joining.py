@@ -27,7 +27,7 @@ def concatenate(tensors: Sequence[Tensor], axis: int) -> Tensor:
 
 
 def select(tensor: Tensor, indices: np.ndarray | Tensor, axis: int) -> Tensor:
-    """The slices of ``axis`` that a vector of non-negative int64 indices names."""
+    """The slices of ``axis`` that a vector of non-negative indices, int32 or int64, names."""
     if isinstance(indices, np.ndarray):
         indices = from_numpy(indices)
     indices = indices.to(tensor.device)

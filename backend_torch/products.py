@@ -211,6 +211,9 @@ def contract(one: Tensor, other: Tensor, one_axes: Sequence[int], other_axes: Se
     rows = [one.shape[axis] for axis in one_free]
     columns = [other.shape[axis] for axis in other_free]
     terms = math.prod([one.shape[axis] for axis in one_axes])
+    if not one_free and not other_free:  # a product of vectors: torch's of a row and a column takes four times as long
+        left, right = (t.permute(tuple(axes)).reshape(terms) for t, axes in ((one, one_axes), (other, other_axes)))
+        return matmul.resolve(one.dtype)(left, right)
     left = one.permute((*one_free, *one_axes)).reshape(math.prod(rows), terms)
     right = other.permute((*other_axes, *other_free)).reshape(terms, math.prod(columns))
     return matmul.resolve(one.dtype)(left, right).reshape((*rows, *columns))

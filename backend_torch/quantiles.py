@@ -16,9 +16,14 @@ from backend_torch.order import has_nan, ordered, restored
 
 Tensor = torch.Tensor
 
+_MANY = 16
+"""Of more places than these all elements are sorted: a partition looks at each element once for each place."""
+
 
 def arranged(lanes: Tensor, places: Sequence[int]) -> Tensor:
     """The lanes (last axis) with the elements at ``places`` where a sort puts them, and NaN, if there is one, last."""
+    if len(places) > _MANY:
+        return sorting.sort(lanes, -1)
     last = lanes.shape[-1] - 1
     kth = sorted({*places, last} if has_nan(lanes.dtype) else set(places))
     return sorting.partition(lanes, -1, kth)

@@ -286,18 +286,19 @@ def _prod(tensor: Tensor, axes: Axes, keepdims: bool, dtype: torch.dtype | None 
 class NanExtreme:
     """The largest or smallest element that is not NaN, NaN if all are."""
 
-    __slots__ = ("extreme", "function")
+    __slots__ = ("extreme", "function", "ufunc")
 
-    def __init__(self, extreme: Extreme, function: Binary) -> None:
+    def __init__(self, extreme: Extreme, function: Binary, ufunc: np.ufunc) -> None:
         self.extreme = extreme
         self.function = function
+        self.ufunc = ufunc
 
     def resolve(self, given: torch.dtype, result: torch.dtype) -> Loop:
         """The loop for tensors of dtype ``given``, cast to dtype ``result``."""
         if is_integer(result):
             return self.extreme.resolve(given, result)
         if not result.is_complex:
-            return Folded(self.function, associative=True).resolve(given, result)
+            return self._real(Folded(self.function, associative=True).resolve(given, result))
         reduction = self.extreme.resolve(result, result)
 
         def function(left: Tensor, right: Tensor) -> Tensor:
@@ -306,6 +307,18 @@ class NanExtreme:
 
         return Folded(function, associative=True).resolve(given, result)
 
+    def _real(self, otherwise: Loop) -> Loop:
+        """NumPy's loop, which takes a quarter of the time of folds in halves, where it can compute."""
+        ufunc = self.ufunc
+
+        def loop(tensor: Tensor, axes: Axes, keepdims: bool) -> Tensor:
+            if not tensor.numel() or not host.computes(tensor):
+                return otherwise(tensor, axes, keepdims)
+            with np.errstate(all="ignore"):
+                return host.wrapped(ufunc.reduce(to_numpy(tensor), axis=axes, keepdims=keepdims))
+
+        return loop
+
 
 any = Logical(torch.any)
 all = Logical(torch.all)
@@ -313,8 +326,8 @@ sum = Accumulator(torch.sum, any)
 prod = Accumulator(_prod, all)
 max = Extreme(torch.amax, largest=True)
 min = Extreme(torch.amin, largest=False)
-nanmax = NanExtreme(max, torch.fmax)
-nanmin = NanExtreme(min, torch.fmin)
+nanmax = NanExtreme(max, torch.fmax, np.fmax)
+nanmin = NanExtreme(min, torch.fmin, np.fmin)
 
 
 def nansum(dtype: torch.dtype) -> Loop:

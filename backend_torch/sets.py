@@ -10,9 +10,13 @@ from typing import NamedTuple
 import torch
 
 from backend_torch import sorting
+from backend_torch.memory import is_readable
 from backend_torch.order import has_nan, ordered, restored
 
 Tensor = torch.Tensor
+
+_SPARSE = 6
+"""So many flags for each element take less time than a sort."""
 
 
 class Unique(NamedTuple):
@@ -80,9 +84,23 @@ def contains(line: Tensor, values: Tensor) -> Tensor:
     """Which values are among those of the 1-d tensor, of the same dtype; NaN is in none."""
     if not len(line):
         return torch.zeros(values.shape, dtype=torch.bool, device=values.device)
+    if not has_nan(line.dtype) and line.device.type == "cpu" and is_readable(line):
+        keys = ordered(line)
+        least, most = int(keys.min()), int(keys.max())
+        if most - least <= _SPARSE * (len(line) + values.numel()):
+            return _in_table(keys, ordered(values), least, most)
     arranged = sorting.sort(line, 0)
     place = sorting.searchsorted(arranged, values, right=False).clamp(max=len(line) - 1)
     return ordered(arranged)[place] == ordered(values)
+
+
+def _in_table(keys: Tensor, values: Tensor, least: int, most: int) -> Tensor:
+    """``contains`` for whole numbers close to each other: each number between the least and the most has a flag."""
+    table = torch.zeros(most - least + 1, dtype=torch.bool, device=keys.device)
+    table[keys.to(torch.int64) - least] = True
+    places = values.to(torch.int64)
+    inside = (places >= least) & (places <= most)
+    return table[places.clamp(least, most).sub_(least)] & inside
 
 
 def repeated(arranged: Tensor) -> Tensor:

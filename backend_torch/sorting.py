@@ -23,7 +23,7 @@ Tensor = torch.Tensor
 _LONG = 4096  # shorter lines are sorted stably by NumPy in less time than the detour's calls take
 
 
-def _on_host(tensor: Tensor) -> bool:
+def on_host(tensor: Tensor) -> bool:
     """Whether NumPy can sort the tensor: torch's bfloat16 has no NumPy sort worth having."""
     return (
         memory.host_computes
@@ -39,7 +39,7 @@ def sort(tensor: Tensor, dim: int, stable: bool = False, descending: bool = Fals
     """The values along ``dim`` in ascending or descending order, NaN last in both."""
     if descending:
         return reversed_order(sort(reversed_order(tensor), dim, stable))
-    if _on_host(tensor):
+    if on_host(tensor):
         result = tensor.clone()
         to_numpy(result).sort(axis=dim, kind="stable" if stable else None)
         return result
@@ -52,7 +52,7 @@ def argsort(tensor: Tensor, dim: int, stable: bool = False, descending: bool = F
     """The indices that sort the values along ``dim``; equal ones in their order if ``stable``."""
     if descending:
         return argsort(reversed_order(tensor), dim, stable)
-    if _on_host(tensor):
+    if on_host(tensor):
         array = to_numpy(tensor)
         return from_numpy(_stable_order(array, dim) if stable else array.argsort(axis=dim))
     if tensor.is_complex():
@@ -85,7 +85,7 @@ def _stable_order(array: np.ndarray, axis: int) -> np.ndarray:
 
 def partition(tensor: Tensor, dim: int, kth: Sequence[int]) -> Tensor:
     """The values with those at ``kth`` where a sort puts them, no larger ones before and no smaller ones after."""
-    if _on_host(tensor):
+    if on_host(tensor):
         result = tensor.clone()
         to_numpy(result).partition(np.asarray(kth, np.intp), axis=dim)
         return result
@@ -94,7 +94,7 @@ def partition(tensor: Tensor, dim: int, kth: Sequence[int]) -> Tensor:
 
 def argpartition(tensor: Tensor, dim: int, kth: Sequence[int]) -> Tensor:
     """The indices that partition the values along ``dim``."""
-    if _on_host(tensor):
+    if on_host(tensor):
         return from_numpy(to_numpy(tensor).argpartition(np.asarray(kth, np.intp), axis=dim))
     return argsort(tensor, dim)
 

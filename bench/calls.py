@@ -291,7 +291,7 @@ MATHEMATICS = {
     "piecewise": "np.piecewise(x, [x < 0.5, x >= 0.5], [lambda a: a * 2.0, lambda a: a * 3.0])",
     "polyadd": "np.polyadd(x, y)",
     "polyder": "np.polyder(x)",
-    "polydiv": "np.polydiv(x, window)",
+    "polydiv": "np.polydiv(x, x[8:])",
     "polyfit": "np.polyfit(x, y, 2)",
     "polyint": "np.polyint(x)",
     "polymul": "np.polymul(x, window)",

@@ -59,7 +59,7 @@ def packbits(a: Any, /, axis: Any = None, bitorder: str = "big") -> ndarray:
     if axis is None:
         tensor, axis = tensor.reshape(-1), 0
     dim = normalize_axis(axis, max(tensor.dim(), 1))
-    bits = tnp.moveaxis(tnp.atleast_1d(wrap_array(tensor)).astype(bool), dim, -1)
+    bits = tnp.moveaxis(tnp.atleast_1d(wrap_array(tensor)).astype(bool, copy=False), dim, -1)
     missing = -bits.shape[-1] % 8
     if missing:
         bits = tnp.concatenate([bits, tnp.zeros((*bits.shape[:-1], missing), bool, device=bits.device)], axis=-1)

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy
 
+import tnp
 from backend_torch import comparison as kernels
 from backend_torch.casting import cast
 from backend_torch.dtypes import to_torch
@@ -256,7 +257,10 @@ def iscomplex(x: Any) -> Any:
     >>> np.iscomplex(np.asarray([1 + 1j, 2]))
     array([ True, False])
     """
-    return ufuncs.not_equal(asarray(x).imag, 0)
+    array = asarray(x)
+    if array.dtype.kind != "c":
+        return tnp.zeros(array.shape, bool, device=array.device)[()]
+    return ufuncs.not_equal(array.imag, 0)
 
 
 def isreal(x: Any) -> Any:

@@ -100,8 +100,10 @@ def _padded(padded: ndarray, widths: list[Width], mode: Any, kwargs: dict[str, A
         if mode in ("reflect", "symmetric") and reflect_type == "odd":
             padded = _reflected(padded, axis, width, mode == "symmetric")
         elif any(width):
-            places = [_place(i, padded.shape[axis], mode) for i in range(-width[0], padded.shape[axis] + width[1])]
-            padded = wrap_array(padding.rearranged(padded.tensor, places, axis))
+            size = padded.shape[axis]
+            before = [_place(i, size, mode) for i in range(-width[0], 0)]
+            after = [_place(i, size, mode) for i in range(size, size + width[1])]
+            padded = wrap_array(padding.extended(padded.tensor, before, after, axis))
     return padded if any(map(any, widths)) else padded.copy()
 
 
@@ -133,7 +135,7 @@ def _pairs(given: Any, ndim: int, is_index: bool = False) -> list[tuple[Any, Any
 
 
 def _joined(before: ndarray | None, array: ndarray, after: ndarray | None, axis: int) -> ndarray:
-    parts = [part.astype(array.dtype) for part in (before, array, after) if part is not None]
+    parts = [part.astype(array.dtype, copy=False) for part in (before, array, after) if part is not None]
     return tnp.concatenate(parts, axis=axis)
 
 

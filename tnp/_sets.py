@@ -364,7 +364,7 @@ def isin(
     invert : bool, optional
         Say which elements are not.
     kind : {None, 'sort', 'table'}, optional
-        Checked and without effect: the values are sorted.
+        Checked and without effect: a table is used where whole numbers are close to each other, else they are sorted.
 
     Returns
     -------

@@ -504,6 +504,10 @@ def fill_diagonal(a: ndarray, val: Any, wrap: bool = False) -> None:
         blocks = [selection.diagonal(block, 0, 0, 1) for block in target.split(max(1, target.shape[1] + 1))]
     else:
         blocks = [selection.diagonal(target, 0, 0, 1)]
+    if values.numel() == 1:
+        for block in blocks:
+            indexing.assign(block, values)
+        return
     values = selection.cycled(values, sum(block.shape[0] for block in blocks))
     for block, part in zip(blocks, values.split([block.shape[0] for block in blocks]), strict=True):
         indexing.assign(block, part)

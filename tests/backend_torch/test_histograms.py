@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 import torch
 
 from backend_torch import histograms
@@ -26,6 +27,18 @@ def test_weights_of_any_kind() -> None:
     for dtype in (torch.float64, torch.complex128):
         weights = torch.tensor([1.0, 2.0, 3.0], dtype=dtype)
         assert histograms.counted(indices, weights, 3).real.tolist() == [1.0, 0.0, 5.0]
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.int16, torch.uint32])
+def test_counts_of_sorted_values_are_those_of_bins(dtype: torch.dtype, monkeypatch: pytest.MonkeyPatch) -> None:
+    values = torch.tensor([9, 0, 1, 1, 2, 5, 3, 3, 3, 7], dtype=dtype)
+    if dtype.is_floating_point:
+        values[-1] = float("nan")
+    edges = torch.tensor([1, 2, 3, 3, 5], dtype=dtype)
+    monkeypatch.setattr(histograms, "BLOCK", 4)
+    by_place = histograms.histogram(values, edges, None, dtype)
+    monkeypatch.setattr(histograms.sorting, "on_host", lambda tensor: False)
+    assert by_place.tolist() == histograms.histogram(values, edges, None, dtype).tolist() == [2, 1, 0, 4]
 
 
 def test_direction() -> None:

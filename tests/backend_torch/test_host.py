@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import torch
 
-from backend_torch import arithmetic, bits, division, floating, host, reductions, selection
+from backend_torch import arithmetic, bits, division, floating, host, padding, reductions, selection
 
 X = torch.tensor(
     [0.3, -2.5, 0.0, -0.0, 1e300, float("inf"), float("-inf"), float("nan"), 5e-324, 7.0], dtype=torch.float64
@@ -31,6 +31,10 @@ CALLS = {
     "argwhere": lambda: selection.argwhere(X.reshape(2, 5)),
     "argmax": lambda: reductions.argextreme(X.dtype, largest=True)(X, None, True),
     "argmin": lambda: reductions.argextreme(X.dtype, largest=False)(X.reshape(2, 5), 1, False),
+    "nanmax": lambda: reductions.nanmax.resolve(X.dtype, X.dtype)(X.reshape(2, 5), (1,), True),
+    "nanmin": lambda: reductions.nanmin.resolve(X.dtype, X.dtype)(X, None, False),
+    "packed": lambda: padding.packed(X.reshape(2, 5)[:, :4].repeat(1, 2) > 0, True),
+    "unpacked": lambda: padding.unpacked(WHOLE.to(torch.uint8), False),
     "reduceat": lambda: reductions.reduceat(np.add, torch.add, Y, torch.tensor([0, 3, 3, 7]), 0, True),
 }
 

@@ -18,6 +18,11 @@ def test_rearranged(dtype: torch.dtype) -> None:
     )
 
 
+def test_extended() -> None:
+    tensor = torch.tensor([[1, 2, 3]], dtype=torch.uint16)
+    assert padding.extended(tensor, [2, 1], [], 1).tolist() == [[3, 2, 1, 2, 3]]
+
+
 @pytest.mark.parametrize("is_little", [False, True])
 def test_bits(is_little: bool) -> None:
     bits = torch.from_numpy(np.random.default_rng(0).integers(0, 2, (3, 16)).astype(bool))

@@ -19,6 +19,12 @@ def test_places(dtype: torch.dtype) -> None:
     assert each.to(torch.float64).tolist() == [[1.0], [9.0]]
 
 
+def test_many_places_are_sorted_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    lanes = torch.rand(3, 40)
+    monkeypatch.setattr(quantiles.sorting, "partition", None)  # it looks at each element once for each place
+    assert torch.equal(quantiles.arranged(lanes, range(40)), lanes.sort().values)
+
+
 def test_between_is_exact_at_both_ends() -> None:
     low, high = torch.tensor([0.1]), torch.tensor([0.7])
     for weight, expected in ((0.0, low), (1.0, high)):

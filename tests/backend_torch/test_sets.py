@@ -38,6 +38,15 @@ def test_contains() -> None:
     assert not sets.contains(line[:0], values).any()
 
 
+@pytest.mark.parametrize("dtype", [torch.bool, torch.int8, torch.uint8, torch.uint16, torch.int64, torch.uint64])
+def test_contains_by_a_table_and_by_a_sort(dtype: torch.dtype) -> None:
+    edge = [0, 1] if dtype is torch.bool else [torch.iinfo(dtype).min, torch.iinfo(dtype).max]
+    for line in ([0, 1, 1], [1], [edge[1], edge[1] - 1], edge):
+        values = torch.tensor([[0, 1, edge[0]], [edge[1], edge[1] - 1, 1]], dtype=dtype)
+        expected = np.isin(values.numpy(), np.array(line, values.numpy().dtype))
+        np.testing.assert_array_equal(sets.contains(torch.tensor(line, dtype=dtype), values).numpy(), expected)
+
+
 def test_single() -> None:
     assert sets.single(torch.tensor([1, 1, 2, 3, 3])).tolist() == [2]
     np.testing.assert_array_equal(sets.single(torch.empty(0)).numpy(), np.empty(0))

@@ -18,7 +18,7 @@ DTYPES = [dtype for dtype in to_torch if dtype.kind in "biufc"]
 def path(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
     """Each test runs on both paths."""
     if request.param == "torch":
-        monkeypatch.setattr(sorting, "_on_host", lambda tensor: False)
+        monkeypatch.setattr(sorting, "on_host", lambda tensor: False)
     yield request.param
 
 
