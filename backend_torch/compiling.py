@@ -249,6 +249,7 @@ def _lift(module: GraphModule) -> list[Tensor]:
     """Turn the stand-ins that the graph holds as attributes into inputs."""
     graph = module.graph
     captured: dict[int, tuple[Tensor, Node]] = {}
+    lifted: set[Any] = set()
     last = next(reversed(graph.find_nodes(op="placeholder")), None)
     for node in graph.find_nodes(op="get_attr"):
         tensor = getattr(module, node.target)
@@ -261,6 +262,9 @@ def _lift(module: GraphModule) -> list[Tensor]:
             captured[id(tensor)] = tensor, last
         node.replace_all_uses_with(captured[id(tensor)][1])
         graph.erase_node(node)
+        lifted.add(node.target)
+    for name in lifted:
+        delattr(module, name)  # an exported program would keep it
     module.recompile()
     return [tensor for tensor, _ in captured.values()]
 

@@ -7,13 +7,14 @@ from __future__ import annotations
 
 import io
 import json
-import pickle
 import re
 import zipfile
 from collections.abc import Callable, Sequence
+from typing import Any
 
 import torch
 
+from backend_torch import inductor
 from backend_torch.compiling import Graph
 
 Tensor = torch.Tensor
@@ -38,10 +39,15 @@ def program(graph: Graph, inputs: Sequence[Tensor]) -> Program:
     Raises
     ------
     NotImplementedError
-        The graph writes to its arguments or to tensors from outside.
+        The graph writes to its arguments or to tensors from outside, or draws random numbers.
     """
     if graph.written:
         raise NotImplementedError("a function that writes to its arguments or to arrays from outside can't be exported")
+    if inductor.draws(graph.module):
+        raise NotImplementedError(
+            "a function that draws random numbers can't be exported, as its generator stays here: "
+            "draw them outside and pass them in as an argument"
+        )
     return torch.export.export(_Module(graph), tuple(inputs), strict=False)
 
 
@@ -83,25 +89,71 @@ _MEMBERS = re.compile(
 
 
 def _refused(data: io.BytesIO) -> str | None:
-    """Why a file is not to be given to torch.export.load, which unpickles what it does not know and runs guards."""
+    """Why a file is not to be given to torch.export.load, which unpickles what it does not know and runs guards.
+
+    It also calls any function that torch's modules lead to (``torch.os.system``) where an operation should be.
+    """
     try:
         with zipfile.ZipFile(data) as archive:
-            members = {name.partition("/")[2]: archive.read(name) for name in archive.namelist()}
-            unknown = [name for name in archive.namelist() if not _MEMBERS.fullmatch(name)]
-        if unknown:
-            return f"it has a member {unknown[0]!r}"
+            infos = archive.infolist()
+            names = [info.filename for info in infos]
+            if any("/data/aotinductor/" in name for name in names):
+                return "it is one of fn.package, whose machine code runs with native=True, for those you trust"
+            unknown = [name for name in names if not _MEMBERS.fullmatch(name)]
+            if unknown:
+                return f"it has a member {unknown[0]!r}"
+            # torch reads the archive by other code, which may take the other one of two.
+            if len(set(names)) < len(names) or len({name.partition("/")[0] for name in names}) > 1:
+                return "it has a member twice"
+            if any(info.compress_type != zipfile.ZIP_STORED for info in infos):
+                return "a member is compressed, to any size"
+            members = {name.partition("/")[2]: archive.read(name) for name in names}
         if "extra/tnp.json" not in members:
             return "it says nothing of arrays"
         for name in ("data/weights/model_weights_config.json", "data/constants/model_constants_config.json"):
             if any(entry["use_pickle"] is not False for entry in json.loads(members[name])["config"].values()):
                 return "a tensor in it is pickled"
-        model = json.loads(members["models/model.json"])
-        if model["guards_code"] or model["range_constraints"] or b"expr_str" in members["models/model.json"]:
-            return "it has conditions that are code"
         torch.load(io.BytesIO(members["data/sample_inputs/model.pt"]), weights_only=True)
-    except (zipfile.BadZipFile, pickle.UnpicklingError, KeyError, ValueError) as error:
+        model = json.loads(members["models/model.json"])
+        if model["guards_code"] or model["range_constraints"]:
+            return "it has conditions that are code"
+        return _refused_part(model)
+    except Exception as error:  # in whichever of the readers
         return f"{type(error).__name__}: {error}"
-    return None
+
+
+_LOOPS = re.compile(r"torch\.ops\.higher_order\.(cond|while_loop|scan|map_impl|associative_scan)")
+_OPERATION = re.compile(r"torch\.ops\.(aten|prims|tnp)\.(\w+)\.(\w+)")
+
+
+def _refused_part(part: Any) -> str | None:
+    """What there is in a program, however deep, that does anything else than compute with tensors."""
+    if isinstance(part, list):
+        found = map(_refused_part, part)
+    elif isinstance(part, dict):
+        if "expr_str" in part:
+            return "it has conditions that are code"
+        if "as_operator" in part or "as_custom_obj" in part:
+            return "it passes objects on"
+        for node in part.get("nodes", ()):
+            if not _computes(node["target"]):
+                return f"it calls {node['target']}"
+        found = map(_refused_part, part.values())
+    else:
+        return None
+    return next((reason for reason in found if reason is not None), None)
+
+
+def _computes(target: str) -> bool:
+    """Whether the target of a node is an operation on tensors."""
+    if target == "_operator.getitem" or _LOOPS.fullmatch(target):
+        return True
+    found = _OPERATION.fullmatch(target)
+    if found is None or found[2] == "from_file":  # which reads and makes files
+        return False
+    space, name, overload = found.groups()
+    # Others than the dispatcher's are TorchScript's: aten::save writes files.
+    return torch._C._dispatch_has_kernel(f"{space}::{name}" + ("" if overload == "default" else f".{overload}"))
 
 
 def to_onnx(exported: Program, path: str, inputs: Sequence[str]) -> None:

@@ -6,6 +6,7 @@ Layer: the only file that may break with a new torch. What a torch lacks is repl
 from __future__ import annotations
 
 import cmath
+import warnings
 from collections.abc import Callable, Iterable, Sequence
 from operator import attrgetter, getitem
 from typing import Any
@@ -301,18 +302,23 @@ def compiled(module: GraphModule, inputs: Sequence[Tensor], mode: FakeTensorMode
     return inner
 
 
-def _cacheable(module: GraphModule, settings: dict[str, Any]) -> dict[str, Any]:
-    """The settings, without the cache on disk for a graph that draws random numbers.
-
-    A graph from the cache would come with a copy of the generator, which no seed reaches.
-    """
+def draws(module: GraphModule) -> bool:
+    """Whether a graph draws random numbers from a generator that it holds."""
     for part in module.modules():
         if isinstance(part, GraphModule):
             constants = [getattr(part, node.target, None) for node in part.graph.find_nodes(op="get_attr")]
             arguments = [arg for node in part.graph.nodes for arg in (*node.args, *node.kwargs.values())]
             if any(isinstance(value, torch.Generator) for value in (*constants, *arguments)):
-                return {**settings, "fx_graph_cache": False}
-    return settings
+                return True
+    return False
+
+
+def _cacheable(module: GraphModule, settings: dict[str, Any]) -> dict[str, Any]:
+    """The settings, without the cache on disk for a graph that draws random numbers.
+
+    A graph from the cache would come with a copy of the generator, which no seed reaches.
+    """
+    return {**settings, "fx_graph_cache": False} if draws(module) else settings
 
 
 def _separate(module: GraphModule, output: Node) -> list[Node]:
@@ -373,3 +379,16 @@ def through_backend(module: GraphModule, backend: Any, **keywords: Any) -> Progr
     """A graph compiled by torch.compile."""
     run = torch.compile(duplicate(module), backend=backend, fullgraph=True, **keywords)
     return lambda tensors: run(*tensors)
+
+
+def package(exported: torch.export.ExportedProgram, path: str, settings: dict[str, Any]) -> None:
+    """Write an exported program as machine code that C++ loads; torch has no other way to do that."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", FutureWarning)  # torch copies what it itself has deprecated
+        pure = exported.run_decompositions(decompositions())
+        torch._inductor.aoti_compile_and_package(pure, package_path=path, inductor_configs=settings)
+
+
+def packaged(path: str) -> Callable[..., Sequence[Tensor]]:
+    """The machine code in a file, to be called with its inputs."""
+    return torch._inductor.aoti_load_package(path)

@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from backend_torch import checking, compiling, devices, exporting, graphs, linalg, symbolic
+from backend_torch import checking, compiling, devices, exporting, graphs, linalg, packaging, symbolic
 from backend_torch.checking import EagerCheckError as EagerCheckError
 from backend_torch.tracing import TracedValueError as TracedValueError
 from tnp import _pytree, _saving
@@ -166,10 +166,22 @@ class _Signatures:
 
     def save(self, path: Any, *args: Any, **kwargs: Any) -> None:
         """Write the program for these arguments to a file that ``tnp.load_compiled`` reads."""
+        exported, _, text = self._exported(args, kwargs)
+        exporting.save(exported, os.fspath(path), text)
+
+    def package(self, path: Any, *args: Any, **kwargs: Any) -> None:
+        """Write machine code for these arguments to a file that C++ runs without Python."""
+        exported, tensors, text = self._exported(args, kwargs)
+        names = [name for name, _ in self._described(args, kwargs, arrays_only=True)]
+        with _lock:
+            packaging.package(exported, list(zip(names, tensors, strict=True)), os.fspath(path), text, **self.options)
+
+    def _exported(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[exporting.Program, list[Tensor], str]:
+        """The program for these arguments, their tensors, and the text about it."""
         entry, _, arrays, _, tensors = self.entry(args, kwargs)
         traced = entry.executable.graph
         text = _saving.text(args, kwargs, len(arrays), traced.returned, entry.build)
-        exporting.save(exporting.program(traced, tensors), os.fspath(path), text)
+        return exporting.program(traced, tensors), tensors, text
 
     def _traced(
         self, key: Any, args: tuple[Any, ...], kwargs: dict[str, Any], arrays: list[Any], tensors: list[Tensor]
@@ -398,6 +410,7 @@ def compile(
         The compiled function. ``fn.cache_info()`` counts its traces, hits and the seconds they took;
         ``fn.graph(*args)`` is the graph for such arguments, to be read, counted, drawn, and written as ONNX;
         ``fn.save("f.pt2", *args)`` writes the program for such arguments to a file for ``load_compiled``;
+        ``fn.package("f.pt2", *args)`` writes its machine code, for C++ programs without Python (examples/cpp);
         ``fn.warmup(*args)`` compiles for them without a call.
 
     Raises
@@ -500,35 +513,43 @@ def compile(
     compiled.graph = signatures.graph  # type: ignore[attr-defined]
     compiled.warmup = signatures.warmup  # type: ignore[attr-defined]
     compiled.save = signatures.save  # type: ignore[attr-defined]
+    compiled.package = signatures.package  # type: ignore[attr-defined]
     return compiled
 
 
-def load_compiled(path: str | os.PathLike[str], **options: Any) -> Callable[..., Any]:
-    """The function that ``fn.save(path, ...)`` wrote, without its Python source.
+def load_compiled(path: str | os.PathLike[str], *, native: bool = False, **options: Any) -> Callable[..., Any]:
+    """The function that ``fn.save(path, ...)`` or ``fn.package(path, ...)`` wrote, without its Python source.
 
     Parameters
     ----------
     path : path
         The file.
+    native : bool, default False
+        Whether the file is one of ``fn.package``. The machine code in it runs, whatever it does: only for files from
+        those you trust.
     **options
-        As ``compile`` takes them.
+        As ``compile`` takes them; none for machine code.
 
     Returns
     -------
     callable
-        A compiled function of arguments like those that it was saved for. Nothing in the file is unpickled or run as
-        Python.
+        A compiled function of arguments like those that it was saved for. Nothing in a file of ``fn.save`` is
+        unpickled or run as Python.
 
     Raises
     ------
     ValueError
-        The file holds something else or is of a later version; when called, an array has another shape.
+        The file holds something else or is of a later version; when called, an array has another shape or is on
+        another device.
     TypeError
         When called: the arguments are built differently, or an array has another dtype.
+    NotImplementedError
+        When machine code is called: an argument needs a gradient, or a trace or a transform is under way.
 
     Notes
     -----
-    Arrays from outside the function have the values that they had when it was saved.
+    Arrays from outside the function have the values that they had when it was saved. Machine code is for processors
+    that have all that the one has where it was made, knows no gradients, and can't be traced.
 
     Examples
     --------
@@ -540,5 +561,9 @@ def load_compiled(path: str | os.PathLike[str], **options: Any) -> Callable[...,
     >>> twice(np.ones(2))
     array([2., 2.])
     """
+    if native:
+        if options:
+            raise TypeError(f"machine code is compiled: {', '.join(options)} can't be chosen any more")
+        return _saving.Loaded(*packaging.load(os.fspath(path)))
     run, examples, text = exporting.load(os.fspath(path))
     return compile(_saving.Loaded(run, examples, text), **options)

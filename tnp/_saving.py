@@ -6,6 +6,7 @@ Layer: owns the text; the program itself is the backend's.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -18,6 +19,7 @@ from tnp._convert import tensor_of
 Tensor = Any
 _VERSION = 1
 _PLAIN = (type(None), bool, int, float, str)
+_SLOT = re.compile(r"(value|argument) \d+")
 
 
 class _Slot(str):
@@ -62,8 +64,11 @@ class Loaded:
 
     def __init__(self, run: Callable[..., Any], examples: list[Tensor], document: str) -> None:
         content = json.loads(document)
-        if content["version"] > _VERSION:
-            raise ValueError(f"the file is of version {content['version']}, this tnp reads up to {_VERSION}")
+        version = content.get("version") if isinstance(content, dict) else None
+        if type(version) is int and version > _VERSION:
+            raise ValueError(f"the file is of version {version}, this tnp reads up to {_VERSION}")
+        if type(version) is not int or not _is_call(content.get("arguments")) or not _is_result(content.get("result")):
+            raise ValueError("the file says nothing that fn.save writes of arguments and a result")
         self._run = run
         self._examples = examples
         self._arguments = content["arguments"]
@@ -77,6 +82,31 @@ class Loaded:
         ]
         values = self._run(*tensors)
         return _decoded(self._result, values, [array for _, array in arrays])
+
+
+def _is_call(spec: Any) -> bool:
+    """Whether a text from a file, which anybody may have written, describes arguments."""
+    return _is_spec(spec, "given") and [list(part) for part in spec.get("tuple", ())] == [["tuple"], ["dict"]]
+
+
+def _is_result(spec: Any) -> bool:
+    return _is_spec(spec, "slot")
+
+
+def _is_spec(spec: Any, leaf: str) -> bool:
+    """Whether it is of the form that ``_encoded`` gives trees, with such leaves."""
+    if not isinstance(spec, dict) or not spec:
+        return False
+    ((kind, content), *more) = spec.items()
+    if kind == leaf == "slot":
+        return bool(_SLOT.fullmatch(str(content))) and all(name == "array" for name, _ in more)
+    if more:
+        return False
+    if kind == "dict":
+        return isinstance(content, dict) and all(_is_spec(item, leaf) for item in content.values())
+    if kind in ("list", "tuple"):
+        return isinstance(content, list) and all(_is_spec(item, leaf) for item in content)
+    return (kind == "is" and type(content) in _PLAIN) or (kind == "given" and content is None)
 
 
 def _matched(spec: Any, value: Any, path: str) -> Iterator[tuple[str, Any]]:
@@ -103,11 +133,13 @@ def _matched(spec: Any, value: Any, path: str) -> Iterator[tuple[str, Any]]:
 
 def _checked(array: Any, path: str, example: Tensor) -> Tensor:
     """An array's tensor, laid out as the program expects it."""
-    tensor = tensor_of(array)
+    tensor = compiling.physical(tensor_of(array))
     if tensor.dtype is not example.dtype:
         raise TypeError(f"{path} is {to_numpy[tensor.dtype]} where {to_numpy[example.dtype]} is expected")
     if tensor.shape != example.shape:
         raise ValueError(f"{path} has shape {tuple(tensor.shape)} where {tuple(example.shape)} is expected")
+    if tensor.device != example.device:
+        raise ValueError(f"{path} is on {tensor.device} where {example.device} is expected")
     return compiling.with_strides(tensor, tuple(example.stride()))
 
 

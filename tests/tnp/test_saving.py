@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import pickle
+import re
 import subprocess
 import sys
 import zipfile
@@ -105,6 +106,14 @@ def test_what_can_not_be_saved(tmp_path: Path) -> None:
         np.compile(lambda x, o: x + 1).save(tmp_path / "f.pt2", np.ones(2), object())
 
 
+def test_random_numbers_are_not_saved(tmp_path: Path) -> None:
+    function = np.compile(lambda x: x + np.random.random(2), backend="eager")
+    for write in (function.save, function.package):
+        with pytest.raises(NotImplementedError, match="draws random numbers"):
+            write(tmp_path / "f.pt2", np.ones(2))
+    assert not list(tmp_path.iterdir())
+
+
 def rewritten(path: Path, out: Path, change: Callable[[str, bytes], bytes | None], **more: bytes) -> Path:
     """The file with its members changed, dropped or more of them."""
     with zipfile.ZipFile(path) as source, zipfile.ZipFile(out, "w", zipfile.ZIP_STORED) as target:
@@ -137,6 +146,31 @@ def guarded(name: str, data: bytes) -> bytes:
     return json.dumps({**json.loads(data), "guards_code": ["print('run')"]}).encode()
 
 
+def targeted(name: str, data: bytes, target: str) -> bytes:
+    if not name.endswith("models/model.json"):
+        return data
+    document = json.loads(data)
+    document["graph_module"]["graph"]["nodes"][0]["target"] = target
+    return json.dumps(document).encode()
+
+
+def escaped(name: str, data: bytes) -> bytes:
+    """A condition whose key is written in another way."""
+    if not name.endswith("models/model.json"):
+        return data
+    assert b'"as_int": ' in data
+    return re.sub(rb'"as_int": \d+', rb'"as_expr": {"expr_\\u0073tr": "print(1)"}', data, count=1)
+
+
+def told(text: Any) -> Any:
+    """A change of what the file says of its arguments and its result."""
+
+    def change(name: str, data: bytes) -> bytes:
+        return json.dumps(text).encode() if name.endswith("tnp.json") else data
+
+    return change
+
+
 def later(name: str, data: bytes) -> bytes:
     return json.dumps({**json.loads(data), "version": 99}).encode() if name.endswith("tnp.json") else data
 
@@ -146,10 +180,24 @@ def later(name: str, data: bytes) -> bytes:
     [
         (pickled, "a tensor in it is pickled"),
         (guarded, "conditions that are code"),
+        (lambda name, data: targeted(name, data, "torch.os.system"), r"it calls torch\.os\.system"),
+        (lambda name, data: targeted(name, data, "torch.ops.load_library"), r"it calls torch\.ops\.load_library"),
+        (lambda name, data: targeted(name, data, "torch.ops.aten.save.default"), r"it calls .*aten\.save"),
+        (lambda name, data: targeted(name, data, "torch.ops.aten.from_file.default"), r"it calls .*from_file"),
+        (lambda name, data: targeted(name, data, "_operator.call"), r"it calls _operator\.call"),
+        (escaped, "conditions that are code"),
         (lambda name, data: pickle.dumps(Bomb()) if name.endswith("model.pt") else data, "UnpicklingError"),
         (lambda name, data: None if name.endswith("tnp.json") else data, "it says nothing of arrays"),
         (lambda name, data: None if name.endswith("model.json") else data, "KeyError"),
         (later, "the file is of version 99"),
+        (told([]), "says nothing that fn.save writes"),
+        (told({"version": "1"}), "says nothing that fn.save writes"),
+        (told({"version": 1, "arguments": {"run": 1}, "result": {"is": 1}}), "says nothing that fn.save writes"),
+        (told({"version": 1, "arguments": {"tuple": []}, "result": {"slot": "value 0"}}), "says nothing that fn.save"),
+        (
+            told({"version": 1, "arguments": {"tuple": [{"tuple": []}, {"dict": {}}]}, "result": {"slot": "value x"}}),
+            "says nothing that fn.save",
+        ),
     ],
 )
 def test_nothing_is_unpickled(
@@ -167,5 +215,38 @@ def test_other_files(path: Path, tmp_path: Path) -> None:
     (tmp_path / "h.pt2").write_bytes(b"nothing")
     with pytest.raises(ValueError, match="BadZipFile"):
         np.load_compiled(tmp_path / "h.pt2")
+    two = rewritten(path, tmp_path / "two.pt2", lambda name, data: data)
+    with zipfile.ZipFile(two, "a") as archive, pytest.warns(UserWarning, match="Duplicate"):
+        archive.writestr("f/models/model.json", b"{}")
+    with pytest.raises(ValueError, match="a member twice"):
+        np.load_compiled(two)
+    with zipfile.ZipFile(path) as source, zipfile.ZipFile(two, "w", zipfile.ZIP_DEFLATED) as target:
+        for name in source.namelist():
+            target.writestr(name, source.read(name))
+    with pytest.raises(ValueError, match="compressed"):
+        np.load_compiled(two)
     with pytest.raises(FileNotFoundError):
         np.load_compiled(tmp_path / "i.pt2")
+
+
+def test_damaged_files(path: Path, tmp_path: Path) -> None:
+    """Cut off or with bits turned: the function itself or a ValueError, and nothing else."""
+    whole = path.read_bytes()
+    damaged = tmp_path / "f.pt2"
+    (x, pair), kwargs = arguments()
+    expected = function(x, pair, **kwargs)[0]["list"][0].tolist()
+    random = numpy.random.default_rng(0)
+    cut = [whole[:length] for length in (*range(0, len(whole), len(whole) // 4), len(whole) - 1)]
+    turned = [
+        whole[:place] + bytes([whole[place] ^ 1 << int(random.integers(8))]) + whole[place + 1 :]
+        for place in random.integers(len(whole), size=10)
+    ]
+    for data in (*cut, *turned):
+        damaged.write_bytes(data)
+        try:
+            loaded = np.load_compiled(damaged, backend="eager")
+        except ValueError as error:
+            assert str(damaged) in str(error)
+        else:
+            assert data not in cut
+            assert loaded(x, pair, **kwargs)[0]["list"][0].tolist() == expected
