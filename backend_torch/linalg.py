@@ -46,7 +46,6 @@ def _in_double(function: Callable[..., Any], everywhere: bool = False) -> Callab
 
 inv = _in_double(torch.linalg.inv)
 det = _in_double(torch.linalg.det)
-slogdet = _in_double(torch.linalg.slogdet)
 solve = _in_double(torch.linalg.solve)
 cholesky = _in_double(torch.linalg.cholesky)
 qr = _in_double(torch.linalg.qr)
@@ -58,6 +57,14 @@ eigvalsh = _in_double(torch.linalg.eigvalsh)
 svd = _in_double(torch.linalg.svd)
 svdvals = _in_double(torch.linalg.svdvals)
 pinv = _in_double(torch.linalg.pinv, everywhere=True)
+
+
+def _slogdet(tensor: Tensor) -> tuple[Tensor, Tensor]:
+    sign, logarithm = torch.linalg.slogdet(tensor)
+    return sign + 0, logarithm  # torch's sign of a singular matrix may be -0.0
+
+
+slogdet = _in_double(_slogdet)
 
 
 def _inv_or_nan(tensor: Tensor) -> Tensor:

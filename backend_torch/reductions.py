@@ -177,9 +177,13 @@ def fold_chosen(loop: Loop, tensor: Tensor, mask: Tensor, dim: int, start: Tenso
     return result
 
 
+_WRONG_IN_TURN = {np.power, np.arctan2}
+"""NumPy's reductions by these are wrong with AVX-512: a vector is computed where one result is the next operand."""
+
+
 def reduceat(ufunc: np.ufunc, function: Binary, tensor: Tensor, indices: Tensor, dim: int, associative: bool) -> Tensor:
     """``ufunc.reduceat`` in the tensor's own dtype, whose kernel is ``function``: see `segment_fold`."""
-    if host.computes(tensor, indices):
+    if ufunc not in _WRONG_IN_TURN and host.computes(tensor, indices):
         array = to_numpy(tensor)
         char = array.dtype.char
         if f"{char}{char}->{char}" in ufunc.types:

@@ -195,6 +195,8 @@ def copyto(dst: ndarray, src: Any, casting: str = "same_kind", where: Any = True
     """
     if not isinstance(dst, ndarray):
         raise TypeError(f"copyto() argument 1 must be a numpy.ndarray, not {type(dst).__name__}")
+    if not isinstance(casting, str):
+        raise TypeError(f"casting must be str, not {type(casting).__name__}")
     if casting not in _CASTINGS:
         raise ValueError(f"casting must be one of {', '.join(map(repr, _CASTINGS))} (got {casting!r})")
     target = writeable_tensor(dst, "")

@@ -263,7 +263,7 @@ def full(
 def _fill(value: Any, dtype: Any) -> tuple[Any, Any]:
     """A fill value as a Python number of the dtype, or as a tensor; and the dtype, the value's own for None."""
     if isinstance(value, (ndarray, np.ndarray, list, tuple)) or memory.is_tensor(value):
-        tensor = tensor_of(value, dtype if isinstance(value, (list, tuple)) else None)
+        tensor = tensor_of(value)
         return without_leading_ones(tensor, 0), to_numpy[tensor.dtype] if dtype is None else dtype
     number = np.asarray(value) if dtype is None else np.full((), value, dtype)
     tensor_dtype(number.dtype)

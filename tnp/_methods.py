@@ -350,7 +350,7 @@ class Methods:
             dtype, type = None, dtype
         if type is not None or self.__class__ not in PLAIN:
             if type is not None and not (isinstance(type, _METACLASS) and issubclass(type, _array.ndarray)):
-                raise TypeError("Type must be a sub-type of ndarray type")
+                raise ValueError("Type must be a sub-type of ndarray type")
             return tnp._subclass.viewed(self, dtype, type)
         if dtype is None:
             return _array.view_like(self, self.tensor[...])

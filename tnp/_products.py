@@ -209,7 +209,7 @@ def dot(a: Any, b: Any, out: Any = None) -> Any:
     array([[4, 1],
            [2, 2]])
     """
-    one, other = tnp._convert.tensors_of(a, b)
+    one, other = _factors(a, b)
     if not (one.dim() and other.dim()):
         return _placed(tnp.multiply(_array.wrap_array(one), _array.wrap_array(other)).tensor, out)
     return _placed(_aligned(one, other, one.dim() - 1, max(other.dim() - 2, 0)), out)
@@ -243,7 +243,7 @@ def vdot(a: Any, b: Any, /) -> Any:
     >>> np.vdot(np.asarray([1 + 2j, 3 + 4j]), np.asarray([5 + 6j, 7 + 8j]))
     np.complex128(70-8j)
     """
-    one, other = [tensor.reshape(-1) for tensor in tnp._convert.tensors_of(a, b)]
+    one, other = [tensor.reshape(-1) for tensor in _factors(a, b)]
     if one.shape != other.shape:
         raise ValueError(f"cannot reshape array of size {other.shape[0]} into shape {shapes_text([one.shape])}")
     return _array.wrap(matmul._loops[one.dtype, other.dtype](one.conj(), other))
@@ -277,7 +277,7 @@ def inner(a: Any, b: Any, /) -> Any:
     >>> np.inner(np.asarray([1, 2, 3]), np.asarray([0, 1, 0]))
     np.int64(2)
     """
-    one, other = tnp._convert.tensors_of(a, b)
+    one, other = _factors(a, b)
     if not (one.dim() and other.dim()):
         return tnp.multiply(_array.wrap_array(one), _array.wrap_array(other))
     return _array.wrap(_aligned(one, other, one.dim() - 1, other.dim() - 1))
@@ -500,6 +500,14 @@ def trace(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1, dtype: Any = 
     np.float64(3.0)
     """
     return tnp.sum(tnp.diagonal(a, offset, axis1, axis2), -1, dtype, out)
+
+
+def _factors(a: Any, b: Any) -> list[Tensor]:
+    """Operands as tensors of one device; a second one that is an empty list has the dtype of the first."""
+    one, other = tnp._convert.tensors_of(a, b)
+    if isinstance(b, (list, tuple)) and not other.numel():
+        other = cast(other, one.dtype)
+    return [one, other]
 
 
 def _common(one: Tensor, other: Tensor) -> tuple[Tensor, Tensor]:

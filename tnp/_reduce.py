@@ -144,9 +144,15 @@ class Reduction:
             return None
         if isinstance(initial, ndarray) and not initial.ndim:
             return cast(initial.tensor, result)
+        if isinstance(initial, (list, tuple)):
+            if dtype.kind == "b":  # Python's truth, as of any object
+                return constant(bool(initial), dtype)
+            error = ValueError if dtype.kind == "f" else TypeError
+            raise error("setting an array element with a sequence.")
         if np.ndim(initial):
-            error = ValueError if isinstance(initial, (ndarray, np.ndarray)) else TypeError
-            raise error(f"initial must be a scalar, not of shape {np.shape(initial)}")
+            if dtype.kind == "c":
+                raise TypeError("only 0-dimensional arrays can be converted to Python scalars")
+            raise ValueError("setting an array element with a sequence.")
         return constant(initial if isinstance(initial, (int, float, complex)) else np.asarray(initial)[()], dtype)
 
 
@@ -171,6 +177,8 @@ class Accumulation:
         tensor = tensor_of(a)
         if not tensor.dim():
             raise TypeError("cannot accumulate on a scalar")
+        if isinstance(axis, (bool, np.bool_)):
+            raise TypeError("an integer is required for the axis")
         axes = normalize_axes(axis, tensor.dim())
         if len(axes) != 1:
             raise ValueError("accumulate does not allow multiple axes")

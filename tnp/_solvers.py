@@ -272,7 +272,7 @@ def pinv(a: Any, rcond: Any = None, hermitian: bool = False, *, rtol: Any = _NoV
     if not isinstance(relative, float):
         relative = tensor_of(relative, float, device=tensor.device)
     try:
-        return wrap_array(kernels.pinv(tensor, rtol=relative, hermitian=hermitian))
+        return wrap_array(kernels.pinv(tensor, rtol=relative, hermitian=bool(hermitian)))
     except kernels.LinAlgError:
         raise LinAlgError("Eigenvalues did not converge" if hermitian else "SVD did not converge") from None
 

@@ -16,11 +16,12 @@ from backend_torch import memory, scatter
 from backend_torch import reductions as kernels
 from backend_torch.casting import cast
 from backend_torch.dtypes import to_numpy
-from tnp import _errstate, _indexing, _reduce, _subclass
+from tnp import _errstate, _indexing, _reduce, _selection, _subclass
 from tnp._array import ndarray, scalar, wrap_array
 from tnp._convert import output_tensor, tensor_of, tensors_of
 from tnp._dtypes import tensor_dtype
 from tnp._errors import normalize_axes
+from tnp._indexing import INT64
 from tnp._ufunc import Ufunc
 
 Tensor = Any
@@ -66,7 +67,7 @@ def reduceat(ufunc: Ufunc, array: Any, indices: Any, axis: Any, dtype: Any, out:
         return _subclass.call_ufunc(ufunc, "reduceat", found, (array, indices), out, options)
     _check_reducible(ufunc, "reduceat")
     tensor = tensor_of(array)
-    starts = cast(tensor_of(indices, device=tensor.device), tensor_dtype(np.int64))
+    starts = _selection.index_tensor(indices, tensor.device)
     if starts.dim() != 1:
         raise ValueError(f"reduceat takes one-dimensional indices, not indices of {starts.dim()} dimensions")
     axis = _one_axis(axis, tensor.dim(), "reduceat")
@@ -155,6 +156,12 @@ def _at_binary(ufunc: Ufunc, target: Tensor, positions: Tensor, values: Tensor, 
 def _on_tensors(ufunc: Ufunc) -> Callable[[Tensor, Tensor], Tensor]:
     """A binary ufunc's kernel as a function of two tensors of any one dtype."""
     kernel = ufunc._kernel
+    if not _is_uniform(ufunc):  # ldexp, whose second operand is an integer
+
+        def with_integer(left: Tensor, right: Tensor) -> Tensor:
+            return kernel.resolve(left.dtype, INT64)(left, cast(right, INT64))
+
+        return _errstate.looked_at(ufunc.__name__, with_integer)
     return _errstate.looked_at(ufunc.__name__, lambda left, right: kernel.resolve(left.dtype, right.dtype)(left, right))
 
 
@@ -167,12 +174,18 @@ def _check_reducible(ufunc: Ufunc, method: str) -> None:
         raise ValueError(f"{method} only supported for functions returning a single value")
 
 
+def _is_uniform(ufunc: Ufunc) -> bool:
+    return any(types[0] == types[1] for types in ufunc.types)
+
+
 def _check_uniform(ufunc: Ufunc, method: str) -> None:
-    if all(types[0] != types[1] for types in ufunc.types):
+    if not _is_uniform(ufunc):
         raise TypeError(f"the dtypes of {ufunc.__name__}'s two operands differ: it has no {method}")
 
 
 def _one_axis(axis: Any, ndim: int, method: str) -> int:
+    if isinstance(axis, (bool, np.bool_)):
+        raise TypeError("an integer is required for the axis")
     axes = normalize_axes(axis, max(ndim, 1))
     if not ndim:
         raise TypeError(f"cannot {method} on a scalar")

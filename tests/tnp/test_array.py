@@ -786,3 +786,8 @@ def test_results_of_index_arrays_have_at_most_64_dimensions(ndim: int) -> None:
 @agrees(raises=ValueError)
 def test_one_dimension_has_no_matrix_transpose(xp: Any) -> Any:
     return xp.arange(3).mT
+
+
+@pytest.mark.parametrize("type_", [3, int, np.dtype("int16")], ids=str)
+def test_view_as_what_is_no_class_of_arrays(type_: Any) -> None:
+    compare(lambda xp: xp.zeros(2).view("uint8", type_))

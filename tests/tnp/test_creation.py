@@ -152,3 +152,10 @@ def test_device_is_torchs():
     assert tnp.empty_like(tnp.zeros(2, device="meta")).tensor.device.type == "meta"
     with pytest.raises(ValueError, match="device"):
         tnp.ones(2, device="no device")
+
+
+@pytest.mark.parametrize("dtype", ["uint8", "int16", "bool"])
+def test_lists_that_fill_are_cast_as_arrays_are(dtype: str) -> None:
+    for value in ([300.5, 1.5], [300, 1], [-1, 1], [-1.5, 1.0], (1, 0)):
+        compare(lambda xp, value=value: xp.full_like(xp.zeros((2, 2), dtype), value))
+        compare(lambda xp, value=value: xp.full((2, 2), value, dtype))

@@ -572,3 +572,15 @@ def test_dynamo(name: str) -> None:
         strict=True,
     ):
         np.testing.assert_allclose(tnp.asnumpy(one), tnp.asnumpy(other), atol=1e-12)
+
+
+@pytest.mark.parametrize("hermitian", [99, None, "yes", 0])
+def test_pinv_takes_any_truth_value(hermitian: Any) -> None:
+    compare(lambda xp: xp.linalg.pinv(xp.eye(2), hermitian=hermitian))
+
+
+@pytest.mark.parametrize("dtype", ["int32", "float32", "complex128"])
+def test_slogdet_of_singular_matrices_has_no_negative_zero(dtype: str) -> None:
+    for matrix in ([[1, 2], [2, 4]], [[-1, 2], [2, -4]], [[0, 0], [0, 0]], [[0, -1], [0, -1]]):
+        assert not tnp.signbit(tnp.linalg.slogdet(tnp.asarray(matrix, dtype)).sign.real)
+        compare(lambda xp, matrix=matrix: tuple(xp.linalg.slogdet(xp.asarray(matrix, dtype))))

@@ -414,3 +414,12 @@ def test_trace(xp: Any, dtype: str) -> Any:
 )
 def test_others(call: Any) -> None:
     compare(call)
+
+
+@pytest.mark.parametrize("name", ["dot", "vdot", "inner"])
+def test_an_empty_list_has_the_dtype_of_the_first_factor(name: str) -> None:
+    for dtype in ("int32", "float32", "complex64"):
+        compare(lambda xp, dtype=dtype: getattr(xp, name)(xp.zeros((1, 0), dtype)[0], [[]][0]))
+        compare(lambda xp, dtype=dtype: getattr(xp, name)(xp.asarray([], dtype), []))
+        compare(lambda xp, dtype=dtype: getattr(xp, name)([], xp.asarray([], dtype)))
+    compare(lambda xp: getattr(xp, name)([], []))

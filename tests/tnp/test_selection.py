@@ -349,3 +349,8 @@ def test_a_number_is_written_as_it_fits(xp: Any, name: str, value: Any) -> Any:
     x = xp.asarray([1, 1, 5], "uint32")
     getattr(xp, name)(x, [False, True, True], value)
     return x
+
+
+@pytest.mark.parametrize("casting", [True, None, 1.5, "bogus"])
+def test_copyto_says_what_is_wrong_with_casting(casting: Any) -> None:
+    compare(lambda xp: xp.copyto(xp.zeros(3), xp.ones(3), casting))

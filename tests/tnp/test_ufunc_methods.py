@@ -399,3 +399,33 @@ def test_at_of_a_function_that_is_associative_until_it_overflows(xp: Any) -> Any
     x = xp.asarray([7], "uint64")
     xp.lcm.at(x, [-1, -1], xp.asarray(2**64 - 1, "uint64"))
     return x
+
+
+@pytest.mark.parametrize("axis", [True, False, np.True_])
+@pytest.mark.parametrize("method", ["reduce", "accumulate", "reduceat"])
+def test_a_truth_value_is_no_axis(method: str, axis: Any) -> None:
+    more = ([0],) if method == "reduceat" else ()
+
+    @agrees(raises=TypeError)
+    def call(xp: Any) -> Any:
+        return getattr(xp.add, method)(xp.ones((2, 2)), *more, axis=axis)
+
+    call()
+
+
+@pytest.mark.parametrize("dtype", ["float64", "uint64", "bool", "int8"])
+def test_indices_of_reduceat_that_are_an_array_cast_safely(dtype: str) -> None:
+    compare(lambda xp: xp.add.reduceat(xp.asarray([1.0, 2.0]), xp.asarray([0], dtype)))
+    compare(lambda xp: xp.copysign.reduceat(xp.asarray([1.0, 2.0]), xp.asarray([], dtype)))
+
+
+@pytest.mark.parametrize("dtype", ["bool", "int32", "float16", "float64", "complex64", "complex128"])
+@pytest.mark.parametrize("initial", [[], [0], [1, 2], [[1], [1, 2]], (1,), np.asarray([1, 2])], ids=str)
+def test_a_sequence_as_the_initial_value(dtype: str, initial: Any) -> None:
+    for name in ("logical_xor", "logical_or", "add"):
+        compare(lambda xp, name=name: getattr(xp, name).reduce(xp.ones(1, dtype), initial=initial))
+
+
+@pytest.mark.parametrize("dtype", ["int8", "int32", "int64", "float64"])
+def test_ldexp_is_reduced_with_integers(dtype: str) -> None:
+    compare(lambda xp: xp.ldexp.reduce(xp.asarray([[2, 5], [3, -1]], dtype), axis=1))
