@@ -166,7 +166,7 @@ remainder = Kernel(
     scalar_right=_remainder_number,
 )
 fmod = Kernel(
-    hosted(np.fmod, _fmod_float),
+    _fmod_float,
     integer=_fmod_integer,
     unsigned=widened(_fmod_integer, uint64=_uint64(lambda x, y: _divmod_uint64(x, y)[1])),
 )

@@ -7,8 +7,10 @@ from __future__ import annotations
 
 import math
 
+import numpy as np
 import torch
 
+from backend_torch.host import hosted
 from backend_torch.kernel import Function, Kernel
 from backend_torch.memory import is_readable
 
@@ -93,7 +95,7 @@ arctan2 = Kernel(torch.atan2)
 sinh = Kernel(_hyperbolic(torch.sinh, odd=True), half=torch.sinh, complex=torch.sinh)
 cosh = Kernel(_hyperbolic(torch.cosh, odd=False), half=torch.cosh, complex=torch.cosh)
 tanh = Kernel(torch.tanh, complex=_tanh_complex)
-arcsinh = Kernel(torch.asinh)
+arcsinh = Kernel(hosted(np.arcsinh, torch.asinh), complex=torch.asinh)
 arccosh = Kernel(torch.acosh)
 arctanh = Kernel(torch.atanh)
 radians = Kernel(torch.deg2rad)

@@ -26,6 +26,8 @@ CHECKED = 10**6
 PATIENCE = 0.1
 """Seconds that the rounds of one call may take together."""
 FEWEST, MOST = 3, 7
+ENDLESS = 0.5
+"""Seconds from which a call is measured once."""
 COMPARED = 10**4
 """About so many elements of a result are compared with NumPy's."""
 
@@ -83,9 +85,9 @@ def compare(size: int, function: str, code: str, theirs: dict[str, Any], ours: d
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         once = check(function, code, theirs, ours)
-        rounds = min(max(int(PATIENCE / max(once, timing.SAMPLE_SECONDS)), FEWEST), MOST)
+        rounds = min(max(int(PATIENCE / max(once, timing.SAMPLE_SECONDS)), FEWEST), MOST) if once < ENDLESS else 1
         contestants = [timing.Contestant("NumPy", code, theirs), timing.Contestant("tnp", code, ours)]
-        samples = timing.measure(contestants, rounds, least=timing.SAMPLE_SECONDS / 2)
+        samples = timing.measure(contestants, rounds, least=timing.SAMPLE_SECONDS / 2 if once < PATIENCE else 0.0)
     return Timed(
         size,
         function,

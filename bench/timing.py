@@ -65,8 +65,10 @@ def quartiles(samples: Sequence[float]) -> tuple[float, float, float]:
 
 
 def calibrate(timer: timeit.Timer, least: float = SAMPLE_SECONDS) -> int:
-    """How many calls in a row take at least ``least`` seconds."""
+    """How many calls in a row take at least ``least`` seconds; one, unmeasured, where none are asked for."""
     calls = 1
+    if not least:
+        return calls
     while (elapsed := timer.timeit(calls)) < least:
         # At most tenfold a step: the first calls are slow, and a clock may not have moved at all.
         grown = calls * 1.2 * least / elapsed if elapsed > 0 else math.inf

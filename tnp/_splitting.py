@@ -372,8 +372,7 @@ def insert(arr: Any, obj: Any, values: Any, axis: int | None = None) -> ndarray:
     else:
         count = len(places)
         place = places
-    # Indices of half the size take half the time.
-    indices = np.arange(length + count, dtype=np.int32 if length + count < 1 << 31 else np.int64)
+    indices = np.arange(length + count, dtype=_index_dtype(length + count))
     order = np.insert(indices[:length], place, indices[length:])
     shape = (*tensor.shape[:axis], count, *tensor.shape[axis + 1 :])
     new = without_leading_ones(new, tensor.dim())
@@ -384,6 +383,11 @@ def insert(arr: Any, obj: Any, values: Any, axis: int | None = None) -> ndarray:
             f"could not broadcast input array from shape {shapes_text([new.shape])} into shape {shapes_text([shape])}"
         ) from None
     return wrap_array(kernels.insert(tensor, new, order, axis))
+
+
+def _index_dtype(size: int) -> Any:
+    """Indices of half the size take half the time."""
+    return np.int32 if size < 1 << 31 else np.int64
 
 
 def delete(arr: Any, obj: Any, axis: int | None = None) -> ndarray:
@@ -425,7 +429,8 @@ def delete(arr: Any, obj: Any, axis: int | None = None) -> ndarray:
     """
     tensor, axis = _along(arr, axis)
     # NumPy deletes from the axis' indices, laid along the same axis so that its errors name it.
-    indices = np.arange(tensor.shape[axis]).reshape((1,) * axis + (-1,))
+    length = tensor.shape[axis]
+    indices = np.arange(length, dtype=_index_dtype(length)).reshape((1,) * axis + (-1,))
     kept = np.delete(indices, _host(obj), axis)
     return wrap_array(kernels.select(tensor, kept.reshape(-1), axis))
 
