@@ -52,9 +52,7 @@ class Row:
 
 ABSENT = {
     "no tensor has its dtype": "complex256 float128",
-    "an array class of NumPy's own": "asmatrix bmat matrix",
     "iterators that advance each other's pointers": "nested_iters",
-    "deprecated: vstack": "row_stack",
     "about NumPy's build": "test",
 }
 """Reason -> the names that tnp leaves out."""

@@ -279,6 +279,7 @@ from tnp._logic import (
     isrealobj,
 )
 from tnp._mathematics import angle, around, clip, fix, i0, imag, nan_to_num, real, real_if_close, round, sinc
+from tnp._matrix import asmatrix, bmat, matrix, row_stack
 from tnp._memory import may_share_memory, shares_memory
 from tnp._namespace_info import NamespaceInfo as __array_namespace_info__
 from tnp._nanfunctions import (
@@ -466,6 +467,7 @@ __all__ = [
     "asfortranarray",
     "asin",
     "asinh",
+    "asmatrix",
     "asnumpy",
     "astype",
     "atan",
@@ -489,6 +491,7 @@ __all__ = [
     "bitwise_xor",
     "blackman",
     "block",
+    "bmat",
     "bool",
     "bool_",
     "broadcast",
@@ -712,6 +715,7 @@ __all__ = [
     "map_fn",
     "mask_indices",
     "matmul",
+    "matrix",
     "matrix_transpose",
     "matvec",
     "max",
@@ -815,6 +819,7 @@ __all__ = [
     "roots",
     "rot90",
     "round",
+    "row_stack",
     "s_",
     "save",
     "savetxt",

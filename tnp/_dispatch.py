@@ -55,11 +55,14 @@ SCALARS_STAY = frozenset({
     "argmax", "argmin", "choose", "dot", "flip", "inner", "linalg.multi_dot", "nan_to_num", "nanargmax",
     "nanargmin", "nanpercentile", "nanquantile", "percentile", "polyval", "quantile", "take", "trace",
 })  # fmt: skip
-"""Those of them whose 0-d results are scalars."""
+"""Those of them whose 0-d results are scalars, unless the class gives them a shape."""
 
 
 CALLING = frozenset({"apply_along_axis", "apply_over_axes"})
 """Functions that call one of the program's, with arrays of the class."""
+
+SHOWING = frozenset({"array_repr"})
+"""Functions that say the class."""
 
 _OWN = ("tnp._array", "tnp._methods")
 
@@ -149,6 +152,8 @@ def _within(values: Any) -> list[Any]:
 
 def _default(name: str, implementation: Any, found: list[Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """The function of plain arrays; its results are of the arguments' class where NumPy's are."""
+    if name in SHOWING:
+        return implementation(*args, **kwargs)
     stand_ins = {id(x): plain(x) for x in found}
     originals = {id(stand_ins[id(x)]): x for x in found}
 
@@ -169,8 +174,8 @@ def _default(name: str, implementation: Any, found: list[Any], args: tuple[Any, 
         if id(value) in originals:
             return originals[id(value)]
         if isinstance(value, ndarray) and source is not None:
-            if type(value) is not scalar or name not in SCALARS_STAY:
-                return as_result(source, value)
+            made = as_result(source, value)
+            return value if type(value) is scalar and name in SCALARS_STAY and not made.ndim else made
         if type(value) is list or type(value) is tuple:
             return type(value)(map(restored, value))
         return value

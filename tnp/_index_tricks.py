@@ -6,6 +6,7 @@ Layer: owns NumPy's bracket syntax (``r_[1:4]``, ``mgrid[0:1:5j]``) and the argu
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Iterator
 from typing import Any
 
@@ -218,11 +219,7 @@ class AxisConcatenator:
     """Arrays, ranges and scalars in brackets, joined along the first axis (`r_`) or as columns (`c_`).
 
     A leading string names the axis, the least number of dimensions and where an array's own begin: ``'0,2,-1'``.
-
-    Raises
-    ------
-    NotImplementedError
-        A matrix is asked for, by ``'r'``, ``'c'`` or a string alone.
+    ``'r'`` and ``'c'`` ask for a matrix, a vector being its row or column, and a string alone for one of named blocks.
 
     Notes
     -----
@@ -247,10 +244,12 @@ class AxisConcatenator:
 
     def __getitem__(self, key: Any) -> ndarray:
         if isinstance(key, str):
-            raise NotImplementedError("there are no matrices in tnp: build the array with block()")
+            frame = sys._getframe(1)
+            return tnp._matrix.named_blocks(key, frame.f_locals, frame.f_globals)
         items = list(key) if isinstance(key, tuple) else [key]
         axis, ndmin, trans1d = self.axis, self.ndmin, self.trans1d
-        if items and isinstance(items[0], str):
+        layout = items.pop(0) if items and isinstance(items[0], str) and items[0] in ("r", "c") else None
+        if not layout and items and isinstance(items[0], str):
             axis, ndmin, trans1d = _directive(items.pop(0), axis, ndmin, trans1d)
         if any(isinstance(item, str) for item in items):
             raise ValueError("special directives must be the first entry.")
@@ -266,7 +265,11 @@ class AxisConcatenator:
                 parts.append(_raised(array, ndmin, trans1d, array.ndim))
             kinds.append(parts[-1].dtype if isinstance(parts[-1], ndarray) else item)
         dtype = np.result_type(*kinds) if kinds else None
-        return tnp.concatenate([tnp.array(part, dtype, copy=None, ndmin=ndmin) for part in parts], axis=axis)
+        joined = tnp.concatenate([tnp.array(part, dtype, copy=None, ndmin=ndmin) for part in parts], axis=axis)
+        if not layout:
+            return joined
+        made = tnp.matrix(joined)
+        return made.T if layout == "c" and joined.ndim == 1 else made
 
     def __len__(self) -> int:
         return 0
@@ -290,8 +293,6 @@ def _raised(array: ndarray, ndmin: int, trans1d: int, ndim: int) -> ndarray:
 
 def _directive(text: str, axis: int, ndmin: int, trans1d: int) -> tuple[int, int, int]:
     """What a leading string says: ``'axis'``, ``'axis,ndmin'`` or ``'axis,ndmin,trans1d'``."""
-    if text in ("r", "c"):
-        raise NotImplementedError(f"there are no matrices in tnp: leave out {text!r} and reshape the array")
     numbers = text.split(",")
     try:
         values = [int(number) for number in numbers[:3]]

@@ -86,6 +86,18 @@ class subclass(ndarray):
         return (self[i] for i in range(self.tensor.shape[0]))
 
     @property
+    def shape(self) -> tuple[int, ...]:
+        """Length of each axis; assigning reshapes in place, without a copy."""
+        return tuple(self.tensor.shape)
+
+    @shape.setter
+    def shape(self, shape: Any) -> None:
+        given = self.tensor
+        ndarray.shape.__set__(self, shape)
+        memory.with_source(self.tensor, memory.source_of(given))
+        memory.lock(self.tensor, memory.is_locked(given))
+
+    @property
     def base(self) -> ndarray | None:
         """The array that this one is a view of, or None if it has memory of its own."""
         source = memory.source_of(self.tensor)
@@ -317,6 +329,13 @@ def call_ufunc(
 ) -> Any:
     """A ufunc or a method of it for arrays of derived classes: by an override, or computed and wrapped."""
     outs = () if out is None else out if isinstance(out, tuple) else (out,)
+    if method == "outer":
+        for place, x in zip(("first", "second"), inputs, strict=False):
+            if isinstance(x, tnp.matrix):
+                raise TypeError(
+                    f"{ufunc.__name__}.outer() was passed a numpy matrix as {place} argument. Special handling of "
+                    "matrix is removed. Convert to a ndarray via 'matrix.A' "
+                )
     overriding = [x for x in ranked(found) if type(x).__array_ufunc__ is not ndarray.__array_ufunc__]
     for x in overriding:
         if type(x).__array_ufunc__ is None:

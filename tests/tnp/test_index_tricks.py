@@ -105,12 +105,6 @@ def test_joining_in_brackets(name: str, key: Any) -> None:
     assert len(getattr(tnp, name)) == 0
 
 
-@pytest.mark.parametrize("key", [("r", [1, 2]), ("c", [1, 2]), "a b; c d"], ids=repr)
-def test_matrices_are_refused(key: Any) -> None:
-    with pytest.raises(NotImplementedError, match="no matrices"):
-        tnp.r_[key]
-
-
 @agrees
 def test_index_expressions(xp: Any) -> Any:
     x = xp.arange(12).reshape(3, 4)
