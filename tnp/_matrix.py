@@ -2,6 +2,8 @@
 
 Layer: owns ``numpy.matrix`` and what makes one. It is a class derived from ndarray as a program's own are.
 """
+# mypy: disable-error-code="override, misc, return-value, attr-defined"
+# NumPy's matrix takes fewer arguments than its array, and functions give the class that they are given.
 
 from __future__ import annotations
 

@@ -93,7 +93,7 @@ class subclass(ndarray):
     @shape.setter
     def shape(self, shape: Any) -> None:
         given = self.tensor
-        ndarray.shape.__set__(self, shape)
+        ndarray.shape.__set__(self, shape)  # type: ignore[attr-defined]
         memory.with_source(self.tensor, memory.source_of(given))
         memory.lock(self.tensor, memory.is_locked(given))
 
