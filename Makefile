@@ -50,5 +50,5 @@ $(VENV)/.created:
 	touch $@
 
 clean:
-	rm -rf $(VENV) docs/_build docs/reference/generated build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis bench/results
+	rm -rf $(VENV) docs/_build docs/.jupyter_cache docs/jupyter_execute docs/reference/generated build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis bench/results
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -20,7 +20,7 @@ autosummary_generate = True
 suppress_warnings = ["ref.ref", "ref.doc"]  # NumPy's own docstrings, which ufuncs have, name pages of NumPy's
 numpydoc_show_class_members = False
 templates_path = ["_templates"]
-exclude_patterns = ["_build", "jupyter_execute"]
+exclude_patterns = ["_build", ".jupyter_cache", "jupyter_execute"]
 
 html_theme = "pydata_sphinx_theme"
 html_title = f"tnp {release}"
