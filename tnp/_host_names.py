@@ -79,7 +79,7 @@ def datetime_as_string(arr: Any, unit: Any = None, timezone: Any = "naive", cast
 
     Returns
     -------
-    numpy.str_ or numpy.ndarray
+    ``numpy.str_`` or ndarray of them
         NumPy's own: no tensor holds strings.
 
     Raises
