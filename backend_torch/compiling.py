@@ -519,7 +519,8 @@ class Executable:
         sizes = self.graph.sizes
         if sizes is None:
             return None
-        form = [None if output.geometry is None else output.geometry[1:] for output in outputs], strides
+        # Not None for those without: it would be taken for one of the numbers.
+        form = [() if output.geometry is None else output.geometry[1:] for output in outputs], strides
         numbers, spec = torch.utils._pytree.tree_flatten(form)
         formula = sizes.formula(numbers)
 
