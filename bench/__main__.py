@@ -5,10 +5,11 @@ from __future__ import annotations
 import argparse
 from collections.abc import Sequence
 
-from bench import compiled, functions, importing, overhead, pi, programs, sigmoid, transfer, transforms
+from bench import compiled, functions, importing, overhead, pi, programs, sigmoid, small, transfer, transforms
 
 COMMANDS = {
     "sigmoid": sigmoid,
+    "small": small,
     "overhead": overhead,
     "compile": compiled,
     "functions": functions,

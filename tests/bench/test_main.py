@@ -5,9 +5,11 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import numpy
 import pytest
 
-from bench import overhead, timing
+import tnp
+from bench import overhead, small, timing
 from bench.__main__ import main
 
 CURVES = ["NumPy", "tnp eager", "tnp compiled", "torch eager"]
@@ -45,6 +47,29 @@ def test_overhead_check(
     monkeypatch.setattr(overhead, "compare", lambda *arguments: result)
     assert main(["overhead", "--check", "--out", str(tmp_path)]) == status
     assert f"{difference * 1e6:+.2f}" in capsys.readouterr().out
+
+
+def test_small(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(small, "SIZES", [3])
+    assert main(["small", "--repeats", "1", "--out", str(tmp_path)]) == 0
+    rows = json.loads((tmp_path / "small.json").read_text())["rows"]
+    assert [row["statement"] for row in rows] == small.ELEMENTS + small.ARRAYS
+    printed = capsys.readouterr().out
+    assert [row["statement"] for row in rows if row["statement"] not in printed] == []
+
+
+@pytest.mark.parametrize("statement", [*small.ELEMENTS, *small.ARRAYS])
+def test_small_statements_do_the_same(statement: str) -> None:
+    found = []
+    for np in (numpy, tnp):
+        names = small.names(np, 5)
+        is_expression = " = " not in statement
+        result = eval(statement, names) if is_expression else exec(statement, names)
+        found.append((numpy.asarray(0.0 if result is None else result), names["x"].tolist(), names["m"].tolist()))
+    (expected, *arrays), (result, *ours) = found
+    assert ours == arrays
+    assert result.dtype == expected.dtype
+    numpy.testing.assert_allclose(result, expected, rtol=1e-14)
 
 
 def test_import(capsys: pytest.CaptureFixture[str]) -> None:
