@@ -8,13 +8,25 @@ import numpy as np
 import pytest
 import torch
 
-from backend_torch import arithmetic, bits, division, floating, host, padding, reductions, selection, transcendental
+from backend_torch import (
+    arithmetic,
+    bits,
+    division,
+    floating,
+    host,
+    padding,
+    reductions,
+    selection,
+    signal,
+    transcendental,
+)
 
 X = torch.tensor(
     [0.3, -2.5, 0.0, -0.0, 1e300, float("inf"), float("-inf"), float("nan"), 5e-324, 7.0], dtype=torch.float64
 )
 Y = torch.tensor([2.0, 0.7, -1.0, 1.0, 3.0, 2.0, 5.0, 1.0, 2.0, -0.3], dtype=torch.float64)
 WHOLE = torch.arange(-5, 5)
+Z = torch.complex(Y, Y.flip(0))
 CALLS = {
     "cbrt": lambda: arithmetic.cbrt.resolve(X.dtype)(X),
     "arcsinh": lambda: transcendental.arcsinh.resolve(X.dtype)(Y),
@@ -34,6 +46,8 @@ CALLS = {
     "nanmin": lambda: reductions.nanmin.resolve(X.dtype, X.dtype)(X, None, False),
     "packed": lambda: padding.packed(X.reshape(2, 5)[:, :4].repeat(1, 2) > 0, True),
     "unpacked": lambda: padding.unpacked(WHOLE.to(torch.uint8), False),
+    "correlate": lambda: signal.correlate(WHOLE, WHOLE[3:6], 2, 1),
+    "correlate, complex": lambda: signal.correlate(Z, Z[2:4], 1, 1),
     "reduceat": lambda: reductions.reduceat(np.add, torch.add, Y, torch.tensor([0, 3, 3, 7]), 0, True),
 }
 
