@@ -15,16 +15,16 @@ from bench.__main__ import main
 from conformance import coverage
 
 DESCRIBING = """
-    amax amin apply_along_axis asanyarray broadcast broadcast_shapes busday_count busday_offset can_cast common_type concat datetime_as_string deg2rad
-    diag_indices_from dsplit einsum_path errstate format_float_positional format_float_scientific from_dlpack fromfile
-    fromiter fromregex fromstring genfromtxt geterr geterrcall is_busday iscomplexobj isfortran isrealobj load loadtxt
-    may_share_memory memmap min_scalar_type ndarray ndenumerate ndim nditer ogrid permute_dims poly poly1d rad2deg
-    array2string array_repr array_str require result_type
-    rollaxis roots save savetxt savez savez_compressed seterr seterrcall
-    shape shares_memory size tril_indices_from triu_indices_from vectorize
-    linalg.tensorinv linalg.tensorsolve random.BitGenerator random.Generator random.MT19937 random.PCG64
-    random.PCG64DXSM random.Philox random.RandomState random.SFC64 random.SeedSequence random.get_state
-    random.random_integers random.ranf random.sample random.seed random.set_state
+    amax amin apply_along_axis asanyarray broadcast broadcast_shapes busday_count busday_offset can_cast common_type
+    concat datetime_as_string deg2rad diag_indices_from dsplit einsum_path errstate format_float_positional
+    format_float_scientific from_dlpack fromfile fromiter fromregex fromstring genfromtxt geterr geterrcall
+    is_busday iscomplexobj isfortran isrealobj load loadtxt may_share_memory memmap min_scalar_type ndarray
+    ndenumerate ndim nditer ogrid permute_dims poly poly1d rad2deg array2string array_repr array_str require
+    result_type rollaxis roots save savetxt savez savez_compressed seterr seterrcall shape shares_memory size
+    tril_indices_from triu_indices_from vectorize linalg.tensorinv linalg.tensorsolve random.BitGenerator
+    random.Generator random.MT19937 random.PCG64 random.PCG64DXSM random.Philox random.RandomState random.SFC64
+    random.SeedSequence random.get_state random.random_integers random.ranf random.sample random.seed
+    random.set_state
 """
 """Names without a row: they describe arrays, loop over Python calls, make text, or are another's alias."""
 
