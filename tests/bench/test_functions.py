@@ -15,7 +15,8 @@ from bench.__main__ import main
 from conformance import coverage
 
 DESCRIBING = """
-    amax amin apply_along_axis asanyarray broadcast broadcast_shapes busday_count busday_offset can_cast common_type
+    amax amin apply_along_axis asanyarray asmatrix bmat broadcast broadcast_shapes matrix row_stack
+    busday_count busday_offset can_cast common_type
     concat datetime_as_string deg2rad diag_indices_from dsplit einsum_path errstate format_float_positional
     format_float_scientific from_dlpack fromfile fromiter fromregex fromstring genfromtxt geterr geterrcall
     is_busday iscomplexobj isfortran isrealobj load loadtxt may_share_memory memmap min_scalar_type ndarray
