@@ -11,9 +11,10 @@ import importlib.util
 import sys
 from collections.abc import Callable, Sequence
 from importlib.machinery import ModuleSpec
-from types import ModuleType
+from types import BuiltinFunctionType, CodeType, FunctionType, ModuleType
 from typing import Any
 
+import torch
 from torch.utils import _pytree
 
 _FRONT_END = "torch._dynamo"
@@ -56,15 +57,195 @@ class _Loader(importlib.abc.Loader):
         self.action()
 
 
-def take_whole(functions: Sequence[Callable[..., Any]]) -> None:
-    """Make each of the functions one operation of a graph, as ``torch._dynamo.nonstrict_trace`` does for a copy."""
+def take_whole(functions: Sequence[Callable[..., Any]], kinds: tuple[type, ...]) -> None:
+    """Make each function one operation of a graph, as ``torch._dynamo.nonstrict_trace`` does for a copy of it.
+
+    What is given to one or comes of it may be any Python value; torch's own way is for tensors, numbers and strings.
+    Objects of ``kinds`` never change: those among the functions have methods, which are one operation each too.
+    """
     try:
         from torch._dynamo.trace_rules import _allowed_callable_ids, _nonstrict_trace_callable_ids
+        from torch._dynamo.variables.torch import TorchInGraphFunctionVariable as Variable
     except ImportError:
         return
-    for function in functions:
-        _allowed_callable_ids.add(id(function))
-        _nonstrict_trace_callable_ids.add(id(function))
+    whole = {id(function) for function in functions}
+    for key in whole:
+        _allowed_callable_ids.add(key)
+        _nonstrict_trace_callable_ids.add(key)
+    graphed, method = getattr(Variable, "_call_nonstrict_traceable_function", None), Variable.call_method
+    if graphed is None:
+        return
+
+    def call(self: Any, tx: Any, args: Any, kwargs: Any) -> Any:
+        if id(self.value) not in whole:
+            return graphed(self, tx, args, kwargs)
+        return _Operation(self.value, graphed, kinds).call(tx, args, kwargs)
+
+    def call_method(self: Any, tx: Any, name: str, args: Any, kwargs: Any) -> Any:
+        if not isinstance(self.value, kinds):
+            return method(self, tx, name, args, kwargs)
+        return _Operation(getattr(self.value, name), graphed, kinds).call(tx, args, kwargs)
+
+    Variable._call_nonstrict_traceable_function = call  # type: ignore[method-assign]
+    Variable.call_method = call_method  # type: ignore[method-assign]
+
+
+def take_operators() -> None:
+    """Let classes define ``~`` and ``@``, as they may all other operators: Dynamo knows these two of tensors only."""
+    try:
+        from torch._dynamo.variables.builtin import BuiltinVariable
+        from torch._dynamo.variables.tensor import NumpyNdarrayVariable
+        from torch._dynamo.variables.user_defined import UserDefinedVariable
+    except ImportError:
+        return
+
+    def invert(self: Any, tx: Any, x: Any) -> Any:
+        return x.call_method(tx, "__invert__", [], {}) if isinstance(x, UserDefinedVariable) else None
+
+    def matmul(self: Any, tx: Any, x: Any, y: Any) -> Any:
+        if isinstance(x, UserDefinedVariable):
+            return x.call_method(tx, "__matmul__", [y], {})
+        return y.call_method(tx, "__rmatmul__", [x], {}) if isinstance(y, UserDefinedVariable) else None
+
+    def imatmul(self: Any, tx: Any, x: Any, y: Any) -> Any:
+        return x.call_method(tx, "__imatmul__", [y], {}) if isinstance(x, UserDefinedVariable) else None
+
+    for operator in (invert, matmul, imatmul):
+        if not hasattr(BuiltinVariable, f"call_{operator.__name__}"):
+            setattr(BuiltinVariable, f"call_{operator.__name__}", operator)
+    on_tensors = BuiltinVariable._handle_insert_op_in_graph
+
+    def on_numbers(self: Any, tx: Any, args: Any, kwargs: Any) -> Any:
+        """Operators between an array and one of NumPy's, a scalar above all, which Dynamo takes for a tensor."""
+        name = self.fn.__name__.strip("_")
+        if len(args) == 2 and not kwargs and any(type(arg) is NumpyNdarrayVariable for arg in args):
+            if isinstance(args[0], UserDefinedVariable):
+                return args[0].call_method(tx, f"__{name}__", [args[1]], {})
+            if isinstance(args[1], UserDefinedVariable):
+                return args[1].call_method(tx, f"__{_REFLECTED.get(name, 'r' + name)}__", [args[0]], {})
+        return on_tensors(self, tx, args, kwargs)
+
+    BuiltinVariable._handle_insert_op_in_graph = on_numbers  # type: ignore[method-assign]
+
+
+_REFLECTED = {"lt": "gt", "gt": "lt", "le": "ge", "ge": "le", "eq": "eq", "ne": "ne"}
+
+
+class _Part:
+    """The place of a tensor, or of what holds some, among the Python values of a call."""
+
+    def __init__(self, position: int) -> None:
+        self.position = position
+
+
+class _Operation:
+    """A call as a node of the graph: the tensors are the node's, Python's values belong to its function."""
+
+    def __init__(self, function: Callable[..., Any], graphed: Callable[..., Any], kinds: tuple[type, ...]) -> None:
+        self.function = function
+        self.graphed = graphed
+        self.kinds = kinds
+        self.given: list[Any] = []  # Dynamo's variables of what holds tensors
+        self.taken: list[int] | None = None  # which leaves of the result are the graph's
+        self.leaves: list[Any] = []
+        self.spec: Any = None
+
+    def call(self, tx: Any, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
+        """Dynamo's variable of the result."""
+        from torch._dynamo.variables.base import VariableTracker
+        from torch._dynamo.variables.torch import AllowInGraphKind, TorchInGraphFunctionVariable
+
+        parts = [self._part(tx, value) for value in args]
+        named = {name: self._part(tx, value) for name, value in kwargs.items()}
+
+        def operation(*given: Any) -> list[Any]:
+            values = [_filled(part, given) for part in parts]
+            return self._graphed(self.function(*values, **{name: _filled(part, given) for name, part in named.items()}))
+
+        operation.__name__ = getattr(self.function, "__name__", "operation")
+        variable = TorchInGraphFunctionVariable(operation, kind=AllowInGraphKind.NONSTRICT_TRACE)
+        results = self.graphed(variable, tx, self.given, {}).unpack_var_sequence(tx)
+        found = dict(zip(self.taken or (), results, strict=True))
+        leaves = [found[i] if i in found else VariableTracker.build(tx, leaf) for i, leaf in enumerate(self.leaves)]
+        unflatten = VariableTracker.build(tx, _pytree.tree_unflatten)
+        return unflatten.call_function(
+            tx, [VariableTracker.build(tx, leaves), VariableTracker.build(tx, self.spec)], {}
+        )
+
+    def _part(self, tx: Any, variable: Any) -> Any:
+        """The Python value of one of Dynamo's variables, with a `_Part` wherever tensors are."""
+        from torch._dynamo.trace_rules import _allowed_callable_ids
+        from torch._dynamo.variables.builder import wrap_fx_proxy
+        from torch._dynamo.variables.functions import NestedUserFunctionVariable
+        from torch._dynamo.variables.lists import ListVariable, SizeVariable, SliceVariable, TupleVariable
+        from torch._dynamo.variables.tensor import NumpyNdarrayVariable
+
+        variable = variable.realize()
+        kind = type(variable)
+        if kind is ListVariable:
+            return [self._part(tx, item) for item in variable.items]
+        if kind in (TupleVariable, SizeVariable):
+            return tuple([self._part(tx, item) for item in variable.items])
+        if kind is SliceVariable:
+            return slice(*[self._part(tx, item) for item in variable.items])
+        if variable.is_python_constant():
+            value = variable.as_python_constant()
+            fresh = kind is NestedUserFunctionVariable
+            ours = type(value) is not FunctionType or id(value) in _allowed_callable_ids
+            if ours or _is_closed(value, fresh):
+                return value
+        if isinstance(getattr(variable, "value", None), self.kinds):
+            return variable.value
+        if kind is NumpyNdarrayVariable:  # which is a tensor in the graph
+            alias = tx.output.create_proxy("call_function", torch.ops.aten.alias.default, (variable.as_proxy(),), {})
+            variable = wrap_fx_proxy(tx, alias)
+        self.given.append(variable)
+        return _Part(len(self.given) - 1)
+
+    def _graphed(self, result: Any) -> list[Any]:
+        """The tensors of a result, and what depends on symbols; the rest is known once the function was traced."""
+        leaves, spec = _pytree.tree_flatten(result, is_leaf=lambda value: _pytree.is_constant_class(type(value)))
+        if self.taken is None:
+            self.taken = [i for i, leaf in enumerate(leaves) if isinstance(leaf, _IN_GRAPHS)]
+            self.leaves, self.spec = leaves, spec
+        return [leaves[i] for i in self.taken]
+
+
+_NUMBERS = (bool, int, float, complex, str)
+_IN_GRAPHS = (torch.Tensor, torch.SymInt, torch.SymFloat, torch.SymBool)
+
+
+def _filled(part: Any, given: Sequence[Any]) -> Any:
+    """What `_Operation` took apart, with the values of a run."""
+    if type(part) is _Part:
+        return given[part.position]
+    if type(part) is slice:
+        return slice(_filled(part.start, given), _filled(part.stop, given), _filled(part.step, given))
+    return type(part)([_filled(item, given) for item in part]) if type(part) in (list, tuple) else part
+
+
+def _is_closed(function: FunctionType, fresh: bool) -> bool:
+    """Whether a function reads nothing that can change, where a graph would go on with what it was at first.
+
+    The numbers around a ``fresh`` one, made while tracing, are the graph's own.
+    """
+    for cell in function.__closure__ or ():
+        if not (fresh and isinstance(cell.cell_contents, _NUMBERS)):
+            return False
+    return all(_is_fixed(function.__globals__[name]) for name in _names(function.__code__, function.__globals__))
+
+
+def _is_fixed(value: Any) -> bool:
+    """Whether a global name's value is one that programs leave as it is: a module, a class, a function of ours."""
+    from torch._dynamo.trace_rules import _allowed_callable_ids
+
+    return isinstance(value, (ModuleType, type, BuiltinFunctionType)) or id(value) in _allowed_callable_ids
+
+
+def _names(code: CodeType, known: dict[str, Any]) -> set[str]:
+    """The global names that code may read, that of the functions in it included."""
+    inner = [_names(constant, known) for constant in code.co_consts if isinstance(constant, CodeType)]
+    return {name for name in code.co_names if name in known}.union(*inner)
 
 
 def allow_constants() -> None:

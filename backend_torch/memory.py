@@ -209,7 +209,10 @@ def shares(tensor: Tensor, array: np.ndarray) -> bool:
     """Whether a CPU tensor's first element is a NumPy array's first, or there is none."""
     if not array.size:
         return True
-    return tensor.device.type == "cpu" and unwrapped(tensor).data_ptr() == array.__array_interface__["data"][0]
+    try:
+        return tensor.device.type == "cpu" and unwrapped(tensor).data_ptr() == array.__array_interface__["data"][0]
+    except RuntimeError:  # torch.compile's fake tensors have no memory: each is a constant of its own
+        return False
 
 
 def unwrapped(tensor: Tensor) -> Tensor:

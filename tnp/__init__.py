@@ -927,3 +927,5 @@ __all__ = [
     "zeros",
     "zeros_like",
 ]
+
+_dynamo.start()

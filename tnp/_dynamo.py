@@ -1,7 +1,7 @@
 """Arrays under plain torch.compile and torch.export.
 
-Layer: owns which functions of tnp Dynamo takes whole. It looks into the others, as into any Python: those that read a
-dtype or an index that is no tensor or number, which is all that it can hand to what it takes whole.
+Layer: owns which functions of tnp Dynamo takes whole. It looks into the others, as into any Python: those that call
+functions of arrays, which it then traces, and those that read or change what is no array.
 """
 
 from __future__ import annotations
@@ -14,18 +14,31 @@ import numpy as np
 import tnp
 from backend_torch import dynamo
 from backend_torch.dtypes import to_torch
-from tnp import _indexing
+from tnp import _index_tricks
 from tnp._array import ndarray, scalar
 from tnp._methods import Methods
 from tnp._readonly import readonly
 from tnp._ufunc import Ufunc
 
-_LOOKED_INTO = frozenset(
-    {"asarray", "astype", "broadcast_to", "empty", "ones", "reshape", "zeros", "compile"}
-    | {"cond", "fori_loop", "scan", "while_loop", "map_fn", "vectorized_map", "fromfunction"}
-    | {"item", "tolist", "tobytes", "tofile", "dump", "dumps", "view", "copy", "fill", "resize", "sort", "put"}
-)
-_OPERATORS = frozenset({"operator", "reflected", "inplace", "__pow__", "__rpow__", "__mul__", "__rmul__"})
+_LOOKED_INTO = {
+    "calls a function of arrays, which is traced in its turn": (
+        "compile cond fori_loop grad hessian jacobian jvp linearize map_fn scan value_and_grad vectorized_map vjp "
+        "while_loop"
+    ),
+    "reads or changes settings": (
+        "get_printoptions getbufsize geterr geterrcall set_default_device set_printoptions setbufsize seterr "
+        "seterrcall show_config show_runtime"
+    ),
+    "reads or writes a file, or takes what an iterator gives": (
+        "dump fromfile fromiter genfromtxt load load_compiled loadtxt memmap save savetxt savez savez_compressed tofile"
+    ),
+    "gives values to Python": "array2string array_repr array_str dumps item tobytes tolist",
+    "changes the array, not its tensor": "resize setflags",
+}
+"""Reason -> names of functions and methods that are no operation of a graph."""
+
+_OPERATORS = frozenset({"operator", "reflected", "inplace", "__pow__", "__rpow__", "__mul__", "__rmul__", "<lambda>"})
+_INDEXED = (_index_tricks.nd_grid, _index_tricks.AxisConcatenator, _index_tricks.IndexExpression)
 _new = object.__new__
 
 
@@ -47,21 +60,29 @@ def _readonly(tensor: Any) -> readonly:
     return made
 
 
+def start() -> None:
+    """Tell Dynamo what it takes whole, once it is there; called when tnp has all its names."""
+    dynamo.when_imported(_register)
+
+
 def _register() -> None:
-    whole: list[Any] = [_indexing.value_of]
+    looked_into = {name for names in _LOOKED_INTO.values() for name in names.split()}
+    whole: list[Any] = [ndarray.__getitem__, ndarray.__setitem__, scalar.__getitem__]
     for name in tnp.__all__:
-        if name not in tnp._SUBMODULES and name not in _LOOKED_INTO:
+        if name not in tnp._SUBMODULES and name not in looked_into:
             value = getattr(tnp, name)
             if isinstance(value, (Ufunc, FunctionType)):
                 whole.append(value)
             elif isinstance(value, MethodType):  # it takes the function behind it
                 whole.append(value.__func__)
+    whole += [kind.__getitem__ for kind in _INDEXED]
     for kind in (Methods, ndarray, scalar):
         for name, value in kind.__dict__.items():
-            if isinstance(value, FunctionType) and name not in _LOOKED_INTO:
+            if isinstance(value, FunctionType) and name not in looked_into:
                 if not name.startswith("_") or value.__name__ in _OPERATORS:
                     whole.append(value)
-    dynamo.take_whole(whole)
+    dynamo.take_whole(whole, (Ufunc, *_INDEXED))
+    dynamo.take_operators()
     dynamo.allow_constants()
 
 
@@ -69,4 +90,3 @@ dynamo.register(ndarray, _array, "tnp.ndarray")
 dynamo.register(scalar, _scalar, "tnp.scalar")
 dynamo.register(readonly, _readonly, "tnp.readonly")
 dynamo.take_as_constants(list({type(dtype) for dtype in to_torch if isinstance(dtype, np.dtype)}))
-dynamo.when_imported(_register)

@@ -7,6 +7,7 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
+import numpy
 import pytest
 import torch
 
@@ -34,6 +35,27 @@ def looped(x: Any) -> Any:
     for i in range(3):
         x = np.sin(x) + i
     return x
+
+
+def written_by_list(x: Any) -> Any:
+    x = x.copy()
+    x[[0]] = 1
+    x[x > 4] = np.asarray(7, "f4")
+    x.put([2], 9)
+    np.copyto(x[:, 1], [3, 4])
+    return x
+
+
+def added_at(x: Any) -> Any:
+    out = np.zeros(3)
+    np.add.at(out, [0, 1, 1], x[0])
+    return out
+
+
+def multiplied(x: Any) -> Any:
+    y = x.copy()
+    y @= np.eye(3, dtype="f4") * 2
+    return y
 
 
 FUNCTIONS: dict[str, Callable[[Any], Any]] = {
@@ -70,6 +92,23 @@ FUNCTIONS: dict[str, Callable[[Any], Any]] = {
     "cast": lambda x: x.astype(np.int32) * x.astype("f8"),
     "made": lambda x: np.zeros((2, 3)) + np.arange(3) + np.ones_like(x) + np.full((3,), 2.5),
     "norm": lambda x: np.linalg.norm(x),
+    "matrix operators": lambda x: (x.T @ x) @ x.T + numpy.ones((3, 3)) @ x.T,
+    "inverted": lambda x: ~(x > 1),
+    "divided": lambda x: divmod(x, 2)[0] + divmod(7, x + 1)[1],
+    "product in place": multiplied,
+    "NumPy's scalars": lambda x: numpy.float64(3) - x * numpy.float32(2) + (numpy.float64(2) < x),
+    "lists as indices": lambda x: x[[0, 1], [1, 2]] + x[[0]][:, [-1, 1]],
+    "lists assigned to": written_by_list,
+    "dtypes": lambda x: np.sum(x, dtype=numpy.float64) + x.astype(bool) + np.arange(3, dtype=int),
+    "dtype of a ufunc": lambda x: np.add(x, 1, dtype=np.float64) + np.cumsum(x, dtype="f8")[0],
+    "ufunc methods": lambda x: np.add.reduce(x) + np.multiply.accumulate(x, axis=1) + np.add.outer(x[0], x[1])[0],
+    "ufunc at indices": added_at,
+    "rank": lambda x: np.linalg.matrix_rank(x) + np.linalg.cond(x[:, :2]),
+    "frequencies": lambda x: np.fft.fftshift(x) + np.fft.fftfreq(3),
+    "ranges of r_": lambda x: np.r_[x[0], 1:3] + np.mgrid[0:5],
+    "a list of arrays": lambda x: np.array([x[0], x[1] * 2]) + np.array([1.0, 2, 3]),
+    "a function of arrays": lambda x: np.apply_along_axis(lambda row: row * 2 - row.sum(), 1, x),
+    "what is no array": lambda x: x * (2 if np.ndim(x) == 2 and not np.iscomplexobj(x) else 3),
 }
 
 
@@ -108,6 +147,19 @@ def test_machine_code_and_gradients() -> None:
     assert result == 16
     result.backward()
     assert t.grad is not None and t.grad.tolist() == [0, 0, 3, 3]
+
+
+def test_dynamo_before_tnp() -> None:
+    code = "import torch._dynamo, tnp as np; print(torch.compile(np.exp, backend='eager', fullgraph=True)(np.zeros(2)))"
+    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True).stdout.strip() == "[1. 1.]"
+
+
+def test_functions_that_read_what_can_change_are_refused() -> None:
+    compiled = torch.compile(
+        lambda x: np.apply_along_axis(lambda row: row * WEIGHT, 1, x), fullgraph=True, backend="eager"
+    )
+    with pytest.raises(torch._dynamo.exc.Unsupported):
+        compiled(np.ones((2, 3)))
 
 
 def test_dynamo_is_not_imported_with_tnp() -> None:

@@ -1,0 +1,41 @@
+"""The coverage table, row by row: every function that torch computes is part of a full graph, or why it is none."""
+
+from __future__ import annotations
+
+import pytest
+
+from conformance import coverage, samples
+
+NO_FULL_GRAPH = {
+    "the shape of its result, or the way to it, depends on values": (
+        "asarray_chkfinite bincount compress extract histogram_bin_edges intersect1d linalg.eig linalg.eigvals "
+        "ndarray.compress polydiv roots setdiff1d setxor1d unique_all unique_counts unique_inverse"
+    ),
+    "its result is a Python value that depends on values": (
+        "allclose array_equal array_equiv may_share_memory ndenumerate shares_memory"
+    ),
+    "exported memory is not there while it is traced": "from_dlpack",
+    "settings, which a graph would keep as they were": "errstate geterr geterrcall seterr seterrcall",
+    "Dynamo gives no dtype out of a graph": "min_scalar_type result_type",
+    "changes the array, not its tensor": "ndarray.setflags",
+    "Dynamo looks into it, and takes no minimum of a generator": "linalg.multi_dot",
+    "Dynamo looks into it, and reads no dtype": "fft.hfft fft.irfft fft.irfft2 fft.irfftn",
+}
+"""Reason -> names of functions that torch.compile(fullgraph=True) refuses."""
+
+REFUSED = {name for names in NO_FULL_GRAPH.values() for name in names.split()}
+CODES = samples.samples()
+NATIVE = [
+    name
+    for name, cells in coverage.read().items()
+    if cells[0].startswith("torch") and CODES.get(name) and not name.startswith("random.")  # their state is Python's
+]
+
+
+@pytest.mark.parametrize("name", NATIVE)
+def test_full_graph(name: str) -> None:
+    assert coverage.tried(coverage.can_be_traced, CODES[name]) == ("no" if name in REFUSED else "yes")
+
+
+def test_every_refusal_is_of_a_native_function() -> None:
+    assert set(NATIVE) >= REFUSED
