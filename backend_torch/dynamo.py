@@ -110,9 +110,10 @@ def take_operators() -> None:
     def imatmul(self: Any, tx: Any, x: Any, y: Any) -> Any:
         return x.call_method(tx, "__imatmul__", [y], {}) if isinstance(x, UserDefinedVariable) else None
 
-    for operator in (invert, matmul, imatmul):
-        if not hasattr(BuiltinVariable, f"call_{operator.__name__}"):
-            setattr(BuiltinVariable, f"call_{operator.__name__}", operator)
+    if not hasattr(BuiltinVariable, "call_matmul"):
+        BuiltinVariable.call_invert = invert  # type: ignore[attr-defined]
+        BuiltinVariable.call_matmul = matmul  # type: ignore[attr-defined]
+        BuiltinVariable.call_imatmul = imatmul  # type: ignore[attr-defined]
     on_tensors = BuiltinVariable._handle_insert_op_in_graph
 
     def on_numbers(self: Any, tx: Any, args: Any, kwargs: Any) -> Any:
