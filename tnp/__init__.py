@@ -123,6 +123,7 @@ from tnp._config import show_config
 from tnp._control_flow import cond, fori_loop, scan, while_loop
 from tnp._convert import array, asarray, astype, copy, from_dlpack
 from tnp._creation import empty, empty_like, eye, full, full_like, identity, ones, ones_like, zeros, zeros_like
+from tnp._determinism import use_deterministic
 from tnp._devices import device, devices, pin_memory, set_default_device, synchronize
 from tnp._dtypes import can_cast, common_type, min_scalar_type, result_type
 from tnp._einsum import einsum, einsum_path
@@ -909,6 +910,7 @@ __all__ = [
     "unsignedinteger",
     "unstack",
     "unwrap",
+    "use_deterministic",
     "ushort",
     "value_and_grad",
     "vander",
