@@ -10,6 +10,8 @@ from typing import Any
 
 import torch
 
+from backend_torch import exhaustion
+
 Function = Callable[..., Any]
 
 
@@ -19,7 +21,10 @@ def cast(tensor: torch.Tensor, dtype: torch.dtype) -> torch.Tensor:
         return tensor
     if tensor.is_complex() and not dtype.is_complex and dtype is not torch.bool:
         tensor = tensor.real  # .to() would warn: whether to warn is NumPy's business
-    return tensor.to(dtype)
+    try:
+        return tensor.to(dtype)
+    except RuntimeError as error:
+        raise exhaustion.explained(error) from None
 
 
 def casting(function: Function, given: tuple[torch.dtype, ...], wanted: tuple[torch.dtype, ...]) -> Function:

@@ -14,7 +14,7 @@ import torch
 
 from backend_torch import devices, memory, tracing
 from backend_torch.dtypes import SIGNED
-from backend_torch.memory import is_readable, may_overlap, to_numpy
+from backend_torch.memory import copied, is_readable, may_overlap, to_numpy
 from backend_torch.shape import flip
 
 Tensor = torch.Tensor
@@ -187,7 +187,7 @@ def assign(view: Tensor, value: Tensor) -> None:
     if value.dim() and _may_overlap(view, value):
         if has_values(view) and has_values(value) and view.is_set_to(value):
             return  # x[1:5] += 1 ends with x[1:5] = x[1:5]
-        value = value.clone()
+        value = copied(value)
     try:
         view.copy_(value)
     except RuntimeError:
@@ -227,7 +227,7 @@ def put(tensor: Tensor, index: Index, value: Tensor) -> None:
     if value.is_cpu is not tensor.is_cpu:  # a constant
         value = value.to(tensor.device)
     if _may_overlap(tensor, value):
-        value = value.clone()
+        value = copied(value)
     if any(array.dtype is tensor.dtype and _may_overlap(tensor, array) for array in index.arrays):
         index = index._replace(arrays=tuple([array.clone() for array in index.arrays]))
     target = flip(view, index.flips) if index.flips else view

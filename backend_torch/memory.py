@@ -36,7 +36,7 @@ _tune_allocator()
 import torch  # noqa: E402  after the settings that it reads
 from torch.utils._mode_utils import no_dispatch  # noqa: E402
 
-from backend_torch import tracing  # noqa: E402
+from backend_torch import exhaustion, tracing  # noqa: E402
 from backend_torch.dtypes import REAL_OF, to_torch  # noqa: E402
 from backend_torch.dtypes import to_numpy as numpy_dtype_of  # noqa: E402
 
@@ -229,19 +229,25 @@ def reversed_axes(tensor: Tensor) -> Tensor:
 
 def in_order(tensor: Tensor, order: str) -> Tensor:
     """The tensor's values in C or Fortran order: itself if they are, else a copy."""
-    if order == "C":
-        return tensor.contiguous()
-    backwards = reversed_axes(tensor)
-    return tensor if backwards.is_contiguous() else reversed_axes(backwards.contiguous())
+    try:
+        if order == "C":
+            return tensor.contiguous()
+        backwards = reversed_axes(tensor)
+        return tensor if backwards.is_contiguous() else reversed_axes(backwards.contiguous())
+    except RuntimeError as error:
+        raise exhaustion.explained(error) from None
 
 
 def copied(tensor: Tensor, order: str = "K") -> Tensor:
     """A copy in C or Fortran order; 'A' and 'K' keep the tensor's own where torch can."""
-    if order == "F" or (order == "A" and is_fortran(tensor)):
-        return reversed_axes(reversed_axes(tensor).clone(memory_format=torch.contiguous_format))
-    if order == "K":
-        return tensor.clone(memory_format=torch.preserve_format)
-    return tensor.clone(memory_format=torch.contiguous_format)
+    try:
+        if order == "F" or (order == "A" and is_fortran(tensor)):
+            return reversed_axes(reversed_axes(tensor).clone(memory_format=torch.contiguous_format))
+        if order == "K":
+            return tensor.clone(memory_format=torch.preserve_format)
+        return tensor.clone(memory_format=torch.contiguous_format)
+    except RuntimeError as error:
+        raise exhaustion.explained(error) from None
 
 
 def is_fortran(tensor: Tensor) -> bool:

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 
 import torch
 
+from backend_torch import exhaustion
 from backend_torch.dtypes import SIGNED
 from backend_torch.memory import is_fortran, reversed_axes
 
@@ -75,9 +76,12 @@ def ravel(tensor: Tensor, order: str) -> Tensor:
 
 def flip(tensor: Tensor, axes: tuple[int, ...]) -> Tensor:
     """The elements in reverse along ``axes``; a copy, as torch has no negative strides."""
-    if tensor.dtype in SIGNED:  # https://github.com/pytorch/pytorch/issues/58734
-        return tensor.view(SIGNED[tensor.dtype]).flip(axes).view(tensor.dtype)
-    return tensor.flip(axes)
+    try:
+        if tensor.dtype in SIGNED:  # https://github.com/pytorch/pytorch/issues/58734
+            return tensor.view(SIGNED[tensor.dtype]).flip(axes).view(tensor.dtype)
+        return tensor.flip(axes)
+    except RuntimeError as error:
+        raise exhaustion.explained(error) from None
 
 
 def rot90(tensor: Tensor, turns: int, axis: int, other: int) -> Tensor:

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.exceptions import AxisError
 
-from backend_torch import devices
+from backend_torch import devices, exhaustion
 
 MOST_DIMENSIONS = 64  # NumPy's limits, kept so that what runs here runs there
 MOST_OPERANDS = 64
@@ -87,6 +87,4 @@ def explain(error: Exception, *operands: Any) -> Exception:
         np.broadcast_shapes(*shapes)
     except ValueError:
         return broadcast_error(*shapes)
-    if any(text in str(error) for text in ("not enough memory", "out of memory", "can't allocate memory")):
-        return MemoryError(str(error))
-    return error
+    return exhaustion.explained(error)

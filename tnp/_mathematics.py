@@ -17,6 +17,7 @@ from backend_torch.dtypes import SIGNED, to_numpy, to_torch
 from tnp import _elementwise as ufuncs
 from tnp._array import ndarray, wrap, wrap_array
 from tnp._convert import array, asarray, tensor_of
+from tnp._errors import explain
 
 _SCALARS = (int, float, complex)
 INEXACT = {given: to_torch[numpy.result_type(dtype, 1.0)] for given, dtype in to_numpy.items()}
@@ -67,7 +68,10 @@ def clip(
     if not isinstance(a, ndarray):
         a = asarray(a)
     if out is None and not kwargs and _representable(a, a_min) and _representable(a, a_max):
-        return wrap(kernels.clamp(a.tensor, a_min, a_max))
+        try:
+            return wrap(kernels.clamp(a.tensor, a_min, a_max))
+        except RuntimeError as error:
+            raise explain(error) from None
     if a.dtype.kind in "iu":
         # Python's integers beyond the dtype's range bound nothing.
         if type(a_min) is int and a_min <= numpy.iinfo(a.dtype).min:

@@ -122,7 +122,11 @@ def arange(
         raise TypeError("arange() is only supported for booleans when the result has at most length 2.")
     with np.errstate(over="ignore"):
         first, second = (*np.array([start, start + step][:length], wanted).tolist(), 0, 0)[:2]
-    return wrap_array(kernels.arange(length, first, second, tensor_type, devices.parse(device)))
+    place = devices.parse(device)
+    try:
+        return wrap_array(kernels.arange(length, first, second, tensor_type, place))
+    except RuntimeError as error:
+        raise explain(error) from None
 
 
 def _dtype_of(number: Any) -> np.dtype:

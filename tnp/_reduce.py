@@ -23,7 +23,7 @@ from backend_torch.memory import copied
 from tnp._array import ndarray, wrap
 from tnp._convert import output_tensor, tensor_of
 from tnp._dtypes import tensor_dtype
-from tnp._errors import normalize_axes, normalize_axis, shapes_text
+from tnp._errors import explain, normalize_axes, normalize_axis, shapes_text
 from tnp._loops import Loops
 
 Tensor = Any
@@ -101,7 +101,10 @@ class Reduction:
             identity = self._start(_NoValue, result)  # without one, maximum and its like may repeat the initial value
             tensor = kernels.masked(tensor, mask, start if identity is None else identity)
         given = initial is not _NoValue and initial is not None
-        reduced = self._reduced(tensor, axes, bool(keepdims), result, start, given)
+        try:
+            reduced = self._reduced(tensor, axes, bool(keepdims), result, start, given)
+        except RuntimeError as error:
+            raise explain(error) from None
         return deliver(reduced, out, target, self._numpy.__name__)
 
     def _reduced(self, tensor: Tensor, axes: Any, keepdims: bool, result: Any, start: Any, given: bool) -> Tensor:
@@ -185,7 +188,10 @@ class Accumulation:
         (dim,) = axes
         target = None if out is None else output_of(out)
         result = resolve(self._numpy, tensor.dtype, dtype, None if target is None else target.dtype)
-        scanned = self._kernel.resolve(tensor.dtype, result)(tensor, dim)
+        try:
+            scanned = self._kernel.resolve(tensor.dtype, result)(tensor, dim)
+        except RuntimeError as error:
+            raise explain(error) from None
         if target is not None and target.shape != scanned.shape:
             raise ValueError(
                 f"provided out is the wrong size for the accumulation: {shapes_text([target.shape])}, not "

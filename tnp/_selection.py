@@ -174,7 +174,10 @@ def take(a: Any, indices: Any, axis: Any = None, out: Any = None, mode: str = "r
         raise IndexError("cannot do a non-empty take from an empty axes.")
     if picks.numel() and times:  # NumPy looks at the indices once for each of these
         picks = in_mode(picks, axis, size, mode)
-    result = indexing.pick(tensor, axis, picks) if size else tensor.new_empty((*before, *picks.shape, *after))
+    try:
+        result = indexing.pick(tensor, axis, picks) if size else tensor.new_empty((*before, *picks.shape, *after))
+    except RuntimeError as error:
+        raise explain(error) from None
     return wrap(result) if out is None else _output(out, result, "ndarray.take")
 
 

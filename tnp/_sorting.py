@@ -16,7 +16,7 @@ from backend_torch.dtypes import to_numpy
 from tnp._array import ndarray, wrap, wrap_array
 from tnp._convert import tensor_of, tensors_of
 from tnp._dtypes import tensor_dtype
-from tnp._errors import normalize_axis
+from tnp._errors import explain, normalize_axis
 
 Tensor = Any
 _STABLE = {"s", "m"}  # stable, mergesort
@@ -76,7 +76,11 @@ def sort(
         tensor, axis = tensor.reshape(-1), 0
     _check_no_order(order)
     is_stable = _is_stable(kind, stable)
-    return wrap_array(kernels.sort(tensor, normalize_axis(axis, tensor.dim()), is_stable, bool(descending)))
+    axis = normalize_axis(axis, tensor.dim())
+    try:
+        return wrap_array(kernels.sort(tensor, axis, is_stable, bool(descending)))
+    except RuntimeError as error:
+        raise explain(error) from None
 
 
 def argsort(

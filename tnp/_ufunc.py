@@ -374,7 +374,10 @@ class UnaryUfunc(Ufunc):
         """Apply the ufunc to each element of ``x``; the options are those of ``numpy.ufunc``."""
         if out is None and not options and type(x) in PLAIN and not outs:
             tensor = x.tensor
-            tensor = self._loops[tensor.dtype](tensor)
+            try:
+                tensor = self._loops[tensor.dtype](tensor)
+            except RuntimeError as error:
+                raise explain(error) from None
             result = _new(_array.ndarray if tensor.dim() else _array.scalar)
             result.tensor = tensor
             return result
@@ -385,7 +388,10 @@ class UnaryUfunc(Ufunc):
 
         def operator(self: Any) -> Any:
             tensor = self.tensor
-            tensor = loops[tensor.dtype](tensor)
+            try:
+                tensor = loops[tensor.dtype](tensor)
+            except RuntimeError as error:
+                raise explain(error) from None
             result = _new(_array.ndarray if tensor.dim() else _array.scalar)
             result.tensor = tensor
             return result
