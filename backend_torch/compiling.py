@@ -17,7 +17,7 @@ import torch
 from torch.fx import GraphModule, Node
 from torch.utils._python_dispatch import TorchDispatchMode
 
-from backend_torch import aliasing, inductor, loops, products, symbolic, tracing
+from backend_torch import aliasing, inductor, loops, memory, products, symbolic, tracing
 from backend_torch.aliasing import Output
 from backend_torch.constants import is_constant
 from backend_torch.inductor import Program
@@ -81,6 +81,8 @@ class _Watch(TorchDispatchMode):
         self.memory: dict[int, Tensor] = {}
 
     def __torch_dispatch__(self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: Any = None) -> Any:
+        if memory.sharded and not set(memory.sharded).isdisjoint(types):
+            return NotImplemented  # what each process does with its part comes here in its turn
         if func is aten._local_scalar_dense.default:
             if is_constant(args[0]):
                 return inductor.without_modes(Tensor.item, args[0])

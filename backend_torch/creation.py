@@ -13,7 +13,7 @@ import torch
 
 from backend_torch.casting import cast
 from backend_torch.dtypes import REAL_OF, SIGNED, to_numpy
-from backend_torch.memory import copied, is_readable, reversed_axes
+from backend_torch.memory import copied, is_readable, is_sharded, reversed_axes
 from backend_torch.shape import effective_order, inverse, memory_axes
 
 Tensor = torch.Tensor
@@ -60,6 +60,8 @@ def like(
     order: str,
 ) -> Tensor:
     """What ``make(shape, dtype, device, order)`` gives for ``tensor``'s shape and memory order."""
+    if is_sharded(tensor) and shape in (None, tensor.shape):
+        return torch.empty_like(tensor, dtype=dtype).copy_(make((), dtype, device, "C"))
     shape = tuple(tensor.shape) if shape is None else shape
     if order != "K":
         return make(shape, dtype, device, effective_order(tensor, order))

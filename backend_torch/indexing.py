@@ -14,7 +14,7 @@ import torch
 
 from backend_torch import devices, memory, tracing
 from backend_torch.dtypes import SIGNED
-from backend_torch.memory import copied, is_readable, may_overlap, to_numpy
+from backend_torch.memory import copied, is_readable, is_sharded, may_overlap, mixed_error, to_numpy
 from backend_torch.shape import flip
 
 Tensor = torch.Tensor
@@ -191,6 +191,8 @@ def assign(view: Tensor, value: Tensor) -> None:
     try:
         view.copy_(value)
     except RuntimeError:
+        if is_sharded(view) != is_sharded(value):
+            raise mixed_error(view, value) from None
         if value.dim():
             raise
         view.copy_(value.clone())  # one of the view's own elements, which torch takes for a conflict

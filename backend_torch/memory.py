@@ -54,6 +54,23 @@ def is_tensor(value: object) -> bool:
     return isinstance(value, Tensor)
 
 
+sharded: list[type] = []  # torch's class of tensors over several processes, once that is loaded: it takes a second
+
+
+def is_sharded(tensor: Tensor) -> bool:
+    """Whether the tensor lies over several processes, each of which has a part."""
+    return type(tensor) in sharded
+
+
+def mixed_error(*tensors: Tensor) -> ValueError:
+    """What is raised for operands of which some are sharded and others not."""
+    texts = [f"{'sharded' if is_sharded(tensor) else 'ordinary'} {tuple(tensor.shape)}" for tensor in tensors]
+    return ValueError(
+        f"operands are sharded over processes and not: {', '.join(texts)}; tnp.distributed.replicate(x, mesh) or "
+        "shard(x, mesh, axis) the ordinary one, or gather(x) the other"
+    )
+
+
 def is_readable(tensor: Tensor) -> bool:
     """Whether the tensor has values to look at: it is not batched by vmap or on the meta device, and nothing is traced.
 

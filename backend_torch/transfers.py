@@ -130,6 +130,7 @@ def _index_put(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Iterator[Event]
     yield from _index((tensor, indices), {})
 
 
+looked_into: set[type] = set()  # classes of tensors whose operations consist of others on what they hold
 RULES: dict[Any, Rule] = {
     aten._to_copy: _to_copy,
     aten.copy_: _copy_,
@@ -187,6 +188,8 @@ class Watch(TorchDispatchMode):
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         kwargs = kwargs or {}
+        if not looked_into.isdisjoint(types):  # what it consists of in each process comes here in its turn
+            return NotImplemented
         if func.namespace == "prim":  # a question about a tensor of a subclass, and no operator of the dispatcher
             return func(*args, **kwargs)
         with self:  # what consists of other operations is seen part by part (in inference mode it is not, otherwise)

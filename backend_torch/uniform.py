@@ -61,6 +61,15 @@ def _shifted(z: Tensor, bits: int) -> Tensor:
     return (z >> bits) & ((1 << (64 - bits)) - 1)
 
 
+def at(key: Tensor, index: Tensor, dtype: torch.dtype) -> Tensor:
+    """The numbers of a key's stream with these indices, in the indices' shape."""
+    result = torch.empty(index.shape, dtype=dtype)
+    flat, places = result.view(-1), index.reshape(-1)
+    for start in range(0, flat.numel(), _CHUNK):
+        flat[start : start + _CHUNK] = _numbers(key, places[start : start + _CHUNK], dtype)
+    return result
+
+
 def _on_cpu(key: Tensor, size: Sequence[int], dtype: torch.dtype) -> Tensor:
     result = torch.empty(size, dtype=dtype)
     flat = result.view(-1)

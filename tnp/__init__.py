@@ -385,7 +385,8 @@ from tnp._vectorized_map import map_fn, vectorized_map
 from tnp._windows import bartlett, blackman, hamming, hanning, kaiser
 
 _SUBMODULES = frozenset(
-    {"emath", "exceptions", "fft", "lib", "linalg", "polynomial", "random", "special", "testing", "typing"}
+    {"distributed", "emath", "exceptions", "fft", "lib", "linalg", "polynomial", "random", "special", "testing"}
+    | {"typing"}
 )
 
 _NUMPYS = frozenset({"char", "ctypeslib", "f2py", "rec", "strings"})

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import importlib
 import inspect
 import operator
 import os
@@ -19,7 +20,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from backend_torch import checking, compiling, devices, exporting, graphs, linalg, packaging, symbolic
+from backend_torch import checking, compiling, devices, exporting, graphs, linalg, memory, packaging, symbolic
 from backend_torch.checking import EagerCheckError as EagerCheckError
 from backend_torch.tracing import TracedValueError as TracedValueError
 from tnp import _pytree, _saving
@@ -92,11 +93,16 @@ class _Signatures:
         self.hits = 0
         self._last: dict[str, str] = {}
         self._told = False
+        self.parts: Any = None  # of arrays over several processes
 
     def __call__(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, _Shortcut | None]:
         """The result, and what the next call with this signature may do."""
         if compiling.is_inside():
             return self.function(*args, **kwargs), None
+        if memory.sharded and self._is_sharded(args, kwargs):
+            if self.parts is None:
+                self.parts = importlib.import_module("tnp._parts").OverParts(self.function, self.options)
+            return self.parts(args, kwargs), None
         entry, hit, arrays, given, tensors = self.entry(args, kwargs)
         inputs = [*tensors, *entry.executable.captures]
         if hit and entry.executable.is_ready(inputs):
@@ -116,6 +122,11 @@ class _Signatures:
                 compiling.assign(given[index], tensors[index])
         result = entry.build(values, arrays)
         return result, None if self.eager_check else _shortcut(args, kwargs, entry, program, inputs)
+
+    def _is_sharded(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
+        arrays: list[Any] = []
+        _pytree.flatten((args, kwargs), arrays)
+        return any(isinstance(array, ndarray) and memory.is_sharded(array.tensor) for array in arrays)
 
     def entry(
         self, args: tuple[Any, ...], kwargs: dict[str, Any]

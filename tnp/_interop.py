@@ -115,6 +115,11 @@ def check_readable(x: _array.ndarray) -> None:
     if not memory.is_readable(x.tensor):
         if tracing.is_tracing():
             raise tracing.value_error()
+        if memory.is_sharded(x.tensor):
+            raise TypeError(
+                f"an array of shape {x.shape} lies over several processes, and none has all its values: "
+                "tnp.distributed.gather(x) has"
+            )
         raise TypeError(
             f"an array of shape {x.shape} has no values yet: it is being batched or differentiated, or is on the meta "
             "device. Use tnp's functions on it; NumPy's and Python's numbers are to be had outside"

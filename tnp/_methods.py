@@ -299,6 +299,11 @@ class Methods:
         """Sum; see `tnp.sum`."""
         return tnp.sum(self, axis, dtype, out, keepdims, initial, where)
 
+    @property
+    def sharding(self) -> Any:
+        """How the array lies over processes, a `tnp.distributed.Sharding`; None if it is an ordinary one."""
+        return tnp.distributed.sharding(self) if memory.is_sharded(self.tensor) else None
+
     def swapaxes(self, axis1: int, axis2: int) -> ndarray:
         """Exchange two axes; see `tnp.swapaxes`."""
         return tnp.swapaxes(self, axis1, axis2)
@@ -317,6 +322,8 @@ class Methods:
 
     def tolist(self) -> Any:
         """The elements as nested lists of Python scalars."""
+        if memory.is_sharded(self.tensor):
+            tnp._interop.check_readable(self)
         return self.tensor.tolist()
 
     def trace(self, offset: int = 0, axis1: int = 0, axis2: int = 1, dtype: Any = None, out: Any = None) -> Any:

@@ -22,6 +22,8 @@ def _values(array: ndarray) -> np.ndarray:
 
 
 def _without_values(array: ndarray) -> str:
+    if memory.is_sharded(array.tensor):  # no values: where one process alone prints, the others send none
+        return f"array(shape={array.shape}, dtype={array.dtype}, sharding={array.sharding})"
     return f"array(shape={array.shape}, dtype={array.dtype}, device='{array.device}')"
 
 
@@ -54,7 +56,7 @@ def array_repr(arr: Any, max_line_width: Any = None, precision: Any = None, supp
     >>> np.array_repr(np.asarray([1, 2]))
     'array([1, 2])'
     """
-    array = tnp.asarray(arr)
+    array = arr if isinstance(arr, tnp.ndarray) else tnp.asarray(arr)
     if not memory.is_readable(array.tensor):
         return _without_values(array)
     text = np.array_repr(_values(array), max_line_width, precision, suppress_small)
@@ -98,7 +100,7 @@ def array_str(a: Any, max_line_width: Any = None, precision: Any = None, suppres
     >>> np.array_str(np.asarray([1, 2]))
     '[1 2]'
     """
-    array = tnp.asarray(a)
+    array = a if isinstance(a, tnp.ndarray) else tnp.asarray(a)
     if not memory.is_readable(array.tensor):
         return _without_values(array)
     return np.array_str(_values(array), max_line_width, precision, suppress_small)
@@ -160,7 +162,7 @@ def array2string(
     >>> np.array2string(np.asarray([1e-16, 1, 2]), precision=2, separator=",", suppress_small=True)
     '[0.,1.,2.]'
     """
-    array = tnp.asarray(a)
+    array = a if isinstance(a, tnp.ndarray) else tnp.asarray(a)
     if not memory.is_readable(array.tensor):
         return _without_values(array)
     options: dict[str, Any] = {
