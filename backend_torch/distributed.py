@@ -324,7 +324,7 @@ def _prepare_dispatcher() -> None:
         return rule
 
     ruled.is_ours = True  # type: ignore[attr-defined]
-    dispatcher._propagate_op_sharding_dispatch_slow_path = ruled  # type: ignore[method-assign]
+    dispatcher._propagate_op_sharding_dispatch_slow_path = ruled  # type: ignore[method-assign, assignment]
     handlers = dispatcher._custom_op_handlers
     for operation in (torch.ops.aten.argmax.default, torch.ops.aten.argmin.default):
         handlers[operation] = _after_check(handlers[operation])
