@@ -148,7 +148,7 @@ def _joined(
     try:
         result = kernels.concatenate(_alike(tensors, target, casting, weak), axis)
     except RuntimeError as error:
-        raise _mismatch(tensors, axis) or explain(error, *[t.reshape(-1)[:0] for t in tensors]) from None
+        raise _mismatch(tensors, axis) or explain(error, *[t[(slice(0),) * t.dim()] for t in tensors]) from None
     if out is None:
         return wrap_array(result)
     if out.shape != tuple(result.shape):
