@@ -12,7 +12,7 @@ import torch
 from torch.fx import Interpreter, Node
 from torch.utils._python_dispatch import TorchDispatchMode
 
-from backend_torch import inductor, tracing
+from backend_torch import inductor, modes, tracing
 from backend_torch.compiling import Executable, Graph
 
 Tensor = torch.Tensor
@@ -163,7 +163,7 @@ class _Log(TorchDispatchMode):
         self.done: list[tuple[Any, str, Tensor]] = []
 
     def __torch_dispatch__(self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: Any = None) -> Any:
-        value = func(*args, **(kwargs or {}))
+        value = modes.run(func, args, kwargs)
         if _is_compared(func, value):
             self.done.append((func, tracing.user_line(), inductor.without_modes(lambda t: t.detach().clone(), value)))
         return value

@@ -15,6 +15,7 @@ from typing import Any
 import torch
 from torch.utils._python_dispatch import TorchDispatchMode, _get_current_dispatch_mode
 
+from backend_torch import modes
 from backend_torch.memory import is_readable
 
 Tensor = torch.Tensor
@@ -80,7 +81,7 @@ class Watch(TorchDispatchMode):
         self.is_quiet = False
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        result = func(*args, **kwargs) if kwargs else func(*args)
+        result = modes.run(func, args, kwargs)
         if func not in _names:
             _names[func] = NAMES.get(func.overloadpacket.__name__ if func is _TO_COPY else _name_of(func))
         name = _names[func]

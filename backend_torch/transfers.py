@@ -14,7 +14,7 @@ from typing import Any
 import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 
-from backend_torch import devices, tracing
+from backend_torch import devices, modes, tracing
 
 Tensor = torch.Tensor
 aten = torch.ops.aten
@@ -191,7 +191,7 @@ class Watch(TorchDispatchMode):
         if not looked_into.isdisjoint(types):  # what it consists of in each process comes here in its turn
             return NotImplemented
         if func.namespace == "prim":  # a question about a tensor of a subclass, and no operator of the dispatcher
-            return func(*args, **kwargs)
+            return modes.run(func, args, kwargs)
         with self:  # what consists of other operations is seen part by part (in inference mode it is not, otherwise)
             result = func.decompose(*args, **kwargs)
         if result is not NotImplemented:
@@ -200,7 +200,7 @@ class Watch(TorchDispatchMode):
         if rule is not None and not tracing.is_tracing():
             for source, target, nbytes, waits in rule(args, kwargs):
                 self.see(str(func), source, target, nbytes, waits)
-        return func(*args, **kwargs)
+        return modes.run(func, args, kwargs)
 
     def see(self, operation: str, source: torch.device, target: torch.device, nbytes: int, waits: bool) -> None:
         """Record a transfer, or raise if it is forbidden."""

@@ -113,8 +113,10 @@ def report_cast(value: complex, largest: float) -> None:
         _report("over", "cast")
 
 
-def run(name: str, function: Callable[..., Any], inputs: Sequence[Any], mask: Tensor | None = None) -> Any:
-    """What a ufunc's kernel makes of its inputs, with the errors reported that it made."""
+def run(
+    name: str, function: Callable[..., Any], inputs: Sequence[Any], mask: Tensor | None = None, method: str = ""
+) -> Any:
+    """What a ufunc's kernel makes of its inputs, with the errors reported that it made: its own, or a method's."""
     if not _setting.get().asks():
         return function(*inputs)
     with _watching.mode.quiet():
@@ -123,7 +125,7 @@ def run(name: str, function: Callable[..., Any], inputs: Sequence[Any], mask: Te
         kinds = floating_errors.of_ufunc(name, inputs, outputs, mask, is_wanted)
     for kind in kinds:
         if is_wanted(kind):
-            _report(kind, name)
+            _report(kind, method or name)
     return results
 
 
@@ -145,9 +147,9 @@ def warn_where(is_missing: Callable[[], Tensor], text: str) -> None:
             warnings.warn(text, RuntimeWarning, stacklevel=_frames_above())
 
 
-def looked_at(name: str, loop: Callable[..., Any]) -> Callable[..., Any]:
+def looked_at(name: str, loop: Callable[..., Any], method: str = "") -> Callable[..., Any]:
     """A ufunc's loop, whose errors are reported if somebody asks for them now."""
-    return (lambda *inputs: run(name, loop, inputs)) if Loops.suspended else loop
+    return (lambda *inputs: run(name, loop, inputs, method=method)) if Loops.suspended else loop
 
 
 class _Scalars:

@@ -5,12 +5,15 @@ Layer: owns their signatures and dtype rules; they are made of ufuncs, or of one
 
 from __future__ import annotations
 
+import warnings
+from math import inf
 from typing import Any
 
 import numpy
 
 import tnp
 from backend_torch import comparison as kernels
+from backend_torch import memory
 from backend_torch.casting import cast
 from backend_torch.dtypes import to_torch
 from tnp import _elementwise as ufuncs
@@ -54,17 +57,28 @@ def isclose(a: Any, b: Any, rtol: Any = 1e-5, atol: Any = 1e-8, equal_nan: bool 
     dtype = _common_inexact(x, y)
     first, second = (cast(tensor_of(value, device=home), dtype) for value in (x, y))
     mixed = isinstance(x, ndarray) and isinstance(y, ndarray) and INEXACT[y.tensor.dtype] is not dtype
-    if not mixed and type(rtol) in _SCALARS and type(atol) in _SCALARS and rtol >= 0 and atol >= 0:
+    if not mixed and type(rtol) in _SCALARS and type(atol) in _SCALARS and 0 <= rtol < inf and 0 <= atol < inf:
         try:
             return wrap(kernels.isclose(first, second, rtol, atol, bool(equal_nan)))
         except RuntimeError as error:
             raise explain(error, first, second) from None
+    if not (_is_finite(rtol) and _is_finite(atol)):
+        warnings.warn(f"One of rtol or atol is not valid, atol: {atol}, rtol: {rtol}", RuntimeWarning, stacklevel=2)
     # NumPy's scalars are not weak; and the tolerance has the precision of b alone.
     of_b = wrap_array(cast(y.tensor, INEXACT[y.tensor.dtype])) if mixed else wrap_array(second)
     tolerance = ufuncs.add(atol, ufuncs.multiply(rtol, ufuncs.absolute(of_b)))
     x, y = wrap_array(first), wrap_array(second)
     result = (ufuncs.absolute(x - y) <= tolerance) & ufuncs.isfinite(y) | (x == y)
     return result | ufuncs.isnan(x) & ufuncs.isnan(y) if equal_nan else result
+
+
+def _is_finite(tolerance: Any) -> bool:
+    """Whether a tolerance is finite, as far as that can be seen without a look at an accelerator or a traced value."""
+    if isinstance(tolerance, ndarray) and not (
+        memory.is_readable(tolerance.tensor) and tolerance.tensor.device.type == "cpu"
+    ):
+        return True
+    return bool(numpy.isfinite(numpy.asarray(tolerance)).all())
 
 
 def _common_inexact(x: Any, y: Any) -> Any:

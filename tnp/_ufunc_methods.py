@@ -22,6 +22,7 @@ from tnp._convert import output_tensor, tensor_of, tensors_of
 from tnp._dtypes import tensor_dtype
 from tnp._errors import normalize_axes
 from tnp._indexing import INT64
+from tnp._loops import Loops
 from tnp._ufunc import Ufunc
 
 Tensor = Any
@@ -42,7 +43,7 @@ def reduce(ufunc: Ufunc, array: Any, axis: Any, dtype: Any, out: Any, keepdims: 
         options = {name: value for name, value in given.items() if value is not standard[name]}
         return _subclass.call_ufunc(ufunc, "reduce", found, (array,), out, options)
     _check_reducible(ufunc, "reduce")
-    row = _reduce.reduction(ufunc._numpy, _on_tensors(ufunc))
+    row = _reduce.reduction(ufunc._numpy, _on_tensors(ufunc, "reduce"))
     if out is Ellipsis:
         return wrap_array(row.reduce(array, axis, dtype, None, keepdims, initial, where).tensor)
     return row.reduce(array, axis, dtype, out, keepdims, initial, where)
@@ -57,7 +58,7 @@ def accumulate(ufunc: Ufunc, array: Any, axis: Any, dtype: Any, out: Any) -> Any
     tensor = tensor_of(array)
     axis = _one_axis(axis, tensor.dim(), "accumulate")
     _check_uniform(ufunc, "accumulate")
-    return _reduce.accumulation(ufunc._numpy, _on_tensors(ufunc)).accumulate(tensor, axis, dtype, out)
+    return _reduce.accumulation(ufunc._numpy, _on_tensors(ufunc, "accumulate")).accumulate(tensor, axis, dtype, out)
 
 
 def reduceat(ufunc: Ufunc, array: Any, indices: Any, axis: Any, dtype: Any, out: Any) -> Any:
@@ -79,7 +80,12 @@ def reduceat(ufunc: Ufunc, array: Any, indices: Any, axis: Any, dtype: Any, out:
     target = None if out is None else _reduce.output_of(out)
     result = _reduce.resolve(ufunc._numpy, tensor.dtype, dtype, None if target is None else target.dtype)
     reorderable = _reduce.is_reorderable(ufunc._numpy)
-    folded = kernels.reduceat(ufunc._numpy, _on_tensors(ufunc), cast(tensor, result), starts, axis, reorderable)
+    function = _on_tensors(ufunc, "reduceat")
+    tensor = cast(tensor, result)
+    if Loops.suspended:  # somebody asks for errors, which NumPy's loop would keep to itself
+        folded = kernels.segment_fold(function, tensor, starts, axis, reorderable)
+    else:
+        folded = kernels.reduceat(ufunc._numpy, function, tensor, starts, axis, reorderable)
     return _reduce.deliver(folded, out, target, ufunc.__name__)
 
 
@@ -122,7 +128,8 @@ def at(ufunc: Ufunc, a: Any, indices: Any, b: Any) -> None:
     resolved = ufunc._numpy.resolve_dtypes((given, *others, given), casting="unsafe")
     positions = scatter.positions(target, _indexing.checked(target, indices))
     if ufunc.nin == 1:
-        scatter.in_turn(_errstate.looked_at(ufunc.__name__, ufunc._loop((target.dtype,), resolved)), target, positions)
+        loop = _errstate.looked_at(ufunc.__name__, ufunc._loop((target.dtype,), resolved), "at")
+        scatter.in_turn(loop, target, positions)
         return
     try:
         fits = np.broadcast_shapes(values[0].shape, positions.shape) == tuple(positions.shape)
@@ -143,26 +150,30 @@ def _at_binary(ufunc: Ufunc, target: Tensor, positions: Tensor, values: Tensor, 
         values = memory.copied(values)
     if name == "subtract":
         ufunc, name, values = tnp.add, "add", scatter.negated(values)
-    loop = _errstate.looked_at(ufunc.__name__, ufunc._loop((target.dtype, values.dtype), resolved))
+    loop = _errstate.looked_at(ufunc.__name__, ufunc._loop((target.dtype, values.dtype), resolved), "at")
     rounds_only = dtype == resolved[2] or (dtype.kind in "fc" and dtype.kind == resolved[2].kind)
     if name == "add" and dtype.kind != "b" and set(resolved) == {dtype}:
         scatter.add(target, positions, values)
     elif name in _FOLDING and resolved[0] == resolved[1] and rounds_only:
-        scatter.folded(loop, _on_tensors(ufunc), target, positions, values)
+        scatter.folded(loop, _on_tensors(ufunc, "at"), target, positions, values)
     else:
         scatter.in_turn(loop, target, positions, values)
 
 
-def _on_tensors(ufunc: Ufunc) -> Callable[[Tensor, Tensor], Tensor]:
-    """A binary ufunc's kernel as a function of two tensors of any one dtype."""
+def _on_tensors(ufunc: Ufunc, name: str) -> Callable[[Tensor, Tensor], Tensor]:
+    """A binary ufunc's kernel as a function of two tensors of any one dtype; errors are said to be in ``name``."""
     kernel = ufunc._kernel
     if not _is_uniform(ufunc):  # ldexp, whose second operand is an integer
 
         def with_integer(left: Tensor, right: Tensor) -> Tensor:
             return kernel.resolve(left.dtype, INT64)(left, cast(right, INT64))
 
-        return _errstate.looked_at(ufunc.__name__, with_integer)
-    return _errstate.looked_at(ufunc.__name__, lambda left, right: kernel.resolve(left.dtype, right.dtype)(left, right))
+        return _errstate.looked_at(ufunc.__name__, with_integer, name)
+
+    def uniform(left: Tensor, right: Tensor) -> Tensor:
+        return kernel.resolve(left.dtype, right.dtype)(left, right)
+
+    return _errstate.looked_at(ufunc.__name__, uniform, name)
 
 
 def _check_reducible(ufunc: Ufunc, method: str) -> None:

@@ -223,3 +223,22 @@ def test_too_few_elements_are_warned_of_while_errors_are_asked_for(function: Any
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         function(tnp, tnp.full((1, 3), fill))
+
+
+@pytest.mark.parametrize("dtype", [np.int8, np.uint64])
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda xp, x: xp.floor_divide.reduce(x),
+        lambda xp, x: xp.floor_divide.accumulate(x),
+        lambda xp, x: xp.floor_divide.reduceat(x, [0]),
+        lambda xp, x: xp.floor_divide.at(x, [0], 0),
+    ],
+)
+def test_a_method_says_its_own_name(call: Any, dtype: Any) -> None:
+    texts = []
+    for xp in (np, tnp):
+        with xp.errstate(divide="raise"), pytest.raises(FloatingPointError) as caught:
+            call(xp, xp.asarray([5, 0, 1], dtype=dtype))
+        texts.append(str(caught.value))
+    assert texts[0] == texts[1]

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import tnp
 from tests.oracle import ALL, agrees, compare, sample
 
 SPECIAL = [0.0, -0.0, 1.0, 1.0 + 1e-9, 1.1, 1e-9, np.inf, -np.inf, np.nan]
@@ -139,3 +140,12 @@ def test_tolerances_of_numpy_are_not_weak() -> None:
 
     compare(close, float)
     compare(close, np.float64)
+
+
+@pytest.mark.parametrize("tolerances", [{"rtol": np.nan}, {"atol": np.inf}, {"rtol": [0.1, np.inf, 0.1]}], ids=str)
+def test_a_tolerance_that_is_not_finite_is_warned_of(tolerances: Any) -> None:
+    for xp in (np, tnp):
+        x = xp.asarray([1.0, 2.0, np.inf])
+        with pytest.warns(RuntimeWarning, match="One of rtol or atol is not valid, atol: .*, rtol: "):
+            xp.isclose(x, x, **tolerances)
+    compare(lambda xp: xp.isclose(xp.asarray([1.0, np.inf]), 2.0, atol=np.inf))
