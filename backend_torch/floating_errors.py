@@ -165,7 +165,7 @@ def _of_integers(name: str, operands: list[Tensor]) -> list[str]:
         return []
     x, y = operands
     kinds = ["divide"] * bool((y == 0).any() and x.numel())
-    if name in _QUOTIENTS and torch.iinfo(x.dtype).min < 0:
+    if name in _QUOTIENTS and x.dtype is not torch.bool and torch.iinfo(x.dtype).min < 0:
         kinds += ["over"] * bool(((x == torch.iinfo(x.dtype).min) & (y == -1)).any())
     return kinds
 

@@ -242,3 +242,11 @@ def test_a_method_says_its_own_name(call: Any, dtype: Any) -> None:
             call(xp, xp.asarray([5, 0, 1], dtype=dtype))
         texts.append(str(caught.value))
     assert texts[0] == texts[1]
+
+
+def test_booleans_are_divided() -> None:
+    for xp in (np, tnp):
+        with xp.errstate(divide="raise"):
+            assert xp.floor_divide(xp.asarray([True]), True)[0] == 1
+            with pytest.raises(FloatingPointError, match="divide by zero encountered in floor_divide"):
+                xp.floor_divide(xp.asarray([True]), False)
