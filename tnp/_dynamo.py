@@ -68,13 +68,14 @@ def start() -> None:
 def _register() -> None:
     looked_into = {name for names in _LOOKED_INTO.values() for name in names.split()}
     whole: list[Any] = [ndarray.__getitem__, ndarray.__setitem__, scalar.__getitem__]
-    for name in tnp.__all__:
-        if name not in tnp._SUBMODULES and name not in looked_into:
-            value = getattr(tnp, name)
-            if isinstance(value, (Ufunc, FunctionType)):
-                whole.append(value)
-            elif isinstance(value, MethodType):  # it takes the function behind it
-                whole.append(value.__func__)
+    for module in (tnp, tnp.fft, tnp.linalg):
+        for name in module.__all__:
+            if name not in tnp._SUBMODULES and name not in looked_into:
+                value = getattr(module, name)
+                if isinstance(value, (Ufunc, FunctionType)):
+                    whole.append(value)
+                elif isinstance(value, MethodType):  # it takes the function behind it
+                    whole.append(value.__func__)
     whole += [kind.__getitem__ for kind in _INDEXED]
     for kind in (Methods, ndarray, scalar):
         for name, value in kind.__dict__.items():

@@ -18,8 +18,6 @@ NO_FULL_GRAPH = {
     "settings, which a graph would keep as they were": "errstate geterr geterrcall seterr seterrcall",
     "Dynamo gives no dtype out of a graph": "min_scalar_type result_type",
     "changes the array, not its tensor": "ndarray.setflags",
-    "Dynamo looks into it, and takes no minimum of a generator": "linalg.multi_dot",
-    "Dynamo looks into it, and reads no dtype": "fft.hfft fft.irfft fft.irfft2 fft.irfftn",
 }
 """Reason -> names of functions that torch.compile(fullgraph=True) refuses."""
 

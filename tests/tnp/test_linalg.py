@@ -183,6 +183,8 @@ def test_svd_of_hermitian_matrices(dtype: str) -> None:
 def test_qr(mode: str, dtype: str) -> None:
     for shape in RECTANGLES:
         x = sample(tnp, shape, dtype)
+        if dtype == "bool":  # a drawn one has less than full rank, where the sign of a column of Q is nobody's
+            x = tnp.broadcast_to(tnp.tri(*shape[-2:], dtype=bool), shape)
         with pytest.warns(DeprecationWarning) if mode == "economic" else contextlib.nullcontext():
             result = tnp.linalg.qr(x, mode)
         with pytest.warns(DeprecationWarning) if mode == "economic" else contextlib.nullcontext():
