@@ -7,7 +7,6 @@ it tells `memory` and `transfers` of the class, and ordinary tensors are never a
 from __future__ import annotations
 
 import atexit
-import contextlib
 import datetime
 import math
 import os
@@ -395,12 +394,3 @@ def _register() -> None:
 
 
 _register()
-
-
-@contextlib.contextmanager
-def counted() -> Iterator[Any]:
-    """Count the collectives that torch sees inside of a ``with`` block."""
-    from torch.distributed.tensor.debug import CommDebugMode
-
-    with CommDebugMode() as mode:
-        yield mode

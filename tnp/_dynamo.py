@@ -68,7 +68,7 @@ def start() -> None:
 def _register() -> None:
     looked_into = {name for names in _LOOKED_INTO.values() for name in names.split()}
     whole: list[Any] = [ndarray.__getitem__, ndarray.__setitem__, scalar.__getitem__]
-    for module in (tnp, tnp.fft, tnp.linalg):
+    for module in (tnp, tnp.fft):  # Dynamo looks into linalg, whose results are named tuples
         for name in module.__all__:
             if name not in tnp._SUBMODULES and name not in looked_into:
                 value = getattr(module, name)

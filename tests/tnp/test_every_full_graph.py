@@ -17,7 +17,10 @@ NO_FULL_GRAPH = {
     "exported memory is not there while it is traced": "from_dlpack",
     "settings, which a graph would keep as they were": "errstate geterr geterrcall seterr seterrcall",
     "Dynamo gives no dtype out of a graph": "min_scalar_type result_type",
-    "changes the array, not its tensor": "ndarray.setflags",
+    "Dynamo looks into it, and takes no minimum of a generator": "linalg.multi_dot",
+    "makes an array of a class derived from ndarray, which Dynamo does not know": "asmatrix bmat matrix",
+    "calls the class, whose __new__ is Python's": "ndarray",
+    "makes a polynomial, which trims zeros": "poly1d polymul trim_zeros",
 }
 """Reason -> names of functions that torch.compile(fullgraph=True) refuses."""
 
