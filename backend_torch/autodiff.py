@@ -18,7 +18,7 @@ from torch.autograd.graph import GradientEdge
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils.checkpoint import checkpoint as _torch_checkpoint
 
-from backend_torch import levels, tracing
+from backend_torch import levels, modes, tracing
 from backend_torch.inductor import is_transforming
 
 Tensor = torch.Tensor
@@ -229,7 +229,7 @@ class _OldValues(TorchDispatchMode):
                 for tensor in given if isinstance(given, (list, tuple)) else (given,):
                     if isinstance(tensor, Tensor):
                         self._keep(tensor)
-        return func(*args, **(kwargs or {}))
+        return modes.run(func, args, kwargs)
 
     def _keep(self, tensor: Tensor) -> None:
         for reference in self._by_memory.pop(tensor.untyped_storage()._cdata, ()):

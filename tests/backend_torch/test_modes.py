@@ -21,6 +21,18 @@ def test_conjugates_within_an_operation(scope, dtype):
     np.testing.assert_allclose(np.asarray(found), np.linalg.pinv(MATRIX.astype(dtype)), rtol=1e-4)
 
 
+@pytest.mark.parametrize("dtype", [np.complex64, np.complex128])
+def test_conjugates_on_a_tape_that_keeps_old_values(dtype):
+    x = tnp.asarray(MATRIX, dtype)
+    with tnp.GradientTape(overwrites=True) as tape:
+        tape.watch(x)
+        found = tnp.linalg.pinv(x)
+        loss = (abs(found) ** 2).sum()
+    expected = tnp.grad(lambda x: (abs(tnp.linalg.pinv(x)) ** 2).sum())(x)
+    np.testing.assert_allclose(found.tensor.detach(), np.linalg.pinv(MATRIX.astype(dtype)), rtol=1e-4)
+    np.testing.assert_allclose(np.asarray(tape.gradient(loss, x)), np.asarray(expected), rtol=1e-3)
+
+
 def test_torch_leaves_them_out_by_itself():
     class Mode(TorchDispatchMode):
         def __torch_dispatch__(self, func, types, args=(), kwargs=None):
