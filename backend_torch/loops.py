@@ -102,7 +102,10 @@ def unroll(module: GraphModule) -> None:
             module.graph.erase_node(user)
         module.graph.erase_node(node)
     module.graph.eliminate_dead_code()
-    module.delete_all_unused_submodules()
+    used = {node.target for node in module.graph.find_nodes(op="get_attr")}
+    for name, _ in list(module.named_children()):
+        if name not in used:  # torch's delete_all_unused_submodules takes what lies in the others too
+            delattr(module, name)
     module.recompile()
 
 

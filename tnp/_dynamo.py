@@ -32,6 +32,7 @@ _LOOKED_INTO = {
     "reads or writes a file, or takes what an iterator gives": (
         "dump fromfile fromiter genfromtxt load load_compiled loadtxt memmap save savetxt savez savez_compressed tofile"
     ),
+    "reads the default device, which a graph would keep as it was": "empty ones zeros",
     "gives values to Python": "array2string array_repr array_str dumps item tobytes tolist",
     "changes the array, not its tensor": "resize setflags",
 }

@@ -120,7 +120,7 @@ def test_gradient_of_complex_numbers(name: str) -> None:
             torch.autograd.gradcheck(call.differentiable, call.tensors, fast_mode=True)
         return
     results = call.results(*call.tensors)
-    if not has_floats(results):
+    if name == "random.shuffle" or not has_floats(results):  # another order each time, so no difference quotient
         return
     assert any(result.requires_grad for result in results)
     with torch.random.fork_rng():
