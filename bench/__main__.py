@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from collections.abc import Sequence
 
-from bench import compiled, functions, importing, overhead, pi, programs, sigmoid, small, transfer, transforms
+from bench import compiled, functions, importing, memory, overhead, pi, programs, sigmoid, small, transfer, transforms
 
 COMMANDS = {
     "sigmoid": sigmoid,
@@ -14,6 +14,7 @@ COMMANDS = {
     "compile": compiled,
     "functions": functions,
     "import": importing,
+    "memory": memory,
     "pi": pi,
     "programs": programs,
     "transfer": transfer,

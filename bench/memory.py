@@ -1,0 +1,130 @@
+"""``python -m bench memory``: the most memory that each function holds while it runs, beside NumPy's, worst first.
+
+Allocations are counted, by memray: those of NumPy, torch and the libraries below them alike, whether or not their pages
+have been touched. What is resident says less: memory that was freed and kept hides what a call takes. The work space
+that a BLAS makes at its first call and keeps for the process, as NumPy's and torch's do, is no call's.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib.util
+import tempfile
+import warnings
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy
+from rich.console import Console
+from rich.markup import escape
+from rich.progress import track
+from rich.table import Table
+
+from bench import calls, functions, options, report
+
+TARGET = 2.0
+"""At most so many times NumPy's memory."""
+LEAST = 1 << 17
+"""Bytes that count as nothing: NumPy's buffers of 8192 elements, small results, Python's own objects."""
+
+
+@dataclass(frozen=True)
+class Peak:
+    """One function: the bytes that NumPy and tnp hold at most beside their arguments, results included."""
+
+    size: int
+    function: str
+    numpy: int
+    tnp: int
+
+    @property
+    def ratio(self) -> float:
+        """tnp's bytes over NumPy's, either at least `LEAST`."""
+        return max(self.tnp, LEAST) / max(self.numpy, LEAST)
+
+    @property
+    def misses(self) -> bool:
+        """Whether it takes too much, for a reason that can be mended."""
+        return self.ratio > TARGET and self.function not in calls.VIEWS_IN_NUMPY
+
+
+def peak(call: Callable[[], Any]) -> int:
+    """The most bytes that a call has allocated and not freed at one time; its second run, as the first loads code."""
+    import memray
+
+    call()
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "allocations"
+        with memray.Tracker(path):
+            result = call()
+        del result
+        with memray.FileReader(path) as reader:
+            return reader.metadata.peak_memory
+
+
+def compare(size: int, function: str, code: str, theirs: dict[str, Any], ours: dict[str, Any]) -> Peak:
+    """What one call takes of NumPy, and of tnp."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        found = [peak(lambda names=names: functions.result_of(code, names)) for names in (theirs, ours)]  # type: ignore[misc]
+    return Peak(size, function, *found)
+
+
+def table(results: Sequence[Peak], most: int) -> Table:
+    """The functions that take most beside NumPy, those above the target in red."""
+    out = report.plain_table(f"{results[0].size:,} elements, worst first" if results else "nothing measured")
+    out.add_column("function")
+    for name in ("NumPy MB", "tnp MB", "/ NumPy"):
+        out.add_column(name, justify="right")
+    for row in sorted(results, key=lambda row: -row.ratio)[:most]:
+        out.add_row(
+            escape(row.function),
+            f"{row.numpy / 1e6:.2f}",
+            f"{row.tnp / 1e6:.2f}",
+            report.significant(row.ratio),
+            style="red" if row.misses else "",
+        )
+    return out
+
+
+def summary(results: Sequence[Peak]) -> str:
+    """How many functions take more than the target, and more than NumPy."""
+    above, missed, more = (
+        sum(map(test, results)) for test in (lambda r: r.ratio > TARGET, lambda r: r.misses, lambda r: r.ratio > 1.01)
+    )
+    return (
+        f"{above} of {len(results)} functions above {TARGET:g} times NumPy's memory ({missed} of them no views in "
+        f"NumPy), {more} above it"
+    )
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """The command's options."""
+    parser.add_argument("--size", type=int, default=10**6, metavar="N", help="elements (default: %(default)s)")
+    parser.add_argument(
+        "--only", type=lambda text: text.split(","), default=[], metavar="A,B", help="functions; 'fft.' is all of fft"
+    )
+    parser.add_argument("--worst", type=int, default=40, metavar="N", help="rows to print (default: %(default)s)")
+    options.add_check(parser)
+    options.add_out(parser)
+
+
+def run(chosen: argparse.Namespace) -> int:
+    """Count for each function, print the worst and write all as JSON."""
+    if importlib.util.find_spec("memray") is None:
+        print("memray counts the allocations: pip install '.[memory]'")
+        return 1
+    import tnp
+
+    arrays = calls.values(chosen.size)
+    theirs, ours = calls.names(numpy, arrays), calls.names(tnp, arrays)
+    rows = track(calls.chosen(chosen.only).items(), console=Console(stderr=True), transient=True)
+    results = [compare(chosen.size, function, code, theirs, ours) for function, code in rows]
+    Console().print(table(results, chosen.worst))
+    print(summary(results))
+    facts = report.machine()
+    print(report.headline(facts))
+    print(report.write_json(chosen.out / "memory.json", results, facts))
+    return 1 if chosen.check and any(row.misses for row in results) else 0
