@@ -12,7 +12,7 @@ import numpy as np
 import torch
 
 from backend_torch.comparison import greater_equal_complex, less_equal_complex
-from backend_torch.constants import constants
+from backend_torch.constants import constants, is_constant
 from backend_torch.dtypes import SIGNED
 from backend_torch.host import hosted
 from backend_torch.kernel import Kernel, by_parts, same_bits, same_order, widened
@@ -98,9 +98,9 @@ def _cbrt(x: Tensor) -> Tensor:
 
 def _refuse_negative(exponent: Tensor) -> None:
     """Raise, as NumPy does, for a negative power of integers, wherever values can be looked at."""
-    if torch.compiler.is_compiling() or not is_readable(exponent):
+    if torch.compiler.is_compiling():
         return
-    if bool((exponent < 0).any()):
+    if exponent.item() < 0 if is_constant(exponent) else is_readable(exponent) and bool((exponent < 0).any()):
         raise ValueError("Integers to negative integer powers are not allowed.")
 
 

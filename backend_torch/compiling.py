@@ -94,12 +94,16 @@ class _Watch(TorchDispatchMode):
             inductor.allow_loops(self.mode)
         fixed_args, fixed_kwargs = torch.utils._pytree.tree_map_only(Tensor, self._fixed, (args, kwargs or {}))
         operation = inductor.full if func is aten.full.default else func
+        before = inductor.last_recorded()
         try:
             result = operation(*fixed_args, **fixed_kwargs)
-        except inductor.UNKNOWN_VALUE:
-            raise tracing.value_error() from None
-        except inductor.UNKNOWN_SHAPE:
-            raise tracing.shape_error(func.overloadpacket.__name__) from None
+        except Exception as error:
+            inductor.forget(before)  # whoever catches the error goes on without the operation
+            if isinstance(error, inductor.UNKNOWN_VALUE):
+                raise tracing.value_error() from None
+            if isinstance(error, inductor.UNKNOWN_SHAPE):
+                raise tracing.shape_error(func.overloadpacket.__name__) from None
+            raise
         inductor.note_line(tracing.user_line)
         # A write to a tensor from outside gives that tensor and not its stand-in, so that none is left where it was.
         if args and isinstance(result, Tensor) and isinstance(args[0], Tensor) and not inductor.is_fake(args[0]):

@@ -169,6 +169,19 @@ def note_line(line: Callable[[], str]) -> None:
         node.meta["line"] = line()
 
 
+def last_recorded() -> Node | None:
+    """The operation that was recorded last, to `forget` what comes after it; None where nothing is recorded."""
+    mode = get_proxy_mode()
+    return None if mode is None else mode.tracer.graph._root.prev
+
+
+def forget(last: Node | None) -> None:
+    """Drop the operations that were recorded after ``last``: one that fails is recorded before it does."""
+    mode = get_proxy_mode()
+    while mode is not None and mode.tracer.graph._root.prev is not last:
+        mode.tracer.graph.erase_node(mode.tracer.graph._root.prev)
+
+
 def duplicate(module: GraphModule, results: Sequence[Node] | None = None) -> GraphModule:
     """A copy of a graph, to be changed; with ``results`` for its results if they are given."""
     copies: dict[Node, Node] = {}

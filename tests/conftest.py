@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 from hypothesis import settings
 
@@ -25,6 +27,44 @@ def pytest_configure(config: pytest.Config) -> None:
         from tests.oracle import compiled
 
         compiled.start(backend)
+
+
+# What is listed as a gap of compiled functions and is none (any more) fails a run of whole files that passes otherwise.
+
+
+def _stale_gaps(config: pytest.Config, exitstatus: int) -> list[str]:
+    from tests.oracle import compiled
+
+    parts_only = any(config.getoption(name, None) for name in ("keyword", "markexpr", "lf", "deselect"))
+    if parts_only or any("::" in arg for arg in config.args) or exitstatus != pytest.ExitCode.OK:
+        return []
+    return compiled.stale() if compiled.backend == "eager" else []
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_testnodedown(node: Any, error: Any) -> None:
+    """Take over what a process of pytest-xdist found."""
+    from tests.oracle import compiled
+
+    compiled.ran.update(node.workeroutput.get("compiled_ran", ()))
+    compiled.differed.update(node.workeroutput.get("compiled_differed", ()))
+
+
+def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:
+    """Fail if a listed gap is none."""
+    from tests.oracle import compiled
+
+    output = getattr(session.config, "workeroutput", None)
+    if output is not None:
+        output["compiled_ran"], output["compiled_differed"] = list(compiled.ran), list(compiled.differed)
+    elif _stale_gaps(session.config, exitstatus):
+        session.exitstatus = pytest.ExitCode.TESTS_FAILED
+
+
+def pytest_terminal_summary(terminalreporter: Any, exitstatus: int, config: pytest.Config) -> None:
+    """Name the gaps that are none."""
+    for test in _stale_gaps(config, exitstatus):
+        terminalreporter.write_line(f"listed in compiled_gaps.toml, and agrees when it is compiled: {test}", red=True)
 
 
 @pytest.fixture(scope="session")
