@@ -25,6 +25,7 @@ from backend_torch.memory import may_overlap
 
 Tensor = torch.Tensor
 aten = torch.ops.aten
+_ANY = torch.empty(0)
 
 
 def is_inside() -> bool:
@@ -420,6 +421,15 @@ class Executable:
     def suits(self, tensors: Sequence[Tensor]) -> bool:
         """Whether the graph is of these arguments, of whose signature it is, or pattern where sizes are left open."""
         return self.graph.sizes is None or self.graph.sizes.holds(*tensors)
+
+    def matching(self, tensors: Sequence[Tensor]) -> Callable[..., bool]:
+        """A check whether other inputs are for the program of these; it may say no without reason, and never yes."""
+        if not tensors:  # what says that a trace or a transform is under way is a tensor
+            always = same_signature([_ANY])
+            return lambda: always(_ANY)
+        if self.graph.sizes is None:
+            return same_signature(tensors)
+        return self.graph.sizes.matching(tensors, len(tensors) - len(self.captures))
 
     def is_ready(self, tensors: Sequence[Tensor]) -> bool:
         """Whether :meth:`program` has nothing to compile."""

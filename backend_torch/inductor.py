@@ -223,30 +223,33 @@ def functional(module: GraphModule, inputs: Sequence[Tensor]) -> GraphModule:
     return pure
 
 
-def same_signature(tensors: Sequence[Tensor]) -> Callable[..., bool]:
+def same_signature(tensors: Sequence[Tensor], open_sizes: int = 0) -> Callable[..., bool]:
     """A check that tensors have the dtypes, devices, sizes, strides and need of gradients of ``tensors``.
 
-    It may say no without reason where gradients or transforms are concerned, and never yes.
+    It may say no without reason where gradients or transforms are concerned, and never yes. Of the first
+    ``open_sizes`` tensors any size and stride will do.
     """
     places = {id(tensor): index for index, tensor in enumerate(tensors)}
     if len(places) < len(tensors):  # torch's check refuses a tensor that is there twice
-        return _same_with_repeats([places[id(tensor)] for tensor in tensors], tensors)
+        return _same_with_repeats([places[id(tensor)] for tensor in tensors], tensors, open_sizes)
     if TensorGuards is not None:
         try:
-            sizes = [list(tensor.size()) for tensor in tensors]
-            strides = [list(tensor.stride()) for tensor in tensors]
+            sizes: list[Any] = [list(tensor.size()) for tensor in tensors]
+            strides: list[Any] = [list(tensor.stride()) for tensor in tensors]
+            for index in range(open_sizes):
+                sizes[index] = strides[index] = [None] * len(sizes[index])
             return TensorGuards(*tensors, dynamic_dims_sizes=sizes, dynamic_dims_strides=strides).check
         except (TypeError, SystemError):
             pass
-    known = [_signature(tensor) for tensor in tensors]
-    return lambda *others: list(map(_signature, others)) == known
+    known = [_signature(tensor, index < open_sizes) for index, tensor in enumerate(tensors)]
+    return lambda *others: [_signature(t, index < open_sizes) for index, t in enumerate(others)] == known
 
 
-def _same_with_repeats(places: list[int], tensors: Sequence[Tensor]) -> Callable[..., bool]:
+def _same_with_repeats(places: list[int], tensors: Sequence[Tensor], open_sizes: int) -> Callable[..., bool]:
     """The same check where the tensor of each place is the one at the place given for it."""
     once = sorted(set(places))
     repeats = [(place, other) for place, other in enumerate(places) if place != other]
-    check = same_signature([tensors[place] for place in once])
+    check = same_signature([tensors[place] for place in once], sum(place < open_sizes for place in once))
 
     def matches(*others: Tensor) -> bool:
         for place, other in repeats:
@@ -257,10 +260,11 @@ def _same_with_repeats(places: list[int], tensors: Sequence[Tensor]) -> Callable
     return matches
 
 
-def _signature(tensor: Tensor) -> tuple[Any, ...]:
+def _signature(tensor: Tensor, open_size: bool) -> tuple[Any, ...]:
     tracked = tensor.requires_grad and torch.is_grad_enabled()
     plain = type(tensor) in (Tensor, torch.nn.Parameter) and not is_transformed(tensor)
-    return tensor.dtype, tensor.device, tensor.size(), tensor.stride(), tracked, plain
+    geometry: Any = tensor.dim() if open_size else (tensor.size(), tensor.stride())
+    return tensor.dtype, tensor.device, geometry, tracked, plain
 
 
 def options_of(mode: str | None, options: dict[str, Any] | None) -> dict[str, Any]:

@@ -120,6 +120,25 @@ class Sizes:
 
         self.holds = lambda *tensors: met(self._of(tensors))
 
+    def matching(self, tensors: Sequence[Tensor], count: int) -> Callable[..., bool]:
+        """A check whether other tensors, of which the first ``count`` have open sizes, can stand for these."""
+        similar = inductor.same_signature(tensors, count)
+
+        def without_data(geometry: Sequence[Any]) -> list[Tensor]:
+            return [
+                torch.empty_strided(*sizes, dtype=tensor.dtype, device="meta")
+                for sizes, tensor in zip(geometry, tensors, strict=False)
+            ]
+
+        expected = pattern(without_data([(tensor.shape, tensor.stride()) for tensor in tensors[:count]]))
+
+        @lru_cache(_KNOWN)
+        def met(geometry: tuple[Any, ...]) -> bool:
+            others = without_data(geometry)
+            return pattern(others) == expected and self.holds(*others)
+
+        return lambda *others: similar(*others) and met(tuple([(t.shape, t.stride()) for t in others[:count]]))
+
     def formula(self, numbers: Sequence[Any]) -> Callable[..., list[int]]:
         """A function of the tensors that computes these numbers from their sizes."""
         from torch.utils._sympy.interp import sympy_interp

@@ -20,18 +20,16 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from backend_torch import checking, compiling, devices, exporting, graphs, linalg, memory, packaging, symbolic
+from backend_torch import checking, compiling, devices, exporting, graphs, linalg, memory, packaging, symbolic, tracing
 from backend_torch.checking import EagerCheckError as EagerCheckError
 from backend_torch.tracing import TracedValueError as TracedValueError
-from tnp import _pytree, _saving
-from tnp._array import ndarray, scalar
+from tnp import _calls, _pytree, _saving
+from tnp._array import ndarray
 from tnp._convert import tensor_of
 from tnp._errors import explain
 from tnp._graph import Graph
 
 Tensor = Any
-Build = Callable[[Any, Any], Any]
-_new = object.__new__
 _lock = threading.RLock()  # torch's tracer and compiler are one each a process
 _FAILURES = {
     "singular": "Singular matrix",
@@ -53,16 +51,17 @@ class CacheInfo(NamedTuple):
 class _Entry:
     """A signature: what was traced for it, and how its results become what the function returned.
 
-    ``only`` is the signature of what left sizes open and could not, None otherwise.
+    ``make`` is what makes its shortcut, None where there can be none; ``only`` is the signature of what left sizes open
+    and could not, None otherwise.
     """
 
-    __slots__ = ("build", "executable", "only", "single")
+    __slots__ = ("build", "executable", "make", "only")
 
-    def __init__(self, executable: compiling.Executable, build: Build, single: type | None, only: Any = None) -> None:
-        self.only = only
+    def __init__(self, executable: compiling.Executable, build: Any, make: Any, only: Any) -> None:
         self.executable = executable
         self.build = build
-        self.single = single
+        self.make = make
+        self.only = only
 
     def suits(self, tensors: list[Tensor]) -> bool:
         """Whether it is of these tensors, of whose pattern it is where sizes are left open."""
@@ -72,7 +71,10 @@ class _Entry:
 
 
 class _Signatures:
-    """The traces of one function, ordered by their last use but for the shortcut's, which was the last of all."""
+    """The traces of one function, ordered by their last use but for the shortcut's, which was the last of all.
+
+    ``call`` is what a call does first: a shortcut for arguments like the last ones.
+    """
 
     def __init__(
         self,
@@ -94,15 +96,16 @@ class _Signatures:
         self._last: dict[str, str] = {}
         self._told = False
         self.parts: Any = None  # of arrays over several processes
+        self.call: Any = self.any_call
 
-    def __call__(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, _Shortcut | None]:
-        """The result, and what the next call with this signature may do."""
+    def any_call(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """The result for any arguments; the next call with such arguments has a shortcut."""
         if compiling.is_inside():
-            return self.function(*args, **kwargs), None
+            return self.function(*args, **kwargs)
         if memory.sharded and self._is_sharded(args, kwargs):
             if self.parts is None:
                 self.parts = importlib.import_module("tnp._parts").OverParts(self.function, self.options)
-            return self.parts(args, kwargs), None
+            return self.parts(args, kwargs)
         entry, hit, arrays, given, tensors = self.entry(args, kwargs)
         inputs = [*tensors, *entry.executable.captures]
         if hit and entry.executable.is_ready(inputs):
@@ -111,7 +114,7 @@ class _Signatures:
         else:
             program = self._program(entry, inputs)
             if not entry.suits(tensors):  # compiling it took something for granted
-                return self(args, kwargs)
+                return self.any_call(args, kwargs)
         if self.eager_check:
             _, eager = self._runner(args, kwargs, arrays)
             values = checking.checked(entry.executable, inputs, lambda: eager(tensors), program)
@@ -121,7 +124,16 @@ class _Signatures:
             if index < len(given) and given[index] is not tensors[index]:
                 compiling.assign(given[index], tensors[index])
         result = entry.build(values, arrays)
-        return result, None if self.eager_check else _shortcut(args, kwargs, entry, program, inputs)
+        if entry.make is not None and not self.eager_check:
+            matches = entry.executable.matching(inputs)
+            captures, device = entry.executable.captures, devices.state.default
+            self.call = entry.make(matches, program, device, captures, self.any_call, self)
+            self.call._torchdynamo_inline = self.inlined  # torch.compile can't look into the machine code
+        return result
+
+    def inlined(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """The function itself."""
+        return self.function(*args, **kwargs)
 
     def _is_sharded(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
         arrays: list[Any] = []
@@ -216,7 +228,7 @@ class _Signatures:
     def _trace(
         self, args: tuple[Any, ...], kwargs: dict[str, Any], arrays: list[Any], tensors: list[Tensor], fixed: bool
     ) -> _Entry:
-        made, run = self._runner(args, kwargs, arrays)
+        results, run = self._runner(args, kwargs, arrays)
         graph, only = None, None
         if self.dynamic and not fixed:
             with contextlib.suppress(Exception):  # the function's own errors are raised below
@@ -224,27 +236,23 @@ class _Signatures:
         if graph is None:
             graph = compiling.trace(run, tensors)
             only = compiling.signature(tensors) if self.dynamic else None
-        build, single = made[-1]
-        return _Entry(compiling.Executable(graph, **self.options), build, single, only)
+        make = _calls.maker(args, kwargs, results[-1], len(graph.captures))
+        return _Entry(compiling.Executable(graph, **self.options), results[-1].build(), make, only)
 
     def _runner(
         self, args: tuple[Any, ...], kwargs: dict[str, Any], arrays: list[Any]
-    ) -> tuple[list[tuple[Build, type | None]], Callable[[list[Tensor]], list[Tensor]]]:
-        """The function of tensors in the place of these arrays; after it ran, how its results are made is listed."""
-        made: list[tuple[Build, type | None]] = []
+    ) -> tuple[list[_calls.Result], Callable[[list[Tensor]], list[Tensor]]]:
+        """The function of tensors in the place of these arrays, and a list that gets its result when it runs."""
+        results: list[_calls.Result] = []
 
         def run(tensors: list[Tensor]) -> list[Tensor]:
             inside = [_pytree.like(array, tensor) for array, tensor in zip(arrays, tensors, strict=True)]
             remaining = iter(inside)
-            traced_args, traced_kwargs = _pytree.builder((args, kwargs), lambda _: _taking(next(remaining)))((), ())
-            value = self.function(*traced_args, **traced_kwargs)
-            outputs = _Outputs(arrays, inside, tensors)
-            build = _pytree.builder(value, outputs, _is_result)
-            single = type(value) if type(value) in (ndarray, scalar) and outputs.tensors else None
-            made.append((build, single))
-            return outputs.tensors
+            traced_args, traced_kwargs = _pytree.mapped(lambda _: next(remaining), (args, kwargs))
+            results.append(_calls.Result(self.function(*traced_args, **traced_kwargs), arrays, inside, tensors))
+            return results[-1].tensors
 
-        return made, run
+        return results, run
 
     def _tell(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
         """Warn once if the function is traced again and again, and say what was different this time."""
@@ -258,12 +266,14 @@ class _Signatures:
             for name, now in self._last.items()
             if name in before and before[name] != now
         ]
-        warnings.warn(
+        file, _, line = tracing.user_line().rpartition(":")
+        warnings.warn_explicit(
             f"{self.function.__qualname__} has been traced {self.traces} times: each new shape, dtype or Python "
             f"value of an argument is a new trace. {'; '.join(changed) or 'Its structure changes'}. A number that "
             "varies can be an array (tnp.asarray)",
             RuntimeWarning,
-            stacklevel=6,
+            file,
+            int(line),
         )
 
     def _described(
@@ -277,91 +287,6 @@ class _Signatures:
         return [line for line in lines if not line[1].startswith("the ")] if arrays_only else lines
 
 
-def _nothing(values: Any, arrays: Any) -> None:
-    return None
-
-
-def _taking(value: Any) -> Build:
-    return lambda values, arrays: value
-
-
-def _is_result(value: Any) -> bool:
-    return _pytree.is_array(value) or symbolic.is_symbol(value)
-
-
-class _Outputs:
-    """Collects the tensors of a result; each call returns how its array is made of what the program returns."""
-
-    def __init__(self, arrays: list[Any], inside: list[Any], stand_ins: list[Tensor]) -> None:
-        self.tensors: list[Tensor] = []
-        self._arguments = [
-            (wrapped, stand_in, index)
-            for index, (array, wrapped, stand_in) in enumerate(zip(arrays, inside, stand_ins, strict=True))
-            if isinstance(array, ndarray)
-        ]
-
-    def __call__(self, array: Any) -> Build:
-        for wrapped, stand_in, position in self._arguments:
-            if array is wrapped and array.tensor is stand_in:
-                return lambda values, arrays: arrays[position]  # the argument itself
-        index = len(self.tensors)
-        if isinstance(array, ndarray):
-            kind = type(array)
-            self.tensors.append(array.tensor)
-
-            def made(values: Any, arrays: Any) -> Any:
-                result = _new(kind)
-                result.tensor = values[index]
-                return result
-
-            return made
-        if isinstance(array, (np.ndarray, np.generic)):
-            return _taking(array)  # made by NumPy of static values
-        if symbolic.is_symbol(array):
-            return _taking(symbolic.decided(array))
-        self.tensors.append(array)
-        return lambda values, arrays: values[index]
-
-
-class _Shortcut(NamedTuple):
-    """All that a call with known arguments needs.
-
-    ``kinds`` is ``ndarray`` for one array argument, else the arguments' types, with keywords these and then the names;
-    ``made`` is the class of a result that is one new array, else None and ``build`` makes it.
-    """
-
-    kinds: Any
-    device: Any
-    matches: Callable[..., bool]
-    program: Callable[[list[Tensor]], Any]
-    made: Any
-    build: Build
-
-
-def _never(*tensors: Tensor) -> bool:
-    return False
-
-
-_NONE = _Shortcut(None, None, _never, list, None, _nothing)
-
-
-def _shortcut(
-    args: tuple[Any, ...], kwargs: dict[str, Any], entry: _Entry, program: Any, inputs: list[Tensor]
-) -> _Shortcut | None:
-    kinds: Any = tuple(map(type, (*args, *kwargs.values())))
-    if not inputs or not all(kind is ndarray or kind is scalar for kind in kinds):
-        return None
-    if kwargs:
-        kinds = (kinds, *kwargs)
-    matches: Callable[..., bool] = compiling.same_signature(inputs)
-    captures = entry.executable.captures
-    if captures:
-        matches, program = _with_captures(matches, program, captures)
-    return _Shortcut(
-        ndarray if kinds == (ndarray,) else kinds, devices.state.default, matches, program, entry.single, entry.build
-    )
-
-
 def _explained(error: RuntimeError) -> Exception:
     """NumPy's error for what a compiled function met while it ran."""
     if not isinstance(error, linalg.LinAlgError):
@@ -371,10 +296,6 @@ def _explained(error: RuntimeError) -> Exception:
         if part in text:
             return np.linalg.LinAlgError(message)
     return np.linalg.LinAlgError(text)
-
-
-def _with_captures(matches: Any, program: Any, captures: list[Tensor]) -> tuple[Any, Any]:
-    return (lambda *tensors: matches(*tensors, *captures)), (lambda tensors: program(tensors + captures))
 
 
 def compile(
@@ -476,41 +397,11 @@ def compile(
     signatures = _Signatures(
         fn, {"backend": backend, "mode": mode, "options": options}, bool(dynamic), eager_check, cache_size
     )
-    shortcut = _NONE
-    hits = 0
 
     @functools.wraps(fn)
     def compiled(*args: Any, **kwargs: Any) -> Any:
-        nonlocal shortcut, hits
         try:
-            kinds, device, matches, program, made, build = shortcut
-            if device is devices.state.default:
-                if kwargs:
-                    arrays = (*args, *kwargs.values())
-                    if kinds == (tuple(map(type, arrays)), *kwargs):
-                        tensors = [array.tensor for array in arrays]
-                        if matches(*tensors):
-                            hits += 1
-                            return build(program(tensors), arrays)
-                elif kinds is ndarray:
-                    if len(args) == 1 and type(args[0]) is ndarray:
-                        tensor = args[0].tensor
-                        if matches(tensor):
-                            hits += 1
-                            if made is None:
-                                return build(program([tensor]), args)
-                            result = _new(made)
-                            result.tensor = program([tensor])[0]
-                            return result
-                elif kinds == tuple(map(type, args)):
-                    tensors = [array.tensor for array in args]
-                    if matches(*tensors):
-                        hits += 1
-                        return build(program(tensors), args)
-            result, found = signatures(args, kwargs)
-            if found is not None:
-                shortcut = found
-            return result
+            return signatures.call(args, kwargs)
         except RuntimeError as error:
             explained = _explained(error)
             if explained is error:
@@ -518,7 +409,7 @@ def compile(
             raise explained from None
 
     def cache_info() -> CacheInfo:
-        return CacheInfo(signatures.traces, hits + signatures.hits, signatures.seconds)
+        return CacheInfo(signatures.traces, signatures.hits, signatures.seconds)
 
     compiled.cache_info = cache_info  # type: ignore[attr-defined]
     compiled.graph = signatures.graph  # type: ignore[attr-defined]

@@ -62,7 +62,7 @@ def flatten(tree: Any, leaves: list[Any]) -> Any:
         return float, tree.hex()  # 0.0 and -0.0 are equal, NaN is not even that
     if kind is complex:
         return complex, tree.real.hex(), tree.imag.hex()
-    names = _fields(tree)
+    names = fields(tree)
     if names is not None:
         return kind, names, tuple([flatten(getattr(tree, name), leaves) for name in names])
     try:
@@ -72,7 +72,7 @@ def flatten(tree: Any, leaves: list[Any]) -> Any:
     return kind, tree
 
 
-def _fields(tree: Any) -> tuple[str, ...] | None:
+def fields(tree: Any) -> tuple[str, ...] | None:
     """The names of what a named tuple or a dataclass holds."""
     if isinstance(tree, tuple) and hasattr(tree, "_fields"):
         return tuple(tree._fields)
@@ -115,7 +115,7 @@ def builder(
         if kind is dict:
             return lambda values, arrays: {key: item(values, arrays) for key, item in entries}
         return lambda values, arrays: _filled(tree, entries, values, arrays)
-    names = _fields(tree)
+    names = fields(tree)
     if names is None:
         return lambda values, arrays: tree
     members = [builder(getattr(tree, name), leaf, is_leaf) for name in names]
@@ -154,7 +154,7 @@ def spread(prefix: Any, tree: Any, what: str) -> list[Any]:
     elif kind is tuple or kind is list:
         children = dict(enumerate(tree))
     else:
-        names = _fields(tree)
+        names = fields(tree)
         children = None if names is None else {name: getattr(tree, name) for name in names}
     if prefix is None or isinstance(prefix, (int, np.integer)):
         leaves: list[Any] = []
@@ -163,8 +163,8 @@ def spread(prefix: Any, tree: Any, what: str) -> list[Any]:
     given: Any = prefix
     if isinstance(prefix, (tuple, list)) and not hasattr(prefix, "_fields"):
         given = dict(enumerate(prefix))
-    elif not isinstance(prefix, dict) and (fields := _fields(prefix)) is not None:
-        given = {name: getattr(prefix, name) for name in fields}
+    elif not isinstance(prefix, dict) and (names := fields(prefix)) is not None:
+        given = {name: getattr(prefix, name) for name in names}
     if children is None or not isinstance(given, dict) or set(given) != set(children):
         raise ValueError(f"{what} {prefix!r} is built differently from {kind.__name__} {tree!r}")
     return [value for key, child in children.items() for value in spread(given[key], child, what)]
@@ -181,7 +181,7 @@ def described(tree: Any, path: str) -> Iterator[tuple[str, str]]:
     elif isinstance(tree, dict):
         for key, item in tree.items():
             yield from described(item, f"{path}[{key!r}]")
-    elif (names := _fields(tree)) is not None:
+    elif (names := fields(tree)) is not None:
         for name in names:
             yield from described(getattr(tree, name), f"{path}.{name}")
     else:

@@ -456,6 +456,18 @@ def test_open_sizes_of_strided_and_written_arrays(backend: str) -> None:
     assert_same(np.asnumpy(body(both.copy(), both[1].copy())), function(both.copy(), both[1].copy()))
 
 
+def test_calls_in_a_row_with_open_sizes() -> None:
+    function = np.compile(lambda x, y: x[:, :2] * y.sum() + x.shape[0], dynamic=True, backend="eager")
+    shapes = [((3, 4), 5), ((5, 3), 5), ((5, 3), 2), ((1, 4), 3), ((6, 4), 3), ((2, 2), 1)]
+    for size, length in shapes:
+        for order in "CF":
+            x = numpy.arange(float(size[0] * size[1])).reshape(size, order=order)
+            y = numpy.arange(float(length))
+            for argument in (np.asarray(x), np.asarray(numpy.repeat(x, 2, 1))[:, ::2]):
+                assert_same(x[:, :2] * y.sum() + len(x), function(argument, np.asarray(y)))
+    assert function.cache_info().hits >= 12
+
+
 def test_gradients_through_open_sizes() -> None:
     function = np.compile(lambda x: (x * x).sum() / x.shape[0], dynamic=True)
     for n in (4, 40, 400):
@@ -572,6 +584,18 @@ def test_inside_a_transform_the_function_is_inlined() -> None:
     unwrapped = lambda t: function(np.asarray(t)).tensor  # noqa: E731
     assert torch.func.grad(unwrapped)(torch.arange(3.0)).tolist() == [0, 2, 4]
     assert torch.func.vmap(unwrapped)(torch.ones(2, 3)).tolist() == [3, 3]
+
+
+@pytest.mark.parametrize("captured", [False, True])
+def test_without_arguments_inside_a_trace(captured: bool) -> None:
+    values = np.ones(2)
+    inner = eager((lambda: values * 2) if captured else (lambda: np.ones(2) * 2))
+    outer = eager(lambda x: x + inner())
+    assert inner().tolist() == inner().tolist() == [2, 2]
+    assert outer(np.zeros(2)).tolist() == [2, 2]
+    values[0] = 5
+    assert outer(np.zeros(2)).tolist() == ([10, 2] if captured else [2, 2])
+    assert inner.cache_info().hits == 1
 
 
 def test_threads_trace_once() -> None:

@@ -165,3 +165,12 @@ def test_functions_that_read_what_can_change_are_refused() -> None:
 def test_dynamo_is_not_imported_with_tnp() -> None:
     code = "import sys, tnp; print('torch._dynamo' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True).stdout.strip() == "False"
+
+
+def test_a_compiled_function_that_has_run_before() -> None:
+    inner = np.compile(lambda x: np.sin(x) * 2, backend="eager")
+    x = np.ones(3)
+    inner(x)
+    for function in (inner, lambda x: inner(x) + 1):
+        compiled = torch.compile(function, fullgraph=True, backend="eager")
+        assert compiled(x).tolist() == function(x).tolist()
