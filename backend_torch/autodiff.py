@@ -78,6 +78,7 @@ class _State(threading.local):
 
     def __init__(self) -> None:
         self.tapes = 0
+        self.checkpoints = 0
         self.boundaries: list[_Boundary] = []
 
 
@@ -142,27 +143,28 @@ def watched(tensors: Sequence[Tensor]) -> tuple[Sequence[Any], Sequence[Tensor],
 
     The first two have the tensors' memory. torch refuses writes to tensors that require gradients by themselves, so the
     second are what torch takes for results: of one function for all, or each of its own where gradients flow further
-    or there is a trace or a transform. What is asked for is a tensor, or the function's node and which of its results.
+    or there is a trace or a transform. What is asked for is a tensor, or that function's node, the same for all.
     """
     if not torch.is_grad_enabled():
         with torch.enable_grad():
             return watched(tensors)
-    is_plain = not (is_transforming() or tracing.is_tracing() or torch.compiler.is_compiling())
     for tensor in tensors:
-        is_plain = is_plain and not tensor.requires_grad
-    if is_plain and tensors:
-        found = _watch(_root, *tensors)
-        node = found[0].grad_fn
-        return [(node, index) for index in range(len(found))], found, False
+        if tensor.requires_grad:
+            break
+    else:
+        is_functional = _functorch.peek_interpreter_stack() is not None or tracing.state.depth
+        if tensors and not (is_functional or torch.compiler.is_compiling()):
+            found = _watch(_root, *tensors)
+            return [found[0].grad_fn] * len(found), found, False
     handles = [_handle(tensor) for tensor in tensors]
     return handles, [_unsafe_view(handle, handle.shape) for handle in handles], bool(handles)
 
 
-def source(handle: Any, used: Tensor) -> Source:
-    """What `gradients` takes for something watched: the tensor itself as long as nothing was written to it."""
-    if type(handle) is not tuple:
+def source(handle: Any, number: int, used: Tensor) -> Source:
+    """What `gradients` takes for something watched, of which it is that number: ``used`` until it is written to."""
+    if isinstance(handle, Tensor):
         return handle
-    return GradientEdge(*handle) if used._version else used
+    return GradientEdge(handle, number) if used._version else used
 
 
 def _handle(tensor: Tensor) -> Tensor:
@@ -186,10 +188,9 @@ def _handle(tensor: Tensor) -> Tensor:
     return _unsafe_view(tensor, tensor.shape)
 
 
-def unwatched(tensor: Tensor, used: Tensor) -> None:
-    """Let autograd know of the writes to ``tensor``'s memory that went through ``used``."""
-    if used._version:
-        torch.autograd.graph.increment_version(tensor)
+def written_through(tensor: Tensor) -> None:
+    """Let autograd know that another tensor over the same memory was written to."""
+    torch.autograd.graph.increment_version(tensor)
 
 
 class _Saved:
@@ -250,26 +251,26 @@ def old_values_kept() -> Iterator[None]:
         yield
 
 
-class recording:
-    """A stretch of a program with gradients on; with ``overwriting`` it may overwrite what they need."""
+def begin() -> tuple[bool, int, int]:
+    """Gradients are on and recorded from here on; returns what `end` is to be told."""
+    state = _state
+    state.tapes += 1
+    before = torch.is_grad_enabled(), state.tapes, state.checkpoints
+    torch._C._set_grad_enabled(True)
+    return before
 
-    __slots__ = ("_grad_was_enabled", "_kept")
 
-    def __init__(self, overwriting: bool) -> None:
-        self._kept = old_values_kept() if overwriting else None
+def is_inner(before: tuple[bool, int, int]) -> bool:
+    """Whether another recording was under way when one began."""
+    return before[1] > 1
 
-    def __enter__(self) -> None:
-        _state.tapes += 1
-        self._grad_was_enabled = torch.is_grad_enabled()
-        torch._C._set_grad_enabled(True)
-        if self._kept is not None:
-            self._kept.__enter__()
 
-    def __exit__(self, *exception: Any) -> None:
-        _state.tapes -= 1
-        torch._C._set_grad_enabled(self._grad_was_enabled)
-        if self._kept is not None:
-            self._kept.__exit__(*exception)
+def end(before: tuple[bool, int, int]) -> bool:
+    """A recording ends; returns whether it has functions that are run again when gradients need their values."""
+    state = _state
+    state.tapes -= 1
+    torch._C._set_grad_enabled(before[0])
+    return state.checkpoints != before[2]
 
 
 @contextlib.contextmanager
@@ -482,6 +483,7 @@ def checkpoint(function: Callable[[], Any]) -> Any:
     """
     if is_transforming() or tracing.is_tracing() or not torch.is_grad_enabled():
         return function()
+    _state.checkpoints += 1
     return _torch_checkpoint(function, use_reentrant=False)
 
 

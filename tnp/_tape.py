@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Iterator
-from typing import Any, NamedTuple
+from typing import Any
 
 from backend_torch import autodiff, jacobians
 from tnp import _pytree
@@ -17,25 +17,12 @@ from tnp._convert import tensor_of
 Tensor = Any
 
 
-class _Watched(NamedTuple):
-    """An array whose tensor another one, ``used``, stands in for while the tape records.
+Watched = tuple[ndarray, Tensor, Tensor, Any, int]
+"""An array, its tensor, and the one that stands in while the tape records: result number so of a handle, the last two.
+"""
 
-    ``handle`` is by what the backend finds it again.
-    """
-
-    array: ndarray
-    tensor: Tensor
-    handle: Any
-    used: Tensor
-
-    def release(self) -> None:
-        """Give the array its own tensor back: it has the same memory."""
-        array, tensor, _, used = self
-        autodiff.unwatched(tensor, used)
-        if array.tensor is used:
-            array.tensor = tensor
-        else:  # another shape or dtype was assigned to it
-            array.tensor = autodiff.detached(array.tensor)
+# A tape takes tens of microseconds in a program of hundreds that leaves none of its code in the processor's caches: it
+# is the number of different lines that costs. So there are few calls, and what is rare is in functions of its own.
 
 
 class GradientTape:
@@ -81,27 +68,39 @@ class GradientTape:
         self._persistent = persistent
         self._accessed = watch_accessed_variables
         self._overwrites = overwrites
-        self._watched: dict[int, _Watched] = {}
-        self._scope: autodiff.recording | None = None
-        self._used = False
-        self._shared = False
+        self._watched: dict[int, Watched] = {}
+        self._before: Any = None  # what the backend was doing when the tape began to record
+        self._kept: Any = None
+        self._used = self._shared = self._computes_again = False
 
     def __enter__(self) -> GradientTape:
-        if self._scope is not None:
+        if self._before is not None:
             raise ValueError("the tape is already recording")
-        self._watched.clear()
-        self._used = False
-        self._shared = autodiff.is_recording()
-        self._scope = autodiff.recording(self._overwrites)
-        self._scope.__enter__()
+        self._used = self._computes_again = False
+        self._watched = {}
+        self._before = autodiff.begin()
+        self._shared = autodiff.is_inner(self._before)
+        if self._overwrites:
+            self._kept = autodiff.old_values_kept()
+            self._kept.__enter__()
         return self
 
     def __exit__(self, *exception: object) -> None:
-        scope, self._scope = self._scope, None
-        for watched in reversed(self._watched.values()):
-            watched.release()
-        if scope is not None:
-            scope.__exit__(*exception)
+        self._release()
+        self._computes_again = autodiff.end(self._before)
+        self._before = None
+        if self._overwrites:
+            self._kept.__exit__(*exception)
+
+    def _release(self) -> None:
+        """Give watched arrays their own tensors back, which have the same memory."""
+        for array, tensor, used, _, _ in self._watched.values():
+            if array.tensor is used:
+                array.tensor = tensor
+            else:  # another shape or dtype was assigned to it
+                array.tensor = autodiff.detached(array.tensor)
+            if used._version:
+                autodiff.written_through(tensor)
 
     def watch(self, arrays: Any) -> None:
         """Record what is done with arrays from here on.
@@ -117,38 +116,41 @@ class GradientTape:
         RuntimeError
             The tape isn't recording.
         """
-        if self._scope is None:
+        if self._before is None:
             raise RuntimeError("the tape isn't recording: watch arrays inside its with block")
         found = self._watched
         new: list[ndarray] = []
-        for index, array in enumerate(_leaves(arrays, "arrays")):
+        tensors: list[Tensor] = []
+        for array in _leaves(arrays, "arrays"):
             if not isinstance(array, ndarray):
-                path = _path(arrays, "arrays", index)
+                path = _path(arrays, "arrays", array)
                 raise TypeError(f"watch: {path} is a {type(array).__name__}: only tnp arrays can be watched")
-            if not (array.tensor.is_floating_point() or autodiff.is_differentiable(array.tensor)):
-                path = _path(arrays, "arrays", index)
+            tensor = array.tensor
+            if not (tensor.is_floating_point() or autodiff.is_differentiable(tensor)):
+                path = _path(arrays, "arrays", array)
                 raise TypeError(f"watch: {path} has dtype {array.dtype}: only floating and complex have gradients")
             if id(array) not in found:
                 new.append(array)
-        handles, stand_ins, is_shared = autodiff.watched([array.tensor for array in new])
+                tensors.append(tensor)
+        handles, stand_ins, is_shared = autodiff.watched(tensors)
         self._shared = self._shared or is_shared
-        for array, handle, used in zip(new, handles, stand_ins, strict=True):
+        for index, array in enumerate(new):
             if id(array) not in found:  # it may be in the container twice
-                found[id(array)] = _Watched(array, array.tensor, handle, used)
+                used = stand_ins[index]
+                found[id(array)] = (array, array.tensor, used, handles[index], index)
                 array.tensor = used
 
     @contextlib.contextmanager
     def stop_recording(self) -> Iterator[None]:
         """What is done inside this ``with`` block has no gradients, on this tape and those around it."""
-        if self._scope is None:
+        if self._before is None:
             raise ValueError("the tape isn't recording")
         with autodiff.paused():
             yield
 
     def reset(self) -> None:
         """Forget what is watched and recorded; the tape goes on recording."""
-        for watched in reversed(self._watched.values()):
-            watched.release()
+        self._release()
         self._watched.clear()
         self._used = False
 
@@ -178,22 +180,32 @@ class GradientTape:
             The tape isn't persistent and has been asked before, or what the gradient needs was overwritten.
         """
         self._ask(unconnected_gradients)
-        targets = _leaves(target, "target")
         weights = None
-        if output_gradients is not None:
-            weights = [tensor_of(array) for array in _leaves(output_gradients, "output_gradients")]
-            for index, (array, weight) in enumerate(zip(targets, weights, strict=True)):
-                if array.shape != tuple(weight.shape):
-                    raise ValueError(
-                        f"output_gradients[{index}] has shape {tuple(weight.shape)}, but the target {array.shape}"
-                    )
-                weights[index] = autodiff.as_type_of(weight, _tensor(array))
+        if output_gradients is None and isinstance(target, ndarray):
+            tensors = [self._recorded(target)]
+        else:
+            tensors, weights = self._weighted(target, output_gradients)
         connected, _, positions = self._sources(sources)
         retain = self._persistent or self._shared
-        found = self._differentiated(
-            lambda: autodiff.gradients([_tensor(array) for array in targets], connected, weights, retain)
-        )
+        found = self._differentiated(autodiff.gradients, tensors, connected, weights, retain)
         return self._like(sources, found, positions, unconnected_gradients, ())
+
+    def _weighted(self, target: Any, output_gradients: Any) -> tuple[list[Tensor], list[Tensor] | None]:
+        """The targets' tensors, and the weights that are given for them."""
+        targets = _leaves(target, "target")
+        tensors = [self._recorded(array) for array in targets]
+        if output_gradients is None:
+            return tensors, None
+        weights = [tensor_of(array) for array in _leaves(output_gradients, "output_gradients")]
+        if len(weights) != len(targets):
+            raise ValueError(f"output_gradients has {len(weights)} arrays, but there are {len(targets)} targets")
+        for index, (tensor, weight) in enumerate(zip(tensors, weights, strict=True)):
+            if tensor.shape != weight.shape:
+                raise ValueError(
+                    f"output_gradients[{index}] has shape {tuple(weight.shape)}, but the target {tuple(tensor.shape)}"
+                )
+            weights[index] = autodiff.as_type_of(weight, tensor)
+        return tensors, weights
 
     def jacobian(
         self, target: Any, sources: Any, unconnected_gradients: str = "none", *, chunk_size: int | None = None
@@ -214,9 +226,10 @@ class GradientTape:
             Built like ``sources``; shapes are ``target.shape + source.shape``.
         """
         self._ask(unconnected_gradients)
-        connected, shapes, positions = self._sources(sources)
+        connected, tensors, positions = self._sources(sources)
+        shapes = [tensor.shape for tensor in tensors]
         found = self._differentiated(
-            lambda: jacobians.of_recording(_tensor(target), connected, shapes, chunk_size, batch=False)
+            jacobians.of_recording, self._recorded(target), connected, shapes, chunk_size, False
         )
         return self._like(sources, found, positions, unconnected_gradients, tuple(target.shape))
 
@@ -248,9 +261,10 @@ class GradientTape:
             raise ValueError(
                 f"target of shape {target.shape} and source of shape {source.shape} have not one length along axis 0"
             )
-        connected, shapes, _ = self._sources(source)
+        connected, tensors, _ = self._sources(source)
+        shapes = [tensor.shape for tensor in tensors]
         found = self._differentiated(
-            lambda: jacobians.of_recording(_tensor(target), connected, shapes, chunk_size, batch=True)
+            jacobians.of_recording, self._recorded(target), connected, shapes, chunk_size, True
         )
         if found and found[0] is not None:
             return wrap_array(found[0])
@@ -264,13 +278,15 @@ class GradientTape:
             raise RuntimeError("the tape has been asked for gradients before: use GradientTape(persistent=True)")
         self._used = True
 
-    def _differentiated(self, function: Callable[[], Any]) -> Any:
-        """``function()`` with watched arrays as they were in the recording: ``checkpoint`` computes with them."""
-        watched = [each for each in self._watched.values() if each.array.tensor is each.tensor]
-        for each in watched:
-            each.array.tensor = each.used
+    def _differentiated(self, function: Callable[..., Any], *args: Any) -> Any:
+        """``function(*args)``, of the backend: with watched arrays as recorded where ``checkpoint`` computes again."""
+        swapped: list[Watched] = []
+        if self._computes_again:
+            swapped = [each for each in self._watched.values() if each[0].tensor is each[1]]
+            for array, _, used, _, _ in swapped:
+                array.tensor = used
         try:
-            return function()
+            return function(*args)
         except RuntimeError as error:
             if autodiff.OVERWRITTEN not in str(error):
                 raise
@@ -279,27 +295,39 @@ class GradientTape:
                 "write e = e / 2, or record with GradientTape(overwrites=True)"
             ) from error
         finally:
-            for each in watched:
-                each.array.tensor = each.tensor
+            for array, tensor, _, _, _ in swapped:
+                array.tensor = tensor
 
-    def _sources(self, sources: Any) -> tuple[list[Any], list[Any], list[int | None]]:
-        """What to differentiate with respect to, its shapes, and for each source which one is its."""
+    def _recorded(self, array: Any) -> Tensor:
+        """The tensor that was recorded for an array: a watched one has another afterwards."""
+        watched = self._watched.get(id(array))
+        return _tensor(array) if watched is None else watched[2]
+
+    def _sources(self, sources: Any) -> tuple[list[Any], list[Tensor], list[int | None]]:
+        """What to differentiate with respect to, its tensors, and for each source which one is its."""
         connected: list[Any] = []
-        shapes: list[Any] = []
+        tensors: list[Tensor] = []
         positions: list[int | None] = []
-        for index, source in enumerate(_leaves(sources, "sources")):
-            watched = self._watched.get(id(source))
-            tensor = _tensor(source) if watched is None else watched.used
+        known = self._watched
+        for source in _leaves(sources, "sources"):
+            watched = known.get(id(source))
+            if watched is not None:
+                _, _, tensor, handle, number = watched
+                positions.append(len(tensors))
+                connected.append(autodiff.source(handle, number, tensor))
+                tensors.append(tensor)
+                continue
+            tensor = _tensor(source)
             if not autodiff.is_differentiable(tensor):
-                path = _path(sources, "sources", index)
+                path = _path(sources, "sources", source)
                 raise TypeError(f"{path} has dtype {source.dtype}: only floating and complex numbers have gradients")
-            if watched is None and not (autodiff.is_tracked(tensor) and (self._accessed or autodiff.is_result(tensor))):
-                positions.append(None)
+            if autodiff.is_tracked(tensor) and (self._accessed or autodiff.is_result(tensor)):
+                positions.append(len(tensors))
+                connected.append(tensor)
+                tensors.append(tensor)
             else:
-                positions.append(len(connected))
-                connected.append(tensor if watched is None else autodiff.source(watched.handle, tensor))
-                shapes.append(tensor.shape)
-        return connected, shapes, positions
+                positions.append(None)
+        return connected, tensors, positions
 
     @staticmethod
     def _like(
@@ -310,30 +338,36 @@ class GradientTape:
         leading: tuple[int, ...],
     ) -> Any:
         """Gradients in a container like that of the sources."""
-        remaining = iter(positions)
-
-        def leaf(source: Any) -> Any:
-            position = next(remaining)
+        gradients: list[Any] = []
+        for index, source in enumerate(_leaves(sources, "sources")):
+            position = positions[index]
             gradient = None if position is None else found[position]
-            if gradient is None:
-                if unconnected_gradients == "none":
-                    return None
-                gradient = autodiff.zeros(_tensor(source), leading)
-            return like(source, gradient) if isinstance(source, ndarray) and not leading else wrap_array(gradient)
-
-        if type(sources) is list and len(sources) == len(positions):
-            return [leaf(source) for source in sources]
-        return _pytree.mapped(leaf, sources)
+            if gradient is not None:
+                gradients.append(wrap_array(gradient) if leading else like(source, gradient))
+            elif unconnected_gradients == "none":
+                gradients.append(None)
+            else:
+                gradients.append(wrap_array(autodiff.zeros(_tensor(source), leading)))
+        if type(sources) is list and len(sources) == len(gradients):
+            return gradients
+        remaining = iter(gradients)
+        return _pytree.mapped(lambda _: next(remaining), sources)
 
 
 def _leaves(tree: Any, name: str) -> list[Any]:
     """The arrays of a container."""
     if isinstance(tree, ndarray):
         return [tree]
-    if type(tree) is list and not any(map(_is_other, tree)) and tree:
-        return tree
     arrays: list[Any] = []
-    _pytree.flatten(tree, arrays)
+    if type(tree) is list:
+        for array in tree:
+            if type(array) is not ndarray:
+                break
+        else:
+            arrays = tree
+    if not arrays:
+        arrays = []
+        _pytree.flatten(tree, arrays)
     if not arrays:
         raise TypeError(f"{name} must be an array or a container of arrays, not {tree!r}")
     return arrays
@@ -344,10 +378,7 @@ def _tensor(array: Any) -> Tensor:
     return array.tensor if isinstance(array, ndarray) else tensor_of(array)
 
 
-def _is_other(value: Any) -> bool:
-    return type(value) is not ndarray
-
-
-def _path(tree: Any, name: str, index: int) -> str:
+def _path(tree: Any, name: str, array: Any) -> str:
     """Where one of the arrays of a container is."""
+    index = [id(leaf) for leaf in _leaves(tree, name)].index(id(array))
     return [path for path, text in _pytree.described(tree, name) if not text.startswith("the ")][index]

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
+from collections.abc import Iterator
+
 import pytest
 import torch
 
@@ -10,16 +13,26 @@ from backend_torch import autodiff
 Tensor = torch.Tensor
 
 
+@contextlib.contextmanager
+def recording(overwriting: bool) -> Iterator[None]:
+    before = autodiff.begin()
+    try:
+        with autodiff.old_values_kept() if overwriting else contextlib.nullcontext():
+            yield
+    finally:
+        autodiff.end(before)
+
+
 def test_what_is_watched_has_the_tensor_s_memory_and_may_be_written() -> None:
     tensor = torch.tensor([1.0, 2.0])
     version = tensor._version
-    with autodiff.recording(overwriting=False):
+    with recording(overwriting=False):
         (handle,), (used,), is_shared = autodiff.watched([tensor])
         assert not is_shared
-        assert autodiff.source(handle, used) is used
+        assert autodiff.source(handle, 0, used) is used
         used.mul_(3)
-        (found,) = autodiff.gradients([used.square().sum()], [autodiff.source(handle, used)], None, retain=False)
-    autodiff.unwatched(tensor, used)
+        (found,) = autodiff.gradients([used.square().sum()], [autodiff.source(handle, 0, used)], None, retain=False)
+    autodiff.written_through(tensor)
     torch.testing.assert_close(found, torch.tensor([18.0, 36.0]))
     torch.testing.assert_close(tensor, torch.tensor([3.0, 6.0]))
     assert not tensor.requires_grad and tensor._version > version
@@ -28,12 +41,12 @@ def test_what_is_watched_has_the_tensor_s_memory_and_may_be_written() -> None:
 @pytest.mark.parametrize("views", [False, True])
 def test_old_values(views: bool) -> None:
     x = torch.tensor([1.0, 2.0], requires_grad=True)
-    with autodiff.recording(overwriting=True):
+    with recording(overwriting=True):
         y = x.exp()
         z = y * y
         (y[:] if views else y).zero_()
     torch.testing.assert_close(torch.autograd.grad(z.sum(), x)[0], 2 * (2 * x).exp())
-    with autodiff.recording(overwriting=True):
+    with recording(overwriting=True):
         y = x.exp()
     y.zero_()
     with pytest.raises(RuntimeError, match=autodiff.OVERWRITTEN):
@@ -43,7 +56,7 @@ def test_old_values(views: bool) -> None:
 
 def test_old_values_go_with_the_graph() -> None:
     x = torch.ones(3, requires_grad=True)
-    with autodiff.recording(overwriting=True):
+    with recording(overwriting=True):
         y = x.exp()
         y.mul_(2)
     torch.testing.assert_close(torch.autograd.grad(y.sum(), x)[0], 2 * x.exp())

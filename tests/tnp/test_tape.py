@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import threading
 import weakref
 from collections.abc import Callable
 from typing import Any
@@ -401,3 +402,18 @@ def test_wrong_questions() -> None:
         tape.gradient(y, np.arange(3))
     with pytest.raises(ValueError, match=r"output_gradients\[0\] has shape \(2,\)"):
         tape.gradient(y, x, output_gradients=np.ones(2))
+    with pytest.raises(ValueError, match="output_gradients has 2 arrays, but there are 1 targets"):
+        tape.gradient(y, x, output_gradients=[np.ones(3), np.ones(3)])
+
+
+def test_a_checkpoint_is_computed_again_in_any_thread() -> None:
+    x = vector()
+    with np.GradientTape() as tape:
+        tape.watch(x)
+        y = np.checkpoint(lambda: np.sin(x) * x)()
+    found: list[Any] = []
+    thread = threading.Thread(target=lambda: found.append(tape.gradient(y, x)))
+    thread.start()
+    thread.join()
+    close(found[0], differences(lambda x: np.sin(x) * x, vector()))
+    assert not x.tensor.requires_grad
