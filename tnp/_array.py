@@ -366,7 +366,7 @@ class ndarray(Methods):
         return self.tobytes()
 
     def __sizeof__(self) -> int:
-        return object.__sizeof__(self) + self.nbytes
+        return object.__sizeof__(self) + (self.nbytes if self.tensor._base is None else 0)
 
     def __getitem__(self, key: Any) -> Any:
         if type(key) is slice and key.step is None and self.tensor.dim():

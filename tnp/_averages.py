@@ -392,7 +392,8 @@ def median(a: Any, axis: Any = None, out: Any = None, overwrite_input: bool = Fa
             middle = kernels.unflattened(middle, axes, tensor)
     else:
         warnings.warn("Mean of empty slice", RuntimeWarning, stacklevel=2)
-        middle = kernels.full(reduced_shape(tensor.shape, axes, bool(keepdims)), np.nan, result, tensor)
+        nothing = kernels.full(reduced_shape(tensor.shape, axes, bool(keepdims)), 0, result, tensor)
+        middle = kernels.quotient(nothing, nothing)  # NaN, of which errors are reported if somebody asks
     return deliver(middle, out, target, "median")
 
 

@@ -137,13 +137,13 @@ def quietly(function: Callable[..., Any], *args: Any, **options: Any) -> Any:
         return function(*args, **options)
 
 
-def warn_where(is_missing: Callable[[], Tensor], text: str) -> None:
-    """Warn of results for want of elements. That takes a look at values: only while errors are asked for."""
+def warn_where(is_missing: Callable[[], Tensor], text: str, each: bool = False) -> None:
+    """Warn of results for want of elements, or of each. It takes a look at values: only while errors are asked for."""
     if Loops.suspended and _setting.get().asks():
         with _watching.mode.quiet():
             missing = is_missing()
-            found = memory.is_readable(missing) and bool(missing.any())
-        if found:
+            count = int(missing.sum()) if memory.is_readable(missing) else 0
+        for _ in range(count if each else min(count, 1)):
             warnings.warn(text, RuntimeWarning, stacklevel=_frames_above())
 
 
@@ -232,6 +232,8 @@ def seterr(
 
     Notes
     -----
+    What is changed is changed for NumPy too, whose scalars (``np.float32(1)``) are tnp's.
+
     While something is asked for, each operation's result is looked at, which takes time and waits for an accelerator:
     ``seterr(divide="warn", over="warn", invalid="warn")`` is NumPy's default. A ufunc is looked at as a whole, other
     functions after each of torch's operations that they consist of. Differences from NumPy: nothing is found inside a
@@ -256,6 +258,7 @@ def seterr(
             raise ValueError(f"invalid error mode {action!r}; use one of {', '.join(map(repr, _ACTIONS))}")
         actions[kind] = action
     _set(_Setting(actions, call))
+    np.seterr(all, divide, over, under, invalid)
     return dict(before)
 
 
@@ -311,6 +314,7 @@ def seterrcall(func: Any) -> Any:
         raise TypeError("python object must be callable or have a callable write method")
     actions, before = _setting.get()
     _setting.set(_Setting(actions, func))
+    np.seterrcall(func)
     return before
 
 
@@ -338,7 +342,7 @@ class errstate(ContextDecorator):
     """
 
     __module__ = "tnp"
-    __slots__ = ("_before", "_call", "_errors")
+    __slots__ = ("_before", "_call", "_errors", "_numpy")
 
     def __init__(
         self,
@@ -353,6 +357,7 @@ class errstate(ContextDecorator):
         self._call = call
         self._errors = {"all": all, "divide": divide, "over": over, "under": under, "invalid": invalid}
         self._before: _Setting | None = None
+        self._numpy: np.errstate | None = None
 
     def _recreate_cm(self) -> errstate:
         """A scope of its own for each call of a decorated function."""
@@ -362,10 +367,13 @@ class errstate(ContextDecorator):
         if self._before is not None:
             raise TypeError("Cannot enter `np.errstate` twice.")
         self._before = _setting.get()
+        self._numpy = np.errstate()  # NumPy's scalars, np.float64(1) and their kind, follow it as the arrays do
+        self._numpy.__enter__()
         seterr(**self._errors)
         if self._call is not _NoValue:
             seterrcall(self._call)
 
     def __exit__(self, *error: Any) -> None:
-        assert self._before is not None
+        assert self._before is not None and self._numpy is not None
         _set(self._before)
+        self._numpy.__exit__(*error)

@@ -42,17 +42,18 @@ class flatiter:
            [5., 0.]])
     """
 
-    __slots__ = ("_array", "_index")
+    __slots__ = ("_array", "_base", "_index")
     __module__ = "tnp"
 
-    def __init__(self, array: ndarray) -> None:
+    def __init__(self, array: ndarray, base: ndarray | None = None) -> None:
         self._array = array
+        self._base = array if base is None else base  # another one where the array is a broadcast view of it
         self._index = 0
 
     @property
     def base(self) -> ndarray:
         """The array that is iterated over."""
-        return self._array
+        return self._base
 
     @property
     def index(self) -> int:
@@ -74,7 +75,10 @@ class flatiter:
         return self._array.flatten()
 
     def __array__(self, /, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
-        return tnp.ravel(self._array).__array__(dtype, copy)
+        elements = tnp.ravel(self._array).__array__(dtype, copy)
+        if not memory.shares(self._array.tensor, elements):
+            elements.flags.writeable = False  # what is written to a copy would be lost
+        return elements
 
     def __len__(self) -> int:
         return self._array.size

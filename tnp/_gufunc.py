@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Sequence
+from numbers import Number
 from typing import Any
 
 import numpy as np
@@ -15,8 +16,10 @@ from numpy.exceptions import AxisError
 import tnp
 from backend_torch.kernel import Kernel
 from tnp import _array  # its names are read when a call needs them: the class itself is built from these ufuncs
+from tnp._dtypes import DtypeError
 from tnp._errors import broadcast_error, explain, normalize_axis
 from tnp._loops import PLAIN
+from tnp._outputs import deliver, outputs
 from tnp._ufunc import Ufunc, checked_order
 
 Tensor = Any
@@ -66,7 +69,7 @@ class GeneralizedUfunc(Ufunc):
             result = self.operator(x1, x2)
             if result is not NotImplemented:
                 return result
-            if tnp._subclass.among((x1, x2)):
+            if tnp._subclass.overriding((x1, x2)):
                 return self._call((x1, x2))
             raise TypeError(f"operand type(s) all returned NotImplemented from {self!r}: {x1!r}, {x2!r}")
         return self._call((x1, x2), out, **options)
@@ -110,7 +113,12 @@ class GeneralizedUfunc(Ufunc):
     def _defer_or_call(self, x: Any, other: Any, reflected: bool = False) -> Any:
         if tnp._interop.is_foreign(other):
             return NotImplemented
-        return self._call((other, x) if reflected else (x, other))
+        try:
+            return self._call((other, x) if reflected else (x, other))
+        except DtypeError:
+            if isinstance(other, (np.ndarray, Number, list, tuple)):
+                raise
+            return NotImplemented
 
     def _computed(  # type: ignore[override]  # its options are others
         self,
@@ -129,7 +137,7 @@ class GeneralizedUfunc(Ufunc):
     ) -> Any:
         """The general path for arrays of no derived class."""
         order = checked_order(order)
-        outs = self._outputs(out)
+        outs = outputs(self, out)
         inputs, (target,), _ = self._operands(operands, outs, casting, dtype, signature, sig)
         cores = self._present(inputs)
         places = self._places(cores, inputs, axes, axis, keepdims)
@@ -152,7 +160,7 @@ class GeneralizedUfunc(Ufunc):
             result = result.movedim(tuple(range(-len(axes), 0)), axes)
         if target is not None:
             self._check_core(target, places[-1], [1] * core if keepdims else [sizes[name] for name in cores[-1]])
-        return self._deliver(result, outs[0], target, order)
+        return deliver(result, outs[0], target, order)
 
     def _present(self, inputs: Sequence[Tensor]) -> list[tuple[str, ...]]:
         """The core dimensions that the operands have: those with a question mark may be missing from all of them."""

@@ -139,7 +139,7 @@ def numpy_ufunc(ufunc: Any, method: str, inputs: tuple[Any, ...], kwargs: dict[s
     """``numpy.add(x, y)`` is ``tnp.add(x, y)``; another library's ufunc runs on the host's memory."""
     if isinstance(ufunc, tnp._ufunc.Ufunc):
         outs = kwargs.get("out", ())
-        if any(map(_overrides, (*inputs, *(outs if isinstance(outs, tuple) else (outs,))))):
+        if any(map(overrides, (*inputs, *(outs if isinstance(outs, tuple) else (outs,))))):
             return NotImplemented
         return getattr(ufunc, method)(*inputs, **kwargs)
     outs = kwargs.pop("out", ())
@@ -168,16 +168,22 @@ def numpy_ufunc(ufunc: Any, method: str, inputs: tuple[Any, ...], kwargs: dict[s
 
 def is_foreign(operand: Any) -> bool:
     """Whether an array of another library, or a NumPy array that is more than its values, has rules of its own."""
-    cls = type(operand)
-    if isinstance(operand, np.ndarray) and cls.__array_ufunc__ is np.ndarray.__array_ufunc__:
-        return operand.__array_priority__ > 0  # a masked array or a matrix, which would become a plain array unseen
-    return getattr(cls, "__array_ufunc__", _array.ndarray.__array_ufunc__) is not _array.ndarray.__array_ufunc__
+    override = getattr(type(operand), "__array_ufunc__", np.ndarray.__array_ufunc__)
+    if override is np.ndarray.__array_ufunc__:  # none of its own: a masked array or a matrix would become a plain one
+        return priority(operand) > 0 and not memory.is_tensor(operand)
+    return override is not _array.ndarray.__array_ufunc__
 
 
-def _overrides(operand: Any) -> bool:
+def priority(operand: Any) -> float:
+    """The ``__array_priority__`` of an operand: a scalar's, where that is no number."""
+    found = getattr(type(operand), "__array_priority__", None)
+    return found if isinstance(found, (int, float)) else -1e6
+
+
+def overrides(operand: Any) -> bool:
     """Whether the class of an operand has an ``__array_ufunc__`` of its own."""
-    override = getattr(type(operand), "__array_ufunc__", None)
-    return override is not None and override not in (_array.ndarray.__array_ufunc__, np.ndarray.__array_ufunc__)
+    override = getattr(type(operand), "__array_ufunc__", np.ndarray.__array_ufunc__)
+    return override is not _array.ndarray.__array_ufunc__ and override is not np.ndarray.__array_ufunc__
 
 
 def _over(array: Any) -> Any:

@@ -13,7 +13,6 @@ import numpy as np
 import tnp
 from backend_torch import memory
 from tnp._array import ndarray, wrap_array
-from tnp._convert import tensor_of
 from tnp._errors import MOST_OPERANDS, mismatch_error
 
 
@@ -41,14 +40,15 @@ class broadcast:
     """
 
     __module__ = "tnp"
-    __slots__ = ("_arrays", "index", "shape")
+    __slots__ = ("_arrays", "_given", "index", "shape")
     _arrays: list[ndarray]
+    _given: list[ndarray]
     shape: tuple[int, ...]
 
     def __init__(self, *arrays: Any) -> None:
         given: list[ndarray] = []
         for each in arrays:
-            given.extend(each._arrays if isinstance(each, broadcast) else [wrap_array(tensor_of(each))])
+            given.extend(each._given if isinstance(each, broadcast) else [tnp.asanyarray(each)])
         shapes = [array.shape for array in given]
         if len(shapes) > MOST_OPERANDS:
             raise ValueError(f"Need at least 0 and at most {MOST_OPERANDS} array objects.")
@@ -56,6 +56,7 @@ class broadcast:
             self.shape = np.broadcast_shapes(*shapes)
         except ValueError:
             raise mismatch_error(*shapes) from None
+        self._given = given
         self._arrays = [tnp.broadcast_to(array, self.shape) for array in given]
         self.index = 0
 
@@ -82,7 +83,7 @@ class broadcast:
     @property
     def iters(self) -> tuple[Any, ...]:
         """An iterator over the elements of each array."""
-        return tuple([array.flat for array in self._arrays])
+        return tuple([tnp.flatiter(array, base) for array, base in zip(self._arrays, self._given, strict=True)])
 
     def reset(self, /) -> None:
         """Start again."""

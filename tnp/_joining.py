@@ -435,13 +435,15 @@ def block(arrays: Any) -> ndarray:
            [0., 1., 0.],
            [1., 1., 1.]])
     """
-    depth, dimensions = _block_depth(arrays, ())
+    depth, dimensions, empty = _block_depth(arrays, ())
+    if empty is not None:
+        raise ValueError(f"List at {empty} cannot be empty")
     result = _block(arrays, max(depth, dimensions), depth)
     return result if depth else wrap_array(memory.copied(result.tensor, "C"))
 
 
-def _block_depth(arrays: Any, place: tuple[int, ...]) -> tuple[int, int]:
-    """How deep the lists below ``place`` are nested, and the most dimensions that an array in them has."""
+def _block_depth(arrays: Any, place: tuple[int, ...]) -> tuple[int, int, str | None]:
+    """How deep the lists below ``place`` are nested, the most dimensions of an array in them, and an empty list."""
     name = "arrays" + "".join(f"[{i}]" for i in place)
     if isinstance(arrays, tuple):
         raise TypeError(
@@ -449,19 +451,20 @@ def _block_depth(arrays: Any, place: tuple[int, ...]) -> tuple[int, int]:
             "conversion from tuple to ndarray."
         )
     if not isinstance(arrays, list):
-        return 0, tensor_of(arrays).dim()
+        return 0, tensor_of(arrays).dim(), None
     if not arrays:
-        raise ValueError(f"List at {name} cannot be empty")
+        return 1, 0, name
     inner = [_block_depth(array, (*place, i)) for i, array in enumerate(arrays)]
     depth = inner[0][0]
-    for i, (other, _) in enumerate(inner):
+    for i, (other, _, _) in enumerate(inner):
         if other != depth:
             at = len(place) + 1
             raise ValueError(
                 f"List depths are mismatched. First element was at depth {at + depth}, but there is an element at "
                 f"depth {at + other} ({name}[{i}])"
             )
-    return depth + 1, max([dimensions for _, dimensions in inner])
+    empty = [name for _, _, name in inner if name is not None]
+    return depth + 1, max([dimensions for _, dimensions, _ in inner]), empty[-1] if empty else None
 
 
 def _block(arrays: Any, dimensions: int, depth: int) -> ndarray:

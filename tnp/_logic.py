@@ -322,7 +322,11 @@ def iscomplexobj(x: Any) -> bool:
     >>> np.iscomplexobj(np.asarray([1 + 0j]))
     True
     """
-    return (x if isinstance(x, ndarray) else asarray(x)).dtype.kind == "c"
+    try:
+        kind: type = x.dtype.type  # of whatever says a dtype, as pandas' extension arrays do
+    except AttributeError:
+        kind = asarray(x).dtype.type
+    return issubclass(kind, numpy.complexfloating)
 
 
 def isrealobj(x: Any) -> bool:

@@ -511,7 +511,7 @@ def nanmedian(a: Any, axis: Any = None, out: Any = None, overwrite_input: bool =
     if kernels.is_integer(tensor.dtype) or not kernels.size_of(tensor.shape, axes):
         return _averages.median(a, axis, out, overwrite_input, keepdims)
     middle = sorting.nanmedian(kernels.flattened(tensor, axes), -1)
-    _errstate.warn_where(lambda: middle.isnan(), "All-NaN slice encountered")
+    _errstate.warn_where(lambda: middle.isnan(), "All-NaN slice encountered", each=True)
     if keepdims:
         middle = kernels.unflattened(middle, axes, tensor)
     return deliver(middle, out, None if out is None else output_of(out), "nanmedian")

@@ -17,10 +17,14 @@ from backend_torch import products as kernels
 from backend_torch.casting import cast
 from backend_torch.dtypes import to_numpy
 from backend_torch.indexing import assign
-from tnp import _array  # its names are read when a call needs them: the class itself is built from matmul
+from tnp import (
+    _array,  # its names are read when a call needs them: the class itself is built from matmul
+    _errstate,
+)
 from tnp._dtypes import tensor_dtype
 from tnp._errors import normalize_axis, shapes_text
 from tnp._gufunc import GeneralizedUfunc
+from tnp._loops import Loops
 
 Tensor = Any
 
@@ -524,8 +528,13 @@ def _aligned(one: Tensor, other: Tensor, axis: int, other_axis: int) -> Tensor:
             f"{axis}) != {other.shape[other_axis]} (dim {other_axis})"
         )
     if other.dim() == 1 or (other.dim() == 2 and other_axis == 0):
+        if Loops.suspended:
+            return _errstate.run("dot", matmul._loops.build((one.dtype, other.dtype)), (one, other))
         return matmul._loops[one.dtype, other.dtype](one, other)
-    return kernels.contract(*_common(one, other), [axis], [other_axis])
+    one, other = _common(one, other)
+    if Loops.suspended:
+        return _errstate.run("dot", lambda x, y: kernels.contract(x, y, [axis], [other_axis]), (one, other))
+    return kernels.contract(one, other, [axis], [other_axis])
 
 
 def _placed(result: Tensor, out: Any) -> Any:

@@ -116,8 +116,10 @@ def arange(
         start = 0
     given = np.result_type(np.int64, *[_dtype_of(value) for value in (start, stop, step)])
     wanted = given if dtype is None else np.dtype(dtype)
-    tensor_type = tensor_dtype(wanted)
+    if wanted.kind not in "biufcO" and wanted not in to_torch:
+        raise DtypeError(f"arange() not supported for inputs with DType {type(wanted)}.")
     length = _length(start, stop, step)
+    tensor_type = tensor_dtype(wanted)
     if wanted.kind == "b" and length > 2:
         raise TypeError("arange() is only supported for booleans when the result has at most length 2.")
     with np.errstate(over="ignore"):

@@ -14,9 +14,10 @@ from backend_torch import sorting
 from backend_torch.casting import cast
 from backend_torch.dtypes import to_numpy
 from tnp._array import ndarray, wrap_array
-from tnp._convert import tensor_of, tensors_of
-from tnp._dtypes import tensor_dtype
+from tnp._convert import asarray, tensor_of, tensors_of
+from tnp._dtypes import DtypeError, tensor_dtype
 from tnp._errors import normalize_axis
+from tnp._host_data import given
 from tnp._joining import concatenate
 
 Tensor = Any
@@ -357,6 +358,7 @@ def isin(
     Parameters
     ----------
     element : array_like
+        If it or the other one holds strings, dates or objects, NumPy compares on the host.
     test_elements : array_like
         Flattened.
     assume_unique : bool, optional
@@ -391,7 +393,10 @@ def isin(
     """
     if kind not in (None, "sort", "table"):
         raise ValueError(f"Invalid kind: '{kind}'. Please use None, 'sort' or 'table'.")
-    values, line = tensors_of(element, test_elements)
+    try:
+        values, line = tensors_of(element, test_elements)
+    except DtypeError:  # NumPy compares strings, dates and objects; the answers are booleans
+        return asarray(np.isin(given(element), given(test_elements), assume_unique, invert, kind=kind))
     line = line.reshape(-1)
     dtypes = to_numpy[values.dtype], to_numpy[line.dtype]
     if kind == "table" and any(dtype.kind not in "biu" for dtype in dtypes):

@@ -14,9 +14,10 @@ from backend_torch import sorting as kernels
 from backend_torch.casting import cast
 from backend_torch.dtypes import to_numpy
 from tnp._array import ndarray, wrap, wrap_array
-from tnp._convert import tensor_of, tensors_of
-from tnp._dtypes import tensor_dtype
+from tnp._convert import asarray, tensor_of, tensors_of
+from tnp._dtypes import DtypeError, tensor_dtype
 from tnp._errors import explain, normalize_axis
+from tnp._host_data import given
 
 Tensor = Any
 _STABLE = {"s", "m"}  # stable, mergesort
@@ -344,7 +345,8 @@ def lexsort(keys: Any, axis: Any = -1) -> ndarray:
     Parameters
     ----------
     keys : sequence of array_like, or ndarray
-        Of one shape; the rows of an array are keys. The last is the primary one.
+        Of one shape; the rows of an array are keys. The last is the primary one. If there are strings, dates or
+        objects among them, NumPy sorts on the host.
     axis : int, default -1
         The axis to sort along.
 
@@ -377,6 +379,8 @@ def lexsort(keys: Any, axis: Any = -1) -> ndarray:
         keys = list(keys) if keys.dim() else []
     try:
         tensors = tensors_of(*keys)
+    except DtypeError:  # NumPy compares strings, dates and objects; their order is numbers
+        return asarray(np.lexsort(given(keys), axis))
     except TypeError as error:
         if isinstance(keys, (list, tuple)):
             raise

@@ -431,8 +431,11 @@ def delete(arr: Any, obj: Any, axis: int | None = None) -> ndarray:
     # NumPy deletes from the axis' indices, laid along the same axis so that its errors name it.
     length = tensor.shape[axis]
     indices = np.arange(length, dtype=_index_dtype(length)).reshape((1,) * axis + (-1,))
-    kept = np.delete(indices, _host(obj), axis)
-    return wrap_array(kernels.select(tensor, kept.reshape(-1), axis))
+    kept = np.delete(indices, _host(obj), axis).reshape(-1)
+    if memory.is_fortran(tensor):  # and so is the result
+        backwards = kernels.select(memory.reversed_axes(tensor), kept, tensor.dim() - 1 - axis)
+        return wrap_array(memory.reversed_axes(backwards))
+    return wrap_array(kernels.select(tensor, kept, axis))
 
 
 def trim_zeros(filt: Any, trim: str = "fb", axis: int | Sequence[int] | None = None) -> Any:

@@ -60,7 +60,7 @@ def _gives_way(x: Any, other: Any) -> bool:
     override = getattr(kind, "__array_ufunc__", _gives_way)
     if override is not _gives_way:
         return override is None
-    return not isinstance(other, type(x)) and x.__array_priority__ < getattr(other, "__array_priority__", -1e6)
+    return not isinstance(other, type(x)) and x.__array_priority__ < tnp._interop.priority(other)
 
 
 class subclass(ndarray):
@@ -324,10 +324,16 @@ def among(operands: Any, out: Any = None) -> list[Any]:
     return [x for x in (*operands, *outs) if isinstance(x, subclass)]
 
 
+def overriding(operands: Any, out: Any = None) -> list[Any]:
+    """The operands and outputs that have a say in a ufunc: of derived classes, and others with ``__array_ufunc__``."""
+    outs = out if isinstance(out, tuple) else (out,)
+    return [x for x in (*operands, *outs) if isinstance(x, subclass) or tnp._interop.overrides(x)]
+
+
 def call_ufunc(
     ufunc: Ufunc, method: str, found: list[Any], inputs: tuple[Any, ...], out: Any, options: dict[str, Any]
 ) -> Any:
-    """A ufunc or a method of it for arrays of derived classes: by an override, or computed and wrapped."""
+    """A ufunc or a method of it for operands that have a say in it: by an override, or computed and wrapped."""
     outs = () if out is None else out if isinstance(out, tuple) else (out,)
     if method == "outer":
         for place, x in zip(("first", "second"), inputs, strict=False):
@@ -336,14 +342,16 @@ def call_ufunc(
                     f"{ufunc.__name__}.outer() was passed a numpy matrix as {place} argument. Special handling of "
                     "matrix is removed. Convert to a ndarray via 'matrix.A' "
                 )
-    overriding = [x for x in ranked(found) if type(x).__array_ufunc__ is not ndarray.__array_ufunc__]
-    for x in overriding:
+    asked = [x for x in ranked(found) if type(x).__array_ufunc__ is not ndarray.__array_ufunc__]
+    if asked and "sig" in options:
+        options = {"signature": options["sig"], **{name: each for name, each in options.items() if name != "sig"}}
+    for x in asked:
         if type(x).__array_ufunc__ is None:
             raise TypeError(f"operand '{type(x).__name__}' does not support ufuncs (__array_ufunc__=None)")
         result = x.__array_ufunc__(ufunc, method, *inputs, **options, **({"out": outs} if outs else {}))
         if result is not NotImplemented:
             return result
-    if overriding:
+    if asked:
         types = ", ".join(repr(type(x).__name__) for x in (*inputs, *outs))
         raise TypeError(
             f"operand type(s) all returned NotImplemented from __array_ufunc__({ufunc!r}, {method!r}, ...): {types}"
@@ -356,7 +364,10 @@ def _computed(ufunc: Ufunc, method: str, inputs: Any, outs: tuple[Any, ...], opt
     given = {name: plain(value) for name, value in options.items()}
     if targets:
         given["out"] = targets if len(targets) > 1 else targets[0]
-    result = getattr(ufunc, method)(*map(plain, inputs), **given)
+    if method == "__call__":
+        result = ufunc._computed(tuple(map(plain, inputs)), **given)
+    else:
+        result = getattr(ufunc, method)(*map(plain, inputs), **given)
     if result is None:
         return None
     results = result if isinstance(result, tuple) else (result,)

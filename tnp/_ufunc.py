@@ -20,15 +20,15 @@ from backend_torch import memory, symbolic, writing
 from backend_torch.casting import cast, casting
 from backend_torch.constants import constant, constants, numbers
 from backend_torch.dtypes import to_numpy, to_torch
-from backend_torch.indexing import assign
 from backend_torch.kernel import Kernel
 from tnp import (
     _array,  # its names are read when a call needs them: the class itself is built from these ufuncs
     _errstate,
 )
 from tnp._dtypes import DtypeError
-from tnp._errors import explain, output_error
+from tnp._errors import explain
 from tnp._loops import PLAIN, Loops
+from tnp._outputs import deliver, outputs, with_outputs
 
 Tensor = Any
 Loop = Callable[..., Any]
@@ -171,7 +171,7 @@ class Ufunc:
 
     def _call(self, operands: tuple[Any, ...], out: Any = None, **options: Any) -> Any:
         """The general path: operands of any kind and every option of a NumPy ufunc."""
-        if found := tnp._subclass.among(operands, out):
+        if found := tnp._subclass.overriding(operands, out):
             return tnp._subclass.call_ufunc(self, "__call__", found, operands, out, options)
         return self._computed(operands, out, **options)
 
@@ -192,13 +192,13 @@ class Ufunc:
         if operands[-1] is _MISSING:
             raise TypeError(f"{self.__name__}() takes from 2 to {self.nargs} positional arguments but 1 was given")
         order = checked_order(order)
-        outs = self._outputs(out)
+        outs = outputs(self, out)
         operands = tuple([symbolic.decided(x) if symbolic.is_symbol(x) else x for x in operands])
         try:
             inputs, targets, home = self._operands(operands, outs, casting, dtype, signature, sig)
-        except DtypeError:
+        except DtypeError as error:
             if not tnp._host_data.kept:
-                raise
+                raise self._refused(error, operands) from None
             given = {"where": where, "casting": casting, "order": order, "dtype": dtype, "signature": signature or sig}
             options = {name: value for name, value in given.items() if value is not None}
             return tnp._host_data.on_host(self._numpy, operands, options if out is None else {**options, "out": out})
@@ -224,8 +224,20 @@ class Ufunc:
             written = [] if mask is None else [*[t for t in targets if t is not None], mask]
             raise explain(error, *inputs, *written) from None
         if self.nout == 1:
-            return self._deliver(results, outs[0], targets[0], order)
-        return tuple([self._deliver(*each, order) for each in zip(results, outs, targets, strict=True)])
+            return deliver(results, outs[0], targets[0], order)
+        return tuple([deliver(*each, order) for each in zip(results, outs, targets, strict=True)])
+
+    def _refused(self, error: DtypeError, operands: tuple[Any, ...]) -> DtypeError:
+        """What is raised for operands that no tensor can hold: of objects, NumPy asks each for a method of its own."""
+        if self.nin > 1:
+            return error
+        given = np.asarray(operands[0])
+        if given.dtype.kind != "O" or not given.size:
+            return error
+        return DtypeError(
+            f"loop of ufunc does not support argument 0 of type {type(given.flat[0]).__name__} which has no callable "
+            f"{self.__name__} method: {error}"
+        )
 
     def _operands(
         self, operands: tuple[Any, ...], outs: tuple[Any, ...], casting: str, dtype: Any, signature: Any, sig: Any
@@ -289,45 +301,11 @@ class Ufunc:
             signature = (*[None] * self.nin, *[np.dtype(dtype)] * self.nout)
         return {} if signature is None else {"signature": signature}
 
-    def _outputs(self, out: Any) -> tuple[Any, ...]:
-        """``out`` as a tuple of an array or None for each output; of Ellipsis if it asks for an array even if 0-d."""
-        if out is Ellipsis:
-            return (out,) * self.nout
-        outs = out if isinstance(out, tuple) else (out, *[None] * (self.nout - 1))
-        if len(outs) != self.nout:
-            raise ValueError("The 'out' tuple must have exactly one entry per ufunc output")
-        return outs
-
-    def _positional(self, *outs: Any) -> tuple[Any, ...]:
-        """Outputs that were given one by one."""
-        if len(outs) > self.nout:
-            raise TypeError(
-                f"{self.__name__}() takes from {self.nin} to {self.nargs} positional arguments but "
-                f"{self.nin + len(outs)} were given"
-            )
-        return outs
-
     def _masked(self, results: Any, mask: Tensor, targets: list[Tensor | None]) -> Any:
         """Results where the mask is true; elsewhere what ``out`` held, or nothing in particular."""
         if self.nout == 1:
             return writing.masked(results, mask, targets[0])
         return tuple([writing.masked(r, mask, t) for r, t in zip(results, targets, strict=True)])
-
-    @staticmethod
-    def _deliver(result: Tensor, out: Any, target: Tensor | None, order: str) -> Any:
-        """The result as a new array, or written to ``out``."""
-        if target is None:
-            if order in ("C", "F"):
-                result = memory.in_order(result, order)
-            return _array.wrap_array(result) if out is Ellipsis else _array.wrap(result)
-        try:
-            fits = np.broadcast_shapes(tuple(result.shape), tuple(target.shape)) == tuple(target.shape)
-        except ValueError:
-            fits = False
-        if not fits:
-            raise output_error(tuple(target.shape), tuple(result.shape))
-        assign(target, cast(result, target.dtype))
-        return out
 
     def reduce(
         self,
@@ -370,9 +348,11 @@ class UnaryUfunc(Ufunc):
         super().__init__(numpy_ufunc, kernel)
         self.operator = self._unary_operator()
 
-    def __call__(self, x: Any, /, out: Any = None, *outs: Any, **options: Any) -> Any:
+    def __call__(self, x: Any, /, *outs: Any, **options: Any) -> Any:
         """Apply the ufunc to each element of ``x``; the options are those of ``numpy.ufunc``."""
-        if out is None and not options and type(x) in PLAIN and not outs:
+        if outs or options:
+            options = with_outputs(self, outs, options)
+        if not options and type(x) in PLAIN:
             tensor = x.tensor
             try:
                 tensor = self._loops[tensor.dtype](tensor)
@@ -381,7 +361,7 @@ class UnaryUfunc(Ufunc):
             result = _new(_array.ndarray if tensor.dim() else _array.scalar)
             result.tensor = tensor
             return result
-        return self._call((x,), self._positional(out, *outs) if outs else out, **options)
+        return self._call((x,), **options)
 
     def _unary_operator(self) -> Callable[[Any], Any]:
         loops = self._loops
@@ -402,9 +382,9 @@ class UnaryUfunc(Ufunc):
 class UnaryPairUfunc(Ufunc):
     """A ufunc of one operand and two outputs: ``modf``, ``frexp``."""
 
-    def __call__(self, x: Any, /, out: Any = None, *outs: Any, **options: Any) -> Any:
+    def __call__(self, x: Any, /, *outs: Any, **options: Any) -> Any:
         """Apply the ufunc to each element of ``x``; the options are those of ``numpy.ufunc``."""
-        return self._call((x,), self._positional(out, *outs) if outs else out, **options)
+        return self._call((x,), **with_outputs(self, outs, options))
 
 
 class BinaryUfunc(Ufunc):
@@ -425,9 +405,11 @@ class BinaryUfunc(Ufunc):
         self.reflected = self._reflected_operator()
         self.inplace = self._inplace_operator()
 
-    def __call__(self, x1: Any, x2: Any = _MISSING, /, out: Any = None, *outs: Any, **options: Any) -> Any:
+    def __call__(self, x1: Any, x2: Any = _MISSING, /, *outs: Any, **options: Any) -> Any:
         """Apply the ufunc to each pair of elements; the options are those of ``numpy.ufunc``."""
-        if out is None and not options and not outs:
+        if outs or options:
+            options = with_outputs(self, outs, options)
+        if not options:
             if type(x1) in PLAIN:
                 result = self.operator(x1, x2)
             elif type(x2) in PLAIN:
@@ -436,10 +418,10 @@ class BinaryUfunc(Ufunc):
                 return self._call((x1, x2))
             if result is not NotImplemented:
                 return result
-            if tnp._subclass.among((x1, x2)):
+            if tnp._subclass.overriding((x1, x2)):
                 return self._call((x1, x2))
             raise TypeError(f"operand type(s) all returned NotImplemented from {self!r}: {x1!r}, {x2!r}")
-        return self._call((x1, x2), self._positional(out, *outs) if outs else out, **options)
+        return self._call((x1, x2), **options)
 
     # Loops. A Python scalar beside an array: (loop, table of the scalars in the loop's dtype).
 

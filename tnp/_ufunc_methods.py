@@ -37,7 +37,7 @@ _MODULAR = frozenset({"add", "subtract", "multiply"})  # on integers, exact modu
 
 def reduce(ufunc: Ufunc, array: Any, axis: Any, dtype: Any, out: Any, keepdims: bool, initial: Any, where: Any) -> Any:
     """``ufunc.reduce``: take axes away by applying the ufunc between their elements."""
-    if found := _subclass.among((array,), out):
+    if found := _subclass.overriding((array,), out):
         given = {"axis": axis, "dtype": dtype, "keepdims": keepdims, "initial": initial, "where": where}
         standard = {"axis": 0, "dtype": None, "keepdims": False, "initial": np._NoValue, "where": True}
         options = {name: value for name, value in given.items() if value is not standard[name]}
@@ -51,7 +51,7 @@ def reduce(ufunc: Ufunc, array: Any, axis: Any, dtype: Any, out: Any, keepdims: 
 
 def accumulate(ufunc: Ufunc, array: Any, axis: Any, dtype: Any, out: Any) -> Any:
     """``ufunc.accumulate``: each partial reduction along an axis."""
-    if found := _subclass.among((array,), out):
+    if found := _subclass.overriding((array,), out):
         options = {"axis": axis, "dtype": dtype}
         return _subclass.call_ufunc(ufunc, "accumulate", found, (array,), out, options)
     _check_reducible(ufunc, "accumulate")
@@ -63,7 +63,7 @@ def accumulate(ufunc: Ufunc, array: Any, axis: Any, dtype: Any, out: Any) -> Any
 
 def reduceat(ufunc: Ufunc, array: Any, indices: Any, axis: Any, dtype: Any, out: Any) -> Any:
     """``ufunc.reduceat``: reduce each slice ``indices[i]:indices[i + 1]`` along an axis."""
-    if found := _subclass.among((array, indices), out):
+    if found := _subclass.overriding((array, indices), out):
         options = {"axis": axis, "dtype": dtype}
         return _subclass.call_ufunc(ufunc, "reduceat", found, (array, indices), out, options)
     _check_reducible(ufunc, "reduceat")
@@ -91,7 +91,7 @@ def reduceat(ufunc: Ufunc, array: Any, indices: Any, axis: Any, dtype: Any, out:
 
 def outer(ufunc: Any, A: Any, B: Any, options: dict[str, Any]) -> Any:
     """``ufunc.outer``: the ufunc of all pairs of an element of ``A`` and one of ``B``."""
-    if found := _subclass.among((A, B), options.get("out")):
+    if found := _subclass.overriding((A, B), options.get("out")):
         rest = {name: value for name, value in options.items() if name != "out"}
         return _subclass.call_ufunc(ufunc, "outer", found, (A, B), options.get("out"), rest)
     if ufunc.signature is not None:
@@ -105,7 +105,7 @@ def outer(ufunc: Any, A: Any, B: Any, options: dict[str, Any]) -> Any:
 def at(ufunc: Ufunc, a: Any, indices: Any, b: Any) -> None:
     """``ufunc.at``: apply the ufunc in place to ``a[indices]``, to a repeated index repeatedly."""
     operands = (a, indices) if b is None else (a, indices, b)
-    if found := _subclass.among(operands):
+    if found := _subclass.overriding(operands):
         _subclass.call_ufunc(ufunc, "at", found, operands, None, {})
         return
     if ufunc.signature is not None:

@@ -9,6 +9,7 @@ import math
 import numbers
 import operator
 import pickle
+import sys
 import threading
 import weakref
 from pathlib import Path
@@ -791,3 +792,10 @@ def test_one_dimension_has_no_matrix_transpose(xp: Any) -> Any:
 @pytest.mark.parametrize("type_", [3, int, np.dtype("int16")], ids=str)
 def test_view_as_what_is_no_class_of_arrays(type_: Any) -> None:
     compare(lambda xp: xp.zeros(2).view("uint8", type_))
+
+
+def test_views_are_small() -> None:
+    for xp in (np, tnp):
+        x = xp.ones(1000)
+        assert sys.getsizeof(x) > x.nbytes > sys.getsizeof(x[...])
+        assert sys.getsizeof(x.reshape(10, 100)) < 1000

@@ -250,3 +250,42 @@ def test_booleans_are_divided() -> None:
             assert xp.floor_divide(xp.asarray([True]), True)[0] == 1
             with pytest.raises(FloatingPointError, match="divide by zero encountered in floor_divide"):
                 xp.floor_divide(xp.asarray([True]), False)
+
+
+def test_scalars_of_numpy_follow() -> None:
+    before = np.geterr()
+    with tnp.errstate(divide="raise", over="ignore"):
+        assert np.geterr()["divide"] == "raise" and np.geterr()["over"] == "ignore"
+        with pytest.raises(FloatingPointError):
+            tnp.float32(1) / tnp.float32(0)
+        tnp.float32(3e38) * tnp.float32(3e38)
+    assert np.geterr() == before
+    with np.errstate():
+        old = tnp.seterr(invalid="raise")
+        assert np.geterr()["invalid"] == "raise"
+        tnp.seterr(**old)
+
+
+@pytest.mark.parametrize("name", ["dot", "inner"])
+@pytest.mark.parametrize("dtype", ["e", "f", "d"])
+def test_products_say_dot(name: str, dtype: str) -> None:
+    for xp in (np, tnp):
+        one, other = xp.asarray([1, 1], dtype), xp.asarray([-xp.inf, xp.inf], dtype)
+        with xp.errstate(invalid="raise"):
+            with pytest.raises(FloatingPointError, match="in dot"):
+                getattr(xp, name)(one, other)
+            with pytest.raises(FloatingPointError, match="in dot"):
+                getattr(xp, name)(one[None, None], other[None, :, None] if name == "dot" else other[None, None])
+
+
+def test_medians_of_nothing_warn_as_often() -> None:
+    for xp in (np, tnp):
+        table = xp.full((3, 4), xp.nan)
+        with warnings.catch_warnings(record=True) as caught, xp.errstate(invalid="warn"):
+            warnings.simplefilter("always")
+            xp.nanmedian(table, axis=0)
+            assert len(caught) == 4
+            xp.nanmedian(table)
+            assert len(caught) == 5
+            xp.median(xp.ones(0))
+            assert len(caught) == 7

@@ -92,3 +92,18 @@ def test_broadcast_names_what_does_not_fit(shapes: list[tuple[int, ...]]) -> Non
         if xp is np:
             expected = str(raised.value)
     assert str(raised.value) == expected
+
+
+def test_the_iterators_of_a_broadcast_know_their_arrays() -> None:
+    for xp in (np, tnp):
+        one, other = xp.ones((2, 1)), xp.ones(3)
+        nested = xp.broadcast(xp.broadcast(one), xp.broadcast(other))
+        assert [each.base is array for each, array in zip(nested.iters, (one, other), strict=True)] == [True, True]
+        assert [len(list(each)) for each in nested.iters] == [6, 6]
+
+
+def test_the_elements_of_an_iterator_as_an_array() -> None:
+    for xp in (np, tnp):
+        x = xp.arange(20.0).reshape(4, 5)
+        assert x.flat.__array__().flags.writeable
+        assert not x[::2, ::2].flat.__array__().flags.writeable  # a copy, to which nothing is to be written

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from typing import Any
 
 import numpy as np
 import pytest
@@ -256,3 +257,13 @@ def test_joining_batches_and_differentiates():
 @pytest.mark.parametrize("name", ["concatenate", "stack", "hstack", "vstack"])
 def test_casting_rule_of_the_common_dtype(xp, name, casting):
     return getattr(xp, name)([xp.ones(2, "int32"), xp.ones(2, "int64")], casting=casting)
+
+
+@pytest.mark.parametrize("blocks", [[1, [2]], [1, []], [[1], 2], [[], 2], [[1], []], [[]], [[[1]], [[]]]])
+def test_blocks_of_several_depths(blocks: Any) -> None:
+    texts = []
+    for xp in (np, tnp):
+        with pytest.raises(ValueError) as error:
+            xp.block(blocks)
+        texts.append(str(error.value).partition(".")[0])
+    assert texts[0] == texts[1]

@@ -149,3 +149,14 @@ def test_a_tolerance_that_is_not_finite_is_warned_of(tolerances: Any) -> None:
         with pytest.warns(RuntimeWarning, match="One of rtol or atol is not valid, atol: .*, rtol: "):
             xp.isclose(x, x, **tolerances)
     compare(lambda xp: xp.isclose(xp.asarray([1.0, np.inf]), 2.0, atol=np.inf))
+
+
+def test_kinds_of_what_says_a_dtype() -> None:
+    class Extension:
+        dtype = type("Complex", (), {"type": np.complex64})
+
+    class Plain:
+        dtype = np.dtype(complex)
+
+    for xp in (np, tnp):
+        assert xp.iscomplexobj(Extension()) and xp.iscomplexobj(Plain()) and not xp.isrealobj(Plain())

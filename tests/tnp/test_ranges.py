@@ -225,3 +225,15 @@ def test_arange_takes_one_start() -> None:
     for xp in (np, tnp):
         with pytest.raises(TypeError):
             xp.arange(1, start=1, stop=3)
+
+
+@pytest.mark.parametrize("dtype", ["S3", "U", "5i"])
+def test_arange_of_no_numbers(dtype: str) -> None:
+    for xp in (np, tnp):
+        with pytest.raises(TypeError, match=r"arange\(\) not supported for inputs .*DType"):
+            xp.arange(2, dtype=np.dtype(dtype))
+
+
+@agrees(raises=ValueError)
+def test_arange_beyond_all_memory(xp: object) -> object:
+    return xp.arange(2**64)

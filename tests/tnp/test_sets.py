@@ -115,3 +115,9 @@ def test_gradient_reaches_unique_values() -> None:
     x.tensor.requires_grad_()
     tnp.unique(x).sum().tensor.backward()
     assert x.tensor.grad is not None and float(x.tensor.grad.sum()) == 2.0
+
+
+def test_isin_of_what_no_tensor_holds() -> None:
+    for element, test in [([None], [1, 1]), (np.asarray(["a", "b"]), ["b"]), ([1, 2], ["a"])]:
+        found = tnp.isin(element, test)
+        assert type(found) is tnp.ndarray and found.tolist() == np.isin(element, test).tolist()

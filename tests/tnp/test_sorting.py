@@ -231,3 +231,10 @@ def test_kind_of_partition_is_a_string(xp: Any) -> Any:
 @agrees(raises=TypeError)
 def test_partition_in_place_needs_an_axis(xp: Any) -> None:
     xp.ones((2, 3)).partition(1, axis=None)
+
+
+def test_lexsort_of_strings() -> None:
+    keys = ["cde", "abc", "fgh"], [1, 1, 0]
+    order = tnp.lexsort(keys)
+    assert type(order) is tnp.ndarray and order.tolist() == np.lexsort(keys).tolist()
+    assert tnp.lexsort((keys[0], tnp.asarray(keys[1]))).tolist() == order.tolist()

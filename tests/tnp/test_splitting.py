@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 import torch
@@ -203,3 +205,12 @@ def test_editing_batches_and_differentiates():
     batch = torch.arange(8.0, dtype=torch.float64).reshape(2, 4)
     assert torch.equal(torch.vmap(edited)(batch), torch.stack([edited(one) for one in batch]))
     assert torch.autograd.gradcheck(edited, (batch[0].clone().requires_grad_(),))
+
+
+@pytest.mark.parametrize("places", [slice(60, None), 1, [0, 2], [True, False, False, True, False]])
+def test_delete_keeps_fortran_order(places: Any) -> None:
+    def deleted(xp: Any) -> Any:
+        result = xp.delete(xp.asarray(xp.arange(10).reshape(2, 5), order="F"), places, axis=1)
+        return result, result.flags.c_contiguous, result.flags.f_contiguous
+
+    compare(deleted)

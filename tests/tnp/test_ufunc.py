@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import operator
 import pickle
+import warnings
 from typing import Any
 
 import numpy as np
@@ -448,3 +450,88 @@ def test_gradient_of_a_power_in_place(exponent: float) -> None:
 @agrees
 def test_a_lone_python_complex_is_cast_where_that_is_unsafe(xp: Any) -> Any:
     return xp.sign(1.5 + 3j, dtype="int16", casting="unsafe"), xp.square(3.0, dtype="float32")
+
+
+# Operands of other classes, and outputs.
+
+
+class Overriding:
+    def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **options: Any) -> Any:
+        return ufunc.__name__, method, [x is self for x in inputs], sorted(options.items(), key=lambda each: each[0])
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda xp, a: xp.sin(a),
+        lambda xp, a: xp.add(a, [1], sig="dd->d"),
+        lambda xp, a: xp.add(xp.ones(2), a),
+        lambda xp, a: xp.sin(xp.ones(2), a)[3][0][1][0] is a,
+        lambda xp, a: xp.modf(xp.ones(2), None, a)[3][0][1][1] is a,
+        lambda xp, a: xp.add.reduce(a, axis=1)[:3],
+        lambda xp, a: xp.add.outer(a, [1, 2]),
+    ],
+)
+def test_the_class_of_any_operand_may_override(call: Any) -> None:
+    given = Overriding()
+    assert call(tnp, given) == call(np, given)
+
+
+def test_operators_give_way_to_a_priority() -> None:
+    class Above:
+        __array_priority__ = 1000
+
+        def __radd__(self, other: Any) -> str:
+            return "ours"
+
+        __rmatmul__ = __radd__
+
+    class Unreadable:
+        __array_priority__ = 1002
+
+        def __array__(self, dtype: Any = None, copy: Any = None) -> Any:
+            raise RuntimeError
+
+    class NoNumber:
+        __array_priority__ = None
+
+    for xp in (np, tnp):
+        assert xp.ones(2) + Above() == xp.ones(2) @ Above() == "ours"
+        assert xp.asarray(1) != Unreadable()
+        with pytest.raises(TypeError):
+            operator.lt(xp.asarray(1), Unreadable())
+        with pytest.raises(TypeError):
+            xp.ones(2).view(type("Derived", (xp.ndarray,), {})) + NoNumber()
+    assert type(tnp.ones(2) + torch.ones(2)) is tnp.ndarray  # a tensor has a priority too
+    with pytest.raises(TypeError):
+        tnp.ones(2) + object()
+
+
+@pytest.mark.parametrize(
+    ("call", "text"),
+    [
+        (lambda xp: xp.frexp(xp.ones(2), out=xp.ones(2)), "must be a tuple"),
+        (lambda xp: xp.add(1, 2, ...), "only allowed as a keyword"),
+        (lambda xp: xp.negative(1, out=(...,)), "not per-operand"),
+        (lambda xp: xp.add(1, 2, xp.ones(()), out=xp.ones(())), "positional and keyword"),
+        (lambda xp: xp.sqrt(None), "loop of ufunc does not support argument 0 of type NoneType"),
+    ],
+)
+def test_refused_calls(call: Any, text: str) -> None:
+    for xp in (np, tnp):
+        with pytest.raises(TypeError, match=text):
+            call(xp)
+
+
+@pytest.mark.skipif(np.lib.NumpyVersion(np.__version__) < "2.4.0", reason="NumPy warns from 2.4 on")
+def test_where_without_out_warns() -> None:
+    for xp in (np, tnp):
+        x, mask = xp.arange(4), xp.arange(4) > 1
+        with pytest.warns(UserWarning, match="'where' used without 'out'") as caught:
+            xp.add(x, x, where=mask)
+        assert caught[0].filename == __file__
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            xp.add(x, x, where=mask, out=None)
+            xp.add(x, x, where=True)
+            xp.add(x, x, where=mask, out=xp.zeros(4, int))
