@@ -17,7 +17,7 @@ import torch
 from torch.fx import GraphModule, Node
 from torch.utils._python_dispatch import TorchDispatchMode
 
-from backend_torch import aliasing, inductor, loops, memory, products, symbolic, tracing
+from backend_torch import aliasing, drawing, inductor, loops, memory, products, symbolic, tracing
 from backend_torch.aliasing import Output
 from backend_torch.constants import is_constant
 from backend_torch.inductor import Program
@@ -471,10 +471,13 @@ class Executable:
             return self._through_backend()
         if self.graph.written or loops.has_control_flow(self.graph.module):
             return self._eager  # a write into what gradients flow through: autograd itself knows all the rules
-        _, inputs = self._stand_ins()
+        mode, inputs = self._stand_ins()
         for tensor, tracks in zip(inputs, tracked[:-1], strict=True):
             tensor.requires_grad_(tracks)
-        return inductor.differentiable(self.graph.module, inputs, self._settings or {})
+        module = inductor.duplicate(self.graph.module)
+        drawn = drawing.taken_out(module)
+        inputs += [inductor.like(mode, tensor) for _, tensor in drawn]
+        return drawing.before(inductor.differentiable(module, inputs, self._settings or {}), drawn)
 
     def _make_plain(self) -> Program:
         graph = self.graph
@@ -502,7 +505,9 @@ class Executable:
             pure = inductor.functional(inductor.duplicate(graph.module, graph.results), inputs)
         loops.unroll(pure)
         products.choose(pure)
-        return inductor.compiled(pure, inputs, mode, self._settings or {})
+        drawn = drawing.taken_out(pure)
+        inputs += [inductor.like(mode, tensor) for _, tensor in drawn]
+        return drawing.before(inductor.compiled(pure, inputs, mode, self._settings or {}), drawn)
 
     def _with_outputs(self, run: Program, outputs: list[Output]) -> Program:
         written = self.graph.written

@@ -14,7 +14,7 @@ from typing import Any
 
 import torch
 
-from backend_torch import inductor
+from backend_torch import drawing
 from backend_torch.compiling import Graph
 
 Tensor = torch.Tensor
@@ -43,7 +43,7 @@ def program(graph: Graph, inputs: Sequence[Tensor]) -> Program:
     """
     if graph.written:
         raise NotImplementedError("a function that writes to its arguments or to arrays from outside can't be exported")
-    if inductor.draws(graph.module):
+    if drawing.is_there(graph.module):
         raise NotImplementedError(
             "a function that draws random numbers can't be exported, as its generator stays here: "
             "draw them outside and pass them in as an argument"

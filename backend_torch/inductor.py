@@ -16,6 +16,7 @@ from torch.fx import Graph, GraphModule, Node
 from torch.fx.experimental.proxy_tensor import get_proxy_mode, make_fx
 from torch.utils._python_dispatch import _disable_current_modes
 
+from backend_torch import drawing
 from backend_torch.decompositions import TABLE
 
 Tensor = torch.Tensor
@@ -319,23 +320,12 @@ def compiled(module: GraphModule, inputs: Sequence[Tensor], mode: FakeTensorMode
     return inner
 
 
-def draws(module: GraphModule) -> bool:
-    """Whether a graph draws random numbers from a generator that it holds."""
-    for part in module.modules():
-        if isinstance(part, GraphModule):
-            constants = [getattr(part, node.target, None) for node in part.graph.find_nodes(op="get_attr")]
-            arguments = [arg for node in part.graph.nodes for arg in (*node.args, *node.kwargs.values())]
-            if any(isinstance(value, torch.Generator) for value in (*constants, *arguments)):
-                return True
-    return False
-
-
 def _cacheable(module: GraphModule, settings: dict[str, Any]) -> dict[str, Any]:
     """The settings, without the cache on disk for a graph that draws random numbers.
 
     A graph from the cache would come with a copy of the generator, which no seed reaches.
     """
-    return {**settings, "fx_graph_cache": False} if draws(module) else settings
+    return {**settings, "fx_graph_cache": False} if drawing.is_there(module) else settings
 
 
 def _separate(module: GraphModule, output: Node) -> list[Node]:

@@ -668,6 +668,37 @@ print(counters["inductor"]["fxgraph_cache_hit"], counters["inductor"]["fxgraph_c
 """
 
 
+_DRAWING = """
+import tnp as np
+from torch._dynamo.utils import counters
+rng = np.random.default_rng(1)
+f = np.compile(lambda x: x + rng.random(3) * np.random.rand(3) + rng.standard_normal(3))
+np.random.seed(2)
+first, second = f(np.ones(3)), f(np.ones(3))
+print(counters["inductor"]["fxgraph_cache_hit"], counters["inductor"]["fxgraph_cache_miss"])
+print((first == second).any())
+own = np.compile(lambda: np.random.rand(2) + 0.5)
+np.random.seed(7)
+print(own().tolist(), own().tolist())
+np.random.seed(7)
+print(own().tolist(), own().tolist())
+print(first.tolist())
+"""
+
+
+def test_random_numbers_in_graphs_of_a_second_process(tmp_path: Path) -> None:
+    environment = {**os.environ, "TORCHINDUCTOR_CACHE_DIR": str(tmp_path)}
+    printed = []
+    for found in ("0 1", "1 0"):
+        done = subprocess.run(
+            [sys.executable, "-c", _DRAWING], env=environment, capture_output=True, text=True, check=False
+        )
+        counts, same, seeded, again, first = done.stdout.splitlines() or [done.stderr] * 5
+        assert (counts, same, seeded) == (found, "False", again), done.stderr
+        printed.append((seeded, first))
+    assert printed[0] == printed[1]  # the cache holds no generator's state
+
+
 def test_the_second_process_compiles_nothing(tmp_path: Path) -> None:
     environment = {**os.environ, "TORCHINDUCTOR_CACHE_DIR": str(tmp_path)}
     for found in ("0 1", "1 0"):

@@ -1,0 +1,87 @@
+"""Random numbers that a graph draws, as inputs of it that are drawn before each run.
+
+Layer: owns which draws can leave a graph. A graph that holds a generator can't come from the cache on disk, as it would
+come with a copy of the generator, which no seed reaches; one that takes a key, or a few numbers, can.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import torch
+from torch.fx import GraphModule, Node
+
+Tensor = torch.Tensor
+_FEW = 1 << 16  # numbers of a draw: an input lies in memory until the end, which what is drawn inside need not
+
+
+def is_there(module: GraphModule) -> bool:
+    """Whether a graph, or one in it, draws from a generator that it holds."""
+    parts = [part for part in module.modules() if isinstance(part, GraphModule)]
+    return any(_held(part, node) for part in parts for node in part.graph.nodes)
+
+
+def _held(module: GraphModule, node: Node) -> dict[Any, torch.Generator]:
+    """The generators among a node's arguments, by what stands for them."""
+    arguments: list[Any] = [*node.args, *node.kwargs.values()]
+    found = {arg: getattr(module, str(arg.target), None) for arg in arguments if _is_attribute(arg)}
+    found.update({arg: arg for arg in arguments if isinstance(arg, torch.Generator)})
+    return {arg: value for arg, value in found.items() if isinstance(value, torch.Generator)}
+
+
+def _is_attribute(argument: object) -> bool:
+    return isinstance(argument, Node) and argument.op == "get_attr"
+
+
+def taken_out(module: GraphModule) -> list[tuple[Callable[[], Tensor], Tensor]]:
+    """Let a graph take what it draws as its last inputs: for each what draws it, and a tensor like it without data.
+
+    All draws or none, so that their order stays: none where one depends on other values, is large, or is in a loop.
+    """
+    graph = module.graph
+    drawing = [node for node in graph.nodes if _held(module, node)]
+    parts = [part for part in module.children() if isinstance(part, GraphModule)]
+    if any(map(is_there, parts)) or not all(_can_leave(module, node) for node in drawing):
+        return []
+    last = next(reversed(graph.find_nodes(op="placeholder")), None)
+    found: list[tuple[Callable[[], Tensor], Tensor]] = []
+    for index, node in enumerate(drawing):
+        held = _held(module, node)
+        target: Any = node.target
+        args: list[Any] = [held.get(arg, arg) if _is_attribute(arg) else arg for arg in node.args]
+        kwargs: dict[str, Any] = {
+            name: held.get(arg, arg) if _is_attribute(arg) else arg for name, arg in node.kwargs.items()
+        }
+        found.append((partial(target, *args, **kwargs), node.meta["val"]))
+        with graph.inserting_after(last) if last else graph.inserting_before(next(iter(graph.nodes))):
+            last = graph.placeholder(f"drawn_{index}")
+        last.meta.update(node.meta)
+        node.replace_all_uses_with(last)
+        graph.erase_node(node)
+        for attribute in held:
+            if isinstance(attribute, Node) and not attribute.users:
+                graph.erase_node(attribute)
+    module.recompile()
+    return found
+
+
+def before(program: Callable[[list[Tensor]], Any], drawn: list[tuple[Callable[[], Tensor], Tensor]]) -> Any:
+    """The program, of whose inputs the last are drawn at each call."""
+    if not drawn:
+        return program
+    draws = [draw for draw, _ in drawn]
+    return lambda tensors: program([*tensors, *[draw() for draw in draws]])
+
+
+def _can_leave(module: GraphModule, node: Node) -> bool:
+    value = node.meta.get("val")
+    if not isinstance(value, Tensor) or value.device.type != "cpu" or node.all_input_nodes != [*_nodes(module, node)]:
+        return False
+    size = value.numel()
+    return isinstance(size, int) and size <= _FEW
+
+
+def _nodes(module: GraphModule, node: Node) -> list[Node]:
+    return [arg for arg in _held(module, node) if isinstance(arg, Node)]
