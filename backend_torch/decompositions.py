@@ -13,7 +13,7 @@ from typing import Any
 
 import torch
 
-from backend_torch import uniform
+from backend_torch import normal, uniform
 
 Tensor = torch.Tensor
 aten = torch.ops.aten
@@ -94,6 +94,7 @@ def nextafter(x: Tensor, y: Tensor) -> Tensor:
 
 TABLE: dict[Any, Callable[..., Any]] = {
     torch.ops.tnp.uniform.default: uniform.of_key,
+    torch.ops.tnp.normal.default: normal.of_key,
     aten.expm1.default: expm1,
     aten.atanh.default: atanh,
     aten.acosh.default: acosh,

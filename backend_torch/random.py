@@ -143,6 +143,8 @@ class Stream:
 
     def standard_normal(self, size: Size, dtype: torch.dtype = torch.float64) -> Tensor:
         """Normal with mean 0 and deviation 1."""
+        if tracing.is_tracing() and uniform.can_stand_for(dtype, self.device):
+            return torch.ops.tnp.normal(uniform.new_key(self.generator), size or (), dtype)
         return torch.randn(size or (), dtype=dtype, device=self.device, generator=self.generator)
 
     def standard_exponential(self, size: Size, dtype: torch.dtype = torch.float64) -> Tensor:

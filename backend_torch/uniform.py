@@ -9,7 +9,7 @@ no carried state, two products of integers for each element, and vectorises.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import torch
 
@@ -46,17 +46,21 @@ def of_key(key: Tensor, size: Sequence[int], dtype: torch.dtype) -> Tensor:
     return _numbers(key, torch.arange(math.prod(size), device=key.device), dtype).reshape(size)
 
 
+def integers(key: Tensor, index: Tensor) -> Tensor:
+    """The integers of a stream with these indices, of 64 bits each."""
+    z = key[0] + index * (key[1] & _DRAWN | _GIVEN)
+    z = (z ^ shifted(z, 30)) * _signed(0xBF58476D1CE4E5B9)
+    z = (z ^ shifted(z, 27)) * _signed(0x94D049BB133111EB)
+    return z ^ shifted(z, 31)
+
+
 def _numbers(key: Tensor, index: Tensor, dtype: torch.dtype) -> Tensor:
     """The numbers of a stream with these indices."""
-    z = key[0] + index * (key[1] & _DRAWN | _GIVEN)
-    z = (z ^ _shifted(z, 30)) * _signed(0xBF58476D1CE4E5B9)
-    z = (z ^ _shifted(z, 27)) * _signed(0x94D049BB133111EB)
-    z = z ^ _shifted(z, 31)
     digits = _SIGNIFICAND[dtype]
-    return _shifted(z, 64 - digits).to(dtype) * 2.0**-digits
+    return shifted(integers(key, index), 64 - digits).to(dtype) * 2.0**-digits
 
 
-def _shifted(z: Tensor, bits: int) -> Tensor:
+def shifted(z: Tensor, bits: int) -> Tensor:
     """Shifted to the right as an unsigned integer."""
     return (z >> bits) & ((1 << (64 - bits)) - 1)
 
@@ -70,13 +74,20 @@ def at(key: Tensor, index: Tensor, dtype: torch.dtype) -> Tensor:
     return result
 
 
-def _on_cpu(key: Tensor, size: Sequence[int], dtype: torch.dtype) -> Tensor:
+def in_chunks(
+    numbers: Callable[[Tensor, Tensor, torch.dtype], Tensor], key: Tensor, size: Sequence[int], dtype: torch.dtype
+) -> Tensor:
+    """The first ``numbers(key, indices, dtype)``, made where nothing fuses."""
     result = torch.empty(size, dtype=dtype)
     flat = result.view(-1)
     for start in range(0, flat.numel(), _CHUNK):
         part = flat[start : start + _CHUNK]
-        part.copy_(_numbers(key, torch.arange(start, start + part.numel()), dtype))
+        part.copy_(numbers(key, torch.arange(start, start + part.numel()), dtype))
     return result
+
+
+def _on_cpu(key: Tensor, size: Sequence[int], dtype: torch.dtype) -> Tensor:
+    return in_chunks(_numbers, key, size, dtype)
 
 
 # An operation of its own, so that a graph says what is drawn, and is the same run one by one and compiled.

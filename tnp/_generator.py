@@ -43,11 +43,11 @@ class Generator(Distributions):
 
     - On an accelerator, and on any device inside ``tnp.compile``, torch's generator draws. It is seeded once from the
       bit generator's seed sequence, has a state of its own, and gives other numbers of the same distributions. A
-      compiled function draws anew at each call, on the CPU uniform numbers by a key from that generator, which machine
-      code makes where they are used and in all threads. Parameters are checked where they are numbers or on the host;
-      gradients flow to ``loc``, ``scale`` and the other parameters that torch can follow. ``hypergeometric``,
-      ``multivariate_hypergeometric`` and ``zipf`` raise NotImplementedError there, and so do ``vonmises`` and ``bytes``
-      in a compiled function.
+      compiled function draws anew at each call, on the CPU uniform and normal numbers by a key from that generator,
+      which machine code makes where they are used and in all threads. Parameters are checked where they are numbers or
+      on the host; gradients flow to ``loc``, ``scale`` and the other parameters that torch can follow.
+      ``hypergeometric``, ``multivariate_hypergeometric`` and ``zipf`` raise NotImplementedError there, and so do
+      ``vonmises`` and ``bytes`` in a compiled function.
     - On the CPU no gradient flows to the parameters. It flows through ``permutation``, ``permuted``, ``choice`` and
       ``shuffle`` of an array everywhere.
     - ``torch.compile`` can't trace a draw: it breaks its graph there, and raises with ``fullgraph=True``. Under
