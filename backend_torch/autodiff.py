@@ -349,6 +349,8 @@ def _attempts(function: Function, attempt: Callable[[Function], Any], kept: Call
     def on_copies(*tensors: Tensor) -> tuple[Tensor, ...]:
         return bounded(function, *[tensor.clone() for tensor in tensors])
 
+    if torch.compiler.is_compiling():  # Dynamo, which sees no error of a level; what the copies cost is compiled away
+        return attempt(lambda *tensors: tuple(function(*[tensor.clone() for tensor in tensors])))
     try:
         try:
             return attempt(inside)

@@ -174,3 +174,63 @@ def test_a_compiled_function_that_has_run_before() -> None:
     for function in (inner, lambda x: inner(x) + 1):
         compiled = torch.compile(function, fullgraph=True, backend="eager")
         assert compiled(x).tolist() == function(x).tolist()
+
+
+def loss(v: Any) -> Any:
+    return np.sum(np.sin(v) * v + v**3 / 3)
+
+
+def overwriting(v: Any) -> Any:
+    v *= 2
+    v[0, 1:] = 1
+    return np.sum(v**2)
+
+
+def overwriting_what_is_needed(v: Any) -> Any:
+    squares = v**2
+    v *= 2
+    return np.sum(squares)
+
+
+TRANSFORMED: dict[str, Callable[[Any], Any]] = {
+    "grad": lambda x: np.grad(loss)(x),
+    "grad of grad": lambda x: np.grad(lambda v: np.sum(np.grad(loss)(v) ** 2))(x),
+    "grad of what overwrites its argument": lambda x: np.grad(overwriting)(x),
+    "value and aux": lambda x: np.value_and_grad(lambda v, w: (loss(v * w), {"w": w}), (0, 1), True)(x, x + 1),
+    "vectorized_map": lambda x: np.vectorized_map(loss, x),
+    "vectorized_map of grad": lambda x: np.vectorized_map(np.grad(loss), x),
+    "grad of vectorized_map": lambda x: np.grad(lambda v: np.sum(np.vectorized_map(loss, v) ** 2))(x),
+    "vectorized_map of vectorized_map": lambda x: np.vectorized_map(lambda r: np.vectorized_map(loss, r), x),
+    "jacobian": lambda x: np.jacobian(lambda v: np.cumsum(v * v))(x[0]),
+    "jacobian forward": lambda x: np.jacobian(lambda v: np.cumsum(v * v), mode="forward")(x[0]),
+    "hessian": lambda x: np.hessian(loss)(x[0]),
+    "vjp": lambda x: np.vjp(lambda v: v[0] * v[1], x)[1](x[0]),
+    "jvp": lambda x: np.jvp(lambda v: v[0] * v[1], (x,), (x + 1,)),
+    "linearize": lambda x: np.linearize(lambda v: v[0] * v[1], x)[1](x + 1),
+}
+
+
+@pytest.mark.parametrize("backend", ["eager", "inductor"])
+@pytest.mark.parametrize("name", TRANSFORMED)
+def test_transforms_in_full_graphs(name: str, backend: str) -> None:
+    x = np.asarray(torch.linspace(0.1, 1, 6).reshape(2, 3))
+    expected = TRANSFORMED[name](x)
+    torch._dynamo.reset()
+    found = torch.compile(TRANSFORMED[name], fullgraph=True, backend=backend)(x)
+    leaves, spec = torch.utils._pytree.tree_flatten(expected)
+    others, other_spec = torch.utils._pytree.tree_flatten(found)
+    assert spec == other_spec
+    for one, other in zip(leaves, others, strict=True):
+        torch.testing.assert_close(other, one)
+
+
+def test_gradients_that_need_old_values_are_refused_in_full_graphs() -> None:
+    x = np.ones((2, 3))
+    assert np.grad(overwriting_what_is_needed)(x).tolist() == [[2, 2, 2]] * 2
+    with pytest.raises(Exception, match="modified by an inplace operation"):
+        torch.compile(np.grad(overwriting_what_is_needed), fullgraph=True, backend="eager")(x)
+
+
+def test_refusals_in_full_graphs_are_the_transforms_own() -> None:
+    with pytest.raises(Exception, match="only floating and complex numbers have derivatives"):
+        torch.compile(np.grad(loss), fullgraph=True, backend="eager")(np.arange(3))
