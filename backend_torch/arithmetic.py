@@ -181,7 +181,13 @@ positive = Kernel(torch.clone)
 conjugate = Kernel(torch.clone, complex=torch.conj_physical)
 absolute = Kernel(torch.abs, bool=torch.clone, unsigned=torch.clone)
 fabs = Kernel(torch.abs)
-sign = Kernel(_sign_float, integer=torch.sign, unsigned=_sign_unsigned, complex=_sign_complex)
+sign = Kernel(
+    hosted(np.sign, _sign_float),
+    half=_sign_float,
+    integer=torch.sign,
+    unsigned=_sign_unsigned,
+    complex=_sign_complex,
+)
 reciprocal = Kernel(
     torch.reciprocal, integer=_reciprocal_integer, unsigned=_reciprocal_unsigned, complex=_reciprocal_complex
 )
@@ -189,7 +195,7 @@ square = Kernel(torch.square, unsigned=same_bits(torch.square))
 sqrt = Kernel(torch.sqrt)
 cbrt = Kernel(hosted(np.cbrt, _cbrt), half=_cbrt)
 hypot = Kernel(torch.hypot)
-heaviside = Kernel(_heaviside)
+heaviside = Kernel(hosted(np.heaviside, _heaviside), half=_heaviside)
 rint = Kernel(torch.round, complex=by_parts(torch.round))
 floor = Kernel(torch.floor, bool=torch.clone, integer=torch.clone, unsigned=torch.clone)
 ceil = Kernel(torch.ceil, bool=torch.clone, integer=torch.clone, unsigned=torch.clone)

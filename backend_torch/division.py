@@ -153,28 +153,30 @@ def _remainder_number(x: Tensor, number: Any) -> Tensor:
 
 floor_divide = Kernel(
     _floor_divide_float,
-    integer=_floor_divide_integer,
-    unsigned=widened(_floor_divide_integer, uint64=_uint64(lambda x, y: _divmod_uint64(x, y)[0])),
+    integer=hosted(np.floor_divide, _floor_divide_integer),
+    unsigned=hosted(
+        np.floor_divide, widened(_floor_divide_integer, uint64=_uint64(lambda x, y: _divmod_uint64(x, y)[0]))
+    ),
     half=_floor_divide_half,
     inplace=_floor_divide_inplace,
     scalar_right=_floor_divide_number,
 )
 remainder = Kernel(
     hosted(np.remainder, _remainder_float),
-    integer=_remainder_integer,
-    unsigned=widened(_remainder_integer, uint64=_uint64(lambda x, y: _divmod_uint64(x, y)[1])),
+    integer=hosted(np.remainder, _remainder_integer),
+    unsigned=hosted(np.remainder, widened(_remainder_integer, uint64=_uint64(lambda x, y: _divmod_uint64(x, y)[1]))),
     scalar_right=_remainder_number,
 )
 fmod = Kernel(
-    _fmod_float,
-    integer=_fmod_integer,
-    unsigned=widened(_fmod_integer, uint64=_uint64(lambda x, y: _divmod_uint64(x, y)[1])),
+    hosted(np.fmod, _fmod_float),
+    integer=hosted(np.fmod, _fmod_integer),
+    unsigned=hosted(np.fmod, widened(_fmod_integer, uint64=_uint64(lambda x, y: _divmod_uint64(x, y)[1]))),
 )
 divmod = Kernel(
     hosted(np.divmod, _divmod_of(_floor_divide_float, _remainder_float)),
-    integer=_divmod_of(_floor_divide_integer, _remainder_integer),
-    unsigned=_divmod_unsigned,
+    integer=hosted(np.divmod, _divmod_of(_floor_divide_integer, _remainder_integer)),
+    unsigned=hosted(np.divmod, _divmod_unsigned),
     half=_divmod_of(_floor_divide_half, _remainder_float),
 )
-gcd = Kernel(_gcd_integer, unsigned=widened(torch.gcd, uint64=_uint64(_gcd_uint64)))
-lcm = Kernel(_lcm_integer, unsigned=widened(_lcm_integer, uint64=_uint64(_lcm_uint64)))
+gcd = Kernel(hosted(np.gcd, _gcd_integer), unsigned=hosted(np.gcd, widened(torch.gcd, uint64=_uint64(_gcd_uint64))))
+lcm = Kernel(hosted(np.lcm, _lcm_integer), unsigned=hosted(np.lcm, widened(_lcm_integer, uint64=_uint64(_lcm_uint64))))

@@ -72,7 +72,7 @@ isfinite = Kernel(hosted(np.isfinite, torch.isfinite), bool=_always, integer=_al
 signbit = Kernel(torch.signbit)
 copysign = Kernel(torch.copysign)
 nextafter = Kernel(torch.nextafter, half=_nextafter_half)
-spacing = Kernel(_spacing, half=_spacing_half)
+spacing = Kernel(hosted(np.spacing, _spacing), half=_spacing_half)
 modf = Kernel(hosted(np.modf, _modf))
 frexp = Kernel(hosted(np.frexp, torch.frexp))
 ldexp = Kernel(hosted(np.ldexp, _ldexp))

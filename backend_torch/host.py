@@ -11,38 +11,67 @@ from typing import Any
 import numpy as np
 import torch
 
-from backend_torch import memory
+from backend_torch import memory, tracing
 from backend_torch.kernel import Function
-from backend_torch.memory import from_numpy, is_readable, to_numpy
+from backend_torch.memory import from_numpy
 
 Tensor = torch.Tensor
+_PLAIN = (Tensor, torch.nn.Parameter)
+_is_transformed = torch._C._functorch.is_functorch_wrapped_tensor
 
 
 def computes(*tensors: Tensor) -> bool:
     """Whether NumPy can compute on the tensors' memory."""
-    if not memory.host_computes:
+    if not memory.host_computes or torch.compiler.is_compiling() or tracing.is_tracing():
         return False
-    recorded = torch.is_grad_enabled()
     for tensor in tensors:
-        if tensor.device.type != "cpu" or tensor.dtype is torch.bfloat16 or (recorded and tensor.requires_grad):
+        if not tensor.is_cpu or type(tensor) not in _PLAIN or tensor.dtype is torch.bfloat16:
             return False
-        if not is_readable(tensor):
+        if _is_transformed(tensor) or (tensor.requires_grad and torch.is_grad_enabled()):
             return False
     return True
 
 
+def array(tensor: Tensor) -> np.ndarray:
+    """The memory of a tensor that NumPy can compute on; a copy where torch holds values that it would negate."""
+    if tensor.requires_grad:
+        tensor = tensor.detach()
+    if tensor.is_conj() or tensor.is_neg():
+        tensor = tensor.resolve_conj().resolve_neg()
+    return tensor.numpy()
+
+
+def arrays(*tensors: Tensor) -> list[np.ndarray] | None:
+    """The tensors' memory, None where torch has to compute."""
+    return list(map(array, tensors)) if computes(*tensors) else None
+
+
+def to_write(target: Tensor, *others: Tensor) -> list[np.ndarray] | None:
+    """The tensors' memory, the first to be written to, None where torch has to; autograd is told of the write."""
+    if not computes(target, *others) or target.is_conj() or target.is_neg() or target.is_inference():
+        return None
+    torch.autograd.graph.increment_version(target)
+    return list(map(array, (target, *others)))
+
+
 def wrapped(result: Any) -> Any:
     """NumPy's result as a tensor, or a tuple of them, over its memory."""
-    return tuple(map(wrapped, result)) if isinstance(result, tuple) else from_numpy(np.asarray(result))
+    if type(result) is not np.ndarray:
+        return tuple(map(wrapped, result)) if isinstance(result, tuple) else from_numpy(np.asarray(result))
+    try:
+        return torch.from_numpy(result)
+    except (TypeError, ValueError):  # a dtype that torch knows by another name, a foreign byte order, negative strides
+        return from_numpy(result)
 
 
 def hosted(ufunc: np.ufunc, otherwise: Function) -> Function:
     """``ufunc`` where NumPy can compute, ``otherwise`` elsewhere."""
 
     def on_host(*tensors: Tensor) -> Any:
-        if not computes(*tensors):
+        given = arrays(*tensors)
+        if given is None:
             return otherwise(*tensors)
         with np.errstate(all="ignore"):  # what NumPy would warn of is asked of the result, if at all
-            return wrapped(ufunc(*[to_numpy(tensor) for tensor in tensors]))
+            return wrapped(ufunc(*given))
 
     return on_host

@@ -171,6 +171,13 @@ def outside(array: Tensor, size: int) -> int | None:
     return int(array[(array < -size) | (array >= size)][0])
 
 
+def from_start(array: Tensor, size: int) -> Tensor:
+    """Indices with the negative ones counted from the end; the array itself where it is seen to have none."""
+    if array.numel() and has_values(array) and array.is_cpu and array.min().item() >= 0:
+        return array
+    return torch.where(array < 0, array + size, array)
+
+
 def assign(view: Tensor, value: Tensor) -> None:
     """Write ``value``, broadcast, to all of ``view``, as if it had been copied before.
 
@@ -319,7 +326,7 @@ def _in_order(target: Tensor, arrays: tuple[Tensor, ...], value: Tensor) -> tupl
         return arrays, value
     linear = torch.zeros_like(arrays[0])
     for array, size in zip(arrays, target.shape[: len(arrays)], strict=True):
-        linear = linear * size + torch.where(array < 0, array + size, array)
+        linear = linear * size + from_start(array, size)
     ordered, order = torch.sort(linear, stable=True)
     is_last = torch.cat([ordered[1:] != ordered[:-1], ordered.new_ones(1, dtype=torch.bool)])
     if has_values(is_last):

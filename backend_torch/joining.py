@@ -53,6 +53,16 @@ def insert(tensor: Tensor, values: Tensor, order: np.ndarray, axis: int) -> Tens
     return select(torch.cat((tensor, values), axis), order, axis)
 
 
+def insert_few(tensor: Tensor, values: Tensor, places: Sequence[int], axis: int) -> Tensor:
+    """``tensor`` with one slice of ``values`` before each of these places of ``axis``, or all before the only one."""
+    order = sorted(range(len(places)), key=places.__getitem__)
+    bounds = [0, *[places[index] for index in order], tensor.shape[axis]]
+    parts = [tensor.narrow(axis, low, high - low) for low, high in itertools.pairwise(bounds)]
+    for number, index in reversed(list(enumerate(order, 1))):
+        parts.insert(number, values if len(order) == 1 else values.narrow(axis, index, 1))
+    return torch.cat(parts, axis)
+
+
 def slices(tensor: Tensor, bounds: Sequence[int], axis: int) -> list[Tensor]:
     """Views of ``axis`` between neighbouring bounds, which follow Python's slicing rules."""
     before = (slice(None),) * axis

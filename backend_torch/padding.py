@@ -10,7 +10,6 @@ import torch
 
 from backend_torch import host
 from backend_torch.indexing import on_bits
-from backend_torch.memory import to_numpy
 
 Tensor = torch.Tensor
 
@@ -29,7 +28,7 @@ def extended(tensor: Tensor, before: list[int], after: list[int], dim: int) -> T
 def packed(bits: Tensor, is_little: bool) -> Tensor:
     """Bools along the last axis, whose length is a multiple of eight, as the bits of bytes."""
     if host.computes(bits):  # torch has no such function: shifts and a sum take 30 times as long
-        return host.wrapped(np.packbits(to_numpy(bits), axis=-1, bitorder="little" if is_little else "big"))
+        return host.wrapped(np.packbits(host.array(bits), axis=-1, bitorder="little" if is_little else "big"))
     octets = bits.to(torch.uint8).reshape(*bits.shape[:-1], bits.shape[-1] // 8, 8)
     return (octets << _shifts(bits, is_little)).sum(-1, dtype=torch.uint8)
 
@@ -37,7 +36,7 @@ def packed(bits: Tensor, is_little: bool) -> Tensor:
 def unpacked(octets: Tensor, is_little: bool) -> Tensor:
     """The bits of bytes along the last axis, as zeros and ones."""
     if host.computes(octets):
-        return host.wrapped(np.unpackbits(to_numpy(octets), axis=-1, bitorder="little" if is_little else "big"))
+        return host.wrapped(np.unpackbits(host.array(octets), axis=-1, bitorder="little" if is_little else "big"))
     bits = (octets.unsqueeze(-1) >> _shifts(octets, is_little)) & 1
     return bits.reshape(*octets.shape[:-1], octets.shape[-1] * 8)
 

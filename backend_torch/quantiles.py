@@ -10,7 +10,7 @@ from collections.abc import Sequence
 import numpy as np
 import torch
 
-from backend_torch import sorting
+from backend_torch import reductions, sorting
 from backend_torch.casting import cast
 from backend_torch.order import has_nan, ordered, restored
 
@@ -61,7 +61,7 @@ def or_nan(values: Tensor, lanes: Tensor) -> Tensor:
 
 def valid_count(lanes: Tensor) -> Tensor:
     """How many elements of each lane are not NaN; the last axis is kept."""
-    return (~lanes.isnan()).sum(-1, keepdim=True)
+    return reductions.count(~lanes.isnan(), -1, True)
 
 
 def weighted(lanes: Tensor, weights: Tensor, quantiles: Tensor, skip_nan: bool) -> Tensor | None:

@@ -20,7 +20,6 @@ from backend_torch import host
 from backend_torch.autodiff import may_be_differentiated
 from backend_torch.casting import cast
 from backend_torch.dtypes import REAL_OF, SIGNED
-from backend_torch.memory import to_numpy
 from backend_torch.order import complex_extreme, ordered, restored
 
 Tensor = torch.Tensor
@@ -50,19 +49,24 @@ class Accumulator:
         ``function(tensor, *dims, dtype=...)``; without ``dtype``, integers accumulate in int64.
     boolean : Resolver
         What the operation is on booleans: ``any`` for a sum.
+    counting : callable, optional
+        ``counting(tensor, *dims)`` is the function of booleans in int64, if that is done otherwise.
     """
 
-    __slots__ = ("boolean", "function")
+    __slots__ = ("boolean", "counting", "function")
 
-    def __init__(self, function: Loop, boolean: Resolver) -> None:
+    def __init__(self, function: Loop, boolean: Resolver, counting: Loop | None = None) -> None:
         self.function = function
         self.boolean = boolean
+        self.counting = counting
 
     def resolve(self, given: torch.dtype, result: torch.dtype) -> Loop:
         """The loop for tensors of dtype ``given`` that accumulates in dtype ``result``."""
         function = self.function
         if result is torch.bool:
             return self.boolean.resolve(given, result)
+        if given is torch.bool and result is torch.int64 and self.counting is not None:
+            return self.counting
         if given not in SIGNED and result is (torch.int64 if is_integer(given) else given):
             return function
         if result in SIGNED:
@@ -100,19 +104,31 @@ class Extreme:
 
 
 class Logical:
-    """Whether any or all elements are true."""
+    """Whether any or all elements are true.
 
-    __slots__ = ("function",)
+    torch makes booleans of all numbers first; NumPy stops at the first that decides.
+    """
 
-    def __init__(self, function: Loop) -> None:
+    __slots__ = ("function", "ufunc")
+
+    def __init__(self, function: Loop, ufunc: np.ufunc) -> None:
         self.function = function
+        self.ufunc = ufunc
 
     def resolve(self, given: torch.dtype, result: torch.dtype) -> Loop:
         """The loop for tensors of dtype ``given``; the result is bool whatever ``result`` is."""
-        function = self.function
-        if given is torch.uint8:  # torch gives uint8 for uint8, of zeros and ones
-            return lambda t, axes, keepdims: function(t, axes, keepdims).view(torch.bool)
-        return function
+        function, ufunc = self.function, self.ufunc
+        if given is torch.bool:
+            return function
+
+        def loop(tensor: Tensor, axes: Axes, keepdims: bool) -> Tensor:
+            array = host.arrays(tensor)
+            if array is not None:
+                return host.wrapped(ufunc.reduce(array[0], axis=axes, keepdims=keepdims))
+            found = function(tensor, axes, keepdims)
+            return found.view(torch.bool) if given is torch.uint8 else found  # uint8's is uint8, of zeros and ones
+
+        return loop
 
 
 class Folded:
@@ -184,11 +200,11 @@ _WRONG_IN_TURN = {np.power, np.arctan2}
 def reduceat(ufunc: np.ufunc, function: Binary, tensor: Tensor, indices: Tensor, dim: int, associative: bool) -> Tensor:
     """``ufunc.reduceat`` in the tensor's own dtype, whose kernel is ``function``: see `segment_fold`."""
     if ufunc not in _WRONG_IN_TURN and host.computes(tensor, indices):
-        array = to_numpy(tensor)
+        array = host.array(tensor)
         char = array.dtype.char
         if f"{char}{char}->{char}" in ufunc.types:
             with np.errstate(all="ignore"):
-                return host.wrapped(ufunc.reduceat(array, to_numpy(indices), dim, dtype=array.dtype))
+                return host.wrapped(ufunc.reduceat(array, host.array(indices), dim, dtype=array.dtype))
     return segment_fold(function, tensor, indices, dim, associative)
 
 
@@ -319,14 +335,22 @@ class NanExtreme:
             if not tensor.numel() or not host.computes(tensor):
                 return otherwise(tensor, axes, keepdims)
             with np.errstate(all="ignore"):
-                return host.wrapped(ufunc.reduce(to_numpy(tensor), axis=axes, keepdims=keepdims))
+                return host.wrapped(ufunc.reduce(host.array(tensor), axis=axes, keepdims=keepdims))
 
         return loop
 
 
-any = Logical(torch.any)
-all = Logical(torch.all)
-sum = Accumulator(torch.sum, any)
+def count(mask: Tensor, axes: Axes, keepdims: bool) -> Tensor:
+    """How many elements of a mask are true, as int64: torch makes int64 of all of them before it adds them up."""
+    array = host.arrays(mask)
+    if array is None:
+        return torch.sum(mask, axes, keepdims)
+    return host.wrapped(np.sum(array[0], axis=axes, dtype=np.int64, keepdims=keepdims))
+
+
+any = Logical(torch.any, np.logical_or)
+all = Logical(torch.all, np.logical_and)
+sum = Accumulator(torch.sum, any, count)
 prod = Accumulator(_prod, all)
 max = Extreme(torch.amax, largest=True)
 min = Extreme(torch.amin, largest=False)
@@ -348,7 +372,7 @@ def argextreme(dtype: torch.dtype, largest: bool) -> Loop:
     def loop(tensor: Tensor, axis: int | None, keepdims: bool) -> Tensor:
         if not host.computes(tensor):
             return otherwise(tensor, axis, keepdims)
-        array = to_numpy(tensor)
+        array = host.array(tensor)
         return host.wrapped((np.argmax if largest else np.argmin)(array, axis, keepdims=keepdims))
 
     return loop
@@ -404,16 +428,18 @@ def _std(tensor: Tensor, axes: Axes, keepdims: bool, correction: float) -> Tenso
     return torch.std(tensor, axes, correction=correction, keepdim=keepdims)
 
 
-def squared_deviation(tensor: Tensor, mean: Tensor) -> Tensor:
-    """``|tensor - mean|**2``, real; of float16 in float32."""
+def squared_deviation(tensor: Tensor, mean: Tensor, mask: Tensor | None = None) -> Tensor:
+    """``|tensor - mean|**2``, real; of float16 in float32. Zero where a mask does not choose the element."""
     if tensor.dtype in SIGNED:
         signed = SIGNED[tensor.dtype]  # the same bits, also where they wrap around
-        return squared_deviation(tensor.view(signed), mean.view(signed)).view(tensor.dtype)
+        return squared_deviation(tensor.view(signed), mean.view(signed), mask).view(tensor.dtype)
     if tensor.dtype in (torch.float16, torch.bfloat16):
         tensor = tensor.float()
     if mean.dtype in SIGNED:
         mean = mean.double()  # torch promotes these to no complex dtype
     deviation = tensor - mean
+    if mask is not None:
+        deviation = masked(deviation, mask, 0)
     return deviation.real.square() + deviation.imag.square() if deviation.is_complex() else deviation.square()
 
 
@@ -425,13 +451,13 @@ def count_nonzero(tensor: Tensor, axes: Axes, keepdims: bool) -> Tensor:
         return torch.count_nonzero(tensor)
     if axes == ():
         return (tensor != 0).to(torch.int64)
-    return torch.sum(tensor if tensor.dtype is torch.bool else tensor != 0, axes, keepdims)
+    return count(tensor if tensor.dtype is torch.bool else tensor != 0, axes, keepdims)
 
 
 def true_count(mask: Tensor, shape: tuple[int, ...], axes: tuple[int, ...], keepdims: bool) -> Tensor:
     """How many elements a mask, broadcast to ``shape``, chooses along the axes."""
     mask = mask.expand(shape)
-    return torch.sum(mask, axes, keepdims) if axes else mask.to(torch.int64)
+    return count(mask, axes, keepdims) if axes else mask.to(torch.int64)
 
 
 def total(tensor: Tensor, axes: tuple[int, ...], keepdims: bool) -> Tensor:

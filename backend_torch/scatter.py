@@ -26,7 +26,8 @@ def positions(target: Tensor, index: Index) -> Tensor:
         (array,) = index.arrays
         array = array.to(target.device)
         if target[index.view].shape == target.shape:
-            return torch.where(array < 0, array + target.shape[0], array)
+            found = indexing.from_start(array, target.shape[0])
+            return found.clone() if found is array and may_overlap(array, target) else found
     result = torch.zeros(() if target.dim() else indexing.shape(target, index), dtype=torch.int64, device=target.device)
     for dim, size in enumerate(target.shape):
         # Where along this axis an element is; indexed like the target, but of memory for one axis alone.

@@ -12,8 +12,9 @@ import torch
 
 from backend_torch import host
 from backend_torch.dtypes import SIGNED
-from backend_torch.indexing import Index, has_values, on_bits, put, same_width
-from backend_torch.memory import to_numpy
+from backend_torch.indexing import Index, from_start, has_values, on_bits, put, same_width
+from backend_torch.memory import may_overlap
+from backend_torch.writing import write_where
 
 Tensor = torch.Tensor
 
@@ -30,7 +31,7 @@ def where(condition: Tensor, one: Tensor, other: Tensor) -> Tensor:
 def nonzero(tensor: Tensor) -> tuple[Tensor, ...]:
     """One int64 tensor a dimension: where the elements are that are not zero."""
     if tensor.dim() and host.computes(tensor):
-        return host.wrapped(to_numpy(tensor).nonzero())
+        return host.wrapped(host.array(tensor).nonzero())
     return torch.nonzero(same_width(tensor), as_tuple=True)
 
 
@@ -47,7 +48,7 @@ def upper_indices(rows: int, columns: int, k: int, device: torch.device | None) 
 def argwhere(tensor: Tensor) -> Tensor:
     """The indices of the elements that are not zero, one a row."""
     if tensor.dim() and host.computes(tensor):
-        return host.wrapped(np.argwhere(to_numpy(tensor)))
+        return host.wrapped(np.argwhere(host.array(tensor)))
     return torch.nonzero(same_width(tensor))
 
 
@@ -67,11 +68,6 @@ def wrapped(array: Tensor, size: int) -> Tensor:
 def clipped(array: Tensor, size: int) -> Tensor:
     """Indices moved to the nearest valid one; negative ones are not counted from the end."""
     return array.clamp(0, size - 1)
-
-
-def from_start(array: Tensor, size: int) -> Tensor:
-    """Indices with the negative ones counted from the end."""
-    return torch.where(array < 0, array + size, array)
 
 
 def cycled(values: Tensor, length: int, positions: Tensor | None = None) -> Tensor:
@@ -104,6 +100,10 @@ def put_cycled(tensor: Tensor, mask: Tensor, values: Tensor) -> None:
 
 def place(tensor: Tensor, mask: Tensor, values: Tensor) -> None:
     """Write to the true places of a mask, in C order, one value after the other, round and round."""
+    given = None if may_overlap(tensor, values) else host.to_write(tensor, mask, values)
+    if given is not None:
+        np.place(*given)
+        return
     mask = mask.reshape(tensor.shape)
     numbers = torch.cumsum(mask.reshape(-1), 0).sub_(1).clamp_(min=0)
     copy_where(tensor, mask, cycled(values, tensor.numel(), numbers).reshape(tensor.shape))
@@ -111,7 +111,8 @@ def place(tensor: Tensor, mask: Tensor, values: Tensor) -> None:
 
 def copy_where(target: Tensor, mask: Tensor, values: Tensor) -> None:
     """Write ``values``, broadcast, to the places of ``target`` where the mask, broadcast, is true."""
-    target.copy_(where(mask, values, target))
+    if not write_where(target, mask, values):
+        target.copy_(where(mask, values, target))
 
 
 def along(tensor: Tensor, indices: Tensor, dim: int) -> Tensor:

@@ -10,7 +10,6 @@ import torch
 
 from backend_torch import host, sorting
 from backend_torch.dtypes import SIGNED
-from backend_torch.memory import to_numpy
 
 Tensor = torch.Tensor
 # Up to this length each element of the shorter line is a product with the whole of the longer one.
@@ -29,11 +28,12 @@ def correlate(line: Tensor, window: Tensor, left: int, right: int) -> Tensor:
         return correlate(line.view(signed), window.view(signed), left, right).view(dtype)
     if dtype is torch.float16:
         return correlate(line.to(torch.float32), window.to(torch.float32), left, right).to(dtype)
-    padded = torch.cat([line.new_zeros(left), line, line.new_zeros(right)])
+    padded = torch.cat([line.new_zeros(left), line, line.new_zeros(right)]) if left or right else line
     length, size = len(window), len(padded) - len(window) + 1
     if length <= FEW:
-        if host.computes(line, window):  # one pass instead of two for each element of the window
-            return host.wrapped(np.correlate(to_numpy(padded), to_numpy(window.conj()), "valid"))
+        given = host.arrays(padded, window.conj())
+        if given is not None:  # one pass instead of two for each element of the window
+            return host.wrapped(np.correlate(given[0], given[1], "valid"))
         total = padded[:size] * window[0]
         for shift in range(1, length):
             total = total + padded[shift : shift + size] * window[shift]
@@ -47,6 +47,9 @@ def correlate(line: Tensor, window: Tensor, left: int, right: int) -> Tensor:
 
 def interpolate(x: Tensor, places: Tensor, values: Tensor, left: Tensor, right: Tensor) -> Tensor:
     """Values between points, on straight lines; ``left`` and ``right`` outside. All real, of one float dtype."""
+    given = host.arrays(x, places, values, left, right)
+    if given is not None:
+        return host.wrapped(np.interp(*given))  # type: ignore[call-overload]
     last = len(places) - 1
     index = sorting.searchsorted(places, x, right=True) - 1
     low = index.clamp(0, max(last - 1, 0))

@@ -14,34 +14,23 @@ from collections.abc import Sequence
 import numpy as np
 import torch
 
-from backend_torch import memory
+from backend_torch import host, reductions
 from backend_torch.dtypes import SIGNED
-from backend_torch.memory import from_numpy, is_readable, to_numpy
+from backend_torch.memory import is_readable
 from backend_torch.order import has_nan, nan_class, ordered, precedes, restored, reversed_order
 
 Tensor = torch.Tensor
+_BLOCK = 1 << 13  # so many values at a time are looked at beside their neighbours
 _LONG = 4096  # shorter lines are sorted stably by NumPy in less time than the detour's calls take
-
-
-def on_host(tensor: Tensor) -> bool:
-    """Whether NumPy can sort the tensor: torch's bfloat16 has no NumPy sort worth having."""
-    return (
-        memory.host_computes
-        and tensor.device.type == "cpu"
-        and not (tensor.requires_grad and torch.is_grad_enabled())
-        and tensor.dtype is not torch.bfloat16
-        and not torch.compiler.is_compiling()
-        and is_readable(tensor)
-    )
 
 
 def sort(tensor: Tensor, dim: int, stable: bool = False, descending: bool = False) -> Tensor:
     """The values along ``dim`` in ascending or descending order, NaN last in both."""
     if descending:
         return reversed_order(sort(reversed_order(tensor), dim, stable))
-    if on_host(tensor):
+    if host.computes(tensor):
         result = tensor.clone()
-        to_numpy(result).sort(axis=dim, kind="stable" if stable else None)
+        host.array(result).sort(axis=dim, kind="stable" if stable else None)
         return result
     if tensor.is_complex():
         return tensor.gather(dim, argsort(tensor, dim, stable=True))
@@ -52,9 +41,9 @@ def argsort(tensor: Tensor, dim: int, stable: bool = False, descending: bool = F
     """The indices that sort the values along ``dim``; equal ones in their order if ``stable``."""
     if descending:
         return argsort(reversed_order(tensor), dim, stable)
-    if on_host(tensor):
-        array = to_numpy(tensor)
-        return from_numpy(_stable_order(array, dim) if stable else array.argsort(axis=dim))
+    if host.computes(tensor):
+        array = host.array(tensor)
+        return host.wrapped(_stable_order(array, dim) if stable else array.argsort(axis=dim))
     if tensor.is_complex():
         return lexsort([tensor.imag, tensor.real, nan_class(tensor)], dim)
     return torch.sort(ordered(tensor), dim=dim, stable=stable)[1]
@@ -71,31 +60,50 @@ def _stable_order(array: np.ndarray, axis: int) -> np.ndarray:
         return array.argsort(axis=axis, kind="stable")
     lines = np.moveaxis(array, axis, -1)
     order = lines.argsort(axis=-1)
-    values = np.take_along_axis(lines, order, -1)
-    another = (values[..., 1:] != values[..., :-1]) & (values[..., :-1] == values[..., :-1])  # NaN is one value
-    if not another.all():
-        number = np.zeros(order.shape, np.int64)
-        np.cumsum(another, -1, out=number[..., 1:])
-        number *= size
-        order += number
+    number = _numbers(lines, order)
+    if not (number[..., -1] == size - 1).all():
+        _shift(order, number, size)
         order.sort(axis=-1)
-        order -= number
+        _shift(order, number, -size)
     return np.ascontiguousarray(np.moveaxis(order, -1, axis))
+
+
+def _numbers(lines: np.ndarray, order: np.ndarray) -> np.ndarray:
+    """Which value each is, from the smallest on, in lines (last axis) that the order sorts; NaN is one value."""
+    numbers = np.zeros(order.shape, np.int32 if order.shape[-1] <= np.iinfo(np.int32).max else np.int64)
+    for place in np.ndindex(order.shape[:-1]):
+        line, places, counts = lines[place], order[place], numbers[place]
+        for start in range(0, len(line) - 1, _BLOCK):
+            values = line.take(places[start : start + _BLOCK + 1])
+            another = values[1:] != values[:-1]
+            if values.dtype.kind == "f":
+                another &= values[:-1] == values[:-1]
+            here = counts[start + 1 : start + _BLOCK + 1]
+            np.cumsum(another, out=here)
+            here += counts[start]
+    return numbers
+
+
+def _shift(order: np.ndarray, number: np.ndarray, by: int) -> None:
+    """Add ``by`` times the number to each place, in blocks, for ``number`` is narrower."""
+    places, numbers = order.reshape(-1), number.reshape(-1)
+    for start in range(0, len(places), _BLOCK):
+        places[start : start + _BLOCK] += np.multiply(numbers[start : start + _BLOCK], by, dtype=np.int64)
 
 
 def partition(tensor: Tensor, dim: int, kth: Sequence[int]) -> Tensor:
     """The values with those at ``kth`` where a sort puts them, no larger ones before and no smaller ones after."""
-    if on_host(tensor):
+    if host.computes(tensor):
         result = tensor.clone()
-        to_numpy(result).partition(np.asarray(kth, np.intp), axis=dim)
+        host.array(result).partition(np.asarray(kth, np.intp), axis=dim)
         return result
     return sort(tensor, dim)
 
 
 def argpartition(tensor: Tensor, dim: int, kth: Sequence[int]) -> Tensor:
     """The indices that partition the values along ``dim``."""
-    if on_host(tensor):
-        return from_numpy(to_numpy(tensor).argpartition(np.asarray(kth, np.intp), axis=dim))
+    if host.computes(tensor):
+        return host.wrapped(host.array(tensor).argpartition(np.asarray(kth, np.intp), axis=dim))
     return argsort(tensor, dim)
 
 
@@ -103,10 +111,15 @@ def lexsort(keys: Sequence[Tensor], dim: int) -> Tensor:
     """The indices that sort by the last key, where it is equal by the one before it, and so on."""
     first, *others = keys
     order = argsort(first, dim, stable=True)
+    if first.dim() != 1 or len(first) > torch.iinfo(torch.int32).max:
+        for key in others:
+            # uint16, uint32 and uint64 have no gather (https://github.com/pytorch/pytorch/issues/58734).
+            order = order.gather(dim, argsort(ordered(key).gather(dim, order), dim, stable=True))
+        return order
     for key in others:
-        # uint16, uint32 and uint64 have no gather (https://github.com/pytorch/pytorch/issues/58734).
-        order = order.gather(dim, argsort(ordered(key).gather(dim, order), dim, stable=True))
-    return order
+        order = order.to(torch.int32)  # takes half the memory while the next key is sorted
+        order = order[argsort(ordered(key).index_select(0, order), 0, stable=True)]
+    return order.to(torch.int64)
 
 
 def searchsorted(line: Tensor, values: Tensor, right: bool, sorter: Tensor | None = None) -> Tensor:
@@ -152,7 +165,7 @@ def median(tensor: Tensor, dim: int, dtype: torch.dtype) -> Tensor:
 def nanmedian(tensor: Tensor, dim: int) -> Tensor:
     """The median of the values along ``dim`` that are not NaN; NaN where there is none. Float or complex."""
     sorted_ = sort(tensor, dim)
-    count = (~sorted_.isnan()).sum(dim, keepdim=True)
+    count = reductions.count(~sorted_.isnan(), dim, True)
     low = sorted_.gather(dim, ((count - 1) // 2).clamp(min=0))
     high = sorted_.gather(dim, (count // 2).clamp(max=tensor.shape[dim] - 1))
     mean = torch.mean(torch.cat([low, high], dim), dim, keepdim=True)

@@ -11,6 +11,7 @@ from typing import Any
 import torch
 from torch._C._functorch import maybe_current_level  # the level of vmap, grad and the like; None outside
 
+from backend_torch.indexing import same_width
 from backend_torch.memory import is_readable, may_overlap
 
 
@@ -18,7 +19,25 @@ def masked(result: torch.Tensor, mask: torch.Tensor, target: torch.Tensor | None
     """``result`` where ``mask`` is true, ``target`` elsewhere; nothing in particular if there is no target."""
     if target is None:
         return torch.where(mask, result, torch.zeros((), dtype=result.dtype, device=result.device))
-    return torch.where(mask, result.to(target.dtype), target)
+    result = result.to(target.dtype)
+    return target if write_where(target, mask, result) else torch.where(mask, result, target)
+
+
+def write_where(target: torch.Tensor, mask: torch.Tensor, values: torch.Tensor) -> bool:
+    """Write the values, broadcast, where the mask, broadcast, is true, with no array in between; whether that could be.
+
+    It can if nothing is differentiated, traced or batched, and neither of the two lies across the target.
+    """
+    for tensor in (target, mask, values):
+        if not is_readable(tensor) or tensor.requires_grad or tensor.is_conj() or tensor.is_neg():
+            return False
+        if tensor is not target and (tensor.device != target.device or may_overlap(tensor, target)):
+            return False
+    if mask.dtype is not torch.bool or torch.broadcast_shapes(mask.shape, values.shape, target.shape) != target.shape:
+        return False
+    view = same_width(target)
+    torch.where(mask.expand(view.shape), same_width(values).expand(view.shape), view, out=view)
+    return True
 
 
 def write_into(function: Any, operands: list[torch.Tensor], target: torch.Tensor) -> bool:

@@ -124,12 +124,11 @@ def _accumulator(dtype: Any) -> Any:
 
 def _total(tensor: Tensor, axes: Any, keepdims: bool, dtype: Any, mask: Any) -> tuple[Tensor, Any]:
     """Sum and number of the elements along axes: an int, or a tensor where a mask chooses them."""
-    tensor = cast(tensor, dtype)
     count: Any = kernels.size_of(tensor.shape, axes)
     if mask is not None:
         count = kernels.true_count(mask, tensor.shape, axes, keepdims)
         tensor = kernels.masked(tensor, mask, 0)
-    return kernels.total(tensor, axes, keepdims), count
+    return kernels.total(cast(tensor, dtype), axes, keepdims), count
 
 
 def var(
@@ -336,14 +335,13 @@ def squares(tensor: Tensor, axes: Any, keepdims: bool, dtype: Any, mask: Any, me
     # As in NumPy, dtype= is that of the mean and of the sum of the squares: deviations keep what it would cut off.
     if not tensor.is_complex() and not (whole and tensor.is_floating_point()):
         tensor = cast(tensor, accumulator)
-    if mask is not None:
-        tensor = kernels.masked(tensor, mask, 0)
     if mean is _NoValue:
         average = kernels.quotient(*_total(tensor, axes, True, accumulator, mask))
     else:
         average = tensor_of(mean, device=tensor.device)
-    deviations = kernels.squared_deviation(tensor, cast(average, accumulator))
-    return _total(deviations, axes, keepdims, accumulator if whole else deviations.dtype, mask)
+    deviations = kernels.squared_deviation(tensor, cast(average, accumulator), mask)
+    total, count = _total(deviations, axes, keepdims, accumulator if whole else deviations.dtype, None)
+    return total, count if mask is None else kernels.true_count(mask, tensor.shape, axes, keepdims)
 
 
 def median(a: Any, axis: Any = None, out: Any = None, overwrite_input: bool = False, keepdims: Any = False) -> Any:

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 import tnp
-from backend_torch import devices, memory, random, tracing
+from backend_torch import devices, host, memory, random, tracing
 from backend_torch.dtypes import to_torch
 from backend_torch.random import Stream
 from tnp._array import ndarray, scalar, wrap, wrap_array
@@ -113,7 +113,12 @@ class Distributions:
         if array is not None:
             if not array.ndim:
                 raise TypeError("len() of unsized object")
-            array[...] = self._permuted(array, axis)
+            plain = type(array) is ndarray and memory.is_writeable(array.tensor) and self._stream() is None
+            values = host.to_write(array.tensor) if plain else None
+            if values is None:
+                array[...] = self._permuted(array, axis)
+            else:
+                self._host.shuffle(*values, *([axis] if axis else []))
         elif isinstance(x, np.ndarray) and self._stream() is not None:
             x[...] = tnp.asnumpy(self._permuted(tnp.asarray(x), axis))
         elif self._stream() is not None:

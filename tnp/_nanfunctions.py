@@ -496,7 +496,8 @@ def nanmedian(a: Any, axis: Any = None, out: Any = None, overwrite_input: bool =
 
     Notes
     -----
-    Differences from NumPy: there is no warning where all elements are NaN.
+    Differences from NumPy: there is no warning where all elements are NaN. All lines are sorted at once, in a copy of
+    the array, where NumPy takes long ones one by one.
 
     Source: https://numpy.org/doc/stable/reference/generated/numpy.nanmedian.html
 

@@ -386,7 +386,9 @@ def _aligned(a1: Any, a2: Any) -> list[ndarray]:
     """Both with as many coefficients."""
     lines = [coefficients(a1), coefficients(a2)]
     size = max(map(len, lines))
-    return [tnp.concatenate([tnp.zeros(size - len(p), p.dtype, device=p.device), p]) for p in lines]
+    return [
+        p if len(p) == size else tnp.concatenate([tnp.zeros(size - len(p), p.dtype, device=p.device), p]) for p in lines
+    ]
 
 
 def polymul(a1: Any, a2: Any) -> Any:

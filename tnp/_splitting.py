@@ -372,8 +372,13 @@ def insert(arr: Any, obj: Any, values: Any, axis: int | None = None) -> ndarray:
     else:
         count = len(places)
         place = places
-    indices = np.arange(length + count, dtype=_index_dtype(length + count))
-    order = np.insert(indices[:length], place, indices[length:])
+    before: list[int] = []
+    if places.size == 1 or (places.size * _FAR_APART <= tensor.numel() and places.dtype.kind in "iu"):
+        before = [number + length if number < 0 else number for number in places.reshape(-1).tolist()]
+    is_few = bool(before) and min(before) >= 0 and max(before) <= length
+    if not is_few:  # NumPy says what is wrong with the places
+        indices = np.arange(length + count, dtype=_index_dtype(length + count))
+        order = np.insert(indices[:length], place, indices[length:])
     shape = (*tensor.shape[:axis], count, *tensor.shape[axis + 1 :])
     new = without_leading_ones(new, tensor.dim())
     try:
@@ -382,7 +387,13 @@ def insert(arr: Any, obj: Any, values: Any, axis: int | None = None) -> ndarray:
         raise ValueError(
             f"could not broadcast input array from shape {shapes_text([new.shape])} into shape {shapes_text([shape])}"
         ) from None
-    return wrap_array(kernels.insert(tensor, new, order, axis))
+    return wrap_array(
+        kernels.insert_few(tensor, new, before, axis) if is_few else kernels.insert(tensor, new, order, axis)
+    )
+
+
+_FAR_APART = 2000
+"""Elements that are copied as slices in less time than they are picked one by one."""
 
 
 def _index_dtype(size: int) -> Any:

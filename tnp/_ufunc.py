@@ -95,7 +95,10 @@ class Ufunc:
     def __init__(self, numpy_ufunc: np.ufunc, kernel: Kernel) -> None:
         self.__name__ = self.__qualname__ = numpy_ufunc.__name__
         self.__module__ = "tnp"  # where pickle looks for the name
-        self.__doc__ = f"{numpy_ufunc.__doc__}\n\n    Computed by torch; the documentation has the differences.\n"
+        self.__doc__ = (
+            f"{numpy_ufunc.__doc__}\n\n    Computed by torch; the documentation has the differences. "
+            "With ``where=``\n    all elements are computed, in an array of their own, and those chosen are copied.\n"
+        )
         self._numpy = numpy_ufunc
         self._kernel = kernel
         self._loops = self._table(self._build)

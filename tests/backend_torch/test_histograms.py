@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 import torch
 
-from backend_torch import histograms
+from backend_torch import histograms, memory
 
 
 def test_bins_hold_their_lower_edge_and_the_last_its_upper_one() -> None:
@@ -35,9 +35,9 @@ def test_counts_of_sorted_values_are_those_of_bins(dtype: torch.dtype, monkeypat
     if dtype.is_floating_point:
         values[-1] = float("nan")
     edges = torch.tensor([1, 2, 3, 3, 5], dtype=dtype)
-    monkeypatch.setattr(histograms, "BLOCK", 4)
+    monkeypatch.setattr(histograms, "SORTED", 4)
     by_place = histograms.histogram(values, edges, None, dtype)
-    monkeypatch.setattr(histograms.sorting, "on_host", lambda tensor: False)
+    monkeypatch.setattr(memory, "host_computes", False)
     assert by_place.tolist() == histograms.histogram(values, edges, None, dtype).tolist() == [2, 1, 0, 4]
 
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import torch
 
-from backend_torch import sorting
+from backend_torch import memory, sorting
 from backend_torch.dtypes import to_torch
 
 DTYPES = [dtype for dtype in to_torch if dtype.kind in "biufc"]
@@ -18,7 +18,7 @@ DTYPES = [dtype for dtype in to_torch if dtype.kind in "biufc"]
 def path(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
     """Each test runs on both paths."""
     if request.param == "torch":
-        monkeypatch.setattr(sorting, "on_host", lambda tensor: False)
+        monkeypatch.setattr(memory, "host_computes", False)
     yield request.param
 
 

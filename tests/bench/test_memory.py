@@ -64,7 +64,7 @@ def test_worst_come_first_and_are_counted() -> None:
     rows = [peak(ARRAY, ARRAY, "one"), peak(ARRAY, 3 * ARRAY, "other"), peak(0, ARRAY, "flip")]
     assert list(memory.table(rows, 2).columns[0].cells) == ["flip", "other"]
     assert memory.summary(rows).startswith(
-        "2 of 3 functions above 2 times NumPy's memory (1 of them no views in NumPy), 2 above it"
+        "2 of 3 functions above 2 times NumPy's memory (1 of them neither views in NumPy nor explained), 2 above it"
     )
 
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import numpy
 import pytest
 
 import tnp as np
-from bench import live
+from bench import calls, live, memory
 
 SIZE = 64
 WHOLE = SIZE * SIZE * 8  # bytes of the Jacobian
@@ -76,3 +77,20 @@ def test_what_is_alive_is_counted() -> None:
         return x[::2]
 
     assert live.peak(two_at_once) == 16000
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        "add, out=", "add.at", "argsort", "argsort, stable", "copyto", "fmod", "floor_divide, int64",
+        "histogram", "insert", "interp", "lcm", "lexsort", "nanvar", "nanpercentile", "place", "polyadd", "polymul",
+        "putmask", "random.shuffle", "remainder, int64", "sign", "spacing", "sum, bool", "take_along_axis",
+        "unique, rows",
+    ],
+)  # fmt: skip
+def test_a_function_takes_at_most_twice_numpys_memory(function: str) -> None:
+    pytest.importorskip("memray")
+    size = 200_000
+    arrays = calls.values(size)
+    taken = memory.compare(size, function, calls.CALLS[function], calls.names(numpy, arrays), calls.names(np, arrays))
+    assert not taken.misses, taken
