@@ -198,7 +198,7 @@ def assign(view: Tensor, value: Tensor) -> None:
     try:
         view.copy_(value)
     except RuntimeError:
-        if is_sharded(view) != is_sharded(value):
+        if value.dim() and is_sharded(view) != is_sharded(value):
             raise mixed_error(view, value) from None
         if value.dim():
             raise

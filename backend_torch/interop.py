@@ -15,7 +15,7 @@ from torch.utils import dlpack
 
 from backend_torch import devices
 from backend_torch.dtypes import to_numpy
-from backend_torch.memory import from_numpy, is_readable
+from backend_torch.memory import from_numpy, is_readable, is_sharded
 
 _READ_ONLY = 1
 _FLAGS_AT = 24  # bytes into DLManagedTensorVersioned: behind the version, the manager's context and the deleter
@@ -77,6 +77,8 @@ def to_dlpack(
 ) -> Any:
     """The tensor's memory as a DLPack capsule; BufferError where a capsule can't say what the tensor is."""
     if not is_readable(tensor):
+        if is_sharded(tensor):
+            raise BufferError("an array that lies over several processes can't be exported: tnp.distributed.gather(x)")
         raise BufferError("an array that is being traced or batched, or is on the meta device, has no memory to export")
     if tensor.requires_grad:
         raise BufferError("an exported array would lose its gradient: export x.tensor.detach()")

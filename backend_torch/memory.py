@@ -63,10 +63,11 @@ def is_sharded(tensor: Tensor) -> bool:
 
 
 def mixed_error(*tensors: Tensor) -> ValueError:
-    """What is raised for operands of which some are sharded and others not."""
+    """What is raised for operands of which some are sharded and others not, as far as they are known."""
     texts = [f"{'sharded' if is_sharded(tensor) else 'ordinary'} {tuple(tensor.shape)}" for tensor in tensors]
+    named = f": {', '.join(texts)}" if texts else ""
     return ValueError(
-        f"operands are sharded over processes and not: {', '.join(texts)}; tnp.distributed.replicate(x, mesh) or "
+        f"operands are sharded over processes and not{named}; tnp.distributed.replicate(x, mesh) or "
         "shard(x, mesh, axis) the ordinary one, or gather(x) the other"
     )
 

@@ -22,7 +22,7 @@ import numpy
 import torch
 
 import tnp
-from conformance import accelerator, samples
+from conformance import accelerator, samples, sharding
 
 PATH = Path(__file__).parent.parent / "docs" / "coverage.md"
 FEW = 3
@@ -30,7 +30,7 @@ FEW = 3
 
 Sample = Callable[..., Any]
 COMPUTED = ("torch", "torch, NumPy on the CPU", "NumPy")
-COLUMNS = ("run by", "gradient", "vmap", "compile", "fullgraph", "accelerator")
+COLUMNS = ("run by", "gradient", "vmap", "compile", "fullgraph", "accelerator", "sharded")
 
 
 @dataclass(frozen=True)
@@ -44,10 +44,11 @@ class Row:
     compile: str = "-"
     fullgraph: str = "-"
     accelerator: str = "-"
+    sharded: str = "-"
 
     def cells(self) -> tuple[str, ...]:
         """The cells in the order of the columns."""
-        return self.run_by, self.gradient, self.vmap, self.compile, self.fullgraph, self.accelerator
+        return self.run_by, self.gradient, self.vmap, self.compile, self.fullgraph, self.accelerator, self.sharded
 
 
 ABSENT = {
@@ -293,10 +294,13 @@ def rows(quick: bool = False) -> list[Row]:
     if quick:
         return [Row(name, run_by(name, theirs, codes.get(name))) for name, theirs in entries]
     table = [row(name, theirs, codes.get(name)) for name, theirs in entries]
-    there = accelerator.ask(
-        {entry.name: codes[entry.name] for entry in table if entry.run_by in COMPUTED and codes.get(entry.name)}
-    )
-    return [replace(entry, accelerator=there.get(entry.name, "-")) for entry in table]
+    tried_elsewhere = {
+        entry.name: codes[entry.name] for entry in table if entry.run_by in COMPUTED and codes.get(entry.name)
+    }
+    there, over = accelerator.ask(tried_elsewhere), sharding.ask(tried_elsewhere)
+    return [
+        replace(entry, accelerator=there.get(entry.name, "-"), sharded=over.get(entry.name, "-")) for entry in table
+    ]
 
 
 # ---- The page.
@@ -322,6 +326,9 @@ names of `numpy`, `numpy.linalg`, `numpy.fft`, `numpy.random` and `numpy.ndarray
 - accelerator: tried on {accelerator.device_name()}: "yes", with no copy between it and the host; "waits", the host
   reads or writes a few values on the way (a size, a bound, a check); "copies", it reads or writes more; "no", the call
   is about the host's memory. Random numbers are not tried on the stand-in, which has no generator.
+- sharded: with all arrays cut along their first axis over two processes (`tnp.distributed`). "yes", the bits of one
+  process; "rounds", the same to rounding; "sends", parts go from process to process, and `tnp.transfers()` lists them;
+  "raises", with an error that says what to do; "layout", a text of shape and sharding, for which nothing is sent.
 - A dash: the call has no float array to differentiate by, or no array at all.
 
 """

@@ -16,7 +16,8 @@ import numpy as np
 
 from backend_torch import devices
 from backend_torch import distributed as backend
-from backend_torch.distributed import Mesh, ShardingError
+from backend_torch.distributed import Mesh
+from backend_torch.distributed_operations import ShardingError
 from tnp._array import ndarray, wrap, wrap_array
 from tnp._convert import tensor_of
 from tnp._creation import as_shape

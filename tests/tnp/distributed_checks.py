@@ -132,33 +132,61 @@ def arrays(mesh: Any) -> Iterator[str]:
         same(ELEMENTWISE[name](x), ELEMENTWISE[name](few))
     for name in ("sum None", "sum 0", "mean 1", "gram"):
         same(REDUCTIONS[name](x), REDUCTIONS[name](few), exact=False)
-    for extreme in (np.max, np.min, np.argmax):
-        with pytest.raises(ValueError, match="has no part"):
-            extreme(x)
+    for extreme in (np.max, np.min, np.argmax, np.argmin, np.ptp):
+        for along in (None, 0, 1):
+            same(extreme(x, axis=along), extreme(few, axis=along))
     yield "empty parts"
 
 
+DTYPES = [
+    "bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float16", "float32", "float64",
+    "complex64", "complex128",
+]  # fmt: skip
+ORDERED = (np.max, np.min, np.argmax, np.argmin, np.ptp, np.nanmax, np.any, np.all, np.maximum.reduce)
+OF_DTYPES: dict[str, Callable[..., Any]] = {
+    "twice": lambda v: v + v,
+    "square": lambda v: v * v,
+    "maximum": lambda v: np.maximum(v, v),
+    "equal": lambda v: v == v,
+    "astype": lambda v: np.abs(v).astype(np.float64),
+    "transpose": lambda v: v.T,
+    "sum": lambda v: v.sum(axis=0),
+    "ravel": np.ravel,
+    "reshape": lambda v: v.reshape(4, ROWS),
+    "rows": lambda v: np.stack([v[0], v[-1], v[3]]),
+    "unstack": np.unstack,
+    "split": lambda v: np.split(v, [2, 5]),
+    "bitwise_count": lambda v: np.bitwise_count(v) if v.dtype.kind in "iu" else v,
+    "shifts": lambda v: (v >> 1, v << 1) if v.dtype.kind in "iu" else v,
+    "ldexp": lambda v: np.ldexp(v, 3) if v.dtype.kind == "f" else v,
+}
+
+
 def dtypes(mesh: Any) -> Iterator[str]:
-    """The dtypes that torch supports in part, or gloo does not send."""
-    for name in ("bool", "uint8", "int16", "int32", "uint16", "uint32", "uint64", "float16", "complex128"):
+    """Each dtype: what torch supports in part, what no backend sends, and all of NumPy's orders."""
+    for name in DTYPES:
         whole = np.asarray(data(name))
+        if whole.dtype.kind == "c":
+            whole = whole + whole[::-1] * np.asarray(1j, name)
         x = dist.shard(whole, mesh)
-        functions: list[Callable[..., Any]] = [
-            lambda v: v + v,
-            lambda v: v * v,
-            lambda v: np.maximum(v, v),
-            lambda v: v == v,
-            lambda v: np.abs(v).astype(np.float64),
-            lambda v: v.T,
-            lambda v: v.sum(axis=0),
-        ]
-        if name not in ("complex128", "uint16"):  # torch has no such maximum of the one, gloo sends none of the other
-            functions.append(lambda v: v.max(axis=0))
-        for number, function in enumerate(functions):
+        for case, function in OF_DTYPES.items():
             try:
                 same(function(x), function(whole))
             except Exception as error:
-                raise AssertionError(f"{name}, function {number}") from error
+                raise AssertionError(f"{case} of {name}") from error
+        for function in ORDERED:
+            if function is np.ptp and name == "bool":
+                continue
+            for axis in (None, 0, 1):
+                if function is np.maximum.reduce and axis is None:
+                    continue
+                try:
+                    same(function(x, axis=axis), function(whole, axis=axis))
+                except Exception as error:
+                    raise AssertionError(f"{function.__name__} of {name} along {axis}") from error
+        if name == "bool" or dist.size() > 1:
+            found = dist.gather(x.any(axis=0))  # two booleans that gloo adds are none
+            assert np.asnumpy(found).view(np.uint8).tolist() == [1] * 4
     yield "dtypes"
 
 
@@ -186,8 +214,52 @@ def numbers(mesh: Any) -> Iterator[str]:
     yield "numbers"
 
 
+KEYS: list[Any] = [
+    0, -1, 3, slice(0, 2), slice(1, None), slice(None, None, 2), slice(1, 6, 3), slice(5, 2), slice(None, -1),
+    slice(None, None, -1), slice(5, 0, -2), (2, 1), (-2, slice(1, 3)), (slice(None), 2),
+    (slice(2, 5), slice(None, None, 2)), (slice(1, None, 2), 3),
+    ..., (..., 0), (0, ...), (None, slice(2, 4)), (slice(6, None), slice(3, None)),
+]  # fmt: skip
+
+
+def through_views(x: Any, key: Any, values: Any) -> Any:
+    """Writes to a part of an array, by the key and through views of it."""
+    y = x.copy()
+    y[key] = 7.5
+    y[key] += values
+    part = y[key] if not _is_element(key) else y[2:3]
+    part *= 2
+    part[..., :1] = -1
+    flat = part.T
+    flat -= 0.25
+    return y
+
+
+def _is_element(key: Any) -> bool:
+    """Whether a key gives a number, or a copy: a step is negative."""
+    items = key if isinstance(key, tuple) else (key,)
+    return (len(items) == 2 and all(isinstance(item, int) for item in items)) or any(
+        isinstance(item, slice) and (item.step or 1) < 0 for item in items
+    )
+
+
+SUMS: list[Callable[[Any], None]] = [
+    lambda y: y.__iadd__(1),
+    lambda y: y.__imul__(2),
+    lambda y: y.__setitem__(slice(0, 2), 5),
+    lambda y: y.__setitem__(1, 5),
+    lambda y: y[:2].__iadd__(1),
+    lambda y: y.fill(3),
+    lambda y: y.__isub__(y * 3),
+    lambda y: y.__iadd__(y.sum()),
+    lambda y: y.T.fill(2),
+    lambda y: y.__itruediv__(4),
+    lambda y: y.sort(),
+]
+
+
 def written(mesh: Any) -> Iterator[str]:
-    """In place and into ``out=``."""
+    """In place, into ``out=``, and to parts of a sharded axis."""
 
     def program(x: Any) -> Any:
         y = x.copy()
@@ -198,12 +270,50 @@ def written(mesh: Any) -> Iterator[str]:
         np.add(y, x, out=z)
         z[z > 300] = 0
         z[:, 1:] -= 2.5
+        np.fill_diagonal(z, 3.5)
+        flat = np.ravel(z)
+        flat[5] = -8
+        flat[9:17:3] += 0.5
+        rows = z.reshape(2, 2, ROWS)
+        rows[1] = 4
+        np.copyto(z, x, where=x > 45)
         return z
 
     whole = np.asarray(data())
-    x = dist.shard(whole, mesh)
-    same(program(x), program(whole))
-    same(x, whole)
+    expected = np.asnumpy(whole).copy()
+    for axis in (0, 1):
+        x = dist.shard(whole, mesh, axis)
+        same(program(x), program(np.asnumpy(whole)))
+        for key in KEYS:
+            values = np.asnumpy(whole)[key] / 8
+            given = dist.replicate(values, mesh) if np.ndim(values) else float(values)
+            try:
+                same(through_views(x, key, given), through_views(expected, key, values))
+            except Exception as error:
+                raise AssertionError(f"{key}, sharded along axis {axis}") from error
+        for offset in (-3, -1, 0, 1, 2):
+            y, z = x.copy(), expected.copy()
+            np.einsum("ii->i", y[:4])[:] = 6 if not offset else 5
+            np.einsum("ii->i", z[:4])[:] = 6 if not offset else 5
+            same(y, z)
+        same(x, whole)
+        if dist.size() > 1:
+            y = x.copy()
+            view = y[:, 0] if axis else y[0]
+            view[1] = -3
+            y += 1
+            with pytest.raises(ValueError, match="take the view again"):
+                view[0] = -3
+            assert float(y[1, 0] if axis else y[0, 1]) == -2
+        for write in SUMS:  # a sum that is still to be made
+            pending, total = x.sum(axis=axis), expected.sum(axis=axis)
+            write(total)
+            try:
+                write(pending)
+            except ValueError as error:
+                assert "in-place" in str(error), error
+            else:
+                same(pending, total)
     yield "writes"
 
 
@@ -393,7 +503,14 @@ def train(folder: str, killed_at: str = "") -> None:
         print("trained", *[value.hex() for value in w.tolist()], flush=True)
 
 
+def train_again(killed: str, whole: str) -> None:
+    """Go on from a checkpoint, and train once more from the beginning."""
+    train(killed)
+    train(whole)
+
+
 if __name__ == "__main__":
     warnings.filterwarnings("ignore")
     dist.init("cpu", timeout=60)
-    {"checked": checked, "write": write, "read": read, "train": train}[sys.argv[1]](*sys.argv[2:])
+    commands = {"checked": checked, "write": write, "read": read, "train": train, "train_again": train_again}
+    commands[sys.argv[1]](*sys.argv[2:])

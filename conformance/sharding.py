@@ -1,0 +1,129 @@
+"""Which samples run on arrays that lie over several processes: tried in processes that torchrun's launcher starts.
+
+All arrays of the samples are cut along their first axis, in parts of which most are uneven.
+"""
+
+from __future__ import annotations
+
+import ast
+import json
+import os
+import re
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import numpy
+import torch
+
+import tnp
+from conformance import samples
+
+PROCESSES = 2
+TIMEOUT = 60.0  # seconds that a process waits for the others: one that failed alone
+PLAIN = (bool, int, float, complex, str)  # results that are no arrays
+ADVICE = re.compile(r"tnp\.distributed\.gather|gather\(|replicate\(|shard ")
+
+
+def ask(codes: dict[str, str], processes: int = PROCESSES) -> dict[str, str]:
+    """Name -> what becomes of its sample: one of the words that `outcome` returns, or - where it takes no array."""
+    codes = {name: code for name, code in codes.items() if _arrays(code)}
+    root = Path(__file__).parent.parent
+    with tempfile.TemporaryDirectory() as folder:
+        question, answers = Path(folder, "question.json"), Path(folder, "answers.json")
+        question.write_text(json.dumps(codes))
+        command = [sys.executable, "-m", "torch.distributed.run", "--standalone", f"--nproc-per-node={processes}"]
+        process = subprocess.run(
+            [*command, "-m", __name__, str(question), str(answers)],
+            capture_output=True,
+            text=True,
+            check=False,
+            cwd=root,
+            env={**os.environ, "OMP_NUM_THREADS": "1"},
+        )
+        if process.returncode:
+            raise RuntimeError(process.stderr)
+        found: dict[str, str] = json.loads(answers.read_text())
+    return found
+
+
+def _arrays(code: str) -> set[str]:
+    """The sample's arrays that a call uses."""
+    return samples.values(numpy).keys() & {node.id for node in ast.walk(ast.parse(code)) if isinstance(node, ast.Name)}
+
+
+def outcome(code: str, mesh: Any) -> str:
+    """What becomes of a sample of sharded arrays.
+
+    "yes": the same bits as in one process; "rounds": the same to rounding. "sends" before either: parts went from
+    process to process, and `tnp.transfers` listed them. "raises": an error that says what to do. "layout": a text that
+    has shape and sharding, and no values. "no": anything else.
+    """
+    from conformance import coverage  # which asks this module
+
+    sample = coverage.sample_function(code, tnp)
+    near = samples.values(tnp)
+    far = {name: tnp.distributed.shard(value, mesh) for name, value in near.items()}
+    tnp.random.seed(0)
+    wanted = sample(**near)
+    tnp.random.seed(0)
+    try:
+        with tnp.transfers() as log:
+            given = sample(**far)
+        exact = _compared(given, wanted, "random" not in code)
+    except (ValueError, TypeError, BufferError) as error:
+        return "raises" if ADVICE.search(str(error)) else "no"
+    except Exception:
+        return "no"
+    if isinstance(given, str) and "sharding=" in given and not log:
+        return "layout"
+    if exact is None:
+        return "no"
+    return "yes" if exact and not log else "sends" * bool(log) + ", " * bool(log and not exact) + "rounds" * (not exact)
+
+
+def _compared(given: Any, wanted: Any, values: bool) -> bool | None:
+    """Whether two results have the same bits; None where they differ by more than rounding."""
+    from conformance import coverage
+
+    ours = [tnp.asnumpy(tnp.distributed.gather(tnp.asarray(tensor))) for tensor in coverage.leaves(given)]
+    theirs = [tnp.asnumpy(tnp.asarray(tensor)) for tensor in coverage.leaves(wanted)]
+    if len(ours) != len(theirs) or (_is_plain(wanted) and given != wanted):
+        return None
+    exact = True
+    for one, other in zip(ours, theirs, strict=True):
+        if one.shape != other.shape or one.dtype != other.dtype:
+            return None
+        if not values or one.tobytes() == other.tobytes():
+            continue
+        if one.dtype.kind not in "fc" or not numpy.allclose(one, other, rtol=1e-12, atol=1e-14, equal_nan=True):
+            return None
+        exact = False
+    return exact
+
+
+def _is_plain(value: Any) -> bool:
+    return isinstance(value, PLAIN) or (isinstance(value, tuple) and all(map(_is_plain, value)))
+
+
+def main(question: str, answers: str) -> None:
+    """Answer the samples of a JSON file in another; all processes must agree."""
+    from conformance import coverage
+
+    tnp.distributed.init("cpu", timeout=TIMEOUT)
+    mesh = tnp.distributed.mesh(tnp.distributed.size(), "rows")
+    found: dict[str, str] = {}
+    with coverage.quiet():
+        for name, code in json.loads(Path(question).read_text()).items():
+            mine = outcome(code, mesh)
+            every: list[Any] = [None] * tnp.distributed.size()
+            torch.distributed.all_gather_object(every, mine)
+            found[name] = mine if len(set(every)) == 1 else "no"
+    if tnp.distributed.rank() == 0:
+        Path(answers).write_text(json.dumps(found))
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

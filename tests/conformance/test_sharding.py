@@ -1,0 +1,46 @@
+"""Each function of the coverage table on sharded arrays: right, with what is sent recorded, or refused."""
+
+from __future__ import annotations
+
+import numpy
+import pytest
+
+from conformance import coverage, samples, sharding
+
+
+@pytest.fixture(scope="module")
+def found() -> dict[str, str]:
+    page = coverage.read()
+    codes = {name: code for name, code in samples.samples().items() if code}
+    return sharding.ask({name: code for name, code in codes.items() if page[name][0] in coverage.COMPUTED})
+
+
+def test_no_answer_is_wrong_in_silence(found: dict[str, str]) -> None:
+    assert not {name for name, answer in found.items() if answer == "no"}
+
+
+def test_the_page_says_so(found: dict[str, str]) -> None:
+    page = {name: cells[-1] for name, cells in coverage.read().items()}
+    assert found == {name: page[name] for name in found}, "write it: python -m conformance coverage"
+
+
+def test_elementwise_functions_have_the_bits_of_one_process(found: dict[str, str]) -> None:
+    rounding = {name for name, answer in found.items() if "rounds" in answer}
+    ufuncs = {
+        name for name, value in coverage.names().items() if isinstance(value, numpy.ufunc) and value.signature is None
+    }
+    assert rounding & ufuncs <= {"arcsinh", "asinh", "cbrt", "float_power", "pow", "power"}  # beside NumPy's loops
+    assert {name for name in ufuncs & found.keys() if found[name] == "raises"} == set()
+
+
+def test_answers_are_found_by_trying() -> None:
+    codes = {
+        "yes": "np.exp(x)",
+        "rounds": "np.sum(x * 1.1)",
+        "sends": "x[::2]",
+        "raises": "np.sort(x, axis=0)",
+        "layout": "repr(x)",
+        "no": "np.asarray(np.distributed.local(x))",
+        "-": "np.zeros(3)",
+    }
+    assert sharding.ask(codes) == {name: name for name in codes if name != "-"}
