@@ -1,6 +1,6 @@
 """How results lie in memory: which are inputs, which new, and which views of either.
 
-Layer: owns that a compiled function's results share memory as the traced function's do.
+Layer: owns that a compiled function's results share memory as the traced function's do, and what operations write to.
 """
 
 from __future__ import annotations
@@ -99,3 +99,22 @@ def viewed(base: Tensor, dtype: torch.dtype, size: tuple[int, ...], stride: tupl
         return base.as_strided(size, stride, start // base.itemsize)
     memory = torch.empty(0, dtype=dtype, device=base.device)
     return memory.set_(base.untyped_storage(), start // memory.itemsize, size, stride)
+
+
+def targets(node: Node) -> list[Node]:
+    """The nodes whose memory an operation writes to."""
+    schema = getattr(node.target, "_schema", None)
+    if node.op != "call_function" or schema is None or not schema.is_mutable:
+        return []
+    return written(schema, node.args, node.kwargs, Node)
+
+
+def written(schema: Any, args: Sequence[Any], kwargs: Any, kind: Any) -> list[Any]:
+    """The arguments of a class that an operation with this schema writes to."""
+    found: list[Any] = []
+    for position, argument in enumerate(schema.arguments):
+        if argument.alias_info is None or not argument.alias_info.is_write:
+            continue
+        value = args[position] if position < len(args) else kwargs.get(argument.name)
+        found += [item for item in (value if isinstance(value, (list, tuple)) else [value]) if isinstance(item, kind)]
+    return found
