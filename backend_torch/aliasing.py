@@ -13,6 +13,7 @@ import torch
 from torch.fx import Node
 
 from backend_torch import inductor
+from backend_torch.memory import may_overlap
 
 Tensor = torch.Tensor
 
@@ -118,3 +119,14 @@ def written(schema: Any, args: Sequence[Any], kwargs: Any, kind: Any) -> list[An
         value = args[position] if position < len(args) else kwargs.get(argument.name)
         found += [item for item in (value if isinstance(value, (list, tuple)) else [value]) if isinstance(item, kind)]
     return found
+
+
+def overlap(tensors: list[Tensor], written: frozenset[int]) -> bool:
+    """Whether memory that is written to is another input's too: then the order of the operations matters."""
+    storages = [tensor.untyped_storage().data_ptr() for tensor in tensors]
+    for index in written:
+        if storages.count(storages[index]) > 1:
+            for other, tensor in enumerate(tensors):
+                if other != index and storages[other] == storages[index] and may_overlap(tensors[index], tensor):
+                    return True
+    return False

@@ -22,7 +22,6 @@ from backend_torch import aliasing, drawing, inductor, loops, memory, products, 
 from backend_torch.aliasing import Output
 from backend_torch.constants import is_constant
 from backend_torch.inductor import Program
-from backend_torch.memory import may_overlap
 
 Tensor = torch.Tensor
 aten = torch.ops.aten
@@ -524,7 +523,7 @@ class Executable:
         layout = self._layout(outputs, strides)
 
         def program(tensors: list[Tensor]) -> Sequence[Tensor]:
-            if written and len(tensors) > 1 and _overlap(tensors, written):
+            if written and len(tensors) > 1 and aliasing.overlap(tensors, written):
                 return self._eager(tensors)
             inputs = tuple(tensors)
             found_outputs, found_strides = (outputs, strides) if layout is None else layout(inputs)
@@ -574,17 +573,6 @@ def _without_gradients(program: Program) -> Program:
 
 def _restrided(tensor: Tensor, stride: tuple[int, ...]) -> Tensor:
     return torch.empty_strided(tensor.shape, stride, dtype=tensor.dtype, device=tensor.device).copy_(tensor)
-
-
-def _overlap(tensors: list[Tensor], written: frozenset[int]) -> bool:
-    """Whether memory that is written to is another input's too: then the order of the operations matters."""
-    storages = [tensor.untyped_storage().data_ptr() for tensor in tensors]
-    for index in written:
-        if storages.count(storages[index]) > 1:
-            for other, tensor in enumerate(tensors):
-                if other != index and storages[other] == storages[index] and may_overlap(tensors[index], tensor):
-                    return True
-    return False
 
 
 _warned: set[str] = set()
