@@ -318,7 +318,7 @@ class NanExtreme:
         if is_integer(result):
             return self.extreme.resolve(given, result)
         if not result.is_complex:
-            return self._real(Folded(self.function, associative=True).resolve(given, result))
+            return self._real(Folded(self.function, associative=True).resolve(given, result), result)
         reduction = self.extreme.resolve(result, result)
 
         def function(left: Tensor, right: Tensor) -> Tensor:
@@ -327,7 +327,7 @@ class NanExtreme:
 
         return Folded(function, associative=True).resolve(given, result)
 
-    def _real(self, otherwise: Loop) -> Loop:
+    def _real(self, otherwise: Loop, result: torch.dtype) -> Loop:
         """NumPy's loop, which takes a quarter of the time of folds in halves, where it can compute."""
         ufunc = self.ufunc
 
@@ -335,7 +335,7 @@ class NanExtreme:
             if not tensor.numel() or not host.computes(tensor):
                 return otherwise(tensor, axes, keepdims)
             with np.errstate(all="ignore"):
-                return host.wrapped(ufunc.reduce(host.array(tensor), axis=axes, keepdims=keepdims))
+                return host.wrapped(ufunc.reduce(host.array(cast(tensor, result)), axis=axes, keepdims=keepdims))
 
         return loop
 

@@ -15,8 +15,8 @@ from backend_torch.constants import constant
 from backend_torch.dtypes import to_numpy
 from tnp._array import ndarray, scalar, wrap_array
 from tnp._convert import tensor_of
-from tnp._errors import shapes_text
-from tnp._indexing import BOOL, assignable, value_of
+from tnp._errors import normalize_axis, shapes_text
+from tnp._indexing import BOOL, INT64, assignable, value_of
 from tnp._selection import WEAK, along, check_mode, in_mode, index_tensor, is_array, refuse_cast, writeable_tensor
 
 Tensor = Any
@@ -61,10 +61,12 @@ def put(a: ndarray, ind: Any, v: Any, mode: str = "raise") -> None:
     check_mode(mode)
     positions = index_tensor(ind, target.device).reshape(-1)
     values = value_of(v, a).reshape(-1)
-    if not positions.numel() or not values.numel():
+    if not positions.numel():
         return
     if not target.numel():
         raise IndexError("cannot replace elements of an empty array")
+    if not values.numel():
+        return
     positions = in_mode(positions, 0, target.numel(), mode)
     selection.put_flat(target, positions, selection.cycled(values, positions.numel()))
 
@@ -149,7 +151,7 @@ def place(arr: ndarray, mask: Any, vals: Any) -> None:
     values = _safe_values(vals, arr)
     if values.numel():
         selection.place(target, condition, values)
-    elif indexing.is_counted(condition) and indexing.count_true(condition):
+    elif selection.any_outside(cast(condition, INT64), 0, 1):
         raise ValueError("Cannot insert from an empty array!")
 
 
@@ -273,6 +275,8 @@ def put_along_axis(arr: ndarray, indices: Any, values: Any, axis: Any) -> None:
     array([[10, 99, 20],
            [99, 40, 50]])
     """
+    if axis is not None:
+        normalize_axis(axis, arr.ndim)
     target = writeable_tensor(arr, f"put_along_axis() argument 1 must be an array, not {type(arr).__name__}")
     tensor, picks, dim = along(target, tensor_of(indices, device=target.device), axis)
     source = value_of(values, arr)

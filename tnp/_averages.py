@@ -22,7 +22,7 @@ from tnp._dtypes import tensor_dtype
 from tnp._elementwise import divide, multiply
 from tnp._errors import normalize_axes
 from tnp._loops import Loops
-from tnp._reduce import FAILURES, deliver, mask_of, output_of, reduced_shape
+from tnp._reduce import FAILURES, deliver, kept, mask_of, output_of, reduced_axes, reduced_shape
 from tnp._reductions import sum
 
 Tensor = Any
@@ -99,16 +99,16 @@ def mean(
         except FAILURES:
             pass
     tensor = tensor_of(a)
-    axes = normalize_axes(axis, tensor.dim())
+    axes = _axes(axis, tensor.dim(), where)
     target = None if out is None else output_of(out)
     result = _default_dtype(tensor.dtype) if dtype is None else tensor_dtype(dtype)
     if where is True and axes and not kernels.is_integer(result):
         if not kernels.size_of(tensor.shape, axes):
             warnings.warn("Mean of empty slice", RuntimeWarning, stacklevel=2)
-        averaged = kernels.mean(tensor.dtype, result)(tensor, axes, bool(keepdims))
+        averaged = kernels.mean(tensor.dtype, result)(tensor, axes, kept(keepdims))
     else:
         mask = None if where is True else mask_of(where, tensor)
-        total, count = _total(tensor, axes, bool(keepdims), _accumulator(result), mask)
+        total, count = _total(tensor, axes, kept(keepdims), _accumulator(result), mask)
         if mask is None and not count:
             warnings.warn("Mean of empty slice", RuntimeWarning, stacklevel=2)
         elif mask is not None:
@@ -120,6 +120,11 @@ def mean(
 def _accumulator(dtype: Any) -> Any:
     """In which dtype sums of a dtype are kept: NumPy's float16 averages are computed in float32."""
     return tensor_dtype(np.float32) if dtype is tensor_dtype(np.float16) else dtype
+
+
+def _axes(axis: Any, ndim: int, where: Any) -> tuple[int, ...]:
+    """The axes to average over: with a mask as for sums, where 0 and -1 are allowed for no dimensions."""
+    return reduced_axes(axis, ndim) if where is not True or isinstance(axis, list) else normalize_axes(axis, ndim)
 
 
 def _total(tensor: Tensor, axes: Any, keepdims: bool, dtype: Any, mask: Any) -> tuple[Tensor, Any]:
@@ -307,7 +312,7 @@ def degrees(ddof: float, correction: Any) -> float:
 def _variance(a: Any, axis: Any, dtype: Any, ddof: float, keepdims: Any, where: Any, mean: Any, kernel: Any) -> Tensor:
     """Variance or its root, as ``kernel`` is ``var`` or ``std``, with all options."""
     tensor = tensor_of(a)
-    axes = normalize_axes(axis, tensor.dim())
+    axes = _axes(axis, tensor.dim(), where)
     compute = _default_dtype(tensor.dtype) if dtype is None else tensor_dtype(dtype)
     result = kernels.real_dtype(compute) if dtype is None else compute
     mask = None if where is True else mask_of(where, tensor)
@@ -320,8 +325,8 @@ def _variance(a: Any, axis: Any, dtype: Any, ddof: float, keepdims: Any, where: 
             and axes
             and (compute.is_complex or not (tensor.is_complex() or kernels.is_integer(compute)))
         ):
-            return cast(kernel(tensor.dtype, compute)(tensor, axes, bool(keepdims), ddof), result)
-    total, count = squares(tensor, axes, bool(keepdims), compute, mask, mean)
+            return cast(kernel(tensor.dtype, compute)(tensor, axes, kept(keepdims), ddof), result)
+    total, count = squares(tensor, axes, kept(keepdims), compute, mask, mean)
     if mask is not None:
         _errstate.warn_where(lambda: count <= ddof, "Degrees of freedom <= 0 for slice")
     variance = kernels.quotient(total, kernels.degrees_left(count, ddof))
@@ -390,7 +395,7 @@ def median(a: Any, axis: Any = None, out: Any = None, overwrite_input: bool = Fa
             middle = kernels.unflattened(middle, axes, tensor)
     else:
         warnings.warn("Mean of empty slice", RuntimeWarning, stacklevel=2)
-        nothing = kernels.full(reduced_shape(tensor.shape, axes, bool(keepdims)), 0, result, tensor)
+        nothing = kernels.full(reduced_shape(tensor.shape, axes, kept(keepdims)), 0, result, tensor)
         middle = kernels.quotient(nothing, nothing)  # NaN, of which errors are reported if somebody asks
     return deliver(middle, out, target, "median")
 

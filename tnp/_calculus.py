@@ -269,7 +269,7 @@ def interp(x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None, period
     if period is not None and period == 0:
         raise ValueError("period must be a non-zero value")
     for tensor in (wanted, places):
-        if tensor.is_complex():
+        if tensor.is_complex() and period is None:
             raise TypeError(
                 f"Cannot cast array data from {to_numpy[tensor.dtype]!r} to {np.dtype(float)!r} according to the rule "
                 "'safe'"
@@ -284,6 +284,9 @@ def interp(x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None, period
     if period is not None:
         wanted, places, values = _unrolled(wanted, places, values, abs(period))
         left = right = None
+    for name, given in (("left", left), ("right", right)):
+        if given is not None and np.ndim(given):
+            raise TypeError(f"only 0-dimensional arrays can be converted to Python scalars: {name} is none")
     ends = [
         values[end] if given is None else tensor_of(given, device=wanted.device)
         for given, end in ((left, 0), (right, -1))
@@ -300,7 +303,7 @@ def interp(x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None, period
 
 def _complex(real: Any, imag: Any) -> Any:
     """Two parts as a complex array, infinite ones too."""
-    joined = tnp.stack([real, imag], axis=-1).view(np.complex128)[..., 0]
+    joined = tnp.ascontiguousarray(tnp.stack([real, imag], axis=-1)).view(np.complex128)[..., 0]
     return wrap(joined.tensor)
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import itertools
 import warnings
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from typing import Any
 
 import numpy as np
@@ -66,10 +66,19 @@ def tensor_of(value: Any, dtype: Any = None, *, device: Any = None) -> Tensor:
     return tensor if dtype is None else converted(tensor, tensor_dtype(dtype))
 
 
-def tensors_of(*values: Any) -> list[Tensor]:
-    """Operands as tensors of one device; Python data goes where the first array is that has an axis."""
+def tensors_of(*values: Any, check: Callable[[tuple[int, ...]], object] | None = None) -> list[Tensor]:
+    """Operands as tensors of one device; Python data goes where the first array is that has an axis.
+
+    Of text and objects, which no tensor holds, ``check`` sees the shapes: NumPy complains about them first.
+    """
     home = home_of(values)
-    return [tensor_of(value, device=home) for value in values]
+    try:
+        return [tensor_of(value, device=home) for value in values]
+    except DtypeError:
+        if check is not None:
+            for value in values:
+                check(np.shape(value))
+        raise
 
 
 def home_of(operands: Collection[Any]) -> Any:
@@ -385,6 +394,8 @@ def as_order(order: Any) -> str:
     """A memory order in capitals; None is "C"."""
     if order is None:
         return "C"
+    if isinstance(order, bytes):
+        order = order.decode("ascii", "replace")
     if not isinstance(order, str):
         raise TypeError(f"order must be str, not {type(order).__name__}")
     letter = order.upper()

@@ -166,6 +166,8 @@ def isfortran(a: Any) -> bool:
     >>> np.isfortran(np.ones((2, 3), order="F")), np.isfortran(np.ones((2, 3)))
     (True, False)
     """
+    if not hasattr(a, "flags") and not memory.is_tensor(a):
+        raise AttributeError(f"{type(a).__name__!r} object has no attribute 'flags'")
     return memory.is_fortran(tensor_of(a))
 
 

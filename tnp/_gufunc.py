@@ -6,6 +6,7 @@ Layer: owns the calling convention that they add to a ufunc's: core dimensions, 
 from __future__ import annotations
 
 import inspect
+import operator
 from collections.abc import Callable, Sequence
 from numbers import Number
 from typing import Any
@@ -102,6 +103,8 @@ class GeneralizedUfunc(Ufunc):
             if tnp._interop.is_foreign(other):
                 return NotImplemented
             if self.ndim < 1 or np.ndim(other) < 2:
+                mine = np.empty(self.shape, self.dtype)
+                mine @= np.empty(other.shape, other.dtype) if isinstance(other, _array.ndarray) else other
                 raise ValueError(
                     "inplace matrix multiplication requires the first operand to have at least one and the second at "
                     "least two dimensions."
@@ -221,6 +224,7 @@ class GeneralizedUfunc(Ufunc):
         if axis is not None:
             if axes is not None:
                 raise TypeError("cannot specify both 'axis' and 'axes'")
+            axis = operator.index(axis)
             names = {name for core in self._cores for name in core}
             if len(names) != 1 or any(len(core) != 1 for core in self._cores[:-1]):
                 raise TypeError(

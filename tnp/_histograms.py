@@ -29,6 +29,11 @@ INT64 = tensor_dtype(np.int64)
 FLOAT64 = tensor_dtype(np.float64)
 
 
+def _check_line(shape: Any) -> None:
+    if len(shape) != 1:
+        raise ValueError(f"object {'too deep' if len(shape) else 'of too small depth'} for desired array")
+
+
 def bincount(x: Any, /, weights: Any = None, minlength: Any = 0) -> ndarray:
     """How often each non-negative integer occurs, or the sum of its weights.
 
@@ -64,12 +69,11 @@ def bincount(x: Any, /, weights: Any = None, minlength: Any = 0) -> ndarray:
     >>> np.bincount(np.asarray([0, 1, 1, 3, 2, 1, 7]))
     array([1, 3, 1, 1, 0, 0, 0, 1])
     """
-    tensor = tensor_of(x)
+    (tensor,) = tensors_of(x, check=_check_line)
     dtype = to_numpy[tensor.dtype]
     if isinstance(x, (ndarray, np.ndarray)) and dtype.kind not in "biu":
         raise TypeError(f"Cannot cast array data from {dtype!r} to {np.dtype(np.intp)!r} according to the rule 'safe'")
-    if tensor.dim() != 1:
-        raise ValueError(f"object {'too deep' if tensor.dim() else 'of too small depth'} for desired array")
+    _check_line(tensor.shape)
     if minlength is None:
         raise TypeError("'NoneType' object cannot be interpreted as an integer")
     length = operator.index(minlength)

@@ -60,7 +60,7 @@ def busday_offset(
     if busdaycal is not None:
         days = {**(days if weekmask != "1111100" or holidays is not None else {}), "busdaycal": busdaycal}
     if out is not None:
-        days["out"] = out
+        days["out"] = given(out)
     found: Any = np.busday_offset(given(dates), given(offsets), roll, **days)
     return found
 

@@ -112,6 +112,10 @@ def concatenate(
         raise TypeError("The first input argument needs to be a sequence")
     if out is not None and dtype is not None:
         raise TypeError("concatenate() only takes `out` or `dtype` as an argument, but both were provided.")
+    if axis is not None:
+        if isinstance(axis, (bool, np.bool_)):
+            raise TypeError("an integer is required for the axis")
+        axis = operator.index(axis)
     tensors = tensors_of(*arrays)
     if not tensors:
         raise ValueError("need at least one array to concatenate")
@@ -510,7 +514,7 @@ def tile(A: Any, reps: Any) -> ndarray:
     array([[1, 2, 1, 2],
            [1, 2, 1, 2]])
     """
-    tensor, counts = tensor_of(A), as_shape(reps)
+    tensor, counts = tensor_of(A), as_shape(int(reps) if isinstance(reps, bool) else reps)
     if any(count < 0 for count in counts):
         raise ValueError("negative dimensions are not allowed")
     try:

@@ -12,7 +12,7 @@ from numpy.linalg import LinAlgError
 
 from backend_torch.casting import cast
 from backend_torch.dtypes import to_numpy, to_torch
-from tnp._convert import tensor_of
+from tnp._convert import tensors_of
 
 Tensor = Any
 
@@ -35,14 +35,14 @@ def result_dtype(*tensors: Tensor) -> Any:
 
 def matrices(a: Any) -> Tensor:
     """A stack of matrices in the dtype of the result."""
-    tensor = tensor_of(a)
+    (tensor,) = tensors_of(a, check=_check_rank)
     _check_dimensions(tensor)
     return cast(tensor, result_dtype(tensor))
 
 
 def square_matrices(a: Any) -> Tensor:
     """A stack of square matrices in the dtype of the result."""
-    tensor = tensor_of(a)
+    (tensor,) = tensors_of(a, check=_check_rank)
     check_square(tensor)
     return cast(tensor, result_dtype(tensor))
 
@@ -61,11 +61,15 @@ def check_matrix(tensor: Tensor) -> None:
         raise LinAlgError(f"{tensor.dim()}-dimensional array given. Array must be two-dimensional")
 
 
+def _check_rank(shape: tuple[int, ...]) -> None:
+    if len(shape) < 2:
+        raise LinAlgError(f"{len(shape)}-dimensional array given. Array must be at least two-dimensional")
+
+
 def is_empty(tensor: Tensor) -> bool:
     """Whether the matrices have no elements, and not only the stack no matrices."""
     return 0 in tensor.shape[-2:]
 
 
 def _check_dimensions(tensor: Tensor) -> None:
-    if tensor.dim() < 2:
-        raise LinAlgError(f"{tensor.dim()}-dimensional array given. Array must be at least two-dimensional")
+    _check_rank(tuple(tensor.shape))

@@ -18,7 +18,7 @@ from tnp._convert import tensor_of
 from tnp._dtypes import tensor_dtype
 from tnp._errors import normalize_axes
 from tnp._loops import Loops
-from tnp._reduce import FAILURES, FMAX, FMIN, PROD, SUM, deliver, mask_of, output_of
+from tnp._reduce import FAILURES, FMAX, FMIN, PROD, SUM, deliver, kept, mask_of, output_of, reduced_axes
 from tnp._reductions import argmax, argmin
 
 Tensor = Any
@@ -467,9 +467,9 @@ def _variance(
     """The variance of what is not NaN, and the torch dtype that the result has."""
     compute = tensor.dtype if dtype is None else tensor_dtype(dtype)
     result = kernels.real_dtype(compute) if dtype is None else compute
-    axes = normalize_axes(axis, tensor.dim())
+    axes = reduced_axes(axis, tensor.dim())
     mask = _chosen(tensor, where).tensor
-    total, count = _errstate.quietly(_averages.squares, tensor, axes, bool(keepdims), compute, mask, mean)
+    total, count = _errstate.quietly(_averages.squares, tensor, axes, kept(keepdims), compute, mask, mean)
     left = count - _averages.degrees(ddof, correction)
     _errstate.warn_where(lambda: left <= 0, "Degrees of freedom <= 0 for slice.")
     return kernels.masked(_errstate.quietly(kernels.quotient, total, left), left > 0, np.nan), result

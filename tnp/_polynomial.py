@@ -16,11 +16,31 @@ from backend_torch import memory
 from tnp import _poly1d
 from tnp._array import ndarray, wrap_array
 from tnp._convert import tensor_of
+from tnp._dtypes import DtypeError
 
 
 def coefficients(p: Any) -> ndarray:
     """The coefficients of a polynomial, as an array of at least one dimension."""
     return p.coeffs if isinstance(p, _poly1d.poly1d) else tnp.atleast_1d(wrap_array(tensor_of(p)))
+
+
+def _numbers(roots: Any) -> Any:
+    """The tensor of roots; for text the error of its conversion to numbers, as in NumPy."""
+    try:
+        return tensor_of(roots)
+    except DtypeError:
+        np.asarray(roots).astype(float)
+        raise
+
+
+def _check_iterable(p: Any) -> None:
+    if not np.iterable(p):
+        raise TypeError("dispatcher for __array_function__ did not return an iterable")
+
+
+def _check_length(p: Any, times: int) -> None:
+    if times and not isinstance(p, _poly1d.poly1d) and not np.ndim(p):
+        raise TypeError("len() of unsized object")
 
 
 def _like(result: ndarray, *given: Any) -> Any:
@@ -58,7 +78,8 @@ def poly(seq_of_zeros: Any) -> Any:
     """
     from tnp import linalg  # imported when it is needed, as tnp.linalg is
 
-    zeros = tnp.atleast_1d(wrap_array(tensor_of(seq_of_zeros)))
+    _check_iterable(seq_of_zeros)
+    zeros = tnp.atleast_1d(wrap_array(_numbers(seq_of_zeros)))
     if zeros.ndim == 2 and zeros.shape[0] == zeros.shape[1] != 0:
         zeros = linalg.eigvals(zeros)
     elif zeros.ndim != 1:
@@ -106,6 +127,7 @@ def roots(p: Any) -> ndarray:
     """
     from tnp import linalg
 
+    _check_iterable(p)
     line = coefficients(p)
     if line.ndim != 1:
         raise ValueError("Input must be a rank-1 array.")
@@ -167,6 +189,7 @@ def polyint(p: Any, m: Any = 1, k: Any = None) -> Any:
         raise ValueError("k must be a scalar or a rank-1 array of length 1 or >m.")
     if not times and not isinstance(p, _poly1d.poly1d):
         return wrap_array(tensor_of(p))
+    _check_length(p, times)
     for i in range(times):
         powers = tnp.arange(len(line), 0, -1, device=line.device)
         line = tnp.concatenate([line / powers, constants[i : i + 1].to_device(line.device)])
@@ -206,8 +229,10 @@ def polyder(p: Any, m: Any = 1) -> Any:
     if times < 0:
         raise ValueError("Order of derivative must be positive (see polyint)")
     line = coefficients(p)
-    for _ in range(times):
-        line = line[:-1] * tnp.arange(len(line) - 1, 0, -1, device=line.device)
+    _check_length(p, times)
+    for step in range(times + (line.ndim > 1)):  # NumPy takes one more, which fails for a matrix
+        shorter = line[:-1] * tnp.arange(len(line) - 1, 0, -1, device=line.device)
+        line = shorter if step < times else line
     return _like(line, p)
 
 
@@ -323,6 +348,8 @@ def polyval(p: Any, x: Any) -> Any:
     np.int64(76)
     """
     line = coefficients(p)
+    if not np.ndim(p):
+        raise TypeError("iteration over a 0-d array")
     place = x if isinstance(x, (_poly1d.poly1d, ndarray)) else wrap_array(tensor_of(x, device=line.tensor.device))
     value: Any = 0 if isinstance(x, _poly1d.poly1d) else tnp.zeros_like(place)
     for coefficient in line:

@@ -27,6 +27,14 @@ def _without_values(array: ndarray) -> str:
     return f"array(shape={array.shape}, dtype={array.dtype}, device='{array.device}')"
 
 
+def _array_of(given: Any, attribute: str) -> ndarray:
+    """An array of ours; AttributeError for a number or a list, which NumPy does not print either."""
+    if isinstance(given, tnp.ndarray):
+        return given
+    getattr(given, attribute)
+    return tnp.asarray(given)
+
+
 def array_repr(arr: Any, max_line_width: Any = None, precision: Any = None, suppress_small: Any = None) -> str:
     """How an array prints in a console: ``array([1., 2.])``, and its device where it is not the CPU.
 
@@ -56,7 +64,7 @@ def array_repr(arr: Any, max_line_width: Any = None, precision: Any = None, supp
     >>> np.array_repr(np.asarray([1, 2]))
     'array([1, 2])'
     """
-    array = arr if isinstance(arr, tnp.ndarray) else tnp.asarray(arr)
+    array = _array_of(arr, "size")
     if not memory.is_readable(array.tensor):
         return _without_values(array)
     text = np.array_repr(_values(array), max_line_width, precision, suppress_small)
@@ -100,7 +108,7 @@ def array_str(a: Any, max_line_width: Any = None, precision: Any = None, suppres
     >>> np.array_str(np.asarray([1, 2]))
     '[1 2]'
     """
-    array = a if isinstance(a, tnp.ndarray) else tnp.asarray(a)
+    array = _array_of(a, "shape")
     if not memory.is_readable(array.tensor):
         return _without_values(array)
     return np.array_str(_values(array), max_line_width, precision, suppress_small)
@@ -162,7 +170,7 @@ def array2string(
     >>> np.array2string(np.asarray([1e-16, 1, 2]), precision=2, separator=",", suppress_small=True)
     '[0.,1.,2.]'
     """
-    array = a if isinstance(a, tnp.ndarray) else tnp.asarray(a)
+    array = _array_of(a, "size")
     if not memory.is_readable(array.tensor):
         return _without_values(array)
     options: dict[str, Any] = {

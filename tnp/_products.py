@@ -347,7 +347,7 @@ def tensordot(a: Any, b: Any, axes: Any = 2) -> Any:
     >>> np.tensordot(np.ones((2, 3, 4)), np.ones((4, 3)), ([2, 1], [0, 1]))
     array([12., 12.])
     """
-    one, other = _common(*tnp._convert.tensors_of(a, b))
+    one, other = _common(*tnp._convert.tensors_of(a, b, check=lambda shape: shape[0]))
     if np.iterable(axes):
         first, second = axes
     else:
@@ -400,6 +400,11 @@ def kron(a: Any, b: Any) -> Any:
     return _array.wrap(blocks.tensor.reshape([row * column for row, column in zip(rows, columns, strict=True)]))
 
 
+def _check_vectors(shape: Any) -> None:
+    if not len(shape):
+        raise ValueError("At least one array has zero dimension")
+
+
 def cross(a: Any, b: Any, axisa: int = -1, axisb: int = -1, axisc: int = -1, axis: int | None = None) -> Any:
     """Cross product of vectors of three components.
 
@@ -436,9 +441,9 @@ def cross(a: Any, b: Any, axisa: int = -1, axisb: int = -1, axisc: int = -1, axi
     """
     if axis is not None:
         axisa = axisb = axisc = axis
-    one, other = _common(*tnp._convert.tensors_of(a, b))
-    if one.dim() < 1 or other.dim() < 1:
-        raise ValueError("At least one array has zero dimension")
+    one, other = _common(*tnp._convert.tensors_of(a, b, check=_check_vectors))
+    _check_vectors(one.shape)
+    _check_vectors(other.shape)
     one = one.movedim(normalize_axis(axisa, one.dim(), "axisa"), 0)
     other = other.movedim(normalize_axis(axisb, other.dim(), "axisb"), 0)
     if len(one) not in (2, 3) or len(other) not in (2, 3):

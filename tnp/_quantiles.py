@@ -19,7 +19,7 @@ from tnp._array import ndarray, wrap_array
 from tnp._averages import aligned_weights
 from tnp._convert import tensor_of
 from tnp._dtypes import tensor_dtype
-from tnp._errors import normalize_axes
+from tnp._errors import normalize_axes, shapes_text
 from tnp._interop import asnumpy
 from tnp._reduce import deliver, output_of
 
@@ -99,7 +99,7 @@ def quantile(
     >>> np.quantile(np.asarray([[10, 7, 4], [3, 2, 1]]), 0.5, axis=0)
     array([6.5, 4.5, 2.5])
     """
-    return _quantile(a, _checked(q, 1), type(q) in (int, float), axis, out, method, keepdims, weights, False)
+    return _quantile(a, q, 1, axis, out, method, keepdims, weights, False)
 
 
 def percentile(
@@ -150,7 +150,7 @@ def percentile(
     >>> np.percentile(np.asarray([[10, 7, 4], [3, 2, 1]]), 50, axis=1)
     array([7., 2.])
     """
-    return _quantile(a, _checked(q, 100), type(q) in (int, float), axis, out, method, keepdims, weights, False)
+    return _quantile(a, q, 100, axis, out, method, keepdims, weights, False)
 
 
 def nanquantile(
@@ -199,7 +199,7 @@ def nanquantile(
     >>> np.nanquantile(np.asarray([[10.0, np.nan, 4], [3, 2, 1]]), 0.5, axis=0)
     array([6.5, 2. , 2.5])
     """
-    return _quantile(a, _checked(q, 1), type(q) in (int, float), axis, out, method, keepdims, weights, True)
+    return _quantile(a, q, 1, axis, out, method, keepdims, weights, True)
 
 
 def nanpercentile(
@@ -248,7 +248,17 @@ def nanpercentile(
     >>> np.nanpercentile(np.asarray([[10.0, np.nan, 4], [3, 2, 1]]), 50, axis=1)
     array([7., 2.])
     """
-    return _quantile(a, _checked(q, 100), type(q) in (int, float), axis, out, method, keepdims, weights, True)
+    return _quantile(a, q, 100, axis, out, method, keepdims, weights, True)
+
+
+def _spread(found: Tensor, target: Tensor) -> Tensor:
+    try:
+        return found.expand(target.shape)
+    except RuntimeError:
+        raise ValueError(
+            f"could not broadcast input array from shape {shapes_text([found.shape])} into shape "
+            f"{shapes_text([target.shape])}"
+        ) from None
 
 
 def _checked(q: Any, scale: int) -> Any:
@@ -265,12 +275,14 @@ def _checked(q: Any, scale: int) -> Any:
 
 
 def _quantile(
-    a: Any, q: Any, weak: bool, axis: Any, out: Any, method: str, keepdims: Any, weights: Any, skip_nan: bool
+    a: Any, given: Any, scale: int, axis: Any, out: Any, method: str, keepdims: Any, weights: Any, skip_nan: bool
 ) -> Any:
     """All of the functions: ``weak`` says that the quantile is a Python number, which takes the array's dtype."""
     tensor = tensor_of(a)
     if tensor.is_complex():
         raise TypeError("a must be an array of real numbers")
+    q = _checked(given, scale)
+    weak = type(given) in (int, float)
     axes = normalize_axes(axis, tensor.dim())
     if weights is not None:
         if method != "inverted_cdf":
@@ -283,17 +295,16 @@ def _quantile(
         raise ValueError(f"{method!r} is not a valid method. Use one of: {', '.join(_METHODS)}")
     if q.ndim > 2:
         raise ValueError("q must be a scalar or 1d")
+    if skip_nan and not tensor.numel():
+        return tnp.nanmean(a, axis, None, out, keepdims is not _NoValue and keepdims)
     target = None if out is None else output_of(out)
     lanes = reductions.flattened(tensor, axes)
     found: Any
-    nan_if_empty = skip_nan
+    of_nan = skip_nan
     skip_nan = skip_nan and tensor.is_floating_point()
     if not lanes.shape[-1]:
-        if not nan_if_empty:
-            raise IndexError("index -1 is out of bounds for axis 0 with size 0: there are no elements")
-        result = tensor.dtype if skip_nan else tensor_dtype(float)
-        found = reductions.full((*lanes.shape[:-1], q.size), np.nan, result, tensor)
-    elif weights is not None:
+        raise IndexError("index -1 is out of bounds for axis 0 with size 0: there are no elements")
+    if weights is not None:
         found = kernels.weighted(lanes, weights, interop.moved(tensor_of(q), tensor.device), skip_nan)
         if found is None:
             raise ValueError("Weights included NaN, inf or were all zero.")
@@ -308,6 +319,8 @@ def _quantile(
     if keepdims is not _NoValue and keepdims:
         for dim in sorted(axes):
             found = found.unsqueeze(dim + q.ndim)
+    if target is not None and of_nan:  # NumPy writes out[...] = found
+        found = _spread(found, target)
     if target is not None and found.dim() < target.dim() and target.numel() == found.numel():
         found = found.reshape(target.shape)  # axes of length one, as a ufunc writes to them
     return deliver(found, out, target, "quantile")

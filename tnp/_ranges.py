@@ -22,6 +22,7 @@ from tnp._convert import asarray, check_like, tensor_of
 from tnp._dtypes import DtypeError, tensor_dtype
 from tnp._errors import explain, normalize_axis
 from tnp._index_tricks import indices
+from tnp._rearranging import moveaxis
 from tnp._shape import broadcast_arrays
 
 Tensor = Any
@@ -378,9 +379,8 @@ def geomspace(
         samples = kernels.geomspace(first, last, count, endpoint, place)
     except RuntimeError as error:
         raise explain(error, first, last) from None
-    if axis:
-        samples = samples.movedim(0, normalize_axis(axis, samples.dim(), "destination"))
-    return wrap_array(samples if dtype is None else cast(samples, tensor_dtype(wanted)))
+    found = wrap_array(samples if dtype is None else cast(samples, tensor_dtype(wanted)))
+    return moveaxis(found, 0, axis) if axis else found
 
 
 def meshgrid(*xi: Any, copy: bool = True, sparse: bool = False, indexing: str = "xy") -> tuple[ndarray, ...]:

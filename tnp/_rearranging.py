@@ -146,6 +146,7 @@ def swapaxes(a: Any, axis1: int, axis2: int) -> ndarray:
     """
     tensor = tensor_of(a)
     dimensions = tensor.dim()
+    operator.index(axis2)
     one, other = normalize_axis(axis1, dimensions, "axis1"), normalize_axis(axis2, dimensions, "axis2")
     return view_of(a, tensor.transpose(one, other))
 
@@ -236,9 +237,9 @@ def rollaxis(a: Any, axis: int, start: int = 0) -> ndarray:
     >>> np.rollaxis(np.zeros((2, 3, 4)), 2).shape
     (4, 2, 3)
     """
-    tensor = tensor_of(a)
-    dimensions = tensor.dim()
+    dimensions = a.ndim
     axis = normalize_axis(axis, dimensions)
+    tensor = tensor_of(a)
     place = operator.index(start)
     if not -dimensions <= place <= dimensions:
         raise AxisError(f"'start' arg requires {-dimensions} <= start < {dimensions + 1}, but {start} was passed in")

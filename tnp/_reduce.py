@@ -6,6 +6,7 @@ their own are in ``_reductions``, ``_averages``, ``_nanfunctions`` and ``_scans`
 
 from __future__ import annotations
 
+import operator
 import warnings
 from collections.abc import Callable
 from typing import Any
@@ -22,11 +23,12 @@ from backend_torch.indexing import assign
 from backend_torch.memory import copied
 from tnp._array import ndarray, wrap
 from tnp._convert import output_tensor, tensor_of
-from tnp._dtypes import tensor_dtype
+from tnp._dtypes import DtypeError, tensor_dtype
 from tnp._errors import explain, normalize_axes, normalize_axis, shapes_text
 from tnp._loops import Loops
 
 Tensor = Any
+BOOL = tensor_dtype(bool)
 _NoValue: Any = np._NoValue
 # What torch raises for an axis out of range or beyond int64, for no elements or for an option of another type than it
 # takes; the general path finds NumPy's words for it.
@@ -78,7 +80,14 @@ class Reduction:
         where: Any = True,
     ) -> Any:
         """Reduce with any of the options of ``numpy.ufunc.reduce``."""
-        tensor = tensor_of(a)
+        keepdims = kept(keepdims)
+        if dtype is not None:
+            np.dtype(dtype)  # TypeError for what is none, before errors of the axis
+        try:
+            tensor = tensor_of(a)
+        except DtypeError:
+            reduced_axes(axis, np.ndim(a))  # of two errors NumPy names the axis
+            raise
         axes = reduced_axes(axis, tensor.dim())
         target = None if out is None else output_of(out)
         result = resolve(self._numpy, tensor.dtype, dtype, None if target is None else target.dtype)
@@ -86,23 +95,23 @@ class Reduction:
             raise ValueError(
                 f"reduction operation '{self._numpy.__name__}' is not reorderable, so at most one axis may be specified"
             )
+        mask = None if where is True else mask_of(where, tensor)
         start = self._start(initial, result)
-        if where is not True:
+        if mask is not None:
             if start is None:
                 raise ValueError(
                     f"reduction operation '{self._numpy.__name__}' does not have an identity, so to use a where mask "
                     "one has to specify 'initial'"
                 )
-            mask = mask_of(where, tensor)
             tensor = cast(tensor, result)
             if not is_reorderable(self._numpy):
-                chosen = self._chosen(tensor, mask, axes, bool(keepdims), start)
+                chosen = self._chosen(tensor, mask, axes, keepdims, start)
                 return deliver(chosen, out, target, self._numpy.__name__)
             identity = self._start(_NoValue, result)  # without one, maximum and its like may repeat the initial value
             tensor = kernels.masked(tensor, mask, start if identity is None else identity)
         given = initial is not _NoValue and initial is not None
         try:
-            reduced = self._reduced(tensor, axes, bool(keepdims), result, start, given)
+            reduced = self._reduced(tensor, axes, keepdims, result, start, given)
         except RuntimeError as error:
             raise explain(error) from None
         return deliver(reduced, out, target, self._numpy.__name__)
@@ -210,6 +219,13 @@ def accumulation(ufunc: np.ufunc, function: Callable[[Tensor, Tensor], Tensor]) 
     return _ACCUMULATIONS.get(ufunc) or Accumulation(ufunc, scans.Scanned(function, is_reorderable(ufunc)))
 
 
+def kept(keepdims: Any) -> bool:
+    """Whether axes stay, with one element: as in NumPy, what is no integer is an error and not just true."""
+    if isinstance(keepdims, float):
+        raise TypeError("integer argument expected, got float")
+    return operator.index(keepdims) != 0
+
+
 def reduced_axes(axis: Any, ndim: int) -> tuple[int, ...]:
     """The axes that a reduction takes away. The axis of a 0-d array may be 0 or -1, and is none."""
     if isinstance(axis, (bool, np.bool_)):
@@ -231,7 +247,12 @@ def reduced_shape(shape: Any, axes: tuple[int, ...], keepdims: bool) -> tuple[in
 
 def mask_of(where: Any, tensor: Tensor) -> Tensor:
     """A ``where`` argument as a mask that broadcasts to the tensor's shape."""
-    mask = cast(tensor_of(where, device=tensor.device), tensor_dtype(bool))
+    mask = tensor_of(where, device=tensor.device)
+    if isinstance(where, (ndarray, np.ndarray, np.generic)) and mask.dtype is not BOOL:
+        raise TypeError(
+            f"Cannot cast array data from {to_numpy[mask.dtype]!r} to {np.dtype(bool)!r} according to the rule 'safe'"
+        )
+    mask = cast(mask, BOOL)
     given, shape = tuple(mask.shape), tuple(tensor.shape)
     try:
         broadcast = np.broadcast_shapes(given, shape)

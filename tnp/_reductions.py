@@ -19,7 +19,7 @@ from tnp._convert import tensor_of
 from tnp._elementwise import subtract
 from tnp._errors import normalize_axis, shapes_text
 from tnp._loops import Loops
-from tnp._reduce import ALL, ANY, FAILURES, MAX, MIN, PROD, SUM, output_of, reduced_axes
+from tnp._reduce import ALL, ANY, FAILURES, MAX, MIN, PROD, SUM, kept, output_of, reduced_axes
 
 _NoValue: Any = np._NoValue
 
@@ -459,18 +459,18 @@ def _argextreme(loops: Loops, a: Any, axis: Any, out: Any, keepdims: Any, name: 
         axis = normalize_axis(axis, tensor.dim() or 1)
     if not (tensor.numel() if axis is None or not tensor.dim() else tensor.shape[axis]):
         raise ValueError(f"attempt to get {name} of an empty sequence")
-    index = loops[tensor.dtype](tensor, axis, bool(keepdims))
+    index = loops[tensor.dtype](tensor, axis, kept(keepdims))
     if out is None:
         return wrap(index)
     target = output_of(out)
-    given, wanted = to_numpy[target.dtype], to_numpy[index.dtype]
-    if not np.can_cast(given, wanted, "safe"):
-        raise TypeError(f"Cannot cast array data from {given!r} to {wanted!r} according to the rule 'safe'")
     if target.shape != index.shape:
         raise ValueError(
             f"output array does not match result of np.{name}: its shape is {shapes_text([target.shape])}, not "
             f"{shapes_text([index.shape])}"
         )
+    given, wanted = to_numpy[target.dtype], to_numpy[index.dtype]
+    if not np.can_cast(given, wanted, "safe"):
+        raise TypeError(f"Cannot cast array data from {given!r} to {wanted!r} according to the rule 'safe'")
     assign(target, cast(index, target.dtype))
     return out
 
@@ -508,7 +508,7 @@ def count_nonzero(a: Any, axis: Any = None, *, keepdims: Any = False) -> Any:
     """
     tensor = tensor_of(a)
     axes = None if axis is None else reduced_axes(axis, tensor.dim())
-    return wrap(kernels.count_nonzero(tensor, axes, bool(keepdims)))
+    return wrap(kernels.count_nonzero(tensor, axes, kept(keepdims)))
 
 
 def ptp(a: Any, axis: Any = None, out: Any = None, keepdims: Any = False) -> Any:

@@ -13,7 +13,7 @@ import numpy as np
 from backend_torch import scans as kernels
 from backend_torch.dtypes import to_numpy
 from tnp._array import ndarray, wrap, wrap_array
-from tnp._convert import tensor_of
+from tnp._convert import tensor_of, tensors_of
 from tnp._errors import normalize_axis
 from tnp._joining import concatenate
 from tnp._reduce import CUMPROD, CUMSUM, FAILURES, Accumulation, deliver, output_of
@@ -224,6 +224,11 @@ def _cumulative(row: Accumulation, x: Any, axis: Any, dtype: Any, out: Any, incl
     return deliver(kernels.after_value(scanned.tensor, first, axis), out, target, "accumulate")
 
 
+def _check_line(shape: Any) -> None:
+    if not len(shape):
+        raise ValueError("diff requires input that is at least one dimensional")
+
+
 def diff(a: Any, n: int = 1, axis: Any = -1, prepend: Any = _NoValue, append: Any = _NoValue) -> Any:
     """Differences between neighbours along an axis.
 
@@ -265,9 +270,8 @@ def diff(a: Any, n: int = 1, axis: Any = -1, prepend: Any = _NoValue, append: An
         return a
     if n < 0:
         raise ValueError(f"order must be non-negative but got {n!r}")
-    tensor = tensor_of(a)
-    if not tensor.dim():
-        raise ValueError("diff requires input that is at least one dimensional")
+    (tensor,) = tensors_of(a, check=_check_line)
+    _check_line(tensor.shape)
     axis = normalize_axis(axis, tensor.dim())
     parts = [
         part if part is a else _slice_for(part, tensor, axis) for part in (prepend, a, append) if part is not _NoValue

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import functools
 import math
+import operator
 from collections.abc import Sequence
 from typing import Any
 
@@ -77,12 +78,18 @@ def writeable_tensor(array: Any, message: str, refusal: str = "assignment destin
     return array.tensor
 
 
+def _check_output(out: Any, shape: tuple[int, ...], dtype: Any, function: str, rule: str = "safe") -> Tensor:
+    """The tensor behind ``out``; TypeError or ValueError where a result of this shape and dtype can't go there."""
+    target = writeable_tensor(out, "return arrays must be of ArrayType", "output array is read-only")
+    if tuple(target.shape) != shape:
+        raise ValueError(f"output array does not match result of {function}")
+    refuse_cast(out.dtype, to_numpy[dtype], rule)
+    return target
+
+
 def _output(out: Any, result: Tensor, function: str, rule: str = "safe") -> ndarray:
     """``result`` written to ``out``. NumPy works in the result's dtype, so ``out`` has to cast to that."""
-    target = writeable_tensor(out, "return arrays must be of ArrayType", "output array is read-only")
-    if target.shape != result.shape:
-        raise ValueError(f"output array does not match result of {function}")
-    refuse_cast(out.dtype, to_numpy[result.dtype], rule)
+    target = _check_output(out, tuple(result.shape), result.dtype, function, rule)
     indexing.assign(target, cast(result, target.dtype))
     return out
 
@@ -169,6 +176,8 @@ def take(a: Any, indices: Any, axis: Any = None, out: Any = None, mode: str = "r
     picks = index_tensor(indices, tensor.device, "same_kind")
     size = tensor.shape[axis]
     before, after = tensor.shape[:axis], tensor.shape[axis + 1 :]
+    if out is not None:
+        _check_output(out, (*before, *picks.shape, *after), tensor.dtype, "ndarray.take")
     times = math.prod(before)
     if not size and picks.numel() and times * math.prod(after):
         raise IndexError("cannot do a non-empty take from an empty axes.")
@@ -216,6 +225,10 @@ def take_along_axis(arr: Any, indices: Any, axis: Any = -1) -> ndarray:
     array([[30],
            [50]])
     """
+    if axis is not None:
+        normalize_axis(axis, arr.ndim)  # lists have no axes here, in NumPy too
+    if not hasattr(indices, "dtype"):
+        raise AttributeError(f"{type(indices).__name__!r} object has no attribute 'dtype'")
     tensor, picks = tensors_of(arr, indices)
     tensor, picks, axis = along(tensor, picks, axis)
     return wrap_array(selection.along(tensor, picks, axis))
@@ -462,6 +475,8 @@ def compress(condition: Any, a: Any, axis: Any = None, out: Any = None) -> Any:
     >>> np.compress([False, True], [[1, 2], [3, 4], [5, 6]], axis=0)
     array([[3, 4]])
     """
+    if axis is not None:
+        operator.index(axis)
     source, mask = tensors_of(a, condition)
     if mask.dim() != 1:
         raise ValueError("condition must be a 1-d array")
@@ -538,10 +553,12 @@ def select(condlist: Any, choicelist: Any, default: Any = 0) -> ndarray:
         raise ValueError("select with an empty condition list is not possible")
     home = home_of((*condlist, *choicelist, default))
     masks = [tensor_of(condition, device=home) for condition in condlist]
+    *options, result = _promoted([*choicelist, default], home)
+    _fit_or_raise(*masks)
+    _fit_or_raise(*options, result)
     for number, mask in enumerate(masks):
         if mask.dtype is not BOOL:
             raise TypeError(f"invalid entry {number} in condlist: should be boolean ndarray")
-    *options, result = _promoted([*choicelist, default], home)
     _fit_or_raise(*masks, *options, result)
     for mask, option in zip(reversed(masks), reversed(options), strict=True):
         result = selection.where(mask, option, result)

@@ -211,7 +211,10 @@ def tensorinv(a: Any, ind: int = 2) -> ndarray:
         raise ValueError("Invalid ind argument.")
     array = tnp.asarray(a)
     first, second = array.shape[:ind], array.shape[ind:]
-    return inv(array.reshape(math.prod(second), -1)).reshape(second + first)
+    inverse = inv(array.reshape(math.prod(second), -1))
+    if not array.ndim:
+        raise TypeError("reshape() takes exactly 1 argument (0 given)")
+    return inverse.reshape(second + first)
 
 
 def pinv(a: Any, rcond: Any = None, hermitian: bool = False, *, rtol: Any = _NoValue) -> ndarray:

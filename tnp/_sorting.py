@@ -73,6 +73,7 @@ def sort(
     array([1, 1, 3, 4])
     """
     tensor = tensor_of(a)
+    axis = None if axis is None else operator.index(axis)
     if axis is None:
         tensor, axis = tensor.reshape(-1), 0
     _check_no_order(order)
@@ -133,6 +134,7 @@ def argsort(
     >>> np.argsort(np.asarray([3, 1, 2]))
     array([1, 2, 0])
     """
+    axis = None if axis is None else operator.index(axis)
     tensor = _line_of_scalar(tensor_of(a), axis)
     if axis is None:
         tensor, axis = tensor.reshape(-1), 0
@@ -180,6 +182,7 @@ def partition(a: Any, kth: Any, axis: Any = -1, kind: str = "introselect", order
     >>> np.partition(np.asarray([7, 1, 5, 3]), 2)[2]
     np.int64(5)
     """
+    _check_kind(kind)
     tensor = tensor_of(a)
     if axis is None:
         tensor, axis = tensor.reshape(-1), 0
@@ -245,6 +248,11 @@ def _check_no_order(order: Any) -> None:
         raise ValueError("Cannot specify order when the array has no fields.")
 
 
+def _check_kind(kind: Any) -> None:
+    if not isinstance(kind, str):
+        raise TypeError(f"select kind must be str, not {type(kind).__name__}")
+
+
 def _is_stable(kind: Any, stable: bool | None) -> bool:
     """Whether a stable sort is asked for; NumPy reads the first letter of ``kind``, in either case."""
     if kind is None:
@@ -262,18 +270,17 @@ def _is_stable(kind: Any, stable: bool | None) -> bool:
 def _positions(kth: Any, tensor: Tensor, dim: int, kind: Any, order: Any) -> list[int]:
     """``kth`` as positions along an axis of a tensor."""
     size = tensor.shape[dim] if tensor.numel() else 0
-    if not isinstance(kind, str):
-        raise TypeError(f"select kind must be str, not {type(kind).__name__}")
+    _check_kind(kind)
     if kind[:1].lower() != "i":
         raise ValueError(f"select kind must be 'introselect' (got {kind!r})")
     _check_no_order(order)
     positions = np.asarray(kth)
     if positions.dtype.kind == "b":
         raise ValueError("Booleans unacceptable as partition index")
+    if positions.ndim > 1:
+        raise ValueError(f"object too deep for desired array: kth has {positions.ndim} dimensions")
     if positions.dtype.kind not in "iu":
         raise TypeError("Partition index must be integer")
-    if positions.ndim > 1:
-        raise ValueError(f"kth must be an integer or a sequence of them, not of {positions.ndim} dimensions")
     for position in positions.ravel().tolist():
         if size and not -size <= position < size:  # of no elements any is the k-th
             raise ValueError(f"kth(={position}) out of bounds ({size})")

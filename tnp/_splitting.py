@@ -59,9 +59,9 @@ def array_split(ary: Any, indices_or_sections: Any, axis: int = 0) -> list[ndarr
     >>> np.array_split(np.arange(5), 2)
     [array([0, 1, 2]), array([3, 4])]
     """
+    length = ary.shape[axis] if hasattr(ary, "shape") else len(ary)
     tensor = tensor_of(ary)
     axis = normalize_axis(axis, tensor.dim())
-    length = tensor.shape[axis]
     try:
         bounds = [0, *[operator.index(index) for index in indices_or_sections], length]
     except TypeError:
@@ -111,10 +111,9 @@ def split(ary: Any, indices_or_sections: Any, axis: int = 0) -> list[ndarray]:
     >>> np.split(np.arange(6), [2, 3])
     [array([0, 1]), array([2]), array([3, 4, 5])]
     """
-    tensor = tensor_of(ary)
-    length = tensor.shape[normalize_axis(axis, tensor.dim())]
-    if not np.iterable(indices_or_sections) and length % indices_or_sections:
+    if not np.iterable(indices_or_sections) and ary.shape[axis] % indices_or_sections:
         raise ValueError("array split does not result in an equal division")
+    tensor = tensor_of(ary)
     return array_split(view_of(ary, tensor), indices_or_sections, axis)
 
 
@@ -152,8 +151,8 @@ def hsplit(ary: Any, indices_or_sections: Any) -> list[ndarray]:
     >>> np.hsplit(np.arange(4), 2)
     [array([0, 1]), array([2, 3])]
     """
-    array = _of_rank(ary, 1, "hsplit")
-    return split(array, indices_or_sections, 1 if array.ndim > 1 else 0)
+    _check_rank(ary, 1, "hsplit")
+    return split(ary, indices_or_sections, 1 if ary.ndim > 1 else 0)
 
 
 def vsplit(ary: Any, indices_or_sections: Any) -> list[ndarray]:
@@ -190,7 +189,8 @@ def vsplit(ary: Any, indices_or_sections: Any) -> list[ndarray]:
     >>> np.vsplit(np.eye(2), 2)
     [array([[1., 0.]]), array([[0., 1.]])]
     """
-    return split(_of_rank(ary, 2, "vsplit"), indices_or_sections, 0)
+    _check_rank(ary, 2, "vsplit")
+    return split(ary, indices_or_sections, 0)
 
 
 def dsplit(ary: Any, indices_or_sections: Any) -> list[ndarray]:
@@ -227,14 +227,13 @@ def dsplit(ary: Any, indices_or_sections: Any) -> list[ndarray]:
     >>> [part.shape for part in np.dsplit(np.zeros((1, 2, 4)), 2)]
     [(1, 2, 2), (1, 2, 2)]
     """
-    return split(_of_rank(ary, 3, "dsplit"), indices_or_sections, 2)
+    _check_rank(ary, 3, "dsplit")
+    return split(ary, indices_or_sections, 2)
 
 
-def _of_rank(array: Any, rank: int, name: str) -> ndarray:
-    tensor = tensor_of(array)
-    if tensor.dim() < rank:
+def _check_rank(array: Any, rank: int, name: str) -> None:
+    if np.ndim(array) < rank:
         raise ValueError(f"{name} only works on arrays of {rank} or more dimensions")
-    return view_of(array, tensor)
 
 
 def unstack(x: Any, /, *, axis: int = 0) -> tuple[ndarray, ...]:
@@ -272,9 +271,9 @@ def unstack(x: Any, /, *, axis: int = 0) -> tuple[ndarray, ...]:
     >>> np.unstack(np.eye(2))
     (array([1., 0.]), array([0., 1.]))
     """
-    tensor = tensor_of(x)
-    if not tensor.dim():
+    if x.ndim == 0:
         raise ValueError("Input array must be at least 1-d.")
+    tensor = tensor_of(x)
     return tuple([wrap(part) for part in tensor.unbind(normalize_axis(axis, tensor.dim()))])
 
 
@@ -526,7 +525,7 @@ def _places(obj: Any, length: int) -> np.ndarray:
         return np.arange(*obj.indices(length))
     places = np.array(_host(obj))
     if places.dtype == bool:
-        if places.ndim != 1:
+        if obj.ndim != 1:
             raise ValueError("boolean array argument obj to insert must be one dimensional")
         return np.flatnonzero(places)
     if places.ndim > 1:

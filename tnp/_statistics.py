@@ -103,6 +103,11 @@ def cov(
     if divisor <= 0:
         warnings.warn("Degrees of freedom <= 0 for slice", RuntimeWarning, stacklevel=2)
         divisor = 0.0
+    if table.dtype.kind not in "fc":
+        raise TypeError(
+            f"Cannot cast ufunc 'subtract' output from {np.dtype(float)!r} to {table.dtype!r} with casting rule "
+            "'same_kind'"
+        )
     table = table - tnp.average(table, axis=1, weights=weights)[:, None]
     other = table if weights is None else table * weights
     matrix = tnp.dot(table, other.T.conj())

@@ -14,7 +14,7 @@ from backend_torch import fft as kernels
 from backend_torch.casting import cast
 from backend_torch.dtypes import to_numpy
 from tnp._array import wrap_array
-from tnp._convert import output_tensor, tensor_of
+from tnp._convert import output_tensor, tensor_of, tensors_of
 from tnp._dtypes import tensor_dtype
 from tnp._errors import normalize_axis
 
@@ -67,7 +67,7 @@ def delivered(result: Tensor, out: Any) -> Any:
 
 def _line(a: Any, n: Any, axis: Any, norm: Any) -> tuple[Tensor, int, int]:
     """The tensor, the number of points and the axis of a transform along one."""
-    tensor = tensor_of(a)
+    (tensor,) = tensors_of(a, check=lambda shape: normalize_axis(axis, len(shape)))
     axis = normalize_axis(axis, tensor.dim())
     count = points(tensor.shape[axis] if n is None else n)
     check_norm(norm)

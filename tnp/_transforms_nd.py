@@ -9,9 +9,11 @@ import warnings
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+
 from backend_torch import fft as kernels
 from tnp._array import wrap_array
-from tnp._convert import tensor_of
+from tnp._convert import tensors_of
 from tnp._errors import normalize_axis
 from tnp._transforms import check_norm, checked_real, delivered, points, real_result
 
@@ -34,7 +36,12 @@ def _grid(tensor: Tensor, s: Any, axes: Any, norm: Any, half: bool = False) -> t
                 stacklevel=4,
             )
         axes = range(-(tensor.dim() if s is None else len(s)), 0)
-    axes = [normalize_axis(axis, tensor.dim()) for axis in axes]
+    try:
+        axes = [normalize_axis(axis, tensor.dim()) for axis in axes]
+    except (TypeError, IndexError):
+        if s is None:
+            list(np.take(tuple(tensor.shape), axes))  # NumPy takes the lengths first, and says what is wrong
+        raise
     lengths = [None] * len(axes) if s is None else list(s)
     if len(lengths) != len(axes):
         raise ValueError("Shape and axes have different lengths.")
@@ -51,18 +58,19 @@ def _grid(tensor: Tensor, s: Any, axes: Any, norm: Any, half: bool = False) -> t
         lengths[-1] = 2 * (tensor.shape[axes[-1]] - 1)
     whole = (None, -1)
     counts = [points(tensor.shape[axis] if n in whole else n) for n, axis in zip(lengths, axes, strict=True)]
-    check_norm(norm)
+    if axes:
+        check_norm(norm)
     return counts, axes
 
 
 def _complex(transform: Callable[..., Tensor], a: Any, s: Any, axes: Any, norm: Any, out: Any) -> Any:
-    tensor = tensor_of(a)
+    (tensor,) = tensors_of(a, check=lambda shape: None if axes is None else list(np.take(shape, axes)))
     counts, axes = _grid(tensor, s, axes, norm)
     return delivered(transform(tensor, counts, axes, norm), out) if axes else wrap_array(tensor)
 
 
 def _real(a: Any, s: Any, axes: Any, norm: Any, out: Any) -> Any:
-    tensor = tensor_of(a)
+    (tensor,) = tensors_of(a, check=lambda shape: None if axes is None else list(np.take(shape, axes)))
     counts, axes = _grid(tensor, s, axes, norm)
     count, axis = counts[-1], axes[-1]
     result = kernels.rfft(checked_real(tensor), count, axis, norm)
@@ -72,7 +80,7 @@ def _real(a: Any, s: Any, axes: Any, norm: Any, out: Any) -> Any:
 
 
 def _inverse_real(a: Any, s: Any, axes: Any, norm: Any, out: Any) -> Any:
-    tensor = tensor_of(a)
+    (tensor,) = tensors_of(a, check=lambda shape: None if axes is None else list(np.take(shape, axes)))
     counts, axes = _grid(tensor, s, axes, norm, half=True)
     if len(axes) > 1:
         tensor = kernels.ifft(tensor, counts[-2::-1], axes[-2::-1], norm)

@@ -305,9 +305,9 @@ def diag_indices_from(arr: Any) -> tuple[ndarray, ...]:
     >>> np.diag_indices_from(np.zeros((2, 2)))
     (array([0, 1]), array([0, 1]))
     """
-    tensor = tensor_of(arr)
-    if tensor.dim() < 2:
+    if arr.ndim < 2:
         raise ValueError("input array must be at least 2-d")
+    tensor = tensor_of(arr)
     _check_equal_lengths(tensor)
     return (_numbers(tensor.shape[0], tensor.device),) * tensor.dim()
 
@@ -424,10 +424,9 @@ def triu_indices_from(arr: Any, k: int = 0) -> tuple[ndarray, ...]:
 
 
 def _matrix(arr: Any) -> Tensor:
-    tensor = tensor_of(arr)
-    if tensor.dim() != 2:
+    if arr.ndim != 2:
         raise ValueError("input array must be 2-d")
-    return tensor
+    return tensor_of(arr)
 
 
 def mask_indices(n: int, mask_func: Callable[..., Any], k: Any = 0) -> tuple[ndarray, ...]:
@@ -490,9 +489,9 @@ def fill_diagonal(a: ndarray, val: Any, wrap: bool = False) -> None:
     array([[5., 0.],
            [0., 5.]])
     """
-    target = writeable_tensor(a, f"fill_diagonal() argument 1 must be an array, not {type(a).__name__}")
-    if target.dim() < 2:
+    if a.ndim < 2:
         raise ValueError("array must be at least 2-d")
+    target = writeable_tensor(a, f"fill_diagonal() argument 1 must be an array, not {type(a).__name__}")
     if target.dim() > 2:
         _check_equal_lengths(target)
     values = interop.moved(value_of(val, a), target.device).reshape(-1)  # a constant is on the host

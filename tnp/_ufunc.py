@@ -58,7 +58,7 @@ def weak_dtype(scalar_type: type) -> Any:
 
 def checked_order(order: Any) -> str:
     """A ufunc's memory order in capitals; ValueError for what is none."""
-    return "K" if order is None or order == "K" else tnp._convert.as_order(order)
+    return "K" if order is None or (order.__class__ is str and order == "K") else tnp._convert.as_order(order)
 
 
 def _mask(where: Any, home: Any) -> Tensor:
@@ -264,7 +264,14 @@ class Ufunc:
                 tensors.append(tensor)
         targets = [None if o is None or o is Ellipsis else tnp._convert.output_tensor(o) for o in outs]
         dtypes += [None if t is None else to_numpy[t.dtype] for t in targets]
-        resolved = self._resolved(tuple(dtypes), casting, **self._fixed(dtype, signature, sig))
+        try:
+            resolved = self._resolved(tuple(dtypes), casting, **self._fixed(dtype, signature, sig))
+        except TypeError:
+            if dtype is not None and np.dtype(dtype).kind in "iu":  # Python's integers are the first to be refused
+                for value in tensors:
+                    if type(value) is int:
+                        np.array(value, dtype)
+            raise
         if Loops.suspended:
             for value, wanted in zip(tensors, resolved, strict=False):
                 if type(value) in WEAK and wanted.kind in "fc":
@@ -282,6 +289,8 @@ class Ufunc:
 
     def _resolved(self, dtypes: tuple[Any, ...], casting: Any, **fixed: Any) -> tuple[np.dtype, ...]:
         """What NumPy resolves these dtypes, or weak Python types, to."""
+        if not issubclass(type(casting), (str, bytes)):
+            raise TypeError(f"casting must be str, not {type(casting).__name__}")
         if casting != "equiv":
             return self._numpy.resolve_dtypes(dtypes, casting=casting, **fixed)
         # NumPy up to 2.4 crashes on a weak scalar here (https://github.com/numpy/numpy/pull/32496). Between native

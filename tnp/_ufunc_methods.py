@@ -67,10 +67,13 @@ def reduceat(ufunc: Ufunc, array: Any, indices: Any, axis: Any, dtype: Any, out:
         options = {"axis": axis, "dtype": dtype}
         return _subclass.call_ufunc(ufunc, "reduceat", found, (array, indices), out, options)
     _check_reducible(ufunc, "reduceat")
+    if dtype is not None:
+        np.dtype(dtype)  # TypeError for what is none
+    depth = np.ndim(indices)
+    if depth != 1:
+        raise ValueError(f"object {'too deep' if depth else 'of too small depth'} for desired array")
     tensor = tensor_of(array)
     starts = _selection.index_tensor(indices, tensor.device)
-    if starts.dim() != 1:
-        raise ValueError(f"reduceat takes one-dimensional indices, not indices of {starts.dim()} dimensions")
     axis = _one_axis(axis, tensor.dim(), "reduceat")
     size = tensor.shape[axis]
     outside = (starts < 0) | (starts >= size)
@@ -197,7 +200,7 @@ def _check_uniform(ufunc: Ufunc, method: str) -> None:
 def _one_axis(axis: Any, ndim: int, method: str) -> int:
     if isinstance(axis, (bool, np.bool_)):
         raise TypeError("an integer is required for the axis")
-    axes = normalize_axes(axis, max(ndim, 1))
+    axes = normalize_axes(axis, ndim if isinstance(axis, tuple) else max(ndim, 1))
     if not ndim:
         raise TypeError(f"cannot {method} on a scalar")
     if len(axes) != 1:

@@ -119,6 +119,8 @@ def _step(n: Any, d: Any) -> Any:
     """The lowest frequency that is not zero."""
     if not isinstance(n, (int, np.integer)):
         raise ValueError("n should be an integer")
+    if isinstance(n, bool):
+        raise TypeError(f"expected a sequence of integers or a single integer, got '{n}'")
     return 1.0 / (n * d)
 
 
@@ -199,6 +201,8 @@ def ifftshift(x: Any, axes: Any = None) -> ndarray:
 
 def _shifted(x: Any, axes: Any, direction: int) -> ndarray:
     tensor = tensor_of(x)
+    if not tensor.dim() and (axes is None or np.iterable(axes)):
+        raise ValueError("not enough values to unpack (expected 2, got 0)")
     if axes is None:
         axes = tuple(range(tensor.dim()))
     elif isinstance(axes, (int, np.integer)):

@@ -13,7 +13,8 @@ from typing import Any
 from numpy.linalg import LinAlgError
 
 import tnp
-from tnp._array import ndarray, wrap
+from tnp._array import ndarray, wrap, wrap_array
+from tnp._convert import tensors_of
 from tnp._decompositions import cholesky, eig, eigh, eigvals, eigvalsh, qr, svd, svdvals
 from tnp._matrices import check_matrix, check_square
 from tnp._norms import cond, det, matrix_norm, matrix_rank, norm, slogdet, vector_norm
@@ -252,7 +253,7 @@ def cross(x1: Any, x2: Any, /, *, axis: int = -1) -> ndarray:
     >>> np.linalg.cross([1, 2, 3], [4, 5, 6])
     array([-3,  6, -3])
     """
-    x1, x2 = tnp.asarray(x1), tnp.asarray(x2)
+    x1, x2 = map(wrap_array, tensors_of(x1, x2, check=lambda shape: shape[axis]))
     if x1.shape[axis] != 3 or x2.shape[axis] != 3:
         raise ValueError(
             "Both input arrays must be (arrays of) 3-dimensional vectors, "

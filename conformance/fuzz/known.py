@@ -29,7 +29,7 @@ class Known:
     call: str = ""  # regular expressions
     numpy: str = ""
     tnp: str = ""
-    compiled: bool = False  # holds for compiled functions alone
+    under: list[str] = field(default_factory=lambda: ["numpy"])  # the modes that it holds in
 
     def covers(self, name: str, call: str, found: Disagreement) -> bool:
         """Whether this is one of them."""
@@ -42,11 +42,11 @@ class Known:
         )
 
 
-def load(path: Path = PATH, compiled: bool = True) -> list[Known]:
-    """The entries of the file, without those for compiled functions on request; ValueError for one without a reason."""
+def load(path: Path = PATH, under: str = "") -> list[Known]:
+    """The entries of the file, or those of one mode; ValueError for one without a reason."""
     entries = [Known(**entry) for entry in tomllib.loads(path.read_text()).get("known", [])]
     ids = {d.id for d in differences.load()}
     for entry in entries:
         if not entry.reason and entry.difference not in ids:
             raise ValueError(f"{entry.id}: no reason, and no known difference {entry.difference!r}")
-    return [entry for entry in entries if compiled or not entry.compiled]
+    return [entry for entry in entries if not under or under in entry.under]

@@ -5,6 +5,7 @@ Layer: owns what a call is, how it is written and how it is run on NumPy or tnp;
 
 from __future__ import annotations
 
+import functools
 import math
 import operator
 from collections.abc import Callable, Iterator
@@ -81,18 +82,20 @@ class Call:
         """All arguments."""
         return [*self.args, *self.keywords.values()]
 
+    @functools.cached_property
     def views(self) -> list[View]:
         """The arrays among the arguments, also those in lists."""
         return [leaf for node in self.nodes() for leaf in _leaves(node)]
 
+    @functools.cached_property
     def bases(self) -> list[Base]:
         """The arrays that hold the memory, each once."""
-        return list(dict.fromkeys(view.base for view in self.views()))
+        return list(dict.fromkeys(view.base for view in self.views))
 
-    @property
+    @functools.cached_property
     def expression(self) -> str:
         """The call over the arrays' names."""
-        names = dict(zip(self.bases(), NAMES, strict=False))
+        names = dict(zip(self.bases, NAMES, strict=False))
         args = [written(node, names) for node in self.args]
         args += [f"{name}={written(node, names)}" for name, node in self.keywords.items()]
         if "{" in self.callee:
@@ -106,9 +109,13 @@ class Call:
         is_ufunc = isinstance(getattr(np, self.callee.removeprefix("np."), None), np.ufunc)
         return is_ufunc and "where" in self.keywords and out == Text("None")
 
-    def __str__(self) -> str:
-        made = [f"{name} = {base}; " for base, name in zip(self.bases(), NAMES, strict=False)]
+    @functools.cached_property
+    def _text(self) -> str:
+        made = [f"{name} = {base}; " for base, name in zip(self.bases, NAMES, strict=False)]
         return "".join(made) + self.expression
+
+    def __str__(self) -> str:
+        return self._text
 
 
 def _leaves(node: Node) -> Iterator[View]:
@@ -158,13 +165,13 @@ class Outcome:
 
 def run_numpy(call: Call) -> Outcome:
     """The call on NumPy."""
-    bases = [base.array() for base in call.bases()]
+    bases = [base.array() for base in call.bases]
     return _run(call, np, bases)
 
 
 def run_tnp(call: Call, device: str, transform: Callable[..., Any] | None = None) -> Outcome:
     """The call on tnp; ``transform`` is what to do to the function of the arrays before it is called."""
-    bases = [tnp.asarray(base.array(), device=device) for base in call.bases()]
+    bases = [tnp.asarray(base.array(), device=device) for base in call.bases]
     return _run(call, tnp, bases, transform)
 
 

@@ -14,15 +14,17 @@ import multiprocessing
 import secrets
 import time
 import warnings
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from multiprocessing.connection import Connection, wait
 from typing import Any
 
-from conformance.fuzz import compare, drawing, known
+from conformance.fuzz import compare, drawing, known, modes
 from conformance.fuzz.compare import Disagreement
-from conformance.fuzz.program import Call, run_numpy, run_tnp
+from conformance.fuzz.modes import Compared
+from conformance.fuzz.program import Call
+from conformance.fuzz.report import Finding, Report, show
 from conformance.fuzz.shrink import shrunk
 
 HANGS_AFTER = 120.0  # seconds without a call finished
@@ -36,73 +38,30 @@ class Settings:
 
     seed: int
     device: str = "cpu"
-    compiled: str = ""  # a backend of tnp.compile
     patterns: tuple[str, ...] = ()
+    under: str = "numpy"  # what is compared: see ``modes``
+    backend: str = "eager"  # of tnp.compile
+    machine_code: int = 0  # each so-manieth call goes through inductor instead
 
-    @property
-    def transform(self) -> Callable[..., Any] | None:
-        """What is done to the function before it is called."""
-        if not self.compiled:
-            return None
-        import tnp
+    def check(self, call: Call, name: str, index: int, turn: Callable[[], None] = lambda: None) -> Compared | None:
+        """How the two sides disagree about a call; the index decides what is left open."""
+        if self.under == "compiled":
+            inductor = self.machine_code and index % self.machine_code == 0
+            return modes.compiled(call, name, self.device, "inductor" if inductor else self.backend)
+        if self.under == "vmap":
+            return modes.vectorised(call, name, self.device, self.batched(index))
+        if self.under == "grad":
+            return modes.differentiated(call, name, self.device)
+        return modes.with_numpy(call, name, self.device, turn)
 
-        return lambda function: tnp.compile(function, backend=self.compiled)
-
-
-@dataclass(frozen=True)
-class Finding:
-    """A disagreement and the call that shows it."""
-
-    index: int
-    name: str
-    source: str
-    found: Disagreement
-
-
-@dataclass
-class Report:
-    """What a run found."""
-
-    calls: int = 0
-    refused: int = 0  # calls that NumPy raises for
-    same_class: int = 0  # those for which tnp raises the same class
-    succeeded: Counter[str] = field(default_factory=Counter)
-    known: Counter[str] = field(default_factory=Counter)
-    unexplained: list[Finding] = field(default_factory=list)
-
-    def add(self, other: Report) -> None:
-        """Count another part of the run in."""
-        self.calls += other.calls
-        self.refused += other.refused
-        self.same_class += other.same_class
-        self.succeeded += other.succeeded
-        self.known += other.known
-        self.unexplained += other.unexplained
-
-    def causes(self) -> list[tuple[tuple[str, ...], list[Finding]]]:
-        """The disagreements by cause, most frequent first; those of values by function too."""
-        groups: dict[tuple[str, ...], list[Finding]] = defaultdict(list)
-        for finding in self.unexplained:
-            cause = finding.found.cause
-            groups[cause if len(cause) > 2 and cause[1] else (*cause, finding.name)].append(finding)
-        return sorted(groups.items(), key=lambda group: -len(group[1]))
-
-
-def check(
-    call: Call, name: str, settings: Settings, numpy_did: Callable[[], None] = lambda: None
-) -> tuple[Disagreement | None, bool]:
-    """How the two disagree about a call, and whether NumPy accepts it."""
-    if call.leaves_unwritten:
-        return None, True
-    expected = run_numpy(call)
-    numpy_did()
-    actual = run_tnp(call, settings.device, settings.transform)
-    return compare.disagreement(call, name, expected, actual), expected.error is None
+    def batched(self, index: int) -> str:
+        """Which arrays have an axis of elements."""
+        return "first" if index % 3 == 0 else "all"
 
 
 def run(settings: Settings, start: int, stop: int, begins: Callable[[float], None] = lambda index: None) -> Report:
     """Calls ``start`` to ``stop`` of a seed; ``begins`` is told the index of each, and a half more at tnp's turn."""
-    entries = known.load(compiled=bool(settings.compiled))
+    entries = known.load(under=settings.under)
     report = Report()
     seen: Counter[Any] = Counter()
     with warnings.catch_warnings(), compare.np.errstate(all="ignore"):
@@ -110,13 +69,19 @@ def run(settings: Settings, start: int, stop: int, begins: Callable[[float], Non
         for index in range(start, stop):
             begins(index)
             target, call = drawing.call(f"{settings.seed}:{index}", settings.patterns)
-            found, accepted = check(call, target.name, settings, functools.partial(begins, index + 0.5))
+            compared = settings.check(call, target.name, index, functools.partial(begins, index + 0.5))
             report.calls += 1
+            if compared is None:
+                continue
+            found, accepted = compared.found, compared.accepted
+            report.compared += 1
             report.refused += not accepted
             report.same_class += not accepted and found is None
             report.succeeded[target.name] += accepted
             if found is None:
                 continue
+            if not accepted:
+                report.refusals.append(Finding(index, target.name, str(call), found))
             entry = next((e for e in entries if e.covers(target.name, str(call), found)), None)
             if entry is not None:
                 report.known[entry.id] += 1
@@ -124,22 +89,24 @@ def run(settings: Settings, start: int, stop: int, begins: Callable[[float], Non
             cause = (target.name, *found.cause)
             seen[cause] += 1
             if seen[cause] <= SHRUNK_A_CAUSE:
-                call, found = _shrunk(call, target.name, found, settings, entries)
-            report.unexplained.append(Finding(index, target.name, str(call), found))
+                call, found = _shrunk(call, target.name, index, found, settings, entries)
+            source = modes.line(call, settings.under, settings.batched(index))
+            report.unexplained.append(Finding(index, target.name, source, found))
     return report
 
 
 def _shrunk(
-    call: Call, name: str, found: Disagreement, settings: Settings, entries: list[known.Known]
+    call: Call, name: str, index: int, found: Disagreement, settings: Settings, entries: list[known.Known]
 ) -> tuple[Call, Disagreement]:
     latest = found
 
     def still(candidate: Call) -> bool:
         nonlocal latest
         try:
-            other, _ = check(candidate, name, settings)
+            compared = settings.check(candidate, name, index)
         except (IndexError, ValueError, TypeError, SyntaxError):  # it is no call any more
             return False
+        other = None if compared is None else compared.found
         if other is None or other.cause != found.cause:
             return False
         if any(entry.covers(name, str(candidate), other) for entry in entries):
@@ -225,42 +192,25 @@ def run_in_processes(settings: Settings, calls: int, processes: int) -> Iterator
                 workers += [_started(settings, a, b) for a, b in again if a < b]
 
 
-def show(report: Report, settings: Settings, seconds: float, examples: int) -> None:
-    """Print what was found, by cause."""
-    groups = report.causes()
-    for _, findings in groups:
-        first = min(findings, key=lambda finding: len(finding.source))
-        functions = Counter(finding.name for finding in findings)
-        most = ", ".join(f"{name} {number}" for name, number in functions.most_common(8))
-        print(f"\n{len(findings)} x {first.found.kind}  {first.found.place}  [{most}]")
-        shortest = {finding.name: finding for finding in sorted(findings, key=lambda f: -len(f.source))}
-        for finding in sorted(shortest.values(), key=lambda f: len(f.source))[:examples]:
-            print(f"  {finding.source}")
-            print(f"    NumPy  {finding.found.numpy}\n    tnp    {finding.found.tnp}\n    call   {finding.index}")
-    names = {target.name for target in drawing.targets(settings.patterns)}
-    never = sorted(name for name in names if not report.succeeded[name])
-    if never and report.calls > 40 * len(names):
-        print(f"\nNumPy accepted no call of: {', '.join(never)}")
-    for id_, number in report.known.most_common():
-        print(f"known: {number} x {id_}")
-    same = 100 * report.same_class / report.refused if report.refused else 100.0
-    explained = sum(report.known.values())
-    print(
-        f"{report.calls} calls of {len(names)} functions in {seconds:.0f} s, seed {settings.seed}; NumPy refused "
-        f"{report.refused}, of which {same:.2f} % with the same exception class; "
-        f"{explained} known disagreements, {len(report.unexplained)} unexplained of {len(groups)} causes"
-    )
-
-
 def add_arguments(command: argparse.ArgumentParser) -> None:
     """The command's options."""
     command.add_argument("--calls", type=int, default=10_000)
     command.add_argument("--seed", type=int, help="a fresh one by default; it is printed")
     command.add_argument("--device", default="cpu")
-    backend = "through tnp.compile with this backend: 'eager' (default) runs the traced graph, 'inductor' compiles it"
-    command.add_argument("--compiled", nargs="?", const="eager", default="", metavar="BACKEND", help=backend)
+    under = command.add_mutually_exclusive_group()
+    under.add_argument(
+        "--under", choices=("vmap", "grad"), help="vectorized_map against the loop; grad against differences"
+    )
+    backend = (
+        "tnp.compile against eager, with this backend: 'eager' (default) runs the traced graph, 'inductor' compiles it"
+    )
+    under.add_argument("--compiled", nargs="?", const="eager", default="", metavar="BACKEND", help=backend)
+    command.add_argument(
+        "--machine-code", type=int, default=0, metavar="N", help="with --compiled: each N-th by inductor"
+    )
     command.add_argument("--functions", default="", help="comma-separated patterns: sum,linalg.*,ndarray.sort,getitem")
     command.add_argument("--examples", type=int, default=3, help="shrunk calls that are printed for a cause")
+    command.add_argument("--refusals", action="store_true", help="print the refusals of another class too")
     command.add_argument("-n", "--processes", type=int, default=2)
 
 
@@ -268,7 +218,8 @@ def main(options: argparse.Namespace) -> int:
     """Run and report; 1 if a disagreement is unexplained."""
     seed = secrets.randbelow(10**6) if options.seed is None else options.seed
     patterns = tuple(filter(None, options.functions.split(",")))
-    settings = Settings(seed, options.device, options.compiled, patterns)
+    under = "compiled" if options.compiled else options.under or "numpy"
+    settings = Settings(seed, options.device, patterns, under, options.compiled or "eager", options.machine_code)
     known.load()  # an error in the file is one, not one for each process
     if not drawing.targets(patterns):
         print(f"no function matches {options.functions!r}")
@@ -278,5 +229,6 @@ def main(options: argparse.Namespace) -> int:
     report = Report()
     for part in run_in_processes(settings, options.calls, max(1, min(options.processes, options.calls))):
         report.add(part)
-    show(report, settings, time.monotonic() - start, options.examples)
+    names = {target.name for target in drawing.targets(patterns)}
+    show(report, names, seed, time.monotonic() - start, options.examples, options.refusals)
     return 1 if report.unexplained else 0

@@ -34,7 +34,7 @@ def _simpler(call: Call) -> Iterator[Call]:
         yield replace(call, keywords={k: v for k, v in call.keywords.items() if k != name})
     if len(call.args) > max(1, call.callee.replace("{rest}", "").count("{")):
         yield replace(call, args=call.args[:-1])
-    for base in call.bases():
+    for base in call.bases:
         for simpler in _simpler_base(base):
             yield _with_base(call, base, simpler)
     for i, node in enumerate(call.args):

@@ -160,6 +160,6 @@ def test_a_crash_is_a_finding_and_the_rest_goes_on(monkeypatch: pytest.MonkeyPat
 
 
 def test_compiled_calls_are_compared_too() -> None:
-    report = run.run(Settings(seed=1, compiled="eager", patterns=("np.add", "np.sum", "np.reshape")), 0, 60)
+    report = run.run(Settings(seed=1, under="compiled", patterns=("np.add", "np.sum", "np.reshape")), 0, 60)
     assert report.calls == 60
     assert [f.source for f in report.unexplained] == []

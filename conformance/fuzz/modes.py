@@ -1,0 +1,269 @@
+"""What is compared with what: tnp with NumPy, compiled code with eager, a vectorised function with the loop, a gradient
+with differences.
+
+Layer: owns the two outcomes of a call in each mode, and the line that reproduces it. A mode returns None for a call
+that it has nothing to compare for, such as a gradient of integers.
+"""
+
+from __future__ import annotations
+
+import math
+import operator
+import re
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+import tnp
+from conformance.fuzz import compare
+from conformance.fuzz.compare import Disagreement
+from conformance.fuzz.program import NAMES, Base, Call, Items, Node, Outcome, Text, View, run_numpy, run_tnp
+from tnp._array import scalar
+
+KINKED = 1e-3  # difference quotients that differ by more: there is no derivative here
+CLOSE = 1e-4  # a gradient and the quotient
+STEP = 1e-5
+
+Turn = Callable[[], None]
+
+
+@dataclass(frozen=True)
+class Compared:
+    """What a mode found: the disagreement, and whether the side that is right accepts the call."""
+
+    found: Disagreement | None
+    accepted: bool
+
+
+def with_numpy(call: Call, name: str, device: str, turn: Turn) -> Compared | None:
+    """tnp against NumPy; ``turn`` is called where tnp's part begins."""
+    if call.leaves_unwritten:
+        return Compared(None, True)
+    expected = run_numpy(call)
+    turn()
+    actual = run_tnp(call, device)
+    return Compared(compare.disagreement(call, name, expected, actual), expected.error is None)
+
+
+def compiled(call: Call, name: str, device: str, backend: str) -> Compared | None:
+    """The function that ``tnp.compile`` makes against the eager one."""
+    if call.leaves_unwritten:
+        return None
+    expected = run_tnp(call, device)
+    actual = run_tnp(call, device, lambda function: tnp.compile(function, backend=backend))
+    return Compared(compare.disagreement(call, name, _on_host(expected), actual), expected.error is None)
+
+
+def _on_host(outcome: Outcome) -> Outcome:
+    """An outcome of tnp as one of NumPy over the same memory: what is identical and what overlaps stays so."""
+    bases = [tnp.asnumpy(base) for base in outcome.bases]
+    same = {id(base): array for base, array in zip(outcome.bases, bases, strict=True)}
+
+    def made(value: Any) -> Any:
+        if isinstance(value, scalar):
+            return tnp.asnumpy(value)[()]
+        if isinstance(value, tnp.ndarray):
+            return same[id(value)] if id(value) in same else tnp.asnumpy(value)
+        if isinstance(value, tuple) and hasattr(value, "_fields"):
+            return type(value)(*map(made, value))
+        return type(value)(map(made, value)) if type(value) in (list, tuple) else value
+
+    return Outcome(made(outcome.value), outcome.error, bases)
+
+
+# Vectorised.
+
+
+def _function(call: Call, xp: Any) -> Callable[..., Any]:
+    parameters = ", ".join(NAMES[: len(call.bases)])
+    function: Callable[..., Any] = eval(f"lambda {parameters}: {call.expression}", {"np": xp, "operator": operator})
+    return function
+
+
+def vectorised(call: Call, name: str, device: str, batched: str) -> Compared | None:
+    """``vectorized_map`` over the arrays against a loop; ``batched``: over 'all' of them, or the 'first' alone."""
+    if not call.bases or call.leaves_unwritten:
+        return None
+    axes = _axes(call, batched)
+    loop, mapped = [[_stacked(b, a, device) for b, a in zip(call.bases, axes, strict=True)] for _ in range(2)]
+    function = _function(call, tnp)
+    try:
+        rows = [function(*[x if a is None else x[i] for x, a in zip(loop, axes, strict=True)]) for i in range(2)]
+        expected = Outcome(_rows(rows), None, loop)
+    except Exception as error:
+        expected = Outcome(None, error, loop)
+    if expected.error is None and expected.value is None and any(row is not None for row in rows):
+        return None  # text, dtypes: nothing to stack
+    try:
+        value = tnp.vectorized_map(lambda elements: function(*elements), tuple(mapped), in_axes=axes)
+        actual = Outcome(value, None, mapped)
+    except Exception as error:
+        actual = Outcome(None, error, mapped)
+    return Compared(compare.disagreement(call, name, _on_host(expected), actual, memory=False), expected.error is None)
+
+
+def _axes(call: Call, batched: str) -> tuple[int | None, ...]:
+    return tuple([0 if batched == "all" or number == 0 else None for number in range(len(call.bases))])
+
+
+def _stacked(base: Base, axis: int | None, device: str) -> Any:
+    """Two elements, the second with the first's values in reverse, or the array itself."""
+    array = base.array()
+    return tnp.asarray(array if axis is None else np.stack([array, np.flip(array)]), device=device)
+
+
+def _rows(rows: list[Any]) -> Any:
+    """The results of the loop in one; None for what is no array."""
+    first = rows[0]
+    if isinstance(first, (tnp.ndarray, bool, int, float, complex)):
+        return tnp.stack([tnp.asarray(row) for row in rows])
+    if isinstance(first, (list, tuple)):
+        if len({len(row) for row in rows}) > 1:
+            raise ValueError("the function returns another structure for an element than for the first")
+        parts = [_rows(list(column)) for column in zip(*rows, strict=True)]
+        return type(first)(*parts) if hasattr(first, "_fields") else type(first)(parts)
+    return None
+
+
+# Differentiated.
+
+
+def differentiated(call: Call, name: str, device: str) -> Compared | None:
+    """The gradient of a weighted sum of the results against the difference quotient of NumPy's, along one direction."""
+    smooth = _smooth(call)
+    if smooth is None or call.leaves_unwritten:
+        return None
+    with np.errstate(all="ignore"):
+        quotient = _quotient(smooth)
+    if quotient is None:
+        return None
+    arrays = [tnp.asarray(base.array(), device=device) for base in smooth.bases]
+    moved = [i for i, base in enumerate(smooth.bases) if np.dtype(base.dtype).kind in "fc"]
+    function = _function(smooth, tnp)
+    try:
+        gradients = tnp.grad(lambda *xs: _weighed(tnp, function(*xs), xs), argnums=moved)(*arrays)
+    except Exception as error:
+        place = compare.raised_at(error)
+        return Compared(
+            Disagreement("raises", f"{quotient}", f"{type(error).__name__}: {str(error)[:200]}", place), True
+        )
+    pairs = zip(gradients, moved, strict=True)
+    slope = sum(float(np.real(np.vdot(tnp.asnumpy(g), _direction(smooth.bases[i])))) for g, i in pairs)
+    if abs(slope - quotient) <= CLOSE * (1 + abs(quotient)):
+        return Compared(None, True)
+    return Compared(Disagreement("gradient", f"{quotient:.8g}", f"{slope:.8g}"), True)
+
+
+def _quotient(call: Call) -> float | None:
+    """The derivative along the direction by differences; None where it has none, or where NumPy raises."""
+    function = _function(call, np)
+
+    def value(step: float) -> float:
+        arrays = [
+            base.array() + (step * _direction(base) if np.dtype(base.dtype).kind in "fc" else 0) for base in call.bases
+        ]
+        arrays = [array.astype(base.dtype) for array, base in zip(arrays, call.bases, strict=True)]
+        return float(_weighed(np, function(*arrays), arrays))
+
+    try:
+        low, middle, high = value(-STEP), value(0.0), value(STEP)
+        further = value(3 * STEP) - value(-3 * STEP)
+    except Exception:
+        return None
+    if not all(map(math.isfinite, (low, middle, high, further))) or abs(middle) > 1e6:
+        return None
+    central, sides = (high - low) / (2 * STEP), ((high - middle) / STEP, (middle - low) / STEP)
+    if max(abs(sides[0] - sides[1]), abs(central - further / (6 * STEP))) > KINKED * (1 + abs(central)):
+        return None
+    return central
+
+
+def _direction(base: Base) -> np.ndarray:
+    """Where the arguments are moved: a fixed number for each element, none of them zero."""
+    size = math.prod(base.shape)
+    line = np.cos(1.0 + np.arange(size)) + (1j * np.sin(2.0 + np.arange(size)) if base.dtype[0] == "c" else 0)
+    return line.reshape(base.shape)
+
+
+def _weighed(xp: Any, result: Any, arrays: Any) -> Any:
+    """The sum of all floats of a result and of the arguments, which may have been written to, each with a weight."""
+    total: Any = None
+    for number, leaf in enumerate([*_leaves(xp, result), *arrays]):
+        if leaf.dtype.kind in "fc" and leaf.size:
+            line = leaf.reshape(-1)
+            weights = xp.asarray(np.sin(0.7 + number + np.arange(line.shape[0])))
+            part = xp.sum(xp.real(line) * weights)
+            if leaf.dtype.kind == "c":
+                part = part + xp.sum(xp.imag(line) * weights[::-1])
+            total = part if total is None else total + part
+    if total is None:
+        raise TypeError("no result is a float")
+    return total
+
+
+def _leaves(xp: Any, value: Any) -> list[Any]:
+    if isinstance(value, (xp.ndarray, np.generic)):
+        return [value]
+    return [leaf for item in value for leaf in _leaves(xp, item)] if isinstance(value, (list, tuple)) else []
+
+
+def _smooth(call: Call) -> Call | None:
+    """The call in float64, on moderate numbers of which no two are the same; None if none of its arrays are floats."""
+    kinds = [np.dtype(base.dtype).kind for base in call.bases]
+    if not set(kinds) & set("fc"):
+        if "i" not in kinds and "u" not in kinds:
+            return None
+        first = next(number for number, kind in enumerate(kinds) if kind in "iu")
+        kinds[first] = "f"
+    made = {
+        base: Base("float64" if kind == "f" else "complex128", base.shape, _moderate(base))
+        for base, kind in zip(call.bases, kinds, strict=True)
+        if kind in "fc"
+    }
+
+    def changed(node: Node) -> Node:
+        if isinstance(node, View):
+            return View(made.get(node.base, node.base), node.layout)
+        if isinstance(node, Items):
+            return Items(node.brackets, tuple([changed(item) for item in node.items]))
+        return Text(re.sub("float(16|32)", "float64", node.source.replace("complex64", "complex128")))
+
+    keywords = {key: changed(node) for key, node in call.keywords.items()}
+    return replace(call, args=tuple(map(changed, call.args)), keywords=keywords)
+
+
+def _moderate(base: Base) -> tuple[Any, ...]:
+    """The values where they are of some size, apart from whole numbers and from each other."""
+    values = []
+    for number, value in enumerate(base.values):
+        shift = 0.0137 * (number + 1)
+        if base.dtype.startswith("complex"):
+            parts = [part if abs(part) < 10 else float(number % 5) for part in (value.real, value.imag)]
+            values.append(complex(parts[0] + shift, parts[1] - shift))
+        else:
+            values.append((float(value) if abs(float(value)) < 10 else float(number % 5)) + shift)
+    return tuple(values)
+
+
+# The line that reproduces it.
+
+
+def line(call: Call, under: str, batched: str) -> str:
+    """The call as one line of Python in this mode."""
+    if under == "numpy":
+        return str(call)
+    shown = (_smooth(call) or call) if under == "grad" else call
+    names = list(NAMES[: len(shown.bases)])
+    made = "".join(f"{name} = {base}; " for base, name in zip(shown.bases, names, strict=True))
+    function = f"lambda {', '.join(names)}: {shown.expression}"
+    if under == "compiled":
+        return f"{made}np.compile({function})({', '.join(names)})"
+    if under == "vmap":
+        axes = _axes(call, batched)
+        given = [
+            name if a is None else f"np.stack([{name}, np.flip({name})])" for name, a in zip(names, axes, strict=True)
+        ]
+        return f"{made}np.vectorized_map(lambda e: ({function})(*e), ({', '.join(given)},), in_axes={axes})"
+    return f"{made}np.vjp({function}, {', '.join(names)})"

@@ -1,0 +1,72 @@
+"""Calls that NumPy refuses are refused with its class of exception: of two errors in one call, with that of the first.
+
+The fuzzer (``python -m conformance fuzz --refusals``) found these.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tests.oracle import Raised, compare
+
+ARRAYS = {
+    "x": np.arange(6).reshape(2, 3),
+    "f": np.arange(4.0),
+    "z": np.arange(3) + 1j,
+    "b": np.array([True, False]),
+    "e": np.zeros((3, 0)),
+    "n": np.array(5),
+}
+
+REFUSED = """
+np.exp(f, casting=f); np.exp(f, order=f); np.exp(f, order=b"x"); np.add(f, f, casting=1)
+np.bitwise_and([], -6, dtype=np.uint8); np.matmul(n, -7, dtype=np.uint64); np.divmod(n, n, out=n); np.modf(f, out=f)
+np.poly(7); np.poly("abc"); np.roots(2.0); np.polyder(4); np.polyint(3); np.polyval(3.0, 2); np.polyder(x)
+np.linalg.tensorinv(6); np.linalg.inv({}); np.linalg.eig(None); np.linalg.qr(b"x"); np.linalg.vecdot(x, x, axis=(0,))
+np.tril_indices_from(5); np.triu_indices_from([[1]]); np.diag_indices_from(9); np.rollaxis([1], 0); np.unstack([1, 2])
+np.isfortran(3); np.split([1, 2], 2); np.array_split(7, 3); np.hsplit([1, 2], 2); np.split(f, 3)
+np.insert(f, [True, False, False, False], 1.0)
+np.take_along_axis([1, 2], np.asarray([0])); np.take_along_axis(f, 1j); np.put_along_axis(7, np.asarray([0]), 1, 0)
+np.compress([[True]], x, (0, 1)); np.take(e, -1, out=e); np.take(f, [9], out=x); np.put(e, [0], e)
+np.select([b, [1]], [f, f]); np.fill_diagonal(99, f); np.append(1, 1, (0,)); np.append(f, f, True)
+np.fft.fftn(5, axes=0); np.fft.fft2(x, axes=1); np.fft.fftshift(9); np.fft.fft("abc"); np.fft.fftfreq(True)
+np.interp(f, [0.0, 1.0], [1.0, 2.0], left=f); np.cov(x, dtype=int); np.corrcoef(x, dtype=bool)
+np.add.reduceat(f, 1); np.add.reduceat(f, [[0]]); np.add.reduceat(f, 1j); np.add.reduceat(f, 2**70)
+np.add.accumulate(n, axis=(0,)); np.add.reduce({}, axis=3); np.add.reduce(f, keepdims=1.0)
+np.maximum.reduce(f, where=f); np.sum(f, where=z); np.sum(f, keepdims=None); np.add.reduce(f, axis=3, dtype=-7)
+np.percentile(z, 101); np.nanquantile(z, 2.0); np.argmin(f, out=z); np.argsort(f, (0,), "heapsort", "K")
+np.sort(f, (0,), "heapsort", stable=True); np.partition(f, 1, kind=3); np.argpartition(f, f[None])
+x.__imatmul__([]); n.__imatmul__(2**70); np.geomspace(1, 8, axis=(3,)); np.diff({}); np.tensordot("a", x)
+np.cross("a", x); np.linalg.cross("a", x); np.bincount("a"); np.swapaxes(7, 2, (0,)); np.array_repr([1])
+np.array_str(8); np.array2string(2.0); np.var(x, []); np.busday_offset("2024-01-05", 1, out=x)
+"""
+
+
+@pytest.mark.parametrize("code", [code.strip() for line in REFUSED.splitlines() for code in line.split(";") if code])
+def test_refused_as_by_numpy(code: str) -> None:
+    def call(xp: Any) -> Any:
+        arrays = {name: xp.asarray(array.copy()) for name, array in ARRAYS.items()}
+        return eval(code, {"np": xp, **arrays})
+
+    assert isinstance(compare(call), Raised), "NumPy accepts it"
+
+
+ACCEPTED = """
+np.fmin.reduce(x, axis=1, dtype=float); np.fmax.reduce(x, dtype=np.float32)
+np.interp(z[:2], [0.0, 1.0], [1j, 2.0], period=1); np.interp(x.T, [0.0, 1.0], [1j, 2.0], period=7)
+np.std(3, -1, where=b[:1][0]); np.nanvar(np.asarray(1.0), 0); np.nanmean(2.0, -1)
+np.nanquantile(e, 0); np.nanpercentile(e, [10, 20], axis=1); np.nanquantile(x, 0.5, out=f)
+np.tile(n, True); np.fft.fftn(n, norm=[[1], [1, 2]]); np.linalg.matrix_rank(1)
+"""
+
+
+@pytest.mark.parametrize("code", [code.strip() for line in ACCEPTED.splitlines() for code in line.split(";") if code])
+def test_accepted_as_by_numpy(code: str) -> None:
+    def call(xp: Any) -> Any:
+        arrays = {name: xp.asarray(array.copy()) for name, array in ARRAYS.items()}
+        return eval(code, {"np": xp, **arrays})
+
+    assert not isinstance(compare(call, rtol=1e-12), Raised), "NumPy refuses it"
