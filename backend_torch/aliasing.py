@@ -1,6 +1,6 @@
 """How results lie in memory: which are inputs, which new, and which views of either.
 
-Layer: owns that a compiled function's results share memory as the traced function's do.
+Layer: owns that a compiled function's results share memory as the traced function's do, and what operations write to.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ import torch
 from torch.fx import Node
 
 from backend_torch import inductor
+from backend_torch.memory import may_overlap
 
 Tensor = torch.Tensor
 
@@ -99,3 +100,33 @@ def viewed(base: Tensor, dtype: torch.dtype, size: tuple[int, ...], stride: tupl
         return base.as_strided(size, stride, start // base.itemsize)
     memory = torch.empty(0, dtype=dtype, device=base.device)
     return memory.set_(base.untyped_storage(), start // memory.itemsize, size, stride)
+
+
+def targets(node: Node) -> list[Node]:
+    """The nodes whose memory an operation writes to."""
+    schema = getattr(node.target, "_schema", None)
+    if node.op != "call_function" or schema is None or not schema.is_mutable:
+        return []
+    return written(schema, node.args, node.kwargs, Node)
+
+
+def written(schema: Any, args: Sequence[Any], kwargs: Any, kind: Any) -> list[Any]:
+    """The arguments of a class that an operation with this schema writes to."""
+    found: list[Any] = []
+    for position, argument in enumerate(schema.arguments):
+        if argument.alias_info is None or not argument.alias_info.is_write:
+            continue
+        value = args[position] if position < len(args) else kwargs.get(argument.name)
+        found += [item for item in (value if isinstance(value, (list, tuple)) else [value]) if isinstance(item, kind)]
+    return found
+
+
+def overlap(tensors: list[Tensor], written: frozenset[int]) -> bool:
+    """Whether memory that is written to is another input's too: then the order of the operations matters."""
+    storages = [tensor.untyped_storage().data_ptr() for tensor in tensors]
+    for index in written:
+        if storages.count(storages[index]) > 1:
+            for other, tensor in enumerate(tensors):
+                if other != index and storages[other] == storages[index] and may_overlap(tensors[index], tensor):
+                    return True
+    return False

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import torch
 
+from backend_torch import memory, tracing
 from backend_torch.comparison import greater_equal_complex, less_equal_complex
 from backend_torch.constants import constants, is_constant
 from backend_torch.dtypes import SIGNED
@@ -100,7 +101,12 @@ def _refuse_negative(exponent: Tensor) -> None:
     """Raise, as NumPy does, for a negative power of integers, wherever values can be looked at."""
     if torch.compiler.is_compiling():
         return
-    if exponent.item() < 0 if is_constant(exponent) else is_readable(exponent) and bool((exponent < 0).any()):
+    if tracing.is_tracing():
+        values = np.asarray(exponent.item()) if is_constant(exponent) else memory.known(exponent)
+        negative = values is not None and bool((values < 0).any())
+    else:
+        negative = is_readable(exponent) and bool((exponent < 0).any())
+    if negative:
         raise ValueError("Integers to negative integer powers are not allowed.")
 
 

@@ -13,6 +13,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+import numpy as np
 import torch
 from torch.fx import GraphModule, Node
 from torch.utils._python_dispatch import TorchDispatchMode
@@ -21,7 +22,6 @@ from backend_torch import aliasing, drawing, inductor, loops, memory, products, 
 from backend_torch.aliasing import Output
 from backend_torch.constants import is_constant
 from backend_torch.inductor import Program
-from backend_torch.memory import may_overlap
 
 Tensor = torch.Tensor
 aten = torch.ops.aten
@@ -80,6 +80,7 @@ class _Watch(TorchDispatchMode):
         self.captures: dict[int, tuple[Tensor, Tensor]] = {}  # stand-in's id -> tensor, stand-in
         self.stand_ins: dict[int, Tensor] = {}  # tensor's id -> stand-in
         self.memory: dict[int, Tensor] = {}
+        self.known: dict[int, Tensor] = {}  # the tensor of each piece of memory that was made of Python's data
 
     def __torch_dispatch__(self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: Any = None) -> Any:
         if memory.sharded and not set(memory.sharded).isdisjoint(types):
@@ -87,10 +88,22 @@ class _Watch(TorchDispatchMode):
         if func is aten._local_scalar_dense.default:
             if is_constant(args[0]):
                 return inductor.without_modes(Tensor.item, args[0])
-            raise tracing.value_error()
+            known = memory.known(args[0])
+            if known is None:
+                raise tracing.value_error()
+            return known.item()
+        if func is aten.nonzero.default:
+            known = memory.known(args[0])
+            if known is not None:
+                return aten.clone.default(self._fixed(memory.from_numpy(np.argwhere(known))))
         if func is aten.lift_fresh.default and not inductor.is_fake(args[0]):
             # Data that tracing made: the same at each call, but a new array.
-            return self._literal(args[0]) if args[0].dim() == 0 else aten.clone.default(self._fixed(args[0]))
+            made = self._literal(args[0]) if args[0].dim() == 0 else aten.clone.default(self._fixed(args[0]))
+            memory.note_known(made, args[0])
+            self.known[inductor.storage_of(made)] = made
+            return made
+        if self.known and getattr(func, "_schema", None) is not None and func._schema.is_mutable:
+            self._forget_written(func, args, kwargs or {})
         if isinstance(func, torch._ops.HigherOrderOperator):
             inductor.allow_loops(self.mode)
         fixed_args, fixed_kwargs = torch.utils._pytree.tree_map_only(Tensor, self._fixed, (args, kwargs or {}))
@@ -112,6 +125,14 @@ class _Watch(TorchDispatchMode):
             if written is not None and written.is_write:
                 return args[0]
         return result
+
+    def _forget_written(self, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+        """What an operation writes to is Python's data no more; a tensor's version does not tell of ``x.data``."""
+        for tensor in aliasing.written(func._schema, args, kwargs, Tensor):
+            if inductor.is_fake(tensor):
+                made = self.known.pop(inductor.storage_of(tensor), None)
+                if made is not None:
+                    memory.note_known(made, None)
 
     def _fixed(self, tensor: Tensor) -> Tensor:
         if inductor.is_fake(tensor):
@@ -246,7 +267,7 @@ def _reads_and_writes(
     written = frozenset(
         index
         for node in module.graph.nodes
-        for target in _targets(node)
+        for target in aliasing.targets(node)
         for index in memory.get(inductor.storage_of(values[target]), ())
     )
     return values, memory, written
@@ -274,20 +295,6 @@ def _lift(module: GraphModule) -> list[Tensor]:
         delattr(module, name)  # an exported program would keep it
     module.recompile()
     return [tensor for tensor, _ in captured.values()]
-
-
-def _targets(node: Node) -> list[Node]:
-    """The nodes whose memory an operation writes to."""
-    schema = getattr(node.target, "_schema", None)
-    if node.op != "call_function" or schema is None or not schema.is_mutable:
-        return []
-    found: list[Node] = []
-    for position, argument in enumerate(schema.arguments):
-        if argument.alias_info is None or not argument.alias_info.is_write:
-            continue
-        value = node.args[position] if position < len(node.args) else node.kwargs.get(argument.name)
-        found += [item for item in (value if isinstance(value, (list, tuple)) else [value]) if isinstance(item, Node)]
-    return found
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -516,7 +523,7 @@ class Executable:
         layout = self._layout(outputs, strides)
 
         def program(tensors: list[Tensor]) -> Sequence[Tensor]:
-            if written and len(tensors) > 1 and _overlap(tensors, written):
+            if written and len(tensors) > 1 and aliasing.overlap(tensors, written):
                 return self._eager(tensors)
             inputs = tuple(tensors)
             found_outputs, found_strides = (outputs, strides) if layout is None else layout(inputs)
@@ -566,17 +573,6 @@ def _without_gradients(program: Program) -> Program:
 
 def _restrided(tensor: Tensor, stride: tuple[int, ...]) -> Tensor:
     return torch.empty_strided(tensor.shape, stride, dtype=tensor.dtype, device=tensor.device).copy_(tensor)
-
-
-def _overlap(tensors: list[Tensor], written: frozenset[int]) -> bool:
-    """Whether memory that is written to is another input's too: then the order of the operations matters."""
-    storages = [tensor.untyped_storage().data_ptr() for tensor in tensors]
-    for index in written:
-        if storages.count(storages[index]) > 1:
-            for other, tensor in enumerate(tensors):
-                if other != index and storages[other] == storages[index] and may_overlap(tensors[index], tensor):
-                    return True
-    return False
 
 
 _warned: set[str] = set()

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
+import numpy as np
 import torch
 
 from backend_torch import devices, memory, tracing
@@ -53,6 +54,22 @@ class Picks(NamedTuple):
 def has_values(tensor: Tensor) -> bool:
     """Whether the tensor's values can be asked for here and now, and not only when a traced function runs."""
     return not tracing.is_tracing() and not torch.compiler.is_compiling() and is_readable(tensor)
+
+
+def is_counted(mask: Tensor) -> bool:
+    """Whether `count_true` can be asked for: the mask has values, or is Python's own data in a trace."""
+    return has_values(mask) or (tracing.is_tracing() and memory.known(mask) is not None)
+
+
+def count_true(mask: Tensor) -> int:
+    """How many elements of a bool tensor are true."""
+    values = memory.known(mask) if tracing.is_tracing() else None
+    return int(torch.count_nonzero(mask)) if values is None else int(np.count_nonzero(values))
+
+
+def has_shape(index: Index) -> bool:
+    """Whether `array_shapes` can be asked for."""
+    return all(array.dtype is not torch.bool or is_counted(array) for array in index.arrays)
 
 
 def same_width(tensor: Tensor) -> Tensor:
@@ -139,7 +156,7 @@ def array_shapes(index: Index) -> list[tuple[int, ...]]:
     shapes: list[tuple[int, ...]] = []
     for array in index.arrays:
         if array.dtype is torch.bool:
-            shapes.extend([(int(torch.count_nonzero(array)),)] * array.dim())
+            shapes.extend([(count_true(array),)] * array.dim())
         else:
             shapes.append(tuple(array.shape))
     return shapes
@@ -163,6 +180,12 @@ def out_of_bounds(tensor: Tensor, index: Index) -> tuple[int, int] | None:
 
 def outside(array: Tensor, size: int) -> int | None:
     """A value of an integer array that is no index of ``size`` elements; None if there is none, or none to be seen."""
+    if tracing.is_tracing():
+        values = memory.known(array)
+        if values is None:
+            return None
+        bad = values[(values < -size) | (values >= size)]
+        return int(bad[0]) if bad.size else None
     if not array.numel() or not has_values(array):
         return None
     low, high = torch.aminmax(array)
@@ -195,6 +218,8 @@ def assign(view: Tensor, value: Tensor) -> None:
         if has_values(view) and has_values(value) and view.is_set_to(value):
             return  # x[1:5] += 1 ends with x[1:5] = x[1:5]
         value = copied(value)
+    elif tracing.is_tracing() and memory.same_storage(view, value):
+        value = value.clone()  # what is refused below when the graph runs
     try:
         view.copy_(value)
     except RuntimeError:
@@ -258,7 +283,7 @@ def _put_masked(view: Tensor, index: Index, value: Tensor) -> bool:
     if value.dim() > after and value.shape[value.dim() - after - 1] != 1:
         if dim or after or value.dim() > 1:
             return False
-        if has_values(mask) and int(torch.count_nonzero(mask)) != value.shape[0]:
+        if is_counted(mask) and count_true(mask) != value.shape[0]:
             raise RuntimeError("the mask has another number of true elements than there are values")
         view.masked_scatter_(mask, value)
         return True

@@ -110,10 +110,33 @@ def from_numpy(array: np.ndarray, *, read_only: bool = False) -> Tensor:
     return torch.from_numpy(array)
 
 
+def note_known(tensor: Tensor, values: Tensor | None) -> None:
+    """Note that a tensor of a trace was made of Python's data, the same whenever the graph runs; None: it is not."""
+    tensor.known = tensor._version, values  # type: ignore[attr-defined]
+
+
+def known(tensor: Tensor) -> np.ndarray | None:
+    """The values that `note_known` noted, to be read; None for other tensors, and after a write to the tensor."""
+    version, values = getattr(tensor, "known", (None, None))
+    if values is None or tensor._version != version:
+        return None
+    with no_dispatch():
+        array = _shared(values).copy()
+    array.flags.writeable = False
+    return array
+
+
 def to_numpy(tensor: Tensor) -> np.ndarray:
     """A NumPy array over a CPU tensor's memory; values alone where a gradient is recorded."""
     if tracing.is_tracing():
-        raise tracing.value_error()
+        array = known(tensor)
+        if array is None:
+            raise tracing.value_error()
+        return array
+    return _shared(tensor)
+
+
+def _shared(tensor: Tensor) -> np.ndarray:
     if tensor.requires_grad:
         tensor = tensor.detach()
     tensor = tensor.resolve_conj().resolve_neg()

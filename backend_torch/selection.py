@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from backend_torch import host
+from backend_torch import host, memory, tracing
 from backend_torch.dtypes import SIGNED
 from backend_torch.indexing import Index, from_start, has_values, on_bits, put, same_width
 from backend_torch.memory import may_overlap
@@ -54,6 +54,9 @@ def argwhere(tensor: Tensor) -> Tensor:
 
 def any_outside(array: Tensor, low: int, high: int) -> bool:
     """Whether an integer array is seen to have an element that is not in ``[low, high)``."""
+    if tracing.is_tracing():
+        values = memory.known(array)
+        return values is not None and bool(((values < low) | (values >= high)).any())
     if not array.numel() or not has_values(array):
         return False
     smallest, largest = torch.aminmax(array)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from collections.abc import Sequence
 
-from conformance import array_api, coverage, differences, ulp
+from conformance import array_api, compiled, coverage, differences, ulp
 from conformance.fuzz import run as fuzz
 from conformance.numpy_suite import command as numpy_suite
 
@@ -24,12 +24,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
     fuzz.add_arguments(command)
     command = commands.add_parser("ulp", help="errors in units in the last place; exit 1 on a missed target")
     ulp.add_arguments(command)
+    command = commands.add_parser("compiled", help="compiled results beside eager ones; exit 1 where they differ")
+    compiled.add_arguments(command)
     commands.add_parser("coverage", help="write docs/coverage.md: what runs each NumPy name, and where")
     options = parser.parse_args(arguments)
     if options.command == "coverage":
         return coverage.main()
     if options.command == "ulp":
         return ulp.main(options)
+    if options.command == "compiled":
+        return compiled.main(options)
     if options.command == "fuzz":
         return fuzz.main(options)
     if options.command == "array-api":

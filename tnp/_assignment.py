@@ -16,7 +16,7 @@ from backend_torch.dtypes import to_numpy
 from tnp._array import ndarray, scalar, wrap_array
 from tnp._convert import tensor_of
 from tnp._errors import normalize_axis, shapes_text
-from tnp._indexing import BOOL, INT64, assignable, value_of
+from tnp._indexing import BOOL, assignable, value_of
 from tnp._selection import WEAK, along, check_mode, in_mode, index_tensor, is_array, refuse_cast, writeable_tensor
 
 Tensor = Any
@@ -151,7 +151,7 @@ def place(arr: ndarray, mask: Any, vals: Any) -> None:
     values = _safe_values(vals, arr)
     if values.numel():
         selection.place(target, condition, values)
-    elif selection.any_outside(cast(condition, INT64), 0, 1):
+    elif indexing.is_counted(condition) and indexing.count_true(condition):
         raise ValueError("Cannot insert from an empty array!")
 
 

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.exceptions import ComplexWarning
 
-from backend_torch import indexing, interop, memory
+from backend_torch import indexing, interop, memory, tracing
 from backend_torch.casting import cast
 from backend_torch.constants import constant, numbers
 from backend_torch.dtypes import to_torch
@@ -124,7 +124,7 @@ def _get(tensor: Tensor, key: Any) -> Any:
     """The general path of `get_item`."""
     key = read(tensor, key)
     index = key.selection
-    if index.arrays and not tensor.is_cpu:
+    if index.arrays and (not tensor.is_cpu or tracing.is_tracing()):
         _check_bounds(tensor, key)
     try:
         result = indexing.get(tensor, index)
@@ -189,11 +189,11 @@ def _set(array: ndarray, key: Any, value: Any) -> None:
     """The general path of `set_item`."""
     tensor = array.tensor
     read_key = read(tensor, key)
-    source = value_of(value, array)
     index = read_key.selection
     bad = indexing.out_of_bounds(tensor, index) if index.arrays else None
     if bad is not None:  # NumPy looks at integers before the value, at index arrays after it
-        raise _explain(IndexError(), tensor, read_key, source if index.arrays[bad[0]].dim() else None)
+        raise _explain(IndexError(), tensor, read_key, value_of(value, array) if index.arrays[bad[0]].dim() else None)
+    source = value_of(value, array)
     if source.dim() and read_key.is_element and (tensor.dtype is not BOOL or source.numel() != 1):
         raise sequence_error(value, array.dtype)
     if source.dim() and not _is_array(value) and not any(array.dim() for array in index.arrays):
@@ -433,8 +433,8 @@ def _bounds_error(value: int, axis: int, size: int) -> IndexError:
 
 
 def _explain(error: Exception, tensor: Tensor, key: Key, value: Tensor | None = None) -> Exception:
-    """The exception that NumPy would raise where torch raised ``error``; that one itself while tracing."""
-    if not all(map(indexing.has_values, key.selection.arrays)):
+    """The exception that NumPy would raise where torch raised ``error``; that one itself for a mask without values."""
+    if not indexing.has_shape(key.selection):
         return error
     shapes = indexing.array_shapes(key.selection)
     if not _fits_together(shapes):

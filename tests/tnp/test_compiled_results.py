@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from typing import Any
 
 import numpy
 import pytest
 
+import tnp
 from tests.oracle import Raised, assert_same, outcome, outcome_compiled
 
 
@@ -59,3 +61,74 @@ def test_negative_powers_of_integers_that_are_known(power: Any) -> None:
     same(lambda xp: power(xp, xp.asarray([1, 2])))
     assert isinstance(outcome_compiled(lambda xp: power(xp, xp.asarray([1, 2])), "eager"), Raised)
     same(lambda xp: power(xp, xp.asarray([1.0, 2.0])))
+
+
+# Arrays that Python's own data make are known while a function is traced, until something is written to them.
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda xp, x: x[[True, False, True]],
+        lambda xp, x: x[:, [True, False, True, True], None],
+        lambda xp, x: x[xp.asarray([False, True, True])],
+        lambda xp, x: x[int(xp.asarray(1))],
+        lambda xp, x: xp.compress([False, True, True], x, axis=0),
+        lambda xp, x: xp.nonzero([0, 3, 0, 5]),
+        lambda xp, x: xp.delete(x, [0, 2], axis=1),
+        lambda xp, x: xp.repeat(x, [2, 0, 1], axis=0),
+        lambda xp, x: x[[0, 99]],
+        lambda xp, x: x.__setitem__([0, -7], 1),
+        lambda xp, x: x.__setitem__([True, True, False], [[1], [2], [3]]),
+        lambda xp, x: xp.place(x, [[True] * 4] * 3, []),
+        lambda xp, x: x[[0, 1], [0, 1, 2]],
+        lambda xp, x: xp.power(xp.asarray([2, 3]), [1, -1]),
+    ],
+)
+def test_python_data_are_known(function: Any) -> None:
+    same(lambda xp: function(xp, xp.asarray(numpy.arange(12.0).reshape(3, 4))))
+
+
+def test_python_data_that_are_written_to_are_not_known() -> None:
+    x = tnp.ones(3)
+    writes: dict[str, Callable[[Any], Any]] = {
+        "element": lambda mask: mask.__setitem__(0, x[0] > 5),
+        "view": lambda mask: mask[1:].fill(False),
+        "out": lambda mask: tnp.logical_not(mask, out=mask),
+        "sort": lambda mask: mask.sort(),
+        "bits": lambda mask: mask.view("u1").__imul__(0),
+        "tensor": lambda mask: mask.tensor.data.zero_(),
+        "flat": lambda mask: mask.flat.__setitem__(0, False),
+        "batched": lambda mask: tnp.vectorized_map(lambda row: mask.__iand__(False) | (row > 5), x),
+    }
+    for name, write in writes.items():
+
+        def function(write: Callable[[Any], Any] = write) -> Any:
+            mask = tnp.asarray([True, False, True])
+            write(mask)
+            return tnp.nonzero(mask)
+
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", RuntimeWarning)  # a batched write calls the function for each element
+            with pytest.raises(tnp.TracedValueError):
+                print(name, tnp.compile(function, backend="eager")())
+
+
+def test_an_element_of_its_own_to_all() -> None:
+    """It was refused when the graph ran: torch takes it for a conflict."""
+
+    def function(xp: Any) -> Any:
+        x = xp.arange(1.0, 7.0)
+        x[:] = x[2, ...]
+        return x
+
+    same(function)
+
+
+def test_one_number_in_an_array_to_an_element() -> None:
+    def function(xp: Any) -> Any:
+        x = xp.zeros((2, 3), dtype=bool)
+        x[0, 1] = xp.ones(1)
+        return x
+
+    same(function)

@@ -269,6 +269,11 @@ def test_messages_are_numpys(key: Any, write: bool) -> None:
     assert str(outcome(use, tnp).error) == str(outcome(use, np).error)
 
 
+@agrees(raises=IndexError)
+def test_a_bad_index_comes_before_a_bad_value(xp: Any) -> None:
+    xp.zeros((1, 0), dtype="uint8")[0, xp.asarray(0)] = -1
+
+
 @pytest.mark.parametrize("key", [slice(None), [0, 1], np.array([True, False, True]), slice(None, None, -1)], ids=repr)
 def test_message_of_a_value_that_does_not_fit(key: Any) -> None:
     expected = outcome(put_zeros, np, (3,), key, np.ones(5))

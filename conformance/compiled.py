@@ -1,0 +1,216 @@
+"""Compiled results beside eager ones: every function that torch computes, in several dtypes, through the C++ compiler.
+
+Layer: owns the command ``python -m conformance compiled``. The calls are those of the coverage table, with their arrays
+in each dtype, once with ordinary numbers and once with those at the edges (NaN, infinities, negative zero, the ends of
+the integers). Many calls are one graph: the compiler takes longer to start than to compile one.
+"""
+
+from __future__ import annotations
+
+import argparse
+import fnmatch
+import time
+import warnings
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+import tnp
+from conformance import coverage, samples
+
+DTYPES = ("float32", "float64", "int64", "bool", "complex64", "complex128")
+TOGETHER = 40
+"""Calls a graph."""
+EPSILONS = 1024
+"""How many units of rounding a result may differ by, of itself or of the largest."""
+
+Arrays = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Case:
+    """A call of the coverage table with its arrays in one dtype."""
+
+    name: str
+    dtype: str
+    edges: bool
+    code: str
+
+    def __str__(self) -> str:
+        return f"{self.name}, {self.dtype}{', edges' if self.edges else ''}: {self.code}"
+
+
+@dataclass(frozen=True)
+class Result:
+    """What became of a case: "same", "refused" by NumPy, "values" are asked for, "differs" or "not compiled"."""
+
+    case: Case
+    outcome: str
+    detail: str = ""
+
+
+EDGES = {
+    "f": [np.nan, np.inf, -np.inf, 0.0, -0.0, 1.0, -1.0, 0.5, -2.5, 1e30, 3.0, 1e-38],
+    "c": [complex(np.nan, 1), complex(np.inf, 0), 0.0, -0.0, 1j, -1j, 1, -2.5 + 1j, 2, 1e15, -3.0, 0.5],
+    "i": [2**63 - 1, -(2**63), 0, 1, -1, 2, -2, 7, -7, 100, 2**53 + 1, 3],
+    "b": [True, False, True, True, False, False, True, False, True, False, False, True],
+}
+"""Kind of a dtype -> the numbers at its edges, and ordinary ones beside them."""
+
+
+def arrays(dtype: str, edges: bool) -> dict[str, np.ndarray]:
+    """NumPy's arrays of the samples, those of floats in another dtype; integers and bools that select stay."""
+    found = samples.values(np)
+    kind = np.dtype(dtype).kind
+    for name in "xyvme":
+        array = found[name]
+        if kind == "b":
+            array = array > 0.5
+        elif kind == "i":
+            array = np.rint(array * 20 - (name in "xy") * 7)
+        elif kind == "c" and name in "xyv":
+            array = array + 1j * np.flip(array)
+        found[name] = array.astype(dtype if kind != "c" or name != "e" else "float64")
+    if edges:
+        numbers = np.array(EDGES[kind], dtype)
+        found |= {"x": numbers.reshape(3, 4), "y": numbers[::-1].reshape(3, 4).copy(), "v": numbers[3:7].copy()}
+    return found
+
+
+def cases(patterns: Sequence[str] = (), dtypes: Sequence[str] = DTYPES) -> list[Case]:
+    """The calls of every name that torch computes, as the coverage table says."""
+    codes = samples.samples()
+    names = [name for name, cells in coverage.read().items() if cells[0].startswith("torch") and codes.get(name)]
+    if patterns:
+        names = [name for name in names if any(fnmatch.fnmatchcase(name, pattern) for pattern in patterns)]
+    return [
+        Case(name, dtype, edges, codes[name])
+        for dtype in dtypes
+        for edges in (False, True)
+        for name in names
+        if "random." not in name or (dtype, edges) == ("float64", False)  # they take none of the arrays
+    ]
+
+
+def leaves(value: Any) -> list[np.ndarray]:
+    """NumPy's arrays of a result of tnp's."""
+    return [tnp.asnumpy(tnp.asarray(tensor)) for tensor in coverage.leaves(value)]
+
+
+def difference(case: Case, expected: list[np.ndarray], found: list[np.ndarray]) -> str:
+    """How compiled results differ from eager ones; nothing where they do not."""
+    if len(expected) != len(found):
+        return f"{len(found)} arrays, eagerly {len(expected)}"
+    for one, other in zip(expected, found, strict=True):
+        if (one.dtype, one.shape) != (other.dtype, other.shape):
+            return f"{other.dtype} {other.shape}, eagerly {one.dtype} {one.shape}"
+        if "random." in case.code or np.array_equal(one, other, equal_nan=one.dtype.kind in "fc"):
+            continue
+        if one.dtype.kind in "fc":
+            rounding = EPSILONS * float(np.finfo(one.dtype).eps)
+            finite = np.abs(one[np.isfinite(one)])
+            if np.allclose(other, one, rounding, rounding * float(finite.max(initial=0.0)), equal_nan=True):
+                continue
+        return " ".join(f"{other!r}, eagerly {one!r}".split())
+    return ""
+
+
+def tried(group: Sequence[Case], backend: str) -> Iterator[Result]:
+    """The cases as parts of one graph; those of a graph that the compiler fails on in halves."""
+    if not group:
+        return
+    expected, traced = [], []
+    for case in group:
+        given = arrays(case.dtype, case.edges)
+        try:
+            coverage.sample_function(case.code, np)(**{name: array.copy() for name, array in given.items()})
+        except Exception as error:
+            yield Result(case, "refused", repr(error))
+            continue
+        sample = coverage.sample_function(case.code, tnp)
+        ours = {name: tnp.asarray(array) for name, array in given.items()}
+        try:
+            wanted = leaves(sample(**ours))
+            problem = difference(case, wanted, leaves(tnp.compile(sample, backend="eager")(**ours)))
+        except tnp.TracedValueError:
+            yield Result(case, "values")
+            continue
+        except Exception as error:
+            yield Result(case, "differs", f"traced: {error!r}")
+            continue
+        if problem:
+            yield Result(case, "differs", f"traced: {problem}")
+            continue
+        expected.append(wanted)
+        traced.append((case, sample, ours))
+    yield from compared(traced, expected, backend)
+
+
+def compared(
+    traced: Sequence[tuple[Case, Callable[..., Any], Arrays]], expected: Sequence[list[np.ndarray]], backend: str
+) -> Iterator[Result]:
+    """The cases whose graphs are right, as one graph of the backend."""
+    if not traced:
+        return
+
+    def together(arrays: list[Arrays]) -> list[Any]:
+        return [sample(**own) for (_, sample, _), own in zip(traced, arrays, strict=True)]
+
+    try:
+        with warnings.catch_warnings():
+            warnings.filterwarnings("error", "tnp.compile runs the traced operations one by one", RuntimeWarning)
+            values = tnp.compile(together, backend=backend)([own for _, _, own in traced])
+    except Exception as error:
+        if len(traced) == 1:
+            yield Result(traced[0][0], "not compiled", repr(error))
+            return
+        half = len(traced) // 2
+        yield from compared(traced[:half], expected[:half], backend)
+        yield from compared(traced[half:], expected[half:], backend)
+        return
+    for (case, _, _), wanted, value in zip(traced, expected, values, strict=True):
+        problem = difference(case, wanted, leaves(value))
+        yield Result(case, "differs" if problem else "same", problem)
+
+
+def run(chosen: Sequence[Case], backend: str, together: int = TOGETHER) -> Iterator[Result]:
+    """All cases, each graph of one dtype."""
+    kinds = dict.fromkeys((case.dtype, case.edges) for case in chosen)
+    with warnings.catch_warnings(), np.errstate(all="ignore"):
+        warnings.simplefilter("ignore")
+        for kind in kinds:
+            own = [case for case in chosen if (case.dtype, case.edges) == kind]
+            for start in range(0, len(own), together):
+                yield from tried(own[start : start + together], backend)
+
+
+def add_arguments(command: argparse.ArgumentParser) -> None:
+    """The command's options."""
+    command.add_argument("--functions", default="", help="comma-separated patterns: sum,linalg.*,ndarray.sort")
+    command.add_argument("--dtypes", default=",".join(DTYPES))
+    command.add_argument("--backend", default="inductor", help="of tnp.compile; 'eager' runs the traced graph")
+    command.add_argument("--together", type=int, default=TOGETHER, help="calls that are compiled as one graph")
+
+
+def main(options: argparse.Namespace) -> int:
+    """Run and report; 1 if something differs or was not compiled."""
+    patterns = tuple(filter(None, options.functions.split(",")))
+    chosen = cases(patterns, options.dtypes.split(","))
+    start = time.monotonic()
+    counts: Counter[tuple[str, str]] = Counter()
+    wrong = 0
+    for result in run(chosen, options.backend, options.together):
+        counts[result.case.dtype, result.outcome] += 1
+        if result.outcome in ("differs", "not compiled"):
+            wrong += 1
+            print(f"{result.outcome}: {result.case}\n    {result.detail[:600]}", flush=True)
+    outcomes = ("same", "values", "refused", "differs", "not compiled")
+    print(" | ".join(("dtype", *outcomes)))
+    for dtype in dict.fromkeys(case.dtype for case in chosen):
+        print(" | ".join((dtype, *(str(counts[dtype, outcome]) for outcome in outcomes))))
+    names = len({case.name for case in chosen})
+    print(f"{len(chosen)} calls of {names} functions in {time.monotonic() - start:.0f} s, backend {options.backend}")
+    return 1 if wrong else 0
