@@ -400,17 +400,27 @@ def measure(names: Sequence[str], dtypes: Iterable[str], count: int, device: str
 
 def missed(found: Sequence[Error]) -> list[str]:
     """The targets that are missed, a line each."""
-    lines = []
+    far = [
+        f"{entry.function}, {entry.dtype}, {entry.by}: {_digits(entry.apart)} ulp from NumPy's"
+        for entry in found
+        if entry.by != "NumPy" and entry.dtype == "float64" and entry.apart > APART
+    ]
+    return far + [line for entry, line in _worse(found) if entry.worst > 1]
+
+
+def behind(found: Sequence[Error]) -> list[str]:
+    """Where a function that is to be as near as NumPy's is not, and within one ulp, a line each."""
+    return [line for entry, line in _worse(found) if entry.worst <= 1]
+
+
+def _worse(found: Sequence[Error]) -> Iterator[tuple[Error, str]]:
     numpys = {(entry.function, entry.dtype): entry.worst for entry in found if entry.by == "NumPy"}
     for entry in found:
-        if entry.by == "NumPy":
-            continue
-        where = f"{entry.function}, {entry.dtype}, {entry.by}"
-        if entry.dtype == "float64" and entry.apart > APART:
-            lines.append(f"{where}: {_digits(entry.apart)} ulp from NumPy's")
-        if entry.function in NO_WORSE and entry.worst > max(numpys[entry.function, entry.dtype] * 1.01, 1.0):
-            lines.append(f"{where}: {_digits(entry.worst)} ulp, NumPy {_digits(numpys[entry.function, entry.dtype])}")
-    return lines
+        if entry.by != "NumPy" and entry.function in NO_WORSE:
+            theirs = numpys[entry.function, entry.dtype]
+            if entry.worst > theirs + 0.01:
+                where = f"{entry.function}, {entry.dtype}, {entry.by}"
+                yield entry, f"{where}: {_digits(entry.worst)} ulp, NumPy {_digits(theirs)}"
 
 
 def _digits(value: float) -> str:
@@ -437,8 +447,7 @@ def markdown(found: Sequence[Error], count: int, device: str) -> str:
     rows = [[f"`{name}`", *values] for name, values in cells(found).items()]
     apart = max((entry.apart for entry in found if entry.dtype == "float64"), default=0.0)
     lines = [" | ".join(titles), " | ".join(["---", *["---:"] * (len(titles) - 1)]), *(" | ".join(row) for row in rows)]
-    misses = missed(found)
-    verdict = "".join(f"- {line}\n" for line in misses) if misses else "None.\n"
+    verdict, close = ("".join(f"- {line}\n" for line in lines) or "None.\n" for lines in (missed(found), behind(found)))
     return (
         f"""\
 # Accuracy
@@ -463,7 +472,13 @@ In float64 tnp's results are at most {_digits(apart)} ulp from NumPy's.
 float64 at most {APART:g} ulp from NumPy; {", ".join(f"`{name}`" for name in NO_WORSE)} no worse than NumPy's, or
 within one ulp.
 
-{verdict}"""
+{verdict}
+Worse than NumPy's, within one ulp:
+
+{close}
+In float64 `expm1` and `log1p` are NumPy's own on the CPU where no gradient is recorded: they err less than torch's and
+take half the time. torch's `hypot` and `logaddexp` stay: they take a fifth of the time of NumPy's.
+"""
     )
 
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import math
 import os
 import subprocess
 import sys
 import warnings
 from collections.abc import Callable, Sequence
 
+import mpmath
 import numpy as np
 import pytest
 import torch
@@ -431,6 +433,20 @@ def test_compiled_operations_keep_their_digits(dtype: torch.dtype) -> None:
     for result, wanted in zip(results, expected, strict=True):
         torch.testing.assert_close(result, wanted, rtol=tolerance, atol=0, equal_nan=True)
         assert (torch.signbit(result) == torch.signbit(wanted))[~wanted.isnan()].all()
+
+
+def test_expm1_is_compiled_to_little_more_than_half_an_ulp() -> None:
+    rng = np.random.default_rng(0)
+    small = rng.choice([-1, 1], 500) * 10.0 ** rng.uniform(-25, 0, 500)
+    ends = [0.0, -0.0, torch.inf, -torch.inf, torch.nan, 709.78, 709.79, -745.0, 5e-324, -1e-300, 2.0**-54]
+    x = torch.from_numpy(np.concatenate([small, rng.uniform(-2, 2, 1000), rng.uniform(-40, 709, 1000), ends]))
+    result = run(traced(lambda x: [torch.expm1(x)], x), x)[0]
+    expected = torch.expm1(x)
+    torch.testing.assert_close(result[-len(ends) :], expected[-len(ends) :], rtol=2e-16, atol=0, equal_nan=True)
+    assert torch.equal(torch.signbit(result), torch.signbit(expected))
+    with mpmath.workprec(200):
+        for value, got in zip(x[: -len(ends)].tolist(), result.tolist(), strict=False):
+            assert abs(mpmath.expm1(value) - got) <= 0.6 * math.ulp(got), value
 
 
 def test_compiled_next_half() -> None:

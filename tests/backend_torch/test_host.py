@@ -34,6 +34,8 @@ Z = torch.complex(Y, Y.flip(0))
 CALLS = {
     "cbrt": lambda: arithmetic.cbrt.resolve(X.dtype)(X),
     "arcsinh": lambda: transcendental.arcsinh.resolve(X.dtype)(Y),
+    "expm1": lambda: transcendental.expm1.resolve(X.dtype)(Y),
+    "log1p": lambda: transcendental.log1p.resolve(X.dtype)(Y.abs()),
     "bitwise_count": lambda: bits.bitwise_count.resolve(WHOLE.dtype)(WHOLE),
     "remainder": lambda: division.remainder.resolve(X.dtype, Y.dtype)(X, Y),
     "divmod": lambda: division.divmod.resolve(X.dtype, Y.dtype)(X, Y)[1],
