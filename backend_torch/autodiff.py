@@ -426,6 +426,8 @@ class Pullback:
 
 def vjp(function: Function, tensors: Sequence[Tensor], count: Callable[[], int]) -> tuple[tuple[Tensor, ...], Pullback]:
     """What ``function`` returns, and the function that takes gradients of its first ``count()`` results back."""
+    if torch.compiler.is_exporting():
+        raise levels.not_exported()
 
     def attempt(function: Function) -> Any:
         def split(*tensors: Tensor) -> Any:

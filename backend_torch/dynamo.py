@@ -166,6 +166,7 @@ class _Operation:
         operation.__name__ = getattr(self.function, "__name__", "operation")
         variable = TorchInGraphFunctionVariable(operation, kind=AllowInGraphKind.NONSTRICT_TRACE)
         results = self.graphed(variable, tx, self.given, {}).unpack_var_sequence(tx)
+        _keep_structures(tx.output.graph)
         found = dict(zip(self.taken or (), results, strict=True))
         leaves = [found[i] if i in found else VariableTracker.build(tx, leaf) for i, leaf in enumerate(self.leaves)]
         unflatten = VariableTracker.build(tx, _pytree.tree_unflatten)
@@ -210,6 +211,14 @@ class _Operation:
             self.taken = [i for i, leaf in enumerate(leaves) if isinstance(leaf, _IN_GRAPHS)]
             self.leaves, self.spec = leaves, spec
         return [leaves[i] for i in self.taken]
+
+
+def _keep_structures(graph: torch.fx.Graph) -> None:
+    """Let torch.export take what says how arguments are built for what it is: it takes constants for tensors."""
+    for node in graph.find_nodes(op="get_attr"):
+        held = node.meta.get("example_value")
+        if held is not None and not isinstance(held, (torch.Tensor, torch.nn.Module)):
+            node.meta.setdefault("val", held)
 
 
 _NUMBERS = (bool, int, float, complex, str)
@@ -264,7 +273,11 @@ def allow_constants() -> None:
 def register(kind: type, make: Callable[[Any], Any], name: str) -> None:
     """Let torch's pytrees look into a class that holds a tensor, and ``make`` one of another tensor."""
     _pytree.register_pytree_node(
-        kind, lambda array: ([array.tensor], None), lambda tensors, _: make(*tensors), serialized_type_name=name
+        kind,
+        lambda array: ([array.tensor], None),
+        lambda tensors, _: make(*tensors),
+        serialized_type_name=name,
+        flatten_with_keys_fn=lambda array: ([(_pytree.GetAttrKey("tensor"), array.tensor)], None),
     )
 
 

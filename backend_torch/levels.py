@@ -45,6 +45,8 @@ def require_gradients(tensors: Sequence[Tensor], level: int) -> list[Tensor]:
 
 def value_and_gradients(function: Function, tensors: Sequence[Tensor]) -> tuple[tuple[Tensor, ...], list[Tensor]]:
     """What ``function(*tensors)`` returns, a scalar first, and the gradients of that: ``torch.func.grad_and_value``."""
+    if torch.compiler.is_exporting():
+        return _by_autograd(function, tensors)
     if _needs_public():
 
         def loss(*tensors: Tensor) -> tuple[Tensor, tuple[Tensor, ...]]:
@@ -76,6 +78,30 @@ def value_and_gradients(function: Function, tensors: Sequence[Tensor]) -> tuple[
             _functorch._grad_decrement_nesting()
             if not was_enabled:
                 torch._C._set_grad_enabled(False)
+
+
+def _by_autograd(function: Function, tensors: Sequence[Tensor]) -> tuple[tuple[Tensor, ...], list[Tensor]]:
+    """The same by autograd itself, in a trace of torch.export."""
+    if _functorch.peek_interpreter_stack() is not None:
+        raise not_exported()
+    with torch.enable_grad():
+        handles = [t.view_as(t) if t.requires_grad else t.detach().requires_grad_() for t in tensors]
+        results = tuple(function(*handles))
+        found = torch.autograd.grad(results[:1], handles, create_graph=True, allow_unused=True)
+    known = [torch.zeros_like(t) if gradient is None else gradient for t, gradient in zip(tensors, found, strict=True)]
+    return results, known
+
+
+def not_exported() -> NotImplementedError:
+    """The error of a derivative in a trace of torch.export.
+
+    It takes what torch.func.grad and torch.func.vjp work on for constants, and its program gives tensors without data
+    (torch 2.13).
+    """
+    return NotImplementedError(
+        "torch.export holds no derivatives but tnp.grad of a function, outside of other transforms, with strict=False, "
+        "and forward mode: save the function with tnp.compile(fn).save(...) instead"
+    )
 
 
 @functools.cache
