@@ -82,7 +82,7 @@ def test_targets() -> None:
     assert ulp.missed([*fine, entry("sin", "eager", 3.0, 3.0)]) == []
     assert ulp.missed([*fine, entry("sin", "eager", 5.0, 5.0)]) == ["sin, float64, eager: 5.00 ulp from NumPy's"]
     assert ulp.missed([*fine, entry("expm1", "compiled", 1.5)]) == ["expm1, float64, compiled: 1.50 ulp, NumPy 0.50"]
-    assert ulp.behind([*fine, entry("expm1", "compiled", 0.9)]) == ["expm1, float64, compiled: 0.90 ulp, NumPy 0.50"]
+    assert ulp.behind([fine[0], entry("expm1", "compiled", 0.9)]) == ["expm1, float64, compiled: 0.90 ulp, NumPy 0.50"]
     assert ulp.missed([*fine, entry("expm1", "compiled", 0.9)]) == []
 
 
