@@ -89,7 +89,10 @@ def to_dlpack(
             raise BufferError("a lazily conjugated or negated array can't be exported without a copy")
         tensor = tensor.resolve_conj().resolve_neg()
     options = {"max_version": max_version, "dl_device": dl_device, "copy": copy}
-    return tensor.__dlpack__(stream=stream, **{name: value for name, value in options.items() if value is not None})
+    try:
+        return tensor.__dlpack__(stream=stream, **{name: value for name, value in options.items() if value is not None})
+    except NotImplementedError:
+        raise BufferError(f"an array on '{tensor.device}' can't be exported to the DLPack device {dl_device}") from None
 
 
 def moved(

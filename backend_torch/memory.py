@@ -6,8 +6,11 @@ Layer: owns where a tensor's bytes are and who else sees them.
 from __future__ import annotations
 
 import ctypes
+import gc
 import os
 import sys
+import weakref
+from typing import Any
 
 import numpy as np
 
@@ -35,6 +38,7 @@ _tune_allocator()
 
 import torch  # noqa: E402  after the settings that it reads
 from torch.utils._mode_utils import no_dispatch  # noqa: E402
+from torch.utils.weak import WeakTensorKeyDictionary  # noqa: E402
 
 from backend_torch import exhaustion, tracing  # noqa: E402
 from backend_torch.dtypes import REAL_OF, to_torch  # noqa: E402
@@ -238,6 +242,32 @@ def source_of(tensor: Tensor) -> object:
     return getattr(tensor, "source", None)
 
 
+def holder_of(tensor: Tensor, kind: type) -> Any:
+    """The object of a class whose attribute ``tensor`` this tensor is, if there is one.
+
+    A tensor knows nothing of who holds it: Python's garbage collector does, and is asked once a tensor. That takes some
+    milliseconds, which only those who want to know pay.
+    """
+    if not is_readable(tensor):
+        return None
+    if tensor in _holders:
+        return _holders[tensor]()
+    for holder in gc.get_referrers(tensor):
+        if isinstance(holder, kind) and getattr(holder, "tensor", None) is tensor:
+            return held_by(tensor, holder)
+    return None
+
+
+def held_by(tensor: Tensor, holder: Any) -> Any:
+    """The holder, noted for `holder_of`."""
+    if is_readable(tensor):
+        _holders[tensor] = weakref.ref(holder)
+    return holder
+
+
+_holders = WeakTensorKeyDictionary()
+
+
 def lock(tensor: Tensor, locked: bool = True) -> None:
     """Note whether the array that has this tensor may be written to."""
     tensor.locked = locked  # type: ignore[attr-defined]
@@ -340,6 +370,11 @@ def byteswapped(tensor: Tensor) -> Tensor:
     octets = flat.view(torch.uint8).reshape(-1, width).flip(1)
     swapped = octets.reshape(-1).view(parts.dtype).reshape(parts.shape)
     return torch.view_as_complex(swapped) if tensor.is_complex() else swapped
+
+
+def repeated(tensor: Tensor, shape: tuple[int, ...]) -> Tensor:
+    """Each element repeated over further axes, which come last; a view."""
+    return tensor[(..., *[None] * len(shape))].expand(*tensor.shape, *shape)
 
 
 def resized(tensor: Tensor, shape: tuple[int, ...]) -> Tensor:

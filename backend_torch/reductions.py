@@ -20,6 +20,7 @@ from backend_torch import host
 from backend_torch.autodiff import may_be_differentiated
 from backend_torch.casting import cast
 from backend_torch.dtypes import REAL_OF, SIGNED
+from backend_torch.memory import is_readable
 from backend_torch.order import complex_extreme, ordered, restored
 
 Tensor = torch.Tensor
@@ -520,6 +521,28 @@ def full(shape: tuple[int, ...], value: Tensor | float, dtype: torch.dtype, like
 def with_initial(loop: Loop, tensor: Tensor, initial: Tensor) -> Tensor:
     """A reduced tensor combined with the initial value, by the loop of the reduction."""
     return loop(torch.stack([initial.to(tensor.device).expand(tensor.shape), tensor]), 0, False)
+
+
+def is_negative_zero(initial: Tensor | None) -> bool:
+    """Whether a sum starts from -0.0, which is not what torch's start from."""
+    if initial is None or not (initial.is_floating_point() or initial.is_complex()) or not is_readable(initial):
+        return False
+    return bool(_negative_zeros(initial).all())
+
+
+def with_negative_zeros(total: Tensor, tensor: Tensor, axes: tuple[int, ...], keepdims: bool) -> Tensor:
+    """A sum from -0.0 on: of nothing but negative zeros it is one too."""
+    flags = _negative_zeros(tensor)
+    for axis in sorted(axes, reverse=True):
+        flags = flags.all(axis, keepdim=keepdims)
+    parts = torch.where(flags, -0.0, torch.view_as_real(total) if total.is_complex() else total)
+    return torch.view_as_complex(parts) if total.is_complex() else parts
+
+
+def _negative_zeros(tensor: Tensor) -> Tensor:
+    """Which elements are -0.0; of complex ones, which parts, along a last axis."""
+    parts = torch.view_as_real(tensor.resolve_conj()) if tensor.is_complex() else tensor
+    return (parts == 0) & parts.signbit()
 
 
 def after_initial(tensor: Tensor, initial: Tensor, dim: int) -> Tensor:

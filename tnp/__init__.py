@@ -121,7 +121,7 @@ from tnp._calculus import ediff1d, gradient, interp, trapezoid, unwrap
 from tnp._compile import EagerCheckError, TracedValueError, compile, load_compiled
 from tnp._config import show_config
 from tnp._control_flow import cond, fori_loop, scan, while_loop
-from tnp._convert import array, asarray, astype, copy, from_dlpack
+from tnp._convert import array, asarray, astype, copy
 from tnp._creation import empty, empty_like, eye, full, full_like, identity, ones, ones_like, zeros, zeros_like
 from tnp._determinism import use_deterministic
 from tnp._devices import device, devices, pin_memory, set_default_device, synchronize
@@ -238,6 +238,7 @@ from tnp._from_data import (
     asarray_chkfinite,
     ascontiguousarray,
     asfortranarray,
+    from_dlpack,
     frombuffer,
     fromiter,
     fromstring,

@@ -170,7 +170,10 @@ class ndarray(Methods):
     def base(self) -> ndarray | None:
         """The array that this one is a view of, or None if it has memory of its own."""
         base = self.tensor._base
-        return None if base is None else wrap_array(base)
+        if base is None:
+            return None
+        holder = memory.holder_of(base, ndarray)
+        return memory.held_by(base, wrap_array(base)) if holder is None else holder
 
     @property
     def flags(self) -> Any:

@@ -60,7 +60,10 @@ def tensor_of(value: Any, dtype: Any = None, *, device: Any = None) -> Tensor:
     else:
         if device is not None:
             tnp._interop.check_library(value)
-        tensor, _ = _imported(value, dtype, device, None)
+        try:
+            tensor, _ = _imported(value, dtype, device, None)
+        except ValueError as error:
+            tensor = _by_protocol(value, None, error).tensor
     if device is not None and tensor.device != device and tensor.dim():
         raise devices.mixed(device, tensor.device)
     return tensor if dtype is None else converted(tensor, tensor_dtype(dtype))
@@ -142,13 +145,7 @@ def _imported(value: Any, dtype: Any, device: Any, copy: bool | None) -> tuple[T
     else:
         if symbolic.is_symbol(value):
             value = symbolic.decided(value)
-        try:
-            array = np.array(value, None if dtype is None else _carried(dtype), copy=copy)
-        except ValueError:
-            given = value.__array__() if hasattr(type(value), "__array__") else None
-            if not isinstance(given, ndarray):
-                raise
-            return (memory.copied(given.tensor), True) if copy else (given.tensor, False)
+        array = np.array(value, None if dtype is None else _carried(dtype), copy=copy)
         made = copy is True or isinstance(value, _OWN_MEMORY)
     tensor = _from_numpy(array, dtype)
     if not memory.shares(tensor, array):
@@ -160,6 +157,22 @@ def _imported(value: Any, dtype: Any, device: Any, copy: bool | None) -> tuple[T
     if not isinstance(value, np.ndarray):
         tensor = interop.moved(tensor, devices.state.default if device is None else device)
     return tensor, made
+
+
+def _by_protocol(value: Any, copy: bool | None, error: ValueError) -> ndarray:
+    """Our array that ``value.__array__`` returns, or items of ``value`` do: NumPy, which asked it, raised ``error``."""
+    if "not producing an array" not in str(error):
+        raise error
+    if isinstance(value, (list, tuple)):
+        return wrap_array(_stacked(value, None, None))
+    try:
+        array = value.__array__() if copy is None else value.__array__(copy=copy)
+    except TypeError:  # it has no such argument, of which NumPy warned
+        array = value.__array__()
+        array = array.copy() if copy and isinstance(array, ndarray) else array
+    if not isinstance(array, ndarray):
+        raise error
+    return array
 
 
 def _carried(dtype: Any) -> Any:
@@ -203,6 +216,8 @@ def _array_in(sequence: Any) -> Any:
 
 def _stacked(sequence: Any, dtype: Any, device: Any) -> Tensor:
     """A nested list of arrays as one tensor: stacked, so that gradients and devices are kept."""
+    if dtype is not None and (whole := np.dtype(dtype)).kind in "iu":
+        sequence = [tnp._indexing.checked_number(item, whole) for item in sequence]
     tensors = [tensor_of(item, dtype, device=device) for item in sequence]
     shapes = [tuple(t.shape) for t in tensors]
     if len(set(shapes)) > 1:
@@ -275,6 +290,8 @@ def asarray(
     check_like(like)
     if dtype is None and order is None and device is None and copy is None and type(a) is ndarray:
         return a
+    if isinstance(dtype, (str, np.dtype)) and (parts := np.dtype(dtype).subdtype) is not None:
+        return asarray(_of_subarrays(a, *parts), None, order, device=device, copy=copy)
     wanted = None if device is None else devices.parse(device)
     if isinstance(a, np.ndarray) and not copy and not a.flags.writeable:
         a = _over_read_only(a)
@@ -283,7 +300,10 @@ def asarray(
         if fresh and copy is False:
             raise ValueError(NO_COPY)
     else:
-        given, fresh = _imported(a, dtype, wanted, copy)
+        try:
+            given, fresh = _imported(a, dtype, wanted, copy)
+        except ValueError as error:  # what __array__ returned is trusted to be a copy if it was to be one
+            return asarray(_by_protocol(a, copy, error), dtype, order, device=device)
     tensor = given if dtype is None else converted(given, tensor_dtype(dtype))
     tensor = interop.moved(tensor, wanted)
     order = "K" if order is None else as_order(order)
@@ -295,6 +315,14 @@ def asarray(
     if isinstance(a, ndarray) and not fresh:
         return a if tensor is a.tensor and type(a) in PLAIN else view_of(a, tensor)
     return wrap_array(tensor)
+
+
+def _of_subarrays(a: Any, dtype: np.dtype, shape: tuple[int, ...]) -> ndarray:
+    """Data as an array of subarrays, whose axes come last: ``(2,)i`` repeats each number; Python data may have both."""
+    if isinstance(a, (ndarray, np.ndarray, np.generic)) or memory.is_tensor(a):
+        tensor = converted(tensor_of(a), tensor_dtype(dtype))
+        return wrap_array(memory.copied(memory.repeated(tensor, shape)))
+    return wrap_array(_from_numpy(np.array(tnp._host_data.given(a), (dtype, shape)), dtype))
 
 
 def _over_read_only(array: np.ndarray) -> Any:
@@ -497,6 +525,8 @@ def as_dtype(x: ndarray, dtype: Any, order: Any, casting: Any, copy: bool) -> An
     try:
         wanted = tensor_dtype(dtype)
     except DtypeError:
+        if (parts := np.dtype(dtype).subdtype) is not None:
+            return wrap_array(_of_subarrays(x, *parts).tensor)
         if not tnp._host_data.kept:
             raise
         return tnp.asnumpy(x).astype(dtype, order, casting)
@@ -549,45 +579,3 @@ def field(x: ndarray, dtype: Any, offset: int) -> ndarray:
         raise ValueError(f"offset {offset} is no multiple of the {wanted.itemsize} bytes of {to_numpy[wanted]}")
     parts = memory.viewed(x.tensor[..., None], wanted)
     return wrap_array(parts[..., offset // wanted.itemsize])
-
-
-def from_dlpack(x: Any, /, *, device: Any = None, copy: bool | None = None) -> ndarray:
-    """Create an array over the memory of an object with ``__dlpack__``.
-
-    Parameters
-    ----------
-    x : object
-        An array of another library, with ``__dlpack__`` and ``__dlpack_device__``.
-    device : str or torch.device, optional
-        Where the result lives; by default where ``x`` is.
-    copy : bool, optional
-        True always copies, False never does and raises where one is needed.
-
-    Returns
-    -------
-    ndarray
-
-    Raises
-    ------
-    BufferError
-        The object can't export its data.
-    ValueError
-        ``copy=False`` where a copy is needed.
-
-    Notes
-    -----
-    Differences from NumPy: what another library exports as read-only is copied.
-
-    Source: https://numpy.org/doc/stable/reference/generated/numpy.from_dlpack.html
-
-    Examples
-    --------
-    >>> import numpy
-    >>> import tnp as np
-    >>> np.from_dlpack(numpy.arange(3))
-    array([0, 1, 2])
-    """
-    wanted = None if device is None else devices.parse(device)
-    if wanted is None and not copy and isinstance(x, (ndarray, np.ndarray)) and not x.flags.writeable:
-        return asarray(x)
-    return wrap_array(interop.checked(interop.from_dlpack(x, wanted, copy)))

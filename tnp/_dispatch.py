@@ -16,7 +16,7 @@ import numpy as np
 
 import tnp
 from tnp._array import ndarray, scalar
-from tnp._subclass import as_result, finalised, plain, ranked, subclass, winner
+from tnp._subclass import as_result, finalised, kept, plain, ranked, subclass, winner
 from tnp.lib import stride_tricks
 
 METHODS = frozenset({
@@ -57,6 +57,9 @@ SCALARS_STAY = frozenset({
 })  # fmt: skip
 """Those of them whose 0-d results are scalars, unless the class gives them a shape."""
 
+
+EACH = frozenset({"broadcast_arrays"})
+"""Functions with ``subok`` whose results are each of the class of the argument in their place."""
 
 CALLING = frozenset({"apply_along_axis", "apply_over_axes"})
 """Functions that call one of the program's, with arrays of the class."""
@@ -123,6 +126,8 @@ def _dispatched(name: str, function: Any, implementation: Any, args: tuple[Any, 
         )
     if name in METHODS and args and isinstance(args[0], subclass):
         if getattr(type(args[0]), name) is not getattr(ndarray, name):
+            if name == "squeeze" and kwargs.get("axis", 0) is None:  # methods of old classes know no axis
+                kwargs = {}
             return getattr(args[0], name)(*args[1:], **kwargs)
     return call(args, kwargs)
 
@@ -166,6 +171,8 @@ def _default(name: str, implementation: Any, found: list[Any], args: tuple[Any, 
         return stand_ins.get(id(value), value)
 
     result = implementation(*map(replaced, args), **{key: replaced(value) for key, value in kwargs.items()})
+    if name in EACH:
+        return tuple([kept(x, each) for x, each in zip(args, result, strict=True)]) if kwargs.get("subok") else result
     source = winner(found) if kwargs.get("subok", name in KEEPS or name in JOIN) else None
     if name in JOIN and source is not None and source.__array_priority__ <= 0:
         source = None
@@ -173,6 +180,8 @@ def _default(name: str, implementation: Any, found: list[Any], args: tuple[Any, 
     def restored(value: Any) -> Any:
         if id(value) in originals:
             return originals[id(value)]
+        if name in CALLING and isinstance(value, subclass):
+            return value
         if isinstance(value, ndarray) and source is not None:
             made = as_result(source, value)
             return value if type(value) is scalar and name in SCALARS_STAY and not made.ndim else made

@@ -266,6 +266,7 @@ def fromiter(iter: Iterable[Any], dtype: Any, count: int = -1, *, device: Any = 
     iter : iterable
         Of numbers or booleans.
     dtype : dtype_like
+        One of subarrays, as ``(2,)i``, gives the result further axes.
     count : int, optional
         How many to read; -1 reads all.
     device : str or torch.device, optional
@@ -297,8 +298,11 @@ def fromiter(iter: Iterable[Any], dtype: Any, count: int = -1, *, device: Any = 
     array([0, 1, 4, 9])
     """
     check_like(like)
-    tensor_dtype(dtype)
-    return _placed(np.fromiter(_numbers(iter), dtype, count), devices.parse(device))
+    wanted = np.dtype(dtype)
+    if wanted.itemsize == 0:
+        raise ValueError("Must specify length when using variable-size data-type.")
+    tensor_dtype(wanted.base)
+    return _placed(np.fromiter(_numbers(iter), wanted, count), devices.parse(device))
 
 
 def _numbers(items: Iterable[Any]) -> Iterator[Any]:
@@ -357,6 +361,48 @@ def frombuffer(
         buffer = memory.to_numpy(buffer.tensor)
     array = np.frombuffer(buffer, dtype, count, offset)
     return asarray(array) if device is None else _placed(array, devices.parse(device))
+
+
+def from_dlpack(x: Any, /, *, device: Any = None, copy: bool | None = None) -> ndarray:
+    """Create an array over the memory of an object with ``__dlpack__``.
+
+    Parameters
+    ----------
+    x : object
+        An array of another library, with ``__dlpack__`` and ``__dlpack_device__``.
+    device : str or torch.device, optional
+        Where the result lives; by default where ``x`` is.
+    copy : bool, optional
+        True always copies, False never does and raises where one is needed.
+
+    Returns
+    -------
+    ndarray
+
+    Raises
+    ------
+    BufferError
+        The object can't export its data.
+    ValueError
+        ``copy=False`` where a copy is needed.
+
+    Notes
+    -----
+    Differences from NumPy: what another library exports as read-only is copied.
+
+    Source: https://numpy.org/doc/stable/reference/generated/numpy.from_dlpack.html
+
+    Examples
+    --------
+    >>> import numpy
+    >>> import tnp as np
+    >>> np.from_dlpack(numpy.arange(3))
+    array([0, 1, 2])
+    """
+    wanted = None if device is None else devices.parse(device)
+    if wanted is None and not copy and isinstance(x, (ndarray, np.ndarray)) and not x.flags.writeable:
+        return asarray(x)
+    return wrap_array(interop.checked(interop.from_dlpack(x, wanted, copy)))
 
 
 def fromstring(

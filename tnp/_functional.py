@@ -17,8 +17,9 @@ from backend_torch import memory
 from backend_torch.casting import cast
 from tnp._array import ndarray, wrap_array
 from tnp._convert import tensor_of
-from tnp._dtypes import tensor_dtype
+from tnp._dtypes import DtypeError, tensor_dtype
 from tnp._errors import broadcast_error, normalize_axis
+from tnp._subclass import kept, winner
 
 _NoValue: Any = np._NoValue
 
@@ -67,15 +68,14 @@ def apply_along_axis(func1d: Callable[..., Any], axis: Any, arr: Any, *args: Any
     outer = slices.shape[:-1]
     if 0 in outer:
         raise ValueError("Cannot apply_along_axis when any iteration dimensions are 0")
-    results = [
-        wrap_array(tensor_of(func1d(slices[index], *args, **kwargs))) for index in itertools.product(*map(range, outer))
-    ]
+    given = [func1d(slices[index], *args, **kwargs) for index in itertools.product(*map(range, outer))]
+    results = [wrap_array(tensor_of(each)) for each in given]
     dtype = results[0].dtype
     inner = results[0].shape
     table = tnp.stack([tnp.broadcast_to(result.astype(dtype), inner) for result in results])
     table = table.reshape((*outer, *inner))
     first = len(outer)
-    return tnp.moveaxis(table, range(first, first + len(inner)), range(dim, dim + len(inner)))
+    return kept(given[0], tnp.moveaxis(table, range(first, first + len(inner)), range(dim, dim + len(inner))))
 
 
 def apply_over_axes(func: Callable[..., Any], a: Any, axes: Any) -> ndarray:
@@ -292,8 +292,9 @@ class vectorize:
         return self._call_on_elements(function, vectors) if vectors else function()
 
     def _call_on_elements(self, function: Callable[..., Any], vectors: list[Any]) -> Any:
-        arrays = [wrap_array(tensor_of(vector)) for vector in vectors]
-        device = next((a.device for a in arrays if a.device.type != "cpu"), arrays[0].device)
+        arrays = [_numbers_or_objects(vector) for vector in vectors]
+        devices = [a.device for a in arrays if isinstance(a, ndarray)]
+        device = next((place for place in devices if place.type != "cpu"), devices[0] if devices else None)
         try:
             shape = np.broadcast_shapes(*[a.shape for a in arrays])
         except ValueError:
@@ -310,9 +311,10 @@ class vectorize:
                 function = _after(first, function)
         host = np.frompyfunc(lambda *args: _plain(function(*args)), len(values), len(otypes))
         results = host(*[v.astype(object) for v in values])
+        source = winner(vectors)
         wrapped = tuple(
             [
-                tnp.asarray(np.asarray(result, dtype=object).astype(dtype), device=device)
+                kept(source, tnp.asarray(np.asarray(result, dtype=object).astype(dtype), device=device))
                 for result, dtype in zip(results if len(otypes) > 1 else (results,), otypes, strict=True)
             ]
         )
@@ -338,11 +340,13 @@ class vectorize:
             for array, core in zip(arrays, inputs, strict=True)
         ]
         columns: list[list[ndarray]] = [[] for _ in outputs]
+        firsts: list[Any] = []
         for index in itertools.product(*map(range, outer)):
-            result = function(*[array[index] for array in arrays])
+            result = function(*[kept(vector, array[index]) for vector, array in zip(vectors, arrays, strict=True)])
             count = len(result) if isinstance(result, tuple) else 1
             if count != len(outputs):
                 raise ValueError(f"wrong number of outputs from pyfunc: expected {len(outputs)!r}, got {count!r}")
+            firsts = firsts or ([result] if len(outputs) == 1 else list(result))
             for column, value in zip(columns, (result,) if len(outputs) == 1 else result, strict=True):
                 column.append(wrap_array(tensor_of(value)))
         if not columns[0]:
@@ -353,7 +357,7 @@ class vectorize:
             dtype = column[0].dtype if self.otypes is None else self.otypes[i]
             inner = tuple([sizes[name] for name in core])
             table = tnp.stack([tnp.broadcast_to(value.astype(dtype), inner) for value in column])
-            results.append(table.reshape((*outer, *inner)))
+            results.append(kept(firsts[i], table.reshape((*outer, *inner))))
         return results[0] if len(results) == 1 else tuple(results)
 
     def _of_nothing(self, outer: tuple[int, ...], sizes: dict[str, int], outputs: list[Core]) -> Any:
@@ -367,6 +371,14 @@ class vectorize:
         shapes = [(*outer, *[sizes[name] for name in core]) for core in outputs]
         results = tuple([tnp.empty(shape, dtype) for shape, dtype in zip(shapes, self.otypes, strict=True)])
         return results[0] if len(results) == 1 else results
+
+
+def _numbers_or_objects(vector: Any) -> Any:
+    """An argument as one of our arrays, or as NumPy's if it holds what no tensor can: the function takes anything."""
+    try:
+        return wrap_array(tensor_of(vector))
+    except DtypeError:
+        return np.asarray(vector)
 
 
 def _plain(output: Any) -> Any:

@@ -6,6 +6,7 @@ index arrays go, and the errors. The backend reads and writes.
 
 from __future__ import annotations
 
+import math
 import operator
 import sys
 import warnings
@@ -21,7 +22,7 @@ from backend_torch.dtypes import to_torch
 from backend_torch.indexing import Index
 from tnp._array import ndarray, wrap, wrap_array
 from tnp._convert import tensor_of
-from tnp._errors import MOST_DIMENSIONS, explain, shapes_text
+from tnp._errors import MOST_DIMENSIONS, MOST_OPERANDS, explain, shapes_text
 
 Tensor = Any
 
@@ -72,7 +73,7 @@ def get_item(array: ndarray, key: Any) -> Any:
         except _TORCH_ERRORS:
             return _get(tensor, key)
         if result.dim() or ellipses:
-            return wrap_array(result)
+            return wrap_array(result) if result.dim() <= MOST_DIMENSIONS else _get(tensor, key)
         return wrap(result.clone())
     if kind is int:
         try:
@@ -104,6 +105,8 @@ def get_item(array: ndarray, key: Any) -> Any:
 
 def _get_tuple(tensor: Tensor, key: tuple[Any, ...]) -> Any:
     """`get_item` of slices and index arrays, which torch understands as NumPy does, or of anything else."""
+    if len(key) >= MOST_OPERANDS:
+        return _get(tensor, key)
     torch_key = [item.tensor if isinstance(item, ndarray) else item for item in key]
     for item in torch_key:
         if type(item) is not slice and not (
@@ -168,7 +171,7 @@ def set_item(array: ndarray, key: Any, value: Any) -> None:
             return None
         if isinstance(value, ndarray):
             source = value.tensor
-            if source.dtype is tensor.dtype or not source.is_complex():
+            if source.dtype is tensor.dtype or not (source.is_complex() or (not target.dim() and _is_whole(tensor))):
                 try:
                     return indexing.assign(target, source)
                 except RuntimeError:
@@ -189,6 +192,7 @@ def _set(array: ndarray, key: Any, value: Any) -> None:
     """The general path of `set_item`."""
     tensor = array.tensor
     read_key = read(tensor, key)
+    value = checked_number(value, array.dtype)
     index = read_key.selection
     bad = indexing.out_of_bounds(tensor, index) if index.arrays else None
     if bad is not None:  # NumPy looks at integers before the value, at index arrays after it
@@ -222,6 +226,20 @@ def sequence_error(value: Any, dtype: np.dtype) -> Exception:
     """What NumPy raises where more than a number is written to one element."""
     error = TypeError if dtype.kind in ("c" if _is_array(value) else "iuc") else ValueError
     return error("setting an array element with a sequence.")
+
+
+def _is_whole(tensor: Tensor) -> bool:
+    return not (tensor.is_floating_point() or tensor.is_complex())
+
+
+def checked_number(value: Any, dtype: np.dtype) -> Any:
+    """A scalar that becomes one element of an integer dtype, as a Python number: that has to fit, as in NumPy."""
+    if dtype.kind not in "iu" or not isinstance(value, (ndarray, np.ndarray, np.generic)):
+        return value
+    if value.ndim or value.dtype == dtype or value.dtype.kind not in "iuf":
+        return value
+    readable = not isinstance(value, ndarray) or (value.tensor.is_cpu and memory.is_readable(value.tensor))
+    return value.item() if readable else value
 
 
 def value_of(value: Any, array: ndarray) -> Tensor:
@@ -333,6 +351,11 @@ def read(tensor: Tensor, key: Any) -> Key:
                 dim += entry.dim()
             continue
         closed = position is not None
+    if len(arrays) >= MOST_OPERANDS:
+        raise IndexError(
+            "too many advanced (array) indices. This probably means you are indexing with too many booleans. (more "
+            f"than {MOST_OPERANDS - 1} found)"
+        )
     return Key(
         Index(tuple(view), tuple(flips), tuple(arrays), tuple(dims), position if arrays and position else 0),
         tuple(axes),
@@ -441,6 +464,8 @@ def _explain(error: Exception, tensor: Tensor, key: Key, value: Tensor | None = 
         return IndexError(
             f"shape mismatch: indexing arrays could not be broadcast together with shapes {shapes_text(shapes)} "
         )
+    if math.prod(map(max, zip(*_padded(shapes), strict=True))) > np.iinfo(np.intp).max:
+        return ValueError("iterator is too large")
     if value is not None:
         shape, selected = tuple(value.shape), indexing.shape(tensor, key.selection)
         if not assignable(shape, selected):
@@ -453,11 +478,13 @@ def _explain(error: Exception, tensor: Tensor, key: Key, value: Tensor | None = 
 
 
 def _fits_together(shapes: list[tuple[int, ...]]) -> bool:
-    try:
-        np.broadcast_shapes(*shapes)
-    except ValueError:
-        return False
-    return True
+    return all(len({*lengths} - {1}) <= 1 for lengths in zip(*_padded(shapes), strict=True))
+
+
+def _padded(shapes: list[tuple[int, ...]]) -> list[tuple[int, ...]]:
+    """Shapes of as many lengths, with ones in front."""
+    most = max(map(len, shapes), default=0)
+    return [(*[1] * (most - len(shape)), *shape) for shape in shapes]
 
 
 def assignable(shape: tuple[int, ...], selected: tuple[int, ...]) -> bool:

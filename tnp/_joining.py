@@ -112,6 +112,11 @@ def concatenate(
         raise TypeError("The first input argument needs to be a sequence")
     if out is not None and dtype is not None:
         raise TypeError("concatenate() only takes `out` or `dtype` as an argument, but both were provided.")
+    if isinstance(dtype, (str, np.dtype)) and np.dtype(dtype).subdtype is not None:
+        raise TypeError(
+            f"The dtype `{np.dtype(dtype)!r}` is not a valid dtype for concatenation since it is a subarray dtype (the "
+            "subarray dimensions would be added as array dimensions)."
+        )
     if axis is not None:
         if isinstance(axis, (bool, np.bool_)):
             raise TypeError("an integer is required for the axis")

@@ -553,6 +553,8 @@ class BinaryUfunc(Ufunc):
         except DtypeError:
             if out is None and self.__name__ in ("equal", "not_equal") and _equals_no_number(other):
                 shape = np.broadcast_shapes(x.shape, np.shape(other))
+                if not shape:
+                    return np.bool_(self.__name__ == "not_equal")
                 return _array.wrap(tnp.full(shape, self.__name__ == "not_equal", device=x.device).tensor)
             if out is not None or isinstance(other, (np.ndarray, Number, list, tuple)):
                 raise

@@ -11,11 +11,8 @@ import numpy
 
 def is_array(value: object, target: ModuleType) -> bool:
     """Whether ``value`` is an array (or tensor) of the target rather than of NumPy."""
-    cls = type(value)
-    if cls.__module__.partition(".")[0] in ("builtins", "numpy"):
-        return False
     ndarray = getattr(target, "ndarray", None)
-    if isinstance(ndarray, type) and isinstance(value, ndarray):
+    if isinstance(ndarray, type) and isinstance(value, ndarray):  # also of a class that a test of NumPy's derives
         return not isinstance(value, numpy.ndarray)
     torch = sys.modules.get("torch")
     return torch is not None and isinstance(value, torch.Tensor)

@@ -140,8 +140,19 @@ def test_views_write_through(name: str) -> None:
 def test_base_is_what_a_view_is_of() -> None:
     x = tnp.arange(6)
     assert x.base is None
-    assert x[1:3].base.tensor is x.tensor  # type: ignore[union-attr]
+    assert x[1:3].base is x and x[1:].reshape(5, 1)[1:].base is x
     assert x.copy().base is None
+    view = tnp.arange(6)[1:]  # of an array that nobody has any more
+    assert view.base is view[1:].base and view.base.shape == (6,)  # type: ignore[union-attr]
+    pickle.dumps(x.tensor)  # nothing was noted in the tensor itself
+
+
+def test_base_of_what_writes_and_contracts() -> None:
+    for xp in (np, tnp):
+        out = xp.ones((5, 2, 2))
+        assert xp.matmul(xp.ones((5, 2)), xp.ones((2, 2)), out=out[..., 0]).base is out
+        x = xp.arange(9).reshape(3, 3)
+        assert xp.einsum("ii->i", x).base is x.base
 
 
 @pytest.mark.parametrize("layout", range(len(LAYOUTS)))

@@ -571,3 +571,59 @@ def test_rare_options_of_array(options: dict[str, Any]) -> None:
 @agrees(raises=ValueError)
 def test_astype_takes_no_copy_mode(xp: Any) -> Any:
     return xp.ones(2).astype(int, copy=np._CopyMode.NEVER)
+
+
+class Answering:
+    """What answers NumPy's protocol with an array of the library that is tested."""
+
+    def __init__(self, array: Any) -> None:
+        self.array = array
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
+        return self.array
+
+
+def test_what_array_returns_is_taken_as_it_is() -> None:
+    for xp in (np, tnp):
+        given = xp.arange(6).reshape(2, 3)
+        for copy in (True, None, False):
+            assert xp.array(Answering(given), copy=copy) is given
+        assert xp.asarray(Answering(given), dtype=np.float32).dtype == np.float32
+        assert xp.array(Answering(given), order="F") is not given
+        assert xp.array([Answering(given)] * 2).shape == (2, 2, 3)
+        assert xp.add(Answering(given), 1).tolist() == [[1, 2, 3], [4, 5, 6]]
+        with pytest.raises(ValueError, match="not producing an array"):
+            xp.asarray(Answering(3))
+
+
+def test_what_array_returns_where_it_knows_no_copy() -> None:
+    class Old:
+        def __array__(self, dtype: Any = None) -> Any:
+            return given
+
+    for xp in (np, tnp):
+        given = xp.arange(3)
+        assert xp.array(Old(), copy=None) is given
+        with pytest.warns(DeprecationWarning, match="copy"):
+            made = xp.array(Old(), copy=True)
+        assert made is not given and made.tolist() == [0, 1, 2]
+
+
+@pytest.mark.parametrize("dtype", ["2i", "(2,)i", "(2,2)f"])
+def test_dtypes_of_subarrays_add_axes(dtype: str) -> None:
+    compare(lambda xp: xp.array(xp.arange(3), dtype))
+    compare(lambda xp: xp.asarray(5, np.dtype(dtype)))
+    compare(lambda xp: xp.arange(4).reshape(2, 2).astype(dtype))
+    compare(lambda xp: xp.array([1.5, 2], dtype))
+
+
+@agrees
+def test_nested_data_of_subarrays(xp: Any) -> Any:
+    return xp.asarray([(1, 2), (3, 4)], "2i"), xp.array([[(1,), (2,)], xp.asarray([1, 2])], dtype="2i")
+
+
+@pytest.mark.parametrize(("value", "dtype"), [(np.float64("nan"), "i"), (np.int64(300), "b"), (np.float32(3e9), "i")])
+def test_scalars_in_lists_have_to_fit(value: Any, dtype: str) -> None:
+    compare(lambda xp: xp.array([value], dtype=dtype))
+    compare(lambda xp: xp.array([xp.asarray([value])[0]], dtype=dtype))
+    compare(lambda xp: xp.array([xp.asarray([value])[0]], dtype="d"))

@@ -114,3 +114,10 @@ def test_fromstring(xp, arguments):
 def test_dtype_that_no_tensor_has(name, dtype):
     with pytest.raises(TypeError, match="no tensor has dtype"):
         getattr(tnp, name)(b"12345678" * 4 if name == "frombuffer" else [1, 2], dtype)
+
+
+@pytest.mark.parametrize(
+    ("items", "dtype"), [([(1, 2), (3, 4)], "2i"), ([(1, 2, 3)], "2i"), ([["12", ""]], str), ([1, None], int)]
+)
+def test_fromiter_of_subarrays_and_no_numbers(items: list[object], dtype: object) -> None:
+    compare(lambda xp: xp.fromiter(iter(items), np.dtype(dtype)))

@@ -120,3 +120,33 @@ def test_gradients() -> None:
     x.tensor.requires_grad_()
     tnp.apply_along_axis(lambda v: (v * v).sum(), 1, x).sum().tensor.backward()
     assert tnp.asarray(x.tensor.grad).tolist() == [[2.0, 4.0], [6.0, 8.0]]
+
+
+def test_vectorize_takes_objects() -> None:
+    class Power:
+        exponent = 2
+
+        def of(self, x: Any) -> Any:
+            return x**self.exponent
+
+    for xp in (np, tnp):
+        assert xp.vectorize(Power.of)(Power(), xp.arange(4)).tolist() == [0, 1, 4, 9]
+        assert xp.vectorize(len)(["a", "bcd"]).tolist() == [1, 3]
+
+
+@pytest.mark.parametrize("xp", [np, tnp])
+def test_calls_of_a_function_keep_the_class(xp: Any) -> None:
+    derived = type("Derived", (xp.ndarray,), {})
+    x, plain = xp.eye(3).view(derived), xp.ones((3, 2))
+    assert type(xp.vectorize(lambda a, b: a * b)(x, 2)) is derived
+    assert type(xp.vectorize(xp.matmul, signature="(m,m),(m)->(m)")(x, x)) is derived
+    assert type(xp.apply_along_axis(lambda line: line.view(derived), 0, plain)) is derived
+    assert [type(each) for each in xp.broadcast_arrays(x, plain[:, :1], subok=True)] == [derived, xp.ndarray]
+
+
+@pytest.mark.parametrize("xp", [np, tnp])
+def test_a_squeeze_that_knows_no_axis(xp: Any) -> None:
+    given = xp.ones((3, 1)).view(type("Old", (xp.ndarray,), {"squeeze": lambda self: xp.ones(7)}))
+    assert xp.squeeze(given).shape == xp.squeeze(given, axis=None).shape == (7,)
+    with pytest.raises(TypeError):
+        xp.squeeze(given, axis=1)

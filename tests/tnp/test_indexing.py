@@ -561,3 +561,45 @@ def test_one_boolean_in_an_array_to_an_element(xp: Any) -> Any:
     x[0, 1] = xp.ones(1)
     x[1, 2] = xp.asarray([[3]])
     return x
+
+
+@pytest.mark.parametrize("value", [np.nan, np.float64(np.nan), np.int64(300), np.float64(300), 2.5, np.uint8(7)])
+@pytest.mark.parametrize("key", [0, (), (1,), slice(None)])
+@pytest.mark.parametrize("wrapped", [False, True])
+def test_a_number_has_to_fit_the_element(value: Any, key: Any, wrapped: bool) -> None:
+    def written(xp: Any) -> Any:
+        x = xp.asarray(1, "b") if key == () else xp.ones(3, "b")
+        if value != value and key == slice(None):
+            return None  # what a cast of NaN gives, the processor decides
+        x[key] = xp.asarray([value])[0] if wrapped else value
+        return x
+
+    compare(written)
+
+
+@agrees(raises=IndexError)
+def test_results_of_more_dimensions_than_there_are(xp: Any) -> Any:
+    return xp.ones(3)[(None,) * 70]
+
+
+@pytest.mark.parametrize("count", [63, 64, 80])
+@pytest.mark.parametrize("index", [True, [0]])
+@pytest.mark.parametrize("ndim", [1, 64])
+def test_more_index_arrays_than_numpy_takes(count: int, index: Any, ndim: int) -> None:
+    def shape(xp: Any) -> Any:
+        x, item = xp.ones((1,) * ndim), index if index is True else xp.asarray(index)
+        x[(item,) * count] = 1
+        return x[(item,) * count].shape
+
+    compare(shape)
+
+
+@agrees(raises=ValueError)
+def test_index_arrays_that_are_too_large_together(xp: Any) -> Any:
+    i = xp.zeros(7132, int)
+    return xp.ones((3,) * 5)[xp.ix_(i, i, i, i, i)]
+
+
+def test_comparisons_of_a_number_with_a_text() -> None:
+    for xp in (np, tnp):
+        assert (xp.array(0) == "a") is np.False_ and (xp.array(0) != "a") is np.True_

@@ -534,3 +534,9 @@ def test_failures_agree_with_numpy() -> None:
     actual = outcome(lambda xp: np.add(xp.ones(2), xp.ones(3)), tnp)
     assert isinstance(expected, Raised) and isinstance(actual, Raised)
     assert (type(actual.error), str(actual.error)) == (type(expected.error), str(expected.error))
+
+
+def test_dlpack_of_another_kind_of_device() -> None:
+    for xp in (np, tnp):
+        with pytest.raises(BufferError):
+            xp.arange(3).__dlpack__(dl_device=(10, 0))

@@ -56,3 +56,10 @@ def test_testing() -> None:
             getattr(tnp.testing, name)(tnp.ones(2), tnp.zeros(2))
     with pytest.raises(AttributeError):
         tnp.testing.no_such_assertion  # noqa: B018
+
+
+def test_the_stride_of_one_element_is_nobodys_business() -> None:
+    for xp in (np, tnp):
+        x = xp.ones((4, 4, 1))[::2]
+        seen = xp.lib.stride_tricks.as_strided(x, strides=(*x.strides[:2], -123))
+        assert seen.shape == (2, 4, 1) and not seen.flags.c_contiguous and seen[0].flags.c_contiguous

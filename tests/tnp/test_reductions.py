@@ -286,3 +286,15 @@ def test_imaginary_parts_are_not_dropped_in_silence(name: str) -> None:
         z = xp.asarray([1 + 2j, 3 - 1j])
         with pytest.warns(np.exceptions.ComplexWarning):
             assert getattr(xp, name)(z, dtype=float).dtype == float
+
+
+@pytest.mark.parametrize("dtype", [*FLOATS, "complex64", "complex128"])
+def test_sums_from_a_negative_zero(dtype: str) -> None:
+    zero = np.dtype(dtype).type(complex(-0.0, -0.0) if dtype.startswith("complex") else -0.0)
+
+    def signs(xp: Any) -> Any:
+        x = xp.asarray(np.asarray([[zero, zero], [zero, 0], [zero, 1]], dtype))
+        totals = [xp.sum(part, axis=axis, initial=zero) for part in (x, x[:0], x[:1]) for axis in (None, 1, ())]
+        return [(xp.signbit(total.real), xp.signbit(total.imag)) for total in totals]
+
+    compare(signs)

@@ -62,6 +62,7 @@ def as_strided(x: Any, shape: Any = None, strides: Any = None, subok: bool = Fal
     if len(lengths) != len(steps):
         raise ValueError("mismatch in length of strides and shape")
     size = array.itemsize
+    steps = tuple([step if n > 1 else size for step, n in zip(steps, lengths, strict=True)])  # of one, none is taken
     if any(step < 0 or step % size for step in steps):
         raise ValueError(
             f"a tensor's strides are multiples of the {size} bytes of an element and not negative: {steps}"
