@@ -216,7 +216,7 @@ def _array_in(sequence: Any) -> Any:
 
 def _stacked(sequence: Any, dtype: Any, device: Any) -> Tensor:
     """A nested list of arrays as one tensor: stacked, so that gradients and devices are kept."""
-    if dtype is not None and (whole := np.dtype(dtype)).kind in "iu":
+    if dtype is not None and (whole := np.dtype(dtype)).kind == "i":
         sequence = [tnp._indexing.checked_number(item, whole) for item in sequence]
     tensors = [tensor_of(item, dtype, device=device) for item in sequence]
     shapes = [tuple(t.shape) for t in tensors]

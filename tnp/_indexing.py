@@ -20,7 +20,7 @@ from backend_torch.casting import cast
 from backend_torch.constants import constant, numbers
 from backend_torch.dtypes import to_torch
 from backend_torch.indexing import Index
-from tnp._array import ndarray, wrap, wrap_array
+from tnp._array import ndarray, scalar, wrap, wrap_array
 from tnp._convert import tensor_of
 from tnp._errors import MOST_DIMENSIONS, MOST_OPERANDS, explain, shapes_text
 
@@ -171,7 +171,8 @@ def set_item(array: ndarray, key: Any, value: Any) -> None:
             return None
         if isinstance(value, ndarray):
             source = value.tensor
-            if source.dtype is tensor.dtype or not (source.is_complex() or (not target.dim() and _is_whole(tensor))):
+            number = type(value) is scalar and not tensor.is_floating_point()
+            if source.dtype is tensor.dtype or not (number or source.is_complex()):
                 try:
                     return indexing.assign(target, source)
                 except RuntimeError:
@@ -228,15 +229,11 @@ def sequence_error(value: Any, dtype: np.dtype) -> Exception:
     return error("setting an array element with a sequence.")
 
 
-def _is_whole(tensor: Tensor) -> bool:
-    return not (tensor.is_floating_point() or tensor.is_complex())
-
-
 def checked_number(value: Any, dtype: np.dtype) -> Any:
-    """A scalar that becomes one element of an integer dtype, as a Python number: that has to fit, as in NumPy."""
-    if dtype.kind not in "iu" or not isinstance(value, (ndarray, np.ndarray, np.generic)):
+    """A scalar for an array of signed integers as a Python number, which has to fit: NumPy casts for others."""
+    if dtype.kind != "i" or not (type(value) is scalar or isinstance(value, np.generic)):
         return value
-    if value.ndim or value.dtype == dtype or value.dtype.kind not in "iuf":
+    if value.dtype == dtype or value.dtype.kind not in "iuf":
         return value
     readable = not isinstance(value, ndarray) or (value.tensor.is_cpu and memory.is_readable(value.tensor))
     return value.item() if readable else value
