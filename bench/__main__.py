@@ -5,7 +5,20 @@ from __future__ import annotations
 import argparse
 from collections.abc import Sequence
 
-from bench import compiled, functions, importing, memory, overhead, pi, programs, sigmoid, small, transfer, transforms
+from bench import (
+    compiled,
+    functions,
+    importing,
+    memory,
+    overhead,
+    pi,
+    programs,
+    scaling,
+    sigmoid,
+    small,
+    transfer,
+    transforms,
+)
 
 COMMANDS = {
     "sigmoid": sigmoid,
@@ -17,6 +30,7 @@ COMMANDS = {
     "memory": memory,
     "pi": pi,
     "programs": programs,
+    "scaling": scaling,
     "transfer": transfer,
     "transforms": transforms,
 }

@@ -10,11 +10,13 @@ import os
 import signal
 import sys
 import warnings
+from collections import Counter
 from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy
 import pytest
+from torch.distributed.tensor.debug import CommDebugMode
 
 import tnp as np
 import tnp.distributed as dist
@@ -424,10 +426,26 @@ def grids(mesh: Any) -> Iterator[str]:
     yield "grids"
 
 
+def counted(mesh: Any) -> Iterator[str]:
+    """The transfer log has as many collectives as torch's own count, and the bytes of what each process gives."""
+    from bench import scaling, scaling_programs
+
+    for name, size in {"pi": 1000, "matmul": 24, "digits": 64}.items():
+        call = scaling_programs.PROGRAMS[name](size, mesh)
+        call()
+        with CommDebugMode() as debug:
+            call()
+        torchs = {str(kind).rpartition(".")[2]: count for kind, count in debug.get_comm_counts().items()}
+        messages = scaling_programs.messages(call)
+        assert Counter(message.kind for message in messages) == torchs, (name, messages, torchs)
+        assert sorted(map(tuple, messages)) == sorted(scaling.expected(name, size, dist.size())), name
+    yield "counts"
+
+
 def checked(*only: str) -> None:
     """All of them, or those that are named; each says that it was there."""
     mesh = dist.mesh((dist.size(),), ("rows",))
-    for group in (arrays, dtypes, numbers, written, refused, differentiated, random, grids):
+    for group in (arrays, dtypes, numbers, written, refused, differentiated, random, grids, counted):
         for name in group(mesh) if not only or group.__name__ in only else ():
             if dist.rank() == 0:
                 print("checked", name, flush=True)

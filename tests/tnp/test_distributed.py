@@ -17,7 +17,7 @@ from tests.tnp import distributed_checks
 ROOT = Path(__file__).parent.parent.parent
 CHECKS = Path(__file__).with_name("distributed_checks.py")
 GROUPS = ["axis 0", "axis 1", "empty parts", "dtypes", "numbers", "writes", "refusals", "gradients", "compiled"]
-GROUPS += ["random", "grids"]
+GROUPS += ["random", "grids", "counts"]
 LIMIT = 240  # seconds that no run comes near
 
 
