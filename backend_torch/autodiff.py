@@ -337,11 +337,21 @@ def is_result(tensor: Tensor) -> bool:
 _LEAF = "a leaf Variable that requires grad"
 
 
+_BLIND = not hasattr(torch._functorch.eager_transforms, "_disable_inference_mode")
+"""Whether inference mode makes the derivatives of ``torch.func`` zeros, as it did before torch 2.13."""
+
+
 def _attempts(function: Function, attempt: Callable[[Function], Any], kept: Callable[[Function], Any] | None) -> Any:
     """``attempt(function)``; once more with copies of the arguments if the function writes to them.
 
     Once more with ``kept``, which keeps old values, if the function overwrites what its derivative needs.
     """
+
+    if _BLIND and torch.is_inference_mode_enabled():
+        raise RuntimeError(
+            "this version of torch records nothing in inference mode, not even for torch.func: all derivatives would "
+            "be zero; use torch.no_grad() instead, or torch 2.13"
+        )
 
     def inside(*tensors: Tensor) -> tuple[Tensor, ...]:
         return bounded(function, *tensors)

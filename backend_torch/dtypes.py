@@ -5,6 +5,8 @@ Layer: owns which dtypes a tensor can carry and where torch's kernels leave one 
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import torch
 
@@ -54,3 +56,14 @@ REAL_OF: dict[torch.dtype, torch.dtype] = {torch.complex64: torch.float32, torch
 def kind(dtype: torch.dtype) -> str:
     """NumPy's kind letter of a torch dtype: ``b``, ``i``, ``u``, ``f`` or ``c``."""
     return "f" if dtype is torch.bfloat16 else to_numpy[dtype].kind
+
+
+def _viewed(
+    info: Any, batched: tuple[int | None, ...], tensor: torch.Tensor, dtype: torch.dtype
+) -> tuple[torch.Tensor, int]:
+    """``tensor.view(dtype)`` of every slice: the slices go first, as the last axis may change its size."""
+    return tensor.movedim(batched[0] or 0, 0).view(dtype), 0
+
+
+if not torch._C._dispatch_has_kernel_for_dispatch_key("aten::view.dtype", "FuncTorchBatched"):
+    torch.library.register_vmap("aten::view.dtype", _viewed)  # torch 2.13 has a rule of its own

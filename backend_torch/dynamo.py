@@ -11,7 +11,7 @@ import importlib.util
 import sys
 from collections.abc import Callable, Sequence
 from importlib.machinery import ModuleSpec
-from types import BuiltinFunctionType, CodeType, FunctionType, ModuleType
+from types import BuiltinFunctionType, CodeType, FunctionType, MethodType, ModuleType
 from typing import Any
 
 import torch
@@ -65,6 +65,8 @@ def take_whole(functions: Sequence[Callable[..., Any]], kinds: tuple[type, ...])
     """
     try:
         from torch._dynamo.trace_rules import _allowed_callable_ids, _nonstrict_trace_callable_ids
+        from torch._dynamo.variables.builder import SourcelessBuilder
+        from torch._dynamo.variables.misc import GetAttrVariable
         from torch._dynamo.variables.torch import TorchInGraphFunctionVariable as Variable
     except ImportError:
         return
@@ -86,12 +88,21 @@ def take_whole(functions: Sequence[Callable[..., Any]], kinds: tuple[type, ...])
             return method(self, tx, name, args, kwargs)
         return _Operation(getattr(self.value, name), graphed, kinds).call(tx, args, kwargs)
 
+    build = SourcelessBuilder.create
+
+    def create(tx: Any, value: Any) -> Any:
+        """A method of ``kinds``, which torch 2.11 reads at once and has no variable for."""
+        if type(value) is MethodType and isinstance(value.__self__, kinds):
+            return GetAttrVariable(build(tx, value.__self__), value.__name__)
+        return build(tx, value)
+
+    SourcelessBuilder.create = staticmethod(create)  # type: ignore[method-assign]
     Variable._call_nonstrict_traceable_function = call  # type: ignore[method-assign]
     Variable.call_method = call_method  # type: ignore[method-assign]
 
 
 def take_operators() -> None:
-    """Let classes define ``~`` and ``@``, as they may all other operators: Dynamo knows these two of tensors only."""
+    """Let classes define ``~``, ``@`` and, before torch 2.13, ``divmod``, as they may all other operators."""
     try:
         from torch._dynamo.variables.builtin import BuiltinVariable
         from torch._dynamo.variables.tensor import NumpyNdarrayVariable
@@ -110,6 +121,13 @@ def take_operators() -> None:
     def imatmul(self: Any, tx: Any, x: Any, y: Any) -> Any:
         return x.call_method(tx, "__imatmul__", [y], {}) if isinstance(x, UserDefinedVariable) else None
 
+    def divided(self: Any, tx: Any, x: Any, y: Any) -> Any:
+        if isinstance(x, UserDefinedVariable):
+            return x.call_method(tx, "__divmod__", [y], {})
+        return y.call_method(tx, "__rdivmod__", [x], {}) if isinstance(y, UserDefinedVariable) else None
+
+    if not hasattr(BuiltinVariable, "call_divmod"):
+        BuiltinVariable.call_divmod = divided  # type: ignore[assignment,method-assign]
     if not hasattr(BuiltinVariable, "call_matmul"):
         BuiltinVariable.call_invert = invert  # type: ignore[attr-defined]
         BuiltinVariable.call_matmul = matmul  # type: ignore[attr-defined]
@@ -268,6 +286,25 @@ def allow_constants() -> None:
     except ImportError:
         return
     fake_tensor_tls.allow_non_fake_inputs_override = True
+
+
+def trace_instead(replacements: dict[Callable[..., Any], Callable[..., Any]]) -> None:
+    """Trace other functions in the place of some, which must have the same parameters."""
+    for function, replacement in replacements.items():
+        torch._dynamo.substitute_in_graph(function)(replacement)
+
+
+def hash_dtypes() -> None:
+    """Let NumPy's dtypes be looked up in dictionaries, which torch 2.11 refuses."""
+    try:
+        from torch._dynamo.variables.misc import NumpyDTypeVariable
+    except ImportError:
+        return
+    kind: Any = NumpyDTypeVariable
+    if hasattr(kind, "get_python_hash"):  # later ones ask the value itself
+        kind.is_python_hashable = lambda self: True
+        kind.get_python_hash = lambda self: hash(self.value)
+        kind.is_python_equal = lambda self, other: self.value == getattr(other, "value", None)
 
 
 def register(kind: type, make: Callable[[Any], Any], name: str) -> None:

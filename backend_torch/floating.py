@@ -23,9 +23,12 @@ def _always(x: Tensor) -> Tensor:
     return torch.ones_like(x, dtype=torch.bool)
 
 
+_SECOND_ZERO = bool(np.signbit(np.nextafter(np.float16(0.0), np.float16(-0.0))))
+
+
 def _nextafter_half(x: Tensor, y: Tensor) -> Tensor:
-    """Of two zeros, NumPy's half gives the first, its wider types the second."""
-    return torch.where(x == y, x, torch.nextafter(x, y))
+    """Of two zeros, NumPy's half gives the first before NumPy 2.5, its wider types the second."""
+    return torch.where(x == y, y if _SECOND_ZERO else x, torch.nextafter(x, y))
 
 
 def _spacing(x: Tensor) -> Tensor:

@@ -15,7 +15,7 @@ import tnp
 from backend_torch import dynamo
 from backend_torch.dtypes import to_torch
 from tnp import _index_tricks
-from tnp._array import ndarray, scalar
+from tnp._array import like, ndarray, scalar, wrap, wrap_array
 from tnp._methods import Methods
 from tnp._readonly import readonly
 from tnp._ufunc import Ufunc
@@ -40,25 +40,33 @@ _LOOKED_INTO = {
 
 _OPERATORS = frozenset({"operator", "reflected", "inplace", "__pow__", "__rpow__", "__mul__", "__rmul__", "<lambda>"})
 _INDEXED = (_index_tricks.nd_grid, _index_tricks.AxisConcatenator, _index_tricks.IndexExpression)
-_new = object.__new__
 
 
+# torch 2.11 traces object.__new__ where it is written so, and not under a shorter name.
 def _array(tensor: Any) -> ndarray:
-    made = _new(ndarray)
+    made = object.__new__(ndarray)
     made.tensor = tensor
     return made
 
 
 def _scalar(tensor: Any) -> scalar:
-    made = _new(scalar)
+    made = object.__new__(scalar)
     made.tensor = tensor
     return made
 
 
 def _readonly(tensor: Any) -> readonly:
-    made = _new(readonly)
+    made = object.__new__(readonly)
     made.tensor = tensor
     return made
+
+
+def _wrap(tensor: Any) -> ndarray:
+    return _array(tensor) if tensor.dim() else _scalar(tensor)
+
+
+def _like(source: ndarray, tensor: Any) -> ndarray:
+    return _scalar(tensor) if type(source) is scalar else _array(tensor)
 
 
 def start() -> None:
@@ -85,6 +93,8 @@ def _register() -> None:
                     whole.append(value)
     dynamo.take_whole(whole, (Ufunc, *_INDEXED))
     dynamo.take_operators()
+    dynamo.hash_dtypes()
+    dynamo.trace_instead({wrap: _wrap, wrap_array: _array, like: _like})
     dynamo.allow_constants()
 
 

@@ -76,3 +76,17 @@ def test_levels_are_closed() -> None:
         torch.vmap(lambda row: autodiff.bounded(lambda row: [function(row), 1 // 0], row))(torch.ones(2, 3))
     assert torch._C._functorch.maybe_current_level() == depth
     assert not autodiff.is_recording()
+
+
+def test_inference_mode_gives_no_zeros() -> None:
+    x = torch.tensor([1.0, 2.0])
+
+    def loss(x: Tensor) -> tuple[Tensor, ...]:
+        return (x.square().sum(),)
+
+    with torch.inference_mode():
+        if autodiff._BLIND:
+            with pytest.raises(RuntimeError, match="inference mode"):
+                autodiff.value_and_gradients(loss, [x])
+        else:
+            assert autodiff.value_and_gradients(loss, [x])[1][0].tolist() == [2, 4]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 import torch
 
-from backend_torch import levels
+from backend_torch import autodiff, levels
 
 Tensor = torch.Tensor
 
@@ -21,6 +21,8 @@ def arguments() -> list[Tensor]:
 @pytest.mark.parametrize("inference", [False, True])
 @pytest.mark.parametrize("enabled", [False, True])
 def test_value_and_gradients(enabled: bool, inference: bool) -> None:
+    if inference and autodiff._BLIND:
+        pytest.skip("no derivatives in inference mode before torch 2.13; test_autodiff says what is raised")
     x, y, z = arguments()
     with torch.inference_mode(inference), torch.set_grad_enabled(enabled):
         before = torch.is_grad_enabled()
