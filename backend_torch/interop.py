@@ -18,6 +18,7 @@ from backend_torch.dtypes import to_numpy
 from backend_torch.memory import from_numpy, is_readable, is_sharded
 
 _READ_ONLY = 1
+_DEFAULT_STREAMS = (1, 2)  # of __cuda_array_interface__: CUDA's legacy one, and each thread's own
 _FLAGS_AT = 24  # bytes into DLManagedTensorVersioned: behind the version, the manager's context and the deleter
 
 
@@ -70,6 +71,22 @@ def from_dlpack(source: Any, device: torch.device | None = None, copy: bool | No
     if tensor is imported and (copy or watched.read_only):
         return tensor.clone()
     return tensor
+
+
+def from_cuda(source: Any) -> torch.Tensor:
+    """A tensor over the memory that ``source`` tells of by ``__cuda_array_interface__``; a copy where it is read-only.
+
+    What its library has queued comes first: torch does not look at the interface's stream.
+    """
+    interface = source.__cuda_array_interface__
+    tensor = torch.as_tensor(source, device="cuda")
+    stream = interface.get("stream")
+    if stream is not None:
+        if stream in _DEFAULT_STREAMS:
+            torch.cuda.synchronize(tensor.device)
+        else:
+            torch.cuda.current_stream(tensor.device).wait_stream(torch.cuda.ExternalStream(stream, tensor.device))
+    return tensor.clone() if interface["data"][1] else tensor
 
 
 def to_dlpack(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from collections.abc import Sequence
 
-from conformance import array_api, compiled, coverage, differences, ulp
+from conformance import array_api, compiled, coverage, device, differences, ulp
 from conformance.fuzz import run as fuzz
 from conformance.numpy_suite import command as numpy_suite
 
@@ -28,6 +28,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     compiled.add_arguments(command)
     commands.add_parser("coverage", help="write docs/coverage.md: what runs each NumPy name, and where")
     options = parser.parse_args(arguments)
+    if device.is_absent(getattr(options, "device", "cpu")):
+        return 2
     if options.command == "coverage":
         return coverage.main()
     if options.command == "ulp":

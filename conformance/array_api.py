@@ -18,6 +18,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from xml.etree import ElementTree
 
+from conformance import device as on_device
+
 PATH = Path(__file__).with_name("array_api_gaps.toml")
 ROOT = Path(__file__).parent.parent
 VARIABLE = "ARRAY_API_TESTS_DIR"
@@ -103,7 +105,7 @@ def clone(suite: Suite, directory: str) -> None:
             ) from None
 
 
-def run(suite: Suite, directory: Path, max_examples: int, chapters: Sequence[str] = ()) -> Result:
+def run(suite: Suite, directory: Path, max_examples: int, chapters: Sequence[str] = (), device: str = "cpu") -> Result:
     """Run the suite, or some of its files, on tnp; pytest's own report goes to the terminal."""
     with tempfile.TemporaryDirectory() as temporary:
         report = Path(temporary) / "report.xml"
@@ -111,11 +113,13 @@ def run(suite: Suite, directory: Path, max_examples: int, chapters: Sequence[str
         subprocess.run(
             [
                 *[sys.executable, "-m", "pytest", "-q", "-rN", "--tb=short", "-p", "no:cacheprovider", "-W", "ignore"],
+                *["-p", "conformance.device"],
                 *["--disable-deadline", f"--max-examples={max_examples}", f"--junitxml={report}", *paths],
             ],
             cwd=directory,
             env={
                 **os.environ,
+                **on_device.environment(device),
                 "ARRAY_API_TESTS_MODULE": "tnp",
                 "ARRAY_API_TESTS_VERSION": suite.version,
                 "PYTHONPATH": os.pathsep.join(filter(None, [str(ROOT), os.environ.get("PYTHONPATH")])),
@@ -183,6 +187,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--suite", metavar="DIR", help=f"a checkout of array-api-tests (default: {VARIABLE}, or a clone)"
     )
     parser.add_argument("--max-examples", metavar="N", type=int, default=100, help="examples a test (default: 100)")
+    on_device.add_argument(parser)
     parser.add_argument("chapter", nargs="*", help="files of the suite to run, such as test_linalg (default: all)")
 
 
@@ -191,7 +196,7 @@ def main(options: argparse.Namespace) -> int:
     suite, chapters = load(), options.chapter
     try:
         with checkout(suite, options.suite) as path:
-            result = run(suite, path, options.max_examples, chapters)
+            result = run(suite, path, options.max_examples, chapters, options.device)
     except Unavailable as error:
         print(error, file=sys.stderr)
         return 2

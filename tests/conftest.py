@@ -13,7 +13,11 @@ pytest.register_assert_rewrite("tests.oracle")
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    parser.addoption("--device", default="cpu", help="default device of every array that a test makes (default: cpu)")
+    parser.addoption(
+        "--device",
+        default="cpu",
+        help="default device of every array that a test makes: cpu, cuda ..., or fake, the stand-in for an accelerator",
+    )
     parser.addoption(
         "--compiled",
         choices=["eager", "inductor"],
@@ -22,6 +26,18 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
+    device = str(config.getoption("--device"))
+    if device != "cpu":
+        import tnp
+        from tests import fake_device, oracle
+
+        if device == fake_device.NAME:
+            fake_device.prepare()
+        try:
+            tnp.device(device)
+        except ValueError as error:
+            raise pytest.UsageError(f"--device {device}: {error}") from None
+        oracle.DEVICE[0] = device
     backend = config.getoption("--compiled")
     if backend:
         from tests.oracle import compiled

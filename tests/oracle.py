@@ -32,6 +32,9 @@ REAL = INTEGERS + FLOATS
 ALL = BOOL + REAL + COMPLEX
 
 
+DEVICE: list[str | None] = [None]  # where ``--device`` has the suite's arrays; None is the CPU
+
+
 class Compiled:
     """What ``--compiled`` asks for: the backend, or None, and the tests that differ, as in ``compiled_gaps.toml``."""
 
@@ -190,4 +193,9 @@ def sample(xp: Any, shape: tuple[int, ...], dtype: str, seed: int = 0) -> Any:
         values = (rng.normal(size=shape) + 1j * rng.normal(size=shape)).astype(dtype)
     else:
         values = rng.normal(size=shape).astype(dtype)
-    return xp.asarray(values)
+    return placed(xp, values)
+
+
+def placed(xp: Any, values: Any) -> Any:
+    """NumPy's values as an array of the side that is tested: for tnp on the device that the suite runs on."""
+    return values if xp is np else xp.asarray(values, device=DEVICE[0])

@@ -140,6 +140,9 @@ def _imported(value: Any, dtype: Any, device: Any, copy: bool | None) -> tuple[T
         return _stacked(value, dtype, tensor_of(first).device), True
     if _is_elsewhere(value):
         return interop.from_dlpack(value, copy=copy), copy is True
+    if hasattr(value, "__cuda_array_interface__"):  # Numba's arrays have no DLPack; NumPy would copy them to the host
+        tensor = interop.from_cuda(value)
+        return (memory.copied(tensor), True) if copy else (tensor, False)
     if isinstance(value, np.ndarray):
         array, made = value, False
     else:

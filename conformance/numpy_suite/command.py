@@ -10,6 +10,7 @@ from pathlib import Path
 
 import numpy
 
+from conformance import device as on_device
 from conformance import numpy_gaps
 from conformance.numpy_suite import results, selection
 from conformance.numpy_suite.results import Event, Result
@@ -33,6 +34,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--only", default="", metavar="TEXT", help="only tests with this text in file::Class::test[parameters]"
     )
+    on_device.add_argument(parser)
     parser.add_argument("--tb", default="no", help="show pytest's output with tracebacks of this style (short, long)")
     parser.add_argument("--clusters", type=int, default=15, help="how many kinds of unexplained failures to list")
     parser.add_argument(

@@ -48,6 +48,8 @@ def pytest_configure(config: pytest.Config) -> None:
     binding = Binding(config.getoption("--suite-target"), job.get("numpy_random", False))
     if hasattr(binding.target, "seterr"):  # the tests expect NumPy's default, which a library may have off
         binding.target.seterr(**numpy.geterr())
+    if job.get("device", "cpu") != "cpu" and hasattr(binding.target, "set_default_device"):
+        binding.target.set_default_device(job["device"])
     if job.get("native"):
         from backend_torch import memory
 

@@ -99,6 +99,7 @@ class Workers:
             "only": self.options.only,
             "timeout": self.options.timeout,
             "native": self.options.native,
+            "device": self.options.device,
         }
         job_file = self.folder / f"{label}.job"
         job_file.write_text(json.dumps({**job, "skip": self.selection.skip}))

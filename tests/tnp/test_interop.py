@@ -540,3 +540,87 @@ def test_dlpack_of_another_kind_of_device() -> None:
     for xp in (np, tnp):
         with pytest.raises(BufferError):
             xp.arange(3).__dlpack__(dl_device=(10, 0))
+
+
+class OnCuda:
+    """Another library's array on CUDA as Numba has them: no DLPack, and no values for the host."""
+
+    def __init__(self, values: np.ndarray, read_only: bool = False, stream: int | None = None) -> None:
+        self.values = values
+        self.__cuda_array_interface__ = {
+            **values.__array_interface__,
+            "data": (values.ctypes.data, read_only),
+            "version": 3,
+            "stream": stream,
+        }
+
+    def __array__(self, dtype: object = None, copy: bool | None = None) -> np.ndarray:
+        raise AssertionError("values were copied to the host")
+
+
+class Streams:
+    """What torch.cuda would be asked."""
+
+    def __init__(self) -> None:
+        self.asked: list[object] = []
+
+    def as_tensor(self, source: OnCuda, device: str) -> torch.Tensor:
+        assert device == "cuda"
+        return torch.from_numpy(source.values)
+
+    def synchronize(self, device: object) -> None:
+        self.asked.append("synchronize")
+
+    def current_stream(self, device: object) -> Streams:
+        return self
+
+    def ExternalStream(self, pointer: int, device: object) -> int:
+        return pointer
+
+    def wait_stream(self, stream: int) -> None:
+        self.asked.append(stream)
+
+
+@pytest.fixture
+def streams(monkeypatch: pytest.MonkeyPatch) -> Streams:
+    """A machine with CUDA, as far as sharing memory goes."""
+    found = Streams()
+    monkeypatch.setattr(torch, "as_tensor", found.as_tensor)
+    for name in ("synchronize", "current_stream", "ExternalStream"):
+        monkeypatch.setattr(torch.cuda, name, getattr(found, name))
+    return found
+
+
+def test_cuda_memory_is_shared_and_its_stream_waited_for(streams: Streams) -> None:
+    values = np.arange(6.0).reshape(2, 3)
+    x = tnp.asarray(OnCuda(values))
+    x[0, 1] = 50
+    assert values[0, 1] == 50 and streams.asked == []
+    for stream, asked in ((1, "synchronize"), (2, "synchronize"), (4711, 4711)):
+        assert (tnp.asarray(OnCuda(values, stream=stream)) == x).all() and streams.asked.pop() == asked
+    for copied in (tnp.array(OnCuda(values)), tnp.asarray(OnCuda(values, read_only=True)), tnp.copy(OnCuda(values))):
+        copied[0, 0] = -1
+        assert values[0, 0] == 0
+    assert tnp.asarray(OnCuda(values), dtype=np.float32).dtype == np.float32
+    assert float(tnp.sum(OnCuda(values))) == values.sum()
+
+
+@pytest.mark.skipif(torch.cuda.is_available(), reason="asks what a machine without CUDA says")
+def test_cuda_memory_without_cuda_is_an_error() -> None:
+    with pytest.raises((RuntimeError, AssertionError, ValueError), match=r"(?i)cuda|nvidia"):
+        tnp.asarray(OnCuda(np.ones(3)))
+    with pytest.raises(AttributeError, match="CUDA"):
+        _ = tnp.ones(3).__cuda_array_interface__
+    assert not hasattr(tnp.ones(3), "__cuda_array_interface__")
+
+
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="needs CUDA")
+def test_cuda_memory_goes_out_and_comes_back() -> None:
+    x = tnp.arange(6.0, device="cuda")
+
+    class Again:
+        __cuda_array_interface__ = x.__cuda_array_interface__
+
+    y = tnp.asarray(Again())
+    y[0] = 7
+    assert float(x[0]) == 7 and tnp.from_dlpack(x).tensor.data_ptr() == x.tensor.data_ptr()
