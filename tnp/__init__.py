@@ -393,10 +393,17 @@ _SUBMODULES = frozenset(
 _NUMPYS = frozenset({"char", "ctypeslib", "f2py", "rec", "strings"})
 """Submodules about what no tensor holds: NumPy's own, which take and return NumPy's arrays."""
 
+_WIDEST = "no tensor holds more than float64 and complex128: use those, or numpy.{} with NumPy's arrays"
 _ABSENT = {
-    "core": "it is NumPy's inside, and deprecated there",
-    "ma": "numpy.ma would compute on the host: use where=, the nan functions or asarray(masked.filled(...))",
+    "complex256": _WIDEST.format("clongdouble"),
+    "core": "it is NumPy's inside, and deprecated there: use the public names, or import numpy._core",
+    "float128": _WIDEST.format("longdouble"),
+    "ma": "masked arrays are NumPy's and computed by the host: import numpy.ma, whose functions take tnp's arrays, and "
+    "bring back numbers by asarray(masked.filled(...)); or use where= and the nan functions, which torch computes",
+    "nested_iters": "broadcast the operands into one nditer, or make one nditer of each in the loop over the other",
+    "test": "python -m conformance numpy, in a checkout, runs NumPy's tests on tnp; numpy.test() runs them on NumPy",
 }
+"""What is not there, and what to do instead."""
 
 
 def __getattr__(name: str) -> Any:

@@ -108,11 +108,33 @@ def test_what_is_about_dates_and_structures_is_numpys(xp: Any) -> Any:
     ]
 
 
-def test_absent_submodules_say_why() -> None:
-    with pytest.raises(AttributeError, match="where="):
-        tnp.ma  # noqa: B018
+ABSENT = {
+    "complex256": r"numpy\.clongdouble",
+    "core": "public names",
+    "float128": r"numpy\.longdouble",
+    "ma": "import numpy.ma.* or use where=",
+    "nested_iters": "one nditer",
+    "test": "python -m conformance numpy",
+}
+
+
+@pytest.mark.parametrize("name", ABSENT)
+def test_absent_names_say_what_to_do(name: str) -> None:
+    with pytest.raises(AttributeError, match=f"no attribute '{name}': .*{ABSENT[name]}"):
+        getattr(tnp, name)
+
+
+def test_nothing_else_is_explained() -> None:
     with pytest.raises(AttributeError, match=r"no attribute 'nothing'$"):
         tnp.nothing  # noqa: B018
+
+
+def test_masked_arrays_take_ours_and_give_numbers_back() -> None:
+    x = tnp.arange(4.0)
+    masked = np.ma.masked_array(x, x > 2)
+    assert type(masked) is type(x + masked) is type(masked + x) is np.ma.MaskedArray
+    assert masked.mean() == 1
+    assert tnp.asarray(np.ma.masked_less(x, 1).filled(7)).tolist() == [7, 1, 2, 3]
 
 
 def test_types_for_annotations() -> None:
