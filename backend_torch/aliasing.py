@@ -130,3 +130,25 @@ def overlap(tensors: list[Tensor], written: frozenset[int]) -> bool:
                 if other != index and storages[other] == storages[index] and may_overlap(tensors[index], tensor):
                     return True
     return False
+
+
+def lies_across(target: Any, other: Any) -> bool:
+    """Whether an operand shares a part of the memory that is written to: torch refuses that, if tensors have memory."""
+    if other is target or not isinstance(other, Tensor) or not isinstance(target, Tensor):
+        return False
+    if inductor.storage_of(target) != inductor.storage_of(other):
+        return False
+    (start, end), (first, last) = _extent(target), _extent(other)
+    if any(isinstance(place, torch.SymInt) for place in (start, end, first, last)):
+        return True
+    if target.shape == other.shape and target.stride() == other.stride() and start == first:
+        return False
+    return start < last and first < end
+
+
+def _extent(tensor: Tensor) -> tuple[Any, Any]:
+    """Where in its memory the tensor's first element is, and what comes behind its last."""
+    start = tensor.storage_offset()
+    return start, start + 1 + sum(
+        (size - 1) * stride for size, stride in zip(tensor.shape, tensor.stride(), strict=True)
+    )

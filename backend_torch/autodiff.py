@@ -9,17 +9,16 @@ from __future__ import annotations
 
 import contextlib
 import threading
-import weakref
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import torch
 from torch.autograd.graph import GradientEdge
-from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils.checkpoint import checkpoint as _torch_checkpoint
 
-from backend_torch import levels, modes, tracing
+from backend_torch import levels, tracing
 from backend_torch.inductor import is_transforming
+from backend_torch.old_values import OVERWRITTEN, old_values_kept, privately
 
 Tensor = torch.Tensor
 Function = Callable[..., Any]
@@ -68,9 +67,6 @@ def detached(tensor: Tensor) -> Tensor:
 
 # ---------------------------------------------------------------------------------------------------------------------
 # Recording
-
-
-OVERWRITTEN = "modified by an inplace operation"  # in torch's words
 
 
 class _State(threading.local):
@@ -193,64 +189,6 @@ def written_through(tensor: Tensor) -> None:
     torch.autograd.graph.increment_version(tensor)
 
 
-class _Saved:
-    """A tensor that a gradient needs, as it was."""
-
-    __slots__ = ("__weakref__", "tensor", "version")
-
-    def __init__(self, tensor: Tensor) -> None:
-        self.tensor = tensor
-        self.version = tensor._version
-
-
-class _OldValues(TorchDispatchMode):
-    """Copies what gradients need before the program writes to it."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self._by_memory: dict[int, list[weakref.ref[_Saved]]] = {}
-
-    def pack(self, tensor: Tensor) -> _Saved:
-        """What autograd keeps in the place of a tensor."""
-        saved = _Saved(tensor)
-        self._by_memory.setdefault(tensor.untyped_storage()._cdata, []).append(weakref.ref(saved))
-        return saved
-
-    @staticmethod
-    def unpack(saved: _Saved) -> Tensor:
-        """The tensor, as it was."""
-        if saved.tensor._version != saved.version:
-            raise RuntimeError(f"an array that a gradient needs was {OVERWRITTEN} after the recording")
-        return saved.tensor
-
-    def __torch_dispatch__(self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: Any = None) -> Any:
-        for position, argument in enumerate(func._schema.arguments):
-            if argument.alias_info is not None and argument.alias_info.is_write:
-                given = args[position] if position < len(args) else (kwargs or {}).get(argument.name)
-                for tensor in given if isinstance(given, (list, tuple)) else (given,):
-                    if isinstance(tensor, Tensor):
-                        self._keep(tensor)
-        return modes.run(func, args, kwargs)
-
-    def _keep(self, tensor: Tensor) -> None:
-        for reference in self._by_memory.pop(tensor.untyped_storage()._cdata, ()):
-            saved = reference()
-            if saved is not None:
-                saved.tensor = saved.tensor.clone()
-                saved.version = saved.tensor._version
-
-
-@contextlib.contextmanager
-def old_values_kept() -> Iterator[None]:
-    """What gradients need may be overwritten; not where torch.func transforms, which keep values by themselves."""
-    if is_transforming():
-        yield
-        return
-    values = _OldValues()
-    with torch.autograd.graph.saved_tensors_hooks(values.pack, values.unpack), values:
-        yield
-
-
 def begin() -> tuple[bool, int, int]:
     """Gradients are on and recorded from here on; returns what `end` is to be told."""
     state = _state
@@ -344,7 +282,8 @@ _BLIND = not hasattr(torch._functorch.eager_transforms, "_disable_inference_mode
 def _attempts(function: Function, attempt: Callable[[Function], Any], kept: Callable[[Function], Any] | None) -> Any:
     """``attempt(function)``; once more with copies of the arguments if the function writes to them.
 
-    Once more with ``kept``, which keeps old values, if the function overwrites what its derivative needs.
+    Once more with old values if the function overwrites what its derivative needs: by ``kept``, which looks at each
+    operation, or where torch.func transforms by copies for each.
     """
 
     if _BLIND and torch.is_inference_mode_enabled():
@@ -369,8 +308,10 @@ def _attempts(function: Function, attempt: Callable[[Function], Any], kept: Call
                 raise
         return attempt(on_copies)
     except RuntimeError as error:
-        if kept is None or OVERWRITTEN not in str(error) or is_transforming():
+        if OVERWRITTEN not in str(error):
             raise
+    if kept is None or is_transforming():
+        return attempt(privately(on_copies))
     return kept(lambda *tensors: function(*[tensor.clone() for tensor in tensors]))
 
 
@@ -396,16 +337,13 @@ class Pullback:
     ----------
     pull : callable
         As ``torch.func.vjp`` returns it.
-    function, tensors, count
-        What it is of: the function of the tensors, of whose results the first ``count`` are differentiated.
+    again : callable
+        Makes another one, with old values, for when the function has overwritten what the first needs.
     """
 
-    def __init__(self, pull: Function, function: Function, tensors: Sequence[Tensor], count: int) -> None:
+    def __init__(self, pull: Function, again: Callable[[], Function]) -> None:
         self._pull = pull
-        self._function = function
-        self._tensors = tensors
-        self._count = count
-        self._keeps = is_transforming()
+        self._again: Callable[[], Function] | None = again
 
     def __call__(self, cotangents: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
         return self._with_old_values(lambda: self._pull(cotangents))
@@ -415,22 +353,13 @@ class Pullback:
         return self._with_old_values(lambda: torch.vmap(lambda *each: self._pull(each))(*cotangents))
 
     def _with_old_values(self, call: Callable[[], Any]) -> Any:
-        """What ``call`` returns; the function is run again, with old values kept, if it overwrote what is needed."""
+        """What ``call`` returns; the function is run again if it overwrote what is needed."""
         try:
             return call()
         except RuntimeError as error:
-            if self._keeps or OVERWRITTEN not in str(error):
+            if self._again is None or OVERWRITTEN not in str(error):
                 raise
-        self._keeps = True
-        with torch.enable_grad(), old_values_kept():
-            handles = [tensor.detach().requires_grad_() for tensor in self._tensors]
-            results = self._function(*[handle.clone() for handle in handles])[: self._count]
-
-        def pull(cotangents: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
-            found = torch.autograd.grad(results, handles, cotangents, retain_graph=True, allow_unused=True)
-            return tuple([zeros(t) if each is None else each for t, each in zip(handles, found, strict=True)])
-
-        self._pull = pull
+        self._pull, self._again = self._again(), None
         return call()
 
 
@@ -448,8 +377,11 @@ def vjp(function: Function, tensors: Sequence[Tensor], count: Callable[[], int])
         outputs, pull, others = found
         return (*outputs, *others), pull
 
+    def again() -> Function:
+        return attempt(privately(lambda *tensors: bounded(function, *[tensor.clone() for tensor in tensors])))[1]
+
     results, pull = _attempts(function, attempt, None)
-    return results, Pullback(pull, function, tensors, count())
+    return results, Pullback(pull, again)
 
 
 def jvp(function: Function, tensors: Sequence[Tensor], tangents: Sequence[Tensor], count: Callable[[], int]) -> Any:

@@ -7,6 +7,7 @@ results share, and that a program which can't be compiled still runs. What a sig
 from __future__ import annotations
 
 import copy
+import functools
 import threading
 import warnings
 from collections.abc import Callable, Sequence
@@ -106,6 +107,8 @@ class _Watch(TorchDispatchMode):
             self._forget_written(func, args, kwargs or {})
         if isinstance(func, torch._ops.HigherOrderOperator):
             inductor.allow_loops(self.mode)
+        elif func._schema.is_mutable and len(args) > 1 and aliasing.lies_across(args[0], args[1]):
+            raise RuntimeError("some elements of the input tensor and the written-to tensor are the same memory")
         fixed_args, fixed_kwargs = torch.utils._pytree.tree_map_only(Tensor, self._fixed, (args, kwargs or {}))
         operation = inductor.full if func is aten.full.default else func
         before = inductor.last_recorded()
@@ -454,7 +457,14 @@ class Executable:
         return any(tensors[index].requires_grad and tensors[index].is_leaf for index in self.written)
 
     def _eager(self, tensors: list[Tensor]) -> Sequence[Tensor]:
+        if torch.is_grad_enabled() and any(tensor.requires_grad for tensor in tensors):
+            return self._recorded(*tensors)
         return self._operations(*tensors)
+
+    @functools.cached_property
+    def _recorded(self) -> GraphModule:
+        """The operations where autograd records them."""
+        return inductor.recordable(self._operations, aliasing.targets)
 
     def _or_eager(self, make: Callable[[], Program]) -> Program:
         if self._backend == "eager":

@@ -23,6 +23,7 @@ _gather = torch.ops.aten.index.Tensor
 
 # A write of fewer elements is left to one thread: torch's own threshold is 3000 (IndexKernelUtils.h).
 _ONE_THREAD = 2048
+_FEW = 64
 
 
 class Index(NamedTuple):
@@ -347,11 +348,18 @@ def _in_order(target: Tensor, arrays: tuple[Tensor, ...], value: Tensor) -> tupl
     the CPU is done in order, by one thread. Else only the last of each is left; or, where their number can't be known,
     all have the value of the last, which alone has the gradient.
     """
-    if not value.numel() or (value.numel() < _ONE_THREAD and value.is_cpu and not value.requires_grad):
+    if not value.numel():
+        return arrays, value
+    in_order = value.numel() < _ONE_THREAD and value.is_cpu
+    if in_order and has_values(value) and not value.requires_grad:
         return arrays, value
     linear = torch.zeros_like(arrays[0])
     for array, size in zip(arrays, target.shape[: len(arrays)], strict=True):
         linear = linear * size + from_start(array, size)
+    if in_order and len(linear) <= _FEW and not has_values(linear):  # comparing all with all is less than sorting
+        count = torch.arange(len(linear), device=linear.device)
+        is_last = ~((linear[:, None] == linear) & (count[:, None] < count)).any(1)
+        return arrays, _with_gradient(value, is_last)
     ordered, order = torch.sort(linear, stable=True)
     is_last = torch.cat([ordered[1:] != ordered[:-1], ordered.new_ones(1, dtype=torch.bool)])
     if has_values(is_last):
@@ -359,6 +367,9 @@ def _in_order(target: Tensor, arrays: tuple[Tensor, ...], value: Tensor) -> tupl
         return tuple([array[order] for array in arrays]), value[order]
     count = torch.arange(len(order), device=order.device)
     last = torch.where(is_last, count, len(order)).flip(0).cummin(0).values.flip(0)
-    value = value[order[last]]
-    is_last = is_last.reshape(-1, *[1] * (value.dim() - 1))
-    return tuple([array[order] for array in arrays]), torch.where(is_last, value, value.detach())
+    return tuple([array[order] for array in arrays]), _with_gradient(value[order[last]], is_last)
+
+
+def _with_gradient(value: Tensor, where: Tensor) -> Tensor:
+    """``value``, to which gradients flow at some places of its first axis only."""
+    return torch.where(where.reshape(-1, *[1] * (value.dim() - 1)), value, value.detach())

@@ -192,6 +192,27 @@ def duplicate(module: GraphModule, results: Sequence[Node] | None = None) -> Gra
     return GraphModule(module, graph)
 
 
+def recordable(module: GraphModule, targets: Callable[[Node], Iterable[Node]]) -> GraphModule:
+    """A copy of a graph that autograd can record; ``targets`` says what an operation of it writes to.
+
+    torch takes a view for a leaf, and refuses to write to it, if another view was written to since: until somebody asks
+    for its history.
+    """
+    made = duplicate(module)
+    for node in made.graph.nodes:
+        for target in dict.fromkeys(targets(node)):
+            with made.graph.inserting_before(node):
+                known = made.graph.call_function(_with_history, (target,))
+            node.replace_input_with(target, known)
+    made.recompile()
+    return made
+
+
+def _with_history(tensor: Tensor) -> Tensor:
+    _ = tensor.grad_fn
+    return tensor
+
+
 def with_inputs(module: GraphModule, last: Sequence[int], union: Iterable[int]) -> GraphModule:
     """A graph whose last inputs, of the names ``last``, are those of ``union``; others that it takes are unused."""
     graph = Graph()

@@ -503,7 +503,8 @@ def jvp(fn: Callable[..., Any], primals: Sequence[Any], tangents: Sequence[Any],
         call.check_floating()
         return results
 
-    along = _given("jvp", tuple(tangents), call.tensors)
+    # Copies: a function that writes to its arguments writes to their tangents too.
+    along = [memory.copied(tensor) for tensor in _given("jvp", tuple(tangents), call.tensors)]
     results, derivatives = autodiff.jvp(run, call.tensors, along, lambda: call.count)
     value, aux = call.returned(results)
     remaining = iter(derivatives)

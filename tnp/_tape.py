@@ -9,7 +9,7 @@ import contextlib
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from backend_torch import autodiff, jacobians
+from backend_torch import autodiff, jacobians, old_values
 from tnp import _pytree
 from tnp._array import like, ndarray, wrap_array
 from tnp._convert import tensor_of
@@ -81,7 +81,7 @@ class GradientTape:
         self._before = autodiff.begin()
         self._shared = autodiff.is_inner(self._before)
         if self._overwrites:
-            self._kept = autodiff.old_values_kept()
+            self._kept = old_values.old_values_kept()
             self._kept.__enter__()
         return self
 
@@ -288,7 +288,7 @@ class GradientTape:
         try:
             return function(*args)
         except RuntimeError as error:
-            if autodiff.OVERWRITTEN not in str(error):
+            if old_values.OVERWRITTEN not in str(error):
                 raise
             raise RuntimeError(
                 "an array that the gradient needs was overwritten after it was used (as by e = np.exp(x); e /= 2): "

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import pytest
 import torch
 
-from backend_torch import autodiff
+from backend_torch import autodiff, old_values
 
 Tensor = torch.Tensor
 
@@ -17,7 +17,7 @@ Tensor = torch.Tensor
 def recording(overwriting: bool) -> Iterator[None]:
     before = autodiff.begin()
     try:
-        with autodiff.old_values_kept() if overwriting else contextlib.nullcontext():
+        with old_values.old_values_kept() if overwriting else contextlib.nullcontext():
             yield
     finally:
         autodiff.end(before)
@@ -49,7 +49,7 @@ def test_old_values(views: bool) -> None:
     with recording(overwriting=True):
         y = x.exp()
     y.zero_()
-    with pytest.raises(RuntimeError, match=autodiff.OVERWRITTEN):
+    with pytest.raises(RuntimeError, match=old_values.OVERWRITTEN):
         torch.autograd.grad(y.sum() + z.sum() * 0 + x.exp().sum(), x)
         torch.autograd.grad((y * 1).sum(), x)
 

@@ -1,0 +1,686 @@
+"""Programs that overwrite, under every transform: what NumPy computes, and the derivatives of that."""
+
+from __future__ import annotations
+
+import contextlib
+import warnings
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import tnp as np
+
+Step = Callable[[Any, Any, Any, Any], None]
+STEPS: dict[str, Step] = {}
+"""What writes: to a vector of four, from a vector of four, with a matrix of two rows beside them."""
+
+
+def step(function: Step) -> Step:
+    STEPS[function.__name__] = function
+    return function
+
+
+@step
+def set_int(np: Any, t: Any, s: Any, c: Any) -> None:
+    t[1] = s[2]
+
+
+@step
+def set_slice(np: Any, t: Any, s: Any, c: Any) -> None:
+    t[1:3] = s[:2]
+
+
+@step
+def set_reversed(np: Any, t: Any, s: Any, c: Any) -> None:
+    t[::-1] = s * 1
+
+
+@step
+def set_all(np: Any, t: Any, s: Any, c: Any) -> None:
+    t[...] = s * 2
+
+
+@step
+def set_step(np: Any, t: Any, s: Any, c: Any) -> None:
+    t[::2] = s[1]
+
+
+@step
+def set_fancy(np: Any, t: Any, s: Any, c: Any) -> None:
+    t[[0, 2]] = s[1:3]
+
+
+@step
+def set_repeated(np: Any, t: Any, s: Any, c: Any) -> None:
+    t[[1, 1]] = s[:2]
+
+
+@step
+def set_mask_number(np: Any, t: Any, s: Any, c: Any) -> None:
+    t[s > 0.55] = 1.5
+
+
+@step
+def set_mask_scalar(np: Any, t: Any, s: Any, c: Any) -> None:
+    t[s > 0.55] = s[0]
+
+
+@step
+def set_own_mask(np: Any, t: Any, s: Any, c: Any) -> None:
+    t[t > 0.55] = -1.5
+
+
+@step
+def set_static_mask(np: Any, t: Any, s: Any, c: Any) -> None:
+    t[np.array([True, False, True, False])] = s[2:]
+
+
+@step
+def set_mask_of_mask(np: Any, t: Any, s: Any, c: Any) -> None:
+    t[s > 0.55] = s[s > 0.55]
+
+
+@step
+def mask_imul(np: Any, t: Any, s: Any, c: Any) -> None:
+    t[s > 0.55] *= 2
+
+
+@step
+def mask_iadd(np: Any, t: Any, s: Any, c: Any) -> None:
+    t[t < 0.55] += 1.5
+
+
+@step
+def mask_iadd_mask(np: Any, t: Any, s: Any, c: Any) -> None:
+    t[s > 0.55] += s[s > 0.55]
+
+
+@step
+def mask_isub_scalar(np: Any, t: Any, s: Any, c: Any) -> None:
+    t[s > 0.55] -= s[1]
+
+
+@step
+def fancy_imul(np: Any, t: Any, s: Any, c: Any) -> None:
+    t[[0, 3]] *= s[1:3]
+
+
+@step
+def iadd(np: Any, t: Any, s: Any, c: Any) -> None:
+    t += s
+
+
+@step
+def isub_view(np: Any, t: Any, s: Any, c: Any) -> None:
+    t[1:] -= s[:-1]
+
+
+@step
+def imul(np: Any, t: Any, s: Any, c: Any) -> None:
+    t *= s
+
+
+@step
+def itruediv(np: Any, t: Any, s: Any, c: Any) -> None:
+    t /= 3 + s
+
+
+@step
+def ipow(np: Any, t: Any, s: Any, c: Any) -> None:
+    t **= 2
+
+
+@step
+def imul_number(np: Any, t: Any, s: Any, c: Any) -> None:
+    t *= 1.5
+
+
+@step
+def overlap(np: Any, t: Any, s: Any, c: Any) -> None:
+    t[1:] += t[:-1]
+
+
+@step
+def overlap_set(np: Any, t: Any, s: Any, c: Any) -> None:
+    t[1:] = t[:-1]
+
+
+@step
+def overlap_reversed(np: Any, t: Any, s: Any, c: Any) -> None:
+    t[:] = t[::-1]
+
+
+@step
+def self_square(np: Any, t: Any, s: Any, c: Any) -> None:
+    t *= t
+
+
+@step
+def matrix_row(np: Any, t: Any, s: Any, c: Any) -> None:
+    v = c[1]
+    w = v[1:]
+    w += s[1:]
+
+
+@step
+def matrix_T(np: Any, t: Any, s: Any, c: Any) -> None:
+    c.T[0] = s[:2]
+
+
+@step
+def matrix_reshape(np: Any, t: Any, s: Any, c: Any) -> None:
+    c.reshape(-1)[3:5] *= s[:2]
+
+
+@step
+def matrix_column(np: Any, t: Any, s: Any, c: Any) -> None:
+    c[:, 1] = s[3]
+
+
+@step
+def matrix_imul(np: Any, t: Any, s: Any, c: Any) -> None:
+    c *= s
+
+
+@step
+def matrix_iadd_column(np: Any, t: Any, s: Any, c: Any) -> None:
+    c += s[:2, None]
+
+
+@step
+def matrix_mask(np: Any, t: Any, s: Any, c: Any) -> None:
+    c[c > 1.55] = 0.25
+
+
+@step
+def matrix_row_mask(np: Any, t: Any, s: Any, c: Any) -> None:
+    c[:, s > 0.55] = 0.5
+
+
+@step
+def matrix_row_mask_imul(np: Any, t: Any, s: Any, c: Any) -> None:
+    c[:, s > 0.55] *= 0.5
+
+
+@step
+def matrix_bool_rows(np: Any, t: Any, s: Any, c: Any) -> None:
+    c[np.array([True, False])] += s
+
+
+@step
+def matrix_fancy(np: Any, t: Any, s: Any, c: Any) -> None:
+    c[[0, 1], [2, 3]] = s[:2]
+
+
+@step
+def diagonal(np: Any, t: Any, s: Any, c: Any) -> None:
+    np.fill_diagonal(c[:, :2], s[0])
+
+
+@step
+def out_multiply(np: Any, t: Any, s: Any, c: Any) -> None:
+    np.multiply(t, s, out=t)
+
+
+@step
+def out_exp(np: Any, t: Any, s: Any, c: Any) -> None:
+    np.exp(s, out=t)
+
+
+@step
+def out_where(np: Any, t: Any, s: Any, c: Any) -> None:
+    np.add(t, s, out=t, where=s > 0.55)
+
+
+@step
+def out_view(np: Any, t: Any, s: Any, c: Any) -> None:
+    np.sin(s[1:], out=t[:-1])
+
+
+@step
+def out_sum(np: Any, t: Any, s: Any, c: Any) -> None:
+    np.sum(c, axis=0, out=t)
+
+
+@step
+def out_cumsum(np: Any, t: Any, s: Any, c: Any) -> None:
+    np.cumsum(s, out=t)
+
+
+@step
+def out_maximum(np: Any, t: Any, s: Any, c: Any) -> None:
+    np.maximum(t, s, out=t)
+
+
+@step
+def out_clip(np: Any, t: Any, s: Any, c: Any) -> None:
+    np.clip(t, -1.1, 1.1, out=t)
+
+
+@step
+def out_matmul(np: Any, t: Any, s: Any, c: Any) -> None:
+    np.matmul(s[:2], c, out=t)
+
+
+@step
+def out_dot_row(np: Any, t: Any, s: Any, c: Any) -> None:
+    np.add(s, t, out=c[0])
+
+
+@step
+def at_add(np: Any, t: Any, s: Any, c: Any) -> None:
+    np.add.at(t, [0, 0, 2], s[:3])
+
+
+@step
+def at_multiply(np: Any, t: Any, s: Any, c: Any) -> None:
+    np.multiply.at(t, [1, 1], s[2])
+
+
+@step
+def at_maximum(np: Any, t: Any, s: Any, c: Any) -> None:
+    np.maximum.at(t, [0, 3], s[:2])
+
+
+@step
+def at_subtract_array(np: Any, t: Any, s: Any, c: Any) -> None:
+    np.subtract.at(t, np.array([3, 3]), s[:2])
+
+
+@step
+def copyto(np: Any, t: Any, s: Any, c: Any) -> None:
+    np.copyto(t, s, where=s > 0.55)
+
+
+@step
+def putmask(np: Any, t: Any, s: Any, c: Any) -> None:
+    np.putmask(t, s > 0.55, s * 2)
+
+
+@step
+def place(np: Any, t: Any, s: Any, c: Any) -> None:
+    np.place(t, s > 0.55, s)
+
+
+@step
+def put(np: Any, t: Any, s: Any, c: Any) -> None:
+    np.put(t, [0, 2], s[2:])
+
+
+@step
+def put_along(np: Any, t: Any, s: Any, c: Any) -> None:
+    np.put_along_axis(t, np.array([3, 1]), s[:2], 0)
+
+
+@step
+def fill(np: Any, t: Any, s: Any, c: Any) -> None:
+    t.fill(s[0])
+
+
+@step
+def flat(np: Any, t: Any, s: Any, c: Any) -> None:
+    t.flat[1] = s[3]
+
+
+@step
+def flat_slice(np: Any, t: Any, s: Any, c: Any) -> None:
+    c.flat[2:5] = s[:3]
+
+
+@step
+def swap(np: Any, t: Any, s: Any, c: Any) -> None:
+    t[0], t[1] = t[1], t[0]
+
+
+@step
+def swap_rows(np: Any, t: Any, s: Any, c: Any) -> None:
+    c[[0, 1]] = c[[1, 0]]
+
+
+@step
+def loop(np: Any, t: Any, s: Any, c: Any) -> None:
+    for i in range(3):
+        t[i + 1] = t[i] * s[i]
+
+
+@step
+def sort(np: Any, t: Any, s: Any, c: Any) -> None:
+    t.sort()
+
+
+@step
+def nan_to_num(np: Any, t: Any, s: Any, c: Any) -> None:
+    np.nan_to_num(t, copy=False)
+
+
+@step
+def argmax_index(np: Any, t: Any, s: Any, c: Any) -> None:
+    t[np.argmax(s)] = s[1]
+
+
+@step
+def argsort_index(np: Any, t: Any, s: Any, c: Any) -> None:
+    t[np.argsort(s)] = s * 1
+
+
+@step
+def integer_buffer(np: Any, t: Any, s: Any, c: Any) -> None:
+    o = np.zeros(4, dtype=int)
+    o[1] = 3
+    t += o
+
+
+@step
+def where_inplace(np: Any, t: Any, s: Any, c: Any) -> None:
+    t[:] = np.where(s > 0.55, t, s)
+
+
+@step
+def row_of_zeros(np: Any, t: Any, s: Any, c: Any) -> None:
+    o = np.zeros(4)
+    o[0] = s.sum()
+    o[1:] += t[1:]
+    t[:] = o
+
+
+@step
+def empty_like(np: Any, t: Any, s: Any, c: Any) -> None:
+    o = np.empty_like(t)
+    o[:2] = s[:2]
+    o[2:] = 1.0
+    t *= o
+
+
+@step
+def list_literal(np: Any, t: Any, s: Any, c: Any) -> None:
+    o = np.array([1.0, 2.0, 3.0, 4.0])
+    o[2] = s[0]
+    t -= o
+
+
+@step
+def atleast(np: Any, t: Any, s: Any, c: Any) -> None:
+    o = t.reshape(2, 2)
+    o[0, 1] = s[0]
+    o[:, 0] += s[2]
+
+
+@step
+def ravel_view(np: Any, t: Any, s: Any, c: Any) -> None:
+    c.ravel()[1] = s[0]
+
+
+@step
+def diag_view(np: Any, t: Any, s: Any, c: Any) -> None:
+    d = np.broadcast_to(s, (2, 4))
+    c -= d
+
+
+@step
+def swapaxes_view(np: Any, t: Any, s: Any, c: Any) -> None:
+    c.swapaxes(0, 1)[2] = s[1:3]
+
+
+@step
+def expand_view(np: Any, t: Any, s: Any, c: Any) -> None:
+    t[None, :][0, 2] = s[0]
+
+
+@step
+def split_view(np: Any, t: Any, s: Any, c: Any) -> None:
+    a, b = np.split(t, 2)
+    a += s[:2]
+    b *= s[2:]
+
+
+@step
+def square_keep(np: Any, t: Any, s: Any, c: Any) -> None:
+    e = np.exp(s)
+    e /= e.sum()
+    t += e
+
+
+LOOPED = {"set_mask_of_mask", "mask_imul", "mask_iadd", "mask_iadd_mask", "mask_isub_scalar", "matrix_row_mask_imul"}
+"""What selects by a mask has no shape before its values are known: a loop under ``vectorized_map``, and no trace."""
+
+IN_TURN = {"at_multiply", "at_maximum"}
+"""How often an index is repeated is not known before its values are: the same."""
+
+SELECTED = {"matrix_bool_rows"}
+"""What a mask selects that is the same for all elements has a shape, except in a trace."""
+
+Program = list[tuple[str, str, str]]  # steps, where they write to, and what they write
+
+WEIGHTS = numpy.array([0.3, -1.2, 0.7, 2.1])
+INPUTS = numpy.array([[0.71, -0.43, 1.32, 0.22], [1.9, 0.4, -0.6, 0.9], [-0.35, 0.62, 0.81, 1.45]])
+
+
+class Case:
+    """A program, what NumPy computes by it, and its derivatives by differences."""
+
+    def __init__(self, program: Program) -> None:
+        self.program = program
+        self.names = {name for name, _, _ in program}
+        with numpy.errstate(all="ignore"):
+            self.written = INPUTS.copy()
+            self.values = numpy.array([self.run(numpy, row) for row in self.written])
+            self.jacobians = numpy.array([self.differences(row) for row in INPUTS])
+        self.gradients = WEIGHTS @ self.jacobians
+
+    def run(self, np: Any, x: Any) -> Any:
+        a = np.zeros(4)
+        b = x * 1.5 + 0.1
+        c = np.ones((2, 4))
+        named = {"a": a, "b": b, "x": x, "row": c[0]}
+        for name, target, source in self.program:
+            STEPS[name](np, named[target], named[source], c)
+        return a * np.array([1.0, 2.0, 3.0, 4.0]) + np.sin(b) + c.sum(axis=0) * 0.5 + c[1] * b + x * 0.3
+
+    def on_arrays(self, x: Any) -> Any:
+        return self.run(np, x)
+
+    def loss(self, x: Any) -> Any:
+        return (self.on_arrays(x) * WEIGHTS).sum()
+
+    def differences(self, x: Any, step: float = 1e-6) -> Any:
+        moves = step * numpy.eye(4)
+        return numpy.stack([self.run(numpy, x + m) - self.run(numpy, x - m) for m in moves], axis=1) / (2 * step)
+
+    @property
+    def is_tame(self) -> bool:
+        """Whether differences say something: no values beyond all bounds."""
+        numbers = numpy.concatenate([self.values.ravel(), self.jacobians.ravel()])
+        return bool(numpy.isfinite(numbers).all() and abs(numbers).max() < 1e4)
+
+
+def close(actual: Any, expected: Any) -> None:
+    numpy.testing.assert_allclose(np.asnumpy(actual), expected, rtol=2e-5, atol=2e-5)
+
+
+def array(values: Any) -> Any:
+    return np.asarray(values.copy())
+
+
+# What each way of running a program gives, and what it leaves in its argument.
+
+
+def plain(case: Case) -> None:
+    x = array(INPUTS[0])
+    close(case.on_arrays(x), case.values[0])
+    close(x, case.written[0])
+
+
+def mapped(case: Case) -> None:
+    x = array(INPUTS)
+    close(np.vectorized_map(case.on_arrays, x), case.values)
+    close(x, case.written)
+
+
+def gradient(case: Case) -> None:
+    x = array(INPUTS[0])
+    close(np.grad(case.loss)(x), case.gradients[0])
+    close(x, INPUTS[0])
+
+
+def mapped_gradient(case: Case) -> None:
+    close(np.vectorized_map(np.grad(case.loss), array(INPUTS)), case.gradients)
+
+
+def gradient_of_mapped(case: Case) -> None:
+    close(np.grad(lambda x: (np.vectorized_map(case.on_arrays, x) * WEIGHTS).sum())(array(INPUTS)), case.gradients)
+
+
+def reverse_jacobian(case: Case) -> None:
+    close(np.jacobian(case.on_arrays, mode="reverse")(array(INPUTS[0])), case.jacobians[0])
+
+
+def forward_jacobian(case: Case) -> None:
+    close(np.jacobian(case.on_arrays, mode="forward")(array(INPUTS[0])), case.jacobians[0])
+
+
+def mapped_jacobian(case: Case) -> None:
+    close(np.vectorized_map(np.jacobian(case.on_arrays, mode="reverse"), array(INPUTS)), case.jacobians)
+
+
+def directional(case: Case) -> None:
+    tangent = array(WEIGHTS)
+    close(np.jvp(case.on_arrays, (array(INPUTS[0]),), (tangent,))[1], case.jacobians[0] @ WEIGHTS)
+    close(tangent, WEIGHTS)
+
+
+def linearized(case: Case) -> None:
+    close(np.linearize(case.on_arrays, array(INPUTS[0]))[1](array(WEIGHTS)), case.jacobians[0] @ WEIGHTS)
+
+
+def taped(case: Case) -> None:
+    """With ``overwrites``; without it the same, or an error that says what to do."""
+    for overwrites in (True, False):
+        x = array(INPUTS[0])
+        with np.GradientTape(overwrites=overwrites) as tape:
+            tape.watch(x)
+            y = case.on_arrays(x)
+        with contextlib.nullcontext() if overwrites else overwriting():
+            close(tape.gradient(y, x, output_gradients=np.asarray(WEIGHTS)), case.gradients[0])
+        close(x, case.written[0])
+        assert not x.tensor.requires_grad
+
+
+def mapped_tape(case: Case) -> None:
+    def function(x: Any) -> Any:
+        with np.GradientTape() as tape:
+            tape.watch(x)
+            y = case.loss(x)
+        return tape.gradient(y, x)
+
+    with warnings.catch_warnings(), overwriting():
+        warnings.simplefilter("ignore", RuntimeWarning)  # a write to what the tape watches makes a loop
+        close(np.vectorized_map(function, array(INPUTS)), case.gradients)
+
+
+def compiled(case: Case) -> None:
+    function = np.compile(case.on_arrays, backend="eager")
+    for row, value, after in zip(INPUTS, case.values, case.written, strict=True):
+        x = array(row)
+        close(function(x), value)
+        close(x, after)
+
+
+def compiled_gradient(case: Case) -> None:
+    close(np.compile(np.grad(case.loss), backend="eager")(array(INPUTS[0])), case.gradients[0])
+
+
+def gradient_of_compiled(case: Case) -> None:
+    close(np.grad(np.compile(case.loss, backend="eager"))(array(INPUTS[0])), case.gradients[0])
+
+
+def compiled_mapped_gradient(case: Case) -> None:
+    function = np.compile(lambda x: np.vectorized_map(np.grad(case.loss), x), backend="eager")
+    close(function(array(INPUTS)), case.gradients)
+
+
+def taped_compiled(case: Case) -> None:
+    x = array(INPUTS[0])
+    with np.GradientTape(overwrites=True) as tape:
+        tape.watch(x)
+        y = np.compile(case.on_arrays, backend="eager")(x)
+    close(tape.gradient(y, x, output_gradients=np.asarray(WEIGHTS)), case.gradients[0])
+
+
+@contextlib.contextmanager
+def overwriting() -> Iterator[None]:
+    """Old values that are needed may be gone, if the tape says so."""
+    try:
+        yield
+    except RuntimeError as error:
+        if "overwrites=True" not in str(error):
+            raise
+
+
+WAYS = {
+    way.__name__: way
+    for way in (
+        plain,
+        mapped,
+        gradient,
+        mapped_gradient,
+        gradient_of_mapped,
+        reverse_jacobian,
+        forward_jacobian,
+        mapped_jacobian,
+        directional,
+        linearized,
+        taped,
+        mapped_tape,
+        compiled,
+        compiled_gradient,
+        gradient_of_compiled,
+        compiled_mapped_gradient,
+        taped_compiled,
+    )
+}
+
+
+def check(way: str, case: Case) -> None:
+    """The way gives the right numbers, with a loop or an error where it has to be one."""
+    unknown = case.names & (LOOPED | IN_TURN)
+    if unknown and way.startswith(("mapped", "gradient_of_mapped")):
+        with pytest.warns(RuntimeWarning, match="once for each element") if way != "mapped_tape" else overwriting():
+            WAYS[way](case)
+    elif (unknown or case.names & SELECTED) and "compiled" in way and way != "gradient_of_compiled":
+        with pytest.raises(TypeError, match="depends on values"):
+            WAYS[way](case)
+    else:
+        with warnings.catch_warnings():
+            warnings.simplefilter("error", RuntimeWarning)
+            WAYS[way](case)
+
+
+@pytest.mark.parametrize("name", STEPS)
+@pytest.mark.parametrize("way", WAYS)
+def test_each_write(way: str, name: str) -> None:
+    for target, source in (("b", "x"), ("a", "x"), ("x", "b")):
+        case = Case([(name, target, source)])
+        if case.is_tame:
+            check(way, case)
+
+
+programs = st.lists(
+    st.tuples(
+        st.sampled_from(sorted(STEPS)), st.sampled_from(["a", "b", "x", "row"]), st.sampled_from(["x", "b", "a"])
+    ),
+    min_size=2,
+    max_size=5,
+)
+
+
+@pytest.mark.parametrize("way", WAYS)
+@settings(max_examples=10)
+@given(program=programs)
+def test_writes_after_one_another(way: str, program: Program) -> None:
+    case = Case(program)
+    if case.is_tame:
+        check(way, case)
