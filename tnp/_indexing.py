@@ -471,7 +471,9 @@ def _explain(error: Exception, tensor: Tensor, key: Key, value: Tensor | None = 
         _check_bounds(tensor, key)
     except IndexError as found:
         return found
-    return explain(error, tensor, *key.selection.arrays) if isinstance(error, RuntimeError) else error
+    if not isinstance(error, RuntimeError):
+        return error
+    return explain(error, *[each.flatten()[:0] for each in (tensor, *key.selection.arrays)])  # they needn't broadcast
 
 
 def _fits_together(shapes: list[tuple[int, ...]]) -> bool:

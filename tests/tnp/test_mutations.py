@@ -450,9 +450,6 @@ LOOPED = {"set_mask_of_mask", "mask_imul", "mask_iadd", "mask_iadd_mask", "mask_
 IN_TURN = {"at_multiply", "at_maximum"}
 """How often an index is repeated is not known before its values are: the same."""
 
-SELECTED = {"matrix_bool_rows"}
-"""What a mask selects that is the same for all elements has a shape, except in a trace."""
-
 Program = list[tuple[str, str, str]]  # steps, where they write to, and what they write
 
 WEIGHTS = numpy.array([0.3, -1.2, 0.7, 2.1])
@@ -650,7 +647,7 @@ def check(way: str, case: Case) -> None:
     if unknown and way.startswith(("mapped", "gradient_of_mapped")):
         with pytest.warns(RuntimeWarning, match="once for each element") if way != "mapped_tape" else overwriting():
             WAYS[way](case)
-    elif (unknown or case.names & SELECTED) and "compiled" in way and way != "gradient_of_compiled":
+    elif unknown and "compiled" in way and way != "gradient_of_compiled":
         with pytest.raises(TypeError, match="depends on values"):
             WAYS[way](case)
     else:
