@@ -50,6 +50,11 @@ SETTINGS: dict[str, Any] = {
     "emulate_precision_casts": True,
     "cpp.min_chunk_size": 4096,
     "cpp.use_decompose_tanh": False,
+    # Graphs with loops and branches come from the cache on disk as others do: what is looked for there has their code.
+    "unsafe_marked_cacheable_functions": {
+        f"{operator.__module__}.{operator.__name__}": torch.__version__
+        for operator in (torch.ops.higher_order.cond, torch.ops.higher_order.while_loop, torch.ops.higher_order.scan)
+    },
 }
 
 

@@ -706,3 +706,25 @@ def test_the_second_process_compiles_nothing(tmp_path: Path) -> None:
             [sys.executable, "-c", _SECOND_PROCESS], env=environment, capture_output=True, text=True, check=False
         )
         assert done.stdout.strip() == found, done.stderr
+
+
+_LOOPING = """
+import sys
+import tnp as np
+from torch._dynamo.utils import counters
+step = float(sys.argv[1])
+grown = lambda v: np.while_loop(lambda v: v.sum() < 100, lambda v: v * 2 + step, v)
+f = np.compile(lambda x: np.cond(x.sum() > 2, grown, lambda v: v - step, x))
+print(f(np.ones(3)).tolist(), f(np.zeros(3)).tolist())
+print(counters["inductor"]["fxgraph_cache_hit"], counters["inductor"]["fxgraph_cache_miss"])
+"""
+
+
+def test_loops_and_branches_of_a_second_process(tmp_path: Path) -> None:
+    """They come from the cache where what is in them is the same, and only there."""
+    environment = {**os.environ, "TORCHINDUCTOR_CACHE_DIR": str(tmp_path)}
+    for step, result, found in ((1, 63.0, "0 1"), (1, 63.0, "1 0"), (3, 61.0, "0 1")):
+        done = subprocess.run(
+            [sys.executable, "-c", _LOOPING, str(step)], env=environment, capture_output=True, text=True, check=False
+        )
+        assert done.stdout.splitlines() == [f"{[result] * 3} {[-float(step)] * 3}", found], done.stderr

@@ -9,7 +9,10 @@ import pytest
 import torch
 
 import tnp as np
+from conformance import coverage
 from tests.tnp.test_dynamo import FUNCTIONS, TRANSFORMED
+from tests.tnp.test_every_full_graph import CODES, NATIVE
+from tests.tnp.test_every_full_graph import REFUSED as NO_FULL_GRAPH
 
 Function = Callable[..., Any]
 
@@ -86,3 +89,47 @@ def test_a_tape() -> None:
 
     example, x = inputs()
     assert_same(exported(gradient, False, example)(x), gradient(x))
+
+
+NO_PROGRAM = {
+    "the shape of its result, or the way to it, depends on values": (
+        "asarray_chkfinite bincount compress extract histogram_bin_edges linalg.eig linalg.eigvals ndarray.compress "
+        "polydiv roots setxor1d"
+    ),
+    "its result is a Python value that depends on values": (
+        "allclose array_equal array_equiv may_share_memory ndenumerate shares_memory"
+    ),
+    "its result is a Python object that a program can't return": "asmatrix bmat common_type matrix ndarray.device",
+    "exported memory is not there while it is traced": "from_dlpack",
+    "makes a polynomial, which trims zeros": "poly1d polymul trim_zeros",
+}
+"""Reason -> names of functions that torch.export.export(strict=False) refuses; by Dynamo, strict=True refuses more."""
+
+NAMES = {name for names in NO_PROGRAM.values() for name in names.split()}
+
+
+# Strict export is Dynamo's full graph, which has a table of its own, and then the rest: every fourth shows that.
+EVERY = [(name, False) for name in NATIVE] + [(name, True) for name in NATIVE[::4]]
+
+
+@pytest.mark.parametrize(("name", "strict"), EVERY)
+def test_every_native_function(name: str, strict: bool) -> None:
+    class Sample(torch.nn.Module):
+        def __init__(self, sample: Function) -> None:
+            super().__init__()
+            self.sample = sample
+
+        def forward(self, **arrays: Any) -> Any:
+            return self.sample(**arrays)
+
+    def can_be_exported(sample: Function, arrays: dict[str, Any]) -> bool:
+        torch._dynamo.reset()
+        program = torch.export.export(Sample(sample), (), arrays, strict=strict)
+        return coverage.same_result(program.module(), sample, arrays)
+
+    refused = NAMES | NO_FULL_GRAPH if strict else NAMES
+    assert coverage.tried(can_be_exported, CODES[name]) == ("no" if name in refused else "yes")
+
+
+def test_every_refusal_is_of_a_native_function() -> None:
+    assert set(NATIVE) >= NAMES
