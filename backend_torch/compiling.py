@@ -585,14 +585,14 @@ def _restrided(tensor: Tensor, stride: tuple[int, ...]) -> Tensor:
     return torch.empty_strided(tensor.shape, stride, dtype=tensor.dtype, device=tensor.device).copy_(tensor)
 
 
-_warned: set[str] = set()
+warned: set[str] = set()  # the causes for which it has been said that nothing is compiled
 
 
 def _warn_once(error: Exception) -> None:
     lines = [line for line in str(error).splitlines() if line.strip()]
     cause = f"{type(error).__name__}: {lines[0] if lines else ''}"
-    if cause not in _warned:
-        _warned.add(cause)
+    if cause not in warned:
+        warned.add(cause)
         warnings.warn(
             f"tnp.compile runs the traced operations one by one, because compiling them failed: {cause}",
             RuntimeWarning,

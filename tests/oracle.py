@@ -21,6 +21,7 @@ from typing import Any
 import numpy as np
 
 import tnp
+from backend_torch import compiling
 
 BOOL = ["bool"]
 SIGNED = ["int8", "int16", "int32", "int64"]
@@ -135,6 +136,7 @@ def outcome_compiled(function: Callable[..., Any], backend: str | None, *args: A
 
     def traced(xp: Any) -> Any:
         found = xp.compile(lambda: function(xp, *args, **kwargs), backend=backend)
+        compiling.warned.clear()
         with warnings.catch_warnings():
             warnings.filterwarnings("error", "tnp.compile runs the traced operations one by one", RuntimeWarning)
             return found()

@@ -378,7 +378,7 @@ def test_a_failing_compiler_leaves_the_graph(monkeypatch: pytest.MonkeyPatch) ->
         raise RuntimeError("no such thing\nand more")
 
     monkeypatch.setattr(inductor, "compiled", fail)
-    monkeypatch.setattr(compiling, "_warned", set())
+    monkeypatch.setattr(compiling, "warned", set())
     graph = traced(lambda x: [x + 1], torch.ones(3))
     with pytest.warns(RuntimeWarning, match="RuntimeError: no such thing$"):
         assert run(graph, torch.ones(3))[0].tolist() == [2, 2, 2]

@@ -157,8 +157,8 @@ def test_arrays_are_copied_when_numpy_copies(copy: bool | None, order: str, dtyp
         x = {"C": x, "F": x.T, "strided": x[::2, ::3], "1-d": x[0]}[layout]
         results = [xp.asarray(x, dtype, order, copy=copy), xp.array(x, dtype, copy=copy, order=order)]
         results.append(xp.array(x, dtype, copy=copy, order=order, ndmin=3))
-        shared = [np.shares_memory(np.asarray(r), np.asarray(x)) for r in results]
-        return results, shared, [[s for s, n in zip(r.strides, r.shape, strict=True) if n > 1] for r in results]
+        x += 100.0  # which those see that share its memory
+        return results, [[s for s, n in zip(r.strides, r.shape, strict=True) if n > 1] for r in results]
 
     compare(run)
 

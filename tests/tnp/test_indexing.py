@@ -16,6 +16,7 @@ from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
 import tnp
+from backend_torch import memory
 from tests.oracle import ALL, Raised, agrees, assert_same, compare, outcome, sample
 
 EXAMPLES = settings(
@@ -196,7 +197,7 @@ def put(xp: Any, make: Any, shape: Any, dtype: Any, transposed: Any, key: Any, v
     try:
         x[key_for(xp, key)] = key_for(xp, value)
     except Exception as error:
-        if xp is tnp:
+        if xp is tnp and memory.is_readable(x.tensor):  # not while it is traced
             np.testing.assert_array_equal(tnp.asnumpy(x), array_of(np, shape, dtype, transposed))
         raise error
     return x
@@ -287,7 +288,12 @@ def test_index_objects(xp: Any) -> Any:
             return 1
 
     x = xp.arange(12).reshape(3, 4)
-    return x[Index()], x[Index() :], x[xp.arange(3)[1] :], x[np.int8(2), np.uint64(1)], x[xp.arange(3)[2]]
+    return x[Index()], x[Index() :], x[np.int8(2), np.uint64(1)], x[xp.arange(3)[2]]
+
+
+@agrees
+def test_a_slice_from_an_element_on(xp: Any) -> Any:
+    return xp.arange(12).reshape(3, 4)[xp.arange(3)[1] :]
 
 
 SEPARATED: list[Any] = [
@@ -342,11 +348,18 @@ def test_empty_lists_are_integers(xp: Any) -> Any:
 
 
 @pytest.mark.parametrize("dtype", ALL)
+@agrees
+def test_what_masks_pick_in_every_dtype(xp: Any, dtype: str) -> Any:
+    x, mask = sample(xp, (4, 5), dtype), sample(xp, (4, 5), "bool")
+    return x[mask], x[:, mask[0]]
+
+
+@pytest.mark.parametrize("dtype", ALL)
 def test_every_dtype(dtype: str) -> None:
     def use(xp: Any) -> Any:
         x = sample(xp, (4, 5), dtype)
         mask, rows = sample(xp, (4, 5), "bool"), xp.asarray([2, 0, 2])
-        views = [x[mask], x[rows], x[rows, rows], x[::-1, 1], x[1, 1], x[:, mask[0]], x[..., None, ::-2]]
+        views = [x[rows], x[rows, rows], x[::-1, 1], x[1, 1], x[..., None, ::-2]]
         results = [view.copy() for view in views]
         x[mask] = x[0, 0]
         x[rows] = sample(xp, (3, 5), dtype, seed=1)
