@@ -150,9 +150,9 @@ def _started(settings: Settings, start: int, stop: int) -> _Worker:
     return _Worker(process, receive, progress, start, stop)
 
 
-def run_in_processes(settings: Settings, calls: int, processes: int) -> Iterator[Report]:
+def run_in_processes(settings: Settings, calls: int, processes: int, first: int = 0) -> Iterator[Report]:
     """The parts of the run as they are done; a process that dies or hangs is a finding, and the rest goes on."""
-    bounds = [calls * i // processes for i in range(processes + 1)]
+    bounds = [first + calls * i // processes for i in range(processes + 1)]
     workers = [_started(settings, a, b) for a, b in itertools.pairwise(bounds)]
     while workers:
         ready = wait([worker.pipe for worker in workers], timeout=1.0)
@@ -196,6 +196,7 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
     """The command's options."""
     command.add_argument("--calls", type=int, default=10_000)
     command.add_argument("--seed", type=int, help="a fresh one by default; it is printed")
+    command.add_argument("--first", type=int, default=0, help="number of the first call, to go on with a seed")
     command.add_argument("--device", default="cpu")
     under = command.add_mutually_exclusive_group()
     under.add_argument(
@@ -227,7 +228,7 @@ def main(options: argparse.Namespace) -> int:
     print(f"seed {seed}", flush=True)
     start = time.monotonic()
     report = Report()
-    for part in run_in_processes(settings, options.calls, max(1, min(options.processes, options.calls))):
+    for part in run_in_processes(settings, options.calls, max(1, min(options.processes, options.calls)), options.first):
         report.add(part)
     names = {target.name for target in drawing.targets(patterns)}
     show(report, names, seed, time.monotonic() - start, options.examples, options.refusals)
