@@ -5,7 +5,7 @@ BIN    := $(VENV)/bin
 # A worker per core: torch's own threads beside them would only fight over the same cores.
 WORKERS ?= auto
 
-.PHONY: bench digits overhead import test compiled consumers docs lint clean
+.PHONY: bench digits overhead import test fuzz compiled consumers docs lint clean
 
 bench: $(VENV)/.installed-bench
 	$(BIN)/python -m bench sigmoid
@@ -22,6 +22,11 @@ import: $(VENV)/.installed-bench
 # The tests of bench draw its pictures, so they need what it needs.
 test: $(VENV)/.installed-bench $(VENV)/.installed-test
 	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -q -n $(WORKERS)
+
+# Drawn calls on NumPy and tnp, with a seed of their own each time, which is printed: --seed runs them again.
+CALLS ?= 300
+fuzz: $(VENV)/.installed-test
+	OMP_NUM_THREADS=1 $(BIN)/python -m conformance fuzz --calls $(CALLS)
 
 # Part of the tests with each function over xp compiled too; COMPILED=tests for all of them takes an hour.
 COMPILED ?= $(addprefix tests/tnp/test_,bits.py creation.py histograms.py mathematics.py twodim.py windows.py)

@@ -52,7 +52,7 @@ _QUESTIONS = frozenset(
 _PLAIN, _FACTORY, _WRITE, _QUESTION = range(4)
 
 
-_REFUSALS = ("vmap", "batching rule", "being batched", "mutate a captured Tensor")
+_REFUSALS = ("vmap", "atching rule", "being batched", "mutate a captured Tensor", "have storage", "shape of the mask")
 """What torch, or tnp, says of an operation that can't be batched."""
 
 

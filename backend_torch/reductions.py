@@ -382,8 +382,14 @@ def argextreme(dtype: torch.dtype, largest: bool) -> Loop:
 def _argextreme(dtype: torch.dtype, largest: bool) -> Loop:
     """`argextreme` by torch."""
     function = torch.argmax if largest else torch.argmin
+
+    def plain(tensor: Tensor, axis: int | None, keepdims: bool) -> Tensor:
+        if axis is None and keepdims:  # torch.vmap keeps one axis of all
+            return function(tensor.reshape(-1), 0).reshape((1,) * tensor.dim())
+        return function(tensor, axis, keepdims)
+
     if dtype is torch.bool or dtype in SIGNED:
-        return lambda t, axis, keepdims: function(ordered(t), axis, keepdims)
+        return lambda t, axis, keepdims: plain(ordered(t), axis, keepdims)
     if dtype.is_complex:
 
         def loop(tensor: Tensor, axis: int | None, keepdims: bool) -> Tensor:
@@ -392,7 +398,7 @@ def _argextreme(dtype: torch.dtype, largest: bool) -> Loop:
             return unflattened(index, axis, tensor) if keepdims else index
 
         return loop
-    return function
+    return plain
 
 
 def mean(given: torch.dtype, result: torch.dtype) -> Loop:

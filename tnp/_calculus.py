@@ -224,7 +224,7 @@ def trapezoid(y: Any, x: Any = None, dx: float = 1.0, axis: Any = -1) -> Any:
         else:
             steps = tnp.diff(places, axis=axis)
     head = (slice(None),) * dim
-    return (steps * (values[(*head, slice(1, None))] + values[(*head, slice(None, -1))]) / 2.0).sum(dim)
+    return (steps * (values[(*head, slice(1, None))] + values[(*head, slice(None, -1))]) / 2.0).sum(axis)
 
 
 def interp(x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None, period: Any = None) -> Any:

@@ -7,6 +7,7 @@ overflows and mixed types are judged as NumPy judges them.
 from __future__ import annotations
 
 import itertools
+import operator
 import warnings
 from collections.abc import Callable, Collection
 from typing import Any
@@ -80,7 +81,7 @@ def tensors_of(*values: Any, check: Callable[[tuple[int, ...]], object] | None =
     except DtypeError:
         if check is not None:
             for value in values:
-                check(np.shape(value))
+                check(np.asarray(value).shape)
         raise
 
 
@@ -400,6 +401,9 @@ class Builtins:
         >>> np.array([1, 2.5])
         array([1. , 2.5])
         """
+        ndmin, ndmax = operator.index(ndmin), operator.index(ndmax)
+        if not 0 <= ndmax <= MOST_DIMENSIONS:
+            raise ValueError(f"ndmax must be in the range [0, NPY_MAXDIMS ({MOST_DIMENSIONS})]")
         if 0 < ndmax < ndmin:
             raise ValueError(f"ndmin must be <= ndmax ({ndmax})")
         if ndmax and not isinstance(object, ndarray):

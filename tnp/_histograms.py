@@ -76,6 +76,8 @@ def bincount(x: Any, /, weights: Any = None, minlength: Any = 0) -> ndarray:
     _check_line(tensor.shape)
     if minlength is None:
         raise TypeError("'NoneType' object cannot be interpreted as an integer")
+    if isinstance(minlength, bool):
+        raise TypeError("an integer is required")
     length = operator.index(minlength)
     if length < 0:
         raise ValueError("'minlength' must not be negative")

@@ -22,6 +22,7 @@ from tnp._dtypes import tensor_dtype
 from tnp._errors import normalize_axes, shapes_text
 from tnp._interop import asnumpy
 from tnp._reduce import deliver, output_of
+from tnp._selection import check_output
 
 Tensor = Any
 _NoValue: Any = np._NoValue
@@ -251,7 +252,14 @@ def nanpercentile(
     return _quantile(a, q, 100, axis, out, method, keepdims, weights, True)
 
 
-def _spread(found: Tensor, target: Tensor) -> Tensor:
+def _fitted(found: Tensor, target: Tensor, out: Any, of_nan: bool, picked: bool) -> Tensor:
+    """What is written to ``out``: NumPy takes elements into it, or adds into it, or assigns what skips NaN."""
+    if picked and not of_nan:
+        check_output(out, tuple(found.shape), found.dtype, "ndarray.take")
+        return found
+    given, wanted = to_numpy[found.dtype], to_numpy[target.dtype]
+    if not of_nan and not np.can_cast(given, wanted, "same_kind"):
+        raise TypeError(f"Cannot cast ufunc 'add' output from {given!r} to {wanted!r} with casting rule 'same_kind'")
     try:
         return found.expand(target.shape)
     except RuntimeError:
@@ -319,10 +327,10 @@ def _quantile(
     if keepdims is not _NoValue and keepdims:
         for dim in sorted(axes):
             found = found.unsqueeze(dim + q.ndim)
-    if target is not None and of_nan:  # NumPy writes out[...] = found
-        found = _spread(found, target)
-    if target is not None and found.dim() < target.dim() and target.numel() == found.numel():
-        found = found.reshape(target.shape)  # axes of length one, as a ufunc writes to them
+    if target is not None:
+        found = _fitted(
+            found, target, out, of_nan, method in _AT_ELEMENTS or (method == "linear" and q.dtype.kind in "iu")
+        )
     return deliver(found, out, target, "quantile")
 
 

@@ -188,6 +188,10 @@ class Accumulation:
 
     def accumulate(self, a: Any, axis: Any = 0, dtype: Any = None, out: Any = None) -> Any:
         """Accumulate with the options of ``numpy.ufunc.accumulate``."""
+        if dtype is not None:
+            np.dtype(dtype)  # TypeError for what is none, before errors of the axis
+        if isinstance(axis, list):
+            raise TypeError("'list' object cannot be interpreted as an integer")
         tensor = tensor_of(a)
         if not tensor.dim():
             raise TypeError("cannot accumulate on a scalar")
@@ -250,7 +254,7 @@ def reduced_shape(shape: Any, axes: tuple[int, ...], keepdims: bool) -> tuple[in
 def mask_of(where: Any, tensor: Tensor) -> Tensor:
     """A ``where`` argument as a mask that broadcasts to the tensor's shape."""
     mask = tensor_of(where, device=tensor.device)
-    if isinstance(where, (ndarray, np.ndarray, np.generic)) and mask.dtype is not BOOL:
+    if isinstance(where, (ndarray, np.ndarray)) and mask.dtype is not BOOL:
         raise TypeError(
             f"Cannot cast array data from {to_numpy[mask.dtype]!r} to {np.dtype(bool)!r} according to the rule 'safe'"
         )

@@ -78,7 +78,7 @@ def writeable_tensor(array: Any, message: str, refusal: str = "assignment destin
     return array.tensor
 
 
-def _check_output(out: Any, shape: tuple[int, ...], dtype: Any, function: str, rule: str = "safe") -> Tensor:
+def check_output(out: Any, shape: tuple[int, ...], dtype: Any, function: str, rule: str = "safe") -> Tensor:
     """The tensor behind ``out``; TypeError or ValueError where a result of this shape and dtype can't go there."""
     target = writeable_tensor(out, "return arrays must be of ArrayType", "output array is read-only")
     if tuple(target.shape) != shape:
@@ -89,7 +89,7 @@ def _check_output(out: Any, shape: tuple[int, ...], dtype: Any, function: str, r
 
 def _output(out: Any, result: Tensor, function: str, rule: str = "safe") -> ndarray:
     """``result`` written to ``out``. NumPy works in the result's dtype, so ``out`` has to cast to that."""
-    target = _check_output(out, tuple(result.shape), result.dtype, function, rule)
+    target = check_output(out, tuple(result.shape), result.dtype, function, rule)
     indexing.assign(target, cast(result, target.dtype))
     return out
 
@@ -177,7 +177,7 @@ def take(a: Any, indices: Any, axis: Any = None, out: Any = None, mode: str = "r
     size = tensor.shape[axis]
     before, after = tensor.shape[:axis], tensor.shape[axis + 1 :]
     if out is not None:
-        _check_output(out, (*before, *picks.shape, *after), tensor.dtype, "ndarray.take")
+        check_output(out, (*before, *picks.shape, *after), tensor.dtype, "ndarray.take")
     times = math.prod(before)
     if not size and picks.numel() and times * math.prod(after):
         raise IndexError("cannot do a non-empty take from an empty axes.")

@@ -113,8 +113,7 @@ def split(ary: Any, indices_or_sections: Any, axis: int = 0) -> list[ndarray]:
     """
     if not np.iterable(indices_or_sections) and ary.shape[axis] % indices_or_sections:
         raise ValueError("array split does not result in an equal division")
-    tensor = tensor_of(ary)
-    return array_split(view_of(ary, tensor), indices_or_sections, axis)
+    return array_split(ary, indices_or_sections, axis)
 
 
 def hsplit(ary: Any, indices_or_sections: Any) -> list[ndarray]:

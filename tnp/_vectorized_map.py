@@ -8,14 +8,14 @@ from __future__ import annotations
 import contextlib
 import operator
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
 
 from backend_torch import batching, control_flow, tracing
 from tnp import _pytree
-from tnp._array import ndarray, wrap, wrap_array
+from tnp._array import ndarray, scalar, wrap, wrap_array
 from tnp._convert import asarray, tensor_of
 from tnp._errors import normalize_axis
 from tnp._joining import stack
@@ -48,7 +48,17 @@ class _Elements:
             described = ", ".join(f"{path}: {text}" for path, text in _pytree.described(elems, "elems"))
             raise ValueError(f"the arrays have different numbers of elements, {list(lengths)}: {described}")
         (self.length,) = lengths
-        self.build = _pytree.builder(elems, lambda _: lambda tensors, _: wrap(next(tensors)))
+        self.build = _pytree.builder(elems, self._leaf(iter(self.dims)))
+
+    @staticmethod
+    def _leaf(dims: Iterator[int | None]) -> Callable[[Any], Callable[[Any, Any], Any]]:
+        """What makes each array of an element: an element without axes is a scalar, as ``x[i]`` is."""
+
+        def leaf(array: Any) -> Callable[[Any, Any], Any]:
+            made = wrap_array if next(dims) is None and type(array) is not scalar else wrap
+            return lambda tensors, _: made(next(tensors))
+
+        return leaf
 
     def element(self, index: int) -> Any:
         """One of them, as a view."""

@@ -49,7 +49,7 @@ def with_numpy(call: Call, name: str, device: str, turn: Turn) -> Compared | Non
 
 def compiled(call: Call, name: str, device: str, backend: str) -> Compared | None:
     """The function that ``tnp.compile`` makes against the eager one."""
-    if call.leaves_unwritten:
+    if call.leaves_unwritten or call.callee == "{0}.flat":  # an iterator, which reads what is traced later
         return None
     expected = run_tnp(call, device)
     actual = run_tnp(call, device, lambda function: tnp.compile(function, backend=backend))

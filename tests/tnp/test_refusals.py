@@ -41,6 +41,8 @@ np.percentile(z, 101); np.nanquantile(z, 2.0); np.argmin(f, out=z); np.argsort(f
 np.sort(f, (0,), "heapsort", stable=True); np.partition(f, 1, kind=3); np.argpartition(f, f[None])
 x.__imatmul__([]); n.__imatmul__(2**70); np.geomspace(1, 8, axis=(3,)); np.diff({}); np.tensordot("a", x)
 np.cross("a", x); np.linalg.cross("a", x); np.bincount("a"); np.swapaxes(7, 2, (0,)); np.array_repr([1])
+np.bincount([0], minlength=True); np.array(f, ndmax=-7); np.array(f, ndmin=f); np.cumulative_sum(f, axis=[])
+np.quantile(n, 0.5, out=n); np.percentile(x, 50, method="lower", axis=0, out=f); np.linalg.svd(np.float32)
 np.array_str(8); np.array2string(2.0); np.var(x, []); np.busday_offset("2024-01-05", 1, out=x)
 """
 
@@ -59,6 +61,8 @@ np.fmin.reduce(x, axis=1, dtype=float); np.fmax.reduce(x, dtype=np.float32)
 np.interp(z[:2], [0.0, 1.0], [1j, 2.0], period=1); np.interp(x.T, [0.0, 1.0], [1j, 2.0], period=7)
 np.std(3, -1, where=b[:1][0]); np.nanvar(np.asarray(1.0), 0); np.nanmean(2.0, -1)
 np.nanquantile(e, 0); np.nanpercentile(e, [10, 20], axis=1); np.nanquantile(x, 0.5, out=f)
+np.quantile(2.5, 0.25, out=f); np.add.reduce(f, where=np.float16(2.5)); np.split([[1, 2]], [0], 1)
+np.trapezoid([], np.zeros((0, 1, 1)))
 np.tile(n, True); np.fft.fftn(n, norm=[[1], [1, 2]]); np.linalg.matrix_rank(1)
 """
 

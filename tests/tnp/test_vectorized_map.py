@@ -472,3 +472,24 @@ def test_per_example_gradients_of_torch() -> None:
     result = np.vectorized_map(function, rows())
     x = np.asnumpy(rows())
     numpy.testing.assert_allclose(np.asnumpy(result), 2 * (x @ [1, 2])[:, None] * x)
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda x, y: np.argmin(x, keepdims=True),
+        lambda x, y: np.argmax(x > 1, keepdims=True),
+        lambda x, y: np.nonzero(np.ones_like(x)),
+        lambda x, y: np.unique_values(x[:0]),
+        lambda x, y: np.sin.at(x, -1),
+        lambda x, y: np.sum(x, out=y),
+    ],
+)
+def test_found_by_the_fuzzer(function: Any) -> None:
+    x, y = np.asarray([[3.0, 1.0], [2.0, 5.0]]), np.asarray(0.0)
+    rows = [function(row, y) for row in np.copy(x)]
+    found = np.vectorized_map(lambda each: function(*each), (x, y), in_axes=(0, None))
+    if isinstance(found, tuple):
+        rows, found = [row[0] for row in rows], found[0]
+    if found is not None:
+        assert found.tolist() == [row.tolist() for row in rows]
