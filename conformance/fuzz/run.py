@@ -16,7 +16,7 @@ import time
 import warnings
 from collections import Counter
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from multiprocessing.connection import Connection, wait
 from typing import Any
 
@@ -137,7 +137,7 @@ class _Worker:
     start: int  # of the part that it works on
     stop: int
     seen: float = -1.0
-    since: float = field(default_factory=time.monotonic)
+    idle: float = 0.0  # seconds without a call finished
 
 
 def _started(settings: Settings, start: int, stop: int) -> _Worker:
@@ -154,8 +154,11 @@ def run_in_processes(settings: Settings, calls: int, processes: int, first: int 
     """The parts of the run as they are done; a process that dies or hangs is a finding, and the rest goes on."""
     bounds = [first + calls * i // processes for i in range(processes + 1)]
     workers = [_started(settings, a, b) for a, b in itertools.pairwise(bounds)]
+    before = time.monotonic()
     while workers:
         ready = wait([worker.pipe for worker in workers], timeout=1.0)
+        now = time.monotonic()
+        passed, before = min(now - before, 2.0), now  # what stops this process stops the others too
         for worker in list(workers):
             ended = False
             if worker.pipe in ready:
@@ -169,8 +172,9 @@ def run_in_processes(settings: Settings, calls: int, processes: int, first: int 
                     continue
             reached = worker.progress.value
             if reached != worker.seen:
-                worker.seen, worker.since = reached, time.monotonic()
-            hangs = time.monotonic() - worker.since > HANGS_AFTER
+                worker.seen, worker.idle = reached, 0.0
+            worker.idle += passed
+            hangs = worker.idle > HANGS_AFTER
             if not ended and not hangs:
                 continue
             workers.remove(worker)
