@@ -87,14 +87,26 @@ def _fmin_complex(x: Tensor, y: Tensor) -> Tensor:
 
 
 def _cbrt(x: Tensor) -> Tensor:
-    """torch has no cbrt, and 1/3 is not a float: a power of float64, then one of Newton's steps."""
+    """torch has no cbrt, and 1/3 is not a float: a power of float64, then one of Newton's steps.
+
+    The sign is a factor, not what torch.abs and torch.copysign make of it: they have the derivative 0 at 0.
+    """
     wide = x.to(torch.float64)
-    root = torch.copysign(torch.pow(torch.abs(wide), 1 / 3), wide)
+    sign = torch.copysign(torch.ones_like(wide), wide.detach())
+    root = sign * torch.pow(sign * wide, 1 / 3)
     if x.dtype is not torch.float64:
         return root.to(x.dtype)
     ordinary = torch.isfinite(x) & (x != 0)
     divisor = torch.where(ordinary, root, 1.0)
     return root - torch.where(ordinary, (root - x / divisor / divisor) / 3, 0.0)
+
+
+def _hypot(x: Tensor, y: Tensor) -> Tensor:
+    """torch.hypot, whose derivatives at the origin are 0 / 0; here 0, as those of a norm are."""
+    if is_readable(x) and is_readable(y) and not (x.requires_grad or y.requires_grad):
+        return torch.hypot(x, y)
+    origin = (x == 0) & (y == 0)
+    return torch.where(origin, 0.0, torch.hypot(torch.where(origin, 1.0, x), y))
 
 
 def _refuse_negative(exponent: Tensor) -> None:
@@ -200,7 +212,7 @@ reciprocal = Kernel(
 square = Kernel(torch.square, unsigned=same_bits(torch.square))
 sqrt = Kernel(torch.sqrt)
 cbrt = Kernel(hosted(np.cbrt, _cbrt), half=_cbrt)
-hypot = Kernel(torch.hypot)
+hypot = Kernel(_hypot)
 heaviside = Kernel(hosted(np.heaviside, _heaviside), half=_heaviside)
 rint = Kernel(torch.round, complex=by_parts(torch.round))
 floor = Kernel(torch.floor, bool=torch.clone, integer=torch.clone, unsigned=torch.clone)

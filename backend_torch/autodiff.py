@@ -74,6 +74,7 @@ class _State(threading.local):
 
     def __init__(self) -> None:
         self.tapes = 0
+        self.begun = 0
         self.checkpoints = 0
         self.boundaries: list[_Boundary] = []
 
@@ -189,26 +190,31 @@ def written_through(tensor: Tensor) -> None:
     torch.autograd.graph.increment_version(tensor)
 
 
-def begin() -> tuple[bool, int, int]:
+Before = tuple[bool, int, int]
+"""Whether gradients were on when a recording began, and how many recordings and checkpoints there had been."""
+
+
+def begin() -> Before:
     """Gradients are on and recorded from here on; returns what `end` is to be told."""
     state = _state
     state.tapes += 1
-    before = torch.is_grad_enabled(), state.tapes, state.checkpoints
+    state.begun += 1
+    before = torch.is_grad_enabled(), state.begun, state.checkpoints
     torch._C._set_grad_enabled(True)
     return before
 
 
-def is_inner(before: tuple[bool, int, int]) -> bool:
-    """Whether another recording was under way when one began."""
-    return before[1] > 1
+def is_inner() -> bool:
+    """Whether a recording is inside of another one."""
+    return _state.tapes > 1
 
 
-def end(before: tuple[bool, int, int]) -> bool:
-    """A recording ends; returns whether it has functions that are run again when gradients need their values."""
+def end(before: Before) -> tuple[bool, bool]:
+    """A recording ends; returns whether it had others inside, and functions that are run again for gradients."""
     state = _state
     state.tapes -= 1
     torch._C._set_grad_enabled(before[0])
-    return state.checkpoints != before[2]
+    return state.begun != before[1], state.checkpoints != before[2]
 
 
 @contextlib.contextmanager
@@ -272,6 +278,7 @@ def is_result(tensor: Tensor) -> bool:
 # Derivatives of functions. They take and return lists or tuples of tensors.
 
 
+_NO_FORWARD = "forward mode AD"  # where an operation has a derivative in reverse mode alone
 _LEAF = "a leaf Variable that requires grad"
 
 
@@ -393,7 +400,13 @@ def jvp(function: Function, tensors: Sequence[Tensor], tangents: Sequence[Tensor
             return results[: count()], results[count() :]
 
         primals = tuple([tensor.clone() for tensor in tensors])  # dual numbers are written to without complaint
-        found: Any = torch.func.jvp(split, primals, tuple(tangents), has_aux=True)
+        try:
+            found: Any = torch.func.jvp(split, primals, tuple(tangents), has_aux=True)
+        except NotImplementedError as error:
+            if _NO_FORWARD not in str(error):
+                raise
+            results, derivative = linearize(function, tensors, count)
+            return results, derivative(*tangents)
         outputs, derivatives, others = found
         return (*outputs, *others), derivatives
 

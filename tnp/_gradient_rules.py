@@ -107,7 +107,7 @@ def custom_gradient(fn: Callable[..., Any]) -> Callable[..., Any]:
     Raises
     ------
     ValueError
-        When differentiated: the number of gradients is not that of the arguments.
+        When differentiated: the number of gradients is not that of the arguments, or a shape is another.
 
     Notes
     -----
@@ -143,10 +143,22 @@ def custom_gradient(fn: Callable[..., Any]) -> Callable[..., Any]:
             given = list(given) if isinstance(given, (tuple, list)) else [given]
             if len(given) != len(arrays):
                 raise ValueError(f"custom_gradient: {len(given)} gradients for {len(arrays)} arguments")
-            return [None if each is None else tensor_of(each) for each in given]
+            return [
+                None if each is None else _fitting(tensor_of(each), array, index)
+                for index, (each, array) in enumerate(zip(given, arrays, strict=True))
+            ]
 
         results = autodiff.custom(lambda *tensors: call(tensors)[0], gradients, [tensor_of(a) for a in arrays])
         made = tuple([wrap(result) for result in results])
         return made[0] if single else made
 
     return wrapped
+
+
+def _fitting(gradient: Tensor, argument: Any, index: int) -> Tensor:
+    """A gradient that is to have the shape of the argument."""
+    if tuple(gradient.shape) != argument.shape:
+        raise ValueError(
+            f"custom_gradient: gradient {index} has shape {tuple(gradient.shape)}, but the argument {argument.shape}"
+        )
+    return gradient

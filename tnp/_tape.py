@@ -79,7 +79,7 @@ class GradientTape:
         self._used = self._computes_again = False
         self._watched = {}
         self._before = autodiff.begin()
-        self._shared = autodiff.is_inner(self._before)
+        self._shared = autodiff.is_inner()
         if self._overwrites:
             self._kept = old_values.old_values_kept()
             self._kept.__enter__()
@@ -87,7 +87,8 @@ class GradientTape:
 
     def __exit__(self, *exception: object) -> None:
         self._release()
-        self._computes_again = autodiff.end(self._before)
+        had_inner, self._computes_again = autodiff.end(self._before)
+        self._shared = self._shared or had_inner
         self._before = None
         if self._overwrites:
             self._kept.__exit__(*exception)
@@ -226,6 +227,7 @@ class GradientTape:
             Built like ``sources``; shapes are ``target.shape + source.shape``.
         """
         self._ask(unconnected_gradients)
+        _check_array(target, "target")
         connected, tensors, positions = self._sources(sources)
         shapes = [tensor.shape for tensor in tensors]
         found = self._differentiated(
@@ -257,6 +259,8 @@ class GradientTape:
             The lengths differ.
         """
         self._ask(unconnected_gradients)
+        _check_array(target, "target")
+        _check_array(source, "source")
         if not target.ndim or not source.ndim or len(target) != len(source):
             raise ValueError(
                 f"target of shape {target.shape} and source of shape {source.shape} have not one length along axis 0"
@@ -371,6 +375,11 @@ def _leaves(tree: Any, name: str) -> list[Any]:
     if not arrays:
         raise TypeError(f"{name} must be an array or a container of arrays, not {tree!r}")
     return arrays
+
+
+def _check_array(value: Any, name: str) -> None:
+    if not isinstance(value, ndarray):
+        raise TypeError(f"{name} must be a tnp array, not {type(value).__name__}")
 
 
 def _tensor(array: Any) -> Tensor:

@@ -262,6 +262,22 @@ def test_custom_gradient() -> None:
     wrong = np.custom_gradient(lambda x: (x * 1, lambda upstream: (upstream, upstream)))
     with pytest.raises(ValueError, match="2 gradients for 1 arguments"):
         np.grad(wrong)(1.0)
+    wrong = np.custom_gradient(lambda x: (x.sum(), lambda upstream: upstream * np.ones(2)))
+    with pytest.raises(ValueError, match=r"gradient 0 has shape \(2,\), but the argument \(3,\)"):
+        np.grad(wrong)(vector())
+
+
+def test_custom_gradients_forward() -> None:
+    """torch has them in reverse mode alone: the derivative of the way back is the way forward."""
+
+    @np.custom_gradient
+    def square(x: Any) -> Any:
+        return x * x, lambda upstream: upstream * x * 10
+
+    x = vector()
+    close(np.jvp(square, (x,), (np.ones(3),))[1], 10 * x)
+    close(np.jacobian(square, mode="forward")(x), np.diag(10 * x))
+    close(np.hessian(lambda x: square(x).sum())(x), 10 * np.eye(3))
 
 
 def test_checkpoint_gives_the_same_with_less_memory() -> None:

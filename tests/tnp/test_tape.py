@@ -417,3 +417,28 @@ def test_a_checkpoint_is_computed_again_in_any_thread() -> None:
     thread.join()
     close(found[0], differences(lambda x: np.sin(x) * x, vector()))
     assert not x.tensor.requires_grad
+
+
+def test_an_outer_tape_may_be_asked_before_the_inner_one() -> None:
+    x = vector()
+    with np.GradientTape() as outer:
+        outer.watch(x)
+        with np.GradientTape() as inner:
+            inner.watch(x)
+            y = x**2
+        z = y * y
+    close(outer.gradient(z, x), [4.0, 32.0, 108.0])
+    close(inner.gradient(y, x), [2.0, 4.0, 6.0])
+
+
+def test_jacobians_are_those_of_one_array() -> None:
+    x = vector()
+    with np.GradientTape(persistent=True) as tape:
+        tape.watch(x)
+        y = x * 2
+    with pytest.raises(TypeError, match="target must be a tnp array, not list"):
+        tape.jacobian([y, y], x)
+    with pytest.raises(TypeError, match="target must be a tnp array, not list"):
+        tape.batch_jacobian([y], x)
+    with pytest.raises(TypeError, match="source must be a tnp array, not tuple"):
+        tape.batch_jacobian(y, (x,))
