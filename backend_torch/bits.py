@@ -51,4 +51,7 @@ right_shift = Kernel(
     unsigned=widened(torch.bitwise_right_shift, uint64=_right_shift_uint64),
     inplace=Tensor.bitwise_right_shift_,
 )
-bitwise_count = Kernel(hosted(np.bitwise_count, _count_integer), unsigned=hosted(np.bitwise_count, _count_unsigned))
+bitwise_count = Kernel(
+    hosted(np.bitwise_count, _count_integer, warns=False),
+    unsigned=hosted(np.bitwise_count, _count_unsigned, warns=False),
+)

@@ -70,8 +70,8 @@ def _ldexp(x: Tensor, exponent: Tensor) -> Tensor:
 
 
 isnan = Kernel(torch.isnan, bool=_never, integer=_never, unsigned=_never)
-isinf = Kernel(hosted(np.isinf, torch.isinf), bool=_never, integer=_never, unsigned=_never)
-isfinite = Kernel(hosted(np.isfinite, torch.isfinite), bool=_always, integer=_always, unsigned=_always)
+isinf = Kernel(hosted(np.isinf, torch.isinf, warns=False), bool=_never, integer=_never, unsigned=_never)
+isfinite = Kernel(hosted(np.isfinite, torch.isfinite, warns=False), bool=_always, integer=_always, unsigned=_always)
 signbit = Kernel(torch.signbit)
 copysign = Kernel(torch.copysign)
 nextafter = Kernel(torch.nextafter, half=_nextafter_half)

@@ -34,11 +34,23 @@ def computes(*tensors: Tensor) -> bool:
 
 def array(tensor: Tensor) -> np.ndarray:
     """The memory of a tensor that NumPy can compute on; a copy where torch holds values that it would negate."""
-    if tensor.requires_grad:
-        tensor = tensor.detach()
-    if tensor.is_conj() or tensor.is_neg():
-        tensor = tensor.resolve_conj().resolve_neg()
-    return tensor.numpy()
+    try:
+        return tensor.numpy()
+    except RuntimeError:  # as it does of those, and of a tensor that may have a gradient
+        return tensor.detach().resolve_conj().resolve_neg().numpy()
+
+
+def small(*tensors: Tensor, most: int = 1 << 12) -> list[np.ndarray] | None:
+    """The tensors' memory if they have few elements: several calls of torch take longer than one of NumPy's.
+
+    None where there are more, or torch has to compute.
+    """
+    if not computes(*tensors):
+        return None
+    for tensor in tensors:
+        if tensor.numel() > most:
+            return None
+    return list(map(array, tensors))
 
 
 def arrays(*tensors: Tensor) -> list[np.ndarray] | None:
@@ -64,13 +76,15 @@ def wrapped(result: Any) -> Any:
         return from_numpy(result)
 
 
-def hosted(ufunc: np.ufunc, otherwise: Function) -> Function:
-    """``ufunc`` where NumPy can compute, ``otherwise`` elsewhere."""
+def hosted(ufunc: np.ufunc, otherwise: Function, warns: bool = True) -> Function:
+    """``ufunc``, which warns of errors or has none, where NumPy can compute, ``otherwise`` elsewhere."""
 
     def on_host(*tensors: Tensor) -> Any:
         given = arrays(*tensors)
         if given is None:
             return otherwise(*tensors)
+        if not warns:
+            return wrapped(ufunc(*given))
         with np.errstate(all="ignore"):  # what NumPy would warn of is asked of the result, if at all
             return wrapped(ufunc(*given))
 

@@ -13,9 +13,9 @@ from typing import Any, NamedTuple
 import numpy as np
 import torch
 
-from backend_torch import devices, memory, tracing
+from backend_torch import devices, host, memory, tracing
 from backend_torch.dtypes import SIGNED
-from backend_torch.memory import copied, is_readable, is_sharded, may_overlap, mixed_error, to_numpy
+from backend_torch.memory import copied, is_readable, is_sharded, may_overlap, mixed_error
 from backend_torch.shape import flip
 
 Tensor = torch.Tensor
@@ -273,6 +273,20 @@ def put(tensor: Tensor, index: Index, value: Tensor) -> None:
         view.copy_(flip(target, index.flips))
 
 
+def put_few(tensor: Tensor, array: Tensor, value: Tensor) -> bool:
+    """Write few values, of the tensor's dtype, through one index array, by NumPy; whether it could."""
+    if host.small(tensor, array, value) is None:
+        return False
+    given = host.to_write(tensor, array, value)
+    if given is None:
+        return False
+    try:
+        given[0][given[1]] = given[2]
+    except (IndexError, TypeError, ValueError):  # before anything is written
+        return False
+    return True
+
+
 def _put_masked(view: Tensor, index: Index, value: Tensor) -> bool:
     """Write through one bool array without asking where it is true, so that it can be traced; False if it can't."""
     mask, dim = index.arrays[0], index.dims[0]
@@ -322,23 +336,13 @@ def _put(view: Tensor, picks: Picks, index: Index, value: Tensor) -> None:
             if count != 1 or any(array.shape != broadcast for array in arrays):
                 arrays = tuple([array.expand(broadcast).reshape(-1) for array in arrays])
                 value = value.reshape(arrays[0].shape[0], *sizes)
-            if value.numel() >= _ONE_THREAD and _on_host(target, value, *arrays):
+            given = host.to_write(target, value, *arrays)
+            if given is not None:
                 # One write after the other takes NumPy 15 ms for 10**6 elements; to sort them, torch 900.
-                to_numpy(target)[tuple([to_numpy(array) for array in arrays])] = to_numpy(value)
-                torch.autograd.graph.increment_version(target)
+                given[0][tuple(given[2:])] = given[1]
                 return
             arrays, value = _in_order(target, arrays, value)
     target.index_put_(arrays, value)
-
-
-def _on_host(target: Tensor, *others: Tensor) -> bool:
-    """Whether NumPy can write to the target's memory: of the CPU, in eager code, and where no gradient is recorded."""
-    tensors = (target, *others)
-    return (
-        memory.host_computes
-        and all(tensor.is_cpu and has_values(tensor) and not tensor.requires_grad for tensor in tensors)
-        and not (target.is_conj() or target.is_neg() or target.is_inference())
-    )
 
 
 def _in_order(target: Tensor, arrays: tuple[Tensor, ...], value: Tensor) -> tuple[tuple[Tensor, ...], Tensor]:

@@ -35,6 +35,18 @@ def nonzero(tensor: Tensor) -> tuple[Tensor, ...]:
     return torch.nonzero(same_width(tensor), as_tuple=True)
 
 
+def taken(tensor: Tensor, indices: Tensor, dim: int, mode: str) -> Tensor | None:
+    """``numpy.take`` of few elements, which looks at the indices itself; None where NumPy does not compute.
+
+    Raises
+    ------
+    IndexError
+        NumPy's own, for indices that are out of bounds.
+    """
+    given = host.small(indices, tensor, most=1 << 17)
+    return None if given is None else host.wrapped(given[1].take(given[0], dim, mode=mode))  # type: ignore[call-overload]
+
+
 def lower_indices(rows: int, columns: int, k: int, device: torch.device | None) -> tuple[Tensor, ...]:
     """Rows and columns of the elements on and below the ``k``-th diagonal; no mask is made, nor counted."""
     return torch.tril_indices(max(rows, 0), max(columns, 0), k, device=device).unbind()
@@ -114,6 +126,11 @@ def place(tensor: Tensor, mask: Tensor, values: Tensor) -> None:
 
 def copy_where(target: Tensor, mask: Tensor, values: Tensor) -> None:
     """Write ``values``, broadcast, to the places of ``target`` where the mask, broadcast, is true."""
+    if host.small(target, mask, values) is not None and mask.dtype is torch.bool:
+        given = host.to_write(target, values, mask)
+        if given is not None:
+            np.copyto(given[0], given[1], where=given[2])
+            return
     if not write_where(target, mask, values):
         target.copy_(where(mask, values, target))
 

@@ -124,6 +124,9 @@ def lexsort(keys: Sequence[Tensor], dim: int) -> Tensor:
 
 def searchsorted(line: Tensor, values: Tensor, right: bool, sorter: Tensor | None = None) -> Tensor:
     """Where each value goes in the sorted 1-d tensor, of the same dtype, before or after those equal to it."""
+    given = host.small(values, line) if sorter is None else None
+    if given is not None:
+        return host.wrapped(given[1].searchsorted(given[0], "right" if right else "left"))
     if sorter is not None:
         line = restored(ordered(line).index_select(0, sorter), line.dtype)
     if line.is_complex() or (has_nan(line.dtype) and len(line) and (not is_readable(line) or bool(line[-1].isnan()))):
@@ -151,6 +154,10 @@ def median(tensor: Tensor, dim: int, dtype: torch.dtype) -> Tensor:
 
     The axis holds at least one element.
     """
+    given = host.small(tensor)
+    if given is not None:
+        with np.errstate(all="ignore"):
+            return host.wrapped(np.median(given[0], dim)).to(dtype)
     size = tensor.shape[dim]
     middle = (size - 1) // 2, size // 2
     sorted_ = partition(tensor, dim, sorted({*middle, size - 1}))

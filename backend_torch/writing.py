@@ -8,6 +8,7 @@ from __future__ import annotations
 from types import BuiltinFunctionType
 from typing import Any
 
+import numpy as np
 import torch
 from torch._C._functorch import maybe_current_level  # the level of vmap, grad and the like; None outside
 
@@ -33,7 +34,7 @@ def write_where(target: torch.Tensor, mask: torch.Tensor, values: torch.Tensor) 
             return False
         if tensor is not target and (tensor.device != target.device or may_overlap(tensor, target)):
             return False
-    if mask.dtype is not torch.bool or torch.broadcast_shapes(mask.shape, values.shape, target.shape) != target.shape:
+    if mask.dtype is not torch.bool or not _fill(target, mask, values, target):
         return False
     view = same_width(target)
     torch.where(mask.expand(view.shape), same_width(values).expand(view.shape), view, out=view)
@@ -53,13 +54,24 @@ def write_into(function: Any, operands: list[torch.Tensor], target: torch.Tensor
             return False
         if may_overlap(operand, target) and not operand.is_set_to(target):
             return False
-    if target.requires_grad or torch.broadcast_shapes(*[operand.shape for operand in operands]) != target.shape:
+    if target.requires_grad or not _fill(target, *operands):
         return False
     try:
         function(*operands, out=target)
     except (TypeError, RuntimeError):  # it takes no out, or none of this dtype
         return False
     return True
+
+
+def _fill(target: torch.Tensor, *operands: torch.Tensor) -> bool:
+    """Whether the operands broadcast to the target's shape, and to no other."""
+    shapes = [operand.shape for operand in operands]
+    if shapes.count(target.shape) == len(shapes):
+        return True
+    try:
+        return np.broadcast_shapes(*shapes) == target.shape
+    except ValueError:
+        return False
 
 
 def zeros_like(tensor: torch.Tensor) -> torch.Tensor:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
 from hypothesis import settings
+
+from backend_torch import memory
 
 settings.register_profile("default", deadline=None)  # a busy machine is no failure
 settings.load_profile("default")
@@ -23,6 +26,14 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         choices=["eager", "inductor"],
         help="run each function over xp compiled too: traced and run one by one, or as machine code",
     )
+
+
+@pytest.fixture(scope="module", params=["NumPy", "torch"])
+def computed_by(request: pytest.FixtureRequest) -> Iterator[str]:
+    """Each test twice: with NumPy computing on CPU memory where it may, and with torch alone."""
+    memory.host_computes = request.param == "NumPy"
+    yield request.param
+    memory.host_computes = True
 
 
 def pytest_configure(config: pytest.Config) -> None:

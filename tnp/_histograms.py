@@ -15,7 +15,7 @@ import numpy as np
 
 import tnp
 from backend_torch import histograms as kernels
-from backend_torch import memory
+from backend_torch import host, memory
 from backend_torch.casting import cast
 from backend_torch.dtypes import to_numpy
 from tnp._array import ndarray, wrap, wrap_array
@@ -252,6 +252,11 @@ def histogram(a: Any, bins: Any = 10, range: Any = None, density: Any = None, we
     (array([0, 2, 1]), array([0, 1, 2, 3]))
     """
     array, weighing = _raveled(a, weights)
+    if weights is None and range is None and not density and type(bins) in (int, str):
+        small = host.small(array.tensor)
+        if small is not None:
+            found = np.histogram(small[0], bins)
+            return wrap_array(host.wrapped(found[0])), wrap_array(host.wrapped(found[1]))
     edges, uniform = _edges(array, bins, range, weighing)
     common = edges.dtype if uniform else np.promote_types(array.dtype, edges.dtype)
     counts = _counts(array, edges, weighing, common)

@@ -186,6 +186,10 @@ def set_item(array: ndarray, key: Any, value: Any) -> None:
             except RuntimeError:
                 return _set(array, key, value)
             return None
+    elif kind is ndarray and type(value) is ndarray and value.tensor.dtype is tensor.dtype:
+        index = key.tensor
+        if (index.dtype is INT64 or index.dtype is BOOL) and indexing.put_few(tensor, index, value.tensor):
+            return None
     return _set(array, key, value)
 
 

@@ -12,10 +12,10 @@ from typing import Any
 import numpy as np
 
 import tnp
-from backend_torch import interop, memory, reductions
+from backend_torch import host, interop, memory, reductions
 from backend_torch import quantiles as kernels
 from backend_torch.dtypes import to_numpy
-from tnp._array import ndarray, wrap_array
+from tnp._array import ndarray, wrap, wrap_array
 from tnp._averages import aligned_weights
 from tnp._convert import tensor_of
 from tnp._dtypes import tensor_dtype
@@ -305,6 +305,13 @@ def _quantile(
         raise ValueError("q must be a scalar or 1d")
     if skip_nan and not tensor.numel():
         return tnp.nanmean(a, axis, None, out, keepdims is not _NoValue and keepdims)
+    plain = weights is None and not skip_nan and out is None and isinstance(q, np.ndarray)
+    if plain and tensor.shape.numel() and (small := host.small(tensor)) is not None:
+        function: Any = np.quantile if scale == 1 else np.percentile
+        wanted = asnumpy(given) if isinstance(given, ndarray) else given
+        kept = keepdims is not _NoValue and bool(keepdims)
+        with np.errstate(all="ignore"):
+            return wrap(host.wrapped(function(small[0], wanted, axis=axes, method=method, keepdims=kept)))
     target = None if out is None else output_of(out)
     lanes = reductions.flattened(tensor, axes)
     found: Any

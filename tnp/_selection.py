@@ -45,6 +45,8 @@ def index_tensor(indices: Any, device: Any, rule: str = "safe") -> Tensor:
 
     They are to be on ``device``, where what they pick from is.
     """
+    if type(indices) is ndarray and indices.tensor.dtype is INT64 and indices.tensor.device == device:
+        return indices.tensor
     if not is_array(indices):
         return tensor_of(indices, np.int64, device=device)
     is_host = isinstance(indices, np.ndarray)  # goes where the array is, as a list does
@@ -174,6 +176,8 @@ def take(a: Any, indices: Any, axis: Any = None, out: Any = None, mode: str = "r
         tensor = tensor if tensor.dim() else tensor.reshape(1)
         axis = normalize_axis(axis, tensor.dim())
     picks = index_tensor(indices, tensor.device, "same_kind")
+    if out is None and (found := selection.taken(tensor, picks, axis, mode)) is not None:
+        return wrap(found)
     size = tensor.shape[axis]
     before, after = tensor.shape[:axis], tensor.shape[axis + 1 :]
     if out is not None:
@@ -380,6 +384,13 @@ def where(condition: Any, x: Any = _NoValue, y: Any = _NoValue, /) -> Any:
         return nonzero(condition)
     if x is _NoValue or y is _NoValue:
         raise ValueError("either both or neither of x and y should be given")
+    if (
+        type(condition) is type(x) is type(y) is ndarray and x.tensor.dtype is y.tensor.dtype
+    ):  # the most common, at once
+        try:
+            return wrap_array(selection.where(condition.tensor, x.tensor, y.tensor))
+        except RuntimeError:
+            pass  # what is wrong is said below
     home = home_of((condition, x, y))
     mask = tensor_of(condition, device=home)
     one, other = _promoted((x, y), home)

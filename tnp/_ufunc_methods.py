@@ -6,6 +6,7 @@ Layer: owns which ufuncs have them and NumPy's words for those that have not; ``
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from typing import Any
 
@@ -188,6 +189,7 @@ def _check_reducible(ufunc: Ufunc, method: str) -> None:
         raise ValueError(f"{method} only supported for functions returning a single value")
 
 
+@functools.cache
 def _is_uniform(ufunc: Ufunc) -> bool:
     return any(types[0] == types[1] for types in ufunc.types)
 

@@ -9,6 +9,8 @@ import torch
 from backend_torch import quantiles
 from backend_torch.dtypes import to_numpy
 
+pytestmark = pytest.mark.usefixtures("computed_by")
+
 
 @pytest.mark.parametrize("dtype", [dtype for dtype in to_numpy if not dtype.is_complex and dtype is not torch.bool])
 def test_places(dtype: torch.dtype) -> None:

@@ -9,6 +9,8 @@ import torch
 from backend_torch import sets
 from backend_torch.dtypes import to_numpy
 
+pytestmark = pytest.mark.usefixtures("computed_by")
+
 
 @pytest.mark.parametrize("dtype", list(to_numpy))
 def test_unique(dtype: torch.dtype) -> None:

@@ -13,6 +13,8 @@ from hypothesis import strategies as st
 import tnp
 from tests.oracle import ALL, COMPLEX, FLOATS, INTEGERS, REAL, agrees, compare, sample
 
+pytestmark = pytest.mark.usefixtures("computed_by")
+
 RULES = ["auto", "fd", "doane", "scott", "stone", "rice", "sturges", "sqrt"]
 CLOSE = {"rtol": 1e-12, "atol": 1e-12}
 

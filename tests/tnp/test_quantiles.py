@@ -13,6 +13,8 @@ from hypothesis import strategies as st
 import tnp
 from tests.oracle import ALL, FLOATS, agrees, compare, sample
 
+pytestmark = pytest.mark.usefixtures("computed_by")
+
 METHODS = [
     "inverted_cdf", "averaged_inverted_cdf", "closest_observation", "interpolated_inverted_cdf", "hazen", "weibull",
     "linear", "median_unbiased", "normal_unbiased", "lower", "higher", "midpoint", "nearest",

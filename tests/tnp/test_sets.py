@@ -12,6 +12,8 @@ from hypothesis import strategies as st
 import tnp
 from tests.oracle import ALL, COMPLEX, FLOATS, agrees, compare, sample
 
+pytestmark = pytest.mark.usefixtures("computed_by")
+
 PAIRS = ["intersect1d", "union1d", "setdiff1d", "setxor1d", "isin"]
 FLAGS = ["return_index", "return_inverse", "return_counts"]
 
