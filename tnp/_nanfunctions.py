@@ -510,7 +510,7 @@ def nanmedian(a: Any, axis: Any = None, out: Any = None, overwrite_input: bool =
     tensor = tensor_of(a)
     axes = normalize_axes(axis, tensor.dim())
     if kernels.is_integer(tensor.dtype) or not kernels.size_of(tensor.shape, axes):
-        return _averages.median(a, axis, out, overwrite_input, keepdims)
+        return _errstate.quietly(_averages.median, a, axis, out, overwrite_input, keepdims)
     middle = sorting.nanmedian(kernels.flattened(tensor, axes), -1)
     _errstate.warn_where(lambda: middle.isnan(), "All-NaN slice encountered", each=True)
     if keepdims:

@@ -289,3 +289,5 @@ def test_medians_of_nothing_warn_as_often() -> None:
             assert len(caught) == 5
             xp.median(xp.ones(0))
             assert len(caught) == 7
+            xp.nanmedian(xp.ones(0))
+            assert len(caught) == 8
