@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import torch
+from torch._C._functorch import maybe_current_level
 
 from backend_torch import memory, tracing
 from backend_torch.kernel import Function
@@ -23,6 +24,8 @@ _is_transformed = torch._C._functorch.is_functorch_wrapped_tensor
 def computes(*tensors: Tensor) -> bool:
     """Whether NumPy can compute on the tensors' memory."""
     if not memory.host_computes or torch.compiler.is_compiling() or tracing.is_tracing():
+        return False
+    if maybe_current_level() is not None:  # inside vmap, grad and the like no tensor shows its memory
         return False
     for tensor in tensors:
         if not tensor.is_cpu or type(tensor) not in _PLAIN or tensor.dtype is torch.bfloat16:

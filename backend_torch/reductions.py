@@ -77,8 +77,8 @@ class Accumulator:
             if is_integer(given):
                 return lambda t, *dims: function(t.to(signed), *dims, dtype=signed).view(result)
             return lambda t, *dims: function(cast(t, result).view(signed), *dims, dtype=signed).view(result)
-        if given.is_complex and not result.is_complex:
-            return lambda t, *dims: function(cast(t, result), *dims, dtype=result)
+        if (given.is_complex and not result.is_complex) or (is_integer(result) and not is_integer(given)):
+            return lambda t, *dims: function(cast(t, result), *dims, dtype=result)  # integers have no gradient
         return lambda t, *dims: function(t, *dims, dtype=result)
 
 

@@ -222,7 +222,7 @@ def _of_values(expected: Any, actual: Any, rule: _Rule, where: str) -> Disagreem
     if type(expected) is not type(actual):
         return Disagreement("type", _short(expected) + where, _short(actual))
     if isinstance(expected, (float, complex)):
-        return _of_arrays(np.float64(0) + expected, tnp.asarray(actual)[()], rule, where)
+        return _of_arrays(np.asarray(expected)[()], tnp.asarray(actual)[()], rule, where)
     if expected != actual:
         return Disagreement("value", _short(expected) + where, _short(actual))
     return None

@@ -164,7 +164,7 @@ def _quotient(call: Call) -> float | None:
         arrays = [
             base.array() + (step * _direction(base) if np.dtype(base.dtype).kind in "fc" else 0) for base in call.bases
         ]
-        arrays = [array.astype(base.dtype) for array, base in zip(arrays, call.bases, strict=True)]
+        arrays = [np.asarray(array, base.dtype) for array, base in zip(arrays, call.bases, strict=True)]
         return float(_weighed(np, function(*arrays), arrays))
 
     try:
@@ -225,7 +225,8 @@ def _smooth(call: Call) -> Call | None:
 
     def changed(node: Node) -> Node:
         if isinstance(node, View):
-            return View(made.get(node.base, node.base), node.layout)
+            layout = "" if "::-" in node.layout else node.layout  # a copy, whose changes stay in it: known
+            return View(made.get(node.base, node.base), layout)
         if isinstance(node, Items):
             return Items(node.brackets, tuple([changed(item) for item in node.items]))
         return Text(re.sub("float(16|32)", "float64", node.source.replace("complex64", "complex128")))

@@ -349,3 +349,10 @@ def test_checkpoint_gives_the_same_with_less_memory() -> None:
 def test_errors(call: Callable[[], Any], error: type[Exception], message: str) -> None:
     with pytest.raises(error, match=message):
         call()
+
+
+def test_masks_from_outside_choose() -> None:
+    x, mask = np.asarray([1.0, 2.0, 3.0]), np.asarray([True, False, True])
+    assert np.grad(lambda x, m: np.compress(m, x).sum())(x, mask).tolist() == [1.0, 0.0, 1.0]
+    assert np.grad(lambda x: x[np.nonzero(mask)].prod())(x).tolist() == [3.0, 0.0, 1.0]
+    assert np.grad(lambda x: x.sum() + x.cumprod(dtype=int).sum())(x).tolist() == [1.0, 1.0, 1.0]
