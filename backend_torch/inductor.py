@@ -12,7 +12,7 @@ from operator import attrgetter, getitem
 from typing import Any
 
 import torch
-from torch.fx import Graph, GraphModule, Node
+from torch.fx import Graph, GraphModule, Node, proxy
 from torch.fx.experimental.proxy_tensor import get_proxy_mode, make_fx
 from torch.utils._python_dispatch import _disable_current_modes
 
@@ -141,6 +141,28 @@ def without_modes(function: Callable[[Tensor], Any], tensor: Tensor) -> Any:
 def storage_of(tensor: Tensor) -> int:
     """An identifier of the tensor's memory, which a tensor without data has too."""
     return tensor.untyped_storage()._cdata
+
+
+def _held(tracer: Any, generator: torch.Generator) -> Any:
+    """The node of a generator that a graph holds, by a name of its own."""
+    name = f"_generator_{id(generator)}"
+    setattr(tracer.root, name, generator)
+    return tracer.create_node("get_attr", name, (), {})
+
+
+def _hold_generators() -> None:
+    """Let graphs hold generators, which torch traces by itself since 2.13, as opaque objects."""
+    try:
+        from torch._library.opaque_object import is_opaque_type
+    except ImportError:
+        known = False
+    else:
+        known = is_opaque_type(torch.Generator)
+    if not known:
+        proxy._create_arg_bypass.setdefault(torch.Generator, _held)
+
+
+_hold_generators()
 
 
 def capture(function: Callable[..., Any], inputs: Sequence[Tensor]) -> GraphModule:

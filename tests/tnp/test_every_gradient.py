@@ -38,6 +38,20 @@ NO_COMPLEX = {
 """Reason -> names that differentiate real numbers alone, though they take complex ones."""
 
 
+GONE = {"row_stack"} - set(dir(numpy))
+"""What NumPy 2.5 has no more, to be asked about it."""
+
+
+def refused_by_torch() -> set[str]:
+    """Steps that torch 2.11 raises at, as it has no derivative of ``nextafter``."""
+    x = torch.ones(1, requires_grad=True)
+    try:
+        torch.autograd.grad(torch.nextafter(x, 2 * x).sum(), x)
+    except NotImplementedError:
+        return {"nextafter", "spacing"}
+    return set()
+
+
 def listed(reasons: dict[str, str]) -> set[str]:
     return {name for names in reasons.values() for name in names.split()}
 
@@ -98,6 +112,8 @@ def test_gradient_and_second_derivative(name: str) -> None:
         assert not any(result.requires_grad for result in results)
         return
     assert any(result.requires_grad for result in results), "no gradient flows, and no reason is given"
+    if name in refused_by_torch():
+        return  # test_steps_have_a_gradient_of_zero has the error
     with torch.random.fork_rng():
         torch.manual_seed(0)
         assert torch.autograd.gradcheck(call.differentiable, call.tensors, atol=1e-5, rtol=1e-3, fast_mode=True)
@@ -108,6 +124,8 @@ def test_gradient_and_second_derivative(name: str) -> None:
 @pytest.mark.parametrize("name", [name for name in computed() if name not in listed(NO_GRADIENT)])
 def test_gradient_of_complex_numbers(name: str) -> None:
     """The convention is torch's: the gradient of a real number is the conjugate of JAX's, the steepest ascent."""
+    if name in GONE:
+        pytest.skip("NumPy 2.5 has no such function to ask")
     call = Call(name, torch.complex128)
     given = {key: tensor.detach().numpy() for key, tensor in zip(call.names, call.tensors, strict=True)}
     try:
@@ -132,6 +150,10 @@ def test_gradient_of_complex_numbers(name: str) -> None:
 def test_steps_have_a_gradient_of_zero(name: str) -> None:
     call = Call(name)
     (result,) = call.differentiable(*call.tensors)
+    if name in refused_by_torch():
+        with pytest.raises(NotImplementedError, match="nextafter"):
+            torch.autograd.grad(result.sum(), call.tensors[:1])
+        return
     (gradient,) = torch.autograd.grad(result.sum(), call.tensors[:1], allow_unused=True)
     expected = 1.0 if name == "nextafter" else 0.0  # a neighbour goes along
     assert gradient is None or (gradient == expected).all()
