@@ -212,7 +212,7 @@ reciprocal = Kernel(
 square = Kernel(torch.square, unsigned=same_bits(torch.square))
 sqrt = Kernel(torch.sqrt)
 cbrt = Kernel(hosted(np.cbrt, _cbrt), half=_cbrt)
-hypot = Kernel(_hypot)
+hypot = Kernel(hosted(np.hypot, _hypot), half=_hypot)  # torch's errs by up to 0.9 ulp, NumPy's by 0.5
 heaviside = Kernel(hosted(np.heaviside, _heaviside), half=_heaviside)
 rint = Kernel(torch.round, complex=by_parts(torch.round))
 floor = Kernel(torch.floor, bool=torch.clone, integer=torch.clone, unsigned=torch.clone)

@@ -226,15 +226,15 @@ class _Attempt:
             self.generators[generator] = generator.get_state()
 
     def keep_before_write(self, target: Tensor) -> None:
-        """Copy all arguments, once, if ``target`` is a part of one."""
+        """Copy all arguments, once, if ``target`` is a part of one; gradients flow through the copies too."""
         if self._kept is None and any(_memory(target) == _memory(tensor) for tensor in self.tensors):
-            self._kept = [tensor.detach().clone() for tensor in self.tensors]
+            self._kept = [tensor.clone() for tensor in self.tensors]
 
     def restore(self) -> None:
-        """Undo what was written to the arguments."""
+        """Undo what was written to the arguments, for gradients as well where the writes are recorded."""
         if self._kept is not None:
-            with torch.no_grad():
-                for tensor, kept in zip(self.tensors, self._kept, strict=True):
+            for tensor, kept in zip(self.tensors, self._kept, strict=True):
+                with torch.set_grad_enabled(torch.is_grad_enabled() and not tensor.is_leaf):
                     tensor.copy_(kept)
 
 

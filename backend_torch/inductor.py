@@ -146,7 +146,7 @@ def storage_of(tensor: Tensor) -> int:
 def _held(tracer: Any, generator: torch.Generator) -> Any:
     """The node of a generator that a graph holds, by a name of its own."""
     name = f"_generator_{id(generator)}"
-    setattr(tracer.root, name, generator)
+    tracer.root.__dict__[name] = generator
     return tracer.create_node("get_attr", name, (), {})
 
 

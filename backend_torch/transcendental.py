@@ -39,7 +39,7 @@ def _expm1_complex(z: Tensor) -> Tensor:
 def _hosted_in_double(ufunc: np.ufunc, function: Function) -> Function:
     """NumPy's function in float64, where its error is half an ulp and torch's up to one; in float32 torch's is less."""
     double = hosted(ufunc, function)
-    return lambda x: double(x) if x.dtype is torch.float64 else function(x)
+    return lambda *tensors: double(*tensors) if tensors[0].dtype is torch.float64 else function(*tensors)
 
 
 def _log1p_complex(z: Tensor) -> Tensor:
@@ -89,7 +89,7 @@ log = Kernel(torch.log)
 log2 = Kernel(torch.log2)
 log10 = Kernel(torch.log10)
 log1p = Kernel(_hosted_in_double(np.log1p, torch.log1p), half=torch.log1p, complex=_log1p_complex)
-logaddexp = Kernel(torch.logaddexp)
+logaddexp = Kernel(_hosted_in_double(np.logaddexp, torch.logaddexp), half=torch.logaddexp)
 logaddexp2 = Kernel(torch.logaddexp2)
 sin = Kernel(torch.sin)
 cos = Kernel(torch.cos)

@@ -476,8 +476,8 @@ within one ulp.
 Worse than NumPy's, within one ulp:
 
 {close}
-In float64 `expm1` and `log1p` are NumPy's own on the CPU where no gradient is recorded: they err less than torch's and
-take half the time. torch's `hypot` and `logaddexp` stay: they take a fifth of the time of NumPy's.
+On the CPU, where no gradient is recorded, `hypot` and, in float64, `expm1`, `log1p` and `logaddexp` are NumPy's own, as
+they err less than torch's.
 """
     )
 
