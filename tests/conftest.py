@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+import numpy
 import pytest
 from hypothesis import settings
 
@@ -92,6 +93,13 @@ def pytest_terminal_summary(terminalreporter: Any, exitstatus: int, config: pyte
     """Name the gaps that are none."""
     for test in _stale_gaps(config, exitstatus):
         terminalreporter.write_line(f"listed in compiled_gaps.toml, and agrees when it is compiled: {test}", red=True)
+
+
+@pytest.fixture(autouse=True)
+def _numpys_error_state() -> Iterator[None]:
+    """``tnp.seterr`` sets NumPy's state too: each test leaves it as it was."""
+    with numpy.errstate():
+        yield
 
 
 @pytest.fixture(scope="session")

@@ -200,4 +200,4 @@ def sample(xp: Any, shape: tuple[int, ...], dtype: str, seed: int = 0) -> Any:
 
 def placed(xp: Any, values: Any) -> Any:
     """NumPy's values as an array of the side that is tested: for tnp on the device that the suite runs on."""
-    return values if xp is np else xp.asarray(values, device=DEVICE[0])
+    return np.asarray(values) if xp is np else xp.asarray(values, device=DEVICE[0])

@@ -29,6 +29,7 @@ def small(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_what_is_counted_is_what_the_formulas_say(small: None) -> None:
+    pytest.importorskip("sklearn")
     rows, networks, computing = scaling.measure(["pi", "matmul", "digits"], [1, 2], "cpu", 1, Console(quiet=True))
     assert [(row.program, row.mode, row.processes) for row in rows] == [
         (program, mode, number) for number in (1, 2) for program in scaling.PROGRAMS for mode in scaling.MODES
