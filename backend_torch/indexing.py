@@ -25,6 +25,8 @@ _gather = torch.ops.aten.index.Tensor
 _ONE_THREAD = 2048
 _FEW = 64
 
+MISCOUNTED = "the mask has another number of true elements than there are values"
+
 
 class Index(NamedTuple):
     """Which elements of a tensor: first a view of it, then what index arrays pick from the view."""
@@ -298,8 +300,7 @@ def _put_masked(view: Tensor, index: Index, value: Tensor) -> bool:
     if value.dim() > after and value.shape[value.dim() - after - 1] != 1:
         if dim or after or value.dim() > 1:
             return False
-        if is_counted(mask) and count_true(mask) != value.shape[0]:
-            raise RuntimeError("the mask has another number of true elements than there are values")
+        _check_count(mask, value.shape[0])
         view.masked_scatter_(mask, value)
         return True
     if value.dim() > after:
@@ -312,6 +313,22 @@ def _put_masked(view: Tensor, index: Index, value: Tensor) -> bool:
     else:
         view.masked_fill_(mask, value)
     return True
+
+
+def _check_count(mask: Tensor, values: int) -> None:
+    """RuntimeError, here or when the graph runs, unless as many elements are true: torch leaves values over unseen."""
+    if is_counted(mask):
+        matches = count_true(mask) == values
+    elif values > mask.numel():
+        matches = False
+    else:
+        found = memory.unwrapped(mask.sum() == values).all()
+        if not has_values(found):
+            torch._assert_async(found, MISCOUNTED)
+            return
+        matches = bool(found)
+    if not matches:
+        raise RuntimeError(MISCOUNTED)
 
 
 def _put(view: Tensor, picks: Picks, index: Index, value: Tensor) -> None:

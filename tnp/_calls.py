@@ -7,15 +7,17 @@ same trees take 2 us more at a call of 8 arrays, as long as the machine code its
 from __future__ import annotations
 
 import copy
+import copyreg
 import math
 from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
 
-from backend_torch import devices, symbolic
+from backend_torch import compiling, devices, symbolic
 from tnp import _pytree
 from tnp._array import ndarray, scalar
+from tnp._flat import flatiter
 
 Tensor = Any
 Call = Callable[[tuple[Any, ...], dict[str, Any]], Any]
@@ -104,9 +106,9 @@ class Result:
             items = ", ".join([f"{self.text.constant(key)}: {self._tree(item)}" for key, item in tree.items()])
             made = self._local(f"{{{items}}}")
             return made if kind is dict else self._called(_updated, self.text.constant(tree), made)
-        names = _pytree.fields(tree)
+        names = ("_array", "_base") if kind is flatiter else _pytree.fields(tree)
         if names is None:
-            return self.text.constant(tree)
+            return self.text.constant(_static(tree))
         members = [self._tree(getattr(tree, name)) for name in names]
         if isinstance(tree, tuple):
             return self._called(kind, *members)
@@ -134,6 +136,25 @@ class Result:
         return name
 
 
+def _static(value: Any) -> Any:
+    """A value that is the same at each call; TypeError for what would have an array of the trace, or is used up."""
+    kind = type(value)
+    attributes = dict(getattr(value, "__dict__", {}))
+    attributes |= {name: getattr(value, name, None) for name in copyreg._slotnames(kind)}  # type: ignore[attr-defined]
+    held = [name for name, attribute in attributes.items() if _is_traced(attribute)]
+    if held or hasattr(kind, "__next__"):
+        what = f"whose attribute {held[0]!r} is an array" if held else "an iterator"
+        raise TypeError(
+            f"a compiled function can't return {kind.__name__}, {what}, as that is of this trace: return arrays, in "
+            "lists, tuples, dictionaries, named tuples or dataclasses"
+        )
+    return value
+
+
+def _is_traced(value: Any) -> bool:
+    return isinstance(value, ndarray) and compiling.is_fake(value.tensor)
+
+
 def _updated(tree: Any, entries: dict[Any, Any]) -> Any:
     """A dictionary of a class of its own, with its class's other state (``defaultdict``)."""
     made = copy.copy(tree)
@@ -142,7 +163,7 @@ def _updated(tree: Any, entries: dict[Any, Any]) -> Any:
 
 
 def _instance(tree: Any, names: tuple[str, ...], *members: Any) -> Any:
-    """A dataclass, a frozen one too."""
+    """A dataclass, a frozen one too, or an iterator over an array."""
     made = copy.copy(tree)
     for name, member in zip(names, members, strict=True):
         object.__setattr__(made, name, member)

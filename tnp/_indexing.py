@@ -459,7 +459,7 @@ def _bounds_error(value: int, axis: int, size: int) -> IndexError:
 def _explain(error: Exception, tensor: Tensor, key: Key, value: Tensor | None = None) -> Exception:
     """The exception that NumPy would raise where torch raised ``error``; that one itself for a mask without values."""
     if not indexing.has_shape(key.selection):
-        return error
+        return explain(error)
     shapes = indexing.array_shapes(key.selection)
     if not _fits_together(shapes):
         return IndexError(

@@ -119,7 +119,7 @@ def _of_vectors(tensor: Tensor, ord: Any, axes: tuple[int, ...], keepdims: bool)
     total = (sizes**exponent).sum(axes, keepdims=keepdims)
     if exponent > 0 and autodiff.may_be_differentiated(total.tensor):
         is_zero = total == 0
-        return tnp.where(is_zero, 0.0, tnp.where(is_zero, 1.0, total) ** (1 / exponent))
+        return wrap(tnp.where(is_zero, 0.0, tnp.where(is_zero, 1.0, total) ** (1 / exponent)).tensor)
     return total ** (1 / exponent)
 
 

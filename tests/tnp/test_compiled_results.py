@@ -132,3 +132,80 @@ def test_one_number_in_an_array_to_an_element() -> None:
         return x
 
     same(function)
+
+
+@pytest.mark.parametrize("backend", ["eager", "inductor"])
+@pytest.mark.parametrize("count", range(6))
+def test_values_where_a_mask_is_true(backend: str, count: int) -> None:
+    """Those that were left over were dropped without a word."""
+
+    def function(xp: Any) -> Any:
+        x = xp.asarray([1.0, -1, 2, 3]) * 1
+        x[x > 0] = xp.arange(count) + 10.0
+        return x
+
+    same(function, backend)
+
+
+def test_values_where_a_mask_is_true_under_transforms() -> None:
+    def written(x: Any, values: Any) -> Any:
+        x = x.copy()
+        x[x > 0] = values
+        return x
+
+    rows = tnp.asarray([[1.0, -1, 2, 3], [1, 2, -1, 3]])
+    pair = tnp.asarray([[10.0, 11, 12, 13]] * 2)
+    for wrapped in (lambda function: function, lambda function: tnp.compile(function, backend="eager")):
+        for function in (
+            wrapped(lambda count: tnp.vectorized_map(lambda row: written(row, pair[0, :count]), rows)),
+            wrapped(lambda count: tnp.vectorized_map(lambda both: written(*both), (rows, pair[:, :count]))),
+            wrapped(lambda count: tnp.grad(lambda x: written(x, pair[0, :count]).sum())(rows[0])),
+        ):
+            assert function(3) is not None
+            for count in (2, 4):
+                with pytest.raises(ValueError, match="another number of true elements"):
+                    function(count)
+
+
+@pytest.mark.parametrize("backend", ["eager", "inductor"])
+def test_norms_of_numbers_are_scalars(backend: str) -> None:
+    """A power that may be differentiated made an array of no dimensions."""
+    for number in (1, 1.0, [3.0, 4]):
+        function = tnp.compile(lambda x: tnp.linalg.vector_norm(x, ord=3.5), backend=backend)
+        assert type(function(number)) is type(tnp.linalg.vector_norm(number, ord=3.5)) is not tnp.ndarray
+
+
+def test_iterators_over_arrays() -> None:
+    """They had an array of the trace, without values."""
+    function = tnp.compile(lambda x: (x.flat, (x * 2).flat), backend="eager")
+    for factor in (1, 3):
+        x = tnp.arange(4.0).reshape(2, 2) * factor
+        flat, doubled = function(x)
+        assert flat.base is x and flat[1:3].tolist() == [factor, 2 * factor]
+        assert [float(element) for element in doubled] == [0, 2 * factor, 4 * factor, 6 * factor]
+
+
+class Holder:
+    value: Any = None
+
+
+class Slotted:
+    __slots__ = ("value",)
+
+
+@pytest.mark.parametrize("kind", [Holder, Slotted])
+def test_objects_with_arrays_of_the_trace_can_not_be_returned(kind: Any) -> None:
+    outside = kind()
+    outside.value = tnp.ones(2)
+    assert tnp.compile(lambda: outside, backend="eager")().value is outside.value
+
+    def function(x: Any) -> Any:
+        made = kind()
+        made.value = x * 2
+        return [made]
+
+    with pytest.raises(TypeError, match="can't return .*, whose attribute 'value' is an array"):
+        tnp.compile(function, backend="eager")(tnp.ones(2))
+    for iterator in (iter, tnp.ndenumerate, lambda x: zip(x, x, strict=True)):
+        with pytest.raises(TypeError, match="can't return .*, an iterator"):
+            tnp.compile(iterator, backend="eager")(tnp.ones(2))
