@@ -34,8 +34,7 @@ def is_inside() -> bool:
     return tracing.is_tracing() or inductor.is_transforming()
 
 
-is_fake = inductor.is_fake
-same_signature = inductor.same_signature
+is_fake, same_signature = inductor.is_fake, inductor.same_signature
 
 
 def physical(tensor: Tensor) -> Tensor:

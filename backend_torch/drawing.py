@@ -1,11 +1,13 @@
-"""Random numbers that a graph draws, as inputs of it that are drawn before each run.
+"""Random numbers that a graph draws: as inputs of it that are drawn before each run, or from generators named later.
 
-Layer: owns which draws can leave a graph. A graph that holds a generator can't come from the cache on disk, as it would
-come with a copy of the generator, which no seed reaches; one that takes a key, or a few numbers, can.
+Layer: owns which draws can leave a graph, and which generator a draw names. A graph that holds a generator can't come
+from the cache on disk, as it would come with a copy of the generator, which no seed reaches; one that takes a key, or a
+few numbers, can.
 """
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable
 from functools import partial
 from typing import Any
@@ -19,8 +21,7 @@ _FEW = 1 << 16  # numbers of a draw: an input lies in memory until the end, whic
 
 def is_there(module: GraphModule) -> bool:
     """Whether a graph, or one in it, draws from a generator that it holds."""
-    parts = [part for part in module.modules() if isinstance(part, GraphModule)]
-    return any(_held(part, node) for part in parts for node in part.graph.nodes)
+    return any(_held(part, node) for part in _parts(module) for node in part.graph.nodes)
 
 
 def _held(module: GraphModule, node: Node) -> dict[Any, torch.Generator]:
@@ -65,6 +66,54 @@ def taken_out(module: GraphModule) -> list[tuple[Callable[[], Tensor], Tensor]]:
                 graph.erase_node(attribute)
     module.recompile()
     return found
+
+
+def without_generators(module: GraphModule) -> GraphModule:
+    """A copy of a graph whose draws, and those of graphs in it, name no generator: `set_generators` does."""
+    nodes = [(part, node) for part in _parts(module) for node in part.graph.nodes]
+    held = {id(generator): generator for part, node in nodes for generator in _held(part, node).values()}
+    made = copy.deepcopy(module, held)  # which can't be copied
+    for part in _parts(made):
+        for node in list(part.graph.nodes):
+            for argument in _held(part, node):
+                _name(node, None)
+                if isinstance(argument, Node) and not argument.users:
+                    part.graph.erase_node(argument)
+        part.recompile()
+    return made
+
+
+def set_generators(module: GraphModule, generator_of: Callable[[torch.device], torch.Generator]) -> None:
+    """Let a graph, and the graphs in it, draw from one generator on each device."""
+    for part in _parts(module):
+        for node in list(part.graph.nodes):
+            if _place(node) is not None:
+                device = node.meta["val"].device
+                name = f"_generator_{device.type}_{device.index or 0}"
+                part.__dict__[name] = generator_of(device)
+                with part.graph.inserting_before(node):
+                    _name(node, part.graph.create_node("get_attr", name))
+        part.recompile()
+
+
+def _parts(module: GraphModule) -> list[GraphModule]:
+    return [part for part in module.modules() if isinstance(part, GraphModule)]
+
+
+def _place(node: Node) -> int | None:
+    """Which of its arguments is the generator that a node draws from, None if it does not draw."""
+    schema = getattr(node.target, "_schema", None)
+    names = [] if schema is None else [argument.name for argument in schema.arguments]
+    return names.index("generator") if "generator" in names else None
+
+
+def _name(node: Node, generator: Node | None) -> None:
+    """Say from which generator a node draws."""
+    place = _place(node)
+    if place is not None and place < len(node.args):
+        node.update_arg(place, generator)
+    else:
+        node.update_kwarg("generator", generator)
 
 
 def before(program: Callable[[list[Tensor]], Any], drawn: list[tuple[Callable[[], Tensor], Tensor]]) -> Any:

@@ -24,7 +24,7 @@ Program = torch.export.ExportedProgram
 class _Module(torch.nn.Module):
     def __init__(self, graph: Graph) -> None:
         super().__init__()
-        self.run = graph.module
+        self.run = drawing.without_generators(graph.module) if drawing.is_there(graph.module) else graph.module
         self.captures = [f"captured_{index}" for index in range(len(graph.captures))]
         for name, tensor in zip(self.captures, graph.captures, strict=True):
             self.register_buffer(name, tensor.detach().clone())
@@ -33,20 +33,22 @@ class _Module(torch.nn.Module):
         return self.run(*tensors, *[getattr(self, name) for name in self.captures])
 
 
-def program(graph: Graph, inputs: Sequence[Tensor]) -> Program:
+def program(graph: Graph, inputs: Sequence[Tensor], drawing_too: bool = False) -> Program:
     """The graph as an exported program of its arguments.
+
+    With ``drawing_too`` one that draws random numbers, from generators that `load` chooses.
 
     Raises
     ------
     NotImplementedError
-        The graph writes to its arguments or to tensors from outside, or draws random numbers.
+        The graph writes to its arguments or to tensors from outside, or draws random numbers where it may not.
     """
     if graph.written:
         raise NotImplementedError("a function that writes to its arguments or to arrays from outside can't be exported")
-    if drawing.is_there(graph.module):
+    if not drawing_too and drawing.is_there(graph.module):
         raise NotImplementedError(
-            "a function that draws random numbers can't be exported, as its generator stays here: "
-            "draw them outside and pass them in as an argument"
+            "a function that draws random numbers can be saved (fn.save), but is no program for C++ or ONNX, as its "
+            "generator is Python's: draw them outside and pass them in as an argument"
         )
     return torch.export.export(_Module(graph), tuple(inputs), strict=False)
 
@@ -56,8 +58,12 @@ def save(exported: Program, path: str, text: str) -> None:
     torch.export.save(exported, path, extra_files={"tnp.json": text})
 
 
-def load(path: str) -> tuple[Callable[..., Sequence[Tensor]], list[Tensor], str]:
+def load(
+    path: str, generator_of: Callable[[torch.device], torch.Generator]
+) -> tuple[Callable[..., Sequence[Tensor]], list[Tensor], str]:
     """The program in a file, the tensors (without data) that it is for, and the text.
+
+    What it draws comes from the generator of each device.
 
     Raises
     ------
@@ -78,7 +84,9 @@ def load(path: str) -> tuple[Callable[..., Sequence[Tensor]], list[Tensor], str]
     placeholders = exported.graph_module.graph.find_nodes(op="placeholder")
     users = set(exported.graph_signature.user_inputs)
     values = [node.meta["val"] for node in placeholders if node.name in users]
-    return exported.module(), values, texts["tnp.json"]
+    module: Any = exported.module()
+    drawing.set_generators(module, generator_of)
+    return module, values, texts["tnp.json"]
 
 
 _MEMBERS = re.compile(

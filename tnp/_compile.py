@@ -23,7 +23,7 @@ import numpy as np
 from backend_torch import checking, compiling, devices, exporting, graphs, linalg, memory, packaging, symbolic, tracing
 from backend_torch.checking import EagerCheckError as EagerCheckError
 from backend_torch.tracing import TracedValueError as TracedValueError
-from tnp import _calls, _pytree, _saving
+from tnp import _calls, _pytree, _saving, random
 from tnp._array import ndarray
 from tnp._convert import tensor_of
 from tnp._errors import explain
@@ -189,7 +189,7 @@ class _Signatures:
 
     def save(self, path: Any, *args: Any, **kwargs: Any) -> None:
         """Write the program for these arguments to a file that ``tnp.load_compiled`` reads."""
-        exported, _, text = self._exported(args, kwargs)
+        exported, _, text = self._exported(args, kwargs, drawing_too=True)
         exporting.save(exported, os.fspath(path), text)
 
     def package(self, path: Any, *args: Any, **kwargs: Any) -> None:
@@ -199,12 +199,14 @@ class _Signatures:
         with _lock:
             packaging.package(exported, list(zip(names, tensors, strict=True)), os.fspath(path), text, **self.options)
 
-    def _exported(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[exporting.Program, list[Tensor], str]:
+    def _exported(
+        self, args: tuple[Any, ...], kwargs: dict[str, Any], drawing_too: bool = False
+    ) -> tuple[exporting.Program, list[Tensor], str]:
         """The program for these arguments, their tensors, and the text about it."""
         entry, _, arrays, _, tensors = self.entry(args, kwargs)
         traced = entry.executable.graph
         text = _saving.text(args, kwargs, len(arrays), traced.returned, entry.build)
-        return exporting.program(traced, tensors), tensors, text
+        return exporting.program(traced, tensors, drawing_too), tensors, text
 
     def _traced(
         self, key: Any, args: tuple[Any, ...], kwargs: dict[str, Any], arrays: list[Any], tensors: list[Tensor]
@@ -450,7 +452,9 @@ def load_compiled(path: str | os.PathLike[str], *, native: bool = False, **optio
 
     Notes
     -----
-    Arrays from outside the function have the values that they had when it was saved. Machine code is for processors
+    Arrays from outside the function have the values that they had when it was saved. Random numbers are new ones at
+    each call, drawn from ``tnp.random``'s own stream, whichever generator the function had: ``tnp.random.seed`` makes
+    them reproducible. Machine code is for processors
     that have all that the one has where it was made, knows no gradients, and can't be traced.
 
     Examples
@@ -467,5 +471,5 @@ def load_compiled(path: str | os.PathLike[str], *, native: bool = False, **optio
         if options:
             raise TypeError(f"machine code is compiled: {', '.join(options)} can't be chosen any more")
         return _saving.Loaded(*packaging.load(os.fspath(path)))
-    run, examples, text = exporting.load(os.fspath(path))
+    run, examples, text = exporting.load(os.fspath(path), random._state._generator_on)
     return compile(_saving.Loaded(run, examples, text), **options)

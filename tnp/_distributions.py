@@ -90,6 +90,10 @@ class Distributions:
             self._streams[device] = Stream(device, self._seed())
         return self._streams[device]
 
+    def _generator_on(self, device: Any) -> Any:
+        """The torch generator of a device that traced functions draw from."""
+        return self._stream_on(None if device.type == "cpu" else device).generator
+
     def _draw(self, numpy_method: Callable[..., Any], kernel: Kernel, size: Any, *parameters: Any) -> Any:
         """What NumPy's method or, elsewhere, torch's kernel draws with these parameters."""
         stream = self._stream()

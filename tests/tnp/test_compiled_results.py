@@ -204,8 +204,8 @@ def test_objects_with_arrays_of_the_trace_can_not_be_returned(kind: Any) -> None
         made.value = x * 2
         return [made]
 
-    with pytest.raises(TypeError, match="can't return .*, whose attribute 'value' is an array"):
+    with pytest.raises(TypeError, match=r"can't return .*, whose attribute 'value' is an array"):
         tnp.compile(function, backend="eager")(tnp.ones(2))
     for iterator in (iter, tnp.ndenumerate, lambda x: zip(x, x, strict=True)):
-        with pytest.raises(TypeError, match="can't return .*, an iterator"):
+        with pytest.raises(TypeError, match=r"can't return .*, an iterator"):
             tnp.compile(iterator, backend="eager")(tnp.ones(2))

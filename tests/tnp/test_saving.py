@@ -106,9 +106,39 @@ def test_what_can_not_be_saved(tmp_path: Path) -> None:
         np.compile(lambda x, o: x + 1).save(tmp_path / "f.pt2", np.ones(2), object())
 
 
-def test_random_numbers_are_not_saved(tmp_path: Path) -> None:
+RNG = np.random.default_rng(1)
+RANDOM: dict[str, Callable[[Any], Any]] = {
+    "uniform": lambda x: x + np.random.random(3),
+    "several": lambda x: [np.random.standard_normal(3), np.random.poisson(x), np.random.permutation(4)],
+    "batched": lambda x: np.vectorized_map(lambda row: row + np.random.random(2), np.zeros((2, 2))),
+    "in a loop": lambda x: np.fori_loop(0, 3, lambda i, v: v + np.random.random(3), x),
+    "many": lambda x: np.random.random(100_000)[:3],
+    "a generator's": lambda x: x + RNG.random(3),
+}
+
+
+def numbers(value: Any) -> Any:
+    return [part.tolist() for part in value] if isinstance(value, list) else value.tolist()
+
+
+@pytest.mark.parametrize("name", RANDOM)
+def test_random_numbers_are_new_at_each_call(name: str, tmp_path: Path) -> None:
+    function, x = np.compile(RANDOM[name], backend="eager"), np.ones(3)
+    function.save(tmp_path / "f.pt2", x)
+    loaded = np.load_compiled(tmp_path / "f.pt2", backend="inductor" if name == "uniform" else "eager")
+    np.random.seed(7)
+    found = [numbers(loaded(x)) for _ in range(3)]
+    assert found[0] != found[1] != found[2] != found[0]
+    np.random.seed(7)
+    assert [numbers(loaded(x)) for _ in range(3)] == found
+    if name != "a generator's":
+        np.random.seed(7)
+        assert [numbers(function(x)) for _ in range(3)] == found
+
+
+def test_machine_code_and_onnx_draw_no_random_numbers(tmp_path: Path) -> None:
     function = np.compile(lambda x: x + np.random.random(2), backend="eager")
-    for write in (function.save, function.package):
+    for write in (function.package, lambda path, x: function.graph(x).to_onnx(path)):
         with pytest.raises(NotImplementedError, match="draws random numbers"):
             write(tmp_path / "f.pt2", np.ones(2))
     assert not list(tmp_path.iterdir())
