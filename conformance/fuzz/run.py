@@ -10,6 +10,7 @@ import faulthandler
 import functools
 import itertools
 import logging
+import math
 import multiprocessing
 import secrets
 import time
@@ -118,9 +119,15 @@ def _shrunk(
 
 
 def _work(settings: Settings, start: int, stop: int, progress: Any, pipe: Connection) -> None:
+    set_at = -math.inf
+
     def begins(index: float) -> None:
+        nonlocal set_at
         progress.value = index
-        faulthandler.dump_traceback_later(HANGS_AFTER / 2)  # where it hangs
+        now = time.monotonic()
+        if now - set_at > 1.0:  # each setting starts a thread: twice a call, it was half of the time
+            set_at = now
+            faulthandler.dump_traceback_later(HANGS_AFTER / 2)  # where it hangs
 
     logging.disable(logging.ERROR)  # torch's tracer reports what it raises too
     for first in range(start, stop, PART):
