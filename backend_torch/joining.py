@@ -63,8 +63,8 @@ def insert_few(tensor: Tensor, values: Tensor, places: Sequence[int], axis: int)
     return torch.cat(parts, axis)
 
 
-def slices(tensor: Tensor, bounds: Sequence[int], axis: int) -> list[Tensor]:
-    """Views of ``axis`` between neighbouring bounds, which follow Python's slicing rules."""
+def slices(tensor: Tensor, bounds: Sequence[int | None], axis: int) -> list[Tensor]:
+    """Views of ``axis`` between neighbouring bounds, which follow Python's slicing rules; None is an end."""
     before = (slice(None),) * axis
     return [tensor[(*before, slice(low, high))] for low, high in itertools.pairwise(bounds)]
 

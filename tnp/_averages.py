@@ -20,9 +20,9 @@ from tnp._array import ndarray, wrap, wrap_array
 from tnp._convert import tensor_of
 from tnp._dtypes import tensor_dtype
 from tnp._elementwise import divide, multiply
-from tnp._errors import normalize_axes
+from tnp._errors import normalize_axes, reduced_axes
 from tnp._loops import Loops
-from tnp._reduce import FAILURES, deliver, kept, mask_of, output_of, reduced_axes, reduced_shape
+from tnp._reduce import FAILURES, deliver, kept, mask_of, output_of, reduced_shape
 from tnp._reductions import sum
 
 Tensor = Any
@@ -124,7 +124,7 @@ def _accumulator(dtype: Any) -> Any:
 
 def _axes(axis: Any, ndim: int, where: Any) -> tuple[int, ...]:
     """The axes to average over: with a mask as for sums, where 0 and -1 are allowed for no dimensions."""
-    return reduced_axes(axis, ndim) if where is not True or isinstance(axis, list) else normalize_axes(axis, ndim)
+    return reduced_axes(axis, ndim) if ndim or where is not True or isinstance(axis, list) else normalize_axes(axis, 0)
 
 
 def _total(tensor: Tensor, axes: Any, keepdims: bool, dtype: Any, mask: Any) -> tuple[Tensor, Any]:
@@ -445,17 +445,17 @@ def average(a: Any, axis: Any = None, weights: Any = None, returned: bool = Fals
     array = wrap_array(tensor_of(a))
     axes = None if axis is None else normalize_axes(axis, array.ndim, "axis")
     if weights is None:
-        averaged = mean(array, axis, keepdims=keepdims)
+        averaged = mean(array, axes, keepdims=keepdims)
         total = wrap(cast(tensor_of(array.size / averaged.size if averaged.size else 0.0), averaged.tensor.dtype))
     else:
         weighing = aligned_weights(tensor_of(weights, device=array.tensor.device), array.tensor, axes)
         dtypes = [array.dtype, to_numpy[weighing.dtype], *([np.dtype(float)] if array.dtype.kind in "biu" else [])]
         dtype = np.result_type(*dtypes)
         wrapped = wrap_array(weighing)
-        total = sum(wrapped, axis, dtype, keepdims=keepdims)
+        total = sum(wrapped, axes, dtype, keepdims=keepdims)
         if memory.is_readable(total.tensor) and bool((total.tensor == 0).any()):
             raise ZeroDivisionError("Weights sum to zero, can't be normalized")
-        averaged = divide(sum(multiply(array, wrapped, dtype=dtype), axis, dtype, keepdims=keepdims), total)
+        averaged = divide(sum(multiply(array, wrapped, dtype=dtype), axes, dtype, keepdims=keepdims), total)
     if not returned:
         return averaged
     return averaged, wrap(total.tensor.to(averaged.tensor.device).expand(averaged.shape).clone())

@@ -13,7 +13,7 @@ from backend_torch import padding
 from backend_torch.dtypes import to_numpy
 from tnp._array import ndarray, wrap_array
 from tnp._convert import tensor_of
-from tnp._errors import normalize_axis
+from tnp._errors import integer_axis
 
 
 def packbits(a: Any, /, axis: Any = None, bitorder: str = "big") -> ndarray:
@@ -58,7 +58,7 @@ def packbits(a: Any, /, axis: Any = None, bitorder: str = "big") -> ndarray:
         raise TypeError("Expected an input array of integer or boolean data type")
     if axis is None:
         tensor, axis = tensor.reshape(-1), 0
-    dim = normalize_axis(axis, max(tensor.dim(), 1))
+    dim = integer_axis(axis, max(tensor.dim(), 1))
     bits = tnp.moveaxis(tnp.atleast_1d(wrap_array(tensor)).astype(bool, copy=False), dim, -1)
     missing = -bits.shape[-1] % 8
     if missing:
@@ -109,7 +109,7 @@ def unpackbits(a: Any, /, axis: Any = None, count: Any = None, bitorder: str = "
         raise TypeError("Expected an input array of unsigned byte data type")
     if axis is None:
         tensor, axis = tensor.reshape(-1), 0
-    dim = normalize_axis(axis, max(tensor.dim(), 1))
+    dim = integer_axis(axis, max(tensor.dim(), 1))
     octets = tnp.moveaxis(tnp.atleast_1d(wrap_array(tensor)), dim, -1)
     bits = wrap_array(padding.unpacked(octets.tensor, is_little))
     size = bits.shape[-1]

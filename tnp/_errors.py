@@ -29,6 +29,23 @@ def normalize_axis(axis: Any, ndim: int, argname: str | None = None) -> int:
     return index % ndim if index < 0 else index
 
 
+def integer_axis(axis: Any, ndim: int) -> int:
+    """The same in the functions where NumPy takes no boolean for an axis."""
+    return normalize_axis(integer_of(axis), ndim)
+
+
+def integer_of(axis: Any) -> int:
+    """An axis as an int where NumPy takes no boolean for one."""
+    refuse_boolean(axis)
+    return operator.index(axis)
+
+
+def refuse_boolean(axis: Any) -> None:
+    """Raise what NumPy's compiled functions do for an axis that is True or False."""
+    if isinstance(axis, (bool, np.bool_)):
+        raise TypeError("an integer is required for the axis")
+
+
 def normalize_axes(axis: Any, ndim: int, argname: str | None = None) -> tuple[int, ...]:
     """The axes that an ``axis`` argument names: all for None, one for an int, each once for a tuple or list."""
     if axis is None:
@@ -39,6 +56,18 @@ def normalize_axes(axis: Any, ndim: int, argname: str | None = None) -> tuple[in
     if len(set(axes)) != len(axes):
         raise ValueError(f"repeated axis in `{argname}` argument" if argname else "duplicate value in 'axis'")
     return axes
+
+
+def reduced_axes(axis: Any, ndim: int) -> tuple[int, ...]:
+    """The axes that a reduction takes away. The axis of a 0-d array may be 0 or -1, and is none."""
+    for one in axis if isinstance(axis, tuple) else (axis,):
+        refuse_boolean(one)
+    if isinstance(axis, list):
+        raise TypeError("'list' object cannot be interpreted as an integer")
+    if ndim == 0 and axis is not None and not isinstance(axis, tuple):
+        normalize_axis(axis, 1)
+        return ()
+    return normalize_axes(axis, ndim)
 
 
 def shapes_text(shapes: Iterable[tuple[int, ...]]) -> str:

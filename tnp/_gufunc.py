@@ -6,7 +6,6 @@ Layer: owns the calling convention that they add to a ufunc's: core dimensions, 
 from __future__ import annotations
 
 import inspect
-import operator
 from collections.abc import Callable, Sequence
 from numbers import Number
 from typing import Any
@@ -18,7 +17,7 @@ import tnp
 from backend_torch.kernel import Kernel
 from tnp import _array  # its names are read when a call needs them: the class itself is built from these ufuncs
 from tnp._dtypes import DtypeError
-from tnp._errors import broadcast_error, explain, normalize_axis
+from tnp._errors import broadcast_error, explain, integer_axis, integer_of
 from tnp._loops import PLAIN
 from tnp._outputs import deliver, outputs
 from tnp._ufunc import Ufunc, checked_order
@@ -224,7 +223,7 @@ class GeneralizedUfunc(Ufunc):
         if axis is not None:
             if axes is not None:
                 raise TypeError("cannot specify both 'axis' and 'axes'")
-            axis = operator.index(axis)
+            axis = integer_of(axis)
             names = {name for core in self._cores for name in core}
             if len(names) != 1 or any(len(core) != 1 for core in self._cores[:-1]):
                 raise TypeError(
@@ -266,7 +265,7 @@ class GeneralizedUfunc(Ufunc):
 
     @staticmethod
     def _normal(entry: tuple[int, ...], ndim: int) -> tuple[int, ...]:
-        normal = tuple([normalize_axis(axis, ndim) for axis in entry])
+        normal = tuple([integer_axis(axis, ndim) for axis in entry])
         if len(set(normal)) != len(normal):
             raise ValueError("axes tuple has a repeated axis")
         return normal

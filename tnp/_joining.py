@@ -19,7 +19,7 @@ from backend_torch.dtypes import to_numpy, to_torch
 from tnp._array import ndarray, wrap_array
 from tnp._convert import tensor_of, tensors_of
 from tnp._dtypes import tensor_dtype
-from tnp._errors import explain, normalize_axis
+from tnp._errors import explain, integer_axis, integer_of, normalize_axis
 from tnp._shape import as_shape, atleast_1d, atleast_2d, atleast_3d
 
 Tensor = Any
@@ -118,9 +118,7 @@ def concatenate(
             "subarray dimensions would be added as array dimensions)."
         )
     if axis is not None:
-        if isinstance(axis, (bool, np.bool_)):
-            raise TypeError("an integer is required for the axis")
-        axis = operator.index(axis)
+        axis = integer_of(axis)
     tensors = tensors_of(*arrays)
     if not tensors:
         raise ValueError("need at least one array to concatenate")
@@ -570,7 +568,7 @@ def repeat(a: Any, repeats: Any, axis: int | None = None) -> ndarray:
     tensor = tensor_of(a)
     if axis is None or (not tensor.dim() and operator.index(axis) in (0, -1)):
         tensor, axis = tensor.reshape(-1), 0
-    axis = normalize_axis(axis, tensor.dim())
+    axis = integer_axis(axis, tensor.dim())
     length = tensor.shape[axis]
     try:
         if type(repeats) is int:

@@ -16,9 +16,9 @@ from tnp import _averages, _errstate, _scans
 from tnp._array import ndarray, wrap, wrap_array
 from tnp._convert import tensor_of
 from tnp._dtypes import tensor_dtype
-from tnp._errors import normalize_axes
+from tnp._errors import normalize_axes, reduced_axes
 from tnp._loops import Loops
-from tnp._reduce import FAILURES, FMAX, FMIN, PROD, SUM, deliver, kept, mask_of, output_of, reduced_axes
+from tnp._reduce import FAILURES, FMAX, FMIN, PROD, SUM, deliver, kept, mask_of, output_of
 from tnp._reductions import argmax, argmin
 
 Tensor = Any

@@ -24,7 +24,7 @@ from backend_torch.memory import copied
 from tnp._array import ndarray, wrap
 from tnp._convert import output_tensor, tensor_of
 from tnp._dtypes import DtypeError, tensor_dtype
-from tnp._errors import explain, normalize_axes, normalize_axis, shapes_text
+from tnp._errors import explain, normalize_axes, reduced_axes, refuse_boolean, shapes_text
 from tnp._loops import Loops
 
 Tensor = Any
@@ -195,8 +195,7 @@ class Accumulation:
         tensor = tensor_of(a)
         if not tensor.dim():
             raise TypeError("cannot accumulate on a scalar")
-        if isinstance(axis, (bool, np.bool_)):
-            raise TypeError("an integer is required for the axis")
+        refuse_boolean(axis)
         axes = normalize_axes(axis, tensor.dim())
         if len(axes) != 1:
             raise ValueError("accumulate does not allow multiple axes")
@@ -230,18 +229,6 @@ def kept(keepdims: Any) -> bool:
     if isinstance(keepdims, float):
         raise TypeError("integer argument expected, got float")
     return operator.index(keepdims) != 0
-
-
-def reduced_axes(axis: Any, ndim: int) -> tuple[int, ...]:
-    """The axes that a reduction takes away. The axis of a 0-d array may be 0 or -1, and is none."""
-    if isinstance(axis, (bool, np.bool_)):
-        raise TypeError("an integer is required for the axis")
-    if isinstance(axis, list):
-        raise TypeError("'list' object cannot be interpreted as an integer")
-    if ndim == 0 and axis is not None and not isinstance(axis, tuple):
-        normalize_axis(axis, 1)
-        return ()
-    return normalize_axes(axis, ndim)
 
 
 def reduced_shape(shape: Any, axes: tuple[int, ...], keepdims: bool) -> tuple[int, ...]:

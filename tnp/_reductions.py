@@ -17,9 +17,9 @@ from backend_torch.indexing import assign
 from tnp._array import ndarray, wrap
 from tnp._convert import tensor_of
 from tnp._elementwise import subtract
-from tnp._errors import normalize_axis, shapes_text
+from tnp._errors import integer_axis, reduced_axes, shapes_text
 from tnp._loops import Loops
-from tnp._reduce import ALL, ANY, FAILURES, MAX, MIN, PROD, SUM, kept, output_of, reduced_axes
+from tnp._reduce import ALL, ANY, FAILURES, MAX, MIN, PROD, SUM, kept, output_of
 
 _NoValue: Any = np._NoValue
 
@@ -456,7 +456,7 @@ def argmin(a: Any, axis: Any = None, out: Any = None, *, keepdims: Any = False) 
 def _argextreme(loops: Loops, a: Any, axis: Any, out: Any, keepdims: Any, name: str) -> Any:
     tensor = tensor_of(a)
     if axis is not None:
-        axis = normalize_axis(axis, tensor.dim() or 1)
+        axis = integer_axis(axis, tensor.dim() or 1)
     if not (tensor.numel() if axis is None or not tensor.dim() else tensor.shape[axis]):
         raise ValueError(f"attempt to get {name} of an empty sequence")
     index = loops[tensor.dtype](tensor, axis, kept(keepdims))

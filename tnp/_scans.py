@@ -14,7 +14,7 @@ from backend_torch import scans as kernels
 from backend_torch.dtypes import to_numpy
 from tnp._array import ndarray, wrap, wrap_array
 from tnp._convert import tensor_of, tensors_of
-from tnp._errors import normalize_axis
+from tnp._errors import integer_of, normalize_axis
 from tnp._joining import concatenate
 from tnp._reduce import CUMPROD, CUMSUM, FAILURES, Accumulation, deliver, output_of
 
@@ -110,8 +110,8 @@ def _line(a: Any, axis: Any) -> tuple[Any, Any]:
     """The array and its axis: flattened for None, and a 0-d array as one element, which has axis 0."""
     tensor = tensor_of(a)
     if axis is None or not tensor.dim():
-        return wrap_array(tensor.reshape(-1)), 0 if axis is None else operator.index(axis)
-    return wrap_array(tensor), operator.index(axis)
+        return wrap_array(tensor.reshape(-1)), 0 if axis is None else integer_of(axis)
+    return wrap_array(tensor), integer_of(axis)
 
 
 def cumulative_sum(

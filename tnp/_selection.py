@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import functools
 import math
-import operator
 from collections.abc import Sequence
 from typing import Any
 
@@ -20,7 +19,7 @@ from backend_torch.constants import constant
 from backend_torch.dtypes import to_numpy, to_torch
 from tnp._array import ndarray, wrap, wrap_array
 from tnp._convert import home_of, tensor_of, tensors_of
-from tnp._errors import broadcast_error, explain, normalize_axis, shapes_text
+from tnp._errors import broadcast_error, explain, integer_axis, integer_of, normalize_axis, shapes_text
 from tnp._indexing import BOOL, INT64
 
 Tensor = Any
@@ -174,7 +173,7 @@ def take(a: Any, indices: Any, axis: Any = None, out: Any = None, mode: str = "r
         tensor, axis = tensor.reshape(-1), 0
     else:
         tensor = tensor if tensor.dim() else tensor.reshape(1)
-        axis = normalize_axis(axis, tensor.dim())
+        axis = integer_axis(axis, tensor.dim())
     picks = index_tensor(indices, tensor.device, "same_kind")
     if out is None and (found := selection.taken(tensor, picks, axis, mode)) is not None:
         return wrap(found)
@@ -487,7 +486,7 @@ def compress(condition: Any, a: Any, axis: Any = None, out: Any = None) -> Any:
     array([[3, 4]])
     """
     if axis is not None:
-        operator.index(axis)
+        integer_of(axis)
     source, mask = tensors_of(a, condition)
     if mask.dim() != 1:
         raise ValueError("condition must be a 1-d array")

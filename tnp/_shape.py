@@ -16,7 +16,7 @@ from backend_torch import memory, symbolic
 from backend_torch import shape as kernels
 from tnp._array import ndarray, view_like, view_of, wrap_array
 from tnp._convert import as_order, asarray, tensor_of
-from tnp._errors import normalize_axes, shapes_text
+from tnp._errors import normalize_axes, reduced_axes, shapes_text
 from tnp._readonly import readonly_array
 
 Shape = tuple[int, ...]
@@ -310,9 +310,9 @@ def squeeze(a: Any, axis: int | Sequence[int] | None = None) -> ndarray:
     (2, 1)
     """
     tensor = tensor_of(a)
-    if axis is None or (not tensor.dim() and axis in (0, -1)):  # NumPy lets a 0-d array have a first axis here
+    if axis is None:
         return view_like(a, kernels.squeeze(tensor, None))
-    axes = normalize_axes(axis, tensor.dim())
+    axes = reduced_axes(axis, tensor.dim())
     if any(tensor.shape[one] != 1 for one in axes):
         raise ValueError("cannot select an axis to squeeze out which has size not equal to one")
     return view_like(a, kernels.squeeze(tensor, axes))

@@ -16,7 +16,7 @@ from backend_torch.dtypes import to_numpy
 from tnp._array import ndarray, wrap, wrap_array
 from tnp._convert import asarray, tensor_of, tensors_of
 from tnp._dtypes import DtypeError, tensor_dtype
-from tnp._errors import explain, normalize_axis
+from tnp._errors import explain, integer_axis, integer_of, normalize_axis
 from tnp._host_data import given
 
 Tensor = Any
@@ -134,7 +134,7 @@ def argsort(
     >>> np.argsort(np.asarray([3, 1, 2]))
     array([1, 2, 0])
     """
-    axis = None if axis is None else operator.index(axis)
+    axis = None if axis is None else integer_of(axis)
     tensor = _line_of_scalar(tensor_of(a), axis)
     if axis is None:
         tensor, axis = tensor.reshape(-1), 0
@@ -234,7 +234,7 @@ def argpartition(a: Any, kth: Any, axis: Any = -1, kind: str = "introselect", or
     tensor = _line_of_scalar(tensor_of(a), axis)
     if axis is None:
         tensor, axis = tensor.reshape(-1), 0
-    dim = normalize_axis(axis, tensor.dim())
+    dim = integer_axis(axis, tensor.dim())
     return wrap_array(kernels.argpartition(tensor, dim, _positions(kth, tensor, dim, kind, order)))
 
 

@@ -63,7 +63,7 @@ def array_split(ary: Any, indices_or_sections: Any, axis: int = 0) -> list[ndarr
     tensor = tensor_of(ary)
     axis = normalize_axis(axis, tensor.dim())
     try:
-        bounds = [0, *[operator.index(index) for index in indices_or_sections], length]
+        bounds = [0, *[i if i is None else operator.index(i) for i in indices_or_sections], length]
     except TypeError:
         if np.iterable(indices_or_sections):
             raise

@@ -21,7 +21,7 @@ from tnp import _errstate, _indexing, _reduce, _selection, _subclass
 from tnp._array import ndarray, scalar, wrap_array
 from tnp._convert import output_tensor, tensor_of, tensors_of
 from tnp._dtypes import tensor_dtype
-from tnp._errors import normalize_axes
+from tnp._errors import normalize_axes, refuse_boolean
 from tnp._indexing import INT64
 from tnp._loops import Loops
 from tnp._ufunc import Ufunc
@@ -200,8 +200,7 @@ def _check_uniform(ufunc: Ufunc, method: str) -> None:
 
 
 def _one_axis(axis: Any, ndim: int, method: str) -> int:
-    if isinstance(axis, (bool, np.bool_)):
-        raise TypeError("an integer is required for the axis")
+    refuse_boolean(axis)
     axes = normalize_axes(axis, ndim if isinstance(axis, tuple) else max(ndim, 1))
     if not ndim:
         raise TypeError(f"cannot {method} on a scalar")

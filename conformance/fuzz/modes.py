@@ -47,10 +47,11 @@ def with_numpy(call: Call, name: str, device: str, turn: Turn) -> Compared | Non
     return Compared(compare.disagreement(call, name, expected, actual), expected.error is None)
 
 
-def compiled(call: Call, name: str, device: str, backend: str) -> Compared | None:
+def compiled(call: Call, name: str, device: str, backend: str, turn: Turn) -> Compared | None:
     """The function that ``tnp.compile`` makes against the eager one."""
     if call.leaves_unwritten or call.callee == "{0}.flat":  # an iterator, which reads what is traced later
         return None
+    turn()
     expected = run_tnp(call, device)
     actual = run_tnp(call, device, lambda function: tnp.compile(function, backend=backend))
     return Compared(compare.disagreement(call, name, _on_host(expected), actual), expected.error is None)
@@ -82,10 +83,11 @@ def _function(call: Call, xp: Any) -> Callable[..., Any]:
     return function
 
 
-def vectorised(call: Call, name: str, device: str, batched: str) -> Compared | None:
+def vectorised(call: Call, name: str, device: str, batched: str, turn: Turn) -> Compared | None:
     """``vectorized_map`` over the arrays against a loop; ``batched``: over 'all' of them, or the 'first' alone."""
     if not call.bases or call.leaves_unwritten:
         return None
+    turn()
     axes = _axes(call, batched)
     loop, mapped = [[_stacked(b, a, device) for b, a in zip(call.bases, axes, strict=True)] for _ in range(2)]
     function = _function(call, tnp)
@@ -130,7 +132,7 @@ def _rows(rows: list[Any]) -> Any:
 # Differentiated.
 
 
-def differentiated(call: Call, name: str, device: str) -> Compared | None:
+def differentiated(call: Call, name: str, device: str, turn: Turn) -> Compared | None:
     """The gradient of a weighted sum of the results against the difference quotient of NumPy's, along one direction."""
     smooth = _smooth(call)
     if smooth is None or call.leaves_unwritten:
@@ -139,6 +141,7 @@ def differentiated(call: Call, name: str, device: str) -> Compared | None:
         quotient = _quotient(smooth)
     if quotient is None:
         return None
+    turn()
     arrays = [tnp.asarray(base.array(), device=device) for base in smooth.bases]
     moved = [i for i, base in enumerate(smooth.bases) if np.dtype(base.dtype).kind in "fc"]
     function = _function(smooth, tnp)

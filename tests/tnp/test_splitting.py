@@ -39,6 +39,12 @@ def test_kinds_of_parts(xp, parts):
     return xp.split(sample(xp, (4, 2), "uint32"), where), xp.array_split(sample(xp, (5,), "bool"), where)
 
 
+@pytest.mark.parametrize("parts", [[None], [None, 2], [1, None], (None, None)], ids=str)
+@agrees
+def test_parts_without_an_end(xp, parts):
+    return xp.split(sample(xp, (4, 2), "int64"), parts), xp.array_split(sample(xp, (2, 5), "bool"), parts, 1)
+
+
 @pytest.mark.parametrize("parts", ["a", [1.0], 0, None])
 @pytest.mark.parametrize("name", ["split", "array_split"])
 @agrees(raises=Exception)
