@@ -119,6 +119,11 @@ class ndarray(Methods):
         """NumPy dtype of the elements; assigning sees the same bytes under another."""
         return to_numpy[self.tensor.dtype]
 
+    @property
+    def __numpy_dtype__(self) -> np.dtype:
+        """What ``numpy.dtype(x)`` asks for: an array is none, as NumPy's."""
+        raise TypeError("Cannot construct a dtype from an array")
+
     @dtype.setter
     def dtype(self, dtype: Any) -> None:
         self.tensor = tnp._convert.view(wrap_array(self.tensor), dtype).tensor
@@ -465,6 +470,7 @@ class scalar(ScalarMethods, ndarray):
     __module__ = "tnp"
 
     dtype = property(lambda self: to_numpy[self.tensor.dtype], doc="NumPy dtype of the value.")
+    __numpy_dtype__ = dtype
     shape = property(lambda self: (), doc="No axes: ``()``.")
 
     def __hash__(self) -> int:  # type: ignore[override]

@@ -17,7 +17,7 @@ from tnp._array import ndarray, scalar, wrap_array
 from tnp._convert import tensor_of
 from tnp._errors import normalize_axis, shapes_text
 from tnp._indexing import BOOL, assignable, value_of
-from tnp._selection import WEAK, along, check_mode, in_mode, index_tensor, is_array, refuse_cast, writeable_tensor
+from tnp._selection import WEAK, along, in_mode, index_mode, index_tensor, is_array, refuse_cast, writeable_tensor
 
 Tensor = Any
 _CASTINGS = ("no", "equiv", "safe", "same_kind", "unsafe")
@@ -58,7 +58,7 @@ def put(a: ndarray, ind: Any, v: Any, mode: str = "raise") -> None:
     """
     message = f"argument 1 must be numpy.ndarray, not {type(a)}"
     target = writeable_tensor(a, message, "put: output array is read-only")
-    check_mode(mode)
+    mode = index_mode(mode)
     positions = index_tensor(ind, target.device).reshape(-1)
     values = value_of(v, a).reshape(-1)
     if not positions.numel():

@@ -11,8 +11,9 @@ from typing import Any, NamedTuple
 from numpy.linalg import LinAlgError
 
 from backend_torch import linalg as kernels
+from backend_torch.casting import cast
 from tnp._array import ndarray, wrap_array
-from tnp._matrices import matrices, square_matrices
+from tnp._matrices import matrices, result_dtype, square, square_matrices
 
 _EIGENVALUES = "Eigenvalues did not converge"
 _SVD = "SVD did not converge"
@@ -322,10 +323,10 @@ def eigvals(a: Any) -> ndarray:
 
 
 def _finite_matrices(a: Any) -> Any:
-    tensor = square_matrices(a)
+    tensor = square(a)
     if kernels.is_not_finite(tensor):
         raise LinAlgError("Array must not contain infs or NaNs")
-    return tensor
+    return cast(tensor, result_dtype(tensor))
 
 
 def eigh(a: Any, UPLO: str = "L") -> EighResult:

@@ -23,10 +23,16 @@ def normalize_axis(axis: Any, ndim: int, argname: str | None = None) -> int:
     """A non-negative axis of an array of ``ndim`` dimensions; AxisError where there is none."""
     index = operator.index(axis)
     if not -ndim <= index < ndim:
-        if not -_MAX <= index <= _MAX:
-            raise OverflowError("Python int too large to convert to C long")
-        raise AxisError(index, ndim, argname)
+        raise AxisError(long_of(index), ndim, argname)
     return index % ndim if index < 0 else index
+
+
+def long_of(number: Any) -> int:
+    """An integer that NumPy's compiled functions hold; OverflowError for a larger one."""
+    index = operator.index(number)
+    if not -_MAX <= index <= _MAX:
+        raise OverflowError("Python int too large to convert to C long")
+    return index
 
 
 def integer_axis(axis: Any, ndim: int) -> int:
@@ -56,6 +62,14 @@ def normalize_axes(axis: Any, ndim: int, argname: str | None = None) -> tuple[in
     if len(set(axes)) != len(axes):
         raise ValueError(f"repeated axis in `{argname}` argument" if argname else "duplicate value in 'axis'")
     return axes
+
+
+def moved_axis(axis: Any, ndim: int, argname: str = "source") -> int:
+    """One axis where NumPy hands it to ``moveaxis``, which takes it in a tuple too."""
+    axes = normalize_axes(axis if isinstance(axis, (int, np.integer)) else tuple(axis), ndim, argname)
+    if len(axes) != 1:
+        raise ValueError("`source` and `destination` arguments must have the same number of elements")
+    return axes[0]
 
 
 def reduced_axes(axis: Any, ndim: int) -> tuple[int, ...]:

@@ -56,7 +56,7 @@ def busday_offset(
     >>> np.busday_offset("2024-01-06", np.asarray([0, 1]), roll="forward")
     array(['2024-01-08', '2024-01-09'], dtype='datetime64[D]')
     """
-    days: dict[str, Any] = {"weekmask": weekmask, "holidays": () if holidays is None else holidays}
+    days: dict[str, Any] = {"weekmask": given(weekmask), "holidays": () if holidays is None else given(holidays)}
     if busdaycal is not None:
         days = {**(days if weekmask != "1111100" or holidays is not None else {}), "busdaycal": busdaycal}
     if out is not None:

@@ -21,7 +21,7 @@ from tnp._array import ndarray, wrap, wrap_array
 from tnp._convert import home_of, tensor_of
 from tnp._errors import broadcast_error
 from tnp._indexing import BOOL, INT64
-from tnp._selection import check_mode
+from tnp._selection import index_mode
 
 __all__ = [
     "c_",
@@ -455,9 +455,7 @@ def ravel_multi_index(multi_index: Any, dims: Any, mode: Any = "raise", order: s
     lengths = _lengths(dims)
     if order not in ("C", "F"):
         raise ValueError("only 'C' or 'F' order is permitted")
-    modes = tuple(mode) if isinstance(mode, (tuple, list)) else (mode,) * len(lengths)
-    for one in modes:
-        check_mode(one)
+    modes = tuple(map(index_mode, mode)) if isinstance(mode, (tuple, list)) else (index_mode(mode),) * len(lengths)
     if len(modes) != len(lengths):
         raise ValueError(f"list of clipmodes has wrong length ({len(modes)} instead of {len(lengths)})")
     if len(multi_index) != len(lengths):

@@ -151,6 +151,8 @@ def _joined(
                 "all the input arrays must have same number of dimensions, but the array at index 0 has "
                 f"{dimensions} dimension(s) and the array at index {i} has {tensor.dim()} dimension(s)"
             )
+    if out is not None and out.ndim != dimensions:
+        raise ValueError("Output array has wrong dimensionality")
     target = out.tensor.dtype if out is not None else None if dtype is None else tensor_dtype(dtype)
     try:
         result = kernels.concatenate(_alike(tensors, target, casting, weak), axis)

@@ -19,13 +19,21 @@ from tnp._array import ndarray, wrap, wrap_array
 from tnp._convert import array, asarray, tensor_of
 from tnp._errors import explain
 
+_NoValue: Any = numpy._NoValue
 _SCALARS = (int, float, complex)
 INEXACT = {given: to_torch[numpy.result_type(dtype, 1.0)] for given, dtype in to_numpy.items()}
 """What an array becomes beside a Python float."""
 
 
 def clip(
-    a: Any, min: Any = None, max: Any = None, out: Any = None, *, a_min: Any = None, a_max: Any = None, **kwargs: Any
+    a: Any,
+    min: Any = _NoValue,
+    max: Any = _NoValue,
+    out: Any = None,
+    *,
+    a_min: Any = _NoValue,
+    a_max: Any = _NoValue,
+    **kwargs: Any,
 ) -> Any:
     """Limit the elements to an interval.
 
@@ -62,35 +70,45 @@ def clip(
     >>> np.clip(np.asarray([-1.0, 0.5, 7.0]), 0, 1)
     array([0. , 0.5, 1. ])
     """
-    if (min is not None and a_min is not None) or (max is not None and a_max is not None):
-        raise ValueError("Passing `min` or `max` keyword argument when `a_min` and `a_max` are provided is forbidden.")
-    a_min, a_max = min if a_min is None else a_min, max if a_max is None else a_max
+    if a_max is not _NoValue:
+        if a_min is not _NoValue:
+            if min is not _NoValue or max is not _NoValue:
+                raise ValueError(
+                    "Passing `min` or `max` keyword argument when `a_min` and `a_max` are provided is forbidden."
+                )
+            min = a_min
+        elif min is _NoValue or max is not _NoValue:
+            raise TypeError("clip() missing 1 required positional argument: 'a_min'")
+        max = a_max
+    elif a_min is not _NoValue:
+        raise TypeError("clip() missing 1 required positional argument: 'a_max'")
+    min, max = None if min is _NoValue else min, None if max is _NoValue else max
     if not isinstance(a, ndarray):
         a = asarray(a)
-    if out is None and not kwargs and _representable(a, a_min) and _representable(a, a_max):
+    if out is None and not kwargs and _representable(a, min) and _representable(a, max):
         try:
-            return wrap(kernels.clamp(a.tensor, a_min, a_max))
+            return wrap(kernels.clamp(a.tensor, min, max))
         except RuntimeError as error:
             raise explain(error) from None
     if a.dtype.kind in "iu":
         # Python's integers beyond the dtype's range bound nothing.
-        if type(a_min) is int and a_min <= numpy.iinfo(a.dtype).min:
-            a_min = None
-        if type(a_max) is int and a_max >= numpy.iinfo(a.dtype).max:
-            a_max = None
-    if a_min is None and a_max is None:
+        if type(min) is int and min <= numpy.iinfo(a.dtype).min:
+            min = None
+        if type(max) is int and max >= numpy.iinfo(a.dtype).max:
+            max = None
+    if min is None and max is None:
         return ufuncs.positive(a, out=out, **kwargs)
-    if a_min is None:
-        return ufuncs.minimum(a, a_max, out=out, **kwargs)
-    if a_max is None:
-        return ufuncs.maximum(a, a_min, out=out, **kwargs)
+    if min is None:
+        return ufuncs.minimum(a, max, out=out, **kwargs)
+    if max is None:
+        return ufuncs.maximum(a, min, out=out, **kwargs)
     dtype = numpy.result_type(
-        a.dtype, *[bound if type(bound) in _SCALARS else asarray(bound).dtype for bound in (a_min, a_max)]
+        a.dtype, *[bound if type(bound) in _SCALARS else asarray(bound).dtype for bound in (min, max)]
     )
     if dtype != a.dtype and kwargs.get("dtype") is None:
         a = wrap(cast(a.tensor, to_torch[dtype]))
-    raised = ufuncs.maximum(a, a_min, **{name: value for name, value in kwargs.items() if name != "where"})
-    return ufuncs.minimum(raised, a_max, out=out, **kwargs)
+    raised = ufuncs.maximum(a, min, **{name: value for name, value in kwargs.items() if name != "where"})
+    return ufuncs.minimum(raised, max, out=out, **kwargs)
 
 
 def _representable(a: ndarray, bound: Any) -> bool:

@@ -42,9 +42,15 @@ def matrices(a: Any) -> Tensor:
 
 def square_matrices(a: Any) -> Tensor:
     """A stack of square matrices in the dtype of the result."""
+    tensor = square(a)
+    return cast(tensor, result_dtype(tensor))
+
+
+def square(a: Any) -> Tensor:
+    """A stack of square matrices in their own dtype."""
     (tensor,) = tensors_of(a, check=_check_rank)
     check_square(tensor)
-    return cast(tensor, result_dtype(tensor))
+    return tensor
 
 
 def check_square(tensor: Tensor) -> None:

@@ -349,16 +349,16 @@ class Methods:
         """Variance; see `tnp.var`."""
         return tnp.var(self, axis, dtype, out, ddof, keepdims, where=where, mean=mean, correction=correction)
 
-    def view(self, dtype: Any = None, type: Any = None) -> ndarray:
+    def view(self, dtype: Any = _NoValue, type: Any = _NoValue) -> ndarray:
         """The same memory under another dtype or as an array of another class."""
         if isinstance(dtype, _METACLASS) and issubclass(dtype, _array.ndarray):
-            if type is not None:
+            if type is not _NoValue:
                 raise ValueError("Cannot specify output type twice.")
-            dtype, type = None, dtype
-        if type is not None or self.__class__ not in PLAIN:
-            if type is not None and not (isinstance(type, _METACLASS) and issubclass(type, _array.ndarray)):
-                raise ValueError("Type must be a sub-type of ndarray type")
+            dtype, type = _NoValue, dtype
+        if type is not _NoValue and not (isinstance(type, _METACLASS) and issubclass(type, _array.ndarray)):
+            raise ValueError("Type must be a sub-type of ndarray type")
+        if type is not _NoValue or self.__class__ not in PLAIN:
             return tnp._subclass.viewed(self, dtype, type)
-        if dtype is None:
+        if dtype is _NoValue:
             return _array.view_like(self, self.tensor[...])
         return tnp._convert.view(self, dtype)

@@ -40,6 +40,8 @@ def with_outputs(ufunc: Any, outs: tuple[Any, ...], options: dict[str, Any]) -> 
     if not outs:
         if "out" in options:
             if options["out"] is None:
+                if ufunc.nout > 1:
+                    raise TypeError("'out' must be a tuple of arrays")
                 del options["out"]
         elif _WARNS_OF_WHERE and options.get("where", True) is not True:
             warnings.warn(

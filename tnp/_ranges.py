@@ -20,7 +20,7 @@ from tnp import _elementwise as ufuncs
 from tnp._array import ndarray, wrap, wrap_array
 from tnp._convert import asarray, check_like, tensor_of
 from tnp._dtypes import DtypeError, tensor_dtype
-from tnp._errors import explain, normalize_axis
+from tnp._errors import explain, moved_axis, normalize_axis
 from tnp._index_tricks import indices
 from tnp._rearranging import moveaxis
 from tnp._shape import broadcast_arrays
@@ -235,8 +235,8 @@ def linspace(
         samples, step = kernels.linspace(first, last, count, endpoint, place)
     except RuntimeError as error:
         raise explain(error, first, last) from None
-    if axis:
-        samples = samples.movedim(0, normalize_axis(axis, samples.dim(), "destination"))
+    if axis != 0:
+        samples = samples.movedim(0, moved_axis(axis, samples.dim(), "destination"))
     if dtype is not None:
         tensor_type = tensor_dtype(dtype)
         if np.issubdtype(to_numpy[tensor_type], np.integer) and not samples.is_complex():

@@ -25,6 +25,7 @@ from tnp._indexing import BOOL, INT64
 Tensor = Any
 _NoValue = np._NoValue
 WEAK = (int, float, complex)
+_MODES = ("clip", "wrap", "raise")  # by their numbers in NumPy
 
 
 # Arguments.
@@ -61,13 +62,26 @@ def in_mode(indices: Tensor, axis: int, size: int, mode: str) -> Tensor:
         if bad is not None:
             raise IndexError(f"index {bad} is out of bounds for axis {axis} with size {size}")
         return indices
-    check_mode(mode)
     return selection.wrapped(indices, size) if mode == "wrap" else selection.clipped(indices, size)
 
 
-def check_mode(mode: str) -> None:
-    if mode not in ("raise", "wrap", "clip"):
-        raise ValueError(f"clipmode must be one of 'clip', 'raise', or 'wrap' (got {mode!r})")
+def index_mode(mode: Any) -> str:
+    """The name of what to do about indices out of bounds; NumPy knows the names by number too, and None."""
+    if mode is None:
+        return "raise"
+    if isinstance(mode, bytes):
+        mode = mode.decode()
+    if isinstance(mode, str):
+        if mode not in _MODES:
+            raise ValueError(f"clipmode must be one of 'clip', 'raise', or 'wrap' (got {mode!r})")
+        return mode
+    try:
+        number = integer_of(mode)
+    except TypeError:
+        raise TypeError("clipmode not understood") from None
+    if not 0 <= number < len(_MODES):
+        raise ValueError("integer clipmode must be CLIP, WRAP, or RAISE from 'numpy._core.multiarray'")
+    return _MODES[number]
 
 
 def writeable_tensor(array: Any, message: str, refusal: str = "assignment destination is read-only") -> Tensor:
@@ -167,7 +181,7 @@ def take(a: Any, indices: Any, axis: Any = None, out: Any = None, mode: str = "r
     >>> np.take([4, 3, 5, 7, 6, 8], [0, 1, 4])
     array([4, 3, 6])
     """
-    check_mode(mode)
+    mode = index_mode(mode)
     tensor = tensor_of(a)
     if axis is None:
         tensor, axis = tensor.reshape(-1), 0
@@ -433,7 +447,7 @@ def choose(a: Any, choices: Any, out: Any = None, mode: str = "raise") -> Any:
     >>> np.choose([1, 0, 1], [[0, 1, 2], [10, 11, 12]])
     array([10,  1, 12])
     """
-    check_mode(mode)
+    mode = index_mode(mode)
     home = home_of((a, *choices))
     options = _promoted(list(choices), home)
     if not options:

@@ -343,7 +343,10 @@ def searchsorted(a: Any, v: Any, side: str = "left", sorter: Any = None) -> Any:
         order = cast(order, tensor_dtype(np.int64))
     # NumPy's rule for a Python scalar here is that of arrays.
     dtype = tensor_dtype(np.promote_types(to_numpy[line.dtype], to_numpy[values.dtype]))
-    return wrap(kernels.searchsorted(cast(line, dtype), cast(values, dtype), side == "right", order))
+    try:
+        return wrap(kernels.searchsorted(cast(line, dtype), cast(values, dtype), side == "right", order))
+    except IndexError:
+        raise ValueError("Sorter index out of range.") from None
 
 
 def lexsort(keys: Any, axis: Any = -1) -> ndarray:

@@ -17,7 +17,7 @@ from backend_torch import memory
 from backend_torch.indexing import without_leading_ones
 from tnp._array import ndarray, view_of, wrap, wrap_array
 from tnp._convert import tensor_of, tensors_of
-from tnp._errors import normalize_axes, normalize_axis, shapes_text
+from tnp._errors import moved_axis, normalize_axes, normalize_axis, shapes_text
 from tnp._joining import concatenate
 
 Tensor = Any
@@ -273,7 +273,7 @@ def unstack(x: Any, /, *, axis: int = 0) -> tuple[ndarray, ...]:
     if x.ndim == 0:
         raise ValueError("Input array must be at least 1-d.")
     tensor = tensor_of(x)
-    return tuple([wrap(part) for part in tensor.unbind(normalize_axis(axis, tensor.dim()))])
+    return tuple([wrap(part) for part in tensor.unbind(moved_axis(axis, tensor.dim()))])
 
 
 def append(arr: Any, values: Any, axis: int | None = None) -> ndarray:

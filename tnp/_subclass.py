@@ -302,12 +302,15 @@ def as_result(source: Any, result: ndarray) -> Any:
     return made
 
 
+_NoValue = np._NoValue
+
+
 def viewed(x: ndarray, dtype: Any, kind: Any) -> ndarray:
     """``x.view(dtype, type)`` where a class plays a part: a dtype may be None, a class too."""
     given = plain(x)
-    result = given.view() if dtype is None else tnp._convert.view(given, dtype)
+    result = given.view() if dtype is _NoValue else tnp._convert.view(given, dtype)
     tensor = result.tensor if result.tensor is not x.tensor else result.tensor[...]
-    return finalised(type(x) if kind is None else kind, tensor, x)
+    return finalised(type(x) if kind is _NoValue else kind, tensor, x)
 
 
 def _reconstructed(cls: type, shape: Any, typecode: bytes) -> Any:

@@ -16,7 +16,7 @@ from backend_torch.dtypes import to_torch
 from tnp._array import ndarray, wrap_array
 from tnp._convert import check_like, tensor_of
 from tnp._dtypes import tensor_dtype
-from tnp._errors import normalize_axis
+from tnp._errors import long_of, normalize_axis
 from tnp._indexing import value_of
 from tnp._readonly import readonly_array
 from tnp._selection import writeable_tensor
@@ -136,7 +136,7 @@ def diagonal(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> ndarray
     second = normalize_axis(axis2, tensor.dim(), "axis2")
     if first == second:
         raise ValueError("axis1 and axis2 cannot be the same")
-    return readonly_array(selection.diagonal(tensor, operator.index(offset), first, second), a)
+    return readonly_array(selection.diagonal(tensor, long_of(offset), first, second), a)
 
 
 def tri(N: Any, M: Any = None, k: Any = 0, dtype: Any = float, *, device: Any = None, like: Any = None) -> ndarray:

@@ -127,10 +127,10 @@ def at(ufunc: Ufunc, a: Any, indices: Any, b: Any) -> None:
         raise ValueError("second operand needed for ufunc")
     target = output_tensor(a, "operand array with iterator write flag set is read-only")
     given = to_numpy[target.dtype]
+    positions = scatter.positions(target, _indexing.checked(target, indices))
     values = [] if ufunc.nin == 1 else [tensor_of(b, device=target.device)]
     others = [to_numpy[value.dtype] for value in values]
     resolved = ufunc._numpy.resolve_dtypes((given, *others, given), casting="unsafe")
-    positions = scatter.positions(target, _indexing.checked(target, indices))
     if ufunc.nin == 1:
         loop = _errstate.looked_at(ufunc.__name__, ufunc._loop((target.dtype,), resolved), "at")
         scatter.in_turn(loop, target, positions)

@@ -29,7 +29,7 @@ from conformance.fuzz.report import Finding, Report, show
 from conformance.fuzz.shrink import shrunk
 
 HANGS_AFTER = 120.0  # seconds without a call finished
-NUMPY_HANGS_AFTER = 20.0  # the same on NumPy's side, whose LAPACK does for some matrices with NaN
+NUMPY_HANGS_AFTER = 60.0  # the same on NumPy's side, whose LAPACK does for some matrices with NaN
 PART = 500  # calls that are reported together
 SHRUNK_A_CAUSE = 2  # examples that are shrunk, per cause and process
 
@@ -128,7 +128,7 @@ def _work(settings: Settings, start: int, stop: int, progress: Any, pipe: Connec
         now = time.monotonic()
         if now - set_at > 1.0:  # each setting starts a thread: twice a call, it was half of the time
             set_at = now
-            faulthandler.dump_traceback_later(HANGS_AFTER / 2)  # where it hangs
+            faulthandler.dump_traceback_later(HANGS_AFTER / 3)  # where it hangs
 
     logging.disable(logging.ERROR)  # torch's tracer reports what it raises too
     for first in range(start, stop, PART):

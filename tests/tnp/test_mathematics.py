@@ -50,7 +50,13 @@ def test_clip_by_arrays(xp: Any, first: str, second: str) -> Any:
 @agrees
 def test_clip_by_every_name(xp: Any) -> Any:
     x = xp.arange(6)
-    return xp.clip(x, 1, a_max=3), xp.clip(x, a_min=1, a_max=3), xp.clip(x, max=3), xp.clip(x, a_min=None, a_max=3)
+    return (
+        xp.clip(x, 1, a_max=3),
+        xp.clip(x, None, a_max=3),
+        xp.clip(x, a_min=1, a_max=3),
+        xp.clip(x, max=3),
+        xp.clip(x, a_min=None, a_max=3),
+    )
 
 
 def test_clip_by_one_bound() -> None:
@@ -76,6 +82,9 @@ def test_clip_to_out_and_where(xp: Any) -> Any:
     [
         ((), {"a_min": 1, "a_max": 3, "min": 1}),
         ((300, 400), {}),
+        ((), {"a_max": 2}),
+        ((), {"a_min": 1, "max": 2}),
+        ((), {"a_max": 2, "min": 1, "max": 3}),
         ((np.zeros(5), 1), {}),
     ],
 )

@@ -47,6 +47,14 @@ np.cross("a", x); np.linalg.cross("a", x); np.bincount("a"); np.swapaxes(7, 2, (
 np.bincount([0], minlength=True); np.array(f, ndmax=-7); np.array(f, ndmin=f); np.cumulative_sum(f, axis=[])
 np.quantile(n, 0.5, out=n); np.percentile(x, 50, method="lower", axis=0, out=f); np.linalg.svd(np.float32)
 np.array_str(8); np.array2string(2.0); np.var(x, []); np.busday_offset("2024-01-05", 1, out=x)
+np.unstack(x, axis=(0, 1)); np.unique(x, axis=(0, 1)); np.unique(x, axis=()); np.linspace(0, 1, 3, axis=(0, 0))
+np.searchsorted(f, f, sorter=[0, 1, 2, 9]); np.choose([0], [f], mode=True); np.put(f, 0, 0, mode=1.0)
+np.busday_offset("2024-01-05", 1, holidays=x); np.busday_offset("2024-01-05", 1, weekmask=x)
+np.modf(f, out=None); np.frexp(f, casting="unsafe", out=None); np.divmod(f, f, out=None); np.add.at(n, -1, {})
+f.view(bool, None); f.view(type=None); np.zeros(3, np.uint8).view(None); np.trace(x, 2**70); np.diagonal(x, -(2**70))
+np.zeros(3, f); np.full(3, 1, dtype=n); np.issubdtype(x, int); np.promote_types(x, int); np.dtype(f); np.sum(f, dtype=f)
+np.linalg.eig(np.asarray([[np.nan]], "float16")); np.linalg.eig(np.asarray([[0]], "float16"))
+np.isin(f, f, kind=[]); np.stack([x, x], out=f); np.concatenate([f, z], out=x)
 """
 
 

@@ -14,6 +14,7 @@ from tests.oracle import ALL, Raised, agrees, assert_same, compare, outcome, sam
 
 FEW = settings(max_examples=100, deadline=None)
 MODES = ["raise", "wrap", "clip"]
+SPELLINGS = [None, 0, 1, 2, 3, -1, True, 1.0, b"wrap", "WRAP", ""]
 
 
 @pytest.mark.parametrize("dtype", ALL)
@@ -354,3 +355,17 @@ def test_a_number_is_written_as_it_fits(xp: Any, name: str, value: Any) -> Any:
 @pytest.mark.parametrize("casting", [True, None, 1.5, "bogus"])
 def test_copyto_says_what_is_wrong_with_casting(casting: Any) -> None:
     compare(lambda xp: xp.copyto(xp.zeros(3), xp.ones(3), casting))
+
+
+@pytest.mark.parametrize("mode", SPELLINGS, ids=repr)
+def test_spellings_of_modes(mode: Any) -> None:
+    compare(lambda xp: xp.take(xp.arange(3), [4, -1], mode=mode))
+    compare(lambda xp: xp.choose(xp.asarray([2, 0]), [[1, 2], [3, 4]], mode=mode))
+    compare(lambda xp: xp.ravel_multi_index(([1], [3]), (2, 2), mode=mode))
+
+    def put(xp: Any) -> Any:
+        x = xp.arange(3)
+        xp.put(x, [4], 7, mode=mode)
+        return x
+
+    compare(put)
