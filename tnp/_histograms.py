@@ -70,10 +70,10 @@ def bincount(x: Any, /, weights: Any = None, minlength: Any = 0) -> ndarray:
     array([1, 3, 1, 1, 0, 0, 0, 1])
     """
     (tensor,) = tensors_of(x, check=_check_line)
+    _check_line(tensor.shape)
     dtype = to_numpy[tensor.dtype]
     if isinstance(x, (ndarray, np.ndarray)) and dtype.kind not in "biu":
         raise TypeError(f"Cannot cast array data from {dtype!r} to {np.dtype(np.intp)!r} according to the rule 'safe'")
-    _check_line(tensor.shape)
     if minlength is None:
         raise TypeError("'NoneType' object cannot be interpreted as an integer")
     if isinstance(minlength, bool):

@@ -78,8 +78,7 @@ def _on_host(outcome: Outcome) -> Outcome:
 
 
 def _function(call: Call, xp: Any) -> Callable[..., Any]:
-    parameters = ", ".join(NAMES[: len(call.bases)])
-    function: Callable[..., Any] = eval(f"lambda {parameters}: {call.expression}", {"np": xp, "operator": operator})
+    function: Callable[..., Any] = eval(call.code, {"np": xp, "operator": operator})
     return function
 
 

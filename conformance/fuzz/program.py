@@ -10,6 +10,7 @@ import math
 import operator
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from types import CodeType
 from typing import Any
 
 import numpy as np
@@ -102,6 +103,11 @@ class Call:
             return self.callee.format(*args, rest=", ".join(args[self.callee.count("{") - 1 :]))
         return f"{self.callee}({', '.join(args)})"
 
+    @functools.cached_property
+    def code(self) -> CodeType:
+        """The call as a function of the arrays: what ``eval`` makes it from."""
+        return compile(f"lambda {', '.join(NAMES[: len(self.bases)])}: {self.expression}", "<call>", "eval")
+
     @property
     def leaves_unwritten(self) -> bool:
         """Whether it is a ufunc with ``where`` and no ``out``: some of its result is memory that nobody wrote."""
@@ -176,9 +182,8 @@ def run_tnp(call: Call, device: str, transform: Callable[..., Any] | None = None
 
 
 def _run(call: Call, xp: Any, bases: list[Any], transform: Callable[..., Any] | None = None) -> Outcome:
-    parameters = ", ".join(NAMES[: len(bases)])
     try:
-        function = eval(f"lambda {parameters}: {call.expression}", {"np": xp, "operator": operator})
+        function = eval(call.code, {"np": xp, "operator": operator})
         return Outcome((function if transform is None else transform(function))(*bases), None, bases)
     except Exception as error:
         return Outcome(None, error, bases)

@@ -29,7 +29,7 @@ from conformance.fuzz.report import Finding, Report, show
 from conformance.fuzz.shrink import shrunk
 
 HANGS_AFTER = 120.0  # seconds without a call finished
-NUMPY_HANGS_AFTER = 60.0  # the same on NumPy's side, whose LAPACK does for some matrices with NaN
+NUMPY_HANGS_AFTER = 15.0  # the same on NumPy's side, whose LAPACK does for some matrices with NaN
 PART = 500  # calls that are reported together
 SHRUNK_A_CAUSE = 2  # examples that are shrunk, per cause and process
 
@@ -150,7 +150,7 @@ class _Worker:
 
 def _started(settings: Settings, start: int, stop: int) -> _Worker:
     context = multiprocessing.get_context("spawn")
-    progress = context.Value("d", start, lock=False)
+    progress = context.Value("d", -1.0, lock=False)  # before the first call
     receive, send = context.Pipe(duplex=False)
     process = context.Process(target=_work, args=(settings, start, stop, progress, send), daemon=True)
     process.start()
@@ -182,19 +182,20 @@ def run_in_processes(settings: Settings, calls: int, processes: int, first: int 
             if reached != worker.seen:
                 worker.seen, worker.idle = reached, 0.0
             worker.idle += passed
-            hangs = worker.idle > (NUMPY_HANGS_AFTER if reached == int(reached) else HANGS_AFTER)
+            is_numpy = reached == int(reached)
+            hangs = worker.idle > (NUMPY_HANGS_AFTER if is_numpy and reached >= 0 else HANGS_AFTER)
             if not ended and not hangs:
                 continue
             workers.remove(worker)
             worker.process.join(0 if hangs else None)
             if hangs:
                 worker.process.kill()
-            index = int(reached)
+            index = max(int(reached), worker.start)
             if worker.process.exitcode == 1:
                 raise RuntimeError(f"the fuzzer itself failed at call {index}: see above")
             if hangs or worker.process.exitcode:
                 what = "hangs" if hangs else f"ends with exit status {worker.process.exitcode}"
-                if reached == index:
+                if is_numpy:
                     yield Report(1, known=Counter({f"NumPy itself: the process {what}": 1}))
                 else:
                     crash = Disagreement("crash", "", f"the process {what}")

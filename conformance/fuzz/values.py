@@ -5,6 +5,7 @@ Layer: owns which arrays and which bad arguments there are.
 
 from __future__ import annotations
 
+import functools
 import random
 from collections.abc import Sequence
 from typing import Any, TypeVar
@@ -20,6 +21,7 @@ FLOATS = ["float16", "float32", "float64"]
 COMPLEX = ["complex64", "complex128"]
 DTYPES = ["bool", *INTEGERS, *FLOATS, *COMPLEX]
 COMMON = ["bool", "int8", "uint8", "int32", "int64", "int64", "float32", "float64", "float64", "complex128"]
+KINDS = {dtype: np.dtype(dtype).kind for dtype in DTYPES}
 LENGTHS = [0, 1, 1, 2, 2, 3, 3, 4, 5]
 LONG = [17, 33, 70]  # long enough for vectorised kernels, with a rest
 
@@ -28,6 +30,17 @@ BAD = [
     "[]", "...", "b'x'", "1j", "True", "'float32'", "[None]", "(1, 2, 3)", "np.float32", "np.float16(2.5)",
     "np.int8(-3)", "['a']", "'>i4'",
 ]  # fmt: skip
+
+
+@functools.cache
+def edges(dtype: str) -> list[Any]:
+    """Where the dtype ends, as Python numbers."""
+    if KINDS[dtype] in "iu":
+        low, high = int(np.iinfo(dtype).min), int(np.iinfo(dtype).max)
+        return [low, high, high - 1, high // 2 + 1]
+    limits = np.finfo(dtype)
+    ends = [limits.max, limits.tiny, limits.smallest_subnormal, limits.min]
+    return [np.nan, np.inf, -np.inf, -0.0, 0.0, *map(float, ends)]
 
 
 class Draw:
@@ -72,21 +85,18 @@ class Draw:
 
     def scalar(self, dtype: str) -> Any:
         """A Python number that the dtype holds."""
-        kind = np.dtype(dtype).kind
+        kind = KINDS[dtype]
         if kind == "b":
             return self.chance(0.5)
         if kind in "iu":
-            ints = np.iinfo(dtype)
             if self.specials and self.chance(0.3):
-                return self.one([int(ints.min), int(ints.max), int(ints.max) - 1, int(ints.max) // 2 + 1])
+                return self.one(edges(dtype))
             return self.number(0 if kind == "u" else -9, 9)
         if kind == "c":
             part = "float32" if dtype == "complex64" else "float64"
             return complex(self.scalar(part), self.scalar(part))
-        limits = np.finfo(dtype)
         if self.specials and self.chance(0.4):
-            edges = [np.nan, np.inf, -np.inf, -0.0, 0.0, limits.max, limits.tiny, limits.smallest_subnormal, limits.min]
-            return float(self.one(edges))  # type: ignore[arg-type]
+            return self.one(edges(dtype))
         if self.chance(0.4):
             return float(self.number(-4, 4))
         return float(np.dtype(dtype).type(self.random.uniform(-6, 6)))

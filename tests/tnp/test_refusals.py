@@ -54,7 +54,7 @@ np.modf(f, out=None); np.frexp(f, casting="unsafe", out=None); np.divmod(f, f, o
 f.view(bool, None); f.view(type=None); np.zeros(3, np.uint8).view(None); np.trace(x, 2**70); np.diagonal(x, -(2**70))
 np.zeros(3, f); np.full(3, 1, dtype=n); np.issubdtype(x, int); np.promote_types(x, int); np.dtype(f); np.sum(f, dtype=f)
 np.linalg.eig(np.asarray([[np.nan]], "float16")); np.linalg.eig(np.asarray([[0]], "float16"))
-np.isin(f, f, kind=[]); np.stack([x, x], out=f); np.concatenate([f, z], out=x)
+np.isin(f, f, kind=[]); np.bincount(f[None]); np.bincount(f[0]); np.stack([x, x], out=f); np.concatenate([f, z], out=x)
 """
 
 
