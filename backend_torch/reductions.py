@@ -437,6 +437,13 @@ def _std(tensor: Tensor, axes: Axes, keepdims: bool, correction: float) -> Tenso
 
 def squared_deviation(tensor: Tensor, mean: Tensor, mask: Tensor | None = None) -> Tensor:
     """``|tensor - mean|**2``, real; of float16 in float32. Zero where a mask does not choose the element."""
+    if mean.dtype is torch.bool:
+        if tensor.dtype is torch.bool:
+            raise TypeError(
+                "numpy boolean subtract, the `-` operator, is not supported, use the bitwise_xor, the `^` operator, or "
+                "the logical_xor function instead."
+            )
+        mean = mean.to(tensor.dtype)
     if tensor.dtype in SIGNED:
         signed = SIGNED[tensor.dtype]  # the same bits, also where they wrap around
         return squared_deviation(tensor.view(signed), mean.view(signed), mask).view(tensor.dtype)

@@ -119,14 +119,14 @@ class ndarray(Methods):
         """NumPy dtype of the elements; assigning sees the same bytes under another."""
         return to_numpy[self.tensor.dtype]
 
+    @dtype.setter
+    def dtype(self, dtype: Any) -> None:
+        self.tensor = tnp._convert.view(wrap_array(self.tensor), dtype).tensor
+
     @property
     def __numpy_dtype__(self) -> np.dtype:
         """What ``numpy.dtype(x)`` asks for: an array is none, as NumPy's."""
         raise TypeError("Cannot construct a dtype from an array")
-
-    @dtype.setter
-    def dtype(self, dtype: Any) -> None:
-        self.tensor = tnp._convert.view(wrap_array(self.tensor), dtype).tensor
 
     @property
     def shape(self) -> tuple[int, ...]:

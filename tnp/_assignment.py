@@ -223,6 +223,8 @@ def copyto(dst: ndarray, src: Any, casting: str = "same_kind", where: Any = True
 def _copy_source(src: Any, dst: ndarray, casting: str) -> Tensor:
     """The source in the target's dtype, which a Python scalar takes if it is of its kind or of a wider one."""
     if type(src) in WEAK and dst.dtype.kind in {int: "iufc", float: "fc", complex: "c"}[type(src)]:
+        if casting == "equiv" and dst.dtype != np.dtype(type(src)):
+            raise TypeError(f"cannot cast Python {type(src).__name__} to {dst.dtype} under the casting rule 'equiv'")
         return constant(src, dst.dtype)
     source = tensor_of(src, device=dst.device)
     refuse_cast(to_numpy[source.dtype], dst.dtype, casting, "array data" if source.dim() else "scalar")

@@ -22,7 +22,7 @@ from tnp._dtypes import tensor_dtype
 from tnp._elementwise import divide, multiply
 from tnp._errors import normalize_axes, reduced_axes
 from tnp._loops import Loops
-from tnp._reduce import FAILURES, deliver, kept, mask_of, output_of, reduced_shape
+from tnp._reduce import BOOL, FAILURES, deliver, kept, mask_of, output_of, reduced_shape
 from tnp._reductions import sum
 
 Tensor = Any
@@ -330,7 +330,14 @@ def _variance(a: Any, axis: Any, dtype: Any, ddof: float, keepdims: Any, where: 
     if mask is not None:
         _errstate.warn_where(lambda: count <= ddof, "Degrees of freedom <= 0 for slice")
     variance = kernels.quotient(total, kernels.degrees_left(count, ddof))
-    return cast(kernels.root(variance) if kernel is kernels.std else variance, result)
+    return root(variance, result) if kernel is kernels.std else cast(variance, result)
+
+
+def root(variance: Tensor, dtype: Any) -> Tensor:
+    """The deviation in a torch dtype; of several, NumPy takes the roots in place, where integers hold none."""
+    if variance.dim():
+        np.sqrt.resolve_dtypes((to_numpy[dtype], to_numpy[dtype]))
+    return cast(kernels.root(variance), dtype)
 
 
 def squares(tensor: Tensor, axes: Any, keepdims: bool, dtype: Any, mask: Any, mean: Any = _NoValue) -> Any:
@@ -338,7 +345,7 @@ def squares(tensor: Tensor, axes: Any, keepdims: bool, dtype: Any, mask: Any, me
     accumulator = _accumulator(dtype)
     whole = kernels.is_integer(accumulator)
     # As in NumPy, dtype= is that of the mean and of the sum of the squares: deviations keep what it would cut off.
-    if not tensor.is_complex() and not (whole and tensor.is_floating_point()):
+    if not tensor.is_complex() and not (whole and (tensor.is_floating_point() or accumulator is BOOL)):
         tensor = cast(tensor, accumulator)
     if mean is _NoValue:
         average = kernels.quotient(*_total(tensor, axes, True, accumulator, mask))

@@ -453,6 +453,8 @@ def ravel_multi_index(multi_index: Any, dims: Any, mode: Any = "raise", order: s
     array([22, 41, 37])
     """
     lengths = _lengths(dims)
+    if not isinstance(order, str):
+        raise TypeError(f"order must be str, not {type(order).__name__}")
     if order not in ("C", "F"):
         raise ValueError("only 'C' or 'F' order is permitted")
     modes = tuple(map(index_mode, mode)) if isinstance(mode, (tuple, list)) else (index_mode(mode),) * len(lengths)

@@ -142,6 +142,8 @@ def _joined(
     """The tensors end to end, in a common dtype or that of ``dtype`` or ``out``."""
     if out is not None and not isinstance(out, ndarray):
         raise TypeError("'out' must be an array")
+    if not isinstance(casting, str):
+        raise TypeError(f"casting must be str, not {type(casting).__name__}")
     if casting not in CASTINGS:
         raise ValueError(f"casting must be one of 'no', 'equiv', 'safe', 'same_kind', 'unsafe' (got {casting!r})")
     dimensions = tensors[0].dim()

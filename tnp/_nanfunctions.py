@@ -458,7 +458,7 @@ def nanstd(
     if kernels.is_integer(tensor.dtype):
         return _averages.std(a, axis, dtype, out, ddof, keepdims, where=where, mean=mean, correction=correction)
     variance, result = _variance(tensor, axis, dtype, ddof, keepdims, where, mean, correction)
-    return deliver(cast(kernels.root(variance), result), out, None if out is None else output_of(out), "nanstd")
+    return deliver(_averages.root(variance, result), out, None if out is None else output_of(out), "nanstd")
 
 
 def _variance(

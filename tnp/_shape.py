@@ -182,6 +182,8 @@ def reshape(a: Any, /, shape: Any, order: Any = "C", *, copy: bool | None = None
             order = kernels.effective_order(tensor, order)
             return wrap_array(kernels.reshape_view(memory.copied(tensor, order), lengths, order))
         return view_of(a, kernels.reshape_view(tensor, lengths, order))
+    except TypeError:  # torch's for what no int64 holds
+        raise ValueError("Maximum allowed dimension exceeded") from None
     except RuntimeError as error:
         if any(length < -1 for length in lengths):  # NumPy takes every negative length for the unknown one
             return reshape(a, tuple([max(length, -1) for length in lengths]), order, copy=copy)

@@ -14,7 +14,7 @@ from numpy.linalg import LinAlgError
 import tnp
 from backend_torch import linalg as kernels
 from backend_torch.casting import cast
-from backend_torch.dtypes import to_numpy
+from backend_torch.dtypes import to_numpy, to_torch
 from tnp._array import ndarray, wrap, wrap_array
 from tnp._convert import tensor_of, tensors_of
 from tnp._errors import broadcast_error, explain
@@ -273,7 +273,7 @@ def pinv(a: Any, rcond: Any = None, hermitian: bool = False, *, rtol: Any = _NoV
         )
     tensor = (square_matrices if hermitian else matrices)(wrap_array(given))
     if not isinstance(relative, float):
-        relative = tensor_of(relative, float, device=tensor.device)
+        relative = cast(tensor_of(relative, device=tensor.device), to_torch[np.dtype(float)])
     try:
         return wrap_array(kernels.pinv(tensor, rtol=relative, hermitian=bool(hermitian)))
     except kernels.LinAlgError:

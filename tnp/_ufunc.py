@@ -266,8 +266,9 @@ class Ufunc:
         dtypes += [None if t is None else to_numpy[t.dtype] for t in targets]
         try:
             resolved = self._resolved(tuple(dtypes), casting, **self._fixed(dtype, signature, sig))
-        except TypeError:
-            if dtype is not None and np.dtype(dtype).kind in "iu":  # Python's integers are the first to be refused
+        except TypeError as error:
+            has_loop = type(error) is not TypeError  # but a cast is refused: Python's integers are the first to be
+            if has_loop and dtype is not None and np.dtype(dtype).kind in "iu":
                 for value in tensors:
                     if type(value) is int:
                         np.array(value, dtype)
@@ -344,7 +345,7 @@ class Ufunc:
         """Apply the ufunc to all pairs of an element of ``A`` and one of ``B`` (``numpy.ufunc.outer``)."""
         return tnp._ufunc_methods.outer(self, A, B, options)
 
-    def at(self, a: Any, indices: Any, b: Any = None, /) -> None:
+    def at(self, a: Any, indices: Any, b: Any = np._NoValue, /) -> None:
         """Apply the ufunc in place to ``a[indices]``, repeated indices repeatedly (``numpy.ufunc.at``).
 
         Where the operation allows it, the operands of a repeated index are combined first: floats may round otherwise

@@ -20,7 +20,7 @@ from backend_torch.dtypes import to_numpy
 from tnp import _errstate, _indexing, _reduce, _selection, _subclass
 from tnp._array import ndarray, scalar, wrap_array
 from tnp._convert import output_tensor, tensor_of, tensors_of
-from tnp._dtypes import tensor_dtype
+from tnp._dtypes import DtypeError, tensor_dtype
 from tnp._errors import normalize_axes, refuse_boolean
 from tnp._indexing import INT64
 from tnp._loops import Loops
@@ -56,7 +56,9 @@ def accumulate(ufunc: Ufunc, array: Any, axis: Any, dtype: Any, out: Any) -> Any
         options = {"axis": axis, "dtype": dtype}
         return _subclass.call_ufunc(ufunc, "accumulate", found, (array,), out, options)
     _check_reducible(ufunc, "accumulate")
-    tensor = tensor_of(array)
+    if dtype is not None:
+        np.dtype(dtype)  # TypeError for what is none
+    (tensor,) = tensors_of(array, check=lambda shape: _one_axis(axis, len(shape), "accumulate"))
     axis = _one_axis(axis, tensor.dim(), "accumulate")
     _check_uniform(ufunc, "accumulate")
     return _reduce.accumulation(ufunc._numpy, _on_tensors(ufunc, "accumulate")).accumulate(tensor, axis, dtype, out)
@@ -68,12 +70,12 @@ def reduceat(ufunc: Ufunc, array: Any, indices: Any, axis: Any, dtype: Any, out:
         options = {"axis": axis, "dtype": dtype}
         return _subclass.call_ufunc(ufunc, "reduceat", found, (array, indices), out, options)
     _check_reducible(ufunc, "reduceat")
-    if dtype is not None:
-        np.dtype(dtype)  # TypeError for what is none
     depth = np.ndim(indices)
     if depth != 1:
         raise ValueError(f"object {'too deep' if depth else 'of too small depth'} for desired array")
-    tensor = tensor_of(array)
+    if dtype is not None:
+        np.dtype(dtype)  # TypeError for what is none
+    (tensor,) = tensors_of(array, check=lambda shape: _one_axis(axis, len(shape), "reduceat"))
     starts = _selection.index_tensor(indices, tensor.device)
     axis = _one_axis(axis, tensor.dim(), "reduceat")
     size = tensor.shape[axis]
@@ -108,7 +110,7 @@ def outer(ufunc: Any, A: Any, B: Any, options: dict[str, Any]) -> Any:
 
 def at(ufunc: Ufunc, a: Any, indices: Any, b: Any) -> None:
     """``ufunc.at``: apply the ufunc in place to ``a[indices]``, to a repeated index repeatedly."""
-    operands = (a, indices) if b is None else (a, indices, b)
+    operands = (a, indices) if b is np._NoValue else (a, indices, b)
     if found := _subclass.overriding(operands):
         _subclass.call_ufunc(ufunc, "at", found, operands, None, {})
         return
@@ -121,16 +123,20 @@ def at(ufunc: Ufunc, a: Any, indices: Any, b: Any) -> None:
         raise ValueError("Only single output ufuncs supported at this time")
     if type(a) is scalar or not isinstance(a, (ndarray, np.ndarray)):
         raise TypeError("first operand must be array")
-    if ufunc.nin == 1 and b is not None:
+    if ufunc.nin == 1 and b is not np._NoValue:
         raise ValueError("second operand provided when ufunc is unary")
-    if ufunc.nin == 2 and b is None:
+    if ufunc.nin == 2 and b is np._NoValue:
         raise ValueError("second operand needed for ufunc")
     target = output_tensor(a, "operand array with iterator write flag set is read-only")
     given = to_numpy[target.dtype]
-    positions = scatter.positions(target, _indexing.checked(target, indices))
-    values = [] if ufunc.nin == 1 else [tensor_of(b, device=target.device)]
+    try:
+        values = [] if ufunc.nin == 1 else [tensor_of(b, device=target.device)]
+    except DtypeError:
+        _indexing.checked(target, indices)  # of two errors NumPy names the index
+        raise
     others = [to_numpy[value.dtype] for value in values]
     resolved = ufunc._numpy.resolve_dtypes((given, *others, given), casting="unsafe")
+    positions = scatter.positions(target, _indexing.checked(target, indices))
     if ufunc.nin == 1:
         loop = _errstate.looked_at(ufunc.__name__, ufunc._loop((target.dtype,), resolved), "at")
         scatter.in_turn(loop, target, positions)

@@ -33,7 +33,7 @@ SUMS = frozenset([
     "percentile", "quantile", "nanpercentile", "nanquantile", "median", "nanmedian", "cross",
     "at", "i0", "logaddexp", "logaddexp2", "multi_dot", "norm", "vector_norm", "matrix_norm", "prod", "cumprod",
     "nanprod", "nancumprod", "cumulative_prod", "vander", "@", "r@",
-    "imatmul", "pad", "bincount",
+    "imatmul", "pad", "bincount", "polydiv",
 ])  # fmt: skip
 MEANS = frozenset(["mean", "std", "var", "average", "median", "quantile", "percentile", "nanmean", "nanstd", "nanvar"])
 PRODUCTS = frozenset(["prod", "cumprod", "nanprod", "nancumprod", "cumulative_prod"])

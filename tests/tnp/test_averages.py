@@ -222,3 +222,10 @@ def test_gradient(name: str) -> None:
 @pytest.mark.parametrize("name", ["var", "std"])
 def test_deviations_in_integers(xp: Any, name: str, dtype: str) -> Any:
     return getattr(xp, name)(xp.asarray([1, 2, 7, 9], "int16"), dtype=dtype)
+
+
+@pytest.mark.parametrize("given", ALL)
+@pytest.mark.parametrize("name", SPREADS)
+def test_deviations_in_booleans(name: str, given: str) -> None:
+    compare(lambda xp: getattr(xp, name)(xp.asarray([[1, 0, 7], [1, 1, 1]], given), axis=1, dtype=bool))
+    compare(lambda xp: getattr(xp, f"nan{name}")(xp.asarray([[1, 0, 7], [1, 1, 1]], given), dtype=bool))
