@@ -124,11 +124,6 @@ class ndarray(Methods):
         self.tensor = tnp._convert.view(wrap_array(self.tensor), dtype).tensor
 
     @property
-    def __numpy_dtype__(self) -> np.dtype:
-        """What ``numpy.dtype(x)`` asks for: an array is none, as NumPy's."""
-        raise TypeError("Cannot construct a dtype from an array")
-
-    @property
     def shape(self) -> tuple[int, ...]:
         """Length of each axis; assigning reshapes in place, without a copy."""
         return tuple(self.tensor.shape)
@@ -470,7 +465,6 @@ class scalar(ScalarMethods, ndarray):
     __module__ = "tnp"
 
     dtype = property(lambda self: to_numpy[self.tensor.dtype], doc="NumPy dtype of the value.")
-    __numpy_dtype__ = dtype
     shape = property(lambda self: (), doc="No axes: ``()``.")
 
     def __hash__(self) -> int:  # type: ignore[override]

@@ -21,7 +21,7 @@ def tensor_dtype(dtype: Any) -> Any:
     """The torch dtype for anything ``numpy.dtype`` takes; TypeError for what no tensor can carry."""
     if not isinstance(dtype, np.dtype):
         is_class = isinstance(dtype, type) and issubclass(dtype, np.dtype)
-        dtype = cast(Any, dtype)() if is_class else np.dtype(dtype)
+        dtype = cast(Any, dtype)() if is_class else numpy_dtype(dtype)
     try:
         return backend.to_torch[dtype]
     except KeyError:
@@ -30,6 +30,13 @@ def tensor_dtype(dtype: Any) -> Any:
         raise DtypeError(
             f"tnp arrays hold numbers and booleans: no tensor has dtype {dtype!r}; keep such data in numpy"
         ) from None
+
+
+def numpy_dtype(dtype: Any) -> np.dtype:
+    """``numpy.dtype``, which takes all that has a dtype for one, but for arrays of NumPy's: here, but for ours."""
+    if isinstance(dtype, tnp._array.ndarray) and type(dtype) is not tnp._array.scalar:
+        raise TypeError("Cannot construct a dtype from an array")
+    return np.dtype(dtype)
 
 
 def _dtype_of(value: Any) -> Any:

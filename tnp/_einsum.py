@@ -19,7 +19,7 @@ from backend_torch.dtypes import to_numpy
 from backend_torch.indexing import assign
 from tnp._array import ndarray, wrap
 from tnp._convert import output_tensor, tensors_of
-from tnp._dtypes import tensor_dtype
+from tnp._dtypes import numpy_dtype, tensor_dtype
 from tnp._errors import broadcast_error
 from tnp._ufunc import checked_order
 
@@ -106,7 +106,7 @@ def _dtype(tensors: Sequence[Tensor], target: Tensor | None, dtype: Any, casting
     """The torch dtype to compute in; TypeError where ``casting`` does not allow the way to it, or from it."""
     given = [to_numpy[tensor.dtype] for tensor in tensors]
     into = [] if target is None else [to_numpy[target.dtype]]
-    wanted = np.result_type(*given, *into) if dtype is None else np.dtype(dtype)
+    wanted = np.result_type(*given, *into) if dtype is None else numpy_dtype(dtype)
     for source, destination in [*[(one, wanted) for one in given], *[(wanted, one) for one in into]]:
         if not np.can_cast(source, destination, casting):
             raise TypeError(

@@ -97,6 +97,8 @@ def bincount(x: Any, /, weights: Any = None, minlength: Any = 0) -> ndarray:
         if kernels.smallest(indices) < 0:
             raise ValueError("'list' argument must have no negative elements")
         length = max(length, kernels.largest(indices) + 1)
+    else:
+        amounts = None  # nothing is counted, in integers
     return wrap_array(kernels.counted(indices, amounts, length))
 
 

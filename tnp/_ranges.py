@@ -19,7 +19,7 @@ from backend_torch.dtypes import to_numpy, to_torch
 from tnp import _elementwise as ufuncs
 from tnp._array import ndarray, wrap, wrap_array
 from tnp._convert import asarray, check_like, tensor_of
-from tnp._dtypes import DtypeError, tensor_dtype
+from tnp._dtypes import DtypeError, numpy_dtype, tensor_dtype
 from tnp._errors import explain, moved_axis, normalize_axis
 from tnp._index_tricks import indices
 from tnp._rearranging import moveaxis
@@ -116,7 +116,7 @@ def arange(
     elif start is None:
         start = 0
     given = np.result_type(np.int64, *[_dtype_of(value) for value in (start, stop, step)])
-    wanted = given if dtype is None else np.dtype(dtype)
+    wanted = given if dtype is None else numpy_dtype(dtype)
     if wanted.kind not in "biufcO" and wanted not in to_torch:
         raise DtypeError(f"arange() not supported for inputs with DType {type(wanted)}.")
     length = _length(start, stop, step)

@@ -23,7 +23,7 @@ from backend_torch.indexing import assign
 from backend_torch.memory import copied
 from tnp._array import ndarray, wrap
 from tnp._convert import output_tensor, tensor_of
-from tnp._dtypes import DtypeError, tensor_dtype
+from tnp._dtypes import DtypeError, numpy_dtype, tensor_dtype
 from tnp._errors import explain, normalize_axes, reduced_axes, refuse_boolean, shapes_text
 from tnp._loops import Loops
 
@@ -38,7 +38,7 @@ _REORDERABLE = {np.maximum, np.minimum, np.fmax, np.fmin}  # beside those that h
 
 def resolve(ufunc: np.ufunc, given: Any, dtype: Any = None, out: Any = None) -> Any:
     """The torch dtype in which NumPy reduces with a ufunc: operand's, ``dtype=`` and ``out=``'s dtype are known."""
-    signature = (None if dtype is None else np.dtype(dtype), None, None)
+    signature = (None if dtype is None else numpy_dtype(dtype), None, None)
     target = None if out is None else to_numpy[out]
     dtypes = (target, to_numpy[given], None)
     result = tensor_dtype(ufunc.resolve_dtypes(dtypes, signature=signature, casting="unsafe", reduction=True)[2])
@@ -82,7 +82,7 @@ class Reduction:
         """Reduce with any of the options of ``numpy.ufunc.reduce``."""
         keepdims = kept(keepdims)
         if dtype is not None:
-            np.dtype(dtype)  # TypeError for what is none, before errors of the axis
+            numpy_dtype(dtype)  # TypeError for what is none, before errors of the axis
         try:
             tensor = tensor_of(a)
         except DtypeError:
@@ -189,7 +189,7 @@ class Accumulation:
     def accumulate(self, a: Any, axis: Any = 0, dtype: Any = None, out: Any = None) -> Any:
         """Accumulate with the options of ``numpy.ufunc.accumulate``."""
         if dtype is not None:
-            np.dtype(dtype)  # TypeError for what is none, before errors of the axis
+            numpy_dtype(dtype)  # TypeError for what is none, before errors of the axis
         if isinstance(axis, list):
             raise TypeError("'list' object cannot be interpreted as an integer")
         tensor = tensor_of(a)

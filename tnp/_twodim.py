@@ -457,6 +457,7 @@ def mask_indices(n: int, mask_func: Callable[..., Any], k: Any = 0) -> tuple[nda
     >>> np.mask_indices(2, np.triu)
     (array([0, 0, 1]), array([0, 1, 1]))
     """
+    n = operator.index(n)
     ones = _triangle(n, n, n, to_torch[np.dtype(np.int64)], devices.state.default)
     return _places(selection.nonzero(tensor_of(mask_func(wrap_array(ones), k))))
 

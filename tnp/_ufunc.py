@@ -25,7 +25,7 @@ from tnp import (
     _array,  # its names are read when a call needs them: the class itself is built from these ufuncs
     _errstate,
 )
-from tnp._dtypes import DtypeError
+from tnp._dtypes import DtypeError, numpy_dtype
 from tnp._errors import explain
 from tnp._loops import PLAIN, Loops
 from tnp._outputs import deliver, outputs, with_outputs
@@ -311,7 +311,7 @@ class Ufunc:
         if dtype is not None:
             if signature is not None:
                 raise TypeError("cannot specify both 'signature' and 'dtype'")
-            signature = (*[None] * self.nin, *[np.dtype(dtype)] * self.nout)
+            signature = (*[None] * self.nin, *[numpy_dtype(dtype)] * self.nout)
         return {} if signature is None else {"signature": signature}
 
     def _masked(self, results: Any, mask: Tensor, targets: list[Tensor | None]) -> Any:

@@ -17,10 +17,11 @@ from backend_torch import memory, scatter
 from backend_torch import reductions as kernels
 from backend_torch.casting import cast
 from backend_torch.dtypes import to_numpy
+from backend_torch.selection import any_outside
 from tnp import _errstate, _indexing, _reduce, _selection, _subclass
 from tnp._array import ndarray, scalar, wrap_array
 from tnp._convert import output_tensor, tensor_of, tensors_of
-from tnp._dtypes import DtypeError, tensor_dtype
+from tnp._dtypes import DtypeError, numpy_dtype, tensor_dtype
 from tnp._errors import normalize_axes, refuse_boolean
 from tnp._indexing import INT64
 from tnp._loops import Loops
@@ -57,7 +58,7 @@ def accumulate(ufunc: Ufunc, array: Any, axis: Any, dtype: Any, out: Any) -> Any
         return _subclass.call_ufunc(ufunc, "accumulate", found, (array,), out, options)
     _check_reducible(ufunc, "accumulate")
     if dtype is not None:
-        np.dtype(dtype)  # TypeError for what is none
+        numpy_dtype(dtype)  # TypeError for what is none
     (tensor,) = tensors_of(array, check=lambda shape: _one_axis(axis, len(shape), "accumulate"))
     axis = _one_axis(axis, tensor.dim(), "accumulate")
     _check_uniform(ufunc, "accumulate")
@@ -74,13 +75,13 @@ def reduceat(ufunc: Ufunc, array: Any, indices: Any, axis: Any, dtype: Any, out:
     if depth != 1:
         raise ValueError(f"object {'too deep' if depth else 'of too small depth'} for desired array")
     if dtype is not None:
-        np.dtype(dtype)  # TypeError for what is none
+        numpy_dtype(dtype)  # TypeError for what is none
     (tensor,) = tensors_of(array, check=lambda shape: _one_axis(axis, len(shape), "reduceat"))
     starts = _selection.index_tensor(indices, tensor.device)
     axis = _one_axis(axis, tensor.dim(), "reduceat")
     size = tensor.shape[axis]
-    outside = (starts < 0) | (starts >= size)
-    if outside.any():
+    if any_outside(starts, 0, size):
+        outside = (starts < 0) | (starts >= size)
         raise IndexError(f"index {int(starts[outside][0])} out-of-bounds in {ufunc.__name__}.reduceat [0, {size})")
     _check_uniform(ufunc, "reduceat")
     target = None if out is None else _reduce.output_of(out)

@@ -82,7 +82,7 @@ def test_bincount(dtype: str, minlength: int) -> None:
 
 @pytest.mark.parametrize("arguments", [
     ([],), ([[1]],), (3,), ([-1],), ([1], [1, 2]), ([1], None, -1), ([1], None, None), ([1], [1j]), ([1.0],),
-    ([1], [2]),
+    ([1], [2]), ([], []), ([], [], 2),
 ])  # fmt: skip
 def test_bincount_arguments(arguments: tuple[Any, ...]) -> None:
     compare(lambda xp: xp.bincount(*arguments))
