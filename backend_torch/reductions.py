@@ -79,6 +79,8 @@ class Accumulator:
             return lambda t, *dims: function(cast(t, result).view(signed), *dims, dtype=signed).view(result)
         if (given.is_complex and not result.is_complex) or (is_integer(result) and not is_integer(given)):
             return lambda t, *dims: function(cast(t, result), *dims, dtype=result)  # integers have no gradient
+        if result.is_complex and not given.is_complex:  # torch's derivative for dtype= would be complex
+            return lambda t, *dims: function(t.to(result), *dims)
         return lambda t, *dims: function(t, *dims, dtype=result)
 
 
@@ -407,6 +409,8 @@ def mean(given: torch.dtype, result: torch.dtype) -> Loop:
         return torch.mean
     if given.is_complex and not result.is_complex:
         return lambda t, axes, keepdims: torch.mean(t.real, axes, keepdims, dtype=result)
+    if result.is_complex and not given.is_complex:  # torch's derivative for dtype= would be complex
+        return lambda t, axes, keepdims: torch.mean(t.to(result), axes, keepdims)
     return lambda t, axes, keepdims: torch.mean(t, axes, keepdims, dtype=result)
 
 

@@ -18,7 +18,7 @@ from backend_torch.dtypes import to_numpy
 from backend_torch.indexing import without_leading_ones
 from tnp._array import ndarray, wrap_array
 from tnp._convert import check_like, tensor_of
-from tnp._dtypes import tensor_dtype
+from tnp._dtypes import numpy_dtype, tensor_dtype
 from tnp._errors import explain, shapes_text
 from tnp._shape import as_order, as_shape
 
@@ -265,7 +265,7 @@ def _fill(value: Any, dtype: Any) -> tuple[Any, Any]:
     if isinstance(value, (ndarray, np.ndarray, list, tuple)) or memory.is_tensor(value):
         tensor = tensor_of(value)
         return without_leading_ones(tensor, 0), to_numpy[tensor.dtype] if dtype is None else dtype
-    number = np.asarray(value) if dtype is None else np.full((), value, dtype)
+    number = np.asarray(value) if dtype is None else np.full((), value, numpy_dtype(dtype))
     tensor_dtype(number.dtype)
     return number.item(), number.dtype
 

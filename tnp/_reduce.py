@@ -20,7 +20,7 @@ from backend_torch.casting import cast
 from backend_torch.constants import constant
 from backend_torch.dtypes import to_numpy
 from backend_torch.indexing import assign
-from backend_torch.memory import copied
+from backend_torch.memory import copied, may_overlap
 from tnp._array import ndarray, wrap
 from tnp._convert import output_tensor, tensor_of
 from tnp._dtypes import DtypeError, numpy_dtype, tensor_dtype
@@ -201,6 +201,8 @@ class Accumulation:
             raise ValueError("accumulate does not allow multiple axes")
         (dim,) = axes
         target = None if out is None else output_of(out)
+        if target is not None and may_overlap(tensor, target):  # its derivative needs what is overwritten
+            tensor = copied(tensor)
         result = resolve(self._numpy, tensor.dtype, dtype, None if target is None else target.dtype)
         try:
             scanned = self._kernel.resolve(tensor.dtype, result)(tensor, dim)

@@ -127,6 +127,8 @@ ROWS: dict[str, Callable[..., Any]] = {
     "sum": lambda x: np.sum(x, axis=0),
     "sum keepdims": lambda x: np.sum(x, axis=(0, 1), keepdims=True, where=np.asarray(Y > 0), initial=2.0),
     "prod": lambda x: np.prod(x, axis=1),
+    "dtype of a reduction": lambda x: [f(x, dtype="c16") for f in (np.sum, np.prod, np.mean, np.trace, np.nansum)],
+    "accumulate in place": lambda x: np.arctan2.accumulate(y := x * 2, axis=1, out=y),
     "mean": lambda x: np.mean(x, axis=-1, keepdims=True),
     "average": lambda x: np.average(x, axis=1, weights=[1.0, 2.0, 3.0]),
     "std": lambda x: np.std(x, axis=0, ddof=1),
