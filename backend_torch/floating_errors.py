@@ -17,6 +17,7 @@ from torch.utils._python_dispatch import TorchDispatchMode, _get_current_dispatc
 
 from backend_torch import modes
 from backend_torch.memory import is_readable
+from backend_torch.reductions import masked
 
 Tensor = torch.Tensor
 Report = Callable[[str, str], None]
@@ -146,8 +147,8 @@ def of_ufunc(
     if not all(map(is_readable, (*operands, *results))):
         return []
     if mask is not None:
-        operands = [torch.where(mask, operand, 1) for operand in operands]
-        results = [torch.where(mask, result, 1) for result in results]
+        operands = [masked(operand, mask, 1) for operand in operands]
+        results = [masked(result, mask, 1) for result in results]
     integer = not any(t.is_floating_point() or t.is_complex() for t in (*operands, *results))
     if integer:
         return _of_integers(name, operands)

@@ -22,6 +22,7 @@ from backend_torch.casting import cast
 from backend_torch.dtypes import REAL_OF, SIGNED
 from backend_torch.memory import is_readable
 from backend_torch.order import complex_extreme, ordered, restored
+from backend_torch.selection import where
 
 Tensor = torch.Tensor
 Loop = Callable[..., Tensor]
@@ -515,7 +516,7 @@ def masked(tensor: Tensor, mask: Tensor, fill: Tensor | float) -> Tensor:
     """The tensor where the mask is true, ``fill`` in its dtype elsewhere."""
     if not isinstance(fill, Tensor):
         fill = torch.tensor(fill, dtype=tensor.dtype, device=tensor.device)
-    return torch.where(mask, tensor, fill)
+    return where(mask, tensor, fill)
 
 
 def without_nan(tensor: Tensor, fill: float) -> Tensor:
