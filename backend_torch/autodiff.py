@@ -227,9 +227,9 @@ def paused() -> Iterator[None]:
 def gradients(
     targets: Sequence[Tensor],
     sources: Sequence[Source],
-    output_gradients: Sequence[Tensor | None] | None,
+    output_gradients: Sequence[Tensor] | None,
     retain: bool,
-) -> tuple[Tensor | None, ...]:
+) -> Sequence[Tensor | None]:
     """Gradients of the sum of ``targets`` with respect to what is watched; None where there is no connection.
 
     They are recorded themselves if anything is recorded.
@@ -239,17 +239,19 @@ def gradients(
         (target,) = targets
         if target.requires_grad and type(target) is Tensor and target.is_cpu and not target.dim():
             # One number: what torch.autograd.grad checks first takes longer than such a program's smaller operations.
-            return _engine.run_backward(
-                (target,), (torch.ones_like(target),), retain, False, tuple(sources), True, accumulate_grad=False
+            return levels.own(
+                _engine.run_backward(
+                    (target,), (torch.ones_like(target),), retain, False, tuple(sources), True, accumulate_grad=False
+                )
             )
     pairs = [
         (target, torch.ones_like(target) if given is None else given)
-        for target, given in zip(targets, output_gradients or [None] * len(targets), strict=True)
+        for target, given in zip(targets, output_gradients or (None,) * len(targets), strict=True)
         if target.requires_grad
     ]
     if not pairs or not sources:
         return (None,) * len(sources)
-    return torch.autograd.grad(
+    found = torch.autograd.grad(
         [target for target, _ in pairs],
         sources,
         [given for _, given in pairs],
@@ -257,6 +259,7 @@ def gradients(
         create_graph=again,
         allow_unused=True,
     )
+    return levels.own(found, output_gradients or ())
 
 
 def zeros(tensor: Tensor, leading: tuple[int, ...] = ()) -> Tensor:
@@ -332,7 +335,7 @@ def value_and_gradients(function: Function, tensors: Sequence[Tensor]) -> tuple[
             results = function(*handles)
             found = torch.autograd.grad(results[0], handles, create_graph=again, allow_unused=True)
         known = [zeros(t) if gradient is None else gradient for t, gradient in zip(tensors, found, strict=True)]
-        return tuple(results if again else [result.detach() for result in results]), known
+        return tuple(results if again else [result.detach() for result in results]), levels.own(known)
 
     return _attempts(function, lambda function: levels.value_and_gradients(function, tensors), kept)
 
@@ -353,7 +356,7 @@ class Pullback:
         self._again: Callable[[], Function] | None = again
 
     def __call__(self, cotangents: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
-        return self._with_old_values(lambda: self._pull(cotangents))
+        return tuple(levels.own(self._with_old_values(lambda: self._pull(cotangents)), cotangents))
 
     def all(self, cotangents: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
         """Many at once, along a new first dimension."""

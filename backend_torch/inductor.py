@@ -13,11 +13,12 @@ from typing import Any
 
 import torch
 from torch.fx import Graph, GraphModule, Node, proxy
-from torch.fx.experimental.proxy_tensor import get_proxy_mode, make_fx
+from torch.fx.experimental.proxy_tensor import get_proxy_mode, get_proxy_slot, make_fx
 from torch.utils._python_dispatch import _disable_current_modes
 
 from backend_torch import drawing
 from backend_torch.decompositions import TABLE
+from backend_torch.memory import with_history
 
 Tensor = torch.Tensor
 Program = Callable[[list[Tensor]], Sequence[Tensor]]
@@ -203,6 +204,12 @@ def last_recorded() -> Node | None:
     return None if mode is None else mode.tracer.graph._root.prev
 
 
+def node_of(tensor: Tensor) -> Node | None:
+    """The operation that is recorded to make a tensor; None where nothing is recorded, or another tensor is given."""
+    mode = get_proxy_mode()
+    return None if mode is None else get_proxy_slot(tensor, mode.tracer, None, lambda made: made.proxy.node)
+
+
 def forget(last: Node | None) -> None:
     """Drop the operations that were recorded after ``last``: one that fails is recorded before it does."""
     mode = get_proxy_mode()
@@ -220,24 +227,15 @@ def duplicate(module: GraphModule, results: Sequence[Node] | None = None) -> Gra
 
 
 def recordable(module: GraphModule, targets: Callable[[Node], Iterable[Node]]) -> GraphModule:
-    """A copy of a graph that autograd can record; ``targets`` says what an operation of it writes to.
-
-    torch takes a view for a leaf, and refuses to write to it, if another view was written to since: until somebody asks
-    for its history.
-    """
+    """A copy of a graph that autograd can record; ``targets`` says what an operation of it writes to."""
     made = duplicate(module)
     for node in made.graph.nodes:
         for target in dict.fromkeys(targets(node)):
             with made.graph.inserting_before(node):
-                known = made.graph.call_function(_with_history, (target,))
+                known = made.graph.call_function(with_history, (target,))
             node.replace_input_with(target, known)
     made.recompile()
     return made
-
-
-def _with_history(tensor: Tensor) -> Tensor:
-    _ = tensor.grad_fn
-    return tensor
 
 
 def with_inputs(module: GraphModule, last: Sequence[int], union: Iterable[int]) -> GraphModule:

@@ -13,6 +13,7 @@ import torch
 
 from backend_torch.autodiff import Function, Pullback, Source, is_recording, jvp, may_be_differentiated
 from backend_torch.inductor import is_transforming
+from backend_torch.levels import own
 
 Tensor = torch.Tensor
 
@@ -46,7 +47,7 @@ def of_recording(
             results.append(whole.movedim(0, 1).reshape(len(target), *shape, *source[1:]))
         else:
             results.append(whole.reshape(shape + source))
-    return results
+    return own(results)
 
 
 def _basis(tensors: Sequence[Tensor], rows: Tensor) -> tuple[Tensor, ...]:
@@ -75,7 +76,7 @@ def reverse(
     sizes = [result.numel() for result in results]
     rows = [column.split(sizes) for column in columns]
     return [
-        [rows[k][i].reshape(result.shape + tensor.shape) for k, tensor in enumerate(tensors)]
+        own([rows[k][i].reshape(result.shape + tensor.shape) for k, tensor in enumerate(tensors)])
         for i, result in enumerate(results)
     ]
 
@@ -102,6 +103,7 @@ def forward(
     found = []
     for column in columns:
         shape = column.shape[:-1]
+        (column,) = own([column])
         found.append([p.reshape(shape + t.shape) for p, t in zip(column.split(sizes, -1), tensors, strict=True)])
     return values, found
 

@@ -14,6 +14,8 @@ from typing import Any
 
 import torch
 
+from backend_torch.memory import unwrapped
+
 Tensor = torch.Tensor
 Function = Callable[..., Sequence[Tensor]]
 _functorch = torch._C._functorch
@@ -73,11 +75,35 @@ def value_and_gradients(function: Function, tensors: Sequence[Tensor]) -> tuple[
                     unwrap(torch.zeros_like(handle) if gradient is None else gradient, level)
                     for handle, gradient in zip(handles, gradients, strict=True)
                 ]
-                return tuple([unwrap(result, level) for result in results]), known
+                results = tuple([unwrap(result, level) for result in results])
         finally:
             _functorch._grad_decrement_nesting()
             if not was_enabled:
                 torch._C._set_grad_enabled(False)
+    with unseen():
+        return results, own(known)
+
+
+def own(tensors: Sequence[Any], given: Sequence[Tensor] = ()) -> list[Any]:
+    """The tensors that are not None, with memory that neither another one nor ``given`` has: each may be written to.
+
+    torch has one gradient for both operands of a sum, broadcasts it without a copy, and has zeros without memory.
+    """
+    if torch.compiler.is_compiling():
+        return list(tensors)
+    taken = {_storage(tensor) for tensor in given}
+    found = []
+    for tensor in tensors:
+        if tensor is not None:
+            if tensor._is_zerotensor() or 0 in tensor.stride() or _storage(tensor) in taken:
+                tensor = tensor.clone(memory_format=torch.contiguous_format)
+            taken.add(_storage(tensor))
+        found.append(tensor)
+    return found
+
+
+def _storage(tensor: Tensor) -> int:
+    return unwrapped(tensor).untyped_storage()._cdata
 
 
 def _by_autograd(function: Function, tensors: Sequence[Tensor]) -> tuple[tuple[Tensor, ...], list[Tensor]]:

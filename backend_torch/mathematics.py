@@ -9,11 +9,28 @@ import math
 
 import torch
 
+from backend_torch.autodiff import may_be_differentiated
+
 Tensor = torch.Tensor
 
 clamp = torch.clamp
-sinc = torch.sinc
 i0 = torch.special.i0
+
+
+_SINC = [(-1) ** k * math.pi ** (2 * k) / math.factorial(2 * k + 1) for k in range(8)]
+"""Coefficients of sinc(x) by powers of x squared."""
+
+
+def sinc(tensor: Tensor) -> Tensor:
+    """torch's; to be differentiated a series near 0, where torch's derivatives lose digits, and the second is NaN."""
+    if not may_be_differentiated(tensor):
+        return torch.sinc(tensor)
+    near = tensor.abs() < 0.1
+    square = torch.where(near, tensor, 0.0).square()
+    series = torch.full_like(square, _SINC[-1])
+    for coefficient in reversed(_SINC[:-1]):
+        series = series * square + coefficient
+    return torch.where(near, series, torch.sinc(torch.where(near, 1.0, tensor)))
 
 
 def nan_to_num(tensor: Tensor, *replacements: float | None) -> Tensor:

@@ -119,13 +119,18 @@ def note_known(tensor: Tensor, values: Tensor | None) -> None:
     tensor.known = tensor._version, values  # type: ignore[attr-defined]
 
 
+def is_known(tensor: Tensor) -> bool:
+    """Whether `note_known` noted what the tensor's values are, and nothing was written to it since."""
+    version, values = getattr(tensor, "known", (None, None))
+    return values is not None and tensor._version == version
+
+
 def known(tensor: Tensor) -> np.ndarray | None:
     """The values that `note_known` noted, to be read; None for other tensors, and after a write to the tensor."""
-    version, values = getattr(tensor, "known", (None, None))
-    if values is None or tensor._version != version:
+    if not is_known(tensor):
         return None
     with no_dispatch():
-        array = _shared(values).copy()
+        array = _shared(tensor.known[1]).copy()  # type: ignore[attr-defined]
     array.flags.writeable = False
     return array
 
@@ -292,6 +297,16 @@ def unwrapped(tensor: Tensor) -> Tensor:
     """The tensor below all that transforms of torch.func wrapped around it: slices are along further dimensions."""
     while torch._C._functorch.is_functorch_wrapped_tensor(tensor):
         tensor = torch._C._functorch.get_unwrapped(tensor)
+    return tensor
+
+
+def with_history(tensor: Tensor) -> Tensor:
+    """The tensor, which may be written to.
+
+    torch takes a view for a leaf, and refuses to write to it, if another view was written to since: until somebody asks
+    for its history.
+    """
+    _ = tensor.grad_fn
     return tensor
 
 

@@ -10,6 +10,7 @@ from typing import Any
 import torch
 from torch import special
 
+from backend_torch.autodiff import may_be_differentiated
 from backend_torch.bessel import j0 as j0
 from backend_torch.bessel import j1 as j1
 from backend_torch.bessel import y0 as y0
@@ -43,9 +44,21 @@ log_ndtr = special.log_ndtr
 logit = special.logit
 ndtr = special.ndtr
 ndtri = special.ndtri
-xlog1py = special.xlog1py
-xlogy = special.xlogy
 zeta = special.zeta
+
+
+def xlogy(x: Tensor, y: Tensor) -> Tensor:
+    """x log(y), which does not depend on y where x is 0: torch divides 0 by 0 there."""
+    if may_be_differentiated(x) or may_be_differentiated(y):
+        y = torch.where((x == 0) & (y <= 0), 1.0, y)
+    return special.xlogy(x, y)
+
+
+def xlog1py(x: Tensor, y: Tensor) -> Tensor:
+    """x log(1 + y), in the same way."""
+    if may_be_differentiated(x) or may_be_differentiated(y):
+        y = torch.where((x == 0) & (y <= -1), 0.0, y)
+    return special.xlog1py(x, y)
 
 
 def polygamma(order: int, x: Tensor) -> Tensor:

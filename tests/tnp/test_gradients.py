@@ -356,3 +356,51 @@ def test_masks_from_outside_choose() -> None:
     assert np.grad(lambda x, m: np.compress(m, x).sum())(x, mask).tolist() == [1.0, 0.0, 1.0]
     assert np.grad(lambda x: x[np.nonzero(mask)].prod())(x).tolist() == [3.0, 0.0, 1.0]
     assert np.grad(lambda x: x.sum() + x.cumprod(dtype=int).sum())(x).tolist() == [1.0, 1.0, 1.0]
+
+
+def tape_of(f: Any, a: Any, b: Any) -> Any:
+    with np.GradientTape() as tape:
+        tape.watch([a, b])
+        y = f(a, b)
+    return tape.gradient(y, [a, b])
+
+
+def jacobian_of_tape(f: Any, a: Any, b: Any) -> Any:
+    with np.GradientTape() as tape:
+        tape.watch([a, b])
+        y = f(a, b)
+    return tape.jacobian(y, [a, b])
+
+
+@pytest.mark.parametrize(
+    "gradients",
+    [
+        lambda f, a, b: np.grad(f, (0, 1))(a, b),
+        lambda f, a, b: np.value_and_grad(f, (0, 1))(a, b)[1],
+        lambda f, a, b: np.compile(np.grad(f, (0, 1)), backend="eager")(a, b),
+        lambda f, a, b: np.vjp(f, a, b)[1](np.asarray(1.0)),
+        lambda f, a, b: np.jacobian(f, (0, 1), mode="reverse")(a, b),
+        lambda f, a, b: np.jacobian(f, (0, 1), mode="forward")(a, b),
+        lambda f, a, b: np.vectorized_map(lambda pair: np.grad(f, (0, 1))(*pair), (np.stack([a]), np.stack([b]))),
+        tape_of,
+        jacobian_of_tape,
+    ],
+)
+@pytest.mark.parametrize(
+    "f", [lambda a, b: (a + b).sum(), lambda a, b: (2 * (a.T + b)).sum(), lambda a, b: (a + b).mean()]
+)
+def test_gradients_may_be_written_to_one_by_one(gradients: Any, f: Any) -> None:
+    """torch has one for both operands of a sum, and broadcasts it: a program that scales each would scale both."""
+    found = gradients(f, np.ones((2, 2)), np.ones((2, 2)))
+    expected = [np.asnumpy(each).copy() * 3 for each in found]
+    for each in found:
+        each *= 3
+    for each, value in zip(found, expected, strict=True):
+        numpy.testing.assert_array_equal(np.asnumpy(each), value)
+
+
+def test_a_pullback_returns_no_memory_of_its_argument() -> None:
+    given = np.ones(2)
+    found = np.vjp(lambda x: x + 1, np.ones(2))[1](given)
+    found[0][...] = 7
+    assert given.tolist() == [1, 1]

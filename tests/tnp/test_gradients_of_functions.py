@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -380,3 +381,61 @@ def test_where_there_is_no_derivative_or_one_is_easily_lost(
 ) -> None:
     """These are the documented values: torch's for each operation, but for the cube root and the hypotenuse."""
     numpy.testing.assert_allclose(float(np.grad(function)(x)), expected, rtol=1e-15)
+
+
+@pytest.mark.parametrize("x", [0.0, 1e-9, -0.03, 0.0999, 0.1, 0.7, 2.0])
+def test_derivatives_of_sinc(x: float) -> None:
+    """By the series of sinc, whose terms are differentiated; torch's second derivative at 0 is NaN."""
+    function: Any = np.sinc
+    for order in range(4):
+        expected = math.fsum(
+            (-1) ** k * math.pi ** (2 * k) * x ** (2 * k - order) / math.factorial(2 * k + 1) * math.perm(2 * k, order)
+            for k in range(40)
+            if 2 * k >= order
+        )
+        numpy.testing.assert_allclose(float(function(np.asarray(x))), expected, rtol=1e-11, atol=1e-11)
+        function = np.grad(function)
+    assert np.grad(np.grad(np.sinc))(0.0) == -(math.pi**2) / 3
+
+
+@pytest.mark.parametrize(
+    ("function", "x", "y", "expected"),
+    [
+        (np.special.xlogy, 0.0, 0.0, (0.0, 0.0)),
+        (np.special.xlogy, 0.0, 2.0, (math.log(2), 0.0)),
+        (np.special.xlogy, 3.0, 2.0, (math.log(2), 1.5)),
+        (np.special.xlog1py, 0.0, -1.0, (0.0, 0.0)),
+        (np.special.xlog1py, 3.0, 1.0, (math.log(2), 1.5)),
+        (np.arctan2, 0.0, 0.0, (0.0, 0.0)),
+    ],
+)
+def test_two_operands_where_a_derivative_is_easily_lost(
+    function: Callable[..., Any], x: float, y: float, expected: tuple[float, float]
+) -> None:
+    numpy.testing.assert_allclose([float(g) for g in np.grad(function, (0, 1))(x, y)], expected, rtol=1e-14)
+
+
+def test_xlogy_of_nan() -> None:
+    assert numpy.isnan(np.value_and_grad(np.special.xlogy)(0.0, numpy.nan)[0])
+
+
+@pytest.mark.parametrize("function", [np.abs, np.sign, np.floor, np.rint])
+def test_second_derivatives_that_are_zero_have_memory(function: Callable[[Any], Any]) -> None:
+    """torch has zeros without memory, which neither NumPy nor a write can use."""
+    x = np.asarray([1.0, -2.0])
+
+    def total(x: Any) -> Any:
+        return function(x).sum()
+
+    def taped(x: Any) -> Any:
+        with np.GradientTape(persistent=True) as tape:
+            tape.watch(x)
+            with np.GradientTape() as inner:
+                inner.watch(x)
+                value = total(x)
+            gradient = inner.gradient(value, x)
+        return tape.gradient(gradient, x, unconnected_gradients="zero")
+
+    for found in (np.grad(lambda x: np.grad(total)(x).sum())(x), np.hessian(total)(x), taped(x)):
+        found += 1
+        assert (np.asnumpy(found) == 1).all()
