@@ -15,7 +15,7 @@ import torch
 
 from backend_torch import devices, host, memory, tracing
 from backend_torch.dtypes import SIGNED
-from backend_torch.memory import copied, is_readable, is_sharded, may_overlap, mixed_error
+from backend_torch.memory import copied, is_readable, is_sharded, may_overlap, mixed_error, with_history
 from backend_torch.shape import flip
 
 Tensor = torch.Tensor
@@ -88,7 +88,8 @@ def on_bits(function: Callable[..., Tensor], tensor: Tensor, *arguments: Any) ->
     return function(tensor, *arguments)
 
 
-def _view(tensor: Tensor, index: Index) -> Tensor:
+def view_of(tensor: Tensor, index: Index) -> Tensor:
+    """The view that the index arrays pick from."""
     return tensor[index.view] if index.view else tensor
 
 
@@ -100,7 +101,7 @@ def get(tensor: Tensor, index: Index) -> Tensor:
     IndexError, RuntimeError
         torch's own, where an index array is out of bounds or the arrays do not broadcast.
     """
-    view = _view(tensor, index)
+    view = view_of(tensor, index)
     if index.flips:
         view = flip(view, index.flips)
     if not index.arrays:
@@ -146,7 +147,7 @@ def _picks(view: Tensor, index: Index) -> Picks:
 
 def shape(tensor: Tensor, index: Index) -> tuple[int, ...]:
     """The shape of what ``index`` selects."""
-    view = _view(tensor, index)
+    view = view_of(tensor, index)
     if not index.arrays:
         return tuple(view.shape)
     picks = _picks(view, index)
@@ -171,7 +172,7 @@ def out_of_bounds(tensor: Tensor, index: Index) -> tuple[int, int] | None:
     On an accelerator an index out of bounds ends the process' use of the device, and a write on the CPU has written
     some elements before it is noticed, so this comes first. It is one reduction an array.
     """
-    view = _view(tensor, index)
+    view = view_of(tensor, index)
     for number, (array, dim) in enumerate(zip(index.arrays, index.dims, strict=True)):
         if array.dtype is not torch.bool:
             bad = outside(array, view.shape[dim])
@@ -229,8 +230,9 @@ def assign(view: Tensor, value: Tensor) -> None:
         if value.dim() and is_sharded(view) != is_sharded(value):
             raise mixed_error(view, value) from None
         if value.dim():
-            raise
-        view.copy_(value.clone())  # one of the view's own elements, which torch takes for a conflict
+            with_history(view).copy_(value)
+        else:
+            with_history(view).copy_(value.clone())  # one of the view's own elements, which torch takes for a conflict
 
 
 def _may_overlap(one: Tensor, other: Tensor) -> bool:
@@ -254,13 +256,14 @@ def put(tensor: Tensor, index: Index, value: Tensor) -> None:
     RuntimeError
         ``value`` does not broadcast; nothing has been written.
     """
-    view = _view(tensor, index)
+    view = view_of(tensor, index)
     if not index.arrays:
         value = without_leading_ones(value, view.dim())
         if index.flips and value.dim():
             value = flip(value.expand(view.shape), index.flips)
         assign(view, value)
         return
+    view = with_history(view)
     if value.is_cpu is not tensor.is_cpu:  # a constant
         value = value.to(tensor.device)
     if _may_overlap(tensor, value):
@@ -298,8 +301,8 @@ def _put_masked(view: Tensor, index: Index, value: Tensor) -> bool:
     after = view.dim() - dim - mask.dim()
     value = without_leading_ones(value, dim + 1 + after)
     if value.dim() > after and value.shape[value.dim() - after - 1] != 1:
-        if dim or after or value.dim() > 1:
-            return False
+        if dim or after or value.dim() > 1 or (has_values(mask) and not is_readable(view)):
+            return False  # where vmap has index_put_, but not masked_scatter_
         _check_count(mask, value.shape[0])
         view.masked_scatter_(mask, value)
         return True

@@ -108,6 +108,7 @@ from tnp import (  # noqa: F401
     _host_data,
     _indexing,
     _interop,
+    _masked,
     _readonly,
     _subclass,
     _ufunc_methods,

@@ -11,17 +11,18 @@ from typing import Any
 
 import numpy as np
 
+import tnp
 from backend_torch import memory, sorting
 from backend_torch import reductions as kernels
 from backend_torch.casting import cast
 from backend_torch.dtypes import to_numpy
 from tnp import _errstate
-from tnp._array import ndarray, wrap, wrap_array
+from tnp._array import wrap, wrap_array
 from tnp._convert import tensor_of
 from tnp._dtypes import tensor_dtype
 from tnp._elementwise import divide, multiply
 from tnp._errors import normalize_axes, reduced_axes
-from tnp._loops import Loops
+from tnp._loops import PLAIN, Loops
 from tnp._reduce import BOOL, FAILURES, deliver, kept, mask_of, output_of, reduced_shape
 from tnp._reductions import sum
 
@@ -87,7 +88,7 @@ def mean(
     array([2., 3.])
     """
     if (
-        isinstance(a, ndarray)
+        type(a) in PLAIN
         and (axis is None or (axis.__class__ is int and a.tensor.dim()))
         and dtype is None
         and out is None
@@ -98,6 +99,8 @@ def mean(
             return wrap(_mean[a.tensor.dtype](a.tensor, axis, keepdims))
         except FAILURES:
             pass
+    if type(a) is tnp._masked.Selection:
+        a, axis, where = a.reduction(np.add, axis, keepdims, where)
     tensor = tensor_of(a)
     axes = _axes(axis, tensor.dim(), where)
     target = None if out is None else output_of(out)
@@ -196,7 +199,7 @@ def var(
     array([1., 1.])
     """
     if (
-        isinstance(a, ndarray)
+        type(a) in PLAIN
         and (axis is None or (axis.__class__ is int and a.tensor.dim()))
         and dtype is None
         and out is None
@@ -277,7 +280,7 @@ def std(
     array([0.5, 0.5])
     """
     if (
-        isinstance(a, ndarray)
+        type(a) in PLAIN
         and (axis is None or (axis.__class__ is int and a.tensor.dim()))
         and dtype is None
         and out is None
@@ -311,6 +314,8 @@ def degrees(ddof: float, correction: Any) -> float:
 
 def _variance(a: Any, axis: Any, dtype: Any, ddof: float, keepdims: Any, where: Any, mean: Any, kernel: Any) -> Tensor:
     """Variance or its root, as ``kernel`` is ``var`` or ``std``, with all options."""
+    if type(a) is tnp._masked.Selection:
+        a, axis, where = a.reduction(np.add, axis, keepdims, where)
     tensor = tensor_of(a)
     axes = _axes(axis, tensor.dim(), where)
     compute = _default_dtype(tensor.dtype) if dtype is None else tensor_dtype(dtype)

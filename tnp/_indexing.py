@@ -15,7 +15,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.exceptions import ComplexWarning
 
-from backend_torch import indexing, interop, memory, tracing
+import tnp
+from backend_torch import indexing, interop, masking, memory, tracing
 from backend_torch.casting import cast
 from backend_torch.constants import constant, numbers
 from backend_torch.dtypes import to_torch
@@ -92,7 +93,7 @@ def get_item(array: ndarray, key: Any) -> Any:
             if index.dim():
                 if not index.is_cpu:
                     pass  # _get refuses it
-                elif dtype is INT64 or dtype is BOOL:
+                elif dtype is INT64 or (dtype is BOOL and not masking.is_unknown(index)):
                     result = tensor[index]
                     if dtype is BOOL or result.numel():  # else torch has not looked at the indices
                         return wrap_array(result)
@@ -109,9 +110,11 @@ def _get_tuple(tensor: Tensor, key: tuple[Any, ...]) -> Any:
         return _get(tensor, key)
     torch_key = [item.tensor if isinstance(item, ndarray) else item for item in key]
     for item in torch_key:
-        if type(item) is not slice and not (
-            memory.is_tensor(item) and item.dim() and item.is_cpu and (item.dtype is INT64 or item.dtype is BOOL)
-        ):
+        if type(item) is slice:
+            continue
+        if not (memory.is_tensor(item) and item.dim() and item.is_cpu):
+            return _get(tensor, key)
+        if item.dtype is not INT64 and (item.dtype is not BOOL or masking.is_unknown(item)):
             return _get(tensor, key)
     if tensor.is_cpu:
         try:
@@ -129,6 +132,8 @@ def _get(tensor: Tensor, key: Any) -> Any:
     index = key.selection
     if index.arrays and (not tensor.is_cpu or tracing.is_tracing()):
         _check_bounds(tensor, key)
+    if index.arrays and (selected := tnp._masked.select(tensor, index)) is not None:
+        return selected
     try:
         result = indexing.get(tensor, index)
     except (IndexError, RuntimeError) as error:
@@ -199,6 +204,8 @@ def _set(array: ndarray, key: Any, value: Any) -> None:
     read_key = read(tensor, key)
     value = checked_number(value, array.dtype)
     index = read_key.selection
+    if type(value) is tnp._masked.Selection and index.arrays:
+        return tnp._masked.assign(array, index, value)
     bad = indexing.out_of_bounds(tensor, index) if index.arrays else None
     if bad is not None:  # NumPy looks at integers before the value, at index arrays after it
         raise _explain(IndexError(), tensor, read_key, value_of(value, array) if index.arrays[bad[0]].dim() else None)

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy
 
+import tnp
 from backend_torch import mathematics as kernels
 from backend_torch.casting import cast
 from backend_torch.dtypes import SIGNED, to_numpy, to_torch
@@ -18,6 +19,7 @@ from tnp import _elementwise as ufuncs
 from tnp._array import ndarray, wrap, wrap_array
 from tnp._convert import array, asarray, tensor_of
 from tnp._errors import explain
+from tnp._loops import PLAIN
 
 _NoValue: Any = numpy._NoValue
 _SCALARS = (int, float, complex)
@@ -83,7 +85,9 @@ def clip(
     elif a_min is not _NoValue:
         raise TypeError("clip() missing 1 required positional argument: 'a_max'")
     min, max = None if min is _NoValue else min, None if max is _NoValue else max
-    if not isinstance(a, ndarray):
+    if type(a) not in PLAIN:
+        if type(a) is tnp._masked.Selection and out is None:
+            return tnp._masked.over(clip, a, min, max, **kwargs)
         a = asarray(a)
     if out is None and not kwargs and _representable(a, min) and _representable(a, max):
         try:

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.exceptions import ComplexWarning
 
+import tnp
 from backend_torch import reductions as kernels
 from backend_torch import scans
 from backend_torch.casting import cast
@@ -83,6 +84,8 @@ class Reduction:
         keepdims = kept(keepdims)
         if dtype is not None:
             numpy_dtype(dtype)  # TypeError for what is none, before errors of the axis
+        if type(a) is tnp._masked.Selection:
+            a, axis, where = a.reduction(self._numpy, axis, keepdims, where)
         try:
             tensor = tensor_of(a)
         except DtypeError:

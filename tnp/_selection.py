@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+import tnp
 from backend_torch import indexing, interop, memory, selection
 from backend_torch.casting import cast
 from backend_torch.constants import constant
@@ -404,6 +405,8 @@ def where(condition: Any, x: Any = _NoValue, y: Any = _NoValue, /) -> Any:
             return wrap_array(selection.where(condition.tensor, x.tensor, y.tensor))
         except RuntimeError:
             pass  # what is wrong is said below
+    if tnp._masked.Selection in (type(condition), type(x), type(y)):
+        return tnp._masked.over(where, condition, x, y)
     home = home_of((condition, x, y))
     mask = tensor_of(condition, device=home)
     one, other = _promoted((x, y), home)

@@ -224,9 +224,10 @@ def vectorized_map(
     Notes
     -----
     ``fn`` is called once, with arrays that stand for all elements, so Python sees no values (``if x > 0``) and shapes
-    can't depend on values (``x[x > 0]``): then there is a loop. What ``fn`` makes may be written to. Writes to its
-    element are seen in ``elems``, as in a loop; a write to an array from outside, which all elements share, makes one.
-    Before the loop ``fn`` has run in part: its prints are seen again, its writes to arrays are not.
+    can't depend on values (``len(x[x > 0])``): then there is a loop. What a mask selects may be computed with, written
+    back by the same mask (``x[x > 0] *= 2``) and reduced (``x[x > 0].mean()``). What ``fn`` makes may be written to.
+    Writes to its element are seen in ``elems``, as in a loop; a write to an array from outside, which all elements
+    share, makes one. Before the loop ``fn`` has run in part: its prints are seen again, its writes to arrays are not.
 
     See also ``tf.vectorized_map``, ``jax.vmap`` and ``torch.vmap``.
 
