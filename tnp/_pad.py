@@ -116,7 +116,7 @@ def _widths(pad_width: Any, ndim: int) -> list[Width]:
             widths[range(ndim)[axis]] = (pair[0], pair[1])
         pad_width = widths
     given = np.asarray(tnp.asnumpy(pad_width) if isinstance(pad_width, ndarray) else pad_width)
-    if given.dtype.kind != "i" and not (given.dtype.kind == "u" and given.size):
+    if given.dtype.kind != "i":
         raise TypeError("`pad_width` must be of integral type.")
     return [(int(before), int(after)) for before, after in _pairs(given, ndim, is_index=True)]
 

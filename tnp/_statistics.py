@@ -262,6 +262,8 @@ def convolve(a: Any, v: Any, mode: Any = "full") -> ndarray:
 
 def _correlated(one: Any, other: Any, mode: Any) -> ndarray:
     """The correlation without conjugation."""
+    if isinstance(mode, (bool, float)):
+        raise TypeError("convolve/correlate mode not understood")
     if mode not in _MODES:
         error = ValueError if isinstance(mode, (int, str)) else TypeError
         raise error(f"mode must be one of 'valid', 'same', or 'full' (got {mode!r})")

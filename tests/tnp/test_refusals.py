@@ -47,7 +47,7 @@ np.cross("a", x); np.linalg.cross("a", x); np.bincount("a"); np.swapaxes(7, 2, (
 np.bincount([0], minlength=True); np.array(f, ndmax=-7); np.array(f, ndmin=f); np.cumulative_sum(f, axis=[])
 np.quantile(n, 0.5, out=n); np.percentile(x, 50, method="lower", axis=0, out=f); np.linalg.svd(np.float32)
 np.array_str(8); np.array2string(2.0); np.var(x, []); np.busday_offset("2024-01-05", 1, out=x)
-np.mask_indices(1.5, np.triu)
+np.mask_indices(1.5, np.triu); np.convolve(f, f, True); np.correlate(f, f, 1.0); np.pad(f, np.uint8(1)); np.pad(f, True)
 np.unstack(x, axis=(0, 1)); np.unique(x, axis=(0, 1)); np.unique(x, axis=()); np.linspace(0, 1, 3, axis=(0, 0))
 np.searchsorted(f, f, sorter=[0, 1, 2, 9]); np.choose([0], [f], mode=True); np.put(f, 0, 0, mode=1.0)
 np.busday_offset("2024-01-05", 1, holidays=x); np.busday_offset("2024-01-05", 1, weekmask=x); np.modf(f, out=None)
