@@ -85,6 +85,15 @@ def tensors_of(*values: Any, check: Callable[[tuple[int, ...]], object] | None =
         raise
 
 
+def tensor_of_shape(value: Any, check: Callable[[tuple[int, ...]], object]) -> Tensor:
+    """An operand as a tensor; of text and objects, which no tensor holds, ``check`` sees the shape first."""
+    try:
+        return tensor_of(value)
+    except DtypeError:
+        check(np.shape(value))
+        raise
+
+
 def home_of(operands: Collection[Any]) -> Any:
     """The device of the first array that has an axis; TypeError where arrays of two libraries meet."""
     home, all_ours = None, True

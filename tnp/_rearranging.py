@@ -15,8 +15,8 @@ from numpy.exceptions import AxisError
 from backend_torch import memory
 from backend_torch import shape as kernels
 from tnp._array import ndarray, view_like, view_of, wrap, wrap_array
-from tnp._convert import tensor_of
-from tnp._errors import normalize_axes, normalize_axis
+from tnp._convert import tensor_of, tensor_of_shape
+from tnp._errors import integer_of, normalize_axes, normalize_axis
 
 Axes = int | Sequence[int]
 
@@ -60,7 +60,7 @@ def transpose(a: Any, axes: Any = None) -> ndarray:
     tensor = tensor_of(a)
     if axes is None:
         return view_like(a, memory.reversed_axes(tensor))
-    order = tuple(map(operator.index, axes)) if isinstance(axes, Iterable) else (operator.index(axes),)
+    order = tuple(map(operator.index, axes)) if isinstance(axes, Iterable) else (integer_of(axes),)
     try:
         return view_like(a, tensor.permute(order))
     except (IndexError, RuntimeError):
@@ -144,7 +144,7 @@ def swapaxes(a: Any, axis1: int, axis2: int) -> ndarray:
     >>> np.swapaxes(np.zeros((2, 3, 4)), 0, 2).shape
     (4, 3, 2)
     """
-    tensor = tensor_of(a)
+    tensor = tensor_of_shape(a, lambda shape: [normalize_axis(axis, len(shape)) for axis in (axis1, axis2)])
     dimensions = tensor.dim()
     operator.index(axis2)
     one, other = normalize_axis(axis1, dimensions, "axis1"), normalize_axis(axis2, dimensions, "axis2")
@@ -186,7 +186,7 @@ def moveaxis(a: Any, source: Axes, destination: Axes) -> ndarray:
     >>> np.moveaxis(np.zeros((2, 3, 4)), 0, -1).shape
     (3, 4, 2)
     """
-    tensor = tensor_of(a)
+    tensor = tensor_of_shape(a, lambda shape: normalize_axes(_listed(source), len(shape), "source"))
     dimensions = tensor.dim()
     sources = normalize_axes(_listed(source), dimensions, "source")
     destinations = normalize_axes(_listed(destination), dimensions, "destination")
@@ -407,16 +407,19 @@ def rot90(m: Any, k: int = 1, axes: Sequence[int] = (0, 1)) -> ndarray:
     array([[2, 4],
            [1, 3]])
     """
-    tensor = tensor_of(m)
-    dimensions = tensor.dim()
     plane = tuple(axes)
-    if len(plane) != 2:
-        raise ValueError("len(axes) must be 2.")
-    if plane[0] == plane[1] or abs(plane[0] - plane[1]) == dimensions:
-        raise ValueError("Axes must be different.")
-    if not all(-dimensions <= axis < dimensions for axis in plane):
-        raise ValueError(f"Axes={plane} out of range for array of ndim={dimensions}.")
-    return wrap_array(kernels.rot90(tensor, operator.index(k), plane[0] % dimensions, plane[1] % dimensions))
+
+    def check(shape: Sequence[int]) -> None:
+        if len(plane) != 2:
+            raise ValueError("len(axes) must be 2.")
+        if plane[0] == plane[1] or abs(plane[0] - plane[1]) == len(shape):
+            raise ValueError("Axes must be different.")
+        if not all(-len(shape) <= axis < len(shape) for axis in plane):
+            raise ValueError(f"Axes={plane} out of range for array of ndim={len(shape)}.")
+
+    tensor = tensor_of_shape(m, check)
+    check(tensor.shape)
+    return wrap_array(kernels.rot90(tensor, operator.index(k), *[axis % tensor.dim() for axis in plane]))
 
 
 def roll(a: Any, shift: Any, axis: Any = None) -> ndarray:

@@ -23,8 +23,8 @@ from backend_torch.dtypes import to_numpy
 from backend_torch.indexing import assign
 from backend_torch.memory import copied, may_overlap
 from tnp._array import ndarray, wrap
-from tnp._convert import output_tensor, tensor_of
-from tnp._dtypes import DtypeError, numpy_dtype, tensor_dtype
+from tnp._convert import output_tensor, tensor_of, tensor_of_shape
+from tnp._dtypes import numpy_dtype, tensor_dtype
 from tnp._errors import explain, normalize_axes, reduced_axes, refuse_boolean, shapes_text
 from tnp._loops import Loops
 
@@ -86,11 +86,7 @@ class Reduction:
             numpy_dtype(dtype)  # TypeError for what is none, before errors of the axis
         if type(a) is tnp._masked.Selection:
             a, axis, where = a.reduction(self._numpy, axis, keepdims, where)
-        try:
-            tensor = tensor_of(a)
-        except DtypeError:
-            reduced_axes(axis, np.ndim(a))  # of two errors NumPy names the axis
-            raise
+        tensor = tensor_of_shape(a, lambda shape: reduced_axes(axis, len(shape)))
         axes = reduced_axes(axis, tensor.dim())
         target = None if out is None else output_of(out)
         result = resolve(self._numpy, tensor.dtype, dtype, None if target is None else target.dtype)
@@ -98,14 +94,16 @@ class Reduction:
             raise ValueError(
                 f"reduction operation '{self._numpy.__name__}' is not reorderable, so at most one axis may be specified"
             )
-        mask = None if where is True else mask_of(where, tensor)
         start = self._start(initial, result)
-        if mask is not None:
+        if where is not True:
+            if isinstance(where, (ndarray, np.ndarray)):
+                where = wrap(mask_of(where, tensor))  # of two errors NumPy names an array's dtype, or the start
             if start is None:
                 raise ValueError(
                     f"reduction operation '{self._numpy.__name__}' does not have an identity, so to use a where mask "
                     "one has to specify 'initial'"
                 )
+            mask = mask_of(where, tensor)
             tensor = cast(tensor, result)
             if not is_reorderable(self._numpy):
                 chosen = self._chosen(tensor, mask, axes, keepdims, start)

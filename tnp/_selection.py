@@ -19,7 +19,7 @@ from backend_torch.casting import cast
 from backend_torch.constants import constant
 from backend_torch.dtypes import to_numpy, to_torch
 from tnp._array import ndarray, wrap, wrap_array
-from tnp._convert import home_of, tensor_of, tensors_of
+from tnp._convert import home_of, tensor_of, tensor_of_shape, tensors_of
 from tnp._errors import broadcast_error, explain, integer_axis, integer_of, normalize_axis, shapes_text
 from tnp._indexing import BOOL, INT64
 
@@ -276,6 +276,14 @@ def along(tensor: Tensor, picks: Tensor, axis: Any) -> tuple[Tensor, Tensor, int
     return tensor, picks if 0 in shape else in_mode(picks, axis, tensor.shape[axis], "raise"), axis
 
 
+def _check_axes(shape: Sequence[int]) -> None:
+    if not len(shape):
+        raise ValueError(
+            "Calling nonzero on 0d arrays is not allowed. Use np.atleast_1d(scalar).nonzero() instead. "
+            "If the context of this error is of the form `arr[nonzero(cond)]`, just use `arr[cond]`."
+        )
+
+
 def nonzero(a: Any) -> tuple[ndarray, ...]:
     """The indices of the elements that are not zero.
 
@@ -304,12 +312,8 @@ def nonzero(a: Any) -> tuple[ndarray, ...]:
     >>> np.nonzero(np.asarray([[3, 0, 0], [0, 4, 0], [5, 6, 0]]))
     (array([0, 1, 2, 2]), array([0, 1, 0, 1]))
     """
-    tensor = tensor_of(a)
-    if not tensor.dim():
-        raise ValueError(
-            "Calling nonzero on 0d arrays is not allowed. Use np.atleast_1d(scalar).nonzero() instead. "
-            "If the context of this error is of the form `arr[nonzero(cond)]`, just use `arr[cond]`."
-        )
+    tensor = tensor_of_shape(a, _check_axes)
+    _check_axes(tensor.shape)
     return tuple([wrap_array(indices) for indices in selection.nonzero(tensor)])
 
 

@@ -16,7 +16,7 @@ from backend_torch.dtypes import to_numpy
 from tnp._array import ndarray, wrap_array
 from tnp._convert import asarray, tensor_of, tensors_of
 from tnp._dtypes import DtypeError, tensor_dtype
-from tnp._errors import moved_axis
+from tnp._errors import moved_axis, normalize_axis
 from tnp._host_data import given
 from tnp._joining import concatenate
 
@@ -104,7 +104,9 @@ def unique(
     if isinstance(axis, float):
         raise TypeError(f"integer argument expected, got {axis!r} as the axis")
     if axis is not None:
-        axis = moved_axis(axis, tensor.dim())
+        if isinstance(axis, tuple) and tensor.dim() != 1:
+            moved_axis(axis, tensor.dim())  # of two errors NumPy names this
+        axis = normalize_axis(axis, tensor.dim())
     if axis is None or tensor.dim() == 1:
         found = kernels.unique(tensor.reshape(-1), *options, bool(equal_nan))
         values, inverse = found.values, found.inverse

@@ -98,7 +98,7 @@ def cov(
         return tnp.zeros((0, 0), device=first.device)
     table = tnp.concatenate([v.astype(dtype) for v in variables])
     if ddof is None:
-        ddof = 0 if bias else 1
+        ddof = 1 if bias == 0 else 0
     weights, divisor = _weighing(table, ddof, fweights, aweights)
     if divisor <= 0:
         warnings.warn("Degrees of freedom <= 0 for slice", RuntimeWarning, stacklevel=2)

@@ -20,7 +20,7 @@ from backend_torch.dtypes import to_numpy
 from backend_torch.selection import any_outside
 from tnp import _errstate, _indexing, _reduce, _selection, _subclass
 from tnp._array import ndarray, scalar, wrap_array
-from tnp._convert import output_tensor, tensor_of, tensors_of
+from tnp._convert import output_tensor, tensor_of, tensor_of_shape, tensors_of
 from tnp._dtypes import DtypeError, numpy_dtype, tensor_dtype
 from tnp._errors import normalize_axes, refuse_boolean
 from tnp._indexing import INT64
@@ -59,7 +59,7 @@ def accumulate(ufunc: Ufunc, array: Any, axis: Any, dtype: Any, out: Any) -> Any
     _check_reducible(ufunc, "accumulate")
     if dtype is not None:
         numpy_dtype(dtype)  # TypeError for what is none
-    (tensor,) = tensors_of(array, check=lambda shape: _one_axis(axis, len(shape), "accumulate"))
+    tensor = tensor_of_shape(array, lambda shape: _one_axis(axis, len(shape), "accumulate"))
     axis = _one_axis(axis, tensor.dim(), "accumulate")
     _check_uniform(ufunc, "accumulate")
     return _reduce.accumulation(ufunc._numpy, _on_tensors(ufunc, "accumulate")).accumulate(tensor, axis, dtype, out)
@@ -76,7 +76,7 @@ def reduceat(ufunc: Ufunc, array: Any, indices: Any, axis: Any, dtype: Any, out:
         raise ValueError(f"object {'too deep' if depth else 'of too small depth'} for desired array")
     if dtype is not None:
         numpy_dtype(dtype)  # TypeError for what is none
-    (tensor,) = tensors_of(array, check=lambda shape: _one_axis(axis, len(shape), "reduceat"))
+    tensor = tensor_of_shape(array, lambda shape: _one_axis(axis, len(shape), "reduceat"))
     starts = _selection.index_tensor(indices, tensor.device)
     axis = _one_axis(axis, tensor.dim(), "reduceat")
     size = tensor.shape[axis]
