@@ -18,7 +18,7 @@ from backend_torch.casting import cast
 from backend_torch.dtypes import to_numpy
 from tnp import _errstate
 from tnp._array import wrap, wrap_array
-from tnp._convert import tensor_of
+from tnp._convert import tensor_of, tensor_of_shape
 from tnp._dtypes import tensor_dtype
 from tnp._elementwise import divide, multiply
 from tnp._errors import normalize_axes, reduced_axes
@@ -397,7 +397,7 @@ def median(a: Any, axis: Any = None, out: Any = None, overwrite_input: bool = Fa
     >>> np.median(np.asarray([[10, 7, 4], [3, 2, 1]]), axis=0)
     array([6.5, 4.5, 2.5])
     """
-    tensor = tensor_of(a)
+    tensor = tensor_of_shape(a, lambda shape: normalize_axes(axis, len(shape)))
     axes = normalize_axes(axis, tensor.dim())
     target = None if out is None else output_of(out)
     result = _default_dtype(tensor.dtype)

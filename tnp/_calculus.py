@@ -75,6 +75,8 @@ def gradient(f: Any, *varargs: Any, axis: Any = None, edge_order: int = 1) -> An
     dtype = array.dtype if array.dtype.kind in "fc" else np.dtype(np.float64)
     if array.dtype.kind in "iu":
         array = array.astype(np.float64)
+    if array.dtype == bool and axes and array.shape[axes[0]] > edge_order:
+        array - array  # NumPy goes axis by axis, and booleans have no difference along the first
     if any(array.shape[dim] < edge_order + 1 for dim in axes):
         raise ValueError(
             "Shape of array too small to calculate a numerical gradient, at least (edge_order + 1) elements are "

@@ -17,7 +17,7 @@ from backend_torch import quantiles as kernels
 from backend_torch.dtypes import to_numpy
 from tnp._array import ndarray, wrap, wrap_array
 from tnp._averages import aligned_weights
-from tnp._convert import tensor_of
+from tnp._convert import tensor_of, tensor_of_shape
 from tnp._dtypes import tensor_dtype
 from tnp._errors import normalize_axes, shapes_text
 from tnp._interop import asnumpy
@@ -286,7 +286,7 @@ def _quantile(
     a: Any, given: Any, scale: int, axis: Any, out: Any, method: str, keepdims: Any, weights: Any, skip_nan: bool
 ) -> Any:
     """All of the functions: ``weak`` says that the quantile is a Python number, which takes the array's dtype."""
-    tensor = tensor_of(a)
+    tensor = tensor_of_shape(a, lambda shape: normalize_axes(axis, len(shape)))
     if tensor.is_complex():
         raise TypeError("a must be an array of real numbers")
     q = _checked(given, scale)

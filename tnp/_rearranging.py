@@ -6,7 +6,7 @@ Layer: owns axis arguments of these functions and NumPy's words for the wrong on
 from __future__ import annotations
 
 import operator
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -16,7 +16,8 @@ from backend_torch import memory
 from backend_torch import shape as kernels
 from tnp._array import ndarray, view_like, view_of, wrap, wrap_array
 from tnp._convert import tensor_of, tensor_of_shape
-from tnp._errors import integer_of, normalize_axes, normalize_axis
+from tnp._errors import normalize_axes, normalize_axis
+from tnp._shape import as_shape
 
 Axes = int | Sequence[int]
 
@@ -60,7 +61,7 @@ def transpose(a: Any, axes: Any = None) -> ndarray:
     tensor = tensor_of(a)
     if axes is None:
         return view_like(a, memory.reversed_axes(tensor))
-    order = tuple(map(operator.index, axes)) if isinstance(axes, Iterable) else (integer_of(axes),)
+    order = tuple(map(operator.index, axes)) if isinstance(axes, (tuple, list)) else as_shape(axes)
     try:
         return view_like(a, tensor.permute(order))
     except (IndexError, RuntimeError):
@@ -72,6 +73,11 @@ def transpose(a: Any, axes: Any = None) -> ndarray:
 
 
 permute_dims = transpose
+
+
+def _check_matrix(shape: Sequence[int]) -> None:
+    if len(shape) < 2:
+        raise ValueError(f"Input array must be at least 2-dimensional, but it is {len(shape)}")
 
 
 def matrix_transpose(x: Any, /) -> ndarray:
@@ -106,9 +112,8 @@ def matrix_transpose(x: Any, /) -> ndarray:
     >>> np.matrix_transpose(np.zeros((5, 2, 3))).shape
     (5, 3, 2)
     """
-    tensor = tensor_of(x)
-    if tensor.dim() < 2:
-        raise ValueError(f"Input array must be at least 2-dimensional, but it is {tensor.dim()}")
+    tensor = tensor_of_shape(x, _check_matrix)
+    _check_matrix(tensor.shape)
     return view_of(x, tensor.transpose(-1, -2))
 
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 import operator
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -40,7 +40,7 @@ def as_shape(shape: Any) -> Shape:
         try:
             return (as_length(shape),)
         except TypeError:
-            if not isinstance(shape, Iterable):
+            if not hasattr(shape, "__getitem__") or isinstance(shape, dict):  # a sequence to Python's C functions
                 message = f"expected a sequence of integers or a single integer, got '{shape}'"
                 raise TypeError(message) from None
     kinds = set(map(type, shape := tuple(shape)))
