@@ -447,9 +447,10 @@ def values(n: int) -> dict[str, Any]:
     }
 
 
-def names(xp: Any, arrays: dict[str, Any]) -> dict[str, Any]:
-    """What the names of a call mean over ``xp``: the arrays are copies of its own."""
+def names(xp: Any, arrays: dict[str, Any], **where: Any) -> dict[str, Any]:
+    """What the names of a call mean over ``xp``: the arrays are copies of its own, on ``device`` if that is given."""
     own = {
-        key: xp.asarray(value.copy()) if isinstance(value, numpy.ndarray) else value for key, value in arrays.items()
+        key: xp.asarray(value.copy(), **where) if isinstance(value, numpy.ndarray) else value
+        for key, value in arrays.items()
     }
     return {"np": xp, **own}

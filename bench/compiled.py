@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from rich.console import Console
 
-from bench import options, peers, report, timing
+from bench import options, peers, place, report, timing
 
 Call = Callable[[], Any]
 ADDITIONS = 1000
@@ -55,15 +55,15 @@ def spread(arrays: list[Any]) -> dict[str, Any]:
     return {"sums": [one + other for one, other in zip(arrays[:4], arrays[4:], strict=True)], "first": (arrays[0] * 2,)}
 
 
-def chains(size: int) -> Workload:
+def chains(size: int, device: str = place.HOST) -> Workload:
     """``s = s + matmul(s, y) * x``, ten times, in float32."""
     import torch
 
     import tnp
 
     x, y = np.random.default_rng(0).random((2, size, size), np.float32) / size
-    own = tnp.asarray(x), tnp.asarray(y)
-    tensors = torch.from_numpy(x), torch.from_numpy(y)
+    own = tnp.asarray(x, device=device), tnp.asarray(y, device=device)
+    tensors = torch.from_numpy(x).to(device), torch.from_numpy(y).to(device)
     compiled = tnp.compile(lambda x, y: chain(x, y, tnp.matmul))
     calls: dict[str, Call] = {
         "NumPy": partial(chain, x, y, np.matmul),
@@ -72,25 +72,26 @@ def chains(size: int) -> Workload:
         "tnp eager": partial(chain, *own, tnp.matmul),
         "tnp compiled": partial(compiled, *own),
     }
-    calls.update(peers.compiled(lambda x, y: chain(x, y, lambda a, b: a @ b), x, y))
+    if device == place.HOST:
+        calls.update(peers.compiled(lambda x, y: chain(x, y, lambda a, b: a @ b), x, y))
     return Workload("10 products of matrices, float32", size, calls)
 
 
-def loops(size: int) -> Workload:
+def loops(size: int, device: str = place.HOST) -> Workload:
     """A thousand additions of 1, in float32."""
     import torch
 
     import tnp
 
     x = np.zeros(size, np.float32)
-    own = tnp.asarray(x)
+    own = tnp.asarray(x, device=device)
 
     def counted(x: Any) -> Any:
         return tnp.while_loop(lambda v: v[0] < ADDITIONS, lambda v: (v[0] + 1, v[1] + 1), (0, x))[1]
 
     calls: dict[str, Call] = {
         "NumPy": partial(additions, x),
-        "torch eager": partial(additions, torch.from_numpy(x)),
+        "torch eager": partial(additions, torch.from_numpy(x).to(device)),
         "tnp eager": partial(additions, own),
         "tnp compiled, unrolled": partial(tnp.compile(additions), own),
         "tnp compiled, while_loop": partial(tnp.compile(counted), own),
@@ -98,8 +99,9 @@ def loops(size: int) -> Workload:
             tnp.compile(lambda x: tnp.fori_loop(0, ADDITIONS, lambda i, v: v + 1, x)), own
         ),
     }
-    calls.update(peers.compiled(additions, x, suffix=", unrolled"))
-    calls.update(_peers_loops(x))
+    if device == place.HOST:
+        calls.update(peers.compiled(additions, x, suffix=", unrolled"))
+        calls.update(_peers_loops(x))
     return Workload(f"{ADDITIONS} additions of 1, float32", size, calls)
 
 
@@ -115,41 +117,44 @@ def _peers_loops(x: np.ndarray) -> Iterator[tuple[str, Call]]:
         yield "TF function, while_loop", peers.tensorflow_call(counted, x)
 
 
-def overhead(size: int) -> Workload:
+def overhead(size: int, device: str = place.HOST) -> Workload:
     """A call with eight arrays and a nested result; what it computes is next to nothing."""
     import tnp
 
     arrays = list(np.random.default_rng(0).random((8, size), np.float32))
-    own = [tnp.asarray(array) for array in arrays]
+    own = [tnp.asarray(array, device=device) for array in arrays]
     compiled = tnp.compile(lambda *arrays: spread(list(arrays)))
     calls: dict[str, Call] = {
         "NumPy": partial(spread, arrays),
         "tnp eager": partial(spread, own),
         "tnp compiled": partial(compiled, *own),
     }
-    calls.update(peers.compiled(lambda *arrays: spread(list(arrays)), *arrays))
+    if device == place.HOST:
+        calls.update(peers.compiled(lambda *arrays: spread(list(arrays)), *arrays))
     return Workload("a call with 8 arrays and a nested result", size, calls)
 
 
 def _leaves(result: Any) -> list[np.ndarray]:
+    import tnp
+
     if isinstance(result, dict):
         result = [result[key] for key in sorted(result)]  # JAX returns a dictionary in this order
     if isinstance(result, (list, tuple)):
         return [leaf for item in result for leaf in _leaves(item)]
-    return [np.asarray(result)]
+    return [tnp.asnumpy(result.cpu() if hasattr(result, "cpu") else result)]
 
 
-def measured(workload: Workload, repeats: int) -> list[report.Row]:
+def measured(workload: Workload, repeats: int, clock: timing.Clock = time.perf_counter) -> list[report.Row]:
     """First calls, whose results have to be NumPy's, then rounds of all contestants."""
     first_calls, expected = {}, _leaves(workload.calls["NumPy"]())
     for name, call in workload.calls.items():
-        start = time.perf_counter()
+        start = clock()
         result = call()
-        first_calls[name] = time.perf_counter() - start
+        first_calls[name] = clock() - start
         for leaf, wanted in zip(_leaves(result), expected, strict=True):
             np.testing.assert_allclose(leaf, wanted, rtol=1e-4, err_msg=name)
     contestants = [timing.Contestant(name, call) for name, call in workload.calls.items()]
-    samples = timing.measure(contestants, repeats)
+    samples = timing.measure(contestants, repeats, clock=clock)
     pairs = {name: "torch eager" for name in samples if name.startswith("tnp") and "torch eager" in samples}
     return report.rows(workload.size, samples, first_calls, pairs)
 
@@ -158,6 +163,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The command's options."""
     parser.add_argument("--matrix", type=int, default=1000, metavar="N", help="rows of the matrices (default: 1000)")
     parser.add_argument("--sizes", type=int, nargs="+", default=[10**2, 10**4, 10**6], help="elements of the loops")
+    place.add_argument(parser)
     options.add_repeats(parser, 10)
     options.add_out(parser)
 
@@ -165,13 +171,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(chosen: argparse.Namespace) -> int:
     """Measure each workload, print a table for it and write all as JSON."""
     console = Console()
-    facts = report.machine()
-    prepared = [partial(chains, chosen.matrix), partial(overhead, 8)]
-    prepared += [partial(loops, size) for size in chosen.sizes]
+    facts = report.machine(chosen.device)
+    clock = place.clock(chosen.device)
+    prepared = [partial(chains, chosen.matrix, chosen.device), partial(overhead, 8, chosen.device)]
+    prepared += [partial(loops, size, chosen.device) for size in chosen.sizes]
     results: list[Result] = []
     for prepare in prepared:
         workload = prepare()
-        rows = measured(workload, chosen.repeats)
+        rows = measured(workload, chosen.repeats, clock)
         console.print(report.table(rows, workload.title))
         results += [Result(workload.title, row) for row in rows]
     print(report.NOTES + peers.note())

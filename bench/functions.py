@@ -17,7 +17,7 @@ from rich.markup import escape
 from rich.progress import track
 from rich.table import Table
 
-from bench import calls, options, report, timing
+from bench import calls, options, place, report, timing
 
 TARGET = 3.0
 """At most so many times NumPy's time."""
@@ -61,9 +61,11 @@ def result_of(code: str, names: dict[str, Any]) -> Any:
 
 def leaves(value: Any) -> list[numpy.ndarray]:
     """The arrays of a result, for NumPy."""
+    import tnp
+
     if isinstance(value, (list, tuple)):
         return [leaf for item in value for leaf in leaves(item)]
-    return [] if value is None else [numpy.asarray(value)]
+    return [] if value is None else [tnp.asnumpy(value)]
 
 
 def check(function: str, code: str, theirs: dict[str, Any], ours: dict[str, Any]) -> float:
@@ -88,14 +90,19 @@ def check(function: str, code: str, theirs: dict[str, Any], ours: dict[str, Any]
     return once
 
 
-def compare(size: int, function: str, code: str, theirs: dict[str, Any], ours: dict[str, Any]) -> Timed:
+def compare(
+    size: int, function: str, code: str, theirs: dict[str, Any], ours: dict[str, Any], device: str = place.HOST
+) -> Timed:
     """Measure one call: as many rounds as the patience lasts for."""
-    with warnings.catch_warnings():
+    import tnp
+
+    with warnings.catch_warnings(), tnp.device(device):
         warnings.simplefilter("ignore")
         once = check(function, code, theirs, ours)
         rounds = min(max(int(PATIENCE / max(once, timing.SAMPLE_SECONDS)), FEWEST), MOST) if once < ENDLESS else 1
         contestants = [timing.Contestant("NumPy", code, theirs), timing.Contestant("tnp", code, ours)]
-        samples = timing.measure(contestants, rounds, least=timing.SAMPLE_SECONDS / 2 if once < PATIENCE else 0.0)
+        least = timing.SAMPLE_SECONDS / 2 if once < PATIENCE else 0.0
+        samples = timing.measure(contestants, rounds, least=least, clock=place.clock(device))
     return Timed(
         size,
         function,
@@ -159,6 +166,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--only", type=lambda text: text.split(","), default=[], metavar="A,B", help="functions; 'fft.' is all of fft"
     )
     parser.add_argument("--worst", type=int, default=40, metavar="N", help="rows to print of each size (default: 40)")
+    place.add_argument(parser)
     parser.add_argument("--json", action="store_true", help="print the results as JSON instead of tables")
     options.add_check(parser)
     options.add_out(parser)
@@ -168,15 +176,15 @@ def run(chosen: argparse.Namespace) -> int:
     """Measure the functions, print the worst and write all as JSON."""
     import tnp
 
-    facts = report.machine()
+    facts = report.machine(chosen.device)
     selected = calls.chosen(chosen.only)
     console = Console(stderr=chosen.json)
     results = []
     for size in chosen.sizes:
         arrays = calls.values(size)
-        theirs, ours = calls.names(numpy, arrays), calls.names(tnp, arrays)
+        theirs, ours = calls.names(numpy, arrays), calls.names(tnp, arrays, device=chosen.device)
         for function, code in track(selected.items(), description=f"{size:,}", console=console, transient=True):
-            results.append(compare(size, function, code, theirs, ours))
+            results.append(compare(size, function, code, theirs, ours, chosen.device))
     path = report.write_json(chosen.out / "functions.json", results, facts)
     if chosen.json:
         print(path.read_text())

@@ -2,12 +2,14 @@
 
 Allocations are counted, by memray: those of NumPy, torch and the libraries below them alike, whether or not their pages
 have been touched. What is resident says less: memory that was freed and kept hides what a call takes. The work space
-that a BLAS makes at its first call and keeps for the process, as NumPy's and torch's do, is no call's.
+that a BLAS makes at its first call and keeps for the process, as NumPy's and torch's do, is no call's. With
+``--device`` tnp's are the device's own memory, as torch's allocator counts it.
 """
 
 from __future__ import annotations
 
 import argparse
+import functools
 import importlib.util
 import tempfile
 import warnings
@@ -22,7 +24,7 @@ from rich.markup import escape
 from rich.progress import track
 from rich.table import Table
 
-from bench import calls, functions, options, report
+from bench import calls, functions, options, place, report
 
 TARGET = 2.0
 """At most so many times NumPy's memory."""
@@ -67,12 +69,18 @@ def peak(call: Callable[[], Any]) -> int:
             return reader.metadata.peak_memory
 
 
-def compare(size: int, function: str, code: str, theirs: dict[str, Any], ours: dict[str, Any]) -> Peak:
+def compare(
+    size: int, function: str, code: str, theirs: dict[str, Any], ours: dict[str, Any], device: str = place.HOST
+) -> Peak:
     """What one call takes of NumPy, and of tnp."""
-    with warnings.catch_warnings():
+    import tnp
+
+    count = peak if device == place.HOST else functools.partial(place.peak, device)
+    with warnings.catch_warnings(), tnp.device(device):
         warnings.simplefilter("ignore")
-        found = [peak(lambda names=names: functions.result_of(code, names)) for names in (theirs, ours)]  # type: ignore[misc]
-    return Peak(size, function, *found)
+        by_numpy = peak(lambda: functions.result_of(code, theirs))
+        by_tnp = count(lambda: functions.result_of(code, ours))
+    return Peak(size, function, by_numpy, by_tnp)
 
 
 def table(results: Sequence[Peak], most: int) -> Table:
@@ -110,6 +118,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--only", type=lambda text: text.split(","), default=[], metavar="A,B", help="functions; 'fft.' is all of fft"
     )
     parser.add_argument("--worst", type=int, default=40, metavar="N", help="rows to print (default: %(default)s)")
+    place.add_argument(parser)
     options.add_check(parser)
     options.add_out(parser)
 
@@ -122,12 +131,12 @@ def run(chosen: argparse.Namespace) -> int:
     import tnp
 
     arrays = calls.values(chosen.size)
-    theirs, ours = calls.names(numpy, arrays), calls.names(tnp, arrays)
+    theirs, ours = calls.names(numpy, arrays), calls.names(tnp, arrays, device=chosen.device)
     rows = track(calls.chosen(chosen.only).items(), console=Console(stderr=True), transient=True)
-    results = [compare(chosen.size, function, code, theirs, ours) for function, code in rows]
+    results = [compare(chosen.size, function, code, theirs, ours, chosen.device) for function, code in rows]
     Console().print(table(results, chosen.worst))
     print(summary(results))
-    facts = report.machine()
+    facts = report.machine(chosen.device)
     print(report.headline(facts))
     print(report.write_json(chosen.out / "memory.json", results, facts))
     return 1 if chosen.check and any(row.misses for row in results) else 0

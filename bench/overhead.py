@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import itertools
+import time
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,7 +13,7 @@ from rich.markup import escape
 from rich.progress import track
 from rich.table import Table
 
-from bench import options, report, timing
+from bench import options, place, report, timing
 
 TARGET = 0.5e-6
 SIZES = [1, 2**10]
@@ -59,25 +60,29 @@ class Overhead:
     ratio: float
 
 
-def names(size: int) -> tuple[dict[str, Any], dict[str, Any]]:
+def names(size: int, device: str = place.HOST) -> tuple[dict[str, Any], dict[str, Any]]:
     """What the statements' names mean on either side; the arrays hold the same values."""
     import torch
 
     import tnp
 
-    x, y = torch.rand(size), torch.rand(size)
+    x, y = torch.rand(size, device=device), torch.rand(size, device=device)
     ours = {"x": tnp.asarray(x), "y": tnp.asarray(y), "add": tnp.add, "exp": tnp.exp, "sum": tnp.sum, "i": 0}
     theirs = {"x": x, "y": y, "add": torch.add, "exp": torch.exp, "sum": torch.sum, "i": 0}
     return ours, theirs
 
 
 def compare(
-    pair: Pair, size: int, rounds: int, ours: dict[str, Any], theirs: dict[str, Any], clock: timing.Clock | None = None
+    pair: Pair,
+    size: int,
+    rounds: int,
+    ours: dict[str, Any],
+    theirs: dict[str, Any],
+    clock: timing.Clock = time.perf_counter,
 ) -> Overhead:
     """Measure one pair."""
     contestants = [timing.Contestant("tnp", pair.tnp, ours), timing.Contestant("torch", pair.torch, theirs)]
-    more = {} if clock is None else {"clock": clock}
-    samples = timing.measure(contestants, rounds, least=1e-3, **more)
+    samples = timing.measure(contestants, rounds, least=1e-3, clock=clock)
     return Overhead(
         size=size,
         operation=pair.tnp,
@@ -118,6 +123,7 @@ def above(results: list[Overhead], target: float = TARGET) -> list[Overhead]:
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The command's options."""
+    place.add_argument(parser)
     options.add_repeats(parser, 200)
     options.add_check(parser)
     options.add_out(parser)
@@ -126,10 +132,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(chosen: argparse.Namespace) -> int:
     """Measure every pair at every size, and print the table."""
     console = Console()
-    facts = report.machine()
+    facts = report.machine(chosen.device)
+    clock = place.clock(chosen.device)
     jobs = list(itertools.product(SIZES, PAIRS))
     results = [
-        compare(pair, size, chosen.repeats, *names(size))
+        compare(pair, size, chosen.repeats, *names(size, chosen.device), clock)
         for size, pair in track(jobs, "overhead", console=console, transient=True)
     ]
     console.print(table(results))

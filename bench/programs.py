@@ -19,7 +19,7 @@ from rich.console import Console
 from rich.progress import track
 from rich.table import Table
 
-from bench import options, report, timing
+from bench import options, place, report, timing
 
 FOLDER = Path(__file__).parent.parent / "examples" / "programs"
 TARGETS = {"small": 3.0, "loop": 5.0}
@@ -90,7 +90,7 @@ def output(main: Callable[[int], None], size: int) -> str:
     return printed.getvalue()
 
 
-def compare(program: Program, rounds: int, device: str | None, size: int | None = None) -> Run:
+def compare(program: Program, rounds: int, device: str = place.HOST, size: int | None = None) -> Run:
     """Time one program both ways."""
     from tnp import _dropin
 
@@ -103,7 +103,7 @@ def compare(program: Program, rounds: int, device: str | None, size: int | None 
             timing.Contestant("numpy", lambda: output(by_numpy, size)),
             timing.Contestant("tnp", lambda: output(by_tnp, size)),
         ]
-        samples = timing.measure(contestants, rounds)
+        samples = timing.measure(contestants, rounds, clock=place.clock(device))
     finally:
         _dropin.remove()
     summaries = {name: timing.Summary.of(times) for name, times in samples.items()}
@@ -147,7 +147,7 @@ def table(results: list[Run]) -> Table:
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The command's options."""
     options.add_repeats(parser, 5)
-    parser.add_argument("--device", help="where tnp makes arrays (default: cpu)")
+    place.add_argument(parser)
     parser.add_argument(
         "--only", nargs="+", metavar="NAME", choices=[program.name for program in PROGRAMS], help="these programs only"
     )
@@ -158,7 +158,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(chosen: argparse.Namespace) -> int:
     """Time every program and print the table."""
     console = Console()
-    facts: dict[str, Any] = report.machine()
+    facts: dict[str, Any] = report.machine(chosen.device)
     picked = [program for program in PROGRAMS if not chosen.only or program.name in chosen.only]
     results = [
         compare(program, chosen.repeats, chosen.device)

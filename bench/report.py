@@ -16,6 +16,7 @@ from typing import Any
 from rich import box
 from rich.table import Table
 
+from bench import place
 from bench.timing import Samples, Summary, paired_ratio
 
 PACKAGES = ["tnp", "numpy", "torch", "jax", "tensorflow", "tensorflow-cpu"]
@@ -74,8 +75,8 @@ def processor() -> str:
     return platform.processor() or platform.machine()
 
 
-def machine() -> dict[str, Any]:
-    """What the figures depend on: processor, cores, threads, accelerator, versions and date."""
+def machine(device: str = place.HOST) -> dict[str, Any]:
+    """What the figures depend on: processor, cores, threads, accelerator, device, versions and date."""
     import torch
 
     return {
@@ -86,6 +87,8 @@ def machine() -> dict[str, Any]:
         "torch_threads": torch.get_num_threads(),
         "load_average": os.getloadavg()[0] if hasattr(os, "getloadavg") else None,
         "cuda": torch.cuda.get_device_name() if torch.cuda.is_available() else None,
+        "device": device,
+        "device_name": place.name(device),
         "python": platform.python_version(),
         "versions": {package: found for package in PACKAGES if (found := version(package))},
     }
@@ -95,6 +98,8 @@ def headline(facts: dict[str, Any]) -> str:
     """The machine in one line."""
     versions = ", ".join(f"{name} {number}" for name, number in facts["versions"].items())
     accelerator = f", {facts['cuda']}" if facts["cuda"] else ""
+    if facts.get("device_name"):
+        accelerator = f"; on {facts['device']}, {facts['device_name']}"
     return f"{facts['cpu']}, {facts['cores']} cores{accelerator}; Python {facts['python']}, {versions}"
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import time
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,7 +12,7 @@ from rich.markup import escape
 from rich.progress import track
 from rich.table import Table
 
-from bench import options, report, timing
+from bench import options, place, report, timing
 
 SIZES = [3, 16, 100, 1000]
 ELEMENTS = [
@@ -62,8 +63,8 @@ def names(np: Any, size: int) -> dict[str, Any]:
     return {"np": np, "x": x, "y": y, "c": x < y, "m": matrix, "i": 1, "s": x[1], "r": range(1, size)}
 
 
-def compare(statement: str, size: int, rounds: int, clock: timing.Clock | None = None) -> Result:
-    """One statement by NumPy and by tnp."""
+def compare(statement: str, size: int, rounds: int, clock: timing.Clock = time.perf_counter) -> Result:
+    """One statement by NumPy and by tnp, whose arrays are made on its default device."""
     import numpy
 
     import tnp
@@ -72,8 +73,7 @@ def compare(statement: str, size: int, rounds: int, clock: timing.Clock | None =
         timing.Contestant("numpy", statement, names(numpy, size)),
         timing.Contestant("tnp", statement, names(tnp, size)),
     ]
-    more = {} if clock is None else {"clock": clock}
-    samples = timing.measure(contestants, rounds, least=5e-4, **more)
+    samples = timing.measure(contestants, rounds, least=5e-4, clock=clock)
     return Result(
         size,
         statement,
@@ -106,20 +106,25 @@ def table(results: list[Result]) -> Table:
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The command's options."""
+    place.add_argument(parser)
     options.add_repeats(parser, 15)
     options.add_out(parser)
 
 
 def run(chosen: argparse.Namespace) -> int:
     """Measure, and print the table."""
+    import tnp
+
     console = Console()
-    facts = report.machine()
+    facts = report.machine(chosen.device)
+    clock = place.clock(chosen.device)
     jobs = [(SIZES[0], statement) for statement in ELEMENTS]
     jobs += [(size, statement) for size in SIZES for statement in ARRAYS]
-    results = [
-        compare(statement, size, chosen.repeats)
-        for size, statement in track(jobs, "small", console=console, transient=True)
-    ]
+    with tnp.device(chosen.device):
+        results = [
+            compare(statement, size, chosen.repeats, clock)
+            for size, statement in track(jobs, "small", console=console, transient=True)
+        ]
     console.print(table(results))
     print(report.headline(facts))
     print(report.write_json(chosen.out / "small.json", results, facts))

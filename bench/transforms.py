@@ -12,7 +12,7 @@ from rich.console import Console
 from rich.progress import track
 from rich.table import Table
 
-from bench import options, peers, report, timing
+from bench import options, peers, place, report, timing
 
 Call = Callable[[], Any]
 
@@ -46,7 +46,8 @@ class Workload:
     """What is computed, by whom, and how fast it has to be. All calls return the same numbers."""
 
     name: str
-    calls: Callable[[], Iterator[tuple[str, Call]]]
+    calls: Callable[[str], Iterator[tuple[str, Call]]]
+    """The contestants on a device: JAX and TensorFlow, which are asked for the CPU, there alone."""
     targets: tuple[Target, ...]
 
 
@@ -82,14 +83,14 @@ def loss(weights: Any, x: Any, y: Any, xp: Any) -> Any:
     return ((output(weights, x, xp) - y) ** 2).sum()
 
 
-def per_example() -> Iterator[tuple[str, Call]]:
+def per_example(device: str = place.HOST) -> Iterator[tuple[str, Call]]:
     """Gradients of the loss of each of 128 examples."""
     import torch
 
     import tnp
 
     weights, x, y = network(128)
-    ours, xs, ys = [tnp.asarray(w) for w in weights], tnp.asarray(x), tnp.asarray(y)
+    ours, (xs, ys) = [tnp.asarray(w, device=device) for w in weights], [tnp.asarray(v, device=device) for v in (x, y)]
 
     def single(pair: Any) -> Any:
         return tnp.grad(lambda w: loss(w, *pair, tnp))(ours)
@@ -99,18 +100,18 @@ def per_example() -> Iterator[tuple[str, Call]]:
     yield "tnp vectorized_map", lambda: tnp.vectorized_map(single, (xs, ys))
     yield "tnp compiled", lambda: compiled(xs, ys)
 
-    theirs = [torch.from_numpy(w) for w in weights]
+    theirs = [torch.from_numpy(w).to(device) for w in weights]
     gradient = torch.func.grad(lambda w, x, y: loss(w, x, y, torch))
     batched = torch.vmap(gradient, in_dims=(None, 0, 0))
     jitted = torch.compile(batched, dynamic=False)
-    xt, yt = torch.from_numpy(x), torch.from_numpy(y)
+    xt, yt = torch.from_numpy(x).to(device), torch.from_numpy(y).to(device)
     yield "torch vmap", lambda: batched(theirs, xt, yt)
     yield "torch.compile", lambda: jitted(theirs, xt, yt)
 
-    if (jax := peers.jax()) is not None:
+    if device == place.HOST and (jax := peers.jax()) is not None:
         mapped = jax.vmap(jax.grad(lambda w, x, y: loss(w, x, y, jax.numpy)), (None, 0, 0))
         yield "jax.jit", peers.jax_call(lambda x, y, *w: mapped(w, x, y), x, y, *weights)
-    if (tf := peers.tensorflow()) is not None:
+    if device == place.HOST and (tf := peers.tensorflow()) is not None:
         variables = peers.tensorflow_arrays(*weights)
 
         def tensorflow_single(pair: Any) -> Any:
@@ -129,14 +130,14 @@ def tensorflow_loss(weights: Any, x: Any, y: Any) -> Any:
     return tf.reduce_sum((output(weights, x, tf) - y) ** 2)
 
 
-def tape() -> Iterator[tuple[str, Call]]:
+def tape(device: str = place.HOST) -> Iterator[tuple[str, Call]]:
     """Gradients of the loss of a batch of 512."""
     import torch
 
     import tnp
 
     weights, x, y = network(512)
-    ours, xs, ys = [tnp.asarray(w) for w in weights], tnp.asarray(x), tnp.asarray(y)
+    ours, (xs, ys) = [tnp.asarray(w, device=device) for w in weights], [tnp.asarray(v, device=device) for v in (x, y)]
 
     def gradients(x: Any, y: Any) -> Any:
         with tnp.GradientTape() as tape:
@@ -148,17 +149,17 @@ def tape() -> Iterator[tuple[str, Call]]:
     yield "tnp GradientTape", lambda: gradients(xs, ys)
     yield "tnp compiled", lambda: compiled(xs, ys)
 
-    theirs = [torch.from_numpy(w).requires_grad_() for w in weights]
-    xt, yt = torch.from_numpy(x), torch.from_numpy(y)
+    theirs = [torch.from_numpy(w).to(device).requires_grad_() for w in weights]
+    xt, yt = torch.from_numpy(x).to(device), torch.from_numpy(y).to(device)
     jitted = torch.compile(torch.func.grad(lambda w, x, y: loss(w, x, y, torch)), dynamic=False)
-    plain = [torch.from_numpy(w) for w in weights]
+    plain = [torch.from_numpy(w).to(device) for w in weights]
     yield "torch.autograd", lambda: torch.autograd.grad(loss(theirs, xt, yt, torch), theirs)
     yield "torch.compile", lambda: jitted(plain, xt, yt)
 
-    if (jax := peers.jax()) is not None:
+    if device == place.HOST and (jax := peers.jax()) is not None:
         differentiated = jax.grad(lambda w, x, y: loss(w, x, y, jax.numpy))
         yield "jax.jit", peers.jax_call(lambda x, y, *w: differentiated(w, x, y), x, y, *weights)
-    if (tf := peers.tensorflow()) is not None:
+    if device == place.HOST and (tf := peers.tensorflow()) is not None:
         variables = peers.tensorflow_arrays(*weights)
 
         def tensorflow_gradients(x: Any, y: Any) -> Any:
@@ -172,14 +173,14 @@ def tape() -> Iterator[tuple[str, Call]]:
         yield "tf.function", peers.tensorflow_call(tensorflow_gradients, x, y)
 
 
-def batch_jacobian() -> Iterator[tuple[str, Call]]:
+def batch_jacobian(device: str = place.HOST) -> Iterator[tuple[str, Call]]:
     """Jacobians of the network's 2 outputs by its 32 inputs, for 16 examples."""
     import torch
 
     import tnp
 
     weights, x, _ = network(16)
-    ours, xs = [tnp.asarray(w) for w in weights], tnp.asarray(x)
+    ours, xs = [tnp.asarray(w, device=device) for w in weights], tnp.asarray(x, device=device)
 
     def taped() -> Any:
         with tnp.GradientTape() as tape:
@@ -191,14 +192,14 @@ def batch_jacobian() -> Iterator[tuple[str, Call]]:
     yield "tnp batch_jacobian", taped
     yield "tnp vectorized_map", lambda: tnp.vectorized_map(jacobian, xs)
 
-    theirs, xt = [torch.from_numpy(w) for w in weights], torch.from_numpy(x)
+    theirs, xt = [torch.from_numpy(w).to(device) for w in weights], torch.from_numpy(x).to(device)
     reverse = torch.vmap(torch.func.jacrev(lambda x: output(theirs, x, torch)))
     yield "torch.func", lambda: reverse(xt)
 
-    if (jax := peers.jax()) is not None:
+    if device == place.HOST and (jax := peers.jax()) is not None:
         mapped = jax.vmap(jax.jacrev(lambda x, w: output(w, x, jax.numpy)), (0, None))
         yield "jax.jit", peers.jax_call(lambda x, *w: mapped(x, w), x, *weights)
-    if (tf := peers.tensorflow()) is not None:
+    if device == place.HOST and (tf := peers.tensorflow()) is not None:
         variables = peers.tensorflow_arrays(*weights)
 
         def tensorflow_jacobian(x: Any) -> Any:
@@ -210,7 +211,7 @@ def batch_jacobian() -> Iterator[tuple[str, Call]]:
         yield "tf.function", peers.tensorflow_call(tensorflow_jacobian, x)
 
 
-def hessian() -> Iterator[tuple[str, Call]]:
+def hessian(device: str = place.HOST) -> Iterator[tuple[str, Call]]:
     """Second derivatives of a function of 100 parameters."""
     import torch
 
@@ -221,7 +222,7 @@ def hessian() -> Iterator[tuple[str, Call]]:
     def function(x: Any, xp: Any) -> Any:
         return (xp.tanh(x[1:] * x[:-1]) ** 2).sum() + xp.sin(x).sum()
 
-    x, xt = tnp.asarray(values), torch.from_numpy(values)
+    x, xt = tnp.asarray(values, device=device), torch.from_numpy(values).to(device)
     ours = tnp.hessian(lambda x: function(x, tnp))
     compiled = tnp.compile(ours)
     theirs = torch.func.hessian(lambda x: function(x, torch))
@@ -229,9 +230,9 @@ def hessian() -> Iterator[tuple[str, Call]]:
     yield "tnp compiled", lambda: compiled(x)
     yield "torch.func", lambda: theirs(xt)
 
-    if (jax := peers.jax()) is not None:
+    if device == place.HOST and (jax := peers.jax()) is not None:
         yield "jax.jit", peers.jax_call(jax.hessian(lambda x: function(x, jax.numpy)), values)
-    if (tf := peers.tensorflow()) is not None:
+    if device == place.HOST and (tf := peers.tensorflow()) is not None:
 
         def tensorflow_hessian(x: Any) -> Any:
             with tf.GradientTape() as outer:
@@ -267,16 +268,20 @@ WORKLOADS = [
 
 def leaves(result: Any) -> list[np.ndarray]:
     """The arrays of a result, of whatever library, as NumPy's."""
+    import tnp
+
     if isinstance(result, (list, tuple)):
         return [leaf for item in result for leaf in leaves(item)]
-    return [np.asarray(result.detach() if hasattr(result, "detach") else result)]
+    if hasattr(result, "detach"):
+        result = result.detach().cpu()
+    return [tnp.asnumpy(result)]
 
 
-def contestants(workload: Workload) -> list[timing.Contestant]:
+def contestants(workload: Workload, device: str = place.HOST) -> list[timing.Contestant]:
     """The calls of a workload, warm; SystemExit when one returns other numbers than the first."""
     found: list[timing.Contestant] = []
     expected: list[np.ndarray] | None = None
-    for name, call in workload.calls():
+    for name, call in workload.calls(device):
         call()
         result = leaves(call())
         expected = result if expected is None else expected
@@ -353,6 +358,7 @@ def memory_table() -> Table:
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The command's options."""
+    place.add_argument(parser)
     options.add_repeats(parser, 50)
     options.add_check(parser)
     options.add_out(parser)
@@ -360,12 +366,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(chosen: argparse.Namespace) -> int:
     """Measure every workload; print the table and what was to be reached."""
+    import tnp
+
     console = Console()
-    facts = report.machine()
+    facts = report.machine(chosen.device)
+    clock = place.clock(chosen.device)
     rows: list[Row] = []
     verdicts: list[tuple[str, bool]] = []
     for workload in track(WORKLOADS, "transforms", console=console, transient=True):
-        samples = timing.measure(contestants(workload), chosen.repeats)
+        samples = timing.measure(contestants(workload, chosen.device), chosen.repeats, clock=clock)
         rows += [Row(workload.name, name, timing.Summary.of(times), times) for name, times in samples.items()]
         for target in workload.targets:
             found = target.reached(samples)
@@ -373,7 +382,8 @@ def run(chosen: argparse.Namespace) -> int:
                 figure = report.seconds(found[0]) if target.other is None else report.significant(found[0])
                 verdicts.append((f"{workload.name}: {target}: {figure}", found[1]))
     console.print(table(rows))
-    console.print(memory_table())
+    with tnp.device(chosen.device):
+        console.print(memory_table())
     print(peers.note() + report.headline(facts))
     for text, reached in verdicts:
         print(f"{'reached' if reached else 'missed '}  {text}")

@@ -42,7 +42,7 @@ def test_either_library_runs_its_own_copy(monkeypatch: pytest.MonkeyPatch, tmp_p
         return loaded[-1]
 
     monkeypatch.setattr(programs, "loaded", kept)
-    result = programs.compare(programs.Program("which", "small", 3), 1, None)
+    result = programs.compare(programs.Program("which", "small", 3), 1)
     assert result.ratio > 0 and result.size == 3
     seen = [set(function.__globals__["seen"]) for function in loaded]
     assert seen == [{numpy.ndarray}, {tnp.ndarray}]

@@ -26,9 +26,9 @@ def test_targets(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert transforms.Target("a", "b", 2.5).reached(samples) == (2.0, True)
     assert transforms.Target("a", None, 1e-6).reached(samples) == (2e-6, False)
     assert transforms.Target("a", "c", 1.0).reached(samples) is None
-    workload = transforms.Workload("w", lambda: iter(()), (transforms.Target("a", "b", 1.0),))
+    workload = transforms.Workload("w", lambda device: iter(()), (transforms.Target("a", "b", 1.0),))
     monkeypatch.setattr(transforms, "WORKLOADS", [workload])
-    monkeypatch.setattr(timing, "measure", lambda contestants, repeats: samples)
+    monkeypatch.setattr(timing, "measure", lambda contestants, repeats, clock: samples)
     assert main(["transforms", "--out", str(tmp_path)]) == 0
     assert main(["transforms", "--check", "--out", str(tmp_path)]) == 1
 
@@ -36,7 +36,7 @@ def test_targets(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 def test_another_result_is_an_error() -> None:
     calls = [("one", lambda: [1.0]), ("other", lambda: [2.0])]
     with pytest.raises(SystemExit, match="w: other is wrong"):
-        transforms.contestants(transforms.Workload("w", lambda: iter(calls), ()))
+        transforms.contestants(transforms.Workload("w", lambda device: iter(calls), ()))
 
 
 def test_peaks_fall_with_the_chunk_and_with_a_checkpoint() -> None:

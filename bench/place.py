@@ -1,0 +1,69 @@
+"""Where tnp and torch compute: the device of ``--device``, and what a clock and a memory count have to ask it."""
+
+from __future__ import annotations
+
+import argparse
+import time
+from collections.abc import Callable
+from typing import Any
+
+HOST = "cpu"
+
+
+def present(text: str) -> str:
+    """A device of this machine, as ``--device`` names it."""
+    if text != HOST:
+        import tnp
+
+        try:
+            tnp.device(text)
+        except ValueError as error:
+            raise argparse.ArgumentTypeError(str(error)) from None
+    return text
+
+
+def add_argument(parser: argparse.ArgumentParser) -> None:
+    """``--device``: where tnp's and torch's arrays are."""
+    parser.add_argument(
+        "--device", type=present, default=HOST, metavar="D", help="of tnp's and torch's arrays (default: %(default)s)"
+    )
+
+
+def clock(device: str) -> Callable[[], float]:
+    """A clock that is read when the device has done what it was asked for: a call returns before that."""
+    if device == HOST:
+        return time.perf_counter
+    import tnp
+
+    def when_done() -> float:
+        tnp.synchronize(device)
+        return time.perf_counter()
+
+    return when_done
+
+
+def name(device: str) -> str | None:
+    """What its maker calls the device; None of the host, which a report names anyway."""
+    if device == HOST:
+        return None
+    import torch
+
+    import tnp
+
+    where = torch.device(device)
+    return next(each.name for each in tnp.devices() if each.kind == where.type and each.index == (where.index or 0))
+
+
+def peak(device: str, call: Callable[[], Any]) -> int:
+    """The most bytes of the device that a call has at one time beyond what it finds; its second run."""
+    import torch
+
+    memory = torch.get_device_module(torch.device(device).type)
+    call()
+    memory.synchronize(device)
+    memory.reset_peak_memory_stats(device)
+    before = memory.memory_allocated(device)
+    result = call()
+    memory.synchronize(device)
+    del result
+    return memory.max_memory_allocated(device) - before
