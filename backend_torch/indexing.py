@@ -216,8 +216,12 @@ def assign(view: Tensor, value: Tensor) -> None:
     ValueError
         The two are on different devices, and the value is no scalar.
     """
-    if value.dim() and value.device != view.device:
-        raise devices.mixed(view.device, value.device)
+    if value.dim():
+        if value.device != view.device:
+            raise devices.mixed(view.device, value.device)
+    elif value.is_cpu and not view.is_cpu:  # a copy would take as many numbers to the device as the view has elements
+        view.fill_(value)
+        return
     if value.dim() and _may_overlap(view, value):
         if has_values(view) and has_values(value) and view.is_set_to(value):
             return  # x[1:5] += 1 ends with x[1:5] = x[1:5]

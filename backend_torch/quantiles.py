@@ -82,6 +82,5 @@ def weighted(lanes: Tensor, weights: Tensor, quantiles: Tensor, skip_nan: bool) 
     share = torch.where(share == 0, -1, share)  # no element without weight is the first one
     wanted = quantiles.to(share.dtype).reshape(-1).expand(*share.shape[:-1], quantiles.numel())
     places = torch.searchsorted(share.contiguous(), wanted.contiguous())
-    places = torch.minimum(places, torch.as_tensor(last, device=places.device))
-    values = at_each(lanes, places)
+    values = at_each(lanes, places.clamp(max=last))
     return values if skip_nan else or_nan(values, lanes)

@@ -193,7 +193,7 @@ def fold_chosen(loop: Loop, tensor: Tensor, mask: Tensor, dim: int, start: Tenso
     """
     result = start.to(tensor.device).expand(tensor.select(dim, 0).shape)
     for element, chosen in zip(tensor.unbind(dim), mask.expand(tensor.shape).unbind(dim), strict=True):
-        result = torch.where(chosen, with_initial(loop, element, result), result)
+        result = where(chosen, with_initial(loop, element, result), result)
     return result
 
 
@@ -515,7 +515,7 @@ def size_of(shape: tuple[int, ...], axes: tuple[int, ...]) -> int:
 def masked(tensor: Tensor, mask: Tensor, fill: Tensor | float) -> Tensor:
     """The tensor where the mask is true, ``fill`` in its dtype elsewhere."""
     if not isinstance(fill, Tensor):
-        fill = torch.tensor(fill, dtype=tensor.dtype, device=tensor.device)
+        fill = torch.full((), fill, dtype=tensor.dtype, device=tensor.device)
     return where(mask, tensor, fill)
 
 

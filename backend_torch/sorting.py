@@ -34,7 +34,7 @@ def sort(tensor: Tensor, dim: int, stable: bool = False, descending: bool = Fals
         return result
     if tensor.is_complex():
         return tensor.gather(dim, argsort(tensor, dim, stable=True))
-    return restored(torch.sort(ordered(tensor), dim=dim, stable=stable)[0], tensor.dtype)
+    return restored(torch.sort(_keys(tensor), dim=dim, stable=stable)[0], tensor.dtype)
 
 
 def argsort(tensor: Tensor, dim: int, stable: bool = False, descending: bool = False) -> Tensor:
@@ -46,7 +46,19 @@ def argsort(tensor: Tensor, dim: int, stable: bool = False, descending: bool = F
         return host.wrapped(_stable_order(array, dim) if stable else array.argsort(axis=dim))
     if tensor.is_complex():
         return lexsort([tensor.imag, tensor.real, nan_class(tensor)], dim)
-    return torch.sort(ordered(tensor), dim=dim, stable=stable)[1]
+    return torch.sort(_keys(tensor), dim=dim, stable=stable)[1]
+
+
+def _keys(tensor: Tensor) -> Tensor:
+    """Real values as torch's sort takes them.
+
+    CUDA's goes by bits: a NaN that has a sign, as 0 / 0 has on x86, or that was negated, would come first
+    (https://github.com/pytorch/pytorch/issues/190781).
+    """
+    keys = ordered(tensor)
+    if tensor.device.type in ("cpu", "meta") or not has_nan(tensor.dtype):
+        return keys
+    return torch.where(keys.isnan(), torch.nan, keys)
 
 
 def _stable_order(array: np.ndarray, axis: int) -> np.ndarray:
@@ -97,14 +109,14 @@ def partition(tensor: Tensor, dim: int, kth: Sequence[int]) -> Tensor:
         result = tensor.clone()
         host.array(result).partition(np.asarray(kth, np.intp), axis=dim)
         return result
-    return sort(tensor, dim)
+    return sort(tensor, dim) if kth else tensor.clone()
 
 
 def argpartition(tensor: Tensor, dim: int, kth: Sequence[int]) -> Tensor:
     """The indices that partition the values along ``dim``."""
     if host.computes(tensor):
         return host.wrapped(host.array(tensor).argpartition(np.asarray(kth, np.intp), axis=dim))
-    return argsort(tensor, dim)
+    return argsort(tensor, dim) if kth else torch.ones_like(tensor, dtype=torch.int64).cumsum(dim) - 1
 
 
 def lexsort(keys: Sequence[Tensor], dim: int) -> Tensor:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Iterator
 from typing import Any
 
@@ -49,7 +50,7 @@ def pytest_configure(config: pytest.Config) -> None:
             tnp.device(device)
         except ValueError as error:
             raise pytest.UsageError(f"--device {device}: {error}") from None
-        oracle.DEVICE[0] = device
+        oracle.device = device
     backend = config.getoption("--compiled")
     if backend:
         from tests.oracle import compiled
@@ -106,6 +107,21 @@ def _numpys_error_state() -> Iterator[None]:
 def device(request: pytest.FixtureRequest) -> str:
     """The device that the suite runs on."""
     return str(request.config.getoption("--device"))
+
+
+@pytest.fixture(autouse=True)
+def _as_marked(request: pytest.FixtureRequest, device: str) -> Iterator[None]:
+    """What a test's marks say of the host, where the suite runs on another device."""
+    import tnp
+    from tests import oracle
+
+    with contextlib.ExitStack() as scopes:
+        if device != "cpu" and request.node.get_closest_marker("host"):
+            scopes.enter_context(tnp.device("cpu"))
+            scopes.enter_context(pytest.MonkeyPatch.context()).setattr(oracle, "device", None)
+        if device != "cpu" and request.node.get_closest_marker("reads"):
+            scopes.enter_context(tnp.allow_host_copies())
+        yield
 
 
 @pytest.fixture(scope="session", autouse=True)

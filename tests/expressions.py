@@ -49,6 +49,10 @@ np.swapaxes(x, 0, 1); np.moveaxis(x, 0, 1); np.expand_dims(x, 0); np.squeeze(x[N
 np.broadcast_arrays(x, v); np.atleast_3d(x); np.flip(x, 0); np.fliplr(x); np.rot90(x); np.roll(x, 1); np.roll(x, 1, 0)
 np.resize(x, (2, 3)); np.copy(x); x.copy(); x.astype("f4"); x.astype(int); x.view("i8"); np.matrix_transpose(x)
 np.sort(x); np.sort(x, 0); np.argsort(x, 1); np.partition(x, 2); np.lexsort((v, v)); np.searchsorted(v, x)
+np.sort(np.sqrt(5.5 - x)); np.sort(-np.sqrt(5.5 - x)); np.argsort(-np.sqrt(5.5 - x), stable=True); np.r_[v, 2.5]
+np.add(v, 1, where=[True, False, True, True], out=v * 2)
+np.sum(x.astype("u2"), where=b); np.max(x.astype("u8"), axis=0, initial=0, where=b); np.mean(x.astype("u4"), where=b)
+np.linalg.pinv(x, rcond=np.asarray(0.1)); np.linalg.matrix_rank(x, rtol=np.asarray(0.1))
 np.sort_complex(c); np.take(x, i, axis=1); np.take_along_axis(x, i[:, None], 1); np.where(b, x, 0.0)
 np.choose(i, [i, i, i]); np.select([b], [x], 0.0); np.digitize(x, v); np.isin(x, v); np.dot(x, x.T); np.inner(x, x)
 np.outer(v, v); np.vdot(v, v); np.vecdot(x, x); np.tensordot(x, x, 2); np.einsum("ij,kj->ik", x, x); np.kron(x, x)

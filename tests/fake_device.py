@@ -18,6 +18,8 @@ from typing import Any
 
 import numpy as np
 import torch
+from torch.overrides import enable_reentrant_dispatch
+from torch.utils._mode_utils import no_dispatch
 from torch.utils._pytree import tree_leaves, tree_map
 from torch.utils.backend_registration import _setup_privateuseone_for_python_backend
 
@@ -30,7 +32,24 @@ NAME = "fake"
 KEY = "PrivateUse1"  # what torch dispatches such devices by
 DEVICE = torch.device("cpu")  # until `register` has been called
 aten = torch.ops.aten
-MIXING = {aten.copy_, aten._to_copy, aten.index, aten.index_put, aten.index_put_, aten._index_put_impl_}
+MIXING = {
+    aten.copy_,
+    aten.fill,
+    aten.fill_,
+    aten._to_copy,
+    aten.index,
+    aten.index_put,
+    aten.index_put_,
+    aten._index_put_impl_,
+}
+INTEGERS = (torch.uint8, torch.int8, torch.int16, torch.int32, torch.int64)
+LACKING = {
+    **dict.fromkeys((aten.mm, aten.bmm, aten.addmm, aten.addmv, aten.mv, aten.dot, aten.vdot, aten.baddbmm), INTEGERS),
+    aten.angle: (torch.float16, torch.bfloat16),
+    aten.scatter_reduce: (torch.bool,),
+    aten.where: (torch.uint16, torch.uint32, torch.uint64),
+}
+"""The dtypes for which CUDA has no kernel, and the CPU one."""
 
 
 class Far(torch.Tensor):
@@ -48,13 +67,65 @@ class Far(torch.Tensor):
     def data_ptr(self) -> int:
         return self.near.data_ptr()
 
+    def tolist(self) -> Any:  # torch has none for subclasses; of a GPU's tensor it copies first
+        return self.cpu().tolist()
+
+    def __reduce_ex__(self, protocol: Any) -> Any:  # torch reads a storage, which this has not
+        return Far, (self.near,)
+
     @classmethod
     def __torch_dispatch__(cls, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        return run(func, args, kwargs or {})
+        with enable_reentrant_dispatch():  # else nothing of the host would be conjugated when it is read
+            return run(func, args, kwargs or {})
+
+
+def far(near: torch.Tensor) -> Far:
+    """A tensor of the host on the device, which is to be conjugated or negated when it is read if that one is."""
+    made = Far(near)
+    torch._C._set_conj(made, near.is_conj())
+    torch._C._set_neg(made, near.is_neg())
+    return made
 
 
 def near(value: Any) -> Any:
-    return value.near if isinstance(value, Far) else value
+    if not isinstance(value, Far):
+        return value
+    if value.is_conj() is not value.near.is_conj():  # torch has changed what it is to be read as
+        value.near = value.near.conj()
+    if value.is_neg() is not value.near.is_neg():
+        value.near = torch._neg_view(value.near)
+    return value.near
+
+
+def check_devices(func: Any, tensors: list[torch.Tensor]) -> None:
+    """Raise for operands on two devices: with a GPU's, elementwise operations take 0-d ones of the host."""
+    if func.overloadpacket in MIXING:
+        return
+    takes_numbers = torch.Tag.pointwise in func.tags
+    found = {value.device for value in tensors if not (takes_numbers and value.dim() == 0 and value.is_cpu)}
+    if len(found) > 1:
+        raise RuntimeError(f"Expected all tensors to be on the same device, but found {found} in {func}")
+
+
+def check_dtypes(func: Any, tensors: list[torch.Tensor]) -> None:
+    """Raise for what the CPU computes and CUDA doesn't."""
+    refused = LACKING.get(func.overloadpacket, ())
+    for value in tensors:
+        if value.dtype in refused:
+            raise NotImplementedError(f"\"{func.overloadpacket}_cuda\" not implemented for '{value.dtype}'")
+
+
+SAME_WIDTH = {torch.float16: torch.int16, torch.bfloat16: torch.int16, torch.float32: torch.int32}
+SAME_WIDTH[torch.float64] = torch.int64
+
+
+def sort(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """As CUDA's of many elements: by bits, so that a NaN with a sign comes first, and zeros of both are equal."""
+    bits = (args[0].near + 0.0).view(SAME_WIDTH[args[0].dtype])
+    keys = torch.where(bits < 0, bits ^ torch.iinfo(bits.dtype).max, bits)
+    order = func(keys, *args[1:], **kwargs)[1]
+    dim = args[1] if len(args) > 1 else kwargs.get("dim", -1)
+    return Far(args[0].near.gather(dim, order)), Far(order)
 
 
 def run(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -63,22 +134,40 @@ def run(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     if composite is not NotImplemented:
         return composite
     tensors = [value for value in tree_leaves((args, kwargs)) if isinstance(value, torch.Tensor)]
-    mixed = {value.device for value in tensors if value.dim()}
-    if len(mixed) > 1 and func.overloadpacket not in MIXING:
-        raise RuntimeError(f"Expected all tensors to be on the same device, but found {mixed} in {func}")
+    check_devices(func, tensors)
+    check_dtypes(func, tensors)
     device = kwargs.get("device")
     is_far = any(isinstance(value, Far) for value in tensors) if device is None else device.type == NAME
     if is_far and device is not None:
         kwargs = {**kwargs, "device": torch.device("cpu")}
+    if is_far and func.overloadpacket is aten.sort and args[0].dtype in SAME_WIDTH:
+        return sort(func, args, kwargs)
     out = func(*tree_map(near, args), **tree_map(near, kwargs))
+    if is_far and torch.Tag.inplace_view in func.tags:  # as in squeeze_: the shape that torch knows changes too
+        with no_dispatch():
+            func(*args, **kwargs)
     owners = {id(near(value)): value for value in tensors}  # what is written in place is the very tensor that was given
 
     def placed(result: Any) -> Any:
         if not isinstance(result, torch.Tensor):
             return result
-        return owners[id(result)] if id(result) in owners else Far(result) if is_far else result
+        return owners[id(result)] if id(result) in owners else far(result) if is_far else result
 
     return tree_map(placed, out)
+
+
+class _Generators(type(torch._C.Generator)):  # type: ignore[misc]
+    """The class of a class that torch's own generators are instances of."""
+
+    def __instancecheck__(cls, value: Any) -> bool:
+        return isinstance(value, torch._C.Generator)
+
+
+class Generator(torch._C.Generator, metaclass=_Generators):
+    """A generator whose numbers, for the fake device, are those of the host's."""
+
+    def __new__(cls, device: Any = "cpu") -> Generator:
+        return super().__new__(cls, "cpu" if torch.device(device).type == NAME else device)
 
 
 class _Module:
@@ -195,6 +284,7 @@ def prepare() -> None:
         return original(data, **options).to(device)  # torch asserts that such devices are of C++
 
     torch.tensor = tensor
+    torch.Generator = Generator  # type: ignore[misc]  # torch asks C++ for one of the device
 
 
 def main() -> None:

@@ -16,6 +16,7 @@ import tomllib
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -33,7 +34,41 @@ REAL = INTEGERS + FLOATS
 ALL = BOOL + REAL + COMPLEX
 
 
-DEVICE: list[str | None] = [None]  # where ``--device`` has the suite's arrays; None is the CPU
+device: str | None = None  # where ``--device`` has the suite's arrays; None is the CPU
+
+
+class Placing:
+    """tnp as it is tested on a device: the arrays that a test made by NumPy go there, which tnp leaves where they are.
+
+    Parameters
+    ----------
+    given : object
+        tnp, one of its modules, or a function, whose arguments are placed.
+    """
+
+    def __init__(self, given: Any) -> None:
+        self._given = given
+
+    def __getattr__(self, name: str) -> Any:
+        value = getattr(self._given, name)
+        is_told_arrays = isinstance(value, ModuleType) or (callable(value) and not isinstance(value, type))
+        return Placing(value) if is_told_arrays else value
+
+    def __call__(self, *args: Any, **options: Any) -> Any:
+        return self._given(*_on_device(args), **_on_device(options))
+
+
+def _on_device(value: Any) -> Any:
+    if type(value) is dict:
+        return {name: _on_device(item) for name, item in value.items()}
+    if type(value) in (list, tuple):
+        return type(value)(map(_on_device, value))
+    return tnp.asarray(value, device=device) if isinstance(value, np.ndarray) and value.dtype.kind in "biufc" else value
+
+
+def ours() -> Any:
+    """The ``xp`` that is compared with NumPy."""
+    return tnp if device is None else Placing(tnp)
 
 
 class Compiled:
@@ -125,7 +160,7 @@ def compare(
 ) -> Any:
     """Run ``function(xp, ...)`` on both and assert that they agree; returns NumPy's outcome."""
     expected = outcome(function, np, *args, **kwargs)
-    assert_same(expected, outcome(function, tnp, *args, **kwargs), rtol, atol)
+    assert_same(expected, outcome(function, ours(), *args, **kwargs), rtol, atol)
     if compiled.backend is not None:
         compare_compiled(expected, function, *args, rtol=rtol, atol=atol, **kwargs)
     return expected
@@ -141,7 +176,7 @@ def outcome_compiled(function: Callable[..., Any], backend: str | None, *args: A
             warnings.filterwarnings("error", "tnp.compile runs the traced operations one by one", RuntimeWarning)
             return found()
 
-    return outcome(traced, tnp)
+    return outcome(traced, ours())
 
 
 def compare_compiled(
@@ -200,4 +235,9 @@ def sample(xp: Any, shape: tuple[int, ...], dtype: str, seed: int = 0) -> Any:
 
 def placed(xp: Any, values: Any) -> Any:
     """NumPy's values as an array of the side that is tested: for tnp on the device that the suite runs on."""
-    return np.asarray(values) if xp is np else xp.asarray(values, device=DEVICE[0])
+    return np.asarray(values) if xp is np else xp.asarray(values, device=device)
+
+
+def beside(xp: Any, value: Any) -> Any:
+    """An operand beside arrays of the device: NumPy's array goes there where the suite runs on one."""
+    return placed(xp, value) if device and isinstance(value, np.ndarray) else value

@@ -265,7 +265,12 @@ class AxisConcatenator:
                 parts.append(_raised(array, ndmin, trans1d, array.ndim))
             kinds.append(parts[-1].dtype if isinstance(parts[-1], ndarray) else item)
         dtype = np.result_type(*kinds) if kinds else None
-        joined = tnp.concatenate([tnp.array(part, dtype, copy=None, ndmin=ndmin) for part in parts], axis=axis)
+        home = home_of([part for part in parts if isinstance(part, ndarray)])  # numbers go where the arrays are
+        made_of = [
+            tnp.array(part, dtype, copy=None, ndmin=ndmin, device=None if isinstance(part, ndarray) else home)
+            for part in parts
+        ]
+        joined = tnp.concatenate(made_of, axis=axis)
         if not layout:
             return joined
         made = tnp.matrix(joined)

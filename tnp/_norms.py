@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 from numpy.linalg import LinAlgError
 
 import tnp
-from backend_torch import autodiff, memory
+from backend_torch import autodiff, interop, memory
 from backend_torch import linalg as kernels
 from backend_torch.casting import cast
 from tnp._array import wrap, wrap_array
@@ -310,14 +310,19 @@ def matrix_rank(A: Any, tol: Any = None, hermitian: bool = False, *, rtol: Any =
         return int(found) if memory.is_readable(tensor) else found
     values = svd(array, compute_uv=False, hermitian=hermitian)
     if tol is not None:
-        threshold = wrap_array(tensor_of(tol, device=tensor.device))[..., None]
+        threshold = _tolerance(tol, tensor)
     else:
         if rtol is None:
             relative: Any = max(tensor.shape[-2:]) * kernels.eps(values.tensor)
         else:
-            relative = wrap_array(tensor_of(rtol, device=tensor.device))[..., None]
+            relative = _tolerance(rtol, tensor)
         threshold = values.max(-1, keepdims=True, initial=0) * relative
     return tnp.count_nonzero(values > threshold, -1)
+
+
+def _tolerance(value: Any, tensor: Tensor) -> Any:
+    """One for each matrix of the tensor, with the axis of their singular values; a 0-d one of the host goes there."""
+    return wrap_array(interop.moved(tensor_of(value, device=tensor.device), tensor.device))[..., None]
 
 
 def det(a: Any) -> Any:

@@ -64,7 +64,7 @@ def checked_order(order: Any) -> str:
 def _mask(where: Any, home: Any) -> Tensor:
     """A ``where`` argument as a boolean tensor: an array has to be one, Python data is read as one."""
     if not (isinstance(where, (_array.ndarray, np.ndarray)) or memory.is_tensor(where)):
-        where = np.asarray(where, dtype=bool)
+        where = tnp._convert.asarray(where, bool, device=home)
     mask = tnp._convert.tensor_of(where, device=home)
     if to_numpy[mask.dtype] != np.dtype(bool):
         raise TypeError(

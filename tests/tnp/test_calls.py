@@ -12,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import tnp as np
+from backend_torch import devices
 from tnp import _calls, _pytree
 
 Pair = namedtuple("Pair", "x y")
@@ -63,7 +64,8 @@ def written(args: Any, kwargs: Any, value: Any) -> Any:
     otherwise = lambda args, kwargs: "otherwise"  # noqa: E731
     if make is None:
         return None
-    return make(lambda *tensors: True, lambda tensors: tensors[: len(result.tensors)], None, (), otherwise, Counter())
+    program = lambda tensors: tensors[: len(result.tensors)]  # noqa: E731
+    return make(lambda *tensors: True, program, devices.state.default, (), otherwise, Counter())
 
 
 calls = st.tuples(st.lists(trees(), max_size=3).map(tuple), st.dictionaries(st.sampled_from(["p", "q"]), trees()))

@@ -17,7 +17,7 @@ import pytest
 import torch
 
 import tnp as np
-from tests.oracle import assert_same, sample
+from tests.oracle import assert_same, placed, sample
 
 Point = namedtuple("Point", "x y")
 
@@ -41,7 +41,7 @@ def as_numpy(tree: Any) -> Any:
 
 
 def ones(*shape: int) -> Any:
-    return np.asarray(numpy.ones(shape, "f4"))
+    return placed(np, numpy.ones(shape, "f4"))
 
 
 def test_sigmoid() -> None:

@@ -114,6 +114,7 @@ def test_python_data_in_a_dtype(value: Any, dtype: str) -> None:
     compare(lambda xp: xp.array(value, dtype=dtype))
 
 
+@pytest.mark.host
 @pytest.mark.parametrize("source", SHARED)
 def test_memory_is_shared_where_it_can_be(source: str) -> None:
     value = SHARED[source]()
@@ -127,6 +128,7 @@ def test_memory_is_shared_where_it_can_be(source: str) -> None:
     assert (np.asarray(value.values if hasattr(value, "values") else value) == 1).all()
 
 
+@pytest.mark.host
 @pytest.mark.parametrize("source", COPIED)
 def test_memory_that_no_tensor_has_is_copied(source: str) -> None:
     value = COPIED[source]()
@@ -175,6 +177,7 @@ def test_copies_are_copies_in_a_trace_too(order: str) -> None:
     assert tnp.compile(change)(x).tolist() == x.tolist() == [[1, 2], [3, 4]]
 
 
+@pytest.mark.host
 def test_an_array_is_returned_as_it_is() -> None:
     x = tnp.arange(6).reshape(2, 3)
     assert tnp.asarray(x) is x
@@ -246,6 +249,7 @@ def test_dtypes_that_no_tensor_carries(dtype: Any) -> None:
             make()
 
 
+@pytest.mark.host
 @pytest.mark.parametrize("value", [np.array(["1.5", "2"]), np.array([1, 2.5], object), np.array([1, 2], np.longdouble)])
 @agrees
 def test_numpy_reads_numbers_from_other_dtypes(xp: Any, value: Any) -> Any:
@@ -346,6 +350,7 @@ def test_bfloat16() -> None:
     assert repr(x) == repr(np.asarray(x))
 
 
+@pytest.mark.host
 def test_dlpack_in() -> None:
     values = np.arange(6.0).reshape(2, 3)
     for x in (tnp.from_dlpack(values), tnp.asarray(WithDlpack(values)), tnp.from_dlpack(values, copy=False)):
@@ -485,6 +490,7 @@ def test_gradients_go_through_conversions() -> None:
     assert t.grad is not None and t.grad.tolist() == [3, 3]
 
 
+@pytest.mark.host
 @given(
     hnp.arrays(st.sampled_from([np.dtype(d) for d in ALL]), hnp.array_shapes(min_dims=0, min_side=0, max_side=4)),
     st.data(),
@@ -549,6 +555,7 @@ def test_a_conversion_to_real_shares_no_memory(given: str, dtype: str) -> None:
     compare(lambda xp: xp.asarray(xp.ones(2, dtype=given), dtype=dtype, copy=False))
 
 
+@pytest.mark.host
 def test_a_class_may_hold_array_as_an_attribute() -> None:
     def held(xp: Any) -> Any:
         class Test:

@@ -70,6 +70,7 @@ def test_numpy_shares_the_memory(dtype: str) -> None:
             assert bool(tnp.all(view == 1))
 
 
+@pytest.mark.host
 def test_numpy_copies_on_request() -> None:
     x = tnp.ones(3)
     assert not np.shares_memory(np.array(x), np.asarray(x)) and np.shares_memory(np.array(x, copy=False), np.asarray(x))
@@ -113,6 +114,7 @@ def test_values_that_are_not_there() -> None:
     assert not hasattr(meta, "__array_interface__")
 
 
+@pytest.mark.host
 def test_asnumpy() -> None:
     x = tnp.arange(3)
     assert np.shares_memory(tnp.asnumpy(x), np.asarray(x)) and type(tnp.asnumpy(x[0])) is np.ndarray
@@ -151,6 +153,7 @@ def test_an_accelerators_array_is_not_copied_unseen() -> None:
 # NumPy's ufuncs and functions.
 
 
+@pytest.mark.host
 @pytest.mark.parametrize("op", [operator.add, operator.mul, operator.lt, operator.truediv, operator.eq, divmod])
 @pytest.mark.parametrize(
     "other",
@@ -275,6 +278,7 @@ def test_numpys_ufuncs_write_to_numpys_arrays() -> None:
         np.add(x, 1, out=values[:2])
 
 
+@pytest.mark.host
 @pytest.mark.parametrize("step", [1, -1])
 def test_numpys_functions_write_to_numpys_arrays(step: int) -> None:
     def run(xp: Any) -> Any:
@@ -380,6 +384,7 @@ def test_gradients_flow_between_torch_and_arrays() -> None:
 # The Array API and DLPack.
 
 
+@pytest.mark.host
 @pytest.mark.parametrize("operator_", [operator.add, operator.matmul, operator.eq, operator.ior, tnp.atan2])
 def test_arrays_of_two_libraries_do_not_mix(operator_: Any) -> None:
     strict = pytest.importorskip("array_api_strict")

@@ -29,6 +29,7 @@ def test_broadcast_of_broadcast(xp: Any) -> Any:
     return xp.broadcast(xp.broadcast([1, 2], [[1], [2]]), 3).shape
 
 
+@pytest.mark.host
 @pytest.mark.parametrize("order", ["C", "F", "K", "A"])
 @pytest.mark.parametrize("flags", [[], ["external_loop"], ["multi_index"], ["c_index"], ["buffered"]])
 def test_nditer(order: str, flags: list[str]) -> None:
@@ -48,6 +49,7 @@ def test_nditer(order: str, flags: list[str]) -> None:
     compare(visited)
 
 
+@pytest.mark.host
 @agrees
 def test_nditer_writes(xp: Any) -> Any:
     x = xp.arange(6.0).reshape(2, 3)
@@ -65,18 +67,21 @@ def test_nditer_writes(xp: Any) -> Any:
     return x, allocating.operands[1], z
 
 
+@pytest.mark.host
 def test_nditer_gives_back_the_very_operands() -> None:
     x = tnp.arange(3)
     assert tnp.nditer([x, None]).operands[0] is x
     assert tnp.nditer(x).copy().operands[0] is x
 
 
+@pytest.mark.host
 def test_errors() -> None:
     compare(lambda xp: xp.nditer([xp.ones(2), xp.ones(3)]))
     compare(lambda xp: xp.nditer(xp.ones(2), flags=["no_such"]))
     compare(lambda xp: xp.nditer(xp.ones(2)).multi_index)
 
 
+@pytest.mark.host
 def test_numpy_iterates_over_the_same_memory() -> None:
     x = tnp.zeros(4)
     for chunk in tnp.nditer(x, flags=["external_loop"], op_flags=["readwrite"]):
@@ -102,6 +107,7 @@ def test_the_iterators_of_a_broadcast_know_their_arrays() -> None:
         assert [len(list(each)) for each in nested.iters] == [6, 6]
 
 
+@pytest.mark.host
 def test_the_elements_of_an_iterator_as_an_array() -> None:
     for xp in (np, tnp):
         x = xp.arange(20.0).reshape(4, 5)

@@ -101,6 +101,7 @@ def seen(x):
     return of_class, x.A if of_class else x
 
 
+@pytest.mark.host
 @pytest.mark.parametrize("call", CALLS.values(), ids=CALLS)
 def test_matrices_are_numpys(call):
     compare(lambda xp: seen(call(xp, xp.matrix([[2.0, 1, 5], [1, 3, 4], [7, 1, 9]]))))
@@ -118,6 +119,7 @@ def test_row_stack_is_vstack():
     compare(lambda xp: xp.row_stack([[1, 2], xp.ones((2, 2))], dtype=numpy.float32))
 
 
+@pytest.mark.host
 def test_memory_is_shared_unless_a_copy_is_asked_for():
     def writes(xp):
         x = xp.zeros((2, 2))
@@ -134,6 +136,7 @@ def test_memory_is_shared_unless_a_copy_is_asked_for():
     compare(writes)
 
 
+@pytest.mark.host
 def test_a_read_only_vector_becomes_a_read_only_row():
     def written(xp):
         x = xp.zeros(3)

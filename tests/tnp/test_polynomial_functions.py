@@ -95,6 +95,7 @@ def test_operators(name: str, other: Any) -> None:
     compare(computed, True, **CLOSE)
 
 
+@pytest.mark.reads
 @agrees(**CLOSE)
 def test_poly1d(xp: Any) -> Any:
     p = xp.poly1d([0, 0, 2, -3, 1], variable="z")
@@ -126,4 +127,4 @@ def test_gradient_of_a_fit() -> None:
     y = tnp.asarray([1.0, 3.0, 5.0])
     y.tensor.requires_grad_()
     tnp.polyfit(tnp.asarray([0.0, 1.0, 2.0]), y, 1)[0].tensor.backward()
-    np.testing.assert_allclose(np.asarray(y.tensor.grad), [-0.5, 0.0, 0.5], atol=1e-12)
+    np.testing.assert_allclose(y.tensor.grad.tolist(), [-0.5, 0.0, 0.5], atol=1e-12)

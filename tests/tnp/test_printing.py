@@ -14,6 +14,8 @@ from hypothesis.extra import numpy as hnp
 import tnp
 from tests.oracle import ALL, FLOATS, agrees, compare, sample
 
+pytestmark = pytest.mark.host  # elsewhere the device is part of the text
+
 SPECIAL = [0.0, -0.0, np.inf, -np.inf, np.nan, 1e-300, 1e300, 1 / 3, 12345.678, 1e-5, 100000.0]
 
 

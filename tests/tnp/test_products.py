@@ -309,6 +309,7 @@ def test_out_of_dot(shape: tuple[int, ...], dtype: str, transposed: int) -> None
     compare(call)
 
 
+@pytest.mark.host
 def test_attributes() -> None:
     assert tnp.matmul.signature == np.matmul.signature
     assert repr(tnp.vecdot) == "<ufunc 'vecdot'>"

@@ -17,6 +17,8 @@ import tnp
 from backend_torch.random import Stream
 from tests.oracle import ALL, sample
 
+pytestmark = pytest.mark.host  # NumPy's own numbers are the CPU's
+
 COV = [[2.0, 0.3], [0.3, 1.0]]
 
 # Each distribution with parameters, which have one more of the same shape to broadcast with.

@@ -217,6 +217,7 @@ def test_sort_in_place_has_an_axis(xp: Any) -> Any:
     return xp.ones((2, 3)).sort(axis=None)
 
 
+@pytest.mark.reads
 @agrees
 def test_partition_at_no_position(xp: Any) -> Any:
     nowhere = np.array([], dtype=np.int16)

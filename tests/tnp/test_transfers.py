@@ -74,6 +74,8 @@ SEEN = {
     "x * 2 + h[0]": [],
     "x @ x.T": [],
     "x.__setitem__(0, 1.0)": [],
+    "x.__setitem__(..., 1.0)": [],
+    "x.fill(3.0)": [],
     "x.__setitem__(b, 1.0)": [],
     "x[x > 1e9].shape == (0,) and None": [["nonzero", "fake:0", "cpu", 8, True]],
     'np.zeros((2, 3), device="fake")': [],
@@ -93,7 +95,9 @@ np.insert(x, 1, 0.0, axis=0); np.delete(x, 1, axis=1); np.pad(x, 1); np.searchso
 np.take_along_axis(x, i[:, None], 1); np.choose(i, [i, i, i]); np.digitize(x, v); np.isin(x, v); np.linalg.inv(s)
 np.linalg.solve(s, v[:3]); np.linalg.cholesky(s); np.linalg.norm(s, 2); np.linalg.matrix_rank(x)
 np.ravel_multi_index((i, i), (3, 3)); np.unravel_index(i, (3, 3)); np.nanmean(x, 1); np.nanstd(x); np.nanvar(x)
-np.pad(x, 2, mode="reflect")
+np.pad(x, 2, mode="reflect"); np.linalg.pinv(x, rcond=np.asarray(0.1)); np.linalg.matrix_rank(x, rtol=np.asarray(0.1))
+np.max(x.astype("u8"), axis=0, initial=0, where=b); np.r_[v, 2.5]
+np.add(v, 1, where=[True, False, True, True], out=v * 2)
 """
 
 

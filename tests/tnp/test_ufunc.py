@@ -155,6 +155,7 @@ def test_out_overlaps_the_operands(xp: Any) -> Any:
     return x, y, z
 
 
+@pytest.mark.host
 def test_out_is_a_numpy_array() -> None:
     out = np.zeros(3)
     assert tnp.add(tnp.ones(3), 1, out=out) is out
@@ -477,6 +478,7 @@ def test_the_class_of_any_operand_may_override(call: Any) -> None:
     assert call(tnp, given) == call(np, given)
 
 
+@pytest.mark.host
 def test_operators_give_way_to_a_priority() -> None:
     class Above:
         __array_priority__ = 1000
