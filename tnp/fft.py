@@ -201,7 +201,7 @@ def ifftshift(x: Any, axes: Any = None) -> ndarray:
 
 def _shifted(x: Any, axes: Any, direction: int) -> ndarray:
     tensor = tensor_of(x)
-    if not tensor.dim() and np.iterable(axes) and len(axes):
+    if not tensor.dim() and np.iterable(axes) and tuple(axes):
         raise IndexError("tuple index out of range")
     if not tensor.dim() and (axes is None or np.iterable(axes)):
         raise ValueError("not enough values to unpack (expected 2, got 0)")
