@@ -149,7 +149,7 @@ def swapaxes(a: Any, axis1: int, axis2: int) -> ndarray:
     >>> np.swapaxes(np.zeros((2, 3, 4)), 0, 2).shape
     (4, 3, 2)
     """
-    tensor = tensor_of_shape(a, lambda shape: [normalize_axis(axis, len(shape)) for axis in (axis1, axis2)])
+    tensor = tensor_of(a)
     dimensions = tensor.dim()
     operator.index(axis2)
     one, other = normalize_axis(axis1, dimensions, "axis1"), normalize_axis(axis2, dimensions, "axis2")
@@ -191,7 +191,7 @@ def moveaxis(a: Any, source: Axes, destination: Axes) -> ndarray:
     >>> np.moveaxis(np.zeros((2, 3, 4)), 0, -1).shape
     (3, 4, 2)
     """
-    tensor = tensor_of_shape(a, lambda shape: normalize_axes(_listed(source), len(shape), "source"))
+    tensor = tensor_of(a)
     dimensions = tensor.dim()
     sources = normalize_axes(_listed(source), dimensions, "source")
     destinations = normalize_axes(_listed(destination), dimensions, "destination")

@@ -96,9 +96,9 @@ class Reduction:
             )
         start = self._start(initial, result)
         if where is not True:
-            if isinstance(where, (ndarray, np.ndarray)):
-                where = wrap(mask_of(where, tensor))  # of two errors NumPy names an array's dtype, or the start
             if start is None:
+                if isinstance(where, (ndarray, np.ndarray)):
+                    mask_of(where, tensor)  # of two errors NumPy names an array's dtype
                 raise ValueError(
                     f"reduction operation '{self._numpy.__name__}' does not have an identity, so to use a where mask "
                     "one has to specify 'initial'"

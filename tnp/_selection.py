@@ -68,14 +68,14 @@ def in_mode(indices: Tensor, axis: int, size: int, mode: str) -> Tensor:
 
 def index_mode(mode: Any) -> str:
     """The name of what to do about indices out of bounds; NumPy knows the names by number too, and None."""
-    if mode is None:
-        return "raise"
-    if isinstance(mode, bytes):
-        mode = mode.decode()
     if isinstance(mode, str):
         if mode not in _MODES:
             raise ValueError(f"clipmode must be one of 'clip', 'raise', or 'wrap' (got {mode!r})")
         return mode
+    if mode is None:
+        return "raise"
+    if isinstance(mode, bytes):
+        return index_mode(mode.decode())
     try:
         number = integer_of(mode)
     except TypeError:

@@ -6,7 +6,7 @@ Layer: owns the arguments of these functions; a diagonal is a view.
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -14,7 +14,7 @@ import numpy as np
 from backend_torch import devices, indexing, interop, selection
 from backend_torch.dtypes import to_torch
 from tnp._array import ndarray, wrap_array
-from tnp._convert import check_like, tensor_of, tensor_of_shape
+from tnp._convert import check_like, tensor_of
 from tnp._dtypes import tensor_dtype
 from tnp._errors import long_of, normalize_axis
 from tnp._indexing import value_of
@@ -130,14 +130,11 @@ def diagonal(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> ndarray
     array([0, 3])
     """
 
-    def check(shape: Sequence[int]) -> None:
-        if len(shape) < 2:
-            for axis in (axis1, axis2):
-                operator.index(axis)  # of two errors NumPy names this
-            raise ValueError("diag requires an array of at least two dimensions")
-
-    tensor = tensor_of_shape(a, check)
-    check(tensor.shape)
+    tensor = tensor_of(a)
+    if tensor.dim() < 2:
+        for axis in (axis1, axis2):
+            operator.index(axis)  # of two errors NumPy names this
+        raise ValueError("diag requires an array of at least two dimensions")
     first = normalize_axis(axis1, tensor.dim(), "axis1")
     second = normalize_axis(axis2, tensor.dim(), "axis2")
     if first == second:
