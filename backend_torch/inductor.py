@@ -12,6 +12,7 @@ from operator import attrgetter, getitem
 from typing import Any
 
 import torch
+from torch._higher_order_ops.effects import _EffectType, _register_effectful_op
 from torch.fx import Graph, GraphModule, Node, proxy
 from torch.fx.experimental.proxy_tensor import get_proxy_mode, get_proxy_slot, make_fx
 from torch.utils._python_dispatch import _disable_current_modes
@@ -164,6 +165,10 @@ def _hold_generators() -> None:
 
 
 _hold_generators()
+
+
+# The checks of torch.linalg have no result: torch 2.11 takes them for dead code, 2.13 registers them itself.
+_register_effectful_op(torch.ops.aten._linalg_check_errors.default, _EffectType.ORDERED)
 
 
 def capture(function: Callable[..., Any], inputs: Sequence[Tensor]) -> GraphModule:
