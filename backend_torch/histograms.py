@@ -36,7 +36,8 @@ def counted(indices: Tensor, weights: Tensor | None, size: int) -> Tensor:
     if weights is None:
         weights = torch.ones_like(indices)
     elif weights.dtype is torch.float64 and is_readable(indices) and is_readable(weights) and not weights.requires_grad:
-        return torch.bincount(indices, weights, minlength=size)
+        if indices.is_cpu or not torch.are_deterministic_algorithms_enabled():  # CUDA's adds up in any order
+            return torch.bincount(indices, weights, minlength=size)
     return torch.zeros(size, dtype=weights.dtype, device=indices.device).index_add(0, indices, weights)
 
 

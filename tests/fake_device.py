@@ -130,6 +130,8 @@ def sort(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
 
 def run(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """Run an operation on the host and put its results where they belong."""
+    if func.overloadpacket is aten.bincount and len(args) > 1 and torch.are_deterministic_algorithms_enabled():
+        raise RuntimeError("bincount_cuda with weights does not have a deterministic implementation")
     composite = func.decompose(*args, **kwargs)
     if composite is not NotImplemented:
         return composite

@@ -9,6 +9,7 @@ import pytest
 import torch
 
 import tnp
+from tests import fake_device
 
 
 @pytest.fixture(autouse=True)
@@ -73,3 +74,10 @@ def test_what_adds_to_repeated_places_gives_the_same_bits_and_values() -> None:
     for one, other, loose in zip(once, again, expected, strict=True):
         assert one.tobytes() == other.tobytes()
         assert tnp.allclose(one, loose, rtol=1e-4, atol=1e-4)
+
+
+def test_weights_are_counted_in_one_order_on_an_accelerator() -> None:
+    counted = "(lambda scope: (scope.__enter__(), np.bincount(i, v[:3]), scope.__exit__(None, None, None))[1])"
+    expression = f"{counted}(np.use_deterministic())"
+    answer = fake_device.ask([expression])[expression]
+    assert answer["error"] is None and answer["text"] == "[2. 3. 1.]" and answer["devices"] == ["fake:0"]
