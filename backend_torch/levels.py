@@ -12,9 +12,11 @@ import functools
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import numpy as np
 import torch
+from torch._functorch.pyfunctorch import temporarily_clear_interpreter_stack
 
-from backend_torch.memory import unwrapped
+from backend_torch.memory import to_numpy, unwrapped
 
 Tensor = torch.Tensor
 Function = Callable[..., Sequence[Tensor]]
@@ -104,6 +106,19 @@ def own(tensors: Sequence[Any], given: Sequence[Tensor] = ()) -> list[Any]:
 
 def _storage(tensor: Tensor) -> int:
     return unwrapped(tensor).untyped_storage()._cdata
+
+
+def indices(tensor: Tensor) -> np.ndarray:
+    """The values of an array of places. They are known inside a transform that differentiates, which holds the tensor."""
+    if not tensor.is_floating_point() and _functorch.is_functorch_wrapped_tensor(tensor):
+        below = tensor
+        while _functorch.is_functorch_wrapped_tensor(below):
+            if _functorch.is_batchedtensor(below):
+                return to_numpy(tensor)  # which raises
+            below = _functorch.get_unwrapped(below)
+        with temporarily_clear_interpreter_stack():
+            return to_numpy(below.cpu())
+    return to_numpy(tensor.cpu())
 
 
 def _by_autograd(function: Function, tensors: Sequence[Tensor]) -> tuple[tuple[Tensor, ...], list[Tensor]]:

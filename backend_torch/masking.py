@@ -89,9 +89,12 @@ def beside(tensor: Tensor, chosen: Chosen) -> Tensor | None:
         if tensor.shape[own - 1] != 1 or own > chosen.values.dim() - chosen.after - chosen.mask.dim() + 1:
             return None
         tensor = tensor.reshape(*tensor.shape[: own - 1], *[1] * chosen.mask.dim(), *tensor.shape[own:])
-    if is_differentiable(tensor) and may_be_differentiated(tensor):
-        return guarded(tensor, chosen.broadcast_mask)
-    return tensor
+    return computed_where(tensor, chosen.broadcast_mask)
+
+
+def computed_where(tensor: Tensor, mask: Tensor) -> Tensor:
+    """An operand of what is computed of all elements and used where the mask is true: no other one's gradient counts."""
+    return guarded(tensor, mask) if is_differentiable(tensor) and may_be_differentiated(tensor) else tensor
 
 
 def are_equal(one: Tensor, other: Tensor) -> bool:

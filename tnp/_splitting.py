@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from backend_torch import joining as kernels
-from backend_torch import memory
+from backend_torch import levels, memory
 from backend_torch.indexing import without_leading_ones
 from tnp._array import ndarray, view_of, wrap, wrap_array
 from tnp._convert import tensor_of, tensors_of
@@ -514,7 +514,7 @@ def _along(array: Any, axis: int | None) -> tuple[Tensor, int]:
 def _host(obj: Any) -> Any:
     """An index argument as NumPy reads it."""
     if isinstance(obj, ndarray) or memory.is_tensor(obj):
-        return memory.to_numpy(memory.to_host(tensor_of(obj)))
+        return levels.indices(tensor_of(obj))
     return obj
 
 

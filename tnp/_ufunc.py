@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 import tnp
-from backend_torch import memory, symbolic, writing
+from backend_torch import masking, memory, symbolic, writing
 from backend_torch.casting import cast, casting
 from backend_torch.constants import constant, constants, numbers
 from backend_torch.dtypes import to_numpy, to_torch
@@ -208,8 +208,10 @@ class Ufunc:
         mask = None if where is True else _mask(where, home)
         function = self._kernel.resolve(*[t.dtype for t in inputs])
         try:
-            if mask is not None and self._numpy is np.power:  # negative exponents of integers may be masked
-                inputs[1] = writing.masked(inputs[1], mask, None)
+            if mask is not None:
+                inputs = [masking.computed_where(each, mask) for each in inputs]
+                if self._numpy is np.power:  # negative exponents of integers may be masked
+                    inputs[1] = writing.masked(inputs[1], mask, None)
             if (
                 mask is None
                 and targets[0] is not None

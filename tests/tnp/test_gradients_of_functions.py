@@ -439,3 +439,62 @@ def test_second_derivatives_that_are_zero_have_memory(function: Callable[[Any], 
     for found in (np.grad(lambda x: np.grad(total)(x).sum())(x), np.hessian(total)(x), taped(x)):
         found += 1
         assert (np.asnumpy(found) == 1).all()
+
+
+@pytest.mark.parametrize(
+    ("function", "expected"),
+    [
+        (lambda x, s: np.log(x, where=x > 0, out=np.zeros(3)), ([0.0, 0.0, 0.5], 0.0)),
+        (lambda x, s: np.sqrt(x, where=x > 0, out=x * 2), ([2.0, 2.0, 8**-0.5], 0.0)),
+        (lambda x, s: np.divide(s, x, where=x != 0, out=np.zeros(3)), ([-3.0, 0.0, -0.75], -0.5)),
+        (lambda x, s: np.power(x, s, where=x > 0, out=np.zeros(3)), ([0.0, 0.0, 12.0], 8 * math.log(2))),
+    ],
+)
+def test_what_where_leaves_out_has_no_gradient(function: Callable[..., Any], expected: tuple[Any, float]) -> None:
+    """Not even where it has no value or an infinite derivative: neither in what is computed of it nor beside it."""
+    x, s = np.asarray([-1.0, 0.0, 2.0]), np.asarray(3.0)
+    for gradients in (np.grad(lambda x, s: function(x, s).sum(), (0, 1)), taped(function)):
+        found = gradients(x, s)
+        numpy.testing.assert_allclose(np.asnumpy(found[0]), expected[0], rtol=1e-14)
+        assert float(found[1]) == pytest.approx(expected[1], rel=1e-14)
+
+
+def taped(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Gradients of the sum of the results by a tape."""
+
+    def gradients(*args: Any) -> Any:
+        with np.GradientTape() as tape:
+            tape.watch(args)
+            value = function(*args).sum()
+        return tape.gradient(value, args, unconnected_gradients="zero")
+
+    return gradients
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda np, x: np.delete(x, np.array([0, 2])),
+        lambda np, x: np.delete(x, np.array([True, False, True, False])),
+        lambda np, x: np.delete(x, np.argmax(x)),
+        lambda np, x: np.insert(x, np.array([0, 2]), x[:2]),
+        lambda np, x: np.insert(x, np.argmin(x), 7.0),
+    ],
+)
+def test_places_that_are_made_inside(function: Callable[[Any, Any], Any]) -> None:
+    """torch.func holds what is made inside a derivative, whose values the places of delete and insert are."""
+    x = numpy.array([0.3, -1.2, 2.5, 0.7])
+    size = function(numpy, x).size
+    weights = numpy.arange(1.0, size + 1)
+    moves = 1e-6 * numpy.eye(4)
+    expected = [(function(numpy, x + m) - function(numpy, x - m)) @ weights / 2e-6 for m in moves]
+
+    def loss(x: Any) -> Any:
+        return (function(np, x) * weights).sum()
+
+    for found in (
+        np.grad(loss)(np.asarray(x)),
+        np.vjp(loss, np.asarray(x))[1](np.asarray(1.0))[0],
+        np.jacobian(loss, mode="forward")(np.asarray(x)),
+    ):
+        numpy.testing.assert_allclose(np.asnumpy(found), expected, rtol=1e-6)
