@@ -40,7 +40,7 @@ def _behind(mask: Tensor, after: int) -> Tensor:
 
 
 def is_unknown(mask: Tensor) -> bool:
-    """Whether it can't be asked where a bool tensor is true."""
+    """Whether it can't be asked where a mask is true; or what another tensor's values are."""
     state = tracing.state
     if not (state.batches or state.depth) or torch.compiler.is_compiling():  # Dynamo has rules of its own
         return False

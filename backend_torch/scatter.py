@@ -7,10 +7,12 @@ within bounds.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from typing import Any
 
+import numpy as np
 import torch
 
-from backend_torch import indexing
+from backend_torch import indexing, levels, masking, tracing
 from backend_torch.casting import cast
 from backend_torch.dtypes import SIGNED
 from backend_torch.indexing import Index, on_bits, same_width
@@ -27,8 +29,11 @@ def positions(target: Tensor, index: Index) -> Tensor:
         array = array.to(target.device)
         if target[index.view].shape == target.shape:
             found = indexing.from_start(array, target.shape[0])
-            return found.clone() if found is array and may_overlap(array, target) else found
-    result = torch.zeros(() if target.dim() else indexing.shape(target, index), dtype=torch.int64, device=target.device)
+            # A sum, and no clone, which under vmap would be made for each slice, and so be unknown.
+            return found + 0 if found is array and may_overlap(array, target) else found
+    if not target.dim():
+        return torch.zeros(indexing.shape(target, index), dtype=torch.int64, device=target.device)
+    result: Any = 0
     for dim, size in enumerate(target.shape):
         # Where along this axis an element is; indexed like the target, but of memory for one axis alone.
         along = torch.arange(size, device=target.device).reshape(-1, *[1] * (target.dim() - dim - 1))
@@ -64,10 +69,27 @@ def folded(
     flat = where.reshape(-1)
     if not flat.numel():
         return
+    if tracing.is_batching():
+        in_turn(function, target, where, values)
+        return
     ordered, order = torch.sort(flat, stable=True)
     (starts,) = torch.nonzero(_first_of_run(ordered), as_tuple=True)
     values = _select(values.to(target.device).expand(where.shape).reshape(-1), order)
     _apply(function, target, ordered[starts], segment_fold(fold, values, starts, 0, True))
+
+
+REDUCED = {"multiply": "prod", "maximum": "amax", "minimum": "amin"}
+"""What torch combines at positions that nobody can ask for, by the names of ufuncs."""
+
+
+def reduced(name: str, target: Tensor, where: Tensor, values: Tensor) -> bool:
+    """`folded` where the positions differ among the slices of a batch, or are traced; whether it was that."""
+    if name not in REDUCED or target.dtype in SIGNED or not masking.is_unknown(where):
+        return False
+    values = values.to(target.device).expand(where.shape).reshape(-1)
+    flat = target.reshape(-1).scatter_reduce(0, where.reshape(-1), values, REDUCED[name])
+    target.copy_(flat.reshape(target.shape))
+    return True
 
 
 def in_turn(function: Callable[..., Tensor], target: Tensor, where: Tensor, *values: Tensor) -> None:
@@ -112,9 +134,19 @@ def _rounds(flat: Tensor) -> Iterator[Tensor]:
     """Which elements are the first of their value, which the second, and so on."""
     if not flat.numel():
         return
+    if tracing.is_batching():  # where torch can't be asked for ranks; but the positions are the same for all slices
+        yield from map(torch.from_numpy, _known_rounds(levels.indices(flat)))
+        return
     ordered, order = torch.sort(flat, stable=True)
     count = torch.arange(len(flat), device=flat.device)
     start = torch.where(_first_of_run(ordered), count, 0).cummax(0).values
     rank = count - start
     by_rank = order[torch.argsort(rank, stable=True)]
     yield from by_rank.split(torch.bincount(rank).tolist())
+
+
+def _known_rounds(flat: np.ndarray) -> list[np.ndarray]:
+    rank = np.empty_like(flat)
+    rank[np.argsort(flat, kind="stable")] = np.arange(flat.size)
+    rank -= np.sort(flat).searchsorted(flat)
+    return [np.flatnonzero(rank == each) for each in range(rank.max() + 1)]

@@ -6,6 +6,7 @@ Layer: owns the loops over slices; what a given function does with them is its o
 from __future__ import annotations
 
 import itertools
+import math
 import re
 from collections.abc import Callable
 from typing import Any
@@ -13,13 +14,14 @@ from typing import Any
 import numpy as np
 
 import tnp
-from backend_torch import memory
+from backend_torch import memory, tracing
 from backend_torch.casting import cast
 from tnp._array import ndarray, wrap_array
 from tnp._convert import tensor_of
 from tnp._dtypes import DtypeError, tensor_dtype
 from tnp._errors import broadcast_error, normalize_axis
 from tnp._subclass import kept, winner
+from tnp._vectorized_map import vectorized_map
 
 _NoValue: Any = np._NoValue
 
@@ -68,14 +70,35 @@ def apply_along_axis(func1d: Callable[..., Any], axis: Any, arr: Any, *args: Any
     outer = slices.shape[:-1]
     if 0 in outer:
         raise ValueError("Cannot apply_along_axis when any iteration dimensions are 0")
-    given = [func1d(slices[index], *args, **kwargs) for index in itertools.product(*map(range, outer))]
-    results = [wrap_array(tensor_of(each)) for each in given]
-    dtype = results[0].dtype
-    inner = results[0].shape
-    table = tnp.stack([tnp.broadcast_to(result.astype(dtype), inner) for result in results])
-    table = table.reshape((*outer, *inner))
-    first = len(outer)
-    return kept(given[0], tnp.moveaxis(table, range(first, first + len(inner)), range(dim, dim + len(inner))))
+    at_once = _at_once(lambda each: (func1d(each, *args, **kwargs),), [slices.reshape((-1, slices.shape[-1]))])
+    if at_once is not None:
+        like, (table,) = None, at_once
+    else:
+        given = [func1d(slices[index], *args, **kwargs) for index in itertools.product(*map(range, outer))]
+        results = [wrap_array(tensor_of(each)) for each in given]
+        like, dtype, inner = given[0], results[0].dtype, results[0].shape
+        table = tnp.stack([tnp.broadcast_to(result.astype(dtype), inner) for result in results])
+    table = table.reshape((*outer, *table.shape[1:]))
+    first, last = len(outer), table.ndim
+    return kept(like, tnp.moveaxis(table, range(first, last), range(dim, dim + last - first)))
+
+
+def _at_once(function: Callable[..., tuple[Any, ...]], arrays: list[ndarray]) -> tuple[ndarray, ...] | None:
+    """What a function returns for all slices along the first axes, stacked; None where it is to be called for each.
+
+    It is in NumPy, whose programs may see that. In a trace and in vectorized_map nobody does, so one call is enough if
+    all slices can be computed at once.
+    """
+    if not (tracing.is_tracing() or tracing.is_batching()):
+        return None
+
+    def arrays_of(slices: tuple[Any, ...]) -> tuple[ndarray, ...]:
+        return tuple([wrap_array(tensor_of(each)) for each in function(*slices)])
+
+    try:
+        return vectorized_map(arrays_of, tuple(arrays), fallback=False)
+    except RuntimeError:  # the loop says what is wrong, if it is the function itself
+        return None
 
 
 def apply_over_axes(func: Callable[..., Any], a: Any, axes: Any) -> ndarray:
@@ -213,7 +236,8 @@ class vectorize:
     -----
     A convenience: the function is called element by element, on Python's or NumPy's scalars of the host, unless a
     signature is given, which gives it arrays, once for each: what it prints, counts or branches on is NumPy's. For
-    speed, and for gradients, write it with arrays, or apply it at once by ``vectorized_map``.
+    speed, and for gradients, write it with arrays, or apply it at once by ``vectorized_map``. In ``tnp.compile`` and in
+    ``vectorized_map`` a function with a signature is called once for all, if that can be.
 
     Source: https://numpy.org/doc/stable/reference/generated/numpy.vectorize.html
 
@@ -339,15 +363,18 @@ class vectorize:
             tnp.broadcast_to(array, (*outer, *[sizes[name] for name in core]))
             for array, core in zip(arrays, inputs, strict=True)
         ]
+        if math.prod(outer):
+            flat = [array.reshape((-1, *array.shape[len(outer) :])) for array in arrays]
+            at_once = _at_once(lambda *values: _outputs(function(*values), outputs), flat)
+            if at_once is not None:
+                return self._shaped(at_once, outer, sizes, outputs)
         columns: list[list[ndarray]] = [[] for _ in outputs]
         firsts: list[Any] = []
         for index in itertools.product(*map(range, outer)):
             result = function(*[kept(vector, array[index]) for vector, array in zip(vectors, arrays, strict=True)])
-            count = len(result) if isinstance(result, tuple) else 1
-            if count != len(outputs):
-                raise ValueError(f"wrong number of outputs from pyfunc: expected {len(outputs)!r}, got {count!r}")
-            firsts = firsts or ([result] if len(outputs) == 1 else list(result))
-            for column, value in zip(columns, (result,) if len(outputs) == 1 else result, strict=True):
+            values = _outputs(result, outputs)
+            firsts = firsts or list(values)
+            for column, value in zip(columns, values, strict=True):
                 column.append(wrap_array(tensor_of(value)))
         if not columns[0]:
             return self._of_nothing(outer, sizes, outputs)
@@ -358,6 +385,17 @@ class vectorize:
             inner = tuple([sizes[name] for name in core])
             table = tnp.stack([tnp.broadcast_to(value.astype(dtype), inner) for value in column])
             results.append(kept(firsts[i], table.reshape((*outer, *inner))))
+        return results[0] if len(results) == 1 else tuple(results)
+
+    def _shaped(
+        self, tables: tuple[ndarray, ...], outer: tuple[int, ...], sizes: dict[str, int], outputs: list[Core]
+    ) -> Any:
+        """The results of all calls, stacked, as those of each output."""
+        results = []
+        for i, (table, core) in enumerate(zip(tables, outputs, strict=True)):
+            _note_sizes(sizes, table[0], core)
+            table = table if self.otypes is None else table.astype(self.otypes[i])
+            results.append(table.reshape((*outer, *[sizes[name] for name in core])))
         return results[0] if len(results) == 1 else tuple(results)
 
     def _of_nothing(self, outer: tuple[int, ...], sizes: dict[str, int], outputs: list[Core]) -> Any:
@@ -390,6 +428,14 @@ def _plain(output: Any) -> Any:
 
 def _dtype_of(output: Any) -> np.dtype:
     return output.dtype if isinstance(output, ndarray) else np.asarray(output).dtype
+
+
+def _outputs(result: Any, outputs: list[Core]) -> tuple[Any, ...]:
+    """What a function returned as so many outputs."""
+    count = len(result) if isinstance(result, tuple) else 1
+    if count != len(outputs):
+        raise ValueError(f"wrong number of outputs from pyfunc: expected {len(outputs)!r}, got {count!r}")
+    return result if isinstance(result, tuple) and count != 1 else (result,)
 
 
 def _after(first: Any, function: Callable[..., Any]) -> Callable[..., Any]:

@@ -165,6 +165,8 @@ def _at_binary(ufunc: Ufunc, target: Tensor, positions: Tensor, values: Tensor, 
     rounds_only = dtype == resolved[2] or (dtype.kind in "fc" and dtype.kind == resolved[2].kind)
     if name == "add" and dtype.kind != "b" and set(resolved) == {dtype}:
         scatter.add(target, positions, values)
+    elif dtype.kind in "iuf" and set(resolved) == {dtype} and scatter.reduced(name, target, positions, values):
+        pass
     elif name in _FOLDING and resolved[0] == resolved[1] and rounds_only:
         scatter.folded(loop, _on_tensors(ufunc, "at"), target, positions, values)
     else:

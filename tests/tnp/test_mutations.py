@@ -287,6 +287,26 @@ def at_maximum(np: Any, t: Any, s: Any, c: Any) -> None:
 
 
 @step
+def at_multiply_matrix(np: Any, t: Any, s: Any, c: Any) -> None:
+    np.multiply.at(c, ([0, 1, 1], [2, 3, 3]), s[:3])
+
+
+@step
+def at_minimum_sorted(np: Any, t: Any, s: Any, c: Any) -> None:
+    np.minimum.at(t, np.argsort(s), s)
+
+
+@step
+def at_divide(np: Any, t: Any, s: Any, c: Any) -> None:
+    np.divide.at(t, [2, 0, 2], s[:3] + 3)
+
+
+@step
+def at_exp(np: Any, t: Any, s: Any, c: Any) -> None:
+    np.exp.at(t, [1, 3])
+
+
+@step
 def at_subtract_array(np: Any, t: Any, s: Any, c: Any) -> None:
     np.subtract.at(t, np.array([3, 3]), s[:2])
 
@@ -444,8 +464,11 @@ def square_keep(np: Any, t: Any, s: Any, c: Any) -> None:
     t += e
 
 
-IN_TURN = {"at_multiply", "at_maximum"}
-"""How often an index is repeated is not known before its values are: a loop under ``vectorized_map``, and no trace."""
+IN_TURN = {"at_divide", "at_exp"}
+"""How often an index is repeated is not known before its values are: no trace."""
+
+PRODUCTS = {"at_multiply", "at_multiply_matrix"}
+"""torch asks for values in the derivative of products at places that are traced: a loop of a graph, not a batch."""
 
 Program = list[tuple[str, str, str]]  # steps, where they write to, and what they write
 
@@ -458,7 +481,6 @@ class Case:
 
     def __init__(self, program: Program) -> None:
         self.program = program
-        self.names = {name for name, _, _ in program}
         with numpy.errstate(all="ignore"):
             self.written = INPUTS.copy()
             self.values = numpy.array([self.run(numpy, row) for row in self.written])
@@ -639,18 +661,19 @@ WAYS = {
 
 
 def check(way: str, case: Case) -> None:
-    """The way gives the right numbers, with a loop or an error where it has to be one."""
-    unknown = case.names & IN_TURN
-    if unknown and way.startswith(("mapped", "gradient_of_mapped")):
-        with pytest.warns(RuntimeWarning, match="once for each element") if way != "mapped_tape" else overwriting():
-            WAYS[way](case)
-    elif unknown and "compiled" in way and way != "gradient_of_compiled":
+    """The way gives the right numbers with no loop over elements, or an error where it has to be one."""
+    names = {name for name, _, _ in case.program}
+    if "compiled" in way and way != "gradient_of_compiled" and names & IN_TURN:
         with pytest.raises(TypeError, match="depends on values"):
             WAYS[way](case)
-    else:
-        with warnings.catch_warnings():
-            warnings.simplefilter("error", RuntimeWarning)
+        return
+    if way == "compiled_mapped_gradient" and names & PRODUCTS:
+        with pytest.warns(RuntimeWarning, match="once for each element"):
             WAYS[way](case)
+        return
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", RuntimeWarning)
+        WAYS[way](case)
 
 
 @pytest.mark.parametrize("name", STEPS)
