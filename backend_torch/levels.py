@@ -109,7 +109,7 @@ def _storage(tensor: Tensor) -> int:
 
 
 def indices(tensor: Tensor) -> np.ndarray:
-    """The values of an array of places. They are known inside a transform that differentiates, which holds the tensor."""
+    """The values of an array of places, which are known inside a derivative too, though torch.func holds the tensor."""
     if not tensor.is_floating_point() and _functorch.is_functorch_wrapped_tensor(tensor):
         below = tensor
         while _functorch.is_functorch_wrapped_tensor(below):

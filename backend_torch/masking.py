@@ -93,7 +93,7 @@ def beside(tensor: Tensor, chosen: Chosen) -> Tensor | None:
 
 
 def computed_where(tensor: Tensor, mask: Tensor) -> Tensor:
-    """An operand of what is computed of all elements and used where the mask is true: no other one's gradient counts."""
+    """An operand of what is computed of all and used where the mask is true: the others' gradients don't count."""
     return guarded(tensor, mask) if is_differentiable(tensor) and may_be_differentiated(tensor) else tensor
 
 

@@ -82,11 +82,11 @@ def is_readable(tensor: Tensor) -> bool:
     While a function is traced, a tensor from outside has values, but not those that the graph will find there.
     """
     return (
-        not tensor.is_meta
-        and not tracing.is_tracing()
-        and not torch.compiler.is_compiling()  # Dynamo can't trace the last question
+        not tracing.is_tracing()
+        and not torch.compiler.is_compiling()  # Dynamo can't trace the last but one question
         and type(tensor) in (Tensor, torch.nn.Parameter)
         and not torch._C._functorch.is_functorch_wrapped_tensor(tensor)
+        and not tensor.is_meta  # which the modes of a batch see
     )
 
 

@@ -51,6 +51,8 @@ def flatten(tree: Any, leaves: list[Any]) -> Any:
         return kind
     if kind is tuple or kind is list:
         return kind, tuple([flatten(item, leaves) for item in tree])
+    if tree is None:
+        return kind, None
     if isinstance(tree, dict):
         return kind, tuple(tree), tuple([flatten(item, leaves) for item in tree.values()])
     if kind is slice:  # Python 3.11 can't hash it
@@ -82,13 +84,14 @@ def fields(tree: Any) -> tuple[str, ...] | None:
 
 
 def mapped(function: Callable[[Any], Any], tree: Any, is_leaf: Callable[[Any], bool] = is_array) -> Any:
-    """``tree`` with ``function(leaf)`` in the place of each array, or of what ``is_leaf`` says."""
-
-    if is_leaf(tree):
-        return function(tree)
+    """``tree`` with ``function(leaf)`` in the place of each array, and of what else ``is_leaf`` says."""
     kind = type(tree)
     if kind is tuple or kind is list:
-        return kind([mapped(function, item, is_leaf) for item in tree])
+        return kind([function(x) if type(x) is ndarray else mapped(function, x, is_leaf) for x in tree])
+    if kind is ndarray or kind is scalar or is_leaf(tree):
+        return function(tree)
+    if tree is None:
+        return None
 
     def leaf(value: Any) -> Callable[[Any, Any], Any]:
         made = function(value)

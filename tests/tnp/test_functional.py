@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 import numpy as np
@@ -150,3 +151,55 @@ def test_a_squeeze_that_knows_no_axis(xp: Any) -> None:
     assert xp.squeeze(given).shape == xp.squeeze(given, axis=None).shape == (7,)
     with pytest.raises(TypeError):
         xp.squeeze(given, axis=1)
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda x: tnp.vectorize(lambda a, b: (a @ b, a * b.sum()), signature="(n),(n)->(),(n)")(x, x[0]),
+        lambda x: tnp.vectorize(lambda a: 3, signature="(n)->()", otypes=[float])(x),
+        lambda x: tnp.vectorize(lambda a: a * 2, signature="()->()")(x[:, :2].T),
+        lambda x: tnp.apply_along_axis(lambda row: [row.sum(), row[0], 1], 1, x),
+        lambda x: tnp.apply_along_axis(lambda column: tnp.cumsum(column[::-1]), 0, x.T),
+    ],
+)
+def test_a_graph_calls_a_function_of_slices_once(function: Any) -> None:
+    """So it has few operations for hundreds of slices, and what it computes is the same."""
+    compiled = tnp.compile(function, backend="eager")
+    for n in (10, 200):
+        x = tnp.arange(3.0 * n).reshape(n, 3) / 7
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            found, expected = compiled(x), function(x)
+        for one, other in zip(found, expected, strict=True):
+            assert one.dtype == other.dtype
+            np.testing.assert_allclose(tnp.asnumpy(one), tnp.asnumpy(other), rtol=1e-14)
+        assert len(list(compiled.graph(x))) < 40
+
+
+def test_slices_may_be_written_to_in_a_graph() -> None:
+    def halved(row: Any) -> Any:
+        row[0] = row.sum() / 2
+        return row[0]
+
+    ours, theirs = tnp.arange(6.0).reshape(2, 3), np.arange(6.0).reshape(2, 3)
+    found = tnp.compile(lambda x: tnp.apply_along_axis(halved, 1, x), backend="eager")(ours)
+    assert found.tolist() == np.apply_along_axis(halved, 1, theirs).tolist()
+    assert ours.tolist() == theirs.tolist()
+
+
+def test_a_function_of_slices_that_loops_in_a_graph() -> None:
+    """One that writes to what all slices share is called for each, and none is called for each unseen outside."""
+    calls = []
+
+    def counted(row: Any) -> Any:
+        calls.append(row)
+        total[...] += row.sum()
+        return total * 1
+
+    total = tnp.zeros(())
+    found = tnp.compile(lambda x: tnp.apply_along_axis(counted, 1, x), backend="eager")(tnp.ones((3, 2)))
+    assert found.tolist() == [2, 4, 6] and float(total) == 6
+    calls.clear()
+    tnp.apply_along_axis(counted, 1, tnp.ones((3, 2)))
+    assert len(calls) == 3
