@@ -81,8 +81,9 @@ def reduceat(ufunc: Ufunc, array: Any, indices: Any, axis: Any, dtype: Any, out:
     axis = _one_axis(axis, tensor.dim(), "reduceat")
     size = tensor.shape[axis]
     if any_outside(starts, 0, size):
-        outside = (starts < 0) | (starts >= size)
-        raise IndexError(f"index {int(starts[outside][0])} out-of-bounds in {ufunc.__name__}.reduceat [0, {size})")
+        known = memory.known(starts)
+        found = next(i for i in (starts if known is None else known).tolist() if not 0 <= i < size)
+        raise IndexError(f"index {found} out-of-bounds in {ufunc.__name__}.reduceat [0, {size})")
     _check_uniform(ufunc, "reduceat")
     target = None if out is None else _reduce.output_of(out)
     result = _reduce.resolve(ufunc._numpy, tensor.dtype, dtype, None if target is None else target.dtype)

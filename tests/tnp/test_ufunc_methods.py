@@ -429,3 +429,9 @@ def test_a_sequence_as_the_initial_value(dtype: str, initial: Any) -> None:
 @pytest.mark.parametrize("dtype", ["int8", "int32", "int64", "float64"])
 def test_ldexp_is_reduced_with_integers(dtype: str) -> None:
     compare(lambda xp: xp.ldexp.reduce(xp.asarray([[2, 5], [3, -1]], dtype), axis=1))
+
+
+@pytest.mark.parametrize("indices", [[0, 9], [-1]])
+def test_constant_indices_out_of_bounds_are_named_while_traced(indices: list[int]) -> None:
+    with pytest.raises(IndexError, match="out-of-bounds in"):
+        tnp.compile(lambda x: tnp.add.reduceat(x, indices))(tnp.ones(3))
