@@ -90,7 +90,7 @@ def tensor_of_shape(value: Any, check: Callable[[tuple[int, ...]], object]) -> T
     try:
         return tensor_of(value)
     except DtypeError:
-        check(np.shape(value))
+        check(np.asarray(value).shape)
         raise
 
 

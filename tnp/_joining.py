@@ -521,7 +521,8 @@ def tile(A: Any, reps: Any) -> ndarray:
     array([[1, 2, 1, 2],
            [1, 2, 1, 2]])
     """
-    tensor, counts = tensor_of(A), as_shape(int(reps) if isinstance(reps, bool) else reps)
+    given = tuple(reps) if np.iterable(reps) else int(reps) if isinstance(reps, bool) else reps
+    tensor, counts = tensor_of(A), as_shape(given)
     if any(count < 0 for count in counts):
         raise ValueError("negative dimensions are not allowed")
     try:

@@ -204,7 +204,7 @@ def test_block_of_one_array_is_a_copy():
 
 @pytest.mark.parametrize("dtype", ALL)
 @pytest.mark.parametrize(
-    "reps", [0, 1, 2, (), (2, 1), (2, 2, 1), (1, 1, 2), [0, 2], np.array([2, 1]), np.int64(3)], ids=str
+    "reps", [0, 1, 2, (), (2, 1), (2, 2, 1), (1, 1, 2), [0, 2], np.array([2, 1]), np.int64(3), {}, {3: 1}], ids=str
 )
 @agrees
 def test_tile(xp, reps, dtype):
