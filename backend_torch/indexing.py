@@ -25,7 +25,16 @@ _gather = torch.ops.aten.index.Tensor
 _ONE_THREAD = 2048
 _FEW = 64
 
-MISCOUNTED = "the mask has another number of true elements than there are values"
+MISCOUNTED = "boolean index assignment: the mask has another number of true elements than there are values"
+OUTSIDE = "index is out of bounds"
+INVALID = "invalid entry: an integer is out of bounds"
+DEMANDED: dict[str, type[Exception]] = {
+    MISCOUNTED: ValueError,
+    OUTSIDE: IndexError,
+    INVALID: ValueError,
+    "index out of bounds: ": IndexError,  # Inductor's own
+}
+"""What a graph says that finds values which it can't work with -> the exception to be raised."""
 
 
 class Index(NamedTuple):
@@ -323,19 +332,20 @@ def _put_masked(view: Tensor, index: Index, value: Tensor) -> bool:
 
 
 def _check_count(mask: Tensor, values: int) -> None:
-    """RuntimeError, here or when the graph runs, unless as many elements are true: torch leaves values over unseen."""
-    if is_counted(mask):
-        matches = count_true(mask) == values
-    elif values > mask.numel():
-        matches = False
-    else:
-        found = memory.unwrapped(mask.sum() == values).all()
-        if not has_values(found):
-            torch._assert_async(found, MISCOUNTED)
-            return
-        matches = bool(found)
-    if not matches:
+    """Raise, here or when the graph runs, unless as many elements are true: torch leaves values over unseen."""
+    if not is_counted(mask) and values <= mask.numel():
+        demand(mask.sum() == values, MISCOUNTED)
+    elif values > mask.numel() or count_true(mask) != values:
         raise RuntimeError(MISCOUNTED)
+
+
+def demand(condition: Tensor, text: str) -> None:
+    """Raise, here or when the graph runs, unless a bool tensor is true everywhere; ``text`` is one of `DEMANDED`."""
+    condition = memory.unwrapped(condition).all()
+    if not has_values(condition):
+        torch._assert_async(condition, text)
+    elif not bool(condition):
+        raise DEMANDED[text](text)
 
 
 def _put(view: Tensor, picks: Picks, index: Index, value: Tensor) -> None:

@@ -16,11 +16,12 @@ from typing import Protocol
 import numpy as np
 import torch
 
-from backend_torch import host
+from backend_torch import host, tracing
 from backend_torch.autodiff import may_be_differentiated
 from backend_torch.casting import cast
+from backend_torch.constants import is_constant
 from backend_torch.dtypes import REAL_OF, SIGNED
-from backend_torch.memory import is_readable
+from backend_torch.memory import is_readable, known
 from backend_torch.order import complex_extreme, ordered, restored
 from backend_torch.selection import where
 
@@ -541,18 +542,26 @@ def with_initial(loop: Loop, tensor: Tensor, initial: Tensor) -> Tensor:
     return loop(torch.stack([initial.to(tensor.device).expand(tensor.shape), tensor]), 0, False)
 
 
-def is_negative_zero(initial: Tensor | None) -> bool:
-    """Whether a sum starts from -0.0, which is not what torch's start from."""
-    if initial is None or not (initial.is_floating_point() or initial.is_complex()) or not is_readable(initial):
+def may_be_negative_zero(initial: Tensor | None) -> bool:
+    """Whether a sum starts from -0.0, which is not what torch's start from, or from what is not known yet."""
+    if initial is None or not (initial.is_floating_point() or initial.is_complex()):
         return False
-    return bool(_negative_zeros(initial).all())
+    if is_readable(initial):
+        return bool(_negative_zeros(initial).any())
+    if tracing.is_tracing() and (is_constant(initial) or known(initial) is not None):
+        parts = np.array([initial.item()], np.complex128).view(np.float64)
+        return bool(((parts == 0) & np.signbit(parts)).any())
+    return True
 
 
-def with_negative_zeros(total: Tensor, tensor: Tensor, axes: tuple[int, ...], keepdims: bool) -> Tensor:
-    """A sum from -0.0 on: of nothing but negative zeros it is one too."""
+def with_negative_zeros(
+    total: Tensor, tensor: Tensor, initial: Tensor, axes: tuple[int, ...], keepdims: bool
+) -> Tensor:
+    """A sum from ``initial`` on: where that is -0.0, a sum of nothing but negative zeros is one too."""
     flags = _negative_zeros(tensor)
     for axis in sorted(axes, reverse=True):
         flags = flags.all(axis, keepdim=keepdims)
+    flags = flags & _negative_zeros(initial)
     parts = torch.where(flags, -0.0, torch.view_as_real(total) if total.is_complex() else total)
     return torch.view_as_complex(parts) if total.is_complex() else parts
 

@@ -12,7 +12,7 @@ import torch
 
 from backend_torch import host, memory, tracing
 from backend_torch.dtypes import SIGNED
-from backend_torch.indexing import Index, from_start, has_values, on_bits, put, same_width
+from backend_torch.indexing import INVALID, OUTSIDE, Index, demand, from_start, has_values, on_bits, put, same_width
 from backend_torch.memory import may_overlap
 from backend_torch.writing import write_where
 
@@ -64,15 +64,21 @@ def argwhere(tensor: Tensor) -> Tensor:
     return torch.nonzero(same_width(tensor))
 
 
-def any_outside(array: Tensor, low: int, high: int) -> bool:
-    """Whether an integer array is seen to have an element that is not in ``[low, high)``."""
-    if tracing.is_tracing():
-        values = memory.known(array)
-        return values is not None and bool(((values < low) | (values >= high)).any())
-    if not array.numel() or not has_values(array):
-        return False
+def outside(array: Tensor, low: int, high: int, text: str = INVALID) -> int | None:
+    """An element of an integer array that is not in ``[low, high)``; None if there is none, or a graph is to look."""
+    values = memory.known(array) if tracing.is_tracing() else None
+    if values is not None:
+        bad = values[(values < low) | (values >= high)]
+        return int(bad[0]) if bad.size else None
+    if not array.numel():
+        return None
+    if not has_values(array):
+        demand((array >= low) & (array < high), text)
+        return None
     smallest, largest = torch.aminmax(array)
-    return bool(smallest.item() < low or largest.item() >= high)
+    if smallest.item() >= low and largest.item() < high:
+        return None
+    return int(array[(array < low) | (array >= high)][0])
 
 
 def wrapped(array: Tensor, size: int) -> Tensor:
@@ -99,7 +105,10 @@ def put_flat(tensor: Tensor, positions: Tensor, values: Tensor) -> None:
     if tensor.is_contiguous():
         put(tensor.view(-1), Index((slice(None),), (), (positions,), (0,)), values)
         return
-    positions = from_start(positions, tensor.numel())
+    count = tensor.numel()
+    if not has_values(positions) and not (tracing.is_tracing() and memory.known(positions) is not None):
+        demand((positions >= -count) & (positions < count), OUTSIDE)  # what is computed of them would not be
+    positions = from_start(positions, count)
     arrays = unravel(positions, tuple(tensor.shape))
     put(tensor, Index((slice(None),) * tensor.dim(), (), arrays, tuple(range(tensor.dim()))), values)
 

@@ -122,7 +122,7 @@ class Sizes:
 
     def matching(self, tensors: Sequence[Tensor], count: int) -> Callable[..., bool]:
         """A check whether other tensors, of which the first ``count`` have open sizes, can stand for these."""
-        similar = inductor.same_signature(tensors, count)
+        same, similar = inductor.same_signature(tensors), inductor.same_signature(tensors, count)
 
         def without_data(geometry: Sequence[Any]) -> list[Tensor]:
             return [
@@ -137,7 +137,9 @@ class Sizes:
             others = without_data(geometry)
             return pattern(others) == expected and self.holds(*others)
 
-        return lambda *others: similar(*others) and met(tuple([(t.shape, t.stride()) for t in others[:count]]))
+        return lambda *others: same(*others) or (
+            similar(*others) and met(tuple([(t.shape, t.stride()) for t in others[:count]]))
+        )
 
     def formula(self, numbers: Sequence[Any]) -> Callable[..., list[int]]:
         """A function of the tensors that computes these numbers from their sizes."""

@@ -403,7 +403,8 @@ def compile(
     @functools.wraps(fn)
     def compiled(*args: Any, **kwargs: Any) -> Any:
         try:
-            return signatures.call(args, kwargs)
+            call = signatures.call  # in two steps: Python looks for a method first otherwise
+            return call(args, kwargs)
         except RuntimeError as error:
             explained = _explained(error)
             if explained is error:

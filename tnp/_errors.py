@@ -122,8 +122,9 @@ def output_error(out: tuple[int, ...], result: tuple[int, ...]) -> ValueError:
 
 def explain(error: Exception, *operands: Any) -> Exception:
     """The exception NumPy would raise where torch raised ``error`` for these tensors."""
-    if indexing.MISCOUNTED in str(error):
-        return ValueError(f"NumPy boolean array indexing assignment cannot assign the values: {indexing.MISCOUNTED}")
+    for text, kind in indexing.DEMANDED.items():
+        if text in str(error):
+            return kind(text)
     if "mixed torch.Tensor and DTensor" in str(error):
         return memory.mixed_error(*operands)
     found = [t.device for t in operands if t.dim() or t.device.type != "cpu"]  # the host's scalars go with any array

@@ -411,9 +411,9 @@ def unravel_index(indices: Any, shape: Any, order: str = "C") -> tuple[Any, ...]
     positions = _integers(indices)
     if order not in ("C", "F"):
         raise ValueError("only 'C' or 'F' order is permitted")
-    if selection.any_outside(positions, 0, size):
-        low = positions[(positions < 0) | (positions >= size)][0].item()
-        raise ValueError(f"index {low} is out of bounds for array with size {size}")
+    bad = selection.outside(positions, 0, size)
+    if bad is not None:
+        raise ValueError(f"index {bad} is out of bounds for array with size {size}")
     if not lengths and positions.dim():
         raise ValueError("multiple indices are not supported for 0d arrays")
     if order == "F":
@@ -507,6 +507,6 @@ def _valid(array: Tensor, size: int, mode: str) -> Tensor:
         return selection.wrapped(array, size)
     if mode == "clip":
         return selection.clipped(array, size)
-    if selection.any_outside(array, 0, size):
+    if selection.outside(array, 0, size) is not None:
         raise ValueError("invalid entry in coordinates array")
     return array

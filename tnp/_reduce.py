@@ -134,8 +134,8 @@ class Reduction:
         reduced = loop(tensor, axes, keepdims) if axes else copied(cast(tensor, result))
         if given or (size == 1 and start is not None):  # hypot.reduce([-3.0]) is hypot(0.0, -3.0)
             reduced = kernels.with_initial(self._kernel.resolve(result, result), reduced, start)
-        if given and self._numpy is np.add and kernels.is_negative_zero(start):
-            reduced = kernels.with_negative_zeros(reduced, tensor, axes, keepdims)
+        if given and self._numpy is np.add and kernels.may_be_negative_zero(start):
+            reduced = kernels.with_negative_zeros(reduced, tensor, start, axes, keepdims)
         return reduced
 
     def _chosen(self, tensor: Tensor, mask: Tensor, axes: Any, keepdims: bool, start: Tensor) -> Tensor:

@@ -465,7 +465,7 @@ def choose(a: Any, choices: Any, out: Any = None, mode: str = "raise") -> Any:
         numbers = selection.wrapped(numbers, len(options))
     elif mode == "clip":
         numbers = selection.clipped(numbers, len(options))
-    elif selection.any_outside(numbers, 0, len(options)):
+    elif selection.outside(numbers, 0, len(options)) is not None:
         raise ValueError("invalid entry in choice array")
     result = selection.choose(numbers, options)
     return wrap(result) if out is None else _output(out, result, "ndarray.choose", "unsafe")

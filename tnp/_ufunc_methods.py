@@ -13,11 +13,10 @@ from typing import Any
 import numpy as np
 
 import tnp
-from backend_torch import memory, scatter
+from backend_torch import indexing, memory, scatter, selection
 from backend_torch import reductions as kernels
 from backend_torch.casting import cast
 from backend_torch.dtypes import to_numpy
-from backend_torch.selection import any_outside
 from tnp import _errstate, _indexing, _reduce, _selection, _subclass
 from tnp._array import ndarray, scalar, wrap_array
 from tnp._convert import output_tensor, tensor_of, tensor_of_shape, tensors_of
@@ -80,10 +79,9 @@ def reduceat(ufunc: Ufunc, array: Any, indices: Any, axis: Any, dtype: Any, out:
     starts = _selection.index_tensor(indices, tensor.device)
     axis = _one_axis(axis, tensor.dim(), "reduceat")
     size = tensor.shape[axis]
-    if any_outside(starts, 0, size):
-        known = memory.known(starts)
-        found = next(i for i in (starts if known is None else known).tolist() if not 0 <= i < size)
-        raise IndexError(f"index {found} out-of-bounds in {ufunc.__name__}.reduceat [0, {size})")
+    bad = selection.outside(starts, 0, size, indexing.OUTSIDE)
+    if bad is not None:
+        raise IndexError(f"index {bad} out-of-bounds in {ufunc.__name__}.reduceat [0, {size})")
     _check_uniform(ufunc, "reduceat")
     target = None if out is None else _reduce.output_of(out)
     result = _reduce.resolve(ufunc._numpy, tensor.dtype, dtype, None if target is None else target.dtype)

@@ -69,6 +69,6 @@ def test_flat_positions() -> None:
     assert selection.cycled(torch.tensor([5, 6]), 5).tolist() == [5, 6, 5, 6, 5]
 
 
-@pytest.mark.parametrize(("values", "outside"), [([0, 2], False), ([-1], True), ([3], True), ([], False)])
-def test_any_outside(values: list[int], outside: bool) -> None:
-    assert selection.any_outside(torch.tensor(values, dtype=torch.int64), 0, 3) is outside
+@pytest.mark.parametrize(("values", "outside"), [([0, 2], None), ([0, -1], -1), ([3], 3), ([], None)])
+def test_outside(values: list[int], outside: int | None) -> None:
+    assert selection.outside(torch.tensor(values, dtype=torch.int64), 0, 3) == outside

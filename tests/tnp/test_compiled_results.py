@@ -209,3 +209,46 @@ def test_objects_with_arrays_of_the_trace_can_not_be_returned(kind: Any) -> None
     for iterator in (iter, tnp.ndenumerate, lambda x: zip(x, x, strict=True)):
         with pytest.raises(TypeError, match=r"can't return .*, an iterator"):
             tnp.compile(iterator, backend="eager")(tnp.ones(2))
+
+
+@pytest.mark.parametrize("backend", ["eager", "inductor"])
+def test_sums_from_a_negative_zero(backend: str) -> None:
+    """Compiled, they were sums from 0.0."""
+    x = numpy.asarray([[-0.0, -0.0], [-0.0, 0], [-0.0, 1]])
+    for initial in (-0.0, 0.0):
+        same(lambda xp, initial=initial: xp.signbit(xp.sum(xp.asarray(x), axis=1, initial=initial)), backend)
+    function = tnp.compile(lambda x, initial: tnp.signbit(x.sum(axis=1, initial=initial)), backend=backend)
+    for number in (-0.0, 0.0):
+        expected = numpy.signbit(x.sum(axis=1, initial=number)).tolist()
+        assert function(tnp.asarray(x), tnp.asarray(number)).tolist() == expected
+
+
+def test_partitions_at_no_position() -> None:
+    """They were sorted."""
+    x = numpy.asarray([[3.0, 1.0, 2.0], [2.0, 1.0, 3.0]])
+    for axis in (0, 1):
+        same(lambda xp, axis=axis: xp.partition(xp.asarray(x), [], axis=axis))
+        same(lambda xp, axis=axis: xp.argpartition(xp.asarray(x), [], axis=axis))
+
+
+@pytest.mark.parametrize("backend", ["eager", "inductor"])
+def test_integers_out_of_bounds(backend: str) -> None:
+    """They were taken for others where no kernel looks at them."""
+    def put(x: Any) -> Any:
+        columns = tnp.zeros((2, 1)).T
+        tnp.put(columns, x, 1)
+        return columns
+
+    functions: dict[Callable[[Any], Any], type[Exception]] = {
+        lambda x: tnp.choose(x, [tnp.ones(2), tnp.zeros(2)]): ValueError,
+        lambda x: tnp.unravel_index(x, (1, 2)): ValueError,
+        lambda x: tnp.ravel_multi_index((x, x), (2, 2)): ValueError,
+        put: IndexError,
+    }
+    for function, error in functions.items():
+        compiled = tnp.compile(function, backend=backend)
+        right = tnp.asarray([0, 1])
+        assert_same(tnp.asnumpy(tnp.asarray(function(right))), tnp.asarray(compiled(right)))
+        for wrong in (2, -3):
+            with pytest.raises(error, match="out of bounds"):
+                compiled(tnp.asarray([0, wrong]))
