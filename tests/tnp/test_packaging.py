@@ -111,7 +111,7 @@ def test_machine_code_runs_where_told_to_only(path: Path, tmp_path: Path) -> Non
         np.load_compiled(tmp_path / "other.pt2", native=True)
 
 
-def test_what_can_not_be_packaged(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_can_not_be_packaged(tmp_path: Path) -> None:
     def writes(x: Any) -> Any:
         x += 1
         return x
@@ -124,7 +124,9 @@ def test_what_can_not_be_packaged(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
         np.compile(lambda x: x + numpy.unwrap(np.asnumpy(x))).package(tmp_path / "f.pt2", np.ones(2))
     with pytest.raises(ValueError, match=r"ends in \.pt2"):
         np.compile(lambda x: x + 1).package(tmp_path / "f.so", np.ones(2))
-    monkeypatch.setattr(torch._inductor.config.cpp, "cxx", ("no-such-compiler",))
-    with pytest.raises(RuntimeError, match=r"can't be packaged: .*compiler"):
+    with (
+        torch._inductor.config.patch({"cpp.cxx": ("no-such-compiler",)}),
+        pytest.raises(RuntimeError, match=r"can't be packaged: .*compiler"),
+    ):
         np.compile(lambda x: x * 3.25 - 1).package(tmp_path / "f.pt2", np.ones(2))
     assert not list(tmp_path.iterdir())
