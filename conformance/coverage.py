@@ -64,6 +64,16 @@ HOST = {"dates, strings and structures": "busday_count busday_offset datetime_as
 """Reason -> the functions that are the host's alone, and may return NumPy's arrays."""
 
 
+NOT_NUMERIC = {
+    **HOST,
+    "text": "array2string array_repr array_str fromstring genfromtxt loadtxt savetxt",
+    "files and bytes": "fromfile load memmap save savez savez_compressed "
+    "ndarray.data ndarray.dump ndarray.dumps ndarray.tobytes ndarray.tofile",
+    "Python's own objects, one by one": "fromiter ndarray.item ndarray.tolist nditer",
+}
+"""What functions that the host runs do instead of computing with numbers -> their names."""
+
+
 def sample_function(code: str, xp: Any) -> Sample:
     """A function of the sample's arrays over ``xp``; compiled, as Dynamo can't trace eval."""
     body = ast.parse(code).body
@@ -308,6 +318,24 @@ def rows(quick: bool = False) -> list[Row]:
 # ---- The page.
 
 
+def numeric(table: list[Row]) -> list[Row]:
+    """The functions of the table that compute with numbers or move them, all of which torch should run."""
+    others = {name for listed in NOT_NUMERIC.values() for name in listed.split()}
+    return [entry for entry in table if entry.run_by in COMPUTED and entry.name not in others]
+
+
+def share(table: list[Row]) -> str:
+    """What part of the numeric functions torch runs, in words."""
+    functions = numeric(table)
+    rest = [f"`{entry.name}`" for entry in functions if entry.run_by == "NumPy"]
+    percent = 100 * (1 - len(rest) / len(functions)) if functions else 100.0
+    return (
+        f"Of {len(functions)} numeric functions torch runs {len(functions) - len(rest)}, {percent:.1f} %; "
+        f"NumPy runs the rest: {', '.join(rest) or 'none'}. The others that NumPy runs are about "
+        f"{'; '.join(NOT_NUMERIC)}."
+    )
+
+
 def markdown(table: list[Row]) -> str:
     """The page ``docs/coverage.md``."""
     counts = Counter(entry.run_by.partition(":")[0] for entry in table)
@@ -318,6 +346,8 @@ def markdown(table: list[Row]) -> str:
 
 Written by `python -m conformance coverage`, which tries each call of `conformance/samples.py`. {len(table)} public
 names of `numpy`, `numpy.linalg`, `numpy.fft`, `numpy.random` and `numpy.ndarray`. {summary}.
+
+{share(table)}
 
 - run by: "torch"; "torch, NumPy on the CPU": NumPy on the memory of eager CPU arrays, torch on accelerators and in
   compiled code; "NumPy": on the host; "NumPy's own": a dtype, a constant, a type or a function of strings; "tnp":

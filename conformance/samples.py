@@ -438,7 +438,7 @@ RANDOM = {
     "lognormal": "np.random.lognormal(size=9)",
     "logseries": "np.random.logseries(0.5, 9)",
     "multinomial": "np.random.multinomial(9, [0.5, 0.5], 9)",
-    "multivariate_normal": "np.random.multivariate_normal([0.0, 0.0], [[1.0, 0.0], [0.0, 1.0]], 9)",
+    "multivariate_normal": "np.random.multivariate_normal(np.zeros(2), np.eye(2), 9)",
     "negative_binomial": "np.random.negative_binomial(5, 0.5, 9)",
     "noncentral_chisquare": "np.random.noncentral_chisquare(3.0, 1.0, 9)",
     "noncentral_f": "np.random.noncentral_f(3.0, 4.0, 1.0, 9)",

@@ -44,6 +44,18 @@ def test_every_absent_name_has_a_reason() -> None:
     assert absent == {name for names in coverage.ABSENT.values() for name in names.split()}
 
 
+def test_torch_runs_at_least_95_percent_of_the_numeric_functions() -> None:
+    table = [coverage.Row(name, *cells) for name, cells in coverage.read().items()]
+    functions = coverage.numeric(table)
+    assert sum(row.run_by != "NumPy" for row in functions) >= 0.95 * len(functions)
+    assert coverage.share(table) in coverage.PATH.read_text(), PAGE
+
+
+def test_what_is_not_numeric_is_what_the_host_runs() -> None:
+    page = coverage.read()
+    assert {page[name][0] for listed in coverage.NOT_NUMERIC.values() for name in listed.split()} == {"NumPy"}
+
+
 @pytest.mark.parametrize(
     "code, by",
     [
