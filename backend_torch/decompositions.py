@@ -2,7 +2,8 @@
 
 Layer: owns which those are. Inductor computes ``expm1`` as ``exp(x) - 1`` and ``atanh`` as a logarithm of a quotient,
 both without digits near zero; ``acosh`` overflows; a floor division is the floor of the rounded quotient, and a
-remainder what that leaves (https://github.com/pytorch/pytorch/issues/93774); float16's next number is float32's.
+remainder what that leaves (https://github.com/pytorch/pytorch/issues/93774); float16's next number is float32's; the
+vectorised ``log1p``, and with it ``logaddexp``, err by an ulp, ``hypot`` by 0.9: NumPy's by half of that.
 """
 
 from __future__ import annotations
@@ -12,8 +13,9 @@ from collections.abc import Callable
 from typing import Any
 
 import torch
+import torch._refs
 
-from backend_torch import normal, uniform
+from backend_torch import compensated, normal, uniform
 
 Tensor = torch.Tensor
 aten = torch.ops.aten
@@ -33,51 +35,29 @@ def _on_cpu(function: Callable[[Tensor], Tensor]) -> Callable[[Tensor], Tensor]:
     return decomposed
 
 
+def _are_on_cpu(dtype: torch.dtype, *tensors: Tensor) -> bool:
+    return all(x.dtype is dtype and x.device.type == "cpu" for x in tensors)
+
+
 @_on_cpu
 def expm1(x: Tensor) -> Tensor:
     if x.dtype is torch.float64:
-        return _expm1_double(x)
+        return compensated.expm1(x)
     half = x * 0.5
     return torch.where(x < -40, torch.full_like(x, -1), 2 * torch.sinh(half) * torch.exp(half))
 
 
-# The first part has so few digits that its products by exponents are exact.
-_LN2 = float.fromhex("0x1.62e42feep-1"), float.fromhex("0x1.a39ef35793c76p-33")
-_SPLIT = 2.0**27 + 1
+def log1p(x: Tensor) -> Tensor:
+    return compensated.log1p(x) if _are_on_cpu(torch.float64, x) else NotImplemented
 
 
-def _expm1_double(x: Tensor) -> Tensor:
-    """exp(x) - 1 to little more than half an ulp, in the operations that vectorised code has.
+def logaddexp(x: Tensor, y: Tensor) -> Tensor:
+    return compensated.logaddexp(x, y) if _are_on_cpu(torch.float64, x, y) else torch._refs.logaddexp(x, y)
 
-    With x = k ln 2 + r it is 2^k (exp(r) - 1) + 2^k - 1, each sum with what it rounds off. exp(r) - 1 is r + r^2 / 2,
-    with r^2 to twice the digits (Dekker's product), and a Taylor series of which little is left to round.
-    """
-    k = torch.round(x * (1 / math.log(2))).clamp(-60, 1024)
-    most = x - k * _LN2[0]
-    r = most - k * _LN2[1]
-    rest = (most - r) - k * _LN2[1]
-    scaled = r * _SPLIT
-    high = scaled - (scaled - r)
-    low = r - high
-    square = r * r
-    rounded_off = ((high * high - square) + 2 * (high * low)) + low * low
-    series = torch.full_like(r, 1 / math.factorial(14))
-    for power in range(13, 2, -1):
-        series = series * r + 1 / math.factorial(power)
-    half = 0.5 * square
-    near = r + half
-    rest = ((r - near) + half) + ((square * r) * series + 0.5 * rounded_off + rest * (1 + r))
-    power_of_two = ((k.to(torch.int64) + 1022) << 52).view(torch.float64)  # 2 ** (k - 1), for 2 ** 1024 is infinite
-    whole = power_of_two - 0.5
-    near = near * power_of_two
-    total = whole + near
-    back = total - whole
-    rest = rest * power_of_two + ((whole - (total - back)) + (near - back))
-    back = whole - power_of_two
-    rest = rest + ((power_of_two - (whole - back)) - (0.5 + back))
-    result = 2 * (total + rest)
-    result = torch.where(x < -40, -1.0, torch.where(x > 709.8, torch.inf, result))
-    return torch.where(torch.abs(x) < 2.0**-54, x, result)
+
+def hypot(x: Tensor, y: Tensor) -> Tensor:
+    fine = _are_on_cpu(torch.float64, x, y) or _are_on_cpu(torch.float32, x, y)
+    return compensated.hypot(x, y) if fine else NotImplemented
 
 
 @_on_cpu
@@ -137,6 +117,9 @@ TABLE: dict[Any, Callable[..., Any]] = {
     torch.ops.tnp.uniform.default: uniform.of_key,
     torch.ops.tnp.normal.default: normal.of_key,
     aten.expm1.default: expm1,
+    aten.log1p.default: log1p,
+    aten.logaddexp.default: logaddexp,
+    aten.hypot.default: hypot,
     aten.atanh.default: atanh,
     aten.acosh.default: acosh,
     aten.remainder.Tensor: remainder,
