@@ -17,6 +17,8 @@ from backend_torch.kernel import Function
 from backend_torch.memory import from_numpy
 
 Tensor = torch.Tensor
+FEW = 1 << 12
+"""With so many elements several calls of torch take longer than one of NumPy's."""
 _PLAIN = (Tensor, torch.nn.Parameter)
 _is_transformed = torch._C._functorch.is_functorch_wrapped_tensor
 
@@ -43,7 +45,7 @@ def array(tensor: Tensor) -> np.ndarray:
         return tensor.detach().resolve_conj().resolve_neg().numpy()
 
 
-def small(*tensors: Tensor, most: int = 1 << 12) -> list[np.ndarray] | None:
+def small(*tensors: Tensor, most: int = FEW) -> list[np.ndarray] | None:
     """The tensors' memory if they have few elements: several calls of torch take longer than one of NumPy's.
 
     None where there are more, or torch has to compute.
@@ -61,10 +63,17 @@ def arrays(*tensors: Tensor) -> list[np.ndarray] | None:
     return list(map(array, tensors)) if computes(*tensors) else None
 
 
-def to_write(target: Tensor, *others: Tensor) -> list[np.ndarray] | None:
-    """The tensors' memory, the first to be written to, None where torch has to; autograd is told of the write."""
+def to_write(target: Tensor, *others: Tensor, most: int | None = None) -> list[np.ndarray] | None:
+    """The tensors' memory, the first to be written to; autograd is told of the write.
+
+    None where torch has to, and where one of them has more elements than ``most``.
+    """
     if not computes(target, *others) or target.is_conj() or target.is_neg() or target.is_inference():
         return None
+    if most is not None:
+        for tensor in (target, *others):
+            if tensor.numel() > most:
+                return None
     torch.autograd.graph.increment_version(target)
     return list(map(array, (target, *others)))
 

@@ -293,9 +293,7 @@ def put(tensor: Tensor, index: Index, value: Tensor) -> None:
 
 def put_few(tensor: Tensor, array: Tensor, value: Tensor) -> bool:
     """Write few values, of the tensor's dtype, through one index array, by NumPy; whether it could."""
-    if host.small(tensor, array, value) is None:
-        return False
-    given = host.to_write(tensor, array, value)
+    given = host.to_write(tensor, array, value, most=host.FEW)
     if given is None:
         return False
     try:

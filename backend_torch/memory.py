@@ -185,6 +185,11 @@ def may_overlap(one: Tensor, other: Tensor) -> bool:
         return False
     if not (is_readable(one) and is_readable(other)):
         return True
+    return overlaps(one, other)
+
+
+def overlaps(one: Tensor, other: Tensor) -> bool:
+    """`may_overlap` of tensors on one device that are readable."""
     (a, b), (c, d) = extent(one), extent(other)
     return a < d and c < b
 

@@ -26,10 +26,10 @@ def extended(tensor: Tensor, before: list[int], after: list[int], dim: int) -> T
 
 
 def packed(bits: Tensor, is_little: bool) -> Tensor:
-    """Bools along the last axis, whose length is a multiple of eight, as the bits of bytes."""
+    """Bools along the last axis as the bits of bytes; those that the last byte lacks are zeros."""
     if host.computes(bits):  # torch has no such function: shifts and a sum take 30 times as long
         return host.wrapped(np.packbits(host.array(bits), axis=-1, bitorder="little" if is_little else "big"))
-    octets = bits.to(torch.uint8).reshape(*bits.shape[:-1], bits.shape[-1] // 8, 8)
+    octets = torch.nn.functional.pad(bits.to(torch.uint8), (0, -bits.shape[-1] % 8)).unflatten(-1, (-1, 8))
     return (octets << _shifts(bits, is_little)).sum(-1, dtype=torch.uint8)
 
 

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from backend_torch import indexing, levels, masking, tracing
+from backend_torch import host, indexing, levels, masking, tracing
 from backend_torch.casting import cast
 from backend_torch.dtypes import SIGNED
 from backend_torch.indexing import Index, on_bits, same_width
@@ -47,6 +47,16 @@ def add(target: Tensor, where: Tensor, values: Tensor) -> None:
         values = values.clone()
     values = values.to(target.device).expand(where.shape)
     same_width(_elements(target)).index_put_(_indices(target, where), same_width(values), accumulate=True)
+
+
+def by_numpy(ufunc: np.ufunc, target: Tensor, index: Tensor, values: Tensor) -> bool:
+    """``ufunc.at`` in the memory of small tensors by NumPy itself, values of the target's dtype; whether it could."""
+    given = host.to_write(target, index, values, most=host.FEW)
+    if given is None or any(np.may_share_memory(given[0], other) for other in given[1:]):
+        return False
+    with np.errstate(all="ignore"):
+        ufunc.at(*given)
+    return True
 
 
 def negated(values: Tensor) -> Tensor:

@@ -102,6 +102,10 @@ def cycled(values: Tensor, length: int, positions: Tensor | None = None) -> Tens
 
 def put_flat(tensor: Tensor, positions: Tensor, values: Tensor) -> None:
     """Write one-dimensional ``values`` at positions in C order, which are within bounds."""
+    given = host.to_write(tensor, positions, values, most=host.FEW)
+    if given is not None:
+        given[0].put(given[1], given[2])
+        return
     if tensor.is_contiguous():
         put(tensor.view(-1), Index((slice(None),), (), (positions,), (0,)), values)
         return
@@ -115,6 +119,10 @@ def put_flat(tensor: Tensor, positions: Tensor, values: Tensor) -> None:
 
 def put_cycled(tensor: Tensor, mask: Tensor, values: Tensor) -> None:
     """Write to the true places of a mask of the tensor's size the values at the same places, round and round."""
+    given = host.to_write(tensor, mask, values, most=host.FEW) if mask.dtype is torch.bool else None
+    if given is not None:
+        np.putmask(*given)
+        return
     if values.shape[0] == 1:
         values = values[0]
     else:
@@ -135,11 +143,10 @@ def place(tensor: Tensor, mask: Tensor, values: Tensor) -> None:
 
 def copy_where(target: Tensor, mask: Tensor, values: Tensor) -> None:
     """Write ``values``, broadcast, to the places of ``target`` where the mask, broadcast, is true."""
-    if host.small(target, mask, values) is not None and mask.dtype is torch.bool:
-        given = host.to_write(target, values, mask)
-        if given is not None:
-            np.copyto(given[0], given[1], where=given[2])
-            return
+    given = host.to_write(target, values, mask, most=host.FEW) if mask.dtype is torch.bool else None
+    if given is not None and not np.may_share_memory(given[0], given[2]):  # NumPy would read a mask that it has written
+        np.copyto(given[0], given[1], where=given[2])
+        return
     if not write_where(target, mask, values):
         target.copy_(where(mask, values, target))
 

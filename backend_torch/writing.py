@@ -13,7 +13,7 @@ import torch
 from torch._C._functorch import maybe_current_level  # the level of vmap, grad and the like; None outside
 
 from backend_torch.indexing import same_width
-from backend_torch.memory import is_readable, may_overlap
+from backend_torch.memory import is_readable, may_overlap, overlaps
 
 
 def masked(result: torch.Tensor, mask: torch.Tensor, target: torch.Tensor | None) -> torch.Tensor:
@@ -52,7 +52,7 @@ def write_into(function: Any, operands: list[torch.Tensor], target: torch.Tensor
     for operand in operands:
         if operand.dtype is not target.dtype or operand.requires_grad or not is_readable(operand):
             return False
-        if may_overlap(operand, target) and not operand.is_set_to(target):
+        if operand.device != target.device or (overlaps(operand, target) and not operand.is_set_to(target)):
             return False
     if target.requires_grad or not _fill(target, *operands):
         return False

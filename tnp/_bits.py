@@ -10,10 +10,12 @@ from typing import Any
 
 import tnp
 from backend_torch import padding
+from backend_torch.casting import cast
 from backend_torch.dtypes import to_numpy
 from tnp._array import ndarray, wrap_array
 from tnp._convert import tensor_of
 from tnp._errors import integer_axis
+from tnp._indexing import BOOL
 
 
 def packbits(a: Any, /, axis: Any = None, bitorder: str = "big") -> ndarray:
@@ -56,14 +58,10 @@ def packbits(a: Any, /, axis: Any = None, bitorder: str = "big") -> ndarray:
     tensor = tensor_of(a)
     if to_numpy[tensor.dtype].kind not in "biu":
         raise TypeError("Expected an input array of integer or boolean data type")
-    if axis is None:
-        tensor, axis = tensor.reshape(-1), 0
-    dim = integer_axis(axis, max(tensor.dim(), 1))
-    bits = tnp.moveaxis(tnp.atleast_1d(wrap_array(tensor)).astype(bool, copy=False), dim, -1)
-    missing = -bits.shape[-1] % 8
-    if missing:
-        bits = tnp.concatenate([bits, tnp.zeros((*bits.shape[:-1], missing), bool, device=bits.device)], axis=-1)
-    return tnp.moveaxis(wrap_array(padding.packed(bits.tensor, is_little)), -1, dim)
+    if axis is None or not tensor.dim():
+        tensor, axis = tensor.reshape(-1), 0 if axis is None else axis
+    dim = integer_axis(axis, tensor.dim())
+    return wrap_array(padding.packed(cast(tensor, BOOL).movedim(dim, -1), is_little).movedim(-1, dim))
 
 
 def unpackbits(a: Any, /, axis: Any = None, count: Any = None, bitorder: str = "big") -> ndarray:

@@ -70,7 +70,7 @@ def reduceat(ufunc: Ufunc, array: Any, indices: Any, axis: Any, dtype: Any, out:
         options = {"axis": axis, "dtype": dtype}
         return _subclass.call_ufunc(ufunc, "reduceat", found, (array, indices), out, options)
     _check_reducible(ufunc, "reduceat")
-    depth = np.ndim(indices)
+    depth = indices.ndim if isinstance(indices, ndarray) else np.ndim(indices)
     if depth != 1:
         raise ValueError(f"object {'too deep' if depth else 'of too small depth'} for desired array")
     if dtype is not None:
@@ -136,6 +136,9 @@ def at(ufunc: Ufunc, a: Any, indices: Any, b: Any) -> None:
         raise
     others = [to_numpy[value.dtype] for value in values]
     resolved = ufunc._numpy.resolve_dtypes((given, *others, given), casting="unsafe")
+    if others == [given] and type(indices) is ndarray and not Loops.suspended:
+        if scatter.by_numpy(ufunc._numpy, target, indices.tensor, values[0]):
+            return
     positions = scatter.positions(target, _indexing.checked(target, indices))
     if ufunc.nin == 1:
         loop = _errstate.looked_at(ufunc.__name__, ufunc._loop((target.dtype,), resolved), "at")

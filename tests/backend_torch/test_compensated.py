@@ -30,7 +30,16 @@ def numbers(name: str) -> tuple[np.ndarray, ...]:
     if name == "expm1":
         return (np.concatenate([small, rng.uniform(-2, 2, 700), rng.uniform(-40, 709, 500)]),)
     if name == "log1p":
-        return (np.concatenate([small, rng.uniform(-1, 3, 700), 10.0 ** rng.uniform(-3, 308, 300), 10.0 ** rng.uniform(-15, -1, 300) - 1]),)
+        return (
+            np.concatenate(
+                [
+                    small,
+                    rng.uniform(-1, 3, 700),
+                    10.0 ** rng.uniform(-3, 308, 300),
+                    10.0 ** rng.uniform(-15, -1, 300) - 1,
+                ]
+            ),
+        )
     if name == "hypot":
         size = 10.0 ** rng.uniform(-300, 300, 500)
         x = np.concatenate([rng.uniform(-2, 2, 1000), size])

@@ -138,6 +138,8 @@ def test_writes_are_the_same_and_are_counted() -> None:
 
 def test_who_writes() -> None:
     assert host.to_write(torch.ones(3), torch.ones(3)) is not None
+    assert host.to_write(torch.ones(3), torch.ones(2), most=3) is not None
+    assert host.to_write(torch.ones(3), torch.ones(4), most=3) is None
     assert host.to_write(torch.ones(3, dtype=torch.complex64).conj()) is None
     assert host.to_write(torch.ones(3, requires_grad=True)) is None
     with torch.inference_mode():

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import torch
 
-from backend_torch import padding
+from backend_torch import memory, padding
 from backend_torch.dtypes import to_numpy
 
 
@@ -30,3 +30,11 @@ def test_bits(is_little: bool) -> None:
     order = "little" if is_little else "big"
     np.testing.assert_array_equal(octets.numpy(), np.packbits(bits.numpy(), axis=1, bitorder=order))
     np.testing.assert_array_equal(padding.unpacked(octets, is_little).numpy(), bits.numpy())
+
+
+@pytest.mark.parametrize("hosted", [False, True])
+def test_bits_that_fill_no_byte(hosted: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(memory, "host_computes", hosted)
+    bits = torch.tensor([[True] * 11, [False] * 11])
+    np.testing.assert_array_equal(padding.packed(bits, False).numpy(), np.packbits(bits.numpy(), axis=1))
+    assert padding.packed(bits[:, :0], True).shape == (2, 0)

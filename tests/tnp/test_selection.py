@@ -338,6 +338,21 @@ def test_choose_of_several(xp: Any) -> Any:
     return x.choose([1, 2], [3, 4]), x.choose([[1, 2], [3, 4]]), (x + 2).choose([1, 2], [3, 4], mode="wrap")
 
 
+@pytest.mark.parametrize("name", ["putmask", "copyto"])
+def test_masks_and_values_that_are_views_of_the_target(name: str) -> None:
+    def written(xp: Any, of_mask: bool) -> Any:
+        x = xp.asarray([True, False, True, False, True, True])
+        other = xp.asarray([True, True, False, True, False])
+        mask, values = (x[:-1], other) if of_mask else (other, x[:-1])
+        if name == "copyto":
+            xp.copyto(x[1:], values, where=mask.copy())
+        else:
+            getattr(xp, name)(x[1:], mask, values)
+        return x
+
+    compare(lambda xp: (written(xp, True), written(xp, False)))
+
+
 @agrees(raises=TypeError)
 def test_putmask_takes_its_array_by_place(xp):
     xp.putmask(a=xp.ones(2), mask=[True, False], values=[0.0])
