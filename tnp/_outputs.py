@@ -10,11 +10,12 @@ from typing import Any
 
 import numpy as np
 
-from backend_torch import memory
+from backend_torch import memory, writing
 from backend_torch.casting import cast
 from backend_torch.indexing import assign
 from tnp import _array  # its names are read when a call needs them: the class itself is built from ufuncs
 from tnp._errors import output_error
+from tnp._loops import PLAIN, Loops
 
 Tensor = Any
 _WARNS_OF_WHERE = np.lib.NumpyVersion(np.__version__) >= "2.4.0"
@@ -63,6 +64,17 @@ def with_outputs(ufunc: Any, outs: tuple[Any, ...], options: dict[str, Any]) -> 
     if all(each is None for each in outs):
         return options
     return {**options, "out": (*outs, *[None] * (ufunc.nout - len(outs)))}
+
+
+def wrote(ufunc: Any, operands: tuple[Any, ...], target: Tensor) -> bool:
+    """Whether torch could write to ``target`` at once: all are arrays of one dtype of floats."""
+    if Loops.suspended or ufunc.nout > 1 or not target.is_floating_point():
+        return False
+    tensors = [x.tensor for x in operands if type(x) in PLAIN and x.tensor.dtype is target.dtype]
+    if len(tensors) < ufunc.nin or not memory.is_writeable(target):
+        return False
+    loop = ufunc._loops[target.dtype if ufunc.nin == 1 else (target.dtype,) * ufunc.nin]
+    return writing.write_into(loop, tensors, target)
 
 
 def deliver(result: Tensor, out: Any, target: Tensor | None, order: str) -> Any:

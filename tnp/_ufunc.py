@@ -28,7 +28,7 @@ from tnp import (
 from tnp._dtypes import DtypeError, numpy_dtype
 from tnp._errors import explain
 from tnp._loops import PLAIN, Loops
-from tnp._outputs import deliver, outputs, with_outputs
+from tnp._outputs import deliver, outputs, with_outputs, wrote
 
 Tensor = Any
 Loop = Callable[..., Any]
@@ -174,21 +174,11 @@ class Ufunc:
 
     def _call(self, operands: tuple[Any, ...], out: Any = None, **options: Any) -> Any:
         """The general path: operands of any kind and every option of a NumPy ufunc."""
-        if type(out) is _array.ndarray and not options and self._wrote(operands, out.tensor):
+        if not options and type(out) is _array.ndarray and wrote(self, operands, out.tensor):
             return out
         if found := tnp._subclass.overriding(operands, out):
             return tnp._subclass.call_ufunc(self, "__call__", found, operands, out, options)
         return self._computed(operands, out, **options)
-
-    def _wrote(self, operands: tuple[Any, ...], target: Tensor) -> bool:
-        """Whether torch could write to ``target`` at once: all are arrays of one dtype of floats."""
-        if Loops.suspended or self.nout > 1 or not target.is_floating_point():
-            return False
-        tensors = [x.tensor for x in operands if type(x) in PLAIN and x.tensor.dtype is target.dtype]
-        if len(tensors) < self.nin or not memory.is_writeable(target):
-            return False
-        loop = self._loops[target.dtype if self.nin == 1 else (target.dtype,) * self.nin]
-        return writing.write_into(loop, tensors, target)
 
     def _computed(
         self,
