@@ -504,7 +504,8 @@ def fill_diagonal(a: ndarray, val: Any, wrap: bool = False) -> None:
     if target.dim() > 2:
         blocks = [selection.main_diagonal(target)]
     elif wrap:
-        blocks = [selection.diagonal(block, 0, 0, 1) for block in target.split(max(1, target.shape[1] + 1))]
+        step = target.shape[1] + 1  # by slices: what split gives can't be written to where a gradient is recorded
+        blocks = [selection.diagonal(target[i : i + step], 0, 0, 1) for i in range(0, len(target), step)]
     else:
         blocks = [selection.diagonal(target, 0, 0, 1)]
     if values.numel() == 1:

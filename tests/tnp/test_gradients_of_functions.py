@@ -265,6 +265,7 @@ ROWS: dict[str, Callable[..., Any]] = {
     "copyto": lambda x: _by(np.copyto, x, x[1] * 5, where=np.asarray(X > 0)),
     "put_along_axis": lambda x: _by(np.put_along_axis, x, np.asarray([[1], [0]]), x[:, :1] * 5, 1),
     "fill_diagonal": lambda x: _by(np.fill_diagonal, x, x[0, 2] * 5),
+    "fill_diagonal wrap": lambda x: _by(np.fill_diagonal, np.concatenate([x, x, x]), x[0, :2] * 5, wrap=True),
     "add.at": lambda x: _by(np.add.at, x, (0, [1, 1, 2]), x[1]),
     "multiply.at": lambda x: _by(np.multiply.at, x, (0, [1, 1, 2]), x[1]),
     # Linear algebra and Fourier transforms.
