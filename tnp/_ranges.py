@@ -380,7 +380,7 @@ def geomspace(
     except RuntimeError as error:
         raise explain(error, first, last) from None
     found = wrap_array(samples if dtype is None else cast(samples, tensor_dtype(wanted)))
-    return moveaxis(found, 0, axis) if axis else found
+    return moveaxis(found, 0, axis) if axis != 0 else found
 
 
 def meshgrid(*xi: Any, copy: bool = True, sparse: bool = False, indexing: str = "xy") -> tuple[ndarray, ...]:

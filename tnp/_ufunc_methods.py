@@ -132,7 +132,8 @@ def at(ufunc: Ufunc, a: Any, indices: Any, b: Any) -> None:
     try:
         values = [] if ufunc.nin == 1 else [tensor_of(b, device=target.device)]
     except DtypeError:
-        _indexing.checked(target, indices)  # of two errors NumPy names the index
+        if np.asarray(b).dtype.kind == "O":  # any ufunc takes objects: of two errors NumPy names the index
+            _indexing.checked(target, indices)
         raise
     others = [to_numpy[value.dtype] for value in values]
     resolved = ufunc._numpy.resolve_dtypes((given, *others, given), casting="unsafe")
