@@ -97,9 +97,11 @@ def own(tensors: Sequence[Any], given: Sequence[Tensor] = ()) -> list[Any]:
     found = []
     for tensor in tensors:
         if tensor is not None:
-            if tensor._is_zerotensor() or 0 in tensor.stride() or _storage(tensor) in taken:
+            memory = _storage(tensor)
+            if memory in taken or 0 in tensor.stride() or tensor._is_zerotensor():
                 tensor = tensor.clone(memory_format=torch.contiguous_format)
-            taken.add(_storage(tensor))
+                memory = _storage(tensor)
+            taken.add(memory)
         found.append(tensor)
     return found
 
@@ -119,6 +121,13 @@ def indices(tensor: Tensor) -> np.ndarray:
         with temporarily_clear_interpreter_stack():
             return to_numpy(below.cpu())
     return to_numpy(tensor.cpu())
+
+
+def is_true_throughout(tensor: Tensor) -> bool:
+    """Whether all elements of a bool tensor are true, in all slices of all levels."""
+    below = unwrapped(tensor)
+    with temporarily_clear_interpreter_stack():
+        return bool(below.all())
 
 
 def _by_autograd(function: Function, tensors: Sequence[Tensor]) -> tuple[tuple[Tensor, ...], list[Tensor]]:

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import torch
 
-from backend_torch import inductor, memory, tracing
+from backend_torch import inductor, levels, memory, tracing
 from backend_torch.aliasing import written
 from backend_torch.autodiff import is_differentiable, may_be_differentiated
 from backend_torch.indexing import Index, view_of
@@ -105,12 +105,12 @@ def are_equal(one: Tensor, other: Tensor) -> bool:
         return False
     if tracing.is_tracing():
         return _are_recorded_alike(one, other)
-    return bool(memory.unwrapped((one == other).all()).all())
+    return levels.is_true_throughout(one == other)
 
 
 def has_any(mask: Tensor) -> bool:
     """Whether the mask is seen to choose at least one element, in each slice."""
-    return not tracing.is_tracing() and bool(memory.unwrapped(mask.any()).all())
+    return not tracing.is_tracing() and levels.is_true_throughout(mask.any())
 
 
 def put(tensor: Tensor, index: Index, chosen: Chosen) -> bool:

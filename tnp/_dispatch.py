@@ -149,7 +149,8 @@ def _within(values: Any) -> list[Any]:
     found: list[Any] = []
     for value in values:
         if isinstance(value, subclass):
-            found.append(value)
+            if type(value) is not tnp._masked.Selection:  # which functions know by themselves
+                found.append(value)
         elif type(value) is list or type(value) is tuple:
             found += _within(value)
     return found

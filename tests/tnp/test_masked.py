@@ -178,6 +178,17 @@ def test_writes(function: Function) -> None:
     check(function)
 
 
+def test_functions_that_look_for_derived_classes() -> None:
+    """As they do from the first array of such a class on."""
+
+    class Derived(np.ndarray):
+        pass
+
+    assert type(np.ones(2).view(Derived)) is Derived
+    check(by_functions)
+    check(REDUCTIONS[1])
+
+
 @pytest.mark.parametrize("function", REDUCTIONS)
 def test_reductions(function: Function) -> None:
     check(function)
