@@ -179,9 +179,9 @@ def _cheapest_splits(sizes: Sequence[int]) -> dict[tuple[int, int], int]:
     for length in range(1, count):
         for i in range(count - length):
             j = i + length
-            costs[i, j], splits[i, j] = min(
-                (costs[i, k] + costs[k + 1, j] + sizes[i] * sizes[k + 1] * sizes[j + 1], k) for k in range(i, j)
-            )
+            of_splits = [costs[i, k] + costs[k + 1, j] + sizes[i] * sizes[k + 1] * sizes[j + 1] for k in range(i, j)]
+            costs[i, j] = min(*of_splits, of_splits[0])  # two at least: Dynamo takes no minimum of a list
+            splits[i, j] = i + of_splits.index(costs[i, j])
     return splits
 
 

@@ -16,9 +16,8 @@ NO_FULL_GRAPH = {
         "allclose array_equal array_equiv may_share_memory ndenumerate shares_memory"
     ),
     "exported memory is not there while it is traced": "from_dlpack",
-    "settings, which a graph would keep as they were": "errstate geterr geterrcall seterr seterrcall",
+    "settings, in a context variable that Dynamo does not read": "errstate geterr geterrcall seterr seterrcall",
     "Dynamo gives no dtype out of a graph": "min_scalar_type result_type",
-    "Dynamo looks into it, and takes no minimum of a generator": "linalg.multi_dot",
     "makes an array of a class derived from ndarray, which Dynamo does not know": "asmatrix bmat matrix",
     "calls the class, whose __new__ is Python's": "ndarray",
     "makes a polynomial, which trims zeros": "poly1d polymul trim_zeros",
