@@ -17,7 +17,7 @@ from tnp._array import ndarray
 def _places(M: Any) -> tuple[ndarray | None, float]:
     """``1 - M, 3 - M, ..., M - 1``, None if there are fewer than two, and M as a number."""
     length = float(np.array([0.0, M])[1])
-    return (tnp.arange(1 - length, length, 2) if length > 1 else None), length
+    return (None if length <= 1 else tnp.arange(1 - length, length, 2)), length  # NaN is arange's to refuse
 
 
 def _short(length: float) -> ndarray:

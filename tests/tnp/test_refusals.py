@@ -51,6 +51,7 @@ np.transpose(f, {}); np.transpose(x, {0, 1}); np.transpose(x, iter([0, 1])); np.
 np.median("a", 1); np.quantile([None], 0.5, axis=3); np.fft.fftshift(1, (0,)); np.gradient(x > 3, edge_order=2)
 np.gradient(b, 1); np.gradient([True], 1); np.matrix_transpose("a")
 np.unique(x, axis=(0,)); np.unique(f, axis=(3,)); np.transpose(f, True); np.transpose(x, False)
+np.hamming(np.nan); np.kaiser(np.nan, 1)
 np.geomspace(1, 8, axis=None); np.linspace(1, 8, axis=None); np.gcd.at(x, 9, ["a"])
 np.maximum.reduce(f, where="abc"); np.nonzero(None); np.where("a"); np.rot90(None)
 np.mask_indices(1.5, np.triu); np.convolve(f, f, True)
