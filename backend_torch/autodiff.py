@@ -107,12 +107,14 @@ def bounded(function: Callable[..., Sequence[Tensor]], *args: Any) -> tuple[Tens
     """``function(*args)``, which a transform of torch.func calls, such that it may record."""
     boundary = _Boundary()
     _state.boundaries.append(boundary)
+    tracing.watched[id(boundary)] = boundary
     try:
         results = tuple(function(*args))
         level = boundary.level
         return results if level is None else tuple([_functorch._unwrap_for_grad(each, level) for each in results])
     finally:
         _state.boundaries.pop()
+        del tracing.watched[id(boundary)]
         if boundary.level is not None:
             _functorch._grad_decrement_nesting()
 

@@ -283,6 +283,7 @@ def vmap(
     for everything in (False, True):
         attempt = _Attempt(function, tensors, everything)
         tracing.state.batches += 1
+        tracing.watched[id(attempt)] = attempt
         try:
             return [_own(result, tensors) for result in _by_chunks(attempt, tensors, dims, chunk_size, randomness)]
         except Exception as error:
@@ -292,6 +293,7 @@ def vmap(
             refusal = Refusal(_name(attempt.refused), error)
         finally:
             tracing.state.batches -= 1
+            del tracing.watched[id(attempt)]
         if not attempt.shares_write:
             break
     assert refusal is not None

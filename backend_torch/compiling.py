@@ -233,12 +233,10 @@ def trace(
             results = function(list(stand_ins))
         return tuple(result if inductor.is_fake(result) else watch.stand_in(result) for result in results)
 
-    tracing.state.depth += 1
     try:
-        with mode:
+        with tracing.tracing(watch), mode:
             module = inductor.capture(watched, inputs)
     finally:
-        tracing.state.depth -= 1
         del _current.watch
 
     captures = [watch.captures[id(stand_in)] for stand_in in _lift(module)]

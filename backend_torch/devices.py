@@ -16,6 +16,9 @@ from typing import Any
 import torch
 from torch.utils._mode_utils import no_dispatch
 
+from backend_torch import tracing
+
+CPU = torch.device("cpu")
 _initial: torch.device | None = None  # what a thread's default is at first
 
 
@@ -83,17 +86,33 @@ def set_default(device: object, fallback: object = None) -> None:
     """Make ``device`` the default of this thread and of those that start from now on; None is the CPU."""
     global _initial
     _initial = state.default = None if device is None else chosen(device, fallback)
+    _watch(0)
 
 
 def enter(device: torch.device) -> None:
     """Begin a scope: ``device`` is this thread's default until `leave`."""
     state.outer.append(state.default)
     state.default = device
+    _watch(id(state.outer))
 
 
 def leave() -> None:
     """End the innermost scope of this thread."""
     state.default = state.outer.pop()
+    _watch(id(state.outer))
+
+
+def is_elsewhere() -> bool:
+    """Whether this thread's default is another device than the CPU."""
+    return state.default is not None and state.default.type != "cpu"
+
+
+def _watch(key: int) -> None:
+    """Have arrays that NumPy holds ask for the default device while it is another than the CPU."""
+    if is_elsewhere():
+        tracing.watched[key] = state
+    else:
+        tracing.watched.pop(key, None)
 
 
 def of_scope() -> torch.device | None:

@@ -101,6 +101,15 @@ def take_whole(functions: Sequence[Callable[..., Any]], kinds: tuple[type, ...])
     Variable.call_method = call_method  # type: ignore[method-assign]
 
 
+def leave_out(module: str) -> None:
+    """Never look into a module's functions: where one is called, the graph breaks, and ``fullgraph=True`` says so."""
+    try:
+        from torch._dynamo import trace_rules
+    except ImportError:
+        return
+    trace_rules.add(module)
+
+
 def take_operators() -> None:
     """Let classes define ``~``, ``@`` and, before torch 2.13, ``divmod``, as they may all other operators."""
     try:

@@ -1,13 +1,15 @@
 """What is known while a function is traced or batched: that it is, and which of the user's lines is running.
 
-Layer: owns the error of asking a traced array for its values. It imports nothing, so that every module may ask.
+Layer: owns the error of asking a traced array for its values. It imports nothing of ours, so that every module may ask.
 """
 
 from __future__ import annotations
 
+import contextlib
 import os
 import sys
 import threading
+from collections.abc import Iterator
 
 
 class TracedValueError(TypeError):
@@ -20,6 +22,22 @@ class _State(threading.local):
 
 
 state = _State()
+
+watched: dict[int, object] = {}
+"""What arrays that NumPy holds (`held`) have to ask about, empty most of the time: each trace and transform that is
+under way, in whatever thread, and memory of theirs that has a tensor."""
+
+
+@contextlib.contextmanager
+def tracing(by: object) -> Iterator[None]:
+    """A scope in which this thread traces a function."""
+    state.depth += 1
+    watched[id(by)] = by
+    try:
+        yield
+    finally:
+        state.depth -= 1
+        del watched[id(by)]
 
 
 def is_tracing() -> bool:

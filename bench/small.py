@@ -1,4 +1,4 @@
-"""``python -m bench small``: single elements and small arrays, tnp beside NumPy."""
+"""``python -m bench small``: single elements and small arrays by NumPy, by tnp and with ``--small-arrays``."""
 
 from __future__ import annotations
 
@@ -46,13 +46,15 @@ ARRAYS = [
 
 @dataclass(frozen=True)
 class Result:
-    """A statement at one size: seconds by NumPy and by tnp, and the paired ratio."""
+    """A statement at one size: seconds by NumPy, by tnp and with small arrays in NumPy's hands, and paired ratios."""
 
     size: int
     statement: str
     numpy: timing.Summary
     tnp: timing.Summary
     ratio: float
+    small_arrays: timing.Summary
+    small_ratio: float
 
 
 def names(np: Any, size: int) -> dict[str, Any]:
@@ -64,14 +66,16 @@ def names(np: Any, size: int) -> dict[str, Any]:
 
 
 def compare(statement: str, size: int, rounds: int, clock: timing.Clock = time.perf_counter) -> Result:
-    """One statement by NumPy and by tnp, whose arrays are made on its default device."""
+    """One statement each way; tnp's arrays are made on its default device."""
     import numpy
 
     import tnp
+    from tnp import _dropin
 
     contestants = [
         timing.Contestant("numpy", statement, names(numpy, size)),
         timing.Contestant("tnp", statement, names(tnp, size)),
+        timing.Contestant("small", statement, names(_dropin.module("numpy", True), size)),
     ]
     samples = timing.measure(contestants, rounds, least=5e-4, clock=clock)
     return Result(
@@ -80,6 +84,8 @@ def compare(statement: str, size: int, rounds: int, clock: timing.Clock = time.p
         timing.Summary.of(samples["numpy"]),
         timing.Summary.of(samples["tnp"]),
         timing.paired_ratio(samples["tnp"], samples["numpy"]),
+        timing.Summary.of(samples["small"]),
+        timing.paired_ratio(samples["small"], samples["numpy"]),
     )
 
 
@@ -88,7 +94,7 @@ def table(results: list[Result]) -> Table:
     out = report.plain_table("single elements and small arrays, tnp over NumPy, float64")
     out.add_column("size", justify="right")
     out.add_column("statement")
-    for name in ("NumPy µs", "tnp µs", "ratio"):
+    for name in ("NumPy µs", "tnp µs", "ratio", "--small-arrays µs", "ratio"):
         out.add_column(name, justify="right")
     for number, row in enumerate(results):
         first_of_size = number == 0 or results[number - 1].size != row.size
@@ -100,6 +106,8 @@ def table(results: list[Result]) -> Table:
             f"{row.numpy.median * 1e6:.3f}",
             f"{row.tnp.median * 1e6:.3f}",
             f"{row.ratio:.1f}",
+            f"{row.small_arrays.median * 1e6:.3f}",
+            f"{row.small_ratio:.1f}",
         )
     return out
 

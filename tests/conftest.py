@@ -1,4 +1,7 @@
-"""Options of the whole suite: ``--device`` runs it with another default device, ``--compiled`` also compiled."""
+"""Options of the whole suite: ``--device`` runs it with another default device, ``--compiled`` also compiled.
+
+``--small-arrays`` runs each function over ``xp`` also as in a program of ``python -m tnp --small-arrays``.
+"""
 
 from __future__ import annotations
 
@@ -28,6 +31,11 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         choices=["eager", "inductor"],
         help="run each function over xp compiled too: traced and run one by one, or as machine code",
     )
+    parser.addoption(
+        "--small-arrays",
+        action="store_true",
+        help="run each function over xp also with small arrays in NumPy's hands, as python -m tnp --small-arrays does",
+    )
 
 
 @pytest.fixture(scope="module", params=["NumPy", "torch"])
@@ -51,6 +59,10 @@ def pytest_configure(config: pytest.Config) -> None:
         except ValueError as error:
             raise pytest.UsageError(f"--device {device}: {error}") from None
         oracle.device = device
+    if config.getoption("--small-arrays"):
+        from tests import oracle
+
+        oracle.small_arrays = True
     backend = config.getoption("--compiled")
     if backend:
         from tests.oracle import compiled

@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 
 import tnp
-from tnp import _array, _dtypes, _functional, _host_data, _interop
+from tnp import _array, _dtypes, _functional, _host_data, _interop, _small, _small_functions
 
 HOST_ONLY = frozenset({"frompyfunc", "genfromtxt", "load", "loadtxt"})
 """Functions that are NumPy's own here: they return what no tensor holds as often as not, or read a file only once."""
@@ -38,8 +38,11 @@ _Import = Callable[..., Any]
 
 
 @functools.cache
-def module(name: str) -> types.ModuleType:
-    """The module that stands for ``numpy`` or one of its submodules, or NumPy's own where tnp has no such module."""
+def module(name: str, small: bool = False) -> types.ModuleType:
+    """The module that stands for ``numpy`` or one of its submodules, or NumPy's own where tnp has no such module.
+
+    With ``small`` it is one whose small arrays NumPy holds (`_small`).
+    """
     theirs = importlib.import_module(name)
     try:
         ours = importlib.import_module("tnp" + name.removeprefix("numpy"))
@@ -53,7 +56,7 @@ def module(name: str) -> types.ModuleType:
 
     def find(attribute: str) -> Any:
         """Found once: the module's own dictionary has it from then on."""
-        found = _stand_in(name, attribute, getattr(theirs, attribute), getattr(ours, attribute, None))
+        found = _stand_in(name, attribute, getattr(theirs, attribute), getattr(ours, attribute, None), small)
         names[attribute] = found
         return found
 
@@ -62,10 +65,10 @@ def module(name: str) -> types.ModuleType:
     return stand_in
 
 
-def _stand_in(module_name: str, name: str, theirs: Any, ours: Any) -> Any:
+def _stand_in(module_name: str, name: str, theirs: Any, ours: Any, small: bool) -> Any:
     """What stands for one of NumPy's names: tnp's, or NumPy's own where it has none."""
     if isinstance(theirs, types.ModuleType):
-        return module(theirs.__name__) if theirs.__name__.startswith("numpy.") else theirs
+        return module(theirs.__name__, small) if theirs.__name__.startswith("numpy.") else theirs
     if ours is _array.ndarray:
         return ndarray
     if ours is _functional.vectorize:
@@ -77,8 +80,11 @@ def _stand_in(module_name: str, name: str, theirs: Any, ours: Any) -> Any:
     if isinstance(ours, (types.FunctionType, types.MethodType)):
         path = f"{module_name}.{name}"
         call = _with_host(ours, theirs, path)
+        if small:
+            call = _small_functions.stand_in(path, theirs, call)
+            call.__module__, call.__qualname__ = __name__, f"small_{path}"
         return call if record is None else record.timed(path, call)
-    return ours
+    return _small_functions.stand_in(f"{module_name}.{name}", theirs, ours) if small else ours
 
 
 def _taking(theirs: Any) -> Any:
@@ -121,7 +127,7 @@ class _ArrayClass(type):
         return issubclass(subclass, (_array.ndarray, np.ndarray)) and not issubclass(subclass, _array.scalar)
 
     def __eq__(cls, other: object) -> bool:
-        return cls is other or (cls is ndarray and other is _array.ndarray)
+        return cls is other or (cls is ndarray and other in (_array.ndarray, _small.held, _small.small))
 
     def __hash__(cls) -> int:
         return hash(_array.ndarray)
@@ -152,8 +158,8 @@ class vectorize(_functional.vectorize):
 
 def __getattr__(name: str) -> Any:
     """``numpy``, by which pickle finds the functions of the modules that stand for NumPy's."""
-    if name == "numpy":
-        return module("numpy")
+    if name in ("numpy", "small_numpy"):
+        return module("numpy", name == "small_numpy")
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
@@ -199,8 +205,9 @@ class Importers:
 class Hook:
     """What ``builtins.__import__`` and ``importlib.import_module`` are while the drop-in is on."""
 
-    def __init__(self, importers: Importers) -> None:
+    def __init__(self, importers: Importers, small: bool = False) -> None:
         self.importers = importers
+        self.small = small
         self.statement: _Import = builtins.__import__
         self.function: _Import = importlib.import_module
 
@@ -227,14 +234,14 @@ class Hook:
             return found
         if not self.importers.are_users(sys._getframe(1).f_globals if globals is None else globals):
             return found
-        return module(found.__name__)
+        return module(found.__name__, self.small)
 
     def by_function(self, name: str, package: str | None = None) -> Any:
         """``importlib.import_module``."""
         found = self.function(name, package)
         if name != "numpy" and not name.startswith("numpy."):
             return found
-        return module(name) if self.importers.are_users(sys._getframe(1).f_globals) else found
+        return module(name, self.small) if self.importers.are_users(sys._getframe(1).f_globals) else found
 
 
 # On and off.
@@ -242,7 +249,7 @@ class Hook:
 _hook: Hook | None = None
 
 
-def install(roots: Sequence[str], device: str | None = None) -> None:
+def install(roots: Sequence[str], device: str | None = None, small_arrays: bool = False) -> None:
     """Give tnp to the modules under ``roots``, and to what has no file, wherever they import NumPy.
 
     Parameters
@@ -251,6 +258,8 @@ def install(roots: Sequence[str], device: str | None = None) -> None:
         Folders.
     device : str, optional
         Where new arrays are made.
+    small_arrays : bool, default False
+        Whether NumPy computes with small arrays in CPU memory, until torch is asked for them.
     """
     global _hook
     remove()
@@ -258,9 +267,9 @@ def install(roots: Sequence[str], device: str | None = None) -> None:
         tnp.set_default_device(device)
     _host_data.kept = True
     _interop.host_copies_allowed = True  # libraries read arrays as NumPy's; who wants to know how often asks --report
-    _hook = Hook(Importers(roots))
+    _hook = Hook(Importers(roots), small_arrays)
     _hook.install()
-    _bequeath(roots, device)
+    _bequeath(roots, device, small_arrays)
 
 
 def remove() -> None:
@@ -288,14 +297,14 @@ def _prepared(data: bytes, arguments: tuple[Any, ...]) -> dict[str, Any]:
 _described: Any = None
 
 
-def _bequeath(roots: Sequence[str], device: str | None) -> None:
+def _bequeath(roots: Sequence[str], device: str | None, small_arrays: bool) -> None:
     """Turn the drop-in on in the processes that this one starts with ``spawn`` or ``forkserver``."""
     global _described
     from multiprocessing import spawn
 
     if _described is None:
         _described = spawn.get_preparation_data
-    described, arguments = _described, ([os.path.abspath(root) for root in roots], device)
+    described, arguments = _described, ([os.path.abspath(root) for root in roots], device, small_arrays)
 
     def with_drop_in(name: str) -> dict[str, Any]:
         data = described(name)

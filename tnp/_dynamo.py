@@ -92,6 +92,8 @@ def _register() -> None:
                 if not name.startswith("_") or value.__name__ in _OPERATORS:
                     whole.append(value)
     dynamo.take_whole(whole, (Ufunc, *_INDEXED))
+    for name in ("tnp._small", "tnp._small_functions"):
+        dynamo.leave_out(name)
     dynamo.take_operators()
     dynamo.hash_dtypes()
     dynamo.trace_instead({wrap: _wrap, wrap_array: _array, like: _like})

@@ -17,6 +17,7 @@ from backend_torch import devices, interop, memory, tracing
 from backend_torch.dtypes import to_torch
 from tnp import _array  # its names are read when a call needs them: the class itself is built on this module
 from tnp._dtypes import DtypeError
+from tnp._loops import PLAIN
 
 WRITERS = frozenset({"copyto", "fill_diagonal", "place", "put", "put_along_axis", "putmask"})
 """NumPy's functions that write to their first argument."""
@@ -168,6 +169,8 @@ def numpy_ufunc(ufunc: Any, method: str, inputs: tuple[Any, ...], kwargs: dict[s
 
 def is_foreign(operand: Any) -> bool:
     """Whether an array of another library, or a NumPy array that is more than its values, has rules of its own."""
+    if type(operand) in PLAIN:
+        return False
     override = getattr(type(operand), "__array_ufunc__", np.ndarray.__array_ufunc__)
     if override is np.ndarray.__array_ufunc__:  # none of its own: a masked array or a matrix would become a plain one
         return priority(operand) > 0 and not memory.is_tensor(operand)
@@ -182,6 +185,8 @@ def priority(operand: Any) -> float:
 
 def overrides(operand: Any) -> bool:
     """Whether the class of an operand has an ``__array_ufunc__`` of its own."""
+    if type(operand) in PLAIN:
+        return False
     override = getattr(type(operand), "__array_ufunc__", np.ndarray.__array_ufunc__)
     return override is not _array.ndarray.__array_ufunc__ and override is not np.ndarray.__array_ufunc__
 

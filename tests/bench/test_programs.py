@@ -10,11 +10,12 @@ import pytest
 import tnp
 from bench import programs, timing
 from bench.__main__ import main
+from tnp._small import small
 
 
 def run(name: str, kind: str, ratio: float) -> programs.Run:
     summary = timing.Summary(1.0, 1.0, 1.0, 1.0, 1)
-    return programs.Run(name, kind, 1, summary, summary, ratio)
+    return programs.Run(name, kind, 1, summary, summary, 2 * ratio, summary, ratio)
 
 
 def test_every_program_is_timed() -> None:
@@ -28,7 +29,7 @@ def test_the_worst_is_first_and_each_kind_has_its_target() -> None:
     assert [each.program for each in programs.missed(results)] == ["c"]
 
 
-def test_either_library_runs_its_own_copy(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_each_way_runs_its_own_copy(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     (tmp_path / "which.py").write_text(
         "import numpy as np\nseen = []\ndef main(size):\n    seen.append(type(np.zeros(size)))\n"
         "    print(np.arange(size).sum())\n"
@@ -43,9 +44,9 @@ def test_either_library_runs_its_own_copy(monkeypatch: pytest.MonkeyPatch, tmp_p
 
     monkeypatch.setattr(programs, "loaded", kept)
     result = programs.compare(programs.Program("which", "small", 3), 1)
-    assert result.ratio > 0 and result.size == 3
+    assert result.ratio > 0 and result.small_ratio > 0 and result.size == 3
     seen = [set(function.__globals__["seen"]) for function in loaded]
-    assert seen == [{numpy.ndarray}, {tnp.ndarray}]
+    assert seen == [{numpy.ndarray}, {tnp.ndarray}, {small}]
     assert {programs.output(function, 3) for function in loaded} == {"3\n"}
 
 
