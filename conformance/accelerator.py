@@ -86,8 +86,7 @@ def main() -> None:
 
     with coverage.quiet():
         for name, code in json.load(sys.stdin).items():
-            # The stand-in has no generator, by which torch would draw there.
-            answers[name] = how(code, device) if device == "cuda" or "random" not in code else "-"
+            answers[name] = how(code, device)
     json.dump(answers, sys.stdout)
 
 

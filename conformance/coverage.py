@@ -357,7 +357,7 @@ names of `numpy`, `numpy.linalg`, `numpy.fft`, `numpy.random` and `numpy.ndarray
 - compile: `tnp.compile` traces the call; fullgraph: `torch.compile(fullgraph=True)` does.
 - accelerator: tried on {accelerator.device_name()}: "yes", with no copy between it and the host; "waits", the host
   reads or writes a few values on the way (a size, a bound, a check); "copies", it reads or writes more; "no", the call
-  is about the host's memory. Random numbers are not tried on the stand-in, which has no generator.
+  is about the host's memory, or draws what torch has no generator for.
 - sharded: with all arrays cut along their first axis over two processes (`tnp.distributed`). "yes", the bits of one
   process; "rounds", the same to rounding; "sends", parts go from process to process, and `tnp.transfers()` lists them;
   "raises", with an error that says what to do; "layout", a text of shape and sharding, for which nothing is sent.
