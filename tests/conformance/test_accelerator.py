@@ -1,4 +1,4 @@
-"""Each function's sample on an accelerator: CUDA where this machine has it, else the stand-in of tests/fake_device.py."""
+"""Each sample on an accelerator: on CUDA where this machine has it, else on the stand-in of tests/fake_device.py."""
 
 from __future__ import annotations
 

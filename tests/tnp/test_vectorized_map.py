@@ -462,9 +462,9 @@ def test_different_numbers_of_elements() -> None:
         np.vectorized_map(lambda pair: pair[0], (rows(), np.ones(2)))
 
 
-def test_per_example_gradients_of_torch() -> None:
+def test_per_example_gradients_of_torch(device: str) -> None:
     torch = pytest.importorskip("torch")
-    w = torch.tensor([1.0, 2.0], dtype=torch.float64)
+    w = torch.tensor([1.0, 2.0], dtype=torch.float64, device=device)
 
     def function(row: Any) -> Any:
         return np.asarray(torch.func.grad(lambda w: (written(np.asarray(w) * row)[0] ** 2).tensor)(w))
