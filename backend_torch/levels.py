@@ -124,10 +124,11 @@ def indices(tensor: Tensor) -> np.ndarray:
 
 
 def is_true_throughout(tensor: Tensor) -> bool:
-    """Whether all elements of a bool tensor are true, in all slices of all levels."""
-    below = unwrapped(tensor)
-    with temporarily_clear_interpreter_stack():
-        return bool(below.all())
+    """Whether all elements of a bool tensor are seen to be true, in all slices: below nested levels nobody may look."""
+    try:
+        return bool(unwrapped(tensor.all()).all())
+    except RuntimeError:
+        return False
 
 
 def _by_autograd(function: Function, tensors: Sequence[Tensor]) -> tuple[tuple[Tensor, ...], list[Tensor]]:
