@@ -37,12 +37,16 @@ _Import = Callable[..., Any]
 # The modules that stand for NumPy's.
 
 
-@functools.cache
 def module(name: str, small: bool = False) -> types.ModuleType:
     """The module that stands for ``numpy`` or one of its submodules, or NumPy's own where tnp has no such module.
 
     With ``small`` it is one whose small arrays NumPy holds (`_small`).
     """
+    return _module(name, small)
+
+
+@functools.cache
+def _module(name: str, small: bool) -> types.ModuleType:
     theirs = importlib.import_module(name)
     try:
         ours = importlib.import_module("tnp" + name.removeprefix("numpy"))
