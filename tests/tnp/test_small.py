@@ -311,7 +311,9 @@ def test_compiled_functions_read_and_write_arrays_from_outside() -> None:
 
 
 @pytest.mark.parametrize(
-    "ask", [float, bool, repr, lambda x: x.item(), lambda x: x.tolist(), numpy.asarray, pickle.dumps], ids=str
+    "ask",
+    [float, bool, repr, lambda x: x.item(), lambda x: x.tolist(), numpy.asarray, pickle.dumps],
+    ids=["float", "bool", "repr", "item", "tolist", "asarray", "dumps"],
 )
 def test_what_a_trace_may_not_know_it_is_not_told(ask: Callable[[Any], Any]) -> None:
     def outcome_of(kept: Any) -> Any:
