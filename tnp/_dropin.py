@@ -7,9 +7,11 @@ frame around each function that hands data which no tensor can hold back to NumP
 
 from __future__ import annotations
 
+import abc
 import builtins
 import functools
 import importlib
+import operator
 import os
 import pickle
 import site
@@ -60,13 +62,23 @@ def _module(name: str, small: bool) -> types.ModuleType:
 
     def find(attribute: str) -> Any:
         """Found once: the module's own dictionary has it from then on."""
-        found = _stand_in(name, attribute, getattr(theirs, attribute), getattr(ours, attribute, None), small)
+        their, our = getattr(theirs, attribute), getattr(ours, attribute, None)
+        known = getattr(our, "__name__", attribute) if isinstance(our, types.FunctionType) else attribute
+        if known != attribute and getattr(ours, known, None) is our:  # `np.concat` is `np.concatenate`
+            found = getattr(stand_in, known)
+        else:
+            found = _stand_in(name, attribute, their, our, small)
         names[attribute] = found
         return found
 
     names["__getattr__"] = find
     names["__dir__"] = lambda: sorted({*dir(theirs), *names})
     return stand_in
+
+
+def public(name: str) -> Any:
+    """The function that the program has for one of NumPy's, ``linalg.inv`` for example."""
+    return operator.attrgetter(name)(module("numpy", _hook is not None and _hook.small))
 
 
 def _stand_in(module_name: str, name: str, theirs: Any, ours: Any, small: bool) -> Any:
@@ -115,8 +127,18 @@ def _with_host(ours: Any, theirs: Any, path: str) -> Any:
     return call
 
 
-class _ArrayClass(type):
-    """Both kinds of array are instances of the class that such a program knows; a scalar is none, as in NumPy."""
+class _ArrayClass(abc.ABCMeta):
+    """Both kinds of array are instances of the class that such a program knows; a scalar is none, as in NumPy.
+
+    It is an ABCMeta so that a class may be derived from arrays and from an abstract class.
+    """
+
+    def __new__(cls, name: str, bases: tuple[type, ...], namespace: dict[str, Any], **options: Any) -> Any:
+        """A class that a program derives from it is one derived from tnp's own: arrays are of that."""
+        if bases[0] is _array.ndarray:
+            return super().__new__(cls, name, bases, namespace)
+        own = tuple([_array.ndarray if base is ndarray else base for base in bases])
+        return types.new_class(name, own, options, lambda names: names.update(namespace))
 
     def __instancecheck__(cls, instance: Any) -> bool:
         if cls is not ndarray:
@@ -144,6 +166,8 @@ class ndarray(_array.ndarray, metaclass=_ArrayClass):
     __module__ = "tnp"
 
     def __new__(cls, *args: Any, **kwargs: Any) -> Any:
+        if cls is not ndarray:  # called for a derived class, by its own ``__new__``
+            return _array.ndarray.__new__(cls, *args, **kwargs)
         try:
             return _array.ndarray(*args, **kwargs)
         except _dtypes.DtypeError:

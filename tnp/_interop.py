@@ -7,6 +7,7 @@ is copied between devices unseen.
 from __future__ import annotations
 
 import contextlib
+import inspect
 from collections.abc import Collection, Iterator
 from typing import Any
 
@@ -237,6 +238,8 @@ def numpy_function(func: Any, types: Any, args: tuple[Any, ...], kwargs: dict[st
     """``numpy.linalg.norm(x)`` is ``tnp.linalg.norm(x)``."""
     if not all(issubclass(t, (_array.ndarray, np.ndarray)) for t in types):
         return NotImplemented
+    if func.__module__ == "tnp._dropin":  # what a program that is run as it is has for it
+        func = inspect.unwrap(func, stop=tnp._dispatch.is_dispatching)
     if tnp._dispatch.is_dispatching(func):
         return tnp._dispatch.array_function(func, args, kwargs)
     name = f"{func.__module__}.{func.__name__}"

@@ -12,6 +12,8 @@ import numpy
 import pytest
 
 import tnp
+from tests.oracle import assert_same, outcome
+from tests.tnp import test_subclass
 from tnp import _dropin
 
 ROOT = Path(__file__).parents[2]
@@ -271,6 +273,59 @@ def test_the_class_of_arrays(np: Any) -> None:
     assert type(x) == np.ndarray and issubclass(type(x), np.ndarray) and issubclass(numpy.ndarray, np.ndarray)  # noqa: E721
     assert type(np.ndarray((2,), dtype=object)) is numpy.ndarray and type(np.ndarray((2,))) is tnp.ndarray
     assert np.ndarray.sum(x) == 0
+
+
+DERIVED = """
+import abc, pickle, copy
+import numpy as np
+
+class Quantity(np.ndarray):
+    def __new__(cls, values, unit):
+        made = np.asarray(values).view(cls)
+        made.unit = unit
+        return made
+
+    def __array_finalize__(self, source):
+        self.unit = getattr(source, "unit", None)
+
+    def __array_function__(self, function, types, args, kwargs):
+        if function in (np.concatenate, np.linalg.norm):
+            print("called with", args, kwargs)
+        return super().__array_function__(function, types, args, kwargs)
+
+class Base(abc.ABC):
+    @abc.abstractmethod
+    def double(self): ...
+
+class Both(np.ndarray, Base):
+    def double(self):
+        return self * 2
+
+x = Quantity([3.0, 4.0], "m")
+for y in (x + 1, np.sin(x), x[1:], x.sum(), x.view(np.ndarray), np.asarray(x), np.concat([x, x]), np.linalg.norm(x),
+          np.median(x), np.lib.stride_tricks.sliding_window_view(x, 2), copy.copy(x), pickle.loads(pickle.dumps(x)),
+          np.ndarray.__new__(Quantity, (2,), float, np.ones(2))):
+    print(isinstance(y, Quantity), isinstance(y, np.ndarray), getattr(y, "unit", None), y)
+print(isinstance(x, np.ndarray), issubclass(Quantity, np.ndarray), issubclass(np.ndarray, Quantity), x.base is None)
+print(type(x.view(np.ndarray)) == np.ndarray, type(Quantity), type("Made", (np.ndarray,), {}).__mro__[-1])
+print(Both((2,)).view(np.ndarray).shape, np.ones(2).view(Both).double(), isinstance(np.ones(1).view(Both), Base))
+print(np.concat is np.concatenate, np.permute_dims is np.transpose)
+"""
+
+
+@pytest.mark.parametrize("options", [(), ("--small-arrays",), ("--report",)])
+def test_classes_derived_from_its_class_of_arrays(tmp_path: Path, options: tuple[str, ...]) -> None:
+    (tmp_path / "main.py").write_text(DERIVED)
+    ours, theirs = run(tmp_path, *options, "main.py"), run(tmp_path, "main.py", by="python")
+    assert theirs.returncode == 0 and ours.stdout == theirs.stdout, ours.stderr
+
+
+@pytest.mark.parametrize("name", test_subclass.CALLS)
+def test_what_is_of_a_derived_class_and_what_is_not(np: Any, name: str) -> None:
+    def call(xp: Any) -> Any:
+        return test_subclass.seen(test_subclass.CALLS[name](xp, test_subclass.quantity(xp)([1.0, 2.0, 3.0], "m")))
+
+    assert_same(outcome(call, numpy), outcome(call, np))
 
 
 def test_plain_tnp_refuses_as_before() -> None:
