@@ -4,7 +4,7 @@ Layer: how NumPy spells it. One file a NumPy chapter; each public name below com
 """
 
 import importlib
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from numpy import (
     False_,
@@ -385,6 +385,27 @@ from tnp._twodim import (
 from tnp._ufunc import Ufunc as ufunc
 from tnp._vectorized_map import map_fn, vectorized_map
 from tnp._windows import bartlett, blackman, hamming, hanning, kaiser
+
+if TYPE_CHECKING:  # when they are asked for, __getattr__ imports them
+    from numpy import char as char
+    from numpy import ctypeslib as ctypeslib
+    from numpy import f2py as f2py
+    from numpy import rec as rec
+    from numpy import strings as strings
+
+    from . import (  # noqa: F401  # public by this spelling
+        distributed,
+        emath,
+        exceptions,
+        fft,
+        lib,
+        linalg,
+        polynomial,
+        random,
+        special,
+        testing,
+        typing,
+    )
 
 _SUBMODULES = frozenset(
     {"distributed", "emath", "exceptions", "fft", "lib", "linalg", "polynomial", "random", "special", "testing"}

@@ -10,7 +10,7 @@ import numbers
 import types
 import warnings
 from collections.abc import Iterator
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from numpy.exceptions import ComplexWarning
@@ -25,6 +25,10 @@ from tnp._loops import PLAIN
 from tnp._methods import Methods
 from tnp._products import matmul
 from tnp._scalars import ScalarMethods
+
+if TYPE_CHECKING:
+    from tnp._flags import Flags
+    from tnp._flat import flatiter
 
 Tensor = Any
 _new = object.__new__
@@ -176,12 +180,12 @@ class ndarray(Methods):
         return memory.held_by(base, wrap_array(base)) if holder is None else holder
 
     @property
-    def flags(self) -> Any:
+    def flags(self) -> Flags:
         """Memory layout: ``c_contiguous``, ``f_contiguous``, ``owndata``, ``writeable``, ``aligned`` ..."""
         return tnp._flags.Flags(self)
 
     @property
-    def flat(self) -> Any:
+    def flat(self) -> flatiter:
         """A one-dimensional iterator over the elements in C order, which can be indexed and assigned to."""
         return tnp._flat.flatiter(self)
 
@@ -305,7 +309,7 @@ class ndarray(Methods):
             raise TypeError("len() of unsized object")
         return shape[0]
 
-    def __iter__(self) -> Iterator[Any]:
+    def __iter__(self) -> Iterator[ndarray]:
         if not self.tensor.dim():
             raise TypeError("iteration over a 0-d array")
         if self.tensor.dim() == 1:
@@ -371,7 +375,7 @@ class ndarray(Methods):
     def __sizeof__(self) -> int:
         return object.__sizeof__(self) + (self.nbytes if self.tensor._base is None else 0)
 
-    def __getitem__(self, key: Any) -> Any:
+    def __getitem__(self, key: Any) -> ndarray:
         if type(key) is slice and key.step is None and self.tensor.dim():
             try:
                 tensor = self.tensor[key]
@@ -431,15 +435,15 @@ class ndarray(Methods):
     __abs__ = ufuncs.absolute.operator
     __invert__ = ufuncs.invert.operator
 
-    __eq__ = ufuncs.equal.operator
-    __ne__ = ufuncs.not_equal.operator
+    __eq__ = ufuncs.equal.operator  # type: ignore[assignment]  # object says bool
+    __ne__ = ufuncs.not_equal.operator  # type: ignore[assignment]
 
-    def __pow__(self, other: Any, modulo: None = None) -> Any:
+    def __pow__(self, other: Any, modulo: None = None) -> ndarray:
         if modulo is not None:
             return NotImplemented
         return ufuncs.power.operator(self, other)
 
-    def __rpow__(self, other: Any, modulo: None = None) -> Any:
+    def __rpow__(self, other: Any, modulo: None = None) -> ndarray:
         if modulo is not None:
             return NotImplemented
         return ufuncs.power.reflected(self, other)
@@ -506,7 +510,7 @@ class scalar(ScalarMethods, ndarray):
     __ilshift__ = ndarray.__lshift__
     __irshift__ = ndarray.__rshift__
     __iand__ = ndarray.__and__
-    __ior__ = ndarray.__or__
+    __ior__ = ndarray.__or__  # type: ignore[assignment]  # taken for the union of types
     __ixor__ = ndarray.__xor__
 
     def __bytes__(self) -> bytes:

@@ -7,7 +7,7 @@ Which values are there is not looked at for a warning: that would wait for an ac
 from __future__ import annotations
 
 import warnings
-from typing import Any
+from typing import Any, Literal, overload
 
 import numpy as np
 
@@ -17,7 +17,7 @@ from backend_torch import reductions as kernels
 from backend_torch.casting import cast
 from backend_torch.dtypes import to_numpy
 from tnp import _errstate
-from tnp._array import wrap, wrap_array
+from tnp._array import ndarray, wrap, wrap_array
 from tnp._convert import tensor_of, tensor_of_shape
 from tnp._dtypes import tensor_dtype
 from tnp._elementwise import divide, multiply
@@ -48,7 +48,7 @@ def mean(
     keepdims: Any = False,
     *,
     where: Any = True,
-) -> Any:
+) -> ndarray:
     """Arithmetic mean along axes.
 
     Parameters
@@ -150,7 +150,7 @@ def var(
     where: Any = True,
     mean: Any = _NoValue,
     correction: Any = _NoValue,
-) -> Any:
+) -> ndarray:
     """Variance along axes: the mean of the squared deviations from the mean.
 
     Parameters
@@ -229,7 +229,7 @@ def std(
     where: Any = True,
     mean: Any = _NoValue,
     correction: Any = _NoValue,
-) -> Any:
+) -> ndarray:
     """Standard deviation along axes: the square root of the variance.
 
     Parameters
@@ -361,7 +361,7 @@ def squares(tensor: Tensor, axes: Any, keepdims: bool, dtype: Any, mask: Any, me
     return total, count if mask is None else kernels.true_count(mask, tensor.shape, axes, keepdims)
 
 
-def median(a: Any, axis: Any = None, out: Any = None, overwrite_input: bool = False, keepdims: Any = False) -> Any:
+def median(a: Any, axis: Any = None, out: Any = None, overwrite_input: bool = False, keepdims: Any = False) -> ndarray:
     """Median along axes: the middle value, or the mean of the two.
 
     Parameters
@@ -412,7 +412,21 @@ def median(a: Any, axis: Any = None, out: Any = None, overwrite_input: bool = Fa
     return deliver(middle, out, target, "median")
 
 
-def average(a: Any, axis: Any = None, weights: Any = None, returned: bool = False, *, keepdims: Any = False) -> Any:
+@overload
+def average(
+    a: Any, axis: Any = None, weights: Any = None, returned: Literal[False] = False, *, keepdims: Any = False
+) -> ndarray: ...
+@overload
+def average(
+    a: Any, axis: Any = None, weights: Any = None, *, returned: Literal[True], keepdims: Any = False
+) -> tuple[ndarray, ndarray]: ...
+@overload
+def average(
+    a: Any, axis: Any = None, weights: Any = None, returned: bool = False, *, keepdims: Any = False
+) -> ndarray | tuple[ndarray, ndarray]: ...
+def average(
+    a: Any, axis: Any = None, weights: Any = None, returned: bool = False, *, keepdims: Any = False
+) -> ndarray | tuple[ndarray, ndarray]:
     """Weighted average along axes.
 
     Parameters

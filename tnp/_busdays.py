@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 import tnp
-from tnp._array import wrap
+from tnp._array import ndarray, wrap
 from tnp._convert import tensor_of
 
 
@@ -21,7 +21,7 @@ def busday_count(
     holidays: Any = (),
     busdaycal: Any = None,
     out: Any = None,
-) -> Any:
+) -> ndarray:
     """The number of business days from one date to another.
 
     Parameters
@@ -56,7 +56,7 @@ def busday_count(
 
 def is_busday(
     dates: Any, weekmask: Any = "1111100", holidays: Any = None, busdaycal: Any = None, out: Any = None
-) -> Any:
+) -> ndarray:
     """Whether dates are business days.
 
     Parameters

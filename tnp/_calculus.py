@@ -6,7 +6,7 @@ Layer: owns NumPy's formulas, in terms of arrays: what they are made of has its 
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Any, overload
 
 import numpy as np
 
@@ -22,7 +22,11 @@ from tnp._errors import normalize_axes, normalize_axis
 FLOAT64 = tensor_dtype(np.float64)
 
 
-def gradient(f: Any, *varargs: Any, axis: Any = None, edge_order: int = 1) -> Any:
+@overload
+def gradient(f: Any, *varargs: Any, axis: int, edge_order: int = 1) -> ndarray: ...
+@overload
+def gradient(f: Any, *varargs: Any, axis: Any = None, edge_order: int = 1) -> ndarray | tuple[ndarray, ...]: ...
+def gradient(f: Any, *varargs: Any, axis: Any = None, edge_order: int = 1) -> ndarray | tuple[ndarray, ...]:
     """Derivatives by central differences inside and one-sided ones at the ends.
 
     Parameters
@@ -183,7 +187,7 @@ def ediff1d(ary: Any, to_end: Any = None, to_begin: Any = None) -> ndarray:
     return tnp.concatenate([differences, *parts]) if parts else differences
 
 
-def trapezoid(y: Any, x: Any = None, dx: float = 1.0, axis: Any = -1) -> Any:
+def trapezoid(y: Any, x: Any = None, dx: float = 1.0, axis: Any = -1) -> ndarray:
     """Integral along an axis by the trapezoidal rule.
 
     Parameters
@@ -229,7 +233,7 @@ def trapezoid(y: Any, x: Any = None, dx: float = 1.0, axis: Any = -1) -> Any:
     return (steps * (values[(*head, slice(1, None))] + values[(*head, slice(None, -1))]) / 2.0).sum(axis)
 
 
-def interp(x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None, period: Any = None) -> Any:
+def interp(x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None, period: Any = None) -> ndarray:
     """Values of a function that is linear between given points.
 
     Parameters

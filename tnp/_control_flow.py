@@ -6,7 +6,7 @@ Layer: owns the trees that go in and come out and what has to be alike in them; 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -17,6 +17,7 @@ from tnp._array import wrap, wrap_array
 from tnp._convert import tensor_of
 
 Tensor = Any
+Tree = TypeVar("Tree")
 _NUMBERS = frozenset({bool, int, float, complex})
 _LEAF = object()
 
@@ -86,7 +87,7 @@ def _truth(value: Any, what: str) -> Tensor:
     return tensor
 
 
-def cond(pred: Any, true_fun: Callable[..., Any], false_fun: Callable[..., Any], *operands: Any) -> Any:
+def cond(pred: Any, true_fun: Callable[..., Tree], false_fun: Callable[..., Tree], *operands: Any) -> Tree:
     """Apply ``true_fun`` or ``false_fun`` to the operands.
 
     Parameters
@@ -142,7 +143,7 @@ def cond(pred: Any, true_fun: Callable[..., Any], false_fun: Callable[..., Any],
     return results[0].filled(tensors)
 
 
-def while_loop(cond_fun: Callable[[Any], Any], body_fun: Callable[[Any], Any], init_val: Any) -> Any:
+def while_loop(cond_fun: Callable[[Tree], Any], body_fun: Callable[[Tree], Any], init_val: Tree) -> Tree:
     """Repeat ``val = body_fun(val)`` while ``cond_fun(val)`` is true.
 
     Parameters
@@ -200,7 +201,7 @@ def _next(carry: _Tree, value: Any, name: str) -> list[Tensor]:
     return after.tensors
 
 
-def fori_loop(lower: Any, upper: Any, body_fun: Callable[[Any, Any], Any], init_val: Any) -> Any:
+def fori_loop(lower: Any, upper: Any, body_fun: Callable[[Any, Tree], Any], init_val: Tree) -> Tree:
     """Repeat ``val = body_fun(i, val)`` for i from ``lower`` up to ``upper``.
 
     Parameters

@@ -6,7 +6,7 @@ Layer: owns their modes, the classes of their results and what is said when they
 from __future__ import annotations
 
 import warnings
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple, overload
 
 from numpy.linalg import LinAlgError
 
@@ -22,30 +22,30 @@ _SVD = "SVD did not converge"
 class EigResult(NamedTuple):
     """What ``eig`` returns."""
 
-    eigenvalues: Any
-    eigenvectors: Any
+    eigenvalues: ndarray
+    eigenvectors: ndarray
 
 
 class EighResult(NamedTuple):
     """What ``eigh`` returns."""
 
-    eigenvalues: Any
-    eigenvectors: Any
+    eigenvalues: ndarray
+    eigenvectors: ndarray
 
 
 class QRResult(NamedTuple):
     """What ``qr`` returns."""
 
-    Q: Any
-    R: Any
+    Q: ndarray
+    R: ndarray
 
 
 class SVDResult(NamedTuple):
     """What ``svd`` returns."""
 
-    U: Any
-    S: Any
-    Vh: Any
+    U: ndarray
+    S: ndarray
+    Vh: ndarray
 
 
 def cholesky(a: Any, /, *, upper: bool = False) -> ndarray:
@@ -86,7 +86,13 @@ def cholesky(a: Any, /, *, upper: bool = False) -> ndarray:
         raise LinAlgError("Matrix is not positive definite") from None
 
 
-def qr(a: Any, mode: str = "reduced") -> Any:
+@overload
+def qr(a: Any, mode: Literal["reduced", "complete"] = "reduced") -> QRResult: ...
+@overload
+def qr(a: Any, mode: Literal["r"]) -> ndarray: ...
+@overload
+def qr(a: Any, mode: str = "reduced") -> ndarray | tuple[ndarray, ndarray]: ...
+def qr(a: Any, mode: str = "reduced") -> ndarray | tuple[ndarray, ndarray]:
     """QR decomposition: an orthonormal times an upper triangular matrix.
 
     Parameters
@@ -143,7 +149,15 @@ def qr(a: Any, mode: str = "reduced") -> Any:
     return wrap_array(r) if mode == "r" else QRResult(wrap_array(q), wrap_array(r))
 
 
-def svd(a: Any, full_matrices: bool = True, compute_uv: bool = True, hermitian: bool = False) -> Any:
+@overload
+def svd(a: Any, full_matrices: bool = True, compute_uv: Literal[True] = True, hermitian: bool = False) -> SVDResult: ...
+@overload
+def svd(a: Any, full_matrices: bool = True, *, compute_uv: Literal[False], hermitian: bool = False) -> ndarray: ...
+@overload
+def svd(
+    a: Any, full_matrices: bool = True, compute_uv: bool = True, hermitian: bool = False
+) -> ndarray | SVDResult: ...
+def svd(a: Any, full_matrices: bool = True, compute_uv: bool = True, hermitian: bool = False) -> ndarray | SVDResult:
     """Singular value decomposition ``a = U @ diag(S) @ Vh``.
 
     Parameters

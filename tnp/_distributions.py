@@ -9,7 +9,7 @@ from __future__ import annotations
 import operator
 import warnings
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -25,6 +25,8 @@ from tnp._shape import as_shape
 
 Tensor = Any
 Kernel = Callable[..., Tensor]
+Draw: TypeAlias = ndarray | Any
+"""An array; without a ``size``, of numbers, NumPy gives a Python number, which a type checker is to let pass too."""
 
 
 def on_host(value: Any) -> Any:
@@ -193,104 +195,104 @@ class Distributions:
 
     # Continuous distributions.
 
-    def beta(self, a: Any, b: Any, size: Any = None) -> Any:
+    def beta(self, a: Any, b: Any, size: Any = None) -> Draw:
         """Draw from the beta distribution, on [0, 1]."""
         return self._draw(self._host.beta, Stream.beta, size, a, b)
 
-    def chisquare(self, df: Any, size: Any = None) -> Any:
+    def chisquare(self, df: Any, size: Any = None) -> Draw:
         """Draw from the chi-square distribution with ``df`` degrees of freedom."""
         return self._draw(self._host.chisquare, Stream.chisquare, size, df)
 
-    def dirichlet(self, alpha: Any, size: Any = None) -> Any:
+    def dirichlet(self, alpha: Any, size: Any = None) -> ndarray:
         """Draw from the Dirichlet distribution; each draw is a vector as long as ``alpha``."""
         stream = self._stream()
         if stream is None:
             return from_host(self._host.dirichlet(on_host(alpha), on_host(size)))
         return wrap_array(stream.dirichlet(_sizes(size), tensor_of(alpha)))
 
-    def exponential(self, scale: Any = 1.0, size: Any = None) -> Any:
+    def exponential(self, scale: Any = 1.0, size: Any = None) -> Draw:
         """Draw from the exponential distribution with mean ``scale``."""
         return self._draw(self._host.exponential, Stream.exponential, size, scale)
 
-    def f(self, dfnum: Any, dfden: Any, size: Any = None) -> Any:
+    def f(self, dfnum: Any, dfden: Any, size: Any = None) -> Draw:
         """Draw from the F distribution with ``dfnum`` and ``dfden`` degrees of freedom."""
         return self._draw(self._host.f, Stream.f, size, dfnum, dfden)
 
-    def gamma(self, shape: Any, scale: Any = 1.0, size: Any = None) -> Any:
+    def gamma(self, shape: Any, scale: Any = 1.0, size: Any = None) -> Draw:
         """Draw from the gamma distribution."""
         return self._draw(self._host.gamma, Stream.gamma, size, shape, scale)
 
-    def gumbel(self, loc: Any = 0.0, scale: Any = 1.0, size: Any = None) -> Any:
+    def gumbel(self, loc: Any = 0.0, scale: Any = 1.0, size: Any = None) -> Draw:
         """Draw from the Gumbel distribution."""
         return self._draw(self._host.gumbel, Stream.gumbel, size, loc, scale)
 
-    def laplace(self, loc: Any = 0.0, scale: Any = 1.0, size: Any = None) -> Any:
+    def laplace(self, loc: Any = 0.0, scale: Any = 1.0, size: Any = None) -> Draw:
         """Draw from the Laplace, or double exponential, distribution."""
         return self._draw(self._host.laplace, Stream.laplace, size, loc, scale)
 
-    def logistic(self, loc: Any = 0.0, scale: Any = 1.0, size: Any = None) -> Any:
+    def logistic(self, loc: Any = 0.0, scale: Any = 1.0, size: Any = None) -> Draw:
         """Draw from the logistic distribution."""
         return self._draw(self._host.logistic, Stream.logistic, size, loc, scale)
 
-    def lognormal(self, mean: Any = 0.0, sigma: Any = 1.0, size: Any = None) -> Any:
+    def lognormal(self, mean: Any = 0.0, sigma: Any = 1.0, size: Any = None) -> Draw:
         """Draw numbers whose logarithm is normal with ``mean`` and deviation ``sigma``."""
         return self._draw(self._host.lognormal, Stream.lognormal, size, mean, sigma)
 
-    def noncentral_chisquare(self, df: Any, nonc: Any, size: Any = None) -> Any:
+    def noncentral_chisquare(self, df: Any, nonc: Any, size: Any = None) -> Draw:
         """Draw from the noncentral chi-square distribution."""
         return self._draw(self._host.noncentral_chisquare, Stream.noncentral_chisquare, size, df, nonc)
 
-    def noncentral_f(self, dfnum: Any, dfden: Any, nonc: Any, size: Any = None) -> Any:
+    def noncentral_f(self, dfnum: Any, dfden: Any, nonc: Any, size: Any = None) -> Draw:
         """Draw from the noncentral F distribution."""
         return self._draw(self._host.noncentral_f, Stream.noncentral_f, size, dfnum, dfden, nonc)
 
-    def normal(self, loc: Any = 0.0, scale: Any = 1.0, size: Any = None) -> Any:
+    def normal(self, loc: Any = 0.0, scale: Any = 1.0, size: Any = None) -> Draw:
         """Draw from the normal distribution with mean ``loc`` and deviation ``scale``."""
         return self._draw(self._host.normal, Stream.normal, size, loc, scale)
 
-    def pareto(self, a: Any, size: Any = None) -> Any:
+    def pareto(self, a: Any, size: Any = None) -> Draw:
         """Draw from the Pareto II, or Lomax, distribution."""
         return self._draw(self._host.pareto, Stream.pareto, size, a)
 
-    def power(self, a: Any, size: Any = None) -> Any:
+    def power(self, a: Any, size: Any = None) -> Draw:
         """Draw from [0, 1] with a density of ``a * x**(a - 1)``."""
         return self._draw(self._host.power, Stream.power, size, a)
 
-    def rayleigh(self, scale: Any = 1.0, size: Any = None) -> Any:
+    def rayleigh(self, scale: Any = 1.0, size: Any = None) -> Draw:
         """Draw from the Rayleigh distribution."""
         return self._draw(self._host.rayleigh, Stream.rayleigh, size, scale)
 
-    def standard_cauchy(self, size: Any = None) -> Any:
+    def standard_cauchy(self, size: Any = None) -> Draw:
         """Draw from the Cauchy distribution with mode 0."""
         return self._draw(self._host.standard_cauchy, Stream.standard_cauchy, size)
 
-    def standard_t(self, df: Any, size: Any = None) -> Any:
+    def standard_t(self, df: Any, size: Any = None) -> Draw:
         """Draw from Student's t distribution with ``df`` degrees of freedom."""
         return self._draw(self._host.standard_t, Stream.standard_t, size, df)
 
-    def triangular(self, left: Any, mode: Any, right: Any, size: Any = None) -> Any:
+    def triangular(self, left: Any, mode: Any, right: Any, size: Any = None) -> Draw:
         """Draw from the triangular distribution over [left, right] with its peak at ``mode``."""
         return self._draw(self._host.triangular, Stream.triangular, size, left, mode, right)
 
-    def uniform(self, low: Any = 0.0, high: Any = 1.0, size: Any = None) -> Any:
+    def uniform(self, low: Any = 0.0, high: Any = 1.0, size: Any = None) -> Draw:
         """Draw from the uniform distribution over [low, high)."""
         return self._draw(self._host.uniform, Stream.uniform, size, low, high)
 
-    def vonmises(self, mu: Any, kappa: Any, size: Any = None) -> Any:
+    def vonmises(self, mu: Any, kappa: Any, size: Any = None) -> Draw:
         """Draw angles in [-pi, pi] from the von Mises distribution."""
         return self._draw(self._host.vonmises, Stream.vonmises, size, mu, kappa)
 
-    def wald(self, mean: Any, scale: Any, size: Any = None) -> Any:
+    def wald(self, mean: Any, scale: Any, size: Any = None) -> Draw:
         """Draw from the Wald, or inverse Gaussian, distribution."""
         return self._draw(self._host.wald, Stream.wald, size, mean, scale)
 
-    def weibull(self, a: Any, size: Any = None) -> Any:
+    def weibull(self, a: Any, size: Any = None) -> Draw:
         """Draw from the Weibull distribution with shape ``a`` and scale 1."""
         return self._draw(self._host.weibull, Stream.weibull, size, a)
 
     # Discrete distributions.
 
-    def binomial(self, n: Any, p: Any, size: Any = None) -> Any:
+    def binomial(self, n: Any, p: Any, size: Any = None) -> Draw:
         """Draw successes in ``n`` trials of probability ``p``."""
         return self._draw(self._host.binomial, Stream.binomial, size, n, p)
 
@@ -299,34 +301,34 @@ class Distributions:
         stream = self._stream()
         return self._host.bytes(length) if stream is None else stream.bytes(length)
 
-    def geometric(self, p: Any, size: Any = None) -> Any:
+    def geometric(self, p: Any, size: Any = None) -> Draw:
         """Draw trials until the first success of probability ``p``."""
         return self._draw(self._host.geometric, Stream.geometric, size, p)
 
-    def hypergeometric(self, ngood: Any, nbad: Any, nsample: Any, size: Any = None) -> Any:
+    def hypergeometric(self, ngood: Any, nbad: Any, nsample: Any, size: Any = None) -> Draw:
         """Draw the good ones among ``nsample`` out of ``ngood + nbad``; on the CPU only."""
         return self._draw(self._host.hypergeometric, Stream.hypergeometric, size, ngood, nbad, nsample)
 
-    def logseries(self, p: Any, size: Any = None) -> Any:
+    def logseries(self, p: Any, size: Any = None) -> Draw:
         """Draw from the logarithmic series distribution."""
         return self._draw(self._host.logseries, Stream.logseries, size, p)
 
-    def multinomial(self, n: Any, pvals: Any, size: Any = None) -> Any:
+    def multinomial(self, n: Any, pvals: Any, size: Any = None) -> ndarray:
         """Draw how often each of the outcomes, of probabilities ``pvals``, comes in ``n`` trials."""
         stream = self._stream()
         if stream is None:
             return from_host(self._host.multinomial(on_host(n), on_host(pvals), on_host(size)))
         return wrap_array(stream.multinomial(_sizes(size), parameter(n), tensor_of(pvals)))
 
-    def negative_binomial(self, n: Any, p: Any, size: Any = None) -> Any:
+    def negative_binomial(self, n: Any, p: Any, size: Any = None) -> Draw:
         """Draw failures before the ``n``-th success of probability ``p``."""
         return self._draw(self._host.negative_binomial, Stream.negative_binomial, size, n, p)
 
-    def poisson(self, lam: Any = 1.0, size: Any = None) -> Any:
+    def poisson(self, lam: Any = 1.0, size: Any = None) -> Draw:
         """Draw from the Poisson distribution with mean ``lam``."""
         return self._draw(self._host.poisson, Stream.poisson, size, lam)
 
-    def zipf(self, a: Any, size: Any = None) -> Any:
+    def zipf(self, a: Any, size: Any = None) -> Draw:
         """Draw from the Zipf, or zeta, distribution; on the CPU only."""
         return self._draw(self._host.zipf, Stream.zipf, size, a)
 

@@ -34,7 +34,7 @@ def einsum(
     dtype: Any = None,
     order: str = "K",
     casting: Any = "safe",
-) -> Any:
+) -> ndarray:
     """Sum of products by Einstein's convention.
 
     Parameters
@@ -239,7 +239,7 @@ def _check_lengths(letters: Sequence[str], shapes: Sequence[tuple[int, ...]]) ->
             lengths[subscript] = length if known == 1 else known
 
 
-def einsum_path(*operands: Any, optimize: Any = "greedy", einsum_call: Any = False) -> Any:
+def einsum_path(*operands: Any, optimize: Any = "greedy", einsum_call: Any = False) -> tuple[list[Any], Any]:
     """In which order ``einsum`` should contract its operands.
 
     Parameters

@@ -6,10 +6,28 @@ differently is the kernel's business, how a ufunc is called is ``_ufunc``'s.
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Any, cast
+
 import numpy
 
 from backend_torch import arithmetic, bits, comparison, division, floating, transcendental
 from tnp._ufunc import BinaryUfunc, UnaryPairUfunc, UnaryUfunc
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from tnp._array import ndarray
+
+    class _BinaryPair(BinaryUfunc):
+        """What a type checker is told of ``divmod``, which gives two arrays."""
+
+        operator: Callable[[Any, Any], tuple[ndarray, ndarray]]  # type: ignore[assignment]
+        reflected: Callable[[Any, Any], tuple[ndarray, ndarray]]  # type: ignore[assignment]
+
+        def __call__(  # type: ignore[override]
+            self, x1: Any, x2: Any = ..., /, *outs: Any, **options: Any
+        ) -> tuple[ndarray, ndarray]: ...
+
 
 # Arithmetic.
 add = BinaryUfunc(numpy.add, arithmetic.add)
@@ -43,7 +61,7 @@ fmin = BinaryUfunc(numpy.fmin, arithmetic.fmin)
 floor_divide = BinaryUfunc(numpy.floor_divide, division.floor_divide)
 remainder = BinaryUfunc(numpy.remainder, division.remainder)
 fmod = BinaryUfunc(numpy.fmod, division.fmod)
-divmod = BinaryUfunc(numpy.divmod, division.divmod)
+divmod = cast("_BinaryPair", BinaryUfunc(numpy.divmod, division.divmod))
 gcd = BinaryUfunc(numpy.gcd, division.gcd)
 lcm = BinaryUfunc(numpy.lcm, division.lcm)
 

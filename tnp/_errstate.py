@@ -15,12 +15,17 @@ from collections.abc import Callable, Sequence
 from contextlib import ContextDecorator
 from contextvars import ContextVar
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import numpy as np
 
 from backend_torch import floating_errors, memory
 from tnp._loops import Loops
+
+if TYPE_CHECKING:
+    from _typeshed import SupportsWrite
+
+    ErrorCall: TypeAlias = Callable[[str, int], Any] | SupportsWrite[str] | None
 
 Tensor = Any
 _KINDS = ("divide", "over", "under", "invalid")
@@ -262,7 +267,7 @@ def seterr(
     return dict(before)
 
 
-def geterrcall() -> Any:
+def geterrcall() -> ErrorCall:
     """Whom an error is reported to by 'call' and 'log'.
 
     Returns
@@ -282,7 +287,7 @@ def geterrcall() -> Any:
     return _setting.get().call
 
 
-def seterrcall(func: Any) -> Any:
+def seterrcall(func: ErrorCall) -> ErrorCall:
     """Say whom an error is reported to by 'call' and 'log'.
 
     Parameters

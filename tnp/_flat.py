@@ -86,14 +86,14 @@ class flatiter:
     def __iter__(self) -> flatiter:
         return self
 
-    def __next__(self) -> Any:
+    def __next__(self) -> ndarray:
         if self._index >= self._array.size:
             raise StopIteration
         element = self._array[self.coords]
         self._index += 1
         return element
 
-    def __getitem__(self, key: Any) -> Any:
+    def __getitem__(self, key: Any) -> ndarray:
         self._index = 0
         chosen = tnp.ravel(self._array)[_checked(key, self._array.size)]
         return wrap_array(memory.copied(chosen.tensor)) if chosen.ndim else chosen

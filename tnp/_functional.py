@@ -9,7 +9,7 @@ import itertools
 import math
 import re
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 
@@ -26,7 +26,7 @@ from tnp._vectorized_map import vectorized_map
 _NoValue: Any = np._NoValue
 
 
-def apply_along_axis(func1d: Callable[..., Any], axis: Any, arr: Any, *args: Any, **kwargs: Any) -> Any:
+def apply_along_axis(func1d: Callable[..., Any], axis: Any, arr: Any, *args: Any, **kwargs: Any) -> ndarray:
     """A function of one-dimensional slices, applied to each slice along an axis.
 
     Parameters
@@ -455,7 +455,7 @@ def _note_sizes(sizes: dict[str, int], array: ndarray, core: Core) -> None:
             raise ValueError(f"inconsistent size for core dimension {name!r}: {size!r} vs {sizes[name]!r}")
 
 
-def frompyfunc(func: Callable[..., Any], /, nin: int, nout: int, *, identity: Any = None) -> Any:
+def frompyfunc(func: Callable[..., Any], /, nin: int, nout: int, *, identity: Any = None) -> NoReturn:
     """A ufunc of a Python function: not supported.
 
     Parameters

@@ -14,7 +14,7 @@ import tnp
 from backend_torch import devices
 from backend_torch.random import Stream
 from tnp._array import ndarray, wrap_array
-from tnp._distributions import Distributions, array_in, filled, from_host, integers, on_host, warned
+from tnp._distributions import Distributions, Draw, array_in, filled, from_host, integers, on_host, warned
 from tnp._errors import normalize_axis
 
 
@@ -109,26 +109,26 @@ class Generator(Distributions):
 
     # Simple numbers.
 
-    def random(self, size: Any = None, dtype: Any = np.float64, out: Any = None) -> Any:
+    def random(self, size: Any = None, dtype: Any = np.float64, out: Any = None) -> Draw:
         """Draw from the uniform distribution over [0, 1)."""
         return filled(self._host.random, self._stream(), Stream.random, size, dtype, out)
 
     def integers(
         self, low: Any, high: Any = None, size: Any = None, dtype: Any = np.int64, endpoint: bool = False
-    ) -> Any:
+    ) -> Draw:
         """Draw integers from [low, high), or [low, high] with the endpoint; from [0, low) if ``high`` is None."""
         stream = self._stream()
         if stream is None:
             return from_host(self._host.integers(on_host(low), on_host(high), on_host(size), dtype, endpoint))
         return integers(stream, low, high, size, dtype, endpoint)
 
-    def standard_normal(self, size: Any = None, dtype: Any = np.float64, out: Any = None) -> Any:
+    def standard_normal(self, size: Any = None, dtype: Any = np.float64, out: Any = None) -> Draw:
         """Draw from the normal distribution with mean 0 and deviation 1."""
         return filled(self._host.standard_normal, self._stream(), Stream.standard_normal, size, dtype, out)
 
     def standard_exponential(
         self, size: Any = None, dtype: Any = np.float64, method: str = "zig", out: Any = None
-    ) -> Any:
+    ) -> Draw:
         """Draw from the exponential distribution with scale 1; ``method`` is 'zig' or 'inv'."""
 
         def draw(**keywords: Any) -> Any:
@@ -136,7 +136,7 @@ class Generator(Distributions):
 
         return filled(draw, self._stream(), Stream.standard_exponential, size, dtype, out)
 
-    def standard_gamma(self, shape: Any, size: Any = None, dtype: Any = np.float64, out: Any = None) -> Any:
+    def standard_gamma(self, shape: Any, size: Any = None, dtype: Any = np.float64, out: Any = None) -> Draw:
         """Draw from the gamma distribution with scale 1."""
         return filled(self._host.standard_gamma, self._stream(), _standard_gamma, size, dtype, out, shape)
 
@@ -151,7 +151,7 @@ class Generator(Distributions):
         tol: float = 1e-8,
         *,
         method: str = "svd",
-    ) -> Any:
+    ) -> ndarray:
         """Draw vectors from the multivariate normal distribution; ``method`` is 'svd', 'eigh' or 'cholesky'."""
         stream = self._stream()
         if stream is None:
@@ -163,11 +163,11 @@ class Generator(Distributions):
 
     def multivariate_hypergeometric(
         self, colors: Any, nsample: int, size: Any = None, method: str = "marginals"
-    ) -> Any:
+    ) -> ndarray:
         """Draw how many of each color are among ``nsample`` items; ``method`` is 'marginals' or 'count'; CPU only."""
         stream = self._stream()
         if stream is not None:
-            return stream.hypergeometric(None, colors, nsample, size)
+            return wrap_array(stream.hypergeometric(None, colors, nsample, size))
         return from_host(
             self._host.multivariate_hypergeometric(on_host(colors), on_host(nsample), on_host(size), method)
         )
@@ -176,7 +176,7 @@ class Generator(Distributions):
 
     def choice(
         self, a: Any, size: Any = None, replace: bool = True, p: Any = None, axis: int = 0, shuffle: bool = True
-    ) -> Any:
+    ) -> Draw:
         """Draw slices of ``a`` along an axis, or integers below it, with probabilities ``p`` if they are given."""
 
         def draw(a: Any, axis: int) -> Any:
@@ -184,11 +184,11 @@ class Generator(Distributions):
 
         return self._choice(draw, a, size, replace, p, axis)
 
-    def permutation(self, x: Any, axis: int = 0) -> Any:
+    def permutation(self, x: Any, axis: int = 0) -> Draw:
         """Return a copy of ``x`` with its slices along an axis in random order, or the integers below it."""
         return self._permutation(x, axis)
 
-    def permuted(self, x: Any, *, axis: Any = None, out: Any = None) -> Any:
+    def permuted(self, x: Any, *, axis: Any = None, out: Any = None) -> ndarray:
         """Return a copy of ``x``, each line of it along an axis in a random order of its own; all of it if None."""
         array = array_in(x)
         source = tnp.asarray(x) if array is None else array
@@ -200,7 +200,7 @@ class Generator(Distributions):
         if out.shape != source.shape:
             raise ValueError("out must have the same shape as x")
         tnp.copyto(tnp.asarray(out), result, casting="safe")
-        return out
+        return out  # type: ignore[return-value]  # NumPy's array, if that was given
 
     def _positions(self, x: ndarray, axis: Any) -> ndarray:
         """Where in ``x``, flattened, each element of the permuted array comes from."""

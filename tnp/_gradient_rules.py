@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, TypeVar
 
 from backend_torch import autodiff
 from tnp import _pytree
@@ -16,9 +16,10 @@ from tnp._convert import tensor_of
 from tnp._gradients import as_array, is_leaf
 
 Tensor = Any
+Tree = TypeVar("Tree")
 
 
-def stop_gradient(x: Any) -> Any:
+def stop_gradient(x: Tree) -> Tree:
     """The same values, to which no gradient flows.
 
     Parameters

@@ -8,7 +8,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Sequence
 from numbers import Number
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.exceptions import AxisError
@@ -21,6 +21,9 @@ from tnp._errors import broadcast_error, explain, integer_axis, integer_of
 from tnp._loops import PLAIN
 from tnp._outputs import deliver, outputs
 from tnp._ufunc import Ufunc, checked_order
+
+if TYPE_CHECKING:
+    from tnp._array import ndarray
 
 Tensor = Any
 
@@ -63,7 +66,7 @@ class GeneralizedUfunc(Ufunc):
         """Core dimensions of the operands and of the result."""
         return self._signature
 
-    def __call__(self, x1: Any, x2: Any, /, out: Any = None, **options: Any) -> Any:
+    def __call__(self, x1: Any, x2: Any, /, out: Any = None, **options: Any) -> ndarray:
         """Apply the ufunc to each pair of core operands; the options are those of ``numpy.ufunc`` but for ``where``."""
         if out is None and not options and type(x1) in PLAIN:
             result = self.operator(x1, x2)
@@ -74,10 +77,10 @@ class GeneralizedUfunc(Ufunc):
             raise TypeError(f"operand type(s) all returned NotImplemented from {self!r}: {x1!r}, {x2!r}")
         return self._call((x1, x2), out, **options)
 
-    def _core_operator(self) -> Callable[[Any, Any], Any]:
+    def _core_operator(self) -> Callable[[Any, Any], ndarray]:
         loops, general = self._loops, self._defer_or_call
 
-        def operator(self: Any, other: Any) -> Any:
+        def operator(self: Any, other: Any) -> ndarray:
             if type(other) not in PLAIN:
                 return general(self, other)
             tensor, second = self.tensor, other.tensor
@@ -91,14 +94,14 @@ class GeneralizedUfunc(Ufunc):
 
         return operator
 
-    def _reflected_operator(self) -> Callable[[Any, Any], Any]:
+    def _reflected_operator(self) -> Callable[[Any, Any], ndarray]:
         general = self._defer_or_call
         return lambda self, other: general(self, other, reflected=True)
 
-    def _inplace_operator(self) -> Callable[[Any, Any], Any]:
+    def _inplace_operator(self) -> Callable[[Any, Any], ndarray]:
         call = self._call
 
-        def inplace(self: Any, other: Any) -> Any:
+        def inplace(self: Any, other: Any) -> ndarray:
             if tnp._interop.is_foreign(other):
                 return NotImplemented
             if self.ndim < 1 or np.ndim(other) < 2:

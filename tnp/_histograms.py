@@ -102,7 +102,7 @@ def bincount(x: Any, /, weights: Any = None, minlength: Any = 0) -> ndarray:
     return wrap_array(kernels.counted(indices, amounts, length))
 
 
-def digitize(x: Any, bins: Any, right: bool = False) -> Any:
+def digitize(x: Any, bins: Any, right: bool = False) -> ndarray:
     """The index of the bin of each value.
 
     Parameters
@@ -213,7 +213,9 @@ def histogram_bin_edges(a: Any, bins: Any = 10, range: Any = None, weights: Any 
     return _edges(array, bins, range, weighing)[0]
 
 
-def histogram(a: Any, bins: Any = 10, range: Any = None, density: Any = None, weights: Any = None) -> Any:
+def histogram(
+    a: Any, bins: Any = 10, range: Any = None, density: Any = None, weights: Any = None
+) -> tuple[ndarray, ndarray]:
     """How many values lie in each bin.
 
     Parameters
@@ -437,7 +439,9 @@ _RULES = {
 }
 
 
-def histogramdd(sample: Any, bins: Any = 10, range: Any = None, density: Any = None, weights: Any = None) -> Any:
+def histogramdd(
+    sample: Any, bins: Any = 10, range: Any = None, density: Any = None, weights: Any = None
+) -> tuple[ndarray, list[ndarray]]:
     """How many points lie in each bin of several dimensions.
 
     Parameters

@@ -21,7 +21,7 @@ def busday_offset(
     holidays: Any = None,
     busdaycal: Any = None,
     out: Any = None,
-) -> Any:
+) -> np.datetime64 | np.ndarray:
     """The business day that is so many business days after a date.
 
     Parameters
@@ -65,7 +65,9 @@ def busday_offset(
     return found
 
 
-def datetime_as_string(arr: Any, unit: Any = None, timezone: Any = "naive", casting: Any = "same_kind") -> Any:
+def datetime_as_string(
+    arr: Any, unit: Any = None, timezone: Any = "naive", casting: Any = "same_kind"
+) -> np.str_ | np.ndarray:
     """Dates as strings.
 
     Parameters
@@ -101,7 +103,7 @@ def datetime_as_string(arr: Any, unit: Any = None, timezone: Any = "naive", cast
     return found
 
 
-def fromregex(file: Any, regexp: Any, dtype: Any, encoding: str | None = None) -> Any:
+def fromregex(file: Any, regexp: Any, dtype: Any, encoding: str | None = None) -> np.ndarray:
     """An array of structures from the groups of a regular expression in a text file.
 
     Parameters

@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 import sys
 from collections.abc import Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any, Literal, overload
 
 import numpy as np
 from numpy import ndindex
@@ -85,7 +85,17 @@ def ix_(*args: Any) -> tuple[ndarray, ...]:
     return tuple(mesh)
 
 
-def indices(dimensions: Any, dtype: Any = int, sparse: bool = False, *, device: Any = None) -> Any:
+@overload
+def indices(dimensions: Any, dtype: Any = int, sparse: Literal[False] = False, *, device: Any = None) -> ndarray: ...
+@overload
+def indices(dimensions: Any, dtype: Any = int, *, sparse: Literal[True], device: Any = None) -> tuple[ndarray, ...]: ...
+@overload
+def indices(
+    dimensions: Any, dtype: Any = int, sparse: bool = False, *, device: Any = None
+) -> ndarray | tuple[ndarray, ...]: ...
+def indices(
+    dimensions: Any, dtype: Any = int, sparse: bool = False, *, device: Any = None
+) -> ndarray | tuple[ndarray, ...]:
     """The indices of a grid.
 
     Parameters
@@ -164,7 +174,7 @@ class nd_grid:
     def __init__(self, sparse: bool = False) -> None:
         self.sparse = sparse
 
-    def __getitem__(self, key: Any) -> Any:
+    def __getitem__(self, key: Any) -> ndarray:
         if isinstance(key, slice):
             return _line(key)
         if not isinstance(key, tuple) or not all(isinstance(item, slice) for item in key):
@@ -174,7 +184,15 @@ class nd_grid:
             raise ValueError("negative dimensions are not allowed")
         dtype = np.result_type(0, *[number for _, _, _, numbers in grid for number in numbers])
         ranges = _open([tnp.arange(size, dtype=dtype) * step + start for size, start, step, _ in grid])
-        return ranges if self.sparse else _dense(ranges, dtype)
+        return ranges if self.sparse else _dense(ranges, dtype)  # type: ignore[return-value]  # ogrid's is a tuple
+
+
+if TYPE_CHECKING:
+
+    class _OpenGrid(nd_grid):
+        """What a type checker is told of ``ogrid``, which gives an array for each axis."""
+
+        def __getitem__(self, key: Any) -> tuple[ndarray, ...]: ...  # type: ignore[override]
 
 
 def _number(value: Any) -> Any:
@@ -212,7 +230,7 @@ def _line(item: slice) -> ndarray:
 
 
 mgrid = nd_grid(sparse=False)
-ogrid = nd_grid(sparse=True)
+ogrid: _OpenGrid = nd_grid(sparse=True)  # type: ignore[assignment]
 
 
 class AxisConcatenator:
@@ -361,14 +379,14 @@ class ndenumerate:
         tensor = tensor_of(arr)
         self._pairs = zip(ndindex(*tensor.shape), map(wrap, tensor.reshape(-1).clone().unbind()), strict=True)
 
-    def __next__(self) -> tuple[tuple[int, ...], Any]:
+    def __next__(self) -> tuple[tuple[int, ...], ndarray]:
         return next(self._pairs)
 
-    def __iter__(self) -> Iterator[tuple[tuple[int, ...], Any]]:
+    def __iter__(self) -> Iterator[tuple[tuple[int, ...], ndarray]]:
         return self
 
 
-def unravel_index(indices: Any, shape: Any, order: str = "C") -> tuple[Any, ...]:
+def unravel_index(indices: Any, shape: Any, order: str = "C") -> tuple[ndarray, ...]:
     """Flat indices as a tuple of index arrays.
 
     Parameters
@@ -421,7 +439,7 @@ def unravel_index(indices: Any, shape: Any, order: str = "C") -> tuple[Any, ...]
     return tuple(map(wrap, selection.unravel(positions, lengths)))
 
 
-def ravel_multi_index(multi_index: Any, dims: Any, mode: Any = "raise", order: str = "C") -> Any:
+def ravel_multi_index(multi_index: Any, dims: Any, mode: Any = "raise", order: str = "C") -> ndarray:
     """A tuple of index arrays as flat indices.
 
     Parameters

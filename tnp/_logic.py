@@ -25,7 +25,7 @@ from tnp._mathematics import INEXACT
 _SCALARS = (int, float, complex)
 
 
-def isclose(a: Any, b: Any, rtol: Any = 1e-5, atol: Any = 1e-8, equal_nan: bool = False) -> Any:
+def isclose(a: Any, b: Any, rtol: Any = 1e-5, atol: Any = 1e-8, equal_nan: bool = False) -> ndarray:
     """Where ``a`` and ``b`` are equal within a tolerance: ``|a - b| <= atol + rtol * |b|``.
 
     Parameters
@@ -179,7 +179,7 @@ def array_equiv(a1: Any, a2: Any) -> bool:
     return bool((x == y).all())
 
 
-def isposinf(x: Any, out: Any = None) -> Any:
+def isposinf(x: Any, out: Any = None) -> ndarray:
     """Where the elements are positive infinity.
 
     Parameters
@@ -211,7 +211,7 @@ def isposinf(x: Any, out: Any = None) -> Any:
     return ufuncs.equal(_real_array(x), numpy.inf, out=out)
 
 
-def isneginf(x: Any, out: Any = None) -> Any:
+def isneginf(x: Any, out: Any = None) -> ndarray:
     """Where the elements are negative infinity.
 
     Parameters
@@ -250,7 +250,7 @@ def _real_array(x: Any) -> ndarray:
     return x
 
 
-def iscomplex(x: Any) -> Any:
+def iscomplex(x: Any) -> ndarray:
     """Where the imaginary part is not zero.
 
     Parameters
@@ -277,7 +277,7 @@ def iscomplex(x: Any) -> Any:
     return ufuncs.not_equal(array.imag, 0)
 
 
-def isreal(x: Any) -> Any:
+def isreal(x: Any) -> ndarray:
     """Where the imaginary part is zero.
 
     Parameters

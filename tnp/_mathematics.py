@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import builtins
 import operator
-from typing import Any
+from typing import Any, overload
 
 import numpy
 
@@ -36,7 +36,7 @@ def clip(
     a_min: Any = _NoValue,
     a_max: Any = _NoValue,
     **kwargs: Any,
-) -> Any:
+) -> ndarray:
     """Limit the elements to an interval.
 
     Parameters
@@ -126,7 +126,7 @@ def _representable(a: ndarray, bound: Any) -> bool:
     return int(info.min) <= bound <= int(info.max)
 
 
-def round(a: Any, decimals: Any = 0, out: Any = None) -> Any:
+def round(a: Any, decimals: Any = 0, out: Any = None) -> ndarray:
     """Round to a number of decimals, halves to the even neighbour.
 
     Parameters
@@ -178,7 +178,7 @@ def round(a: Any, decimals: Any = 0, out: Any = None) -> Any:
 around = round
 
 
-def fix(x: Any, out: Any = None) -> Any:
+def fix(x: Any, out: Any = None) -> ndarray:
     """Round towards zero.
 
     Parameters
@@ -205,7 +205,7 @@ def fix(x: Any, out: Any = None) -> Any:
     return ufuncs.trunc(x, out=out)
 
 
-def nan_to_num(x: Any, copy: bool = True, nan: Any = 0.0, posinf: Any = None, neginf: Any = None) -> Any:
+def nan_to_num(x: Any, copy: bool = True, nan: Any = 0.0, posinf: Any = None, neginf: Any = None) -> ndarray:
     """Replace nan and the infinities by numbers.
 
     Parameters
@@ -270,7 +270,7 @@ def _real_fill(fill: Any, dtype: numpy.dtype) -> Any:
     return fill
 
 
-def sinc(x: Any) -> Any:
+def sinc(x: Any) -> ndarray:
     """The normalized sinc function, ``sin(pi x) / (pi x)``.
 
     Parameters
@@ -330,7 +330,11 @@ def i0(x: Any) -> ndarray:
     return wrap_array(kernels.i0(x.tensor if kind not in "biu" else cast(x.tensor, to_torch[numpy.dtype(float)])))
 
 
-def real(val: Any) -> Any:
+@overload
+def real(val: complex) -> float: ...
+@overload
+def real(val: Any) -> ndarray: ...
+def real(val: Any) -> ndarray | float:
     """The real part; a view of an array.
 
     Parameters
@@ -355,7 +359,11 @@ def real(val: Any) -> Any:
     return val.real if isinstance(val, (ndarray, *_SCALARS)) else asarray(val).real
 
 
-def imag(val: Any) -> Any:
+@overload
+def imag(val: complex) -> float: ...
+@overload
+def imag(val: Any) -> ndarray: ...
+def imag(val: Any) -> ndarray | float:
     """The imaginary part; a view of a complex array, zeros for a real one.
 
     Parameters
@@ -380,7 +388,7 @@ def imag(val: Any) -> Any:
     return val.imag if isinstance(val, (ndarray, *_SCALARS)) else asarray(val).imag
 
 
-def angle(z: Any, deg: bool = False) -> Any:
+def angle(z: Any, deg: bool = False) -> ndarray:
     """The angle of complex numbers, counterclockwise from the positive real axis.
 
     Parameters
@@ -409,7 +417,7 @@ def angle(z: Any, deg: bool = False) -> Any:
     return result * (180 / numpy.pi) if deg else result
 
 
-def real_if_close(a: Any, tol: float = 100) -> Any:
+def real_if_close(a: Any, tol: float = 100) -> ndarray:
     """The real parts, if all imaginary ones are close to zero; else the array as it is.
 
     Parameters

@@ -31,27 +31,27 @@ class Methods:
 
     __slots__ = ()
 
-    def all(self, axis: Any = None, out: Any = None, keepdims: bool = False, *, where: Any = True) -> Any:
+    def all(self, axis: Any = None, out: Any = None, keepdims: bool = False, *, where: Any = True) -> ndarray:
         """Whether all elements are true; see `tnp.all`."""
         return tnp.all(self, axis, out, keepdims, where=where)
 
-    def any(self, axis: Any = None, out: Any = None, keepdims: bool = False, *, where: Any = True) -> Any:
+    def any(self, axis: Any = None, out: Any = None, keepdims: bool = False, *, where: Any = True) -> ndarray:
         """Whether any element is true; see `tnp.any`."""
         return tnp.any(self, axis, out, keepdims, where=where)
 
-    def argmax(self, axis: Any = None, out: Any = None, *, keepdims: bool = False) -> Any:
+    def argmax(self, axis: Any = None, out: Any = None, *, keepdims: bool = False) -> ndarray:
         """Index of the largest element; see `tnp.argmax`."""
         return tnp.argmax(self, axis, out, keepdims=keepdims)
 
-    def argmin(self, axis: Any = None, out: Any = None, *, keepdims: bool = False) -> Any:
+    def argmin(self, axis: Any = None, out: Any = None, *, keepdims: bool = False) -> ndarray:
         """Index of the smallest element; see `tnp.argmin`."""
         return tnp.argmin(self, axis, out, keepdims=keepdims)
 
-    def argpartition(self, kth: Any, axis: Any = -1, kind: str = "introselect", order: Any = None) -> Any:
+    def argpartition(self, kth: Any, axis: Any = -1, kind: str = "introselect", order: Any = None) -> ndarray:
         """Indices that would partition the array; see `tnp.argpartition`."""
         return tnp.argpartition(self, kth, axis, kind, order)
 
-    def argsort(self, axis: Any = -1, kind: Any = None, order: Any = None, *, stable: Any = None) -> Any:
+    def argsort(self, axis: Any = -1, kind: Any = None, order: Any = None, *, stable: Any = None) -> ndarray:
         """Indices that would sort the array; see `tnp.argsort`."""
         return tnp.argsort(self, axis, kind, order, stable=stable)
 
@@ -93,25 +93,25 @@ class Methods:
             return self
         return _array.wrap_array(swapped)
 
-    def choose(self, *choices: Any, out: Any = None, mode: str = "raise") -> Any:
+    def choose(self, *choices: Any, out: Any = None, mode: str = "raise") -> ndarray:
         """Construct an array from an index array and a list of arrays, or several; see `tnp.choose`."""
         return tnp.choose(self, choices[0] if len(choices) == 1 else choices, out, mode)
 
-    def clip(self, min: Any = None, max: Any = None, out: Any = None, **kwargs: Any) -> Any:
+    def clip(self, min: Any = None, max: Any = None, out: Any = None, **kwargs: Any) -> ndarray:
         """Limit the values; see `tnp.clip`."""
         return tnp.clip(self, min, max, out, **kwargs)
 
-    def compress(self, condition: Any, axis: Any = None, out: Any = None) -> Any:
+    def compress(self, condition: Any, axis: Any = None, out: Any = None) -> ndarray:
         """Selected slices along an axis; see `tnp.compress`."""
         return tnp.compress(condition, self, axis, out)
 
-    def conj(self, out: Any = None, /) -> Any:
+    def conj(self: Any, out: Any = None, /) -> ndarray:
         """Complex conjugate; see `tnp.conjugate`."""
         if out is not None:
             return tnp.conjugate(self, out)
         return _array.like(self, tnp.conjugate(self).tensor) if self.tensor.is_complex() else self
 
-    def conjugate(self, out: Any = None, /) -> Any:
+    def conjugate(self, out: Any = None, /) -> ndarray:
         """Complex conjugate; see `tnp.conjugate`."""
         return self.conj(out)
 
@@ -119,19 +119,19 @@ class Methods:
         """A copy of the array, in C order by default."""
         return _array.like(self, memory.copied(self.tensor, tnp._convert.as_order(order)))
 
-    def cumprod(self, axis: Any = None, dtype: Any = None, out: Any = None) -> Any:
+    def cumprod(self, axis: Any = None, dtype: Any = None, out: Any = None) -> ndarray:
         """Cumulative product; see `tnp.cumprod`."""
         return tnp.cumprod(self, axis, dtype, out)
 
-    def cumsum(self, axis: Any = None, dtype: Any = None, out: Any = None) -> Any:
+    def cumsum(self, axis: Any = None, dtype: Any = None, out: Any = None) -> ndarray:
         """Cumulative sum; see `tnp.cumsum`."""
         return tnp.cumsum(self, axis, dtype, out)
 
-    def diagonal(self, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Any:
+    def diagonal(self, offset: int = 0, axis1: int = 0, axis2: int = 1) -> ndarray:
         """Diagonals; see `tnp.diagonal`."""
         return tnp.diagonal(self, offset, axis1, axis2)
 
-    def dot(self, b: Any, out: Any = None) -> Any:
+    def dot(self, b: Any, out: Any = None) -> ndarray:
         """Dot product; see `tnp.dot`."""
         return tnp.dot(self, b, out)
 
@@ -176,19 +176,19 @@ class Methods:
 
     def max(
         self, axis: Any = None, out: Any = None, keepdims: bool = False, initial: Any = _NoValue, where: Any = True
-    ) -> Any:
+    ) -> ndarray:
         """Maximum; see `tnp.max`."""
         return tnp.max(self, axis, out, keepdims, initial, where)
 
     def mean(
         self, axis: Any = None, dtype: Any = None, out: Any = None, keepdims: bool = False, *, where: Any = True
-    ) -> Any:
+    ) -> ndarray:
         """Mean; see `tnp.mean`."""
         return tnp.mean(self, axis, dtype, out, keepdims, where=where)
 
     def min(
         self, axis: Any = None, out: Any = None, keepdims: bool = False, initial: Any = _NoValue, where: Any = True
-    ) -> Any:
+    ) -> ndarray:
         """Minimum; see `tnp.min`."""
         return tnp.min(self, axis, out, keepdims, initial, where)
 
@@ -208,7 +208,7 @@ class Methods:
         keepdims: bool = False,
         initial: Any = _NoValue,
         where: Any = True,
-    ) -> Any:
+    ) -> ndarray:
         """Product; see `tnp.prod`."""
         return tnp.prod(self, axis, dtype, out, keepdims, initial, where)
 
@@ -248,11 +248,11 @@ class Methods:
             raise ValueError("cannot resize this array: it does not own its data")
         self.tensor = memory.resized(self.tensor, lengths)
 
-    def round(self, decimals: int = 0, out: Any = None) -> Any:
+    def round(self, decimals: int = 0, out: Any = None) -> ndarray:
         """Round to decimals; see `tnp.round`."""
         return tnp.round(self, decimals, out)
 
-    def searchsorted(self, v: Any, side: str = "left", sorter: Any = None) -> Any:
+    def searchsorted(self, v: Any, side: str = "left", sorter: Any = None) -> ndarray:
         """Where to insert values to keep the order; see `tnp.searchsorted`."""
         return tnp.searchsorted(self, v, side, sorter)
 
@@ -283,7 +283,7 @@ class Methods:
         where: Any = True,
         mean: Any = _NoValue,
         correction: Any = _NoValue,
-    ) -> Any:
+    ) -> ndarray:
         """Standard deviation; see `tnp.std`."""
         return tnp.std(self, axis, dtype, out, ddof, keepdims, where=where, mean=mean, correction=correction)
 
@@ -295,7 +295,7 @@ class Methods:
         keepdims: bool = False,
         initial: Any = _NoValue,
         where: Any = True,
-    ) -> Any:
+    ) -> ndarray:
         """Sum; see `tnp.sum`."""
         return tnp.sum(self, axis, dtype, out, keepdims, initial, where)
 
@@ -308,7 +308,7 @@ class Methods:
         """Exchange two axes; see `tnp.swapaxes`."""
         return tnp.swapaxes(self, axis1, axis2)
 
-    def take(self, indices: Any, axis: Any = None, out: Any = None, mode: str = "raise") -> Any:
+    def take(self, indices: Any, axis: Any = None, out: Any = None, mode: str = "raise") -> ndarray:
         """Elements along an axis; see `tnp.take`."""
         return tnp.take(self, indices, axis, out, mode)
 
@@ -326,7 +326,7 @@ class Methods:
             tnp._interop.check_readable(self)
         return self.tensor.tolist()
 
-    def trace(self, offset: int = 0, axis1: int = 0, axis2: int = 1, dtype: Any = None, out: Any = None) -> Any:
+    def trace(self, offset: int = 0, axis1: int = 0, axis2: int = 1, dtype: Any = None, out: Any = None) -> ndarray:
         """Sum along diagonals; see `tnp.trace`."""
         return tnp.trace(self, offset, axis1, axis2, dtype, out)
 
@@ -345,7 +345,7 @@ class Methods:
         where: Any = True,
         mean: Any = _NoValue,
         correction: Any = _NoValue,
-    ) -> Any:
+    ) -> ndarray:
         """Variance; see `tnp.var`."""
         return tnp.var(self, axis, dtype, out, ddof, keepdims, where=where, mean=mean, correction=correction)
 

@@ -47,7 +47,7 @@ def nansum(
     keepdims: Any = False,
     initial: Any = _NoValue,
     where: Any = True,
-) -> Any:
+) -> ndarray:
     """Sum of the elements along axes, NaN taken as zero.
 
     Parameters
@@ -99,7 +99,7 @@ def nanprod(
     keepdims: Any = False,
     initial: Any = _NoValue,
     where: Any = True,
-) -> Any:
+) -> ndarray:
     """Product of the elements along axes, NaN taken as one.
 
     Parameters
@@ -138,7 +138,7 @@ def nanmax(
     keepdims: Any = False,
     initial: Any = _NoValue,
     where: Any = True,
-) -> Any:
+) -> ndarray:
     """Largest element along axes that is not NaN; NaN where all are.
 
     Parameters
@@ -181,7 +181,7 @@ def nanmin(
     keepdims: Any = False,
     initial: Any = _NoValue,
     where: Any = True,
-) -> Any:
+) -> ndarray:
     """Smallest element along axes that is not NaN; NaN where all are.
 
     Parameters
@@ -223,7 +223,7 @@ def _warned(result: Any) -> Any:
     return result
 
 
-def nanargmax(a: Any, axis: Any = None, out: Any = None, *, keepdims: Any = False) -> Any:
+def nanargmax(a: Any, axis: Any = None, out: Any = None, *, keepdims: Any = False) -> ndarray:
     """Index of the first largest element that is not NaN.
 
     Parameters
@@ -262,7 +262,7 @@ def nanargmax(a: Any, axis: Any = None, out: Any = None, *, keepdims: Any = Fals
     return index
 
 
-def nanargmin(a: Any, axis: Any = None, out: Any = None, *, keepdims: Any = False) -> Any:
+def nanargmin(a: Any, axis: Any = None, out: Any = None, *, keepdims: Any = False) -> ndarray:
     """Index of the first smallest element that is not NaN.
 
     Parameters
@@ -310,7 +310,7 @@ def _check_some_are_not_nan(tensor: Tensor, axis: Any) -> None:
 
 def nanmean(
     a: Any, axis: Any = None, dtype: Any = None, out: Any = None, keepdims: Any = False, *, where: Any = True
-) -> Any:
+) -> ndarray:
     """Arithmetic mean along axes of the elements that are not NaN; NaN where all are.
 
     Parameters
@@ -368,7 +368,7 @@ def nanvar(
     where: Any = True,
     mean: Any = _NoValue,
     correction: Any = _NoValue,
-) -> Any:
+) -> ndarray:
     """Variance along axes of the elements that are not NaN; NaN where there are too few.
 
     Parameters
@@ -420,7 +420,7 @@ def nanstd(
     where: Any = True,
     mean: Any = _NoValue,
     correction: Any = _NoValue,
-) -> Any:
+) -> ndarray:
     """Standard deviation along axes of the elements that are not NaN; NaN where there are too few.
 
     Parameters
@@ -475,7 +475,9 @@ def _variance(
     return kernels.masked(_errstate.quietly(kernels.quotient, total, left), left > 0, np.nan), result
 
 
-def nanmedian(a: Any, axis: Any = None, out: Any = None, overwrite_input: bool = False, keepdims: Any = False) -> Any:
+def nanmedian(
+    a: Any, axis: Any = None, out: Any = None, overwrite_input: bool = False, keepdims: Any = False
+) -> ndarray:
     """Median along axes of the elements that are not NaN; NaN where all are.
 
     Parameters
@@ -518,7 +520,7 @@ def nanmedian(a: Any, axis: Any = None, out: Any = None, overwrite_input: bool =
     return deliver(middle, out, None if out is None else output_of(out), "nanmedian")
 
 
-def nancumsum(a: Any, axis: Any = None, dtype: Any = None, out: Any = None) -> Any:
+def nancumsum(a: Any, axis: Any = None, dtype: Any = None, out: Any = None) -> ndarray:
     """Cumulative sum along an axis, NaN taken as zero.
 
     Parameters
@@ -549,7 +551,7 @@ def nancumsum(a: Any, axis: Any = None, dtype: Any = None, out: Any = None) -> A
     return _scans.cumsum(_filled(a, 0), axis, dtype, out)
 
 
-def nancumprod(a: Any, axis: Any = None, dtype: Any = None, out: Any = None) -> Any:
+def nancumprod(a: Any, axis: Any = None, dtype: Any = None, out: Any = None) -> ndarray:
     """Cumulative product along an axis, NaN taken as one.
 
     Parameters

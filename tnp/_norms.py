@@ -15,7 +15,7 @@ import tnp
 from backend_torch import autodiff, interop, memory
 from backend_torch import linalg as kernels
 from backend_torch.casting import cast
-from tnp._array import wrap, wrap_array
+from tnp._array import ndarray, wrap, wrap_array
 from tnp._convert import tensor_of
 from tnp._decompositions import svd
 from tnp._dtypes import tensor_dtype
@@ -29,11 +29,11 @@ Tensor = Any
 class SlogdetResult(NamedTuple):
     """What ``slogdet`` returns."""
 
-    sign: Any
-    logabsdet: Any
+    sign: ndarray
+    logabsdet: ndarray
 
 
-def norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> Any:
+def norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> ndarray:
     """Norm of vectors or matrices.
 
     Parameters
@@ -144,7 +144,7 @@ def _of_matrices(tensor: Tensor, ord: Any, rows: int, columns: int, keepdims: bo
     return result if keepdims else wrap(result.tensor.squeeze((rows, columns)))
 
 
-def matrix_norm(x: Any, /, *, keepdims: bool = False, ord: Any = "fro") -> Any:
+def matrix_norm(x: Any, /, *, keepdims: bool = False, ord: Any = "fro") -> ndarray:
     """Norm of matrices, over the last two axes.
 
     Parameters
@@ -181,7 +181,7 @@ def matrix_norm(x: Any, /, *, keepdims: bool = False, ord: Any = "fro") -> Any:
     return norm(x, ord, (-2, -1), keepdims)
 
 
-def vector_norm(x: Any, /, *, axis: Any = None, keepdims: bool = False, ord: Any = 2) -> Any:
+def vector_norm(x: Any, /, *, axis: Any = None, keepdims: bool = False, ord: Any = 2) -> ndarray:
     """Norm of vectors.
 
     Parameters
@@ -220,7 +220,7 @@ def vector_norm(x: Any, /, *, axis: Any = None, keepdims: bool = False, ord: Any
     return _of_vectors(tensor, ord, normalize_axes(axis, tensor.dim()), keepdims)
 
 
-def cond(x: Any, p: Any = None) -> Any:
+def cond(x: Any, p: Any = None) -> ndarray:
     """Condition number: the norm of a matrix times that of its inverse.
 
     Parameters
@@ -265,7 +265,7 @@ def cond(x: Any, p: Any = None) -> Any:
     return wrap(tnp.where(singular, math.inf, number).tensor)
 
 
-def matrix_rank(A: Any, tol: Any = None, hermitian: bool = False, *, rtol: Any = None) -> Any:
+def matrix_rank(A: Any, tol: Any = None, hermitian: bool = False, *, rtol: Any = None) -> ndarray | int:
     """Rank of matrices: the number of singular values that are not zero.
 
     Parameters
@@ -325,7 +325,7 @@ def _tolerance(value: Any, tensor: Tensor) -> Any:
     return wrap_array(interop.moved(tensor_of(value, device=tensor.device), tensor.device))[..., None]
 
 
-def det(a: Any) -> Any:
+def det(a: Any) -> ndarray:
     """Determinant.
 
     Parameters

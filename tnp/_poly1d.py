@@ -6,7 +6,7 @@ Layer: owns the class; what it computes is in ``_polynomial``.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, ClassVar
+from typing import Any, ClassVar, overload
 
 import numpy as np
 
@@ -102,7 +102,11 @@ class poly1d:
     def __len__(self) -> int:
         return self.order
 
-    def __call__(self, val: Any) -> Any:
+    @overload
+    def __call__(self, val: poly1d) -> poly1d: ...
+    @overload
+    def __call__(self, val: Any) -> ndarray: ...
+    def __call__(self, val: Any) -> ndarray | poly1d:
         return _polynomial.polyval(self._coeffs, val)
 
     def __neg__(self) -> poly1d:

@@ -6,7 +6,7 @@ Layer: owns NumPy's formulas, in terms of arrays.
 from __future__ import annotations
 
 import warnings
-from typing import Any
+from typing import Any, Literal, overload
 
 import numpy as np
 from numpy.exceptions import RankWarning
@@ -48,7 +48,7 @@ def _like(result: ndarray, *given: Any) -> Any:
     return _poly1d.poly1d(result) if any(isinstance(p, _poly1d.poly1d) for p in given) else result
 
 
-def poly(seq_of_zeros: Any) -> Any:
+def poly(seq_of_zeros: Any) -> ndarray:
     """The coefficients of the polynomial that has given roots, or a matrix's characteristic polynomial.
 
     Parameters
@@ -87,7 +87,7 @@ def poly(seq_of_zeros: Any) -> Any:
     elif zeros.dtype.kind in "biu" or zeros.dtype == np.float16:
         zeros = zeros.astype(np.float64)
     if not zeros.size:
-        return 1.0
+        return 1.0  # type: ignore[return-value]  # NumPy's own stubs leave it out
     result = tnp.ones(1, zeros.dtype, device=zeros.device)
     one = tnp.ones(1, zeros.dtype, device=zeros.device)
     for i in range(zeros.size):
@@ -147,7 +147,11 @@ def roots(p: Any) -> ndarray:
     return tnp.concatenate([found, tnp.zeros(trailing, found.dtype, device=line.device)])
 
 
-def polyint(p: Any, m: Any = 1, k: Any = None) -> Any:
+@overload
+def polyint(p: _poly1d.poly1d, m: Any = 1, k: Any = None) -> _poly1d.poly1d: ...
+@overload
+def polyint(p: Any, m: Any = 1, k: Any = None) -> ndarray: ...
+def polyint(p: Any, m: Any = 1, k: Any = None) -> ndarray | _poly1d.poly1d:
     """The integral of a polynomial.
 
     Parameters
@@ -196,7 +200,11 @@ def polyint(p: Any, m: Any = 1, k: Any = None) -> Any:
     return _like(line, p)
 
 
-def polyder(p: Any, m: Any = 1) -> Any:
+@overload
+def polyder(p: _poly1d.poly1d, m: Any = 1) -> _poly1d.poly1d: ...
+@overload
+def polyder(p: Any, m: Any = 1) -> ndarray: ...
+def polyder(p: Any, m: Any = 1) -> ndarray | _poly1d.poly1d:
     """The derivative of a polynomial.
 
     Parameters
@@ -236,7 +244,23 @@ def polyder(p: Any, m: Any = 1) -> Any:
     return _like(line, p)
 
 
-def polyfit(x: Any, y: Any, deg: Any, rcond: Any = None, full: bool = False, w: Any = None, cov: Any = False) -> Any:
+@overload
+def polyfit(
+    x: Any,
+    y: Any,
+    deg: Any,
+    rcond: Any = None,
+    full: Literal[False] = False,
+    w: Any = None,
+    cov: Literal[False] = False,
+) -> ndarray: ...
+@overload
+def polyfit(
+    x: Any, y: Any, deg: Any, rcond: Any = None, full: bool = False, w: Any = None, cov: Any = False
+) -> ndarray | tuple[Any, ...]: ...
+def polyfit(
+    x: Any, y: Any, deg: Any, rcond: Any = None, full: bool = False, w: Any = None, cov: Any = False
+) -> ndarray | tuple[Any, ...]:
     """The polynomial that fits points best, by least squares.
 
     Parameters
@@ -323,7 +347,11 @@ def polyfit(x: Any, y: Any, deg: Any, rcond: Any = None, full: bool = False, w: 
     return solution, (covariance if values.ndim == 1 else covariance[:, :, None]) * factor
 
 
-def polyval(p: Any, x: Any) -> Any:
+@overload
+def polyval(p: Any, x: _poly1d.poly1d) -> _poly1d.poly1d: ...
+@overload
+def polyval(p: Any, x: Any) -> ndarray: ...
+def polyval(p: Any, x: Any) -> ndarray | _poly1d.poly1d:
     """The values of a polynomial.
 
     Parameters
@@ -357,7 +385,13 @@ def polyval(p: Any, x: Any) -> Any:
     return value
 
 
-def polyadd(a1: Any, a2: Any) -> Any:
+@overload
+def polyadd(a1: _poly1d.poly1d, a2: Any) -> _poly1d.poly1d: ...
+@overload
+def polyadd(a1: Any, a2: _poly1d.poly1d) -> _poly1d.poly1d: ...
+@overload
+def polyadd(a1: Any, a2: Any) -> ndarray: ...
+def polyadd(a1: Any, a2: Any) -> ndarray | _poly1d.poly1d:
     """The sum of two polynomials.
 
     Parameters
@@ -383,7 +417,13 @@ def polyadd(a1: Any, a2: Any) -> Any:
     return _like(one + other, a1, a2)
 
 
-def polysub(a1: Any, a2: Any) -> Any:
+@overload
+def polysub(a1: _poly1d.poly1d, a2: Any) -> _poly1d.poly1d: ...
+@overload
+def polysub(a1: Any, a2: _poly1d.poly1d) -> _poly1d.poly1d: ...
+@overload
+def polysub(a1: Any, a2: Any) -> ndarray: ...
+def polysub(a1: Any, a2: Any) -> ndarray | _poly1d.poly1d:
     """The difference of two polynomials.
 
     Parameters
@@ -418,7 +458,13 @@ def _aligned(a1: Any, a2: Any) -> list[ndarray]:
     ]
 
 
-def polymul(a1: Any, a2: Any) -> Any:
+@overload
+def polymul(a1: _poly1d.poly1d, a2: Any) -> _poly1d.poly1d: ...
+@overload
+def polymul(a1: Any, a2: _poly1d.poly1d) -> _poly1d.poly1d: ...
+@overload
+def polymul(a1: Any, a2: Any) -> ndarray: ...
+def polymul(a1: Any, a2: Any) -> ndarray | _poly1d.poly1d:
     """The product of two polynomials.
 
     Parameters
@@ -444,7 +490,13 @@ def polymul(a1: Any, a2: Any) -> Any:
     return _like(product, a1, a2)
 
 
-def polydiv(u: Any, v: Any) -> tuple[Any, Any]:
+@overload
+def polydiv(u: _poly1d.poly1d, v: Any) -> tuple[_poly1d.poly1d, _poly1d.poly1d]: ...
+@overload
+def polydiv(u: Any, v: _poly1d.poly1d) -> tuple[_poly1d.poly1d, _poly1d.poly1d]: ...
+@overload
+def polydiv(u: Any, v: Any) -> tuple[ndarray, ndarray]: ...
+def polydiv(u: Any, v: Any) -> tuple[ndarray | _poly1d.poly1d, ndarray | _poly1d.poly1d]:
     """The quotient of two polynomials, and the remainder.
 
     Parameters

@@ -7,7 +7,7 @@ product.
 from __future__ import annotations
 
 import warnings
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -25,6 +25,9 @@ from tnp._dtypes import tensor_dtype
 from tnp._errors import normalize_axis, shapes_text
 from tnp._gufunc import GeneralizedUfunc
 from tnp._loops import Loops
+
+if TYPE_CHECKING:
+    from tnp._array import ndarray
 
 Tensor = Any
 
@@ -183,7 +186,7 @@ vecmat = GeneralizedUfunc(
 )
 
 
-def dot(a: Any, b: Any, out: Any = None) -> Any:
+def dot(a: Any, b: Any, out: Any = None) -> ndarray:
     """Dot product: the sum of products over the last axis of ``a`` and the last but one of ``b``.
 
     Parameters
@@ -219,7 +222,7 @@ def dot(a: Any, b: Any, out: Any = None) -> Any:
     return _placed(_aligned(one, other, one.dim() - 1, max(other.dim() - 2, 0)), out)
 
 
-def vdot(a: Any, b: Any, /) -> Any:
+def vdot(a: Any, b: Any, /) -> ndarray:
     """Dot product of two arrays read as vectors in C order; the first is conjugated.
 
     Parameters
@@ -253,7 +256,7 @@ def vdot(a: Any, b: Any, /) -> Any:
     return _array.wrap(matmul._loops[one.dtype, other.dtype](one.conj(), other))
 
 
-def inner(a: Any, b: Any, /) -> Any:
+def inner(a: Any, b: Any, /) -> ndarray:
     """Inner product: the sum of products over the last axes.
 
     Parameters
@@ -287,7 +290,7 @@ def inner(a: Any, b: Any, /) -> Any:
     return _array.wrap(_aligned(one, other, one.dim() - 1, other.dim() - 1))
 
 
-def outer(a: Any, b: Any, out: Any = None) -> Any:
+def outer(a: Any, b: Any, out: Any = None) -> ndarray:
     """Outer product of two arrays read as vectors.
 
     Parameters
@@ -316,7 +319,7 @@ def outer(a: Any, b: Any, out: Any = None) -> Any:
     return tnp.multiply(_array.wrap_array(one.reshape(-1, 1)), _array.wrap_array(other.reshape(1, -1)), out)
 
 
-def tensordot(a: Any, b: Any, axes: Any = 2) -> Any:
+def tensordot(a: Any, b: Any, axes: Any = 2) -> ndarray:
     """Sum of products over pairs of axes.
 
     Parameters
@@ -368,7 +371,7 @@ def tensordot(a: Any, b: Any, axes: Any = 2) -> Any:
     return _array.wrap_array(kernels.contract(one, other, one_axes, other_axes))
 
 
-def kron(a: Any, b: Any) -> Any:
+def kron(a: Any, b: Any) -> ndarray:
     """Kronecker product: blocks of ``b``, scaled by the elements of ``a``.
 
     Parameters
@@ -405,7 +408,7 @@ def _check_vectors(shape: Any) -> None:
         raise ValueError("At least one array has zero dimension")
 
 
-def cross(a: Any, b: Any, axisa: int = -1, axisb: int = -1, axisc: int = -1, axis: int | None = None) -> Any:
+def cross(a: Any, b: Any, axisa: int = -1, axisb: int = -1, axisc: int = -1, axis: int | None = None) -> ndarray:
     """Cross product of vectors of three components.
 
     Parameters
@@ -472,7 +475,7 @@ def cross(a: Any, b: Any, axisa: int = -1, axisb: int = -1, axisc: int = -1, axi
     return _array.wrap_array(result.movedim(0, axisc))
 
 
-def trace(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1, dtype: Any = None, out: Any = None) -> Any:
+def trace(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1, dtype: Any = None, out: Any = None) -> ndarray:
     """Sum along a diagonal.
 
     Parameters

@@ -49,7 +49,7 @@ def quantile(
     keepdims: bool = False,
     *,
     weights: Any = None,
-) -> Any:
+) -> ndarray:
     """Quantiles along axes: the values below which a part of the elements lies.
 
     Parameters
@@ -113,7 +113,7 @@ def percentile(
     keepdims: bool = False,
     *,
     weights: Any = None,
-) -> Any:
+) -> ndarray:
     """Percentiles along axes: quantiles in hundredths.
 
     Parameters
@@ -164,7 +164,7 @@ def nanquantile(
     keepdims: Any = _NoValue,
     *,
     weights: Any = None,
-) -> Any:
+) -> ndarray:
     """Quantiles along axes of the elements that are not NaN.
 
     Parameters
@@ -213,7 +213,7 @@ def nanpercentile(
     keepdims: Any = _NoValue,
     *,
     weights: Any = None,
-) -> Any:
+) -> ndarray:
     """Percentiles along axes of the elements that are not NaN.
 
     Parameters

@@ -12,7 +12,8 @@ import numpy as np
 
 from backend_torch import devices
 from backend_torch.random import Stream
-from tnp._distributions import Distributions, array_in, from_host, integers, on_host, warned
+from tnp._array import ndarray
+from tnp._distributions import Distributions, Draw, array_in, from_host, integers, on_host, warned
 
 
 class RandomState(Distributions):
@@ -91,7 +92,7 @@ class RandomState(Distributions):
         self._host.seed(on_host(seed))
         self._restart(on_host(seed))
 
-    def get_state(self, legacy: bool = True) -> Any:
+    def get_state(self, legacy: bool = True) -> dict[str, Any] | tuple[Any, ...]:
         """Return NumPy's state: a tuple, or a dict if not ``legacy``."""
         return self._host.get_state(legacy)
 
@@ -103,30 +104,30 @@ class RandomState(Distributions):
 
     # Simple numbers.
 
-    def random_sample(self, size: Any = None) -> Any:
+    def random_sample(self, size: Any = None) -> Draw:
         """Draw from the uniform distribution over [0, 1)."""
         return self._draw(self._host.random_sample, Stream.random, size)
 
-    def random(self, size: Any = None) -> Any:
+    def random(self, size: Any = None) -> Draw:
         """Draw from the uniform distribution over [0, 1); `random_sample` by another name."""
         return self.random_sample(size)
 
-    def rand(self, *args: Any) -> Any:
+    def rand(self, *args: Any) -> Draw:
         """Draw from the uniform distribution over [0, 1); the arguments are the shape."""
         return self.random_sample(args or None)
 
-    def randn(self, *args: Any) -> Any:
+    def randn(self, *args: Any) -> Draw:
         """Draw from the normal distribution with mean 0 and deviation 1; the arguments are the shape."""
         return self.standard_normal(args or None)
 
-    def randint(self, low: Any, high: Any = None, size: Any = None, dtype: Any = int) -> Any:
+    def randint(self, low: Any, high: Any = None, size: Any = None, dtype: Any = int) -> Draw:
         """Draw integers from [low, high), or from [0, low) if ``high`` is None."""
         stream = self._stream()
         if stream is None:
             return from_host(self._host.randint(on_host(low), on_host(high), on_host(size), dtype))
         return integers(stream, low, high, size, dtype, endpoint=False)
 
-    def random_integers(self, low: Any, high: Any = None, size: Any = None) -> Any:
+    def random_integers(self, low: Any, high: Any = None, size: Any = None) -> Draw:
         """Draw integers from [low, high], or from [1, low] if ``high`` is None; NumPy deprecates it for `randint`."""
         stream = self._stream()
         if stream is None:
@@ -135,22 +136,22 @@ class RandomState(Distributions):
         low, high = (1, low) if high is None else (low, high)
         return integers(stream, low, high, size, int, endpoint=True)
 
-    def tomaxint(self, size: Any = None) -> Any:
+    def tomaxint(self, size: Any = None) -> Draw:
         """Draw integers from [0, the largest of C's long]."""
         stream = self._stream()
         if stream is None:
             return from_host(self._host.tomaxint(on_host(size)))
         return integers(stream, 0, np.iinfo(int).max, size, int, endpoint=False)
 
-    def standard_normal(self, size: Any = None) -> Any:
+    def standard_normal(self, size: Any = None) -> Draw:
         """Draw from the normal distribution with mean 0 and deviation 1."""
         return self._draw(self._host.standard_normal, Stream.standard_normal, size)
 
-    def standard_exponential(self, size: Any = None) -> Any:
+    def standard_exponential(self, size: Any = None) -> Draw:
         """Draw from the exponential distribution with scale 1."""
         return self._draw(self._host.standard_exponential, Stream.standard_exponential, size)
 
-    def standard_gamma(self, shape: Any, size: Any = None) -> Any:
+    def standard_gamma(self, shape: Any, size: Any = None) -> Draw:
         """Draw from the gamma distribution with scale 1."""
         return self._draw(self._host.standard_gamma, Stream.standard_gamma, size, shape)
 
@@ -158,7 +159,7 @@ class RandomState(Distributions):
 
     def multivariate_normal(
         self, mean: Any, cov: Any, size: Any = None, check_valid: str = "warn", tol: float = 1e-8
-    ) -> Any:
+    ) -> ndarray:
         """Draw vectors from the multivariate normal distribution."""
         stream = self._stream()
         if stream is None:
@@ -168,7 +169,7 @@ class RandomState(Distributions):
 
     # Orders and samples.
 
-    def choice(self, a: Any, size: Any = None, replace: bool = True, p: Any = None) -> Any:
+    def choice(self, a: Any, size: Any = None, replace: bool = True, p: Any = None) -> Draw:
         """Draw elements of ``a``, or integers below it, with probabilities ``p`` if they are given."""
         array = array_in(a)
         if array is not None and array.ndim > 1:
@@ -179,7 +180,7 @@ class RandomState(Distributions):
 
         return self._choice(draw, a, size, replace, p, 0)
 
-    def permutation(self, x: Any) -> Any:
+    def permutation(self, x: Any) -> Draw:
         """Return a copy of ``x`` with its slices along the first axis in random order, or the integers below it."""
         return self._permutation(x, 0)
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 import operator
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Literal, overload
 
 import numpy as np
 
@@ -174,6 +174,31 @@ def _ends(start: Any, stop: Any, dtype: np.dtype, device: Any) -> tuple[Tensor, 
     return *ends, None if device is None and placed else devices.parse(device)
 
 
+@overload
+def linspace(
+    start: Any,
+    stop: Any,
+    num: Any = 50,
+    endpoint: bool = True,
+    retstep: Literal[False] = False,
+    dtype: Any = None,
+    axis: int = 0,
+    *,
+    device: Any = None,
+) -> ndarray: ...
+@overload
+def linspace(
+    start: Any,
+    stop: Any,
+    num: Any = 50,
+    endpoint: bool = True,
+    *,
+    retstep: Literal[True],
+    dtype: Any = None,
+    axis: int = 0,
+    device: Any = None,
+) -> tuple[ndarray, ndarray | float]: ...
+@overload
 def linspace(
     start: Any,
     stop: Any,
@@ -184,7 +209,18 @@ def linspace(
     axis: int = 0,
     *,
     device: Any = None,
-) -> Any:
+) -> ndarray | tuple[ndarray, ndarray | float]: ...
+def linspace(
+    start: Any,
+    stop: Any,
+    num: Any = 50,
+    endpoint: bool = True,
+    retstep: bool = False,
+    dtype: Any = None,
+    axis: int = 0,
+    *,
+    device: Any = None,
+) -> ndarray | tuple[ndarray, ndarray | float]:
     """Return numbers evenly spaced over an interval.
 
     Parameters
@@ -439,7 +475,7 @@ def meshgrid(*xi: Any, copy: bool = True, sparse: bool = False, indexing: str = 
 
 def fromfunction(
     function: Callable[..., Any], shape: Any, *, dtype: Any = float, like: Any = None, **kwargs: Any
-) -> Any:
+) -> ndarray:
     """Call a function with the indices of a grid: one array for each axis.
 
     Parameters

@@ -37,7 +37,7 @@ def sum(
     keepdims: Any = False,
     initial: Any = _NoValue,
     where: Any = True,
-) -> Any:
+) -> ndarray:
     """Sum of the elements along axes.
 
     Parameters
@@ -101,7 +101,7 @@ def prod(
     keepdims: Any = False,
     initial: Any = _NoValue,
     where: Any = True,
-) -> Any:
+) -> ndarray:
     """Product of the elements along axes.
 
     Parameters
@@ -162,7 +162,7 @@ def max(
     keepdims: Any = False,
     initial: Any = _NoValue,
     where: Any = True,
-) -> Any:
+) -> ndarray:
     """Largest element along axes; NaN if there is one.
 
     Parameters
@@ -224,7 +224,7 @@ def min(
     keepdims: Any = False,
     initial: Any = _NoValue,
     where: Any = True,
-) -> Any:
+) -> ndarray:
     """Smallest element along axes; NaN if there is one.
 
     Parameters
@@ -279,7 +279,7 @@ def min(
     return MIN.reduce(a, axis, None, out, keepdims, initial, where)
 
 
-def any(a: Any, axis: Any = None, out: Any = None, keepdims: Any = False, *, where: Any = True) -> Any:
+def any(a: Any, axis: Any = None, out: Any = None, keepdims: Any = False, *, where: Any = True) -> ndarray:
     """Whether any element is true along axes.
 
     Parameters
@@ -323,7 +323,7 @@ def any(a: Any, axis: Any = None, out: Any = None, keepdims: Any = False, *, whe
     return ANY.reduce(a, axis, None, out, keepdims, _NoValue, where)
 
 
-def all(a: Any, axis: Any = None, out: Any = None, keepdims: Any = False, *, where: Any = True) -> Any:
+def all(a: Any, axis: Any = None, out: Any = None, keepdims: Any = False, *, where: Any = True) -> ndarray:
     """Whether all elements are true along axes.
 
     Parameters
@@ -367,7 +367,7 @@ def all(a: Any, axis: Any = None, out: Any = None, keepdims: Any = False, *, whe
     return ALL.reduce(a, axis, None, out, keepdims, _NoValue, where)
 
 
-def argmax(a: Any, axis: Any = None, out: Any = None, *, keepdims: Any = False) -> Any:
+def argmax(a: Any, axis: Any = None, out: Any = None, *, keepdims: Any = False) -> ndarray:
     """Index of the first largest element, or of the first NaN.
 
     Parameters
@@ -410,7 +410,7 @@ def argmax(a: Any, axis: Any = None, out: Any = None, *, keepdims: Any = False) 
     return _argextreme(_argmax, a, axis, out, keepdims, "argmax")
 
 
-def argmin(a: Any, axis: Any = None, out: Any = None, *, keepdims: Any = False) -> Any:
+def argmin(a: Any, axis: Any = None, out: Any = None, *, keepdims: Any = False) -> ndarray:
     """Index of the first smallest element, or of the first NaN.
 
     Parameters
@@ -475,7 +475,7 @@ def _argextreme(loops: Loops, a: Any, axis: Any, out: Any, keepdims: Any, name: 
     return out
 
 
-def count_nonzero(a: Any, axis: Any = None, *, keepdims: Any = False) -> Any:
+def count_nonzero(a: Any, axis: Any = None, *, keepdims: Any = False) -> ndarray:
     """Number of elements that are not zero.
 
     Parameters
@@ -511,7 +511,7 @@ def count_nonzero(a: Any, axis: Any = None, *, keepdims: Any = False) -> Any:
     return wrap(kernels.count_nonzero(tensor, axes, kept(keepdims)))
 
 
-def ptp(a: Any, axis: Any = None, out: Any = None, keepdims: Any = False) -> Any:
+def ptp(a: Any, axis: Any = None, out: Any = None, keepdims: Any = False) -> ndarray:
     """Peak to peak: the maximum less the minimum.
 
     Parameters

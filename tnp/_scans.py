@@ -22,7 +22,7 @@ _NoValue: Any = np._NoValue
 _cumsum, _cumprod = CUMSUM.loops, CUMPROD.loops
 
 
-def cumsum(a: Any, axis: Any = None, dtype: Any = None, out: Any = None) -> Any:
+def cumsum(a: Any, axis: Any = None, dtype: Any = None, out: Any = None) -> ndarray:
     """Cumulative sum along an axis.
 
     Parameters
@@ -65,7 +65,7 @@ def cumsum(a: Any, axis: Any = None, dtype: Any = None, out: Any = None) -> Any:
     return CUMSUM.accumulate(*_line(a, axis), dtype, out)
 
 
-def cumprod(a: Any, axis: Any = None, dtype: Any = None, out: Any = None) -> Any:
+def cumprod(a: Any, axis: Any = None, dtype: Any = None, out: Any = None) -> ndarray:
     """Cumulative product along an axis.
 
     Parameters
@@ -122,7 +122,7 @@ def cumulative_sum(
     dtype: Any = None,
     out: Any = None,
     include_initial: bool = False,
-) -> Any:
+) -> ndarray:
     """Cumulative sum along an axis (the Array API's ``cumsum``).
 
     Parameters
@@ -169,7 +169,7 @@ def cumulative_prod(
     dtype: Any = None,
     out: Any = None,
     include_initial: bool = False,
-) -> Any:
+) -> ndarray:
     """Cumulative product along an axis (the Array API's ``cumprod``).
 
     Parameters
@@ -229,7 +229,7 @@ def _check_line(shape: Any) -> None:
         raise ValueError("diff requires input that is at least one dimensional")
 
 
-def diff(a: Any, n: int = 1, axis: Any = -1, prepend: Any = _NoValue, append: Any = _NoValue) -> Any:
+def diff(a: Any, n: int = 1, axis: Any = -1, prepend: Any = _NoValue, append: Any = _NoValue) -> ndarray:
     """Differences between neighbours along an axis.
 
     Parameters

@@ -9,7 +9,7 @@ from __future__ import annotations
 import functools
 import math
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, overload
 
 import numpy as np
 
@@ -144,7 +144,7 @@ def _fit_or_raise(*tensors: Tensor) -> None:
 # Functions.
 
 
-def take(a: Any, indices: Any, axis: Any = None, out: Any = None, mode: str = "raise") -> Any:
+def take(a: Any, indices: Any, axis: Any = None, out: Any = None, mode: str = "raise") -> ndarray:
     """Take elements from an array along an axis.
 
     Parameters
@@ -368,7 +368,11 @@ def argwhere(a: Any) -> ndarray:
     return wrap_array(selection.argwhere(tensor_of(a)))
 
 
-def where(condition: Any, x: Any = _NoValue, y: Any = _NoValue, /) -> Any:
+@overload
+def where(condition: Any, /) -> tuple[ndarray, ...]: ...
+@overload
+def where(condition: Any, x: Any, y: Any, /) -> ndarray: ...
+def where(condition: Any, x: Any = _NoValue, y: Any = _NoValue, /) -> ndarray | tuple[ndarray, ...]:
     """Elements of ``x`` where a condition is true, of ``y`` elsewhere.
 
     Parameters
@@ -420,7 +424,7 @@ def where(condition: Any, x: Any = _NoValue, y: Any = _NoValue, /) -> Any:
         raise explain(error, mask, one, other) from None
 
 
-def choose(a: Any, choices: Any, out: Any = None, mode: str = "raise") -> Any:
+def choose(a: Any, choices: Any, out: Any = None, mode: str = "raise") -> ndarray:
     """Construct an array from an index array and a list of arrays to choose from.
 
     Parameters
@@ -471,7 +475,7 @@ def choose(a: Any, choices: Any, out: Any = None, mode: str = "raise") -> Any:
     return wrap(result) if out is None else _output(out, result, "ndarray.choose", "unsafe")
 
 
-def compress(condition: Any, a: Any, axis: Any = None, out: Any = None) -> Any:
+def compress(condition: Any, a: Any, axis: Any = None, out: Any = None) -> ndarray:
     """Selected slices of an array along an axis.
 
     Parameters

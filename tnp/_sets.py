@@ -5,7 +5,7 @@ Layer: owns flattening, axes, common dtypes and the shapes of the results.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple, overload
 
 import numpy as np
 
@@ -46,6 +46,51 @@ class UniqueInverseResult(NamedTuple):
     inverse_indices: ndarray
 
 
+@overload
+def unique(
+    ar: Any,
+    return_index: Literal[False] = False,
+    return_inverse: Literal[False] = False,
+    return_counts: Literal[False] = False,
+    axis: Any = None,
+    *,
+    equal_nan: bool = True,
+    sorted: bool = True,
+) -> ndarray: ...
+@overload
+def unique(
+    ar: Any,
+    return_index: Literal[True],
+    return_inverse: Any = False,
+    return_counts: Any = False,
+    axis: Any = None,
+    *,
+    equal_nan: bool = True,
+    sorted: bool = True,
+) -> tuple[ndarray, ...]: ...
+@overload
+def unique(
+    ar: Any,
+    return_index: Any = False,
+    *,
+    return_inverse: Literal[True],
+    return_counts: Any = False,
+    axis: Any = None,
+    equal_nan: bool = True,
+    sorted: bool = True,
+) -> tuple[ndarray, ...]: ...
+@overload
+def unique(
+    ar: Any,
+    return_index: Any = False,
+    return_inverse: Any = False,
+    *,
+    return_counts: Literal[True],
+    axis: Any = None,
+    equal_nan: bool = True,
+    sorted: bool = True,
+) -> tuple[ndarray, ...]: ...
+@overload
 def unique(
     ar: Any,
     return_index: Any = False,
@@ -55,7 +100,17 @@ def unique(
     *,
     equal_nan: bool = True,
     sorted: bool = True,
-) -> Any:
+) -> ndarray | tuple[ndarray, ...]: ...
+def unique(
+    ar: Any,
+    return_index: Any = False,
+    return_inverse: Any = False,
+    return_counts: Any = False,
+    axis: Any = None,
+    *,
+    equal_nan: bool = True,
+    sorted: bool = True,
+) -> ndarray | tuple[ndarray, ...]:
     """The distinct elements of an array, or its distinct slices along an axis, in ascending order.
 
     Parameters
@@ -221,7 +276,19 @@ def unique_values(x: Any) -> ndarray:
     return unique(x, equal_nan=False)
 
 
-def intersect1d(ar1: Any, ar2: Any, assume_unique: bool = False, return_indices: bool = False) -> Any:
+@overload
+def intersect1d(ar1: Any, ar2: Any, assume_unique: bool = False, return_indices: Literal[False] = False) -> ndarray: ...
+@overload
+def intersect1d(
+    ar1: Any, ar2: Any, assume_unique: bool = False, *, return_indices: Literal[True]
+) -> tuple[ndarray, ndarray, ndarray]: ...
+@overload
+def intersect1d(
+    ar1: Any, ar2: Any, assume_unique: bool = False, return_indices: bool = False
+) -> ndarray | tuple[ndarray, ndarray, ndarray]: ...
+def intersect1d(
+    ar1: Any, ar2: Any, assume_unique: bool = False, return_indices: bool = False
+) -> ndarray | tuple[ndarray, ndarray, ndarray]:
     """The values that are in both arrays, in ascending order.
 
     Parameters

@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 import operator
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, overload
 
 import numpy as np
 
@@ -483,7 +483,11 @@ def broadcast_shapes(*args: Any) -> Shape:
     return np.broadcast_shapes(*[as_shape(shape) for shape in args])
 
 
-def atleast_1d(*arys: Any) -> Any:
+@overload
+def atleast_1d(ary: Any, /) -> ndarray: ...
+@overload
+def atleast_1d(*arys: Any) -> tuple[ndarray, ...]: ...
+def atleast_1d(*arys: Any) -> ndarray | tuple[ndarray, ...]:
     """View the inputs as arrays with at least one dimension.
 
     Parameters
@@ -512,7 +516,11 @@ def atleast_1d(*arys: Any) -> Any:
     return _each(arys, lambda tensor: tensor[None] if tensor.dim() == 0 else None)
 
 
-def atleast_2d(*arys: Any) -> Any:
+@overload
+def atleast_2d(ary: Any, /) -> ndarray: ...
+@overload
+def atleast_2d(*arys: Any) -> tuple[ndarray, ...]: ...
+def atleast_2d(*arys: Any) -> ndarray | tuple[ndarray, ...]:
     """View the inputs as arrays with at least two dimensions; a vector becomes a row.
 
     Parameters
@@ -541,7 +549,11 @@ def atleast_2d(*arys: Any) -> Any:
     return _each(arys, lambda tensor: tensor[(None,) * (2 - tensor.dim())] if tensor.dim() < 2 else None)
 
 
-def atleast_3d(*arys: Any) -> Any:
+@overload
+def atleast_3d(ary: Any, /) -> ndarray: ...
+@overload
+def atleast_3d(*arys: Any) -> tuple[ndarray, ...]: ...
+def atleast_3d(*arys: Any) -> ndarray | tuple[ndarray, ...]:
     """View the inputs as arrays with at least three dimensions; a vector becomes the middle one.
 
     Parameters

@@ -282,7 +282,7 @@ def pinv(a: Any, rcond: Any = None, hermitian: bool = False, *, rtol: Any = _NoV
         raise LinAlgError("Eigenvalues did not converge" if hermitian else "SVD did not converge") from None
 
 
-def lstsq(a: Any, b: Any, rcond: Any = None) -> tuple[ndarray, ndarray, Any, ndarray]:
+def lstsq(a: Any, b: Any, rcond: Any = None) -> tuple[ndarray, ndarray, ndarray, ndarray]:
     """Least-squares solution of ``a @ x = b``, the shortest if there are several.
 
     Parameters

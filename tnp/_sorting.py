@@ -287,7 +287,7 @@ def _positions(kth: Any, tensor: Tensor, dim: int, kind: Any, order: Any) -> lis
     return [position % size if size else 0 for position in positions.ravel().tolist()]
 
 
-def searchsorted(a: Any, v: Any, side: str = "left", sorter: Any = None) -> Any:
+def searchsorted(a: Any, v: Any, side: str = "left", sorter: Any = None) -> ndarray:
     """Indices at which values go into a sorted array to keep it sorted.
 
     Parameters

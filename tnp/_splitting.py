@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, TypeVar, overload
 
 import numpy as np
 
@@ -21,6 +21,7 @@ from tnp._errors import moved_axis, normalize_axes, normalize_axis, shapes_text
 from tnp._joining import concatenate
 
 Tensor = Any
+Item = TypeVar("Item")
 
 
 def array_split(ary: Any, indices_or_sections: Any, axis: int = 0) -> list[ndarray]:
@@ -447,7 +448,17 @@ def delete(arr: Any, obj: Any, axis: int | None = None) -> ndarray:
     return wrap_array(kernels.select(tensor, kept, axis))
 
 
-def trim_zeros(filt: Any, trim: str = "fb", axis: int | Sequence[int] | None = None) -> Any:
+@overload
+def trim_zeros(filt: list[Item], trim: str = "fb", axis: int | Sequence[int] | None = None) -> list[Item]: ...
+@overload
+def trim_zeros(
+    filt: tuple[Item, ...], trim: str = "fb", axis: int | Sequence[int] | None = None
+) -> tuple[Item, ...]: ...
+@overload
+def trim_zeros(filt: Any, trim: str = "fb", axis: int | Sequence[int] | None = None) -> ndarray: ...
+def trim_zeros(
+    filt: Any, trim: str = "fb", axis: int | Sequence[int] | None = None
+) -> ndarray | list[Any] | tuple[Any, ...]:
     """Remove the zeros before the first and after the last element that is none.
 
     Parameters

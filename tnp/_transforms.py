@@ -13,7 +13,7 @@ import numpy as np
 from backend_torch import fft as kernels
 from backend_torch.casting import cast
 from backend_torch.dtypes import to_numpy
-from tnp._array import wrap_array
+from tnp._array import ndarray, wrap_array
 from tnp._convert import output_tensor, tensor_of, tensors_of
 from tnp._dtypes import tensor_dtype
 from tnp._errors import normalize_axis
@@ -74,7 +74,7 @@ def _line(a: Any, n: Any, axis: Any, norm: Any) -> tuple[Tensor, int, int]:
     return tensor, count, axis
 
 
-def fft(a: Any, n: int | None = None, axis: int = -1, norm: str | None = None, out: Any = None) -> Any:
+def fft(a: Any, n: int | None = None, axis: int = -1, norm: str | None = None, out: Any = None) -> ndarray:
     """Discrete Fourier transform along an axis.
 
     Parameters
@@ -116,7 +116,7 @@ def fft(a: Any, n: int | None = None, axis: int = -1, norm: str | None = None, o
     return delivered(kernels.fft(tensor, (count,), (axis,), norm), out)
 
 
-def ifft(a: Any, n: int | None = None, axis: int = -1, norm: str | None = None, out: Any = None) -> Any:
+def ifft(a: Any, n: int | None = None, axis: int = -1, norm: str | None = None, out: Any = None) -> ndarray:
     """Inverse discrete Fourier transform along an axis.
 
     Parameters
@@ -158,7 +158,7 @@ def ifft(a: Any, n: int | None = None, axis: int = -1, norm: str | None = None, 
     return delivered(kernels.ifft(tensor, (count,), (axis,), norm), out)
 
 
-def rfft(a: Any, n: int | None = None, axis: int = -1, norm: str | None = None, out: Any = None) -> Any:
+def rfft(a: Any, n: int | None = None, axis: int = -1, norm: str | None = None, out: Any = None) -> ndarray:
     """Discrete Fourier transform of real input along an axis: the frequencies that are not negative.
 
     Parameters
@@ -202,7 +202,7 @@ def rfft(a: Any, n: int | None = None, axis: int = -1, norm: str | None = None, 
     return delivered(kernels.rfft(checked_real(tensor), count, axis, norm), out)
 
 
-def irfft(a: Any, n: int | None = None, axis: int = -1, norm: str | None = None, out: Any = None) -> Any:
+def irfft(a: Any, n: int | None = None, axis: int = -1, norm: str | None = None, out: Any = None) -> ndarray:
     """Inverse of `rfft`: real output from frequencies that are not negative.
 
     Parameters
@@ -250,7 +250,7 @@ def _half_line(a: Any, n: Any, axis: Any, norm: Any) -> tuple[Tensor, int, int]:
     return _line(tensor, 2 * (tensor.shape[axis] - 1) if n is None else n, axis, norm)
 
 
-def hfft(a: Any, n: int | None = None, axis: int = -1, norm: str | None = None, out: Any = None) -> Any:
+def hfft(a: Any, n: int | None = None, axis: int = -1, norm: str | None = None, out: Any = None) -> ndarray:
     """Discrete Fourier transform along an axis of a signal with Hermitian symmetry, whose spectrum is real.
 
     Parameters
@@ -294,7 +294,7 @@ def hfft(a: Any, n: int | None = None, axis: int = -1, norm: str | None = None, 
     return delivered(real_result(kernels.irfft(kernels.conj(tensor), count, axis, _SWAPPED[norm]), tensor.dtype), out)
 
 
-def ihfft(a: Any, n: int | None = None, axis: int = -1, norm: str | None = None, out: Any = None) -> Any:
+def ihfft(a: Any, n: int | None = None, axis: int = -1, norm: str | None = None, out: Any = None) -> ndarray:
     """Inverse of `hfft`: a signal with Hermitian symmetry from its real spectrum.
 
     Parameters

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from backend_torch import fft as kernels
-from tnp._array import wrap_array
+from tnp._array import ndarray, wrap_array
 from tnp._convert import tensors_of
 from tnp._errors import normalize_axis
 from tnp._transforms import check_norm, checked_real, delivered, points, real_result
@@ -87,7 +87,7 @@ def _inverse_real(a: Any, s: Any, axes: Any, norm: Any, out: Any) -> Any:
     return delivered(real_result(kernels.irfft(tensor, counts[-1], axes[-1], norm), tensor.dtype), out)
 
 
-def fftn(a: Any, s: Any = None, axes: Any = None, norm: str | None = None, out: Any = None) -> Any:
+def fftn(a: Any, s: Any = None, axes: Any = None, norm: str | None = None, out: Any = None) -> ndarray:
     """Discrete Fourier transform over several axes.
 
     Parameters
@@ -130,7 +130,7 @@ def fftn(a: Any, s: Any = None, axes: Any = None, norm: str | None = None, out: 
     return _complex(kernels.fft, a, s, axes, norm, out)
 
 
-def ifftn(a: Any, s: Any = None, axes: Any = None, norm: str | None = None, out: Any = None) -> Any:
+def ifftn(a: Any, s: Any = None, axes: Any = None, norm: str | None = None, out: Any = None) -> ndarray:
     """Inverse discrete Fourier transform over several axes.
 
     Parameters
@@ -173,7 +173,7 @@ def ifftn(a: Any, s: Any = None, axes: Any = None, norm: str | None = None, out:
     return _complex(kernels.ifft, a, s, axes, norm, out)
 
 
-def fft2(a: Any, s: Any = None, axes: Any = (-2, -1), norm: str | None = None, out: Any = None) -> Any:
+def fft2(a: Any, s: Any = None, axes: Any = (-2, -1), norm: str | None = None, out: Any = None) -> ndarray:
     """Discrete Fourier transform over two axes.
 
     Parameters
@@ -216,7 +216,7 @@ def fft2(a: Any, s: Any = None, axes: Any = (-2, -1), norm: str | None = None, o
     return _complex(kernels.fft, a, s, axes, norm, out)
 
 
-def ifft2(a: Any, s: Any = None, axes: Any = (-2, -1), norm: str | None = None, out: Any = None) -> Any:
+def ifft2(a: Any, s: Any = None, axes: Any = (-2, -1), norm: str | None = None, out: Any = None) -> ndarray:
     """Inverse discrete Fourier transform over two axes.
 
     Parameters
@@ -261,7 +261,7 @@ def ifft2(a: Any, s: Any = None, axes: Any = (-2, -1), norm: str | None = None, 
     return _complex(kernels.ifft, a, s, axes, norm, out)
 
 
-def rfftn(a: Any, s: Any = None, axes: Any = None, norm: str | None = None, out: Any = None) -> Any:
+def rfftn(a: Any, s: Any = None, axes: Any = None, norm: str | None = None, out: Any = None) -> ndarray:
     """Discrete Fourier transform of real input over several axes, the last of which is halved.
 
     Parameters
@@ -305,7 +305,7 @@ def rfftn(a: Any, s: Any = None, axes: Any = None, norm: str | None = None, out:
     return _real(a, s, axes, norm, out)
 
 
-def irfftn(a: Any, s: Any = None, axes: Any = None, norm: str | None = None, out: Any = None) -> Any:
+def irfftn(a: Any, s: Any = None, axes: Any = None, norm: str | None = None, out: Any = None) -> ndarray:
     """Inverse of `rfftn`.
 
     Parameters
@@ -348,7 +348,7 @@ def irfftn(a: Any, s: Any = None, axes: Any = None, norm: str | None = None, out
     return _inverse_real(a, s, axes, norm, out)
 
 
-def rfft2(a: Any, s: Any = None, axes: Any = (-2, -1), norm: str | None = None, out: Any = None) -> Any:
+def rfft2(a: Any, s: Any = None, axes: Any = (-2, -1), norm: str | None = None, out: Any = None) -> ndarray:
     """Discrete Fourier transform of real input over two axes, the last of which is halved.
 
     Parameters
@@ -393,7 +393,7 @@ def rfft2(a: Any, s: Any = None, axes: Any = (-2, -1), norm: str | None = None, 
     return _real(a, s, axes, norm, out)
 
 
-def irfft2(a: Any, s: Any = None, axes: Any = (-2, -1), norm: str | None = None, out: Any = None) -> Any:
+def irfft2(a: Any, s: Any = None, axes: Any = (-2, -1), norm: str | None = None, out: Any = None) -> ndarray:
     """Inverse of `rfft2`.
 
     Parameters

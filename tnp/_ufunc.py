@@ -11,7 +11,7 @@ import contextlib
 import inspect
 from collections.abc import Callable
 from numbers import Number
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -29,6 +29,9 @@ from tnp._dtypes import DtypeError, numpy_dtype
 from tnp._errors import explain
 from tnp._loops import PLAIN, Loops
 from tnp._outputs import deliver, outputs, with_outputs, wrote
+
+if TYPE_CHECKING:
+    from tnp._array import ndarray
 
 Tensor = Any
 Loop = Callable[..., Any]
@@ -90,7 +93,7 @@ class Ufunc:
         What computes it.
     """
 
-    operator: Callable[..., Any]
+    operator: Callable[..., ndarray]
 
     def __init__(self, numpy_ufunc: np.ufunc, kernel: Kernel) -> None:
         self.__name__ = self.__qualname__ = numpy_ufunc.__name__
@@ -333,19 +336,19 @@ class Ufunc:
         keepdims: bool = False,
         initial: Any = np._NoValue,
         where: Any = True,
-    ) -> Any:
+    ) -> ndarray:
         """Reduce ``array`` along ``axis`` by applying the ufunc (``numpy.ufunc.reduce``)."""
         return tnp._ufunc_methods.reduce(self, array, axis, dtype, out, keepdims, initial, where)
 
-    def accumulate(self, array: Any, axis: int = 0, dtype: Any = None, out: Any = None) -> Any:
+    def accumulate(self, array: Any, axis: int = 0, dtype: Any = None, out: Any = None) -> ndarray:
         """Accumulate the results of applying the ufunc along ``axis`` (``numpy.ufunc.accumulate``)."""
         return tnp._ufunc_methods.accumulate(self, array, axis, dtype, out)
 
-    def reduceat(self, array: Any, indices: Any, axis: int = 0, dtype: Any = None, out: Any = None) -> Any:
+    def reduceat(self, array: Any, indices: Any, axis: int = 0, dtype: Any = None, out: Any = None) -> ndarray:
         """Reduce the slices of ``array`` that start at ``indices`` (``numpy.ufunc.reduceat``)."""
         return tnp._ufunc_methods.reduceat(self, array, indices, axis, dtype, out)
 
-    def outer(self, A: Any, B: Any, /, **options: Any) -> Any:
+    def outer(self, A: Any, B: Any, /, **options: Any) -> ndarray:
         """Apply the ufunc to all pairs of an element of ``A`` and one of ``B`` (``numpy.ufunc.outer``)."""
         return tnp._ufunc_methods.outer(self, A, B, options)
 
@@ -365,7 +368,7 @@ class UnaryUfunc(Ufunc):
         super().__init__(numpy_ufunc, kernel)
         self.operator = self._unary_operator()
 
-    def __call__(self, x: Any, /, *outs: Any, **options: Any) -> Any:
+    def __call__(self, x: Any, /, *outs: Any, **options: Any) -> ndarray:
         """Apply the ufunc to each element of ``x``; the options are those of ``numpy.ufunc``."""
         if outs or options:
             options = with_outputs(self, outs, options)
@@ -380,10 +383,10 @@ class UnaryUfunc(Ufunc):
             return result
         return self._call((x,), **options)
 
-    def _unary_operator(self) -> Callable[[Any], Any]:
+    def _unary_operator(self) -> Callable[[Any], ndarray]:
         loops = self._loops
 
-        def operator(self: Any) -> Any:
+        def operator(self: Any) -> ndarray:
             tensor = self.tensor
             try:
                 tensor = loops[tensor.dtype](tensor)
@@ -399,7 +402,7 @@ class UnaryUfunc(Ufunc):
 class UnaryPairUfunc(Ufunc):
     """A ufunc of one operand and two outputs: ``modf``, ``frexp``."""
 
-    def __call__(self, x: Any, /, *outs: Any, **options: Any) -> Any:
+    def __call__(self, x: Any, /, *outs: Any, **options: Any) -> tuple[ndarray, ndarray]:
         """Apply the ufunc to each element of ``x``; the options are those of ``numpy.ufunc``."""
         return self._call((x,), **with_outputs(self, outs, options))
 
@@ -422,7 +425,7 @@ class BinaryUfunc(Ufunc):
         self.reflected = self._reflected_operator()
         self.inplace = self._inplace_operator()
 
-    def __call__(self, x1: Any, x2: Any = _MISSING, /, *outs: Any, **options: Any) -> Any:
+    def __call__(self, x1: Any, x2: Any = _MISSING, /, *outs: Any, **options: Any) -> ndarray:
         """Apply the ufunc to each pair of elements; the options are those of ``numpy.ufunc``."""
         if outs or options:
             options = with_outputs(self, outs, options)
@@ -483,12 +486,12 @@ class BinaryUfunc(Ufunc):
             method = None
         return writing.written(loop, method)
 
-    def _binary_operator(self) -> Callable[[Any, Any], Any]:
+    def _binary_operator(self) -> Callable[[Any, Any], ndarray]:
         if self._numpy.nout > 1:
             return lambda self_, other: self._defer_or_call(self_, other)
         loops, weak, general, plain = self._loops, self._weak, self._defer_or_call, PLAIN
 
-        def operator(self: Any, other: Any) -> Any:
+        def operator(self: Any, other: Any) -> ndarray:
             tensor = self.tensor
             try:
                 if type(other) in plain:
@@ -507,12 +510,12 @@ class BinaryUfunc(Ufunc):
 
         return operator
 
-    def _reflected_operator(self) -> Callable[[Any, Any], Any]:
+    def _reflected_operator(self) -> Callable[[Any, Any], ndarray]:
         if self._numpy.nout > 1:
             return lambda self_, other: self._defer_or_call(self_, other, reflected=True)
         weak, general = self._weak_left, self._defer_or_call
 
-        def reflected(self: Any, other: Any) -> Any:
+        def reflected(self: Any, other: Any) -> ndarray:
             tensor = self.tensor
             try:
                 loop, scalars = weak[type(other), tensor.dtype]
@@ -527,10 +530,10 @@ class BinaryUfunc(Ufunc):
 
         return reflected
 
-    def _inplace_operator(self) -> Callable[[Any, Any], Any]:
+    def _inplace_operator(self) -> Callable[[Any, Any], ndarray]:
         loops, weak, general, plain = self._inplace_loops, self._inplace_weak, self._defer_or_call, PLAIN
 
-        def inplace(self: Any, other: Any) -> Any:
+        def inplace(self: Any, other: Any) -> ndarray:
             tensor = self.tensor
             try:
                 if type(other) in plain:

@@ -39,7 +39,7 @@ __all__ = [
 ]
 
 
-def fftfreq(n: int, d: Any = 1.0, device: Any = None, *, dtype: Any = None) -> Any:
+def fftfreq(n: int, d: Any = 1.0, device: Any = None, *, dtype: Any = None) -> ndarray:
     """The frequencies of `fft`, in cycles per unit of the sample spacing.
 
     Parameters
@@ -76,7 +76,7 @@ def fftfreq(n: int, d: Any = 1.0, device: Any = None, *, dtype: Any = None) -> A
     return _scaled(kernels.frequencies(int(n), (int(n) + 1) // 2, devices.parse(device)), step, dtype)
 
 
-def rfftfreq(n: int, d: Any = 1.0, device: Any = None, *, dtype: Any = None) -> Any:
+def rfftfreq(n: int, d: Any = 1.0, device: Any = None, *, dtype: Any = None) -> ndarray:
     """The frequencies of `rfft`, in cycles per unit of the sample spacing.
 
     Parameters

@@ -108,7 +108,7 @@ def matrix_power(a: Any, n: int) -> ndarray:
         power = tnp.matmul(power, power)
 
 
-def multi_dot(arrays: Sequence[Any], *, out: Any = None) -> Any:
+def multi_dot(arrays: Sequence[Any], *, out: Any = None) -> ndarray:
     """Product of two or more matrices, in the order that takes the fewest multiplications.
 
     Parameters
@@ -295,7 +295,7 @@ def diagonal(x: Any, /, *, offset: int = 0) -> ndarray:
     return tnp.diagonal(x, offset, -2, -1)
 
 
-def trace(x: Any, /, *, offset: int = 0, dtype: Any = None) -> Any:
+def trace(x: Any, /, *, offset: int = 0, dtype: Any = None) -> ndarray:
     """Sum of the diagonal of matrices.
 
     Parameters
@@ -330,7 +330,7 @@ def trace(x: Any, /, *, offset: int = 0, dtype: Any = None) -> Any:
     return tnp.trace(x, offset, -2, -1, dtype)
 
 
-def matmul(x1: Any, x2: Any, /) -> Any:
+def matmul(x1: Any, x2: Any, /) -> ndarray:
     """Matrix product of two arrays.
 
     Parameters
@@ -430,7 +430,7 @@ def matrix_transpose(x: Any, /) -> ndarray:
     return tnp.matrix_transpose(x)
 
 
-def vecdot(x1: Any, x2: Any, /, *, axis: int = -1) -> Any:
+def vecdot(x1: Any, x2: Any, /, *, axis: int = -1) -> ndarray:
     """Dot product of vectors along an axis; complex vectors on the left are conjugated.
 
     Parameters
