@@ -39,6 +39,7 @@ from tnp import _interop
 from tnp._array import ndarray
 from tnp._loops import PLAIN
 from tnp._readonly import readonly
+from tnp._subclass import subclass
 
 LIMIT = 4096
 """The most elements of an array that NumPy computes with."""
@@ -191,10 +192,14 @@ def _later(name: str) -> Any:
     return method
 
 
-def _binary(compute: Any, ordinary: Any) -> Any:
+def _binary(compute: Any, ordinary: Any, first: Any = subclass) -> Any:
+    """An operator; arrays of the classes ``first``, of which Python does not know that they are asked first, are."""
+
     def method(self: Any, other: Any) -> Any:
         kind = type(other)
         if watched or not (kind is small or kind in _NUMBERS):
+            if isinstance(other, first):
+                return NotImplemented
             return call(compute, ordinary, (self, other), {})
         try:
             result = compute(self.host, other.host if kind is small else other)
@@ -210,7 +215,7 @@ def _binary(compute: Any, ordinary: Any) -> Any:
 
 
 def _reflected(compute: Any, ordinary: Any) -> Any:
-    return _binary(lambda host, other: compute(other, host), ordinary)
+    return _binary(lambda host, other: compute(other, host), ordinary, ())
 
 
 def _inplace(compute: Any) -> Any:

@@ -147,6 +147,16 @@ def test_a_read_only_vector_becomes_a_read_only_row():
     compare(written)
 
 
+@pytest.mark.host
+def test_products_with_read_only_arrays():
+    def products(xp):
+        x, m = xp.arange(4.0).reshape(2, 2), xp.asmatrix(xp.ones((2, 2)))
+        x.flags.writeable = False
+        return x * m, m * x, x + m, x - m, x @ m, x < m, xp.multiply(x, m), type(x * m).__name__
+
+    compare(products)
+
+
 def test_classes_derived_from_it():
     def derived(xp):
         class Rotation(xp.matrix):
