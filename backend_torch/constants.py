@@ -14,7 +14,7 @@ import torch
 from torch.utils._mode_utils import no_dispatch
 
 from backend_torch.dtypes import to_numpy, to_torch
-from backend_torch.memory import from_numpy
+from backend_torch.memory import from_numpy, unwrapped
 
 _LIMIT = 4096  # constants a dtype: a program that draws its scalars at random must not grow the cache for ever
 _owned: WeakValueDictionary[int, torch.Tensor] = WeakValueDictionary()
@@ -62,8 +62,8 @@ class Constants(_Table):
     """Scalar -> 0-d tensor of one dtype."""
 
     def _make(self, exact: np.ndarray) -> torch.Tensor:
-        with no_dispatch():  # a constant made while a graph is traced is a real one, and not of that graph
-            constant = from_numpy(exact)
+        with no_dispatch():  # a constant made in a trace or a transform is a real one, and not of that: it stays
+            constant = unwrapped(from_numpy(exact))
         _owned[id(constant)] = constant
         return constant
 

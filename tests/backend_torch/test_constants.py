@@ -104,3 +104,15 @@ def test_threads_share_the_cache() -> None:
     for thread in threads:
         thread.join()
     assert not wrong
+
+
+def test_a_constant_made_in_a_transform_outlives_it() -> None:
+    float64 = np.dtype(float)
+
+    def function(x: torch.Tensor) -> torch.Tensor:
+        return (x * constant(0.6180339887, float64)).sum()
+
+    x = torch.ones(3, dtype=torch.float64)
+    for _ in range(2):  # the second finds what the first made, at levels that are gone
+        assert torch.func.hessian(function)(x).tolist() == [[0.0] * 3] * 3
+    assert not torch._C._functorch.is_functorch_wrapped_tensor(constant(0.6180339887, float64))
