@@ -23,7 +23,7 @@ import numpy as np
 from backend_torch import checking, compiling, devices, exporting, graphs, linalg, memory, packaging, symbolic, tracing
 from backend_torch.checking import EagerCheckError as EagerCheckError
 from backend_torch.tracing import TracedValueError as TracedValueError
-from tnp import _calls, _pytree, _saving, random
+from tnp import _calls, _pytree, _saving
 from tnp._array import ndarray
 from tnp._convert import tensor_of
 from tnp._errors import explain
@@ -472,5 +472,7 @@ def load_compiled(path: str | os.PathLike[str], *, native: bool = False, **optio
         if options:
             raise TypeError(f"machine code is compiled: {', '.join(options)} can't be chosen any more")
         return _saving.Loaded(*packaging.load(os.fspath(path)))
+    from tnp import random  # which imports NumPy's
+
     run, examples, text = exporting.load(os.fspath(path), random._state._generator_on)
     return compile(_saving.Loaded(run, examples, text), **options)

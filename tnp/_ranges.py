@@ -157,7 +157,7 @@ def _whole(steps: Any) -> int:
     """As many whole steps as it takes."""
     if math.isnan(steps):
         raise ValueError("arange: cannot compute length")
-    if steps >= 2**63:
+    if not -(2**63) <= steps < 2**63:
         raise ValueError("Maximum allowed size exceeded")
     return math.ceil(steps) if steps > 0 else 0
 

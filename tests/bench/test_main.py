@@ -51,6 +51,7 @@ def test_overhead_check(
 
 def test_small(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(small, "SIZES", [3])
+    monkeypatch.setenv("COLUMNS", "160")  # wide enough that no statement is folded
     assert main(["small", "--repeats", "1", "--out", str(tmp_path)]) == 0
     rows = json.loads((tmp_path / "small.json").read_text())["rows"]
     assert [row["statement"] for row in rows] == small.ELEMENTS + small.ARRAYS

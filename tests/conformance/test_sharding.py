@@ -21,7 +21,10 @@ def test_no_answer_is_wrong_in_silence(found: dict[str, str]) -> None:
 
 def test_the_page_says_so(found: dict[str, str]) -> None:
     page = {name: cells[-1] for name, cells in coverage.read().items()}
-    assert found == {name: page[name] for name in found}, "write it: python -m conformance coverage"
+    # Whether a product of parts has the bits of the whole one's goes by the processor: the page may say that it rounds.
+    rounding = {"yes": "rounds", "sends": "sends, rounds"}
+    wrong = {name: answer for name, answer in found.items() if page[name] not in (answer, rounding.get(answer))}
+    assert wrong == {}, "write it: python -m conformance coverage"
 
 
 def test_elementwise_functions_have_the_bits_of_one_process(found: dict[str, str]) -> None:

@@ -234,6 +234,7 @@ def test_partitions_at_no_position() -> None:
 @pytest.mark.parametrize("backend", ["eager", "inductor"])
 def test_integers_out_of_bounds(backend: str) -> None:
     """They were taken for others where no kernel looks at them."""
+
     def put(x: Any) -> Any:
         columns = tnp.zeros((2, 1)).T
         tnp.put(columns, x, 1)

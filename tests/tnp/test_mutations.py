@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import re
 import warnings
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -660,11 +661,15 @@ WAYS = {
 }
 
 
+NO_VALUES = "depends on values|the value of a traced array is asked for"
+"""What is wrong with a step that a trace refuses: which of them is said goes by who asks first."""
+
+
 def check(way: str, case: Case) -> None:
     """The way gives the right numbers with no loop over elements, or an error where it has to be one."""
     names = {name for name, _, _ in case.program}
     if "compiled" in way and way != "gradient_of_compiled" and names & IN_TURN:
-        with pytest.raises(TypeError, match="depends on values"):
+        with pytest.raises(TypeError, match=NO_VALUES):
             WAYS[way](case)
         return
     if way == "compiled_mapped_gradient" and names & PRODUCTS:
@@ -704,7 +709,7 @@ def test_writes_after_one_another(way: str, program: Program) -> None:
     try:
         check(way, case)
     except TypeError as error:  # a mask that was known until something was written to it
-        if "compiled" not in way or "depends on values" not in str(error):
+        if "compiled" not in way or not re.search(NO_VALUES, str(error)):
             raise
 
 

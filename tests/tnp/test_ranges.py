@@ -237,3 +237,8 @@ def test_arange_of_no_numbers(dtype: str) -> None:
 @agrees(raises=ValueError)
 def test_arange_beyond_all_memory(xp: object) -> object:
     return xp.arange(2**64)
+
+
+@pytest.mark.parametrize("stop", [-1e30, -(2.0**63), -np.inf, 1e30, np.inf])
+def test_a_length_that_no_integer_holds(stop: float) -> None:
+    compare(lambda xp: xp.arange(0.0, stop))
