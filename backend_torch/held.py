@@ -50,6 +50,7 @@ def tensor_of(host: np.ndarray) -> Tensor:
     known: Any = tracing.watched.get(id(root))
     tensor = None if known is None else known()
     if tensor is None:
+        # While Dynamo evaluates frames there is one more: it then counts as shared, which costs questions only.
         is_shared = sys.getrefcount(root) > (4 if root is host else 3)  # its holder, the names here, and the question
         with torch.inference_mode(False), no_dispatch():  # it is from outside of any trace
             tensor = memory.from_numpy(root)
