@@ -692,7 +692,9 @@ def test_each_write(way: str, name: str) -> None:
 
 programs = st.lists(
     st.tuples(
-        st.sampled_from(sorted(STEPS.keys() - IN_TURN)), st.sampled_from(["a", "b", "x", "row"]), st.sampled_from(["x", "b", "a"])
+        st.sampled_from(sorted(STEPS.keys() - IN_TURN)),
+        st.sampled_from(["a", "b", "x", "row"]),
+        st.sampled_from(["x", "b", "a"]),
     ),
     min_size=2,
     max_size=5,
