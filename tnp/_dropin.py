@@ -24,12 +24,15 @@ from typing import Any
 import numpy as np
 
 import tnp
-from tnp import _array, _dtypes, _functional, _host_data, _interop, _small, _small_functions
+from tnp import _array, _dtypes, _functional, _host_data, _interop, _readonly, _small, _small_functions
 
 HOST_ONLY = frozenset({"frompyfunc", "genfromtxt", "load", "loadtxt"})
 """Functions that are NumPy's own here: they return what no tensor holds as often as not, or read a file only once."""
 
 _OURS = ("tnp", "backend_torch")
+
+_ARRAYS = (_array.ndarray, _readonly.readonly, _small.held, _small.small)
+"""What is an array of ``numpy.ndarray`` itself in NumPy."""
 
 record: Any = None
 """What counts the program's calls (`_report.Record`), if they are counted."""
@@ -153,7 +156,7 @@ class _ArrayClass(abc.ABCMeta):
         return issubclass(subclass, (_array.ndarray, np.ndarray)) and not issubclass(subclass, _array.scalar)
 
     def __eq__(cls, other: object) -> bool:
-        return cls is other or (cls is ndarray and other in (_array.ndarray, _small.held, _small.small))
+        return cls is other or (cls is ndarray and other in _ARRAYS)
 
     def __hash__(cls) -> int:
         return hash(_array.ndarray)

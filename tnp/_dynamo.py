@@ -16,6 +16,7 @@ from backend_torch import dynamo
 from backend_torch.dtypes import to_torch
 from tnp import _index_tricks
 from tnp._array import like, ndarray, scalar, wrap, wrap_array
+from tnp._asking import asking
 from tnp._methods import Methods
 from tnp._readonly import readonly
 from tnp._ufunc import Ufunc
@@ -86,7 +87,7 @@ def _register() -> None:
                 elif isinstance(value, MethodType):  # it takes the function behind it
                     whole.append(value.__func__)
     whole += [kind.__getitem__ for kind in _INDEXED]
-    for kind in (Methods, ndarray, scalar):
+    for kind in (Methods, ndarray, asking, scalar):
         for name, value in kind.__dict__.items():
             if isinstance(value, FunctionType) and name not in looked_into:
                 if not name.startswith("_") or value.__name__ in _OPERATORS:

@@ -12,13 +12,14 @@ import numpy as np
 
 from backend_torch import memory
 from tnp._array import ndarray, scalar
+from tnp._asking import asking
 from tnp._loops import PLAIN
 
 Tensor = Any
 _new = object.__new__
 
 
-class readonly(ndarray):
+class readonly(asking):
     """An array that can't be written to, nor can its views. Otherwise it is what every array is."""
 
     __slots__ = ()

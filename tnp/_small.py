@@ -37,9 +37,9 @@ from backend_torch import held as backend
 from backend_torch.tracing import watched
 from tnp import _interop
 from tnp._array import ndarray
+from tnp._asking import asking
 from tnp._loops import PLAIN
 from tnp._readonly import readonly
-from tnp._subclass import subclass
 
 LIMIT = 4096
 """The most elements of an array that NumPy computes with."""
@@ -192,14 +192,10 @@ def _later(name: str) -> Any:
     return method
 
 
-def _binary(compute: Any, ordinary: Any, first: Any = subclass) -> Any:
-    """An operator; arrays of the classes ``first``, of which Python does not know that they are asked first, are."""
-
+def _binary(compute: Any, ordinary: Any) -> Any:
     def method(self: Any, other: Any) -> Any:
         kind = type(other)
         if watched or not (kind is small or kind in _NUMBERS):
-            if isinstance(other, first):
-                return NotImplemented
             return call(compute, ordinary, (self, other), {})
         try:
             result = compute(self.host, other.host if kind is small else other)
@@ -215,7 +211,7 @@ def _binary(compute: Any, ordinary: Any, first: Any = subclass) -> Any:
 
 
 def _reflected(compute: Any, ordinary: Any) -> Any:
-    return _binary(lambda host, other: compute(other, host), ordinary, ())
+    return _binary(lambda host, other: compute(other, host), ordinary)
 
 
 def _inplace(compute: Any) -> Any:
@@ -310,7 +306,7 @@ def _shaped(theirs: Callable[..., Any], ordinary: Callable[..., Any]) -> Any:
     return method
 
 
-class held(ndarray):
+class held(asking):
     """An array whose elements NumPy holds until torch is asked for the tensor: then it is an ordinary ndarray."""
 
     __slots__ = ()
@@ -442,52 +438,52 @@ class small(held):
     __slots__ = ()
     __module__ = "tnp"
 
-    __add__ = _binary(operator.add, ndarray.__add__)
+    __add__ = _binary(operator.add, held.__add__)
     __radd__ = _reflected(operator.add, ndarray.__radd__)
     __iadd__ = _inplace(operator.iadd)
-    __sub__ = _binary(operator.sub, ndarray.__sub__)
+    __sub__ = _binary(operator.sub, held.__sub__)
     __rsub__ = _reflected(operator.sub, ndarray.__rsub__)
     __isub__ = _inplace(operator.isub)
-    __mul__ = _binary(operator.mul, ndarray.__mul__)
+    __mul__ = _binary(operator.mul, held.__mul__)
     __rmul__ = _reflected(operator.mul, ndarray.__rmul__)
     __imul__ = _inplace(operator.imul)
-    __truediv__ = _binary(operator.truediv, ndarray.__truediv__)
+    __truediv__ = _binary(operator.truediv, held.__truediv__)
     __rtruediv__ = _reflected(operator.truediv, ndarray.__rtruediv__)
     __itruediv__ = _inplace(operator.itruediv)
-    __floordiv__ = _binary(operator.floordiv, ndarray.__floordiv__)
+    __floordiv__ = _binary(operator.floordiv, held.__floordiv__)
     __rfloordiv__ = _reflected(operator.floordiv, ndarray.__rfloordiv__)
     __ifloordiv__ = _inplace(operator.ifloordiv)
-    __mod__ = _binary(operator.mod, ndarray.__mod__)
+    __mod__ = _binary(operator.mod, held.__mod__)
     __rmod__ = _reflected(operator.mod, ndarray.__rmod__)
     __imod__ = _inplace(operator.imod)
-    __pow__ = _binary(operator.pow, ndarray.__pow__)
+    __pow__ = _binary(operator.pow, held.__pow__)
     __rpow__ = _reflected(operator.pow, ndarray.__rpow__)
     __ipow__ = _inplace(operator.ipow)
-    __matmul__ = _binary(operator.matmul, ndarray.__matmul__)
+    __matmul__ = _binary(operator.matmul, held.__matmul__)
     __rmatmul__ = _reflected(operator.matmul, ndarray.__rmatmul__)
     __imatmul__ = _inplace(operator.imatmul)
-    __lshift__ = _binary(operator.lshift, ndarray.__lshift__)
+    __lshift__ = _binary(operator.lshift, held.__lshift__)
     __rlshift__ = _reflected(operator.lshift, ndarray.__rlshift__)
     __ilshift__ = _inplace(operator.ilshift)
-    __rshift__ = _binary(operator.rshift, ndarray.__rshift__)
+    __rshift__ = _binary(operator.rshift, held.__rshift__)
     __rrshift__ = _reflected(operator.rshift, ndarray.__rrshift__)
     __irshift__ = _inplace(operator.irshift)
-    __and__ = _binary(operator.and_, ndarray.__and__)
+    __and__ = _binary(operator.and_, held.__and__)
     __rand__ = _reflected(operator.and_, ndarray.__rand__)
     __iand__ = _inplace(operator.iand)
-    __or__ = _binary(operator.or_, ndarray.__or__)
+    __or__ = _binary(operator.or_, held.__or__)
     __ror__ = _reflected(operator.or_, ndarray.__ror__)
     __ior__ = _inplace(operator.ior)
-    __xor__ = _binary(operator.xor, ndarray.__xor__)
+    __xor__ = _binary(operator.xor, held.__xor__)
     __rxor__ = _reflected(operator.xor, ndarray.__rxor__)
     __ixor__ = _inplace(operator.ixor)
-    __lt__ = _binary(operator.lt, ndarray.__lt__)
-    __le__ = _binary(operator.le, ndarray.__le__)
-    __gt__ = _binary(operator.gt, ndarray.__gt__)
-    __ge__ = _binary(operator.ge, ndarray.__ge__)
-    __eq__ = _binary(operator.eq, ndarray.__eq__)
-    __ne__ = _binary(operator.ne, ndarray.__ne__)
-    __divmod__ = function(divmod, ndarray.__divmod__)
+    __lt__ = _binary(operator.lt, held.__lt__)
+    __le__ = _binary(operator.le, held.__le__)
+    __gt__ = _binary(operator.gt, held.__gt__)
+    __ge__ = _binary(operator.ge, held.__ge__)
+    __eq__ = _binary(operator.eq, held.__eq__)
+    __ne__ = _binary(operator.ne, held.__ne__)
+    __divmod__ = function(divmod, held.__divmod__)
     __rdivmod__ = function(lambda host, other: divmod(other, host), ndarray.__rdivmod__)
     __neg__ = _unary(operator.neg, ndarray.__neg__)
     __pos__ = _unary(operator.pos, ndarray.__pos__)

@@ -556,9 +556,6 @@ class BinaryUfunc(Ufunc):
         """The operation on the general path, unless the other operand's class says that it is its own business."""
         if out is None and tnp._interop.is_foreign(other):
             return NotImplemented
-        if not reflected and out is None and isinstance(other, tnp._subclass.subclass):
-            if type(x) not in (_array.ndarray, _array.scalar):  # read-only: only of ndarray's does Python ask it first
-                return NotImplemented
         try:
             return self._call((other, x) if reflected else (x, other), out)
         except DtypeError:

@@ -271,6 +271,7 @@ def test_the_class_of_arrays(np: Any) -> None:
     assert isinstance(x, np.ndarray) and isinstance(np.array(["a"]), np.ndarray)
     assert not isinstance(x.sum(), np.ndarray) and not isinstance([1], np.ndarray)
     assert type(x) == np.ndarray and issubclass(type(x), np.ndarray) and issubclass(numpy.ndarray, np.ndarray)  # noqa: E721
+    assert type(np.broadcast_to(x, (2, 3))) == np.ndarray and type(x.sum()) != np.ndarray  # noqa: E721
     assert type(np.ndarray((2,), dtype=object)) is numpy.ndarray and type(np.ndarray((2,))) is tnp.ndarray
     assert np.ndarray.sum(x) == 0
 

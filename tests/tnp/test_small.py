@@ -21,7 +21,8 @@ import torch
 
 import tnp
 from backend_torch import tracing
-from tests.oracle import outcome
+from tests.oracle import assert_same, outcome
+from tests.tnp.test_subclass import REFLECTED, asked
 from tnp import _dropin
 from tnp._readonly import readonly
 from tnp._small import LIMIT, held, small
@@ -112,6 +113,15 @@ def test_who_does_not_leaves_it_to_numpy(use: Callable[[Any], Any]) -> None:
     x = array(1.0, 2.0)
     use(x)
     assert type(x) is small
+
+
+@pytest.mark.parametrize("length", [2, 70])
+@pytest.mark.parametrize("left", ["writeable", "read-only", "broadcast"])
+@pytest.mark.parametrize("says", ["is a matrix", "inherits", "computes", "declines"])
+@pytest.mark.parametrize("name", REFLECTED)
+def test_a_derived_class_is_asked_first(name: str, says: str, left: str, length: int) -> None:
+    arguments = name, says, left, length
+    assert_same(outcome(asked, numpy, *arguments), outcome(asked, np, *arguments))
 
 
 def test_ordinary_arrays_and_numpys_beside_it() -> None:

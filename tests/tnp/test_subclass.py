@@ -1,6 +1,7 @@
 """Classes derived from ndarray: what keeps the class, what a class can override, and that ndarray pays nothing."""
 
 import copy
+import operator
 import pickle
 
 import numpy
@@ -8,7 +9,7 @@ import pytest
 
 import tnp
 from conformance import coverage, samples
-from tests.oracle import agrees
+from tests.oracle import agrees, compare
 
 
 def quantity(xp):
@@ -364,3 +365,68 @@ def test_as_strided_keeps_the_class_if_it_is_told_to(xp):
     strided = xp.lib.stride_tricks.as_strided
     locked = strided(q, (2,), (8,), subok=True, writeable=False)
     return seen(strided(q, (2,), (8,))), seen(strided(q, (2,), (8,), subok=True)), locked.flags.writeable
+
+
+# Who is asked first: a derived class, by each array that is no more to NumPy than an ndarray.
+
+REFLECTED = {
+    "add": "__radd__",
+    "sub": "__rsub__",
+    "mul": "__rmul__",
+    "truediv": "__rtruediv__",
+    "floordiv": "__rfloordiv__",
+    "mod": "__rmod__",
+    "divmod": "__rdivmod__",
+    "pow": "__rpow__",
+    "lshift": "__rlshift__",
+    "rshift": "__rrshift__",
+    "and_": "__rand__",
+    "or_": "__ror__",
+    "xor": "__rxor__",
+    "matmul": "__rmatmul__",
+    "lt": "__gt__",
+    "le": "__ge__",
+    "gt": "__lt__",
+    "ge": "__le__",
+    "eq": "__eq__",
+    "ne": "__ne__",
+}
+"""Operator -> the method of the right operand's class."""
+
+SAYS = {"computes": lambda inherited, other: ("asked", inherited(other)), "declines": lambda *_: NotImplemented}
+"""What a derived class says to the left operand."""
+
+
+def asked(xp, name, says, left, length):
+    """An operator of an array and one of a derived class, which are square."""
+    x = xp.arange(length * length).reshape(length, length) % 5 + 1
+    if left == "read-only":
+        x.flags.writeable = False
+    elif left == "broadcast":
+        x = xp.broadcast_to(x[0], (length, length))
+    if says == "is a matrix":
+        y = xp.asmatrix(xp.full((length, length), 2))
+    else:
+
+        class Derived(xp.ndarray):
+            pass
+
+        if says != "inherits":
+            method = REFLECTED[name]
+            setattr(Derived, method, lambda self, x: SAYS[says](getattr(super(Derived, self), method), x))
+        y = xp.full((length, length), 2).view(Derived)
+
+    def told(result):
+        if isinstance(result, tuple):
+            return [told(each) for each in result]
+        return result if isinstance(result, str) else (type(result).__name__, xp.asarray(result))
+
+    return told((getattr(operator, name, None) or divmod)(x, y))
+
+
+@pytest.mark.host
+@pytest.mark.parametrize("left", ["writeable", "read-only", "broadcast"])
+@pytest.mark.parametrize("says", ["is a matrix", "inherits", "computes", "declines"])
+@pytest.mark.parametrize("name", REFLECTED)
+def test_a_derived_class_is_asked_first(name, says, left):
+    compare(asked, name, says, left, 2)
