@@ -282,7 +282,7 @@ def bmat(obj: Any, ldict: Any = None, gdict: Any = None) -> matrix:
     """
     if isinstance(obj, str):
         if gdict is None:
-            frame = sys._getframe(1)
+            frame = _callers()
             ldict, gdict = frame.f_locals, frame.f_globals
         return named_blocks(obj, ldict or {}, gdict)
     if isinstance(obj, (ndarray, np.ndarray)):
@@ -290,6 +290,14 @@ def bmat(obj: Any, ldict: Any = None, gdict: Any = None) -> matrix:
     if any(isinstance(row, (ndarray, np.ndarray)) for row in obj):
         return matrix(tnp.concatenate(obj, axis=-1))
     return matrix(tnp.concatenate([tnp.concatenate(row, axis=-1) for row in obj], axis=0))
+
+
+def _callers() -> Any:
+    """The frame of who calls tnp: there may be one more of tnp's between (`_dropin`)."""
+    frame: Any = sys._getframe(2)
+    while frame.f_globals.get("__name__", "").startswith("tnp."):
+        frame = frame.f_back
+    return frame
 
 
 def named_blocks(text: str, local: Any, glob: Any) -> matrix:

@@ -132,8 +132,13 @@ def _fits(view: Any) -> bool:
     """Whether a tensor can be such a view of its memory: not one backwards or of another dtype."""
     base, strides = view.base, view.strides
     is_like_base = type(base) is _host and base.dtype == view.dtype and base.flags.writeable
-    is_known = view.flags.writeable or 0 in strides or view.size <= LIMIT  # large ones would not see that they are
+    is_known = view.flags.writeable or _repeats(view) or view.size <= LIMIT  # large ones would not see that they are
     return is_like_base and is_known and min(strides, default=0) >= 0
+
+
+def _repeats(host: Any) -> bool:
+    """Whether elements share a place, which a tensor says of itself."""
+    return any(length > 1 and not stride for length, stride in zip(host.shape, host.strides, strict=True))
 
 
 def call(theirs: Any, ours: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -319,7 +324,7 @@ class held(asking):
         """The tensor over the memory, from now on in the place of NumPy's array."""
         with backend.lock:
             if isinstance(self, held):  # another thread may have been here
-                kind = ndarray if self.host.flags.writeable or 0 in self.host.strides else readonly
+                kind = ndarray if self.host.flags.writeable or _repeats(self.host) else readonly
                 tensor = backend.tensor_of(self.host)
                 # Nothing between the two can let another thread run.
                 self.host, self.__class__ = tensor, kind  # type: ignore[assignment]

@@ -276,6 +276,11 @@ def test_the_class_of_arrays(np: Any) -> None:
     assert np.ndarray.sum(x) == 0
 
 
+def test_names_of_blocks_are_the_programs(np: Any) -> None:
+    m = np.asmatrix("1 2; 3 4")
+    assert np.bmat("m, m").tolist() == np.r_["m, m"].tolist() == [[1, 2, 1, 2], [3, 4, 3, 4]], m
+
+
 DERIVED = """
 import abc, pickle, copy
 import numpy as np

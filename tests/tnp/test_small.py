@@ -234,6 +234,15 @@ def test_read_only_views_stay_so() -> None:
     assert type(spread) is tnp.ndarray and spread.tensor.stride() == (0, 1) and type(diagonal) is readonly
 
 
+@pytest.mark.parametrize("length", [3, LIMIT + 1])
+def test_broadcast_views_are_read_only_without_repetition_too(length: int) -> None:
+    x = np.zeros(length)
+    view = np.broadcast_to(x, (1, length))
+    with pytest.raises(ValueError, match="read-only"):
+        view += 1
+    assert not view.flags.writeable and not x.any()
+
+
 @pytest.mark.parametrize("dtype", "?bhilqBHILQefdFD")
 def test_every_dtype_is_taken_over(dtype: str) -> None:
     x = np.zeros(3, dtype=dtype)
