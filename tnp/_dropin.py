@@ -24,7 +24,9 @@ from typing import Any
 import numpy as np
 
 import tnp
-from tnp import _array, _dtypes, _functional, _host_data, _interop, _readonly, _small, _small_functions
+from tnp import _array, _dtypes, _functional, _host_data, _interop, _libraries, _readonly, _small, _small_functions
+from tnp._dispatch import METHODS
+from tnp._loops import PLAIN
 
 HOST_ONLY = frozenset({"frompyfunc", "genfromtxt", "load", "loadtxt"})
 """Functions that are NumPy's own here: they return what no tensor holds as often as not, or read a file only once."""
@@ -33,6 +35,9 @@ _OURS = ("tnp", "backend_torch")
 
 _ARRAYS = (_array.ndarray, _readonly.readonly, _small.held, _small.small)
 """What is an array of ``numpy.ndarray`` itself in NumPy."""
+
+_KNOWN = frozenset({*PLAIN, np.ndarray, list, tuple, int, float, bool, complex})
+"""What has no method that NumPy would call instead of a function."""
 
 record: Any = None
 """What counts the program's calls (`_report.Record`), if they are counted."""
@@ -99,6 +104,8 @@ def _stand_in(module_name: str, name: str, theirs: Any, ours: Any, small: bool) 
     if isinstance(ours, (types.FunctionType, types.MethodType)):
         path = f"{module_name}.{name}"
         call = _with_host(ours, theirs, path)
+        if name in METHODS:
+            call = _asking_for_method(call, theirs, name)
         if small:
             call = _small_functions.stand_in(path, theirs, call)
             call.__module__, call.__qualname__ = __name__, f"small_{path}"
@@ -127,6 +134,18 @@ def _with_host(ours: Any, theirs: Any, path: str) -> Any:
             return _host_data.on_host(theirs, args, kwargs)
 
     call.__module__, call.__qualname__ = __name__, path  # where pickle finds it
+    return call
+
+
+def _asking_for_method(ours: Any, theirs: Any, name: str) -> Any:
+    """A function that is NumPy's own for a library's object that has such a method: ``np.mean(frame)`` is a Series."""
+
+    @functools.wraps(ours)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        if args and type(args[0]) not in _KNOWN and _interop.has_method(args[0], name):
+            return _host_data.by_method(theirs, args, kwargs)
+        return ours(*args, **kwargs)
+
     return call
 
 
@@ -261,18 +280,22 @@ class Hook:
     ) -> Any:
         """``builtins.__import__``."""
         found = self.statement(name, globals, locals, fromlist, level)
-        if level or not (name == "numpy" or name.startswith("numpy.")):
-            return found
         if not self.importers.are_users(sys._getframe(1).f_globals if globals is None else globals):
+            return found
+        if level or not (name == "numpy" or name.startswith("numpy.")):
+            _libraries.prepare()
             return found
         return module(found.__name__, self.small)
 
     def by_function(self, name: str, package: str | None = None) -> Any:
         """``importlib.import_module``."""
         found = self.function(name, package)
-        if name != "numpy" and not name.startswith("numpy."):
+        if not self.importers.are_users(sys._getframe(1).f_globals):
             return found
-        return module(name, self.small) if self.importers.are_users(sys._getframe(1).f_globals) else found
+        if name != "numpy" and not name.startswith("numpy."):
+            _libraries.prepare()
+            return found
+        return module(name, self.small)
 
 
 # On and off.
@@ -300,6 +323,7 @@ def install(roots: Sequence[str], device: str | None = None, small_arrays: bool 
     _interop.host_copies_allowed = True  # libraries read arrays as NumPy's; who wants to know how often asks --report
     _hook = Hook(Importers(roots), small_arrays)
     _hook.install()
+    _libraries.prepare()  # a notebook may have imported them before
     _bequeath(roots, device, small_arrays)
 
 
@@ -308,6 +332,7 @@ def remove() -> None:
     global _hook
     if _hook is not None:
         _hook.remove()
+        _libraries.leave()
         _hook, _host_data.kept, _interop.host_copies_allowed = None, False, False
 
 

@@ -34,6 +34,11 @@ def on_host(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[st
     return taken(function(*map(given, args), **given(kwargs)))
 
 
+def by_method(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """NumPy's function, which calls the method of that name that a library's object has."""
+    return on_host(function, args, kwargs)
+
+
 def _arrays(out: Any) -> tuple[Any, ...]:
     return out if isinstance(out, tuple) else (out,)
 

@@ -178,6 +178,13 @@ def is_foreign(operand: Any) -> bool:
     return override is not _array.ndarray.__array_ufunc__
 
 
+def has_method(operand: Any, name: str) -> bool:
+    """Whether a library's object has a method that NumPy's function of that name calls."""
+    if isinstance(operand, (_array.ndarray, np.generic)) or memory.is_tensor(operand):
+        return False
+    return hasattr(type(operand), name)
+
+
 def priority(operand: Any) -> float:
     """The ``__array_priority__`` of an operand: a scalar's, where that is no number."""
     found = getattr(type(operand), "__array_priority__", None)

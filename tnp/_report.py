@@ -179,6 +179,7 @@ def watch() -> Record:
     tensor_class = type(tnp.empty(0).tensor)
     type.__setattr__(tensor_class, "numpy", record.leaving(COMPUTED, tensor_class.numpy))
     _host_data.on_host = record.leaving(NO_TENSOR, _host_data.on_host)
+    _host_data.by_method = record.leaving(NUMPY, _host_data.by_method)
     _interop._host_ufunc = record.leaving(NUMPY, _interop._host_ufunc)
     record.transfers.__enter__()
     return record

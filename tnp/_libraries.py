@@ -1,0 +1,118 @@
+"""Libraries that ask for NumPy's class rather than for an array: what a program hands to them arrives as NumPy's own.
+
+pandas takes a boolean array for a mask, and a scalar for a number, only if it is NumPy's; h5py reads into nothing else.
+In a program that is run as it is (`_dropin`) the methods by which it speaks to them are given NumPy's arrays over the
+same memory, NumPy's scalars and ufuncs, and so is what the program's functions return that they call.
+
+Layer: owns which methods of which libraries. They are looked for after the program's own import statements.
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import operator
+import sys
+import types
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from tnp import _array, _host_data, _ufunc
+
+_CALLABLE = (types.FunctionType, types.MethodType, functools.partial)
+_SPECIAL = frozenset({"__init__", "__getitem__", "__setitem__", "__call__"})
+
+_Place = tuple[Any, str]  # an object, and the name of its function
+
+
+def _of(kind: type) -> Iterator[_Place]:
+    """The methods of a class that a program calls, inherited ones too."""
+    for name, function in inspect.getmembers(kind, inspect.isfunction):
+        if (name in _SPECIAL or not name.startswith("_")) and inspect.getattr_static(kind, name) is function:
+            yield kind, name
+
+
+def _pandas(pandas: Any) -> Iterator[_Place]:
+    for name, value in vars(pandas).items():
+        if isinstance(value, types.FunctionType):
+            yield pandas, name
+    series = pandas.Series([0.0])
+    for name in ("loc", "iloc", "at", "iat"):
+        yield from _of(type(getattr(series, name)))
+    for kind in (pandas.Series, pandas.DataFrame, pandas.Index):
+        yield from _of(kind)
+    yield pandas.Index, "__new__"
+    for name in ("DataFrameGroupBy", "SeriesGroupBy", "Rolling", "Expanding", "Resampler"):
+        yield from _of(getattr(pandas.api.typing, name))
+
+
+def _h5py(h5py: Any) -> Iterator[_Place]:
+    for name in ("__getitem__", "__setitem__", "read_direct", "write_direct"):
+        yield h5py.Dataset, name
+
+
+LIBRARIES: dict[str, Callable[[Any], Iterator[_Place]]] = {"pandas": _pandas, "h5py": _h5py}
+"""The libraries, and what of each is given NumPy's arrays."""
+
+_prepared: dict[str, list[tuple[Any, str, Any]]] = {}
+
+
+def prepare() -> None:
+    """Have the libraries that are there by now given NumPy's arrays."""
+    for name, places in LIBRARIES.items():
+        if name in sys.modules and name not in _prepared:
+            _prepared[name] = []
+            for owner, attribute in [*places(sys.modules[name])]:
+                _prepared[name].append((owner, attribute, vars(owner).get(attribute)))
+                call = given_numpys(getattr(owner, attribute), attribute)
+                setattr(owner, attribute, staticmethod(call) if attribute == "__new__" else call)
+
+
+def leave() -> None:
+    """Put back what was there."""
+    for places in _prepared.values():
+        for owner, attribute, function in places:
+            delattr(owner, attribute) if function is None else setattr(owner, attribute, function)
+    _prepared.clear()
+
+
+def given_numpys(function: Callable[..., Any], name: str) -> Callable[..., Any]:
+    """A library's function that gets NumPy's arrays; what is written to must be the host's memory."""
+
+    @functools.wraps(function)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        if name == "read_direct":
+            _check_written(*args[1:], **kwargs)
+        return function(*map(numpys, args), **{name: numpys(value) for name, value in kwargs.items()})
+
+    return call
+
+
+def _check_written(dest: Any, *_: Any, **__: Any) -> None:
+    if isinstance(dest, _array.ndarray) and dest.tensor.device.type != "cpu":
+        raise TypeError(f"a file is read into memory of the host, not of '{dest.tensor.device}': read it, then copy")
+
+
+def numpys(value: Any) -> Any:
+    """An argument with NumPy's arrays, scalars and ufuncs for ours, and functions that return such."""
+    if isinstance(value, _array.ndarray):
+        return _host_data.given(value)
+    if isinstance(value, _ufunc.Ufunc):
+        return value._numpy
+    if isinstance(value, _CALLABLE):
+        return _returning_numpys(value)
+    if type(value) in (list, tuple) or hasattr(type(value), "_make"):
+        items = [numpys(each) for each in value]
+        make = getattr(value, "_make", type(value))
+        return value if all(map(operator.is_, items, value)) else make(items)
+    if type(value) is dict:
+        items = [numpys(each) for each in value.values()]
+        return value if all(map(operator.is_, items, value.values())) else dict(zip(value, items, strict=True))
+    return value
+
+
+def _returning_numpys(function: Callable[..., Any]) -> Callable[..., Any]:
+    def call(*args: Any, **kwargs: Any) -> Any:
+        return numpys(function(*args, **kwargs))
+
+    return functools.update_wrapper(call, function)
