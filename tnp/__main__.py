@@ -38,7 +38,11 @@ def parser() -> argparse.ArgumentParser:
         allow_abbrev=False,
     )
     options.add_argument("--device", help="where new arrays are made: cpu, cuda, cuda:1 ... (default: cpu)")
-    options.add_argument("--report", action="store_true", help="print at exit what ran where, and the time in it")
+    options.add_argument(
+        "--report",
+        action="store_true",
+        help="print at exit what ran where, and the time in it; not with --small-arrays",
+    )
     options.add_argument(
         "--small-arrays",
         action="store_true",

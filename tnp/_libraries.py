@@ -33,7 +33,7 @@ def _of(kind: type) -> Iterator[_Place]:
 
 
 def _pandas(pandas: Any) -> Iterator[_Place]:
-    for name, value in vars(pandas).items():
+    for name, value in pandas.__dict__.items():
         if isinstance(value, types.FunctionType):
             yield pandas, name
     series = pandas.Series([0.0])
@@ -63,17 +63,25 @@ def prepare() -> None:
         if name in sys.modules and name not in _prepared:
             _prepared[name] = []
             for owner, attribute in [*places(sys.modules[name])]:
-                _prepared[name].append((owner, attribute, vars(owner).get(attribute)))
+                _prepared[name].append((owner, attribute, owner.__dict__.get(attribute)))
                 call = given_numpys(getattr(owner, attribute), attribute)
-                setattr(owner, attribute, staticmethod(call) if attribute == "__new__" else call)
+                _put(owner, attribute, staticmethod(call) if attribute == "__new__" else call)
 
 
 def leave() -> None:
     """Put back what was there."""
     for places in _prepared.values():
         for owner, attribute, function in places:
-            delattr(owner, attribute) if function is None else setattr(owner, attribute, function)
+            _put(owner, attribute, function)
     _prepared.clear()
+
+
+def _put(owner: Any, attribute: str, function: Any) -> None:
+    """Put a library's function in its place, or take away what stands before an inherited one."""
+    if function is None:
+        type(owner).__delattr__(owner, attribute)
+    else:
+        type(owner).__setattr__(owner, attribute, function)
 
 
 def given_numpys(function: Callable[..., Any], name: str) -> Callable[..., Any]:
