@@ -78,10 +78,11 @@ def leave() -> None:
 
 def _put(owner: Any, attribute: str, function: Any) -> None:
     """Put a library's function in its place, or take away what stands before an inherited one."""
+    kind: Any = type(owner)
     if function is None:
-        type(owner).__delattr__(owner, attribute)
+        kind.__delattr__(owner, attribute)
     else:
-        type(owner).__setattr__(owner, attribute, function)
+        kind.__setattr__(owner, attribute, function)
 
 
 def given_numpys(function: Callable[..., Any], name: str) -> Callable[..., Any]:

@@ -10,11 +10,12 @@ from typing import Any
 
 import numpy
 import pytest
+import torch
 
 import tnp
 from tests.oracle import assert_same, outcome
 from tests.tnp import test_subclass
-from tnp import _dropin
+from tnp import _dropin, _libraries
 
 ROOT = Path(__file__).parents[2]
 
@@ -279,6 +280,37 @@ def test_the_class_of_arrays(np: Any) -> None:
 def test_names_of_blocks_are_the_programs(np: Any) -> None:
     m = np.asmatrix("1 2; 3 4")
     assert np.bmat("m, m").tolist() == np.r_["m, m"].tolist() == [[1, 2, 1, 2], [3, 4, 3, 4]], m
+
+
+def test_functions_are_the_method_of_a_librarys_object(np: Any) -> None:
+    class Column:
+        def __array__(self, dtype: Any = None, copy: Any = None) -> Any:
+            return numpy.arange(3.0)
+
+        def mean(self, axis: Any = None, dtype: Any = None, out: Any = None) -> str:
+            return "its own"
+
+    assert np.mean(Column()) == numpy.mean(Column()) == "its own"
+    assert np.sum(Column()) == 3 and np.median(Column()) == 1 and np.mean([1, 2]) == np.mean(np.arange(4)) == 1.5
+    assert np.mean(torch.ones(3)) == 1 and type(np.max(numpy.arange(3))) is type(tnp.ones(1).max())
+
+
+def test_what_a_library_is_given(np: Any) -> None:
+    x = np.arange(3)
+    mask, number, row, table = _libraries.numpys(((x > 1), x[1], [x, "a"], {"a": x.sum()}))
+    assert (
+        type(mask) is numpy.ndarray
+        and type(number) is type(table["a"]) is numpy.int64
+        and type(row[0]) is numpy.ndarray
+    )
+    assert _libraries.numpys(np.sqrt) is numpy.sqrt and type(_libraries.numpys(lambda: x.sum())()) is numpy.int64
+    assert _libraries.numpys(np.mean).__name__ == "mean"
+    unchanged = [1, "a", (2, None)]
+    assert _libraries.numpys(unchanged) is unchanged
+    mask[0] = True
+    shared = _libraries.numpys(x)
+    shared[0] = 7
+    assert x[0] == 7
 
 
 DERIVED = """
