@@ -24,6 +24,7 @@ Tensor = torch.Tensor
 Function = Callable[..., Any]
 Source = Any  # a tensor, or torch.autograd.graph.GradientEdge
 _functorch = torch._C._functorch
+_eager_transforms: Any = torch._functorch.eager_transforms
 _engine: Any = torch.autograd.Variable._execution_engine
 _unsafe_view = torch.ops.aten._unsafe_view.default
 
@@ -287,7 +288,7 @@ _NO_FORWARD = "forward mode AD"  # where an operation has a derivative in revers
 _LEAF = "a leaf Variable that requires grad"
 
 
-_BLIND = not hasattr(torch._functorch.eager_transforms, "_disable_inference_mode")
+_BLIND = not hasattr(_eager_transforms, "_disable_inference_mode")
 """Whether inference mode makes the derivatives of ``torch.func`` zeros, as it did before torch 2.13."""
 
 
@@ -404,16 +405,23 @@ def jvp(function: Function, tensors: Sequence[Tensor], tangents: Sequence[Tensor
             results = function(*tensors)
             return results[: count()], results[count() :]
 
-        primals = tuple([tensor.clone() for tensor in tensors])  # dual numbers are written to without complaint
-        try:
-            found: Any = torch.func.jvp(split, primals, tuple(tangents), has_aux=True)
-        except NotImplementedError as error:
-            if _NO_FORWARD not in str(error):
-                raise
-            results, derivative = linearize(function, tensors, count)
-            return results, derivative(*tangents)
-        outputs, derivatives, others = found
-        return (*outputs, *others), derivatives
+        if not _eager_transforms.JVP_NESTING:
+            primals = tuple([tensor.clone() for tensor in tensors])  # dual numbers are written to without complaint
+            directions = tuple(tangents)
+            if tracing.is_batching():  # what is written to them differs among the slices where the tensors do
+                directions = tuple([torch.zeros_like(p) + t for p, t in zip(primals, directions, strict=True)])
+            try:
+                found: Any = torch.func.jvp(split, primals, directions, has_aux=True)
+            except NotImplementedError as error:
+                if _NO_FORWARD not in str(error):
+                    raise
+            else:
+                outputs, derivatives, others = found
+                return (*outputs, *others), derivatives
+        # Forward mode of forward mode: torch's derivatives of those of det and solve are wrong (torch 2.13), and what
+        # has none may not be written to. The inner one is made of the other mode.
+        results, derivative = linearize(function, tensors, count)
+        return results, derivative(*tangents)
 
     return _attempts(function, attempt, None)
 

@@ -15,6 +15,7 @@ import torch
 
 from backend_torch import devices, host, memory, tracing
 from backend_torch.dtypes import SIGNED
+from backend_torch.inductor import is_transforming
 from backend_torch.memory import copied, is_readable, is_sharded, may_overlap, mixed_error, with_history
 from backend_torch.shape import flip
 
@@ -303,6 +304,17 @@ def put_few(tensor: Tensor, array: Tensor, value: Tensor) -> bool:
     return True
 
 
+def _in_places(tensor: Tensor, mask: Tensor, values: Tensor) -> Tensor:
+    """A vector's values one after the other where the mask is true, and the tensor's elsewhere.
+
+    ``masked_scatter`` is this, but its derivative has none in forward mode (torch 2.13).
+    """
+    if not values.numel():
+        return tensor
+    places = mask.reshape(-1).cumsum(0).sub(1).clamp(min=0)
+    return torch.where(mask, values[places].reshape(mask.shape), tensor)
+
+
 def _put_masked(view: Tensor, index: Index, value: Tensor) -> bool:
     """Write through one bool array without asking where it is true, so that it can be traced; False if it can't."""
     mask, dim = index.arrays[0], index.dims[0]
@@ -315,7 +327,10 @@ def _put_masked(view: Tensor, index: Index, value: Tensor) -> bool:
         if dim or after or value.dim() > 1 or (has_values(mask) and not is_readable(view)):
             return False  # where vmap has index_put_, but not masked_scatter_
         _check_count(mask, value.shape[0])
-        view.masked_scatter_(mask, value)
+        if is_transforming():
+            view.copy_(_in_places(view, mask, value))
+        else:
+            view.masked_scatter_(mask, value)
         return True
     if value.dim() > after:
         before = value.dim() - after - 1

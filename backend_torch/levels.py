@@ -93,12 +93,14 @@ def own(tensors: Sequence[Any], given: Sequence[Tensor] = ()) -> list[Any]:
     """
     if torch.compiler.is_compiling():
         return list(tensors)
+    is_wrapped = _functorch.peek_interpreter_stack() is not None
     taken = {_storage(tensor) for tensor in given}
     found = []
     for tensor in tensors:
         if tensor is not None:
-            memory = _storage(tensor)
-            if memory in taken or 0 in tensor.stride() or tensor._is_zerotensor():
+            memory = (unwrapped(tensor) if is_wrapped else tensor).untyped_storage()._cdata
+            is_spread = not tensor.is_contiguous() and 0 in tensor.stride()
+            if is_spread or memory in taken or tensor._is_zerotensor():
                 tensor = tensor.clone(memory_format=torch.contiguous_format)
                 memory = _storage(tensor)
             taken.add(memory)

@@ -16,6 +16,7 @@ from backend_torch import host, indexing, levels, masking, tracing
 from backend_torch.casting import cast
 from backend_torch.dtypes import SIGNED
 from backend_torch.indexing import Index, on_bits, same_width
+from backend_torch.inductor import is_transforming
 from backend_torch.memory import may_overlap
 from backend_torch.reductions import segment_fold
 
@@ -97,9 +98,32 @@ def reduced(name: str, target: Tensor, where: Tensor, values: Tensor) -> bool:
     if name not in REDUCED or target.dtype in SIGNED or not masking.is_unknown(where):
         return False
     values = values.to(target.device).expand(where.shape).reshape(-1)
-    flat = target.reshape(-1).scatter_reduce(0, where.reshape(-1), values, REDUCED[name])
-    target.copy_(flat.reshape(target.shape))
+    flat, where = target.reshape(-1), where.reshape(-1)
+    if name == "multiply" and is_transforming():
+        result = flat * _products(where, values, flat.shape[0])
+    else:
+        result = flat.scatter_reduce(0, where, values, REDUCED[name])
+    target.copy_(result.reshape(target.shape))
     return True
+
+
+def _products(where: Tensor, values: Tensor, size: int) -> Tensor:
+    """For each of so many positions the product of its values, in log2 of their number passes over all.
+
+    The derivatives of torch's ``scatter_reduce`` of products ask for values, and in forward mode are zero (torch 2.13).
+    """
+    ordered, order = torch.sort(where, stable=True)
+    values = values[order]
+    step = 1
+    while step < values.shape[0]:
+        of_same = ordered[step:] == ordered[:-step]
+        values = torch.cat([values[:step], torch.where(of_same, values[:-step] * values[step:], values[step:])])
+        step *= 2
+    is_last = torch.cat([ordered[1:] != ordered[:-1], ordered.new_ones(ordered[:1].shape, dtype=torch.bool)])
+    none = torch.zeros_like(values).neg()  # a sum with -0.0 is the other number, of either sign
+    products = none.new_zeros(size).neg().index_put((ordered,), torch.where(is_last, values, none), accumulate=True)
+    is_written = is_last.new_zeros(size).index_put((ordered,), torch.ones_like(is_last))
+    return torch.where(is_written, products, products.new_ones(()))
 
 
 def in_turn(function: Callable[..., Tensor], target: Tensor, where: Tensor, *values: Tensor) -> None:

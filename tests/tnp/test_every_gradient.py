@@ -146,6 +146,50 @@ def test_gradient_of_complex_numbers(name: str) -> None:
         assert torch.autograd.gradcheck(call.differentiable, call.tensors, atol=1e-5, rtol=1e-3, fast_mode=True)
 
 
+def weighted(results: list[torch.Tensor]) -> Any:
+    """One number that depends on all elements of the floating results."""
+    total: Any = 0.0
+    for result in results:
+        if result.is_floating_point() or result.is_complex():
+            array = tnp.asarray(result)
+            weights = numpy.cos(numpy.arange(result.numel())).reshape(array.shape)
+            total = total + (array.real * weights + array.imag * weights**2).sum()
+    return total
+
+
+@pytest.mark.parametrize("dtype", [torch.float64, torch.complex128], ids=["float64", "complex128"])
+@pytest.mark.parametrize("name", [name for name in computed() if name not in listed(NO_GRADIENT) | refused_by_torch()])
+def test_forward_mode_is_the_other_mode(name: str, dtype: torch.dtype) -> None:
+    """Derivatives along a direction, of first and second order, by gradients and by forward mode alone."""
+    if name.startswith("random."):
+        pytest.skip("other numbers each time")
+    call = Call(name, dtype)
+    arrays = [tnp.asarray(tensor.detach()) for tensor in call.tensors]
+    directions = [tnp.cos(array * 3) for array in arrays]
+    try:
+        if not has_floats(call.results(*[array.tensor.clone() for array in arrays])):
+            return
+    except TypeError:
+        assert dtype.is_complex  # which this function takes not
+        return
+
+    def function(*arrays: Any) -> Any:
+        return weighted(call.results(*[array.tensor for array in arrays]))
+
+    def slope(*arrays: Any) -> Any:
+        gradients = tnp.grad(function, tuple(range(len(arrays))))(*arrays)
+        return sum(tnp.vdot(direction, g).real for direction, g in zip(directions, gradients, strict=True))
+
+    def pushed(function: Any) -> Any:
+        return lambda *arrays: tnp.jvp(function, arrays, tuple(directions))[1]
+
+    numpy.testing.assert_allclose(float(pushed(function)(*arrays)), float(slope(*arrays)), rtol=1e-6, atol=1e-9)
+    gradients = tnp.grad(slope, tuple(range(len(arrays))))(*arrays)
+    second = sum(float(tnp.vdot(d, g).real) for d, g in zip(directions, gradients, strict=True))
+    for found in (pushed(slope), pushed(pushed(function))):
+        numpy.testing.assert_allclose(float(found(*arrays)), second, rtol=1e-6, atol=1e-8)
+
+
 @pytest.mark.parametrize("name", STEPS)
 def test_steps_have_a_gradient_of_zero(name: str) -> None:
     call = Call(name)

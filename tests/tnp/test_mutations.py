@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import re
 import warnings
 from collections.abc import Callable, Iterator
@@ -468,9 +469,6 @@ def square_keep(np: Any, t: Any, s: Any, c: Any) -> None:
 IN_TURN = {"at_divide", "at_exp"}
 """How often an index is repeated is not known before its values are: no trace."""
 
-PRODUCTS = {"at_multiply", "at_multiply_matrix"}
-"""torch asks for values in the derivative of products at places that are traced: a loop of a graph, not a batch."""
-
 Program = list[tuple[str, str, str]]  # steps, where they write to, and what they write
 
 WEIGHTS = numpy.array([0.3, -1.2, 0.7, 2.1])
@@ -510,6 +508,16 @@ class Case:
         changes = [self.run(numpy, x + up) - self.run(numpy, x - down) for up, down in moves]
         return numpy.stack(changes, axis=1) / (ahead + behind)
 
+    @functools.cached_property
+    def hessian(self) -> Any:
+        """Second derivatives of the loss at the first of the inputs."""
+        moves = 1e-4 * numpy.eye(4)
+
+        def slope(move: Any, along: Any) -> Any:
+            return (self.run(numpy, INPUTS[0] + move + along) - self.run(numpy, INPUTS[0] + move - along)) @ WEIGHTS
+
+        return numpy.array([[slope(one, other) - slope(-one, other) for other in moves] for one in moves]) / 4e-8
+
     @property
     def is_tame(self) -> bool:
         """Whether differences say something: no values beyond all bounds, and no kink.
@@ -525,6 +533,10 @@ class Case:
 
 def close(actual: Any, expected: Any) -> None:
     numpy.testing.assert_allclose(np.asnumpy(actual), expected, rtol=2e-5, atol=2e-5)
+
+
+def close_second(actual: Any, expected: Any) -> None:
+    numpy.testing.assert_allclose(np.asnumpy(actual), expected, rtol=1e-4, atol=2e-5)
 
 
 def array(values: Any) -> Any:
@@ -636,6 +648,32 @@ def taped_compiled(case: Case) -> None:
     close(tape.gradient(y, x, output_gradients=np.asarray(WEIGHTS)), case.gradients[0])
 
 
+def compiled_forward_jacobian(case: Case) -> None:
+    function = np.compile(np.jacobian(case.on_arrays, mode="forward"), backend="eager")
+    close(function(array(INPUTS[0])), case.jacobians[0])
+
+
+def hessian(case: Case) -> None:
+    close_second(np.hessian(case.loss)(array(INPUTS[0])), case.hessian)
+
+
+def mapped_hessian(case: Case) -> None:
+    close_second(np.vectorized_map(np.hessian(case.loss), array(INPUTS))[0], case.hessian)
+
+
+def forward_twice(case: Case) -> None:
+    function = np.jacobian(np.jacobian(case.loss, mode="forward"), mode="forward")
+    close_second(function(array(INPUTS[0])), case.hessian)
+
+
+def hessian_of_compiled(case: Case) -> None:
+    close_second(np.hessian(np.compile(case.loss, backend="eager"))(array(INPUTS[0])), case.hessian)
+
+
+def compiled_hessian(case: Case) -> None:
+    close_second(np.compile(np.hessian(case.loss), backend="eager")(array(INPUTS[0])), case.hessian)
+
+
 @contextlib.contextmanager
 def overwriting() -> Iterator[None]:
     """Old values that are needed may be gone, if the tape says so."""
@@ -666,8 +704,11 @@ WAYS = {
         gradient_of_compiled,
         compiled_mapped_gradient,
         taped_compiled,
+        compiled_forward_jacobian,
     )
 }
+SECOND = {way.__name__: way for way in (hessian, mapped_hessian, forward_twice, hessian_of_compiled, compiled_hessian)}
+"""Of second order: asked of each write alone, since a drawn program may have a kink in its slope."""
 
 
 NO_VALUES = "depends on values|the value of a traced array is asked for"
@@ -676,22 +717,18 @@ NO_VALUES = "depends on values|the value of a traced array is asked for"
 
 def check(way: str, case: Case) -> None:
     """The way gives the right numbers with no loop over elements, or an error where it has to be one."""
-    names = {name for name, _, _ in case.program}
-    if "compiled" in way and way != "gradient_of_compiled" and names & IN_TURN:
+    run = {**WAYS, **SECOND}[way]
+    if "compiled" in way and "of_compiled" not in way and any(name in IN_TURN for name, _, _ in case.program):
         with pytest.raises(TypeError, match=NO_VALUES):
-            WAYS[way](case)
-        return
-    if way == "compiled_mapped_gradient" and names & PRODUCTS:
-        with pytest.warns(RuntimeWarning, match="once for each element"):
-            WAYS[way](case)
+            run(case)
         return
     with warnings.catch_warnings():
         warnings.simplefilter("error", RuntimeWarning)
-        WAYS[way](case)
+        run(case)
 
 
 @pytest.mark.parametrize("name", STEPS)
-@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("way", [*WAYS, *SECOND])
 def test_each_write(way: str, name: str) -> None:
     for target, source in (("b", "x"), ("a", "x"), ("x", "b")):
         case = Case([(name, target, source)])
