@@ -19,8 +19,11 @@ from typing import Any
 
 from tnp import _array, _host_data, _ufunc
 
-_CALLABLE = (types.FunctionType, types.MethodType, functools.partial)
+_FUNCTION = (types.FunctionType, types.MethodType)
 _SPECIAL = frozenset({"__init__", "__getitem__", "__setitem__", "__call__"})
+
+_STORE = frozenset({"__init__", "__new__", "__setitem__", "fillna", "insert", "replace"})
+"""What keeps functions that it is given as values, and calls none but a key."""
 
 _Place = tuple[Any, str]  # an object, and the name of its function
 
@@ -87,14 +90,20 @@ def _put(owner: Any, attribute: str, function: Any) -> None:
 
 def given_numpys(function: Callable[..., Any], name: str) -> Callable[..., Any]:
     """A library's function that gets NumPy's arrays; what is written to must be the host's memory."""
+    calls = name not in _STORE
 
     @functools.wraps(function)
     def call(*args: Any, **kwargs: Any) -> Any:
         if name == "read_direct":
             _check_written(*args[1:], **kwargs)
-        return function(*map(numpys, args), **{name: numpys(value) for name, value in kwargs.items()})
+        given = [numpys(each, calls or (place == 1 and name == "__setitem__")) for place, each in enumerate(args)]
+        return function(*given, **{name: numpys(value, calls) for name, value in kwargs.items()})
 
-    return call
+    # A library warns of the first line that is not in its own files: that is to be the program's.
+    made: Any = call
+    code = function.__code__
+    made.__code__ = made.__code__.replace(co_filename=code.co_filename, co_firstlineno=code.co_firstlineno)
+    return made
 
 
 def _check_written(dest: Any, *_: Any, **__: Any) -> None:
@@ -102,26 +111,29 @@ def _check_written(dest: Any, *_: Any, **__: Any) -> None:
         raise TypeError(f"a file is read into memory of the host, not of '{dest.tensor.device}': read it, then copy")
 
 
-def numpys(value: Any) -> Any:
-    """An argument with NumPy's arrays, scalars and ufuncs for ours, and functions that return such."""
+def numpys(value: Any, calls: bool = True) -> Any:
+    """An argument with NumPy's arrays, scalars and ufuncs for ours; with ``calls`` functions return such as well."""
     if isinstance(value, _array.ndarray):
         return _host_data.given(value)
     if isinstance(value, _ufunc.Ufunc):
         return value._numpy
-    if isinstance(value, _CALLABLE):
+    if calls and isinstance(value, functools.partial):
+        return functools.partial(numpys(value.func), *value.args, **value.keywords)
+    if calls and isinstance(value, _FUNCTION):
         return _returning_numpys(value)
     if type(value) in (list, tuple) or hasattr(type(value), "_make"):
-        items = [numpys(each) for each in value]
+        items = [numpys(each, calls) for each in value]
         make = getattr(value, "_make", type(value))
         return value if all(map(operator.is_, items, value)) else make(items)
     if type(value) is dict:
-        items = [numpys(each) for each in value.values()]
+        items = [numpys(each, calls) for each in value.values()]
         return value if all(map(operator.is_, items, value.values())) else dict(zip(value, items, strict=True))
     return value
 
 
 def _returning_numpys(function: Callable[..., Any]) -> Callable[..., Any]:
+    @functools.wraps(function)
     def call(*args: Any, **kwargs: Any) -> Any:
         return numpys(function(*args, **kwargs))
 
-    return functools.update_wrapper(call, function)
+    return call

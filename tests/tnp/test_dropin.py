@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import os
 import subprocess
 import sys
@@ -305,8 +306,10 @@ def test_what_a_library_is_given(np: Any) -> None:
     )
     assert _libraries.numpys(np.sqrt) is numpy.sqrt and type(_libraries.numpys(lambda: x.sum())()) is numpy.int64
     assert _libraries.numpys(np.mean).__name__ == "mean"
-    unchanged = [1, "a", (2, None)]
-    assert _libraries.numpys(unchanged) is unchanged
+    assert isinstance(part := _libraries.numpys(functools.partial(np.sum, axis=0)), functools.partial)
+    assert type(part(x)) is numpy.int64 and part.func.__name__ == "sum"
+    unchanged = [1, "a", (2, None), test_what_a_library_is_given]
+    assert _libraries.numpys(unchanged, calls=False) is unchanged
     mask[0] = True
     shared = _libraries.numpys(x)
     shared[0] = 7
