@@ -341,6 +341,71 @@ def test_functions_of_complex_numbers(name: str) -> None:
     check(ROWS[name], X + 1j * Y, second=False)
 
 
+COMPLEX: dict[str, Callable[..., Any]] = {
+    "view": lambda z: z.view(float) ** 2,
+    "view written": lambda z: _viewed(z),
+    "sort": lambda z: np.sort(z),
+    "sort in place": lambda z: _by(lambda out: out.sort(), z),
+    "partition": lambda z: np.partition(z, 1)[..., 1],  # the order of the others is nobody's
+    "sort_complex": lambda z: np.sort_complex(z),
+    "real and imag written": lambda z: _parts(z),
+    "z[mask]": lambda z: z[z.real > 0] ** 2,
+    "hfft": lambda z: np.fft.hfft(z),
+    "hfft odd": lambda z: np.fft.hfft(z, 5, norm="ortho"),
+    "irfft odd": lambda z: np.fft.irfft(z, 5),
+    "irfft2 out": lambda z: _out(np.fft.irfft2, z, np.zeros((2, 4))),
+    "ifft2 out": lambda z: _out(np.fft.ifft2, z, np.zeros((2, 3), complex)),
+    "max": lambda z: np.max(z, axis=1),
+    "median": lambda z: np.median(z, axis=1),
+    "clip": lambda z: np.clip(z, -1, 1),
+    "gradient": lambda z: np.gradient(z)[0],
+    "convolve": lambda z: np.convolve(z[0], z[1]),
+    "interp": lambda z: np.interp([0.5, 1.5], [0.0, 1, 2], z[0]),
+}
+
+
+def _viewed(z: Any) -> Any:
+    out = z * 1
+    out.view(float)[:, 1] *= 3
+    return out
+
+
+def _parts(z: Any) -> Any:
+    out = z * 1
+    out.real += out.imag**2
+    out.imag = z.real * 2
+    return out
+
+
+def _out(function: Callable[..., Any], z: Any, out: Any) -> Any:
+    function(z, out=out)
+    return out
+
+
+@pytest.mark.parametrize("name", COMPLEX)
+def test_functions_that_know_complex_numbers(name: str) -> None:
+    """Along a direction as by differences; forward mode, compiled and batched gradients are the same."""
+    function = COMPLEX[name]
+    z = X + 1j * Y
+
+    def loss(z: Any) -> Any:
+        result = function(z * 1)
+        weights = numpy.cos(numpy.arange(result.size)).reshape(result.shape)
+        return (result.real * weights + result.imag * weights**2).sum()
+
+    gradient, direction = np.asnumpy(np.grad(loss)(np.asarray(z))), np.asarray(Y - 2j * X)
+    along = numpy.vdot(gradient, np.asnumpy(direction)).real
+    ahead, behind = (float(loss(np.asarray(z) + direction * step)) for step in (1e-6, -1e-6))
+    numpy.testing.assert_allclose(along, (ahead - behind) / 2e-6, rtol=1e-6)
+    numpy.testing.assert_allclose(np.jvp(loss, (np.asarray(z),), (direction,))[1], along, rtol=1e-10)
+    numpy.testing.assert_allclose(
+        np.asnumpy(np.vectorized_map(np.grad(loss), np.asarray([z, z]))), [gradient, gradient], rtol=1e-10
+    )
+    if name != "z[mask]":  # whose shape depends on values
+        compiled = np.compile(np.grad(loss), backend="eager")(np.asarray(z))
+        numpy.testing.assert_allclose(np.asnumpy(compiled), gradient, rtol=1e-10)
+
+
 @pytest.mark.parametrize(
     ("function", "x", "expected"),
     [
