@@ -51,7 +51,7 @@ MISNAMED = {
 LINEAR = frozenset({aten.mul_, aten.div_, aten.neg_, aten.add_, aten.sub_})  # of sums, torch knows what to do
 MIXING = (
     aten.index.Tensor, aten.index_select.default, aten.searchsorted.Tensor, aten.index_add.default, aten.cat.default,
-    aten.as_strided.default,
+    aten.as_strided.default, aten.where.self,
 )  # fmt: skip
 
 

@@ -355,6 +355,8 @@ def _check_count(mask: Tensor, values: int) -> None:
 def demand(condition: Tensor, text: str) -> None:
     """Raise, here or when the graph runs, unless a bool tensor is true everywhere; ``text`` is one of `DEMANDED`."""
     condition = memory.unwrapped(condition).all()
+    if is_sharded(condition):
+        condition = condition.full_tensor()  # type: ignore[attr-defined]
     if not has_values(condition):
         torch._assert_async(condition, text)
     elif not bool(condition):

@@ -72,6 +72,9 @@ ELEMENTWISE: dict[str, Callable[..., Any]] = {
     "ones_like": lambda x: np.ones_like(x, dtype=np.int16),
     "full_like": lambda x: np.full_like(x, 7.5),
     "copy": lambda x: x.copy(),
+    "choose": lambda x: np.choose(x.astype(np.int64) % 3, [x, x * 2, -x]),
+    "unravel_index": lambda x: np.unravel_index(x.astype(np.int64), (10, 6)),
+    "ravel_multi_index": lambda x: np.ravel_multi_index((x.astype(np.int64), x.astype(np.int64) % 5), (60, 5)),
 }
 VIEWS: dict[str, Callable[..., Any]] = {
     "transpose": lambda x: x.T,
@@ -328,6 +331,7 @@ def refused(mesh: Any) -> Iterator[str]:
         lambda: x + w,
         lambda: w * x,
         lambda: np.where(x > 1, x, w),
+        lambda: np.choose(x.astype(np.int64) % 2, [w, w]),
         lambda: np.concatenate([x, whole]),
         lambda: x[np.asarray([0, 1])],
         lambda: np.add(x, x, out=np.zeros((ROWS, 4))),
@@ -343,6 +347,8 @@ def refused(mesh: Any) -> Iterator[str]:
     ):
         with pytest.raises(ValueError, match=f"{name}.*gather"):
             operation()
+    with pytest.raises(ValueError, match="out of bounds"):  # in whichever process the number is
+        np.choose(x.astype(np.int64), [x, x])
     with pytest.raises(ValueError, match="places for"):
         dist.mesh((dist.size() + 1,), ("rows",))
     with pytest.raises(np.exceptions.AxisError):
