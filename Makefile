@@ -5,7 +5,7 @@ BIN    := $(VENV)/bin
 # A worker per core: torch's own threads beside them would only fight over the same cores.
 WORKERS ?= auto
 
-.PHONY: bench digits overhead import test fuzz compiled consumers docs lint clean
+.PHONY: bench digits overhead import test thorough fuzz compiled consumers docs lint clean
 
 bench: $(VENV)/.installed-bench
 	$(BIN)/python -m bench sigmoid
@@ -22,6 +22,10 @@ import: $(VENV)/.installed-bench
 # The tests of bench draw its pictures, so they need what it needs.
 test: $(VENV)/.installed-bench $(VENV)/.installed-test
 	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -q -n $(WORKERS)
+
+# Every combination and a thousand examples of what is drawn: hours.
+thorough: $(VENV)/.installed-bench $(VENV)/.installed-test
+	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -q -n $(WORKERS) --thorough
 
 # Drawn calls on NumPy and tnp, with a seed of their own each time, which is printed: --seed runs them again.
 CALLS ?= 300

@@ -1,11 +1,13 @@
 """Options of the whole suite: ``--device`` runs it with another default device, ``--compiled`` also compiled.
 
-``--small-arrays`` runs each function over ``xp`` also as in a program of ``python -m tnp --small-arrays``.
+``--small-arrays`` runs each function over ``xp`` also as in a program of ``python -m tnp --small-arrays``, and
+``--thorough`` every combination and 1000 examples of what hypothesis draws, which takes hours.
 """
 
 from __future__ import annotations
 
 import contextlib
+import gc
 from collections.abc import Iterator
 from typing import Any
 
@@ -36,6 +38,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         action="store_true",
         help="run each function over xp also with small arrays in NumPy's hands, as python -m tnp --small-arrays does",
     )
+    parser.addoption("--thorough", action="store_true", help="every combination, and many more drawn examples")
 
 
 @pytest.fixture(scope="module", params=["NumPy", "torch"])
@@ -47,6 +50,9 @@ def computed_by(request: pytest.FixtureRequest) -> Iterator[str]:
 
 
 def pytest_configure(config: pytest.Config) -> None:
+    if config.getoption("--thorough"):
+        settings.register_profile("thorough", deadline=None, max_examples=1000)
+        settings.load_profile("thorough")
     device = str(config.getoption("--device"))
     if device != "cpu":
         import tnp
@@ -84,6 +90,12 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         for item in items:
             if item.path.name in files.split():
                 item.add_marker(pytest.mark.skip(reason=reason))
+
+
+def pytest_collection_finish() -> None:
+    """Spare the collector torch's modules and the tests, which all stay: a tenth of the time goes into walking them."""
+    gc.collect()
+    gc.freeze()
 
 
 # What is listed as a gap of compiled functions and is none (any more) fails a run of whole files that passes otherwise.
@@ -129,6 +141,12 @@ def _numpys_error_state() -> Iterator[None]:
     """``tnp.seterr`` sets NumPy's state too: each test leaves it as it was."""
     with numpy.errstate():
         yield
+
+
+@pytest.fixture(scope="session")
+def thorough(request: pytest.FixtureRequest) -> bool:
+    """Whether a test is to try all that it can."""
+    return bool(request.config.getoption("--thorough"))
 
 
 @pytest.fixture(scope="session")

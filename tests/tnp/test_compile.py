@@ -660,71 +660,51 @@ def test_complex_constants_that_are_not_finite(function: Any) -> None:
     assert_same(np.asnumpy(function(x, values[1])), np.compile(lambda x: function(x, values[1]))(x))
 
 
-_SECOND_PROCESS = """
+_IN_A_PROCESS = """
+import sys
 import tnp as np
 from torch._dynamo.utils import counters
+
+def found(name):
+    print(name, counters["inductor"]["fxgraph_cache_hit"], counters["inductor"]["fxgraph_cache_miss"])
+    counters.clear()
+
 np.compile(lambda x: np.exp(x) - 0.125)(np.ones(3))
-print(counters["inductor"]["fxgraph_cache_hit"], counters["inductor"]["fxgraph_cache_miss"])
-"""
+found("plain")
 
-
-_DRAWING = """
-import tnp as np
-from torch._dynamo.utils import counters
 rng = np.random.default_rng(1)
 f = np.compile(lambda x: x + rng.random(3) * np.random.rand(3) + rng.standard_normal(3))
 np.random.seed(2)
 first, second = f(np.ones(3)), f(np.ones(3))
-print(counters["inductor"]["fxgraph_cache_hit"], counters["inductor"]["fxgraph_cache_miss"])
-print((first == second).any())
+found("random")
 own = np.compile(lambda: np.random.rand(2) + 0.5)
 np.random.seed(7)
-print(own().tolist(), own().tolist())
+once = own().tolist(), own().tolist()
 np.random.seed(7)
-print(own().tolist(), own().tolist())
-print(first.tolist())
+print((first == second).any(), once == (own().tolist(), own().tolist()), first.tolist(), once)
+counters.clear()
+
+for step in map(float, sys.argv[1:]):
+    grown = lambda v: np.while_loop(lambda v: v.sum() < 100, lambda v: v * 2 + step, v)
+    f = np.compile(lambda x: np.cond(x.sum() > 2, grown, lambda v: v - step, x))
+    print(f(np.ones(3)).tolist(), f(np.zeros(3)).tolist())
+    found("loop")
 """
 
 
-def test_random_numbers_in_graphs_of_a_second_process(tmp_path: Path) -> None:
+def test_a_second_process_compiles_only_what_is_new(tmp_path: Path) -> None:
+    """From the cache come functions, random ones without a generator's state, loops and branches with their numbers."""
     environment = {**os.environ, "TORCHINDUCTOR_CACHE_DIR": str(tmp_path)}
-    printed = []
-    for found in ("0 1", "1 0"):
-        done = subprocess.run(
-            [sys.executable, "-c", _DRAWING], env=environment, capture_output=True, text=True, check=False
-        )
-        counts, same, seeded, again, first = done.stdout.splitlines() or [done.stderr] * 5
-        assert (counts, same, seeded) == (found, "False", again), done.stderr
-        printed.append((seeded, first))
-    assert printed[0] == printed[1]  # the cache holds no generator's state
-
-
-def test_the_second_process_compiles_nothing(tmp_path: Path) -> None:
-    environment = {**os.environ, "TORCHINDUCTOR_CACHE_DIR": str(tmp_path)}
-    for found in ("0 1", "1 0"):
-        done = subprocess.run(
-            [sys.executable, "-c", _SECOND_PROCESS], env=environment, capture_output=True, text=True, check=False
-        )
-        assert done.stdout.strip() == found, done.stderr
-
-
-_LOOPING = """
-import sys
-import tnp as np
-from torch._dynamo.utils import counters
-step = float(sys.argv[1])
-grown = lambda v: np.while_loop(lambda v: v.sum() < 100, lambda v: v * 2 + step, v)
-f = np.compile(lambda x: np.cond(x.sum() > 2, grown, lambda v: v - step, x))
-print(f(np.ones(3)).tolist(), f(np.zeros(3)).tolist())
-print(counters["inductor"]["fxgraph_cache_hit"], counters["inductor"]["fxgraph_cache_miss"])
-"""
-
-
-def test_loops_and_branches_of_a_second_process(tmp_path: Path) -> None:
-    """They come from the cache where what is in them is the same, and only there."""
-    environment = {**os.environ, "TORCHINDUCTOR_CACHE_DIR": str(tmp_path)}
-    for step, result, found in ((1, 63.0, "0 1"), (1, 63.0, "1 0"), (3, 61.0, "0 1")):
-        done = subprocess.run(
-            [sys.executable, "-c", _LOOPING, str(step)], env=environment, capture_output=True, text=True, check=False
-        )
-        assert done.stdout.splitlines() == [f"{[result] * 3} {[-float(step)] * 3}", found], done.stderr
+    numbers = []
+    for steps, there in (["1"], "0 1"), (["1", "3"], "1 0"):
+        command = [sys.executable, "-c", _IN_A_PROCESS, *steps]
+        done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+        plain, random, drawn, *loops = done.stdout.splitlines() or [done.stderr] * 3
+        assert (plain, random) == (f"plain {there}", f"random {there}"), done.stderr
+        assert drawn.startswith("False True "), done.stderr
+        numbers.append(drawn)
+        expected = ["[63.0, 63.0, 63.0] [-1.0, -1.0, -1.0]", f"loop {there}"]
+        if "3" in steps:
+            expected += ["[61.0, 61.0, 61.0] [-3.0, -3.0, -3.0]", "loop 0 1"]
+        assert loops == expected, done.stderr
+    assert numbers[0] == numbers[1]
