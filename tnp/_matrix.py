@@ -8,6 +8,7 @@ Layer: owns ``numpy.matrix`` and what makes one. It is a class derived from ndar
 from __future__ import annotations
 
 import ast
+import os
 import sys
 import warnings
 from typing import Any
@@ -292,10 +293,13 @@ def bmat(obj: Any, ldict: Any = None, gdict: Any = None) -> matrix:
     return matrix(tnp.concatenate([tnp.concatenate(row, axis=-1) for row in obj], axis=0))
 
 
+_HERE = os.path.join(os.path.dirname(__file__), "")
+
+
 def _callers() -> Any:
     """The frame of who calls tnp: there may be one more of tnp's between (`_dropin`)."""
     frame: Any = sys._getframe(2)
-    while frame.f_globals.get("__name__", "").startswith("tnp."):
+    while frame.f_code.co_filename.startswith(_HERE):
         frame = frame.f_back
     return frame
 
