@@ -83,7 +83,16 @@ BEYOND_THE_STAND_IN = {
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Skip what the stand-in can't do."""
+    """Leave out what only ``--thorough`` runs; skip what the stand-in can't do."""
+    if not config.getoption("--thorough"):
+        walks: dict[Any, list[pytest.Item]] = {}
+        for item in items:
+            if item.get_closest_marker("walk"):
+                walks.setdefault(item.function, []).append(item)  # type: ignore[attr-defined]
+        left_out = {item for walk in walks.values() for n, item in enumerate(walk) if n % 3}
+        if left_out and not any("[" in arg for arg in config.args):
+            config.hook.pytest_deselected(items=[item for item in items if item in left_out])
+            items[:] = [item for item in items if item not in left_out]
     if config.getoption("--device") != "fake":
         return
     for reason, files in BEYOND_THE_STAND_IN.items():

@@ -38,6 +38,7 @@ NATIVE = [
 ]
 
 
+@pytest.mark.walk
 @pytest.mark.parametrize("name", NATIVE)
 def test_full_graph(name: str) -> None:
     assert coverage.tried(coverage.can_be_traced, CODES[name]) == ("no" if name in REFUSED else "yes")

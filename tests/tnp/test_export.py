@@ -112,6 +112,7 @@ NAMES = {name for names in NO_PROGRAM.values() for name in names.split()}
 EVERY = [(name, False) for name in NATIVE] + [(name, True) for name in NATIVE[::4]]
 
 
+@pytest.mark.walk
 @pytest.mark.parametrize(("name", "strict"), EVERY)
 def test_every_native_function(name: str, strict: bool) -> None:
     class Sample(torch.nn.Module):
