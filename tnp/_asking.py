@@ -10,11 +10,32 @@ Layer: owns which of two arrays' methods computes; the computing is ndarray's.
 from __future__ import annotations
 
 import functools
+import threading
 from collections.abc import Callable
 from typing import Any
 
 import tnp
 from tnp._array import ndarray
+
+
+class _Asked(threading.local):
+    """Who asks whom in this thread: one that hands the operation back is not asked again."""
+
+    pair: tuple[Any, Any] = (None, None)
+
+    def first(self, other: Any, name: str, x: Any) -> Any:
+        """What the method says; NotImplemented if it has been asked."""
+        before = self.pair
+        if before[0] is x and before[1] is other:
+            return NotImplemented
+        self.pair = (x, other)
+        try:
+            return getattr(type(other), name)(other, x)
+        finally:
+            self.pair = before
+
+
+_asked = _Asked()
 
 
 def _asking(ordinary: Callable[..., Any], name: str) -> Any:
@@ -23,7 +44,7 @@ def _asking(ordinary: Callable[..., Any], name: str) -> Any:
     @functools.wraps(ordinary)
     def operator(self: Any, other: Any, *modulo: Any) -> Any:
         if isinstance(other, tnp._subclass.subclass) and not modulo:
-            result = getattr(type(other), name)(other, self)
+            result = _asked.first(other, name, self)
             if result is not NotImplemented:
                 return result
         return ordinary(self, other, *modulo)

@@ -22,7 +22,7 @@ import torch
 import tnp
 from backend_torch import tracing
 from tests.oracle import assert_same, outcome
-from tests.tnp.test_subclass import REFLECTED, asked
+from tests.tnp.test_subclass import REFLECTED, SAYS, asked
 from tnp import _dropin
 from tnp._readonly import readonly
 from tnp._small import LIMIT, held, small
@@ -117,7 +117,7 @@ def test_who_does_not_leaves_it_to_numpy(use: Callable[[Any], Any]) -> None:
 
 @pytest.mark.parametrize("length", [2, 70])
 @pytest.mark.parametrize("left", ["writeable", "read-only", "broadcast"])
-@pytest.mark.parametrize("says", ["is a matrix", "inherits", "computes", "declines"])
+@pytest.mark.parametrize("says", ["is a matrix", "inherits", *SAYS])
 @pytest.mark.parametrize("name", REFLECTED)
 def test_a_derived_class_is_asked_first(name: str, says: str, left: str, length: int) -> None:
     arguments = name, says, left, length

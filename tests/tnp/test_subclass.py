@@ -393,7 +393,11 @@ REFLECTED = {
 }
 """Operator -> the method of the right operand's class."""
 
-SAYS = {"computes": lambda inherited, other: ("asked", inherited(other)), "declines": lambda *_: NotImplemented}
+SAYS = {
+    "computes": lambda inherited, forward, x: ("asked", inherited(x)),
+    "declines": lambda *_: NotImplemented,
+    "hands it back": lambda inherited, forward, x: getattr(x, forward)(inherited.__self__),
+}
 """What a derived class says to the left operand."""
 
 
@@ -412,8 +416,8 @@ def asked(xp, name, says, left, length):
             pass
 
         if says != "inherits":
-            method = REFLECTED[name]
-            setattr(Derived, method, lambda self, x: SAYS[says](getattr(super(Derived, self), method), x))
+            method, forward = REFLECTED[name], f"__{name.strip('_')}__"
+            setattr(Derived, method, lambda self, x: SAYS[says](getattr(super(Derived, self), method), forward, x))
         y = xp.full((length, length), 2).view(Derived)
 
     def told(result):
@@ -426,7 +430,7 @@ def asked(xp, name, says, left, length):
 
 @pytest.mark.host
 @pytest.mark.parametrize("left", ["writeable", "read-only", "broadcast"])
-@pytest.mark.parametrize("says", ["is a matrix", "inherits", "computes", "declines"])
+@pytest.mark.parametrize("says", ["is a matrix", "inherits", *SAYS])
 @pytest.mark.parametrize("name", REFLECTED)
 def test_a_derived_class_is_asked_first(name, says, left):
     compare(asked, name, says, left, 2)
