@@ -52,7 +52,15 @@ _QUESTIONS = frozenset(
 _PLAIN, _FACTORY, _WRITE, _QUESTION = range(4)
 
 
-_REFUSALS = ("vmap", "atching rule", "being batched", "mutate a captured Tensor", "have storage", "shape of the mask")
+_REFUSALS = (
+    "vmap",
+    "atching rule",
+    "being batched",
+    "mutate a captured Tensor",
+    "have storage",
+    "shape of the mask",
+    "value tensor of shape",  # of batches in batches, index_put_ may take the slices' dimension for another
+)
 """What torch, or tnp, says of an operation that can't be batched."""
 
 

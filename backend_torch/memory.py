@@ -309,9 +309,13 @@ def with_history(tensor: Tensor) -> Tensor:
     """The tensor, which may be written to.
 
     torch takes a view for a leaf, and refuses to write to it, if another view was written to since: until somebody asks
-    for its history.
+    for its history, which it has at each level of derivatives of derivatives.
     """
-    _ = tensor.grad_fn
+    below = tensor
+    _ = below.grad_fn
+    while torch._C._functorch.is_functorch_wrapped_tensor(below):
+        below = torch._C._functorch.get_unwrapped(below)
+        _ = below.grad_fn
     return tensor
 
 

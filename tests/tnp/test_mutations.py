@@ -661,6 +661,10 @@ def mapped_hessian(case: Case) -> None:
     close_second(np.vectorized_map(np.hessian(case.loss), array(INPUTS))[0], case.hessian)
 
 
+def reverse_twice(case: Case) -> None:
+    close_second(np.jacobian(np.grad(case.loss), mode="reverse")(array(INPUTS[0])), case.hessian)
+
+
 def forward_twice(case: Case) -> None:
     function = np.jacobian(np.jacobian(case.loss, mode="forward"), mode="forward")
     close_second(function(array(INPUTS[0])), case.hessian)
@@ -707,7 +711,10 @@ WAYS = {
         compiled_forward_jacobian,
     )
 }
-SECOND = {way.__name__: way for way in (hessian, mapped_hessian, forward_twice, hessian_of_compiled, compiled_hessian)}
+SECOND = {
+    way.__name__: way
+    for way in (hessian, mapped_hessian, reverse_twice, forward_twice, hessian_of_compiled, compiled_hessian)
+}
 """Of second order: asked of each write alone, since a drawn program may have a kink in its slope."""
 
 
@@ -770,6 +777,13 @@ def test_a_view_is_written_to_after_another(name: str) -> None:
     case = Case([("put", "row", "x"), ("set_slice", "row", "x"), (name, "row", "x")])
     if case.is_tame:
         check("gradient", case)
+        check("reverse_twice", case)
+
+
+def test_where_a_batch_of_a_batch_is_taken_for_another_dimension_the_function_is_called_for_each() -> None:
+    case = Case([("fancy_imul", "b", "a"), ("swapaxes_view", "row", "b"), ("fill", "a", "b")])
+    with pytest.warns(RuntimeWarning, match="once for each element"):
+        mapped_hessian(case)
 
 
 def test_a_failed_attempt_leaves_no_gradient() -> None:
