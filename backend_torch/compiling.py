@@ -6,8 +6,10 @@ results share, and that a program which can't be compiled still runs. What a sig
 
 from __future__ import annotations
 
+import contextlib
 import copy
 import functools
+import re
 import threading
 import warnings
 from collections.abc import Callable, Sequence
@@ -17,12 +19,11 @@ from typing import Any
 import numpy as np
 import torch
 from torch.fx import GraphModule, Node
-from torch.utils._python_dispatch import TorchDispatchMode
 
-from backend_torch import aliasing, drawing, inductor, loops, memory, products, symbolic, tracing
+from backend_torch import aliasing, drawing, inductor, loops, products, symbolic, tracing
 from backend_torch.aliasing import Output
-from backend_torch.constants import is_constant
 from backend_torch.inductor import Program
+from backend_torch.watching import Watch
 
 Tensor = torch.Tensor
 aten = torch.ops.aten
@@ -66,109 +67,8 @@ def signature(tensors: Sequence[Tensor]) -> tuple[Any, ...]:
 # Tracing
 
 
-class _Watch(TorchDispatchMode):
-    """What a trace does beside recording.
-
-    A tensor from outside is replaced by a stand-in, a constant by a literal, and a demand for a value raises.
-    """
-
-    supports_higher_order_operators = True
-
-    def __init__(self, mode: inductor.FakeTensorMode) -> None:
-        super().__init__()
-        self.mode = mode
-        self.literals: dict[int, tuple[Tensor, Tensor]] = {}
-        self.captures: dict[int, tuple[Tensor, Tensor]] = {}  # stand-in's id -> tensor, stand-in
-        self.stand_ins: dict[int, Tensor] = {}  # tensor's id -> stand-in
-        self.memory: dict[int, Tensor] = {}
-        self.known: dict[int, Tensor] = {}  # the tensor of each piece of memory that was made of Python's data
-
-    def __torch_dispatch__(self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: Any = None) -> Any:
-        if memory.sharded and not set(memory.sharded).isdisjoint(types):
-            return NotImplemented  # what each process does with its part comes here in its turn
-        if func is aten._local_scalar_dense.default:
-            if is_constant(args[0]):
-                return inductor.without_modes(Tensor.item, args[0])
-            known = memory.known(args[0])
-            if known is None:
-                raise tracing.value_error()
-            return known.item()
-        if func is aten.nonzero.default:
-            known = memory.known(args[0])
-            if known is not None:
-                return aten.clone.default(self._fixed(memory.from_numpy(np.argwhere(known))))
-        if func is aten.lift_fresh.default and not inductor.is_fake(args[0]):
-            # Data that tracing made: the same at each call, but a new array.
-            made = self._literal(args[0]) if args[0].dim() == 0 else aten.clone.default(self._fixed(args[0]))
-            memory.note_known(made, args[0])
-            self.known[inductor.storage_of(made)] = made
-            return made
-        if self.known and getattr(func, "_schema", None) is not None and func._schema.is_mutable:
-            self._forget_written(func, args, kwargs or {})
-        if isinstance(func, torch._ops.HigherOrderOperator):
-            inductor.allow_loops(self.mode)
-        elif func._schema.is_mutable and len(args) > 1 and aliasing.lies_across(args[0], args[1]):
-            raise RuntimeError("some elements of the input tensor and the written-to tensor are the same memory")
-        fixed_args, fixed_kwargs = torch.utils._pytree.tree_map_only(Tensor, self._fixed, (args, kwargs or {}))
-        operation = inductor.full if func is aten.full.default else func
-        before = inductor.last_recorded()
-        try:
-            result = operation(*fixed_args, **fixed_kwargs)
-        except Exception as error:
-            inductor.forget(before)  # whoever catches the error goes on without the operation
-            if isinstance(error, inductor.UNKNOWN_VALUE):
-                raise tracing.value_error() from None
-            if isinstance(error, inductor.UNKNOWN_SHAPE):
-                raise tracing.shape_error(func.overloadpacket.__name__) from None
-            raise
-        inductor.note_line(tracing.user_line)
-        # A write to a tensor from outside gives that tensor and not its stand-in, so that none is left where it was.
-        if args and isinstance(result, Tensor) and isinstance(args[0], Tensor) and not inductor.is_fake(args[0]):
-            written = func._schema.arguments[0].alias_info
-            if written is not None and written.is_write:
-                return args[0]
-        return result
-
-    def _forget_written(self, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
-        """What an operation writes to is Python's data no more; a tensor's version does not tell of ``x.data``."""
-        for tensor in aliasing.written(func._schema, args, kwargs, Tensor):
-            if inductor.is_fake(tensor):
-                made = self.known.pop(inductor.storage_of(tensor), None)
-                if made is not None:
-                    memory.note_known(made, None)
-
-    def _fixed(self, tensor: Tensor) -> Tensor:
-        if inductor.is_fake(tensor):
-            return tensor
-        if not is_constant(tensor):
-            return self._read(tensor)
-        if id(tensor) not in self.literals:
-            self.literals[id(tensor)] = tensor, self._literal(tensor)
-        return self.literals[id(tensor)][1]
-
-    def _read(self, tensor: Tensor) -> Tensor:
-        """The stand-in of what a tensor's memory holds, conjugated or negated as the tensor says."""
-        if tensor.is_conj():
-            return aten.conj_physical.default(self._read(inductor.without_modes(torch.conj, tensor)))
-        if tensor.is_neg():
-            return aten.neg.default(self._read(inductor.without_modes(torch._neg_view, tensor)))
-        return self.stand_in(tensor)
-
-    def stand_in(self, tensor: Tensor) -> Tensor:
-        """What the graph shows of a tensor from outside; one for each, and over one memory where they share theirs."""
-        if id(tensor) not in self.stand_ins:
-            stand_in = inductor.shown_by(self.mode, tensor, self.memory)
-            self.stand_ins[id(tensor)] = stand_in
-            self.captures[id(stand_in)] = tensor, stand_in
-        return self.stand_ins[id(tensor)]
-
-    def _literal(self, tensor: Tensor) -> Tensor:
-        value = inductor.without_modes(Tensor.item, tensor)
-        return inductor.full([], value, dtype=tensor.dtype, device=tensor.device)
-
-
 class _Current(threading.local):
-    watch: _Watch
+    watch: Watch
 
 
 _current = _Current()
@@ -226,7 +126,8 @@ def trace(
     mode = inductor.new_fake_mode() if sizes is None else sizes.mode()
     inputs = _without_data(mode, tensors, sizes)
 
-    watch = _current.watch = _Watch(mode)
+    watch = _current.watch = Watch(mode)
+    watch.inputs.update(map(inductor.storage_of, inputs))
 
     def watched(*stand_ins: Tensor) -> tuple[Tensor, ...]:
         with watch:
@@ -237,9 +138,14 @@ def trace(
         with tracing.tracing(watch), mode:
             module = inductor.capture(watched, inputs)
     finally:
+        inductor.end(mode)
         del _current.watch
 
-    captures = [watch.captures[id(stand_in)] for stand_in in _lift(module)]
+    captures = []
+    for stand_in in _lift(module):
+        if id(stand_in) not in watch.captures:  # made in a branch or a loop's body, and kept
+            raise tracing.left_over_error()
+        captures.append(watch.captures[id(stand_in)])
     inputs += [stand_in for _, stand_in in captures]
     values, memory, written = _reads_and_writes(module, inputs)
     placeholders = module.graph.find_nodes(op="placeholder")
@@ -305,6 +211,19 @@ Subgraph = tuple[GraphModule, list[Tensor]]
 """A graph, and the tensors from around it that are its last inputs."""
 
 
+def addresses(one: Tensor, other: Tensor) -> tuple[np.ndarray, np.ndarray] | None:
+    """Arrays to ask NumPy about the addresses of two tensors while a function is traced; None if they share none.
+
+    Raises
+    ------
+    TracedValueError
+        It depends on the arguments.
+    """
+    if inductor.is_transforming():
+        raise tracing.value_error()
+    return _current.watch.addresses(one, other)
+
+
 def subgraph(
     function: Callable[[list[Tensor]], Sequence[Tensor]], examples: Sequence[Tensor], pure: bool = False
 ) -> Subgraph:
@@ -319,6 +238,7 @@ def subgraph(
     """
     watch = _current.watch
     inputs = [inductor.like(watch.mode, tensor) for tensor in examples]
+    watch.inputs.update(map(inductor.storage_of, inputs))
     literals, watch.literals = watch.literals, {}  # each graph has its own
 
     def watched(*stand_ins: Tensor) -> tuple[Tensor, ...]:
@@ -470,7 +390,14 @@ class Executable:
         try:
             return make()
         except Exception as error:  # whatever goes wrong in a compiler, the graph is still there to run
-            _warn_once(error)
+            cause = _cause(error)
+            if cause not in warned and self._backend in (None, "inductor"):
+                # It may be the cache on disk: broken, full, or not to be written to.
+                with contextlib.suppress(Exception), inductor.another_cache() as old:
+                    program = make()
+                    _warn_once(f"compiles in a temporary directory, because {old} can't be used", cause)
+                    return program
+            _warn_once("runs the traced operations one by one, because compiling them failed", cause)
             return self._eager
 
     def _through_backend(self) -> Program:
@@ -586,13 +513,13 @@ def _restrided(tensor: Tensor, stride: tuple[int, ...]) -> Tensor:
 warned: set[str] = set()  # the causes for which it has been said that nothing is compiled
 
 
-def _warn_once(error: Exception) -> None:
+def _cause(error: Exception) -> str:
+    """What happened, without the names that Inductor gives to files and modules: they differ from graph to graph."""
     lines = [line for line in str(error).splitlines() if line.strip()]
-    cause = f"{type(error).__name__}: {lines[0] if lines else ''}"
+    return re.sub(r"\bc[a-z2-7]{51}\b", "...", f"{type(error).__name__}: {lines[0] if lines else ''}")
+
+
+def _warn_once(what: str, cause: str) -> None:
     if cause not in warned:
         warned.add(cause)
-        warnings.warn(
-            f"tnp.compile runs the traced operations one by one, because compiling them failed: {cause}",
-            RuntimeWarning,
-            stacklevel=2,
-        )
+        warnings.warn(f"tnp.compile {what}: {cause}", RuntimeWarning, stacklevel=2)

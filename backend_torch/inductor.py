@@ -5,9 +5,14 @@ Layer: the only file that may break with a new torch. What a torch lacks is repl
 
 from __future__ import annotations
 
+import atexit
 import cmath
+import contextlib
+import os
+import shutil
+import tempfile
 import warnings
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from operator import attrgetter, getitem
 from typing import Any
 
@@ -20,6 +25,7 @@ from torch.utils._python_dispatch import _disable_current_modes
 from backend_torch import drawing
 from backend_torch.decompositions import TABLE
 from backend_torch.memory import with_history
+from backend_torch.tracing import left_over_error
 
 Tensor = torch.Tensor
 Program = Callable[[list[Tensor]], Sequence[Tensor]]
@@ -66,6 +72,18 @@ def new_fake_mode(symbols: Any = None) -> FakeTensorMode:
     ``symbols`` is the ShapeEnv of sizes that are left open.
     """
     return FakeTensorMode(allow_non_fake_inputs=True, shape_env=symbols)
+
+
+class _Over(FakeTensorMode):
+    """What a mode is once its trace is over: nothing is done with its tensors, but to look at their shapes."""
+
+    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        raise left_over_error()
+
+
+def end(mode: FakeTensorMode) -> None:
+    """Let whoever uses a tensor of the mode from now on be told that its trace is over."""
+    mode.__class__ = _Over  # and not a subclass from the start: torch has rules for loops by the mode's very class
 
 
 def allow_loops(mode: FakeTensorMode, values: bool = False) -> FakeTensorMode:
@@ -124,6 +142,11 @@ def is_fake(tensor: object) -> bool:
     return isinstance(tensor, FakeTensor)
 
 
+def is_of(mode: FakeTensorMode, tensor: Tensor) -> bool:
+    """Whether a tensor without data is the mode's own."""
+    return isinstance(tensor, FakeTensor) and tensor.fake_mode is mode
+
+
 def is_transformed(tensor: Tensor) -> bool:
     """Whether ``vmap``, ``grad`` or another transform of torch.func has wrapped the tensor."""
     return torch._C._functorch.is_functorch_wrapped_tensor(tensor)
@@ -179,10 +202,10 @@ def capture(function: Callable[..., Any], inputs: Sequence[Tensor]) -> GraphModu
 def full(size: Sequence[int], value: Any, **options: Any) -> Tensor:
     """``torch.ops.aten.full``, which a graph can hold for every number.
 
-    torch.fx writes a complex number with an infinite or NaN part as a name that Python does not know: it is made of
-    its parts.
+    torch.fx writes a complex number with an infinite or NaN part as a name that Python does not know, and one with a
+    part -0.0 as a sum in which that is lost: it is made of its parts.
     """
-    if not isinstance(value, complex) or cmath.isfinite(value):
+    if not isinstance(value, complex) or (cmath.isfinite(value) and "-0.0" not in (str(value.real), str(value.imag))):
         return torch.ops.aten.full.default(size, value, **options)
     dtype = options.pop("dtype", None)
     options["dtype"] = dtype if dtype is None else dtype.to_real()
@@ -421,6 +444,28 @@ def _with_autograd(
     """All of what torch.compile does after Dynamo; it may change ``module``."""
     run = compile_fx(module, list(inputs), config_patches=settings, decompositions=decompositions())
     return lambda tensors: run(*tensors)
+
+
+@contextlib.contextmanager
+def another_cache() -> Iterator[str]:
+    """A scope in which Inductor has a new directory for its cache on disk; left without an error, it keeps that.
+
+    It gives the name of the old one. The new one goes when the process ends.
+    """
+    from torch._inductor.runtime.runtime_utils import cache_dir
+    from torch._inductor.utils import clear_caches
+
+    name = "TORCHINDUCTOR_CACHE_DIR"
+    old, new = os.environ.get(name) or cache_dir(), tempfile.mkdtemp(prefix="tnp_compiled_")
+    atexit.register(shutil.rmtree, new, ignore_errors=True)
+    os.environ[name] = new
+    clear_caches()
+    try:
+        yield old
+    except BaseException:
+        os.environ[name] = old
+        clear_caches()
+        raise
 
 
 def check_backend(backend: Any) -> None:

@@ -15,7 +15,7 @@ from typing import Any
 
 import torch
 
-from backend_torch.memory import is_readable
+from backend_torch.memory import is_readable, may_be_asked
 from backend_torch.reductions import root
 
 Tensor = torch.Tensor
@@ -123,17 +123,17 @@ def eps(tensor: Tensor) -> float:
 
 def is_real(tensor: Tensor) -> bool:
     """Whether all imaginary parts are zero; no while the values are not to be looked at."""
-    return is_readable(tensor) and not bool(tensor.imag.any())
+    return may_be_asked(tensor) and not bool(tensor.imag.any())
 
 
 def is_not_finite(tensor: Tensor) -> bool:
     """Whether there is a NaN or an infinity; no while the values are not to be looked at."""
-    return is_readable(tensor) and not bool(tensor.isfinite().all())
+    return may_be_asked(tensor) and not bool(tensor.isfinite().all())
 
 
 def lacks_rank(rank: Tensor, columns: int) -> bool:
     """Whether a rank is less than the number of columns; no while the values are not to be looked at."""
-    return is_readable(rank) and int(rank) != columns
+    return may_be_asked(rank) and int(rank) != columns
 
 
 def euclidean(tensor: Tensor, dims: tuple[int, ...] | None, keepdims: bool) -> Tensor:

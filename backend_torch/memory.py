@@ -125,12 +125,17 @@ def is_known(tensor: Tensor) -> bool:
     return values is not None and tensor._version == version
 
 
+def may_be_asked(tensor: Tensor) -> bool:
+    """Whether Python may ask for the tensor's values here and now: it has some, or they are known in a trace."""
+    return is_readable(tensor) or is_known(tensor)
+
+
 def known(tensor: Tensor) -> np.ndarray | None:
     """The values that `note_known` noted, to be read; None for other tensors, and after a write to the tensor."""
     if not is_known(tensor):
         return None
     with no_dispatch():
-        array = _shared(tensor.known[1]).copy()  # type: ignore[attr-defined]
+        array = _shared(tensor.known[1].cpu()).copy()  # type: ignore[attr-defined]
     array.flags.writeable = False
     return array
 
@@ -194,11 +199,15 @@ def overlaps(one: Tensor, other: Tensor) -> bool:
     return a < d and c < b
 
 
-def addresses(tensor: Tensor) -> np.ndarray:
-    """An array to ask NumPy about addresses and never to read: of the tensor's elements, on whatever device."""
+def addresses(tensor: Tensor, start: int | None = None) -> np.ndarray:
+    """An array to ask NumPy about addresses and never to read: of the tensor's elements, on whatever device.
+
+    ``start`` is where its memory begins, if it has none.
+    """
+    first = tensor.data_ptr() if start is None else start + tensor.storage_offset() * tensor.itemsize
     strides = tuple(stride * tensor.itemsize for stride in tensor.stride())
     place = {"shape": tuple(tensor.shape), "strides": strides, "typestr": f"|V{tensor.itemsize}", "version": 3}
-    return np.asarray(_Place({**place, "data": (tensor.data_ptr(), True)}))
+    return np.asarray(_Place({**place, "data": (first, True)}))
 
 
 class _Place:

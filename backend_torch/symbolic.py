@@ -137,8 +137,8 @@ class Sizes:
             others = without_data(geometry)
             return pattern(others) == expected and self.holds(*others)
 
-        return lambda *others: same(*others) or (
-            similar(*others) and met(tuple([(t.shape, t.stride()) for t in others[:count]]))
+        return lambda *others: (
+            same(*others) or (similar(*others) and met(tuple([(t.shape, t.stride()) for t in others[:count]])))
         )
 
     def formula(self, numbers: Sequence[Any]) -> Callable[..., list[int]]:

@@ -98,6 +98,15 @@ def shape_error(operation: str) -> TracedValueError:
     )
 
 
+def left_over_error() -> TracedValueError:
+    """The error of using a traced array once its trace is over."""
+    return TracedValueError(
+        f"{user_line()}: an array is used that was traced in a compiled function, a branch or a loop's body, which is "
+        "over: it has no values and never will, as Python runs only while tracing. Return it from there, instead of "
+        "keeping it in an attribute, a list or a global; or write its values into an array from outside (a[...] = b)"
+    )
+
+
 def write_error() -> NotImplementedError:
     """The error of writing, in a branch or a loop's body, to what is outside of it."""
     return NotImplementedError(

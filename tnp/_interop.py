@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 import tnp
-from backend_torch import devices, interop, memory, tracing
+from backend_torch import compiling, devices, interop, memory, tracing
 from backend_torch.dtypes import to_torch
 from tnp import _array  # its names are read when a call needs them: the class itself is built on this module
 from tnp._dtypes import DtypeError
@@ -117,6 +117,8 @@ def check_readable(x: _array.ndarray) -> None:
     if not memory.is_readable(x.tensor):
         if tracing.is_tracing():
             raise tracing.value_error()
+        if compiling.is_fake(x.tensor):
+            raise tracing.left_over_error()
         if memory.is_sharded(x.tensor):
             raise TypeError(
                 f"an array of shape {x.shape} lies over several processes, and none has all its values: "

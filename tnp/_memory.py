@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from backend_torch import memory
+from backend_torch import compiling, memory, tracing
 from tnp._array import ndarray
 from tnp._convert import asarray
 from tnp._interop import check_readable
@@ -18,6 +18,8 @@ from tnp._interop import check_readable
 def _addresses(a: Any, b: Any) -> tuple[np.ndarray, np.ndarray] | None:
     """Two arrays to ask NumPy about addresses; None if they are on different devices."""
     one, other = [x if isinstance(x, ndarray) else asarray(x) for x in (a, b)]
+    if tracing.is_tracing():
+        return compiling.addresses(one.tensor, other.tensor)
     check_readable(one)
     check_readable(other)
     if one.device != other.device:
@@ -41,7 +43,7 @@ def shares_memory(a: Any, b: Any, /, max_work: Any = -1) -> bool:
     Raises
     ------
     TypeError
-        An array is being traced or batched and has no memory.
+        An array is being batched, or both are arguments of a function that is being traced: nobody knows it yet.
     numpy.exceptions.TooHardError
         ``max_work`` was not enough.
 
@@ -77,7 +79,7 @@ def may_share_memory(a: Any, b: Any, /, max_work: Any = 0) -> bool:
     Raises
     ------
     TypeError
-        An array is being traced or batched and has no memory.
+        An array is being batched, or both are arguments of a function that is being traced: nobody knows it yet.
 
     Notes
     -----

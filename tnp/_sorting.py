@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from backend_torch import selection
 from backend_torch import sorting as kernels
 from backend_torch.casting import cast
 from backend_torch.dtypes import to_numpy
@@ -341,12 +342,11 @@ def searchsorted(a: Any, v: Any, side: str = "left", sorter: Any = None) -> ndar
         if order.shape != line.shape:
             raise ValueError("sorter.size must equal a.size")
         order = cast(order, tensor_dtype(np.int64))
+        if selection.outside(order, 0, line.shape[0]) is not None:
+            raise ValueError("Sorter index out of range.")
     # NumPy's rule for a Python scalar here is that of arrays.
     dtype = tensor_dtype(np.promote_types(to_numpy[line.dtype], to_numpy[values.dtype]))
-    try:
-        return wrap(kernels.searchsorted(cast(line, dtype), cast(values, dtype), side == "right", order))
-    except IndexError:
-        raise ValueError("Sorter index out of range.") from None
+    return wrap(kernels.searchsorted(cast(line, dtype), cast(values, dtype), side == "right", order))
 
 
 def lexsort(keys: Any, axis: Any = -1) -> ndarray:

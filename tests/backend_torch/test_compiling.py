@@ -8,6 +8,7 @@ import subprocess
 import sys
 import warnings
 from collections.abc import Callable, Sequence
+from typing import Any
 
 import mpmath
 import numpy as np
@@ -244,6 +245,60 @@ def test_a_demand_for_a_value_names_the_line(function: Callable[[Tensor], list[T
     with pytest.raises(TracedValueError, match=rf"test_compiling.py:{line}: .*tnp.where.*tnp.cond.*tnp.while_loop"):
         traced(function, torch.ones(3))
     assert not is_tracing()
+
+
+@pytest.mark.parametrize(
+    "counts",
+    [
+        lambda index, x: torch.bincount(index).tolist(),
+        lambda index, x: torch.sort(index, descending=True).values[:2].tolist(),
+        lambda index, x: torch.repeat_interleave(index).tolist(),
+        lambda index, x: torch.nonzero(index > 1).flatten().tolist(),
+        lambda index, x: (torch.arange(4) * 2 + index.sum()).tolist(),
+        lambda index, x: [torch.equal(index, index + 0), bool(torch.zeros(2).any())],
+        lambda index, x: index.to(torch.float64).mean().item(),
+    ],
+)
+def test_what_is_computed_of_pythons_data_alone_is_known(counts: Callable[[Tensor, Tensor], Any]) -> None:
+    """A trace may ask for it, and for shapes that depend on it."""
+    expected = counts(torch.tensor([3, 0, 3]), torch.ones(2))
+    found = []
+    traced(lambda x: [found.append(counts(torch.tensor([3, 0, 3]), x)), x][1:], torch.ones(2))
+    assert found == [expected]
+
+
+def test_a_shape_that_depends_on_pythons_data_is_that_of_the_graph() -> None:
+    graph = traced(lambda x: [x[torch.nonzero(torch.tensor([1, 0, 1]))[:, 0]]], torch.ones(3))
+    assert run(graph, torch.tensor([1.0, 2.0, 3.0]))[0].tolist() == [1, 3]
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda data, x: data.copy_(x),
+        lambda data, x: data[:1].fill_(x[0]),
+        lambda data, x: data.view(-1).mul_(x),
+        lambda data, x: (data + 0).data.add_(x),
+        lambda data, x: torch.rand(2),
+        lambda data, x: data + torch.rand(2),
+        lambda data, x: torch.bernoulli(data),
+        lambda data, x: data * x,
+    ],
+)
+def test_what_depends_on_an_argument_or_chance_is_not_known(function: Callable[[Tensor, Tensor], Tensor]) -> None:
+    """A view that was known before the write, too."""
+
+    def traced_function(x: Tensor) -> list[Tensor]:
+        data = torch.tensor([0.5, 0.5])
+        known = data + 0
+        view = known[:]
+        result = function(known, x)
+        assert view.tolist() == [0.5, 0.5]
+        result.tolist()
+        return [x]
+
+    with pytest.raises(TracedValueError):
+        traced(traced_function, torch.ones(2))
 
 
 def test_the_value_of_a_capture_is_not_baked_in() -> None:
