@@ -114,7 +114,7 @@ class Watch(TorchDispatchMode):
     def _note_computed(self, result: Any, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
         """Where an operation was done on known values only, so are its results."""
         made = [result] if isinstance(result, Tensor) else result
-        if not isinstance(made, (list, tuple)) or not all(map(_is_small, made)):
+        if not isinstance(made, (list, tuple)) or not all(map(_may_be_known, made)):
             return
         values = self._computed(func, args, kwargs)
         if values is not None:
@@ -123,9 +123,9 @@ class Watch(TorchDispatchMode):
 
     def _computed(self, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """What an operation on known values only gives; None for others."""
-        if not isinstance(func, torch._ops.OpOverload) or func._schema.is_mutable or func in _UNDEFINED:
+        if not isinstance(func, torch._ops.OpOverload) or func.namespace != "aten" or func._schema.is_mutable:
             return None
-        if torch.Tag.nondeterministic_seeded in func.tags:
+        if func in _UNDEFINED or torch.Tag.nondeterministic_seeded in func.tags:
             return None
         leaves, spec = torch.utils._pytree.tree_flatten((args, kwargs))
         for index, leaf in enumerate(leaves):
@@ -133,7 +133,7 @@ class Watch(TorchDispatchMode):
                 leaves[index] = self._value(leaf)
                 if leaves[index] is None:
                     return None
-            elif symbolic.is_symbol(leaf):
+            elif symbolic.is_symbol(leaf) or isinstance(leaf, torch.Generator):
                 return None
         args, kwargs = torch.utils._pytree.tree_unflatten(leaves, spec)
         with contextlib.suppress(Exception), no_dispatch():  # torch may lack the device, which the trace only names
@@ -143,7 +143,7 @@ class Watch(TorchDispatchMode):
     def _value(self, tensor: Tensor) -> Tensor | None:
         if is_constant(tensor):
             return tensor
-        known = _is_small(tensor) and memory.is_known(tensor)
+        known = _may_be_known(tensor) and memory.is_known(tensor)
         return tensor.known[1] if known else None  # type: ignore[attr-defined]
 
     def _made(self, values: Tensor) -> Tensor:
@@ -200,5 +200,7 @@ class Watch(TorchDispatchMode):
         return inductor.full([], value, dtype=tensor.dtype, device=tensor.device)
 
 
-def _is_small(value: object) -> bool:
-    return isinstance(value, Tensor) and not symbolic.is_symbol(value.numel()) and value.numel() <= _LARGEST
+def _may_be_known(value: object) -> bool:
+    if not isinstance(value, Tensor) or value.device.type == "meta" or symbolic.is_symbol(value.numel()):
+        return False
+    return value.numel() <= _LARGEST
