@@ -7,6 +7,7 @@ of the second kind are the same whenever the graph runs, and so is what is compu
 from __future__ import annotations
 
 import contextlib
+import weakref
 from typing import Any
 
 import numpy as np
@@ -51,7 +52,8 @@ class Watch(TorchDispatchMode):
         self.stand_ins: dict[int, Tensor] = {}  # tensor's id -> stand-in
         self.memory: dict[int, Tensor] = {}  # the memory of tensors from outside -> the stand-in of that
         self.inputs: set[int] = set()
-        self.known: dict[int, list[Tensor]] = {}  # the tensors of each piece of memory that was made of Python's data
+        # Those of each piece of memory that was made of Python's data; torch copies a new one that somebody holds.
+        self.known: dict[int, list[weakref.ref[Tensor]]] = {}
 
     def __torch_dispatch__(self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: Any = None) -> Any:
         if memory.sharded and not set(memory.sharded).isdisjoint(types):
@@ -102,14 +104,16 @@ class Watch(TorchDispatchMode):
     def _note(self, made: Tensor, values: Tensor) -> None:
         """Keep in mind what the values of a tensor of the trace are, until somebody writes to its memory."""
         memory.note_known(made, values)
-        self.known.setdefault(inductor.storage_of(made), []).append(made)
+        self.known.setdefault(inductor.storage_of(made), []).append(weakref.ref(made))
 
     def _forget_written(self, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
         """What an operation writes to is Python's data no more; a tensor's version does not tell of ``x.data``."""
         for tensor in aliasing.written(func._schema, args, kwargs, Tensor):
             if inductor.is_fake(tensor):
-                for made in self.known.pop(inductor.storage_of(tensor), ()):
-                    memory.note_known(made, None)
+                for kept in self.known.pop(inductor.storage_of(tensor), ()):
+                    made = kept()
+                    if made is not None:
+                        memory.note_known(made, None)
 
     def _note_computed(self, result: Any, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
         """Where an operation was done on known values only, so are its results."""
