@@ -123,12 +123,14 @@ def eps(tensor: Tensor) -> float:
 
 def is_real(tensor: Tensor) -> bool:
     """Whether all imaginary parts are zero; no while the values are not to be looked at."""
-    return may_be_asked(tensor) and not bool(tensor.imag.any())
+    some = tensor.imag.any() if may_be_asked(tensor) else tensor
+    return may_be_asked(some) and not bool(some)
 
 
 def is_not_finite(tensor: Tensor) -> bool:
     """Whether there is a NaN or an infinity; no while the values are not to be looked at."""
-    return may_be_asked(tensor) and not bool(tensor.isfinite().all())
+    finite = tensor.isfinite().all() if may_be_asked(tensor) else tensor
+    return may_be_asked(finite) and not bool(finite)
 
 
 def lacks_rank(rank: Tensor, columns: int) -> bool:
