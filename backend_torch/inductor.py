@@ -128,7 +128,8 @@ def shown_by(mode: FakeTensorMode, tensor: Tensor, memory: dict[int, Tensor]) ->
     The mode's own converter is not used: once ``tensor.numpy()`` has been called, torch takes a broadcast view of what
     that makes for a resize, and refuses.
     """
-    with _disable_current_modes(), mode, torch.no_grad():
+    # A batch's mode, which is one of functions, would have what is made here for each slice.
+    with _disable_current_modes(), torch._C.DisableTorchFunction(), mode, torch.no_grad():
         storage = storage_of(tensor)
         if storage not in memory:
             size = tensor.untyped_storage().nbytes()

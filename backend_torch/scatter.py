@@ -168,7 +168,7 @@ def _rounds(flat: Tensor) -> Iterator[Tensor]:
     """Which elements are the first of their value, which the second, and so on."""
     if not flat.numel():
         return
-    if tracing.is_batching():  # where torch can't be asked for ranks; but the positions are the same for all slices
+    if tracing.is_batching() or is_transforming():  # torch can't be asked for ranks, but the positions are known
         yield from map(torch.from_numpy, _known_rounds(levels.indices(flat)))
         return
     ordered, order = torch.sort(flat, stable=True)
