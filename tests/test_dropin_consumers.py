@@ -50,6 +50,29 @@ print(pd.Series([np.sum(x), np.mean(x)]), pd.DataFrame([{"a": np.sum(x), "b": 1}
 print(line.replace(n[3] * 1.5, x.max()), line.fillna(x.max()), pd.unique(n), pd.factorize(n)[0], pd.isna(x[0, 0]))
 print(line.rolling(n[2]).apply(np.sum), np.mean(frame, axis=0), np.round(frame, 2))
 print(type(np.std(line)), np.sum(line > 1))
+import collections, itertools
+found = collections.defaultdict(list)
+for row in x:
+    found["sum"].append(np.sum(row))
+print(pd.DataFrame(found), pd.DataFrame(zip([1, 2], n)).dtypes, pd.Series(itertools.chain(x[0], [n[1]])))
+print(pd.DataFrame({"i": i, "root": np.sqrt(i)} for i in range(3)).dtypes, line.map(found.__class__(lambda: 1.0)))
+print(line.map(np.vectorize(lambda v: v + 1)), line.map(np.poly1d([1, 2])), line == abs)
+least = np.float64(1)
+def limit(v):
+    return np.sum(v) / 4
+def selected(allowed):
+    return large.query("v in @allowed and v > @least or v == @limit(@n)"), pd.eval("large.v.iloc[:4] * n").sum()
+print(selected(n), large.eval("q = v * @least").q.sum(), large.query("v < @n.max()", level=0))
+print(pd.MultiIndex.from_product([n, ["a"]]).tolist(), pd.MultiIndex.from_arrays([n, x[:, 0]]).tolist())
+one, other = np.random.RandomState(3), np.random.default_rng(3)
+print(line.sample(2, random_state=one), one.rand(), line.sample(2, random_state=other), other.random())
+large["w"] = large.v / 2
+print((x[:2] * large.iloc[:2, [0, 1, 0]]), (large.iloc[:3] - x[:3, :2]), x[:2, 1:] @ large.iloc[:2], n < line.values)
+held = np.zeros(4)
+np.add(n, pd.Series(n), out=held)
+total = held
+total += pd.Series(n)
+print(held, total)
 """,
     "matplotlib": """
 import matplotlib
@@ -166,7 +189,7 @@ def test_a_file_is_not_read_into_a_copy(place: str) -> None:
     """The memory of another device would be copied to the host, and the copy be filled."""
     read = _libraries.given_numpys(lambda dataset, dest: pytest.fail("called"), "read_direct")
     dest = tnp.empty(3, device="meta")
-    with pytest.raises(TypeError, match="read it, then copy"):
+    with pytest.raises(TypeError, match="copy what they wrote"):
         read(None, dest) if place == "args" else read(None, dest=dest)
 
 
