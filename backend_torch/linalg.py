@@ -151,4 +151,4 @@ def euclidean(tensor: Tensor, dims: tuple[int, ...] | None, keepdims: bool) -> T
         return found.reshape([1] * tensor.dim()) if keepdims else found
     squares = tensor.real.square() + tensor.imag.square() if tensor.is_complex() else tensor * tensor
     dims = tuple(range(tensor.dim())) if dims is None else dims
-    return root(squares.sum(dims, keepdim=keepdims) if dims else squares)  # torch takes no axes for all
+    return root(squares.sum(dims, keepdim=bool(keepdims)) if dims else squares)  # torch takes no axes for all

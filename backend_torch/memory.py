@@ -376,8 +376,11 @@ def imag(tensor: Tensor) -> Tensor:
 def viewed(tensor: Tensor, dtype: torch.dtype) -> Tensor:
     """The tensor's bytes under another dtype, a view; the last axis takes up a difference in size.
 
-    Gradients go through complex numbers seen as pairs of real ones and back; through bits there are none.
+    Gradients go through complex numbers seen as pairs of real ones and back; through bits there are none. torch has none
+    through a view of the dtype that a tensor has already.
     """
+    if tensor.dtype is dtype:
+        return tensor.view_as(tensor)
     tensor = tensor.resolve_conj().resolve_neg()
     if tensor.itemsize != dtype.itemsize and tensor.shape[-1] == 1:
         tensor = tensor[..., 0, None]  # torch wants the last stride to be 1, even of one element

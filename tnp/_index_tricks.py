@@ -22,6 +22,7 @@ from tnp._convert import home_of, tensor_of
 from tnp._errors import broadcast_error
 from tnp._indexing import BOOL, INT64
 from tnp._selection import index_mode
+from tnp._shape import as_shape
 
 __all__ = [
     "c_",
@@ -129,7 +130,7 @@ def indices(
             [0, 1]]])
     """
     shape = tuple(dimensions)
-    if not sparse and any(length < 0 for length in shape):
+    if not sparse and any(length < 0 for length in as_shape(shape)):
         raise ValueError("negative dimensions are not allowed")
     ranges = _open([tnp.arange(length, dtype=dtype, device=device) for length in shape])
     return ranges if sparse else _dense(ranges, dtype, device)
@@ -420,7 +421,7 @@ def unravel_index(indices: Any, shape: Any, order: str = "C") -> tuple[ndarray, 
     >>> np.unravel_index([22, 41, 37], (7, 6))
     (array([3, 6, 6]), array([4, 5, 1]))
     """
-    lengths = _lengths(shape)
+    lengths = as_shape(shape)
     size = math.prod(lengths)
     if size > _LARGEST:
         raise ValueError(
@@ -475,7 +476,7 @@ def ravel_multi_index(multi_index: Any, dims: Any, mode: Any = "raise", order: s
     >>> np.ravel_multi_index(([3, 6, 6], [4, 5, 1]), (7, 6))
     array([22, 41, 37])
     """
-    lengths = _lengths(dims)
+    lengths = as_shape(dims)
     if not isinstance(order, str):
         raise TypeError(f"order must be str, not {type(order).__name__}")
     if order not in ("C", "F"):
@@ -501,10 +502,6 @@ def ravel_multi_index(multi_index: Any, dims: Any, mode: Any = "raise", order: s
     if order == "F":
         return wrap(selection.ravel(arrays[::-1], lengths[::-1]))
     return wrap(selection.ravel(arrays, lengths))
-
-
-def _lengths(shape: Any) -> tuple[int, ...]:
-    return tuple([int(n) for n in shape]) if hasattr(shape, "__iter__") else (int(shape),)
 
 
 def _integers(value: Any, home: Any = None) -> Tensor:

@@ -521,8 +521,11 @@ def tile(A: Any, reps: Any) -> ndarray:
     array([[1, 2, 1, 2],
            [1, 2, 1, 2]])
     """
-    given = tuple(reps) if np.iterable(reps) else int(reps) if isinstance(reps, bool) else reps
-    tensor, counts = tensor_of(A), as_shape(given)
+    try:
+        given = tuple(reps)
+    except TypeError:
+        given = (reps,)
+    tensor, counts = tensor_of(A), as_shape(tuple([1 * count for count in given]))  # booleans count as in a product
     if any(count < 0 for count in counts):
         raise ValueError("negative dimensions are not allowed")
     try:

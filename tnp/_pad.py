@@ -81,7 +81,7 @@ def _padded(padded: ndarray, widths: list[Width], mode: Any, kwargs: dict[str, A
         return _by_function(padded, widths, mode, kwargs)
     try:
         unsupported = set(kwargs) - set(_OPTIONS[mode])
-    except (KeyError, TypeError):
+    except KeyError:
         raise ValueError(f"mode '{mode}' is not supported") from None
     if unsupported:
         raise ValueError(f"unsupported keyword arguments for mode '{mode}': {unsupported}")

@@ -100,6 +100,7 @@ def cov(
     if ddof is None:
         ddof = 1 if bias == 0 else 0
     weights, divisor = _weighing(table, ddof, fweights, aweights)
+    means = tnp.average(table, axis=1, weights=weights)
     if divisor <= 0:
         warnings.warn("Degrees of freedom <= 0 for slice", RuntimeWarning, stacklevel=2)
         divisor = 0.0
@@ -108,7 +109,7 @@ def cov(
             f"Cannot cast ufunc 'subtract' output from {np.dtype(float)!r} to {table.dtype!r} with casting rule "
             "'same_kind'"
         )
-    table = table - tnp.average(table, axis=1, weights=weights)[:, None]
+    table = table - means[:, None]
     other = table if weights is None else table * weights
     matrix = tnp.dot(table, other.T.conj())
     return wrap_array((matrix * tnp.true_divide(1, divisor).astype(matrix.real.dtype)).tensor.squeeze())
@@ -265,7 +266,7 @@ def _correlated(one: Any, other: Any, mode: Any) -> ndarray:
     if isinstance(mode, (bool, float)):
         raise TypeError("convolve/correlate mode not understood")
     if mode not in _MODES:
-        error = ValueError if isinstance(mode, (int, str)) else TypeError
+        error = ValueError if isinstance(mode, (int, np.integer, str)) else TypeError
         raise error(f"mode must be one of 'valid', 'same', or 'full' (got {mode!r})")
     for tensor in (one, other):
         if tensor.dim() != 1:
