@@ -369,13 +369,15 @@ def _put(view: Tensor, picks: Picks, index: Index, value: Tensor) -> None:
     if dims != tuple(range(len(dims))):
         target = target.permute(*dims, *rest)
     value = same_width(value)
-    if value.dim():
+    differentiated = value.requires_grad or not has_values(value)  # or it can't be known
+    if value.dim() or differentiated:
         position, count = index.position, len(broadcast)
         value = without_leading_ones(value, count + len(rest))
         sizes = tuple(target.shape[len(dims) :])
         shape = (*sizes[:position], *broadcast, *sizes[position:])
         first = value.dim() - len(shape) + position  # the dimension of value that meets the arrays' first
         varies = any(size != 1 for size in value.shape[max(0, first) : max(0, first + count)])
+        varies = varies or differentiated  # one value everywhere, but for each place one gradient
         if value.shape != shape:
             value = value.expand(shape)
         if position:

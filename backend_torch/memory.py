@@ -376,8 +376,8 @@ def imag(tensor: Tensor) -> Tensor:
 def viewed(tensor: Tensor, dtype: torch.dtype) -> Tensor:
     """The tensor's bytes under another dtype, a view; the last axis takes up a difference in size.
 
-    Gradients go through complex numbers seen as pairs of real ones and back; through bits there are none. torch has none
-    through a view of the dtype that a tensor has already.
+    Gradients go through complex numbers seen as pairs of real ones and back; through bits there are none. torch has
+    none through a view of the dtype that a tensor has already.
     """
     if tensor.dtype is dtype:
         return tensor.view_as(tensor)

@@ -83,7 +83,7 @@ def bincount(x: Any, /, weights: Any = None, minlength: Any = 0) -> ndarray:
         raise ValueError("'minlength' must not be negative")
     indices = cast(tensor, INT64)
     amounts = None
-    if weights is not None:
+    if weights is not None and tensor.numel():  # of no integers NumPy does not look at the weights
         amounts = tensor_of(weights, device=tensor.device)
         if not np.can_cast(to_numpy[amounts.dtype], np.float64):
             raise TypeError(
@@ -97,8 +97,6 @@ def bincount(x: Any, /, weights: Any = None, minlength: Any = 0) -> ndarray:
         if kernels.smallest(indices) < 0:
             raise ValueError("'list' argument must have no negative elements")
         length = max(length, kernels.largest(indices) + 1)
-    else:
-        amounts = None  # nothing is counted, in integers
     return wrap_array(kernels.counted(indices, amounts, length))
 
 

@@ -88,6 +88,8 @@ class Methods:
     def byteswap(self: Any, inplace: bool = False) -> ndarray:
         """The array with the bytes of each element reversed."""
         swapped = memory.byteswapped(self.tensor)
+        if inplace and type(self) is _array.scalar:
+            raise ValueError("cannot byteswap a scalar in-place")
         if inplace:
             self.tensor.copy_(swapped)
             return self

@@ -213,6 +213,8 @@ def _check_uniform(ufunc: Ufunc, method: str) -> None:
 
 def _one_axis(axis: Any, ndim: int, method: str) -> int:
     refuse_boolean(axis)
+    if isinstance(axis, list):
+        raise TypeError("'list' object cannot be interpreted as an integer")
     axes = normalize_axes(axis, ndim if isinstance(axis, tuple) else max(ndim, 1))
     if not ndim:
         raise TypeError(f"cannot {method} on a scalar")

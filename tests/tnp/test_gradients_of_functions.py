@@ -313,6 +313,8 @@ def _written(x: Any) -> Any:
     out[2] = x[0] * x[1]
     out[[0, 2], 1] = x[1, :2]
     out[np.asarray(SQUARE > 1)] = x[0, 0]
+    out[[1, 1], 0] = x[0, 1]
+    out[[0, 0, -3]] = x[1]
     out[1] *= 2
     return out
 
@@ -324,6 +326,21 @@ def _through_views(x: Any) -> Any:
     out.reshape(-1)[4:] *= 3
     out.flat[0] = x[1, 1]
     return out
+
+
+def test_one_value_written_to_a_place_twice_has_one_gradient() -> None:
+    def written(value: Any) -> Any:
+        out = np.zeros(3)
+        out[[1, 1, 2]] = value
+        return out.sum()
+
+    assert np.grad(written)(np.asarray(2.0)) == 2
+    assert np.grad(written)(np.asarray([2.0])) == [2]
+    assert np.grad(lambda values: np.vectorized_map(written, values).sum())(np.ones(2)).tolist() == [2, 2]
+    with np.GradientTape() as tape:
+        tape.watch(value := np.asarray(2.0))
+        total = np.compile(written, backend="eager")(value)
+    assert tape.gradient(total, value) == 2
 
 
 @pytest.mark.parametrize("name", ROWS)
