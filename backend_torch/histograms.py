@@ -20,10 +20,11 @@ SORTED = 1 << 16
 def bins(values: Tensor, edges: Tensor) -> Tensor:
     """The bin of each value, of the dtype of the edges: 0 before the first bin, one more than their number after it.
 
-    As in NumPy a bin holds its lower edge, and the last one its upper edge too. NaN comes after all bins.
+    As in NumPy a bin holds its lower edge, and the last one its upper edge too. NaN comes after all bins, and
+    the upper edge behind edges of NaN is -1.
     """
     places = sorting.searchsorted(edges, values, right=True)
-    return torch.where(values == edges[-1], len(edges) - 1, places)
+    return places - (values == edges[-1]).to(places.dtype)
 
 
 def counted(indices: Tensor, weights: Tensor | None, size: int) -> Tensor:
@@ -49,7 +50,7 @@ def histogram(values: Tensor, edges: Tensor, weights: Tensor | None, common: tor
     size = len(edges) + 1
     total: Tensor | None = None
     for start in range(0, max(len(values), 1), BLOCK):
-        indices = bins(cast(values[start : start + BLOCK], common), edges)
+        indices = bins(cast(values[start : start + BLOCK], common), edges).clamp(min=0)
         block = counted(indices, None if weights is None else weights[start : start + BLOCK], size)
         total = block if total is None else total + block
     assert total is not None

@@ -38,7 +38,8 @@ np.select([b, [1]], [f, f]); np.fill_diagonal(99, f); np.append(1, 1, (0,)); np.
 np.fft.fftn(5, axes=0); np.fft.fft2(x, axes=1); np.fft.fftshift(9); np.fft.fft("abc"); np.fft.fftfreq(True)
 np.indices(b); np.indices((True,)); np.unravel_index(0, b); np.unravel_index(0, [True]); np.unravel_index(0, (1.5,))
 np.ravel_multi_index((0, 0), b); np.unravel_index(0, np.asarray(True)); np.pad(x, 1, x); np.pad(x, 1, ["edge"])
-np.add.reduceat(f, [0], axis=[0]); n[()].byteswap(True); np.correlate(f, f, np.int8(-3)); np.cov([], aweights=[], dtype=int)
+np.add.reduceat(f, [0], axis=[0]); n[()].byteswap(True); np.correlate(f, f, np.int8(-3))
+np.cov([], aweights=[], dtype=int); np.histogram2d(f, [1.0, 2.0, -1.7e308, 1.7e308])
 np.interp(f, [0.0, 1.0], [1.0, 2.0], left=f); np.cov(x, dtype=int); np.corrcoef(x, dtype=bool)
 np.add.reduceat(f, 1); np.add.reduceat(f, [[0]]); np.add.reduceat(f, 1j); np.add.reduceat(f, 2**70)
 np.add.accumulate(n, axis=(0,)); np.add.reduce({}, axis=3); np.add.reduce(f, keepdims=1.0)
@@ -92,7 +93,9 @@ np.std(3, -1, where=b[:1][0]); np.nanvar(np.asarray(1.0), 0); np.nanmean(2.0, -1
 np.nanquantile(e, 0); np.nanpercentile(e, [10, 20], axis=1); np.nanquantile(x, 0.5, out=f)
 np.quantile(2.5, 0.25, out=f); np.add.reduce(f, where=np.float16(2.5)); np.split([[1, 2]], [0], 1)
 np.trapezoid([], np.zeros((0, 1, 1)))
-np.tile(n, True); np.bincount([], 1, 3); np.bincount([], [1j, 2]); np.tile(f, b); np.tile(f, [True, False]); np.fft.fftn(n, norm=[[1], [1, 2]]); np.linalg.matrix_rank(1)
+np.bincount([], 1, 3); np.bincount([], [1j, 2]); np.tile(f, b); np.tile(f, [True, False])
+np.histogram(f, [np.nan, np.nan, 3.0], weights=z[[0, 1, 2, 0]]); np.tile(n, True)
+np.fft.fftn(n, norm=[[1], [1, 2]]); np.linalg.matrix_rank(1)
 """
 
 
