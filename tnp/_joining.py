@@ -521,10 +521,7 @@ def tile(A: Any, reps: Any) -> ndarray:
     array([[1, 2, 1, 2],
            [1, 2, 1, 2]])
     """
-    try:
-        given = tuple(reps)
-    except TypeError:
-        given = (reps,)
+    given = reps if np.iterable(reps) else (reps,)
     tensor, counts = tensor_of(A), as_shape(tuple([1 * count for count in given]))  # booleans count as in a product
     if any(count < 0 for count in counts):
         raise ValueError("negative dimensions are not allowed")
