@@ -111,7 +111,7 @@ def rfftfreq(n: int, d: Any = 1.0, device: Any = None, *, dtype: Any = None) -> 
     array([0.  , 0.25, 0.5 ])
     """
     step = _step(n, d)
-    count = int(n) // 2 + 1
+    count = max(int(n) // 2 + 1, 0)
     return _scaled(kernels.frequencies(count, count, devices.parse(device)), step, dtype)
 
 

@@ -94,7 +94,7 @@ np.std(3, -1, where=b[:1][0]); np.nanvar(np.asarray(1.0), 0); np.nanmean(2.0, -1
 np.nanquantile(e, 0); np.nanpercentile(e, [10, 20], axis=1); np.nanquantile(x, 0.5, out=f)
 np.quantile(2.5, 0.25, out=f); np.add.reduce(f, where=np.float16(2.5)); np.split([[1, 2]], [0], 1)
 np.trapezoid([], np.zeros((0, 1, 1)))
-np.bincount([], 1, 3); np.bincount([], [1j, 2]); np.tile(f, b); np.tile(f, [True, False])
+np.fft.rfftfreq(-3); np.bincount([], 1, 3); np.bincount([], [1j, 2]); np.tile(f, b); np.tile(f, [True, False])
 np.histogram(f, [np.nan, np.nan, 3.0], weights=z[[0, 1, 2, 0]]); np.tile(n, True)
 np.fft.fftn(n, norm=[[1], [1, 2]]); np.linalg.matrix_rank(1)
 """
