@@ -328,9 +328,13 @@ def among(operands: Any, out: Any = None) -> list[Any]:
 
 
 def overriding(operands: Any, out: Any = None) -> list[Any]:
-    """The operands and outputs that have a say in a ufunc: of derived classes, and others with ``__array_ufunc__``."""
+    """The operands and outputs that have a say in a ufunc: of derived classes, masked arrays, libraries' arrays."""
     outs = out if isinstance(out, tuple) else (out,)
-    return [x for x in (*operands, *outs) if isinstance(x, subclass) or tnp._interop.overrides(x)]
+    return [x for x in (*operands, *outs) if isinstance(x, subclass) or _has_a_say(x)]
+
+
+def _has_a_say(x: Any) -> bool:
+    return tnp._interop.overrides(x) or (isinstance(x, np.ndarray) and tnp._interop.is_foreign(x))
 
 
 def call_ufunc(
@@ -351,7 +355,12 @@ def call_ufunc(
     for x in asked:
         if type(x).__array_ufunc__ is None:
             raise TypeError(f"operand '{type(x).__name__}' does not support ufuncs (__array_ufunc__=None)")
-        result = x.__array_ufunc__(ufunc, method, *inputs, **options, **({"out": outs} if outs else {}))
+        if outs:
+            options["out"] = outs
+        if type(x).__array_ufunc__ is np.ndarray.__array_ufunc__:  # a masked array: NumPy's ufuncs know what it is
+            result = tnp._host_data.on_host(getattr(ufunc._numpy, method), inputs, options)
+            return result if not outs else outs if len(outs) > 1 else outs[0]
+        result = x.__array_ufunc__(ufunc, method, *inputs, **options)
         if result is not NotImplemented:
             return result
     if asked:

@@ -629,3 +629,22 @@ def test_cuda_memory_goes_out_and_comes_back() -> None:
     y = tnp.asarray(Again())
     y[0] = 7
     assert float(x[0]) == 7 and tnp.from_dlpack(x).tensor.data_ptr() == x.tensor.data_ptr()
+
+
+def test_ufuncs_of_masked_arrays_keep_the_mask() -> None:
+    """Of NumPy's masked array the values alone were taken, without a word."""
+    masked = np.ma.array([1.0, 4.0, 9.0], mask=[False, True, False])
+    array = tnp.asarray([1.0, 2.0, 3.0])
+    plain = tnp.asnumpy(array)
+    for ours, theirs in (
+        (tnp.sqrt(masked), np.sqrt(masked)),
+        (tnp.multiply(masked, 2), np.multiply(masked, 2)),
+        (tnp.add(array, masked), np.add(plain, masked)),
+        (tnp.maximum.outer(array, masked), np.maximum.outer(plain, masked)),
+    ):
+        assert isinstance(ours, np.ma.MaskedArray)
+        assert ours.tolist() == theirs.tolist()
+    same = array
+    array += masked
+    assert array is same
+    np.testing.assert_array_equal(tnp.asnumpy(array), np.add(np.array([1.0, 2.0, 3.0]), masked, out=np.zeros(3)))
