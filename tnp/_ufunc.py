@@ -8,7 +8,6 @@ computes it ("loop"). A loop is looked up by dtype on each call and built on fir
 from __future__ import annotations
 
 import contextlib
-import functools
 import inspect
 from collections.abc import Callable
 from numbers import Number
@@ -422,10 +421,8 @@ class BinaryUfunc(Ufunc):
         self._inplace_weak = Loops(
             self._build_inplace_weak, _errstate.watched(self.__name__, self._build_inplace_weak, True)
         )
-        self.operator = self._binary_operator(self._defer_or_call)
-        self.reflected = self._reflected_operator(self._defer_or_call)
-        called = functools.partial(self._defer_or_call, unlike="O")  # for text and dates functions have no loop
-        self._called, self._called_reflected = self._binary_operator(called), self._reflected_operator(called)
+        self.operator = self._binary_operator()
+        self.reflected = self._reflected_operator()
         self.inplace = self._inplace_operator()
 
     def __call__(self, x1: Any, x2: Any = _MISSING, /, *outs: Any, **options: Any) -> ndarray:
@@ -434,9 +431,9 @@ class BinaryUfunc(Ufunc):
             options = with_outputs(self, outs, options)
         if not options:
             if type(x1) in PLAIN:
-                result = self._called(x1, x2)
+                result = self.operator(x1, x2)
             elif type(x2) in PLAIN:
-                result = self._called_reflected(x2, x1)
+                result = self.reflected(x2, x1)
             else:
                 return self._call((x1, x2))
             if result is not NotImplemented:
@@ -489,10 +486,10 @@ class BinaryUfunc(Ufunc):
             method = None
         return writing.written(loop, method)
 
-    def _binary_operator(self, general: Callable[..., Any]) -> Callable[[Any, Any], ndarray]:
+    def _binary_operator(self) -> Callable[[Any, Any], ndarray]:
         if self._numpy.nout > 1:
             return lambda self_, other: self._defer_or_call(self_, other)
-        loops, weak, plain = self._loops, self._weak, PLAIN
+        loops, weak, general, plain = self._loops, self._weak, self._defer_or_call, PLAIN
 
         def operator(self: Any, other: Any) -> ndarray:
             tensor = self.tensor
@@ -513,10 +510,10 @@ class BinaryUfunc(Ufunc):
 
         return operator
 
-    def _reflected_operator(self, general: Callable[..., Any]) -> Callable[[Any, Any], ndarray]:
+    def _reflected_operator(self) -> Callable[[Any, Any], ndarray]:
         if self._numpy.nout > 1:
             return lambda self_, other: self._defer_or_call(self_, other, reflected=True)
-        weak = self._weak_left
+        weak, general = self._weak_left, self._defer_or_call
 
         def reflected(self: Any, other: Any) -> ndarray:
             tensor = self.tensor
@@ -555,14 +552,14 @@ class BinaryUfunc(Ufunc):
 
     # What the hot paths leave.
 
-    def _defer_or_call(self, x: Any, other: Any, reflected: bool = False, out: Any = None, unlike: str = "OUSM") -> Any:
+    def _defer_or_call(self, x: Any, other: Any, reflected: bool = False, out: Any = None) -> Any:
         """The operation on the general path, unless the other operand's class says that it is its own business."""
         if out is None and tnp._interop.is_foreign(other):
             return NotImplemented
         try:
             return self._call((other, x) if reflected else (x, other), out)
         except DtypeError:
-            if out is None and self.__name__ in ("equal", "not_equal") and _equals_no_number(other, unlike):
+            if out is None and self.__name__ in ("equal", "not_equal") and _equals_no_number(other):
                 shape = np.broadcast_shapes(x.shape, np.shape(other))
                 if not shape:
                     return np.bool_(self.__name__ == "not_equal")
@@ -572,12 +569,12 @@ class BinaryUfunc(Ufunc):
             return NotImplemented
 
 
-def _equals_no_number(value: Any, kinds: str) -> bool:
+def _equals_no_number(value: Any) -> bool:
     """Whether a value that no tensor can carry differs from every number: a string, a date, None, a plain object."""
     array = np.asarray(value)
     if array.dtype.kind == "O":
         return not array.ndim and (type(value).__module__ == "builtins" or type(value).__eq__ is object.__eq__)
-    return array.dtype.kind in kinds
+    return array.dtype.kind in "USM"
 
 
 def _beyond(value: Any) -> Tensor:

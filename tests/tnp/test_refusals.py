@@ -39,7 +39,6 @@ np.fft.fftn(5, axes=0); np.fft.fft2(x, axes=1); np.fft.fftshift(9); np.fft.fft("
 np.indices(b); np.indices((True,)); np.unravel_index(0, b); np.unravel_index(0, [True]); np.unravel_index(0, (1.5,))
 np.ravel_multi_index((0, 0), b); np.unravel_index(0, np.asarray(True)); np.pad(x, 1, x); np.pad(x, 1, ["edge"])
 np.add.reduceat(f, [0], axis=[0]); n[()].byteswap(True); np.correlate(f, f, np.int8(-3))
-np.equal(f, "a"); np.not_equal(["a"], f); np.equal(f, np.datetime64("2020")); np.equal("a", f)
 np.cov([], aweights=[], dtype=int); np.histogram2d(f, [1.0, 2.0, -1.7e308, 1.7e308])
 np.interp(f, [0.0, 1.0], [1.0, 2.0], left=f); np.cov(x, dtype=int); np.corrcoef(x, dtype=bool)
 np.add.reduceat(f, 1); np.add.reduceat(f, [[0]]); np.add.reduceat(f, 1j); np.add.reduceat(f, 2**70)
