@@ -7,6 +7,7 @@ means is the caller's: an `Index` says it in torch's terms.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
@@ -369,7 +370,8 @@ def _put(view: Tensor, picks: Picks, index: Index, value: Tensor) -> None:
     if dims != tuple(range(len(dims))):
         target = target.permute(*dims, *rest)
     value = same_width(value)
-    differentiated = value.requires_grad or not has_values(value)  # or it can't be known
+    # Or it can't be known; one place alone is not repeated.
+    differentiated = math.prod(broadcast) != 1 and (value.requires_grad or not has_values(value))
     if value.dim() or differentiated:
         position, count = index.position, len(broadcast)
         value = without_leading_ones(value, count + len(rest))
