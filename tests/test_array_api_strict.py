@@ -412,6 +412,11 @@ def check(call: Call) -> None:
         assert isinstance(actual, Raised), f"tnp returned {actual!r}; it should raise {expected!r}"
         assert isinstance(actual.error, type(expected.error)), f"tnp raised {actual!r}; it should raise {expected!r}"
         return
+    if call.name == "cumulative_sum" and isinstance(actual, Raised):  # strict counts an axis from the end twice
+        expected = outcome(call, np)
+        assert isinstance(expected, Raised), f"tnp raised {actual!r}; NumPy returns {expected!r}"
+        assert isinstance(actual.error, type(expected.error)), f"tnp raised {actual!r}; NumPy {expected!r}"
+        return
     assert not isinstance(actual, Raised), f"tnp raised {actual!r}; it should return {expected!r}"
     assert_alike(expected, actual, call.name not in SHAPE_ONLY)
 
@@ -439,6 +444,7 @@ def test_call(name: str, data: st.DataObject) -> None:
         Call("argmin", (np.array(0j),), {"axis": 1}),
         Call("sign", (np.array([complex(-0.0, -0.0)]),)),
         Call("argsort", (np.zeros(40, np.uint8),)),
+        Call("cumulative_sum", (np.zeros((0, 0), np.int8),), {"axis": -4, "include_initial": True}),
     ],
     ids=lambda call: call.name,
 )

@@ -466,6 +466,9 @@ def square_keep(np: Any, t: Any, s: Any, c: Any) -> None:
     t += e
 
 
+IN_TURN = {"at_divide", "at_exp"}
+"""Done value by value: where another such write follows, torch does a batch of derivatives slice by slice."""
+
 Program = list[tuple[str, str, str]]  # steps, where they write to, and what they write
 
 WEIGHTS = numpy.array([0.3, -1.2, 0.7, 2.1])
@@ -741,7 +744,7 @@ def test_each_write(way: str, name: str, thorough: bool) -> None:
 
 programs = st.lists(
     st.tuples(
-        st.sampled_from(sorted(STEPS)),
+        st.sampled_from(sorted(STEPS.keys() - IN_TURN)),
         st.sampled_from(["a", "b", "x", "row"]),
         st.sampled_from(["x", "b", "a"]),
     ),
