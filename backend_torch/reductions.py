@@ -376,7 +376,7 @@ def argextreme(dtype: torch.dtype, largest: bool) -> Loop:
 
     def loop(tensor: Tensor, axis: int | None, keepdims: bool) -> Tensor:
         if not host.computes(tensor):
-            return otherwise(tensor, axis, keepdims)
+            return otherwise(tensor, axis, bool(keepdims))
         array = host.array(tensor)
         return host.wrapped((np.argmax if largest else np.argmin)(array, axis, keepdims=keepdims))
 

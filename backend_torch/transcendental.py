@@ -10,6 +10,7 @@ import math
 import numpy as np
 import torch
 
+from backend_torch.autodiff import may_be_differentiated
 from backend_torch.host import hosted
 from backend_torch.kernel import Function, Kernel
 from backend_torch.memory import is_readable
@@ -82,6 +83,15 @@ def _hyperbolic(function: Function, odd: bool) -> Function:
     return hyperbolic
 
 
+def _arctan2(y: Tensor, x: Tensor) -> Tensor:
+    """torch's; where gradients may flow, beside an infinity, where they are 0, torch's are infinity / infinity."""
+    if not (may_be_differentiated(y) or may_be_differentiated(x)):
+        return torch.atan2(y, x)
+    infinite = (torch.isinf(y) & ~torch.isnan(x)) | (torch.isinf(x) & ~torch.isnan(y))
+    limit = torch.atan2(y.detach(), x.detach())
+    return torch.where(infinite, limit, torch.atan2(torch.where(infinite, 1.0, y), torch.where(infinite, 1.0, x)))
+
+
 exp = Kernel(torch.exp)
 exp2 = Kernel(torch.exp2)
 expm1 = Kernel(_hosted_in_double(np.expm1, torch.expm1), half=torch.expm1, complex=_expm1_complex)
@@ -97,7 +107,7 @@ tan = Kernel(torch.tan)
 arcsin = Kernel(torch.asin)
 arccos = Kernel(torch.acos, complex=_arccos_complex)
 arctan = Kernel(torch.atan)
-arctan2 = Kernel(torch.atan2)
+arctan2 = Kernel(_arctan2)
 sinh = Kernel(_hosted_in_double(np.sinh, _hyperbolic(torch.sinh, odd=True)), half=torch.sinh, complex=torch.sinh)
 cosh = Kernel(_hosted_in_double(np.cosh, _hyperbolic(torch.cosh, odd=False)), half=torch.cosh, complex=torch.cosh)
 tanh = Kernel(torch.tanh, complex=_tanh_complex)

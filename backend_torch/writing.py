@@ -83,14 +83,19 @@ def written(function: Any, method: Any) -> Any:
     """``function`` with its result written to its first operand, by torch's in-place ``method`` where that is safe.
 
     torch refuses operands that overlap in part only if both are dense, which batched ones are not, whatever they say;
-    for others the result is computed first, of a copy where a gradient may ask for the operand as it was.
+    for others the result is computed first, of a copy where a gradient may ask for the operand as it was. It also
+    drops axes of length one from what is written to a batched operand.
     """
 
     def copied(one: torch.Tensor, other: torch.Tensor) -> torch.Tensor:
-        return one.copy_(function(one.clone() if one.requires_grad else one, other))
+        result = function(one.clone() if one.requires_grad else one, other)
+        if result.dim() > one.dim():
+            raise RuntimeError("the result has more dimensions than what it is written to")
+        return one.copy_(result)
 
     def write(one: torch.Tensor, other: torch.Tensor) -> torch.Tensor:
-        dense = one.is_contiguous() and other.is_contiguous() and maybe_current_level() is None
-        return method(one, other) if dense or not may_overlap(one, other) else copied(one, other)
+        if one.is_contiguous() and other.is_contiguous() and maybe_current_level() is None:
+            return method(one, other)
+        return copied(one, other) if other.dim() > one.dim() or may_overlap(one, other) else method(one, other)
 
     return copied if method is None else write

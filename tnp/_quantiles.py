@@ -272,11 +272,13 @@ def _fitted(found: Tensor, target: Tensor, out: Any, of_nan: bool, picked: bool)
 def _checked(q: Any, scale: int) -> Any:
     """The quantiles as numbers from 0 to 1: on the host, unless their gradient is recorded or they have no values."""
     if isinstance(q, ndarray) and (q.tensor.requires_grad or not memory.is_readable(q.tensor)):
+        if not q.size and q.ndim != 1:
+            np.zeros(q.shape).min()  # as NumPy does it
         return q if scale == 1 else q / scale
     quantiles = asnumpy(q) if isinstance(q, ndarray) else np.asarray(q)
     if scale != 1:
         quantiles = np.asarray(np.true_divide(quantiles, scale))
-    if quantiles.size and not (quantiles.min() >= 0 and quantiles.max() <= 1):
+    if (quantiles.size or quantiles.ndim != 1) and not (quantiles.min() >= 0 and quantiles.max() <= 1):
         name = "Quantiles" if scale == 1 else "Percentiles"
         raise ValueError(f"{name} must be in the range [0, {scale}]")
     return quantiles

@@ -25,6 +25,7 @@ from tnp._array import scalar
 KINKED = 1e-3  # difference quotients that differ by more: there is no derivative here
 CLOSE = 1e-4  # a gradient and the quotient
 STEP = 1e-5
+_LARGE = re.compile(r"(?<![\w.])(\d+(\.\d+)?e\+\d+|\d{7,}(\.\d+)?)(?![\w.])")  # beside these a step is lost
 
 Turn = Callable[[], None]
 
@@ -212,7 +213,7 @@ def _leaves(xp: Any, value: Any) -> list[Any]:
 
 
 def _smooth(call: Call) -> Call | None:
-    """The call in float64, on moderate numbers of which no two are the same; None if none of its arrays are floats."""
+    """The call in float64, on moderate numbers, in arrays no two the same; None if none of its arrays are floats."""
     kinds = [np.dtype(base.dtype).kind for base in call.bases]
     if not set(kinds) & set("fc"):
         if "i" not in kinds and "u" not in kinds:
@@ -231,7 +232,8 @@ def _smooth(call: Call) -> Call | None:
             return View(made.get(node.base, node.base), layout)
         if isinstance(node, Items):
             return Items(node.brackets, tuple([changed(item) for item in node.items]))
-        return Text(re.sub("float(16|32)", "float64", node.source.replace("complex64", "complex128")))
+        source = re.sub("float(16|32)", "float64", node.source.replace("complex64", "complex128"))
+        return Text(_LARGE.sub(lambda found: "3.5" if re.search("[.e]", found[0]) else "7", source))
 
     keywords = {key: changed(node) for key, node in call.keywords.items()}
     return replace(call, args=tuple(map(changed, call.args)), keywords=keywords)

@@ -458,6 +458,7 @@ def test_functions_that_know_complex_numbers(name: str) -> None:
         (lambda x: x**0, 0.0, 0.0),
         (lambda x: x**2, 0.0, 0.0),
         (lambda x: np.sinc(x), 0.0, 0.0),
+        (lambda x: x * np.argmax(np.stack([x, x]), keepdims={}), 2.0, 0.0),
     ],
 )
 def test_where_there_is_no_derivative_or_one_is_easily_lost(
@@ -491,6 +492,10 @@ def test_derivatives_of_sinc(x: float) -> None:
         (np.special.xlog1py, 0.0, -1.0, (0.0, 0.0)),
         (np.special.xlog1py, 3.0, 1.0, (math.log(2), 1.5)),
         (np.arctan2, 0.0, 0.0, (0.0, 0.0)),
+        (np.arctan2, -math.inf, 2.0, (0.0, 0.0)),
+        (np.arctan2, 2.0, math.inf, (0.0, 0.0)),
+        (np.arctan2, math.inf, -math.inf, (0.0, 0.0)),
+        (np.arctan2, math.inf, math.nan, (math.nan, math.nan)),
     ],
 )
 def test_two_operands_where_a_derivative_is_easily_lost(

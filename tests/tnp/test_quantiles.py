@@ -135,3 +135,9 @@ def test_no_size_limit() -> None:
 @pytest.mark.parametrize("dtype", ["int8", "int64", "float32", "float64"])
 def test_nanquantile_of_nothing_is_nan(xp: Any, dtype: str) -> Any:
     return xp.nanquantile(xp.zeros(0, dtype), 0.5), xp.nanpercentile(xp.zeros((2, 0), dtype), 50, axis=1)
+
+
+@pytest.mark.parametrize("name", ["percentile", "quantile", "nanpercentile", "nanquantile"])
+@agrees(raises=ValueError)
+def test_no_matrix_of_quantiles_without_elements(xp: Any, name: str) -> Any:
+    return getattr(xp, name)(xp.ones(3), xp.ones((0, 2)))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 import warnings
 from collections import namedtuple
 from collections.abc import Callable
@@ -493,3 +494,22 @@ def test_found_by_the_fuzzer(function: Any) -> None:
         rows, found = [row[0] for row in rows], found[0]
     if found is not None:
         assert found.tolist() == [row.tolist() for row in rows]
+
+
+@pytest.mark.parametrize("operation", [operator.iadd, operator.itruediv, operator.ifloordiv, operator.ipow])
+@pytest.mark.parametrize("shape", [(1, 3), (1, 1, 3), (2, 3), (4,)])
+def test_in_place_results_that_do_not_fit(operation: Any, shape: tuple[int, ...]) -> None:
+    x, y = np.full((2, 3), 4.0), np.full((2, *shape), 2.0)
+    with pytest.raises(ValueError, match="broadcast"):
+        np.vectorized_map(lambda each: operation(*each), (x, y))
+    with pytest.raises(ValueError, match="broadcast"):
+        np.vectorized_map(lambda each: operation(*each), (x, y[0]), in_axes=(0, None))
+    assert np.all(x == 4.0)
+
+
+@pytest.mark.parametrize("name", ["percentile", "quantile", "nanquantile"])
+def test_quantiles_without_a_place(name: str) -> None:
+    function, x = getattr(np, name), np.ones((2, 3))
+    assert np.vectorized_map(lambda each: function(*each), (x, np.ones((2, 0)))).shape == (2, 0)
+    with pytest.raises(ValueError, match="zero-size array"):
+        np.vectorized_map(lambda each: function(*each), (x, np.ones((2, 0, 2))))
