@@ -483,6 +483,8 @@ def histogramdd(
     if isinstance(sample, (ndarray, np.ndarray)) and sample.ndim == 2:
         points = wrap_array(tensor_of(sample))
     else:
+        if not hasattr(sample, "shape"):
+            iter(sample)  # TypeError for a number, as in NumPy
         points = tnp.atleast_2d(sample).T
     count, ndim = points.shape
     try:

@@ -15,7 +15,7 @@ from backend_torch import sorting as kernels
 from backend_torch.casting import cast
 from backend_torch.dtypes import to_numpy
 from tnp._array import ndarray, wrap, wrap_array
-from tnp._convert import asarray, tensor_of, tensors_of
+from tnp._convert import tensor_of, tensors_of
 from tnp._dtypes import DtypeError, tensor_dtype
 from tnp._errors import explain, integer_axis, integer_of, normalize_axis
 from tnp._host_data import given
@@ -390,7 +390,7 @@ def lexsort(keys: Any, axis: Any = -1) -> ndarray:
     try:
         tensors = tensors_of(*keys)
     except DtypeError:  # NumPy compares strings, dates and objects; their order is numbers
-        return asarray(np.lexsort(given(keys), axis))
+        return wrap(tensor_of(np.lexsort(given(keys), axis)))
     except TypeError as error:
         if isinstance(keys, (list, tuple)):
             raise

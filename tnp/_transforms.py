@@ -29,11 +29,13 @@ def check_norm(norm: Any) -> None:
         raise ValueError(f'Invalid norm value {norm}; should be "backward", "ortho" or "forward".')
 
 
-def points(n: Any) -> int:
-    """The number of points of a transform, which is at least one."""
+def points(n: Any, halved: bool = False) -> int:
+    """The number of points of a transform, which is at least one; True is one only where NumPy halves it."""
     count = operator.index(n)
     if count < 1:
         raise ValueError(f"Invalid number of FFT data points ({count}) specified.")
+    if n is True and not halved:
+        raise TypeError("an integer is required")
     return count
 
 
@@ -65,11 +67,11 @@ def delivered(result: Tensor, out: Any) -> Any:
     return out
 
 
-def _line(a: Any, n: Any, axis: Any, norm: Any) -> tuple[Tensor, int, int]:
+def _line(a: Any, n: Any, axis: Any, norm: Any, halved: bool = False) -> tuple[Tensor, int, int]:
     """The tensor, the number of points and the axis of a transform along one."""
     (tensor,) = tensors_of(a, check=lambda shape: normalize_axis(axis, len(shape)))
     axis = normalize_axis(axis, tensor.dim())
-    count = points(tensor.shape[axis] if n is None else n)
+    count = points(tensor.shape[axis] if n is None else n, halved)
     check_norm(norm)
     return tensor, count, axis
 
@@ -198,7 +200,7 @@ def rfft(a: Any, n: int | None = None, axis: int = -1, norm: str | None = None, 
     >>> np.fft.rfft([1.0, 2.0, 3.0, 4.0])
     array([10.+0.j, -2.+2.j, -2.+0.j])
     """
-    tensor, count, axis = _line(a, n, axis, norm)
+    tensor, count, axis = _line(a, n, axis, norm, halved=True)
     return delivered(kernels.rfft(checked_real(tensor), count, axis, norm), out)
 
 
@@ -334,5 +336,5 @@ def ihfft(a: Any, n: int | None = None, axis: int = -1, norm: str | None = None,
     >>> np.fft.ihfft([4.0, 0.0, 0.0, 0.0])
     array([1.-0.j, 1.-0.j, 1.-0.j])
     """
-    tensor, count, axis = _line(a, n, axis, norm)
+    tensor, count, axis = _line(a, n, axis, norm, halved=True)
     return delivered(kernels.conj(kernels.rfft(checked_real(tensor), count, axis, _SWAPPED[norm])), out)

@@ -20,11 +20,16 @@ from tnp._transforms import check_norm, checked_real, delivered, points, real_re
 Tensor = Any
 
 
-def _grid(tensor: Tensor, s: Any, axes: Any, norm: Any, half: bool = False) -> tuple[list[int], list[int]]:
+def _grid(
+    tensor: Tensor, s: Any, axes: Any, norm: Any, half: bool = False, halved: bool = False
+) -> tuple[list[int], list[int]]:
     """The number of points along each axis, and the axes.
 
-    ``half`` says that the last axis has only half of the frequencies, by which its default length is found.
+    ``half`` says that the last axis has only half of the frequencies, by which its default length is found; ``halved``
+    that the result has.
     """
+    if s is None and isinstance(axes, (dict, set)):
+        np.take(tuple(tensor.shape), axes)  # NumPy says what is wrong with them
     if axes is None:
         if s is not None:
             warnings.warn(
@@ -57,7 +62,10 @@ def _grid(tensor: Tensor, s: Any, axes: Any, norm: Any, half: bool = False) -> t
     if half and lengths[-1] is None:
         lengths[-1] = 2 * (tensor.shape[axes[-1]] - 1)
     whole = (None, -1)
-    counts = [points(tensor.shape[axis] if n in whole else n) for n, axis in zip(lengths, axes, strict=True)]
+    counts = [
+        points(tensor.shape[axis] if n in whole else n, halved and i == len(axes) - 1)
+        for i, (n, axis) in enumerate(zip(lengths, axes, strict=True))
+    ]
     if axes:
         check_norm(norm)
     return counts, axes
@@ -71,7 +79,7 @@ def _complex(transform: Callable[..., Tensor], a: Any, s: Any, axes: Any, norm: 
 
 def _real(a: Any, s: Any, axes: Any, norm: Any, out: Any) -> Any:
     (tensor,) = tensors_of(a, check=lambda shape: None if axes is None else list(np.take(shape, axes)))
-    counts, axes = _grid(tensor, s, axes, norm)
+    counts, axes = _grid(tensor, s, axes, norm, halved=True)
     count, axis = counts[-1], axes[-1]
     result = kernels.rfft(checked_real(tensor), count, axis, norm)
     if len(axes) > 1:

@@ -438,9 +438,9 @@ class BinaryUfunc(Ufunc):
                 return self._call((x1, x2))
             if result is not NotImplemented:
                 return result
-            if tnp._subclass.overriding((x1, x2)):
-                return self._call((x1, x2))
-            raise TypeError(f"operand type(s) all returned NotImplemented from {self!r}: {x1!r}, {x2!r}")
+            if tnp._interop.is_foreign(x2 if type(x1) in PLAIN else x1) and not tnp._subclass.overriding((x1, x2)):
+                raise TypeError(f"operand type(s) all returned NotImplemented from {self!r}: {x1!r}, {x2!r}")
+            return self._call((x1, x2))
         return self._call((x1, x2), **options)
 
     # Loops. A Python scalar beside an array: (loop, table of the scalars in the loop's dtype).

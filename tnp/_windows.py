@@ -162,10 +162,15 @@ def kaiser(M: Any, beta: Any) -> ndarray:
     >>> np.kaiser(3, 0.0)
     array([1., 1., 1.])
     """
-    length = float(np.array([0.0, M])[1])
+    if isinstance(beta, ndarray):
+        given, beta = np.array([0.0, M])[1], tnp.asarray(beta, dtype=float)
+        if beta.ndim:
+            raise ValueError(f"beta is one number, not an array of shape {beta.shape}")
+    else:
+        _, given, beta = np.array([0.0, M, beta])  # as NumPy has it, that says what is no number
+    length = float(given)
     if length == 1:
         return _short(length)
     half = (length - 1) / 2.0
     n = tnp.arange(0, length)
-    beta = tnp.asarray(beta, dtype=float)[()]
     return tnp.i0(beta * tnp.sqrt(1 - ((n - half) / half) ** 2.0)) / tnp.i0(beta)

@@ -74,6 +74,9 @@ f.diagonal(axis1=1.0); np.trace(7, axis1=None); np.stack([f], casting=(1, 2)); n
 np.add.reduceat(f, 1, dtype="abc"); np.add.accumulate(n, axis=3, dtype="abc"); np.add.accumulate(None, axis=3)
 np.heaviside.reduceat({}, [0], axis=3); np.fmin.at(x, 0); np.isin(f, f, kind=[]); np.bincount(f[None])
 np.bincount(f[0]); np.stack([x, x], out=f); np.concatenate([f, z], out=x)
+np.fft.fft(f, True); np.fft.irfft(f, True); np.fft.hfft(f, True); np.fft.fftn(f, (True,), (0,)); np.fft.fftn(f, axes={})
+np.fft.rfftn(x, (True, 2), (0, 1)); np.fft.rfftn(f, axes={}); np.kaiser(5, None); np.kaiser(5, "a"); np.kaiser(5, f)
+np.histogramdd(-7, range=(0, 5)); np.trace(f, offset=[]); np.diagonal(f, 1.5); np.linalg.trace(f, offset=[])
 """
 
 
@@ -96,6 +99,7 @@ np.trapezoid([], np.zeros((0, 1, 1)))
 np.fft.rfftfreq(-3); np.bincount([], 1, 3); np.bincount([], [1j, 2]); np.tile(f, b); np.tile(f, [True, False])
 np.histogram(f, [np.nan, np.nan, 3.0], weights=z[[0, 1, 2, 0]]); np.tile(n, True)
 np.fft.fftn(n, norm=[[1], [1, 2]]); np.linalg.matrix_rank(1)
+np.fft.rfft(f, True); np.fft.ihfft(f, True); np.fft.rfftn(x, (2, True), (0, 1)); np.lexsort("float32"); np.lexsort("ab")
 """
 
 
