@@ -17,7 +17,7 @@ from backend_torch import devices, memory
 from backend_torch.dtypes import to_numpy
 from backend_torch.indexing import without_leading_ones
 from tnp._array import ndarray, wrap_array
-from tnp._convert import check_like, tensor_of
+from tnp._convert import check_like, tensor_of, two_orders
 from tnp._dtypes import numpy_dtype, tensor_dtype
 from tnp._errors import explain, shapes_text
 from tnp._shape import as_order, as_shape
@@ -33,7 +33,7 @@ def _made(make: Callable[..., Tensor], shape: Any, dtype: Any, order: Any, devic
     sizes = as_shape(_not_none(shape))
     tensor_type = tensor_dtype(dtype)
     if order != "C":
-        order = _two_orders(order)
+        order = two_orders(order)
     try:
         return wrap_array(make(sizes, tensor_type, devices.parse(device), order))
     except (RuntimeError, TypeError) as error:
@@ -44,13 +44,6 @@ def _not_none(shape: Any) -> Any:
     if shape is None:
         raise TypeError("Use () not None as shape arguments")
     return shape
-
-
-def _two_orders(order: Any) -> str:
-    letter = as_order(order)
-    if letter not in "CF":
-        raise ValueError("only 'C' or 'F' order is permitted")
-    return letter
 
 
 def _explained(error: Exception, sizes: Shape, tensor_type: Any) -> Exception:

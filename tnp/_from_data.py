@@ -13,7 +13,7 @@ import numpy as np
 from backend_torch import devices, interop, memory
 from tnp._array import ndarray, view_of, wrap_array
 from tnp._convert import asarray, check_like, tensor_of
-from tnp._dtypes import tensor_dtype
+from tnp._dtypes import numpy_dtype, tensor_dtype
 from tnp._elementwise import isfinite
 from tnp._subclass import kept
 
@@ -298,7 +298,7 @@ def fromiter(iter: Iterable[Any], dtype: Any, count: int = -1, *, device: Any = 
     array([0, 1, 4, 9])
     """
     check_like(like)
-    wanted = np.dtype(dtype)
+    wanted = numpy_dtype(dtype)
     if wanted.itemsize == 0:
         raise ValueError("Must specify length when using variable-size data-type.")
     tensor_dtype(wanted.base)

@@ -7,6 +7,7 @@ read on the host, as the number of bins depends on them.
 from __future__ import annotations
 
 import builtins
+import math
 import operator
 import warnings
 from typing import Any
@@ -509,7 +510,9 @@ def histogramdd(
         if tuple(amounts.shape) != (count,):
             raise ValueError("The weights and list don't have the same length.")
     flat = tnp.ravel_multi_index(tuple(indices), shape)
-    counts = kernels.counted(flat.tensor, amounts, int(np.prod(shape)))
+    if math.prod(shape) > np.iinfo(np.intp).max // 8:
+        raise ValueError("array is too big; `arr.size * arr.dtype.itemsize` is larger than the maximum possible size.")
+    counts = kernels.counted(flat.tensor, amounts, math.prod(shape))
     hist = wrap_array(cast(counts.reshape(shape), FLOAT64))[(slice(1, -1),) * ndim]
     if density:
         total = hist.sum()

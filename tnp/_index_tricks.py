@@ -18,7 +18,7 @@ from backend_torch import selection
 from backend_torch.casting import cast
 from backend_torch.dtypes import to_numpy
 from tnp._array import ndarray, wrap, wrap_array
-from tnp._convert import home_of, tensor_of
+from tnp._convert import home_of, tensor_of, two_orders
 from tnp._errors import broadcast_error
 from tnp._indexing import BOOL, INT64
 from tnp._selection import index_mode
@@ -427,9 +427,8 @@ def unravel_index(indices: Any, shape: Any, order: str = "C") -> tuple[ndarray, 
         raise ValueError(
             "dimensions are too large; arrays and shapes with a total size greater than 'intp' are not supported."
         )
+    order = two_orders(order)
     positions = _integers(indices)
-    if order not in ("C", "F"):
-        raise ValueError("only 'C' or 'F' order is permitted")
     bad = selection.outside(positions, 0, size)
     if bad is not None:
         raise ValueError(f"index {bad} is out of bounds for array with size {size}")
@@ -477,10 +476,7 @@ def ravel_multi_index(multi_index: Any, dims: Any, mode: Any = "raise", order: s
     array([22, 41, 37])
     """
     lengths = as_shape(dims)
-    if not isinstance(order, str):
-        raise TypeError(f"order must be str, not {type(order).__name__}")
-    if order not in ("C", "F"):
-        raise ValueError("only 'C' or 'F' order is permitted")
+    order = two_orders(order)
     modes = tuple(map(index_mode, mode)) if isinstance(mode, (tuple, list)) else (index_mode(mode),) * len(lengths)
     if len(modes) != len(lengths):
         raise ValueError(f"list of clipmodes has wrong length ({len(modes)} instead of {len(lengths)})")

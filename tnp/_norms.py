@@ -22,6 +22,7 @@ from tnp._dtypes import tensor_dtype
 from tnp._elementwise import absolute, isnan
 from tnp._errors import normalize_axes, normalize_axis
 from tnp._matrices import is_empty, square_matrices
+from tnp._reduce import kept
 
 Tensor = Any
 
@@ -80,7 +81,7 @@ def norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> n
     ndim = tensor.dim()
     if axis is None:
         if ord is None or (ndim == 2 and ord in ("f", "fro")) or (ndim == 1 and ord == 2):
-            return wrap(kernels.euclidean(tensor, None, keepdims))
+            return wrap(kernels.euclidean(tensor, None, bool(keepdims)))
         axis = tuple(range(ndim))
     elif not isinstance(axis, tuple):
         try:
@@ -103,7 +104,7 @@ def _inexact(tensor: Tensor) -> Tensor:
 
 def _of_vectors(tensor: Tensor, ord: Any, axes: tuple[int, ...], keepdims: bool) -> Any:
     if ord is None or ord == 2:
-        return wrap(kernels.euclidean(tensor, axes, keepdims))
+        return wrap(kernels.euclidean(tensor, axes, kept(keepdims)))
     if isinstance(ord, str):
         raise ValueError(f"Invalid norm order '{ord}' for vectors")
     sizes = absolute(wrap_array(tensor))
@@ -125,7 +126,7 @@ def _of_vectors(tensor: Tensor, ord: Any, axes: tuple[int, ...], keepdims: bool)
 
 def _of_matrices(tensor: Tensor, ord: Any, rows: int, columns: int, keepdims: bool) -> Any:
     if ord is None or ord in ("f", "fro"):
-        return wrap(kernels.euclidean(tensor, (rows, columns), keepdims))
+        return wrap(kernels.euclidean(tensor, (rows, columns), kept(keepdims)))
     if ord in (2, -2, "nuc"):
         values = svd(wrap_array(tensor.movedim((rows, columns), (-2, -1))), compute_uv=False)
         if ord == 2:
@@ -217,7 +218,9 @@ def vector_norm(x: Any, /, *, axis: Any = None, keepdims: bool = False, ord: Any
     np.float64(7.0)
     """
     tensor = _inexact(tensor_of(x))
-    return _of_vectors(tensor, ord, normalize_axes(axis, tensor.dim()), keepdims)
+    if isinstance(axis, list):
+        raise TypeError("'axis' must be None, an integer or a tuple of integers")
+    return _of_vectors(tensor, ord, normalize_axes(axis, tensor.dim()), bool(keepdims))
 
 
 def cond(x: Any, p: Any = None) -> ndarray:

@@ -36,7 +36,7 @@ _CONTINUOUS = {
     "normal_unbiased": (3 / 8.0, 3 / 8.0),
 }
 _AT_ELEMENTS = ("inverted_cdf", "closest_observation", "lower", "higher", "nearest")
-_METHODS = (*_CONTINUOUS, *_AT_ELEMENTS, "averaged_inverted_cdf", "linear", "midpoint")
+_METHODS = dict.fromkeys((*_CONTINUOUS, *_AT_ELEMENTS, "averaged_inverted_cdf", "linear", "midpoint"))
 
 
 def quantile(

@@ -406,7 +406,7 @@ def geomspace(
     if count < 0:
         raise ValueError(f"Number of samples, {count}, must be non-negative.")
     given = [to_numpy[tensor_of(end).dtype] for end in (start, stop)]
-    wanted = np.dtype(float if dtype is None else dtype)
+    wanted = numpy_dtype(float if dtype is None else dtype)
     working = np.result_type(0.0, *given, wanted)
     first, last, place = _ends(start, stop, working, device)
     if kernels.has_zero(first) or kernels.has_zero(last):

@@ -84,6 +84,8 @@ class Reduction:
         keepdims = kept(keepdims)
         if dtype is not None:
             numpy_dtype(dtype)  # TypeError for what is none, before errors of the axis
+        if where is not True:
+            check_mask(where)
         if type(a) is tnp._masked.Selection:
             a, axis, where = a.reduction(self._numpy, axis, keepdims, where)
         tensor = tensor_of_shape(a, lambda shape: reduced_axes(axis, len(shape)))
@@ -94,16 +96,16 @@ class Reduction:
             raise ValueError(
                 f"reduction operation '{self._numpy.__name__}' is not reorderable, so at most one axis may be specified"
             )
-        start = self._start(initial, result)
+        mask = None
         if where is not True:
-            if start is None:
-                if isinstance(where, (ndarray, np.ndarray)):
-                    mask_of(where, tensor)  # of two errors NumPy names an array's dtype
+            if initial is None or (initial is _NoValue and self._numpy.identity is None):
                 raise ValueError(
                     f"reduction operation '{self._numpy.__name__}' does not have an identity, so to use a where mask "
                     "one has to specify 'initial'"
                 )
-            mask = mask_of(where, tensor)
+            mask = mask_of(where, tensor)  # of two errors NumPy names its shape before the initial value
+        start = self._start(initial, result)
+        if mask is not None and start is not None:
             tensor = cast(tensor, result)
             if not is_reorderable(self._numpy):
                 chosen = self._chosen(tensor, mask, axes, keepdims, start)
@@ -241,14 +243,18 @@ def reduced_shape(shape: Any, axes: tuple[int, ...], keepdims: bool) -> tuple[in
     return tuple([n for i, n in enumerate(shape) if i not in axes])
 
 
+def check_mask(where: Any) -> None:
+    """TypeError for an array as ``where`` that is not of booleans: NumPy looks at it before anything else."""
+    if isinstance(where, (ndarray, np.ndarray)) and where.dtype.kind != "b":
+        raise TypeError(
+            f"Cannot cast array data from {where.dtype!r} to {np.dtype(bool)!r} according to the rule 'safe'"
+        )
+
+
 def mask_of(where: Any, tensor: Tensor) -> Tensor:
     """A ``where`` argument as a mask that broadcasts to the tensor's shape."""
-    mask = tensor_of(where, device=tensor.device)
-    if isinstance(where, (ndarray, np.ndarray)) and mask.dtype is not BOOL:
-        raise TypeError(
-            f"Cannot cast array data from {to_numpy[mask.dtype]!r} to {np.dtype(bool)!r} according to the rule 'safe'"
-        )
-    mask = cast(mask, BOOL)
+    check_mask(where)
+    mask = cast(tensor_of(where, device=tensor.device), BOOL)
     given, shape = tuple(mask.shape), tuple(tensor.shape)
     try:
         broadcast = np.broadcast_shapes(given, shape)

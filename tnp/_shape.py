@@ -442,6 +442,7 @@ def broadcast_arrays(*args: Any, subok: bool = False) -> tuple[ndarray, ...]:
     array([[3, 3],
            [4, 4]])
     """
+    bool(subok)  # an array of several elements has no truth
     tensors = [tensor_of(array) for array in args]
     try:
         return tuple([wrap_array(tensor) for tensor in kernels.broadcast(tensors)])

@@ -31,9 +31,9 @@ def check_norm(norm: Any) -> None:
 
 def points(n: Any, halved: bool = False) -> int:
     """The number of points of a transform, which is at least one; True is one only where NumPy halves it."""
+    if n < 1:
+        raise ValueError(f"Invalid number of FFT data points ({n}) specified.")
     count = operator.index(n)
-    if count < 1:
-        raise ValueError(f"Invalid number of FFT data points ({count}) specified.")
     if n is True and not halved:
         raise TypeError("an integer is required")
     return count
@@ -70,8 +70,10 @@ def delivered(result: Tensor, out: Any) -> Any:
 def _line(a: Any, n: Any, axis: Any, norm: Any, halved: bool = False) -> tuple[Tensor, int, int]:
     """The tensor, the number of points and the axis of a transform along one."""
     (tensor,) = tensors_of(a, check=lambda shape: normalize_axis(axis, len(shape)))
+    if n is not None:
+        n = points(n, halved)  # of two errors NumPy names this
     axis = normalize_axis(axis, tensor.dim())
-    count = points(tensor.shape[axis] if n is None else n, halved)
+    count = points(tensor.shape[axis]) if n is None else n
     check_norm(norm)
     return tensor, count, axis
 
@@ -248,8 +250,9 @@ def irfft(a: Any, n: int | None = None, axis: int = -1, norm: str | None = None,
 
 def _half_line(a: Any, n: Any, axis: Any, norm: Any) -> tuple[Tensor, int, int]:
     tensor = tensor_of(a)
-    axis = normalize_axis(axis, tensor.dim())
-    return _line(tensor, 2 * (tensor.shape[axis] - 1) if n is None else n, axis, norm)
+    if n is None:
+        n = 2 * (tensor.shape[normalize_axis(axis, tensor.dim())] - 1)
+    return _line(tensor, n, axis, norm)
 
 
 def hfft(a: Any, n: int | None = None, axis: int = -1, norm: str | None = None, out: Any = None) -> ndarray:

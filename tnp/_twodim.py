@@ -400,7 +400,7 @@ def tril_indices_from(arr: Any, k: int = 0) -> tuple[ndarray, ...]:
     (array([1]), array([0]))
     """
     tensor = _matrix(arr)
-    return _places(selection.lower_indices(tensor.shape[0], tensor.shape[1], k, tensor.device))
+    return _places(selection.lower_indices(tensor.shape[0], tensor.shape[1], operator.index(k), tensor.device))
 
 
 def triu_indices_from(arr: Any, k: int = 0) -> tuple[ndarray, ...]:
@@ -422,7 +422,7 @@ def triu_indices_from(arr: Any, k: int = 0) -> tuple[ndarray, ...]:
     (array([0]), array([1]))
     """
     tensor = _matrix(arr)
-    return _places(selection.upper_indices(tensor.shape[0], tensor.shape[1], k, tensor.device))
+    return _places(selection.upper_indices(tensor.shape[0], tensor.shape[1], operator.index(k), tensor.device))
 
 
 def _matrix(arr: Any) -> Tensor:

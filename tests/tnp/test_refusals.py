@@ -76,6 +76,12 @@ np.heaviside.reduceat({}, [0], axis=3); np.fmin.at(x, 0); np.isin(f, f, kind=[])
 np.bincount(f[0]); np.stack([x, x], out=f); np.concatenate([f, z], out=x)
 np.fft.fft(f, True); np.fft.irfft(f, True); np.fft.hfft(f, True); np.fft.fftn(f, (True,), (0,)); np.fft.fftn(f, axes={})
 np.fft.rfftn(x, (True, 2), (0, 1)); np.fft.rfftn(f, axes={}); np.kaiser(5, None); np.kaiser(5, "a"); np.kaiser(5, f)
+np.histogramdd([[1, 2]] * 17); np.fft.ifft(n, 0, (0,)); np.fft.irfft(n, 0, (0,)); np.fft.rfft(n, 0.5)
+np.linalg.vector_norm(f, axis=[]); np.linalg.vector_norm(4, keepdims=f); np.linalg.norm(f, keepdims=f)
+np.gcd.reduce(n, axis=(0,), where=x); np.broadcast_arrays(n, subok=f); np.broadcast_arrays(n, subok=e)
+np.subtract.reduce(np.uint8(1), initial=-1, where=[True]); np.min(np.uint64(7), initial=-1, where=b)
+np.quantile(f, 0.5, method=f); np.geomspace(1, 8, 0, dtype=n); np.fromiter([1], dtype=n)
+np.ravel_multi_index((0, 0), (2, 2), order="A"); np.unravel_index(0, (2, 2), "K"); np.unravel_index(0, (2, 2), 3)
 np.histogramdd(-7, range=(0, 5)); np.trace(f, offset=[]); np.diagonal(f, 1.5); np.linalg.trace(f, offset=[])
 """
 
@@ -100,6 +106,7 @@ np.fft.rfftfreq(-3); np.bincount([], 1, 3); np.bincount([], [1j, 2]); np.tile(f,
 np.histogram(f, [np.nan, np.nan, 3.0], weights=z[[0, 1, 2, 0]]); np.tile(n, True)
 np.fft.fftn(n, norm=[[1], [1, 2]]); np.linalg.matrix_rank(1)
 np.fft.rfft(f, True); np.fft.ihfft(f, True); np.fft.rfftn(x, (2, True), (0, 1)); np.lexsort("float32"); np.lexsort("ab")
+np.ravel_multi_index(([0, 1], [1, 0]), (2, 2), order=None); np.unravel_index(3, (2, 3), "f")
 """
 
 
