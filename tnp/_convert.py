@@ -448,14 +448,6 @@ def as_order(order: Any) -> str:
     return letter
 
 
-def two_orders(order: Any) -> str:
-    """The same where elements are in one of two orders."""
-    letter = as_order(order)
-    if letter not in ("C", "F"):
-        raise ValueError("only 'C' or 'F' order is permitted")
-    return letter
-
-
 def _ordered(tensor: Tensor, order: str) -> Tensor:
     return memory.in_order(tensor, order) if order in ("C", "F") else tensor
 

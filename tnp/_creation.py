@@ -17,7 +17,7 @@ from backend_torch import devices, memory
 from backend_torch.dtypes import to_numpy
 from backend_torch.indexing import without_leading_ones
 from tnp._array import ndarray, wrap_array
-from tnp._convert import check_like, tensor_of, two_orders
+from tnp._convert import check_like, tensor_of
 from tnp._dtypes import numpy_dtype, tensor_dtype
 from tnp._errors import explain, shapes_text
 from tnp._shape import as_order, as_shape
@@ -44,6 +44,14 @@ def _not_none(shape: Any) -> Any:
     if shape is None:
         raise TypeError("Use () not None as shape arguments")
     return shape
+
+
+def two_orders(order: Any) -> str:
+    """A memory order in capitals, of the two that new elements have; None is "C"."""
+    letter = as_order(order)
+    if letter not in ("C", "F"):
+        raise ValueError("only 'C' or 'F' order is permitted")
+    return letter
 
 
 def _explained(error: Exception, sizes: Shape, tensor_type: Any) -> Exception:

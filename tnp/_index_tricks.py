@@ -18,7 +18,8 @@ from backend_torch import selection
 from backend_torch.casting import cast
 from backend_torch.dtypes import to_numpy
 from tnp._array import ndarray, wrap, wrap_array
-from tnp._convert import home_of, tensor_of, two_orders
+from tnp._convert import home_of, tensor_of
+from tnp._creation import two_orders
 from tnp._errors import broadcast_error
 from tnp._indexing import BOOL, INT64
 from tnp._selection import index_mode
