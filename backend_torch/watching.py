@@ -29,6 +29,14 @@ _UNDEFINED = {
     aten.new_empty.default,
     aten.new_empty_strided.default,
 }
+_UNCHECKED = {
+    aten.bitwise_and_.Tensor,
+    aten.bitwise_or_.Tensor,
+    aten.bitwise_xor_.Tensor,
+    aten.bitwise_left_shift_.Tensor,
+    aten.bitwise_right_shift_.Tensor,
+}
+"""In-place operations that torch refuses for an operand of a larger shape, but not without data."""
 
 
 class Watch(TorchDispatchMode):
@@ -78,6 +86,8 @@ class Watch(TorchDispatchMode):
             inductor.allow_loops(self.mode)
         elif func._schema.is_mutable and len(args) > 1 and aliasing.lies_across(args[0], args[1]):
             raise RuntimeError("some elements of the input tensor and the written-to tensor are the same memory")
+        elif func in _UNCHECKED and torch.broadcast_shapes(args[0].shape, args[1].shape) != args[0].shape:
+            raise RuntimeError("the operand that is written to is smaller than the result")
         fixed_args, fixed_kwargs = torch.utils._pytree.tree_map_only(Tensor, self._fixed, (args, kwargs or {}))
         operation = inductor.full if func is aten.full.default else func
         before = inductor.last_recorded()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import copy
+import operator
 import os
 import pickle
 import subprocess
@@ -162,3 +163,12 @@ def test_a_cache_that_is_shared_and_then_broken(tmp_path: Path) -> None:
         assert f"compiles in a temporary directory, because {place} can't be used: " in message
     assert [message.partition(", ")[0] for message in full] == ["tnp.compile runs the traced operations one by one"]
     assert again == []  # it has been said
+
+
+@pytest.mark.parametrize("operation", [operator.iadd, operator.iand, operator.ior, operator.ixor, operator.ilshift])
+@pytest.mark.parametrize("shapes", [((1,), (3,)), ((2, 1), (2, 0)), ((2,), (1, 2))])
+def test_in_place_results_that_do_not_fit(operation: Any, shapes: Any) -> None:
+    x, y = [np.ones(shape, int) for shape in shapes]
+    with pytest.raises(ValueError, match="broadcast"):
+        np.compile(operation, backend="eager")(x, y)
+    assert np.all(x == 1)
