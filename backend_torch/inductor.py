@@ -22,7 +22,7 @@ from torch.fx import Graph, GraphModule, Node, proxy
 from torch.fx.experimental.proxy_tensor import get_proxy_mode, get_proxy_slot, make_fx
 from torch.utils._python_dispatch import _disable_current_modes
 
-from backend_torch import drawing
+from backend_torch import drawing, vector_code
 from backend_torch.decompositions import TABLE
 from backend_torch.memory import with_history
 from backend_torch.tracing import left_over_error
@@ -59,9 +59,17 @@ SETTINGS: dict[str, Any] = {
     "cpp.min_chunk_size": 4096,
     "cpp.use_decompose_tanh": False,
     # Graphs with loops and branches come from the cache on disk as others do: what is looked for there has their code.
+    # The vector code is in the key too: what is there without it is slower.
     "unsafe_marked_cacheable_functions": {
-        f"{operator.__module__}.{operator.__name__}": torch.__version__
-        for operator in (torch.ops.higher_order.cond, torch.ops.higher_order.while_loop, torch.ops.higher_order.scan)
+        vector_code.__name__: vector_code.VERSION,
+        **{
+            f"{operator.__module__}.{operator.__name__}": torch.__version__
+            for operator in (
+                torch.ops.higher_order.cond,
+                torch.ops.higher_order.while_loop,
+                torch.ops.higher_order.scan,
+            )
+        },
     },
 }
 
@@ -387,7 +395,8 @@ def compiled(module: GraphModule, inputs: Sequence[Tensor], mode: FakeTensorMode
             results = _separate(module, output)
         # These keep the strides that the operations gave them; others may be laid out as suits the loops.
         output.meta["user_visible_output_idxs"] = list(range(len(results)))
-        code = compile_fx_inner(module, list(inputs), is_inference=True)
+        with vector_code.preferred():
+            code = compile_fx_inner(module, list(inputs), is_inference=True)
     # The object around the generated function looks for a profiler and an autotuner at each call: 0.7 us.
     inner = getattr(code, "current_callable", None)
     if inner is None or any(tensor.device.type != "cpu" for tensor in inputs):
@@ -443,7 +452,8 @@ def _with_autograd(
     compile_fx: Callable[..., Any], module: GraphModule, inputs: Sequence[Tensor], settings: dict[str, Any]
 ) -> Program:
     """All of what torch.compile does after Dynamo; it may change ``module``."""
-    run = compile_fx(module, list(inputs), config_patches=settings, decompositions=decompositions())
+    with vector_code.preferred():
+        run = compile_fx(module, list(inputs), config_patches=settings, decompositions=decompositions())
     return lambda tensors: run(*tensors)
 
 
@@ -490,7 +500,8 @@ def package(exported: torch.export.ExportedProgram, path: str, settings: dict[st
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", FutureWarning)  # torch copies what it itself has deprecated
         pure = exported.run_decompositions(decompositions())
-        torch._inductor.aoti_compile_and_package(pure, package_path=path, inductor_configs=settings)
+        with vector_code.preferred():
+            torch._inductor.aoti_compile_and_package(pure, package_path=path, inductor_configs=settings)
 
 
 def packaged(path: str) -> Callable[..., Sequence[Tensor]]:
