@@ -10,7 +10,6 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from rich.console import Console
 
 from bench import options, peers, place, report, timing
 
@@ -170,7 +169,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(chosen: argparse.Namespace) -> int:
     """Measure each workload, print a table for it and write all as JSON."""
-    console = Console()
+    console = report.console()
     facts = report.machine(chosen.device)
     clock = place.clock(chosen.device)
     prepared = [partial(chains, chosen.matrix, chosen.device), partial(overhead, 8, chosen.device)]

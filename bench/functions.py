@@ -12,7 +12,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy
-from rich.console import Console
 from rich.markup import escape
 from rich.progress import track
 from rich.table import Table
@@ -178,7 +177,7 @@ def run(chosen: argparse.Namespace) -> int:
 
     facts = report.machine(chosen.device)
     selected = calls.chosen(chosen.only)
-    console = Console(stderr=chosen.json)
+    console = report.console(stderr=chosen.json)
     results = []
     for size in chosen.sizes:
         arrays = calls.values(size)

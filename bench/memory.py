@@ -19,7 +19,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy
-from rich.console import Console
 from rich.markup import escape
 from rich.progress import track
 from rich.table import Table
@@ -132,9 +131,9 @@ def run(chosen: argparse.Namespace) -> int:
 
     arrays = calls.values(chosen.size)
     theirs, ours = calls.names(numpy, arrays), calls.names(tnp, arrays, device=chosen.device)
-    rows = track(calls.chosen(chosen.only).items(), console=Console(stderr=True), transient=True)
+    rows = track(calls.chosen(chosen.only).items(), console=report.console(stderr=True), transient=True)
     results = [compare(chosen.size, function, code, theirs, ours, chosen.device) for function, code in rows]
-    Console().print(table(results, chosen.worst))
+    report.console().print(table(results, chosen.worst))
     print(summary(results))
     facts = report.machine(chosen.device)
     print(report.headline(facts))

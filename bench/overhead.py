@@ -8,7 +8,6 @@ import time
 from dataclasses import dataclass
 from typing import Any
 
-from rich.console import Console
 from rich.markup import escape
 from rich.progress import track
 from rich.table import Table
@@ -131,7 +130,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(chosen: argparse.Namespace) -> int:
     """Measure every pair at every size, and print the table."""
-    console = Console()
+    console = report.console()
     facts = report.machine(chosen.device)
     clock = place.clock(chosen.device)
     jobs = list(itertools.product(SIZES, PAIRS))

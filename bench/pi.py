@@ -336,7 +336,7 @@ def run(chosen: argparse.Namespace) -> int:
     if absent := [place for place in places if place not in here]:
         print(f"--devices {','.join(absent)}: this machine has {', '.join(sorted(kinds))} only")
         return 2
-    console = Console()
+    console = report.console()
     facts = report.machine()
     title = f"{TITLE}, {chosen.dtype}"
     results = sweep(chosen.n, places, chosen.repeats, chosen.dtype, chosen.memory, console)

@@ -15,7 +15,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from rich.console import Console
 from rich.progress import track
 from rich.table import Table
 
@@ -174,7 +173,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(chosen: argparse.Namespace) -> int:
     """Time every program and print the table."""
-    console = Console()
+    console = report.console()
     facts: dict[str, Any] = report.machine(chosen.device)
     picked = [program for program in PROGRAMS if not chosen.only or program.name in chosen.only]
     results = [

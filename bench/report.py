@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from rich import box
+from rich.console import Console
 from rich.table import Table
 
 from bench import place
@@ -123,6 +124,12 @@ def significant(value: float) -> str:
 def power(size: int) -> str:
     """A size as a power of two where it is one."""
     return f"2^{size.bit_length() - 1}" if size > 0 and size & (size - 1) == 0 else f"{size:,}"
+
+
+def console(**options: Any) -> Console:
+    """Where a benchmark prints; a file or a pipe, which have no width of their own, get lines of 120 characters."""
+    wide = Console(**options)
+    return wide if wide.is_terminal else Console(**options, width=120)
 
 
 def plain_table(title: str) -> Table:

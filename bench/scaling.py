@@ -349,7 +349,7 @@ def run(chosen: argparse.Namespace) -> int:
         needed = f"a device for each of {max(chosen.processes)} processes is needed"
         print(f"--device {chosen.device}: {needed}, and this machine has {', '.join(map(str, tnp.devices()))} only")
         return 2
-    console = Console(width=None if sys.stdout.isatty() else 120)
+    console = report.console()
     facts = report.machine()
     title = f"Scaling over processes ({chosen.device})"
     results, networks, computing = measure(chosen.programs, chosen.processes, chosen.device, chosen.repeats, console)

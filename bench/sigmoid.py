@@ -82,7 +82,7 @@ def run(chosen: argparse.Namespace) -> int:
     """Sweep, print the table, and write JSON, CSV and the picture."""
     import torch
 
-    console = Console()
+    console = report.console()
     cuda = torch.cuda.is_available()
     if chosen.device == "cuda" and not cuda:
         raise SystemExit("--device cuda: torch finds no CUDA device here")

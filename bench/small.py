@@ -7,7 +7,6 @@ import time
 from dataclasses import dataclass
 from typing import Any
 
-from rich.console import Console
 from rich.markup import escape
 from rich.progress import track
 from rich.table import Table
@@ -123,7 +122,7 @@ def run(chosen: argparse.Namespace) -> int:
     """Measure, and print the table."""
     import tnp
 
-    console = Console()
+    console = report.console()
     facts = report.machine(chosen.device)
     clock = place.clock(chosen.device)
     jobs = [(SIZES[0], statement) for statement in ELEMENTS]

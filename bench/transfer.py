@@ -10,7 +10,6 @@ import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
-from rich.console import Console
 from rich.progress import track
 from rich.table import Table
 
@@ -131,7 +130,7 @@ def run(chosen: argparse.Namespace) -> int:
     if device is None:
         print("this machine has no accelerator to copy to", file=sys.stderr)
         return 2
-    console = Console()
+    console = report.console()
     facts = report.machine()
     sizes = track(chosen.sizes, "transfer", console=console, transient=True)
     results = [row for nbytes in sizes for row in measure(device, nbytes, chosen.repeats)]

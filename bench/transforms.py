@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from rich.console import Console
 from rich.progress import track
 from rich.table import Table
 
@@ -368,7 +367,7 @@ def run(chosen: argparse.Namespace) -> int:
     """Measure every workload; print the table and what was to be reached."""
     import tnp
 
-    console = Console()
+    console = report.console()
     facts = report.machine(chosen.device)
     clock = place.clock(chosen.device)
     rows: list[Row] = []

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import csv
+import io
 import json
 from pathlib import Path
 
@@ -109,3 +110,11 @@ def test_overhead_is_the_paired_difference() -> None:
     result = overhead.compare(pair, 1, 5, {"cost": cost}, {"cost": cost}, clock=lambda: now)
     assert result.difference == pytest.approx(2e-6) and result.ratio == pytest.approx(3.0)
     assert overhead.above([result]) == [result] and overhead.above([result], target=3e-6) == []
+
+
+def test_a_pipe_is_wide_enough(rows: list[report.Row]) -> None:
+    """Eighty characters, which rich takes for one, cut a table's columns off."""
+    pipe = io.StringIO()
+    report.console(file=pipe).print(report.table(rows, "a title"))
+    assert report.console(file=pipe).width == 120
+    assert "…" not in pipe.getvalue()
