@@ -21,7 +21,7 @@ from tnp._array import ndarray, wrap, wrap_array
 from tnp._convert import tensor_of, tensor_of_shape
 from tnp._dtypes import tensor_dtype
 from tnp._elementwise import divide, multiply
-from tnp._errors import normalize_axes, reduced_axes
+from tnp._errors import explain, normalize_axes, reduced_axes
 from tnp._loops import PLAIN, Loops
 from tnp._reduce import BOOL, FAILURES, deliver, kept, mask_of, output_of, reduced_shape
 from tnp._reductions import sum
@@ -305,11 +305,13 @@ def std(
 
 def degrees(ddof: float, correction: Any) -> float:
     """What the number of elements is reduced by, under either of its names."""
-    if correction is _NoValue:
-        return ddof
-    if ddof != 0:
-        raise ValueError("ddof and correction can't be provided simultaneously.")
-    return correction
+    if correction is not _NoValue:
+        if ddof != 0:
+            raise ValueError("ddof and correction can't be provided simultaneously.")
+        ddof = correction
+    if isinstance(ddof, ndarray) and not ddof.ndim and memory.is_readable(ddof.tensor):
+        return ddof.item()  # of an unsigned dtype it would wrap around
+    return ddof
 
 
 def _variance(a: Any, axis: Any, dtype: Any, ddof: float, keepdims: Any, where: Any, mean: Any, kernel: Any) -> Tensor:
@@ -356,7 +358,10 @@ def squares(tensor: Tensor, axes: Any, keepdims: bool, dtype: Any, mask: Any, me
         average = kernels.quotient(*_total(tensor, axes, True, accumulator, mask))
     else:
         average = tensor_of(mean, device=tensor.device)
-    deviations = kernels.squared_deviation(tensor, cast(average, accumulator), mask)
+    try:
+        deviations = kernels.squared_deviation(tensor, cast(average, accumulator), mask)
+    except RuntimeError as error:
+        raise explain(error, tensor, average) from None
     total, count = _total(deviations, axes, keepdims, accumulator if whole else deviations.dtype, None)
     return total, count if mask is None else kernels.true_count(mask, tensor.shape, axes, keepdims)
 

@@ -21,13 +21,12 @@ from backend_torch.casting import cast
 from backend_torch.dtypes import to_numpy, to_torch
 from tnp._array import like, ndarray, scalar, view_like, view_of, wrap, wrap_array
 from tnp._dtypes import DtypeError, tensor_dtype
-from tnp._errors import MOST_DIMENSIONS, explain
+from tnp._errors import MOST_DIMENSIONS, copy_mode, explain
 from tnp._flat import flatiter
 from tnp._loops import PLAIN
 
 Tensor = Any
 NO_COPY = "Unable to avoid copy while creating an array as requested."
-_COPY_MODES = {np._CopyMode.ALWAYS: True, np._CopyMode.IF_NEEDED: None, np._CopyMode.NEVER: False}
 _PLAIN = frozenset({int, float, bool, complex})
 _OWN_MEMORY = (list, tuple, int, float, complex, np.generic)
 
@@ -305,6 +304,7 @@ def asarray(
         return a
     if isinstance(dtype, (str, np.dtype)) and (parts := np.dtype(dtype).subdtype) is not None:
         return asarray(_of_subarrays(a, *parts), None, order, device=device, copy=copy)
+    copy = copy_mode(copy)
     wanted = None if device is None else devices.parse(device)
     if isinstance(a, np.ndarray) and not copy and not a.flags.writeable:
         a = _over_read_only(a)
@@ -417,8 +417,7 @@ class Builtins:
             raise ValueError(f"ndmin must be <= ndmax ({ndmax})")
         if ndmax and not isinstance(object, ndarray):
             object = np.array(object, dtype, ndmax=ndmax)
-        if copy is not True and isinstance(copy, np._CopyMode):
-            copy = _COPY_MODES[copy]
+        copy = copy_mode(copy)
         result = asarray(object, dtype, order, device=device, copy=copy, like=like)
         if subok:
             result = tnp._subclass.kept(object, result)

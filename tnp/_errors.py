@@ -19,6 +19,18 @@ MOST_OPERANDS = 64
 _MAX = np.iinfo(np.intp).max
 
 
+_COPY_MODES = {np._CopyMode.ALWAYS: True, np._CopyMode.IF_NEEDED: None, np._CopyMode.NEVER: False}
+
+
+def copy_mode(copy: Any) -> bool | None:
+    """A ``copy`` argument as True, False or None: the truth of what is none of them, but for text."""
+    if copy is None or copy is True or copy is False:
+        return copy
+    if isinstance(copy, str):
+        raise ValueError("strings are not allowed for 'copy' keyword. Use True/False/None instead.")
+    return _COPY_MODES[copy] if isinstance(copy, np._CopyMode) else bool(copy)
+
+
 def normalize_axis(axis: Any, ndim: int, argname: str | None = None) -> int:
     """A non-negative axis of an array of ``ndim`` dimensions; AxisError where there is none."""
     index = operator.index(axis)
@@ -53,11 +65,15 @@ def refuse_boolean(axis: Any) -> None:
 
 
 def normalize_axes(axis: Any, ndim: int, argname: str | None = None) -> tuple[int, ...]:
-    """The axes that an ``axis`` argument names: all for None, one for an int, each once for a tuple or list."""
+    """The axes that an ``axis`` argument names: all for None, one for an int, each once for whatever has several."""
     if axis is None:
         return tuple(range(ndim))
     if not isinstance(axis, (tuple, list)):
-        return (normalize_axis(axis, ndim, argname),)
+        try:
+            return (normalize_axis(axis, ndim, argname),)
+        except TypeError:
+            if not np.iterable(axis):
+                raise
     axes = tuple([normalize_axis(one, ndim, argname) for one in axis])
     if len(set(axes)) != len(axes):
         raise ValueError(f"repeated axis in `{argname}` argument" if argname else "duplicate value in 'axis'")
@@ -76,8 +92,8 @@ def reduced_axes(axis: Any, ndim: int) -> tuple[int, ...]:
     """The axes that a reduction takes away. The axis of a 0-d array may be 0 or -1, and is none."""
     for one in axis if isinstance(axis, tuple) else (axis,):
         refuse_boolean(one)
-    if isinstance(axis, list):
-        raise TypeError("'list' object cannot be interpreted as an integer")
+    if axis is not None and not isinstance(axis, tuple):
+        operator.index(axis)  # NumPy's compiled functions take no other sequence
     if ndim == 0 and axis is not None and not isinstance(axis, tuple):
         normalize_axis(axis, 1)
         return ()

@@ -208,6 +208,8 @@ def isposinf(x: Any, out: Any = None) -> ndarray:
     >>> np.isposinf(np.asarray([np.inf, -np.inf, 1.0]))
     array([ True, False, False])
     """
+    if out is Ellipsis:
+        raise TypeError("out=... is only allowed as a keyword argument of ufuncs")
     return ufuncs.equal(_real_array(x), numpy.inf, out=out)
 
 
@@ -240,6 +242,8 @@ def isneginf(x: Any, out: Any = None) -> ndarray:
     >>> np.isneginf(np.asarray([np.inf, -np.inf, 1.0]))
     array([False,  True, False])
     """
+    if out is Ellipsis:
+        raise TypeError("out=... is only allowed as a keyword argument of ufuncs")
     return ufuncs.equal(_real_array(x), -numpy.inf, out=out)
 
 

@@ -18,7 +18,7 @@ from backend_torch.dtypes import SIGNED, to_numpy, to_torch
 from tnp import _elementwise as ufuncs
 from tnp._array import ndarray, wrap, wrap_array
 from tnp._convert import array, asarray, tensor_of
-from tnp._errors import explain
+from tnp._errors import copy_mode, explain, shapes_text
 from tnp._loops import PLAIN
 
 _NoValue: Any = numpy._NoValue
@@ -238,6 +238,7 @@ def nan_to_num(x: Any, copy: bool = True, nan: Any = 0.0, posinf: Any = None, ne
     >>> np.nan_to_num(np.asarray([np.nan, np.inf, 1.0]), posinf=9.0)
     array([0., 9., 1.])
     """
+    copy = copy_mode(copy)
     source = asarray(x) if copy else array(x, copy=False)
     if source.dtype.kind in "biu":
         return wrap(source.copy().tensor) if copy or not source.ndim else source
@@ -252,6 +253,12 @@ def nan_to_num(x: Any, copy: bool = True, nan: Any = 0.0, posinf: Any = None, ne
         tensors: list[Any] = [None if fill is None else tensor_of(fill, real, device=tensor.device) for fill in fills]
         if complex_parts:
             tensors = [None if fill is None else fill[..., None] for fill in tensors]
+        for fill in tensors:
+            if fill is not None and numpy.broadcast_shapes(fill.shape, values.shape) != tuple(values.shape):
+                raise ValueError(
+                    f"could not broadcast input array from shape {shapes_text([fill.shape])} into shape "
+                    f"{shapes_text([values.shape])}"
+                )
         values = kernels.where_not_finite(values, *tensors)
     result = wrap(kernels.from_parts(values) if complex_parts else values)
     if copy:

@@ -173,8 +173,8 @@ class Methods:
         if isinstance(key, tuple):
             if len(key) != self.tensor.dim():
                 raise ValueError("incorrect number of indices for array")
-            return self[tuple(map(operator.index, key))].tensor.item()
-        return tnp.take(self, operator.index(key)).tensor.item()
+            return self[tuple(map(tnp._errors.integer_of, key))].tensor.item()
+        return tnp.take(self, tnp._errors.integer_of(key)).tensor.item()
 
     def max(
         self, axis: Any = None, out: Any = None, keepdims: bool = False, initial: Any = _NoValue, where: Any = True

@@ -256,7 +256,7 @@ def cond(x: Any, p: Any = None) -> ndarray:
     tensor = tensor_of(x)
     if tensor.dim() > 1 and is_empty(tensor):
         raise LinAlgError("cond is not defined on empty arrays")
-    if p is None or p in (2, -2):
+    if p in {None, 2, -2}:
         values = svd(wrap_array(tensor), compute_uv=False)
         first, last = values[..., 0], values[..., -1]
         number = last / first if p == -2 else first / last

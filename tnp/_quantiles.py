@@ -301,12 +301,12 @@ def _quantile(
         if memory.is_readable(weights) and bool((weights < 0).any()):
             raise ValueError("Weights must be non-negative.")
         weights = reductions.flattened(weights, axes)
+    if skip_nan and not tensor.numel():
+        return tnp.nanmean(a, axis, None, out, keepdims is not _NoValue and keepdims)
     if method not in _METHODS:
         raise ValueError(f"{method!r} is not a valid method. Use one of: {', '.join(_METHODS)}")
     if q.ndim > 2:
         raise ValueError("q must be a scalar or 1d")
-    if skip_nan and not tensor.numel():
-        return tnp.nanmean(a, axis, None, out, keepdims is not _NoValue and keepdims)
     plain = weights is None and not skip_nan and out is None and isinstance(q, np.ndarray)
     if plain and tensor.shape.numel() and (small := host.small(tensor)) is not None:
         function: Any = np.quantile if scale == 1 else np.percentile

@@ -81,16 +81,16 @@ class Reduction:
         where: Any = True,
     ) -> Any:
         """Reduce with any of the options of ``numpy.ufunc.reduce``."""
-        keepdims = kept(keepdims)
         if dtype is not None:
-            numpy_dtype(dtype)  # TypeError for what is none, before errors of the axis
+            numpy_dtype(dtype)  # TypeError for what is none; NumPy reads all options before the array and the axis
+        target = None if out is None else output_of(out)
+        keepdims = kept(keepdims)
         if where is not True:
             check_mask(where)
         if type(a) is tnp._masked.Selection:
             a, axis, where = a.reduction(self._numpy, axis, keepdims, where)
         tensor = tensor_of_shape(a, lambda shape: reduced_axes(axis, len(shape)))
         axes = reduced_axes(axis, tensor.dim())
-        target = None if out is None else output_of(out)
         result = resolve(self._numpy, tensor.dtype, dtype, None if target is None else target.dtype)
         if len(axes) > 1 and not is_reorderable(self._numpy):
             raise ValueError(
@@ -193,8 +193,9 @@ class Accumulation:
         """Accumulate with the options of ``numpy.ufunc.accumulate``."""
         if dtype is not None:
             numpy_dtype(dtype)  # TypeError for what is none, before errors of the axis
-        if isinstance(axis, list):
-            raise TypeError("'list' object cannot be interpreted as an integer")
+        target = None if out is None else output_of(out)
+        if axis is not None and not isinstance(axis, tuple):
+            operator.index(axis)
         tensor = tensor_of(a)
         if not tensor.dim():
             raise TypeError("cannot accumulate on a scalar")
@@ -203,7 +204,6 @@ class Accumulation:
         if len(axes) != 1:
             raise ValueError("accumulate does not allow multiple axes")
         (dim,) = axes
-        target = None if out is None else output_of(out)
         if target is not None and may_overlap(tensor, target):  # its derivative needs what is overwritten
             tensor = copied(tensor)
         result = resolve(self._numpy, tensor.dtype, dtype, None if target is None else target.dtype)
@@ -253,8 +253,7 @@ def check_mask(where: Any) -> None:
 
 def mask_of(where: Any, tensor: Tensor) -> Tensor:
     """A ``where`` argument as a mask that broadcasts to the tensor's shape."""
-    check_mask(where)
-    mask = cast(tensor_of(where, device=tensor.device), BOOL)
+    mask = tensor_of(where, device=tensor.device)
     given, shape = tuple(mask.shape), tuple(tensor.shape)
     try:
         broadcast = np.broadcast_shapes(given, shape)
@@ -268,7 +267,8 @@ def mask_of(where: Any, tensor: Tensor) -> Tensor:
             f"non-broadcastable operand with shape {shapes_text([shape])} doesn't match the broadcast shape "
             f"{shapes_text([broadcast])}"
         )
-    return mask
+    check_mask(where)
+    return cast(mask, BOOL)
 
 
 def output_of(out: Any) -> Tensor:

@@ -14,7 +14,7 @@ from backend_torch import scans as kernels
 from backend_torch.dtypes import to_numpy
 from tnp._array import ndarray, wrap, wrap_array
 from tnp._convert import tensor_of, tensors_of
-from tnp._errors import integer_of, normalize_axis
+from tnp._errors import integer_axis, integer_of, normalize_axis
 from tnp._joining import concatenate
 from tnp._reduce import CUMPROD, CUMSUM, FAILURES, Accumulation, deliver, output_of
 
@@ -218,7 +218,7 @@ def _cumulative(row: Accumulation, x: Any, axis: Any, dtype: Any, out: Any, incl
         axis = 0
     if not include_initial:
         return row.accumulate(array, axis, dtype, out)
-    axis = normalize_axis(axis, array.ndim)
+    axis = integer_axis(axis, array.ndim)
     target = None if out is None else output_of(out)
     scanned = row.accumulate(array, axis, to_numpy[target.dtype] if dtype is None and target is not None else dtype)
     return deliver(kernels.after_value(scanned.tensor, first, axis), out, target, "accumulate")

@@ -18,7 +18,7 @@ from backend_torch import indexing, interop, memory, selection
 from backend_torch.casting import cast
 from backend_torch.constants import constant
 from backend_torch.dtypes import to_numpy, to_torch
-from tnp._array import ndarray, wrap, wrap_array
+from tnp._array import ndarray, scalar, wrap, wrap_array
 from tnp._convert import home_of, tensor_of, tensor_of_shape, tensors_of
 from tnp._errors import broadcast_error, explain, integer_axis, integer_of, normalize_axis, shapes_text
 from tnp._indexing import BOOL, INT64
@@ -48,7 +48,7 @@ def index_tensor(indices: Any, device: Any, rule: str = "safe") -> Tensor:
     """
     if type(indices) is ndarray and indices.tensor.dtype is INT64 and indices.tensor.device == device:
         return indices.tensor
-    if not is_array(indices):
+    if not is_array(indices) or isinstance(indices, (np.generic, scalar)):
         return tensor_of(indices, np.int64, device=device)
     is_host = isinstance(indices, np.ndarray)  # goes where the array is, as a list does
     tensor = interop.moved(tensor_of(indices), device) if is_host else tensor_of(indices, device=device)
@@ -463,7 +463,7 @@ def choose(a: Any, choices: Any, out: Any = None, mode: str = "raise") -> ndarra
     options = _promoted(list(choices), home)
     if not options:
         raise ValueError("0-length sequence.")
-    numbers = index_tensor(tensor_of(a, device=home) if is_array(a) else a, home)
+    numbers = index_tensor(tensor_of(a, device=home), home)
     _fit_or_raise(numbers, *options)
     if mode == "wrap":
         numbers = selection.wrapped(numbers, len(options))

@@ -156,10 +156,8 @@ def unique(
     """
     tensor = tensor_of(ar)
     options = bool(return_index), bool(return_inverse), bool(return_counts)
-    if isinstance(axis, float):
-        raise TypeError(f"integer argument expected, got {axis!r} as the axis")
     if axis is not None:
-        if isinstance(axis, tuple) and tensor.dim() != 1:
+        if np.iterable(axis) and tensor.dim() != 1:
             moved_axis(axis, tensor.dim())  # of two errors NumPy names this
         axis = normalize_axis(axis, tensor.dim())
     if axis is None or tensor.dim() == 1:
@@ -413,10 +411,8 @@ def setxor1d(ar1: Any, ar2: Any, assume_unique: bool = False) -> ndarray:
     >>> np.setxor1d(np.asarray([1, 2, 3, 2, 4]), np.asarray([2, 3, 5, 7, 5]))
     array([1, 4, 5, 7])
     """
-    one, other = wrap_array(tensor_of(ar1)), wrap_array(tensor_of(ar2))
-    if not assume_unique:
-        one, other = unique(one), unique(other)
-    return wrap_array(kernels.single(sorting.sort(concatenate((one, other), axis=None).tensor, 0)))
+    pair = (ar1, ar2) if assume_unique else (unique(ar1), unique(ar2))
+    return wrap_array(kernels.single(sorting.sort(concatenate(pair, axis=None).tensor, 0)))
 
 
 def isin(

@@ -16,7 +16,7 @@ from backend_torch import memory, symbolic
 from backend_torch import shape as kernels
 from tnp._array import ndarray, view_like, view_of, wrap_array
 from tnp._convert import as_order, asarray, tensor_of
-from tnp._errors import normalize_axes, reduced_axes, shapes_text
+from tnp._errors import copy_mode, normalize_axes, reduced_axes, shapes_text
 from tnp._readonly import readonly_array
 
 Shape = tuple[int, ...]
@@ -171,6 +171,7 @@ def reshape(a: Any, /, shape: Any, order: Any = "C", *, copy: bool | None = None
     """
     tensor = tensor_of(a)
     lengths = tuple(tensor.shape) if shape is None else as_shape(shape)
+    copy = copy_mode(copy)
     if order != "C":
         order = as_order(order)
         if order == "K":
@@ -393,6 +394,7 @@ def broadcast_to(array: Any, shape: Any, subok: bool = False) -> ndarray:
     array([[1, 2, 3],
            [1, 2, 3]])
     """
+    bool(subok)
     tensor, lengths = tensor_of(array), as_shape(shape)
     if any(length < 0 for length in lengths):
         raise ValueError("all elements of broadcast shape must be non-negative")

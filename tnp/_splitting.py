@@ -17,7 +17,7 @@ from backend_torch import levels, memory
 from backend_torch.indexing import without_leading_ones
 from tnp._array import ndarray, view_of, wrap, wrap_array
 from tnp._convert import tensor_of, tensors_of
-from tnp._errors import moved_axis, normalize_axes, normalize_axis, shapes_text
+from tnp._errors import long_of, moved_axis, normalize_axes, normalize_axis, shapes_text
 from tnp._joining import concatenate
 
 Tensor = Any
@@ -71,6 +71,7 @@ def array_split(ary: Any, indices_or_sections: Any, axis: int = 0) -> list[ndarr
         sections = int(indices_or_sections)
         if sections <= 0:
             raise ValueError("number sections must be larger than 0.") from None
+        long_of(sections)
         each, extra = divmod(length, sections)
         bounds = [each * i + min(i, extra) for i in range(sections + 1)]
     return [view_of(ary, part) for part in kernels.slices(tensor, bounds, axis)]

@@ -70,12 +70,11 @@ def delivered(result: Tensor, out: Any) -> Any:
 def _line(a: Any, n: Any, axis: Any, norm: Any, halved: bool = False) -> tuple[Tensor, int, int]:
     """The tensor, the number of points and the axis of a transform along one."""
     (tensor,) = tensors_of(a, check=lambda shape: normalize_axis(axis, len(shape)))
-    if n is not None:
-        n = points(n, halved)  # of two errors NumPy names this
-    axis = normalize_axis(axis, tensor.dim())
-    count = points(tensor.shape[axis]) if n is None else n
+    if n is None:
+        n = tensor.shape[normalize_axis(axis, tensor.dim())]
+    count = points(n, halved)
     check_norm(norm)
-    return tensor, count, axis
+    return tensor, count, normalize_axis(axis, tensor.dim())
 
 
 def fft(a: Any, n: int | None = None, axis: int = -1, norm: str | None = None, out: Any = None) -> ndarray:

@@ -71,14 +71,22 @@ def _grid(
     return counts, axes
 
 
+def _check_axes(shape: tuple[int, ...], s: Any, axes: Any) -> None:
+    """Raise what NumPy says of axes before it looks at the elements."""
+    if axes is not None and s is None:
+        np.take(shape, axes)
+    elif axes is not None and len(s) != len(axes):
+        raise ValueError("Shape and axes have different lengths.")
+
+
 def _complex(transform: Callable[..., Tensor], a: Any, s: Any, axes: Any, norm: Any, out: Any) -> Any:
-    (tensor,) = tensors_of(a, check=lambda shape: None if axes is None else list(np.take(shape, axes)))
+    (tensor,) = tensors_of(a, check=lambda shape: _check_axes(shape, s, axes))
     counts, axes = _grid(tensor, s, axes, norm)
     return delivered(transform(tensor, counts, axes, norm), out) if axes else wrap_array(tensor)
 
 
 def _real(a: Any, s: Any, axes: Any, norm: Any, out: Any) -> Any:
-    (tensor,) = tensors_of(a, check=lambda shape: None if axes is None else list(np.take(shape, axes)))
+    (tensor,) = tensors_of(a, check=lambda shape: _check_axes(shape, s, axes))
     counts, axes = _grid(tensor, s, axes, norm, halved=True)
     count, axis = counts[-1], axes[-1]
     result = kernels.rfft(checked_real(tensor), count, axis, norm)
@@ -88,7 +96,7 @@ def _real(a: Any, s: Any, axes: Any, norm: Any, out: Any) -> Any:
 
 
 def _inverse_real(a: Any, s: Any, axes: Any, norm: Any, out: Any) -> Any:
-    (tensor,) = tensors_of(a, check=lambda shape: None if axes is None else list(np.take(shape, axes)))
+    (tensor,) = tensors_of(a, check=lambda shape: _check_axes(shape, s, axes))
     counts, axes = _grid(tensor, s, axes, norm, half=True)
     if len(axes) > 1:
         tensor = kernels.ifft(tensor, counts[-2::-1], axes[-2::-1], norm)

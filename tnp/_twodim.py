@@ -345,7 +345,7 @@ def tril_indices(n: int, k: int = 0, m: int | None = None) -> tuple[ndarray, ...
     >>> np.tril_indices(2)
     (array([0, 1, 1]), array([0, 0, 1]))
     """
-    return _places(selection.lower_indices(n, n if m is None else m, k, devices.state.default))
+    return _places(selection.lower_indices(n, n if m is None else m, int(operator.index(k)), devices.state.default))
 
 
 def triu_indices(n: int, k: int = 0, m: int | None = None) -> tuple[ndarray, ...]:
@@ -374,7 +374,7 @@ def triu_indices(n: int, k: int = 0, m: int | None = None) -> tuple[ndarray, ...
     >>> np.triu_indices(2)
     (array([0, 0, 1]), array([0, 1, 1]))
     """
-    return _places(selection.upper_indices(n, n if m is None else m, k, devices.state.default))
+    return _places(selection.upper_indices(n, n if m is None else m, int(operator.index(k)), devices.state.default))
 
 
 def _places(indices: tuple[Tensor, ...]) -> tuple[ndarray, ...]:
@@ -400,7 +400,7 @@ def tril_indices_from(arr: Any, k: int = 0) -> tuple[ndarray, ...]:
     (array([1]), array([0]))
     """
     tensor = _matrix(arr)
-    return _places(selection.lower_indices(tensor.shape[0], tensor.shape[1], operator.index(k), tensor.device))
+    return _places(selection.lower_indices(tensor.shape[0], tensor.shape[1], int(operator.index(k)), tensor.device))
 
 
 def triu_indices_from(arr: Any, k: int = 0) -> tuple[ndarray, ...]:
@@ -422,7 +422,7 @@ def triu_indices_from(arr: Any, k: int = 0) -> tuple[ndarray, ...]:
     (array([0]), array([1]))
     """
     tensor = _matrix(arr)
-    return _places(selection.upper_indices(tensor.shape[0], tensor.shape[1], operator.index(k), tensor.device))
+    return _places(selection.upper_indices(tensor.shape[0], tensor.shape[1], int(operator.index(k)), tensor.device))
 
 
 def _matrix(arr: Any) -> Tensor:

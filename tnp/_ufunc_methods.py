@@ -7,6 +7,7 @@ Layer: owns which ufuncs have them and NumPy's words for those that have not; ``
 from __future__ import annotations
 
 import functools
+import operator
 from collections.abc import Callable
 from typing import Any
 
@@ -56,8 +57,11 @@ def accumulate(ufunc: Ufunc, array: Any, axis: Any, dtype: Any, out: Any) -> Any
         options = {"axis": axis, "dtype": dtype}
         return _subclass.call_ufunc(ufunc, "accumulate", found, (array,), out, options)
     _check_reducible(ufunc, "accumulate")
+    out = None if out is Ellipsis else out  # it asks for an array, which every result is
     if dtype is not None:
         numpy_dtype(dtype)  # TypeError for what is none
+    if out is not None:
+        _reduce.output_of(out)
     tensor = tensor_of_shape(array, lambda shape: _one_axis(axis, len(shape), "accumulate"))
     axis = _one_axis(axis, tensor.dim(), "accumulate")
     _check_uniform(ufunc, "accumulate")
@@ -70,6 +74,7 @@ def reduceat(ufunc: Ufunc, array: Any, indices: Any, axis: Any, dtype: Any, out:
         options = {"axis": axis, "dtype": dtype}
         return _subclass.call_ufunc(ufunc, "reduceat", found, (array, indices), out, options)
     _check_reducible(ufunc, "reduceat")
+    out = None if out is Ellipsis else out
     depth = indices.ndim if isinstance(indices, ndarray) else np.ndim(indices)
     if depth != 1:
         raise ValueError(f"object {'too deep' if depth else 'of too small depth'} for desired array")
@@ -213,8 +218,8 @@ def _check_uniform(ufunc: Ufunc, method: str) -> None:
 
 def _one_axis(axis: Any, ndim: int, method: str) -> int:
     refuse_boolean(axis)
-    if isinstance(axis, list):
-        raise TypeError("'list' object cannot be interpreted as an integer")
+    if axis is not None and not isinstance(axis, tuple):
+        operator.index(axis)
     axes = normalize_axes(axis, ndim if isinstance(axis, tuple) else max(ndim, 1))
     if not ndim:
         raise TypeError(f"cannot {method} on a scalar")

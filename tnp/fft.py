@@ -73,6 +73,8 @@ def fftfreq(n: int, d: Any = 1.0, device: Any = None, *, dtype: Any = None) -> n
     array([ 0.  ,  0.25, -0.5 , -0.25])
     """
     step = _step(n, d)
+    if n < 0:
+        raise ValueError("negative dimensions are not allowed")
     return _scaled(kernels.frequencies(int(n), (int(n) + 1) // 2, devices.parse(device)), step, dtype)
 
 

@@ -82,6 +82,21 @@ np.gcd.reduce(n, axis=(0,), where=x); np.broadcast_arrays(n, subok=f); np.broadc
 np.subtract.reduce(np.uint8(1), initial=-1, where=[True]); np.min(np.uint64(7), initial=-1, where=b)
 np.quantile(f, 0.5, method=f); np.geomspace(1, 8, 0, dtype=n); np.fromiter([1], dtype=n)
 np.ravel_multi_index((0, 0), (2, 2), order="A"); np.unravel_index(0, (2, 2), "K"); np.unravel_index(0, (2, 2), 3)
+np.asarray(f, copy="abc"); np.array(f, copy="abc"); np.reshape(x, 6, copy="abc"); np.nan_to_num(f, "abc")
+np.asarray(f, int, copy={}); np.array(f, int, copy=0); np.nan_to_num(f[:1], nan=np.zeros((0, 2)))
+np.nan_to_num(n * 1.0, nan=[]); f.item(True); x.item(True, 0); x.item((True, 0)); np.mean(f, where=np.asarray([[1]]))
+np.var(f, where=np.asarray([[1.5]])); np.add.accumulate(f, out=(...,)); np.add.reduceat(f, [0], out=(...,))
+np.unique(x, axis=np.asarray([0, 1])); np.unique(x, axis=[0]); np.unique(e, axis=np.asarray([5]))
+np.unique(f, axis=[0]); np.choose(["a"], [1, 2]); np.choose("a", [1, 2]); np.choose([1.5], [1, 2])
+np.choose(1.5, [1, 2])
+np.choose([None], [1]); np.fft.fft([[-8]], f); np.fft.hfft(f, e); np.fft.ihfft(n, 0, (0, 1))
+np.fft.ihfft(n, 2, (0, 1), "abc")
+np.broadcast_to(1, (2,), subok=f); np.ptp(2.0, -2, 1); np.add.accumulate(f, 7, out=3); np.cumsum(f, 7, out=3)
+np.trace(f, dtype=n); np.cumulative_sum(f, axis=True, include_initial=True); np.fft.ifft2(["a"], (0,))
+np.fft.fftfreq(np.int8(-3)); np.fft.fftfreq(-3); np.std(e.T, mean=[1, 2]); np.linalg.cond(x[:, :2], f);
+np.isposinf(f, ...); np.isneginf(f, ...); np.hsplit(e[0], 2**70); np.array_split(f, 2**70); np.flip(n, f)
+np.kaiser(1, "a"); np.sum(f, {})
+np.sum(f, np.asarray([0])); np.add.accumulate(x, {0}); np.add.reduceat(x, [0], axis=np.asarray([0])); np.cumsum(x, {0})
 np.histogramdd(-7, range=(0, 5)); np.trace(f, offset=[]); np.diagonal(f, 1.5); np.linalg.trace(f, offset=[])
 """
 
@@ -106,6 +121,13 @@ np.fft.rfftfreq(-3); np.bincount([], 1, 3); np.bincount([], [1j, 2]); np.tile(f,
 np.histogram(f, [np.nan, np.nan, 3.0], weights=z[[0, 1, 2, 0]]); np.tile(n, True)
 np.fft.fftn(n, norm=[[1], [1, 2]]); np.linalg.matrix_rank(1)
 np.fft.rfft(f, True); np.fft.ihfft(f, True); np.fft.rfftn(x, (2, True), (0, 1)); np.lexsort("float32"); np.lexsort("ab")
+np.flip(x, {0}); np.flip(x, np.asarray([0, 1])); np.flip(f, {}); np.median(x, np.asarray([0, 1])); np.average(1, {})
+np.quantile(x, 0.5, {0, 1}); np.nanquantile(n, [0.1, 0.9], np.zeros((0, 3), int)); np.median(n, np.zeros(0, int))
+np.add.accumulate(f, out=...); np.heaviside.accumulate(b, out=...); np.add.reduceat(f, [], out=...)
+f.take(np.float16(2.5)); f.put(np.float16(2.5), 1); np.tril_indices(2, True); np.triu_indices_from(x, True)
+np.setxor1d(np.int32(0), -1, -7)
+np.nanquantile(e, 0, method=-7); np.var(b[:1], ddof=np.asarray(8, "uint16")); np.std(x, ddof=np.asarray(1, "uint8"))
+np.asarray(f, copy=[]); np.reshape(f, 4, copy=2); np.cumulative_sum(f, axis=0, include_initial=True)
 np.ravel_multi_index(([0, 1], [1, 0]), (2, 2), order=None); np.unravel_index(3, (2, 3), "f")
 """
 
