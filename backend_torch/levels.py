@@ -16,7 +16,7 @@ import numpy as np
 import torch
 from torch._functorch.pyfunctorch import temporarily_clear_interpreter_stack
 
-from backend_torch.memory import to_numpy, unwrapped
+from backend_torch.memory import to_host, to_numpy, unwrapped
 
 Tensor = torch.Tensor
 Function = Callable[..., Sequence[Tensor]]
@@ -122,7 +122,7 @@ def indices(tensor: Tensor) -> np.ndarray:
             below = _functorch.get_unwrapped(below)
         with temporarily_clear_interpreter_stack():
             return to_numpy(below.cpu())
-    return to_numpy(tensor.cpu())
+    return to_numpy(to_host(tensor))
 
 
 def is_true_throughout(tensor: Tensor) -> bool:

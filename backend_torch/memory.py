@@ -10,6 +10,7 @@ import gc
 import os
 import sys
 import weakref
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -150,7 +151,19 @@ def to_numpy(tensor: Tensor) -> np.ndarray:
     return _shared(tensor)
 
 
+def _unwrapped_by(function: Callable[[Tensor], Any], tensor: Tensor) -> Any:
+    """``function(tensor)``; of a tensor from outside no transform of torch.func, which would wrap it, sees anything."""
+    if torch._C._functorch.peek_interpreter_stack() is None or torch._C._functorch.is_functorch_wrapped_tensor(tensor):
+        return function(tensor)
+    with torch._C._DisableFuncTorch():
+        return function(tensor)
+
+
 def _shared(tensor: Tensor) -> np.ndarray:
+    return _unwrapped_by(_viewed, tensor)
+
+
+def _viewed(tensor: Tensor) -> np.ndarray:
     if tensor.requires_grad:
         tensor = tensor.detach()
     tensor = tensor.resolve_conj().resolve_neg()
@@ -168,7 +181,7 @@ def fresh(tensor: Tensor) -> Tensor:
 
 def to_host(tensor: Tensor) -> Tensor:
     """The tensor in CPU memory, copied there if it is elsewhere."""
-    return tensor.cpu()
+    return tensor if tensor.is_cpu else _unwrapped_by(Tensor.cpu, tensor)
 
 
 def extent(tensor: Tensor) -> tuple[int, int]:

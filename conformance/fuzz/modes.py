@@ -25,7 +25,7 @@ from tnp._array import scalar
 KINKED = 1e-3  # difference quotients that differ by more: there is no derivative here
 CLOSE = 1e-4  # a gradient and the quotient
 STEP = 1e-5
-_LARGE = re.compile(r"(?<![\w.])(\d+(\.\d+)?e\+\d+|\d{7,}(\.\d+)?)(?![\w.])")  # beside these a step is lost
+_EXTREME = re.compile(r"(?<![\w.])(\d+(\.\d+)?e[-+]\d+|\d{7,}(\.\d+)?)(?![\w.])")  # beside these a step is lost
 
 Turn = Callable[[], None]
 
@@ -233,7 +233,7 @@ def _smooth(call: Call) -> Call | None:
         if isinstance(node, Items):
             return Items(node.brackets, tuple([changed(item) for item in node.items]))
         source = re.sub("float(16|32)", "float64", node.source.replace("complex64", "complex128"))
-        return Text(_LARGE.sub(lambda found: "3.5" if re.search("[.e]", found[0]) else "7", source))
+        return Text(_EXTREME.sub(lambda found: "3.5" if re.search("[.e]", found[0]) else "7", source))
 
     keywords = {key: changed(node) for key, node in call.keywords.items()}
     return replace(call, args=tuple(map(changed, call.args)), keywords=keywords)

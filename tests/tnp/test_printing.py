@@ -102,6 +102,22 @@ def test_arrays_inside_vmap_can_be_printed() -> None:
     assert seen == ["array(shape=(3,), dtype=float32, device='cpu')"]
 
 
+def test_arrays_from_outside_are_read_inside_transforms() -> None:
+    x, z = tnp.asarray([1.5, 2.0]), tnp.asarray([1 + 2j]).conj()
+    read: list[Any] = []
+
+    def function(y: Any) -> Any:
+        read.append((repr(x), str(z), tnp.array2string(x), tnp.asnumpy(x).tolist()))
+        return y.sum()
+
+    function(x)
+    tnp.grad(function)(tnp.ones(3))
+    tnp.grad(lambda y: tnp.grad(function)(y).sum() + y.sum())(tnp.ones(3))
+    tnp.jvp(function, (tnp.ones(3),), (tnp.ones(3),))
+    tnp.vectorized_map(function, tnp.ones((2, 3)))
+    assert read == read[:1] * 5
+
+
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="needs an accelerator")
 def test_device_is_named() -> None:
     x = tnp.ones(2, device="cuda")
