@@ -103,7 +103,8 @@ class Result:
             items = "".join([self._tree(item) + ", " for item in tree])
             return self._local(f"({items})" if kind is tuple else f"[{items}]")
         if isinstance(tree, dict):
-            items = ", ".join([f"{self.text.constant(key)}: {self._tree(item)}" for key, item in tree.items()])
+            keys = [repr(key) if type(key) is str else self.text.constant(key) for key in tree]
+            items = ", ".join([f"{key}: {self._tree(item)}" for key, item in zip(keys, tree.values(), strict=True)])
             made = self._local(f"{{{items}}}")
             return made if kind is dict else self._called(_updated, self.text.constant(tree), made)
         names = ("_array", "_base") if kind is flatiter else _pytree.fields(tree)
@@ -131,7 +132,7 @@ class Result:
             self.tensors.append(array)
             return value
         self.tensors.append(array.tensor)
-        name = self._local(f"new({self.text.constant(type(array))})")
+        name = self._local(f"new(*{self.text.constant((type(array),))})")  # Python makes no tuple of what is one
         self.text.lines.append(f"{name}.tensor = {value}")
         return name
 
@@ -178,13 +179,14 @@ class _Reading(_Text):
     """Lines that name the arrays among arguments ``a0``, ``a1`` ..., and leave where the arguments are others."""
 
     def __init__(self) -> None:
-        super().__init__("known_", state=devices.state)
+        super().__init__("known_", devices=devices, state=devices.state)
         self._parts = 0
 
     def call(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
         """Read the arguments of a call; `_Unreadable` if that can't be done this way."""
         keywords = f"tuple(kwargs) != {self.constant(tuple(kwargs))}" if kwargs else "kwargs"
-        self._unless(f"state.default is not device or len(args) != {len(args)} or {keywords}")
+        elsewhere = "devices.moved and state.default is not device"
+        self._unless(f"{elsewhere} or len(args) != {len(args)} or {keywords}")
         self._items("args", args, 0)
         self._items("kwargs.values()", kwargs.values(), _count(args))
 
@@ -271,11 +273,11 @@ def maker(args: tuple[Any, ...], kwargs: dict[str, Any], result: Result, capture
         reading.call(args, kwargs)
     except _Unreadable:
         return None
-    tensors = "".join([f"t{index}, " for index in range(result.given)]) + _names("c", captures)
-    lines = [*reading.lines, *[f"t{index} = a{index}.tensor" for index in range(result.given)]]
-    lines += [f"if not matches({tensors}): return otherwise(args, kwargs)", "counted.hits += 1"]
+    tensors = "".join([f"a{index}.tensor, " for index in range(result.given)]) + _names("c", captures)
+    lines = [*reading.lines, f"tensors = ({tensors})"]
+    lines += ["if not matches(*tensors): return otherwise(args, kwargs)", "counted.hits += 1"]
     values = _names("v", len(result.tensors))
-    lines += [f"({values}) = program([{tensors}])", *result.text.lines]
+    lines += [f"({values}) = program([*tensors])", *result.text.lines]
     text = ["def make(matches, program, device, captured, otherwise, counted):"]
     text += [
         f" ({_names('c', captures)}) = captured",
