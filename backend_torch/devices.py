@@ -36,8 +36,8 @@ class _State(threading.local):
 state = _State()
 
 moved = False
-"""Whether any thread has ever had another default than the first: only then is `state` looked at by what is called often,
-as a thread's own costs 40 ns."""
+"""Whether any thread has ever had another default than the first. What is called often looks at `state` only then: a
+thread's own costs 40 ns."""
 
 _present: dict[object, torch.device] = {name: torch.device(name) for name in ("cpu", "meta")}
 """Devices by the names that they were asked for by, once they were found."""
