@@ -21,7 +21,7 @@ from tnp._array import ndarray, wrap, wrap_array
 from tnp._convert import tensor_of, tensor_of_shape
 from tnp._dtypes import tensor_dtype
 from tnp._elementwise import divide, multiply
-from tnp._errors import explain, normalize_axes, reduced_axes
+from tnp._errors import explain, normalize_axes, normalize_axis, reduced_axes
 from tnp._loops import PLAIN, Loops
 from tnp._reduce import BOOL, FAILURES, deliver, kept, mask_of, output_of, reduced_shape
 from tnp._reductions import sum
@@ -127,6 +127,8 @@ def _accumulator(dtype: Any) -> Any:
 
 def _axes(axis: Any, ndim: int, where: Any) -> tuple[int, ...]:
     """The axes to average over: with a mask as for sums, where 0 and -1 are allowed for no dimensions."""
+    if where is True and isinstance(axis, bool):
+        normalize_axis(axis, ndim)  # of two errors NumPy names this
     return reduced_axes(axis, ndim) if ndim or where is not True or isinstance(axis, list) else normalize_axes(axis, 0)
 
 
@@ -303,7 +305,7 @@ def std(
     return deliver(spread, out, target, "std")
 
 
-def degrees(ddof: float, correction: Any) -> float:
+def degrees(ddof: Any, correction: Any) -> Any:
     """What the number of elements is reduced by, under either of its names."""
     if correction is not _NoValue:
         if ddof != 0:
@@ -330,6 +332,7 @@ def _variance(a: Any, axis: Any, dtype: Any, ddof: float, keepdims: Any, where: 
         elif (
             mean is _NoValue
             and axes
+            and size
             and (compute.is_complex or not (tensor.is_complex() or kernels.is_integer(compute)))
         ):
             return cast(kernel(tensor.dtype, compute)(tensor, axes, kept(keepdims), ddof), result)

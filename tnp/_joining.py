@@ -18,7 +18,7 @@ from backend_torch.casting import cast
 from backend_torch.dtypes import to_numpy, to_torch
 from tnp._array import ndarray, wrap_array
 from tnp._convert import tensor_of, tensors_of
-from tnp._dtypes import tensor_dtype
+from tnp._dtypes import numpy_dtype, tensor_dtype
 from tnp._errors import explain, integer_axis, integer_of, normalize_axis
 from tnp._shape import as_shape, atleast_1d, atleast_2d, atleast_3d
 
@@ -112,7 +112,7 @@ def concatenate(
         raise TypeError("The first input argument needs to be a sequence")
     if out is not None and dtype is not None:
         raise TypeError("concatenate() only takes `out` or `dtype` as an argument, but both were provided.")
-    if isinstance(dtype, (str, np.dtype)) and np.dtype(dtype).subdtype is not None:
+    if dtype is not None and not isinstance(dtype, type) and numpy_dtype(dtype).subdtype is not None:
         raise TypeError(
             f"The dtype `{np.dtype(dtype)!r}` is not a valid dtype for concatenation since it is a subarray dtype (the "
             "subarray dimensions would be added as array dimensions)."
@@ -146,6 +146,7 @@ def _joined(
         raise TypeError(f"casting must be str, not {type(casting).__name__}")
     if casting not in CASTINGS:
         raise ValueError(f"casting must be one of 'no', 'equiv', 'safe', 'same_kind', 'unsafe' (got {casting!r})")
+    target = out.tensor.dtype if out is not None else None if dtype is None else tensor_dtype(dtype)
     dimensions = tensors[0].dim()
     for i, tensor in enumerate(tensors):  # torch.cat skips an empty vector among matrices
         if tensor.dim() != dimensions:
@@ -155,7 +156,6 @@ def _joined(
             )
     if out is not None and out.ndim != dimensions:
         raise ValueError("Output array has wrong dimensionality")
-    target = out.tensor.dtype if out is not None else None if dtype is None else tensor_dtype(dtype)
     try:
         result = kernels.concatenate(_alike(tensors, target, casting, weak), axis)
     except RuntimeError as error:

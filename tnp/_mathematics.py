@@ -158,6 +158,8 @@ def round(a: Any, decimals: Any = 0, out: Any = None) -> ndarray:
     """
     a = asarray(a)
     decimals = operator.index(decimals)
+    if out is Ellipsis:
+        raise TypeError("output must be an array")
     kind = a.dtype.kind
     if kind in "iu" and decimals >= 0:
         return ufuncs.positive(a, out=out)
@@ -238,10 +240,10 @@ def nan_to_num(x: Any, copy: bool = True, nan: Any = 0.0, posinf: Any = None, ne
     >>> np.nan_to_num(np.asarray([np.nan, np.inf, 1.0]), posinf=9.0)
     array([0., 9., 1.])
     """
-    copy = copy_mode(copy)
-    source = asarray(x) if copy else array(x, copy=False)
+    copies = copy_mode(copy)
+    source = asarray(x) if copies else array(x, copy=False)
     if source.dtype.kind in "biu":
-        return wrap(source.copy().tensor) if copy or not source.ndim else source
+        return wrap(source.copy().tensor) if copies or not source.ndim else source
     tensor = source.tensor
     complex_parts = tensor.is_complex()
     values = kernels.parts(tensor) if complex_parts else tensor
@@ -261,7 +263,7 @@ def nan_to_num(x: Any, copy: bool = True, nan: Any = 0.0, posinf: Any = None, ne
                 )
         values = kernels.where_not_finite(values, *tensors)
     result = wrap(kernels.from_parts(values) if complex_parts else values)
-    if copy:
+    if copies:
         return result
     source[...] = result
     return source if tensor.dim() else result

@@ -84,10 +84,7 @@ def norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> n
             return wrap(kernels.euclidean(tensor, None, bool(keepdims)))
         axis = tuple(range(ndim))
     elif not isinstance(axis, tuple):
-        try:
-            axis = (int(axis),)
-        except Exception as error:
-            raise TypeError("'axis' must be None, an integer or a tuple of integers") from error
+        axis = _one_axis(axis)
     if len(axis) == 1:
         return _of_vectors(tensor, ord, (normalize_axis(axis[0], ndim),), keepdims)
     if len(axis) == 2:
@@ -96,6 +93,13 @@ def norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> n
             raise ValueError("Duplicate axes given.")
         return _of_matrices(tensor, ord, rows, columns, keepdims)
     raise ValueError("Improper number of dimensions to norm.")
+
+
+def _one_axis(axis: Any) -> tuple[int]:
+    try:
+        return (int(axis),)
+    except Exception as error:
+        raise TypeError("'axis' must be None, an integer or a tuple of integers") from error
 
 
 def _inexact(tensor: Tensor) -> Tensor:
@@ -218,8 +222,8 @@ def vector_norm(x: Any, /, *, axis: Any = None, keepdims: bool = False, ord: Any
     np.float64(7.0)
     """
     tensor = _inexact(tensor_of(x))
-    if isinstance(axis, list):
-        raise TypeError("'axis' must be None, an integer or a tuple of integers")
+    if axis is not None and not isinstance(axis, tuple):
+        axis = _one_axis(axis)
     return _of_vectors(tensor, ord, normalize_axes(axis, tensor.dim()), bool(keepdims))
 
 

@@ -20,7 +20,7 @@ from tnp import _elementwise as ufuncs
 from tnp._array import ndarray, wrap, wrap_array
 from tnp._convert import asarray, check_like, tensor_of
 from tnp._dtypes import DtypeError, numpy_dtype, tensor_dtype
-from tnp._errors import explain, moved_axis, normalize_axis
+from tnp._errors import explain, integer_of, moved_axis, normalize_axis
 from tnp._index_tricks import indices
 from tnp._rearranging import moveaxis
 from tnp._shape import broadcast_arrays
@@ -551,7 +551,7 @@ def vander(x: Any, N: int | None = None, increasing: bool = False) -> ndarray:
     tensor = tensor_of(x)
     if tensor.dim() != 1:
         raise ValueError("x must be a one-dimensional array or sequence.")
-    columns = len(tensor) if N is None else operator.index(N)
+    columns = len(tensor) if N is None else integer_of(N)
     if columns < 0:
         raise ValueError("negative dimensions are not allowed")
     dtype = to_torch[np.promote_types(to_numpy[tensor.dtype], np.int64)]

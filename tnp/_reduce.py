@@ -34,6 +34,7 @@ _NoValue: Any = np._NoValue
 # What torch raises for an axis out of range or beyond int64, for no elements or for an option of another type than it
 # takes; the general path finds NumPy's words for it.
 FAILURES = (IndexError, RuntimeError, TypeError, ValueError)
+_UNSIGNING = {np.gcd, np.hypot}  # f(x, identity) is not x for a negative x, which stays where nothing is chosen
 _REORDERABLE = {np.maximum, np.minimum, np.fmax, np.fmin}  # beside those that have an identity
 
 
@@ -82,7 +83,7 @@ class Reduction:
     ) -> Any:
         """Reduce with any of the options of ``numpy.ufunc.reduce``."""
         if dtype is not None:
-            numpy_dtype(dtype)  # TypeError for what is none; NumPy reads all options before the array and the axis
+            tensor_dtype(dtype)  # TypeError for what is none; NumPy reads all options before the array and the axis
         target = None if out is None else output_of(out)
         keepdims = kept(keepdims)
         if where is not True:
@@ -117,6 +118,9 @@ class Reduction:
             reduced = self._reduced(tensor, axes, keepdims, result, start, given)
         except RuntimeError as error:
             raise explain(error) from None
+        if mask is not None and given and self._numpy in _UNSIGNING:
+            chosen = kernels.any.resolve(BOOL, BOOL)(mask.expand(tensor.shape), axes, keepdims)
+            reduced = kernels.masked(reduced, chosen, start)
         return deliver(reduced, out, target, self._numpy.__name__)
 
     def _reduced(self, tensor: Tensor, axes: Any, keepdims: bool, result: Any, start: Any, given: bool) -> Tensor:
@@ -192,7 +196,7 @@ class Accumulation:
     def accumulate(self, a: Any, axis: Any = 0, dtype: Any = None, out: Any = None) -> Any:
         """Accumulate with the options of ``numpy.ufunc.accumulate``."""
         if dtype is not None:
-            numpy_dtype(dtype)  # TypeError for what is none, before errors of the axis
+            tensor_dtype(dtype)  # TypeError for what is none, before errors of the axis
         target = None if out is None else output_of(out)
         if axis is not None and not isinstance(axis, tuple):
             operator.index(axis)

@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import Any, Literal, NamedTuple, overload
 
 import numpy as np
+from numpy.exceptions import AxisError
 
 from backend_torch import sets as kernels
 from backend_torch import sorting
@@ -158,6 +159,8 @@ def unique(
     options = bool(return_index), bool(return_inverse), bool(return_counts)
     if axis is not None:
         if np.iterable(axis) and tensor.dim() != 1:
+            if not tensor.dim():
+                raise AxisError(f"axis {axis} is out of bounds for array of dimension 0")
             moved_axis(axis, tensor.dim())  # of two errors NumPy names this
         axis = normalize_axis(axis, tensor.dim())
     if axis is None or tensor.dim() == 1:

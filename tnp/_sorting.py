@@ -258,10 +258,10 @@ def _is_stable(kind: Any, stable: bool | None) -> bool:
     """Whether a stable sort is asked for; NumPy reads the first letter of ``kind``, in either case."""
     if kind is None:
         return bool(stable)
-    if stable is not None:
-        raise ValueError("`kind` and keyword parameters can't be provided at the same time. Use only one of them.")
     if not isinstance(kind, str):
         raise TypeError(f"sort kind must be str, not {type(kind).__name__}")
+    if stable is not None:
+        raise ValueError("`kind` and keyword parameters can't be provided at the same time. Use only one of them.")
     letter = kind[:1].lower()
     if letter not in _STABLE | _UNSTABLE:
         raise ValueError(f"sort kind must be one of 'quick', 'heap', or 'stable' (got {kind!r})")

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -29,7 +29,7 @@ def _grid(
     that the result has.
     """
     if s is None and isinstance(axes, (dict, set)):
-        np.take(tuple(tensor.shape), axes)  # NumPy says what is wrong with them
+        list(np.take(tuple(tensor.shape), cast(Any, axes)))  # NumPy says what is wrong with them
     if axes is None:
         if s is not None:
             warnings.warn(
@@ -41,6 +41,8 @@ def _grid(
                 stacklevel=4,
             )
         axes = range(-(tensor.dim() if s is None else len(s)), 0)
+    if s is not None and len(s) != len(axes):
+        raise ValueError("Shape and axes have different lengths.")
     try:
         axes = [normalize_axis(axis, tensor.dim()) for axis in axes]
     except (TypeError, IndexError):
@@ -48,8 +50,6 @@ def _grid(
             list(np.take(tuple(tensor.shape), axes))  # NumPy takes the lengths first, and says what is wrong
         raise
     lengths = [None] * len(axes) if s is None else list(s)
-    if len(lengths) != len(axes):
-        raise ValueError("Shape and axes have different lengths.")
     if s is not None and None in lengths:
         warnings.warn(
             "Passing an array containing `None` values to `s` is deprecated in NumPy 2.0 and will raise an error in a "

@@ -129,10 +129,10 @@ def diagonal(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> ndarray
     >>> np.diagonal([[0, 1], [2, 3]])
     array([0, 3])
     """
+    for number in (offset, axis1, axis2):
+        operator.index(number)  # of two errors NumPy names this
     tensor = tensor_of(a)
     if tensor.dim() < 2:
-        for number in (offset, axis1, axis2):
-            operator.index(number)  # of two errors NumPy names this
         raise ValueError("diag requires an array of at least two dimensions")
     first = normalize_axis(axis1, tensor.dim(), "axis1")
     second = normalize_axis(axis2, tensor.dim(), "axis2")

@@ -566,6 +566,8 @@ class BinaryUfunc(Ufunc):
                 return _array.wrap(tnp.full(shape, self.__name__ == "not_equal", device=x.device).tensor)
             if out is not None or isinstance(other, (np.ndarray, Number, list, tuple)):
                 raise
+            if isinstance(other, (str, bytes)) and type(x) is not _array.scalar:
+                raise  # Python would repeat the text
             return NotImplemented
 
 

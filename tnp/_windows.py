@@ -167,10 +167,8 @@ def kaiser(M: Any, beta: Any) -> ndarray:
         if beta.ndim:
             raise ValueError(f"beta is one number, not an array of shape {beta.shape}")
     else:
-        values = np.array([0.0, M, beta])  # as NumPy has it
-        if values.dtype.kind not in "iufc":
-            raise TypeError(f"the window has a length and a shape that are numbers, not {M!r} and {beta!r}")
-        _, given, beta = values
+        _, given, beta = np.array([0.0, M, beta])  # as NumPy has it
+        abs(beta)  # TypeError for what is no number
     length = float(given)
     if length == 1:
         return _short(length)

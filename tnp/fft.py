@@ -117,12 +117,17 @@ def rfftfreq(n: int, d: Any = 1.0, device: Any = None, *, dtype: Any = None) -> 
     return _scaled(kernels.frequencies(count, count, devices.parse(device)), step, dtype)
 
 
+_MOST = np.iinfo(np.intp).max
+
+
 def _step(n: Any, d: Any) -> Any:
     """The lowest frequency that is not zero."""
     if not isinstance(n, (int, np.integer)):
         raise ValueError("n should be an integer")
     if isinstance(n, bool):
         raise TypeError(f"expected a sequence of integers or a single integer, got '{n}'")
+    if not -_MOST <= n <= _MOST:
+        raise ValueError("Maximum allowed dimension exceeded")
     return 1.0 / (n * d)
 
 

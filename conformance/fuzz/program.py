@@ -113,7 +113,7 @@ class Call:
         """Whether it is a ufunc with ``where`` and no ``out``: some of its result is memory that nobody wrote."""
         out = self.keywords.get("out", Text("None"))
         is_ufunc = isinstance(getattr(np, self.callee.removeprefix("np."), None), np.ufunc)
-        return is_ufunc and "where" in self.keywords and out == Text("None")
+        return is_ufunc and "where" in self.keywords and out in (Text("None"), Text("..."))
 
     @functools.cached_property
     def _text(self) -> str:
