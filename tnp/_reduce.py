@@ -118,7 +118,7 @@ class Reduction:
             reduced = self._reduced(tensor, axes, keepdims, result, start, given)
         except RuntimeError as error:
             raise explain(error) from None
-        if mask is not None and given and self._numpy in _UNSIGNING:
+        if mask is not None and start is not None and self._numpy in _UNSIGNING:
             chosen = kernels.any.resolve(BOOL, BOOL)(mask.expand(tensor.shape), axes, keepdims)
             reduced = kernels.masked(reduced, chosen, start)
         return deliver(reduced, out, target, self._numpy.__name__)
