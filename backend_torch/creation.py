@@ -186,11 +186,13 @@ def geomspace(start: Tensor, stop: Tensor, num: int, endpoint: bool, device: Dev
     """
     sign = torch.sgn(start)
     start, stop = start / sign, stop / sign
+    if num <= 1 + endpoint:  # the ends alone, which have a gradient where they have no logarithm
+        samples = torch.stack(torch.broadcast_tensors(start, stop))[:num]
+        return (samples if device is None else samples.to(device)) * sign
     logarithms, _ = linspace(torch.log10(start), torch.log10(stop), num, endpoint, device)
     samples = torch.pow(10.0, logarithms).clone()  # autograd keeps the powers themselves
-    if num > 0:
-        samples[0] = start
-    if num > 1 and endpoint:
+    samples[0] = start
+    if endpoint:
         samples[-1] = stop
     return samples * sign
 

@@ -16,6 +16,8 @@ from backend_torch import memory
 if TYPE_CHECKING:
     from tnp._array import ndarray
 
+_EMPTY = np.zeros(0)  # is printed where there are no values: NumPy refuses wrong options of it too
+
 
 def _values(array: ndarray) -> np.ndarray:
     return memory.to_numpy(memory.to_host(array.tensor))
@@ -66,6 +68,7 @@ def array_repr(arr: Any, max_line_width: Any = None, precision: Any = None, supp
     """
     array = _array_of(arr, "size")
     if not memory.is_readable(array.tensor):
+        np.array_repr(_EMPTY, max_line_width, precision, suppress_small)
         return _without_values(array)
     text = np.array_repr(_values(array), max_line_width, precision, suppress_small)
     if isinstance(arr, tnp._subclass.subclass):
@@ -110,6 +113,7 @@ def array_str(a: Any, max_line_width: Any = None, precision: Any = None, suppres
     """
     array = _array_of(a, "shape")
     if not memory.is_readable(array.tensor):
+        np.array_str(_EMPTY, max_line_width, precision, suppress_small)
         return _without_values(array)
     return np.array_str(_values(array), max_line_width, precision, suppress_small)
 
@@ -171,8 +175,6 @@ def array2string(
     '[0.,1.,2.]'
     """
     array = _array_of(a, "size")
-    if not memory.is_readable(array.tensor):
-        return _without_values(array)
     options: dict[str, Any] = {
         "formatter": formatter,
         "threshold": threshold,
@@ -182,6 +184,9 @@ def array2string(
         "suffix": suffix,
         "legacy": legacy,
     }
+    if not memory.is_readable(array.tensor):
+        np.array2string(_EMPTY, max_line_width, precision, suppress_small, separator, prefix, **options)
+        return _without_values(array)
     return np.array2string(_values(array), max_line_width, precision, suppress_small, separator, prefix, **options)
 
 

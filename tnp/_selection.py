@@ -515,6 +515,8 @@ def compress(condition: Any, a: Any, axis: Any = None, out: Any = None) -> ndarr
     source, mask = tensors_of(a, condition)
     if mask.dim() != 1:
         raise ValueError("condition must be a 1-d array")
+    if axis is not None:
+        normalize_axis(axis, source.dim() or 1)  # before the values of a mask are asked for
     return take(wrap_array(source), wrap_array(selection.nonzero(mask)[0]), axis, out)
 
 

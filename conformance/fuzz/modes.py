@@ -152,6 +152,8 @@ def differentiated(call: Call, name: str, device: str, turn: Turn) -> Compared |
         return Compared(
             Disagreement("raises", f"{quotient}", f"{type(error).__name__}: {str(error)[:200]}", place), True
         )
+    if name.rsplit(".", 1)[-1] in compare.UNORDERED:  # NumPy's quotients may be of another of the right answers
+        return Compared(None, True)
     pairs = zip(gradients, moved, strict=True)
     slope = sum(float(np.real(np.vdot(tnp.asnumpy(g), _direction(smooth.bases[i])))) for g, i in pairs)
     if abs(slope - quotient) <= CLOSE * (1 + abs(quotient)):

@@ -496,6 +496,8 @@ def test_derivatives_of_sinc(x: float) -> None:
         (np.arctan2, 2.0, math.inf, (0.0, 0.0)),
         (np.arctan2, math.inf, -math.inf, (0.0, 0.0)),
         (np.arctan2, math.inf, math.nan, (math.nan, math.nan)),
+        (lambda x, y: np.geomspace(x, y, 2).sum(), 0.5, -0.9, (1.0, 1.0)),
+        (lambda x, y: np.geomspace(x, y, 1).sum(), 0.5, -0.9, (1.0, 0.0)),
     ],
 )
 def test_two_operands_where_a_derivative_is_easily_lost(

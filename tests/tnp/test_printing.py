@@ -149,3 +149,11 @@ def test_format_float_of_an_array(xp: Any, dtype: str) -> Any:
     """An array of zero dimensions counts as a Python float, whose digits are float64's."""
     x = xp.asarray(0.1, dtype=dtype)
     return xp.format_float_positional(x), xp.format_float_scientific(x), xp.format_float_scientific(x, 2)
+
+
+@pytest.mark.parametrize("name", ["array_repr", "array_str", "array2string"])
+def test_wrong_options_are_refused_where_there_are_no_values(name: str) -> None:
+    function = getattr(tnp, name)
+    assert "dtype=float64" in tnp.compile(lambda x: function(x, precision=3), backend="eager")(tnp.ones(2))
+    with pytest.raises(TypeError, match="precision must be an integer"):
+        tnp.compile(lambda x: function(x, precision=b"x"), backend="eager")(tnp.ones(2))

@@ -257,6 +257,11 @@ def test_compress(condition: Any, axis: Any) -> None:
     compare(lambda xp: xp.compress(condition, xp.arange(6.0).reshape(2, 3), axis=axis))
 
 
+def test_compress_looks_at_the_axis_before_the_condition() -> None:
+    with pytest.raises(np.exceptions.AxisError):
+        tnp.compile(lambda c, x: tnp.compress(c, x, axis=3), backend="eager")(tnp.asarray([True]), tnp.ones((2, 3)))
+
+
 @pytest.mark.parametrize("condition", [[[1, 0, 1], [0, 0, 1]], [1] * 9, [1, 1], 1], ids=repr)
 def test_extract(condition: Any) -> None:
     compare(lambda xp: xp.extract(condition, xp.arange(6.0).reshape(2, 3)))
