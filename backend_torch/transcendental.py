@@ -26,6 +26,23 @@ def _arccos_complex(z: Tensor) -> Tensor:
     return torch.complex(sign * other.imag, -sign * other.real)
 
 
+def _arcsin_complex(z: Tensor) -> Tensor:
+    """torch's; to be differentiated on the real axis beyond 1, where torch has one side's derivative, by arccos."""
+    if not may_be_differentiated(z):
+        return torch.asin(z)
+    cut = (z.imag == 0) & (torch.abs(z.real) > 1)
+    beyond = math.pi / 2 - _arccos_complex(torch.where(cut, z, 2.0))
+    return torch.where(cut, beyond, torch.asin(torch.where(cut, 0.0, z)))
+
+
+def _arcsinh_complex(z: Tensor) -> Tensor:
+    """As `_arcsin_complex`, which is -i times it of i z, on the imaginary axis."""
+    if not may_be_differentiated(z):
+        return torch.asinh(z)
+    turned = _arcsin_complex(torch.complex(z.imag, -z.real))
+    return torch.complex(-turned.imag, turned.real)
+
+
 def _expm1_complex(z: Tensor) -> Tensor:
     """exp(z) - 1 at infinities and NaN, where torch and NumPy have nan: https://github.com/numpy/numpy/issues/21746.
 
@@ -104,14 +121,14 @@ logaddexp2 = Kernel(torch.logaddexp2)
 sin = Kernel(torch.sin)
 cos = Kernel(torch.cos)
 tan = Kernel(torch.tan)
-arcsin = Kernel(torch.asin)
+arcsin = Kernel(torch.asin, complex=_arcsin_complex)
 arccos = Kernel(torch.acos, complex=_arccos_complex)
 arctan = Kernel(torch.atan)
 arctan2 = Kernel(_arctan2)
 sinh = Kernel(_hosted_in_double(np.sinh, _hyperbolic(torch.sinh, odd=True)), half=torch.sinh, complex=torch.sinh)
 cosh = Kernel(_hosted_in_double(np.cosh, _hyperbolic(torch.cosh, odd=False)), half=torch.cosh, complex=torch.cosh)
 tanh = Kernel(torch.tanh, complex=_tanh_complex)
-arcsinh = Kernel(hosted(np.arcsinh, torch.asinh), complex=torch.asinh)
+arcsinh = Kernel(hosted(np.arcsinh, torch.asinh), complex=_arcsinh_complex)
 arccosh = Kernel(torch.acosh)
 arctanh = Kernel(torch.atanh)
 radians = Kernel(torch.deg2rad)

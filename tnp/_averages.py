@@ -312,8 +312,8 @@ def degrees(ddof: Any, correction: Any) -> Any:
             raise ValueError("ddof and correction can't be provided simultaneously.")
         ddof = correction
     if isinstance(ddof, ndarray) and not ddof.ndim and memory.is_readable(ddof.tensor):
-        return ddof.item()  # of an unsigned dtype it would wrap around
-    return ddof
+        ddof = ddof.item()  # of an unsigned dtype it would wrap around
+    return int(ddof) if isinstance(ddof, (bool, np.bool)) else ddof  # torch subtracts no truth
 
 
 def _variance(a: Any, axis: Any, dtype: Any, ddof: float, keepdims: Any, where: Any, mean: Any, kernel: Any) -> Tensor:

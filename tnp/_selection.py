@@ -510,13 +510,11 @@ def compress(condition: Any, a: Any, axis: Any = None, out: Any = None) -> ndarr
     >>> np.compress([False, True], [[1, 2], [3, 4], [5, 6]], axis=0)
     array([[3, 4]])
     """
-    if axis is not None:
-        integer_of(axis)
+    along = integer_of(0 if axis is None else axis)
     source, mask = tensors_of(a, condition)
     if mask.dim() != 1:
         raise ValueError("condition must be a 1-d array")
-    if axis is not None:
-        normalize_axis(axis, source.dim() or 1)  # before the values of a mask are asked for
+    normalize_axis(along, source.dim() or 1)  # before the values of a mask are asked for
     return take(wrap_array(source), wrap_array(selection.nonzero(mask)[0]), axis, out)
 
 

@@ -506,6 +506,15 @@ def test_two_operands_where_a_derivative_is_easily_lost(
     numpy.testing.assert_allclose([float(g) for g in np.grad(function, (0, 1))(x, y)], expected, rtol=1e-14)
 
 
+@pytest.mark.parametrize("x", [1.5, -1.5, -3.0])
+def test_arcsines_of_reals_beyond_one(x: float) -> None:
+    expected = math.copysign(1 / math.sqrt(x**2 - 1), x)
+    found = np.grad(lambda x: np.imag(np.arcsin(x, dtype="complex128")))(x)
+    numpy.testing.assert_allclose(float(found), expected, rtol=1e-14)
+    found = np.grad(lambda z: np.real(np.arcsinh(z)))(complex(0, x))
+    numpy.testing.assert_allclose(complex(found), complex(0, expected), rtol=1e-14)
+
+
 def test_xlogy_of_nan() -> None:
     assert numpy.isnan(np.value_and_grad(np.special.xlogy)(0.0, numpy.nan)[0])
 

@@ -118,3 +118,10 @@ def test_what_may_be_nan_goes_to_no_integer(xp: Any, name: str, options: Any) ->
     if "out" in options:
         options = {"out": xp.zeros((), options["out"])}
     return getattr(xp, name)(xp.asarray([1.0, np.nan]), **options)
+
+
+@agrees
+@pytest.mark.parametrize("name", ["nanvar", "nanstd", "var", "std"])
+def test_truth_as_degrees_of_freedom(xp: Any, name: str) -> Any:
+    function, x = getattr(xp, name), xp.asarray([1.0, 2.0, 4.0])
+    return function(x, correction=True), function(x, ddof=xp.asarray(False)), function(x, ddof=np.True_)
