@@ -136,7 +136,7 @@ def known(tensor: Tensor) -> np.ndarray | None:
     if not is_known(tensor):
         return None
     with no_dispatch():
-        array = _shared(tensor.known[1].cpu()).copy()  # type: ignore[attr-defined]
+        array = _shared(tensor.known[1]).copy()  # type: ignore[attr-defined]
     array.flags.writeable = False
     return array
 

@@ -561,7 +561,7 @@ def with_negative_zeros(
     flags = _negative_zeros(tensor)
     for axis in sorted(axes, reverse=True):
         flags = flags.all(axis, keepdim=keepdims)
-    flags = flags & _negative_zeros(initial)
+    flags = flags & _negative_zeros(initial.to(tensor.device))
     parts = torch.where(flags, -0.0, torch.view_as_real(total) if total.is_complex() else total)
     return torch.view_as_complex(parts) if total.is_complex() else parts
 

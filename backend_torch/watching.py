@@ -20,6 +20,7 @@ from backend_torch.constants import is_constant
 
 Tensor = torch.Tensor
 aten = torch.ops.aten
+_CPU = torch.device("cpu")
 _LARGEST = 1 << 16  # elements that are computed while tracing, so that they are known
 _START = 1 << 20  # where memory that has no address is said to begin
 _UNDEFINED = {
@@ -101,7 +102,8 @@ class Watch(TorchDispatchMode):
             if values is None:
                 asked = isinstance(error, inductor.UNKNOWN_VALUE)
                 raise (tracing.value_error() if asked else tracing.shape_error(func.overloadpacket.__name__)) from None
-            return torch.utils._pytree.tree_map_only(Tensor, self._made, values)
+            device = next(leaf.device for leaf in torch.utils._pytree.tree_leaves(args) if isinstance(leaf, Tensor))
+            return torch.utils._pytree.tree_map_only(Tensor, lambda value: self._made(value, device), values)
         inductor.note_line(tracing.user_line)
         self._note_computed(result, func, args, kwargs or {})
         # A write to a tensor from outside gives that tensor and not its stand-in, so that none is left where it was.
@@ -136,7 +138,7 @@ class Watch(TorchDispatchMode):
                 self._note(one, value)
 
     def _computed(self, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """What an operation on known values only gives; None for others."""
+        """What an operation on known values only gives, on the CPU whatever its device; None for others."""
         if not isinstance(func, torch._ops.OpOverload) or func.namespace != "aten" or func._schema.is_mutable:
             return None
         if func in _UNDEFINED or torch.Tag.nondeterministic_seeded in func.tags:
@@ -147,10 +149,12 @@ class Watch(TorchDispatchMode):
                 leaves[index] = self._value(leaf)
                 if leaves[index] is None:
                     return None
+            elif isinstance(leaf, torch.device):
+                leaves[index] = _CPU  # torch may lack the device, which the trace only names
             elif symbolic.is_symbol(leaf) or isinstance(leaf, torch.Generator):
                 return None
         args, kwargs = torch.utils._pytree.tree_unflatten(leaves, spec)
-        with contextlib.suppress(Exception), no_dispatch():  # torch may lack the device, which the trace only names
+        with contextlib.suppress(Exception), no_dispatch():
             return func(*args, **kwargs)
         return None
 
@@ -160,9 +164,11 @@ class Watch(TorchDispatchMode):
         known = _may_be_known(tensor) and memory.is_known(tensor)
         return tensor.known[1] if known else None  # type: ignore[attr-defined]
 
-    def _made(self, values: Tensor) -> Tensor:
+    def _made(self, values: Tensor, device: torch.device = _CPU) -> Tensor:
         """New memory with values that are known."""
         made = aten.clone.default(self._fixed(values))
+        if device != _CPU:
+            made = aten._to_copy.default(made, device=device)
         self._note(made, values)
         return made
 
