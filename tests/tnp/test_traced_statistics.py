@@ -33,16 +33,17 @@ ROWS = np.random.default_rng(0).normal(size=(5, 8))
 
 
 @pytest.mark.parametrize("name", FUNCTIONS)
-def test_batched(name: str) -> None:
+def test_batched(name: str, device: str) -> None:
     function = FUNCTIONS[name]
-    batched = torch.vmap(lambda row: function(tnp.asarray(row)).tensor)(torch.from_numpy(ROWS))
-    expected = [np.asarray(function(tnp.asarray(row))) for row in ROWS]
-    np.testing.assert_allclose(batched.numpy(), expected, rtol=1e-9, atol=1e-12)
+    rows = tnp.asarray(ROWS, device=device)
+    batched = torch.vmap(lambda row: function(tnp.asarray(row)).tensor)(rows.tensor)
+    expected = [tnp.asnumpy(function(row)) for row in rows]
+    np.testing.assert_allclose(batched.cpu().numpy(), expected, rtol=1e-9, atol=1e-12)
 
 
 @pytest.mark.parametrize("name", FUNCTIONS)
-def test_traced(name: str) -> None:
+def test_traced(name: str, device: str) -> None:
     function = FUNCTIONS[name]
     compiled = tnp.compile(function, backend="eager")
-    for row in map(tnp.asarray, ROWS[:2]):
-        np.testing.assert_allclose(np.asarray(compiled(row)), np.asarray(function(row)), rtol=1e-9, atol=1e-12)
+    for row in tnp.asarray(ROWS[:2], device=device):
+        np.testing.assert_allclose(tnp.asnumpy(compiled(row)), tnp.asnumpy(function(row)), rtol=1e-9, atol=1e-12)
