@@ -27,6 +27,14 @@ test: $(VENV)/.installed-bench $(VENV)/.installed-test
 thorough: $(VENV)/.installed-bench $(VENV)/.installed-test
 	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -q -n $(WORKERS) --thorough
 
+# Lines and branches of both packages that the tests run, in the tests' own processes too; less than 95 % fails.
+coverage: $(VENV)/.installed-bench $(VENV)/.installed-test $(VENV)/.installed-coverage
+	rm -rf build/coverage
+	mkdir -p build/coverage
+	-OMP_NUM_THREADS=1 $(BIN)/python -m coverage run -m pytest -q -n $(WORKERS)
+	$(BIN)/python -m coverage combine -q
+	$(BIN)/python -m coverage report --fail-under=95
+
 # Drawn calls on NumPy and tnp, with a seed of their own each time, which is printed: --seed runs them again.
 CALLS ?= 300
 fuzz: $(VENV)/.installed-test

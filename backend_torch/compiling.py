@@ -111,6 +111,7 @@ class Graph:
         return len(self.module.graph.output_node().args[0])  # type: ignore[arg-type]
 
 
+@inductor.leaving_nothing()
 def trace(
     function: Callable[[list[Tensor]], Sequence[Tensor]],
     tensors: Sequence[Tensor],
@@ -326,15 +327,18 @@ class Executable:
         """
         tracked = self._tracked(tensors)
         if tracked not in self._programs:
-            if not tracked:
-                self._programs[tracked] = self._or_eager(self._make_plain)
-            elif self._updates(tensors):
-                self._programs[tracked] = _without_gradients(self._or_eager(self._make_plain))
-            else:
-                self._programs[tracked] = self._or_eager(lambda: self._make_differentiable(tracked))
+            with inductor.leaving_nothing():
+                self._programs[tracked] = self._made(tracked, tensors)
             if self.graph.sizes is not None:
                 self.graph.sizes.settle()  # a compiler supposes more of them
         return self._programs[tracked]
+
+    def _made(self, tracked: tuple[Any, ...], tensors: Sequence[Tensor]) -> Program:
+        if not tracked:
+            return self._or_eager(self._make_plain)
+        if self._updates(tensors):
+            return _without_gradients(self._or_eager(self._make_plain))
+        return self._or_eager(lambda: self._make_differentiable(tracked))
 
     def values_of(self, nodes: list[Node], tensors: Sequence[Tensor]) -> Sequence[Tensor]:
         """What a program like this one gives for nodes of the graph that are new memory."""

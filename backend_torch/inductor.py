@@ -8,6 +8,8 @@ from __future__ import annotations
 import atexit
 import cmath
 import contextlib
+import itertools
+import linecache
 import os
 import shutil
 import tempfile
@@ -18,7 +20,7 @@ from typing import Any
 
 import torch
 from torch._higher_order_ops.effects import _EffectType, _register_effectful_op
-from torch.fx import Graph, GraphModule, Node, proxy
+from torch.fx import Graph, GraphModule, Node, graph_module, proxy
 from torch.fx.experimental.proxy_tensor import get_proxy_mode, get_proxy_slot, make_fx
 from torch.utils._python_dispatch import _disable_current_modes
 
@@ -80,6 +82,29 @@ def new_fake_mode(symbols: Any = None) -> FakeTensorMode:
     ``symbols`` is the ShapeEnv of sizes that are left open.
     """
     return FakeTensorMode(allow_non_fake_inputs=True, shape_env=symbols)
+
+
+_MOST_OPERATIONS = 4096
+"""How many operations on tensors without data torch may remember the results of."""
+
+
+@contextlib.contextmanager
+def leaving_nothing() -> Iterator[None]:
+    """A scope after which the process does not hold more, however many graphs are made in such scopes and dropped.
+
+    torch keeps the source of each graph's code for tracebacks, and what each operation on tensors without data gave,
+    both for ever: 3 KB a trace.
+    """
+    loader = graph_module._loader
+    first = loader.next_id
+    try:
+        yield
+    finally:
+        for name in list(itertools.islice(reversed(loader.eval_cache), loader.next_id - first)):
+            loader.eval_cache.pop(name, None)
+            linecache.cache.pop(name, None)
+        if len(FakeTensorMode.cache) > _MOST_OPERATIONS:
+            FakeTensorMode.cache_clear()
 
 
 class _Over(FakeTensorMode):

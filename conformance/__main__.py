@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from collections.abc import Sequence
 
-from conformance import array_api, compiled, coverage, device, differences, ulp
+from conformance import array_api, compiled, coverage, device, differences, leaks, ulp
 from conformance.fuzz import run as fuzz
 from conformance.numpy_suite import command as numpy_suite
 
@@ -26,6 +26,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     ulp.add_arguments(command)
     command = commands.add_parser("compiled", help="compiled results beside eager ones; exit 1 where they differ")
     compiled.add_arguments(command)
+    command = commands.add_parser("leaks", help="memory after many calls of each path; exit 1 where it grows")
+    leaks.add_arguments(command)
     commands.add_parser("coverage", help="write docs/coverage.md: what runs each NumPy name, and where")
     options = parser.parse_args(arguments)
     if device.is_absent(getattr(options, "device", "cpu")):
@@ -36,6 +38,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return ulp.main(options)
     if options.command == "compiled":
         return compiled.main(options)
+    if options.command == "leaks":
+        return leaks.main(options)
     if options.command == "fuzz":
         return fuzz.main(options)
     if options.command == "array-api":

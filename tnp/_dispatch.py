@@ -9,6 +9,7 @@ from __future__ import annotations
 import functools
 import inspect
 import sys
+from collections.abc import Callable
 from types import FunctionType
 from typing import Any
 
@@ -170,11 +171,10 @@ def _default(name: str, implementation: Any, found: list[Any], args: tuple[Any, 
         if name in CALLING and callable(value):
             of = winner(found)
             return lambda first, *rest, **more: value(finalised(type(of), first.tensor, of), *rest, **more)
-        if type(value) is list or type(value) is tuple:
-            return type(value)(map(replaced, value))
         return stand_ins.get(id(value), value)
 
-    result = implementation(*map(replaced, args), **{key: replaced(value) for key, value in kwargs.items()})
+    plain_args = [_mapped(replaced, value) for value in args]
+    result = implementation(*plain_args, **{key: _mapped(replaced, value) for key, value in kwargs.items()})
     if name in EACH:
         return tuple([kept(x, each) for x, each in zip(args, result, strict=True)]) if kwargs.get("subok") else result
     source = winner(found) if kwargs.get("subok", name in KEEPS or name in JOIN) else None
@@ -189,8 +189,13 @@ def _default(name: str, implementation: Any, found: list[Any], args: tuple[Any, 
         if isinstance(value, ndarray) and source is not None:
             made = as_result(source, value)
             return value if type(value) is scalar and name in SCALARS_STAY and not made.ndim else made
-        if type(value) is list or type(value) is tuple:
-            return type(value)(map(restored, value))
         return value
 
-    return restored(result)
+    return _mapped(restored, result)
+
+
+def _mapped(function: Callable[[Any], Any], value: Any) -> Any:
+    """A value, or each one of its lists and tuples, replaced by what the function makes of it."""
+    if type(value) is list or type(value) is tuple:
+        return type(value)([_mapped(function, item) for item in value])
+    return function(value)

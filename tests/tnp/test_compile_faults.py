@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import copy
+import linecache
 import operator
 import os
 import pickle
@@ -15,8 +16,11 @@ from typing import Any
 
 import numpy
 import pytest
+from torch._subclasses.fake_tensor import FakeTensorMode
+from torch.fx import graph_module
 
 import tnp as np
+from backend_torch import inductor
 
 # Arrays that are kept when their trace is over.
 
@@ -98,6 +102,21 @@ def test_what_a_branch_or_a_body_keeps(by: str) -> None:
 
     with pytest.raises(np.TracedValueError, match="a branch or a loop's body"):
         np.compile(function, backend="eager")(np.ones(3))
+
+
+# What traces leave behind.
+
+
+def test_a_trace_that_is_over_leaves_no_source(monkeypatch: pytest.MonkeyPatch) -> None:
+    """torch keeps the source of each graph for ever, and what it has learnt of each operation."""
+    monkeypatch.setattr(inductor, "_MOST_OPERATIONS", 20)
+    sources, lines = dict(graph_module._loader.eval_cache), set(linecache.cache)
+    for number in range(30):
+        function = np.compile(lambda x, n: x * n, backend="eager")
+        assert function(np.ones(3), number).tolist() == [number] * 3
+        assert len(FakeTensorMode.cache) < 30
+    assert graph_module._loader.eval_cache == sources
+    assert not {name for name in set(linecache.cache) - lines if name.startswith("<eval_with_key>")}
 
 
 # The cache on disk.
