@@ -201,7 +201,8 @@ def _lift(module: GraphModule) -> list[Tensor]:
         lifted.add(node.target)
     for name in lifted:
         delattr(module, name)  # an exported program would keep it
-    module.recompile()
+    if lifted:
+        module.recompile()
     return [tensor for tensor, _ in captured.values()]
 
 
