@@ -32,7 +32,7 @@ def _made(make: Callable[..., Tensor], shape: Any, dtype: Any, order: Any, devic
         check_like(like)
     sizes = as_shape(_not_none(shape))
     tensor_type = tensor_dtype(dtype)
-    if order != "C":
+    if order.__class__ is not str or order != "C":
         order = two_orders(order)
     try:
         return wrap_array(make(sizes, tensor_type, devices.parse(device), order))

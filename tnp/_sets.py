@@ -156,13 +156,13 @@ def unique(
     (array([1, 3]), array([2, 1]))
     """
     tensor = tensor_of(ar)
-    options = bool(return_index), bool(return_inverse), bool(return_counts)
     if axis is not None:
         if np.iterable(axis) and tensor.dim() != 1:
             if not tensor.dim():
                 raise AxisError(f"axis {axis} is out of bounds for array of dimension 0")
             moved_axis(axis, tensor.dim())  # of two errors NumPy names this
         axis = normalize_axis(axis, tensor.dim())
+    options = bool(return_index), bool(return_inverse), bool(return_counts)
     if axis is None or tensor.dim() == 1:
         found = kernels.unique(tensor.reshape(-1), *options, bool(equal_nan))
         values, inverse = found.values, found.inverse

@@ -172,7 +172,7 @@ def reshape(a: Any, /, shape: Any, order: Any = "C", *, copy: bool | None = None
     tensor = tensor_of(a)
     lengths = tuple(tensor.shape) if shape is None else as_shape(shape)
     copy = copy_mode(copy)
-    if order != "C":
+    if order.__class__ is not str or order != "C":
         order = as_order(order)
         if order == "K":
             raise ValueError("order 'K' is not permitted for reshaping")

@@ -5,6 +5,7 @@ Layer: owns their arguments; the sums are matrix products and sums over sliding 
 
 from __future__ import annotations
 
+import operator
 import warnings
 from typing import Any
 
@@ -265,6 +266,8 @@ def _correlated(one: Any, other: Any, mode: Any) -> ndarray:
     """The correlation without conjugation."""
     if isinstance(mode, (bool, float)):
         raise TypeError("convolve/correlate mode not understood")
+    if isinstance(mode, ndarray):
+        mode = operator.index(mode)
     if mode not in _MODES:
         error = ValueError if isinstance(mode, (int, np.integer, str)) else TypeError
         raise error(f"mode must be one of 'valid', 'same', or 'full' (got {mode!r})")

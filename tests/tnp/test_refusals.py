@@ -86,7 +86,8 @@ np.ravel_multi_index((0, 0), (2, 2), order="A"); np.unravel_index(0, (2, 2), "K"
 f.var(True); np.mean(f, True); np.fft.rfftfreq(-(2**70)); np.fft.fftfreq(2**70); x.diagonal(["a"], axis2=4)
 np.sort(f, kind=3, stable=False); np.argsort(f, kind=99, stable=False); np.concatenate([f], axis=4, dtype=1)
 np.hstack([x, f], dtype=1); np.fft.irfftn(1, (4, 4), ["a"]); np.add.reduceat(f, [-24], dtype=[]); np.sum(f, 4, dtype=[])
-np.vander(f, True); "abc" * n; n * "abc"; n * b"x"; np.unique(1, axis=[]); np.unique(1, axis={}); np.round(f, 2, ...)
+np.reshape(f, -1, f); np.zeros(2, order=f); np.unique(-1, f, axis=(-2,)); np.vander(f, True); "abc" * n; n * "abc"
+n * b"x"; np.unique(1, axis=[]); np.unique(1, axis={}); np.round(f, 2, ...)
 np.asarray(f, copy="abc"); np.array(f, copy="abc"); np.reshape(x, 6, copy="abc"); np.nan_to_num(f, "abc")
 np.asarray(f, int, copy={}); np.array(f, int, copy=0); np.nan_to_num(f[:1], nan=np.zeros((0, 2)))
 np.nan_to_num(n * 1.0, nan=[]); f.item(True); x.item(True, 0); x.item((True, 0)); np.mean(f, where=np.asarray([[1]]))
@@ -134,7 +135,8 @@ np.setxor1d(np.int32(0), -1, -7)
 np.nanquantile(e, 0, method=-7); np.var(b[:1], ddof=np.asarray(8, "uint16")); np.std(x, ddof=np.asarray(1, "uint8"))
 np.std(e, ddof=-7); np.var(e, 1, ddof=-7); np.gcd.reduce(x, 1, initial=-1, where=[[True, False, True], [False] * 3])
 np.hypot.reduce(f, initial=-3.0, where=[False] * 4); np.gcd.reduce(x, (0, 1), initial=-4, where=x > 9)
-np.asarray(f, copy=[]); np.reshape(f, 4, copy=2); np.cumulative_sum(f, axis=0, include_initial=True)
+np.correlate(f, f, np.asarray(1, "uint64")); np.asarray(f, copy=[]); np.reshape(f, 4, copy=2)
+np.cumulative_sum(f, axis=0, include_initial=True)
 np.ravel_multi_index(([0, 1], [1, 0]), (2, 2), order=None); np.unravel_index(3, (2, 3), "f")
 """
 
