@@ -6,6 +6,7 @@ Which values are there is not looked at for a warning: that would wait for an ac
 
 from __future__ import annotations
 
+import operator
 import warnings
 from typing import Any, Literal, overload
 
@@ -129,6 +130,8 @@ def _axes(axis: Any, ndim: int, where: Any) -> tuple[int, ...]:
     """The axes to average over: with a mask as for sums, where 0 and -1 are allowed for no dimensions."""
     if where is True and isinstance(axis, bool):
         normalize_axis(axis, ndim)  # of two errors NumPy names this
+    if axis is not None and not isinstance(axis, tuple):
+        operator.index(axis)
     return reduced_axes(axis, ndim) if ndim or where is not True or isinstance(axis, list) else normalize_axes(axis, 0)
 
 

@@ -17,7 +17,7 @@ from backend_torch.dtypes import to_numpy
 from tnp._array import ndarray, wrap, wrap_array
 from tnp._convert import tensor_of, tensors_of
 from tnp._dtypes import tensor_dtype
-from tnp._errors import normalize_axes, normalize_axis
+from tnp._errors import normalize_axes, normalize_axis, shapes_text
 
 FLOAT64 = tensor_dtype(np.float64)
 
@@ -369,6 +369,11 @@ def unwrap(p: Any, discont: Any = None, axis: Any = -1, *, period: Any = 2 * mat
     if is_ambiguous:
         wrapped = tnp.where((wrapped == low) & (steps > 0), high, wrapped)
     correction = tnp.where(abs(steps) < discont, 0, wrapped - steps)
+    if correction.shape != steps.shape:
+        raise ValueError(
+            f"could not broadcast input array from shape {shapes_text([correction.shape])} into shape "
+            f"{shapes_text([steps.shape])}"
+        )
     head = (slice(None),) * normalize_axis(axis, array.ndim)
     rest_of = array[(*head, slice(1, None))] + correction.cumsum(axis)
     return tnp.concatenate([array[(*head, slice(0, 1))].astype(dtype), rest_of.astype(dtype)], axis=axis)

@@ -22,6 +22,7 @@ from backend_torch.dtypes import to_numpy
 from tnp._array import ndarray, wrap, wrap_array
 from tnp._convert import tensor_of, tensors_of
 from tnp._dtypes import tensor_dtype
+from tnp._errors import long_of
 from tnp._interop import asnumpy
 from tnp._sorting import searchsorted
 
@@ -79,7 +80,7 @@ def bincount(x: Any, /, weights: Any = None, minlength: Any = 0) -> ndarray:
         raise TypeError("'NoneType' object cannot be interpreted as an integer")
     if isinstance(minlength, bool):
         raise TypeError("an integer is required")
-    length = operator.index(minlength)
+    length = long_of(minlength)
     if length < 0:
         raise ValueError("'minlength' must not be negative")
     indices = cast(tensor, INT64)

@@ -19,7 +19,7 @@ from backend_torch.dtypes import to_numpy, to_torch
 from tnp._array import ndarray, wrap_array
 from tnp._convert import tensor_of, tensors_of
 from tnp._dtypes import numpy_dtype, tensor_dtype
-from tnp._errors import explain, integer_axis, integer_of, normalize_axis
+from tnp._errors import explain, integer_axis, integer_of, long_of, normalize_axis
 from tnp._shape import as_shape, atleast_1d, atleast_2d, atleast_3d
 
 Tensor = Any
@@ -577,7 +577,7 @@ def repeat(a: Any, repeats: Any, axis: int | None = None) -> ndarray:
     length = tensor.shape[axis]
     try:
         if type(repeats) is int:
-            return wrap_array(kernels.repeat(tensor, repeats, axis))
+            return wrap_array(kernels.repeat(tensor, long_of(repeats), axis))
         if isinstance(repeats, ndarray) or memory.is_tensor(repeats):
             return wrap_array(kernels.repeat(tensor, _counts(tensor_of(repeats), length), axis))
         return wrap_array(kernels.select(tensor, np.repeat(np.arange(length), repeats), axis))

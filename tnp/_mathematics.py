@@ -6,7 +6,6 @@ Layer: owns their signatures and dtype rules; they are made of ufuncs, or of one
 from __future__ import annotations
 
 import builtins
-import operator
 from typing import Any, overload
 
 import numpy
@@ -18,7 +17,7 @@ from backend_torch.dtypes import SIGNED, to_numpy, to_torch
 from tnp import _elementwise as ufuncs
 from tnp._array import ndarray, wrap, wrap_array
 from tnp._convert import array, asarray, tensor_of
-from tnp._errors import copy_mode, explain, shapes_text
+from tnp._errors import copy_mode, explain, long_of, shapes_text
 from tnp._loops import PLAIN
 
 _NoValue: Any = numpy._NoValue
@@ -157,7 +156,7 @@ def round(a: Any, decimals: Any = 0, out: Any = None) -> ndarray:
     array([10, 20, 20])
     """
     a = asarray(a)
-    decimals = operator.index(decimals)
+    decimals = long_of(decimals)
     if out is Ellipsis:
         raise TypeError("output must be an array")
     kind = a.dtype.kind

@@ -216,6 +216,8 @@ def dot(a: Any, b: Any, out: Any = None) -> ndarray:
     array([[4, 1],
            [2, 2]])
     """
+    if out is not None and not isinstance(out, (_array.ndarray, np.ndarray)):
+        raise TypeError("'out' must be an array")
     one, other = _factors(a, b)
     if not (one.dim() and other.dim()):
         return _placed(tnp.multiply(_array.wrap_array(one), _array.wrap_array(other)).tensor, out)

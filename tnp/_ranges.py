@@ -117,6 +117,8 @@ def arange(
         start = 0
     given = np.result_type(np.int64, *[_dtype_of(value) for value in (start, stop, step)])
     wanted = given if dtype is None else numpy_dtype(dtype)
+    if dtype is not None and given.kind == "c" and wanted.kind in "iuf":
+        raise TypeError("must be real number, not complex")
     if wanted.kind not in "biufcO" and wanted not in to_torch:
         raise DtypeError(f"arange() not supported for inputs with DType {type(wanted)}.")
     length = _length(start, stop, step)
@@ -160,6 +162,16 @@ def _whole(steps: Any) -> int:
     if not -(2**63) <= steps < 2**63:
         raise ValueError("Maximum allowed size exceeded")
     return math.ceil(steps) if steps > 0 else 0
+
+
+def _samples(num: Any) -> int:
+    """How many samples; ValueError for a number that can't be."""
+    count = operator.index(num)
+    if count < 0:
+        raise ValueError(f"Number of samples, {count}, must be non-negative.")
+    if count > np.iinfo(np.intp).max:
+        raise ValueError("Maximum allowed size exceeded")
+    return count
 
 
 def _inexact(values: tuple[Any, ...]) -> np.dtype:
@@ -263,9 +275,7 @@ def linspace(
     >>> np.linspace(2, 3, num=5)
     array([2.  , 2.25, 2.5 , 2.75, 3.  ])
     """
-    count = operator.index(num)
-    if count < 0:
-        raise ValueError(f"Number of samples, {count}, must be non-negative.")
+    count = _samples(num)
     first, last, place = _ends(start, stop, _inexact((start, stop)), device)
     try:
         samples, step = kernels.linspace(first, last, count, endpoint, place)
@@ -402,9 +412,7 @@ def geomspace(
     >>> np.geomspace(1, 256, num=9, dtype=int)
     array([  1,   2,   4,   7,  16,  32,  63, 127, 256])
     """
-    count = operator.index(num)
-    if count < 0:
-        raise ValueError(f"Number of samples, {count}, must be non-negative.")
+    count = _samples(num)
     given = [to_numpy[tensor_of(end).dtype] for end in (start, stop)]
     wanted = numpy_dtype(float if dtype is None else dtype)
     working = np.result_type(0.0, *given, wanted)

@@ -467,7 +467,7 @@ def roll(a: Any, shift: Any, axis: Any = None) -> ndarray:
     tensor = tensor_of(a)
     if axis is None:
         return wrap_array(kernels.roll_flat(tensor, _within(sum(map(int, _places(shift))), tensor.numel())))
-    axes = [normalize_axis(one, tensor.dim()) for one in (axis if isinstance(axis, (tuple, list)) else [axis])]
+    axes = [normalize_axis(one, tensor.dim()) for one in (axis if np.iterable(axis) else [axis])]
     shifts = dict.fromkeys(axes, 0)
     for places, one in np.broadcast(_places(shift), axes):
         shifts[one] += int(places)

@@ -98,7 +98,7 @@ def check_output(out: Any, shape: tuple[int, ...], dtype: Any, function: str, ru
     """The tensor behind ``out``; TypeError or ValueError where a result of this shape and dtype can't go there."""
     target = writeable_tensor(out, "return arrays must be of ArrayType", "output array is read-only")
     if tuple(target.shape) != shape:
-        raise ValueError(f"output array does not match result of {function}")
+        raise (TypeError if "choose" in function else ValueError)(f"output array does not match result of {function}")
     refuse_cast(out.dtype, to_numpy[dtype], rule)
     return target
 

@@ -77,8 +77,8 @@ def sort(
     axis = None if axis is None else operator.index(axis)
     if axis is None:
         tensor, axis = tensor.reshape(-1), 0
-    _check_no_order(order)
     is_stable = _is_stable(kind, stable)
+    _check_no_order(order)
     axis = normalize_axis(axis, tensor.dim())
     try:
         return wrap_array(kernels.sort(tensor, axis, is_stable, bool(descending)))
@@ -139,8 +139,8 @@ def argsort(
     tensor = _line_of_scalar(tensor_of(a), axis)
     if axis is None:
         tensor, axis = tensor.reshape(-1), 0
-    _check_no_order(order)
     is_stable = (kind is None and stable is None) or _is_stable(kind, stable)
+    _check_no_order(order)
     return wrap_array(kernels.argsort(tensor, normalize_axis(axis, tensor.dim()), is_stable, bool(descending)))
 
 
@@ -330,6 +330,8 @@ def searchsorted(a: Any, v: Any, side: str = "left", sorter: Any = None) -> ndar
     line, values = tensors_of(a, v)
     if line.dim() != 1:
         raise ValueError(f"object too {'deep' if line.dim() else 'shallow'} for a one-dimensional array")
+    if not isinstance(side, (str, bytes)):
+        raise TypeError(f"search side must be str, not {type(side).__name__}")
     if side not in ("left", "right"):
         raise ValueError(f"search side must be 'left' or 'right' (got {side!r})")
     order = None

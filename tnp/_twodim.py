@@ -182,7 +182,8 @@ def tri(N: Any, M: Any = None, k: Any = 0, dtype: Any = float, *, device: Any = 
 
 def _triangle(rows: Any, columns: Any, k: Any, dtype: Any, device: Any) -> Tensor:
     # As many as numpy.arange gives: a fraction counts whole, a negative number as none.
-    rows, columns = [max(0, -int(-number // 1)) for number in (rows, columns)]
+    numbers = [each.item() if isinstance(each, ndarray) and not each.ndim else each for each in (rows, columns)]
+    rows, columns = [max(0, -int(-number // 1)) for number in numbers]
     return selection.triangle(rows, columns, k, dtype, device)
 
 
