@@ -546,7 +546,7 @@ def as_dtype(x: ndarray, dtype: Any, order: Any, casting: Any, copy: bool) -> An
             raise
         return tnp.asnumpy(x).astype(dtype, order, casting)
     target = to_numpy[wanted]
-    if not isinstance(casting, (str, bytes)):
+    if not issubclass(type(casting), (str, bytes)):
         raise TypeError(f"casting must be str, not {type(casting).__name__}")
     if casting == "same_value":
         result = converted(x.tensor, wanted)
