@@ -423,6 +423,8 @@ def unravel_index(indices: Any, shape: Any, order: str = "C") -> tuple[ndarray, 
     (array([3, 6, 6]), array([4, 5, 1]))
     """
     lengths = as_shape(shape)
+    if any(length < 0 for length in lengths):
+        raise ValueError("lengths of axes must not be negative")
     size = math.prod(lengths)
     if size > _LARGEST:
         raise ValueError(

@@ -88,7 +88,8 @@ np.sort(f, kind=3, stable=False); np.argsort(f, kind=99, stable=False); np.conca
 np.hstack([x, f], dtype=1); np.fft.irfftn(1, (4, 4), ["a"]); np.add.reduceat(f, [-24], dtype=[]); np.sum(f, 4, dtype=[])
 np.reshape(f, -1, f); np.zeros(2, order=f); np.unique(-1, f, axis=(-2,)); np.searchsorted(f, 1, f)
 np.searchsorted(f, 1, {}); f.astype(int, "C", f); np.repeat(f, 2**70); np.linspace(0, 1, 2**70)
-np.arange(1j, dtype=np.float32); np.var(1, {}); np.var(n, f); np.mean(n, np.zeros(0, int)); f.sort(-1, f, "F")
+np.unravel_index(3, (2, -3)); np.arange(1j, dtype=np.float32); np.var(1, {}); np.var(n, f); np.mean(n, np.zeros(0, int))
+f.sort(-1, f, "F")
 np.dot(f, x, 1); f.dot(np.ones(3), []); np.choose(b, [f, f], out=f); np.choose(b[0], [x, x], out=n); np.round(x, 2**70)
 np.unwrap(f[:2], discont=f); np.unwrap(f[:2], period=f); np.bincount([1], None, 2**70)
 np.roll(x, [1, 2], {}); np.vander(f, True); "abc" * n; n * "abc"
