@@ -47,6 +47,7 @@ def test_exceptions() -> None:
         tnp.sum(tnp.ones(2), axis=3)
 
 
+@pytest.mark.reads
 def test_testing() -> None:
     tnp.testing.assert_allclose(tnp.ones(3), tnp.ones(3) + 1e-9)
     tnp.testing.assert_array_equal(tnp.ones(3), 1)
