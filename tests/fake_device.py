@@ -115,6 +115,16 @@ def check_dtypes(func: Any, tensors: list[torch.Tensor]) -> None:
             raise NotImplementedError(f"\"{func.overloadpacket}_cuda\" not implemented for '{value.dtype}'")
 
 
+def check_order(func: Any, args: tuple[Any, ...]) -> None:
+    """Raise for what CUDA adds up in any order, where an order is asked for."""
+    if not torch.are_deterministic_algorithms_enabled():
+        return
+    if func.overloadpacket is aten.bincount and len(args) > 1 and args[1] is not None:
+        raise RuntimeError("bincount_cuda with weights does not have a deterministic implementation")
+    if func.overloadpacket is aten.cumsum and (args[0].is_floating_point() or args[0].is_complex()):
+        raise RuntimeError("cumsum_cuda_kernel does not have a deterministic implementation")
+
+
 SAME_WIDTH = {torch.float16: torch.int16, torch.bfloat16: torch.int16, torch.float32: torch.int32}
 SAME_WIDTH[torch.float64] = torch.int64
 
@@ -130,8 +140,7 @@ def sort(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
 
 def run(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """Run an operation on the host and put its results where they belong."""
-    if func.overloadpacket is aten.bincount and len(args) > 1 and torch.are_deterministic_algorithms_enabled():
-        raise RuntimeError("bincount_cuda with weights does not have a deterministic implementation")
+    check_order(func, args)
     composite = func.decompose(*args, **kwargs)
     if composite is not NotImplemented:
         return composite
