@@ -83,7 +83,7 @@ def test_running_sums(device: str) -> None:
         if device == "cpu":
             assert tnp.cumsum(values).tobytes() == tnp.cumsum(values).tobytes()
         else:
-            with pytest.raises(RuntimeError, match="cumsum_cuda.* does not have a deterministic implementation"):
+            with pytest.raises(RuntimeError, match=r"cumsum_cuda.* does not have a deterministic implementation"):
                 tnp.cumsum(values)
 
 
