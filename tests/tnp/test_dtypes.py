@@ -27,6 +27,25 @@ def test_every_spelling_is_understood(spelling: Any) -> None:
     assert x.dtype is np.dtype(np.float32) and x.tensor.dtype is torch.float32
 
 
+@pytest.mark.parametrize("kind", [np.dtypes.Float32DType, np.dtypes.Int8DType, np.dtypes.BoolDType])
+@agrees
+def test_classes_of_dtypes(xp: Any, kind: Any) -> Any:
+    return xp.ones(2, kind), xp.zeros((), dtype=kind)
+
+
+def test_arrays_are_no_dtypes_and_scalars_are_their_own() -> None:
+    with pytest.raises(TypeError, match=r"^Cannot construct a dtype from an array$"):
+        tnp.ones(2, tnp.ones(3))
+    compare(lambda xp: xp.ones(2, xp.ones(3)))
+    compare(lambda xp: xp.ones(2, xp.float32(3)))
+
+
+@pytest.mark.parametrize("dtype", ["U3", "M8[s]", object])
+def test_what_no_tensor_carries_is_said(dtype: Any) -> None:
+    with pytest.raises(TypeError, match="tnp arrays hold numbers and booleans: no tensor has dtype .*; keep such data"):
+        tnp.asarray([1, 2], dtype)
+
+
 @pytest.mark.parametrize("dtype", [int, float, bool, complex, "l", "q", "L", "Q", "p", "i", None])
 @agrees
 def test_pythons_types_and_cs(xp: Any, dtype: Any) -> Any:
@@ -72,6 +91,10 @@ def test_python_scalars_have_no_dtype_to_cast(xp: Any, value: Any) -> Any:
 def test_smallest_dtype(xp: Any, value: Any) -> Any:
     x = xp.asarray(value)
     return [str(xp.min_scalar_type(v)) for v in (value, x, xp.ravel(x)[0])]
+
+
+def test_smallest_dtype_of_what_no_array_holds() -> None:
+    compare(lambda xp: str(xp.min_scalar_type(2**64)))
 
 
 @pytest.mark.parametrize("kind", ["bool", "signed integer", "unsigned integer", "integral", "real floating",
