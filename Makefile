@@ -5,7 +5,7 @@ BIN    := $(VENV)/bin
 # A worker per core: torch's own threads beside them would only fight over the same cores.
 WORKERS ?= auto
 
-.PHONY: bench digits overhead import test thorough fuzz compiled consumers docs lint clean
+.PHONY: bench digits overhead import test thorough coverage mutants fuzz oldest newest compiled consumers docs lint clean
 
 bench: $(VENV)/.installed-bench
 	$(BIN)/python -m bench sigmoid
@@ -39,6 +39,13 @@ coverage: $(VENV)/.installed-bench $(VENV)/.installed-test $(VENV)/.installed-co
 CALLS ?= 300
 fuzz: $(VENV)/.installed-test
 	OMP_NUM_THREADS=1 $(BIN)/python -m conformance fuzz --calls $(CALLS)
+
+# The tests with the oldest versions that pyproject.toml allows, and with the newest, in environments of their own.
+oldest: CONSTRAINTS := -c constraints-oldest.txt
+oldest newest:
+	$(PYTHON) -m venv build/$@
+	build/$@/bin/python -m pip install --quiet $(CONSTRAINTS) -e '.[bench,test]'
+	OMP_NUM_THREADS=1 build/$@/bin/python -m pytest -q -n $(WORKERS)
 
 # Part of the tests with each function over xp compiled too; COMPILED=tests for all of them takes an hour.
 COMPILED ?= $(addprefix tests/tnp/test_,bits.py creation.py histograms.py mathematics.py twodim.py windows.py)

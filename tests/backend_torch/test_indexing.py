@@ -48,6 +48,7 @@ def test_get_and_put(name: str, dtype: torch.dtype) -> None:
         np.testing.assert_array_equal(tensor.numpy(), expected)
 
 
+@pytest.mark.usefixtures("computed_by")
 @pytest.mark.parametrize("count", [3, 2047, 2048, 5000, 200_000])
 @pytest.mark.parametrize("trailing", [(), (2,)])
 def test_last_of_repeated_writes_stays(count: int, trailing: tuple[int, ...]) -> None:
@@ -59,6 +60,35 @@ def test_last_of_repeated_writes_stays(count: int, trailing: tuple[int, ...]) ->
     for place, row in zip(array.tolist(), value.numpy(), strict=True):
         expected[place] = row
     np.testing.assert_array_equal(tensor.numpy(), expected)
+
+
+@pytest.mark.parametrize("count", [3, 64, 65, 2047, 2048, 3000])
+@pytest.mark.parametrize("by", [torch.autograd.grad, torch.func.grad], ids=["autograd", "torch.func"])
+def test_last_of_repeated_writes_has_the_gradient(count: int, by: Any) -> None:
+    generator = torch.Generator().manual_seed(count)
+    rows, columns = torch.randint(-9, 9, (count,), generator=generator), torch.randint(0, 7, (count,))
+    index = Index((), (), (rows, columns), (0, 1))
+    weights = torch.arange(1.0, 64.0, dtype=torch.float64).reshape(9, 7)
+
+    def written(value: torch.Tensor) -> torch.Tensor:
+        tensor = torch.zeros(9, 7, dtype=torch.float64)
+        indexing.put(tensor, index, value)
+        return tensor
+
+    value = torch.arange(1.0, count + 1.0, dtype=torch.float64)
+    expected, last = np.zeros((9, 7)), {}
+    for place, pair in enumerate(zip((rows % 9).tolist(), columns.tolist(), strict=True)):
+        expected[pair], last[pair] = place + 1, place
+    gradient = np.zeros(count)
+    for pair, place in last.items():
+        gradient[place] = weights[pair]
+    if by is torch.func.grad:
+        found, wanted = by(lambda v: (written(v) * weights).sum())(value), written(value)
+    else:
+        wanted = written(value.requires_grad_())
+        (found,) = by((wanted * weights).sum(), value)
+    np.testing.assert_array_equal(wanted.detach().numpy(), expected)
+    np.testing.assert_array_equal(found.numpy(), gradient)
 
 
 @pytest.mark.parametrize(("values", "bad"), [([0, 3], None), ([0, 4], 4), ([-5, 4], -5), ([-4], None), ([], None)])

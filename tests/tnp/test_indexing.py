@@ -429,6 +429,20 @@ def test_in_place_operators_on_a_selection(xp: Any) -> Any:
     return x
 
 
+@pytest.mark.parametrize("key", [[0, 1], [0, 99, 1], [-6, 1, 2], [True, False, True, False, False], [True, False]])
+@pytest.mark.parametrize("values", [(3,), (2, 3), (7,)])
+def test_few_values_that_do_not_fit_are_not_written(key: Any, values: tuple[int, ...]) -> None:
+    x = tnp.zeros(5)
+
+    def write(xp: Any, x: Any) -> None:
+        x[xp.asarray(key)] = xp.ones(values)
+
+    compare(lambda xp: write(xp, xp.zeros(5)))
+    with pytest.raises((ValueError, IndexError, TypeError)):
+        write(tnp, x)
+    assert not x.any()
+
+
 @pytest.mark.parametrize("count", [50, 2000, 2900, 100_000])
 @pytest.mark.parametrize("shape", [(40,), (5, 8)])
 def test_last_of_repeated_writes_stays(count: int, shape: tuple[int, ...]) -> None:
