@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import torch
 
-from backend_torch import host, sorting
+from backend_torch import exhaustion, host, sorting
 from backend_torch.casting import cast
 from backend_torch.memory import is_readable
 
@@ -31,7 +31,19 @@ def counted(indices: Tensor, weights: Tensor | None, size: int) -> Tensor:
     """How often each index below ``size`` occurs, as int64, or the sum of its weights, in their dtype.
 
     ``torch.bincount`` has no gradient, takes no complex weights and can't be traced.
+
+    Raises
+    ------
+    MemoryError
+        There is not as much memory.
     """
+    try:
+        return _counted(indices, weights, size)
+    except RuntimeError as error:
+        raise exhaustion.explained(error) from None
+
+
+def _counted(indices: Tensor, weights: Tensor | None, size: int) -> Tensor:
     if weights is None and is_readable(indices):
         return torch.bincount(indices, minlength=size)
     if weights is None:
@@ -47,6 +59,8 @@ def histogram(values: Tensor, edges: Tensor, weights: Tensor | None, common: tor
     edges = cast(edges, common)
     if weights is None and len(edges) <= len(values) and host.computes(values):
         return _between(values, edges, common)
+    if not len(edges):
+        return values.new_zeros(0, dtype=torch.int64 if weights is None else weights.dtype)
     size = len(edges) + 1
     total: Tensor | None = None
     for start in range(0, max(len(values), 1), BLOCK):

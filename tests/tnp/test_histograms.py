@@ -138,3 +138,15 @@ def test_bool_is_converted_with_a_warning() -> None:
         warnings.simplefilter("always")
         tnp.histogram(tnp.asarray([True, False]))
     assert [w.category for w in caught] == [RuntimeWarning]
+
+
+@agrees(raises=MemoryError)
+def test_more_bins_than_there_is_memory(xp: Any) -> Any:
+    return xp.bincount(xp.asarray([1]), minlength=2**48)
+
+
+@pytest.mark.parametrize("weights", [None, [1.0, 2.0], [1, 2], [1j, 2]])
+def test_no_edges(weights: Any) -> None:
+    compare(lambda xp: xp.histogram(xp.asarray([1.0, 2.0]), [], weights=weights))
+    found = tnp.compile(lambda x: tnp.histogram(x, [], weights=weights)[0], backend="eager")(tnp.ones(2))
+    assert found.shape == (0,) and found.dtype == np.histogram([1, 2], [], weights=weights)[0].dtype
