@@ -131,7 +131,7 @@ class GeneralizedUfunc(Ufunc):
         out: Any = None,
         *,
         axes: Any = None,
-        axis: Any = None,
+        axis: Any = np._NoValue,
         keepdims: bool = False,
         casting: Any = "same_kind",
         order: str = "K",
@@ -223,7 +223,7 @@ class GeneralizedUfunc(Ufunc):
                 f"{len(self._cores[-1])} core dimensions, but keepdims can only be used when all inputs have the same "
                 "number of core dimensions and all outputs have no core dimensions."
             )
-        if axis is not None:
+        if axis is not np._NoValue:
             if axes is not None:
                 raise TypeError("cannot specify both 'axis' and 'axes'")
             axis = integer_of(axis)

@@ -165,10 +165,10 @@ class Reduction:
             return None
         if isinstance(initial, ndarray) and not initial.ndim:
             return cast(initial.tensor, result)
-        if isinstance(initial, (list, tuple)):
+        if isinstance(initial, (list, tuple, dict)):
             if dtype.kind == "b":  # Python's truth, as of any object
                 return constant(bool(initial), dtype)
-            error = ValueError if dtype.kind == "f" else TypeError
+            error = ValueError if dtype.kind == "f" and not isinstance(initial, dict) else TypeError
             raise error("setting an array element with a sequence.")
         if np.ndim(initial):
             if dtype.kind == "c":
