@@ -14,6 +14,7 @@ from backend_torch.autodiff import may_be_differentiated
 from backend_torch.host import hosted
 from backend_torch.kernel import Function, Kernel
 from backend_torch.memory import is_readable
+from backend_torch.writing import DIRECT
 
 Tensor = torch.Tensor
 _EXP_OVERFLOWS = {torch.float32: 88.0, torch.float64: 709.0}  # soon after these
@@ -102,7 +103,7 @@ def _hyperbolic(function: Function, odd: bool) -> Function:
 
 def _arctan2(y: Tensor, x: Tensor) -> Tensor:
     """torch's; where gradients may flow, beside an infinity, where they are 0, torch's are infinity / infinity."""
-    if not (may_be_differentiated(y) or may_be_differentiated(x)):
+    if not (x.requires_grad or may_be_differentiated(y)):
         return torch.atan2(y, x)
     infinite = (torch.isinf(y) & ~torch.isnan(x)) | (torch.isinf(x) & ~torch.isnan(y))
     limit = torch.atan2(y.detach(), x.detach())
@@ -133,3 +134,5 @@ arccosh = Kernel(torch.acosh)
 arctanh = Kernel(torch.atanh)
 radians = Kernel(torch.deg2rad)
 degrees = Kernel(torch.rad2deg)
+
+DIRECT.update({_arctan2: torch.atan2, _arcsin_complex: torch.asin, _arcsinh_complex: torch.asinh})

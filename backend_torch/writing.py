@@ -40,6 +40,9 @@ def write_where(target: torch.Tensor, mask: torch.Tensor, values: torch.Tensor) 
     torch.where(mask.expand(view.shape), same_width(values).expand(view.shape), view, out=view)
     return True
 
+DIRECT: dict[Any, Any] = {}
+"""torch's own function for one of ours that differs from it in gradients alone."""
+
 
 def write_into(function: Any, operands: list[torch.Tensor], target: torch.Tensor) -> bool:
     """Have torch write ``function(*operands)`` to ``target`` with no array in between; whether it could.
@@ -47,7 +50,9 @@ def write_into(function: Any, operands: list[torch.Tensor], target: torch.Tensor
     It can if the function is torch's own, nothing is differentiated, traced or batched, and no operand lies across the
     target: one that is the target itself, element by element, or has another memory, does not.
     """
-    if not isinstance(function, BuiltinFunctionType) or not is_readable(target):
+    if not isinstance(function, BuiltinFunctionType):
+        function = DIRECT.get(function)
+    if function is None or not is_readable(target):
         return False
     for operand in operands:
         if operand.dtype is not target.dtype or operand.requires_grad or not is_readable(operand):
