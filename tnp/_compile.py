@@ -23,7 +23,7 @@ import numpy as np
 from backend_torch import checking, compiling, devices, exporting, graphs, linalg, memory, packaging, symbolic, tracing
 from backend_torch.checking import EagerCheckError as EagerCheckError
 from backend_torch.tracing import TracedValueError as TracedValueError
-from tnp import _calls, _pytree, _saving
+from tnp import _calls, _ending, _pytree, _saving
 from tnp._array import ndarray
 from tnp._convert import tensor_of
 from tnp._errors import explain
@@ -102,6 +102,10 @@ class _Signatures:
         """The result for any arguments; the next call with such arguments has a shortcut."""
         if compiling.is_inside():
             return self.function(*args, **kwargs)
+        with _ending.waited_for():
+            return self._call(args, kwargs)
+
+    def _call(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         if memory.sharded and self._is_sharded(args, kwargs):
             if self.parts is None:
                 self.parts = importlib.import_module("tnp._parts").OverParts(self.function, self.options)
@@ -116,7 +120,7 @@ class _Signatures:
         else:
             program = self._program(entry, inputs)
             if not entry.suits(tensors):  # compiling it took something for granted
-                return self.any_call(args, kwargs)
+                return self._call(args, kwargs)
         if self.eager_check:
             _, eager = self._runner(args, kwargs, arrays)
             values = checking.checked(entry.executable, inputs, lambda: eager(tensors), program)
@@ -178,8 +182,9 @@ class _Signatures:
 
     def warmup(self, *args: Any, **kwargs: Any) -> None:
         """Trace and compile for these arguments; nothing runs."""
-        entry, _, _, _, tensors = self.entry(args, kwargs)
-        self._program(entry, [*tensors, *entry.executable.captures])
+        with _ending.waited_for():
+            entry, _, _, _, tensors = self.entry(args, kwargs)
+            self._program(entry, [*tensors, *entry.executable.captures])
 
     def _program(self, entry: _Entry, inputs: list[Tensor]) -> Any:
         """The program for these inputs, compiled if it is not there."""
