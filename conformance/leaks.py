@@ -1,9 +1,9 @@
 """Leaks: each path of tnp called many times, and what the process holds more after the last calls than after the first.
 
 Layer: owns the command ``python -m conformance leaks``. What Python holds is counted by tracemalloc, and all of it by
-the process's resident memory. Caches fill up and are emptied, so the most that was held during the last third of the
-calls is set against the most during the first; each count is taken when the collector has run. What only the collector
-finds, reference cycles, is counted by itself: a call of a hot path leaves none.
+the process's resident memory. Caches fill up and are emptied, so the least and the most that was held during the last
+third of the calls are set against those of the first; each count is taken when the collector has run. What only the
+collector finds, reference cycles, is counted by itself: a call of a hot path leaves none.
 """
 
 from __future__ import annotations
@@ -91,9 +91,9 @@ def resident() -> int:
 
 
 def grown(held: np.ndarray, calls: int) -> float:
-    """Bytes a call by which the most that is held grew from the first third of the counts to the last."""
-    third = len(held) // 3
-    return max(0.0, float(held[-third:].max() - held[:third].max()) / (calls * 2 / 3))
+    """Bytes a call by which the least and the most that is held grew from the first third of the counts to the last."""
+    first, last = held[: len(held) // 3], held[-(len(held) // 3) :]
+    return max(0.0, float(min(last.max() - first.max(), last.min() - first.min())) / (calls * 2 / 3))
 
 
 def measure(path: str, call: Callable[[], Any], calls: int = CALLS, counts: int = COUNTS) -> Growth:
