@@ -337,6 +337,7 @@ def test_other_processes_compute(method: str, tmp_path: Path) -> None:
         textwrap.dedent(
             f"""
             import multiprocessing
+            import torch
             import tnp as np
 
             def work(number):
@@ -349,9 +350,12 @@ def test_other_processes_compute(method: str, tmp_path: Path) -> None:
 
             if __name__ == "__main__":
                 (np.ones((300, 300)) @ np.ones((300, 300))).sum()  # torch's threads run before the fork
-                expected = [work(number) for number in range(4)]
+                # A torch for CUDA refuses gradients in what is forked after some: its threads for them are not forked.
+                refuses = {method!r} == "fork" and torch.backends.cuda.is_built()
+                expected = [] if refuses else [work(number) for number in range(4)]
                 with multiprocessing.get_context({method!r}).Pool(2) as pool:
                     found = pool.map(work, range(4))
+                expected = expected or [work(number) for number in range(4)]
                 for one, other in zip(expected, found, strict=True):
                     assert one[:4] == other[:4] and np.array_equal(one[4], other[4])
                 print("agree")

@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import warnings
 from collections import namedtuple
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -427,6 +428,43 @@ def test_in_place_operators_on_a_selection(xp: Any) -> Any:
     x[1, 1] += 5
     x[::-1] += xp.arange(4.0)
     return x
+
+
+EMPTY_PICKS: dict[str, Callable[[Any], Any]] = {
+    "no rows": lambda xp: (xp.asarray([], "i8"), slice(None)),
+    "no columns": lambda xp: (slice(1, 3), xp.asarray([], "i8")),
+    "of no rows": lambda xp: (slice(0, 0), xp.asarray([0, 3])),
+    "of no rows, out of bounds": lambda xp: (slice(0, 0), xp.asarray([0, 4])),
+    "of no columns, out of bounds": lambda xp: (xp.asarray([-4]), slice(2, 2)),
+    "nothing true": lambda xp: (xp.zeros(3, bool), slice(None)),
+    "nothing true, too short": lambda xp: (xp.zeros(2, bool), slice(None)),
+    "both": lambda xp: (xp.zeros((0, 2), "i8"), xp.zeros((1, 2), "i8")),
+    "both, no common shape": lambda xp: (xp.zeros((0, 2), "i8"), xp.zeros((0, 3), "i8")),
+    "more than dimensions": lambda xp: (xp.asarray([0]), xp.asarray([0]), xp.asarray([0])),
+    "far more": lambda xp: (xp.asarray([0]),) * 64,
+}
+
+
+@pytest.mark.parametrize("name", EMPTY_PICKS)
+def test_picks_of_nothing_are_checked(name: str) -> None:
+    compare(lambda xp: xp.arange(12.0).reshape(3, 4)[EMPTY_PICKS[name](xp)])
+
+
+@pytest.mark.parametrize("dtype", ALL[1:])  # NumPy takes a list's truth where booleans are
+def test_a_sequence_for_one_element(dtype: str) -> None:
+    for value in ([1, 2], np.ones(2)):
+        compare(lambda xp, value=value: xp.zeros(3, dtype).__setitem__(0, beside(xp, value)))
+        with pytest.raises((TypeError, ValueError), match=r"^setting an array element with a sequence\.$"):
+            tnp.zeros(3, dtype)[0] = value
+
+
+@agrees
+def test_leading_ones_of_values_for_a_mask(xp: Any) -> Any:
+    rows, columns, both = xp.zeros((3, 4)), xp.zeros((3, 4)), xp.zeros((3, 4, 2))
+    rows[xp.asarray([True, False, True])] = xp.arange(8.0).reshape(1, 1, 2, 4)
+    columns[:, xp.asarray([True, False, True, True])] = xp.arange(9.0).reshape(1, 3, 3)
+    both[:, xp.asarray([True, False, True, True])] = xp.arange(18.0).reshape(1, 1, 3, 3, 2)
+    return rows, columns, both
 
 
 @pytest.mark.parametrize("key", [[0, 1], [0, 99, 1], [-6, 1, 2], [True, False, True, False, False], [True, False]])
