@@ -246,7 +246,7 @@ def checked_number(value: Any, dtype: np.dtype) -> Any:
         return value
     if value.dtype == dtype or value.dtype.kind not in "iuf":
         return value
-    readable = not isinstance(value, ndarray) or memory.is_readable(value.tensor)
+    readable = not isinstance(value, ndarray) or memory.may_be_asked(value.tensor)
     return value.item() if readable else value
 
 
