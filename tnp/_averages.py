@@ -314,8 +314,8 @@ def degrees(ddof: Any, correction: Any) -> Any:
         if ddof != 0:
             raise ValueError("ddof and correction can't be provided simultaneously.")
         ddof = correction
-    if isinstance(ddof, ndarray) and not ddof.ndim and memory.is_readable(ddof.tensor):
-        ddof = ddof.item()  # of an unsigned dtype it would wrap around
+    if isinstance(ddof, ndarray) and ddof.dtype.kind in "bu":
+        ddof = ddof.astype(np.int64)  # a number of elements less an unsigned one wraps around
     return int(ddof) if isinstance(ddof, (bool, np.bool)) else ddof  # torch subtracts no truth
 
 

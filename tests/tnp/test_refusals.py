@@ -139,7 +139,6 @@ np.flip(x, {0}); np.flip(x, np.asarray([0, 1])); np.flip(f, {}); np.median(x, np
 np.quantile(x, 0.5, {0, 1}); np.nanquantile(n, [0.1, 0.9], np.zeros((0, 3), int)); np.median(n, np.zeros(0, int))
 np.add.accumulate(f, out=...); np.heaviside.accumulate(b, out=...); np.add.reduceat(f, [], out=...)
 f.take(np.float16(2.5)); f.put(np.float16(2.5), 1); np.tril_indices(2, True); np.triu_indices_from(x, True)
-np.setxor1d(np.int32(0), -1, -7)
 np.nanquantile(e, 0, method=-7); np.var(b[:1], ddof=np.asarray(8, "uint16")); np.std(x, ddof=np.asarray(1, "uint8"))
 np.std(e, ddof=-7); np.var(e, 1, ddof=-7); np.gcd.reduce(x, 1, initial=-1, where=[[True, False, True], [False] * 3])
 np.hypot.reduce(f, initial=-3.0, where=[False] * 4); np.gcd.reduce(x, (0, 1), initial=-4, where=x > 9)

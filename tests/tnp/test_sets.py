@@ -123,3 +123,8 @@ def test_isin_of_what_no_tensor_holds() -> None:
     for element, test in [([None], [1, 1]), (np.asarray(["a", "b"]), ["b"]), ([1, 2], ["a"])]:
         found = tnp.isin(element, test)
         assert type(found) is tnp.ndarray and found.tolist() == np.isin(element, test).tolist()
+
+
+def test_the_dtype_of_numbers_that_are_assumed_unique() -> None:
+    compare(lambda xp: xp.setxor1d(np.int32(0), -1, True))
+    compare(lambda xp: xp.setxor1d(xp.asarray([0, 3], "int8"), -1, assume_unique=True))
