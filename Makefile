@@ -35,6 +35,12 @@ coverage: $(VENV)/.installed-bench $(VENV)/.installed-test $(VENV)/.installed-co
 	$(BIN)/python -m coverage combine -q
 	$(BIN)/python -m coverage report --fail-under=95
 
+# Errors put into the files of promotion and indexing one by one, and which the tests do not see: hours, in mutants/.
+# A name says which: MUTANTS='tnp._dtypes.*'. conformance/mutants.md has what is known of them.
+mutants: $(VENV)/.installed-test $(VENV)/.installed-mutants
+	OMP_NUM_THREADS=1 $(BIN)/python -m mutmut run $(MUTANTS)
+	$(BIN)/python -m mutmut results
+
 # Drawn calls on NumPy and tnp, with a seed of their own each time, which is printed: --seed runs them again.
 CALLS ?= 300
 fuzz: $(VENV)/.installed-test
@@ -74,5 +80,5 @@ $(VENV)/.created:
 	touch $@
 
 clean:
-	rm -rf $(VENV) docs/_build docs/.jupyter_cache docs/jupyter_execute docs/reference/generated build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis bench/results
+	rm -rf $(VENV) mutants docs/_build docs/.jupyter_cache docs/jupyter_execute docs/reference/generated build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis bench/results
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

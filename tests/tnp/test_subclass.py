@@ -136,7 +136,8 @@ def test_each_function_keeps_the_class_where_numpy_does():
     wrong = [
         name
         for name, code in samples.samples().items()
-        if code and not name.startswith("random.") and name not in DIFFERENT and kinds(numpy, code) != kinds(tnp, code)
+        if code and not name.startswith("random.") and name not in DIFFERENT
+        if (numpys := kinds(numpy, code)) is not None and numpys != kinds(tnp, code)  # NumPy 2.5 has no row_stack
     ]
     assert wrong == []
 
