@@ -83,6 +83,8 @@ def test_negative_powers_of_integers_that_are_known(power: Any) -> None:
         lambda xp, x: xp.place(x, [[True] * 4] * 3, []),
         lambda xp, x: x[[0, 1], [0, 1, 2]],
         lambda xp, x: xp.power(xp.asarray([2, 3]), [1, -1]),
+        lambda xp, x: xp.ones(3, "int8").__setitem__(0, xp.asarray([300])[0]),
+        lambda xp, x: xp.var(x, ddof=xp.asarray(20, "uint16")),
     ],
 )
 def test_python_data_are_known(function: Any) -> None:
