@@ -12,7 +12,7 @@ import numpy as np
 from numpy.linalg import LinAlgError
 
 import tnp
-from backend_torch import interop
+from backend_torch import autodiff, interop
 from backend_torch import linalg as kernels
 from backend_torch.casting import cast
 from backend_torch.dtypes import to_numpy, to_torch
@@ -275,7 +275,7 @@ def pinv(a: Any, rcond: Any = None, hermitian: bool = False, *, rtol: Any = _NoV
     tensor = (square_matrices if hermitian else matrices)(wrap_array(given))
     if not isinstance(relative, float):
         relative = cast(tensor_of(relative, device=tensor.device), to_torch[np.dtype(float)])
-        relative = interop.moved(relative, tensor.device)
+        relative = autodiff.detached(interop.moved(relative, tensor.device))  # a tolerance has the gradient zero
     try:
         return wrap_array(kernels.pinv(tensor, rtol=relative, hermitian=bool(hermitian)))
     except kernels.LinAlgError:

@@ -587,3 +587,10 @@ def test_slogdet_of_singular_matrices_has_no_negative_zero(dtype: str) -> None:
     for matrix in ([[1, 2], [2, 4]], [[-1, 2], [2, -4]], [[0, 0], [0, 0]], [[0, -1], [0, -1]]):
         assert not tnp.signbit(tnp.linalg.slogdet(tnp.asarray(matrix, dtype)).sign.real)
         compare(lambda xp, matrix=matrix: tuple(xp.linalg.slogdet(xp.asarray(matrix, dtype))))
+
+
+def test_a_tolerance_has_the_gradient_zero() -> None:
+    x = tnp.asarray([[1.0, 2.0], [3.0, 4.5]])
+    found = tnp.grad(lambda x, r: tnp.linalg.pinv(x, rtol=r).sum(), argnums=[0, 1])(x, tnp.asarray(0.01))
+    expected = tnp.grad(lambda x: tnp.linalg.pinv(x).sum())(x)
+    assert found[0].tolist() == expected.tolist() and float(found[1]) == 0.0
