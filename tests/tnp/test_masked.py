@@ -11,6 +11,7 @@ import numpy
 import pytest
 
 import tnp as np
+from tests.oracle import placed
 
 ROWS = numpy.array([[0.7, -1.3, 0.2, 2.1], [-0.4, -0.6, -1.7, -0.1], [1.1, 0.9, 0.3, 0.5]])  # some, none, and all
 WEIGHTS = numpy.array([1.0, -2.0, 0.5, 3.0])
@@ -147,6 +148,10 @@ def at_once() -> Iterator[None]:
         yield
 
 
+def given(values: Any) -> np.ndarray:
+    return placed(np, values)
+
+
 def check(function: Function) -> None:
     """All elements at once, and in a graph; and the gradients of that, which no other element's NaN reaches."""
 
@@ -154,22 +159,22 @@ def check(function: Function) -> None:
         return function(np, x)
 
     def loss(x: Any) -> Any:
-        return (ours(x) * WEIGHTS).sum()
+        return (ours(x) * given(WEIGHTS)).sum()
 
     expected = [numpy.asarray(function(numpy, row.copy())) for row in ROWS]
-    gradients = [np.asnumpy(np.grad(loss)(np.asarray(row.copy()))) for row in ROWS]
+    gradients = [np.asnumpy(np.grad(loss)(given(row.copy()))) for row in ROWS]
     assert numpy.isfinite(gradients).all()
-    found = np.vectorized_map(ours, np.asarray(ROWS.copy()))
+    found = np.vectorized_map(ours, given(ROWS.copy()))
     assert found.dtype == expected[0].dtype
     numpy.testing.assert_allclose(np.asnumpy(found), expected, rtol=1e-12)
-    mapped = np.vectorized_map(np.grad(loss), np.asarray(ROWS.copy()))
+    mapped = np.vectorized_map(np.grad(loss), given(ROWS.copy()))
     numpy.testing.assert_allclose(np.asnumpy(mapped), gradients, rtol=1e-12)
-    around = np.grad(lambda x: (np.vectorized_map(ours, x).reshape(3, -1) * WEIGHTS).sum())(np.asarray(ROWS.copy()))
+    around = np.grad(lambda x: (np.vectorized_map(ours, x).reshape(3, -1) * given(WEIGHTS)).sum())(given(ROWS.copy()))
     numpy.testing.assert_allclose(np.asnumpy(around), gradients, rtol=1e-12)
     compiled, differentiated = np.compile(ours, backend="eager"), np.compile(np.grad(loss), backend="eager")
     for row, value, gradient in zip(ROWS, expected, gradients, strict=True):
-        numpy.testing.assert_allclose(np.asnumpy(compiled(np.asarray(row.copy()))), value, rtol=1e-12)
-        numpy.testing.assert_allclose(np.asnumpy(differentiated(np.asarray(row.copy()))), gradient, rtol=1e-12)
+        numpy.testing.assert_allclose(np.asnumpy(compiled(given(row.copy()))), value, rtol=1e-12)
+        numpy.testing.assert_allclose(np.asnumpy(differentiated(given(row.copy()))), gradient, rtol=1e-12)
     assert compiled.cache_info().traces == 1
 
 
@@ -203,13 +208,13 @@ def test_extremes(name: str, dtype: str) -> None:
     def extreme(xp: Any, row: Any) -> Any:
         return getattr(xp, name)(row[row > 0])
 
-    found = np.vectorized_map(lambda row: extreme(np, row), np.asarray(data))
+    found = np.vectorized_map(lambda row: extreme(np, row), given(data))
     assert found.dtype == data.dtype
     assert found.tolist() == [extreme(numpy, row) for row in data]
     with pytest.warns(RuntimeWarning, match="a boolean index selects"), pytest.raises(ValueError, match="no identity"):
-        np.vectorized_map(lambda row: extreme(np, row), np.asarray(data - data if dtype != "bool" else data & False))
+        np.vectorized_map(lambda row: extreme(np, row), given(data - data if dtype != "bool" else data & False))
     with pytest.raises(TypeError, match="depends on values"):
-        np.compile(lambda row: extreme(np, row), backend="eager")(np.asarray(data[0]))
+        np.compile(lambda row: extreme(np, row), backend="eager")(given(data[0]))
 
 
 def shaped(x: Any) -> Any:
@@ -250,14 +255,14 @@ def iterated(x: Any) -> Any:
     "function", [shaped, counted, by_another_mask, by_a_mask_that_changed, with_as_many, along_another_axis, iterated]
 )
 def test_what_needs_the_shape_is_a_loop(function: Callable[[Any], Any]) -> None:
-    expected = [np.asnumpy(np.asarray(function(np.asarray(row)))) for row in ROWS]
+    expected = [np.asnumpy(np.asarray(function(given(row)))) for row in ROWS]
     with pytest.warns(RuntimeWarning, match="a boolean index selects differs") as caught:
-        found = np.vectorized_map(function, np.asarray(ROWS))
+        found = np.vectorized_map(function, given(ROWS))
     line = int(re.search(r"test_masked\.py:(\d+): ", str(caught[0].message))[1])
     assert line in {each for _, _, each in function.__code__.co_lines()}
     numpy.testing.assert_allclose(np.asnumpy(found), expected)
     with pytest.raises(TypeError, match="depends on values"):
-        np.compile(function, backend="eager")(np.asarray(ROWS[0]))
+        np.compile(function, backend="eager")(given(ROWS[0]))
 
 
 def test_a_write_in_between_makes_another_mask_of_a_graph() -> None:
@@ -268,7 +273,7 @@ def test_a_write_in_between_makes_another_mask_of_a_graph() -> None:
         return x
 
     with pytest.raises(TypeError, match="depends on values"):
-        np.compile(function, backend="eager")(np.asarray(ROWS[0].copy()))
+        np.compile(function, backend="eager")(given(ROWS[0].copy()))
 
 
 def test_random_masks_of_a_graph_are_two() -> None:
@@ -277,7 +282,7 @@ def test_random_masks_of_a_graph_are_two() -> None:
         return x
 
     with pytest.raises(TypeError, match="depends on values"):
-        np.compile(function, backend="eager")(np.asarray(ROWS[0].copy()))
+        np.compile(function, backend="eager")(given(ROWS[0].copy()))
 
 
 def test_casts() -> None:
@@ -286,7 +291,7 @@ def test_casts() -> None:
         y[x > 0] = x[x > 0] * 10
         return y
 
-    found = np.vectorized_map(function, np.asarray(ROWS))
+    found = np.vectorized_map(function, given(ROWS))
     assert found.tolist() == [[7, 0, 2, 21], [0, 0, 0, 0], [11, 9, 3, 5]]
 
     def refused(x: Any) -> Any:
@@ -295,7 +300,7 @@ def test_casts() -> None:
         return y
 
     with pytest.raises(TypeError, match="Cannot cast ufunc 'add' output"):
-        np.vectorized_map(refused, np.asarray(ROWS))
+        np.vectorized_map(refused, given(ROWS))
 
 
 def test_a_selection_is_a_copy() -> None:
@@ -307,7 +312,7 @@ def test_a_selection_is_a_copy() -> None:
         again += 100
         return chosen.sum()
 
-    found = np.vectorized_map(function, np.asarray(ROWS.copy()))
+    found = np.vectorized_map(function, given(ROWS.copy()))
     numpy.testing.assert_allclose(np.asnumpy(found), numpy.where(ROWS > 0, ROWS, 0).sum(axis=1))
 
 
@@ -324,5 +329,5 @@ def test_nested() -> None:
 
         return np.vectorized_map(inner, x)
 
-    found = np.vectorized_map(function, np.asarray(ROWS))
-    numpy.testing.assert_allclose(np.asnumpy(found), np.asnumpy(np.map_fn(function, np.asarray(ROWS))))
+    found = np.vectorized_map(function, given(ROWS))
+    numpy.testing.assert_allclose(np.asnumpy(found), np.asnumpy(np.map_fn(function, given(ROWS))))
