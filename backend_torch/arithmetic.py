@@ -139,7 +139,7 @@ def _power_complex(x: Tensor, y: Tensor) -> Tensor:
     """torch.pow, and what it makes nan: powers of 0 (https://github.com/pytorch/pytorch/issues/54622), inf ** 0."""
     amiss = ((x == 0) & ((y.real <= 0) | (y.imag != 0))) | ((y == 0) & ~torch.isfinite(x))
     power = torch.pow(torch.where(amiss, 1.0, x), y)
-    part = torch.zeros_like(y.real).masked_fill(y.real <= 0, torch.nan)
+    part = torch.where(y.real <= 0, torch.nan, 0.0).to(y.real.dtype)
     return torch.where(amiss & (y != 0), torch.complex(part, part), power)
 
 

@@ -104,9 +104,10 @@ def _fmod_float(x: Tensor, y: Tensor) -> Tensor:
 def _remainder_float(x: Tensor, y: Tensor) -> Tensor:
     """Python's remainder, whose zeros have the sign of y: for a negative y, that of -x by -y, negated.
 
-    ``+ 0.0`` makes a negative zero positive, and unlike copysign keeps the gradient where the remainder is zero.
+    ``+ 0.0`` makes a negative zero positive, and unlike copysign keeps the gradient where the remainder is zero. New
+    memory of a batched function would be one number for each element, on y's device, which may be the host.
     """
-    sign = torch.copysign(torch.ones_like(y), y)
+    sign = torch.copysign(constants(y.dtype, float)[1.0], y)
     divisor = y * sign
     return (torch.remainder(torch.fmod(x * sign, _lifted(divisor)), divisor) + 0.0) * sign
 

@@ -40,6 +40,7 @@ def write_where(target: torch.Tensor, mask: torch.Tensor, values: torch.Tensor) 
     torch.where(mask.expand(view.shape), same_width(values).expand(view.shape), view, out=view)
     return True
 
+
 DIRECT: dict[Any, Any] = {}
 """torch's own function for one of ours that differs from it in gradients alone."""
 

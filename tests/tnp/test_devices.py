@@ -27,6 +27,14 @@ np.stack([x[0], np.zeros(4)]); np.zeros(1, device="fake:1"); np.zeros(2, device=
 np.full_like(h, 1.0, device="fake"); x.to_device(x.device) is x; np.linalg.solve(s, np.ones(3)); np.pin_memory(x)
 """
 
+# Numbers stay the host's beside slices of an accelerator's array.
+BATCHED = """
+np.all(np.vectorized_map(lambda r: np.remainder(r, 0.3), x) == np.remainder(x, 0.3))
+np.all(np.vectorized_map(lambda r: np.divmod(r, -0.3)[1], x) == np.divmod(x, -0.3)[1])
+np.all(np.vectorized_map(lambda r: (r + 1j) ** (0.5 - 1j), x) == (x + 1j) ** (0.5 - 1j))
+np.all(np.vectorized_map(lambda r: np.arctan2(r, 0.3), x) == np.arctan2(x, 0.3))
+"""
+
 ON_TWO_DEVICES = """
 x + h; x @ np.ones((4, 2)); np.where(b, x, np.zeros((3, 4))); np.concatenate([x, np.zeros((3, 4))])
 np.stack([x[0], np.zeros(4)]); np.linalg.solve(s, np.ones(3))
@@ -67,7 +75,7 @@ def mixed() -> dict[str, dict[str, Any]]:
 @pytest.fixture(scope="module")
 def fake() -> dict[str, dict[str, Any]]:
     """What became of the expressions on the fake device."""
-    return fake_device.ask(split(OF_ARRAYS) + split(OF_VALUES) + split(AS_DEVICE))
+    return fake_device.ask(split(OF_ARRAYS) + split(OF_VALUES) + split(AS_DEVICE) + split(BATCHED))
 
 
 @pytest.fixture(scope="module")
@@ -123,6 +131,11 @@ def test_an_accelerator_computes_what_numpy_does(expression: str, fake: dict[str
     answer = fake[expression]
     assert answer["error"] is None and answer["difference"] is None
     assert answer["devices"] in (["fake:0"], [])
+
+
+@pytest.mark.parametrize("expression", split(BATCHED))
+def test_numbers_beside_slices(expression: str, fake: dict[str, Any]) -> None:
+    assert fake[expression]["error"] is None and fake[expression]["text"] == "True"
 
 
 @pytest.mark.parametrize("expression", split(CREATION))
