@@ -187,6 +187,7 @@ def test_a_scalar_is_an_operand_like_others(xp: Any) -> Any:
     return s, t, np.multiply(s, [1, 2]), xp.multiply([1, 2], s), s + [1, 2], s * 2, 2.5 * s, s * xp.ones(2), s * s
 
 
+@pytest.mark.host
 def test_in_place_operators_with_numpy() -> None:
     x, values = tnp.ones(3), np.arange(3.0)
     kept, kept_values = x, values
@@ -206,6 +207,7 @@ def test_in_place_operators_with_numpy() -> None:
     assert type(numbers) is tnp.ndarray
 
 
+@pytest.mark.host
 def test_operators_with_torch() -> None:
     x, tensor = tnp.ones(2, np.float32), torch.ones(2)
     assert type(x + tensor) is tnp.ndarray and type(tensor + x) is torch.Tensor
@@ -234,6 +236,7 @@ def test_another_librarys_array_answers() -> None:
     assert np.concatenate([x, Quantity()]) == ("quantity", "concatenate")
 
 
+@pytest.mark.host
 def test_masked_arrays_keep_their_mask() -> None:
     masked = np.ma.masked_array([1.0, 2.0], [True, False])
     for result in (tnp.ones(2) + masked, masked + tnp.ones(2)):
@@ -258,6 +261,7 @@ def test_numpys_ufuncs(xp: Any) -> Any:
     )
 
 
+@pytest.mark.host
 def test_numpys_ufuncs_write_to_numpys_arrays() -> None:
     x = tnp.asarray([1.0, 2.0])
     values = np.zeros(4)
@@ -294,6 +298,7 @@ def test_numpys_functions_write_to_numpys_arrays(step: int) -> None:
     compare(run)
 
 
+@pytest.mark.host
 def test_ufuncs_of_others_run_on_the_host() -> None:
     special = pytest.importorskip("scipy.special")
     x = tnp.asarray([0.5, 1.0])
@@ -304,11 +309,13 @@ def test_ufuncs_of_others_run_on_the_host() -> None:
         special.erf(tnp.asarray(torch.ones(1, requires_grad=True)))
 
 
+@pytest.mark.host
 def test_a_python_ufunc_gives_objects_that_no_tensor_carries() -> None:
     with pytest.raises(TypeError, match="dtype"):
         np.frompyfunc(lambda a: a, 1, 1)(tnp.ones(2))
 
 
+@pytest.mark.host
 def test_ufuncs_of_others_compute_on_shared_memory(monkeypatch: pytest.MonkeyPatch) -> None:
     sin = np.sin
     monkeypatch.setattr(np, "sin", None)  # as if it were another library's
@@ -326,6 +333,7 @@ def test_images() -> None:
         assert tnp.asarray(image.fromarray(pixels)).tolist() == pixels.tolist()
 
 
+@pytest.mark.host
 @agrees
 def test_numpys_functions(xp: Any) -> Any:
     x = xp.asarray([[1.0, 2.0], [3.0, 4.0]])
@@ -356,6 +364,7 @@ def test_wrapping_what_numpy_computed() -> None:
 # torch.
 
 
+@pytest.mark.host
 def test_torch_functions_take_arrays_and_give_tensors() -> None:
     x = tnp.asarray([[1.0, -2.0], [3.0, 4.0]])
     t = x.tensor
@@ -374,6 +383,7 @@ def test_torch_functions_take_arrays_and_give_tensors() -> None:
     assert target.tolist() == [[2, -4], [6, 8]]
 
 
+@pytest.mark.host
 def test_gradients_flow_between_torch_and_arrays() -> None:
     weight = torch.ones(2, dtype=torch.float64, requires_grad=True)
     loss = torch.nn.functional.mse_loss(tnp.sin(tnp.asarray(weight)) * 2, tnp.zeros(2))
@@ -425,6 +435,7 @@ def test_namespace() -> None:
             x.__array_namespace__(api_version=version)
 
 
+@pytest.mark.host
 def test_devices() -> None:
     x = tnp.ones(2)
     assert x.to_device("cpu") is x and x.to_device(x.device) is x and x[0].to_device("cpu").tolist() == 1
@@ -449,6 +460,7 @@ def test_dlpack_out(dtype: str) -> None:
     assert tuple(x.__dlpack_device__()) == np.ones(1).__dlpack_device__()
 
 
+@pytest.mark.host
 def test_dlpack_options() -> None:
     x = tnp.arange(3)
     assert not np.shares_memory(np.from_dlpack(x, copy=True), np.asarray(x))
@@ -631,6 +643,7 @@ def test_cuda_memory_goes_out_and_comes_back() -> None:
     assert float(x[0]) == 7 and tnp.from_dlpack(x).tensor.data_ptr() == x.tensor.data_ptr()
 
 
+@pytest.mark.host
 def test_ufuncs_of_masked_arrays_keep_the_mask() -> None:
     """Of NumPy's masked array the values alone were taken, without a word."""
     masked = np.ma.array([1.0, 4.0, 9.0], mask=[False, True, False])
