@@ -111,7 +111,6 @@ class Graph:
         return len(self.module.graph.output_node().args[0])  # type: ignore[arg-type]
 
 
-@inductor.leaving_nothing()
 def trace(
     function: Callable[[list[Tensor]], Sequence[Tensor]],
     tensors: Sequence[Tensor],
@@ -124,6 +123,13 @@ def trace(
     TracedValueError
         The function asks for a value, or for a shape that depends on one.
     """
+    with inductor.leaving_nothing():  # no decorator: its frame would count as the user's
+        return _trace(function, tensors, sizes)
+
+
+def _trace(
+    function: Callable[[list[Tensor]], Sequence[Tensor]], tensors: Sequence[Tensor], sizes: symbolic.Sizes | None
+) -> Graph:
     mode = inductor.new_fake_mode() if sizes is None else sizes.mode()
     inputs = _without_data(mode, tensors, sizes)
 
