@@ -107,7 +107,8 @@ def _remainder_float(x: Tensor, y: Tensor) -> Tensor:
     ``+ 0.0`` makes a negative zero positive, and unlike copysign keeps the gradient where the remainder is zero. New
     memory of a batched function would be one number for each element, on y's device, which may be the host.
     """
-    sign = torch.copysign(constants(y.dtype, float)[1.0], y)
+    numbers = constants(y.dtype, float)
+    sign = torch.where(torch.signbit(y), numbers[-1.0], numbers[1.0])
     divisor = y * sign
     return (torch.remainder(torch.fmod(x * sign, _lifted(divisor)), divisor) + 0.0) * sign
 

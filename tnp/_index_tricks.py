@@ -18,7 +18,7 @@ from backend_torch import selection
 from backend_torch.casting import cast
 from backend_torch.dtypes import to_numpy
 from tnp._array import ndarray, wrap, wrap_array
-from tnp._convert import home_of, tensor_of
+from tnp._convert import as_order, home_of, tensor_of
 from tnp._creation import two_orders
 from tnp._errors import broadcast_error
 from tnp._indexing import BOOL, INT64
@@ -430,8 +430,9 @@ def unravel_index(indices: Any, shape: Any, order: str = "C") -> tuple[ndarray, 
         raise ValueError(
             "dimensions are too large; arrays and shapes with a total size greater than 'intp' are not supported."
         )
-    order = two_orders(order)
+    order = as_order(order)
     positions = _integers(indices)
+    order = two_orders(order)  # of two errors NumPy names the indices' first
     bad = selection.outside(positions, 0, size)
     if bad is not None:
         raise ValueError(f"index {bad} is out of bounds for array with size {size}")
