@@ -11,6 +11,7 @@ import datetime
 import math
 import os
 import shutil
+import time
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
@@ -28,6 +29,7 @@ Tensor = torch.Tensor
 Mesh = DeviceMesh
 Axis = int | str | None
 BACKENDS = {"cuda": "nccl", "xpu": "xccl"}
+_RESPITE = 0.2  # seconds in which other threads have the interpreter
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -50,7 +52,13 @@ def init(device: str, timeout: float) -> None:
 
 
 def _leave() -> None:
+    """End the groups, once their threads have let go of the last tensors.
+
+    A thread of gloo that does so takes the interpreter's lock; where Python ends meanwhile, that aborts the process. Of
+    a mesh's groups torch joins no threads.
+    """
     if dist.is_initialized():
+        time.sleep(_RESPITE)
         dist.destroy_process_group()
 
 
