@@ -10,10 +10,13 @@ import contextlib
 import functools
 import importlib
 import threading
+import time
 from collections.abc import Iterator
 
 PATIENCE = 300.0
 """Seconds that the end of a program waits for the others, which might wait for something themselves."""
+RESPITE = 0.5
+"""Seconds that they have after that to get from the scope's end to where they don't compute: they hold tensors yet."""
 
 _changed = threading.Condition()
 _under_way: list[threading.Thread] = []
@@ -50,4 +53,7 @@ def _wait() -> None:
     global _ends
     with _changed:
         _ends = True
+        waits = bool(_under_way)
         _changed.wait_for(lambda: not any(thread.is_alive() for thread in _under_way), PATIENCE)
+    if waits:
+        time.sleep(RESPITE)

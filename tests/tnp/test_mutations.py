@@ -466,8 +466,8 @@ def square_keep(np: Any, t: Any, s: Any, c: Any) -> None:
     t += e
 
 
-IN_TURN = {"at_divide", "at_exp"}
-"""Done value by value: where another such write follows, torch does a batch of derivatives slice by slice."""
+IN_TURN = {"at_divide", "at_exp", "argmax_index"}
+"""Where another such write follows, or one by a mask, a batch of derivatives is done slice by slice, which warns."""
 
 Program = list[tuple[str, str, str]]  # steps, where they write to, and what they write
 
