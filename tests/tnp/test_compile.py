@@ -64,8 +64,8 @@ def test_sigmoid() -> None:
     ("first", "second"),
     [
         (lambda: (ones(3),), lambda: (ones(4),)),
-        (lambda: (ones(3),), lambda: (np.asarray(numpy.ones(3)),)),
-        (lambda: (ones(3, 2),), lambda: (np.asarray(numpy.ones((2, 3), "f4").T),)),
+        (lambda: (ones(3),), lambda: (placed(np, numpy.ones(3)),)),
+        (lambda: (ones(3, 2),), lambda: (placed(np, numpy.ones((2, 3), "f4").T),)),
         (lambda: (ones(3),), lambda: ([ones(3)],)),
         (lambda: (ones(3), 1), lambda: (ones(3), 2)),
         (lambda: (ones(3), 1), lambda: (ones(3), True)),
@@ -211,8 +211,8 @@ def test_conjugates() -> None:
         assert_same(values.imag, imag)
 
 
-def test_conjugates_from_outside() -> None:
-    z = torch.tensor([1 + 2j, 3 - 4j])
+def test_conjugates_from_outside(device: str) -> None:
+    z = torch.tensor([1 + 2j, 3 - 4j], device=device)
     conjugate, imag = np.asarray(z.conj()), np.asarray(z.conj().imag)
     function = eager(lambda x: (x * conjugate, x * imag))
     for _ in range(2):
@@ -237,7 +237,7 @@ def test_arrays_from_outside_are_read_when_the_graph_runs() -> None:
 
 
 def test_a_counter() -> None:
-    counter = np.asarray(numpy.zeros((), "i8"))
+    counter = placed(np, numpy.zeros((), "i8"))
 
     @np.compile
     def count() -> Any:
@@ -449,10 +449,10 @@ def test_open_sizes_of_strided_and_written_arrays(backend: str) -> None:
     function = np.compile(body, dynamic=True, backend=backend)
     for n in (4, 6, 50):
         for view in (lambda a: a, lambda a: a.T, lambda a: a[::2], lambda a: a[:, 1:]):
-            ours, theirs = ([np.asarray(view(numpy.ones((n, n)))), np.asarray(numpy.arange(n))] for _ in range(2))
+            ours, theirs = ([placed(np, view(numpy.ones((n, n)))), placed(np, numpy.arange(n))] for _ in range(2))
             assert_same(np.asnumpy(body(*theirs)), function(*ours))
             assert [a.tolist() for a in ours] == [a.tolist() for a in theirs]
-    both = np.asarray(numpy.ones((4, 4)))
+    both = placed(np, numpy.ones((4, 4)))
     assert_same(np.asnumpy(body(both.copy(), both[1].copy())), function(both.copy(), both[1].copy()))
 
 
@@ -463,15 +463,15 @@ def test_calls_in_a_row_with_open_sizes() -> None:
         for order in "CF":
             x = numpy.arange(float(size[0] * size[1])).reshape(size, order=order)
             y = numpy.arange(float(length))
-            for argument in (np.asarray(x), np.asarray(numpy.repeat(x, 2, 1))[:, ::2]):
-                assert_same(x[:, :2] * y.sum() + len(x), function(argument, np.asarray(y)))
+            for argument in (placed(np, x), placed(np, numpy.repeat(x, 2, 1))[:, ::2]):
+                assert_same(x[:, :2] * y.sum() + len(x), function(argument, placed(np, y)))
     assert function.cache_info().hits >= 12
 
 
-def test_gradients_through_open_sizes() -> None:
+def test_gradients_through_open_sizes(device: str) -> None:
     function = np.compile(lambda x: (x * x).sum() / x.shape[0], dynamic=True)
     for n in (4, 40, 400):
-        x = torch.arange(float(n), requires_grad=True)
+        x = torch.arange(float(n), requires_grad=True, device=device)
         function(np.asarray(x)).tensor.backward()
         assert torch.allclose(x.grad, 2 * x.detach() / n)  # type: ignore[arg-type]
     assert function.cache_info().traces == 1
@@ -490,7 +490,7 @@ def test_eager_check_passes(backend: str) -> None:
         x[1:] = np.sin(y[1:]) * weight[1:]
         return x, (x.sum(), x > 0), np.random.normal(size=3), [np.sort(y), y.mean()], x[0]
 
-    x, y = ones(3), np.asarray(numpy.array([2.0, numpy.nan, 1]))
+    x, y = ones(3), placed(np, numpy.array([2.0, numpy.nan, 1]))
     for n in (2, 3):
         same, (total, positive), *_ = function(x, y)
         assert same is x and weight.tolist() == [n, n, n]
@@ -518,7 +518,8 @@ def test_eager_check_finds_what_has_changed_since_the_trace() -> None:
         compiled(ones(3))
 
 
-def test_eager_check_finds_wrong_machine_code(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("backend", ["inductor"])
+def test_eager_check_finds_wrong_machine_code(backend: str, monkeypatch: pytest.MonkeyPatch) -> None:
     from backend_torch import inductor
 
     right = inductor.decompositions()
@@ -534,7 +535,7 @@ def test_eager_check_finds_wrong_machine_code(monkeypatch: pytest.MonkeyPatch) -
     with pytest.raises(
         np.EagerCheckError, match=rf"sin.default at \S*{line_after(function, 2)} is -0.41.*eagerly 0.90"
     ):
-        np.compile(function, eager_check=True)(x)
+        np.compile(function, eager_check=True, backend=backend)(x)
     assert x.tolist() == [1, 1, 1]
 
 
@@ -566,24 +567,24 @@ def test_the_trace_that_goes_is_one_where_sizes_are_open() -> None:
 # Gradients, threads.
 
 
-def test_gradients_flow() -> None:
-    w = np.asarray(torch.full((3,), 2.0, requires_grad=True))
+def test_gradients_flow(device: str) -> None:
+    w = np.asarray(torch.full((3,), 2.0, requires_grad=True, device=device))
     function = np.compile(lambda x: (x * x * w).sum())
     with torch.no_grad():
         assert not function(ones(3)).tensor.requires_grad
     for _ in range(2):
-        x = np.asarray(torch.arange(3.0, requires_grad=True))
+        x = np.asarray(torch.arange(3.0, requires_grad=True, device=device))
         function(x).tensor.backward()
         assert x.tensor.grad.tolist() == [0, 4, 8]
     assert w.tensor.grad.tolist() == [0, 2, 8]
     assert function.cache_info().traces == 1
 
 
-def test_inside_a_transform_the_function_is_inlined() -> None:
+def test_inside_a_transform_the_function_is_inlined(device: str) -> None:
     function = np.compile(lambda x: (x * x).sum())
     unwrapped = lambda t: function(np.asarray(t)).tensor  # noqa: E731
-    assert torch.func.grad(unwrapped)(torch.arange(3.0)).tolist() == [0, 2, 4]
-    assert torch.func.vmap(unwrapped)(torch.ones(2, 3)).tolist() == [3, 3]
+    assert torch.func.grad(unwrapped)(torch.arange(3.0, device=device)).tolist() == [0, 2, 4]
+    assert torch.func.vmap(unwrapped)(torch.ones(2, 3, device=device)).tolist() == [3, 3]
 
 
 @pytest.mark.parametrize("captured", [False, True])

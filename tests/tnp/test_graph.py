@@ -11,8 +11,9 @@ import numpy
 import pytest
 
 import tnp as np
+from tests.oracle import placed
 
-WEIGHT = np.asarray(numpy.full(3, 2.0))
+WEIGHT = placed(np, numpy.full(3, 2.0))
 
 
 @np.compile(backend="eager")
@@ -23,7 +24,7 @@ def function(x: Any, *, more: Any) -> Any:
 
 
 LINE = function.__wrapped__.__code__.co_firstlineno + 2
-ARGUMENTS: Any = ((np.asarray(numpy.arange(3.0)),), {"more": {"a": [np.ones(3)]}})
+ARGUMENTS: Any = ((placed(np, numpy.arange(3.0)),), {"more": {"a": [placed(np, numpy.ones(3))]}})
 
 
 @pytest.fixture
@@ -38,7 +39,7 @@ def test_operations(graph: Any) -> None:
     assert [operation.name for operation in graph][:3] == ["x", "more['a'][0]", "captured_0"]
     exp, total = graph["exp"], graph["sum_1"]
     assert (exp.inputs, exp.outputs) == (("x",), ("exp",))
-    assert (exp.dtype, exp.shape, str(exp.device)) == (numpy.dtype("f8"), (3,), "cpu")
+    assert (exp.dtype, exp.shape, str(exp.device)) == (numpy.dtype("f8"), (3,), str(WEIGHT.device))
     assert exp.line == f"{__file__}:{LINE}"
     assert (total.shape, total.attributes["dim"]) == ((), [0])
     assert graph["add"].inputs == ("while_loop[1]", "more['a'][0]")
@@ -56,7 +57,7 @@ def test_counts(graph: Any) -> None:
 
 
 def test_text(graph: Any) -> None:
-    assert f"exp = exp(x) -> float64[3] cpu  # {__file__}:{LINE}" in str(graph).splitlines()
+    assert f"exp = exp(x) -> float64[3] {WEIGHT.device}  # {__file__}:{LINE}" in str(graph).splitlines()
     assert "    lt = lt(arg0_1, other=3) -> bool[] cpu" in str(graph)
 
 
@@ -94,6 +95,7 @@ def test_tensorboard(graph: Any, tmp_path: Path) -> None:
     assert "while_loop/body/add" in nodes
 
 
+@pytest.mark.stores
 def test_onnx(graph: Any, tmp_path: Path) -> None:
     onnx = pytest.importorskip("onnx")
     pytest.importorskip("onnxscript")

@@ -20,7 +20,7 @@ COMPILER = shutil.which(os.environ.get("CXX", "g++"))
 SOURCE = Path(__file__).parents[2] / "examples" / "cpp" / "run.cpp"
 WEIGHTS = np.asarray([1.0, 2.0, 3.0])
 
-pytestmark = pytest.mark.skipif(COMPILER is None, reason="there is no C++ compiler here")
+pytestmark = [pytest.mark.host, pytest.mark.skipif(COMPILER is None, reason="there is no C++ compiler here")]
 
 
 def function(x: Any, pair: Any, *, scale: int) -> Any:
@@ -31,7 +31,7 @@ def function(x: Any, pair: Any, *, scale: int) -> Any:
 def arguments(factor: float = 1) -> Any:
     x = np.asarray(numpy.arange(6, dtype=numpy.float64).reshape(2, 3) * factor)
     matrix = np.asarray(numpy.linspace(-1, 1, 9).reshape(3, 3).T)  # columns one after the other
-    return (x, {"m": matrix, "n": np.arange(3, dtype=np.int16)}), {"scale": 3}
+    return (x, {"m": matrix, "n": np.asarray(numpy.arange(3, dtype=numpy.int16))}), {"scale": 3}
 
 
 @pytest.fixture(scope="module")

@@ -17,8 +17,12 @@ import pytest
 import torch
 
 import tnp as np
+from tests import oracle
+from tests.oracle import placed
 
-WEIGHT = np.asarray(numpy.full(3, 2.0))
+pytestmark = pytest.mark.stores
+
+WEIGHT = placed(np, numpy.full(3, 2.0))
 
 
 @np.compile(backend="eager")
@@ -29,7 +33,7 @@ def function(x: Any, pair: Any, *, scale: int, bias: Any = None) -> Any:
 
 
 def arguments(factor: float = 1) -> Any:
-    pair = {"m": np.asarray(numpy.arange(9.0).reshape(3, 3).T), "t": torch.ones(2)}
+    pair = {"m": placed(np, numpy.arange(9.0).reshape(3, 3).T), "t": torch.ones(2, device=oracle.device)}
     return (np.ones(3) * factor, pair), {"scale": 3, "bias": np.ones(3)}
 
 
@@ -64,14 +68,15 @@ def test_other_strides_are_the_same_arrays(path: Path) -> None:
     assert result["list"][0].tolist() == function(x, pair, **kwargs)[0]["list"][0].tolist()
 
 
-def test_without_the_source(path: Path) -> None:
+def test_without_the_source(path: Path, device: str) -> None:
     code = (
-        "import sys, numpy, tnp as np\n"
-        "pair = {'m': np.asarray(numpy.arange(9.).reshape(3, 3).T), 't': __import__('torch').ones(2)}\n"
+        "import sys, torch, tnp as np\n"
+        "np.set_default_device(sys.argv[2])\n"
+        "pair = {'m': np.arange(9.).reshape(3, 3).T, 't': torch.ones(2, device=sys.argv[2])}\n"
         "loaded = np.load_compiled(sys.argv[1])\n"
         "print(loaded(np.ones(3), pair, scale=3, bias=np.ones(3))[0]['list'][0].tolist())"
     )
-    done = subprocess.run([sys.executable, "-c", code, str(path)], capture_output=True, text=True, check=False)
+    done = subprocess.run([sys.executable, "-c", code, str(path), device], capture_output=True, text=True, check=False)
     assert done.stdout.strip() == "[6.0, 24.0, 42.0]", done.stderr
 
 
