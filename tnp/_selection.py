@@ -459,10 +459,10 @@ def choose(a: Any, choices: Any, out: Any = None, mode: str = "raise") -> ndarra
     array([10,  1, 12])
     """
     mode = index_mode(mode)
+    if not len(choices):
+        raise ValueError("0-length sequence.")
     home = home_of((a, *choices))
     options = _promoted(list(choices), home)
-    if not options:
-        raise ValueError("0-length sequence.")
     numbers = index_tensor(tensor_of(a, device=home), home)
     _fit_or_raise(numbers, *options)
     if mode == "wrap":

@@ -321,12 +321,6 @@ def _reconstructed(cls: type, shape: Any, typecode: bytes) -> Any:
 # Ufuncs.
 
 
-def among(operands: Any, out: Any = None) -> list[Any]:
-    """The operands and outputs that are of derived classes."""
-    outs = out if isinstance(out, tuple) else (out,)
-    return [x for x in (*operands, *outs) if isinstance(x, subclass)]
-
-
 def overriding(operands: Any, out: Any = None) -> list[Any]:
     """The operands and outputs that have a say in a ufunc: of derived classes, masked arrays, libraries' arrays."""
     outs = out if isinstance(out, tuple) else (out,)

@@ -51,6 +51,36 @@ def test_nditer(order: str, flags: list[str]) -> None:
 
 @pytest.mark.host
 @agrees
+def test_nditer_is_moved_and_changed(xp: Any) -> Any:
+    x = xp.arange(6.0).reshape(2, 3)
+    it = xp.nditer(x, flags=["multi_index"], op_flags=["readwrite"])
+    it.multi_index = (1, 2)
+    seen = [it.value.copy(), it.iterindex, it.iterrange, it.has_index, it.has_delayed_bufalloc, it.iterationneedsapi]
+    it.iterindex = 1
+    it[0] = xp.asarray(7.0)
+    seen += [it.multi_index, len(it), it.dtypes, [view.copy() for view in it.itviews], next(it).copy(), next(it).copy()]
+    it.remove_axis(0)
+    it.remove_multi_index()
+    seen.append([each.copy() for each in it])
+    it.close()
+    flat = xp.nditer(x, flags=["c_index", "ranged"], order="F")
+    flat.index = 4
+    seen += [flat.iterindex, flat[0].copy()]
+    flat.iterrange = (2, 4)
+    seen.append([each.copy() for each in flat])
+    chunks = xp.nditer(x)
+    chunks.enable_external_loop()
+    return seen, [each.copy() for each in chunks], x
+
+
+@pytest.mark.host
+def test_nditer_prints_its_state(capfd: pytest.CaptureFixture[str]) -> None:
+    tnp.nditer(tnp.arange(3)).debug_print()
+    assert "NDim: 1" in capfd.readouterr().out
+
+
+@pytest.mark.host
+@agrees
 def test_nditer_writes(xp: Any) -> Any:
     x = xp.arange(6.0).reshape(2, 3)
     with xp.nditer(x, op_flags=["readwrite"]) as it:

@@ -36,6 +36,12 @@ def seen(x):
     return kind, getattr(x, "unit", None), x
 
 
+def after(x, change):
+    """The array when it was changed in place."""
+    change(x)
+    return x
+
+
 CALLS = {
     "add": lambda xp, q: q + 1,
     "radd": lambda xp, q: 1 + q,
@@ -103,6 +109,13 @@ CALLS = {
     "constructor": lambda xp, q: xp.ndarray.__new__(type(q), (3,), numpy.float64, xp.arange(3.0)),
     "dot": lambda xp, q: q.dot(q),
     "in place": lambda xp, q: q.__iadd__(1),
+    "power of three": lambda xp, q: q.__pow__(2, 3),
+    "at": lambda xp, q: (xp.add.at(q, [0, 0], 1), q)[1],
+    "reduceat": lambda xp, q: xp.add.reduceat(q, [0, 2]),
+    "to_device": lambda xp, q: q.to_device("cpu"),
+    "sort": lambda xp, q: after(-q, lambda z: z.sort()),
+    "real, set": lambda xp, q: after(q, lambda z: setattr(z, "real", 5.0)),
+    "imag, set": lambda xp, q: after(q * 1j, lambda z: setattr(z, "imag", 2.0)),
 }
 
 
@@ -199,6 +212,52 @@ def test_array_wrap_and_priority(xp):
 
     low, high = xp.ones(2).view(Low), xp.ones(2).view(High)
     return xp.add(low, 1), low + high, high + low, xp.exp(low), xp.add.reduce(low), xp.ones(2) + low
+
+
+@agrees
+def test_array_wrap_of_fewer_arguments(xp):
+    class Old(xp.ndarray):
+        def __array_wrap__(self, array):
+            return "old", xp.asarray(array)
+
+    x = xp.arange(3.0).view(Old)
+    with pytest.warns(DeprecationWarning, match="must accept context and return_scalar"):
+        return xp.exp(x), x + 1, xp.add.reduce(x)
+
+
+def test_array_wrap_that_takes_other_arguments():
+    class Wrong(tnp.ndarray):
+        def __array_wrap__(self, array, context, return_scalar, more):
+            return "wrong"
+
+    with pytest.raises(TypeError, match="missing 1 required positional argument: 'more'"):
+        tnp.exp(tnp.arange(3.0).view(Wrong))
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda xp, x, _: x + 1,
+        lambda xp, x, _: 1 + x,
+        lambda xp, x, _: xp.exp(x),
+        lambda xp, x, _: xp.add.at(x, 0, 1),
+        lambda xp, x, _: xp.add(xp.ones(3), 1, out=x),
+        lambda xp, x, opaque: opaque + x,
+        lambda xp, x, opaque: x + opaque,
+        lambda xp, x, opaque: xp.add(xp.ones(3), opaque),
+        lambda xp, x, opaque: xp.matmul(xp.ones((3, 3)), opaque),
+        lambda xp, x, opaque: operator.imatmul(xp.ones((3, 3)), opaque),
+        lambda xp, x, _: list(x[0, ...]),
+    ],
+)
+def test_nobody_computes_it(call):
+    @agrees(raises=TypeError)
+    def called(xp):
+        declining = type("Declining", (xp.ndarray,), {"__array_ufunc__": lambda *args, **options: NotImplemented})
+        opaque = type("Opaque", (), {"__array_ufunc__": None, "__add__": lambda *_: NotImplemented})
+        return call(xp, xp.arange(3.0).view(declining), opaque())
+
+    called()
 
 
 @agrees
