@@ -5,6 +5,7 @@ Layer: owns NumPy's formulas, in terms of arrays.
 
 from __future__ import annotations
 
+import sys
 import warnings
 from typing import Any, Literal, overload
 
@@ -171,6 +172,8 @@ def polyint(p: Any, m: Any = 1, k: Any = None) -> ndarray | _poly1d.poly1d:
     ------
     ValueError
         ``m`` is negative, or there are fewer constants.
+    RecursionError
+        ``m`` is larger than Python's limit of recursion, to which NumPy integrates by recursion.
 
     Notes
     -----
@@ -186,11 +189,14 @@ def polyint(p: Any, m: Any = 1, k: Any = None) -> ndarray | _poly1d.poly1d:
     if times < 0:
         raise ValueError("Order of integral must be positive (see polyder)")
     line = coefficients(p)
-    constants = tnp.zeros(times) if k is None else tnp.atleast_1d(wrap_array(tensor_of(k)))
+    constants = tnp.zeros(1) if k is None else tnp.atleast_1d(wrap_array(tensor_of(k)))
+    if len(constants) < times and len(constants) != 1:
+        raise ValueError("k must be a scalar or a rank-1 array of length 1 or >m.")
+    if times > sys.getrecursionlimit():  # NumPy makes as many constants, if there may be so many, and recurs
+        np.zeros(times)
+        raise RecursionError("maximum recursion depth exceeded: so many integrals of a polynomial")
     if len(constants) == 1 and times > 1:
         constants = constants[0] * tnp.ones(times)
-    if len(constants) < times:
-        raise ValueError("k must be a scalar or a rank-1 array of length 1 or >m.")
     if not times and not isinstance(p, _poly1d.poly1d):
         return wrap_array(tensor_of(p))
     _check_length(p, times)

@@ -278,7 +278,7 @@ def diff(a: Any, n: int = 1, axis: Any = -1, prepend: Any = _NoValue, append: An
     ]
     if len(parts) > 1:
         tensor = concatenate([wrap_array(tensor) if part is a else part for part in parts], axis).tensor
-    for _ in range(operator.index(n)):
+    for _ in range(min(operator.index(n), tensor.shape[axis])):  # nothing is left of it
         tensor = kernels.difference(tensor, axis)
     return wrap_array(tensor)
 

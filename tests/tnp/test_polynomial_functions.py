@@ -53,6 +53,16 @@ def test_integrals_and_derivatives(m: int, dtype: str) -> None:
             compare(lambda xp, k=k: xp.polyint(sample(xp, (), dtype), m, k))
 
 
+@pytest.mark.parametrize("m", [2**31, 2**62, 10**5])
+def test_integrals_without_end(m: int) -> None:
+    """As many as NumPy's recursion does not reach; of derivatives nothing is left."""
+    compare(lambda xp: xp.polyint(xp.asarray([1.0, 2.0]), m))
+    if m < 2**31:  # NumPy makes as many ones
+        compare(lambda xp: xp.poly1d([1.0, 2.0]).integ(m))
+    compare(lambda xp: xp.polyint(xp.asarray([1.0, 2.0]), m, [1, 2]))
+    assert tnp.polyder([1.0, 2.0], m).shape == tnp.diff([1.0, 2.0], m).shape == (0,)
+
+
 @pytest.mark.parametrize("dtype", ["int8", "float32", "float64", "complex128"])
 @agrees(rtol=1e-5, atol=1e-5)
 def test_polyval(xp: Any, dtype: str) -> Any:
