@@ -160,3 +160,16 @@ def test_kinds_of_what_says_a_dtype() -> None:
 
     for xp in (np, tnp):
         assert xp.iscomplexobj(Extension()) and xp.iscomplexobj(Plain()) and not xp.isrealobj(Plain())
+
+
+@agrees
+def test_equality_of_what_no_tensor_holds(xp: Any) -> Any:
+    """NumPy compares text and objects, and what has no elements is equal."""
+    numbers = xp.asarray([1.0, 2.0**70])
+    return (
+        [xp.array_equal(text, ["a", "b"]) for text in (["a", "b"], ["a", "c"], ["a"], numbers, "a")],
+        [xp.array_equiv(text, [["a", "a"]]) for text in ("a", ["a", "a"], ["a", "b"], numbers, [[1], [1, 2]])],
+        [xp.array_equal(numbers, [1, 2**70]), xp.array_equal([None], [None]), xp.array_equal(float, float)],
+        [xp.array_equiv(nothing, 2**70) for nothing in (xp.zeros((0, 0)), (), numbers)],
+        [xp.array_equal(xp.zeros(0), []), xp.array_equal(xp.zeros(0), ""), xp.array_equiv(np.float32, ())],
+    )
