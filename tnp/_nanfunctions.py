@@ -511,7 +511,9 @@ def nanmedian(
     """
     tensor = tensor_of(a)
     axes = normalize_axes(axis, tensor.dim())
-    if kernels.is_integer(tensor.dtype) or not kernels.size_of(tensor.shape, axes):
+    if not tensor.numel():
+        return nanmean(a, axis, None, out, keepdims)
+    if kernels.is_integer(tensor.dtype):
         return _errstate.quietly(_averages.median, a, axis, out, overwrite_input, keepdims)
     middle = sorting.nanmedian(kernels.flattened(tensor, axes), -1)
     _errstate.warn_where(lambda: middle.isnan(), "All-NaN slice encountered", each=True)

@@ -120,6 +120,15 @@ def test_what_may_be_nan_goes_to_no_integer(xp: Any, name: str, options: Any) ->
     return getattr(xp, name)(xp.asarray([1.0, np.nan]), **options)
 
 
+@pytest.mark.parametrize("dtype", ["float16", "float64", "int8", "complex64"])
+@pytest.mark.parametrize("axis", [None, 0, 1, ()])
+def test_medians_of_no_elements(axis: Any, dtype: str) -> None:
+    compare(lambda xp: xp.nanmedian(xp.zeros((0, 3), dtype), axis, keepdims=True))
+    if dtype != "int8":
+        compare(lambda xp: xp.nanmedian(xp.zeros((0, 3), dtype), 0, xp.zeros(3, int)))
+        compare(lambda xp: xp.nanmedian(xp.zeros((0, 3), dtype), 0, xp.zeros(3, dtype)))
+
+
 @agrees
 @pytest.mark.parametrize("name", ["nanvar", "nanstd", "var", "std"])
 def test_truth_as_degrees_of_freedom(xp: Any, name: str) -> Any:
