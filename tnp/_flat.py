@@ -109,6 +109,7 @@ class flatiter:
         flat = tnp.ravel(array)
         if _is_integer(key):
             flat[key]  # IndexError comes first
+            value = tnp._indexing.element_of(value, array.dtype)
             if np.ndim(value):
                 raise ValueError("Error setting single item of array.")
             flat[key] = value

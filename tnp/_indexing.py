@@ -202,7 +202,7 @@ def _set(array: ndarray, key: Any, value: Any) -> None:
     """The general path of `set_item`."""
     tensor = array.tensor
     read_key = read(tensor, key)
-    value = checked_number(value, array.dtype)
+    value = element_of(value, array.dtype) if read_key.is_element else checked_number(value, array.dtype)
     index = read_key.selection
     if type(value) is tnp._masked.Selection and index.arrays:
         return tnp._masked.assign(array, index, value)
@@ -238,6 +238,13 @@ def sequence_error(value: Any, dtype: np.dtype) -> Exception:
     """What NumPy raises where more than a number is written to one element."""
     error = TypeError if dtype.kind in ("c" if _is_array(value) else "iuc") else ValueError
     return error("setting an array element with a sequence.")
+
+
+def element_of(value: Any, dtype: np.dtype) -> Any:
+    """What is written to one element: a sequence to a boolean one as whether there is anything in it."""
+    if dtype.kind == "b" and isinstance(value, (list, tuple, range)):
+        return bool(value)
+    return checked_number(value, dtype)
 
 
 def checked_number(value: Any, dtype: np.dtype) -> Any:

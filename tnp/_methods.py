@@ -151,6 +151,7 @@ class Methods:
 
     def fill(self, value: Any) -> None:
         """Set every element to a scalar."""
+        value = tnp._indexing.element_of(value, self.dtype)
         if np.ndim(value):
             raise tnp._indexing.sequence_error(value, self.dtype)
         self[...] = value

@@ -628,6 +628,18 @@ def test_one_boolean_in_an_array_to_an_element(xp: Any) -> Any:
     return x
 
 
+@pytest.mark.parametrize("value", [[], [0], (0, 0), [[1, 2], [3]], range(2), ["a"]])
+@agrees
+def test_a_sequence_to_a_boolean_element(xp: Any, value: Any) -> Any:
+    """It is true if there is anything in it."""
+    x = xp.zeros((2, 3), dtype=bool)
+    y, z = x.copy(), xp.ones((), dtype=bool)
+    x[0, 1] = x.flat[2] = z[()] = value
+    x[xp.asarray(1), 0] = value
+    y.fill(value)
+    return x, y, z
+
+
 @pytest.mark.parametrize("value", [np.nan, np.float64(np.nan), np.int64(300), np.float64(300), 2.5, np.uint8(7)])
 @pytest.mark.parametrize("key", [0, (), (1,), slice(None)])
 @pytest.mark.parametrize("wrapped", [False, True])
