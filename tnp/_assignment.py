@@ -17,7 +17,17 @@ from tnp._array import ndarray, scalar, wrap_array
 from tnp._convert import tensor_of
 from tnp._errors import normalize_axis, shapes_text
 from tnp._indexing import BOOL, assignable, value_of
-from tnp._selection import WEAK, along, in_mode, index_mode, index_tensor, is_array, refuse_cast, writeable_tensor
+from tnp._selection import (
+    WEAK,
+    along,
+    in_mode,
+    index_mode,
+    index_tensor,
+    is_array,
+    refuse_cast,
+    within,
+    writeable_tensor,
+)
 
 Tensor = Any
 _CASTINGS = ("no", "equiv", "safe", "same_kind", "unsafe")
@@ -282,13 +292,16 @@ def put_along_axis(arr: ndarray, indices: Any, values: Any, axis: Any) -> None:
     target = writeable_tensor(arr, f"put_along_axis() argument 1 must be an array, not {type(arr).__name__}")
     tensor, picks, dim = along(target, tensor_of(indices, device=target.device), axis)
     source = value_of(values, arr)
-    selected = np.broadcast_shapes((*tensor.shape[:dim], 1, *tensor.shape[dim + 1 :]), tuple(picks.shape))
-    if not assignable(tuple(source.shape), selected):
-        raise ValueError(
-            f"shape mismatch: value array of shape {shapes_text([tuple(source.shape)])} could not be broadcast to "
-            f"indexing result of shape {shapes_text([selected])}"
-        )
+
+    def check(selected: tuple[int, ...]) -> None:
+        if not assignable(tuple(source.shape), selected):
+            raise ValueError(
+                f"shape mismatch: value array of shape {shapes_text([tuple(source.shape)])} could not be broadcast to "
+                f"indexing result of shape {shapes_text([selected])}"
+            )
+
+    picks = within(tensor, picks, dim, check)
     if axis is None:
-        selection.put_flat(target, picks, source.expand(selected))
+        selection.put_flat(target, picks, source.expand(picks.shape))
     else:
         selection.put_along(tensor, picks, source, dim)

@@ -10,6 +10,7 @@ import math
 import operator
 import sys
 import warnings
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -470,15 +471,19 @@ def _bounds_error(value: int, axis: int, size: int) -> IndexError:
     return IndexError(f"index {value} is out of bounds for axis {axis} with size {size}")
 
 
+def unmatched_error(shapes: Sequence[tuple[int, ...]]) -> IndexError:
+    """What NumPy raises for index arrays whose shapes do not fit."""
+    text = "shape mismatch: indexing arrays could not be broadcast together with shapes"
+    return IndexError(f"{text} {shapes_text(shapes)} ")
+
+
 def _explain(error: Exception, tensor: Tensor, key: Key, value: Tensor | None = None) -> Exception:
     """The exception that NumPy would raise where torch raised ``error``; that one itself for a mask without values."""
     if not indexing.has_shape(key.selection):
         return explain(error)
     shapes = indexing.array_shapes(key.selection)
     if not _fits_together(shapes):
-        return IndexError(
-            f"shape mismatch: indexing arrays could not be broadcast together with shapes {shapes_text(shapes)} "
-        )
+        return unmatched_error(shapes)
     if math.prod(map(max, zip(*_padded(shapes), strict=True))) > np.iinfo(np.intp).max:
         return ValueError("iterator is too large")
     if value is not None:

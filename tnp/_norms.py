@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from typing import Any, NamedTuple
 
+import numpy as np
 from numpy.linalg import LinAlgError
 
 import tnp
@@ -19,7 +20,7 @@ from tnp._array import ndarray, wrap, wrap_array
 from tnp._convert import tensor_of
 from tnp._decompositions import svd
 from tnp._dtypes import tensor_dtype
-from tnp._elementwise import absolute, isnan
+from tnp._elementwise import absolute, isnan, reciprocal
 from tnp._errors import normalize_axes, normalize_axis
 from tnp._matrices import is_empty, square_matrices
 from tnp._reduce import kept
@@ -120,6 +121,13 @@ def _of_vectors(tensor: Tensor, ord: Any, axes: tuple[int, ...], keepdims: bool)
         return (sizes != 0).astype(sizes.dtype).sum(axes, keepdims=keepdims)
     if ord == 1:
         return sizes.sum(axes, keepdims=keepdims)
+    if np.iterable(ord):  # broadcast against the elements, and the results
+        if len(axes) != 1:
+            raise ValueError("several orders of a norm are taken along one axis")
+        sizes **= ord
+        total = sizes.sum(axes, keepdims=keepdims)
+        total **= reciprocal(ord, dtype=total.dtype)
+        return total
     exponent = float(ord)
     total = (sizes**exponent).sum(axes, keepdims=keepdims)
     if exponent > 0 and autodiff.may_be_differentiated(total.tensor):

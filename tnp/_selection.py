@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, overload
 
 import numpy as np
@@ -20,8 +20,8 @@ from backend_torch.constants import constant
 from backend_torch.dtypes import to_numpy, to_torch
 from tnp._array import ndarray, scalar, wrap, wrap_array
 from tnp._convert import home_of, tensor_of, tensor_of_shape, tensors_of
-from tnp._errors import broadcast_error, explain, integer_axis, integer_of, normalize_axis, shapes_text
-from tnp._indexing import BOOL, INT64
+from tnp._errors import broadcast_error, explain, integer_axis, integer_of, normalize_axis
+from tnp._indexing import BOOL, INT64, unmatched_error
 
 Tensor = Any
 _NoValue = np._NoValue
@@ -249,31 +249,31 @@ def take_along_axis(arr: Any, indices: Any, axis: Any = -1) -> ndarray:
         raise AttributeError(f"{type(indices).__name__!r} object has no attribute 'dtype'")
     tensor, picks = tensors_of(arr, indices)
     tensor, picks, axis = along(tensor, picks, axis)
-    return wrap_array(selection.along(tensor, picks, axis))
+    return wrap_array(selection.along(tensor, within(tensor, picks, axis), axis))
 
 
 def along(tensor: Tensor, picks: Tensor, axis: Any) -> tuple[Tensor, Tensor, int]:
-    """The operands of `take_along_axis` and `put_along_axis`, checked: a tensor, index tensor and dimension."""
-    if axis is None:
-        if picks.dim() != 1:
-            raise ValueError("when axis=None, `indices` must have a single dimension.")
-        tensor, axis = tensor.reshape(-1), 0
-    else:
-        axis = normalize_axis(axis, tensor.dim())
+    """The operands of `take_along_axis` and `put_along_axis`: a tensor, index tensor and dimension."""
+    if axis is None and picks.dim() != 1:
+        raise ValueError("when axis=None, `indices` must have a single dimension.")
+    tensor, axis = (tensor.reshape(-1), 0) if axis is None else (tensor, normalize_axis(axis, tensor.dim()))
     if to_numpy[picks.dtype].kind not in "iu":
         raise IndexError("`indices` must be an integer array")
     if picks.dim() != tensor.dim():
         raise ValueError("`indices` and `arr` must have the same number of dimensions")
+    return tensor, picks, axis
+
+
+def within(tensor: Tensor, picks: Tensor, axis: int, check: Callable[[tuple[int, ...]], object] = len) -> Tensor:
+    """The indices as int64, checked; ``check`` sees the shape that they select first."""
     others = (*tensor.shape[:axis], 1, *tensor.shape[axis + 1 :])
     try:
         shape = np.broadcast_shapes(others, tuple(picks.shape))
     except ValueError:
-        raise IndexError(
-            "shape mismatch: indexing arrays could not be broadcast together with shapes "
-            f"{shapes_text([others, tuple(picks.shape)])} "
-        ) from None
+        raise unmatched_error([others, tuple(picks.shape)]) from None
+    check(shape)
     picks = cast(picks, INT64)
-    return tensor, picks if 0 in shape else in_mode(picks, axis, tensor.shape[axis], "raise"), axis
+    return picks if 0 in shape else in_mode(picks, axis, tensor.shape[axis], "raise")
 
 
 def _check_axes(shape: Sequence[int]) -> None:

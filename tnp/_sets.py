@@ -164,6 +164,8 @@ def unique(
         axis = normalize_axis(axis, tensor.dim())
     options = bool(return_index), bool(return_inverse), bool(return_counts)
     if axis is None or tensor.dim() == 1:
+        if not any(options) and to_numpy[tensor.dtype].kind in "iuc":
+            bool(sorted)  # NumPy has a table of these, and asks for it
         found = kernels.unique(tensor.reshape(-1), *options, bool(equal_nan))
         values, inverse = found.values, found.inverse
         if axis is None and inverse is not None:

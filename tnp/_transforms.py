@@ -14,7 +14,7 @@ from backend_torch import fft as kernels
 from backend_torch.casting import cast
 from backend_torch.dtypes import to_numpy
 from tnp._array import ndarray, wrap_array
-from tnp._convert import output_tensor, tensor_of, tensors_of
+from tnp._convert import output_tensor, tensor_of_shape, tensors_of
 from tnp._dtypes import tensor_dtype
 from tnp._errors import normalize_axis
 
@@ -67,11 +67,26 @@ def delivered(result: Tensor, out: Any) -> Any:
     return out
 
 
+def _length(shape: tuple[int, ...], axis: Any) -> int:
+    """The length of an axis, whose number NumPy takes for an index here; AxisError where there is none."""
+    try:
+        return shape[normalize_axis(axis, len(shape))]
+    except OverflowError:
+        return shape[axis]
+
+
+def _check_line(a: Any, shape: tuple[int, ...], n: Any, axis: Any) -> None:
+    """Raise what NumPy says of data that no tensor can hold, in its order."""
+    points(_length(shape, axis) if n is None else n)
+    np.result_type(np.asarray(a), 1.0)
+    normalize_axis(axis, len(shape))
+
+
 def _line(a: Any, n: Any, axis: Any, norm: Any, halved: bool = False) -> tuple[Tensor, int, int]:
     """The tensor, the number of points and the axis of a transform along one."""
-    (tensor,) = tensors_of(a, check=lambda shape: normalize_axis(axis, len(shape)))
+    (tensor,) = tensors_of(a, check=lambda shape: _check_line(a, shape, n, axis))
     if n is None:
-        n = tensor.shape[normalize_axis(axis, tensor.dim())]
+        n = _length(tuple(tensor.shape), axis)
     count = points(n, halved)
     check_norm(norm)
     return tensor, count, normalize_axis(axis, tensor.dim())
@@ -248,9 +263,9 @@ def irfft(a: Any, n: int | None = None, axis: int = -1, norm: str | None = None,
 
 
 def _half_line(a: Any, n: Any, axis: Any, norm: Any) -> tuple[Tensor, int, int]:
-    tensor = tensor_of(a)
+    tensor = tensor_of_shape(a, lambda shape: n is None and _length(shape, axis))
     if n is None:
-        n = 2 * (tensor.shape[normalize_axis(axis, tensor.dim())] - 1)
+        n = 2 * (_length(tuple(tensor.shape), axis) - 1)
     return _line(tensor, n, axis, norm)
 
 

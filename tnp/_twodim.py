@@ -184,6 +184,8 @@ def _triangle(rows: Any, columns: Any, k: Any, dtype: Any, device: Any) -> Tenso
     # As many as numpy.arange gives: a fraction counts whole, a negative number as none.
     numbers = [each.item() if isinstance(each, ndarray) and not each.ndim else each for each in (rows, columns)]
     rows, columns = [max(0, -int(-number // 1)) for number in numbers]
+    if not isinstance(k, ndarray) or k.ndim or k.dtype.kind not in "iu":
+        k = operator.index(k)
     return selection.triangle(rows, columns, k, dtype, device)
 
 

@@ -211,6 +211,8 @@ class Ufunc:
             options = {name: value for name, value in given.items() if value is not None}
             return tnp._host_data.on_host(self._numpy, operands, options if out is None else {**options, "out": out})
         mask = None if where is True else _mask(where, home)
+        if mask is None and self._numpy is np.power and targets[0] is not None and not targets[0].numel():
+            mask = targets[0] != 0  # no exponent counts
         function = self._kernel.resolve(*[t.dtype for t in inputs])
         try:
             if mask is not None:

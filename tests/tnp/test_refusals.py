@@ -137,6 +137,12 @@ np.concatenate([np.broadcast_to(n, 2**59)] * 2); np.stack([np.broadcast_to(n, 2*
 np.broadcast_to(n, 2**60).copy()
 np.exp(np.broadcast_to(1.0, 2**45)); -np.broadcast_to(n, 2**45); np.array([np.broadcast_to(n, 2**45)] * 2)
 np.broadcast_to(n, (2**60, 1)).repeat(4, 1); np.bincount([2**60]); np.bincount([], minlength=2**60); np.pad(f, 2**60)
+np.fft.fft("abc", 3); np.fft.ihfft(b"x", 3); np.fft.ifft("abc", 0); np.fft.fft(None, 3); np.fft.fft(f, axis=2**70)
+np.fft.irfft(f, axis=-(2**70)); np.fft.fft(f, 3, 2**70); np.linalg.norm(f, ord=[]); np.linalg.norm(f, [1, 2])
+np.linalg.vector_norm(x, ord=[1, 2, 3]); np.linalg.norm(f, ord={}); np.tri(3, 3, f[:1]); np.tri(3, 3, "a")
+np.put_along_axis(x, np.full((1, 3), 7), [1, 2], 0); np.put_along_axis(x, np.full((2, 2), 7), "abc", 0)
+np.put_along_axis(x, np.full((3, 2), 0), 1, 0); np.put_along_axis(x, np.full((1, 3), 7), 1, 0)
+np.array_equal(f, ["a"] * 4, equal_nan=True)
 """
 
 
@@ -186,6 +192,7 @@ np.quantile(x, 0.5, method="lower", out=n)
 np.hypot.reduce(np.zeros((0, 3)), initial=2.0, where=[True, False, True]); np.hypot.reduce(np.zeros((0, 3)))
 np.ndarray((2,), float, np.arange(4.0), 8); f.__pow__(2, 5); f.__rpow__(2, 5); f.view(np.float32, np.ndarray)
 np.linalg.eig([[1.0, 2.0], [3.0, 4.0]])
+np.linalg.norm(x, [1, 2.5, 3], 0); np.linalg.norm(f, (2,), keepdims=True); np.linalg.vector_norm(f, ord=[1, 2, 3, 4])
 """
 
 

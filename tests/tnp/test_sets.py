@@ -128,3 +128,9 @@ def test_isin_of_what_no_tensor_holds() -> None:
 def test_the_dtype_of_numbers_that_are_assumed_unique() -> None:
     compare(lambda xp: xp.setxor1d(np.int32(0), -1, True))
     compare(lambda xp: xp.setxor1d(xp.asarray([0, 3], "int8"), -1, assume_unique=True))
+
+
+@agrees(raises=ValueError)
+@pytest.mark.parametrize("flag", [[1, 2], []])
+def test_what_says_to_sort_has_a_truth(xp: Any, flag: list[int]) -> Any:
+    return xp.unique(xp.asarray([3, 1, 3]), sorted=xp.asarray(flag))

@@ -329,6 +329,12 @@ def test_masked_negative_exponents(xp: Any) -> Any:
     return xp.power(x, y, where=y >= 0, out=xp.zeros_like(x)), masked
 
 
+@agrees
+def test_negative_exponents_of_no_elements(xp: Any) -> Any:
+    x, y = xp.asarray([[2], [3]]), xp.asarray([[-1], [-2]])
+    return xp.power(x, y, out=xp.zeros((2, 0), dtype=int)), xp.power(x[:0], -1), xp.power(2, y[:0])
+
+
 @agrees(raises=ValueError)
 def test_negative_exponents_that_are_used(xp: Any) -> Any:
     return xp.power(xp.asarray([2, 3]), xp.asarray([-1, 2]), where=[True, False], out=xp.zeros(2, dtype=int))
