@@ -417,13 +417,14 @@ def _entry(item: Any, tensor: Tensor) -> Any:
     if dtype is INT64 or dtype is BOOL:
         return array
     if dtype.is_floating_point or dtype.is_complex:
-        raise IndexError(_INVALID_DTYPE if array.dim() else _INVALID)
+        is_number = not array.dim() and (type(item) is scalar or not _is_array(item))
+        raise IndexError(_INVALID if is_number else _INVALID_DTYPE)
     return cast(array, INT64)
 
 
 def _bounded(index: int) -> int:
-    if not -sys.maxsize <= index <= sys.maxsize:
-        raise IndexError(f"cannot fit {type(index).__name__!r} into an index-sized integer")
+    if not -sys.maxsize - 1 <= index <= sys.maxsize:  # NumPy reads it as an array: of uint64, or of objects
+        raise OverflowError("Python int too large to convert to C long") if 0 < index < 2**64 else IndexError(_INVALID)
     return index
 
 

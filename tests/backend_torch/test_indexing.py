@@ -91,7 +91,25 @@ def test_last_of_repeated_writes_has_the_gradient(count: int, by: Any) -> None:
     np.testing.assert_array_equal(found.numpy(), gradient)
 
 
-@pytest.mark.parametrize(("values", "bad"), [([0, 3], None), ([0, 4], 4), ([-5, 4], -5), ([-4], None), ([], None)])
+@pytest.mark.parametrize("rows", [[2, 2], [2, 0, -1, 2], [3], [[1], [-3]]], ids=repr)
+@pytest.mark.parametrize("by", [torch.autograd.grad, torch.func.grad], ids=["autograd", "torch.func"])
+def test_a_number_has_the_gradient_of_each_place_once(rows: Any, by: Any) -> None:
+    index, weights = Index((), (), (torch.tensor(rows),), (0,)), torch.tensor([1.0, 2.0, 4.0, 8.0])
+
+    def weighed(value: torch.Tensor) -> torch.Tensor:
+        tensor = torch.zeros(4)
+        indexing.put(tensor, index, value)
+        return (tensor * weights).sum()
+
+    value = torch.tensor(3.0, requires_grad=by is torch.autograd.grad)
+    found = by(weighed)(value) if by is torch.func.grad else by(weighed(value), value)[0]
+    assert found.item() == sum(weights[place].item() for place in {row % 4 for row in np.ravel(rows).tolist()})
+
+
+OUTSIDE = [([0, 3], None), ([0, 4], 4), ([-5, 4], -5), ([-4, 4], 4), ([-4], None), ([], None)]
+
+
+@pytest.mark.parametrize(("values", "bad"), OUTSIDE)
 def test_out_of_bounds(values: list[int], bad: int | None) -> None:
     array = torch.tensor(values, dtype=torch.int64)
     assert indexing.outside(array, 4) == bad

@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 import tnp
 from backend_torch import memory
 from tests import oracle
-from tests.oracle import ALL, Raised, agrees, assert_same, beside, compare, outcome, placed, sample
+from tests.oracle import ALL, INTEGERS, Raised, agrees, assert_same, beside, compare, outcome, placed, sample
 
 EXAMPLES = settings(
     max_examples=int(os.environ.get("TNP_INDEXING_EXAMPLES", "300")),
@@ -271,6 +271,69 @@ def test_messages_are_numpys(key: Any, write: bool) -> None:
     assert str(outcome(use, tnp).error) == str(outcome(use, np).error)
 
 
+REFUSED: dict[str, Callable[[Any], Any]] = {
+    "two ellipses": lambda xp: xp.zeros((3, 3))[..., 0, 0, ...],
+    "two ellipses and an array": lambda xp: xp.zeros((3, 3))[..., [0], 0, ...],
+    "a short mask of the last axis": lambda xp: xp.zeros((3, 4))[0, xp.asarray([True, False])],
+    "a mask wrong in its last axis": lambda xp: xp.zeros((3, 4))[xp.zeros((3, 5), bool)],
+    "after an ellipsis": lambda xp: xp.zeros((2, 3, 4))[[0], ..., 4],
+    "negative after an ellipsis": lambda xp: xp.zeros((2, 3, 4))[[0], ..., -5],
+    "an array after an ellipsis": lambda xp: xp.zeros((2, 3, 4))[..., xp.asarray([7])],
+    "an array alone": lambda xp: xp.arange(3)[xp.asarray([5])],
+    "an array alone, of nothing": lambda xp: xp.zeros((3, 0))[xp.asarray([5])],
+    "an array alone, negative": lambda xp: xp.zeros((3, 4))[xp.asarray([1, -9])],
+    "an array after a number": lambda xp: put_zeros(xp, (3, 4), (0, xp.asarray([1, -9])), xp.ones(2)),
+    "beside an array": lambda xp: xp.zeros((2, 3))[[0], 3],
+    "the largest": lambda xp: xp.zeros((2, 3))[[0], 2**63 - 1],
+    "the least": lambda xp: xp.zeros((2, 3))[[0], -(2**63)],
+    "too large for a signed one": lambda xp: xp.zeros(3)[2**63],
+    "too large": lambda xp: xp.zeros(3)[2**64],
+    "too little": lambda xp: xp.zeros(3)[-(2**63) - 1],
+    "too many": lambda xp: xp.zeros(3)[[0], 0],
+    "no integers": lambda xp: xp.zeros(3)[xp.asarray([1.0])],
+    "no integer": lambda xp: xp.zeros(3)[2.5],
+    "an array of no integer": lambda xp: xp.zeros(3)[xp.asarray(1.0)],
+    "an element that is no integer": lambda xp: xp.zeros(3)[xp.ones(3)[0]],
+    "arrays of other shapes": lambda xp: xp.zeros((3, 3))[[0, 1], [0, 1, 2]],
+    "arrays of more dimensions": lambda xp: xp.zeros((3, 3))[xp.asarray([0, 1]), xp.asarray([[0, 1, 2]])],
+    "true elements for an array": lambda xp: xp.zeros((3, 3))[[True, True, False], [0, 1, 2]],
+    "arrays of a ufunc": lambda xp: xp.add.at(xp.zeros((3, 3)), ([0, 1], [0, 1, 2]), 1),
+    "out of bounds for a ufunc": lambda xp: xp.add.at(xp.zeros((3, 3)), ([0, 1], [0, 5]), 1),
+    "a step of nothing": lambda xp: xp.zeros((3, 3))[::0, [0]],
+    "more dimensions than there are": lambda xp: xp.ones(3)[(None,) * 70],
+    "a longer value": lambda xp: put_zeros(xp, (3, 4), [0, 1], xp.ones(3)),
+    "a longer value for a view": lambda xp: put_zeros(xp, (3, 4), slice(0, 2), xp.ones(3)),
+    "a longer value for arrays": lambda xp: put_zeros(xp, (9, 9), ([0, 1, 2], np.zeros((4, 3), int)), xp.ones(7)),
+    "values of as many dimensions": lambda xp: put_zeros(xp, (2, 2), np.zeros((2, 2), int), xp.ones((3, 2, 2))),
+    "values for a mask": lambda xp: put_zeros(xp, (2, 2), xp.ones((2, 2), bool), xp.ones(3)),
+    "rows for a mask": lambda xp: put_zeros(xp, (2, 2), xp.ones(2, bool), xp.ones((3, 2))),
+    "dimensions for a mask": lambda xp: put_zeros(xp, (2, 2), xp.ones((2, 2), bool), xp.ones((1, 4))),
+    "rows for a mask's elements": lambda xp: put_zeros(xp, (3,), (xp.ones(3, bool), ...), xp.ones((3, 3))),
+    "a box for a mask's elements": lambda xp: put_zeros(xp, (3,), (xp.ones(3, bool), ...), xp.ones((3, 2, 3))),
+    "a list for an element": lambda xp: put_zeros(xp, (3, 4), (0, 0), [1, 2]),
+    "a nested list for a row": lambda xp: put_zeros(xp, (3, 2), xp.asarray(0), [[1, 2]]),
+    "a nested list for rows": lambda xp: put_zeros(xp, (3, 2), slice(0, 1), [[[1, 2]]]),
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_what_is_refused_in_numpys_words(name: str) -> None:
+    expected, actual = outcome(REFUSED[name], np), outcome(REFUSED[name], oracle.ours())
+    assert (type(actual.error), str(actual.error)) == (type(expected.error), str(expected.error))
+
+
+@pytest.mark.parametrize("value", [np.array([1j, 2, 3]), np.array(1j)], ids=repr)
+@pytest.mark.parametrize("key", [slice(None), [0, 1, 2]], ids=repr)
+def test_the_warning_of_a_lost_part_is_numpys(key: Any, value: Any) -> None:
+    """Also in naming the user's line."""
+    texts = []
+    for xp in (np, tnp):
+        with pytest.warns(np.exceptions.ComplexWarning) as caught:
+            put_zeros(xp, (3,), key, placed(xp, value))
+        texts.append([(str(warning.message), warning.filename) for warning in caught])
+    assert texts[0] == texts[1]
+
+
 @agrees(raises=IndexError)
 def test_a_bad_index_comes_before_a_bad_value(xp: Any) -> None:
     xp.zeros((1, 0), dtype="uint8")[0, xp.asarray(0)] = -1
@@ -322,6 +385,82 @@ def test_where_the_dimensions_of_index_arrays_go(key: Any) -> None:
         return selected, x
 
     compare(use)
+
+
+@pytest.mark.parametrize("dtype", INTEGERS)
+@agrees
+def test_indices_of_every_integer_dtype(xp: Any, dtype: str) -> Any:
+    """As many as there are elements: torch takes uint8 for a mask."""
+    i, x, y = xp.asarray([2, 0, 0], dtype), xp.arange(3), xp.arange(9).reshape(3, 3)
+    read = x[i], y[i], y[:, i], y[i, i], y[0, i], y[1:, i]
+    x[i] = 7
+    y[:, i] = xp.asarray([[1], [2], [3]])
+    z, w = xp.zeros((2, 2)), xp.zeros((2, 2))
+    z[xp.asarray([[0, 1], [1, 1]], dtype)] = 5
+    w[xp.asarray([[0, 0], [0, 0]], dtype)] = xp.ones((2, 2, 2))
+    return read, x, y, z, w
+
+
+@agrees
+def test_keys_of_numbers_slices_and_arrays(xp: Any) -> Any:
+    x, y = xp.arange(24).reshape(2, 3, 4), xp.arange(6)
+    after = (
+        x[[0], ..., 3],
+        x[[1], ..., -4],
+        x[[0], -3],
+        x[0, [True, False, True], 3],
+        x[0, 1, [True, False, True, True]],
+    )
+    masks = x[:, [True, False, True], [0, 2]], x[1, [True, False, True], -4], x[:, [[True] * 4] * 3, None]
+    return after, masks, x[[1, 0], None, [0, 2], [1, 1]], y[3:0:-1], y[4:0:-2], x[[0], 1, 2:0:-1], y[3:3:-1], y[1:3:-1]
+
+
+@agrees
+def test_elements_read_by_other_keys_do_not_change_with_their_array(xp: Any) -> Any:
+    x = xp.arange(5)
+    read = x[np.int64(0)], x[(np.int64(1),)], x[xp.asarray(2)], x[xp.asarray(3),]
+    x[:] = 9
+    return read
+
+
+@pytest.mark.parametrize("key", [0, slice(0, 1), np.array([True, False])], ids=repr)
+def test_a_number_is_cast_by_its_class(key: Any) -> None:
+    """One that fits is written; as an integer the same value overflows, whatever was written before."""
+
+    def write(xp: Any, value: Any) -> None:
+        put_zeros(xp, (2,), key, value, "int8")
+
+    compare(write, 300)
+    outcome(write, tnp, 300.0)
+    compare(write, 300)
+    compare(lambda xp: put_zeros(xp, (2,), key, True, "int8"))
+    compare(lambda xp: put_zeros(xp, (2,), key, 1.0, "bool"))
+
+
+@pytest.mark.host
+def test_an_expanded_tensor_is_read_only() -> None:
+    torch = pytest.importorskip("torch")
+    x = tnp.asarray(torch.zeros(3).expand(2, 3))
+    for key in (0, slice(None), tnp.asarray([0]), (0, tnp.asarray(1))):
+        with pytest.raises(ValueError, match=r"^assignment destination is read-only$"):
+            x[key] = 1
+    assert not x.any()
+    for strides in ((0, 1), (1, 1)):  # an axis of one element has a place for each, whatever its stride
+        y = tnp.asarray(torch.zeros(3).as_strided((1, 3), strides))
+        y[0, 1] = 1
+        y[tnp.asarray([0]), 2] = 2
+        assert y.tolist() == [[0, 1, 2]]
+
+
+@pytest.mark.host
+def test_values_that_are_torchs() -> None:
+    torch = pytest.importorskip("torch")
+    x = tnp.zeros((2, 3), "i8")
+    x[0], x[1, 1:], x[tnp.asarray([1]), 0] = torch.tensor([1, 2, 3]), torch.tensor(5.0), torch.tensor([7])
+    assert x[torch.tensor([1, 0]), torch.tensor(1)].tolist() == [5, 2] and x.tolist() == [[1, 2, 3], [7, 5, 5]]
+    for value in (torch.ones(2), tnp.ones(2)):
+        with pytest.raises(ValueError, match=r"^setting an array element with a sequence\.$"):
+            x[0, 0] = value
 
 
 @agrees
@@ -464,7 +603,21 @@ def test_leading_ones_of_values_for_a_mask(xp: Any) -> Any:
     rows[xp.asarray([True, False, True])] = xp.arange(8.0).reshape(1, 1, 2, 4)
     columns[:, xp.asarray([True, False, True, True])] = xp.arange(9.0).reshape(1, 3, 3)
     both[:, xp.asarray([True, False, True, True])] = xp.arange(18.0).reshape(1, 1, 3, 3, 2)
+    rows[xp.asarray([True, True, False])] = xp.arange(4.0).reshape(1, 1, 4)
     return rows, columns, both
+
+
+@agrees
+def test_values_that_broadcast_to_what_a_mask_picks(xp: Any) -> Any:
+    mask, x, y = xp.asarray([True, False, True]), [xp.zeros((3, 3)) for _ in range(6)], xp.zeros((3, 4, 5))
+    x[0][mask] = xp.arange(2.0).reshape(2, 1)
+    x[1][:, mask] = xp.asarray([1.0, 2.0])
+    x[2][:, mask] = xp.asarray([[1.0], [2.0], [3.0]])
+    x[3][mask] = xp.asarray([[1.0, 2.0, 3.0]])
+    x[4][mask] = xp.asarray([7.0])
+    x[5][:, mask] = xp.asarray([[5.0, 6.0]])
+    y[mask] = xp.arange(20.0).reshape(4, 5)
+    return x, y
 
 
 @pytest.mark.parametrize("key", [[0, 1], [0, 99, 1], [-6, 1, 2], [True, False, True, False, False], [True, False]])
@@ -575,6 +728,36 @@ def test_compiled(name: str) -> None:
     x, i, s = tnp.arange(12.0).reshape(3, 4), tnp.asarray([0, 2]), tnp.asarray(1)
     function = TRACED[name]
     assert tnp.compile(function)(x, i, s).tolist() == function(x, i, s).tolist()
+
+
+@pytest.mark.parametrize("indices", [[0, 2], [-3, 1], [], [3], [0, -4], [-3, 7, 1], [[0], [5]]], ids=repr)
+def test_indices_that_a_trace_knows(indices: Any) -> None:
+    def use(xp: Any) -> Any:
+        return xp.arange(3)[indices], updated(xp.arange(6).reshape(2, 3), np.s_[:, indices], 9)
+
+    expected, actual = outcome(use, np), oracle.outcome_compiled(use, "eager")
+    assert_same(expected, actual)
+    assert not isinstance(expected, Raised) or str(actual.error) == str(expected.error)
+
+
+@pytest.mark.parametrize("shape", [(), (1,), (2,), (3,), (1, 2), (2, 2)])
+def test_masks_that_a_trace_knows(shape: tuple[int, ...]) -> None:
+    def use(xp: Any) -> Any:
+        mask, values = [True, False, True], xp.arange(4.0)[: int(np.prod(shape, dtype=int))].reshape(shape)
+        return xp.arange(3)[mask], updated(xp.zeros((2, 3)), np.s_[:, mask], 9), updated(xp.zeros(3), mask, values)
+
+    assert_same(outcome(use, np), oracle.outcome_compiled(use, "eager"))
+
+
+@pytest.mark.parametrize("count", [1, 2, 3, 4])
+@pytest.mark.parametrize("least", [-1, 1])
+def test_masks_that_a_trace_does_not_know(count: int, least: int) -> None:
+    def use(xp: Any, x: Any) -> Any:
+        return updated(x, x >= least, xp.arange(9.0, 9.0 + count)), updated(xp.stack([x, x]), np.s_[:, x >= least], 7)
+
+    expected = outcome(use, np, np.arange(3.0))
+    x = placed(tnp, np.arange(3.0))
+    assert_same(expected, outcome(lambda xp: xp.compile(lambda x: use(xp, x), backend="eager")(x), tnp))
 
 
 @pytest.mark.parametrize("name", TRACED)
