@@ -168,8 +168,8 @@ def set_writeable(x: ndarray, value: Any) -> None:
         x.__class__ = ndarray  # type: ignore[assignment]
     elif type(x) is not scalar and type(x) is not ndarray:
         memory.lock(x.tensor, not value)
-    elif type(x) is scalar and value:
-        raise ValueError("cannot set WRITEABLE flag to True of this array")
+    elif type(x) is scalar:
+        raise ValueError("Cannot set flags on array scalars.")
 
 
 PLAIN.add(readonly)

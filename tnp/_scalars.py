@@ -35,6 +35,9 @@ class ScalarMethods:
     def __ceil__(self) -> int:
         return math.ceil(self._real())
 
+    def setflags(self, write: Any = None, align: Any = None, uic: Any = None) -> None:
+        """Nothing, as in NumPy."""
+
     @property
     def numerator(self) -> ndarray:
         """The value itself, for an integer."""

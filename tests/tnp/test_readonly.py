@@ -204,6 +204,32 @@ def test_shape_and_dtype_may_be_set(xp):
 
 
 @agrees
+def test_a_view_of_a_view_asks_the_first_array(xp):
+    x = xp.arange(4.0)
+    x.setflags(write=False)
+    view = x[1:][1:]
+    with pytest.raises(ValueError, match="cannot set WRITEABLE flag to True"):
+        view.setflags(write=True)
+    x.setflags(write=True)
+    view.setflags(write=True)
+    view[0] = 7
+    return x, view
+
+
+@agrees
+def test_what_is_made_of_one_can_be_written(xp):
+    x, z = locked(xp), locked(xp) * 1j
+    z.setflags(write=False)
+    made = [x.imag.copy(), x.byteswap(), xp.from_dlpack(x, copy=True)]
+    for each in made:
+        each[...] = 1
+    for change in (lambda: setattr(z, "imag", 3), lambda: x.byteswap(inplace=True), lambda: x[0].resize(1)):
+        with pytest.raises(ValueError):
+            change()
+    return made, x, z
+
+
+@agrees
 def test_base_of_a_read_only_view_is_the_array(xp):
     x = locked(xp)
     return x[0].base is not None, xp.shares_memory(x, x[0].base)
