@@ -234,6 +234,12 @@ def test_what_no_tensor_holds(np: Any, code: str) -> None:
     assert ours.dtype == theirs.dtype and ours.tolist() == theirs.tolist()
 
 
+def test_whether_arrays_of_names_are_equal(np: Any) -> None:
+    names, others = np.array(NAMES), np.array(["b", "a", "c"])
+    assert np.array_equal(names, np.array(NAMES)) is np.array_equiv(names, [NAMES, NAMES]) is True
+    assert np.array_equal(names, others) is np.array_equiv(names, others) is np.array_equal(names, np.ones(3)) is False
+
+
 def test_several_results(np: Any) -> None:
     values, counts = np.unique(np.array(NAMES), return_counts=True)
     assert (values.tolist(), counts.tolist()) == (["a", "b"], [1, 2])

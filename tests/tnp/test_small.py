@@ -5,6 +5,7 @@ The functions over ``xp`` run this way with ``pytest --small-arrays``; here is w
 
 from __future__ import annotations
 
+import contextlib
 import copy
 import gc
 import pickle
@@ -157,6 +158,60 @@ def test_pickles() -> None:
     for made in (copy.copy(x), copy.deepcopy(x)):
         made[0] = 7
         assert x[0] == 1 and type(made) is small
+
+
+EXPRESSIONS = """
+-x; +x; abs(-x); ~i; x[i]; m[i, 0]; m[0, i]; m[i]; m[i[:1], i[1:]]; x[i > 0]; list(m); list(m[0]); list(x[0, ...])
+x.T; m.T; m.squeeze(); m.ravel(); m.reshape(-1, 1); m.swapaxes(0, 1); m.reshape(3); m.transpose(1, 0).copy()
+np.add.reduce(m, axis=1); np.add.reduce(x); np.multiply.accumulate(x); np.subtract.outer(x, i); np.sqrt(np.array(2.0))
+np.modf(x); divmod(x, 2); divmod(3, x); np.divmod(x, x); np.split(x, 2); np.linalg.slogdet(m); np.linalg.qr(m)
+np.linalg.eigh(m); np.unique(x, return_counts=True); np.nonzero(x); np.broadcast_arrays(x, m); np.histogram(x, 2)
+numpy.add(x, i); numpy.sqrt(x); numpy.sqrt(x[0]); numpy.add(x, x, out=x); numpy.add.reduce(x); numpy.modf(x)
+x @ m; m @ [1, 2]; [1, 2] @ m; x @ tnp.ones(2); i << 1; 1 << i; i // 2; x.astype(int); x.astype("f4"); x.sort()
+x.dot(m)
+np.random.default_rng(1).integers(9, size=3, dtype="u1"); np.random.default_rng(1).random(3)
+np.random.default_rng(1).permuted(x, out=x); np.random.default_rng(1).standard_normal(out=x)
+"""
+WRITES = """
+x[i] = m[0]; x[:] = [5, 6]; x[i] = (x[0], 3); x[i > 0] = 7; m[i, i] = x; m[0] = np.zeros(70)[:2]; x[0] = i[1]
+m[:, 1] = (1, i[0]); m[i] = [[1, 2], x]; x += i; m @= m; x **= 2; i <<= 1; np.add.at(x, i, 2); np.add.at(x, [0, 0], 1)
+x[...] = tnp.ones(2); x[:] = numpy.ones(2); m.T[0] = x; m.ravel()[3] = 8; x.real = 4; x.shape = (2, 1); x[:] = ["a", 1]
+x[5] = 1; x["a"] = 1; x[:] = [1, 2, 3]; x[i] = [[1], [2]]; x += 1j; x[[0]] = range(1); x.sort(); x.fill(3)
+x.resize(3, refcheck=False)
+"""
+
+
+def done(xp: Any, code: str, run: Callable[..., Any]) -> Any:
+    """What code gives or does to some arrays, or the class of what it raises."""
+    arrays = {"x": xp.array([3.0, 2.0]), "i": xp.array([0, 1]), "m": xp.array([[2.0, 1.0], [1.0, 3.0]])}
+    names = {"np": xp, "numpy": numpy, "tnp": tnp if xp is np else numpy, **arrays}
+    try:
+        result = run(code, names)
+    except Exception as error:
+        result = next(kind for kind in type(error).__mro__ if kind.__module__ == "builtins")
+    return plain([result, *[names[name] for name in arrays]])
+
+
+def plain(value: Any) -> Any:
+    """Lists of what can be compared."""
+    if isinstance(value, (tuple, list)):
+        return [plain(each) for each in value]
+    if isinstance(value, (numpy.ndarray, numpy.generic, tnp.ndarray)):
+        is_scalar = isinstance(value, (numpy.generic, tnp._array.scalar))
+        return is_scalar, value.dtype, value.shape, numpy.asarray(value).round(12).tolist()
+    return value
+
+
+@pytest.mark.parametrize("watches", [False, True])
+@pytest.mark.parametrize("code", [code.strip() for code in EXPRESSIONS.replace("\n", ";").split(";") if code.strip()])
+def test_each_expression_gives_what_numpy_does(code: str, watches: bool) -> None:
+    with tnp.GradientTape() if watches else contextlib.nullcontext():
+        assert done(np, code, eval) == done(numpy, code, eval)
+
+
+@pytest.mark.parametrize("code", [code.strip() for code in WRITES.replace("\n", ";").split(";") if code.strip()])
+def test_each_write_does_what_numpy_does(code: str) -> None:
+    assert done(np, code, exec) == done(numpy, code, exec)
 
 
 # Memory.
