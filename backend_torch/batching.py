@@ -354,11 +354,6 @@ def slices(tensor: Tensor, dim: int | None, index: int) -> Tensor:
     return tensor if dim is None else tensor.select(dim, index)
 
 
-def stacked(results: list[Tensor]) -> Tensor:
-    """The results of a loop along a new first dimension."""
-    return torch.stack(results)
-
-
 def leading(tensor: Tensor, dim: int) -> Tensor:
     """The tensor with its dimension ``dim`` first."""
     return tensor.movedim(dim, 0) if dim else tensor

@@ -53,11 +53,6 @@ REAL_OF: dict[torch.dtype, torch.dtype] = {torch.complex64: torch.float32, torch
 """The dtype of each complex dtype's parts."""
 
 
-def kind(dtype: torch.dtype) -> str:
-    """NumPy's kind letter of a torch dtype: ``b``, ``i``, ``u``, ``f`` or ``c``."""
-    return "f" if dtype is torch.bfloat16 else to_numpy[dtype].kind
-
-
 def _viewed(
     info: Any, batched: tuple[int | None, ...], tensor: torch.Tensor, dtype: torch.dtype
 ) -> tuple[torch.Tensor, int]:

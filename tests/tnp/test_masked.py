@@ -331,3 +331,26 @@ def test_nested() -> None:
 
     found = np.vectorized_map(function, given(ROWS))
     numpy.testing.assert_allclose(np.asnumpy(found), np.asnumpy(np.map_fn(function, given(ROWS))))
+
+
+IN_TURN: dict[str, Function] = {
+    "a reduction of a ufunc": lambda np, x: np.add.reduce(x[x > 0]),
+    "outer": lambda np, x: np.add.outer(x[x > 0], x[x > 0]).sum(),
+    "a product": lambda np, x: x[x > 0] @ x[x > 0],
+    "a condition": lambda np, x: np.add(x[x > 0], 1, out=np.zeros(x[x > 0].shape), where=x[x > 0] > 1).sum(),
+    "another shape": lambda np, x: (x[x > 0] + np.ones((2, 1))).sum(),
+    "an output": lambda np, x: np.add(x[x > 0], 1, out=np.zeros((2, *x[x > 0].shape))).sum(),
+}
+
+
+@pytest.mark.parametrize("name", IN_TURN)
+def test_what_depends_on_how_many_there_are_is_called_for_each(name: str) -> None:
+    """Nothing that has as many elements as the mask chooses is known for all at once."""
+    with pytest.warns(RuntimeWarning, match="calls the function once for each element"):
+        found = np.vectorized_map(lambda x: IN_TURN[name](np, x), np.asarray(ROWS))
+    numpy.testing.assert_allclose(np.asnumpy(found), [IN_TURN[name](numpy, row.copy()) for row in ROWS], rtol=1e-13)
+
+
+def test_two_masks_of_other_counts_are_refused_as_each_row_is() -> None:
+    with pytest.warns(RuntimeWarning, match="once for each"), pytest.raises(ValueError, match="could not be broadcast"):
+        np.vectorized_map(lambda x: (x[x > 0] + x[x < 0]).sum(), np.asarray(ROWS))

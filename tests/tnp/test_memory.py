@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 import pytest
 import torch
@@ -49,3 +51,27 @@ def test_memory_of_an_accelerator() -> None:
     assert (
         tnp.shares_memory(x, x[1:]) and not tnp.shares_memory(x[::2], x[1::2]) and not tnp.shares_memory(x, tnp.ones(6))
     )
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda xp, x: xp.shares_memory(x, x[1:]),
+        lambda xp, x: xp.shares_memory(x[::2], x[1::2]),
+        lambda xp, x: xp.may_share_memory(x[:2], x[2:]),
+        lambda xp, x: xp.shares_memory(x, x * 2),
+        lambda xp, x: (lambda y: xp.shares_memory(y[:2], y[1:]))(x * 2),
+    ],
+)
+def test_in_compiled_functions_it_is_known_of_what_they_make(function: Callable[..., bool]) -> None:
+    x = np.arange(4.0)
+    compiled = tnp.compile(lambda y: function(tnp, y), backend="eager")
+    assert compiled(tnp.asarray(x)) is function(np, x)
+
+
+def test_in_compiled_functions_it_is_not_known_of_two_arguments() -> None:
+    x = tnp.arange(4.0)
+    with pytest.raises(tnp.TracedValueError):
+        tnp.compile(tnp.shares_memory, backend="eager")(x, x[1:])
+    with pytest.raises(tnp.TracedValueError):
+        tnp.compile(tnp.grad(lambda y: y.sum() * tnp.shares_memory(y, y[1:])), backend="eager")(x)

@@ -389,3 +389,16 @@ def test_spellings_of_modes(mode: Any) -> None:
         return x
 
     compare(put)
+
+
+def test_put_in_compiled_functions_at_places_that_come_as_arguments() -> None:
+    def function(xp: Any, x: Any, indices: Any, values: Any) -> Any:
+        xp.put(x.T, indices, values)
+        return x * 1
+
+    given = np.arange(6.0).reshape(2, 3), np.asarray([1, -3, 1]), np.asarray([10.0, 20.0, 30.0])
+    compiled = tnp.compile(lambda *arrays: function(tnp, *arrays), backend="eager")
+    x, indices, values = map(tnp.asarray, (given[0].copy(), *given[1:]))
+    assert compiled(x, indices, values).tolist() == x.tolist() == function(np, *given).tolist()
+    with pytest.raises(IndexError):
+        compiled(x, indices * 9, values)

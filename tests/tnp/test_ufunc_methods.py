@@ -435,3 +435,27 @@ def test_ldexp_is_reduced_with_integers(dtype: str) -> None:
 def test_constant_indices_out_of_bounds_are_named_while_traced(indices: list[int]) -> None:
     with pytest.raises(IndexError, match="out-of-bounds in"):
         tnp.compile(lambda x: tnp.add.reduceat(x, indices))(tnp.ones(3))
+
+
+@pytest.mark.parametrize(("places", "factors"), [([1, -3, 3], [2.0, 3.0, 5.0]), ([0, 0, 0], [0.0, 3.0, 0.0])])
+def test_products_at_places_that_a_trace_does_not_know_have_derivatives(places: Any, factors: Any) -> None:
+    def function(values: Any, indices: Any) -> Any:
+        y = tnp.arange(1.0, 5.0)
+        tnp.multiply.at(y, indices, values)
+        return (y * tnp.asarray([1.0, 2.0, 3.0, 4.0])).sum()
+
+    def tangent(values: Any, indices: Any) -> Any:
+        return tnp.jvp(lambda each: function(each, indices), (values,), (tnp.asarray([1.0, -2.0, 0.5]),))[1]
+
+    expected = np.arange(1.0, 5.0)
+    np.multiply.at(expected, places, factors)
+    weights, partial = np.asarray([1.0, 2.0, 3.0, 4.0]), []
+    for number in range(3):  # a product is linear in each factor
+        without = np.arange(1.0, 5.0)
+        np.multiply.at(without, np.delete(places, number), np.delete(factors, number))
+        partial.append(weights[places[number]] * without[places[number]])
+    arrays = tnp.asarray(factors), tnp.asarray(places)
+    for run in (lambda each: each, lambda each: tnp.compile(each, backend="eager")):
+        assert run(function)(*arrays) == expected @ weights
+        assert run(tnp.grad(function))(*arrays).tolist() == partial
+        assert run(tangent)(*arrays) == np.dot(partial, [1.0, -2.0, 0.5])
