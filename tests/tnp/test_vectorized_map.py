@@ -442,6 +442,11 @@ def test_no_elements() -> None:
         np.vectorized_map(lambda row: row, 3.0)
 
 
+def test_axes_in_a_container_like_the_arrays() -> None:
+    found = np.vectorized_map(lambda pair: pair.x * pair.y, Pair(rows(), np.arange(2.0)), in_axes=Pair(0, None))
+    assert found.tolist() == (rows() * np.arange(2.0)).tolist()
+
+
 @pytest.mark.parametrize(
     ("options", "error", "message"),
     [
@@ -449,6 +454,7 @@ def test_no_elements() -> None:
         ({"in_axes": (0, 0)}, ValueError, r"in_axes \(0, 0\) is built differently"),
         ({"out_axes": 3}, numpy.exceptions.AxisError, "out_axes: axis 3"),
         ({"out_axes": {"a": 0}}, ValueError, "out_axes"),
+        ({"out_axes": None}, ValueError, "out_axes is None for an array"),
         ({"randomness": "some"}, ValueError, "randomness must be one of"),
         ({"chunk_size": 0}, ValueError, "chunk_size must be at least 1"),
     ],
