@@ -88,7 +88,7 @@ def test_without_the_source(path: Path, device: str) -> None:
         (lambda args, kwargs: args.__setitem__(0, None), TypeError, r"\[0\] is None where an array"),
         (lambda args, kwargs: args.append(1), TypeError, "a tuple of 2 is expected"),
         (lambda args, kwargs: args[1].pop("t"), TypeError, r"\[1\].* a dict of 2 is expected"),
-        (lambda args, kwargs: args[1].__setitem__("n", args[1].pop("m")), TypeError, r"\['t', 'n'\] where \['m', 't'\]"),
+        (lambda args, kwargs: args[1].__setitem__("n", args[1].pop("m")), TypeError, r"'n'\] where \['m', 't'\]"),
         (lambda args, kwargs: args[1].__setitem__("m", [args[1]["m"]]), TypeError, r"\[1\]\['m'\] is"),
         (lambda args, kwargs: kwargs.__setitem__("scale", 4), TypeError, r"\['scale'\] is 4 where 3 is expected"),
     ],
