@@ -42,6 +42,8 @@ _FACTORIES = frozenset(
 )
 """What makes memory that a program may be about to write to."""
 
+_COPIES = frozenset({torch.clone, Tensor.clone})
+
 _NO_WRITES = frozenset({"requires_grad_", "detach_", "rename_", "share_memory_", "set_", "retain_grad"})
 
 _QUESTIONS = frozenset(
@@ -158,7 +160,12 @@ class _Buffers(TorchFunctionMode):
 
     @staticmethod
     def _is_buffer(tensor: Tensor, func: Any) -> bool:
-        """Whether new memory is likely to be written to: masks, and integers in the program's text, rather select."""
+        """Whether new memory is likely to be written to: masks, and integers in the program's text, rather select.
+
+        The copy of one element is a scalar: whoever asks for its value is told if all slices have it in common.
+        """
+        if not tensor.dim() and func in _COPIES:
+            return False
         if func is torch.ops.aten.lift_fresh.default:
             return tensor.is_floating_point() or tensor.is_complex()
         return tensor.dtype is not torch.bool

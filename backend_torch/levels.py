@@ -113,8 +113,13 @@ def _storage(tensor: Tensor) -> int:
 
 
 def indices(tensor: Tensor) -> np.ndarray:
-    """The values of an array of places, which are known inside a derivative too, though torch.func holds the tensor."""
-    if not tensor.is_floating_point() and _functorch.is_functorch_wrapped_tensor(tensor):
+    """The values of an array of places, to be read; inside a derivative those of floats are refused."""
+    return to_numpy(to_host(tensor)) if tensor.is_floating_point() else values(tensor)
+
+
+def values(tensor: Tensor) -> np.ndarray:
+    """The values, to be read, which are known inside a derivative too, though torch.func holds the tensor."""
+    if _functorch.is_functorch_wrapped_tensor(tensor):
         below = tensor
         while _functorch.is_functorch_wrapped_tensor(below):
             if _functorch.is_batchedtensor(below):

@@ -13,7 +13,7 @@ from typing import Any, Literal, overload
 import numpy as np
 
 from backend_torch import creation as kernels
-from backend_torch import devices, memory, symbolic
+from backend_torch import devices, levels, memory, symbolic
 from backend_torch.casting import cast
 from backend_torch.dtypes import to_numpy, to_torch
 from tnp import _elementwise as ufuncs
@@ -32,7 +32,7 @@ WEAK = (int, float, complex)
 def _number(value: Any) -> Any:
     """An argument of `arange` as a Python or NumPy scalar."""
     if isinstance(value, ndarray) or memory.is_tensor(value):
-        value = memory.to_numpy(memory.to_host(tensor_of(value)))
+        value = levels.values(tensor_of(value))
     elif symbolic.is_symbol(value):
         value = symbolic.decided(value)
     return value[()] if isinstance(value, np.ndarray) else value

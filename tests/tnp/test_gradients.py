@@ -67,7 +67,17 @@ def literals(x: Any) -> Any:
     return np.where(x > 1, out, x) + np.array([x[0], 1.0, x[1]])
 
 
-PROGRAMS = [setitem, on_itself, literals, np.sin, lambda x: np.outer(x, x), lambda x: np.cumprod(x)[::-1]]
+def ranges(x: Any) -> Any:
+    """The ends of a range are numbers, to which no gradient flows; those of an array from outside may be asked for."""
+    count = np.asarray([3, 2])
+    numbers = np.arange(count[0]) + np.r_[0 : count[0]] + np.arange(count[1], count[1] + 3)
+    return x * numbers + np.arange(LIMITS[0], LIMITS[1], 0.5)
+
+
+LIMITS = np.asarray([0.25, 1.75])
+
+
+PROGRAMS = [setitem, on_itself, literals, ranges, np.sin, lambda x: np.outer(x, x), lambda x: np.cumprod(x)[::-1]]
 
 
 @pytest.mark.parametrize("function", [*PROGRAMS, softmax])

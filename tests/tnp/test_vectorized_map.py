@@ -144,6 +144,19 @@ def in_a_scalar(row: Any) -> Any:
     return total
 
 
+def in_a_shared_element(row: Any) -> Any:
+    total = np.array(SHARED[0])
+    total[...] += row.sum()
+    return total
+
+
+def by_values_of_all(row: Any) -> Any:
+    """An element of an array from outside is the same for all, and may be asked for."""
+    count = SHARED[1]
+    total = sum(row[i] for i in range(int(count))) if SHARED[0] > 0 and SHARED[...][0].item() else 0
+    return total * row[int(count) - 1] + np.arange(count) + np.zeros(count.astype(int)) + float(SHARED[0])
+
+
 def over_elements(row: Any) -> Any:
     total = 0.0
     for value in row:
@@ -170,6 +183,8 @@ def over_elements(row: Any) -> Any:
         by_function,
         sorted_in_place,
         in_a_scalar,
+        in_a_shared_element,
+        by_values_of_all,
         over_elements,
         lambda row: row / row.sum(),
         lambda row: row,
