@@ -211,7 +211,7 @@ def _set(array: ndarray, key: Any, value: Any) -> None:
     if bad is not None:  # NumPy looks at integers before the value, at index arrays after it
         raise _explain(IndexError(), tensor, read_key, value_of(value, array) if index.arrays[bad[0]].dim() else None)
     source = value_of(value, array)
-    if source.dim() and read_key.is_element and (tensor.dtype is not BOOL or source.numel() != 1):
+    if source.dim() and read_key.is_element:
         raise sequence_error(value, array.dtype)
     if source.dim() and not _is_array(value) and not any(array.dim() for array in index.arrays):
         selected = sum(type(item) is not int for item in index.view) - len(index.arrays)
@@ -242,9 +242,11 @@ def sequence_error(value: Any, dtype: np.dtype) -> Exception:
 
 
 def element_of(value: Any, dtype: np.dtype) -> Any:
-    """What is written to one element: a sequence to a boolean one as whether there is anything in it."""
+    """What is written to one element, to a boolean one as its truth: of a sequence, of an array's only element."""
     if dtype.kind == "b" and isinstance(value, (list, tuple, range)):
         return bool(value)
+    if dtype.kind == "b" and _is_array(value) and math.prod(value.shape) == 1:
+        return value.reshape(())
     return checked_number(value, dtype)
 
 

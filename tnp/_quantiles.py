@@ -293,10 +293,10 @@ def _quantile(
         raise TypeError("a must be an array of real numbers")
     q = _checked(given, scale)
     weak = type(given) in (int, float)
+    if weights is not None and method != "inverted_cdf":
+        raise ValueError(f"Only method 'inverted_cdf' supports weights. Got: {method}.")
     axes = normalize_axes(axis, tensor.dim())
     if weights is not None:
-        if method != "inverted_cdf":
-            raise ValueError(f"Only method 'inverted_cdf' supports weights. Got: {method}.")
         weights = aligned_weights(tensor_of(weights, device=tensor.device), tensor, None if axis is None else axes)
         if memory.is_readable(weights) and bool((weights < 0).any()):
             raise ValueError("Weights must be non-negative.")

@@ -806,9 +806,11 @@ def test_an_element_of_its_own_to_chosen_ones(xp: Any) -> Any:
 @agrees
 def test_one_boolean_in_an_array_to_an_element(xp: Any) -> Any:
     x = xp.zeros((2, 3), dtype=bool)
+    y = x.copy()
     x[0, 1] = xp.ones(1)
     x[1, 2] = xp.asarray([[3]])
-    return x
+    y[::2].fill(xp.asarray([[7]]))
+    return x, y
 
 
 @pytest.mark.parametrize("value", [[], [0], (0, 0), [[1, 2], [3]], range(2), ["a"]])

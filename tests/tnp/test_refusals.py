@@ -147,7 +147,7 @@ np.fft.irfft(f, axis=-(2**70)); np.fft.fft(f, 3, 2**70); np.linalg.norm(f, ord=[
 np.linalg.vector_norm(x, ord=[1, 2, 3]); np.linalg.norm(f, ord={}); np.tri(3, 3, f[:1]); np.tri(3, 3, "a")
 np.put_along_axis(x, np.full((1, 3), 7), [1, 2], 0); np.put_along_axis(x, np.full((2, 2), 7), "abc", 0)
 np.put_along_axis(x, np.full((3, 2), 0), 1, 0); np.put_along_axis(x, np.full((1, 3), 7), 1, 0)
-np.array_equal(f, ["a"] * 4, equal_nan=True)
+np.array_equal(f, ["a"] * 4, equal_nan=True); np.quantile(x, 0.5, f, weights=x); np.nanpercentile(x, 5, 7, weights=x)
 """
 
 
