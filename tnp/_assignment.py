@@ -221,8 +221,8 @@ def copyto(dst: ndarray, src: Any, casting: str = "same_kind", where: Any = True
         return
     mask = tensor_of(where, device=target.device)
     if mask.dtype is not BOOL:
-        if is_array(where):
-            refuse_cast(to_numpy[mask.dtype], np.dtype(bool), "safe")
+        if is_array(where) and not isinstance(where, (np.generic, scalar)):
+            refuse_cast(to_numpy[mask.dtype], np.dtype(bool), "safe", _what(mask))
         mask = cast(mask, BOOL)
     if mask.dim() > target.dim():
         raise ValueError(_no_broadcast("where mask", mask, target))
@@ -237,8 +237,12 @@ def _copy_source(src: Any, dst: ndarray, casting: str) -> Tensor:
             raise TypeError(f"cannot cast Python {type(src).__name__} to {dst.dtype} under the casting rule 'equiv'")
         return constant(src, dst.dtype)
     source = tensor_of(src, device=dst.device)
-    refuse_cast(to_numpy[source.dtype], dst.dtype, casting, "array data" if source.dim() else "scalar")
+    refuse_cast(to_numpy[source.dtype], dst.dtype, casting, _what(source))
     return value_of(wrap_array(source), dst)
+
+
+def _what(given: Tensor) -> str:
+    return "array data" if given.dim() else "scalar"
 
 
 def _no_broadcast(what: str, given: Tensor, target: Tensor) -> str:

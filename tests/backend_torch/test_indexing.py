@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -89,6 +89,51 @@ def test_last_of_repeated_writes_has_the_gradient(count: int, by: Any) -> None:
         (found,) = by((wanted * weights).sum(), value)
     np.testing.assert_array_equal(wanted.detach().numpy(), expected)
     np.testing.assert_array_equal(found.numpy(), gradient)
+
+
+@pytest.fixture
+def several_threads() -> Iterator[None]:
+    """One thread alone writes in order."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(4)
+    yield
+    torch.set_num_threads(before)
+
+
+@pytest.mark.usefixtures("computed_by", "several_threads")
+@pytest.mark.parametrize("rows", [(50_000,), (1,), (250, 200), (250, 1)])
+@pytest.mark.parametrize("varies", [True, False])
+def test_last_of_repeated_writes_stays_in_inner_dimensions(rows: tuple[int, ...], varies: bool) -> None:
+    generator, shape = torch.Generator().manual_seed(0), (250, 200) if len(rows) == 2 else (50_000,)
+    arrays = torch.randint(-7, 7, rows, generator=generator), torch.randint(-5, 5, shape, generator=generator)
+    tensor = torch.zeros(3, 7, 5, dtype=torch.float64)
+    expected = tensor.numpy().copy()
+    value = numbers(torch.float64, 3, *shape) if varies else numbers(torch.float64, 3, *[1] * len(shape))
+    indexing.put(tensor, Index((EVERY,) * 3, (), arrays, (1, 2), 1), value)
+    expected[:, arrays[0].numpy(), arrays[1].numpy()] = value.numpy()
+    np.testing.assert_array_equal(tensor.numpy(), expected)
+
+
+@pytest.mark.parametrize("by", [torch.autograd.grad, torch.func.grad], ids=["autograd", "torch.func"])
+@pytest.mark.parametrize("rows", [(20,), (1,), (5, 4), (5, 1)])
+def test_last_of_repeated_writes_has_the_gradient_in_inner_dimensions(rows: tuple[int, ...], by: Any) -> None:
+    generator, shape = torch.Generator().manual_seed(0), (5, 4) if len(rows) == 2 else (20,)
+    arrays = torch.randint(-2, 2, rows, generator=generator), torch.randint(-3, 3, shape, generator=generator)
+    weights = numbers(torch.float64, 2, 2, 3) + 1
+
+    def weighed(value: torch.Tensor) -> torch.Tensor:
+        tensor = torch.zeros(2, 2, 3, dtype=torch.float64)
+        indexing.put(tensor, Index((EVERY,) * 3, (), arrays, (1, 2), 1), value)
+        return (tensor * weights).sum()
+
+    value = numbers(torch.float64, 2, *shape).requires_grad_(by is torch.autograd.grad)
+    found = by(weighed)(value) if by is torch.func.grad else by(weighed(value), value)[0]
+    places = [place.ravel().tolist() for place in np.broadcast_arrays(arrays[0].numpy() % 2, arrays[1].numpy() % 3)]
+    last = {place: number for number, place in enumerate(zip(*places, strict=True))}
+    expected = torch.zeros(2, 20, dtype=torch.float64)
+    for (row, column), number in last.items():
+        expected[:, number] = weights[:, row, column]
+    assert found.equal(expected.reshape(2, *shape))
 
 
 @pytest.mark.parametrize("rows", [[2, 2], [2, 0, -1, 2], [3], [[1], [-3]]], ids=repr)

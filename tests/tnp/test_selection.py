@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -375,6 +376,82 @@ def test_a_number_is_written_as_it_fits(xp: Any, name: str, value: Any) -> Any:
 @pytest.mark.parametrize("casting", [True, None, 1.5, "bogus"])
 def test_copyto_says_what_is_wrong_with_casting(casting: Any) -> None:
     compare(lambda xp: xp.copyto(xp.zeros(3), xp.ones(3), casting))
+
+
+REFUSED: dict[str, Callable[[Any, Any], Any]] = {
+    "put into a list": lambda xp, x: xp.put([0.0], 0, 1),
+    "put into nothing": lambda xp, x: xp.put(xp.zeros(0), [0], 1),
+    "put out of bounds": lambda xp, x: xp.put(x, [0, 6], 1),
+    "put in no mode": lambda xp, x: xp.put(x, [0], 1, mode="bad"),
+    "putmask into a list": lambda xp, x: xp.putmask([0.0], [1], 1),
+    "putmask of another size": lambda xp, x: xp.putmask(x, [1], 1),
+    "putmask of complex numbers": lambda xp, x: xp.putmask(x, x == 0, xp.ones(1) * 1j),
+    "place into a list": lambda xp, x: xp.place([0.0], [1], 1),
+    "place of another size": lambda xp, x: xp.place(x, [1], 1),
+    "place of nothing": lambda xp, x: xp.place(x, x == 0, []),
+    "place of complex numbers": lambda xp, x: xp.place(x, x == 0, xp.ones(1) * 1j),
+    "copyto a list": lambda xp, x: xp.copyto([0.0], 1),
+    "copyto with no casting": lambda xp, x: xp.copyto(x, 1, casting="bad"),
+    "copyto with a number for casting": lambda xp, x: xp.copyto(x, 1, casting=3),
+    "copyto of another shape": lambda xp, x: xp.copyto(x, xp.ones(2)),
+    "copyto of complex numbers": lambda xp, x: xp.copyto(x, xp.ones(3) * 1j),
+    "copyto of a complex number": lambda xp, x: xp.copyto(x, 1j),
+    "copyto of a complex array of no dimensions": lambda xp, x: xp.copyto(x, xp.asarray(1j)),
+    "copyto of a number to integers": lambda xp, x: xp.copyto(xp.zeros(3, int), 1.5),
+    "copyto of an equivalent integer": lambda xp, x: xp.copyto(x, 1, casting="equiv"),
+    "copyto of an equivalent number": lambda xp, x: xp.copyto(xp.zeros(2, "F"), 1.0, casting="equiv"),
+    "copyto where another shape": lambda xp, x: xp.copyto(x, 1, where=[True, False]),
+    "copyto where more dimensions": lambda xp, x: xp.copyto(x, 1, where=xp.ones((1, 2, 3), bool)),
+    "copyto where integers": lambda xp, x: xp.copyto(x, 1, where=xp.ones(3, int)),
+    "copyto where an array of no dimensions": lambda xp, x: xp.copyto(x, 1, where=xp.asarray(1)),
+    "put_along_axis of longer values": lambda xp, x: xp.put_along_axis(x, xp.asarray([[0], [1]]), xp.ones((3, 1)), 1),
+    "put_along_axis out of bounds": lambda xp, x: xp.put_along_axis(x, xp.asarray([[5], [0]]), 1, 1),
+    "put_along_axis of no axis": lambda xp, x: xp.put_along_axis(x, xp.asarray([[0, 1]]), 1, 2),
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_what_is_refused_in_numpys_words(name: str) -> None:
+    errors = [outcome(lambda xp: REFUSED[name](xp, xp.zeros((2, 3))), xp).error for xp in (np, ours())]
+    assert (type(errors[1]), str(errors[1])) == (type(errors[0]), str(errors[0]))
+
+
+def test_functions_that_write_name_what_is_no_array() -> None:
+    for function in (tnp.put, tnp.putmask, tnp.place, tnp.copyto):
+        with pytest.raises(TypeError, match=r"(must be|not) .*array"):
+            function(3.0, [0], 1)
+    with pytest.raises(TypeError, match=r"argument 1 must be an array, not ndarray$"):
+        tnp.put_along_axis(np.zeros(2), [0], 1, 0)
+
+
+NO_BOOLEANS = [[2, 0, 1], [0.5, 0, 1], [256, 0, 1], 2, 0.0, np.int64(2), np.float64(0.5), np.bool_(False)]
+
+
+@pytest.mark.parametrize("mask", NO_BOOLEANS, ids=repr)
+@agrees
+def test_masks_that_are_no_booleans(xp: Any, mask: Any) -> Any:
+    x, y, z = xp.zeros((2, 3)), xp.zeros(3), xp.zeros(3)
+    xp.copyto(x, 1, where=mask)
+    xp.place(y, xp.ones(3) * mask, [1, 2])
+    xp.putmask(z, xp.ones(3) * mask, [1, 2, 3])
+    return x, y, z
+
+
+@agrees
+def test_copyto_where_an_element_says(xp: Any) -> Any:
+    x = xp.zeros((2, 3))
+    xp.copyto(x[0], 1, where=xp.ones(1, int)[0])
+    xp.copyto(x[1], 1, where=xp.zeros(1)[0])
+    xp.copyto(x[:, 1], 5.0, casting="equiv")
+    return x
+
+
+@agrees
+def test_one_row_of_indices_along_an_axis(xp: Any) -> Any:
+    x, y = xp.zeros((2, 3)), xp.zeros((2, 3))
+    xp.put_along_axis(x, xp.asarray([[0, 1]]), xp.arange(4.0).reshape(2, 2), 1)
+    xp.put_along_axis(y, xp.asarray([[1]]), xp.asarray([[7.0], [8.0]]), 1)
+    return x, y
 
 
 @pytest.mark.parametrize("mode", SPELLINGS, ids=repr)
