@@ -97,7 +97,7 @@ def can_cast(from_: Any, to: Any, casting: Any = "safe") -> bool:
     Raises
     ------
     TypeError
-        ``from_`` is a Python int, float or complex, which have no dtype.
+        ``from_`` is a Python int, float or complex, which have no dtype, or ``to`` is an array.
 
     Notes
     -----
@@ -111,7 +111,7 @@ def can_cast(from_: Any, to: Any, casting: Any = "safe") -> bool:
     >>> np.can_cast(np.ones(2), np.int64)
     False
     """
-    return np.can_cast(_dtype_of(from_), to, casting)
+    return np.can_cast(_dtype_of(from_), numpy_dtype(to) if isinstance(to, tnp._array.ndarray) else to, casting)
 
 
 def min_scalar_type(a: Any) -> np.dtype:

@@ -427,6 +427,7 @@ def test_functions_that_write_name_what_is_no_array() -> None:
 NO_BOOLEANS = [[2, 0, 1], [0.5, 0, 1], [256, 0, 1], 2, 0.0, np.int64(2), np.float64(0.5), np.bool_(False)]
 
 
+@pytest.mark.usefixtures("computed_by")
 @pytest.mark.parametrize("mask", NO_BOOLEANS, ids=repr)
 @agrees
 def test_masks_that_are_no_booleans(xp: Any, mask: Any) -> Any:
