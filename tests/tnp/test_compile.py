@@ -580,6 +580,23 @@ def test_gradients_flow(device: str) -> None:
     assert function.cache_info().traces == 1
 
 
+@pytest.mark.parametrize("more", [{}, {"mode": "reduce-overhead"}, {"options": {"level": 3}}])
+def test_a_backend_of_ones_own_is_told_what_torch_compile_tells_it(more: dict[str, Any]) -> None:
+    told: list[dict[str, Any]] = []
+
+    def backend(module: Any, inputs: Any, **keywords: Any) -> Any:
+        told.append(keywords)
+        return module.forward
+
+    function = np.compile(lambda x: (x * x).sum(), backend=backend, **more)
+    x = np.asarray([1.0, 2.0])
+    assert function(x) == 5 and told == [more]
+    with np.GradientTape() as tape:
+        tape.watch(x)
+        y = function(x)
+    assert tape.gradient(y, x).tolist() == [2.0, 4.0] and told[1:] == [more]
+
+
 def test_inside_a_transform_the_function_is_inlined(device: str) -> None:
     function = np.compile(lambda x: (x * x).sum())
     unwrapped = lambda t: function(np.asarray(t)).tensor  # noqa: E731

@@ -478,6 +478,8 @@ def test_dlpack_of_what_a_capsule_can_not_say() -> None:
     assert np.from_dlpack(lazy).tolist() == [1 - 2j]
     with pytest.raises(BufferError, match="conjugated"):
         np.from_dlpack(lazy, copy=False)
+    with pytest.raises(ValueError, match="be on meta without a copy"):
+        tnp.from_dlpack(np.ones(3), device="meta", copy=False)
 
 
 @pytest.mark.parametrize("value", [True, False])

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy
 import pytest
+import torch
 
 import tnp as np
 from backend_torch import autodiff
@@ -442,3 +443,25 @@ def test_jacobians_are_those_of_one_array() -> None:
         tape.batch_jacobian([y], x)
     with pytest.raises(TypeError, match="source must be a tnp array, not tuple"):
         tape.batch_jacobian(y, (x,))
+
+
+def test_what_torch_is_told_not_to_record_a_tape_records() -> None:
+    x = np.asarray([1.0, 2.0])
+    with torch.no_grad(), np.GradientTape() as tape:
+        tape.watch(x)
+        y = (x * x).sum()
+    assert tape.gradient(y, x).tolist() == [2.0, 4.0]
+
+
+def test_a_tape_within_a_transform_watches_what_is_from_outside() -> None:
+    weights = np.asarray([1.0, 3.0])
+
+    def function(x: Any) -> Any:
+        with np.GradientTape() as tape:
+            tape.watch(weights)
+            y = (weights * weights * x.sum()).sum()
+        return tape.gradient(y, weights).sum()
+
+    x = np.asarray([0.5, 2.0])
+    assert np.grad(function)(x).tolist() == [8.0, 8.0]
+    assert np.vectorized_map(function, x[:, None]).tolist() == [4.0, 16.0]
