@@ -28,7 +28,7 @@ thorough: $(VENV)/.installed-bench $(VENV)/.installed-test
 	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -q -n $(WORKERS) --thorough
 
 # Lines and branches of both packages that the tests run, in the tests' own processes too; less than 95 % fails.
-# The tracer holds references, which NumPy's resize counts: three tests that resize in place fail here.
+# The tracer holds references, which NumPy counts before it resizes an array in place: tests of that fail here.
 coverage: $(VENV)/.installed-bench $(VENV)/.installed-test $(VENV)/.installed-coverage
 	rm -rf build/coverage
 	mkdir -p build/coverage

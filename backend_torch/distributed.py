@@ -93,11 +93,6 @@ def mesh(device: str, shape: tuple[int, ...], names: tuple[str, ...]) -> Mesh:
 # Arrays
 
 
-def is_sharded(tensor: Tensor) -> bool:
-    """Whether a tensor lies over several processes, or could."""
-    return isinstance(tensor, DTensor)
-
-
 def placements(where: Mesh, axes: Sequence[int | None]) -> tuple[Placement, ...]:
     """For each dimension of the mesh the axis that is cut along it, None where all have the same."""
     return tuple([Replicate() if axis is None else Shard(axis) for axis in axes])

@@ -222,6 +222,21 @@ def test_conjugates_from_outside(device: str) -> None:
         z += 1
 
 
+@pytest.mark.parametrize("part", [lambda tensor: tensor.conj(), lambda tensor: tensor.conj().imag])
+def test_conjugates_are_written_to(part: Any) -> None:
+    def write(x: Any) -> Any:
+        x[0] = 5
+        x *= 2
+        return x.sum()
+
+    given, expected = torch.tensor([1 + 2j, 3 - 4j]), torch.tensor([1 + 2j, 3 - 4j])
+    function = eager(write)
+    for _ in range(2):
+        assert function(np.asarray(part(given))) == write(part(expected).resolve_conj().resolve_neg().numpy().copy())
+        write(np.asarray(part(expected)))
+        assert given.tolist() == expected.tolist()
+
+
 # What lives outside.
 
 

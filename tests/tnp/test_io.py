@@ -29,7 +29,7 @@ def test_savez(name: str) -> None:
         getattr(xp, name)(file, xp.arange(3), b=xp.ones((2, 2)))
         file.seek(0)
         with xp.load(file) as loaded:
-            return sorted(loaded), len(loaded), loaded["arr_0"], loaded["b"], loaded.files, "b" in loaded
+            return sorted(loaded), len(loaded), loaded["arr_0"], loaded["b"], loaded.files, "b" in loaded, repr(loaded)
 
     compare(saved)
 

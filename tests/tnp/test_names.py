@@ -142,3 +142,9 @@ def test_types_for_annotations() -> None:
 
     hints = typing.get_type_hints(norm, globals(), {})
     assert hints["x"] is tnp.ndarray and isinstance(tnp.ones(1), hints["y"].__args__[0])
+
+
+def test_dir_names_what_there_is() -> None:
+    names = dir(tnp)
+    assert set(tnp.__all__) < set(names) and {"linalg", "fft", "random", "testing"} < set(names)
+    assert all(hasattr(tnp, name) for name in names)

@@ -65,3 +65,9 @@ def test_names() -> None:
         tnp.polynomial.hermite.no_such  # noqa: B018
     compare(lambda xp: xp.polynomial.polynomial.polyval(1, []))
     compare(lambda xp: xp.polynomial.polyutils.trimseq(xp.asarray([1, 2, 0])))
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_names_and_formulas_are_numpys(kind: str) -> None:
+    assert dir(getattr(tnp.polynomial, kind)) == sorted(getattr(np.polynomial, kind).__all__)
+    compare(lambda xp: getattr(xp.polynomial, KINDS[kind][1])([1.0, -2.0, 3.0])._repr_latex_())

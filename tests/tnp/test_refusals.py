@@ -206,6 +206,7 @@ np.array_equal("a", f); np.array_equal(["a"], ["a"]); np.array_equal([None, 1], 
 np.array_equal([np.datetime64("NaT", "D")], [np.datetime64("NaT", "D")], equal_nan=True)
 np.array_equal([[1], [1, 2]], 1)
 np.array_equiv(["a"], [["a"], ["a"]]); np.array_equiv("a", ["b"]); np.array_equiv([[1], [1, 2]], 1)
+np.poly1d([1, 2]).__pos__().coeffs; np.poly1d(np.poly1d([1, 2], variable="z"), variable="w").variable
 f.sum().setflags(write=True, uic=True); f.sum().setflags(5); f.setflags(align=True, uic=False)
 """
 
