@@ -91,14 +91,19 @@ def _lcm_uint64(x: Tensor, y: Tensor) -> Tensor:
 
 
 def _lifted(divisor: Tensor) -> Tensor:
-    """The divisor, times a power of two if it is below 1: a quotient by it overflows only where x / y > 2 ** 255."""
+    """The divisor, times a power of two if it is below 1."""
     scale = 2.0 ** (15 if divisor.dtype is torch.float16 else 1023 if divisor.dtype is torch.float64 else 127)
     return torch.where(torch.abs(divisor) < 1, divisor * scale, divisor)
 
 
+def _reduced(x: Tensor, divisor: Tensor) -> Tensor:
+    """x without multiples of the divisor that are so large that a quotient overflows: subnormal ones need two steps."""
+    lifted = _lifted(divisor)
+    return torch.fmod(torch.fmod(x, _lifted(lifted)), lifted)
+
+
 def _fmod_float(x: Tensor, y: Tensor) -> Tensor:
-    """fmod by a multiple of y first: the remainder is the same, and no quotient overflows."""
-    return torch.fmod(torch.fmod(x, _lifted(y)), y)
+    return torch.fmod(_reduced(x, y), y)
 
 
 def _remainder_float(x: Tensor, y: Tensor) -> Tensor:
@@ -110,7 +115,7 @@ def _remainder_float(x: Tensor, y: Tensor) -> Tensor:
     numbers = constants(y.dtype, float)
     sign = torch.where(torch.signbit(y), numbers[-1.0], numbers[1.0])
     divisor = y * sign
-    return (torch.remainder(torch.fmod(x * sign, _lifted(divisor)), divisor) + 0.0) * sign
+    return (torch.remainder(_reduced(x * sign, divisor), divisor) + 0.0) * sign
 
 
 def _floor_divide_float(x: Tensor, y: Tensor | float) -> Tensor:

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 import numpy as np
 import torch
 
-from backend_torch import reductions, sorting
+from backend_torch import arithmetic, reductions, sorting
 from backend_torch.casting import cast
 from backend_torch.order import has_nan, ordered, restored
 
@@ -41,10 +41,8 @@ def at_each(lanes: Tensor, places: Tensor) -> Tensor:
 
 
 def between(low: Tensor, high: Tensor, weight: Tensor, dtype: torch.dtype) -> Tensor:
-    """``low`` and ``high`` mixed, as NumPy does it: from the nearer of the two."""
-    if not low.is_floating_point():
-        low, high = cast(low, dtype), cast(high, dtype)
-    difference = cast(high - low, dtype)
+    """``low`` and ``high`` mixed, as NumPy does it: from the nearer of the two, by a difference that may wrap round."""
+    difference = cast(arithmetic.subtract.resolve(high.dtype, low.dtype)(high, low), dtype)
     low, high = cast(low, dtype), cast(high, dtype)
     weight = weight.to(low.device)
     rest = cast(1 - weight, dtype)

@@ -1,7 +1,7 @@
 """Files: arrays written and read as NumPy does, byte for byte.
 
 Layer: owns nothing of the formats. NumPy reads and writes on the host, through shared memory; results are arrays of
-ours. An array on an accelerator has to be brought to the host first.
+ours. An array on an accelerator is copied to the host, which a log of transfers shows.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ from tnp._convert import check_like
 
 
 def _host(value: Any) -> Any:
-    """An array of ours as NumPy's over the same memory; other values as they are."""
-    return value.__array__() if isinstance(value, ndarray) else value
+    """An array of ours as NumPy's, over the same memory on the host; other values as they are."""
+    return tnp.asnumpy(value) if isinstance(value, ndarray) else value
 
 
 def save(file: Any, arr: Any, allow_pickle: bool = False) -> None:

@@ -317,11 +317,11 @@ class Methods:
 
     def tobytes(self, order: Any = "C") -> bytes:
         """The elements' bytes."""
-        return self.__array__().tobytes(order)
+        return tnp.asnumpy(self).tobytes(order)
 
     def tofile(self, fid: Any, sep: str = "", format: str = "%s") -> None:
         """Write the elements to a file, as bytes or as text."""
-        self.__array__().tofile(fid, sep, format)
+        tnp.asnumpy(self).tofile(fid, sep, format)
 
     def tolist(self) -> Any:
         """The elements as nested lists of Python scalars."""

@@ -90,8 +90,6 @@ def quantile(
 
     Notes
     -----
-    Differences from NumPy: integers are mixed in float64, where NumPy's difference of two may wrap around.
-
     Source: https://numpy.org/doc/stable/reference/generated/numpy.quantile.html
 
     Examples

@@ -14,6 +14,7 @@ import numpy as np
 
 from backend_torch import memory, symbolic
 from backend_torch import shape as kernels
+from backend_torch.tracing import TracedValueError
 from tnp._array import ndarray, view_like, view_of, wrap_array
 from tnp._convert import as_order, asarray, tensor_of
 from tnp._errors import copy_mode, normalize_axes, reduced_axes, shapes_text
@@ -39,6 +40,8 @@ def as_shape(shape: Any) -> Shape:
             raise TypeError(f"expected a sequence of integers or a single integer, got '{shape}'")
         try:
             return (as_length(shape),)
+        except TracedValueError:
+            raise
         except TypeError:
             if not hasattr(shape, "__getitem__") or isinstance(shape, dict):  # a sequence to Python's C functions
                 message = f"expected a sequence of integers or a single integer, got '{shape}'"

@@ -15,6 +15,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 import tnp as np
+from tests.oracle import placed
 
 Step = Callable[[Any, Any, Any, Any], None]
 STEPS: dict[str, Step] = {}
@@ -501,7 +502,7 @@ class Case:
         return self.run(np, x)
 
     def loss(self, x: Any) -> Any:
-        return (self.on_arrays(x) * WEIGHTS).sum()
+        return (self.on_arrays(x) * placed(np, WEIGHTS)).sum()
 
     def differences(self, x: Any, ahead: float = 1e-6, behind: float = 1e-6) -> Any:
         moves = [(ahead * unit, behind * unit) for unit in numpy.eye(4)]
@@ -540,7 +541,7 @@ def close_second(actual: Any, expected: Any) -> None:
 
 
 def array(values: Any) -> Any:
-    return np.asarray(values.copy())
+    return placed(np, values.copy())
 
 
 # What each way of running a program gives, and what it leaves in its argument.
@@ -602,7 +603,7 @@ def taped(case: Case) -> None:
             tape.watch(x)
             y = case.on_arrays(x)
         with contextlib.nullcontext() if overwrites else overwriting():
-            close(tape.gradient(y, x, output_gradients=np.asarray(WEIGHTS)), case.gradients[0])
+            close(tape.gradient(y, x, output_gradients=placed(np, WEIGHTS)), case.gradients[0])
         close(x, case.written[0])
         assert not x.tensor.requires_grad
 
@@ -645,7 +646,7 @@ def taped_compiled(case: Case) -> None:
     with np.GradientTape(overwrites=True) as tape:
         tape.watch(x)
         y = np.compile(case.on_arrays, backend="eager")(x)
-    close(tape.gradient(y, x, output_gradients=np.asarray(WEIGHTS)), case.gradients[0])
+    close(tape.gradient(y, x, output_gradients=placed(np, WEIGHTS)), case.gradients[0])
 
 
 def compiled_forward_jacobian(case: Case) -> None:

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import tnp
-from tests.oracle import ALL, FLOATS, agrees, compare, sample
+from tests.oracle import ALL, FLOATS, INTEGERS, agrees, assert_same, compare, placed, sample
 
 pytestmark = pytest.mark.usefixtures("computed_by")
 
@@ -141,3 +141,17 @@ def test_nanquantile_of_nothing_is_nan(xp: Any, dtype: str) -> Any:
 @agrees(raises=ValueError)
 def test_no_matrix_of_quantiles_without_elements(xp: Any, name: str) -> Any:
     return getattr(xp, name)(xp.ones(3), xp.ones((0, 2)))
+
+
+@pytest.mark.parametrize("size", [2, 600])
+@pytest.mark.parametrize("dtype", INTEGERS)
+@pytest.mark.parametrize("name", ["quantile", "nanquantile"])
+def test_a_difference_of_integers_wraps_round(name: str, dtype: str, size: int) -> None:
+    info = np.iinfo(dtype)
+    values = np.resize(np.array([info.max, info.min], dtype), size)
+    q = [0.3 / (size - 1), 0.5, 0.9]
+    with np.errstate(all="ignore"):
+        expected = getattr(np, name)(values, q)
+    function = lambda x: getattr(tnp, name)(x, q)  # noqa: E731
+    for found in (function, tnp.compile(function, backend="eager")):
+        assert_same(expected, found(placed(tnp, values)))
