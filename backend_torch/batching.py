@@ -61,7 +61,6 @@ _REFUSALS = (
     "mutate a captured Tensor",
     "have storage",
     "shape of the mask",
-    "value tensor of shape",  # of batches in batches, index_put_ may take the slices' dimension for another
 )
 """What torch, or tnp, says of an operation that can't be batched."""
 
@@ -173,6 +172,8 @@ class _Buffers(TorchFunctionMode):
     def _for_each_slice(self, tensor: Tensor) -> Tensor:
         if _is_batched(tensor, self.level):
             return tensor
+        if not tensor.dim() and tensor.device != self.seed.device:
+            return tensor  # a number of the host is an operand beside any device's arrays, a batch of it is none
         made = self.seed.new_empty(tensor.shape, dtype=tensor.dtype, device=tensor.device)
         return made.copy_(tensor)
 

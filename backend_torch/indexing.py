@@ -21,6 +21,7 @@ from backend_torch.memory import copied, is_readable, is_sharded, may_overlap, m
 from backend_torch.shape import flip
 
 Tensor = torch.Tensor
+_functorch: Any = torch._C._functorch  # type: ignore[attr-defined]
 _gather = torch.ops.aten.index.Tensor
 
 # A write of fewer elements is left to one thread: torch's own threshold is 3000 (IndexKernelUtils.h).
@@ -395,7 +396,23 @@ def _put(view: Tensor, picks: Picks, index: Index, value: Tensor) -> None:
                 given[0][tuple(given[2:])] = given[1]
                 return
             arrays, value = _in_order(target, arrays, value)
-    target.index_put_(arrays, value)
+    put_(target, arrays, value)
+
+
+def put_(target: Tensor, arrays: tuple[Tensor, ...], value: Tensor, accumulate: bool = False) -> None:
+    """``torch.index_put_``, which in batches of batches takes the slices' dimension for the indices' (torch 2.13)."""
+    if _is_batch_of_batches(target):
+        target.copy_(target.index_put(arrays, value, accumulate))
+    else:
+        target.index_put_(arrays, value, accumulate)
+
+
+def _is_batch_of_batches(tensor: Tensor) -> bool:
+    levels = 0
+    while _functorch.is_functorch_wrapped_tensor(tensor):
+        levels += _functorch.is_batchedtensor(tensor)
+        tensor = _functorch.get_unwrapped(tensor)
+    return levels > 1
 
 
 def _in_order(target: Tensor, arrays: tuple[Tensor, ...], value: Tensor) -> tuple[tuple[Tensor, ...], Tensor]:

@@ -15,7 +15,7 @@ import torch
 from backend_torch import host, indexing, levels, masking, tracing
 from backend_torch.casting import cast
 from backend_torch.dtypes import SIGNED
-from backend_torch.indexing import Index, on_bits, same_width
+from backend_torch.indexing import Index, on_bits, put_, same_width
 from backend_torch.inductor import is_transforming
 from backend_torch.memory import may_overlap
 from backend_torch.reductions import segment_fold
@@ -47,7 +47,7 @@ def add(target: Tensor, where: Tensor, values: Tensor) -> None:
     if values.dim() and may_overlap(target, values):
         values = values.clone()
     values = values.to(target.device).expand(where.shape)
-    same_width(_elements(target)).index_put_(_indices(target, where), same_width(values), accumulate=True)
+    put_(same_width(_elements(target)), _indices(target, where), same_width(values), accumulate=True)
 
 
 def by_numpy(ufunc: np.ufunc, target: Tensor, index: Tensor, values: Tensor) -> bool:
@@ -142,7 +142,7 @@ def _apply(function: Callable[..., Tensor], target: Tensor, where: Tensor, *valu
     # Indexed, not torch.take: that keeps the whole target for its gradient, and the target is about to change.
     indices, elements = _indices(target, where), _elements(target)
     result = function(on_bits(torch.Tensor.__getitem__, elements, indices), *values)
-    same_width(elements).index_put_(indices, same_width(cast(result, target.dtype)))
+    put_(same_width(elements), indices, same_width(cast(result, target.dtype)))
 
 
 def _elements(target: Tensor) -> Tensor:
@@ -156,7 +156,7 @@ def _indices(target: Tensor, where: Tensor) -> tuple[Tensor, ...]:
 
 
 def _select(values: Tensor, chosen: Tensor) -> Tensor:
-    return on_bits(torch.index_select, values, 0, chosen)
+    return on_bits(torch.index_select, values, 0, chosen.to(values.device))
 
 
 def _first_of_run(ordered: Tensor) -> Tensor:

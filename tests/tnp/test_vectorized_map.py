@@ -12,6 +12,7 @@ import numpy
 import pytest
 
 import tnp as np
+from tests.oracle import assert_same, placed
 
 Pair = namedtuple("Pair", "x y")
 
@@ -534,3 +535,50 @@ def test_quantiles_without_a_place(name: str) -> None:
     assert np.vectorized_map(lambda each: function(*each), (x, np.ones((2, 0)))).shape == (2, 0)
     with pytest.raises(ValueError, match="zero-size array"):
         np.vectorized_map(lambda each: function(*each), (x, np.ones((2, 0, 2))))
+
+
+def _set_columns(xp: Any, t: Any, i: Any, v: Any) -> None:
+    t.reshape(2, 2)[:, i % 2] = v
+
+
+def _set_apart(xp: Any, t: Any, i: Any, v: Any) -> None:
+    t.reshape(2, 1, 2)[i % 2, :, i // 2] = v[:, None]
+
+
+WRITES_AT: dict[str, Callable[..., None]] = {
+    "elements": lambda xp, t, i, v: t.__setitem__(i, v),
+    "columns": _set_columns,
+    "apart": _set_apart,
+    "add.at": lambda xp, t, i, v: xp.add.at(t, i // 2, v),
+    "multiply.at": lambda xp, t, i, v: xp.multiply.at(t, i // 2, v),
+    "put": lambda xp, t, i, v: xp.put(t, i, v),
+    "put_along_axis": lambda xp, t, i, v: xp.put_along_axis(t, i, v, 0),
+}
+
+
+@pytest.mark.parametrize("shared", [True, False])
+@pytest.mark.parametrize("length", [1, 2, 4])  # 4 is the number of slices too
+@pytest.mark.parametrize("name", WRITES_AT)
+def test_writes_in_batches_of_batches(name: str, length: int, shared: bool) -> None:
+    rng = numpy.random.default_rng(0)
+    targets, values = rng.normal(size=(3, 4, 4)), rng.normal(size=(3, 4, length))
+    indices = rng.permuted(numpy.tile(numpy.arange(4), (3, 4, 1)), axis=-1)[..., :length]
+    if shared:
+        indices[:] = indices[:, :1]
+
+    def written(xp: Any, target: Any, index: Any, value: Any) -> Any:
+        target = target * 1
+        WRITES_AT[name](xp, target, index, value)
+        return target
+
+    def each(batch: Any) -> Any:
+        targets, indices, values = batch
+        if shared:
+            return np.vectorized_map(lambda pair: written(np, pair[0], indices[0], pair[1]), (targets, values))
+        return np.vectorized_map(lambda triple: written(np, *triple), batch)
+
+    expected = [[written(numpy, targets[a, b], indices[a, b], values[a, b]) for b in range(4)] for a in range(3)]
+    batch = tuple([placed(np, array) for array in (targets, indices, values)])
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", RuntimeWarning)  # that it is done one by one
+        assert_same(numpy.array(expected), np.vectorized_map(each, batch), rtol=1e-12)
