@@ -401,18 +401,11 @@ def _put(view: Tensor, picks: Picks, index: Index, value: Tensor) -> None:
 
 def put_(target: Tensor, arrays: tuple[Tensor, ...], value: Tensor, accumulate: bool = False) -> None:
     """``torch.index_put_``, which in batches of batches takes the slices' dimension for the indices' (torch 2.13)."""
-    if _is_batch_of_batches(target):
+    transforms = _functorch.get_interpreter_stack()
+    if transforms and sum(each.key() == _functorch.TransformType.Vmap for each in transforms) > 1:
         target.copy_(target.index_put(arrays, value, accumulate))
     else:
         target.index_put_(arrays, value, accumulate)
-
-
-def _is_batch_of_batches(tensor: Tensor) -> bool:
-    levels = 0
-    while _functorch.is_functorch_wrapped_tensor(tensor):
-        levels += _functorch.is_batchedtensor(tensor)
-        tensor = _functorch.get_unwrapped(tensor)
-    return levels > 1
 
 
 def _in_order(target: Tensor, arrays: tuple[Tensor, ...], value: Tensor) -> tuple[tuple[Tensor, ...], Tensor]:

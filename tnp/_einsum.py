@@ -17,6 +17,7 @@ from backend_torch import products as kernels
 from backend_torch.casting import cast
 from backend_torch.dtypes import to_numpy
 from backend_torch.indexing import assign
+from backend_torch.tracing import TracedValueError
 from tnp._array import ndarray, wrap
 from tnp._convert import output_tensor, tensors_of
 from tnp._dtypes import numpy_dtype, tensor_dtype
@@ -157,6 +158,8 @@ def _from_list(subscripts: Any) -> str:
 def _number(subscript: Any) -> int:
     try:
         number = operator.index(subscript)
+    except TracedValueError:
+        raise
     except TypeError:
         number = True
     if isinstance(number, bool):

@@ -344,6 +344,7 @@ def test_a_branch_on_a_value_names_the_line() -> None:
         lambda x: np.zeros(x[0].astype(int)),
         lambda x: np.full((2, x[0].astype(int)), 1),
         lambda x: x.reshape(x[0].astype(int)),
+        lambda x: np.einsum(x, x.astype(int)),
     ],
 )
 def test_a_demand_for_values(function: Any) -> None:
