@@ -21,7 +21,7 @@ from backend_torch.memory import copied, is_readable, is_sharded, may_overlap, m
 from backend_torch.shape import flip
 
 Tensor = torch.Tensor
-_functorch: Any = torch._C._functorch  # type: ignore[attr-defined]
+_functorch: Any = torch._C._functorch
 _gather = torch.ops.aten.index.Tensor
 
 # A write of fewer elements is left to one thread: torch's own threshold is 3000 (IndexKernelUtils.h).
