@@ -248,7 +248,7 @@ def full(
     array([[1, 2],
            [1, 2]])
     """
-    value, dtype = _fill(fill_value, dtype)
+    value, dtype = _fill(fill_value, dtype, shape)
     if device is None and memory.is_tensor(value):
         device = value.device
 
@@ -261,12 +261,17 @@ def full(
         raise _fill_error(error, value, as_shape(shape)) from None
 
 
-def _fill(value: Any, dtype: Any) -> tuple[Any, Any]:
+def _fill(value: Any, dtype: Any, shape: Any) -> tuple[Any, Any]:
     """A fill value as a Python number of the dtype, or as a tensor; and the dtype, the value's own for None."""
     if isinstance(value, (ndarray, np.ndarray, list, tuple)) or memory.is_tensor(value):
         tensor = tensor_of(value)
         return without_leading_ones(tensor, 0), to_numpy[tensor.dtype] if dtype is None else dtype
-    number = np.asarray(value) if dtype is None else np.full((), value, numpy_dtype(dtype))
+    try:
+        number = np.asarray(value) if dtype is None else np.full((), value, numpy_dtype(dtype))
+    except (TypeError, ValueError):  # where there is nothing to fill, NumPy converts nothing
+        if 0 not in as_shape(shape):
+            raise
+        number = np.zeros((), numpy_dtype(dtype))
     tensor_dtype(number.dtype)
     return number.item(), number.dtype
 
@@ -465,7 +470,8 @@ def full_like(
     array([7, 7])
     """
     tensor = tensor_of(a)
-    value, dtype = _fill(fill_value, to_numpy[tensor.dtype] if dtype is None else dtype)
+    dtype = to_numpy[tensor.dtype] if dtype is None else dtype
+    value, dtype = _fill(fill_value, dtype, tuple(tensor.shape) if shape is None else shape)
 
     def make(tensor: Tensor, shape: Shape | None, dtype: Any, device: Any, order: str) -> Tensor:
         return kernels.full_like(tensor, value, shape, dtype, device, order)
