@@ -24,7 +24,7 @@ from tnp._dtypes import tensor_dtype
 from tnp._elementwise import divide, multiply
 from tnp._errors import explain, normalize_axes, normalize_axis, reduced_axes
 from tnp._loops import PLAIN, Loops
-from tnp._reduce import BOOL, FAILURES, deliver, kept, mask_of, output_of, reduced_shape
+from tnp._reduce import BOOL, FAILURES, deliver, first_along, kept, mask_of, output_of, reduced_shape
 from tnp._reductions import sum
 
 Tensor = Any
@@ -411,6 +411,8 @@ def median(a: Any, axis: Any = None, out: Any = None, overwrite_input: bool = Fa
     tensor = tensor_of_shape(a, lambda shape: normalize_axes(axis, len(shape)))
     axes = normalize_axes(axis, tensor.dim())
     target = None if out is None else output_of(out)
+    if keepdims and target is not None:
+        target, keepdims = first_along(target, axes, tensor.dim()), False
     result = _default_dtype(tensor.dtype)
     if kernels.size_of(tensor.shape, axes):
         middle = sorting.median(kernels.flattened(tensor, axes), -1, result)

@@ -18,7 +18,7 @@ from tnp._convert import tensor_of
 from tnp._dtypes import tensor_dtype
 from tnp._errors import normalize_axes, reduced_axes
 from tnp._loops import Loops
-from tnp._reduce import FAILURES, FMAX, FMIN, PROD, SUM, deliver, kept, mask_of, output_of
+from tnp._reduce import FAILURES, FMAX, FMIN, PROD, SUM, deliver, first_along, kept, mask_of, output_of
 from tnp._reductions import argmax, argmin
 
 Tensor = Any
@@ -517,9 +517,12 @@ def nanmedian(
         return _errstate.quietly(_averages.median, a, axis, out, overwrite_input, keepdims)
     middle = sorting.nanmedian(kernels.flattened(tensor, axes), -1)
     _errstate.warn_where(lambda: middle.isnan(), "All-NaN slice encountered", each=True)
+    target = None if out is None else output_of(out)
+    if keepdims and target is not None:
+        target, keepdims = first_along(target, axes, tensor.dim()), False
     if keepdims:
         middle = kernels.unflattened(middle, axes, tensor)
-    return deliver(middle, out, None if out is None else output_of(out), "nanmedian")
+    return deliver(middle, out, target, "nanmedian")
 
 
 def nancumsum(a: Any, axis: Any = None, dtype: Any = None, out: Any = None) -> ndarray:

@@ -21,7 +21,7 @@ from tnp._convert import tensor_of, tensor_of_shape
 from tnp._dtypes import tensor_dtype
 from tnp._errors import normalize_axes, shapes_text
 from tnp._interop import asnumpy
-from tnp._reduce import deliver, output_of
+from tnp._reduce import deliver, first_along, output_of
 from tnp._selection import check_output
 
 Tensor = Any
@@ -250,10 +250,10 @@ def nanpercentile(
     return _quantile(a, q, 100, axis, out, method, keepdims, weights, True)
 
 
-def _fitted(found: Tensor, target: Tensor, out: Any, of_nan: bool, picked: bool) -> Tensor:
+def _fitted(found: Tensor, target: Tensor, of_nan: bool, picked: bool) -> Tensor:
     """What is written to ``out``: NumPy takes elements into it, or adds into it, or assigns what skips NaN."""
     if picked and not of_nan:
-        check_output(out, tuple(found.shape), found.dtype, "ndarray.take")
+        check_output(wrap_array(target), tuple(found.shape), found.dtype, "ndarray.take")
         return found
     given, wanted = to_numpy[found.dtype], to_numpy[target.dtype]
     if not of_nan and not np.can_cast(given, wanted, "same_kind"):
@@ -331,13 +331,13 @@ def _quantile(
         warnings.warn("All-NaN slice encountered", RuntimeWarning, stacklevel=3)
     found = found.reshape((*found.shape[:-1], *q.shape))
     found = found.movedim(tuple(range(-q.ndim, 0)), tuple(range(q.ndim)))
+    if keepdims is not _NoValue and keepdims and target is not None:
+        target, keepdims = first_along(target, axes, tensor.dim()), False
     if keepdims is not _NoValue and keepdims:
         for dim in sorted(axes):
             found = found.unsqueeze(dim + q.ndim)
     if target is not None:
-        found = _fitted(
-            found, target, out, of_nan, method in _AT_ELEMENTS or (method == "linear" and q.dtype.kind in "iu")
-        )
+        found = _fitted(found, target, of_nan, method in _AT_ELEMENTS or (method == "linear" and q.dtype.kind in "iu"))
     return deliver(found, out, target, "quantile")
 
 

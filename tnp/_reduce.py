@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import operator
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from typing import Any
 
 import numpy as np
@@ -280,6 +280,11 @@ def output_of(out: Any) -> Tensor:
     if isinstance(out, tuple) and len(out) == 1:
         (out,) = out
     return output_tensor(out)
+
+
+def first_along(target: Tensor, axes: Collection[int], ndim: int) -> Tensor:
+    """Where NumPy puts a result of which it keeps the reduced axes, along which an output may be longer."""
+    return target[(..., *[0 if axis in axes else slice(None) for axis in range(ndim)])]
 
 
 def deliver(result: Tensor, out: Any, target: Tensor | None, name: str) -> Any:

@@ -100,6 +100,22 @@ def test_errors(arguments: dict[str, Any]) -> None:
     compare(lambda xp: xp.quantile(sample(xp, (3, 4), "float64"), 0.5, **arguments))
 
 
+@pytest.mark.parametrize("shape", [(2, 1, 4), (2, 3, 4), (2, 0, 4), (2, 1, 1), (1, 4), (3, 3, 4)])
+@pytest.mark.parametrize("name", ["median", "nanmedian", "quantile", "nanquantile", "percentile", "nanpercentile"])
+def test_kept_axes_in_a_longer_output(name: str, shape: tuple[int, ...]) -> None:
+    """The result is where they begin."""
+
+    def written(xp: Any) -> Any:
+        x = sample(xp, (2, 3, 4), "float64")
+        if name.endswith("median"):
+            return getattr(xp, name)(x, axis=1, keepdims=True, out=xp.zeros(shape))
+        return [
+            getattr(xp, name)(x, q, axis=1, keepdims=True, out=xp.zeros((*np.shape(q), *shape))) for q in (1, [0.5, 1])
+        ]
+
+    compare(written, rtol=1e-12)
+
+
 @agrees
 def test_out(xp: Any) -> Any:
     out = xp.zeros((2, 4))
