@@ -14,6 +14,7 @@ import numpy as np
 from numpy.exceptions import AxisError
 
 import tnp
+from backend_torch.indexing import without_leading_ones
 from backend_torch.kernel import Kernel
 from tnp import _array  # its names are read when a call needs them: the class itself is built from these ufuncs
 from tnp._dtypes import DtypeError
@@ -164,6 +165,8 @@ class GeneralizedUfunc(Ufunc):
             axes = self._normal(places[-1], result.dim())
             result = result.movedim(tuple(range(-len(axes), 0)), axes)
         if target is not None:
+            if places[-1] is None:  # leading axes of length one may be missing from it
+                result = without_leading_ones(result, max(core, target.dim()))
             self._check_core(target, places[-1], [1] * core if keepdims else [sizes[name] for name in cores[-1]])
         return deliver(result, outs[0], target, order)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import doctest
+import operator
 from typing import Any
 
 import numpy as np
@@ -283,6 +284,16 @@ def test_out(shape: tuple[int, ...], dtype: str) -> None:
         return xp.matmul(xp.asarray(EYE), xp.asarray(EYE), out=out) is out, out
 
     compare(call)
+
+
+@pytest.mark.parametrize("one, other, out", [
+    ((1, 2), (1, 2, 2), (1, 2)), ((2,), (1, 1, 2, 2), (2,)), ((2,), (1, 1, 2, 2), (1, 2)), ((1, 2), (3, 2, 2), (1, 2)),
+    ((1, 2), (2, 2), (2,)), ((1, 2), (1, 2), ()), ((2, 2), (2, 2), (3, 2, 2)),
+])  # fmt: skip
+def test_out_without_leading_axes_of_length_one(one: Any, other: Any, out: Any) -> None:
+    for name in ("matmul", "vecdot"):
+        compare(lambda xp, name=name: getattr(xp, name)(xp.ones(one), xp.ones(other), out=xp.zeros(out)))
+    compare(lambda xp: operator.imatmul(xp.ones(one), xp.ones(other)))
 
 
 @agrees
