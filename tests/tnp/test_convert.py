@@ -634,3 +634,13 @@ def test_scalars_in_lists_have_to_fit(value: Any, dtype: str) -> None:
     compare(lambda xp: xp.array([value], dtype=dtype))
     compare(lambda xp: xp.array([xp.asarray([value])[0]], dtype=dtype))
     compare(lambda xp: xp.array([xp.asarray([value])[0]], dtype="d"))
+
+
+def test_bytes_that_no_tensor_can_lie_over_are_refused() -> None:
+    """NumPy reads numbers at any address."""
+    x = tnp.arange(16, dtype="int8")
+    with pytest.raises(ValueError, match="no tensor over these bytes has dtype int64: view a copy"):
+        x[1:9].view("int64")
+    assert x[1:9].copy().view("int64").tolist() == np.arange(16, dtype="int8")[1:9].view("int64").tolist()
+    with pytest.raises(ValueError, match="offset 3 is no multiple of the 2 bytes of int16"):
+        tnp.arange(4).getfield("int16", 3)

@@ -202,6 +202,7 @@ np.linalg.norm(x, [1, 2.5, 3], 0); np.linalg.norm(f, (2,), keepdims=True); np.li
 np.gradient(f, np.asarray(2.0)); np.gradient(x, 2.0, np.asarray(3.0)); np.polyfit(f, f**2, 1, rcond=1e-9)
 np.polyfit([1.0, 1.0, 1.0], f[:3], 1); np.copyto(f, 1.0, where=[1.0, 0, 0, 1]); np.frombuffer(f)
 np.frombuffer(f, "i1", 4, 8)
+np.linalg.qr(x, "full")[1].shape; np.linalg.qr(x, "f")[0].shape; np.einsum("i,i", f, f, optimize=("greedy", 3))
 np.mean(e); np.mean(e, 1); np.mean(e.astype(np.int8), 1); f[:0][np.asarray([], bool)]; e[np.asarray([], int)]
 np.kaiser(4, np.asarray(2.0)); np.testing.assert_approx_equal(1.0, 1.0000001)
 np.array_equal("a", f); np.array_equal(["a"], ["a"]); np.array_equal([None, 1], [None, 2]); np.array_equal(["a"], f[:1])

@@ -465,3 +465,20 @@ def test_a_tape_within_a_transform_watches_what_is_from_outside() -> None:
     x = np.asarray([0.5, 2.0])
     assert np.grad(function)(x).tolist() == [8.0, 8.0]
     assert np.vectorized_map(function, x[:, None]).tolist() == [4.0, 16.0]
+
+
+def test_a_tape_within_a_tape_watches_what_no_gradient_flows_to() -> None:
+    def function(x: Any) -> Any:
+        with np.GradientTape() as outer:
+            outer.watch(x)
+            y = np.stop_gradient(x * 2)
+            with np.GradientTape() as inner:
+                inner.watch(y)
+                z = (y * y).sum()
+            w = (inner.gradient(z, y) * x).sum()
+        return outer.gradient(w, x)
+
+    x = np.asarray([1.0, 3.0])
+    assert function(x).tolist() == np.vectorized_map(function, x[:, None])[:, 0].tolist() == [4.0, 12.0]
+    assert np.compile(function, backend="eager")(x).tolist() == [4.0, 12.0]
+    assert np.grad(lambda x: function(x).sum())(x).tolist() == [0.0, 0.0]
