@@ -5,7 +5,6 @@ Layer: owns how subscripts are written and which are refused; the backend is giv
 
 from __future__ import annotations
 
-import operator
 import string
 from collections.abc import Sequence
 from typing import Any
@@ -17,11 +16,10 @@ from backend_torch import products as kernels
 from backend_torch.casting import cast
 from backend_torch.dtypes import to_numpy
 from backend_torch.indexing import assign
-from backend_torch.tracing import TracedValueError
 from tnp._array import ndarray, wrap
 from tnp._convert import output_tensor, tensors_of
 from tnp._dtypes import numpy_dtype, tensor_dtype
-from tnp._errors import broadcast_error
+from tnp._errors import broadcast_error, index_of
 from tnp._ufunc import checked_order
 
 Tensor = Any
@@ -156,14 +154,9 @@ def _from_list(subscripts: Any) -> str:
 
 
 def _number(subscript: Any) -> int:
-    try:
-        number = operator.index(subscript)
-    except TracedValueError:
-        raise
-    except TypeError:
-        number = True
-    if isinstance(number, bool):
-        raise TypeError("each subscript must be either an integer or an ellipsis")
+    message = "each subscript must be either an integer or an ellipsis"
+    if isinstance(number := index_of(subscript, message), bool):
+        raise TypeError(message)
     if number < 0:
         raise ValueError("subscript is not within the valid range [0, 52)")
     return number

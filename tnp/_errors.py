@@ -13,6 +13,7 @@ import numpy as np
 from numpy.exceptions import AxisError
 
 from backend_torch import devices, exhaustion, indexing, memory
+from backend_torch.tracing import TracedValueError
 
 MOST_DIMENSIONS = 64  # NumPy's limits, kept so that what runs here runs there
 MOST_OPERANDS = 64
@@ -56,6 +57,16 @@ def integer_of(axis: Any) -> int:
     """An axis as an int where NumPy takes no boolean for one."""
     refuse_boolean(axis)
     return operator.index(axis)
+
+
+def index_of(value: Any, message: str) -> int:
+    """What Python indexes with, as an int; a TypeError of this message for the rest, but for what a trace refuses."""
+    try:
+        return operator.index(value)
+    except TracedValueError:
+        raise
+    except TypeError as error:
+        raise TypeError(message) from error
 
 
 def refuse_boolean(axis: Any) -> None:

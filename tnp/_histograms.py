@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import builtins
 import math
-import operator
 import warnings
 from typing import Any
 
@@ -22,7 +21,7 @@ from backend_torch.dtypes import to_numpy
 from tnp._array import ndarray, wrap, wrap_array
 from tnp._convert import tensor_of, tensors_of
 from tnp._dtypes import tensor_dtype
-from tnp._errors import long_of
+from tnp._errors import index_of, long_of
 from tnp._interop import asnumpy
 from tnp._sorting import searchsorted
 
@@ -331,10 +330,7 @@ def _edges(array: ndarray, bins: Any, range: Any, weights: Any) -> tuple[ndarray
         first, last = _ends(array, range)
         count = _number_of_bins(array, bins, first, last, range is not None)
     elif np.ndim(bins) == 0:
-        try:
-            count = operator.index(bins)
-        except TypeError as error:
-            raise TypeError("`bins` must be an integer, a string, or an array") from error
+        count = index_of(bins, "`bins` must be an integer, a string, or an array")
         if count < 1:
             raise ValueError("`bins` must be positive, when an integer")
         first, last = _ends(array, range)
@@ -529,10 +525,7 @@ def _axis_edges(values: ndarray, axis: int, bins: Any, range: Any) -> ndarray:
         if bins < 1:
             raise ValueError(f"`bins[{axis}]` must be positive, when an integer")
         first, last = _ends(values, range)
-        try:
-            count = operator.index(bins)
-        except TypeError as error:
-            raise TypeError(f"`bins[{axis}]` must be an integer, when a scalar") from error
+        count = index_of(bins, f"`bins[{axis}]` must be an integer, when a scalar")
         return tnp.linspace(first, last, count + 1, device=values.device)
     if np.ndim(bins) == 1:
         edges = wrap_array(tensor_of(bins, device=values.tensor.device))

@@ -20,7 +20,7 @@ from backend_torch.constants import constant
 from backend_torch.dtypes import to_numpy, to_torch
 from tnp._array import ndarray, scalar, wrap, wrap_array
 from tnp._convert import home_of, tensor_of, tensor_of_shape, tensors_of
-from tnp._errors import broadcast_error, explain, integer_axis, integer_of, normalize_axis
+from tnp._errors import broadcast_error, explain, index_of, integer_axis, integer_of, normalize_axis
 from tnp._indexing import BOOL, INT64, unmatched_error
 
 Tensor = Any
@@ -76,10 +76,9 @@ def index_mode(mode: Any) -> str:
         return "raise"
     if isinstance(mode, bytes):
         return index_mode(mode.decode())
-    try:
-        number = integer_of(mode)
-    except TypeError:
-        raise TypeError("clipmode not understood") from None
+    number = index_of(mode, "clipmode not understood")
+    if isinstance(mode, (bool, np.bool_)):
+        raise TypeError("clipmode not understood")
     if not 0 <= number < len(_MODES):
         raise ValueError("integer clipmode must be CLIP, WRAP, or RAISE from 'numpy._core.multiarray'")
     return _MODES[number]

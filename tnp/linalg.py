@@ -6,7 +6,6 @@ and the Array API standard's spellings of functions that the main namespace has 
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Sequence
 from typing import Any
 
@@ -16,6 +15,7 @@ import tnp
 from tnp._array import ndarray, wrap, wrap_array
 from tnp._convert import tensors_of
 from tnp._decompositions import cholesky, eig, eigh, eigvals, eigvalsh, qr, svd, svdvals
+from tnp._errors import index_of
 from tnp._matrices import check_matrix, check_square
 from tnp._norms import cond, det, matrix_norm, matrix_rank, norm, slogdet, vector_norm
 from tnp._solvers import inv, lstsq, pinv, solve, tensorinv, tensorsolve
@@ -90,10 +90,7 @@ def matrix_power(a: Any, n: int) -> ndarray:
     """
     power = tnp.asarray(a)
     check_square(power.tensor)
-    try:
-        n = operator.index(n)
-    except TypeError as error:
-        raise TypeError("exponent must be an integer") from error
+    n = index_of(n, "exponent must be an integer")
     if n == 0:
         return tnp.broadcast_to(tnp.eye(power.shape[-1], dtype=power.dtype, device=power.device), power.shape).copy()
     if n < 0:

@@ -345,6 +345,9 @@ def test_a_branch_on_a_value_names_the_line() -> None:
         lambda x: np.full((2, x[0].astype(int)), 1),
         lambda x: x.reshape(x[0].astype(int)),
         lambda x: np.einsum(x, x.astype(int)),
+        lambda x: np.histogram(x, x[0].astype(int)),
+        lambda x: np.linalg.matrix_power(np.eye(2), x[0].astype(int)),
+        lambda x: np.take(x, 0, mode=x[0].astype(int)),
     ],
 )
 def test_a_demand_for_values(function: Any) -> None:
