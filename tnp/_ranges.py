@@ -285,8 +285,8 @@ def linspace(
         samples = samples.movedim(0, moved_axis(axis, samples.dim(), "destination"))
     if dtype is not None:
         tensor_type = tensor_dtype(dtype)
-        if np.issubdtype(to_numpy[tensor_type], np.integer) and not samples.is_complex():
-            samples = samples.floor()
+        if np.issubdtype(to_numpy[tensor_type], np.integer):
+            samples = ufuncs.floor(wrap_array(samples)).tensor
         samples = cast(samples, tensor_type)
     if retstep:
         return wrap_array(samples), math.nan if step is None else wrap(step)

@@ -226,6 +226,7 @@ HOST_DATA = {
 }
 
 
+@pytest.mark.host
 @pytest.mark.parametrize("code", HOST_DATA)
 def test_what_no_tensor_holds(np: Any, code: str) -> None:
     names = {"NAMES": NAMES, "DATES": DATES}
@@ -246,6 +247,7 @@ def test_several_results(np: Any) -> None:
     assert type(values) is numpy.ndarray and type(counts) is tnp.ndarray
 
 
+@pytest.mark.host
 def test_draws_of_names_and_of_numbers_are_of_one_stream(np: Any) -> None:
     def draw(xp: Any) -> list[Any]:
         xp.random.seed(3)
@@ -261,6 +263,7 @@ def test_draws_of_names_and_of_numbers_are_of_one_stream(np: Any) -> None:
     assert draw(np) == draw(numpy)
 
 
+@pytest.mark.host
 def test_shuffling_names_in_place(np: Any) -> None:
     ours, theirs = np.array(NAMES), numpy.array(NAMES)
     np.random.default_rng(1).shuffle(ours)
@@ -268,6 +271,7 @@ def test_shuffling_names_in_place(np: Any) -> None:
     assert ours.tolist() == theirs.tolist()
 
 
+@pytest.mark.host
 def test_writing_over_the_same_memory(np: Any) -> None:
     x = np.zeros(3)
     np.copyto(x, np.array([1, 2, 3], dtype=object), casting="unsafe")
@@ -302,6 +306,7 @@ def test_functions_are_the_method_of_a_librarys_object(np: Any) -> None:
     assert np.mean(torch.ones(3)) == 1 and type(np.max(numpy.arange(3))) is type(tnp.ones(1).max())
 
 
+@pytest.mark.host
 def test_what_a_library_is_given(np: Any) -> None:
     x = np.arange(3)
     mask, number, row, table = _libraries.numpys(((x > 1), x[1], [x, "a"], {"a": x.sum()}))

@@ -24,6 +24,7 @@ def test_names_of_numpy(name: str) -> None:
     assert getattr(tnp, name) is getattr(np, name)
 
 
+@pytest.mark.host
 def test_they_know_our_arrays() -> None:
     assert tnp.isscalar(tnp.ones(2)[0]) and not tnp.isscalar(tnp.ones(2))
     assert tnp.iterable(tnp.ones(2)) and not tnp.iterable(tnp.asarray(1))
@@ -46,6 +47,7 @@ def test_einsum_path(xp: Any, optimize: Any) -> Any:
     return xp.einsum_path("ij,jk,kl", a, b, c, optimize=optimize), interleaved
 
 
+@pytest.mark.host
 @agrees
 def test_busdays(xp: Any) -> Any:
     out = xp.zeros(2, int)
@@ -60,6 +62,7 @@ def test_busdays(xp: Any) -> Any:
     ]
 
 
+@pytest.mark.host
 @pytest.mark.parametrize("name", ["is_busday", "busday_count"])
 def test_numbers_are_no_dates(name: str) -> None:
     def counted(xp: Any, x: Any, *mask: Any) -> Any:
@@ -129,6 +132,7 @@ def test_nothing_else_is_explained() -> None:
         tnp.nothing  # noqa: B018
 
 
+@pytest.mark.host
 def test_masked_arrays_take_ours_and_give_numbers_back() -> None:
     x = tnp.arange(4.0)
     masked = np.ma.masked_array(x, x > 2)

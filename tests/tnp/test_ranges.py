@@ -110,6 +110,12 @@ def test_linspace_rounds_integers_down(xp):
     return xp.linspace(-10, 10, 7, dtype=int), xp.linspace(-0.5, 5, 4, dtype="int8")
 
 
+@agrees(raises=TypeError)
+@pytest.mark.parametrize("num", [0, 1, 5])
+def test_linspace_has_no_integers_below_complex_numbers(xp, num):
+    return xp.linspace(1j, 7, num, dtype="uint32")
+
+
 @pytest.mark.parametrize("ends", [([0, 1], [2, 3]), (0, [1.0, 2.0]), ([[1], [2]], [3, 4, 5]), (1j, [2, 3]), (3, 3)])
 @pytest.mark.parametrize("axis", [0, 1, -1])
 @pytest.mark.parametrize("endpoint", [True, False])
