@@ -6,7 +6,12 @@ Layer: owns the texts by which it is told from others. Nothing here runs before 
 from __future__ import annotations
 
 _TEXTS = ("not enough memory", "out of memory", "can't allocate memory", "alloc_cpu.cpp")
-_NO_SIZES = ("Storage size calculation overflowed", "numel: integer multiplication overflow")
+_NO_SIZES = (
+    "Storage size calculation overflowed",
+    "Stride calculation overflowed",
+    "cannot be represented as a SymInt",
+    "numel: integer multiplication overflow",
+)
 
 
 def explained(error: Exception) -> Exception:

@@ -522,7 +522,7 @@ def tile(A: Any, reps: Any) -> ndarray:
            [1, 2, 1, 2]])
     """
     given = reps if np.iterable(reps) else (reps,)
-    tensor, counts = tensor_of(A), as_shape(tuple([1 * count for count in given]))  # booleans count as in a product
+    tensor, counts = tensor_of(A), as_shape(tuple([long_of(1 * count) for count in given]))  # True is one
     if any(count < 0 for count in counts):
         raise ValueError("negative dimensions are not allowed")
     try:
