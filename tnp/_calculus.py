@@ -274,14 +274,14 @@ def interp(x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None, period
     wanted, places, values = tensors_of(x, xp, fp)
     if period is not None and period == 0:
         raise ValueError("period must be a non-zero value")
+    if places.dim() != 1 or values.dim() != 1:
+        raise ValueError("Data points must be 1-D sequences")
     for tensor in (wanted, places):
         if tensor.is_complex() and period is None:
             raise TypeError(
                 f"Cannot cast array data from {to_numpy[tensor.dtype]!r} to {np.dtype(float)!r} according to the rule "
                 "'safe'"
             )
-    if places.dim() != 1 or values.dim() != 1:
-        raise ValueError("Data points must be 1-D sequences")
     if not len(places):
         raise ValueError("array of sample points is empty")
     if len(places) != len(values):

@@ -500,6 +500,8 @@ def fill_diagonal(a: ndarray, val: Any, wrap: bool = False) -> None:
     target = writeable_tensor(a, f"fill_diagonal() argument 1 must be an array, not {type(a).__name__}")
     if target.dim() > 2:
         _check_equal_lengths(target)
+    else:
+        wrap = bool(wrap)  # of two errors NumPy names this
     values = interop.moved(value_of(val, a), target.device).reshape(-1)  # a constant is on the host
     if not values.numel():
         return
