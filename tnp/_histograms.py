@@ -262,18 +262,20 @@ def histogram(
             return wrap_array(host.wrapped(found[0])), wrap_array(host.wrapped(found[1]))
     edges, uniform = _edges(array, bins, range, weighing)
     common = edges.dtype if uniform else np.promote_types(array.dtype, edges.dtype)
-    counts = _counts(array, edges, weighing, common)
+    counts = _counts(array, edges, weighing, common, uniform)
     if density:
         widths = tnp.diff(edges).astype(float)
         return counts / widths / counts.sum(), edges
     return counts, edges
 
 
-def _counts(array: ndarray, edges: ndarray, weights: Any, common: np.dtype) -> ndarray:
-    """Counts in int64, or weights, added up in float64 or complex128, in their own dtype."""
+def _counts(array: ndarray, edges: ndarray, weights: Any, common: np.dtype, uniform: bool) -> ndarray:
+    """Counts in int64, or weights in their own dtype: added up in float64 or complex128, integers in bins of any widths
+    as integers."""
     if weights is None:
         return wrap_array(kernels.histogram(array.tensor, edges.tensor, None, tensor_dtype(common)))
-    wide = tensor_dtype(np.result_type(weights.dtype, np.float64))
+    whole = weights.dtype.kind in "iu" and not uniform
+    wide = tensor_dtype(np.int64 if whole else np.result_type(weights.dtype, np.float64))
     total = kernels.histogram(array.tensor, edges.tensor, cast(weights.tensor, wide), tensor_dtype(common))
     return wrap_array(cast(total, weights.tensor.dtype))
 

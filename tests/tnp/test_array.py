@@ -178,7 +178,8 @@ def test_view_as_another_dtype(dtype: str, layout: int) -> None:
 @pytest.mark.parametrize("dtype", ["int8", "int16", "float64", "complex64"])
 def test_view_of_no_bytes(xp: Any, dtype: str) -> Any:
     x = xp.zeros((3, 16), dtype="int16")
-    return x[3:, ::2].view(dtype), x[:, 1:1].view(dtype), x[:0].T.view(dtype), x[0, 1:][15:].view(dtype)
+    views = x[3:, ::2].view(dtype), x[:, 1:1].view(dtype), x[:0].T.view(dtype), x[0, 1:][15:].view(dtype)
+    return views, [view.base is None for view in views]
 
 
 def test_view_shares_memory() -> None:

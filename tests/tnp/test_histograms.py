@@ -150,3 +150,13 @@ def test_no_edges(weights: Any) -> None:
     compare(lambda xp: xp.histogram(xp.asarray([1.0, 2.0]), [], weights=weights))
     found = tnp.compile(lambda x: tnp.histogram(x, [], weights=weights)[0], backend="eager")(tnp.ones(2))
     assert found.shape == (0,) and found.dtype == np.histogram([1, 2], [], weights=weights)[0].dtype
+
+
+@agrees
+@pytest.mark.parametrize("dtype", INTEGERS)
+@pytest.mark.parametrize("bins", [4, [-5, -5, -2, 1, 3], [0, 2, 3]])
+def test_whole_weights_of_any_size(xp: Any, dtype: str, bins: Any) -> Any:
+    weights = np.array([np.iinfo(dtype).max, 1, np.iinfo(dtype).max], dtype)
+    if bins == 4 and weights.itemsize == 8:  # which are added up in float64
+        weights //= 2**11
+    return xp.histogram(xp.asarray([0, 1, 2]), bins, weights=xp.asarray(weights))[0]
