@@ -48,12 +48,24 @@ def test_get_and_put(name: str, dtype: torch.dtype) -> None:
         np.testing.assert_array_equal(tensor.numpy(), expected)
 
 
-@pytest.mark.usefixtures("computed_by")
-@pytest.mark.parametrize("count", [3, 2047, 2048, 5000, 200_000])
-@pytest.mark.parametrize("trailing", [(), (2,)])
+@pytest.fixture
+def several_threads() -> Iterator[None]:
+    """One thread alone writes in order."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(4)
+    yield
+    torch.set_num_threads(before)
+
+
+WRITES = [(count, trailing) for count in (3, 2047, 2048, 5000, 200_000) for trailing in ((), (2,))]
+
+
+@pytest.mark.usefixtures("computed_by", "several_threads")
+@pytest.mark.parametrize(("count", "trailing"), [*WRITES, (2, (100_000,))])
 def test_last_of_repeated_writes_stays(count: int, trailing: tuple[int, ...]) -> None:
     generator = torch.Generator().manual_seed(count)
     array = torch.randint(-100, 100, (count,), generator=generator)
+    array[-1] = array[0]
     value = numbers(torch.float64, count, *trailing)
     tensor, expected = torch.zeros(100, *trailing, dtype=torch.float64), np.zeros((100, *trailing))
     indexing.put(tensor, Index((), (), (array,), (0,)), value)
@@ -89,15 +101,6 @@ def test_last_of_repeated_writes_has_the_gradient(count: int, by: Any) -> None:
         (found,) = by((wanted * weights).sum(), value)
     np.testing.assert_array_equal(wanted.detach().numpy(), expected)
     np.testing.assert_array_equal(found.numpy(), gradient)
-
-
-@pytest.fixture
-def several_threads() -> Iterator[None]:
-    """One thread alone writes in order."""
-    before = torch.get_num_threads()
-    torch.set_num_threads(4)
-    yield
-    torch.set_num_threads(before)
 
 
 @pytest.mark.usefixtures("computed_by", "several_threads")

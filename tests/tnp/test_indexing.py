@@ -316,6 +316,7 @@ REFUSED: dict[str, Callable[[Any], Any]] = {
 }
 
 
+@pytest.mark.usefixtures("computed_by")
 @pytest.mark.parametrize("name", REFUSED)
 def test_what_is_refused_in_numpys_words(name: str) -> None:
     expected, actual = outcome(REFUSED[name], np), outcome(REFUSED[name], oracle.ours())
@@ -387,6 +388,7 @@ def test_where_the_dimensions_of_index_arrays_go(key: Any) -> None:
     compare(use)
 
 
+@pytest.mark.usefixtures("computed_by")
 @pytest.mark.parametrize("dtype", INTEGERS)
 @agrees
 def test_indices_of_every_integer_dtype(xp: Any, dtype: str) -> Any:
@@ -401,6 +403,7 @@ def test_indices_of_every_integer_dtype(xp: Any, dtype: str) -> Any:
     return read, x, y, z, w
 
 
+@pytest.mark.usefixtures("computed_by")
 @agrees
 def test_keys_of_numbers_slices_and_arrays(xp: Any) -> Any:
     x, y = xp.arange(24).reshape(2, 3, 4), xp.arange(6)
@@ -592,6 +595,7 @@ def test_a_sequence_for_one_element(dtype: str) -> None:
             tnp.zeros(3, dtype)[0] = value
 
 
+@pytest.mark.usefixtures("computed_by")
 @agrees
 def test_leading_ones_of_values_for_a_mask(xp: Any) -> Any:
     rows, columns, both = xp.zeros((3, 4)), xp.zeros((3, 4)), xp.zeros((3, 4, 2))
@@ -602,6 +606,7 @@ def test_leading_ones_of_values_for_a_mask(xp: Any) -> Any:
     return rows, columns, both
 
 
+@pytest.mark.usefixtures("computed_by")
 @agrees
 def test_values_that_broadcast_to_what_a_mask_picks(xp: Any) -> Any:
     mask, x, y = xp.asarray([True, False, True]), [xp.zeros((3, 3)) for _ in range(6)], xp.zeros((3, 4, 5))
@@ -647,6 +652,7 @@ def test_last_of_repeated_writes_stays(count: int, shape: tuple[int, ...]) -> No
     compare(write)
 
 
+@pytest.mark.usefixtures("computed_by")
 @agrees
 def test_index_that_overlaps_the_target(xp: Any) -> Any:
     x = xp.asarray([2, 0, 1, 3])
