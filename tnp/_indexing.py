@@ -499,7 +499,7 @@ def _explain(error: Exception, tensor: Tensor, key: Key, value: Tensor | None = 
         return found
     if not isinstance(error, RuntimeError):
         return error
-    return explain(error, *[each.flatten()[:0] for each in (tensor, *key.selection.arrays)])  # they needn't broadcast
+    return explain(error, *[each.new_empty(0) for each in (tensor, *key.selection.arrays)])  # they needn't broadcast
 
 
 def _fits_together(shapes: list[tuple[int, ...]]) -> bool:

@@ -239,3 +239,16 @@ def test_masked_values_are_counted_unless_traced() -> None:
         indexing.put(torch.zeros(3), index, torch.ones(3))
     batched = torch.vmap(written(index))(torch.zeros(2, 3), torch.ones(2, 2))
     assert batched.tolist() == [[1, 0, 1]] * 2
+
+
+def test_masks_of_a_batch_are_counted() -> None:
+    def write(mask: torch.Tensor) -> torch.Tensor:
+        tensor = mask.new_zeros(3, dtype=torch.float64)
+        indexing.put(tensor, Index((), (), (mask,), (0,)), torch.tensor([1.0, 2.0], dtype=torch.float64))
+        return tensor
+
+    masks = torch.tensor([[True, False, True], [False, True, True]])
+    assert torch.vmap(write)(masks).tolist() == [[1, 0, 2], [0, 1, 2]]
+    for bad in ([True, True, True], [True, False, False]):
+        with pytest.raises(ValueError, match="^boolean index assignment: the mask has another number of true elements"):
+            torch.vmap(write)(torch.cat([masks, torch.tensor([bad])]))

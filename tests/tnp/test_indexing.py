@@ -426,7 +426,7 @@ def test_elements_read_by_other_keys_do_not_change_with_their_array(xp: Any) -> 
     return read
 
 
-@pytest.mark.parametrize("key", [0, slice(0, 1), np.array([True, False])], ids=repr)
+@pytest.mark.parametrize("key", [0, slice(0, 1), np.array([True, False]).view(Given)], ids=repr)
 def test_a_number_is_cast_by_its_class(key: Any) -> None:
     """A complex number is refused where integers are, also one that equals what was written before."""
     for value in (1, True, 1.0, 1 + 0j):
@@ -603,6 +603,8 @@ def test_leading_ones_of_values_for_a_mask(xp: Any) -> Any:
     columns[:, xp.asarray([True, False, True, True])] = xp.arange(9.0).reshape(1, 3, 3)
     both[:, xp.asarray([True, False, True, True])] = xp.arange(18.0).reshape(1, 1, 3, 3, 2)
     rows[xp.asarray([True, True, False])] = xp.arange(4.0).reshape(1, 1, 4)
+    rows[np.int64(1)] = xp.ones((1, 1, 4))
+    rows[np.int64(0), xp.asarray(2)] = xp.ones(())
     return rows, columns, both
 
 
@@ -855,6 +857,14 @@ def test_more_index_arrays_than_numpy_takes(count: int, index: Any, ndim: int) -
         return x[(item,) * count].shape
 
     compare(shape)
+
+
+@pytest.mark.host
+def test_no_memory_for_what_is_picked() -> None:
+    for xp in (np, tnp):
+        x = xp.broadcast_to(xp.zeros((2, 1)), (2, 2**46))
+        with pytest.raises(MemoryError):
+            x[xp.asarray([0, 1, 1])]
 
 
 @agrees(raises=ValueError)
