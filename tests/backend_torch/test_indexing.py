@@ -250,5 +250,5 @@ def test_masks_of_a_batch_are_counted() -> None:
     masks = torch.tensor([[True, False, True], [False, True, True]])
     assert torch.vmap(write)(masks).tolist() == [[1, 0, 2], [0, 1, 2]]
     for bad in ([True, True, True], [True, False, False]):
-        with pytest.raises(ValueError, match="^boolean index assignment: the mask has another number of true elements"):
+        with pytest.raises(ValueError, match="the mask has another number of true elements"):
             torch.vmap(write)(torch.cat([masks, torch.tensor([bad])]))
