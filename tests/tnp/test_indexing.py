@@ -299,6 +299,7 @@ REFUSED: dict[str, Callable[[Any], Any]] = {
     "true elements for an array": lambda xp: xp.zeros((3, 3))[[True, True, False], [0, 1, 2]],
     "arrays of a ufunc": lambda xp: xp.add.at(xp.zeros((3, 3)), ([0, 1], [0, 1, 2]), 1),
     "out of bounds for a ufunc": lambda xp: xp.add.at(xp.zeros((3, 3)), ([0, 1], [0, 5]), 1),
+    "arrays too large together": lambda xp: xp.ones((3,) * 5)[xp.ix_(*[xp.zeros(7132, int)] * 5)],
     "a step of nothing": lambda xp: xp.zeros((3, 3))[::0, [0]],
     "more dimensions than there are": lambda xp: xp.ones(3)[(None,) * 70],
     "a longer value": lambda xp: put_zeros(xp, (3, 4), [0, 1], xp.ones(3)),
@@ -865,6 +866,12 @@ def test_no_memory_for_what_is_picked() -> None:
         x = xp.broadcast_to(xp.zeros((2, 1)), (2, 2**46))
         with pytest.raises(MemoryError):
             x[xp.asarray([0, 1, 1])]
+
+
+def test_more_index_arrays_than_numpy_takes_are_counted() -> None:
+    text = r"^too many advanced \(array\) indices\. This probably means .* too many booleans\. \(more than 63 found\)$"
+    with pytest.raises(IndexError, match=text):
+        tnp.ones(1)[(True,) * 64]
 
 
 @agrees(raises=ValueError)
