@@ -186,7 +186,7 @@ def geomspace(start: Tensor, stop: Tensor, num: int, endpoint: bool, device: Dev
     """
     sign = torch.sgn(start)
     start, stop = start / sign, stop / sign
-    if num <= 1 + endpoint:  # the ends alone, which have a gradient where they have no logarithm
+    if num <= (2 if endpoint else 1):  # the ends alone, which have a gradient where they have no logarithm
         samples = torch.stack(torch.broadcast_tensors(start, stop))[:num]
         return (samples if device is None else samples.to(device)) * sign
     logarithms, _ = linspace(torch.log10(start), torch.log10(stop), num, endpoint, device)

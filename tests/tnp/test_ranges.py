@@ -110,6 +110,13 @@ def test_linspace_rounds_integers_down(xp):
     return xp.linspace(-10, 10, 7, dtype=int), xp.linspace(-0.5, 5, 4, dtype="int8")
 
 
+@agrees
+@pytest.mark.parametrize("endpoint", [99, 0.0, None, [], [0], "no"])
+@pytest.mark.parametrize("name", ["linspace", "logspace", "geomspace"])
+def test_an_endpoint_is_a_truth(xp, name, endpoint):
+    return [getattr(xp, name)(0.5, 7, num, endpoint=endpoint).shape for num in (0, 1, 2, 3, 50)]
+
+
 @agrees(raises=TypeError)
 @pytest.mark.parametrize("num", [0, 1, 5])
 def test_linspace_has_no_integers_below_complex_numbers(xp, num):
