@@ -386,6 +386,7 @@ def lexsort(keys: Any, axis: Any = -1) -> ndarray:
     >>> np.lexsort((np.asarray([9, 4, 0]), np.asarray([1, 5, 1])))
     array([2, 0, 1])
     """
+    dim = operator.index(axis)
     if isinstance(keys, (ndarray, np.ndarray)):
         keys = tensor_of(keys)
         keys = list(keys) if keys.dim() else []
@@ -401,7 +402,6 @@ def lexsort(keys: Any, axis: Any = -1) -> ndarray:
         raise TypeError("need sequence of keys with len > 0 in lexsort")
     if any(tensor.shape != tensors[0].shape for tensor in tensors):
         raise ValueError("all keys need to be the same shape")
-    dim = operator.index(axis)
     if not tensors[0].dim():
         normalize_axis(dim, 1)
         return wrap(kernels.lexsort([tensors[0].reshape(1)], 0).reshape(()))
