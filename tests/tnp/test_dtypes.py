@@ -40,6 +40,7 @@ def test_arrays_are_no_dtypes_and_scalars_are_their_own() -> None:
     compare(lambda xp: xp.ones(2, xp.float32(3)))
     compare(lambda xp: xp.ones(2, xp.ones(1, "f4")[0]))
     compare(lambda xp: xp.can_cast("i2", xp.ones(3)))
+    compare(lambda xp: xp.can_cast("i2", None))
     compare(lambda xp: xp.can_cast("i2", xp.ones(3, "f4")[0]))
 
 
