@@ -764,6 +764,11 @@ def test_masks_that_a_trace_does_not_know(count: int, least: int) -> None:
     assert_same(expected, outcome(lambda xp: xp.compile(lambda x: use(xp, x), backend="eager")(x), tnp))
 
 
+def test_a_traced_number_of_another_dtype_is_cast() -> None:
+    x, y = tnp.zeros(3, "int8"), tnp.arange(3) + 4
+    assert tnp.compile(lambda x, y: updated(x, 0, y[1]), backend="eager")(x, y).tolist() == [5, 0, 0]
+
+
 @pytest.mark.parametrize("name", TRACED)
 def test_gradient(name: str) -> None:
     torch = pytest.importorskip("torch")
