@@ -52,9 +52,8 @@ def _check_casting(given: Sequence[Any], target: np.dtype, casting: Any, weak: d
     for i, dtype in enumerate(given):
         rule: Any = "same_kind" if i in weak and casting != "unsafe" else casting
         if not np.can_cast(to_numpy[dtype], target, rule):
-            raise TypeError(
-                f"Cannot cast array data from {to_numpy[dtype]!r} to {target!r} according to the rule '{casting}'"
-            )
+            what = f"array data from {to_numpy[dtype]!r} to {target!r}"
+            raise TypeError(f"Cannot cast {what} according to the rule '{casting}'")
 
 
 def concatenate(
@@ -158,6 +157,8 @@ def _joined(
         raise ValueError("Output array has wrong dimensionality")
     try:
         result = kernels.concatenate(_alike(tensors, target, casting, weak), axis)
+    except TypeError as error:
+        raise (_mismatch(tensors, axis) or error) from None
     except RuntimeError as error:
         raise _mismatch(tensors, axis) or explain(error, *[t[(slice(0),) * t.dim()] for t in tensors]) from None
     if out is None:

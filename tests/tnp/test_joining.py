@@ -172,6 +172,11 @@ def test_concatenate_says_what_numpy_says(shapes, message):
             xp.concatenate([xp.zeros(shape) for shape in shapes], axis=-1 if len(shapes) == 2 and shapes[0] else 0)
 
 
+@agrees(raises=ValueError)
+def test_shapes_are_looked_at_before_dtypes(xp):
+    return xp.concatenate([xp.zeros((2, 3), int), xp.zeros((2, 2))], dtype="uint64")
+
+
 def test_dtype_that_no_tensor_has():
     with pytest.raises(TypeError, match="no tensor has dtype"):
         tnp.concatenate([[1], [2]], dtype="U3")
