@@ -16,7 +16,7 @@ from backend_torch.comparison import greater_equal_complex, less_equal_complex
 from backend_torch.constants import constants, is_constant
 from backend_torch.dtypes import SIGNED
 from backend_torch.host import hosted
-from backend_torch.kernel import Kernel, by_parts, same_bits, same_order, widened
+from backend_torch.kernel import Kernel, by_parts, large_enough, same_bits, same_order, widened
 from backend_torch.memory import is_readable
 
 Tensor = torch.Tensor
@@ -189,7 +189,7 @@ power = Kernel(
     integer=_power_integer,
     unsigned=widened(torch.pow, uint64=_power_uint64),
     complex=_power_complex,
-    inplace=Tensor.pow_,
+    inplace=large_enough(Tensor.pow_),
     scalar_right=_power_number,
 )
 float_power = Kernel(torch.pow, complex=_power_complex)

@@ -16,7 +16,7 @@ import torch
 from backend_torch.constants import constants
 from backend_torch.dtypes import SIGNED
 from backend_torch.host import hosted
-from backend_torch.kernel import Function, Kernel, widened
+from backend_torch.kernel import Function, Kernel, large_enough, widened
 
 Tensor = torch.Tensor
 _HIGH = torch.iinfo(torch.int64).min
@@ -123,6 +123,7 @@ def _floor_divide_float(x: Tensor, y: Tensor | float) -> Tensor:
     return torch.div(x, y, rounding_mode="floor")
 
 
+@large_enough
 def _floor_divide_inplace(x: Tensor, y: Tensor) -> Tensor:
     return x.div_(y, rounding_mode="floor")
 

@@ -11,6 +11,7 @@ from typing import Any
 
 import torch
 
+from backend_torch import tracing
 from backend_torch.dtypes import SIGNED, WIDER
 
 Function = Callable[..., Any]
@@ -90,6 +91,17 @@ class Kernel:
         elif not dtype.is_floating_point:
             special = self.integer
         return self.default if special is None else special
+
+
+def large_enough(method: Function) -> Function:
+    """A method that writes to its first operand, too small a one of which torch sees here, but not in traces."""
+
+    def inplace(target: torch.Tensor, other: torch.Tensor) -> torch.Tensor:
+        if tracing.is_tracing() and torch.broadcast_shapes(target.shape, other.shape) != target.shape:
+            raise RuntimeError("a result is larger than what it is written to")
+        return method(target, other)
+
+    return inplace
 
 
 def same_bits(function: Function) -> Function:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import operator
 import os
 import subprocess
 import sys
@@ -353,6 +354,13 @@ def test_a_branch_on_a_value_names_the_line() -> None:
 def test_a_demand_for_values(function: Any) -> None:
     with pytest.raises(np.TracedValueError, match=r"test_compile\.py"):
         np.compile(function)(ones(3))
+
+
+@pytest.mark.parametrize("name", ["iadd", "isub", "imul", "itruediv", "ifloordiv", "imod", "ipow"])
+@pytest.mark.parametrize("shape", [(2, 3), (0, 3), (1, 1, 3)])
+def test_what_is_written_to_is_large_enough(name: str, shape: tuple[int, ...]) -> None:
+    with pytest.raises(ValueError, match=r"operand with shape \(1,3\) doesn't match"):
+        eager(lambda x, y: getattr(operator, name)(x, y))(ones(1, 3), ones(*shape))
 
 
 def test_numpys_errors_are_the_functions_own() -> None:
