@@ -394,10 +394,10 @@ def viewed(tensor: Tensor, dtype: torch.dtype) -> Tensor:
     """
     if tensor.dtype is dtype:
         return tensor.view_as(tensor)
+    tensor = tensor.resolve_conj().resolve_neg()
     if not tensor.numel():  # torch looks at strides and offsets of no bytes
         shape = (*tensor.shape[:-1], tensor.shape[-1] * tensor.itemsize // dtype.itemsize)
         return tensor.as_strided((0,), (1,), 0).view(dtype).view(shape)
-    tensor = tensor.resolve_conj().resolve_neg()
     if tensor.itemsize != dtype.itemsize and tensor.shape[-1] == 1:
         tensor = tensor[..., 0, None]  # torch wants the last stride to be 1, even of one element
     if REAL_OF.get(tensor.dtype) is dtype:

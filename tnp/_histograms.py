@@ -270,8 +270,7 @@ def histogram(
 
 
 def _counts(array: ndarray, edges: ndarray, weights: Any, common: np.dtype, uniform: bool) -> ndarray:
-    """Counts in int64, or weights in their own dtype: added up in float64 or complex128, integers in bins of any widths
-    as integers."""
+    """Counts in int64; or weights in their own dtype, added up in a wide one: as integers in bins of any widths."""
     if weights is None:
         return wrap_array(kernels.histogram(array.tensor, edges.tensor, None, tensor_dtype(common)))
     whole = weights.dtype.kind in "iu" and not uniform

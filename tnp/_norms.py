@@ -269,7 +269,7 @@ def cond(x: Any, p: Any = None) -> ndarray:
     if tensor.dim() > 1 and is_empty(tensor):
         raise LinAlgError("cond is not defined on empty arrays")
     if p in {None, 2, -2}:
-        values = svd(wrap_array(tensor), compute_uv=False)
+        values = absolute(svd(wrap_array(tensor), compute_uv=False))  # torch's zeros may be negative
         first, last = values[..., 0], values[..., -1]
         number = last / first if p == -2 else first / last
     else:

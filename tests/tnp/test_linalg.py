@@ -376,6 +376,12 @@ def test_cond_of_singular_and_nan(xp: Any) -> Any:
     )
 
 
+def test_cond_is_never_negative() -> None:
+    x = tnp.asarray([[1, 1, 1, 0], [0, 0, 0, 1], [0, 0, 0, 1], [1, 1, 0, 0]])  # torch finds a singular value of -0.0
+    assert tnp.linalg.cond(x) > 1e15
+    assert tnp.compile(lambda x: tnp.linalg.cond(x), backend="eager")(x) > 1e15
+
+
 @pytest.mark.parametrize("dtype", [d for d in ALL if d != "float16"])
 @pytest.mark.parametrize("n", [0, 1, 2, 3, 5, 8, -1, -3])
 def test_matrix_power(dtype: str, n: int) -> None:
