@@ -56,13 +56,18 @@ def _sign_unsigned(x: Tensor) -> Tensor:
 
 
 def _sign_complex(z: Tensor) -> Tensor:
-    """z / |z|, with limits at infinity, where torch.sgn has nan: https://github.com/pytorch/pytorch/issues/53958."""
+    """z / |z|, with limits at infinity, where torch.sgn has nan: https://github.com/pytorch/pytorch/issues/53958.
+
+    Where |z| of finite parts overflows, NumPy's is the imaginary part's sign.
+    """
     parts = torch.view_as_real(z.resolve_conj())
     size = torch.abs(z).unsqueeze(-1)
     infinite = torch.isinf(parts)
     limit = torch.where(infinite, torch.sign(parts), 0.0).masked_fill(infinite.all(-1, keepdim=True), torch.nan)
+    upwards = torch.stack((torch.zeros_like(parts[..., 0]), torch.sign(parts[..., 1])), -1)
+    limit = torch.where(infinite.any(-1, keepdim=True), limit, upwards)
     unit = parts / size.masked_fill(size == 0, 1.0) + 0.0  # no negative zeros, as in NumPy
-    return torch.view_as_complex(torch.where(infinite.any(-1, keepdim=True), limit, unit))
+    return torch.view_as_complex(torch.where(torch.isinf(size), limit, unit))
 
 
 def _heaviside(x: Tensor, at_zero: Tensor) -> Tensor:

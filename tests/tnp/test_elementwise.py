@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import tnp
-from tests.oracle import ALL, Raised, assert_same, ours, outcome, sample
+from tests.oracle import ALL, COMPLEX, Raised, agrees, assert_same, ours, outcome, sample
 
 UFUNCS = sorted({u.__name__ for u in map(np.__dict__.get, dir(np)) if isinstance(u, np.ufunc) and u.signature is None})
 UNARY = [name for name in UFUNCS if getattr(np, name).nin == 1]
@@ -126,3 +126,11 @@ def test_any_values(name: str, operands: tuple[np.ndarray, np.ndarray]) -> None:
         return getattr(xp, name)(*[xp.asarray(operand.copy()) for operand in operands])
 
     assert_same(outcome(apply, np), outcome(apply, ours()))
+
+
+@agrees
+@pytest.mark.parametrize("dtype", COMPLEX)
+def test_sign_of_numbers_whose_size_overflows(xp: Any, dtype: str) -> Any:
+    most = float(np.finfo(dtype).max)
+    parts = [most, -most, most / 2, 0.0, np.inf, -np.inf, np.nan]
+    return xp.sign(xp.asarray(np.array([complex(a, b) for a in parts for b in parts], dtype)))
