@@ -40,7 +40,7 @@ class Compared:
 
 def with_numpy(call: Call, name: str, device: str, turn: Turn) -> Compared | None:
     """tnp against NumPy; ``turn`` is called where tnp's part begins."""
-    if call.leaves_unwritten:
+    if call.leaves_unwritten or call.corrupts:
         return Compared(None, True)
     expected = run_numpy(call)
     turn()
@@ -145,7 +145,7 @@ def _rows(rows: list[Any]) -> Any:
 def differentiated(call: Call, name: str, device: str, turn: Turn) -> Compared | None:
     """The gradient of a weighted sum of the results against the difference quotient of NumPy's, along one direction."""
     smooth = _smooth(call)
-    if smooth is None or call.leaves_unwritten:
+    if smooth is None or call.leaves_unwritten or call.corrupts:
         return None
     with np.errstate(all="ignore"):
         quotient = _quotient(smooth)

@@ -115,6 +115,12 @@ class Call:
         is_ufunc = isinstance(getattr(np, self.callee.removeprefix("np."), None), np.ufunc)
         return is_ufunc and "where" in self.keywords and out in (Text("None"), Text("..."))
 
+    @property
+    def corrupts(self) -> bool:
+        """Whether NumPy 2.4 may write beyond its memory: ``choose`` into a view, unless it looks at indices first."""
+        has_mode = "mode" in self.keywords or len(self.args) > 3
+        return "choose" in self.callee and has_mode and any(isinstance(n, View) and n.layout for n in self.nodes())
+
     @functools.cached_property
     def _text(self) -> str:
         made = [f"{name} = {base}; " for base, name in zip(self.bases, NAMES, strict=False)]

@@ -113,6 +113,14 @@ def test_a_line_reproduces_the_call() -> None:
     np.testing.assert_array_equal(eval(expression, names), run_numpy(call).value)
 
 
+def test_numpy_is_not_asked_to_write_beyond_its_memory() -> None:
+    x = Base("int8", (3,), (0, 1, 0))
+    out, choices = View(x, "[::-1]"), Text("[[1], [2]]")
+    assert Call("np.choose", (View(x), choices), {"mode": Text("'clip'"), "out": out}).corrupts
+    assert Call("{0}.choose({rest})", (View(x), choices, out, Text("'wrap'"))).corrupts
+    assert not Call("np.choose", (View(x), choices), {"out": out}).corrupts
+
+
 def test_every_known_disagreement_has_a_reason() -> None:
     entries = known.load()
     assert len({entry.id for entry in entries}) == len(entries)
