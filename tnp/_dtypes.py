@@ -39,6 +39,11 @@ def numpy_dtype(dtype: Any) -> np.dtype:
     return np.dtype(dtype)
 
 
+def native(dtype: Any) -> np.dtype | None:
+    """What ``dtype=`` asks for in this machine's byte order, where ufuncs refuse any other; None for nothing."""
+    return None if dtype is None else backend.to_numpy[tensor_dtype(dtype)]
+
+
 def _dtype_of(value: Any) -> Any:
     """An array's dtype; dtypes and Python scalars as they are, for NumPy to judge."""
     if hasattr(value, "dtype") and not isinstance(value, (type, np.ndarray, np.generic)):

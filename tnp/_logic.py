@@ -24,7 +24,8 @@ from tnp._dtypes import DtypeError
 from tnp._errors import explain
 from tnp._mathematics import INEXACT
 
-_SCALARS = (int, float, complex)
+_REALS = (int, float)
+_SCALARS = (*_REALS, complex)
 
 
 def isclose(a: Any, b: Any, rtol: Any = 1e-5, atol: Any = 1e-8, equal_nan: bool = False) -> ndarray:
@@ -59,7 +60,7 @@ def isclose(a: Any, b: Any, rtol: Any = 1e-5, atol: Any = 1e-8, equal_nan: bool 
     dtype = _common_inexact(x, y)
     first, second = (cast(tensor_of(value, device=home), dtype) for value in (x, y))
     mixed = isinstance(x, ndarray) and isinstance(y, ndarray) and INEXACT[y.tensor.dtype] is not dtype
-    if not mixed and type(rtol) in _SCALARS and type(atol) in _SCALARS and 0 <= rtol < inf and 0 <= atol < inf:
+    if not mixed and type(rtol) in _REALS and type(atol) in _REALS and 0 <= rtol < inf and 0 <= atol < inf:
         try:
             return wrap(kernels.isclose(first, second, rtol, atol, bool(equal_nan)))
         except RuntimeError as error:

@@ -113,7 +113,8 @@ def array_str(a: Any, max_line_width: Any = None, precision: Any = None, suppres
     """
     array = _array_of(a, "shape")
     if not memory.is_readable(array.tensor):
-        np.array_str(_EMPTY, max_line_width, precision, suppress_small)
+        if array.ndim:  # NumPy looks at no option for a number
+            np.array_str(_EMPTY, max_line_width, precision, suppress_small)
         return _without_values(array)
     return np.array_str(_values(array), max_line_width, precision, suppress_small)
 

@@ -21,7 +21,7 @@ from tnp import (
     _array,  # its names are read when a call needs them: the class itself is built from matmul
     _errstate,
 )
-from tnp._dtypes import numpy_dtype, tensor_dtype
+from tnp._dtypes import native, tensor_dtype
 from tnp._errors import normalize_axis, shapes_text
 from tnp._gufunc import GeneralizedUfunc
 from tnp._loops import Loops
@@ -513,8 +513,7 @@ def trace(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1, dtype: Any = 
     >>> np.trace(np.eye(3))
     np.float64(3.0)
     """
-    if dtype is not None:
-        numpy_dtype(dtype)  # of two errors NumPy names this
+    dtype = native(dtype)  # of two errors NumPy names this
     return tnp.sum(tnp.diagonal(a, offset, axis1, axis2), -1, dtype, out)
 
 

@@ -14,6 +14,7 @@ from backend_torch import scans as kernels
 from backend_torch.dtypes import to_numpy
 from tnp._array import ndarray, wrap, wrap_array
 from tnp._convert import tensor_of, tensors_of
+from tnp._dtypes import native
 from tnp._errors import integer_axis, integer_of, normalize_axis
 from tnp._joining import concatenate
 from tnp._reduce import CUMPROD, CUMSUM, FAILURES, Accumulation, deliver, output_of
@@ -62,7 +63,7 @@ def cumsum(a: Any, axis: Any = None, dtype: Any = None, out: Any = None) -> ndar
             return wrap(_cumsum[a.tensor.dtype](a.tensor, axis))
         except FAILURES:
             pass
-    return CUMSUM.accumulate(*_line(a, axis), dtype, out)
+    return CUMSUM.accumulate(*_line(a, axis), native(dtype), out)
 
 
 def cumprod(a: Any, axis: Any = None, dtype: Any = None, out: Any = None) -> ndarray:
@@ -103,7 +104,7 @@ def cumprod(a: Any, axis: Any = None, dtype: Any = None, out: Any = None) -> nda
             return wrap(_cumprod[a.tensor.dtype](a.tensor, axis))
         except FAILURES:
             pass
-    return CUMPROD.accumulate(*_line(a, axis), dtype, out)
+    return CUMPROD.accumulate(*_line(a, axis), native(dtype), out)
 
 
 def _line(a: Any, axis: Any) -> tuple[Any, Any]:

@@ -11,7 +11,9 @@ from typing import Any
 
 import numpy as np
 
+import tnp
 from backend_torch import devices, indexing, interop, selection
+from backend_torch.casting import cast
 from backend_torch.dtypes import to_torch
 from tnp._array import ndarray, wrap_array
 from tnp._convert import check_like, tensor_of
@@ -150,7 +152,7 @@ def tri(N: Any, M: Any = None, k: Any = 0, dtype: Any = float, *, device: Any = 
         Number of rows.
     M : int, optional
         Number of columns; by default as many.
-    k : int, optional
+    k : float, optional
         Which diagonal; positive ones are above the main one.
     dtype : dtype_like, optional
         The result's dtype.
@@ -183,20 +185,35 @@ def tri(N: Any, M: Any = None, k: Any = 0, dtype: Any = float, *, device: Any = 
 def _triangle(rows: Any, columns: Any, k: Any, dtype: Any, device: Any) -> Tensor:
     # As many as numpy.arange gives: a fraction counts whole, a negative number as none.
     numbers = [each.item() if isinstance(each, ndarray) and not each.ndim else each for each in (rows, columns)]
+    if (fraction := _fraction(k)) is not None:
+        mask = np.tri(numbers[0], numbers[1], fraction, bool)
+        return cast(tensor_of(mask, device=device), dtype)
     rows, columns = [max(0, -int(-number // 1)) for number in numbers]
     if not isinstance(k, ndarray) or k.ndim or k.dtype.kind not in "iu":
         k = operator.index(k)
     return selection.triangle(rows, columns, k, dtype, device)
 
 
-def tril(m: Any, k: int = 0) -> ndarray:
+def _fraction(k: Any) -> Any:
+    """A float as the number of a diagonal, which NumPy's arange cuts off; None for what is to be an integer."""
+    if isinstance(k, ndarray) and not k.ndim and k.dtype.kind == "f":
+        return k.dtype.type(k.item())
+    return k if isinstance(k, (float, np.floating)) else None
+
+
+def _lower(tensor: Tensor, k: Any) -> ndarray:
+    """Which elements of matrices are at and below the ``k``-th diagonal."""
+    return wrap_array(_triangle(tensor.shape[-2], tensor.shape[-1], k, BOOL, tensor.device))
+
+
+def tril(m: Any, k: Any = 0) -> ndarray:
     """The lower triangle of an array.
 
     Parameters
     ----------
     m : array_like
         Its last two axes are the matrices; one dimension counts as equal rows.
-    k : int, optional
+    k : float, optional
         The diagonal above which elements become zero.
 
     Returns
@@ -214,17 +231,20 @@ def tril(m: Any, k: int = 0) -> ndarray:
     array([[1, 0],
            [3, 4]])
     """
-    return wrap_array(selection.tril(_matrices(m), operator.index(k)))
+    tensor = _matrices(m)
+    if (fraction := _fraction(k)) is not None:
+        return tnp.where(_lower(tensor, fraction), wrap_array(tensor), wrap_array(tensor.new_zeros(1)))
+    return wrap_array(selection.tril(tensor, operator.index(k)))
 
 
-def triu(m: Any, k: int = 0) -> ndarray:
+def triu(m: Any, k: Any = 0) -> ndarray:
     """The upper triangle of an array.
 
     Parameters
     ----------
     m : array_like
         Its last two axes are the matrices; one dimension counts as equal rows.
-    k : int, optional
+    k : float, optional
         The diagonal below which elements become zero.
 
     Returns
@@ -242,7 +262,10 @@ def triu(m: Any, k: int = 0) -> ndarray:
     array([[1, 2],
            [0, 4]])
     """
-    return wrap_array(selection.triu(_matrices(m), operator.index(k)))
+    tensor = _matrices(m)
+    if (fraction := _fraction(k)) is not None:
+        return tnp.where(_lower(tensor, fraction - 1), wrap_array(tensor.new_zeros(1)), wrap_array(tensor))
+    return wrap_array(selection.triu(tensor, operator.index(k)))
 
 
 def _matrices(m: Any) -> Tensor:
@@ -322,14 +345,14 @@ def _check_equal_lengths(tensor: Tensor) -> None:
         raise ValueError("All dimensions of input must be of equal length")
 
 
-def tril_indices(n: int, k: int = 0, m: int | None = None) -> tuple[ndarray, ...]:
+def tril_indices(n: int, k: Any = 0, m: int | None = None) -> tuple[ndarray, ...]:
     """The indices of the lower triangle of a matrix.
 
     Parameters
     ----------
     n : int
         Number of rows.
-    k : int, optional
+    k : float, optional
         The highest diagonal that belongs to it.
     m : int, optional
         Number of columns; by default as many.
@@ -348,17 +371,17 @@ def tril_indices(n: int, k: int = 0, m: int | None = None) -> tuple[ndarray, ...
     >>> np.tril_indices(2)
     (array([0, 1, 1]), array([0, 0, 1]))
     """
-    return _places(selection.lower_indices(n, n if m is None else m, int(operator.index(k)), devices.state.default))
+    return _lower_places(n, n if m is None else m, k, devices.state.default)
 
 
-def triu_indices(n: int, k: int = 0, m: int | None = None) -> tuple[ndarray, ...]:
+def triu_indices(n: int, k: Any = 0, m: int | None = None) -> tuple[ndarray, ...]:
     """The indices of the upper triangle of a matrix.
 
     Parameters
     ----------
     n : int
         Number of rows.
-    k : int, optional
+    k : float, optional
         The lowest diagonal that belongs to it.
     m : int, optional
         Number of columns; by default as many.
@@ -377,14 +400,24 @@ def triu_indices(n: int, k: int = 0, m: int | None = None) -> tuple[ndarray, ...
     >>> np.triu_indices(2)
     (array([0, 0, 1]), array([0, 1, 1]))
     """
-    return _places(selection.upper_indices(n, n if m is None else m, int(operator.index(k)), devices.state.default))
+    return _upper_places(n, n if m is None else m, k, devices.state.default)
 
 
-def _places(indices: tuple[Tensor, ...]) -> tuple[ndarray, ...]:
-    return tuple([wrap_array(each) for each in indices])
+def _lower_places(rows: Any, columns: Any, k: Any, device: Any) -> tuple[ndarray, ...]:
+    if (fraction := _fraction(k)) is not None:
+        return tuple([tnp.array(each, device=device) for each in np.tri(rows, columns, fraction, bool).nonzero()])
+    return tuple(map(wrap_array, selection.lower_indices(rows, columns, int(operator.index(k)), device)))
 
 
-def tril_indices_from(arr: Any, k: int = 0) -> tuple[ndarray, ...]:
+def _upper_places(rows: Any, columns: Any, k: Any, device: Any) -> tuple[ndarray, ...]:
+    if (fraction := _fraction(k)) is not None:
+        return tuple(
+            [tnp.array(each, device=device) for each in (~np.tri(rows, columns, fraction - 1, bool)).nonzero()]
+        )
+    return tuple(map(wrap_array, selection.upper_indices(rows, columns, int(operator.index(k)), device)))
+
+
+def tril_indices_from(arr: Any, k: Any = 0) -> tuple[ndarray, ...]:
     """The indices of the lower triangle of a matrix of this shape; see `tril_indices`.
 
     Raises
@@ -403,10 +436,10 @@ def tril_indices_from(arr: Any, k: int = 0) -> tuple[ndarray, ...]:
     (array([1]), array([0]))
     """
     tensor = _matrix(arr)
-    return _places(selection.lower_indices(tensor.shape[0], tensor.shape[1], int(operator.index(k)), tensor.device))
+    return _lower_places(tensor.shape[0], tensor.shape[1], k, tensor.device)
 
 
-def triu_indices_from(arr: Any, k: int = 0) -> tuple[ndarray, ...]:
+def triu_indices_from(arr: Any, k: Any = 0) -> tuple[ndarray, ...]:
     """The indices of the upper triangle of a matrix of this shape; see `triu_indices`.
 
     Raises
@@ -425,7 +458,7 @@ def triu_indices_from(arr: Any, k: int = 0) -> tuple[ndarray, ...]:
     (array([0]), array([1]))
     """
     tensor = _matrix(arr)
-    return _places(selection.upper_indices(tensor.shape[0], tensor.shape[1], int(operator.index(k)), tensor.device))
+    return _upper_places(tensor.shape[0], tensor.shape[1], k, tensor.device)
 
 
 def _matrix(arr: Any) -> Tensor:
@@ -462,7 +495,7 @@ def mask_indices(n: int, mask_func: Callable[..., Any], k: Any = 0) -> tuple[nda
     """
     n = operator.index(n)
     ones = _triangle(n, n, n, to_torch[np.dtype(np.int64)], devices.state.default)
-    return _places(selection.nonzero(tensor_of(mask_func(wrap_array(ones), k))))
+    return tuple(map(wrap_array, selection.nonzero(tensor_of(mask_func(wrap_array(ones), k)))))
 
 
 def fill_diagonal(a: ndarray, val: Any, wrap: bool = False) -> None:

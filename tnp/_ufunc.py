@@ -211,10 +211,11 @@ class Ufunc:
             options = {name: value for name, value in given.items() if value is not None}
             return tnp._host_data.on_host(self._numpy, operands, options if out is None else {**options, "out": out})
         mask = None if where is True else _mask(where, home)
-        if mask is None and self._numpy is np.power and targets[0] is not None and not targets[0].numel():
-            mask = targets[0] != 0  # no exponent counts
         function = self._kernel.resolve(*[t.dtype for t in inputs])
         try:
+            for target in targets:
+                if target is not None and not target.numel():  # nothing is computed: no exponent and no gradient counts
+                    mask = target != 0 if mask is None else mask & (target != 0)
             if mask is not None:
                 inputs = [masking.computed_where(each, mask) for each in inputs]
                 if self._numpy is np.power:  # negative exponents of integers may be masked

@@ -60,6 +60,17 @@ def test_allclose(xp: Any) -> Any:
     )
 
 
+@pytest.mark.parametrize("dtype", ["int64", "float32", "complex128"])
+@agrees
+def test_complex_tolerances(xp: Any, dtype: str) -> Any:
+    """They are compared as NumPy compares complex numbers."""
+    x, y = xp.asarray([1, 2, -3], dtype=dtype), xp.asarray([1, 2.5, -3 + 1e-6])
+    return [
+        (xp.isclose(x, y, **options), xp.isclose(y, x, **options), xp.isclose(x, 1.0, **options))
+        for options in ({"atol": 1j}, {"rtol": 1 - 1j}, {"atol": complex(xp.nan, 1)}, {"rtol": xp.asarray([1j, 1, 0])})
+    ]
+
+
 def test_shapes_that_do_not_fit() -> None:
     for name in ("isclose", "allclose", "array_equal", "array_equiv"):
         compare(lambda xp, name=name: getattr(xp, name)(xp.zeros(2), xp.zeros(3)))

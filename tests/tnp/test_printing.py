@@ -102,6 +102,13 @@ def test_arrays_inside_vmap_can_be_printed() -> None:
     assert seen == ["array(shape=(3,), dtype=float32, device='cpu')"]
 
 
+def test_options_of_text_without_values_are_looked_at_for_arrays_alone() -> None:
+    assert np.array_str(np.asarray(1.5), precision="no") == "1.5"  # type: ignore[arg-type]
+    assert "shape=()" in tnp.array_str(tnp.asarray(torch.ones((), device="meta")), precision="no")  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match="precision must be an integer"):
+        tnp.array_str(tnp.asarray(torch.ones(2, device="meta")), precision="no")  # type: ignore[arg-type]
+
+
 def test_arrays_from_outside_are_read_inside_transforms() -> None:
     x, z = tnp.asarray([1.5, 2.0]), tnp.asarray([1 + 2j]).conj()
     read: list[Any] = []

@@ -405,6 +405,7 @@ def test_trace(xp: Any, dtype: str) -> Any:
         xp.trace(x[0]),
         x[0].trace(offset=2),
         xp.trace(x, dtype="float64"),
+        xp.trace(x, dtype=">f4"),
         xp.trace(x, 9),
     )
 

@@ -85,6 +85,18 @@ def test_out_of_array_api_names(name: str) -> None:
     compare(written, True)
 
 
+@pytest.mark.parametrize("name", ["cumsum", "cumprod", "nancumsum", "nancumprod"])
+@agrees
+def test_dtype_in_another_byte_order(xp: Any, name: str) -> Any:
+    x = xp.asarray([1.5, 2.5, 3.0])
+    results = getattr(xp, name)(x, dtype=">i4"), getattr(xp, name)(x[0], 0, ">f4")
+    return results if name.startswith("nan") else (results, getattr(x, name)(dtype=np.dtype(">i4")))
+
+
+def test_ufuncs_refuse_a_dtype_in_another_byte_order() -> None:
+    compare(lambda xp: xp.add.accumulate(xp.ones(3), dtype=">i4"))
+
+
 @pytest.mark.parametrize("name", ["add", "multiply", "maximum", "minimum", "logical_or", "logical_and"])
 @pytest.mark.parametrize("dtype", ["bool", "uint16", "int32", "float32", "complex64"])
 def test_accumulate_of_ufuncs(name: str, dtype: str) -> None:

@@ -62,6 +62,33 @@ def test_triangle_indices(name: str, arguments: tuple[int, ...]) -> None:
     compare(lambda xp: getattr(xp, name)(*arguments))
 
 
+@pytest.mark.parametrize("name", ["tri", "tril", "triu", "tril_indices", "triu_indices", "tril_indices_from"])
+def test_a_fraction_as_the_number_of_a_diagonal(name: str) -> None:
+    """NumPy's arange cuts it off, and is of zeros alone where the first two numbers are cut to zero."""
+
+    def use(xp: Any, k: Any) -> Any:
+        function = getattr(xp, name)
+        if name == "tri" or name.endswith("indices"):
+            return function(3, k=k)
+        x = sample(xp, (3, 4), "int32")
+        return [function(x, k)] if name.endswith("from") else [function(x, k), function(x[0] > 1, k)]
+
+    for k in (2.5, 1.0, 0.5, 0.3, 0.0, -0.5, -1.5, -2.7, 1e300, np.nan, np.float16(1.7), np.float64(-0.2)):
+        compare(lambda xp, k=k: use(xp, k))  # type: ignore[misc]
+    compare(lambda xp: use(xp, xp.asarray(1.7)))
+
+
+@pytest.mark.parametrize("function", [tnp.tril, tnp.triu])
+def test_a_traced_fraction_as_the_number_of_a_diagonal(function: Any) -> None:
+    x = tnp.arange(12.0).reshape(3, 4)
+    expected = function(x, 0.5).tolist()
+    assert tnp.compile(lambda x: function(x, 0.5), backend="eager")(x).tolist() == expected
+    assert tnp.vectorized_map(lambda x: function(x, 0.5), tnp.stack([x, x])).tolist() == [expected, expected]
+    assert tnp.grad(lambda x: (function(x, 0.5) * x).sum())(x).tolist() == (2 * function(x, 0.5)).tolist()
+    with pytest.raises(tnp.TracedValueError):
+        tnp.compile(function, backend="eager")(x, tnp.asarray(0.5))
+
+
 @agrees
 def test_diagonal_indices(xp: Any) -> Any:
     return xp.diag_indices(3), xp.diag_indices(2, 3), xp.diag_indices_from(xp.zeros((2, 2, 2))), xp.diag_indices(0)

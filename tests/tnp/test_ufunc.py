@@ -273,6 +273,14 @@ def test_order(xp: Any, order: str) -> Any:
 
 @pytest.mark.parametrize("name", ["modf", "frexp"])
 @agrees
+def test_two_outputs_are_of_one_shape(xp: Any, name: str) -> Any:
+    ufunc, x = getattr(xp, name), xp.asarray([1.5])
+    first, second = ufunc(xp.ones(0))
+    return ufunc(x, out=(first, None)), ufunc(x, out=(None, second)), ufunc(x, where=x > 2, out=(None, second))
+
+
+@pytest.mark.parametrize("name", ["modf", "frexp"])
+@agrees
 def test_two_outputs(xp: Any, name: str) -> Any:
     ufunc = getattr(xp, name)
     x = xp.asarray([1.5, -2.25, 0.0])
