@@ -185,7 +185,8 @@ def set_item(array: ndarray, key: Any, value: Any) -> None:
                     pass  # _set says what is wrong
     elif kind is ndarray and type(value) in _SCALARS:
         mask = key.tensor
-        if mask.dtype is BOOL and mask.shape == tensor.shape and tensor.dim() and mask.is_cpu is tensor.is_cpu:
+        fits = mask.dtype is BOOL and mask.shape == tensor.shape and tensor.dim() and mask.is_cpu is tensor.is_cpu
+        if fits and tensor.dtype not in indexing.SIGNED:  # which torch has no kernel for: a trace does not say so
             number = numbers(tensor.dtype, type(value))[value]
             try:
                 tensor.masked_fill_(mask, number)

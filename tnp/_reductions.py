@@ -454,12 +454,12 @@ def argmin(a: Any, axis: Any = None, out: Any = None, *, keepdims: Any = False) 
 
 
 def _argextreme(loops: Loops, a: Any, axis: Any, out: Any, keepdims: Any, name: str) -> Any:
-    tensor = tensor_of(a)
+    tensor, keepdims = tensor_of(a), bool(keepdims)
     if axis is not None:
         axis = integer_axis(axis, tensor.dim() or 1)
     if not (tensor.numel() if axis is None or not tensor.dim() else tensor.shape[axis]):
         raise ValueError(f"attempt to get {name} of an empty sequence")
-    index = loops[tensor.dtype](tensor, axis, kept(keepdims))
+    index = loops[tensor.dtype](tensor, axis, keepdims)
     if out is None:
         return wrap(index)
     target = output_of(out)

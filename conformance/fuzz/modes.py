@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 
 import tnp
+from backend_torch.dtypes import to_torch
 from conformance.fuzz import compare
 from conformance.fuzz.compare import Disagreement
 from conformance.fuzz.program import NAMES, Base, Call, Items, Node, Outcome, Text, View, run_numpy, run_tnp
@@ -61,7 +62,7 @@ def compiled(call: Call, name: str, device: str, backend: str, turn: Turn) -> Co
 
 def _as_ours(expected: Any, actual: Any) -> Any:
     """What is compared: NumPy's scalars as tnp's, where eager code hands them back as they were given too."""
-    if isinstance(expected, np.generic) and isinstance(actual, np.generic):
+    if isinstance(expected, np.generic) and isinstance(actual, np.generic) and actual.dtype in to_torch:
         return tnp.asarray(actual)[()]
     if type(expected) is type(actual) and type(actual) in (list, tuple) and len(expected) == len(actual):
         return type(actual)(map(_as_ours, expected, actual))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import fnmatch
+import itertools
 import os
 from collections.abc import Callable
 from typing import Any
@@ -174,6 +175,20 @@ def test_a_crash_is_a_finding_and_the_rest_goes_on(monkeypatch: pytest.MonkeyPat
     assert [(f.index, f.found.kind) for f in total.unexplained] == [(0, "crash")]
     assert "exit status 11" in total.unexplained[0].found.tnp
     assert list(total.known) == ["NumPy itself: the process ends with exit status 12"]
+
+
+@pytest.mark.parametrize("under", ["numpy", "compiled"])
+def test_dates_are_compared_as_they_are(under: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    settings = Settings(seed=819, under=under)
+    for dates in (Text("np.int8(-3)"), Text("['2024-01-05', '2024-01-08']")):
+        call = Call("np.busday_offset", (dates, Text("2")))
+        compared = settings.check(call, "np.busday_offset", 0)
+        assert compared is not None and compared.accepted and compared.found is None
+    days = itertools.count()
+    for module in (np, tnp):
+        monkeypatch.setattr(module, "busday_offset", lambda *args: np.datetime64(next(days), "D"))
+    compared = settings.check(call, "np.busday_offset", 0)
+    assert compared is not None and compared.found is not None and compared.found.kind == "value"
 
 
 def test_compiled_calls_are_compared_too() -> None:

@@ -764,6 +764,16 @@ def test_masks_that_a_trace_does_not_know(count: int, least: int) -> None:
     assert_same(expected, outcome(lambda xp: xp.compile(lambda x: use(xp, x), backend="eager")(x), tnp))
 
 
+@pytest.mark.parametrize("dtype", ["uint8", "uint16", "uint32", "uint64"])
+def test_a_number_at_a_traced_mask(dtype: str) -> None:
+    def use(xp: Any, x: Any) -> Any:
+        return updated(x, x > 1, np.iinfo(dtype).max), updated(x, np.s_[:, [True, False]], 7)
+
+    x = np.arange(6, dtype=dtype).reshape(3, 2)
+    expected = outcome(use, np, x)
+    assert_same(expected, outcome(lambda xp: xp.compile(lambda x: use(xp, x), backend="eager")(placed(xp, x)), tnp))
+
+
 def test_a_traced_number_of_another_dtype_is_cast() -> None:
     x, y = tnp.zeros(3, "int8"), tnp.arange(3) + 4
     assert tnp.compile(lambda x, y: updated(x, 0, y[1]), backend="eager")(x, y).tolist() == [5, 0, 0]

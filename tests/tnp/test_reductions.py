@@ -106,6 +106,17 @@ def test_out_of_argextremes(name: str) -> None:
         compare(lambda xp, d=dtype, s=shape: getattr(xp, name)(sample(xp, (2, 3), "int8"), 0, xp.zeros(s, d)))
 
 
+@pytest.mark.parametrize("name", ARGS)
+@pytest.mark.parametrize("keepdims", [2.5, None, "", [0], [5], [0, 0], [[]]], ids=repr)
+def test_argextremes_read_keepdims_for_its_truth(name: str, keepdims: Any) -> None:
+    def read(xp: Any) -> Any:
+        return xp.asarray(keepdims) if isinstance(keepdims, list) else keepdims
+
+    compare(lambda xp: getattr(xp, name)(xp.ones((2, 3)), keepdims=read(xp)))
+    compare(lambda xp: getattr(xp, name)([[3, 1]], 1, keepdims=read(xp)))
+    compare(lambda xp: getattr(xp, name)(xp.ones((2, 3)), 7, keepdims=read(xp)))
+
+
 @pytest.mark.parametrize("shape", [(0,), (0, 3), (3, 0), (0, 0)])
 @pytest.mark.parametrize("name", [*REDUCTIONS, *ARGS, "ptp", "count_nonzero"])
 def test_empty(name: str, shape: tuple[int, ...]) -> None:
