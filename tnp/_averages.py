@@ -19,7 +19,7 @@ from backend_torch.casting import cast
 from backend_torch.dtypes import to_numpy
 from tnp import _errstate
 from tnp._array import ndarray, wrap, wrap_array
-from tnp._convert import tensor_of, tensor_of_shape
+from tnp._convert import output_tensor, tensor_of, tensor_of_shape
 from tnp._dtypes import tensor_dtype
 from tnp._elementwise import divide, multiply
 from tnp._errors import explain, normalize_axes, normalize_axis, reduced_axes
@@ -106,7 +106,7 @@ def mean(
     axes = _axes(axis, tensor.dim(), where)
     target = None if out is None else output_of(out)
     result = _default_dtype(tensor.dtype) if dtype is None else tensor_dtype(dtype)
-    if where is True and axes and not kernels.is_integer(result):
+    if where is True and axes and not kernels.is_integer(result) and not _holds_integers(target):
         if not kernels.size_of(tensor.shape, axes):
             warnings.warn("Mean of empty slice", RuntimeWarning, stacklevel=2)
         averaged = kernels.mean(tensor.dtype, result)(tensor, axes, kept(keepdims))
@@ -117,8 +117,20 @@ def mean(
             warnings.warn("Mean of empty slice", RuntimeWarning, stacklevel=2)
         elif mask is not None:
             _errstate.warn_where(lambda: count == 0, "Mean of empty slice")
-        averaged = cast(kernels.quotient(total, count), result)
+        averaged = _divided(total, count, result, target)
     return deliver(averaged, out, target, "mean")
+
+
+def _holds_integers(target: Tensor | None) -> bool:
+    return target is not None and kernels.is_integer(target.dtype)
+
+
+def _divided(total: Tensor, count: Any, dtype: Any, target: Tensor | None) -> Tensor:
+    """A sum divided in a torch dtype, or in that of the output, where NumPy keeps the sum."""
+    if target is not None:
+        dtype = target.dtype
+        total = cast(total, dtype)
+    return cast(kernels.quotient(total, count), dtype)
 
 
 def _accumulator(dtype: Any) -> Any:
@@ -220,7 +232,7 @@ def var(
             pass
     target = None if out is None else output_of(out)
     ddof = degrees(ddof, correction)
-    return deliver(_variance(a, axis, dtype, ddof, keepdims, where, mean, kernels.var), out, target, "var")
+    return deliver(_variance(a, axis, dtype, ddof, keepdims, where, mean, kernels.var, target), out, target, "var")
 
 
 def std(
@@ -300,7 +312,7 @@ def std(
         except FAILURES:
             pass
     target = None if out is None else output_of(out)
-    spread = _variance(a, axis, dtype, degrees(ddof, correction), keepdims, where, mean, kernels.std)
+    spread = _variance(a, axis, dtype, degrees(ddof, correction), keepdims, where, mean, kernels.std, target)
     if target is not None and kernels.is_integer(target.dtype) and target.shape == spread.shape:
         raise TypeError(
             f"a standard deviation can't be cast to {to_numpy[target.dtype]!r}: out must be of a float dtype"
@@ -319,7 +331,9 @@ def degrees(ddof: Any, correction: Any) -> Any:
     return int(ddof) if isinstance(ddof, (bool, np.bool)) else ddof  # torch subtracts no truth
 
 
-def _variance(a: Any, axis: Any, dtype: Any, ddof: float, keepdims: Any, where: Any, mean: Any, kernel: Any) -> Tensor:
+def _variance(
+    a: Any, axis: Any, dtype: Any, ddof: float, keepdims: Any, where: Any, mean: Any, kernel: Any, target: Any
+) -> Tensor:
     """Variance or its root, as ``kernel`` is ``var`` or ``std``, with all options."""
     if type(a) is tnp._masked.Selection:
         a, axis, where = a.reduction(np.add, axis, keepdims, where)
@@ -337,13 +351,16 @@ def _variance(a: Any, axis: Any, dtype: Any, ddof: float, keepdims: Any, where: 
             and axes
             and size
             and (compute.is_complex or not (tensor.is_complex() or kernels.is_integer(compute)))
+            and not _holds_integers(target)
         ):
             return cast(kernel(tensor.dtype, compute)(tensor, axes, kept(keepdims), ddof), result)
     total, count = squares(tensor, axes, kept(keepdims), compute, mask, mean)
     if mask is not None:
         _errstate.warn_where(lambda: count <= ddof, "Degrees of freedom <= 0 for slice")
-    variance = kernels.quotient(total, kernels.degrees_left(count, ddof))
-    return root(variance, result) if kernel is kernels.std else cast(variance, result)
+    variance = _divided(total, kernels.degrees_left(count, ddof), result, target)
+    if kernel is kernels.var:
+        return variance
+    return root(variance, result) if target is None else kernels.root(variance)
 
 
 def root(variance: Tensor, dtype: Any) -> Tensor:
@@ -410,7 +427,7 @@ def median(a: Any, axis: Any = None, out: Any = None, overwrite_input: bool = Fa
     """
     tensor = tensor_of_shape(a, lambda shape: normalize_axes(axis, len(shape)))
     axes = normalize_axes(axis, tensor.dim())
-    target = None if out is None else output_of(out)
+    target = None if out is None else output_tensor(out)
     if keepdims and target is not None:
         target, keepdims = first_along(target, axes, tensor.dim()), False
     result = _default_dtype(tensor.dtype)

@@ -146,11 +146,15 @@ class GeneralizedUfunc(Ufunc):
         outs = outputs(self, out)
         inputs, (target,), _ = self._operands(operands, outs, casting, dtype, signature, sig)
         cores = self._present(inputs)
+        is_short = target is not None and target.dim() < len(cores[-1])
+        if is_short:  # what is missing from the output is missing from the operands, whose axes there are loops
+            cores = self._present([*inputs, target])
         places = self._places(cores, inputs, axes, axis, keepdims)
         moved = [_axes_last(tensor, place) for tensor, place in zip(inputs, places, strict=False)]
         sizes = self._sizes(cores, moved)
+        absent = [self._absent(number, core) if is_short else () for number, core in enumerate(cores)]
         try:
-            result = self._kernel.resolve(*[t.dtype for t in inputs])(*moved)
+            result = self._kernel.resolve(*[t.dtype for t in inputs])(*map(_with_ones, moved, absent))
         except RuntimeError as error:
             loops = [tuple(t.shape[: t.dim() - len(core)]) for t, core in zip(moved, cores, strict=False)]
             try:
@@ -158,6 +162,8 @@ class GeneralizedUfunc(Ufunc):
             except ValueError:
                 raise broadcast_error(*[tuple(t.shape) for t in inputs]) from None
             raise explain(error, *[t.reshape(-1)[:0] for t in inputs]) from None
+        if absent[-1]:
+            result = result.squeeze(absent[-1])
         if keepdims:
             result = result[(..., *[None] * len(cores[0]))]
         core = len(cores[0]) if keepdims else len(cores[-1])
@@ -184,6 +190,11 @@ class GeneralizedUfunc(Ufunc):
             if lacking > 0:
                 absent.update(optional[:lacking])
         return [tuple([name for name in core if name not in absent]) for core in self._cores]
+
+    def _absent(self, number: int, present: tuple[str, ...]) -> tuple[int, ...]:
+        """The core dimensions that an operand lacks, counted from its last axis."""
+        core = self._cores[number]
+        return tuple([place - len(core) for place, name in enumerate(core) if name not in present])
 
     def _sizes(self, cores: Sequence[tuple[str, ...]], moved: Sequence[Tensor]) -> dict[str, int]:
         """The length of each core dimension; ValueError where two operands differ."""
@@ -286,3 +297,10 @@ def _call_signature(call: Callable[..., Any]) -> inspect.Signature:
 
 def _axes_last(tensor: Tensor, axes: tuple[int, ...] | None) -> Tensor:
     return tensor if axes is None else tensor.movedim(axes, tuple(range(-len(axes), 0)))
+
+
+def _with_ones(tensor: Tensor, axes: tuple[int, ...]) -> Tensor:
+    """A view with axes of length one in these places."""
+    for axis in axes:
+        tensor = tensor.unsqueeze(axis)
+    return tensor

@@ -14,7 +14,7 @@ from backend_torch import reductions as kernels
 from backend_torch.casting import cast
 from tnp import _averages, _errstate, _scans
 from tnp._array import ndarray, wrap, wrap_array
-from tnp._convert import tensor_of
+from tnp._convert import output_tensor, tensor_of
 from tnp._dtypes import tensor_dtype
 from tnp._errors import normalize_axes, reduced_axes
 from tnp._loops import Loops
@@ -514,15 +514,15 @@ def nanmedian(
     if not tensor.numel():
         return nanmean(a, axis, None, out, keepdims)
     if kernels.is_integer(tensor.dtype):
-        return _errstate.quietly(_averages.median, a, axis, out, overwrite_input, keepdims)
-    middle = sorting.nanmedian(kernels.flattened(tensor, axes), -1)
-    _errstate.warn_where(lambda: middle.isnan(), "All-NaN slice encountered", each=True)
-    target = None if out is None else output_of(out)
-    if keepdims and target is not None:
-        target, keepdims = first_along(target, axes, tensor.dim()), False
-    if keepdims:
-        middle = kernels.unflattened(middle, axes, tensor)
-    return deliver(middle, out, target, "nanmedian")
+        middle = _errstate.quietly(_averages.median, a, axis).tensor
+    else:
+        middle = sorting.nanmedian(kernels.flattened(tensor, axes), -1)
+        _errstate.warn_where(lambda: middle.isnan(), "All-NaN slice encountered", each=True)
+    if out is None:
+        return wrap(kernels.unflattened(middle, axes, tensor) if keepdims else middle)
+    target = output_tensor(out)
+    wrap_array(first_along(target, axes, tensor.dim()) if keepdims else target)[...] = wrap(middle)
+    return out
 
 
 def nancumsum(a: Any, axis: Any = None, dtype: Any = None, out: Any = None) -> ndarray:

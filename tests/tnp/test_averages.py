@@ -129,6 +129,32 @@ def test_nan_and_infinity(name: str, dtype: str) -> None:
         compare(lambda xp, axis=axis: getattr(xp, name)(xp.asarray(np.array(values, dtype)), axis=axis), rtol=1e-3)
 
 
+@pytest.mark.parametrize("name", ["mean", "var"])
+@pytest.mark.parametrize("dtype, out", [
+    ("int16", "float64"), ("int8", "int16"), ("int64", "bool"), (bool, "float32"), (None, "uint8"), (None, "bool"),
+    ("float32", "int64"), ("int16", "complex64"),
+])  # fmt: skip
+def test_sums_are_kept_in_out(name: str, dtype: Any, out: str) -> None:
+    def call(xp: Any) -> Any:
+        x = xp.asarray([[1.0, 200.5, 42.25], [0.0, 1.0, 1.0]])
+        masked = getattr(xp, name)(x, 1, dtype, xp.zeros(2, out), where=xp.asarray([True, True, False]))
+        return getattr(xp, name)(x, 1, dtype, xp.zeros(2, out)), masked
+
+    compare(call, rtol=1e-6)
+
+
+@pytest.mark.parametrize("out", ["int16", "float32"])
+@pytest.mark.parametrize("shape", [(3,), (2, 3)])
+def test_deviations_of_integers_in_out(shape: Any, out: str) -> None:
+    compare(lambda xp: xp.std(sample(xp, shape, "int32"), -1, "int16", xp.zeros(shape[:-1], out)), rtol=1e-6)
+
+
+@agrees(raises=TypeError)
+@pytest.mark.parametrize("name", ["median", "nanmedian"])
+def test_medians_take_no_tuple_of_outputs(xp: Any, name: str) -> Any:
+    return getattr(xp, name)(xp.ones((3, 2)), 0, (xp.zeros(2),))
+
+
 def test_float16_is_averaged_without_overflow() -> None:
     x = np.full(1000, 6e4, np.float16)
     assert tnp.mean(tnp.asarray(x)) == np.mean(x)

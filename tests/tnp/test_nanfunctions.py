@@ -129,6 +129,30 @@ def test_medians_of_no_elements(axis: Any, dtype: str) -> None:
         compare(lambda xp: xp.nanmedian(xp.zeros((0, 3), dtype), 0, xp.zeros(3, dtype)))
 
 
+@pytest.mark.parametrize("dtype", ["float64", "float16", "int64", "complex128"])
+@pytest.mark.parametrize("axis", [None, 1, (0, 1)])
+@pytest.mark.parametrize("keepdims", [False, True])
+@pytest.mark.parametrize("shape", [(), (2,), (4, 2), (4, 2, 3), (2, 2, 1), (3, 3)])
+def test_nanmedian_is_assigned_to_out(shape: Any, keepdims: bool, axis: Any, dtype: str) -> None:
+    def call(xp: Any) -> Any:
+        out = xp.zeros(shape, "float32")
+        return xp.nanmedian(sample(xp, (2, 3), dtype), axis, out, keepdims=keepdims) is out, out
+
+    compare(call)
+
+
+@agrees
+def test_nanmedian_writes_through_strides(xp: Any) -> Any:
+    out = xp.zeros((3, 4))
+    xp.nanmedian(xp.asarray([[1.0, np.nan], [2.0, 4.0]]), 0, out.T[::2, 1:])
+    return out
+
+
+@agrees(raises=ValueError)
+def test_a_median_that_is_nan_is_written_to_no_integer(xp: Any) -> Any:
+    return xp.nanmedian(xp.asarray([np.nan]), None, xp.zeros(2, int))
+
+
 @agrees
 @pytest.mark.parametrize("name", ["nanvar", "nanstd", "var", "std"])
 def test_truth_as_degrees_of_freedom(xp: Any, name: str) -> Any:

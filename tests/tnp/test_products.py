@@ -296,6 +296,15 @@ def test_out_without_leading_axes_of_length_one(one: Any, other: Any, out: Any) 
     compare(lambda xp: operator.imatmul(xp.ones(one), xp.ones(other)))
 
 
+@pytest.mark.parametrize("one, other, out", [
+    ((1, 2), (2, 2), (2,)), ((1, 1, 2), (2, 3), (3,)), ((1, 2), (2, 1), (1,)), ((1, 2), (1, 2), ()),
+    ((1, 0), (0, 3), (3,)), ((1, 2), (1, 2, 3), (3,)), ((1, 2), (2, 3), ()), ((1, 2), (2, 3), (4,)),
+    ((3, 2), (2, 2), (2,)), ((3, 2), (3, 2), ()),
+])  # fmt: skip
+def test_what_out_has_no_axis_for_is_a_loop(one: Any, other: Any, out: Any) -> None:
+    compare(lambda xp: xp.matmul(sample(xp, one, "float64"), sample(xp, other, "float64", 1), out=xp.zeros(out)))
+
+
 @agrees
 def test_out_overlaps_and_is_strided(xp: Any) -> Any:
     x = xp.asarray(EYE)
