@@ -54,13 +54,17 @@ def interpolate(x: Tensor, places: Tensor, values: Tensor, left: Tensor, right: 
     index = sorting.searchsorted(places, x, right=True) - 1
     low = index.clamp(0, max(last - 1, 0))
     high = (low + 1).clamp(max=last)
-    below, above, from_, to = places[low], places[high], values[low], values[high]
-    slope = (to - from_) / (above - below)
-    found = slope * (x - below) + from_
+    between = (x >= places[0]) & (index < last)  # elsewhere there is no line, and no gradient of one
+    below, above = places[low], places[high]
+    from_, to = (torch.where(between, values[each], 0.0) for each in (low, high))
+    slope = (to - from_) / torch.where(between, above - below, 1.0)
+    rise = slope * (x - below)
+    found = rise + from_
     # Points or values at infinity: from the other end, and flat between equal values.
     found = torch.where(found.isnan(), slope * (x - above) + to, found)
     found = torch.where(found.isnan() & (from_ == to), from_, found)
-    found = torch.where(x == below, from_, found)
+    # A point is itself, negative zero too, and has the derivative of the line that begins there.
+    found = torch.where(x == below, torch.where(rise.isfinite(), from_ - (rise.detach() - rise), from_), found)
     found = torch.where(index >= last, values[-1], found)
     found = torch.where(x > places[-1], right, found)
     found = torch.where(x < places[0], left, found)

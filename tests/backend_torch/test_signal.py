@@ -32,3 +32,9 @@ def test_interpolate_beside_infinity() -> None:
     x = torch.tensor([-1.0, 0.5, 1.0, 5.0, inf, float("nan")])
     found = signal.interpolate(x, places, values, values[0], values[-1]).numpy()
     np.testing.assert_array_equal(found, np.interp(x.numpy(), places.numpy(), values.numpy()))
+
+
+def test_interpolated_points_keep_the_sign_of_zero() -> None:
+    places, values = torch.arange(5.0), torch.tensor([-0.0, 1.0, -0.0, -1.0, -0.0])
+    found = signal.interpolate(places, places, values, values[0], values[-1]).numpy()
+    assert np.signbit(found).tolist() == np.signbit(values.numpy()).tolist()

@@ -48,6 +48,12 @@ pytestmark = pytest.mark.filterwarnings("ignore::UserWarning", "ignore::RuntimeW
         (lambda x: x**0, 0.0, 0.0),
         (lambda x: x**2, 0.0, 0.0),
         (lambda x: np.sinc(x), 0.0, 0.0),
+        (lambda x: np.interp(x, [0, 1, 2], [1, 3, 5]), 1.0, 2.0),
+        (lambda x: np.interp(x, [0, 1, 2], [1, 3, 4]), 1.0, 1.0),
+        (lambda x: np.interp(x, [0, 1, 2], [1, 3, 4]), 2.0, 0.0),
+        (lambda x: np.interp(x, [0, 1, 2, 2], [1, np.inf, 1, np.nan], left=x), -1.0, 1.0),
+        (lambda x: np.interp(x, [0, 1, 2, 2], [1, np.inf, np.nan, 2]), 3.0, 0.0),
+        (lambda x: np.imag(np.interp(x, [0, 1, 2], [1, complex(0, -np.inf), 1])), -1.0, 0.0),
         (lambda x: x * np.argmax(np.stack([x, x]), keepdims={}), 2.0, 0.0),
     ],
 )
