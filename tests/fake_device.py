@@ -18,6 +18,7 @@ from typing import Any
 
 import numpy as np
 import torch
+import torch.utils.checkpoint
 from torch.overrides import enable_reentrant_dispatch
 from torch.utils._mode_utils import no_dispatch
 from torch.utils._pytree import tree_leaves, tree_map
@@ -66,6 +67,9 @@ class Far(torch.Tensor):
 
     def data_ptr(self) -> int:
         return self.near.data_ptr()
+
+    def untyped_storage(self) -> torch.UntypedStorage:
+        return self.near.untyped_storage()
 
     def tolist(self) -> Any:  # torch has none for subclasses; of a GPU's tensor it copies first
         return self.cpu().tolist()
@@ -209,6 +213,18 @@ class _Module:
         return "CPU memory in disguise"
 
     @staticmethod
+    def get_rng_state(device: Any = None) -> torch.Tensor:
+        return torch.get_rng_state()
+
+    @staticmethod
+    def set_rng_state(state: torch.Tensor, device: Any = None) -> None:
+        torch.set_rng_state(state)
+
+    @staticmethod
+    def get_amp_supported_dtype() -> list[torch.dtype]:
+        return [torch.float16, torch.bfloat16]
+
+    @staticmethod
     def mem_get_info(device: Any = None) -> tuple[int, int]:
         return 1000, 2000
 
@@ -226,6 +242,7 @@ def register() -> None:
 
 
 _libraries: list[Any] = []  # a library is unregistered when it is collected
+_for_good = contextlib.ExitStack()
 
 
 def make_readable() -> None:
@@ -296,6 +313,9 @@ def prepare() -> None:
 
     torch.tensor = tensor
     torch.Generator = Generator  # type: ignore[misc]  # torch asks C++ for one of the device
+    _for_good.enter_context(
+        torch.utils.checkpoint.set_checkpoint_early_stop(False)
+    )  # it stops by an error: see conftest
 
 
 def main() -> None:

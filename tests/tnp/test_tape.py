@@ -14,6 +14,7 @@ import torch
 
 import tnp as np
 from backend_torch import autodiff
+from tests.oracle import placed
 
 
 def vector() -> Any:
@@ -34,7 +35,7 @@ def differences(function: Callable[[Any], Any], x: Any, step: float = 1e-6) -> A
         for sign in (1, -1):
             moved = values.copy()
             moved[index] += sign * step
-            both.append(float(np.sum(function(np.asarray(moved)))))
+            both.append(float(np.sum(function(placed(np, moved)))))
         found[index] = (both[0] - both[1]) / (2 * step)
     return found
 
@@ -203,10 +204,8 @@ def test_intermediate_results_are_sources() -> None:
     close(tape.gradient(z, y), 2 * (2 * vector()))
 
 
-def test_variables_of_torch() -> None:
-    import torch
-
-    w = np.asarray(torch.ones(3, dtype=torch.float64, requires_grad=True))
+def test_variables_of_torch(device: str) -> None:
+    w = np.asarray(torch.ones(3, dtype=torch.float64, device=device, requires_grad=True))
     for accessed in (True, False):
         with np.GradientTape(watch_accessed_variables=accessed) as tape:
             y = (w * vector()).sum()
@@ -312,7 +311,7 @@ def test_complex() -> None:
 # Inside of other transforms.
 
 
-W = np.asarray([[1.0, 2.0], [0.5, -1.0]])
+W = placed(np, [[1.0, 2.0], [0.5, -1.0]])
 
 
 def of_one(row: Any) -> Any:
