@@ -234,9 +234,11 @@ def _smooth(call: Call) -> Call | None:
         first = next(number for number, kind in enumerate(kinds) if kind in "iu")
         kinds[first] = "f"
     made = {
-        base: Base("float64" if kind == "f" else "complex128", base.shape, _moderate(base))
+        base: _near(base)
+        if kind in "iu"
+        else Base("float64" if kind == "f" else "complex128", base.shape, _moderate(base))
         for base, kind in zip(call.bases, kinds, strict=True)
-        if kind in "fc"
+        if kind in "fciu"
     }
 
     def changed(node: Node) -> Node:
@@ -250,6 +252,11 @@ def _smooth(call: Call) -> Call | None:
 
     keywords = {key: changed(node) for key, node in call.keywords.items()}
     return replace(call, args=tuple(map(changed, call.args)), keywords=keywords)
+
+
+def _near(base: Base) -> Base:
+    """The integers, where they are not as large as what `_EXTREME` finds."""
+    return Base(base.dtype, base.shape, tuple([value if abs(value) < 10**6 else 7 for value in base.values]))
 
 
 def _moderate(base: Base) -> tuple[Any, ...]:
