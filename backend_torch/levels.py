@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 import torch
 from torch._functorch.pyfunctorch import temporarily_clear_interpreter_stack
+from torch.autograd import forward_ad
 
 from backend_torch.memory import to_host, to_numpy, unwrapped
 
@@ -128,6 +129,20 @@ def values(tensor: Tensor) -> np.ndarray:
         with temporarily_clear_interpreter_stack():
             return to_numpy(below.cpu())
     return to_numpy(to_host(tensor))
+
+
+def constant(tensor: Tensor) -> Tensor:
+    """What torch.func holds inside a derivative, where nothing that is differentiated reaches it; else the tensor."""
+    if torch.compiler.is_compiling():  # Dynamo does not ask
+        return tensor
+    below = tensor
+    while _functorch.is_functorch_wrapped_tensor(below):
+        if _functorch.is_batchedtensor(below) or below.requires_grad:
+            return tensor
+        if forward_ad._current_level >= 0 and (below.is_floating_point() or below.is_complex()):
+            return tensor  # it may have a tangent
+        below = _functorch.get_unwrapped(below)
+    return below
 
 
 def is_true_throughout(tensor: Tensor) -> bool:

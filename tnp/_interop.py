@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 import tnp
-from backend_torch import compiling, devices, interop, memory, tracing
+from backend_torch import compiling, devices, interop, levels, memory, tracing
 from backend_torch.dtypes import to_torch
 from tnp import _array  # its names are read when a call needs them: the class itself is built on this module
 from tnp._dtypes import DtypeError
@@ -63,8 +63,7 @@ def allow_host_copies() -> Iterator[None]:
 
 def to_numpy(x: _array.ndarray, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
     """``x.__array__()``: over the same memory on the CPU, TypeError elsewhere unless host copies are allowed."""
-    tensor = x.tensor
-    check_readable(x)
+    tensor = original = _readable(x)
     if tensor.device.type != "cpu":
         if not host_copies_allowed:
             raise TypeError(
@@ -73,7 +72,7 @@ def to_numpy(x: _array.ndarray, dtype: Any = None, copy: bool | None = None) -> 
             )
         tensor = memory.to_host(tensor)
     values = memory.to_numpy(tensor)
-    if copy is False and not memory.shares(x.tensor, values):
+    if copy is False and not memory.shares(original, values):
         raise ValueError("Unable to avoid copy while creating an array as requested.")
     return values if dtype is None and not copy else np.array(values, dtype, copy=copy)
 
@@ -108,8 +107,17 @@ def asnumpy(x: Any) -> np.ndarray:
     if isinstance(x, np.ndarray):
         return x
     array = x if isinstance(x, _array.ndarray) else tnp.asarray(x)
-    check_readable(array)
-    return memory.to_numpy(memory.to_host(array.tensor))
+    return memory.to_numpy(memory.to_host(_readable(array)))
+
+
+def _readable(x: _array.ndarray) -> Any:
+    """The tensor with an array's values; TypeError where there are none to look at."""
+    tensor = x.tensor
+    if not memory.is_readable(tensor):
+        tensor = levels.constant(tensor)
+        if not memory.is_readable(tensor):
+            check_readable(x)
+    return tensor
 
 
 def check_readable(x: _array.ndarray) -> None:

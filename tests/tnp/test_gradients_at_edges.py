@@ -182,3 +182,58 @@ def test_what_is_not_computed_has_no_gradient(function: Callable[..., Any]) -> N
     for gradients in (np.grad(lambda x, s: function(x, s).sum(), (0, 1)), taped(function)):
         found = gradients(x, s)
         assert found[0].tolist() == [0.0] and found[1].tolist() == 0.0
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda np, x, n: np.roll(x, n),
+        lambda np, x, n: np.roll(x, np.asarray([1]), (0,)) * x,
+        lambda np, x, n: np.partition(x, n) * x,
+        lambda np, x, n: np.pad(x, n, mode="reflect"),
+        lambda np, x, n: np.hanning(n).sum() * x,
+        lambda np, x, n: np.kaiser(n, 3.5).sum() * x,
+        lambda np, x, n: np.histogram([1, 2, 1, 4], n, weights=x)[0],
+        lambda np, x, n: np.histogram(np.asarray([1, 2, 4]) * 1, n)[1].sum() * x,
+        lambda np, x, n: x * np.asarray(n)[()] + np.sum(np.arange(n)) * x,
+    ],
+)
+def test_counts_are_known_inside_of_derivatives(function: Callable[[Any, Any, Any], Any]) -> None:
+    """torch.func holds what is made inside a derivative; NumPy may read it where nothing differentiated reaches it."""
+    x = numpy.array([0.3, -1.2, 2.5, 0.7])
+    moves = 1e-6 * numpy.eye(4)
+    for count in (lambda xp: xp.asarray(2), lambda xp: xp.asarray(1) + 1, lambda xp: xp.argmax(xp.asarray([1, 2, 3]))):
+        weights = numpy.cos(numpy.arange(function(numpy, x, count(numpy)).size))
+        at = [function(numpy, moved, count(numpy)) @ weights for moved in (*(x + moves), *(x - moves))]
+        expected = (numpy.array(at[:4]) - at[4:]) / 2e-6
+
+        def loss(x: Any, count: Any = count, weights: Any = weights) -> Any:
+            return (function(np, x, count(np)) * weights).sum()
+
+        for found in (np.grad(loss)(np.asarray(x)), np.jacobian(loss, mode="forward")(np.asarray(x))):
+            numpy.testing.assert_allclose(np.asnumpy(found), expected, rtol=1e-6)
+        assert np.hessian(loss)(np.asarray(x)).shape == (4, 4)
+
+
+def test_what_is_differentiated_is_not_read() -> None:
+    read = []
+
+    def loss(x: Any) -> Any:
+        read.append(numpy.asarray(x.dtype.type(2) * np.ones(2)).tolist())
+        read.append(np.histogram([1.0, 2.0, 1.25, 4.0], 2, weights=[1.0, 2.0, 3.0, 5.0])[0].tolist())
+        numpy.testing.assert_array_equal(np.asnumpy(np.stop_gradient(x)), [1.5, 2.5])
+        for value in (x, x[0], x > 0, x.astype(int)):
+            if value.dtype.kind == "f":
+                with pytest.raises(TypeError, match="has no values yet"):
+                    np.asnumpy(value)
+            else:
+                read.append(np.asnumpy(value).tolist())
+        return np.sum(x)
+
+    x = np.asarray([1.5, 2.5])
+    assert np.grad(loss)(x).tolist() == [1.0, 1.0]
+    assert read == [[2.0, 2.0], [6.0, 5.0], [True, True], [1, 2]]
+    with pytest.raises(TypeError, match="has no values yet"):
+        np.jvp(lambda x: np.asnumpy(x * 2) * x, (x,), (x,))
+    with pytest.raises(TypeError, match="has no values yet"):
+        np.grad(lambda y: np.grad(lambda x: float(np.asnumpy(y)[0]) * x.sum())(x).sum())(x)
