@@ -13,6 +13,7 @@ import torch
 
 from backend_torch.casting import cast
 from backend_torch.dtypes import REAL_OF, SIGNED, to_numpy
+from backend_torch.exhaustion import explaining
 from backend_torch.memory import copied, is_readable, is_sharded, reversed_axes
 from backend_torch.shape import effective_order, inverse, memory_axes
 
@@ -202,6 +203,7 @@ def has_zero(tensor: Tensor) -> bool:
     return is_readable(tensor) and bool((tensor == 0).any())
 
 
+@explaining
 def power_table(tensor: Tensor, columns: int, increasing: bool, dtype: torch.dtype) -> Tensor:
     """A Vandermonde matrix: each row the powers of one element; torch.vander overwrites what its gradient needs."""
     base = cast(tensor, dtype).unsqueeze(-1)

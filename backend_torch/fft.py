@@ -10,6 +10,8 @@ from collections.abc import Callable, Sequence
 
 import torch
 
+from backend_torch.exhaustion import explaining
+
 Tensor = torch.Tensor
 
 _FLOATS = {dtype: dtype for dtype in (torch.float32, torch.float64, torch.complex64, torch.complex128)}
@@ -40,16 +42,19 @@ def _complex(
     return tensor
 
 
+@explaining
 def fft(tensor: Tensor, lengths: Sequence[int], axes: Sequence[int], norm: str | None) -> Tensor:
     """Transform over axes, each cut or filled up with zeros to its length first; the last axis is the first to go."""
     return _complex(torch.fft.fftn, tensor, lengths, axes, norm)
 
 
+@explaining
 def ifft(tensor: Tensor, lengths: Sequence[int], axes: Sequence[int], norm: str | None) -> Tensor:
     """The inverse of ``fft``."""
     return _complex(torch.fft.ifftn, tensor, lengths, axes, norm)
 
 
+@explaining
 def rfft(tensor: Tensor, length: int, axis: int, norm: str | None) -> Tensor:
     """The frequencies of a real tensor that are not negative."""
     tensor = _in_floats(tensor)
@@ -58,6 +63,7 @@ def rfft(tensor: Tensor, length: int, axis: int, norm: str | None) -> Tensor:
     return torch.fft.rfft(tensor, length, axis, norm)
 
 
+@explaining
 def irfft(tensor: Tensor, length: int, axis: int, norm: str | None) -> Tensor:
     """The real tensor that has these frequencies."""
     tensor = _in_floats(tensor)
@@ -83,6 +89,7 @@ def conj(tensor: Tensor) -> Tensor:
     return tensor.conj().resolve_conj()
 
 
+@explaining
 def frequencies(count: int, start: int, device: torch.device | None) -> Tensor:
     """The ``count`` whole numbers from 0 on, those from ``start`` on less ``count``."""
     numbers = torch.arange(count, device=device)

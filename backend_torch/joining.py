@@ -13,6 +13,7 @@ import numpy as np
 import torch
 
 from backend_torch.dtypes import SIGNED
+from backend_torch.exhaustion import explaining
 from backend_torch.memory import from_numpy, is_fortran, reversed_axes
 
 Tensor = torch.Tensor
@@ -26,6 +27,7 @@ def concatenate(tensors: Sequence[Tensor], axis: int) -> Tensor:
     return torch.cat(tensors, axis)  # type: ignore[arg-type]  # any sequence will do
 
 
+@explaining
 def select(tensor: Tensor, indices: np.ndarray | Tensor, axis: int) -> Tensor:
     """The slices of ``axis`` that a vector of non-negative indices, int32 or int64, names."""
     if isinstance(indices, np.ndarray):
@@ -39,6 +41,8 @@ def select(tensor: Tensor, indices: np.ndarray | Tensor, axis: int) -> Tensor:
 def repeat(tensor: Tensor, repeats: int | Tensor, axis: int) -> Tensor:
     """Each slice of ``axis`` ``repeats`` times, or as often as a vector of counts says."""
     if isinstance(repeats, int):
+        if repeats > 0 and not tensor.shape[axis]:
+            return tensor.clone()  # torch computes the strides that so many would have
         return tensor.repeat_interleave(repeats, axis)
     return select(tensor, torch.repeat_interleave(repeats), axis)
 
@@ -53,6 +57,7 @@ def insert(tensor: Tensor, values: Tensor, order: np.ndarray, axis: int) -> Tens
     return select(torch.cat((tensor, values), axis), order, axis)
 
 
+@explaining
 def insert_few(tensor: Tensor, values: Tensor, places: Sequence[int], axis: int) -> Tensor:
     """``tensor`` with one slice of ``values`` before each of these places of ``axis``, or all before the only one."""
     order = sorted(range(len(places)), key=places.__getitem__)

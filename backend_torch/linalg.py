@@ -15,6 +15,7 @@ from typing import Any
 
 import torch
 
+from backend_torch import exhaustion
 from backend_torch.memory import is_readable, may_be_asked
 from backend_torch.reductions import root
 
@@ -36,9 +37,12 @@ def _in_double(function: Callable[..., Any], everywhere: bool = False) -> Callab
     @functools.wraps(function)
     def compute(*tensors: Tensor, **options: Any) -> Any:
         wide = _DOUBLE.get(tensors[0].dtype)
-        if wide is None or not (everywhere or tensors[0].device.type == "cpu"):
-            return function(*tensors, **options)
-        result = function(*[tensor.to(wide) for tensor in tensors], **options)
+        try:
+            if wide is None or not (everywhere or tensors[0].device.type == "cpu"):
+                return function(*tensors, **options)
+            result = function(*[tensor.to(wide) for tensor in tensors], **options)
+        except RuntimeError as error:
+            raise exhaustion.explained(error) from None
         return _narrowed(result) if isinstance(result, Tensor) else tuple(map(_narrowed, result))
 
     return compute

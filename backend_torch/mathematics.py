@@ -10,6 +10,7 @@ import math
 import torch
 
 from backend_torch.autodiff import may_be_differentiated
+from backend_torch.exhaustion import explaining
 
 Tensor = torch.Tensor
 
@@ -21,6 +22,7 @@ _SINC = [(-1) ** k * math.pi ** (2 * k) / math.factorial(2 * k + 1) for k in ran
 """Coefficients of sinc(x) by powers of x squared."""
 
 
+@explaining
 def sinc(tensor: Tensor) -> Tensor:
     """torch's; to be differentiated a series near 0, where torch's derivatives lose digits, and the second is NaN."""
     if not may_be_differentiated(tensor):
@@ -33,6 +35,7 @@ def sinc(tensor: Tensor) -> Tensor:
     return torch.where(near, series, torch.sinc(torch.where(near, 1.0, tensor)))
 
 
+@explaining
 def nan_to_num(tensor: Tensor, *replacements: float | None) -> Tensor:
     """The elements with numbers for nan and the two infinities; None is the largest finite one. For real dtypes."""
     largest = torch.finfo(tensor.dtype).max

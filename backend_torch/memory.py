@@ -429,6 +429,7 @@ def repeated(tensor: Tensor, shape: tuple[int, ...]) -> Tensor:
     return tensor[(..., *[None] * len(shape))].expand(*tensor.shape, *shape)
 
 
+@exhaustion.explaining
 def resized(tensor: Tensor, shape: tuple[int, ...]) -> Tensor:
     """The elements in C order in another shape, cut off or filled up with zeros."""
     result = torch.zeros(shape, dtype=tensor.dtype, device=tensor.device)

@@ -9,11 +9,13 @@ import numpy as np
 import torch
 
 from backend_torch import host
+from backend_torch.exhaustion import explaining
 from backend_torch.indexing import on_bits
 
 Tensor = torch.Tensor
 
 
+@explaining
 def rearranged(tensor: Tensor, places: list[int], dim: int) -> Tensor:
     """The slices at ``places`` along an axis, in that order."""
     index = torch.tensor(places, dtype=torch.int64, device=tensor.device)

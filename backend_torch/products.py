@@ -18,6 +18,7 @@ from torch.fx import GraphModule
 from backend_torch import devices
 from backend_torch.casting import cast
 from backend_torch.dtypes import SIGNED
+from backend_torch.exhaustion import explaining
 from backend_torch.kernel import Kernel, same_bits
 
 Tensor = torch.Tensor
@@ -201,6 +202,7 @@ vecmat = Product(_vecmat)
 vecdot = Product(_vecdot)
 
 
+@explaining
 def contract(one: Tensor, other: Tensor, one_axes: Sequence[int], other_axes: Sequence[int]) -> Tensor:
     """The sum of products over pairs of axes, which have equal lengths; the others of ``one`` come first.
 
@@ -219,6 +221,7 @@ def contract(one: Tensor, other: Tensor, one_axes: Sequence[int], other_axes: Se
     return matmul.resolve(one.dtype)(left, right).reshape((*rows, *columns))
 
 
+@explaining
 def einsum(inputs: Sequence[str], output: str, tensors: Sequence[Tensor]) -> Tensor:
     """``torch.einsum`` with all subscripts given as letters, for tensors of one dtype, which the result has too.
 

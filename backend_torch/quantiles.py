@@ -12,6 +12,7 @@ import torch
 
 from backend_torch import arithmetic, reductions, sorting
 from backend_torch.casting import cast
+from backend_torch.exhaustion import explaining
 from backend_torch.order import has_nan, ordered, restored
 
 Tensor = torch.Tensor
@@ -20,6 +21,7 @@ _MANY = 16
 """Of more places than these all elements are sorted: a partition looks at each element once for each place."""
 
 
+@explaining
 def arranged(lanes: Tensor, places: Sequence[int]) -> Tensor:
     """The lanes (last axis) with the elements at ``places`` where a sort puts them, and NaN, if there is one, last."""
     if len(places) > _MANY:

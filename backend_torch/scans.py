@@ -12,6 +12,7 @@ import torch
 
 from backend_torch.casting import cast
 from backend_torch.dtypes import SIGNED
+from backend_torch.exhaustion import explaining
 from backend_torch.order import ordered, restored
 from backend_torch.reductions import Accumulator, Binary, Loop
 from backend_torch.reductions import max as max_reduction
@@ -117,6 +118,7 @@ def after_value(tensor: Tensor, value: int, dim: int) -> Tensor:
     return torch.cat([torch.full(shape, value, dtype=tensor.dtype, device=tensor.device), tensor], dim)
 
 
+@explaining
 def difference(tensor: Tensor, dim: int) -> Tensor:
     """Each element along ``dim`` less the one before it; whether they differ, for booleans."""
     size = tensor.shape[dim]

@@ -12,6 +12,7 @@ import torch
 
 from backend_torch import host, memory, tracing
 from backend_torch.dtypes import SIGNED
+from backend_torch.exhaustion import explaining
 from backend_torch.indexing import INVALID, OUTSIDE, Index, demand, from_start, has_values, on_bits, put, same_width
 from backend_torch.memory import may_overlap
 from backend_torch.writing import write_where
@@ -64,6 +65,7 @@ def argwhere(tensor: Tensor) -> Tensor:
     return torch.nonzero(same_width(tensor))
 
 
+@explaining
 def outside(array: Tensor, low: int, high: int, text: str = INVALID) -> int | None:
     """An element of an integer array that is not in ``[low, high)``; None if there is none, or a graph is to look."""
     values = memory.known(array) if tracing.is_tracing() else None
@@ -168,6 +170,7 @@ def put_along(tensor: Tensor, indices: Tensor, values: Tensor, dim: int) -> None
     put(tensor, Index((slice(None),) * tensor.dim(), (), tuple(arrays), tuple(range(tensor.dim()))), values)
 
 
+@explaining
 def choose(indices: Tensor, choices: list[Tensor]) -> Tensor:
     """At each place the element of the choice with the number that stands there; the shapes broadcast."""
     result = choices[0]
@@ -193,6 +196,7 @@ def ravel(arrays: list[Tensor], shape: tuple[int, ...]) -> Tensor:
     return positions
 
 
+@explaining
 def diagonal_matrix(vector: Tensor, k: int) -> Tensor:
     """A square matrix with ``vector`` on its ``k``-th diagonal and zeros elsewhere."""
     return on_bits(torch.diag_embed, vector, k)
@@ -210,11 +214,13 @@ def main_diagonal(tensor: Tensor) -> Tensor:
     return tensor
 
 
+@explaining
 def numbers(length: int, device: Any) -> Tensor:
     """``0, 1, ... length - 1``."""
     return torch.arange(length, device=device)
 
 
+@explaining
 def triangle(rows: int, columns: int, k: int, dtype: torch.dtype, device: Any) -> Tensor:
     """Ones at and below the ``k``-th diagonal, zeros above."""
     column = torch.arange(columns, device=device)

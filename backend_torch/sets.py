@@ -11,6 +11,7 @@ import numpy as np
 import torch
 
 from backend_torch import host, sorting
+from backend_torch.exhaustion import explaining
 from backend_torch.memory import is_readable
 from backend_torch.order import has_nan, ordered, restored
 
@@ -29,6 +30,7 @@ class Unique(NamedTuple):
     counts: Tensor | None = None
 
 
+@explaining
 def unique(line: Tensor, index: bool, inverse: bool, counts: bool, equal_nan: bool) -> Unique:
     """The distinct values of a 1-d tensor: where each is first, which one each element is, how often each occurs."""
     given = host.small(line)
@@ -50,6 +52,7 @@ def unique(line: Tensor, index: bool, inverse: bool, counts: bool, equal_nan: bo
     return _described(restored(arranged[mask], dtype), order, mask, index, inverse, counts)
 
 
+@explaining
 def unique_rows(rows: Tensor, index: bool, inverse: bool, counts: bool) -> Unique:
     """The distinct rows of a 2-d tensor in lexicographic order; a row with NaN is equal to no other."""
     dtype = rows.dtype
@@ -88,6 +91,7 @@ def _lengths(mask: Tensor) -> Tensor:
     return torch.diff(starts, append=starts.new_full((1,), len(mask)))
 
 
+@explaining
 def contains(line: Tensor, values: Tensor) -> Tensor:
     """Which values are among those of the 1-d tensor, of the same dtype; NaN is in none."""
     if not len(line):

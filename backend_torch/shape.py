@@ -71,7 +71,10 @@ def ravel(tensor: Tensor, order: str) -> Tensor:
         tensor = tensor.permute(memory_axes(tensor))
     elif effective_order(tensor, order) == "F":
         tensor = reversed_axes(tensor)
-    return tensor.contiguous().reshape(-1)
+    try:
+        return tensor.contiguous().reshape(-1)
+    except RuntimeError as error:
+        raise exhaustion.explained(error) from None
 
 
 def flip(tensor: Tensor, axes: tuple[int, ...]) -> Tensor:
@@ -101,6 +104,7 @@ def roll(tensor: Tensor, shifts: tuple[int, ...], axes: tuple[int, ...]) -> Tens
     return tensor.roll(shifts, axes) if axes else tensor.clone()
 
 
+@exhaustion.explaining
 def roll_flat(tensor: Tensor, shift: int) -> Tensor:
     """The elements shifted in C order, whatever their axes."""
     return tensor.reshape(-1).roll(shift).reshape(tensor.shape)
@@ -123,6 +127,7 @@ def broadcast(tensors: Sequence[Tensor]) -> tuple[Tensor, ...]:
     return tuple(torch.broadcast_tensors(*tensors))
 
 
+@exhaustion.explaining
 def resize(tensor: Tensor, shape: tuple[int, ...], size: int) -> Tensor:
     """The elements in C order, repeated from the start as often as ``shape`` needs; zeros where there is none."""
     flat = tensor.reshape(-1)

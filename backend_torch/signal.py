@@ -10,6 +10,7 @@ import torch
 
 from backend_torch import host, sorting
 from backend_torch.dtypes import SIGNED
+from backend_torch.exhaustion import explaining
 
 Tensor = torch.Tensor
 # Up to this length each element of the shorter line is a product with the whole of the longer one.
@@ -18,6 +19,7 @@ FEW = 32
 BLOCK = 1 << 20
 
 
+@explaining
 def correlate(line: Tensor, window: Tensor, left: int, right: int) -> Tensor:
     """The products of ``window`` with each part of ``line``, which gets zeros before and after; both of one dtype."""
     dtype = line.dtype
@@ -45,6 +47,7 @@ def correlate(line: Tensor, window: Tensor, left: int, right: int) -> Tensor:
     return torch.cat([(block * window).sum(1, dtype=dtype) for block in windows])
 
 
+@explaining
 def interpolate(x: Tensor, places: Tensor, values: Tensor, left: Tensor, right: Tensor) -> Tensor:
     """Values between points, on straight lines; ``left`` and ``right`` outside. All real, of one float dtype."""
     given = host.arrays(x, places, values, left, right)

@@ -16,6 +16,7 @@ import torch
 
 from backend_torch import host, reductions
 from backend_torch.dtypes import SIGNED
+from backend_torch.exhaustion import explaining
 from backend_torch.memory import is_readable
 from backend_torch.order import has_nan, nan_class, ordered, precedes, restored, reversed_order
 
@@ -119,6 +120,7 @@ def argpartition(tensor: Tensor, dim: int, kth: Sequence[int]) -> Tensor:
     return argsort(tensor, dim) if kth else torch.ones_like(tensor, dtype=torch.int64).cumsum(dim) - 1
 
 
+@explaining
 def lexsort(keys: Sequence[Tensor], dim: int) -> Tensor:
     """The indices that sort by the last key, where it is equal by the one before it, and so on."""
     first, *others = keys
@@ -134,6 +136,7 @@ def lexsort(keys: Sequence[Tensor], dim: int) -> Tensor:
     return order.to(torch.int64)
 
 
+@explaining
 def searchsorted(line: Tensor, values: Tensor, right: bool, sorter: Tensor | None = None) -> Tensor:
     """Where each value goes in the sorted 1-d tensor, of the same dtype, before or after those equal to it."""
     given = host.small(values, line) if sorter is None else None
@@ -161,6 +164,7 @@ def _bisect(line: Tensor, values: Tensor, right: bool) -> Tensor:
     return low
 
 
+@explaining
 def median(tensor: Tensor, dim: int, dtype: torch.dtype) -> Tensor:
     """The middle value along ``dim`` or the mean of the two, in float or complex ``dtype``; NaN if there is one.
 
@@ -181,6 +185,7 @@ def median(tensor: Tensor, dim: int, dtype: torch.dtype) -> Tensor:
     return torch.where(last.isnan(), last, mean)
 
 
+@explaining
 def nanmedian(tensor: Tensor, dim: int) -> Tensor:
     """The median of the values along ``dim`` that are not NaN; NaN where there is none. Float or complex."""
     sorted_ = sort(tensor, dim)

@@ -90,6 +90,67 @@ def test_no_memory_is_memory_error_and_leaves_the_operands() -> None:
     assert printed == "1.0 1.0 True True\n"
 
 
+NUMBERS: dict[str, Callable[[Any, int], Any]] = {  # as large as a number says
+    "fft": lambda xp, n: xp.fft.fft([1, 2], n),
+    "ifft": lambda xp, n: xp.fft.ifft([1, 2], min(n, 2**62)),
+    "rfft": lambda xp, n: xp.fft.rfft([1, 2], n),
+    "hfft": lambda xp, n: xp.fft.hfft([1, 2], min(n, 2**62)),
+    "fft2": lambda xp, n: xp.fft.fft2([[1, 2]], (n, 2)),
+    "irfft2": lambda xp, n: xp.fft.irfft2([[1, 2]], (2, min(n, 2**62))),
+    "fftfreq": lambda xp, n: xp.fft.fftfreq(n),
+    "rfftfreq": lambda xp, n: xp.fft.rfftfreq(n),
+    "tri": lambda xp, n: xp.tri(2, n),
+    "vander": lambda xp, n: xp.vander([1, 2, 3], n),
+    "polyfit": lambda xp, n: xp.polyfit([1, 2], [1, 2], min(n, 2**62)),
+    "hanning": lambda xp, n: xp.hanning(n),
+    "kaiser": lambda xp, n: xp.kaiser(n, 2),
+    "diag": lambda xp, n: xp.diag([1, 2], n),
+    "diagflat": lambda xp, n: xp.diagflat([1, 2], -n),
+    "diag_indices": lambda xp, n: xp.diag_indices(n),
+    "resize": lambda xp, n: xp.resize([], n),
+    "resize axes": lambda xp, n: xp.resize([], (0, n, n)),
+    "resize in place": lambda xp, n: xp.ones(2).resize(2**50 if n == 2**62 else n),
+    "repeat": lambda xp, n: xp.repeat([1, 2], n),
+    "repeat rows of nothing": lambda xp, n: xp.repeat(xp.zeros((2, 0)), max(n, 2**62), 0),
+    "repeat nothing": lambda xp, n: xp.repeat(xp.zeros((0, 2)), n, 0),
+    "broadcast_to": lambda xp, n: xp.broadcast_to(1.0, max(n, 2**64)),
+    "pad": lambda xp, n: xp.pad([1, 2], min(n, 2**50), "edge"),
+}
+
+
+@pytest.mark.parametrize("size", [2**50, 2**62, 2**70])
+@pytest.mark.parametrize("name", NUMBERS)
+def test_what_no_memory_holds(name: str, size: int) -> None:
+    compare(lambda xp: NUMBERS[name](xp, size))
+
+
+ARRAYS: dict[str, Callable[[Any, Any], Any]] = {  # as large as an array that needs no memory itself
+    "ravel": lambda xp, x: x.ravel(),
+    "roll": lambda xp, x: xp.roll(x, 1),
+    "insert": lambda xp, x: xp.insert([1, 2], 0, x),
+    "convolve": lambda xp, x: xp.convolve(x, [1, 2]),
+    "nan_to_num": lambda xp, x: xp.nan_to_num(x),
+    "sinc": lambda xp, x: xp.sinc(x),
+    "unique": lambda xp, x: xp.unique(x),
+    "isin": lambda xp, x: xp.isin(x, [1]),
+    "diff": lambda xp, x: xp.diff(x),
+    "unwrap": lambda xp, x: xp.unwrap(x),
+    "searchsorted": lambda xp, x: xp.searchsorted([1, 2], x),
+    "median": lambda xp, x: xp.median(x),
+    "percentile": lambda xp, x: xp.percentile(x, 50),
+    "getitem": lambda xp, x: x[xp.broadcast_to(0, x.shape)],
+    "take": lambda xp, x: xp.take([1, 2], xp.broadcast_to(0, x.shape)),
+    "choose": lambda xp, x: xp.choose(xp.broadcast_to(0, x.shape), [1, 2]),
+    "einsum": lambda xp, x: xp.einsum("i,j->ij", x[: 2**31], x[: 2**31]),
+    "inv": lambda xp, x: xp.linalg.inv(xp.broadcast_to(x[0], (2**31, 2**31))),
+}
+
+
+@pytest.mark.parametrize("name", ARRAYS)
+def test_what_no_memory_holds_of_an_array(name: str) -> None:
+    compare(lambda xp: ARRAYS[name](xp, xp.broadcast_to(1.0, 2**50)))
+
+
 # Writes that fail.
 
 FAILING: dict[str, Callable[[Any, Any], Any]] = {

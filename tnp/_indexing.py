@@ -494,6 +494,8 @@ def _explain(error: Exception, tensor: Tensor, key: Key, value: Tensor | None = 
         shape, selected = tuple(value.shape), indexing.shape(tensor, key.selection)
         if not assignable(shape, selected):
             return _value_error(shape, selected, key)
+    if isinstance(explained := explain(error), MemoryError):
+        return explained  # which to compare the indices needs as well
     try:
         _check_bounds(tensor, key)
     except IndexError as found:

@@ -101,8 +101,8 @@ def _padded(padded: ndarray, widths: list[Width], mode: Any, kwargs: dict[str, A
             padded = _reflected(padded, axis, width, mode == "symmetric")
         elif any(width):
             size = padded.shape[axis]
-            before = [_place(i, size, mode) for i in range(-width[0], 0)]
-            after = [_place(i, size, mode) for i in range(size, size + width[1])]
+            outside = list(range(-width[0], 0)), list(range(size, size + width[1]))  # or at once a MemoryError
+            before, after = [[_place(i, size, mode) for i in indices] for indices in outside]
             padded = wrap_array(padding.extended(padded.tensor, before, after, axis))
     return padded if any(map(any, widths)) else padded.copy()
 

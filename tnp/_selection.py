@@ -198,9 +198,9 @@ def take(a: Any, indices: Any, axis: Any = None, out: Any = None, mode: str = "r
     times = math.prod(before)
     if not size and picks.numel() and times * math.prod(after):
         raise IndexError("cannot do a non-empty take from an empty axes.")
-    if picks.numel() and times:  # NumPy looks at the indices once for each of these
-        picks = in_mode(picks, axis, size, mode)
     try:
+        if picks.numel() and times:  # NumPy looks at the indices once for each of these
+            picks = in_mode(picks, axis, size, mode)
         result = indexing.pick(tensor, axis, picks) if size else tensor.new_empty((*before, *picks.shape, *after))
     except RuntimeError as error:
         raise explain(error) from None

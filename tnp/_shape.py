@@ -17,7 +17,7 @@ from backend_torch import shape as kernels
 from backend_torch.tracing import TracedValueError
 from tnp._array import ndarray, view_like, view_of, wrap_array
 from tnp._convert import as_order, asarray, tensor_of
-from tnp._errors import copy_mode, normalize_axes, reduced_axes, shapes_text
+from tnp._errors import copy_mode, explain, normalize_axes, reduced_axes, shapes_text
 from tnp._readonly import readonly_array
 
 Shape = tuple[int, ...]
@@ -403,6 +403,8 @@ def broadcast_to(array: Any, shape: Any, subok: bool = False) -> ndarray:
         raise ValueError("all elements of broadcast shape must be non-negative")
     try:
         return readonly_array(tensor.expand(lengths), array)
+    except TypeError as error:
+        raise explain(error) from None
     except RuntimeError:
         if not lengths:
             raise ValueError("cannot broadcast a non-scalar to a scalar array") from None
