@@ -43,6 +43,8 @@ def repeat(tensor: Tensor, repeats: int | Tensor, axis: int) -> Tensor:
     if isinstance(repeats, int):
         if repeats > 0 and not tensor.shape[axis]:
             return tensor.clone()  # torch computes the strides that so many would have
+        if repeats * tensor.shape[axis] > torch.iinfo(torch.int64).max:
+            raise ValueError("negative dimensions are not allowed")  # as NumPy says, whose product wraps around
         return tensor.repeat_interleave(repeats, axis)
     return select(tensor, torch.repeat_interleave(repeats), axis)
 

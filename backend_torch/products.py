@@ -10,6 +10,7 @@ from __future__ import annotations
 import functools
 import math
 from collections.abc import Callable, Sequence
+from string import ascii_letters
 from typing import Any
 
 import torch
@@ -228,6 +229,8 @@ def einsum(inputs: Sequence[str], output: str, tensors: Sequence[Tensor]) -> Ten
     A view where there is one operand and nothing to sum, as in NumPy.
     """
     dtype = tensors[0].dtype
+    if len(set().union(*inputs)) > len(ascii_letters):
+        return _without_ones(inputs, output, tensors)
     if dtype in SIGNED:
         signed = SIGNED[dtype]
         return einsum(inputs, output, [tensor.view(signed) for tensor in tensors]).view(dtype)
@@ -245,6 +248,28 @@ def einsum(inputs: Sequence[str], output: str, tensors: Sequence[Tensor]) -> Ten
         )
         result = _integer_pair(subscripts, inputs[i], kept, result, tensors[i])
         subscripts = kept
+    return result
+
+
+def _without_ones(inputs: Sequence[str], output: str, tensors: Sequence[Tensor]) -> Tensor:
+    """The same without the axes of length one, for more subscripts than torch has letters."""
+    long = {
+        s
+        for term, tensor in zip(inputs, tensors, strict=True)
+        for s, n in zip(term, tensor.shape, strict=True)
+        if n != 1
+    }
+    if len(long) > len(ascii_letters):
+        raise ValueError(f"einsum takes {len(ascii_letters)} subscripts of axes that are longer than one")
+    letters = {s: ascii_letters[i] for i, s in enumerate(sorted(long))}
+    terms = ["".join([letters[s] for s in term if s in long]) for term in (*inputs, output)]
+    squeezed = [
+        tensor.squeeze(tuple([axis for axis, s in enumerate(term) if s not in long]))
+        for term, tensor in zip(inputs, tensors, strict=True)
+    ]
+    result = einsum(terms[:-1], terms[-1], squeezed)
+    for axis, s in enumerate(output):
+        result = result if s in long else result.unsqueeze(axis)
     return result
 
 

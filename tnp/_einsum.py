@@ -19,11 +19,12 @@ from backend_torch.indexing import assign
 from tnp._array import ndarray, wrap
 from tnp._convert import output_tensor, tensors_of
 from tnp._dtypes import numpy_dtype, tensor_dtype
-from tnp._errors import broadcast_error, index_of
+from tnp._errors import MOST_DIMENSIONS, broadcast_error, index_of
 from tnp._ufunc import checked_order
 
 Tensor = Any
 _LETTERS = string.ascii_uppercase + string.ascii_lowercase  # in the order of the numbers of the other notation
+_BEYOND = "".join(map(chr, range(256, 256 + MOST_DIMENSIONS)))  # for the axes of an ellipsis where letters run out
 
 
 def einsum(
@@ -177,9 +178,9 @@ def _letters(terms: Sequence[str], explicit: str | None, shapes: Sequence[tuple[
             )
     broadcast = max(extra)
     used = "".join(["".join(part) for part in parts])
-    free = [letter for letter in _LETTERS if letter not in used][:broadcast]
-    if len(free) < broadcast:
-        raise ValueError("too many subscripts in einsum")
+    free = [letter for letter in _LETTERS + _BEYOND if letter not in used][:broadcast]
+    if len({*used, *free}) > MOST_DIMENSIONS:
+        raise ValueError("einstein sum subscript string has too many distinct labels")
     inputs = [free[broadcast - n :] for n in extra]
     letters = ["".join([part[0], *dims, *part[1:]]) for part, dims in zip(parts, inputs, strict=True)]
     _check_lengths(letters, shapes)

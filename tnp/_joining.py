@@ -578,9 +578,7 @@ def repeat(a: Any, repeats: Any, axis: int | None = None) -> ndarray:
     length = tensor.shape[axis]
     try:
         if type(repeats) is int:
-            if long_of(repeats) * length > np.iinfo(np.intp).max:
-                raise ValueError("negative dimensions are not allowed")  # as NumPy says, whose product wraps around
-            return wrap_array(kernels.repeat(tensor, repeats, axis))
+            return wrap_array(kernels.repeat(tensor, long_of(repeats), axis))
         if isinstance(repeats, ndarray) or memory.is_tensor(repeats):
             return wrap_array(kernels.repeat(tensor, _counts(tensor_of(repeats), length), axis))
         return wrap_array(kernels.select(tensor, np.repeat(np.arange(length), repeats), axis))

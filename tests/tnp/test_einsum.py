@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from string import ascii_letters
 from typing import Any
 
 import numpy as np
@@ -232,3 +233,21 @@ def test_einsum_refuses_what_is_no_casting(casting: Any) -> None:
 @agrees(raises=ValueError)
 def test_einsum_of_one_argument(xp: Any) -> Any:
     return xp.einsum(xp.asarray([1.0]))
+
+
+@pytest.mark.parametrize("subscripts, shapes", [
+    ("...->...", [(1,) * 64]), ("...,...", [(1,) * 64, (1,) * 64]), ("a...b->ba...", [(3, *(1,) * 58, 2)]),
+    ("ii...->i...", [(2, 2, *(1,) * 58)]), ("a...,b...->ab...", [(2, *(1,) * 59), (3, *(1,) * 59)]),
+    ("...ij,...jk->...ik", [(*(1,) * 58, 2, 2), (3, *(1,) * 57, 2, 3)]), ("...i,...i", [(*(1,) * 58, 2), (2, 2)]),
+    (f"{ascii_letters}...->...", [(2, *(1,) * 58, 3)]), ("a...,b...", [(1,) * 64, (1,) * 64]),
+])  # fmt: skip
+@pytest.mark.parametrize("dtype", ["float64", "int16", "uint64", "bool"])
+def test_more_axes_than_letters(subscripts: str, shapes: list[tuple[int, ...]], dtype: str) -> None:
+    compare(lambda xp: xp.einsum(subscripts, *[sample(xp, shape, dtype) for shape in shapes]))
+
+
+@agrees
+def test_a_view_of_more_axes_than_letters(xp: Any) -> Any:
+    x = xp.arange(4).reshape((*(1,) * 58, 2, 2))
+    xp.einsum("...ij->ij...", x)[1] = 9
+    return x
