@@ -17,6 +17,7 @@ from torch.autograd.graph import GradientEdge
 from torch.utils.checkpoint import checkpoint as _torch_checkpoint
 
 from backend_torch import levels, tracing
+from backend_torch.draws import Draws
 from backend_torch.inductor import is_transforming
 from backend_torch.old_values import OVERWRITTEN, old_values_kept, privately
 
@@ -292,7 +293,9 @@ _BLIND = not hasattr(_eager_transforms, "_disable_inference_mode")
 """Whether inference mode makes the derivatives of ``torch.func`` zeros, as it did before torch 2.13."""
 
 
-def _attempts(function: Function, attempt: Callable[[Function], Any], kept: Callable[[Function], Any] | None) -> Any:
+def _attempts(
+    function: Function, attempt: Callable[[Function], Any], kept: Callable[[Function], Any] | None, drawn: Draws
+) -> Any:
     """``attempt(function)``; once more with copies of the arguments if the function writes to them.
 
     Once more with old values if the function overwrites what its derivative needs: by ``kept``, which looks at each
@@ -313,19 +316,22 @@ def _attempts(function: Function, attempt: Callable[[Function], Any], kept: Call
 
     if torch.compiler.is_compiling():  # Dynamo, which sees no error of a level; what the copies cost is compiled away
         return attempt(lambda *tensors: tuple(function(*[tensor.clone() for tensor in tensors])))
-    try:
+    with drawn:
         try:
-            return attempt(inside)
+            try:
+                return attempt(inside)
+            except RuntimeError as error:
+                if _LEAF not in str(error):
+                    raise
+            drawn.rewind()
+            return attempt(on_copies)
         except RuntimeError as error:
-            if _LEAF not in str(error):
+            if OVERWRITTEN not in str(error):
                 raise
-        return attempt(on_copies)
-    except RuntimeError as error:
-        if OVERWRITTEN not in str(error):
-            raise
-    if kept is None or is_transforming():
-        return attempt(privately(on_copies))
-    return kept(lambda *tensors: function(*[tensor.clone() for tensor in tensors]))
+        drawn.rewind()
+        if kept is None or is_transforming():
+            return attempt(privately(on_copies))
+        return kept(lambda *tensors: function(*[tensor.clone() for tensor in tensors]))
 
 
 def value_and_gradients(function: Function, tensors: Sequence[Tensor]) -> tuple[tuple[Tensor, ...], list[Tensor]]:
@@ -340,7 +346,7 @@ def value_and_gradients(function: Function, tensors: Sequence[Tensor]) -> tuple[
         known = [zeros(t) if gradient is None else gradient for t, gradient in zip(tensors, found, strict=True)]
         return tuple(results if again else [result.detach() for result in results]), levels.own(known)
 
-    return _attempts(function, lambda function: levels.value_and_gradients(function, tensors), kept)
+    return _attempts(function, lambda function: levels.value_and_gradients(function, tensors), kept, Draws())
 
 
 class Pullback:
@@ -390,15 +396,19 @@ def vjp(function: Function, tensors: Sequence[Tensor], count: Callable[[], int])
         outputs, pull, others = found
         return (*outputs, *others), pull
 
-    def again() -> Function:
-        return attempt(privately(lambda *tensors: bounded(function, *[tensor.clone() for tensor in tensors])))[1]
+    drawn = Draws()
 
-    results, pull = _attempts(function, attempt, None)
+    def again() -> Function:
+        with drawn.again():
+            return attempt(privately(lambda *tensors: bounded(function, *[tensor.clone() for tensor in tensors])))[1]
+
+    results, pull = _attempts(function, attempt, None, drawn)
     return results, Pullback(pull, again)
 
 
 def jvp(function: Function, tensors: Sequence[Tensor], tangents: Sequence[Tensor], count: Callable[[], int]) -> Any:
     """What ``function`` returns, and the derivatives of its first ``count()`` results along ``tangents``."""
+    drawn = Draws()
 
     def attempt(function: Function) -> Any:
         def split(*tensors: Tensor) -> Any:
@@ -420,10 +430,11 @@ def jvp(function: Function, tensors: Sequence[Tensor], tangents: Sequence[Tensor
                 return (*outputs, *others), derivatives
         # Forward mode of forward mode: torch's derivatives of those of det and solve are wrong (torch 2.13), and what
         # has none may not be written to. The inner one is made of the other mode.
+        drawn.rewind()
         results, derivative = linearize(function, tensors, count)
         return results, derivative(*tangents)
 
-    return _attempts(function, attempt, None)
+    return _attempts(function, attempt, None, drawn)
 
 
 def linearize(function: Function, tensors: Sequence[Tensor], count: Callable[[], int]) -> tuple[Any, Function]:
@@ -456,7 +467,18 @@ def checkpoint(function: Callable[[], Any]) -> Any:
     if is_transforming() or tracing.is_tracing() or not torch.is_grad_enabled():
         return function()
     _state.checkpoints += 1
-    return _torch_checkpoint(function, use_reentrant=False)
+    drawn, is_first = Draws(), True
+
+    def run() -> Any:
+        nonlocal is_first
+        if not is_first:
+            with drawn.again():
+                return function()
+        is_first = False
+        with drawn:
+            return function()
+
+    return _torch_checkpoint(run, use_reentrant=False, preserve_rng_state=False)
 
 
 class _Custom(torch.autograd.Function):

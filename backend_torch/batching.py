@@ -12,7 +12,7 @@ from typing import Any
 import torch
 from torch.overrides import TorchFunctionMode
 
-from backend_torch import autodiff, levels, tracing
+from backend_torch import autodiff, draws, levels, tracing
 from backend_torch.memory import unwrapped
 
 Tensor = torch.Tensor
@@ -139,7 +139,7 @@ class _Buffers(TorchFunctionMode):
             if kwargs.get("out") is not None:
                 self._check_write(func, kwargs["out"])
             if kwargs.get("generator") is not None:
-                self.attempt.note(kwargs["generator"])
+                draws.note(kwargs["generator"])
         try:
             result = func(*args, **kwargs) if kwargs else func(*args)
         except (RuntimeError, NotImplementedError) as error:
@@ -229,17 +229,11 @@ class _Attempt:
         self.refused: Any = None
         self.shares_write = False
         self.made: dict[int, Tensor] = {}  # memory that is new, but not batched
-        self.generators: dict[torch.Generator, Tensor] | None = None  # states to start each chunk with
         self._kept: list[Tensor] | None = None
 
     def __call__(self, level: int, seed: Tensor, *slices: Tensor) -> tuple[Tensor, ...]:
         with _Buffers(level, seed, self):
             return autodiff.bounded(self.function, list(slices))
-
-    def note(self, generator: torch.Generator) -> None:
-        """Remember the state of a generator before it is used, if each chunk is to have the same random numbers."""
-        if self.generators is not None and generator not in self.generators:
-            self.generators[generator] = generator.get_state()
 
     def keep_before_write(self, target: Tensor) -> None:
         """Copy all arguments, once, if ``target`` is a part of one; gradients flow through the copies too."""
@@ -329,15 +323,12 @@ def _by_chunks(
 
     if chunk_size is None or size <= chunk_size:
         return run(tensors, size)
-    if randomness == "same":
-        attempt.generators = {torch.default_generator: torch.get_rng_state()}
-    chunks = []
+    drawn, chunks = draws.Draws(), []
     for start in range(0, size, chunk_size):
         length = min(chunk_size, size - start)
-        for generator, state in (attempt.generators or {}).items():
-            generator.set_state(state)
         parts = [t if d is None else t.narrow(d, start, length) for t, d in zip(tensors, dims, strict=True)]
-        chunks.append(run(parts, length))
+        with drawn.again() if start and randomness == "same" else drawn:
+            chunks.append(run(parts, length))
     return [torch.cat(column) for column in zip(*chunks, strict=True)]
 
 

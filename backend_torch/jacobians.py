@@ -12,6 +12,7 @@ from typing import Any
 import torch
 
 from backend_torch.autodiff import Function, Pullback, Source, is_recording, jvp, may_be_differentiated
+from backend_torch.draws import Draws
 from backend_torch.inductor import is_transforming
 from backend_torch.levels import own
 
@@ -86,14 +87,16 @@ def forward(
 ) -> tuple[tuple[Tensor, ...], list[list[Tensor]]]:
     """What ``function`` returns; and for each of its first ``count()`` results, for each tensor, the derivatives."""
     values: tuple[Tensor, ...] = ()
+    drawn = Draws()
 
     def push(*tangents: Tensor) -> tuple[tuple[Tensor, ...], tuple[Tensor, ...]]:
         return jvp(function, tensors, tangents, count)
 
     def parts() -> Iterator[tuple[Tensor, ...]]:
         nonlocal values
-        for rows in _chunks(tensors, chunk_size):
-            outputs, derivatives = torch.vmap(push)(*_basis(tensors, rows))
+        for start, rows in enumerate(_chunks(tensors, chunk_size)):
+            with drawn.again() if start else drawn:
+                outputs, derivatives = torch.vmap(push)(*_basis(tensors, rows))
             values = tuple([output[0] for output in outputs])  # the same for each tangent
             del outputs
             yield derivatives

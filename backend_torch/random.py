@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from backend_torch import tracing, uniform
+from backend_torch import draws, tracing, uniform
 from backend_torch.dtypes import to_numpy as numpy_dtype_of
 from backend_torch.memory import is_readable, to_numpy
 
@@ -73,6 +73,7 @@ class Stream:
         self.device = torch.device("cpu") if device is None else device
         self.generator = torch.Generator("cpu" if self.device.type == "meta" else self.device)
         self.seed(seed)
+        draws.watch(self.generator)
 
     def seed(self, seed: int) -> None:
         """Start anew."""

@@ -14,7 +14,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 import tnp
-from backend_torch import devices, host, memory, random, tracing
+from backend_torch import devices, draws, host, memory, random, tracing
 from backend_torch.dtypes import to_torch
 from backend_torch.random import Stream
 from tnp._array import ndarray, scalar, wrap, wrap_array
@@ -76,6 +76,10 @@ class Distributions:
 
     _poisson_lam_max = np.random.RandomState._poisson_lam_max  # type: ignore[attr-defined]
 
+    def _source(self) -> tuple[object, Callable[[], Any], Callable[[Any], object]]:
+        """What NumPy draws from, what asks for its state, and what takes it back to one."""
+        raise NotImplementedError
+
     def _seed(self) -> int:
         """64 bits that follow from the seed: what torch's generators start from."""
         raise NotImplementedError
@@ -84,6 +88,8 @@ class Distributions:
         """The torch generator that is to draw, None where it is NumPy's turn."""
         device = devices.state.default if self._device is None else self._device
         if (device is None or device.type == "cpu") and not (tracing.is_tracing() or tracing.is_batching()):
+            if draws.state.current is not None:
+                draws.state.current.note(*self._source())
             return None
         return self._stream_on(device)
 

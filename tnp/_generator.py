@@ -5,7 +5,7 @@ Layer: owns the methods that ``Generator`` alone has; what it shares with ``Rand
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
@@ -73,6 +73,14 @@ class Generator(Distributions):
         self._host = np.random.Generator(bit_generator)
         self._device = None if device is None else devices.parse(device)
         self._streams = {}
+
+    def _source(self) -> tuple[object, Callable[[], Any], Callable[[Any], object]]:
+        bits = self._host.bit_generator
+
+        def write(state: Any) -> None:
+            bits.state = state
+
+        return bits, lambda: bits.state, write
 
     @property
     def bit_generator(self) -> Any:

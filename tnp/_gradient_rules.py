@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
 from backend_torch import autodiff
+from backend_torch.draws import Draws
 from tnp import _pytree
 from tnp._array import like, wrap
 from tnp._convert import tensor_of
@@ -59,6 +60,9 @@ def checkpoint(fn: Callable[..., Any]) -> Callable[..., Any]:
     -----
     It takes less memory and more time. It is so for ``GradientTape`` and for torch's ``backward``; in ``grad`` and the
     other transforms, and inside ``tnp.compile``, which decides by itself what to compute again, values are kept.
+
+    Random numbers of ``tnp.random`` and of torch's default generators are the same when they are computed again; those
+    of other libraries, NumPy's own among them, are not.
 
     See also ``jax.checkpoint`` and ``torch.utils.checkpoint``.
 
@@ -130,7 +134,7 @@ def custom_gradient(fn: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(fn)
     def wrapped(*args: Any) -> Any:
         arrays = [as_array(arg) for arg in args]
-        single = False
+        single, drawn = False, Draws()
 
         def call(tensors: Sequence[Tensor]) -> tuple[list[Tensor], Any]:
             nonlocal single
@@ -139,7 +143,8 @@ def custom_gradient(fn: Callable[..., Any]) -> Callable[..., Any]:
             return [tensor_of(each) for each in ([result] if single else result)], gradient
 
         def gradients(tensors: Sequence[Tensor], upstream: Sequence[Tensor]) -> list[Any]:
-            _, gradient = call(tensors)
+            with drawn.again():
+                _, gradient = call(tensors)
             given = gradient(*[wrap(tensor) for tensor in upstream])
             given = list(given) if isinstance(given, (tuple, list)) else [given]
             if len(given) != len(arrays):
@@ -149,7 +154,8 @@ def custom_gradient(fn: Callable[..., Any]) -> Callable[..., Any]:
                 for index, (each, array) in enumerate(zip(given, arrays, strict=True))
             ]
 
-        results = autodiff.custom(lambda *tensors: call(tensors)[0], gradients, [tensor_of(a) for a in arrays])
+        with drawn:
+            results = autodiff.custom(lambda *tensors: call(tensors)[0], gradients, [tensor_of(a) for a in arrays])
         made = tuple([wrap(result) for result in results])
         return made[0] if single else made
 

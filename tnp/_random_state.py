@@ -5,7 +5,7 @@ Layer: owns the methods that ``RandomState`` alone has; what it shares with ``Ge
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
@@ -60,6 +60,9 @@ class RandomState(Distributions):
         for place, values in (states or {}).items():
             state._stream_on(None if place is None else devices.parse(place)).state = values
         return state
+
+    def _source(self) -> tuple[object, Callable[[], Any], Callable[[Any], object]]:
+        return self._host, lambda: self._host.get_state(legacy=False), self._host.set_state
 
     def _seed(self) -> int:
         sequence = self._origin

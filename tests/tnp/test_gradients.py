@@ -415,3 +415,90 @@ def test_a_pullback_returns_no_memory_of_its_argument() -> None:
     found = np.vjp(lambda x: x + 1, np.ones(2))[1](given)
     found[0][...] = 7
     assert given.tolist() == [1, 1]
+
+
+# Functions that draw random numbers, and are run more than once.
+
+
+def noisy(x: Any) -> Any:
+    return np.sin(x) * np.random.rand(3)
+
+
+def overwrites_noise(x: Any) -> Any:
+    y = np.exp(x)
+    z = y * np.random.rand(3) * y
+    y *= 0
+    return z
+
+
+def adds_noise(x: Any) -> Any:
+    x += np.random.rand(3)
+    return x * x
+
+
+@np.custom_gradient
+def scaled(x: Any) -> Any:
+    noise = np.random.rand(3)
+    return x * noise, lambda upstream: upstream * noise
+
+
+def summed(function: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    return lambda x: function(x).sum()
+
+
+def by_pullback(function: Callable[[Any], Any], x: Any) -> Any:
+    return np.vjp(function, x)[1](np.ones(3))[0]
+
+
+def by_tape(function: Callable[[Any], Any], x: Any) -> Any:
+    with np.GradientTape(overwrites=True) as tape:
+        tape.watch(x)
+        y = function(x)
+    return tape.gradient(y, x)
+
+
+@pytest.mark.parametrize(
+    ("function", "expected"),
+    [
+        (noisy, lambda x, noise: np.cos(x) * noise),
+        (overwrites_noise, lambda x, noise: 2 * np.exp(2 * x) * noise),
+        (adds_noise, lambda x, noise: 2 * (x + noise)),
+        (scaled, lambda x, noise: noise),
+        (np.checkpoint(noisy), lambda x, noise: np.cos(x) * noise),
+    ],
+)
+@pytest.mark.parametrize(
+    "derivative",
+    [
+        lambda f, x: np.grad(summed(f))(x),
+        by_pullback,
+        by_tape,
+        lambda f, x: np.jvp(f, (x,), (np.ones(3),))[1],
+        lambda f, x: np.jacobian(f, mode="forward", chunk_size=1)(x).sum(0),
+        lambda f, x: np.jacobian(f, mode="reverse", chunk_size=2)(x).sum(0),
+    ],
+)
+def test_a_function_that_is_run_again_draws_the_same_numbers(function: Any, expected: Any, derivative: Any) -> None:
+    """And the generator goes on as after one run."""
+    np.random.seed(5)
+    noise, following = np.random.rand(3), np.random.rand(3)
+    np.random.seed(5)
+    close(derivative(function, vector()), expected(vector(), noise))
+    close(np.random.rand(3), following, rtol=0)
+
+
+@pytest.mark.parametrize("function", [noisy, np.compile(noisy, backend="eager")])
+def test_checkpoints_draw_again_what_they_drew(function: Callable[[Any], Any]) -> None:
+    """Whatever drew it, one inside of another, and asked in an order of their own."""
+    generator = np.random.default_rng(3)
+
+    def block(x: Any) -> Any:
+        return np.checkpoint(function)(x) * np.sin(x) * generator.random(3)
+
+    x = vector()
+    with np.GradientTape(persistent=True) as tape:
+        tape.watch(x)
+        first = np.checkpoint(block)(x)
+        second = np.checkpoint(block)(x)
+    for y in (second, first, second):
+        close(tape.gradient(y, x) * np.tan(x), 2 * y)
