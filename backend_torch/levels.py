@@ -131,18 +131,27 @@ def values(tensor: Tensor) -> np.ndarray:
     return to_numpy(to_host(tensor))
 
 
+def is_differentiated(tensor: Tensor) -> bool:
+    """Whether derivatives reach the tensor, or may in forward mode; False inside a batch, where nobody may look."""
+    if torch.compiler.is_compiling():  # Dynamo does not ask
+        return False
+    is_tangent = forward_ad._current_level >= 0 and (tensor.is_floating_point() or tensor.is_complex())
+    while _functorch.is_functorch_wrapped_tensor(tensor):
+        if _functorch.is_batchedtensor(tensor):
+            return False
+        if is_tangent or tensor.requires_grad:
+            return True
+        tensor = _functorch.get_unwrapped(tensor)
+    return tensor.requires_grad
+
+
 def constant(tensor: Tensor) -> Tensor:
     """What torch.func holds inside a derivative, where nothing that is differentiated reaches it; else the tensor."""
-    if torch.compiler.is_compiling():  # Dynamo does not ask
+    if torch.compiler.is_compiling() or is_differentiated(tensor):
         return tensor
-    below = tensor
-    while _functorch.is_functorch_wrapped_tensor(below):
-        if _functorch.is_batchedtensor(below) or below.requires_grad:
-            return tensor
-        if forward_ad._current_level >= 0 and (below.is_floating_point() or below.is_complex()):
-            return tensor  # it may have a tangent
-        below = _functorch.get_unwrapped(below)
-    return below
+    while _functorch.is_functorch_wrapped_tensor(tensor) and not _functorch.is_batchedtensor(tensor):
+        tensor = _functorch.get_unwrapped(tensor)
+    return tensor
 
 
 def is_true_throughout(tensor: Tensor) -> bool:

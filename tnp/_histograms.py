@@ -15,7 +15,7 @@ import numpy as np
 
 import tnp
 from backend_torch import histograms as kernels
-from backend_torch import host, memory
+from backend_torch import host, levels, memory
 from backend_torch.casting import cast
 from backend_torch.dtypes import to_numpy
 from tnp._array import ndarray, wrap, wrap_array
@@ -296,20 +296,26 @@ def _raveled(a: Any, weights: Any) -> tuple[ndarray, Any]:
 
 
 def _ends(array: ndarray, range: Any) -> tuple[Any, Any]:
-    """The first and the last edge: NumPy scalars of the array's dtype, or what ``range`` says."""
-    if range is not None:
-        first, last = [asnumpy(end)[()] if isinstance(end, ndarray) else end for end in range]
-        if first > last:
-            raise ValueError("max must be larger than min in range parameter.")
-        if not (np.isfinite(first) and np.isfinite(last)):
-            raise ValueError(f"supplied range of [{first}, {last}] is not finite")
-    elif not array.size:
-        first, last = 0, 1
-    else:
-        first, last = asnumpy(array.min())[()], asnumpy(array.max())[()]
-        if not (np.isfinite(first) and np.isfinite(last)):
-            raise ValueError(f"autodetected range of [{first}, {last}] is not finite")
-    return (first - 0.5, last + 0.5) if first == last else (first, last)
+    """The first and the last edge: NumPy scalars of the array's dtype, or what ``range`` says.
+
+    They are arrays where a gradient flows to them.
+    """
+    lowest, highest = range if range is not None else (array.min(), array.max()) if array.size else (0, 1)
+    first, last = _number(lowest), _number(highest)
+    if range is not None and first > last:
+        raise ValueError("max must be larger than min in range parameter.")
+    if not (np.isfinite(first) and np.isfinite(last)):
+        raise ValueError(f"{'autodetected' if range is None else 'supplied'} range of [{first}, {last}] is not finite")
+    if not any(isinstance(end, ndarray) and levels.is_differentiated(end.tensor) for end in (lowest, highest)):
+        lowest, highest = first, last
+    return (lowest - 0.5, highest + 0.5) if first == last else (lowest, highest)
+
+
+def _number(end: Any) -> Any:
+    """The value of an edge, which is known where it is differentiated too."""
+    if not isinstance(end, ndarray):
+        return end
+    return levels.values(end.tensor)[()] if levels.is_differentiated(end.tensor) else asnumpy(end)[()]
 
 
 def _distance(last: Any, first: Any) -> Any:
@@ -329,7 +335,7 @@ def _edges(array: ndarray, bins: Any, range: Any, weights: Any) -> tuple[ndarray
         if weights is not None:
             raise TypeError("Automated estimation of the number of bins is not supported for weighted data")
         first, last = _ends(array, range)
-        count = _number_of_bins(array, bins, first, last, range is not None)
+        count = _number_of_bins(array, bins, _number(first), _number(last), range is not None)
     elif np.ndim(bins) == 0:
         count = index_of(bins, "`bins` must be an integer, a string, or an array")
         if count < 1:
@@ -342,7 +348,7 @@ def _edges(array: ndarray, bins: Any, range: Any, weights: Any) -> tuple[ndarray
         return edges, False
     else:
         raise ValueError("`bins` must be 1d, when an array")
-    dtype = np.result_type(first, last, array.dtype)
+    dtype = np.result_type(_number(first), _number(last), array.dtype)
     if dtype.kind in "iu":
         dtype = np.result_type(dtype, float)
     edges = tnp.linspace(first, last, count + 1, dtype=dtype, device=array.device)

@@ -20,7 +20,7 @@ ARRAYS = ("x", "y", "v")
 
 NO_GRADIENT = {
     "the result has the shape of the argument, not its values": "full_like ones_like zeros_like",
-    "counts, and edges that are values by which they are counted": "histogram2d histogram_bin_edges histogramdd",
+    "counts of points": "histogram2d histogramdd",
     "the function sees Python's numbers, one by one: vectorized_map has gradients": "vectorize",
     "a file holds no gradient": "fromfile load loadtxt genfromtxt",
     "an exported array would lose its gradient, so this raises": "from_dlpack",

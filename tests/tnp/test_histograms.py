@@ -128,6 +128,30 @@ def test_gradient_reaches_the_weights() -> None:
     assert tnp.asarray(weights.tensor.grad).tolist() == [0.0, 1.0, 1.0]
 
 
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda xp, x: xp.histogram(x, 3)[1],
+        lambda xp, x: xp.histogram(x, 3, density=True)[0],
+        lambda xp, x: xp.histogram(x, 3, range=(x[0], 7))[1],
+        lambda xp, x: xp.histogram(x[:1], 3, weights=x[:1])[1],
+        lambda xp, x: xp.histogram2d(x, 1 / x, 2)[2],
+    ],
+)
+def test_gradient_reaches_the_edges(function: Any) -> None:
+    """The first and the last are the data's; on a tape their gradient was lost, and grad refused it."""
+    x = np.array([1.3, 2.0, 5.0, 3.1])
+    weights = np.cos(np.arange(len(function(np, x))))
+    moves = 1e-6 * np.eye(4)
+    expected = [(function(np, x + move) - function(np, x - move)) @ weights / 2e-6 for move in moves]
+    given = tnp.asarray(x)
+    with tnp.GradientTape() as tape:
+        tape.watch(given)
+        value = (function(tnp, given) * weights).sum()
+    for found in (tape.gradient(value, given), tnp.grad(lambda x: (function(tnp, x) * weights).sum())(given)):
+        np.testing.assert_allclose(tnp.asnumpy(found), expected, rtol=1e-6)
+
+
 def test_more_values_than_a_block() -> None:
     counts, _ = tnp.histogram(tnp.arange(2**21 + 5), 4)
     assert int(counts.sum()) == 2**21 + 5
