@@ -11,9 +11,10 @@ from typing import Any
 import numpy as np
 import torch
 
-from backend_torch import memory, tracing
+from backend_torch import memory
 from backend_torch.comparison import greater_equal_complex, less_equal_complex
 from backend_torch.constants import constants, is_constant
+from backend_torch.demands import NEGATIVE, expect
 from backend_torch.dtypes import SIGNED
 from backend_torch.host import hosted
 from backend_torch.kernel import Kernel, by_parts, large_enough, same_bits, same_order, widened
@@ -115,16 +116,18 @@ def _hypot(x: Tensor, y: Tensor) -> Tensor:
 
 
 def _refuse_negative(exponent: Tensor) -> None:
-    """Raise, as NumPy does, for a negative power of integers, wherever values can be looked at."""
+    """Raise, as NumPy does, for a negative power of integers: here and now, or when a graph runs."""
     if torch.compiler.is_compiling():
         return
-    if tracing.is_tracing():
+    if is_readable(exponent):
+        negative = bool((exponent < 0).any())
+    else:
         values = np.asarray(exponent.item()) if is_constant(exponent) else memory.known(exponent)
         negative = values is not None and bool((values < 0).any())
-    else:
-        negative = is_readable(exponent) and bool((exponent < 0).any())
+        if values is None:
+            expect(exponent >= 0, NEGATIVE)
     if negative:
-        raise ValueError("Integers to negative integer powers are not allowed.")
+        raise ValueError(NEGATIVE)
 
 
 def _power_integer(x: Tensor, y: Tensor) -> Tensor:

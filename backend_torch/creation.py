@@ -198,11 +198,6 @@ def geomspace(start: Tensor, stop: Tensor, num: int, endpoint: bool, device: Dev
     return samples * sign
 
 
-def has_zero(tensor: Tensor) -> bool:
-    """Whether some element is zero; False of a tensor that has no values to look at."""
-    return is_readable(tensor) and bool((tensor == 0).any())
-
-
 @explaining
 def power_table(tensor: Tensor, columns: int, increasing: bool, dtype: torch.dtype) -> Tensor:
     """A Vandermonde matrix: each row the powers of one element; torch.vander overwrites what its gradient needs."""

@@ -15,6 +15,7 @@ import numpy as np
 import torch
 
 from backend_torch import devices, host, memory, tracing
+from backend_torch.demands import MISCOUNTED, demand
 from backend_torch.dtypes import SIGNED
 from backend_torch.inductor import is_transforming
 from backend_torch.memory import copied, is_readable, is_sharded, may_overlap, mixed_error, with_history
@@ -27,17 +28,6 @@ _gather = torch.ops.aten.index.Tensor
 # A write of fewer elements is left to one thread: torch's own threshold is 3000 (IndexKernelUtils.h).
 _ONE_THREAD = 2048
 _FEW = 64
-
-MISCOUNTED = "boolean index assignment: the mask has another number of true elements than there are values"
-OUTSIDE = "index is out of bounds"
-INVALID = "invalid entry: an integer is out of bounds"
-DEMANDED: dict[str, type[Exception]] = {
-    MISCOUNTED: ValueError,
-    OUTSIDE: IndexError,
-    INVALID: ValueError,
-    "index out of bounds: ": IndexError,  # Inductor's own
-}
-"""What a graph says that finds values which it can't work with -> the exception to be raised."""
 
 
 class Index(NamedTuple):
@@ -352,17 +342,6 @@ def _check_count(mask: Tensor, values: int) -> None:
         demand(mask.sum() == values, MISCOUNTED)
     elif values > mask.numel() or count_true(mask) != values:
         raise RuntimeError(MISCOUNTED)
-
-
-def demand(condition: Tensor, text: str) -> None:
-    """Raise, here or when the graph runs, unless a bool tensor is true everywhere; ``text`` is one of `DEMANDED`."""
-    condition = memory.unwrapped(condition).all()
-    if is_sharded(condition):
-        condition = condition.full_tensor()  # type: ignore[attr-defined]
-    if not has_values(condition):
-        torch._assert_async(condition, text)
-    elif not bool(condition):
-        raise DEMANDED[text](text)
 
 
 def _put(view: Tensor, picks: Picks, index: Index, value: Tensor) -> None:

@@ -11,9 +11,10 @@ import numpy as np
 import torch
 
 from backend_torch import host, memory, tracing
+from backend_torch.demands import INVALID, OUTSIDE, demand, expect
 from backend_torch.dtypes import SIGNED
 from backend_torch.exhaustion import explaining
-from backend_torch.indexing import INVALID, OUTSIDE, Index, demand, from_start, has_values, on_bits, put, same_width
+from backend_torch.indexing import Index, from_start, has_values, on_bits, put, same_width
 from backend_torch.memory import may_overlap
 from backend_torch.writing import write_where
 
@@ -155,7 +156,10 @@ def copy_where(target: Tensor, mask: Tensor, values: Tensor) -> None:
 
 def along(tensor: Tensor, indices: Tensor, dim: int) -> Tensor:
     """The elements that ``indices`` picks along a dimension, the others matched up or broadcast."""
-    indices = from_start(indices, tensor.shape[dim])
+    size = tensor.shape[dim]
+    if not has_values(indices):  # torch's goes round and round
+        expect((indices >= -size) & (indices < size), OUTSIDE)
+    indices = from_start(indices, size)
     return on_bits(torch.take_along_dim, tensor, indices, dim)
 
 

@@ -13,7 +13,7 @@ from typing import Any, Literal, overload
 import numpy as np
 
 import tnp
-from backend_torch import memory, sorting
+from backend_torch import demands, sorting
 from backend_torch import reductions as kernels
 from backend_torch.casting import cast
 from backend_torch.dtypes import to_numpy
@@ -488,7 +488,7 @@ def average(
 
     Notes
     -----
-    Differences from NumPy: weights that add up to zero inside a traced or batched function give NaN or infinity.
+    Differences from NumPy: in a function compiled for an accelerator, weights that add up to zero give NaN or infinity.
 
     Source: https://numpy.org/doc/stable/reference/generated/numpy.average.html
 
@@ -509,8 +509,7 @@ def average(
         dtype = np.result_type(*dtypes)
         wrapped = wrap_array(weighing)
         total = sum(wrapped, axes, dtype, keepdims=keepdims)
-        if memory.is_readable(total.tensor) and bool((total.tensor == 0).any()):
-            raise ZeroDivisionError("Weights sum to zero, can't be normalized")
+        demands.expect(total.tensor != 0, demands.WEIGHTLESS)
         averaged = divide(sum(multiply(array, wrapped, dtype=dtype), axes, dtype, keepdims=keepdims), total)
     if not returned:
         return averaged

@@ -13,6 +13,7 @@ from numpy.linalg import LinAlgError
 from backend_torch import linalg as kernels
 from backend_torch.casting import cast
 from tnp._array import ndarray, wrap_array
+from tnp._errors import explain
 from tnp._matrices import matrices, result_dtype, square, square_matrices
 
 _EIGENVALUES = "Eigenvalues did not converge"
@@ -287,6 +288,8 @@ def eig(a: Any) -> EigResult:
         values, vectors = kernels.eig(tensor)
     except kernels.LinAlgError:
         raise LinAlgError(_EIGENVALUES) from None
+    except RuntimeError as error:
+        raise explain(error) from None
     if not tensor.is_complex() and kernels.is_real(values):
         values, vectors = values.real.contiguous(), vectors.real.contiguous()
     return EigResult(wrap_array(values), wrap_array(vectors))
@@ -331,6 +334,8 @@ def eigvals(a: Any) -> ndarray:
         values = kernels.eigvals(tensor)
     except kernels.LinAlgError:
         raise LinAlgError(_EIGENVALUES) from None
+    except RuntimeError as error:
+        raise explain(error) from None
     if not tensor.is_complex() and kernels.is_real(values):
         values = values.real.contiguous()
     return wrap_array(values)

@@ -12,7 +12,8 @@ from typing import Any
 import numpy as np
 from numpy.exceptions import AxisError
 
-from backend_torch import devices, exhaustion, indexing, memory
+from backend_torch import devices, exhaustion, memory
+from backend_torch.demands import DEMANDED
 from backend_torch.tracing import TracedValueError
 
 MOST_DIMENSIONS = 64  # NumPy's limits, kept so that what runs here runs there
@@ -149,7 +150,7 @@ def output_error(out: tuple[int, ...], result: tuple[int, ...]) -> ValueError:
 
 def explain(error: Exception, *operands: Any) -> Exception:
     """The exception NumPy would raise where torch raised ``error`` for these tensors."""
-    for text, kind in indexing.DEMANDED.items():
+    for text, kind in DEMANDED.items():
         if text in str(error):
             return kind(text)
     if "mixed torch.Tensor and DTensor" in str(error):

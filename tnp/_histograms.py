@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 
 import tnp
+from backend_torch import demands, host, levels, memory
 from backend_torch import histograms as kernels
-from backend_torch import host, levels, memory
 from backend_torch.casting import cast
 from backend_torch.dtypes import to_numpy
 from tnp._array import ndarray, wrap, wrap_array
@@ -146,10 +146,12 @@ def digitize(x: Any, bins: Any, right: bool = False) -> ndarray:
     rising = searchsorted(wrap_array(edges), wrap_array(values), side)
     if not memory.is_readable(edges) and isinstance(bins, ndarray):  # whether they rise is known when it runs
         steps = wrap_array(edges)
-        return tnp.where((steps[1:] >= steps[:-1]).all(), rising, _falling(edges, values, side))
+        rises = (steps[1:] >= steps[:-1]).all()
+        demands.expect((rises | (steps[1:] <= steps[:-1]).all()).tensor, demands.NEITHER_WAY)
+        return tnp.where(rises, rising, _falling(edges, values, side))
     direction = kernels.direction(cast(edges, FLOAT64)) if memory.is_readable(edges) else _direction(np.asarray(bins))
     if not direction:
-        raise ValueError("bins must be monotonically increasing or decreasing")
+        raise ValueError(demands.NEITHER_WAY)
     return rising if direction == 1 else _falling(edges, values, side)
 
 
@@ -163,12 +165,13 @@ def _falling(edges: Tensor, values: Tensor, side: str) -> ndarray:
     return len(edges) - searchsorted(wrap_array(edges)[::-1], wrap_array(values), side)
 
 
-def _descends(edges: ndarray, strictly: bool = False) -> bool:
-    """Whether edges, if they have values to look at, are out of order."""
+def _check_order(edges: ndarray, refusal: str) -> None:
+    """Raise what says so for edges that fall; while they are traced, when it runs."""
+    wrong = edges[:-1] > edges[1:]
     if not memory.is_readable(edges.tensor):
-        return False
-    wrong = edges[:-1] >= edges[1:] if strictly else edges[:-1] > edges[1:]
-    return bool(wrong.any())
+        demands.expect((~wrong).tensor, demands.FALLING)
+    elif wrong.any():
+        raise ValueError(refusal)
 
 
 def histogram_bin_edges(a: Any, bins: Any = 10, range: Any = None, weights: Any = None) -> ndarray:
@@ -343,8 +346,7 @@ def _edges(array: ndarray, bins: Any, range: Any, weights: Any) -> tuple[ndarray
         first, last = _ends(array, range)
     elif np.ndim(bins) == 1:
         edges = wrap_array(tensor_of(bins, device=array.tensor.device))
-        if _descends(edges):
-            raise ValueError("`bins` must increase monotonically, when an array")
+        _check_order(edges, demands.FALLING)
         return edges, False
     else:
         raise ValueError("`bins` must be 1d, when an array")
@@ -352,7 +354,7 @@ def _edges(array: ndarray, bins: Any, range: Any, weights: Any) -> tuple[ndarray
     if dtype.kind in "iu":
         dtype = np.result_type(dtype, float)
     edges = tnp.linspace(first, last, count + 1, dtype=dtype, device=array.device)
-    if _descends(edges, strictly=True):
+    if memory.is_readable(edges.tensor) and (edges[:-1] >= edges[1:]).any():
         raise ValueError(f"Too many bins for data range. Cannot create {count} finite-sized bins.")
     return edges, True
 
@@ -536,8 +538,7 @@ def _axis_edges(values: ndarray, axis: int, bins: Any, range: Any) -> ndarray:
         return tnp.linspace(first, last, count + 1, device=values.device)
     if np.ndim(bins) == 1:
         edges = wrap_array(tensor_of(bins, device=values.tensor.device))
-        if _descends(edges):
-            raise ValueError(f"`bins[{axis}]` must be monotonically increasing, when an array")
+        _check_order(edges, f"`bins[{axis}]` must be monotonically increasing, when an array")
         return edges
     raise ValueError(f"`bins[{axis}]` must be a scalar or 1d array")
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from backend_torch import memory, sorting
+from backend_torch import demands, sorting
 from backend_torch import reductions as kernels
 from backend_torch.casting import cast
 from tnp import _averages, _errstate, _scans
@@ -246,8 +246,8 @@ def nanargmax(a: Any, axis: Any = None, out: Any = None, *, keepdims: Any = Fals
 
     Notes
     -----
-    To raise for NaN the values have to be known: this waits for an accelerator. Differences from NumPy: inside a traced
-    or batched function, where they are not known, the index of nothing but NaN is 0.
+    To raise for NaN the values have to be known: this waits for an accelerator. Differences from NumPy: in a function
+    compiled for one, which does not wait, the index of nothing but NaN is 0.
 
     Source: https://numpy.org/doc/stable/reference/generated/numpy.nanargmax.html
 
@@ -285,8 +285,8 @@ def nanargmin(a: Any, axis: Any = None, out: Any = None, *, keepdims: Any = Fals
 
     Notes
     -----
-    To raise for NaN the values have to be known: this waits for an accelerator. Differences from NumPy: inside a traced
-    or batched function, where they are not known, the index of nothing but NaN is 0.
+    To raise for NaN the values have to be known: this waits for an accelerator. Differences from NumPy: in a function
+    compiled for one, which does not wait, the index of nothing but NaN is 0.
 
     Source: https://numpy.org/doc/stable/reference/generated/numpy.nanargmin.html
 
@@ -302,10 +302,8 @@ def nanargmin(a: Any, axis: Any = None, out: Any = None, *, keepdims: Any = Fals
 
 
 def _check_some_are_not_nan(tensor: Tensor, axis: Any) -> None:
-    if kernels.is_integer(tensor.dtype) or not memory.is_readable(tensor):
-        return
-    if bool(kernels.all_nan(tensor, axis).any()):
-        raise ValueError("All-NaN slice encountered")
+    if not kernels.is_integer(tensor.dtype):
+        demands.expect(~kernels.all_nan(tensor, axis), demands.ALL_NAN)
 
 
 def nanmean(

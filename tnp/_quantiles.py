@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 import tnp
-from backend_torch import host, interop, memory, reductions
+from backend_torch import demands, host, interop, memory, reductions
 from backend_torch import quantiles as kernels
 from backend_torch.dtypes import to_numpy
 from tnp._array import ndarray, wrap, wrap_array
@@ -272,13 +272,14 @@ def _checked(q: Any, scale: int) -> Any:
     if isinstance(q, ndarray) and (q.tensor.requires_grad or not memory.is_readable(q.tensor)):
         if not q.size and q.ndim != 1:
             np.zeros(q.shape).min()  # as NumPy does it
+        refusal = demands.NO_QUANTILES if scale == 1 else demands.NO_PERCENTILES
+        demands.expect((q.tensor >= 0) & (q.tensor <= scale), refusal)
         return q if scale == 1 else q / scale
     quantiles = asnumpy(q) if isinstance(q, ndarray) else np.asarray(q)
     if scale != 1:
         quantiles = np.asarray(np.true_divide(quantiles, scale))
     if (quantiles.size or quantiles.ndim != 1) and not (quantiles.min() >= 0 and quantiles.max() <= 1):
-        name = "Quantiles" if scale == 1 else "Percentiles"
-        raise ValueError(f"{name} must be in the range [0, {scale}]")
+        raise ValueError(demands.NO_QUANTILES if scale == 1 else demands.NO_PERCENTILES)
     return quantiles
 
 

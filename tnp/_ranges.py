@@ -13,7 +13,7 @@ from typing import Any, Literal, overload
 import numpy as np
 
 from backend_torch import creation as kernels
-from backend_torch import devices, levels, memory, symbolic
+from backend_torch import demands, devices, levels, memory, symbolic
 from backend_torch.casting import cast
 from backend_torch.dtypes import to_numpy, to_torch
 from tnp import _elementwise as ufuncs
@@ -417,8 +417,8 @@ def geomspace(
     wanted = numpy_dtype(float if dtype is None else dtype)
     working = np.result_type(0.0, *given, wanted)
     first, last, place = _ends(start, stop, working, device)
-    if kernels.has_zero(first) or kernels.has_zero(last):
-        raise ValueError("Geometric sequence cannot include zero")
+    for end in (first, last):
+        demands.expect(end != 0, demands.ZERO)
     try:
         samples = kernels.geomspace(first, last, count, endpoint, place)
     except RuntimeError as error:

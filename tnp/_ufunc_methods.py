@@ -14,9 +14,10 @@ from typing import Any
 import numpy as np
 
 import tnp
-from backend_torch import indexing, memory, scatter, selection
+from backend_torch import memory, scatter, selection
 from backend_torch import reductions as kernels
 from backend_torch.casting import cast
+from backend_torch.demands import OUTSIDE
 from backend_torch.dtypes import to_numpy
 from tnp import _errstate, _indexing, _reduce, _selection, _subclass
 from tnp._array import ndarray, scalar, wrap_array
@@ -84,7 +85,7 @@ def reduceat(ufunc: Ufunc, array: Any, indices: Any, axis: Any, dtype: Any, out:
     starts = _selection.index_tensor(indices, tensor.device)
     axis = _one_axis(axis, tensor.dim(), "reduceat")
     size = tensor.shape[axis]
-    bad = selection.outside(starts, 0, size, indexing.OUTSIDE)
+    bad = selection.outside(starts, 0, size, OUTSIDE)
     if bad is not None:
         raise IndexError(f"index {bad} out-of-bounds in {ufunc.__name__}.reduceat [0, {size})")
     _check_uniform(ufunc, "reduceat")

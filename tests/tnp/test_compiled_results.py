@@ -255,3 +255,36 @@ def test_integers_out_of_bounds(backend: str) -> None:
         for wrong in (2, -3):
             with pytest.raises(error, match="out of bounds"):
                 compiled(tnp.asarray([0, wrong]))
+
+
+REFUSED: dict[str, tuple[Callable[[Any, Any], Any], Any, Any]] = {  # values that a function takes, and does not take
+    "power": (lambda xp, x: xp.asarray([2, 3]) ** x, [0, 2], [0, -2]),
+    "power.at": (lambda xp, x: xp.power.at(xp.asarray([2, 3]), [0, 1], x), [0, 2], [0, -2]),
+    "power.accumulate": (lambda xp, x: xp.power.accumulate(x), [2, 3], [2, -3]),
+    "nanargmax": (lambda xp, x: xp.nanargmax(x, axis=0), [[1, 3], [2, numpy.nan]], [[1, numpy.nan], [2, numpy.nan]]),
+    "nanargmin": (lambda xp, x: xp.nanargmin(x), [numpy.nan, 1], [numpy.nan, numpy.nan]),
+    "average": (lambda xp, x: xp.average([1, 2], weights=x), [-1, 2], [-1, 1]),
+    "geomspace": (lambda xp, x: xp.geomspace(x, 8, 3), [1, 2], [1, 0]),
+    "digitize": (lambda xp, x: xp.digitize([1, 2], x), [3, 2, 1], [3, 1, 2]),
+    "histogram": (lambda xp, x: xp.histogram([1, 2], x), [1, 2, 2], [1, 3, 2]),
+    "histogramdd": (lambda xp, x: xp.histogramdd(xp.asarray([[1], [2]]), [x])[0], [1, 2, 2], [1, 3, 2]),
+    "quantile": (lambda xp, x: xp.quantile([1, 2], x), [0, 1], [0, 2]),
+    "nanpercentile": (lambda xp, x: xp.nanpercentile([1, 2], x), [0, 100], [0, -1]),
+    "take_along_axis": (lambda xp, x: xp.take_along_axis(xp.asarray([1, 2]), x, 0), [1, -2], [0, -3]),
+    "eigvals": (lambda xp, x: xp.linalg.eigvals(x), [[1j, 0], [0, 1]], [[1j, numpy.inf], [0, 1]]),
+    "eig": (lambda xp, x: xp.linalg.eig(x)[0], [[1j, 0], [0, 1]], [[1j, numpy.nan], [0, 1]]),
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_values_that_are_refused(name: str) -> None:
+    """They gave results of no meaning, in batches too."""
+    function, right, wrong = REFUSED[name]
+    compiled = tnp.compile(lambda x: function(tnp, x), backend="eager")
+    for values, is_refused in ((numpy.asarray(right), False), (numpy.asarray(wrong), True)):
+        expected = outcome(lambda xp, values=values: function(xp, values), numpy)
+        assert isinstance(expected, Raised) is is_refused
+        assert_same(expected, outcome(lambda xp, values=values: compiled(xp.asarray(values)), tnp), rtol=1e-12)
+    batch = tnp.stack([tnp.asarray(right), tnp.asarray(wrong)])
+    batched = outcome(lambda xp: xp.vectorized_map(lambda x: function(xp, x), batch), tnp)
+    assert_same(expected, batched)
