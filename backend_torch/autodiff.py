@@ -369,7 +369,8 @@ class Pullback:
 
     def all(self, cotangents: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
         """Many at once, along a new first dimension."""
-        return self._with_old_values(lambda: torch.vmap(lambda *each: self._pull(each))(*cotangents))
+        pull = torch.vmap(lambda *each: self._pull(each), randomness="same")
+        return self._with_old_values(lambda: pull(*cotangents))
 
     def _with_old_values(self, call: Callable[[], Any]) -> Any:
         """What ``call`` returns; the function is run again if it overwrote what is needed."""

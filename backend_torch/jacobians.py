@@ -96,7 +96,7 @@ def forward(
         nonlocal values
         for start, rows in enumerate(_chunks(tensors, chunk_size)):
             with drawn.again() if start else drawn:
-                outputs, derivatives = torch.vmap(push)(*_basis(tensors, rows))
+                outputs, derivatives = torch.vmap(push, randomness="same")(*_basis(tensors, rows))
             values = tuple([output[0] for output in outputs])  # the same for each tangent
             del outputs
             yield derivatives

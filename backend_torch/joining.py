@@ -13,7 +13,7 @@ import numpy as np
 import torch
 
 from backend_torch.dtypes import SIGNED
-from backend_torch.exhaustion import explaining
+from backend_torch.exhaustion import explained, explaining
 from backend_torch.memory import from_numpy, is_fortran, reversed_axes
 
 Tensor = torch.Tensor
@@ -27,15 +27,17 @@ def concatenate(tensors: Sequence[Tensor], axis: int) -> Tensor:
     return torch.cat(tensors, axis)  # type: ignore[arg-type]  # any sequence will do
 
 
-@explaining
 def select(tensor: Tensor, indices: np.ndarray | Tensor, axis: int) -> Tensor:
     """The slices of ``axis`` that a vector of non-negative indices, int32 or int64, names."""
     if isinstance(indices, np.ndarray):
         indices = from_numpy(indices)
     indices = indices.to(tensor.device)
-    if tensor.dtype in SIGNED:  # https://github.com/pytorch/pytorch/issues/58734
-        return tensor.view(SIGNED[tensor.dtype]).index_select(axis, indices).view(tensor.dtype)
-    return tensor.index_select(axis, indices)
+    try:
+        if tensor.dtype in SIGNED:  # https://github.com/pytorch/pytorch/issues/58734
+            return tensor.view(SIGNED[tensor.dtype]).index_select(axis, indices).view(tensor.dtype)
+        return tensor.index_select(axis, indices)
+    except RuntimeError as error:
+        raise explained(error) from None
 
 
 def repeat(tensor: Tensor, repeats: int | Tensor, axis: int) -> Tensor:

@@ -10,7 +10,7 @@ import math
 import torch
 
 from backend_torch.autodiff import may_be_differentiated
-from backend_torch.exhaustion import explaining
+from backend_torch.exhaustion import explained
 
 Tensor = torch.Tensor
 
@@ -22,11 +22,13 @@ _SINC = [(-1) ** k * math.pi ** (2 * k) / math.factorial(2 * k + 1) for k in ran
 """Coefficients of sinc(x) by powers of x squared."""
 
 
-@explaining
 def sinc(tensor: Tensor) -> Tensor:
     """torch's; to be differentiated a series near 0, where torch's derivatives lose digits, and the second is NaN."""
     if not may_be_differentiated(tensor):
-        return torch.sinc(tensor)
+        try:
+            return torch.sinc(tensor)
+        except RuntimeError as error:
+            raise explained(error) from None
     near = tensor.abs() < 0.1
     square = torch.where(near, tensor, 0.0).square()
     series = torch.full_like(square, _SINC[-1])
@@ -35,13 +37,15 @@ def sinc(tensor: Tensor) -> Tensor:
     return torch.where(near, series, torch.sinc(torch.where(near, 1.0, tensor)))
 
 
-@explaining
 def nan_to_num(tensor: Tensor, *replacements: float | None) -> Tensor:
     """The elements with numbers for nan and the two infinities; None is the largest finite one. For real dtypes."""
     largest = torch.finfo(tensor.dtype).max
     # torch refuses a number that overflows the dtype, NumPy makes it infinite.
     held = [n if n is None or n != n or abs(n) <= largest else math.copysign(math.inf, n) for n in replacements]
-    return torch.nan_to_num(tensor, *held)
+    try:
+        return torch.nan_to_num(tensor, *held)
+    except RuntimeError as error:
+        raise explained(error) from None
 
 
 def where_not_finite(tensor: Tensor, nan: Tensor, posinf: Tensor | None, neginf: Tensor | None) -> Tensor:

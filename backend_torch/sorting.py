@@ -16,7 +16,7 @@ import torch
 
 from backend_torch import host, reductions
 from backend_torch.dtypes import SIGNED
-from backend_torch.exhaustion import explaining
+from backend_torch.exhaustion import explained, explaining
 from backend_torch.memory import is_readable
 from backend_torch.order import has_nan, nan_class, ordered, precedes, restored, reversed_order
 
@@ -136,7 +136,6 @@ def lexsort(keys: Sequence[Tensor], dim: int) -> Tensor:
     return order.to(torch.int64)
 
 
-@explaining
 def searchsorted(line: Tensor, values: Tensor, right: bool, sorter: Tensor | None = None) -> Tensor:
     """Where each value goes in the sorted 1-d tensor, of the same dtype, before or after those equal to it."""
     given = host.small(values, line) if sorter is None else None
@@ -147,7 +146,10 @@ def searchsorted(line: Tensor, values: Tensor, right: bool, sorter: Tensor | Non
     if line.is_complex() or (has_nan(line.dtype) and len(line) and (not is_readable(line) or bool(line[-1].isnan()))):
         # torch takes a NaN in the line for less than any value (https://github.com/pytorch/pytorch/issues/158738).
         return _bisect(line, values, right)
-    return torch.searchsorted(ordered(line).contiguous(), ordered(values).contiguous(), right=right)
+    try:
+        return torch.searchsorted(ordered(line).contiguous(), ordered(values).contiguous(), right=right)
+    except RuntimeError as error:
+        raise explained(error) from None
 
 
 def _bisect(line: Tensor, values: Tensor, right: bool) -> Tensor:
