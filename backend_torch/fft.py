@@ -81,7 +81,7 @@ def hermitian(tensor: Tensor, length: int, axis: int) -> Tensor:
     """
     axis %= tensor.dim()
     place = torch.arange(tensor.shape[axis], device=tensor.device).reshape([-1] + [1] * (tensor.dim() - axis - 1))
-    return torch.where(place * 2 % length == 0, tensor.real, tensor)
+    return torch.where(place * 2 % length == 0, tensor.real.to(tensor.dtype), tensor)
 
 
 def conj(tensor: Tensor) -> Tensor:

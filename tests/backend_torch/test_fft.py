@@ -32,6 +32,11 @@ def test_hermitian_drops_what_the_transform_ignores(length: int, axis: int) -> N
         assert not bool(clean[3].imag.any()) and bool(clean[1].imag.all())
 
 
+def test_hermitian_has_a_gradient() -> None:
+    x = torch.complex(torch.rand(4, dtype=torch.float64), torch.rand(4, dtype=torch.float64)).requires_grad_()
+    assert torch.autograd.gradcheck(lambda x: torch.fft.irfft(fft.hermitian(x, 6, 0), 6), [x])
+
+
 def test_repeated_axes_go_one_by_one() -> None:
     x = np.random.default_rng(0).normal(size=(3, 4))
     result = fft.fft(torch.from_numpy(x), (5, 4), (1, 1), None)

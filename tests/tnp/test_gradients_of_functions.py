@@ -10,6 +10,7 @@ import pytest
 import torch
 
 import tnp as np
+from tests.oracle import placed
 
 pytestmark = pytest.mark.filterwarnings("ignore::UserWarning", "ignore::RuntimeWarning")
 
@@ -51,7 +52,7 @@ def check(function: Callable[..., Any], *arrays: Any, second: bool = True) -> No
         results = result if isinstance(result, (tuple, list)) else [result]
         return tuple([each.tensor for each in results if each.tensor.requires_grad])
 
-    tensors = [torch.tensor(array, requires_grad=True) for array in arrays]
+    tensors = [placed(np, array).tensor.clone().requires_grad_() for array in arrays]
     with torch.random.fork_rng():
         torch.manual_seed(0)
         assert of_tensors(*tensors), "no gradient flows"
@@ -116,8 +117,8 @@ def test_ufuncs_of_two_complex(name: str) -> None:
 def test_out_and_where() -> None:
     def function(x: Any, y: Any) -> Any:
         out = y * 2
-        np.multiply(x, y, out=out, where=np.asarray(X > 0))
-        return np.add(out, x, where=np.asarray(Y > 0), out=out * 3)
+        np.multiply(x, y, out=out, where=placed(np, X > 0))
+        return np.add(out, x, where=placed(np, Y > 0), out=out * 3)
 
     check(function, X, Y)
 
@@ -125,7 +126,7 @@ def test_out_and_where() -> None:
 ROWS: dict[str, Callable[..., Any]] = {
     # Reductions.
     "sum": lambda x: np.sum(x, axis=0),
-    "sum keepdims": lambda x: np.sum(x, axis=(0, 1), keepdims=True, where=np.asarray(Y > 0), initial=2.0),
+    "sum keepdims": lambda x: np.sum(x, axis=(0, 1), keepdims=True, where=placed(np, Y > 0), initial=2.0),
     "prod": lambda x: np.prod(x, axis=1),
     "dtype of a reduction": lambda x: [f(x, dtype="c16") for f in (np.sum, np.prod, np.mean, np.trace, np.nansum)],
     "accumulate in place": lambda x: np.arctan2.accumulate(y := x * 2, axis=1, out=y),
@@ -259,9 +260,9 @@ ROWS: dict[str, Callable[..., Any]] = {
     "x[key] = y": lambda x: _written(x),
     "views": lambda x: _through_views(x),
     "put": lambda x: _by(np.put, x, [0, 3], x[0, :2] * 5),
-    "place": lambda x: _by(np.place, x, np.asarray(X > 0), x[0, :2] * 5),
-    "putmask": lambda x: _by(np.putmask, x, np.asarray(X > 0), x * 5),
-    "copyto": lambda x: _by(np.copyto, x, x[1] * 5, where=np.asarray(X > 0)),
+    "place": lambda x: _by(np.place, x, placed(np, X > 0), x[0, :2] * 5),
+    "putmask": lambda x: _by(np.putmask, x, placed(np, X > 0), x * 5),
+    "copyto": lambda x: _by(np.copyto, x, x[1] * 5, where=placed(np, X > 0)),
     "put_along_axis": lambda x: _by(np.put_along_axis, x, np.asarray([[1], [0]]), x[:, :1] * 5, 1),
     "fill_diagonal": lambda x: _by(np.fill_diagonal, x, x[0, 2] * 5),
     "fill_diagonal wrap": lambda x: _by(np.fill_diagonal, np.concatenate([x, x, x]), x[0, :2] * 5, wrap=True),
@@ -311,7 +312,7 @@ def _written(x: Any) -> Any:
     out[:2] = x
     out[2] = x[0] * x[1]
     out[[0, 2], 1] = x[1, :2]
-    out[np.asarray(SQUARE > 1)] = x[0, 0]
+    out[placed(np, SQUARE > 1)] = x[0, 0]
     out[[1, 1], 0] = x[0, 1]
     out[[0, 0, -3]] = x[1]
     out[1] *= 2
@@ -403,23 +404,23 @@ def _out(function: Callable[..., Any], z: Any, out: Any) -> Any:
 def test_functions_that_know_complex_numbers(name: str) -> None:
     """Along a direction as by differences; forward mode, compiled and batched gradients are the same."""
     function = COMPLEX[name]
-    z = X + 1j * Y
+    z = placed(np, X + 1j * Y)
 
     def loss(z: Any) -> Any:
         result = function(z * 1)
-        weights = numpy.cos(numpy.arange(result.size)).reshape(result.shape)
+        weights = placed(np, numpy.cos(numpy.arange(result.size)).reshape(result.shape))
         return (result.real * weights + result.imag * weights**2).sum()
 
-    gradient, direction = np.asnumpy(np.grad(loss)(np.asarray(z))), np.asarray(Y - 2j * X)
+    gradient, direction = np.asnumpy(np.grad(loss)(z)), placed(np, Y - 2j * X)
     along = numpy.vdot(gradient, np.asnumpy(direction)).real
-    ahead, behind = (float(loss(np.asarray(z) + direction * step)) for step in (1e-6, -1e-6))
+    ahead, behind = (float(np.asnumpy(loss(z + direction * step))) for step in (1e-6, -1e-6))
     numpy.testing.assert_allclose(along, (ahead - behind) / 2e-6, rtol=1e-6)
-    numpy.testing.assert_allclose(np.jvp(loss, (np.asarray(z),), (direction,))[1], along, rtol=1e-10)
+    numpy.testing.assert_allclose(np.asnumpy(np.jvp(loss, (z,), (direction,))[1]), along, rtol=1e-10)
     numpy.testing.assert_allclose(
-        np.asnumpy(np.vectorized_map(np.grad(loss), np.asarray([z, z]))), [gradient, gradient], rtol=1e-10
+        np.asnumpy(np.vectorized_map(np.grad(loss), np.stack([z, z]))), [gradient, gradient], rtol=1e-10
     )
     if name != "z[mask]":  # whose shape depends on values
-        compiled = np.compile(np.grad(loss), backend="eager")(np.asarray(z))
+        compiled = np.compile(np.grad(loss), backend="eager")(z)
         numpy.testing.assert_allclose(np.asnumpy(compiled), gradient, rtol=1e-10)
 
 

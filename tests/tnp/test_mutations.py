@@ -570,7 +570,10 @@ def mapped_gradient(case: Case) -> None:
 
 
 def gradient_of_mapped(case: Case) -> None:
-    close(np.grad(lambda x: (np.vectorized_map(case.on_arrays, x) * WEIGHTS).sum())(array(INPUTS)), case.gradients)
+    close(
+        np.grad(lambda x: (np.vectorized_map(case.on_arrays, x) * placed(np, WEIGHTS)).sum())(array(INPUTS)),
+        case.gradients,
+    )
 
 
 def reverse_jacobian(case: Case) -> None:
