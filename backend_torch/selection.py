@@ -165,6 +165,8 @@ def along(tensor: Tensor, indices: Tensor, dim: int) -> Tensor:
 
 def put_along(tensor: Tensor, indices: Tensor, values: Tensor, dim: int) -> None:
     """Write ``values``, broadcast, to the places that ``indices`` picks along a dimension."""
+    if not indices.numel():
+        return  # torch's own rule for batches refuses to broadcast no index
     arrays = [
         indices
         if axis == dim

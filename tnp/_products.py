@@ -352,7 +352,8 @@ def tensordot(a: Any, b: Any, axes: Any = 2) -> ndarray:
     >>> np.tensordot(np.ones((2, 3, 4)), np.ones((4, 3)), ([2, 1], [0, 1]))
     array([12., 12.])
     """
-    one, other = _common(*tnp._convert.tensors_of(a, b, check=lambda shape: shape[0]))
+    check = (lambda shape: shape[0]) if np.iterable(axes) or axes else None
+    one, other = _common(*tnp._convert.tensors_of(a, b, check=check))
     if np.iterable(axes):
         first, second = axes
     else:

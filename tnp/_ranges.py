@@ -121,12 +121,17 @@ def arange(
         raise TypeError("must be real number, not complex")
     if wanted.kind not in "biufcO" and wanted not in to_torch:
         raise DtypeError(f"arange() not supported for inputs with DType {type(wanted)}.")
-    length = _length(start, stop, step)
+    try:
+        length = _length(start, stop, step)
+        with np.errstate(over="ignore"):
+            ends = [start, start + step][:length]
+    except OverflowError:  # a Python number that the dtype of another argument does not hold
+        raise ValueError("Maximum allowed size exceeded") from None
     tensor_type = tensor_dtype(wanted)
     if wanted.kind == "b" and length > 2:
         raise TypeError("arange() is only supported for booleans when the result has at most length 2.")
     with np.errstate(over="ignore"):
-        first, second = (*np.array([start, start + step][:length], wanted).tolist(), 0, 0)[:2]
+        first, second = (*np.array(ends, wanted).tolist(), 0, 0)[:2]
     place = devices.parse(device)
     try:
         return wrap_array(kernels.arange(length, first, second, tensor_type, place))

@@ -162,11 +162,11 @@ def unique(
                 raise AxisError(f"axis {axis} is out of bounds for array of dimension 0")
             moved_axis(axis, tensor.dim())  # of two errors NumPy names this
         axis = normalize_axis(axis, tensor.dim())
-    options = bool(return_index), bool(return_inverse), bool(return_counts)
+    options, equal_nan = (bool(return_index), bool(return_inverse), bool(return_counts)), bool(equal_nan)
     if axis is None or tensor.dim() == 1:
         if not any(options) and to_numpy[tensor.dtype].kind in "iuc":
             bool(sorted)  # NumPy has a table of these, and asks for it
-        found = kernels.unique(tensor.reshape(-1), *options, bool(equal_nan))
+        found = kernels.unique(tensor.reshape(-1), *options, equal_nan)
         values, inverse = found.values, found.inverse
         if axis is None and inverse is not None:
             inverse = inverse.reshape(tensor.shape)

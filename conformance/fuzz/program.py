@@ -119,7 +119,8 @@ class Call:
     def corrupts(self) -> bool:
         """Whether NumPy 2.4 may write beyond its memory: ``choose`` into a view, unless it looks at indices first."""
         has_mode = "mode" in self.keywords or len(self.args) > 3
-        return "choose" in self.callee and has_mode and any(isinstance(n, View) and n.layout for n in self.nodes())
+        out = self.args[2] if len(self.args) > 2 else self.keywords.get("out")
+        return "choose" in self.callee and has_mode and isinstance(out, View) and out.layout != ""
 
     @functools.cached_property
     def _text(self) -> str:

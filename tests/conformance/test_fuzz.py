@@ -14,7 +14,7 @@ import pytest
 import tnp
 from conformance.__main__ import main
 from conformance.fuzz import drawing, known, run
-from conformance.fuzz.program import Base, Call, Text, View, run_numpy
+from conformance.fuzz.program import Base, Call, Items, Text, View, run_numpy
 from conformance.fuzz.run import Settings
 from conformance.fuzz.shrink import shrunk
 
@@ -120,6 +120,8 @@ def test_numpy_is_not_asked_to_write_beyond_its_memory() -> None:
     assert Call("np.choose", (View(x), choices), {"mode": Text("'clip'"), "out": out}).corrupts
     assert Call("{0}.choose({rest})", (View(x), choices, out, Text("'wrap'"))).corrupts
     assert not Call("np.choose", (View(x), choices), {"out": out}).corrupts
+    assert not Call("np.choose", (out, choices), {"mode": Text("'clip'"), "out": View(x)}).corrupts
+    assert not Call("np.choose", (View(x), Items("[]", (out, out))), {"mode": Text("'wrap'")}).corrupts
 
 
 def test_every_known_disagreement_has_a_reason() -> None:

@@ -255,3 +255,9 @@ def test_arange_beyond_all_memory(xp: object) -> object:
 @pytest.mark.parametrize("stop", [-1e30, -(2.0**63), -np.inf, 1e30, np.inf])
 def test_a_length_that_no_integer_holds(stop: float) -> None:
     compare(lambda xp: xp.arange(0.0, stop))
+
+
+@agrees(raises=ValueError)
+@pytest.mark.parametrize("ends", [(-1, "uint32"), ("uint32", -1), (300, "int8"), (-1, 2, "uint8")])
+def test_an_end_beyond_the_dtype_of_the_other(xp, ends):
+    return xp.arange(*[xp.asarray(5, end) if isinstance(end, str) else end for end in ends])

@@ -134,3 +134,9 @@ def test_the_dtype_of_numbers_that_are_assumed_unique() -> None:
 @pytest.mark.parametrize("flag", [[1, 2], []])
 def test_what_says_to_sort_has_a_truth(xp: Any, flag: list[int]) -> Any:
     return xp.unique(xp.asarray([3, 1, 3]), sorted=xp.asarray(flag))
+
+
+@agrees(raises=ValueError)
+@pytest.mark.parametrize("axis", [None, 0, 1])
+def test_equal_nan_is_asked_for_its_truth(xp: Any, axis: Any) -> Any:
+    return xp.unique(xp.ones((2, 1), complex), axis=axis, equal_nan=xp.ones(3))

@@ -582,3 +582,13 @@ def test_writes_in_batches_of_batches(name: str, length: int, shared: bool) -> N
     with warnings.catch_warnings():
         warnings.simplefilter("error", RuntimeWarning)  # that it is done one by one
         assert_same(numpy.array(expected), np.vectorized_map(each, batch), rtol=1e-12)
+
+
+@pytest.mark.parametrize("shape", [(1, 0), (1, 2)])
+def test_no_index_writes_nothing_to_an_argument(shape: tuple[int, ...]) -> None:
+    def written(row: Any) -> Any:
+        return np.put_along_axis(row, np.zeros((3 if not shape[1] else 0, shape[1]), int), 5, 0)
+
+    rows = np.stack([np.ones(shape, int)] * 2)
+    np.vectorized_map(written, rows)
+    assert_same(numpy.ones((2, *shape), int), rows)
