@@ -12,6 +12,7 @@ import numpy as np
 import tnp
 from tnp._array import ndarray, wrap
 from tnp._convert import tensor_of
+from tnp._host_data import computed
 
 
 def busday_count(
@@ -51,7 +52,7 @@ def busday_count(
     np.int64(21)
     """
     calendar = _calendar(weekmask, holidays, busdaycal)
-    return _delivered(np.busday_count(_on_host(begindates), _on_host(enddates), **calendar), out)
+    return _delivered(computed(np.busday_count, begindates, enddates, **calendar), out)
 
 
 def is_busday(
@@ -84,20 +85,14 @@ def is_busday(
     >>> np.is_busday("2011-07-01")
     np.True_
     """
-    return _delivered(np.is_busday(_on_host(dates), **_calendar(weekmask, holidays, busdaycal)), out)
+    return _delivered(computed(np.is_busday, dates, **_calendar(weekmask, holidays, busdaycal)), out)
 
 
 def _calendar(weekmask: Any, holidays: Any, busdaycal: Any) -> dict[str, Any]:
     """NumPy takes either a calendar or what makes one."""
     if busdaycal is not None:
         return {"busdaycal": busdaycal}
-    mask = {"weekmask": _on_host(weekmask)}
-    return mask if holidays is None else {**mask, "holidays": _on_host(holidays)}
-
-
-def _on_host(x: Any) -> Any:
-    """An array of ours as NumPy's, which says why its numbers are no dates."""
-    return np.asarray(x) if isinstance(x, tnp.ndarray) else x
+    return {"weekmask": weekmask} if holidays is None else {"weekmask": weekmask, "holidays": holidays}
 
 
 def _delivered(result: Any, out: Any) -> Any:

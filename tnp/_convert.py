@@ -80,7 +80,7 @@ def tensors_of(*values: Any, check: Callable[[tuple[int, ...]], object] | None =
     except DtypeError:
         if check is not None:
             for value in values:
-                check(np.asarray(value).shape)
+                check(value.shape if isinstance(value, ndarray) else np.asarray(value).shape)
         raise
 
 

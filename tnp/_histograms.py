@@ -22,7 +22,7 @@ from tnp._array import ndarray, wrap, wrap_array
 from tnp._convert import tensor_of, tensors_of
 from tnp._dtypes import tensor_dtype
 from tnp._errors import index_of, long_of
-from tnp._interop import asnumpy
+from tnp._interop import values_of
 from tnp._sorting import searchsorted
 
 Tensor = Any
@@ -318,7 +318,7 @@ def _number(end: Any) -> Any:
     """The value of an edge, which is known where it is differentiated too."""
     if not isinstance(end, ndarray):
         return end
-    return levels.values(end.tensor)[()] if levels.is_differentiated(end.tensor) else asnumpy(end)[()]
+    return levels.values(end.tensor)[()] if levels.is_differentiated(end.tensor) else values_of(end)[()]
 
 
 def _distance(last: Any, first: Any) -> Any:
@@ -374,7 +374,7 @@ def _number_of_bins(array: ndarray, rule: str, first: Any, last: Any, is_cut: bo
 
 
 def _extent(array: ndarray) -> Any:
-    return _distance(asnumpy(array.max())[()], asnumpy(array.min())[()])
+    return _distance(values_of(array.max())[()], values_of(array.min())[()])
 
 
 def _sqrt(array: ndarray, range: Any) -> Any:
@@ -390,7 +390,7 @@ def _rice(array: ndarray, range: Any) -> Any:
 
 
 def _scott(array: ndarray, range: Any) -> Any:
-    return (24.0 * np.pi**0.5 / array.size) ** (1.0 / 3.0) * asnumpy(tnp.std(array))[()]
+    return (24.0 * np.pi**0.5 / array.size) ** (1.0 / 3.0) * values_of(tnp.std(array))[()]
 
 
 def _stone(array: ndarray, range: Any) -> Any:
@@ -400,7 +400,7 @@ def _stone(array: ndarray, range: Any) -> Any:
         return 0
 
     def error(count: int) -> Any:
-        share = asnumpy(histogram(array, count, range)[0]) / size
+        share = values_of(histogram(array, count, range)[0]) / size
         return (2 - (size + 1) * share.dot(share)) / (extent / count)
 
     most = max(100, int(np.sqrt(size)))
@@ -419,13 +419,13 @@ def _doane(array: ndarray, range: Any) -> Any:
     if not spread > 0.0:
         return 0.0
     scale = np.sqrt(6.0 * (size - 2) / ((size + 1.0) * (size + 3)))
-    skewness = asnumpy(tnp.mean(((array - tnp.mean(array)) / spread) ** 3))[()]
+    skewness = values_of(tnp.mean(((array - tnp.mean(array)) / spread) ** 3))[()]
     return _extent(array) / (1.0 + np.log2(size) + np.log2(1.0 + np.absolute(skewness) / scale))
 
 
 def _fd(array: ndarray, range: Any) -> Any:
     """Freedman and Diaconis's rule."""
-    return 2.0 * np.subtract(*asnumpy(tnp.percentile(array, [75, 25]))) * array.size ** (-1.0 / 3.0)
+    return 2.0 * np.subtract(*values_of(tnp.percentile(array, [75, 25]))) * array.size ** (-1.0 / 3.0)
 
 
 def _auto(array: ndarray, range: Any) -> Any:

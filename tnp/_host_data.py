@@ -16,6 +16,7 @@ import numpy as np
 import tnp
 from backend_torch import devices, interop
 from backend_torch.dtypes import to_torch
+from backend_torch.tracing import TracedValueError
 from tnp import _array, _interop
 
 kept = False
@@ -43,16 +44,30 @@ def _arrays(out: Any) -> tuple[Any, ...]:
     return out if isinstance(out, tuple) else (out,)
 
 
-def given(value: Any) -> Any:
+def given(value: Any, read: Callable[[_array.ndarray], np.ndarray] | None = None) -> Any:
     """Arrays as NumPy's over the same memory, copied from an accelerator; in lists, tuples and dicts too."""
     if isinstance(value, _array.ndarray):
-        array = _interop.asnumpy(value)
+        array = (read or _interop.asnumpy)(value)
         return array[()] if isinstance(value, _array.scalar) else array
     if type(value) in (list, tuple):
-        return type(value)(map(given, value))
+        return type(value)([given(each, read) for each in value])
     if type(value) is dict:
-        return {key: given(each) for key, each in value.items()}
+        return {key: given(each, read) for key, each in value.items()}
     return value
+
+
+def computed(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+    """NumPy's function of these arguments; what else is wrong with them is said before that one has no values."""
+    try:
+        return function(*given(args, _interop.values_of), **given(kwargs, _interop.values_of))
+    except TracedValueError as error:
+        refusal = error
+    function(*given(args, _stand_in), **given(kwargs, _stand_in))
+    raise refusal
+
+
+def _stand_in(array: _array.ndarray) -> np.ndarray:
+    return np.ones(array.shape, array.dtype)
 
 
 def taken(value: Any) -> Any:

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from tnp._host_data import given
+from tnp._host_data import computed
 
 
 def busday_offset(
@@ -56,12 +56,12 @@ def busday_offset(
     >>> np.busday_offset("2024-01-06", np.asarray([0, 1]), roll="forward")
     array(['2024-01-08', '2024-01-09'], dtype='datetime64[D]')
     """
-    days: dict[str, Any] = {"weekmask": given(weekmask), "holidays": () if holidays is None else given(holidays)}
+    days: dict[str, Any] = {"weekmask": weekmask, "holidays": () if holidays is None else holidays}
     if busdaycal is not None:
         days = {**(days if weekmask != "1111100" or holidays is not None else {}), "busdaycal": busdaycal}
     if out is not None:
-        days["out"] = given(out)
-    found: Any = np.busday_offset(given(dates), given(offsets), roll, **days)
+        days["out"] = out
+    found: Any = computed(np.busday_offset, dates, offsets, roll, **days)
     return found
 
 
@@ -99,7 +99,7 @@ def datetime_as_string(
     >>> str(np.datetime_as_string(np.datetime64("2024-02-29T12"), unit="D", casting="unsafe"))
     '2024-02-29'
     """
-    found: Any = np.datetime_as_string(given(arr), unit, timezone, casting)
+    found: Any = computed(np.datetime_as_string, arr, unit, timezone, casting)
     return found
 
 

@@ -110,6 +110,12 @@ def asnumpy(x: Any) -> np.ndarray:
     return memory.to_numpy(memory.to_host(_readable(array)))
 
 
+def values_of(x: _array.ndarray) -> np.ndarray:
+    """An array's values to be looked at here and now, so that in a trace those are enough that it knows."""
+    known = memory.known(x.tensor) if tracing.is_tracing() else None
+    return asnumpy(x) if known is None else known
+
+
 def _readable(x: _array.ndarray) -> Any:
     """The tensor with an array's values; TypeError where there are none to look at."""
     tensor = x.tensor

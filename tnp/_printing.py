@@ -16,11 +16,14 @@ from backend_torch import memory
 if TYPE_CHECKING:
     from tnp._array import ndarray
 
-_EMPTY = np.zeros(0)  # is printed where there are no values: NumPy refuses wrong options of it too
-
 
 def _values(array: ndarray) -> np.ndarray:
     return memory.to_numpy(memory.to_host(array.tensor))
+
+
+def _stand_in(array: ndarray) -> np.ndarray:
+    """What is printed where there are no values: NumPy refuses wrong options of it too."""
+    return np.ones([int(min(size, 1)) for size in array.shape], array.dtype)
 
 
 def _without_values(array: ndarray) -> str:
@@ -68,7 +71,7 @@ def array_repr(arr: Any, max_line_width: Any = None, precision: Any = None, supp
     """
     array = _array_of(arr, "size")
     if not memory.is_readable(array.tensor):
-        np.array_repr(_EMPTY, max_line_width, precision, suppress_small)
+        np.array_repr(_stand_in(array), max_line_width, precision, suppress_small)
         return _without_values(array)
     text = np.array_repr(_values(array), max_line_width, precision, suppress_small)
     if isinstance(arr, tnp._subclass.subclass):
@@ -113,8 +116,7 @@ def array_str(a: Any, max_line_width: Any = None, precision: Any = None, suppres
     """
     array = _array_of(a, "shape")
     if not memory.is_readable(array.tensor):
-        if array.ndim:  # NumPy looks at no option for a number
-            np.array_str(_EMPTY, max_line_width, precision, suppress_small)
+        np.array_str(_stand_in(array), max_line_width, precision, suppress_small)
         return _without_values(array)
     return np.array_str(_values(array), max_line_width, precision, suppress_small)
 
@@ -186,16 +188,9 @@ def array2string(
         "legacy": legacy,
     }
     if not memory.is_readable(array.tensor):
-        np.array2string(_EMPTY, max_line_width, precision, suppress_small, separator, prefix, **options)
+        np.array2string(_stand_in(array), max_line_width, precision, suppress_small, separator, prefix, **options)
         return _without_values(array)
     return np.array2string(_values(array), max_line_width, precision, suppress_small, separator, prefix, **options)
-
-
-def _number(x: Any) -> Any:
-    """A scalar of ours as NumPy's, which prints by its own precision; an array as NumPy's, which prints as a float."""
-    if not isinstance(x, tnp.ndarray):
-        return x
-    return tnp.asnumpy(x)[()] if isinstance(x, tnp._array.scalar) else tnp.asnumpy(x)
 
 
 def format_float_positional(
@@ -231,8 +226,9 @@ def format_float_positional(
     >>> np.format_float_positional(np.float32(np.pi))
     '3.1415927'
     """
-    return np.format_float_positional(
-        _number(x),
+    text: str = tnp._host_data.computed(
+        np.format_float_positional,
+        x,
         precision,
         unique,
         fractional,
@@ -242,6 +238,7 @@ def format_float_positional(
         pad_right,
         min_digits,
     )
+    return text
 
 
 def format_float_scientific(
@@ -276,8 +273,9 @@ def format_float_scientific(
     >>> np.format_float_scientific(np.float32(np.pi))
     '3.1415927e+00'
     """
-    return np.format_float_scientific(
-        _number(x),
+    text: str = tnp._host_data.computed(
+        np.format_float_scientific,
+        x,
         precision,
         unique,
         trim,
@@ -286,3 +284,4 @@ def format_float_scientific(
         exp_digits,
         min_digits,
     )
+    return text

@@ -85,6 +85,9 @@ def test_negative_powers_of_integers_that_are_known(power: Any) -> None:
         lambda xp, x: xp.power(xp.asarray([2, 3]), [1, -1]),
         lambda xp, x: xp.ones(3, "int8").__setitem__(0, xp.asarray([300])[0]),
         lambda xp, x: xp.var(x, ddof=xp.asarray(20, "uint16")),
+        lambda xp, x: xp.histogram([1, 2, 4], 3),
+        lambda xp, x: xp.histogram([1, 2, numpy.nan]),
+        lambda xp, x: xp.busday_count("2024-01-05", xp.asarray([1, 2])),
     ],
 )
 def test_python_data_are_known(function: Any) -> None:
@@ -288,3 +291,28 @@ def test_values_that_are_refused(name: str) -> None:
     batch = tnp.stack([tnp.asarray(right), tnp.asarray(wrong)])
     batched = outcome(lambda xp: xp.vectorized_map(lambda x: function(xp, x), batch), tnp)
     assert_same(expected, batched)
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda xp, x: xp.busday_offset(x, 1),
+        lambda xp, x: xp.busday_offset("2024-01-05", x[:2], roll="x"),
+        lambda xp, x: xp.busday_offset(["2024-01-05"] * 2, [x, x]),
+        lambda xp, x: xp.busday_count("2024-01-05", x),
+        lambda xp, x: xp.is_busday("2024-01-05", holidays=x),
+        lambda xp, x: xp.is_busday("2024-01", x),
+        lambda xp, x: xp.format_float_positional(x[0], precision=-3),
+        lambda xp, x: xp.format_float_scientific(x, min_digits=2**70),
+        lambda xp, x: xp.array_repr(x, precision=2**70),
+        lambda xp, x: xp.array2string(x, formatter=True),
+        lambda xp, x: xp.linalg.cross(x, 2**70),
+    ],
+)
+def test_what_is_wrong_apart_from_values_is_said_first(function: Any) -> None:
+    """That there are none was said first."""
+    x = numpy.asarray([1.5, 1, 0])
+    expected = outcome(lambda xp: function(xp, x), numpy)
+    assert isinstance(expected, Raised)
+    compiled = tnp.compile(lambda x: function(tnp, x), backend="eager")
+    assert_same(expected, outcome(lambda xp: compiled(xp.asarray(x)), tnp))
