@@ -73,6 +73,8 @@ def fftfreq(n: int, d: Any = 1.0, device: Any = None, *, dtype: Any = None) -> n
     array([ 0.  ,  0.25, -0.5 , -0.25])
     """
     step = _step(n, d)
+    if isinstance(n, bool):  # which is a length to rfftfreq
+        raise TypeError(f"expected a sequence of integers or a single integer, got '{n}'")
     if n < 0:
         raise ValueError("negative dimensions are not allowed")
     return _scaled(kernels.frequencies(int(n), (int(n) + 1) // 2, devices.parse(device)), step, dtype)
@@ -124,8 +126,6 @@ def _step(n: Any, d: Any) -> Any:
     """The lowest frequency that is not zero."""
     if not isinstance(n, (int, np.integer)):
         raise ValueError("n should be an integer")
-    if isinstance(n, bool):
-        raise TypeError(f"expected a sequence of integers or a single integer, got '{n}'")
     if not -_MOST <= n <= _MOST:
         raise ValueError("Maximum allowed dimension exceeded")
     return 1.0 / (n * d)

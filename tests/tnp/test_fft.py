@@ -234,3 +234,9 @@ def test_gradients_vmap_and_tracing(number: int) -> None:
     torch.testing.assert_close(torch.vmap(function)(stack), torch.stack([function(each) for each in stack]))
     traced = tnp.compile(DIFFERENTIABLE[number], backend="eager")
     torch.testing.assert_close(traced(tnp.asarray(stack[0])).tensor, function(stack[0]))
+
+
+@pytest.mark.parametrize("name", ["fftfreq", "rfftfreq"])
+@pytest.mark.parametrize("arguments", [(True,), (False,), (True, 0), (True, 0.5), (np.True_,)])
+def test_truth_as_a_number_of_points(name: str, arguments: Any) -> None:
+    compare(lambda xp: getattr(xp.fft, name)(*arguments))
