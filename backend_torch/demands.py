@@ -43,7 +43,7 @@ DEMANDED: dict[str, type[Exception]] = {
 
 def demand(condition: Tensor, text: str) -> None:
     """Raise, here or when the graph runs, unless a bool tensor is true everywhere; ``text`` is one of `DEMANDED`."""
-    condition = memory.unwrapped(condition).all()
+    condition = memory.unwrapped(memory.unwrapped(condition).all())  # torch.func holds what is made of it
     if memory.is_sharded(condition):
         condition = condition.full_tensor()  # type: ignore[attr-defined]
     if not memory.is_readable(condition):

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import torch
 
-from backend_torch import devices, host, memory, tracing
+from backend_torch import devices, host, levels, memory, tracing
 from backend_torch.demands import MISCOUNTED, demand
 from backend_torch.dtypes import SIGNED
 from backend_torch.inductor import is_transforming
@@ -192,7 +192,7 @@ def outside(array: Tensor, size: int) -> int | None:
             return None
         bad = values[(values < -size) | (values >= size)]
         return int(bad[0]) if bad.size else None
-    if not array.numel() or not has_values(array):
+    if not array.numel() or not (has_values(array) or has_values(levels.constant(array))):
         return None
     low, high = torch.aminmax(array)
     if low.item() >= -size and high.item() < size:

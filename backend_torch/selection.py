@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from backend_torch import host, memory, tracing
+from backend_torch import host, levels, memory, tracing
 from backend_torch.demands import INVALID, OUTSIDE, demand, expect
 from backend_torch.dtypes import SIGNED
 from backend_torch.exhaustion import explaining
@@ -75,7 +75,7 @@ def outside(array: Tensor, low: int, high: int, text: str = INVALID) -> int | No
         return int(bad[0]) if bad.size else None
     if not array.numel():
         return None
-    if not has_values(array):
+    if not (has_values(array) or has_values(levels.constant(array))):
         demand((array >= low) & (array < high), text)
         return None
     smallest, largest = torch.aminmax(array)
@@ -157,7 +157,7 @@ def copy_where(target: Tensor, mask: Tensor, values: Tensor) -> None:
 def along(tensor: Tensor, indices: Tensor, dim: int) -> Tensor:
     """The elements that ``indices`` picks along a dimension, the others matched up or broadcast."""
     size = tensor.shape[dim]
-    if not has_values(indices):  # torch's goes round and round
+    if not (has_values(indices) or has_values(levels.constant(indices))):  # torch's goes round and round
         expect((indices >= -size) & (indices < size), OUTSIDE)
     indices = from_start(indices, size)
     return on_bits(torch.take_along_dim, tensor, indices, dim)

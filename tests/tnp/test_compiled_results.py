@@ -249,6 +249,7 @@ def test_integers_out_of_bounds(backend: str) -> None:
         lambda x: tnp.choose(x, [tnp.ones(2), tnp.zeros(2)]): ValueError,
         lambda x: tnp.unravel_index(x, (1, 2)): ValueError,
         lambda x: tnp.ravel_multi_index((x, x), (2, 2)): ValueError,
+        lambda x: tnp.take_along_axis(tnp.ones(2), x, 0): IndexError,
         put: IndexError,
     }
     for function, error in functions.items():

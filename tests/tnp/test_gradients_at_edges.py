@@ -237,3 +237,28 @@ def test_what_is_differentiated_is_not_read() -> None:
         np.jvp(lambda x: np.asnumpy(x * 2) * x, (x,), (x,))
     with pytest.raises(TypeError, match="has no values yet"):
         np.grad(lambda y: np.grad(lambda x: float(np.asnumpy(y)[0]) * x.sum())(x).sum())(x)
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda np, x, i: x[i],
+        lambda np, x, i: np.take(x, i),
+        lambda np, x, i: np.take_along_axis(x, i, 0),
+        lambda np, x, i: np.put_along_axis(x * 1, i, 0.0, 0),
+        lambda np, x, i: np.add.at(x * 1, i, 1.0),
+        lambda np, x, i: np.ravel_multi_index((i,), (3,)) * x[:2],
+        lambda np, x, i: np.choose(i, [x[:2], x[:2]]),
+        lambda np, x, i: np.searchsorted(x, [9.0], sorter=[2, 2, -3]) * x,
+    ],
+)
+def test_indices_out_of_bounds_inside_of_derivatives(function: Callable[[Any, Any, Any], Any]) -> None:
+    """What NumPy raises, in its words: torch.take_along_dim counted them round and round."""
+    with pytest.raises((IndexError, ValueError)) as expected:
+        function(numpy, numpy.ones(3), numpy.array([0, 7]))
+    x = np.asarray([1.0, 2.0, 3.0])
+    calls = (np.grad, lambda loss: lambda x: np.jvp(loss, (x,), (x,)))
+    for call in calls:
+        with pytest.raises(expected.type) as found:
+            call(lambda x: np.sum(function(np, x, np.asarray([0, 6]) + np.asarray([0, 1]))))(x)
+        assert str(found.value).startswith(str(expected.value))
