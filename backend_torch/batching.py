@@ -145,7 +145,7 @@ class _Buffers(TorchFunctionMode):
         except (RuntimeError, NotImplementedError) as error:
             if is_refusal(error):
                 self.attempt.refused = func
-                self.attempt.shares_write = "inplace arithmetic" in str(error)
+                self.attempt.shares_write = "`self` not being vmapped over" in str(error)
             raise
         if kind == _FACTORY and (self.attempt.everything or self._is_buffer(result, func)):
             return self._for_each_slice(result)

@@ -592,3 +592,28 @@ def test_no_index_writes_nothing_to_an_argument(shape: tuple[int, ...]) -> None:
     rows = np.stack([np.ones(shape, int)] * 2)
     np.vectorized_map(written, rows)
     assert_same(numpy.ones((2, *shape), int), rows)
+
+
+WRITES_TO_ONE: dict[str, Callable[[Any, Any, Any], Any]] = {
+    "put": lambda xp, total, r: total.put(0, r),
+    "index": lambda xp, total, r: operator.setitem(total.reshape(1), xp.asarray([0]), r),
+    "mask": lambda xp, total, r: operator.setitem(total, xp.asarray(True), r),
+    "at": lambda xp, total, r: xp.add.at(total, (), r),
+    "ellipsis": lambda xp, total, r: operator.setitem(total, ..., total + r),
+}
+
+
+@pytest.mark.parametrize("name", WRITES_TO_ONE)
+def test_a_copy_of_one_element_from_outside_is_written_to(name: str) -> None:
+    def total(xp: Any, row: Any, start: Any) -> Any:
+        result = start.copy()
+        for number in row:
+            WRITES_TO_ONE[name](xp, result, number)
+        return result
+
+    table = numpy.arange(6.0).reshape(2, 3)
+    expected = numpy.array([total(numpy, row, numpy.asarray(1.0)) for row in table])
+    start = placed(np, numpy.asarray(1.0))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", RuntimeWarning)  # that it is done one by one
+        assert_same(expected, np.vectorized_map(lambda row: total(np, row, start), placed(np, table)))
