@@ -30,7 +30,7 @@ state = _State()
 class Draws:
     """Inside of ``with``, a function draws; what generators were before is noted, at their first number each.
 
-    In a trace nothing is drawn, and nothing noted.
+    In a trace, Dynamo's too, nothing is drawn, and nothing noted.
     """
 
     def __init__(self) -> None:
@@ -39,7 +39,8 @@ class Draws:
 
     def __enter__(self) -> Draws:
         self._before.clear()
-        self._outer, state.current = state.current, None if tracing.is_tracing() else self
+        is_traced = tracing.is_tracing() or torch.compiler.is_compiling()
+        self._outer, state.current = state.current, None if is_traced else self
         if state.current is not None:
             for generator in (torch.default_generator, *_of_accelerator(), *_watched):
                 self.note(generator, generator.get_state, generator.set_state)
