@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterable
 from typing import Any
 
 import numpy
@@ -11,6 +12,7 @@ import torch
 
 import tnp
 from conformance import coverage, samples
+from tests.oracle import placed
 
 pytestmark = pytest.mark.filterwarnings("ignore")
 
@@ -61,6 +63,15 @@ def floats_in(code: str) -> list[str]:
     return [name for name in ARRAYS if name in used]
 
 
+OF_THE_HOST = {"from_dlpack", "nditer", "ndarray.data"}
+"""What reads or shares the host's memory."""
+
+
+def rows(names: Iterable[str]) -> list[Any]:
+    """Names as a test's parameters; what is of the host stays there, whatever the suite runs on."""
+    return [pytest.param(name, marks=pytest.mark.host) if name in OF_THE_HOST else name for name in names]
+
+
 def computed() -> list[str]:
     """The rows that are computed of arrays of floats, by torch or on the host."""
     table = coverage.read()
@@ -73,7 +84,7 @@ class Call:
     def __init__(self, name: str, dtype: torch.dtype = torch.float64) -> None:
         self.names = floats_in(CODES[name])
         self.sample = coverage.sample_function(CODES[name], tnp)
-        self.arrays = samples.values(tnp)
+        self.arrays = {key: placed(tnp, values) for key, values in samples.values(numpy).items()}
         self.tensors = []
         for key in self.names:
             values = self.arrays[key].tensor.to(dtype)
@@ -93,7 +104,7 @@ def has_floats(results: list[torch.Tensor]) -> bool:
     return any(result.is_floating_point() or result.is_complex() for result in results)
 
 
-@pytest.mark.parametrize("name", computed())
+@pytest.mark.parametrize("name", rows(computed()))
 def test_gradient_and_second_derivative(name: str) -> None:
     call = Call(name)
     if name == "from_dlpack":
@@ -121,13 +132,13 @@ def test_gradient_and_second_derivative(name: str) -> None:
         assert second
 
 
-@pytest.mark.parametrize("name", [name for name in computed() if name not in listed(NO_GRADIENT)])
+@pytest.mark.parametrize("name", rows(name for name in computed() if name not in listed(NO_GRADIENT)))
 def test_gradient_of_complex_numbers(name: str) -> None:
     """The convention is torch's: the gradient of a real number is the conjugate of JAX's, the steepest ascent."""
     if name in GONE:
         pytest.skip("NumPy 2.5 has no such function to ask")
     call = Call(name, torch.complex128)
-    given = {key: tensor.detach().numpy() for key, tensor in zip(call.names, call.tensors, strict=True)}
+    given = {key: tensor.detach().cpu().numpy() for key, tensor in zip(call.names, call.tensors, strict=True)}
     try:
         with numpy.errstate(all="ignore"):
             coverage.sample_function(CODES[name], numpy)(**{**samples.values(numpy), **given})
@@ -153,12 +164,15 @@ def weighted(results: list[torch.Tensor]) -> Any:
         if result.is_floating_point() or result.is_complex():
             array = tnp.asarray(result)
             weights = numpy.cos(numpy.arange(result.numel())).reshape(array.shape)
+            weights = tnp.asarray(weights, device=array.device)
             total = total + (array.real * weights + array.imag * weights**2).sum()
     return total
 
 
 @pytest.mark.parametrize("dtype", [torch.float64, torch.complex128], ids=["float64", "complex128"])
-@pytest.mark.parametrize("name", [name for name in computed() if name not in listed(NO_GRADIENT) | refused_by_torch()])
+@pytest.mark.parametrize(
+    "name", rows(name for name in computed() if name not in listed(NO_GRADIENT) | refused_by_torch())
+)
 def test_forward_mode_is_the_other_mode(name: str, dtype: torch.dtype) -> None:
     """Derivatives along a direction, of first and second order, by gradients and by forward mode alone."""
     if name.startswith("random."):
