@@ -564,7 +564,8 @@ def values(xp: Any) -> dict[str, Any]:
         "k": numpy.array([3, 4, 5, 6, 17]),
         "b": rng.integers(0, 2, (3, 4)).astype(bool),
     }
-    return {name: xp.asarray(array) for name, array in arrays.items()}
+    # Of Python's numbers, which go to the default device, as NumPy's arrays do not.
+    return {name: xp.asarray(array.tolist()) for name, array in arrays.items()}
 
 
 def samples() -> dict[str, str]:

@@ -10,6 +10,7 @@ import torch
 
 import tnp as np
 from conformance import coverage
+from tests.oracle import placed
 from tests.tnp.test_dynamo import FUNCTIONS, TRANSFORMED
 from tests.tnp.test_every_full_graph import CODES, NATIVE
 from tests.tnp.test_every_full_graph import REFUSED as NO_FULL_GRAPH
@@ -43,7 +44,7 @@ def assert_same(found: Any, expected: Any) -> None:
 def inputs() -> tuple[Any, Any]:
     """What a program is exported with, and what it is run with."""
     x = torch.linspace(0.1, 1, 6).reshape(2, 3)
-    return np.asarray(x), np.asarray(2 * x + 1)
+    return placed(np, x.numpy()), placed(np, (2 * x + 1).numpy())
 
 
 @pytest.mark.parametrize("strict", [False, True])
