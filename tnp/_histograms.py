@@ -513,7 +513,9 @@ def histogramdd(
     amounts = None
     if weights is not None:
         amounts = cast(tensor_of(weights, device=points.tensor.device), FLOAT64)
-        if tuple(amounts.shape) != (count,):
+        if not count:
+            amounts = None  # NumPy's bincount of nothing looks at no weights
+        elif tuple(amounts.shape) != (count,):
             raise ValueError("The weights and list don't have the same length.")
     flat = tnp.ravel_multi_index(tuple(indices), shape)
     if math.prod(shape) > np.iinfo(np.intp).max // 8:

@@ -113,6 +113,10 @@ def test_histogramdd(bins: Any, range: Any) -> None:
 
 def test_lengths_must_fit() -> None:
     compare(lambda xp: xp.histogram2d([1, 2], [1]))
+    compare(lambda xp: xp.histogram2d([1, 2], [1, 3], weights=[1]))
+    for weights in (1, [1, 2], [[]], 1j):  # of no points
+        compare(lambda xp, weights=weights: xp.histogram2d([], xp.zeros(0), weights=weights))
+        compare(lambda xp, weights=weights: xp.histogramdd(xp.zeros((0, 3)), 2, weights=weights))
 
 
 @settings(max_examples=50, deadline=None)
