@@ -590,11 +590,11 @@ def repeat(a: Any, repeats: Any, axis: int | None = None) -> ndarray:
 
 def _counts(counts: Tensor, length: int) -> Tensor:
     """Counts of repetition as int64, one for each of ``length`` slices."""
+    if counts.dim() > 1:
+        raise ValueError("object too deep for desired array")
     given = to_numpy[counts.dtype]
     if not np.can_cast(given, np.int64, "safe"):
         raise TypeError(f"Cannot cast array data from {given!r} to dtype('int64') according to the rule 'safe'")
-    if counts.dim() > 1:
-        raise ValueError("object too deep for desired array")
     if counts.numel() != 1 and counts.numel() != length:
         raise ValueError(f"operands could not be broadcast together with shape ({length},) ({counts.numel()},)")
     return cast(counts, to_torch[np.dtype(np.int64)]).expand(length)

@@ -272,3 +272,9 @@ def test_blocks_of_several_depths(blocks: Any) -> None:
             xp.block(blocks)
         texts.append(str(error.value).partition(".")[0])
     assert texts[0] == texts[1]
+
+
+@agrees(raises=ValueError)
+@pytest.mark.parametrize("dtype", ["uint64", "float64", "int64"])
+def test_counts_of_two_dimensions_are_too_deep_of_any_dtype(xp: Any, dtype: str) -> Any:
+    return xp.repeat(xp.ones(2), xp.ones((2, 1), dtype))
