@@ -61,8 +61,8 @@ def reshape(tensor: Tensor, shape: tuple[int, ...], order: str) -> Tensor:
 def reshape_view(tensor: Tensor, shape: tuple[int, ...], order: str) -> Tensor:
     """As `reshape`, and a RuntimeError where that would copy."""
     if effective_order(tensor, order) == "F":
-        return reversed_axes(reversed_axes(tensor).view(shape[::-1]))
-    return tensor.view(shape)
+        return reversed_axes(reversed_axes(tensor.squeeze()).view(shape[::-1]))
+    return tensor.squeeze().view(shape)  # a trace takes what is beside an axis of length one for what can be merged
 
 
 def ravel(tensor: Tensor, order: str) -> Tensor:
