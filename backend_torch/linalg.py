@@ -80,6 +80,15 @@ inv_or_nan = _in_double(_inv_or_nan)
 """The inverses, NaN in place of those that are not there."""
 
 
+def _svdvals_or_nan(tensor: Tensor) -> Tensor:
+    finite = tensor.isfinite().all(-1).all(-1)[..., None]
+    return torch.where(finite, torch.linalg.svdvals(torch.where(finite[..., None], tensor, 0)), torch.nan)
+
+
+svdvals_or_nan = _in_double(_svdvals_or_nan)
+"""The singular values, NaN in place of those of a matrix that is not finite."""
+
+
 def _svd_of_hermitian(tensor: Tensor) -> tuple[Tensor, Tensor, Tensor]:
     values, vectors = torch.linalg.eigh(tensor)
     sizes = values.abs()

@@ -10,6 +10,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy
+
 PATH = Path(__file__).with_name("known_differences.toml")
 
 HEADER = """\
@@ -35,6 +37,17 @@ class Difference:
     example: str
     on_numpy: str  # what it prints, or the builtin exception that ends it
     on_tnp: str
+    until: str = ""  # since this release NumPy does as tnp
+
+    @property
+    def is_past(self) -> bool:
+        """Whether the installed NumPy does as tnp."""
+        return is_past(self.until)
+
+
+def is_past(release: str) -> bool:
+    """Whether the installed NumPy is of this release or a later one."""
+    return bool(release) and numpy.lib.NumpyVersion(numpy.__version__) >= release
 
 
 def load(path: Path = PATH) -> list[Difference]:
@@ -62,7 +75,8 @@ def comment(name: str, outcome: str) -> str:
 def markdown(differences: Iterable[Difference]) -> str:
     """The page ``docs/known-differences.md``."""
     entries = [
-        f"## {d.id}\n\n{d.where}: NumPy {d.numpy}; tnp {d.tnp}.\nWhy: {d.reason}.\n\n"
+        f"## {d.id}\n\n{d.where}: NumPy{f' before {d.until}' if d.until else ''} {d.numpy}; tnp {d.tnp}.\n"
+        f"Why: {d.reason}.\n\n"
         f"```python\n{d.example}\n{comment('NumPy', d.on_numpy)}\n{comment('tnp', d.on_tnp)}\n```\n"
         for d in differences
     ]

@@ -19,7 +19,7 @@ PAGE = Path(__file__).parent.parent / "docs" / "known-differences.md"
 
 @pytest.mark.parametrize("entry", ENTRIES, ids=lambda entry: entry.id)
 def test_numpy_does_what_the_entry_says(entry: Difference) -> None:
-    assert differences.run(entry.example, numpy) == entry.on_numpy
+    assert differences.run(entry.example, numpy) == (entry.on_tnp if entry.is_past else entry.on_numpy)
 
 
 @pytest.mark.parametrize("entry", ENTRIES, ids=lambda entry: entry.id)

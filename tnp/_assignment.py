@@ -17,17 +17,8 @@ from tnp._array import ndarray, scalar, wrap_array
 from tnp._convert import tensor_of
 from tnp._errors import normalize_axis, shapes_text
 from tnp._indexing import BOOL, assignable, value_of
-from tnp._selection import (
-    WEAK,
-    along,
-    in_mode,
-    index_mode,
-    index_tensor,
-    is_array,
-    refuse_cast,
-    within,
-    writeable_tensor,
-)
+from tnp._picking import in_mode, index_mode, index_tensor, is_array, refuse_cast, writeable_tensor
+from tnp._selection import WEAK, along, within
 
 Tensor = Any
 _CASTINGS = ("no", "equiv", "safe", "same_kind", "unsafe")

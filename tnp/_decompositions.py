@@ -15,9 +15,11 @@ from backend_torch.casting import cast
 from tnp._array import ndarray, wrap_array
 from tnp._errors import explain
 from tnp._matrices import matrices, result_dtype, square, square_matrices
+from tnp._release import NUMPY
 
 _EIGENVALUES = "Eigenvalues did not converge"
 _SVD = "SVD did not converge"
+_REAL_IF_REAL = NUMPY < "2.5.0"  # since then eigenvalues of real matrices are complex, whatever their values
 
 
 class EigResult(NamedTuple):
@@ -270,9 +272,9 @@ def eig(a: Any) -> EigResult:
 
     Notes
     -----
-    As in NumPy the results are real if all imaginary parts of real matrices' eigenvalues are zero. That looks at
-    values, which on an accelerator waits for them. Differences from NumPy: traced by ``tnp.compile`` or ``torch.vmap``
-    the results are complex.
+    Complex since NumPy 2.5. With an older one the results are real, as NumPy's, if all imaginary parts of real
+    matrices' eigenvalues are zero: that looks at values, which on an accelerator waits for them, and traced by
+    ``tnp.compile`` or ``torch.vmap`` they are complex all the same.
 
     Source: https://numpy.org/doc/stable/reference/generated/numpy.linalg.eig.html
 
@@ -280,7 +282,7 @@ def eig(a: Any) -> EigResult:
     --------
     >>> import tnp as np
     >>> values, vectors = np.linalg.eig(np.diag([1.0, 2.0]))
-    >>> values
+    >>> values.real
     array([1., 2.])
     """
     tensor = _finite_matrices(a)
@@ -290,7 +292,7 @@ def eig(a: Any) -> EigResult:
         raise LinAlgError(_EIGENVALUES) from None
     except RuntimeError as error:
         raise explain(error) from None
-    if not tensor.is_complex() and kernels.is_real(values):
+    if _REAL_IF_REAL and not tensor.is_complex() and kernels.is_real(values):
         values, vectors = values.real.contiguous(), vectors.real.contiguous()
     return EigResult(wrap_array(values), wrap_array(vectors))
 
@@ -326,7 +328,7 @@ def eigvals(a: Any) -> ndarray:
     Examples
     --------
     >>> import tnp as np
-    >>> np.linalg.eigvals(np.diag([1.0, 2.0]))
+    >>> np.linalg.eigvals(np.diag([1.0, 2.0])).real
     array([1., 2.])
     """
     tensor = _finite_matrices(a)
@@ -336,9 +338,15 @@ def eigvals(a: Any) -> ndarray:
         raise LinAlgError(_EIGENVALUES) from None
     except RuntimeError as error:
         raise explain(error) from None
-    if not tensor.is_complex() and kernels.is_real(values):
-        values = values.real.contiguous()
-    return wrap_array(values)
+    found = wrap_array(values)
+    return real_if_real(found, tensor) if _REAL_IF_REAL else found
+
+
+def real_if_real(values: ndarray, matrix: Any) -> ndarray:
+    """Eigenvalues of a real matrix without their imaginary parts, if those are zero."""
+    if matrix.is_complex() or not values.tensor.is_complex() or not kernels.is_real(values.tensor):
+        return values
+    return wrap_array(values.tensor.real.contiguous())
 
 
 def _finite_matrices(a: Any) -> Any:

@@ -23,11 +23,13 @@ from tnp._convert import tensor_of, tensors_of
 from tnp._dtypes import tensor_dtype
 from tnp._errors import index_of, long_of
 from tnp._interop import values_of
+from tnp._release import NUMPY
 from tnp._sorting import searchsorted
 
 Tensor = Any
 INT64 = tensor_dtype(np.int64)
 FLOAT64 = tensor_dtype(np.float64)
+_CASTS_LISTS = NUMPY < "2.5.0"  # bincount took numbers that are no integers, unless from an array
 
 
 def _check_line(shape: Any) -> None:
@@ -73,7 +75,8 @@ def bincount(x: Any, /, weights: Any = None, minlength: Any = 0) -> ndarray:
     (tensor,) = tensors_of(x, check=_check_line)
     _check_line(tensor.shape)
     dtype = to_numpy[tensor.dtype]
-    if isinstance(x, (ndarray, np.ndarray)) and dtype.kind not in "biu":
+    is_array = isinstance(x, (ndarray, np.ndarray))
+    if dtype.kind not in "biu" and (is_array or (tensor.numel() and not _CASTS_LISTS)):
         raise TypeError(f"Cannot cast array data from {dtype!r} to {np.dtype(np.intp)!r} according to the rule 'safe'")
     if minlength is None:
         raise TypeError("'NoneType' object cannot be interpreted as an integer")

@@ -22,7 +22,7 @@ from tnp._convert import as_order, home_of, tensor_of
 from tnp._creation import two_orders
 from tnp._errors import broadcast_error
 from tnp._indexing import BOOL, INT64
-from tnp._selection import index_mode
+from tnp._picking import index_mode
 from tnp._shape import as_shape
 
 __all__ = [

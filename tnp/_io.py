@@ -14,6 +14,7 @@ import numpy as np
 import tnp
 from tnp._array import ndarray
 from tnp._convert import check_like
+from tnp._release import NUMPY
 
 
 def _host(value: Any) -> Any:
@@ -90,7 +91,7 @@ def savez_compressed(file: Any, *args: Any, allow_pickle: bool = False, **kwds: 
 def _keywords(allow_pickle: bool, arrays: Mapping[str, Any]) -> dict[str, Any]:
     """Arrays by name for NumPy, of which 2.0 would save ``allow_pickle`` as one of them."""
     keywords = {name: _host(array) for name, array in arrays.items()}
-    if np.lib.NumpyVersion(np.__version__) >= "2.2.0":
+    if NUMPY >= "2.2.0":
         keywords["allow_pickle"] = allow_pickle
     return keywords
 

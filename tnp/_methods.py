@@ -51,9 +51,11 @@ class Methods:
         """Indices that would partition the array; see `tnp.argpartition`."""
         return tnp.argpartition(self, kth, axis, kind, order)
 
-    def argsort(self, axis: Any = -1, kind: Any = None, order: Any = None, *, stable: Any = None) -> ndarray:
+    def argsort(
+        self, axis: Any = -1, kind: Any = None, order: Any = None, *, stable: Any = None, descending: Any = None
+    ) -> ndarray:
         """Indices that would sort the array; see `tnp.argsort`."""
-        return tnp.argsort(self, axis, kind, order, stable=stable)
+        return tnp.argsort(self, axis, kind, order, stable=stable, descending=descending)
 
     def astype(
         self, dtype: Any, order: str = "K", casting: str = "unsafe", subok: bool = True, copy: bool = True
@@ -267,9 +269,11 @@ class Methods:
         """Set memory flags: ``write=False`` makes the array read-only."""
         self.flags.set(write, align, uic)
 
-    def sort(self, axis: Any = -1, kind: Any = None, order: Any = None, *, stable: Any = None) -> None:
+    def sort(
+        self, axis: Any = -1, kind: Any = None, order: Any = None, *, stable: Any = None, descending: Any = None
+    ) -> None:
         """Sort in place; see `tnp.sort`."""
-        self[...] = tnp.sort(self, operator.index(axis), kind, order, stable=stable)
+        self[...] = tnp.sort(self, operator.index(axis), kind, order, stable=stable, descending=descending)
 
     def squeeze(self, axis: Any = None) -> ndarray:
         """Remove axes of length one; see `tnp.squeeze`."""

@@ -16,9 +16,10 @@ from backend_torch.indexing import assign
 from tnp import _array  # its names are read when a call needs them: the class itself is built from ufuncs
 from tnp._errors import output_error
 from tnp._loops import PLAIN, Loops
+from tnp._release import NUMPY
 
 Tensor = Any
-_WARNS_OF_WHERE = np.lib.NumpyVersion(np.__version__) >= "2.4.0"
+_WARNS_OF_WHERE = NUMPY >= "2.4.0"
 
 
 def outputs(ufunc: Any, out: Any) -> tuple[Any, ...]:

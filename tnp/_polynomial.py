@@ -17,6 +17,7 @@ from backend_torch import memory
 from tnp import _poly1d
 from tnp._array import ndarray, wrap_array
 from tnp._convert import tensor_of
+from tnp._decompositions import real_if_real
 from tnp._dtypes import DtypeError
 
 
@@ -142,7 +143,8 @@ def roots(p: Any) -> ndarray:
         line = line.astype(float)
     if line.size > 1:
         companion = tnp.diag(tnp.ones(line.size - 2, line.dtype, device=line.device), -1)
-        found = linalg.eigvals(tnp.concatenate([(-line[1:] / line[0])[None], companion[1:]]))
+        companion = tnp.concatenate([(-line[1:] / line[0])[None], companion[1:]])
+        found = real_if_real(linalg.eigvals(companion), companion.tensor)
     else:
         found = tnp.zeros(0, device=line.device)
     return tnp.concatenate([found, tnp.zeros(trailing, found.dtype, device=line.device)])

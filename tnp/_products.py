@@ -25,11 +25,13 @@ from tnp._dtypes import native, tensor_dtype
 from tnp._errors import normalize_axis, shapes_text
 from tnp._gufunc import GeneralizedUfunc
 from tnp._loops import Loops
+from tnp._release import NUMPY
 
 if TYPE_CHECKING:
     from tnp._array import ndarray
 
 Tensor = Any
+_SINCE_2_5 = NUMPY >= "2.5.0"  # cross takes three components only, a first empty list has the second factor's dtype
 
 _OPTIONS = """
     out : ndarray, optional
@@ -430,12 +432,12 @@ def cross(a: Any, b: Any, axisa: int = -1, axisb: int = -1, axisc: int = -1, axi
     Raises
     ------
     ValueError
-        The vectors have neither three components nor two.
+        The vectors have not three components.
 
     Notes
     -----
-    Two components are deprecated, as in NumPy: the third is taken as zero, and of two such vectors the result is the
-    third component alone.
+    Two components are refused as by NumPy 2.5. With an older one they are deprecated: the third is taken as zero, and
+    of two such vectors the result is the third component alone.
 
     Source: https://numpy.org/doc/stable/reference/generated/numpy.cross.html
 
@@ -452,6 +454,11 @@ def cross(a: Any, b: Any, axisa: int = -1, axisb: int = -1, axisc: int = -1, axi
     _check_vectors(other.shape)
     one = one.movedim(normalize_axis(axisa, one.dim(), "axisa"), 0)
     other = other.movedim(normalize_axis(axisb, other.dim(), "axisb"), 0)
+    if _SINCE_2_5 and not len(one) == len(other) == 3:
+        raise ValueError(
+            "Both input arrays must be (arrays of) 3-dimensional vectors, "
+            f"but they are {len(one)} and {len(other)} dimensional instead."
+        )
     if len(one) not in (2, 3) or len(other) not in (2, 3):
         raise ValueError("incompatible dimensions for cross product\n(dimension must be 2 or 3)")
     if len(one) == 2 or len(other) == 2:
@@ -519,10 +526,12 @@ def trace(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1, dtype: Any = 
 
 
 def _factors(a: Any, b: Any) -> list[Tensor]:
-    """Operands as tensors of one device; a second one that is an empty list has the dtype of the first."""
+    """Operands as tensors of one device; one that is an empty list has the dtype of the other."""
     one, other = tnp._convert.tensors_of(a, b)
     if isinstance(b, (list, tuple)) and not other.numel():
         other = cast(other, one.dtype)
+    elif _SINCE_2_5 and isinstance(a, (list, tuple)) and not one.numel():
+        one = cast(one, other.dtype)
     return [one, other]
 
 

@@ -21,8 +21,8 @@ from tnp._convert import tensor_of, tensor_of_shape
 from tnp._dtypes import tensor_dtype
 from tnp._errors import normalize_axes, shapes_text
 from tnp._interop import asnumpy
+from tnp._picking import check_output
 from tnp._reduce import deliver, first_along, output_of
-from tnp._selection import check_output
 
 Tensor = Any
 _NoValue: Any = np._NoValue

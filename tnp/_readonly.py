@@ -109,7 +109,9 @@ class readonly(asking):
             raise ValueError("cannot resize this array: it does not own its data")
         raise ValueError("cannot resize this array: it is read-only")
 
-    def sort(self, axis: Any = -1, kind: Any = None, order: Any = None, *, stable: Any = None) -> NoReturn:
+    def sort(
+        self, axis: Any = -1, kind: Any = None, order: Any = None, *, stable: Any = None, descending: Any = None
+    ) -> NoReturn:
         """Refused: it would write."""
         raise ValueError("sort array is read-only")
 

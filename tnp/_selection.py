@@ -14,99 +14,24 @@ from typing import Any, overload
 import numpy as np
 
 import tnp
-from backend_torch import indexing, interop, memory, selection
+from backend_torch import indexing, selection
 from backend_torch.casting import cast
 from backend_torch.constants import constant
 from backend_torch.dtypes import to_numpy, to_torch
-from tnp._array import ndarray, scalar, wrap, wrap_array
+from tnp._array import ndarray, wrap, wrap_array
 from tnp._convert import home_of, tensor_of, tensor_of_shape, tensors_of
-from tnp._errors import broadcast_error, explain, index_of, integer_axis, integer_of, normalize_axis
+from tnp._errors import broadcast_error, explain, integer_axis, integer_of, normalize_axis
 from tnp._indexing import BOOL, INT64, unmatched_error
+from tnp._picking import check_output, in_mode, index_mode, index_tensor
+from tnp._release import NUMPY
 
 Tensor = Any
 _NoValue = np._NoValue
 WEAK = (int, float, complex)
-_MODES = ("clip", "wrap", "raise")  # by their numbers in NumPy
+_WHERE_WRAPS = NUMPY < "2.5.0"  # where took integers that its dtype can't hold, as choose and select still do
 
 
 # Arguments.
-
-
-def refuse_cast(given: np.dtype, wanted: np.dtype, rule: str, what: str = "array data") -> None:
-    if not np.can_cast(given, wanted, rule):  # type: ignore[arg-type]
-        raise TypeError(f"Cannot cast {what} from {given!r} to {wanted!r} according to the rule '{rule}'")
-
-
-def is_array(value: Any) -> bool:
-    return isinstance(value, (ndarray, np.ndarray, np.generic)) or memory.is_tensor(value)
-
-
-def index_tensor(indices: Any, device: Any, rule: str = "safe") -> Tensor:
-    """Indices as int64: an array's dtype has to cast to it, Python data is read as integers.
-
-    They are to be on ``device``, where what they pick from is.
-    """
-    if type(indices) is ndarray and indices.tensor.dtype is INT64 and indices.tensor.device == device:
-        return indices.tensor
-    if not is_array(indices) or isinstance(indices, (np.generic, scalar)):
-        return tensor_of(indices, np.int64, device=device)
-    is_host = isinstance(indices, np.ndarray)  # goes where the array is, as a list does
-    tensor = interop.moved(tensor_of(indices), device) if is_host else tensor_of(indices, device=device)
-    refuse_cast(to_numpy[tensor.dtype], np.dtype(np.int64), rule)
-    return cast(tensor, INT64)
-
-
-def in_mode(indices: Tensor, axis: int, size: int, mode: str) -> Tensor:
-    """Indices of an axis made valid as ``mode`` says; IndexError if they stay out of bounds."""
-    if mode == "raise":
-        bad = indexing.outside(indices, size)
-        if bad is not None:
-            raise IndexError(f"index {bad} is out of bounds for axis {axis} with size {size}")
-        return indices
-    return selection.wrapped(indices, size) if mode == "wrap" else selection.clipped(indices, size)
-
-
-def index_mode(mode: Any) -> str:
-    """The name of what to do about indices out of bounds; NumPy knows the names by number too, and None."""
-    if isinstance(mode, str):
-        if mode not in _MODES:
-            raise ValueError(f"clipmode must be one of 'clip', 'raise', or 'wrap' (got {mode!r})")
-        return mode
-    if mode is None:
-        return "raise"
-    if isinstance(mode, bytes):
-        return index_mode(mode.decode())
-    number = index_of(mode, "clipmode not understood")
-    if isinstance(mode, (bool, np.bool_)):
-        raise TypeError("clipmode not understood")
-    if not 0 <= number < len(_MODES):
-        raise ValueError("integer clipmode must be CLIP, WRAP, or RAISE from 'numpy._core.multiarray'")
-    return _MODES[number]
-
-
-def writeable_tensor(array: Any, message: str, refusal: str = "assignment destination is read-only") -> Tensor:
-    """The tensor of an array that is to be written to; TypeError with the message for what is none."""
-    if not isinstance(array, ndarray):
-        raise TypeError(message)
-    if not memory.is_writeable(array.tensor) or (type(array) is not ndarray and not array.flags.writeable):
-        raise ValueError(refusal)
-    return array.tensor
-
-
-def check_output(out: Any, shape: tuple[int, ...], dtype: Any, function: str, rule: str = "safe") -> Tensor:
-    """The tensor behind ``out``; TypeError or ValueError where a result of this shape and dtype can't go there."""
-    target = writeable_tensor(out, "return arrays must be of ArrayType", "output array is read-only")
-    if tuple(target.shape) != shape:
-        raise (TypeError if "choose" in function else ValueError)(f"output array does not match result of {function}")
-    refuse_cast(out.dtype, to_numpy[dtype], rule)
-    return target
-
-
-def _output(out: Any, result: Tensor, function: str, rule: str = "safe") -> ndarray:
-    """``result`` written to ``out``. NumPy works in the result's dtype, so ``out`` has to cast to that."""
-    target = check_output(out, tuple(result.shape), result.dtype, function, rule)
-    indexing.assign(target, cast(result, target.dtype))
-    return out
 
 
 @functools.cache
@@ -116,12 +41,13 @@ def _common_dtype(*kinds: Any) -> np.dtype:
     return np.result_type(*operands)
 
 
-def _promoted(values: Sequence[Any], home: Any) -> list[Tensor]:
+def _promoted(values: Sequence[Any], home: Any, wraps: bool = True) -> list[Tensor]:
     """Arrays and Python scalars as tensors of the dtype that they promote to; Python data goes to ``home``."""
     operands = [value if type(value) in WEAK else tensor_of(value, device=home) for value in values]
     kinds: list[Any] = [type(v) if type(v) in WEAK else to_numpy[v.dtype] for v in operands]
     dtype = _common_dtype(*kinds)
-    return [_weak(v, dtype) if type(v) in WEAK else cast(v, to_torch[dtype]) for v in operands]
+    weak = _weak if wraps else constant
+    return [weak(v, dtype) if type(v) in WEAK else cast(v, to_torch[dtype]) for v in operands]
 
 
 def _weak(value: Any, dtype: np.dtype) -> Tensor:
@@ -194,7 +120,7 @@ def take(a: Any, indices: Any, axis: Any = None, out: Any = None, mode: str = "r
     size = tensor.shape[axis]
     before, after = tensor.shape[:axis], tensor.shape[axis + 1 :]
     if out is not None:
-        check_output(out, (*before, *picks.shape, *after), tensor.dtype, "ndarray.take")
+        target = check_output(out, (*before, *picks.shape, *after), tensor.dtype, "ndarray.take")
     times = math.prod(before)
     if not size and picks.numel() and times * math.prod(after):
         raise IndexError("cannot do a non-empty take from an empty axes.")
@@ -204,7 +130,10 @@ def take(a: Any, indices: Any, axis: Any = None, out: Any = None, mode: str = "r
         result = indexing.pick(tensor, axis, picks) if size else tensor.new_empty((*before, *picks.shape, *after))
     except RuntimeError as error:
         raise explain(error) from None
-    return wrap(result) if out is None else _output(out, result, "ndarray.take")
+    if out is None:
+        return wrap(result)
+    indexing.assign(target, cast(result, target.dtype))
+    return out
 
 
 def take_along_axis(arr: Any, indices: Any, axis: Any = -1) -> ndarray:
@@ -416,7 +345,7 @@ def where(condition: Any, x: Any = _NoValue, y: Any = _NoValue, /) -> ndarray | 
         return tnp._masked.over(where, condition, x, y)
     home = home_of((condition, x, y))
     mask = tensor_of(condition, device=home)
-    one, other = _promoted((x, y), home)
+    one, other = _promoted((x, y), home, _WHERE_WRAPS)
     try:
         return wrap_array(selection.where(mask, one, other))
     except RuntimeError as error:
@@ -471,7 +400,11 @@ def choose(a: Any, choices: Any, out: Any = None, mode: str = "raise") -> ndarra
     elif selection.outside(numbers, 0, len(options)) is not None:
         raise ValueError("invalid entry in choice array")
     result = selection.choose(numbers, options)
-    return wrap(result) if out is None else _output(out, result, "ndarray.choose", "unsafe")
+    if out is None:
+        return wrap(result)
+    target = check_output(out, tuple(result.shape), result.dtype, "ndarray.choose")
+    indexing.assign(target, cast(result, target.dtype))
+    return out
 
 
 def compress(condition: Any, a: Any, axis: Any = None, out: Any = None) -> ndarray:

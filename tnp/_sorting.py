@@ -59,7 +59,7 @@ def sort(
     AxisError
         The array has no such axis.
     ValueError
-        ``kind`` is unknown or given beside ``stable``, or there is an ``order``.
+        ``kind`` is unknown or given beside ``stable`` or ``descending``, or there is an ``order``.
 
     Notes
     -----
@@ -77,7 +77,7 @@ def sort(
     axis = None if axis is None else operator.index(axis)
     if axis is None:
         tensor, axis = tensor.reshape(-1), 0
-    is_stable = _is_stable(kind, stable)
+    is_stable = _is_stable(kind, stable, descending)
     _check_no_order(order)
     axis = normalize_axis(axis, tensor.dim())
     try:
@@ -121,7 +121,7 @@ def argsort(
     AxisError
         The array has no such axis.
     ValueError
-        ``kind`` is unknown or given beside ``stable``, or there is an ``order``.
+        ``kind`` is unknown or given beside ``stable`` or ``descending``, or there is an ``order``.
 
     Notes
     -----
@@ -139,7 +139,7 @@ def argsort(
     tensor = _line_of_scalar(tensor_of(a), axis)
     if axis is None:
         tensor, axis = tensor.reshape(-1), 0
-    is_stable = (kind is None and stable is None) or _is_stable(kind, stable)
+    is_stable = (kind is None and stable is None) or _is_stable(kind, stable, descending)
     _check_no_order(order)
     return wrap_array(kernels.argsort(tensor, normalize_axis(axis, tensor.dim()), is_stable, bool(descending)))
 
@@ -254,13 +254,13 @@ def _check_kind(kind: Any) -> None:
         raise TypeError(f"select kind must be str, not {type(kind).__name__}")
 
 
-def _is_stable(kind: Any, stable: bool | None) -> bool:
+def _is_stable(kind: Any, stable: bool | None, descending: bool | None) -> bool:
     """Whether a stable sort is asked for; NumPy reads the first letter of ``kind``, in either case."""
     if kind is None:
         return bool(stable)
     if not isinstance(kind, str):
         raise TypeError(f"sort kind must be str, not {type(kind).__name__}")
-    if stable is not None:
+    if stable is not None or descending is not None:
         raise ValueError("`kind` and keyword parameters can't be provided at the same time. Use only one of them.")
     letter = kind[:1].lower()
     if letter not in _STABLE | _UNSTABLE:

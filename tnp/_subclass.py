@@ -165,9 +165,11 @@ class subclass(ndarray):
         """Partition in place."""
         plain(self).partition(kth, axis, kind, order)
 
-    def sort(self, axis: Any = -1, kind: Any = None, order: Any = None, *, stable: Any = None) -> None:
+    def sort(
+        self, axis: Any = -1, kind: Any = None, order: Any = None, *, stable: Any = None, descending: Any = None
+    ) -> None:
         """Sort in place."""
-        plain(self).sort(axis, kind, order, stable=stable)
+        plain(self).sort(axis, kind, order, stable=stable, descending=descending)
 
     def to_device(self, device: Any, /, *, stream: Any = None, non_blocking: bool = False) -> ndarray:
         """The array on ``device``: itself if it is there, else a copy."""

@@ -20,8 +20,8 @@ from tnp._convert import check_like, tensor_of
 from tnp._dtypes import tensor_dtype
 from tnp._errors import long_of, normalize_axis
 from tnp._indexing import value_of
+from tnp._picking import writeable_tensor
 from tnp._readonly import readonly_array
-from tnp._selection import writeable_tensor
 
 Tensor = Any
 BOOL = to_torch[np.dtype(np.bool_)]

@@ -19,13 +19,14 @@ from backend_torch import reductions as kernels
 from backend_torch.casting import cast
 from backend_torch.demands import OUTSIDE
 from backend_torch.dtypes import to_numpy
-from tnp import _errstate, _indexing, _reduce, _selection, _subclass
+from tnp import _errstate, _indexing, _picking, _reduce, _subclass
 from tnp._array import ndarray, scalar, wrap_array
 from tnp._convert import output_tensor, tensor_of, tensor_of_shape, tensors_of
 from tnp._dtypes import DtypeError, tensor_dtype
 from tnp._errors import normalize_axes, refuse_boolean
 from tnp._indexing import INT64
 from tnp._loops import Loops
+from tnp._release import NUMPY
 from tnp._ufunc import Ufunc
 
 Tensor = Any
@@ -34,6 +35,11 @@ Tensor = Any
 _FOLDING = frozenset(
     {"add", "multiply", "bitwise_and", "bitwise_or", "bitwise_xor", "logical_and", "logical_or", "logical_xor"}
     | {"maximum", "minimum", "fmax", "fmin", "hypot", "logaddexp", "logaddexp2", "gcd"}
+)
+_NOT_IN_PLACE = (  # what ``at`` says of a read-only array, in other words since 2.5
+    "operand array with iterator write flag set is read-only"
+    if NUMPY < "2.5.0"
+    else "array to perform in place operation on is read-only"
 )
 _MODULAR = frozenset({"add", "subtract", "multiply"})  # on integers, exact modulo the width of any narrower type
 
@@ -82,7 +88,7 @@ def reduceat(ufunc: Ufunc, array: Any, indices: Any, axis: Any, dtype: Any, out:
     if dtype is not None:
         tensor_dtype(dtype)  # TypeError for what is none
     tensor = tensor_of_shape(array, lambda shape: _one_axis(axis, len(shape), "reduceat"))
-    starts = _selection.index_tensor(indices, tensor.device)
+    starts = _picking.index_tensor(indices, tensor.device)
     axis = _one_axis(axis, tensor.dim(), "reduceat")
     size = tensor.shape[axis]
     bad = selection.outside(starts, 0, size, OUTSIDE)
@@ -133,7 +139,7 @@ def at(ufunc: Ufunc, a: Any, indices: Any, b: Any) -> None:
         raise ValueError("second operand provided when ufunc is unary")
     if ufunc.nin == 2 and b is np._NoValue:
         raise ValueError("second operand needed for ufunc")
-    target = output_tensor(a, "operand array with iterator write flag set is read-only")
+    target = output_tensor(a, _NOT_IN_PLACE)
     given = to_numpy[target.dtype]
     try:
         values = [] if ufunc.nin == 1 else [tensor_of(b, device=target.device)]

@@ -46,6 +46,12 @@ def test_inverse_or_nan() -> None:
     assert torch.equal(result[0], torch.eye(2)) and bool(result[1].isnan().all())
 
 
+def test_singular_values_or_nan() -> None:
+    x = torch.tensor([[[3.0, 0.0], [0.0, 4.0]], [[torch.nan, 1.0], [1.0, 1.0]], [[torch.inf, 1.0], [1.0, 1.0]]])
+    values = linalg.svdvals_or_nan(x)
+    assert values.dtype == x.dtype and values[0].tolist() == [4, 3] and bool(values[1:].isnan().all())
+
+
 def test_values_are_not_looked_at_under_vmap() -> None:
     real = torch.zeros(2, dtype=torch.complex128)
     assert linalg.is_real(real) and not linalg.is_real(real + 1j)

@@ -12,17 +12,19 @@ import tnp
 from conformance import coverage, samples
 
 SAMPLES = {name: code for name, code in samples.samples().items() if code}
+NUMPY = numpy.lib.NumpyVersion(numpy.__version__)
+GONE = {"row_stack"} if NUMPY >= "2.5.0" else set()  # what the installed NumPy has no longer, and tnp still has
 PAGE = "write it: python -m conformance coverage"
 
 
-@pytest.mark.parametrize("name", SAMPLES)
+@pytest.mark.parametrize("name", sorted(SAMPLES.keys() - GONE))
 def test_sample_runs_on_numpy(name: str) -> None:
     with coverage.quiet():
         coverage.sample_function(SAMPLES[name], numpy)(**samples.values(numpy))
 
 
 def test_every_sample_is_of_a_public_name() -> None:
-    assert samples.samples().keys() <= coverage.names().keys()
+    assert samples.samples().keys() - GONE <= coverage.names().keys()
 
 
 def test_every_function_has_a_sample() -> None:
@@ -36,7 +38,8 @@ def test_every_function_has_a_sample() -> None:
 
 def test_page_says_what_runs_each_name() -> None:
     page = coverage.read()
-    assert {row.name: row.run_by for row in coverage.rows(quick=True)} == {n: c[0] for n, c in page.items()}, PAGE
+    written = {name: columns[0] for name, columns in page.items() if name not in GONE}
+    assert {row.name: row.run_by for row in coverage.rows(quick=True)} == written, PAGE
 
 
 def test_every_absent_name_has_a_reason() -> None:

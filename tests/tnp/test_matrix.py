@@ -111,12 +111,15 @@ def test_it_is_not_recommended():
     for xp in (numpy, tnp):
         with pytest.warns(PendingDeprecationWarning, match="not the recommended way"):
             xp.matrix([1])
-        with pytest.warns(DeprecationWarning, match="`row_stack` alias is deprecated"):
-            xp.row_stack([[1, 2], [3, 4]])
+        if hasattr(xp, "row_stack"):  # NumPy has none since 2.5
+            with pytest.warns(DeprecationWarning, match="`row_stack` alias is deprecated"):
+                xp.row_stack([[1, 2], [3, 4]])
 
 
 def test_row_stack_is_vstack():
-    compare(lambda xp: xp.row_stack([[1, 2], xp.ones((2, 2))], dtype=numpy.float32))
+    blocks = [[1, 2], tnp.ones((2, 2))]
+    found, expected = tnp.row_stack(blocks, dtype=numpy.float32), tnp.vstack(blocks, dtype=numpy.float32)
+    assert found.dtype == expected.dtype and found.tolist() == expected.tolist()
 
 
 @pytest.mark.host

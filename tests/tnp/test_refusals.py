@@ -144,7 +144,7 @@ f.sum().flags.__setattr__("writeable", False); f.sum().flags.__setattr__("writea
 np.broadcast_to(n, (2**60, 1)).repeat(4, 1); np.bincount([2**60]); np.bincount([], minlength=2**60); np.pad(f, 2**60)
 np.tile(f, 2**70); np.repeat(e.T, 2**62, 1); np.interp(1, z[0], f); np.interp(z, z[:0, None], f)
 np.fill_diagonal(x, ["a"], f); np.fill_diagonal(x, [2**70], x)
-np.fft.fft("abc", 3); np.fft.ihfft(b"x", 3); np.fft.ifft("abc", 0); np.fft.fft(None, 3); np.fft.fft(f, axis=2**70)
+np.fft.fft("abc", 3); np.fft.ihfft(b"x", 3); np.fft.ifft("abc", 0); np.fft.fft([None], 3); np.fft.fft(f, axis=2**70)
 np.fft.irfft(f, axis=-(2**70)); np.fft.fft(f, 3, 2**70); np.linalg.norm(f, ord=[]); np.linalg.norm(f, [1, 2])
 np.linalg.vector_norm(x, ord=[1, 2, 3]); np.linalg.norm(f, ord={}); np.tri(3, 3, f[:1]); np.tri(3, 3, "a")
 np.put_along_axis(x, np.full((1, 3), 7), [1, 2], 0); np.put_along_axis(x, np.full((2, 2), 7), "abc", 0)

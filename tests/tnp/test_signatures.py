@@ -34,6 +34,8 @@ EXCEPTIONS = {
     "ufunc": "made of a NumPy ufunc and a kernel; NumPy's can't be called",
     "where": "None is a value to choose from: without x and y it is where(condition)",
 }
+if numpy.lib.NumpyVersion(numpy.__version__) >= "2.5.0":
+    EXCEPTIONS["fromstring"] = "NumPy says that it needs sep; without it NumPy and tnp raise the same ValueError"
 """Name -> why its signature is not NumPy's."""
 
 

@@ -61,6 +61,16 @@ def test_descending(dtype: str) -> None:
         descending = tnp.sort(tnp.asarray(x), axis, descending=True)
         assert descending.dtype == x.dtype
         np.testing.assert_array_equal(tnp.asnumpy(descending), np.take_along_axis(x, order, axis))
+        array = tnp.asarray(x)
+        np.testing.assert_array_equal(tnp.asnumpy(array.argsort(axis, stable=True, descending=True)), order)
+        array.sort(axis, descending=True)
+        np.testing.assert_array_equal(tnp.asnumpy(array), tnp.asnumpy(descending))
+
+
+@pytest.mark.parametrize("name", SORTS)
+def test_kind_and_descending_exclude_each_other(name: str) -> None:
+    with pytest.raises(ValueError, match="can't be provided at the same time"):
+        getattr(tnp, name)([3, 1, 2], kind="stable", descending=False)
 
 
 def test_nan_is_last_in_descending_order_too() -> None:

@@ -19,7 +19,15 @@ from tnp._subclass import kept
 __all__ = ["as_strided", "sliding_window_view"]
 
 
-def as_strided(x: Any, shape: Any = None, strides: Any = None, subok: bool = False, writeable: bool = True) -> ndarray:
+def as_strided(
+    x: Any,
+    shape: Any = None,
+    strides: Any = None,
+    subok: bool = False,
+    writeable: bool = True,
+    *,
+    check_bounds: bool | None = None,
+) -> ndarray:
     """A view of an array's memory with another shape and other strides.
 
     Parameters
@@ -32,6 +40,8 @@ def as_strided(x: Any, shape: Any = None, strides: Any = None, subok: bool = Fal
         Whether the view is of the array's own class, if that is one derived from ndarray.
     writeable : bool, optional
         False makes the view read-only.
+    check_bounds : bool, optional
+        Changes nothing: what lies beyond the memory is always refused.
 
     Returns
     -------
