@@ -75,8 +75,7 @@ def bincount(x: Any, /, weights: Any = None, minlength: Any = 0) -> ndarray:
     (tensor,) = tensors_of(x, check=_check_line)
     _check_line(tensor.shape)
     dtype = to_numpy[tensor.dtype]
-    is_array = isinstance(x, (ndarray, np.ndarray))
-    if dtype.kind not in "biu" and (is_array or (tensor.numel() and not _CASTS_LISTS)):
+    if dtype.kind not in "biu" and (isinstance(x, (ndarray, np.ndarray)) or (tensor.numel() and not _CASTS_LISTS)):
         raise TypeError(f"Cannot cast array data from {dtype!r} to {np.dtype(np.intp)!r} according to the rule 'safe'")
     if minlength is None:
         raise TypeError("'NoneType' object cannot be interpreted as an integer")
