@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 import torch
 
-from backend_torch import memory
+from backend_torch import levels, memory
 
 Tensor = torch.Tensor
 
@@ -43,7 +43,8 @@ DEMANDED: dict[str, type[Exception]] = {
 
 def demand(condition: Tensor, text: str) -> None:
     """Raise, here or when the graph runs, unless a bool tensor is true everywhere; ``text`` is one of `DEMANDED`."""
-    condition = memory.unwrapped(memory.unwrapped(condition).all())  # torch.func holds what is made of it
+    with levels.unseen():  # a batch may make all that is new for each slice
+        condition = memory.unwrapped(memory.unwrapped(condition).all())  # torch.func holds what is made of it
     if memory.is_sharded(condition):
         condition = condition.full_tensor()  # type: ignore[attr-defined]
     if not memory.is_readable(condition):

@@ -11,13 +11,13 @@ import threading
 import weakref
 from collections.abc import Callable, Iterator
 from types import TracebackType
-from typing import Any
+from typing import Any, Protocol
 
 import torch
 
 from backend_torch import tracing
 
-_watched: weakref.WeakSet[Any] = weakref.WeakSet()
+_watched: weakref.WeakSet[Stream] = weakref.WeakSet()
 
 
 class _State(threading.local):
@@ -42,7 +42,7 @@ class Draws:
         is_traced = tracing.is_tracing() or torch.compiler.is_compiling()
         self._outer, state.current = state.current, None if is_traced else self
         if state.current is not None:
-            for generator in (torch.default_generator, *_of_accelerator(), *_watched):
+            for generator in (torch.default_generator, *_of_accelerator(), *[each.generator for each in _watched]):
                 self.note(generator, generator.get_state, generator.set_state)
         return self
 
@@ -84,10 +84,16 @@ def note(generator: torch.Generator) -> None:
         state.current.note(generator, generator.get_state, generator.set_state)
 
 
-def watch(generator: torch.Generator) -> None:
-    """Let every record have this generator, which a graph may hold."""
-    _watched.add(generator)
-    note(generator)
+class Stream(Protocol):
+    """What has a generator."""
+
+    generator: torch.Generator
+
+
+def watch(stream: Stream) -> None:
+    """Let every record have the generator of this, as long as there is somebody else who has it: a graph may draw."""
+    _watched.add(stream)  # torch 2.11 has no weak references to generators themselves
+    note(stream.generator)
 
 
 def _of_accelerator() -> tuple[torch.Generator, ...]:

@@ -73,7 +73,7 @@ class Stream:
         self.device = torch.device("cpu") if device is None else device
         self.generator = torch.Generator("cpu" if self.device.type == "meta" else self.device)
         self.seed(seed)
-        draws.watch(self.generator)
+        draws.watch(self)
 
     def seed(self, seed: int) -> None:
         """Start anew."""

@@ -518,6 +518,17 @@ def test_found_by_the_fuzzer(function: Any) -> None:
         assert found.tolist() == [row.tolist() for row in rows]
 
 
+@pytest.mark.parametrize("dtype", [bool, float])
+def test_choices_written_to_what_all_slices_share(dtype: Any) -> None:
+    """The second attempt makes all memory for each slice, that of the question after the indices too."""
+    shared = np.zeros(2, dtype)
+    with pytest.warns(RuntimeWarning, match="once for each"):
+        found = np.vectorized_map(lambda x: np.choose(x, [[1], [2]], out=shared[::2]), np.asarray([[False], [True]]))
+    assert found.tolist() == np.asarray([[2], [2]]).astype(dtype).tolist()  # each result is that memory, as in a loop
+    with pytest.raises(ValueError, match="invalid entry"):
+        np.vectorized_map(lambda x: np.choose(x, [[1], [2]], out=shared[::2]), np.asarray([[0], [2]]))
+
+
 @pytest.mark.parametrize("operation", [operator.iadd, operator.itruediv, operator.ifloordiv, operator.ipow])
 @pytest.mark.parametrize("shape", [(1, 3), (1, 1, 3), (2, 3), (4,)])
 def test_in_place_results_that_do_not_fit(operation: Any, shape: tuple[int, ...]) -> None:
