@@ -19,6 +19,7 @@ from tnp._release import NUMPY
 
 _EIGENVALUES = "Eigenvalues did not converge"
 _SVD = "SVD did not converge"
+_INFINITE_SVD = NUMPY < "2.5.4"  # infinite matrices had singular values, of no meaning; NaN has always been an error
 _REAL_IF_REAL = NUMPY < "2.5.0"  # since then eigenvalues of real matrices are complex, whatever their values
 
 
@@ -190,6 +191,9 @@ def svd(a: Any, full_matrices: bool = True, compute_uv: bool = True, hermitian: 
 
     Notes
     -----
+    Infinite elements are an error since NumPy 2.5.4; with an older one, and on an accelerator, singular values of them
+    mean nothing.
+
     Source: https://numpy.org/doc/stable/reference/generated/numpy.linalg.svd.html
 
     Examples
@@ -199,6 +203,8 @@ def svd(a: Any, full_matrices: bool = True, compute_uv: bool = True, hermitian: 
     array([4., 3.])
     """
     tensor = square_matrices(a) if hermitian else matrices(a)
+    if not hermitian:
+        refuse_infinite(tensor)
     try:
         if not compute_uv:
             return wrap_array((kernels.svdvals_of_hermitian if hermitian else kernels.svdvals)(tensor))
@@ -209,6 +215,12 @@ def svd(a: Any, full_matrices: bool = True, compute_uv: bool = True, hermitian: 
     except kernels.LinAlgError:
         raise LinAlgError(_EIGENVALUES if hermitian else _SVD) from None
     return SVDResult(*map(wrap_array, parts))
+
+
+def refuse_infinite(tensor: Any) -> None:
+    """What NumPy says of singular values of a matrix that is not finite; an accelerator is not waited for."""
+    if not _INFINITE_SVD and tensor.is_cpu and kernels.is_not_finite(tensor):
+        raise LinAlgError(_SVD)
 
 
 def svdvals(x: Any, /) -> ndarray:

@@ -18,6 +18,7 @@ from backend_torch.casting import cast
 from backend_torch.dtypes import to_numpy, to_torch
 from tnp._array import ndarray, wrap, wrap_array
 from tnp._convert import tensor_of, tensors_of
+from tnp._decompositions import refuse_infinite
 from tnp._errors import broadcast_error, explain
 from tnp._matrices import check_matrix, check_square, is_empty, matrices, result_dtype, square_matrices
 
@@ -273,6 +274,8 @@ def pinv(a: Any, rcond: Any = None, hermitian: bool = False, *, rtol: Any = _NoV
             (*given.shape[:-2], given.shape[-1], given.shape[-2]), to_numpy[given.dtype], device=given.device
         )
     tensor = (square_matrices if hermitian else matrices)(wrap_array(given))
+    if not hermitian:
+        refuse_infinite(tensor)
     if not isinstance(relative, float):
         relative = cast(tensor_of(relative, device=tensor.device), to_torch[np.dtype(float)])
         relative = autodiff.detached(interop.moved(relative, tensor.device))  # a tolerance has the gradient zero

@@ -348,6 +348,16 @@ def test_norm_of_long_vectors_and_other_layouts() -> None:
     compare(lambda xp: xp.linalg.norm(xp.asarray([[np.nan, 1.0], [np.inf, 2.0]]), np.inf, axis=1))
 
 
+@pytest.mark.skipif(np.lib.NumpyVersion(np.__version__) < "2.5.4", reason="NumPy asks LAPACK, which may hang")
+@pytest.mark.parametrize("name", ["svd", "svdvals", "norm 2", "norm nuc", "norm -2", "matrix_rank", "pinv", "cond"])
+@pytest.mark.parametrize("value", [np.inf, np.nan])
+def test_no_singular_values_of_what_is_not_finite(name: str, value: float) -> None:
+    function, *order = name.split()
+    orders = [int(each) if each != "nuc" else each for each in order]
+    compare(lambda xp: getattr(xp.linalg, function)(xp.asarray([[[value, 1.0], [1.0, 1.0]], np.eye(2)]), *orders))
+    compare(lambda xp: getattr(xp.linalg, function)(xp.asarray([[value, 1.0], [1.0, 1.0]]), *orders))
+
+
 @pytest.mark.parametrize("dtype", INEXACT)
 @pytest.mark.parametrize("p", [None, 1, -1, 2, -2, np.inf, -np.inf, "fro", "nuc"])
 def test_cond(dtype: str, p: Any) -> None:
