@@ -18,8 +18,10 @@ from tnp._array import ndarray, wrap, wrap_array
 from tnp._convert import tensor_of, tensors_of
 from tnp._dtypes import tensor_dtype
 from tnp._errors import normalize_axes, normalize_axis, shapes_text
+from tnp._release import NUMPY
 
 FLOAT64 = tensor_dtype(np.float64)
+_ENDS_ARE_READ = NUMPY < "2.5.0"  # since then interp at no places does not look at left and right
 
 
 @overload
@@ -289,6 +291,8 @@ def interp(x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None, period
     wanted, places = cast(wanted, FLOAT64), cast(places, FLOAT64)
     if period is not None:
         wanted, places, values = _unrolled(wanted, places, values, abs(period))
+        left = right = None
+    if not (_ENDS_ARE_READ or wanted.numel()):
         left = right = None
     for name, given in (("left", left), ("right", right)):
         if given is not None and np.ndim(given):

@@ -110,6 +110,13 @@ def test_interp_arguments(arguments: tuple[Any, ...]) -> None:
     compare(lambda xp: xp.interp(*arguments))
 
 
+@pytest.mark.parametrize("fp", [[1.0, 2.0], [1j, 2.0]])
+@pytest.mark.parametrize("x", [[], [[]], 1.0, [0.5]])
+def test_interp_with_ends_that_are_no_scalars(x: Any, fp: list[Any]) -> None:
+    compare(lambda xp: xp.interp(x, [0.0, 1.0], fp, right=xp.asarray([5])))
+    compare(lambda xp: xp.interp(x, [0.0, 1.0], fp, left=[1, 2]))
+
+
 @settings(max_examples=40, deadline=None)
 @given(st.lists(st.integers(-9, 9), min_size=2, max_size=6, unique=True), st.lists(st.floats(-12, 12), max_size=5))
 def test_any_points(places: list[int], x: list[float]) -> None:
