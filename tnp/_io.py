@@ -14,7 +14,6 @@ import numpy as np
 import tnp
 from tnp._array import ndarray
 from tnp._convert import check_like
-from tnp._release import NUMPY
 
 
 def _host(value: Any) -> Any:
@@ -66,7 +65,7 @@ def savez(file: Any, *args: Any, allow_pickle: bool = False, **kwds: Any) -> Non
 
     Source: https://numpy.org/doc/stable/reference/generated/numpy.savez.html
     """
-    np.savez(file, *map(_host, args), **_keywords(allow_pickle, kwds))
+    np.savez(file, *map(_host, args), allow_pickle=allow_pickle, **{name: _host(each) for name, each in kwds.items()})
 
 
 def savez_compressed(file: Any, *args: Any, allow_pickle: bool = False, **kwds: Any) -> None:
@@ -85,15 +84,9 @@ def savez_compressed(file: Any, *args: Any, allow_pickle: bool = False, **kwds: 
 
     Source: https://numpy.org/doc/stable/reference/generated/numpy.savez_compressed.html
     """
-    np.savez_compressed(file, *map(_host, args), **_keywords(allow_pickle, kwds))
-
-
-def _keywords(allow_pickle: bool, arrays: Mapping[str, Any]) -> dict[str, Any]:
-    """Arrays by name for NumPy, of which 2.0 would save ``allow_pickle`` as one of them."""
-    keywords = {name: _host(array) for name, array in arrays.items()}
-    if NUMPY >= "2.2.0":
-        keywords["allow_pickle"] = allow_pickle
-    return keywords
+    np.savez_compressed(
+        file, *map(_host, args), allow_pickle=allow_pickle, **{name: _host(each) for name, each in kwds.items()}
+    )
 
 
 class NpzFile(Mapping[str, Any]):

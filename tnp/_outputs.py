@@ -16,10 +16,8 @@ from backend_torch.indexing import assign
 from tnp import _array  # its names are read when a call needs them: the class itself is built from ufuncs
 from tnp._errors import output_error
 from tnp._loops import PLAIN, Loops
-from tnp._release import NUMPY
 
 Tensor = Any
-_WARNS_OF_WHERE = NUMPY >= "2.4.0"
 
 
 def outputs(ufunc: Any, out: Any) -> tuple[Any, ...]:
@@ -45,7 +43,7 @@ def with_outputs(ufunc: Any, outs: tuple[Any, ...], options: dict[str, Any]) -> 
                 if ufunc.nout > 1:
                     raise TypeError("'out' must be a tuple of arrays")
                 del options["out"]
-        elif _WARNS_OF_WHERE and options.get("where", True) is not True:
+        elif options.get("where", True) is not True:
             warnings.warn(
                 "'where' used without 'out', expect unitialized memory in output. If this is intentional, use "
                 "out=None.",
