@@ -302,7 +302,7 @@ def _attempts(
     operation, or where torch.func transforms by copies for each.
     """
 
-    if _BLIND and torch.is_inference_mode_enabled():
+    if _BLIND and not torch.compiler.is_compiling() and torch.is_inference_mode_enabled():
         raise RuntimeError(
             "this version of torch records nothing in inference mode, not even for torch.func: all derivatives would "
             "be zero; use torch.no_grad() instead, or torch 2.13"
@@ -385,7 +385,7 @@ class Pullback:
 
 def vjp(function: Function, tensors: Sequence[Tensor], count: Callable[[], int]) -> tuple[tuple[Tensor, ...], Pullback]:
     """What ``function`` returns, and the function that takes gradients of its first ``count()`` results back."""
-    if torch.compiler.is_exporting():
+    if levels.is_exporting():
         raise levels.not_exported()
 
     def attempt(function: Function) -> Any:

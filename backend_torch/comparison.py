@@ -61,4 +61,10 @@ logical_and = Kernel(torch.logical_and, unsigned=same_bits(torch.logical_and))
 logical_or = Kernel(torch.logical_or, unsigned=same_bits(torch.logical_or))
 logical_xor = Kernel(torch.logical_xor, unsigned=same_bits(torch.logical_xor))
 logical_not = Kernel(torch.logical_not, unsigned=same_bits(torch.logical_not))
-isclose = torch.isclose  # for tensors of one inexact dtype and tolerances that are not negative
+
+
+def isclose(one: Tensor, other: Tensor, rtol: float, atol: float, equal_nan: bool) -> Tensor:
+    """torch's, for tensors of one inexact dtype and tolerances that are not negative."""
+    if equal_nan and one.shape != other.shape:  # torch 2.11 writes what NaN says to the first one's shape
+        one, other = torch.broadcast_tensors(one, other)
+    return torch.isclose(one, other, rtol, atol, equal_nan)

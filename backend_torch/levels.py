@@ -32,6 +32,11 @@ def unseen() -> Any:
     return contextlib.nullcontext() if torch.compiler.is_compiling() else _unseen()
 
 
+def is_exporting() -> bool:
+    """``torch.compiler.is_exporting()``, which Dynamo of torch 2.11 takes for true in whatever it traces."""
+    return torch.compiler._is_exporting_flag
+
+
 def _needs_public() -> bool:
     """Whether Dynamo traces, which knows the public functions, or inference mode is on, which they leave."""
     return torch.compiler.is_compiling() or torch.is_inference_mode_enabled()
@@ -50,7 +55,7 @@ def require_gradients(tensors: Sequence[Tensor], level: int) -> list[Tensor]:
 
 def value_and_gradients(function: Function, tensors: Sequence[Tensor]) -> tuple[tuple[Tensor, ...], list[Tensor]]:
     """What ``function(*tensors)`` returns, a scalar first, and the gradients of that: ``torch.func.grad_and_value``."""
-    if torch.compiler.is_exporting():
+    if is_exporting():
         return _by_autograd(function, tensors)
     if _needs_public():
 
