@@ -49,7 +49,7 @@ def demand(condition: Tensor, text: str) -> None:
         condition = condition.full_tensor()  # type: ignore[attr-defined]
     if not memory.is_readable(condition):
         torch._assert_async(condition, text)
-    elif not bool(condition):
+    elif not memory.to_numpy(memory.to_host(condition)):  # which no transform sees
         raise DEMANDED[text](text)
 
 

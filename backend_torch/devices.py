@@ -27,10 +27,12 @@ class _State(threading.local):
 
     default: torch.device | None
     outer: list[torch.device | None]
+    key: int
 
     def __init__(self) -> None:
         self.default = _initial
         self.outer = []  # the defaults around the scopes that this thread is in, innermost last
+        self.key = id(self.outer)  # which Dynamo of torch 2.11 can't ask for
 
 
 state = _State()
@@ -100,13 +102,13 @@ def enter(device: torch.device) -> None:
     moved = True
     state.outer.append(state.default)
     state.default = device
-    _watch(id(state.outer))
+    _watch(state.key)
 
 
 def leave() -> None:
     """End the innermost scope of this thread."""
     state.default = state.outer.pop()
-    _watch(id(state.outer))
+    _watch(state.key)
 
 
 def is_elsewhere() -> bool:

@@ -186,14 +186,14 @@ def out_of_bounds(tensor: Tensor, index: Index) -> tuple[int, int] | None:
 
 def outside(array: Tensor, size: int) -> int | None:
     """A value of an integer array that is no index of ``size`` elements; None if there is none, or none to be seen."""
-    if tracing.is_tracing():
-        values = memory.known(array)
+    if not array.numel():
+        return None
+    if not has_values(array):
+        values = levels.seen(array)
         if values is None:
             return None
         bad = values[(values < -size) | (values >= size)]
         return int(bad[0]) if bad.size else None
-    if not array.numel() or not (has_values(array) or has_values(levels.constant(array))):
-        return None
     low, high = torch.aminmax(array)
     if low.item() >= -size and high.item() < size:
         return None

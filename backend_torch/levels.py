@@ -17,7 +17,8 @@ import torch
 from torch._functorch.pyfunctorch import temporarily_clear_interpreter_stack
 from torch.autograd import forward_ad
 
-from backend_torch.memory import to_host, to_numpy, unwrapped
+from backend_torch import tracing
+from backend_torch.memory import is_readable, known, to_host, to_numpy, unwrapped
 
 Tensor = torch.Tensor
 Function = Callable[..., Sequence[Tensor]]
@@ -148,6 +149,14 @@ def is_differentiated(tensor: Tensor) -> bool:
             return True
         tensor = _functorch.get_unwrapped(tensor)
     return tensor.requires_grad
+
+
+def seen(tensor: Tensor) -> np.ndarray | None:
+    """The values of a tensor that a trace or a derivative hides, where they are known all the same; else None."""
+    if tracing.is_tracing():
+        return known(tensor)
+    tensor = constant(tensor)
+    return to_numpy(to_host(tensor)) if is_readable(tensor) else None
 
 
 def constant(tensor: Tensor) -> Tensor:

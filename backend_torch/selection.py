@@ -69,15 +69,15 @@ def argwhere(tensor: Tensor) -> Tensor:
 @explaining
 def outside(array: Tensor, low: int, high: int, text: str = INVALID) -> int | None:
     """An element of an integer array that is not in ``[low, high)``; None if there is none, or a graph is to look."""
-    values = memory.known(array) if tracing.is_tracing() else None
-    if values is not None:
-        bad = values[(values < low) | (values >= high)]
-        return int(bad[0]) if bad.size else None
     if not array.numel():
         return None
-    if not (has_values(array) or has_values(levels.constant(array))):
-        demand((array >= low) & (array < high), text)
-        return None
+    if not has_values(array):
+        values = levels.seen(array)
+        if values is None:
+            demand((array >= low) & (array < high), text)
+            return None
+        bad = values[(values < low) | (values >= high)]
+        return int(bad[0]) if bad.size else None
     smallest, largest = torch.aminmax(array)
     if smallest.item() >= low and largest.item() < high:
         return None

@@ -339,7 +339,7 @@ def lstsq(a: Any, b: Any, rcond: Any = None) -> tuple[ndarray, ndarray, ndarray,
     if rows != right.shape[0]:
         raise LinAlgError("Incompatible dimensions")
     dtype = result_dtype(left, right)
-    if np.ndim(rcond):
+    if rcond is not None and np.ndim(rcond):
         raise TypeError("rcond is one number")
     if rcond is None:
         limit = _EPS * max(rows, columns)
