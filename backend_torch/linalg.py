@@ -1,7 +1,8 @@
 """Linear algebra: decompositions, solvers and inverses of stacks of matrices.
 
 Layer: owns the precision in which they are computed, and what stands in where torch has no kernel: least squares of
-matrices that lack rank on an accelerator (https://github.com/pytorch/pytorch/issues/117122).
+matrices that lack rank on an accelerator (https://github.com/pytorch/pytorch/issues/117122), and what keeps ``eig``
+within its memory.
 
 Matrices have one of the four dtypes of LAPACK. Those of single precision are computed in double on the CPU, as NumPy
 computes them; on an accelerator only what decides by a tolerance which singular values are zero is.
@@ -54,8 +55,21 @@ solve = _in_double(torch.linalg.solve)
 cholesky = _in_double(torch.linalg.cholesky)
 qr = _in_double(torch.linalg.qr)
 householder = _in_double(torch.geqrf)
-eig = _in_double(torch.linalg.eig)
 eigvals = _in_double(torch.linalg.eigvals)
+
+
+def _eig(tensor: Tensor) -> tuple[Tensor, Tensor]:
+    if tensor.is_complex() or tensor.device.type != "cpu":
+        return torch.linalg.eig(tensor)
+    # Where LAPACK does not converge, torch takes the last column for the first of two and writes the other behind the
+    # last matrix (https://github.com/pytorch/pytorch/issues/162358): there is one more, of eigenvalues that differ.
+    last = torch.arange(tensor.shape[-1], dtype=tensor.dtype, device=tensor.device).diag().expand(1, *tensor.shape[-2:])
+    stack = tensor.unsqueeze(0) if tensor.dim() == 2 else tensor.flatten(0, -3)
+    values, vectors = torch.linalg.eig(torch.cat((stack, last)))
+    return values[:-1].reshape(tensor.shape[:-1]), vectors[:-1].reshape(tensor.shape)
+
+
+eig = _in_double(_eig)
 eigh = _in_double(torch.linalg.eigh)
 eigvalsh = _in_double(torch.linalg.eigvalsh)
 svd = _in_double(torch.linalg.svd)

@@ -156,6 +156,25 @@ def test_what_no_memory_holds_of_an_array(name: str) -> None:
     compare(lambda xp: ARRAYS[name](xp, xp.broadcast_to(1.0, 2**50)))
 
 
+# Memory of others.
+
+
+def test_eigenvectors_that_lapack_does_not_find_are_written_nowhere_else() -> None:
+    child(
+        """
+        import tnp as np
+
+        large, tiny = 1.7976931348623157e308, 5e-324
+        x = np.asarray([[-3, -large, 0.4, tiny], [-2, large, 2e-308, 0], [-4, 1.5, -1.7, -2], [-1.1, -3.1, tiny, 2]])
+        for _ in range(500):  # the allocator finds out when it next looks
+            try:
+                np.linalg.eig(x)
+            except np.linalg.LinAlgError:
+                pass
+        """
+    )
+
+
 # Writes that fail.
 
 FAILING: dict[str, Callable[[Any, Any], Any]] = {
