@@ -18,8 +18,13 @@ _NO_SIZES = (
     "Stride calculation overflowed",
     "cannot be represented as a SymInt",
     "numel: integer multiplication overflow",
+    "Trying to create tensor with negative dimension",  # of a sum of lengths that no integer holds
 )
-_NO_NUMBERS = ("Overflow when unpacking long", "int too big to convert")  # a length that torch's 64 bits do not hold
+_NO_NUMBERS = (  # a length that torch's 64 bits do not hold
+    "Overflow when unpacking long",
+    "int too big to convert",
+    "to type int64_t without overflow",
+)
 
 
 def explained(error: Exception) -> Exception:

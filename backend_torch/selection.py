@@ -49,11 +49,13 @@ def taken(tensor: Tensor, indices: Tensor, dim: int, mode: str) -> Tensor | None
     return None if given is None else host.wrapped(given[1].take(given[0], dim, mode=mode))  # type: ignore[call-overload]
 
 
+@explaining
 def lower_indices(rows: int, columns: int, k: int, device: torch.device | None) -> tuple[Tensor, ...]:
     """Rows and columns of the elements on and below the ``k``-th diagonal; no mask is made, nor counted."""
     return torch.tril_indices(max(rows, 0), max(columns, 0), k, device=device).unbind()
 
 
+@explaining
 def upper_indices(rows: int, columns: int, k: int, device: torch.device | None) -> tuple[Tensor, ...]:
     """Rows and columns of the elements on and above the ``k``-th diagonal."""
     return torch.triu_indices(max(rows, 0), max(columns, 0), k, device=device).unbind()

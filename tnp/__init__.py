@@ -117,6 +117,7 @@ from tnp._array import ndarray
 from tnp._assignment import copyto, place, put, put_along_axis, putmask
 from tnp._averages import average, mean, median, std, var
 from tnp._bits import packbits, unpackbits
+from tnp._broadcasting import broadcast_arrays, broadcast_shapes, broadcast_to
 from tnp._busdays import busday_count, is_busday
 from tnp._calculus import ediff1d, gradient, interp, trapezoid, unwrap
 from tnp._compile import EagerCheckError, TracedValueError, compile, load_compiled
@@ -349,9 +350,6 @@ from tnp._shape import (
     atleast_1d,
     atleast_2d,
     atleast_3d,
-    broadcast_arrays,
-    broadcast_shapes,
-    broadcast_to,
     expand_dims,
     ndim,
     ravel,

@@ -19,7 +19,7 @@ from backend_torch.indexing import without_leading_ones
 from tnp._array import ndarray, wrap_array
 from tnp._convert import check_like, tensor_of
 from tnp._dtypes import numpy_dtype, tensor_dtype
-from tnp._errors import explain, shapes_text
+from tnp._errors import explain, shapes_text, too_big
 from tnp._shape import as_order, as_shape
 
 Shape = tuple[int, ...]
@@ -61,10 +61,7 @@ def _explained(error: Exception, sizes: Shape, tensor_type: Any) -> Exception:
     if any(size > np.iinfo(np.intp).max for size in sizes):
         return ValueError("Maximum allowed dimension exceeded")
     if "verflow" in str(error):
-        return ValueError(
-            "array is too big; `arr.size * arr.dtype.itemsize` is larger than the maximum possible size: shape "
-            + shapes_text([sizes])
-        )
+        return too_big(sizes)
     explained = explain(error)
     if isinstance(explained, MemoryError):
         dtype = to_numpy[tensor_type]

@@ -5,6 +5,7 @@ Layer: owns exception classes and texts. Nothing here runs before something has 
 
 from __future__ import annotations
 
+import math
 import operator
 from collections.abc import Iterable
 from typing import Any
@@ -19,6 +20,7 @@ from backend_torch.tracing import TracedValueError
 MOST_DIMENSIONS = 64  # NumPy's limits, kept so that what runs here runs there
 MOST_OPERANDS = 64
 _MAX = np.iinfo(np.intp).max
+_INTS = np.iinfo(np.intc)
 
 
 _COPY_MODES = {np._CopyMode.ALWAYS: True, np._CopyMode.IF_NEEDED: None, np._CopyMode.NEVER: False}
@@ -47,6 +49,28 @@ def long_of(number: Any) -> int:
     if not -_MAX <= index <= _MAX:
         raise OverflowError("Python int too large to convert to C long")
     return index
+
+
+def int_of(number: Any) -> int:
+    """The same of the smaller integers of C in which NumPy holds the number of a diagonal."""
+    index = operator.index(number)
+    if not _INTS.min <= index <= _INTS.max:
+        raise OverflowError("Python int too large to convert to C int")
+    return index
+
+
+def check_size(shape: tuple[int, ...], itemsize: int) -> None:
+    """ValueError of a view with more bytes than NumPy counts: torch makes it, as it needs no memory."""
+    if math.prod(shape) * itemsize > _MAX:
+        raise too_big(shape)
+
+
+def too_big(*shapes: tuple[int, ...]) -> ValueError:
+    """What NumPy raises for an array with more bytes than it counts."""
+    return ValueError(
+        "array is too big; `arr.size * arr.dtype.itemsize` is larger than the maximum possible size: shape "
+        + shapes_text(shapes)
+    )
 
 
 def integer_axis(axis: Any, ndim: int) -> int:
@@ -161,6 +185,6 @@ def explain(error: Exception, *operands: Any) -> Exception:
     shapes = [tuple(t.shape) for t in operands]
     try:
         np.broadcast_shapes(*shapes)
-    except ValueError:
-        return broadcast_error(*shapes)
+    except ValueError as mismatch:
+        return too_big(*shapes) if "too large" in str(mismatch) else broadcast_error(*shapes)
     return exhaustion.explained(error)

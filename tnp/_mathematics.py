@@ -335,7 +335,10 @@ def i0(x: Any) -> ndarray:
     kind = x.dtype.kind
     if kind == "c":
         raise TypeError("i0 not supported for complex values")
-    return wrap_array(kernels.i0(x.tensor if kind not in "biu" else cast(x.tensor, to_torch[numpy.dtype(float)])))
+    try:
+        return wrap_array(kernels.i0(x.tensor if kind not in "biu" else cast(x.tensor, to_torch[numpy.dtype(float)])))
+    except RuntimeError as error:
+        raise explain(error) from None
 
 
 @overload

@@ -22,7 +22,7 @@ from tnp import (
     _errstate,
 )
 from tnp._dtypes import native, tensor_dtype
-from tnp._errors import normalize_axis, shapes_text
+from tnp._errors import explain, normalize_axis, shapes_text
 from tnp._gufunc import GeneralizedUfunc
 from tnp._loops import Loops
 from tnp._release import NUMPY
@@ -551,7 +551,10 @@ def _aligned(one: Tensor, other: Tensor, axis: int, other_axis: int) -> Tensor:
     if other.dim() == 1 or (other.dim() == 2 and other_axis == 0):
         if Loops.suspended:
             return _errstate.run("dot", matmul._loops.build((one.dtype, other.dtype)), (one, other))
-        return matmul._loops[one.dtype, other.dtype](one, other)
+        try:
+            return matmul._loops[one.dtype, other.dtype](one, other)
+        except RuntimeError as error:
+            raise explain(error) from None
     one, other = _common(one, other)
     if Loops.suspended:
         return _errstate.run("dot", lambda x, y: kernels.contract(x, y, [axis], [other_axis]), (one, other))

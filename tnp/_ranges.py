@@ -18,12 +18,12 @@ from backend_torch.casting import cast
 from backend_torch.dtypes import to_numpy, to_torch
 from tnp import _elementwise as ufuncs
 from tnp._array import ndarray, wrap, wrap_array
+from tnp._broadcasting import broadcast_arrays
 from tnp._convert import asarray, check_like, tensor_of
 from tnp._dtypes import DtypeError, numpy_dtype, tensor_dtype
 from tnp._errors import explain, integer_of, moved_axis, normalize_axis
 from tnp._index_tricks import indices
 from tnp._rearranging import moveaxis
-from tnp._shape import broadcast_arrays
 
 Tensor = Any
 WEAK = (int, float, complex)

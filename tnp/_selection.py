@@ -527,6 +527,9 @@ def select(condlist: Any, choicelist: Any, default: Any = 0) -> ndarray:
         if mask.dtype is not BOOL:
             raise TypeError(f"invalid entry {number} in condlist: should be boolean ndarray")
     _fit_or_raise(*masks, *options, result)
-    for mask, option in zip(reversed(masks), reversed(options), strict=True):
-        result = selection.where(mask, option, result)
+    try:
+        for mask, option in zip(reversed(masks), reversed(options), strict=True):
+            result = selection.where(mask, option, result)
+    except RuntimeError as error:
+        raise explain(error) from None
     return wrap_array(result)

@@ -17,8 +17,7 @@ from backend_torch import shape as kernels
 from backend_torch.tracing import TracedValueError
 from tnp._array import ndarray, view_like, view_of, wrap_array
 from tnp._convert import as_order, asarray, tensor_of
-from tnp._errors import copy_mode, explain, normalize_axes, reduced_axes, shapes_text
-from tnp._readonly import readonly_array
+from tnp._errors import copy_mode, long_of, normalize_axes, reduced_axes, shapes_text
 
 Shape = tuple[int, ...]
 Tensor = Any
@@ -277,7 +276,14 @@ def resize(a: Any, new_shape: Any) -> ndarray:
     lengths = as_shape(new_shape)
     if any(length < 0 for length in lengths):
         raise ValueError("all elements of `new_shape` must be non-negative")
-    return wrap_array(kernels.resize(tensor_of(a), lengths, math.prod(lengths)))
+    tensor, size = tensor_of(a), math.prod(lengths)
+    try:
+        return wrap_array(kernels.resize(tensor, lengths, size))
+    except ValueError as error:
+        if not tensor.numel():
+            raise
+        long_of(-(-size // tensor.numel()))  # as many copies NumPy puts into a tuple, before it counts elements
+        raise MemoryError(str(error)) from None
 
 
 def squeeze(a: Any, axis: int | Sequence[int] | None = None) -> ndarray:
@@ -360,135 +366,6 @@ def expand_dims(a: Any, axis: int | Sequence[int]) -> ndarray:
     tensor = tensor_of(a)
     axes = tuple(axis) if isinstance(axis, (tuple, list)) else (axis,)
     return view_of(a, kernels.unsqueeze(tensor, normalize_axes(axes, tensor.dim() + len(axes))))
-
-
-def broadcast_to(array: Any, shape: Any, subok: bool = False) -> ndarray:
-    """Return a view of an array in a larger shape, without a copy of its elements.
-
-    Parameters
-    ----------
-    array : array_like
-    shape : int or tuple of int
-    subok : bool, optional
-        Whether the result is of the array's own class, if that is one derived from ndarray.
-
-    Returns
-    -------
-    ndarray
-        A view in which elements share memory, so that it is read-only.
-
-    Raises
-    ------
-    ValueError
-        The array does not broadcast to the shape.
-
-    See Also
-    --------
-    broadcast_arrays, broadcast_shapes
-
-    Notes
-    -----
-    Source: https://numpy.org/doc/stable/reference/generated/numpy.broadcast_to.html
-
-    Examples
-    --------
-    >>> import tnp as np
-    >>> np.broadcast_to([1, 2, 3], (2, 3))
-    array([[1, 2, 3],
-           [1, 2, 3]])
-    """
-    bool(subok)
-    tensor, lengths = tensor_of(array), as_shape(shape)
-    if any(length < 0 for length in lengths):
-        raise ValueError("all elements of broadcast shape must be non-negative")
-    try:
-        return readonly_array(tensor.expand(lengths), array)
-    except TypeError as error:
-        raise explain(error) from None
-    except RuntimeError:
-        if not lengths:
-            raise ValueError("cannot broadcast a non-scalar to a scalar array") from None
-        raise ValueError(
-            "operands could not be broadcast together with remapped shapes [original->remapped]: "
-            f"{shapes_text([tensor.shape])}  and requested shape {shapes_text([lengths])}"
-        ) from None
-
-
-def broadcast_arrays(*args: Any, subok: bool = False) -> tuple[ndarray, ...]:
-    """Return views of all arrays in their common shape.
-
-    Parameters
-    ----------
-    *args : array_like
-    subok : bool, optional
-        Whether the result is of the array's own class, if that is one derived from ndarray.
-
-    Returns
-    -------
-    tuple of ndarray
-        Views; one in which elements share memory is read-only.
-
-    Raises
-    ------
-    ValueError
-        The shapes do not fit.
-
-    See Also
-    --------
-    broadcast_to, broadcast_shapes
-
-    Notes
-    -----
-    Source: https://numpy.org/doc/stable/reference/generated/numpy.broadcast_arrays.html
-
-    Examples
-    --------
-    >>> import tnp as np
-    >>> x, y = np.broadcast_arrays([1, 2], [[3], [4]])
-    >>> y
-    array([[3, 3],
-           [4, 4]])
-    """
-    bool(subok)  # an array of several elements has no truth
-    tensors = [tensor_of(array) for array in args]
-    try:
-        return tuple([wrap_array(tensor) for tensor in kernels.broadcast(tensors)])
-    except RuntimeError:
-        np.broadcast_shapes(*[tuple(tensor.shape) for tensor in tensors])  # raises in NumPy's words
-        raise
-
-
-def broadcast_shapes(*args: Any) -> Shape:
-    """Return the shape that these shapes broadcast to.
-
-    Parameters
-    ----------
-    *args : int or tuple of int
-
-    Returns
-    -------
-    tuple of int
-
-    Raises
-    ------
-    ValueError
-        The shapes do not fit.
-
-    See Also
-    --------
-    broadcast_to, broadcast_arrays
-
-    Notes
-    -----
-    Source: https://numpy.org/doc/stable/reference/generated/numpy.broadcast_shapes.html
-
-    Examples
-    --------
-    >>> import tnp as np
-    >>> np.broadcast_shapes((3, 1), 2)
-    (3, 2)
-    """
-    return np.broadcast_shapes(*[as_shape(shape) for shape in args])
 
 
 @overload

@@ -18,7 +18,7 @@ from backend_torch.dtypes import to_torch
 from tnp._array import ndarray, wrap_array
 from tnp._convert import check_like, tensor_of
 from tnp._dtypes import tensor_dtype
-from tnp._errors import long_of, normalize_axis
+from tnp._errors import int_of, long_of, normalize_axis, too_big
 from tnp._indexing import value_of
 from tnp._picking import writeable_tensor
 from tnp._readonly import readonly_array
@@ -65,7 +65,7 @@ def diag(v: Any, k: int = 0) -> ndarray:
     if tensor.dim() == 1:
         return wrap_array(selection.diagonal_matrix(tensor, operator.index(k)))
     if tensor.dim() == 2:
-        return readonly_array(selection.diagonal(tensor, operator.index(k), 0, 1), v)
+        return readonly_array(selection.diagonal(tensor, int_of(k), 0, 1), v)
     raise ValueError("Input must be 1- or 2-d.")
 
 
@@ -140,7 +140,7 @@ def diagonal(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> ndarray
     second = normalize_axis(axis2, tensor.dim(), "axis2")
     if first == second:
         raise ValueError("axis1 and axis2 cannot be the same")
-    return readonly_array(selection.diagonal(tensor, long_of(offset), first, second), a)
+    return readonly_array(selection.diagonal(tensor, int_of(offset), first, second), a)
 
 
 def tri(N: Any, M: Any = None, k: Any = 0, dtype: Any = float, *, device: Any = None, like: Any = None) -> ndarray:
@@ -234,7 +234,7 @@ def tril(m: Any, k: Any = 0) -> ndarray:
     tensor = _matrices(m)
     if (fraction := _fraction(k)) is not None:
         return tnp.where(_lower(tensor, fraction), wrap_array(tensor), wrap_array(tensor.new_zeros(1)))
-    return wrap_array(selection.tril(tensor, operator.index(k)))
+    return wrap_array(selection.tril(tensor, long_of(k)))
 
 
 def triu(m: Any, k: Any = 0) -> ndarray:
@@ -265,7 +265,7 @@ def triu(m: Any, k: Any = 0) -> ndarray:
     tensor = _matrices(m)
     if (fraction := _fraction(k)) is not None:
         return tnp.where(_lower(tensor, fraction - 1), wrap_array(tensor.new_zeros(1)), wrap_array(tensor))
-    return wrap_array(selection.triu(tensor, operator.index(k)))
+    return wrap_array(selection.triu(tensor, long_of(k)))
 
 
 def _matrices(m: Any) -> Tensor:
@@ -404,12 +404,20 @@ def triu_indices(n: int, k: Any = 0, m: int | None = None) -> tuple[ndarray, ...
 
 
 def _lower_places(rows: Any, columns: Any, k: Any, device: Any) -> tuple[ndarray, ...]:
+    _check_places(rows, columns)
     if (fraction := _fraction(k)) is not None:
         return tuple([tnp.array(each, device=device) for each in np.tri(rows, columns, fraction, bool).nonzero()])
     return tuple(map(wrap_array, selection.lower_indices(rows, columns, int(operator.index(k)), device)))
 
 
+def _check_places(rows: Any, columns: Any) -> None:
+    """ValueError of a matrix of which NumPy could not number the rows or columns, few as the places may be."""
+    if max(rows, columns) >= 1 << 60:
+        raise too_big((rows, columns))
+
+
 def _upper_places(rows: Any, columns: Any, k: Any, device: Any) -> tuple[ndarray, ...]:
+    _check_places(rows, columns)
     if (fraction := _fraction(k)) is not None:
         return tuple(
             [tnp.array(each, device=device) for each in (~np.tri(rows, columns, fraction - 1, bool)).nonzero()]

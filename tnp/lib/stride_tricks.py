@@ -12,7 +12,7 @@ import numpy as np
 from backend_torch import memory
 from tnp._array import ndarray, view_of, wrap_array
 from tnp._convert import tensor_of
-from tnp._errors import normalize_axes
+from tnp._errors import check_size, normalize_axes
 from tnp._readonly import readonly_array
 from tnp._subclass import kept
 
@@ -77,6 +77,7 @@ def as_strided(
         raise ValueError(
             f"a tensor's strides are multiples of the {size} bytes of an element and not negative: {steps}"
         )
+    check_size(lengths, size)
     try:
         result = memory.strided(array.tensor, lengths, tuple([step // size for step in steps]))
     except RuntimeError as error:
