@@ -28,6 +28,18 @@ def when_imported(action: Callable[[], None]) -> None:
         sys.meta_path.insert(0, _Finder(action))
 
 
+NO_TEXT = "the text of an array depends on its values, which a graph has only when it runs"
+
+
+def break_for_text() -> None:
+    """Break the graph at the call that asks for an array's text; a full graph is refused with the reason.
+
+    Nothing happens in a function that is taken whole, which runs to be traced.
+    """
+    if torch.compiler.is_dynamo_compiling():
+        torch._dynamo.graph_break(msg=NO_TEXT)
+
+
 class _Finder(importlib.abc.MetaPathFinder):
     """Finds Dynamo as Python does, and acts when it is loaded."""
 
@@ -108,6 +120,46 @@ def leave_out(module: str) -> None:
     except ImportError:
         return
     trace_rules.add(module)
+
+
+def leave_to_python(values: Sequence[Any]) -> None:
+    """Where a graph broke at one of the functions, or of the classes' methods, run it and what it calls as Python does.
+
+    It reads values, which are there by then, or takes NumPy's, of which Dynamo, asked anew, would make fake tensors.
+    """
+    try:
+        from torch._C._dynamo.eval_frame import set_code_exec_strategy
+        from torch._dynamo.types import FrameAction, FrameExecStrategy
+    except ImportError:
+        return
+    strategy = FrameExecStrategy(FrameAction.SKIP, FrameAction.SKIP)
+    for value in values:
+        for part in value.__dict__.values() if isinstance(value, type) else (value,):
+            function = part.fget if isinstance(part, property) else part
+            if isinstance(function, FunctionType):
+                set_code_exec_strategy(function.__code__, strategy)
+
+
+def format_outside(kind: type) -> None:
+    """Break the graph at the format of an object of ``kind``.
+
+    Dynamo formats at the end, when the object may have been written to, or has no attributes yet.
+    """
+    try:
+        from torch._dynamo.exc import unimplemented
+        from torch._dynamo.variables.misc import StringFormatVariable
+        from torch._dynamo.variables.user_defined import UserDefinedObjectVariable
+    except ImportError:
+        return
+    create = StringFormatVariable.create
+
+    def created(text: str, args: Any, kwargs: Any) -> Any:
+        for given in (*args, *kwargs.values()):
+            if isinstance(given.realize(), UserDefinedObjectVariable) and issubclass(given.python_type(), kind):
+                unimplemented(gb_type="format of an array", context=text, explanation=NO_TEXT, hints=[])
+        return create(text, args, kwargs)
+
+    StringFormatVariable.create = created  # type: ignore[method-assign,assignment]
 
 
 def take_operators() -> None:

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 import tnp
-from backend_torch import dynamo
+from backend_torch import constants, dynamo
 from backend_torch.dtypes import to_torch
 from tnp import _index_tricks
 from tnp._array import like, ndarray, scalar, wrap, wrap_array
@@ -38,6 +38,17 @@ _LOOKED_INTO = {
     "changes the array, not its tensor": "resize setflags",
 }
 """Reason -> names of functions and methods that are no operation of a graph."""
+
+_PYTHON = {
+    "gives text": (
+        "array2string array_repr array_str format_float_positional format_float_scientific savetxt __repr__ __str__ "
+        "__format__"
+    ),
+    "gives bytes": "dump dumps save savez savez_compressed tobytes tofile __reduce_ex__",
+    "gives memory": "asnumpy data from_dlpack may_share_memory nditer shares_memory __array__ __dlpack__",
+    "gives Python's numbers, or counts on them": "fromiter histogram histogram_bin_edges tolist vectorize",
+}
+"""Reason -> names of functions, methods, properties and classes that are run as Python where a graph broke at them."""
 
 _OPERATORS = frozenset({"operator", "reflected", "inplace", "__pow__", "__rpow__", "__mul__", "__rmul__", "<lambda>"})
 _INDEXED = (_index_tricks.nd_grid, _index_tricks.AxisConcatenator, _index_tricks.IndexExpression)
@@ -93,8 +104,13 @@ def _register() -> None:
                 if not name.startswith("_") or value.__name__ in _OPERATORS:
                     whole.append(value)
     dynamo.take_whole(whole, (Ufunc, *_INDEXED))
+    python = {name for names in _PYTHON.values() for name in names.split()}
+    holders = (tnp, Methods, ndarray, asking, scalar)
+    left = [value for holder in holders for name, value in holder.__dict__.items() if name in python]
+    dynamo.leave_to_python([*left, tnp.random.Generator, *tnp.random.RandomState.__mro__, constants.Constants])
     for name in ("tnp._small", "tnp._small_functions"):
         dynamo.leave_out(name)
+    dynamo.format_outside(ndarray)
     dynamo.take_operators()
     dynamo.hash_dtypes()
     dynamo.trace_instead({wrap: _wrap, wrap_array: _array, like: _like})

@@ -6,12 +6,13 @@ elsewhere, or has no values yet because it is being traced, says so.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 import tnp
-from backend_torch import memory
+from backend_torch import dynamo, memory
 
 if TYPE_CHECKING:
     from tnp._array import ndarray
@@ -21,12 +22,11 @@ def _values(array: ndarray) -> np.ndarray:
     return memory.to_numpy(memory.to_host(array.tensor))
 
 
-def _stand_in(array: ndarray) -> np.ndarray:
-    """What is printed where there are no values: NumPy refuses wrong options of it too."""
-    return np.ones([int(min(size, 1)) for size in array.shape], array.dtype)
-
-
-def _without_values(array: ndarray) -> str:
+def _without_values(array: ndarray, printed: Callable[..., str] | None = None, *args: Any, **options: Any) -> str:
+    """What says that there are none; NumPy's function that would have printed them refuses wrong options first."""
+    dynamo.break_for_text()
+    if printed is not None:
+        printed(np.ones([int(min(size, 1)) for size in array.shape], array.dtype), *args, **options)
     if memory.is_sharded(array.tensor):  # no values: where one process alone prints, the others send none
         return f"array(shape={array.shape}, dtype={array.dtype}, sharding={array.sharding})"
     return f"array(shape={array.shape}, dtype={array.dtype}, device='{array.device}')"
@@ -71,8 +71,7 @@ def array_repr(arr: Any, max_line_width: Any = None, precision: Any = None, supp
     """
     array = _array_of(arr, "size")
     if not memory.is_readable(array.tensor):
-        np.array_repr(_stand_in(array), max_line_width, precision, suppress_small)
-        return _without_values(array)
+        return _without_values(array, np.array_repr, max_line_width, precision, suppress_small)
     text = np.array_repr(_values(array), max_line_width, precision, suppress_small)
     if isinstance(arr, tnp._subclass.subclass):
         text = _named(type(arr).__name__, text)
@@ -116,8 +115,7 @@ def array_str(a: Any, max_line_width: Any = None, precision: Any = None, suppres
     """
     array = _array_of(a, "shape")
     if not memory.is_readable(array.tensor):
-        np.array_str(_stand_in(array), max_line_width, precision, suppress_small)
-        return _without_values(array)
+        return _without_values(array, np.array_str, max_line_width, precision, suppress_small)
     return np.array_str(_values(array), max_line_width, precision, suppress_small)
 
 
@@ -187,10 +185,10 @@ def array2string(
         "suffix": suffix,
         "legacy": legacy,
     }
+    given = (max_line_width, precision, suppress_small, separator, prefix)
     if not memory.is_readable(array.tensor):
-        np.array2string(_stand_in(array), max_line_width, precision, suppress_small, separator, prefix, **options)
-        return _without_values(array)
-    return np.array2string(_values(array), max_line_width, precision, suppress_small, separator, prefix, **options)
+        return _without_values(array, np.array2string, *given, **options)
+    return np.array2string(_values(array), *given, **options)
 
 
 def format_float_positional(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import subprocess
 import sys
 from collections.abc import Callable
@@ -234,3 +235,39 @@ def test_gradients_that_need_old_values_are_refused_in_full_graphs() -> None:
 def test_refusals_in_full_graphs_are_the_transforms_own() -> None:
     with pytest.raises(Exception, match="only floating and complex numbers have derivatives"):
         torch.compile(np.grad(loss), fullgraph=True, backend="eager")(np.arange(3))
+
+
+SHOWN: dict[str, Callable[[Any], Any]] = {
+    "repr": lambda x: (repr(x * 2), x + 1),
+    "repr of a scalar": lambda x: (repr(x.sum()), x + 1),
+    "str": lambda x: (str(x * 2), x + 1),
+    "format": lambda x: (f"{x.sum():.3f} {x * 2}", x + 1),
+    "array_repr": lambda x: (np.array_repr(x), x + 1),
+    "array_str": lambda x: (np.array_str(x * 2, precision=1), x + 1),
+    "array2string": lambda x: (np.array2string(x, separator=", "), x + 1),
+    "format_float_positional": lambda x: (np.format_float_positional(x[1]), x + 1),
+    "asnumpy": lambda x: (np.asnumpy(x * 2).tolist(), x + 1),
+    "NumPy's function": lambda x: (numpy.asarray(x * 2).tolist(), x + 1),
+    "dumps": lambda x: (x.dumps(), x + 1),
+    "bins": lambda x: (np.histogram(x, 3)[0].tolist(), x + 1),
+    "random numbers": lambda x: (np.random.default_rng(0).normal(size=3).tolist(), x + 1),
+    "what Dynamo does not know": lambda x: (gc.collect() < 0, np.sin(x * 3.25) - 1.125),
+}
+
+
+@pytest.mark.parametrize("name", SHOWN)
+def test_what_is_no_part_of_a_graph_breaks_it(name: str) -> None:
+    """Dynamo looked into it again, and into what followed: text had no values, and the rest ended in errors."""
+    torch._dynamo.reset()
+    compiled = torch.compile(SHOWN[name], backend="eager")
+    for x in (np.asarray([0.5, 1, 2]), np.asarray([3, 4, 5.25])):
+        found, expected = compiled(x), SHOWN[name](x)
+        assert (found[0], found[1].tolist()) == (expected[0], expected[1].tolist())
+
+
+@pytest.mark.parametrize("name", [name for name in SHOWN if "repr" in name or "str" in name or name == "format"])
+def test_full_graphs_hold_no_text_of_values(name: str) -> None:
+    torch._dynamo.reset()
+    compiled = torch.compile(SHOWN[name], fullgraph=True, backend="eager")
+    with pytest.raises(torch._dynamo.exc.Unsupported, match="text of an array"):
+        compiled(np.ones(3))
