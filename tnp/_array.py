@@ -24,6 +24,7 @@ from tnp._dtypes import tensor_dtype
 from tnp._loops import PLAIN
 from tnp._methods import Methods
 from tnp._products import matmul
+from tnp._release import NUMPY, deprecated
 from tnp._scalars import ScalarMethods
 
 if TYPE_CHECKING:
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
     from tnp._flat import flatiter
 
 Tensor = Any
+_SETTING_WARNS = NUMPY >= "2.5.0"
 _new = object.__new__
 _REPEATED = (list, tuple, str, bytes)  # what an integer scalar repeats, as a Python int does: [0] * n
 
@@ -125,6 +127,11 @@ class ndarray(Methods):
 
     @dtype.setter
     def dtype(self, dtype: Any) -> None:
+        if _SETTING_WARNS:
+            deprecated(
+                "Setting the dtype on a NumPy array has been deprecated in NumPy 2.5.\nInstead of changing the dtype "
+                "on an array x, create a new array with x.view(new_dtype)"
+            )
         self.tensor = tnp._convert.view(wrap_array(self.tensor), dtype).tensor
 
     @property
@@ -134,6 +141,11 @@ class ndarray(Methods):
 
     @shape.setter
     def shape(self, shape: Any) -> None:
+        if _SETTING_WARNS:
+            deprecated(
+                "Setting the shape on a NumPy array has been deprecated in NumPy 2.5.\nAs an alternative, you can "
+                "create a new view using np.reshape (with copy=False if needed)."
+            )
         reshaped = tnp.reshape(wrap_array(self.tensor), shape)
         if not memory.same_start(reshaped.tensor, self.tensor):
             raise AttributeError("Incompatible shape for in-place modification. Use `.reshape()` to make a copy")

@@ -19,9 +19,11 @@ from tnp._array import ndarray, wrap, wrap_array
 from tnp._convert import array, asarray, tensor_of
 from tnp._errors import copy_mode, explain, long_of, shapes_text
 from tnp._loops import PLAIN
+from tnp._release import NUMPY, deprecated
 
 _NoValue: Any = numpy._NoValue
 _SCALARS = (int, float, complex)
+_FIX_WARNS = NUMPY >= "2.5.0"
 INEXACT = {given: to_torch[numpy.result_type(dtype, 1.0)] for given, dtype in to_numpy.items()}
 """What an array becomes beside a Python float."""
 
@@ -203,6 +205,10 @@ def fix(x: Any, out: Any = None) -> ndarray:
     >>> np.fix(np.asarray([2.1, -2.9]))
     array([ 2., -2.])
     """
+    if _FIX_WARNS:
+        deprecated(
+            "numpy.fix is deprecated. Use numpy.trunc instead, which is faster and follows the Array API standard."
+        )
     return ufuncs.trunc(x, out=out)
 
 

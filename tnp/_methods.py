@@ -247,7 +247,7 @@ class Methods:
         if not self.flags.forc:
             raise ValueError("resize only works on single-segment arrays")
         if math.prod(lengths) == self.size and self.flags.c_contiguous:
-            self.shape = lengths
+            self.tensor = self.tensor.view(lengths)
             return
         if refcheck and self.tensor._base is not None:
             raise ValueError("cannot resize this array: it does not own its data")

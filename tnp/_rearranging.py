@@ -17,6 +17,7 @@ from backend_torch import shape as kernels
 from tnp._array import ndarray, view_like, view_of, wrap, wrap_array
 from tnp._convert import tensor_of, tensor_of_shape
 from tnp._errors import normalize_axes, normalize_axis
+from tnp._release import NUMPY, deprecated
 from tnp._shape import as_shape
 
 Axes = int | Sequence[int]
@@ -424,7 +425,21 @@ def rot90(m: Any, k: int = 1, axes: Sequence[int] = (0, 1)) -> ndarray:
 
     tensor = tensor_of_shape(m, check)
     check(tensor.shape)
-    return wrap_array(kernels.rot90(tensor, operator.index(k), *[axis % tensor.dim() for axis in plane]))
+    return wrap_array(kernels.rot90(tensor, _turns(k), *[axis % tensor.dim() for axis in plane]))
+
+
+def _turns(k: Any) -> int:
+    """How often rot90 turns. Before NumPy 2.5 three times where no other remainder fits; since then by the integer."""
+    if NUMPY < "2.5.0":
+        return next((turns for turns in range(3) if k % 4 == turns), 3)
+    try:
+        return operator.index(k)
+    except TypeError:
+        deprecated(
+            f"Passing a value for k ({k!r}) that is not an integer type has been deprecated in NumPy 2.5. The value "
+            "will be cast to an integer.  In the future this will be an error."
+        )
+        return int(k)
 
 
 def roll(a: Any, shift: Any, axis: Any = None) -> ndarray:

@@ -320,7 +320,7 @@ class held(asking):
     host = _slot
 
     @property
-    def tensor(self) -> Any:  # type: ignore[override]
+    def tensor(self) -> Any:
         """The tensor over the memory, from now on in the place of NumPy's array."""
         with backend.lock:
             if isinstance(self, held):  # another thread may have been here

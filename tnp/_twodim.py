@@ -22,9 +22,11 @@ from tnp._errors import int_of, long_of, normalize_axis, too_big
 from tnp._indexing import value_of
 from tnp._picking import writeable_tensor
 from tnp._readonly import readonly_array
+from tnp._release import NUMPY, deprecated
 
 Tensor = Any
 BOOL = to_torch[np.dtype(np.bool_)]
+_FLOATS_WARN = NUMPY >= "2.5.0"  # which deprecates them as lengths and as the number of a diagonal
 
 
 def diag(v: Any, k: int = 0) -> ndarray:
@@ -179,19 +181,41 @@ def tri(N: Any, M: Any = None, k: Any = 0, dtype: Any = float, *, device: Any = 
     """
     check_like(like)
     columns = N if M is None else M
+    _warn_of_floats(N, columns, k)
     return wrap_array(_triangle(N, columns, k, tensor_dtype(dtype), devices.parse(device)))
 
 
 def _triangle(rows: Any, columns: Any, k: Any, dtype: Any, device: Any) -> Tensor:
-    # As many as numpy.arange gives: a fraction counts whole, a negative number as none.
-    numbers = [each.item() if isinstance(each, ndarray) and not each.ndim else each for each in (rows, columns)]
     if (fraction := _fraction(k)) is not None:
-        mask = np.tri(numbers[0], numbers[1], fraction, bool)
-        return cast(tensor_of(mask, device=device), dtype)
-    rows, columns = [max(0, -int(-number // 1)) for number in numbers]
+        return cast(tensor_of(_mask(rows, columns, fraction), device=device), dtype)
+    rows, columns = _length(rows), _length(columns)
     if not isinstance(k, ndarray) or k.ndim or k.dtype.kind not in "iu":
         k = operator.index(k)
     return selection.triangle(rows, columns, k, dtype, device)
+
+
+def _length(number: Any) -> int:
+    """As many as numpy.arange gives: a fraction counts whole, a negative number as none."""
+    return max(0, -int(-_item(number) // 1))
+
+
+def _item(number: Any) -> Any:
+    return number.item() if isinstance(number, ndarray) and not number.ndim else number
+
+
+def _mask(rows: Any, columns: Any, k: Any) -> np.ndarray:
+    """`numpy.tri` of what need not be an integer, without the warning that the caller has given."""
+    row, column = np.arange(_item(rows)), np.arange(-k, _item(columns) - k, dtype=np.int64)
+    return np.greater_equal.outer(row, column)
+
+
+def _warn_of_floats(*numbers: Any) -> None:
+    """Say what NumPy 2.5 does of a length or a diagonal that is no integer."""
+    for number in numbers:
+        if _FLOATS_WARN and _fraction(number) is not None:
+            text = f"Cannot convert {type(number).__name__} safely to an integer. This will raise an error in future "
+            deprecated(text + "versions (Deprecated NumPy 2.5)")
+            return
 
 
 def _fraction(k: Any) -> Any:
@@ -233,6 +257,7 @@ def tril(m: Any, k: Any = 0) -> ndarray:
     """
     tensor = _matrices(m)
     if (fraction := _fraction(k)) is not None:
+        _warn_of_floats(k)
         return tnp.where(_lower(tensor, fraction), wrap_array(tensor), wrap_array(tensor.new_zeros(1)))
     return wrap_array(selection.tril(tensor, long_of(k)))
 
@@ -264,6 +289,7 @@ def triu(m: Any, k: Any = 0) -> ndarray:
     """
     tensor = _matrices(m)
     if (fraction := _fraction(k)) is not None:
+        _warn_of_floats(k)
         return tnp.where(_lower(tensor, fraction - 1), wrap_array(tensor.new_zeros(1)), wrap_array(tensor))
     return wrap_array(selection.triu(tensor, long_of(k)))
 
@@ -345,16 +371,16 @@ def _check_equal_lengths(tensor: Tensor) -> None:
         raise ValueError("All dimensions of input must be of equal length")
 
 
-def tril_indices(n: int, k: Any = 0, m: int | None = None) -> tuple[ndarray, ...]:
+def tril_indices(n: Any, k: Any = 0, m: Any = None) -> tuple[ndarray, ...]:
     """The indices of the lower triangle of a matrix.
 
     Parameters
     ----------
-    n : int
+    n : float
         Number of rows.
     k : float, optional
         The highest diagonal that belongs to it.
-    m : int, optional
+    m : float, optional
         Number of columns; by default as many.
 
     Returns
@@ -371,19 +397,21 @@ def tril_indices(n: int, k: Any = 0, m: int | None = None) -> tuple[ndarray, ...
     >>> np.tril_indices(2)
     (array([0, 1, 1]), array([0, 0, 1]))
     """
-    return _lower_places(n, n if m is None else m, k, devices.state.default)
+    columns = n if m is None else m
+    _warn_of_floats(n, columns, k)
+    return _lower_places(_length(n), _length(columns), k, devices.state.default)
 
 
-def triu_indices(n: int, k: Any = 0, m: int | None = None) -> tuple[ndarray, ...]:
+def triu_indices(n: Any, k: Any = 0, m: Any = None) -> tuple[ndarray, ...]:
     """The indices of the upper triangle of a matrix.
 
     Parameters
     ----------
-    n : int
+    n : float
         Number of rows.
     k : float, optional
         The lowest diagonal that belongs to it.
-    m : int, optional
+    m : float, optional
         Number of columns; by default as many.
 
     Returns
@@ -400,13 +428,15 @@ def triu_indices(n: int, k: Any = 0, m: int | None = None) -> tuple[ndarray, ...
     >>> np.triu_indices(2)
     (array([0, 0, 1]), array([0, 1, 1]))
     """
-    return _upper_places(n, n if m is None else m, k, devices.state.default)
+    columns = n if m is None else m
+    _warn_of_floats(n, columns, k)
+    return _upper_places(_length(n), _length(columns), k, devices.state.default)
 
 
 def _lower_places(rows: Any, columns: Any, k: Any, device: Any) -> tuple[ndarray, ...]:
     _check_places(rows, columns)
     if (fraction := _fraction(k)) is not None:
-        return tuple([tnp.array(each, device=device) for each in np.tri(rows, columns, fraction, bool).nonzero()])
+        return tuple([tnp.array(each, device=device) for each in _mask(rows, columns, fraction).nonzero()])
     return tuple(map(wrap_array, selection.lower_indices(rows, columns, int(operator.index(k)), device)))
 
 
@@ -419,9 +449,7 @@ def _check_places(rows: Any, columns: Any) -> None:
 def _upper_places(rows: Any, columns: Any, k: Any, device: Any) -> tuple[ndarray, ...]:
     _check_places(rows, columns)
     if (fraction := _fraction(k)) is not None:
-        return tuple(
-            [tnp.array(each, device=device) for each in (~np.tri(rows, columns, fraction - 1, bool)).nonzero()]
-        )
+        return tuple([tnp.array(each, device=device) for each in (~_mask(rows, columns, fraction - 1)).nonzero()])
     return tuple(map(wrap_array, selection.upper_indices(rows, columns, int(operator.index(k)), device)))
 
 
@@ -443,6 +471,7 @@ def tril_indices_from(arr: Any, k: Any = 0) -> tuple[ndarray, ...]:
     >>> np.tril_indices_from(np.zeros((2, 2)), -1)
     (array([1]), array([0]))
     """
+    _warn_of_floats(k)
     tensor = _matrix(arr)
     return _lower_places(tensor.shape[0], tensor.shape[1], k, tensor.device)
 
@@ -465,6 +494,7 @@ def triu_indices_from(arr: Any, k: Any = 0) -> tuple[ndarray, ...]:
     >>> np.triu_indices_from(np.zeros((2, 2)), 1)
     (array([0]), array([1]))
     """
+    _warn_of_floats(k)
     tensor = _matrix(arr)
     return _upper_places(tensor.shape[0], tensor.shape[1], k, tensor.device)
 

@@ -62,6 +62,14 @@ def test_triangle_indices(name: str, arguments: tuple[int, ...]) -> None:
     compare(lambda xp: getattr(xp, name)(*arguments))
 
 
+@pytest.mark.parametrize("name", ["tri", "tril_indices", "triu_indices"])
+@pytest.mark.parametrize("length", [3.0, 2.5, -1.5, True, np.float32(1.5), np.int8(2), 2j, "3", None, np.nan])
+def test_floats_as_lengths(name: str, length: Any) -> None:
+    compare(lambda xp: getattr(xp, name)(length))
+    compare(lambda xp: getattr(xp, name)(3, -1, length) if name != "tri" else xp.tri(3, length, -1))
+    compare(lambda xp: getattr(xp, name)(xp.asarray(2.5)))
+
+
 @pytest.mark.parametrize("name", ["tri", "tril", "triu", "tril_indices", "triu_indices", "tril_indices_from"])
 def test_a_fraction_as_the_number_of_a_diagonal(name: str) -> None:
     """NumPy's arange cuts it off, and is of zeros alone where the first two numbers are cut to zero."""
