@@ -14,7 +14,6 @@ from typing import Any
 
 import numpy as np
 import torch
-from torch._functorch.pyfunctorch import temporarily_clear_interpreter_stack
 from torch.autograd import forward_ad
 
 from backend_torch import tracing
@@ -119,22 +118,29 @@ def _storage(tensor: Tensor) -> int:
     return unwrapped(tensor).untyped_storage()._cdata
 
 
-def indices(tensor: Tensor) -> np.ndarray:
-    """The values of an array of places, to be read; inside a derivative those of floats are refused."""
-    return to_numpy(to_host(tensor)) if tensor.is_floating_point() else values(tensor)
+def held(tensor: Tensor) -> Tensor:
+    """What torch.func holds below levels of derivatives, whose values are known; a batch's slices are not."""
+    while _functorch.is_functorch_wrapped_tensor(tensor) and not _functorch.is_batchedtensor(tensor):
+        tensor = _functorch.get_unwrapped(tensor)
+    return tensor
+
+
+def constant(tensor: Tensor) -> Tensor:
+    """What torch.func holds, where nothing that is differentiated reaches it; else the tensor."""
+    return tensor if torch.compiler.is_compiling() or is_differentiated(tensor) else held(tensor)
 
 
 def values(tensor: Tensor) -> np.ndarray:
-    """The values, to be read, which are known inside a derivative too, though torch.func holds the tensor."""
-    if _functorch.is_functorch_wrapped_tensor(tensor):
-        below = tensor
-        while _functorch.is_functorch_wrapped_tensor(below):
-            if _functorch.is_batchedtensor(below):
-                return to_numpy(tensor)  # which raises
-            below = _functorch.get_unwrapped(below)
-        with temporarily_clear_interpreter_stack():
-            return to_numpy(below.cpu())
-    return to_numpy(to_host(tensor))
+    """The values, to be read, of a constant; an error where a derivative or a batch hides them."""
+    return to_numpy(to_host(constant(tensor)))
+
+
+def seen(tensor: Tensor) -> np.ndarray | None:
+    """The `values`, or those that a trace knows; None where they are hidden."""
+    if tracing.is_tracing():
+        return known(tensor)
+    tensor = constant(tensor)
+    return to_numpy(to_host(tensor)) if is_readable(tensor) else None
 
 
 def is_differentiated(tensor: Tensor) -> bool:
@@ -149,23 +155,6 @@ def is_differentiated(tensor: Tensor) -> bool:
             return True
         tensor = _functorch.get_unwrapped(tensor)
     return tensor.requires_grad
-
-
-def seen(tensor: Tensor) -> np.ndarray | None:
-    """The values of a tensor that a trace or a derivative hides, where they are known all the same; else None."""
-    if tracing.is_tracing():
-        return known(tensor)
-    tensor = constant(tensor)
-    return to_numpy(to_host(tensor)) if is_readable(tensor) else None
-
-
-def constant(tensor: Tensor) -> Tensor:
-    """What torch.func holds inside a derivative, where nothing that is differentiated reaches it; else the tensor."""
-    if torch.compiler.is_compiling() or is_differentiated(tensor):
-        return tensor
-    while _functorch.is_functorch_wrapped_tensor(tensor) and not _functorch.is_batchedtensor(tensor):
-        tensor = _functorch.get_unwrapped(tensor)
-    return tensor
 
 
 def is_true_throughout(tensor: Tensor) -> bool:

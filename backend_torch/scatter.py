@@ -169,7 +169,7 @@ def _rounds(flat: Tensor) -> Iterator[Tensor]:
     if not flat.numel():
         return
     if tracing.is_batching() or is_transforming():  # torch can't be asked for ranks, but the positions are known
-        yield from map(torch.from_numpy, _known_rounds(levels.indices(flat)))
+        yield from map(torch.from_numpy, _known_rounds(levels.values(flat)))
         return
     ordered, order = torch.sort(flat, stable=True)
     count = torch.arange(len(flat), device=flat.device)

@@ -320,7 +320,7 @@ def _number(end: Any) -> Any:
     """The value of an edge, which is known where it is differentiated too."""
     if not isinstance(end, ndarray):
         return end
-    return levels.values(end.tensor)[()] if levels.is_differentiated(end.tensor) else values_of(end)[()]
+    return values_of(wrap(levels.held(end.tensor)))[()]
 
 
 def _distance(last: Any, first: Any) -> Any:

@@ -32,7 +32,7 @@ WEAK = (int, float, complex)
 def _number(value: Any) -> Any:
     """An argument of `arange` as a Python or NumPy scalar."""
     if isinstance(value, ndarray) or memory.is_tensor(value):
-        value = levels.values(tensor_of(value))
+        value = memory.to_numpy(memory.to_host(levels.held(tensor_of(value))))
     elif symbolic.is_symbol(value):
         value = symbolic.decided(value)
     return value[()] if isinstance(value, np.ndarray) else value

@@ -526,7 +526,7 @@ def _along(array: Any, axis: int | None) -> tuple[Tensor, int]:
 def _host(obj: Any) -> Any:
     """An index argument as NumPy reads it."""
     if isinstance(obj, ndarray) or memory.is_tensor(obj):
-        return levels.indices(tensor_of(obj))
+        return levels.values(tensor_of(obj))
     return obj
 
 

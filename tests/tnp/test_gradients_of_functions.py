@@ -451,3 +451,13 @@ def test_places_that_are_made_inside(function: Callable[[Any, Any], Any]) -> Non
         np.jacobian(loss, mode="forward")(np.asarray(x)),
     ):
         numpy.testing.assert_allclose(np.asnumpy(found), expected, rtol=1e-6)
+
+
+@pytest.mark.parametrize("places", [[1.0], [1.0, 2.0]])
+@pytest.mark.parametrize("function", [lambda np, x, at: np.insert(x, at, 7.0), lambda np, x, at: np.delete(x, at)])
+def test_places_that_are_no_integers_are_refused_as_by_numpy(function: Any, places: list[float]) -> None:
+    """Made inside a derivative they were refused in torch's words, as they have no memory there."""
+    with pytest.raises((TypeError, IndexError)) as expected:
+        function(numpy, numpy.ones(4), numpy.array(places))
+    with pytest.raises(expected.type):
+        np.grad(lambda x: function(np, x, np.asarray(places)).sum())(np.ones(4))
