@@ -409,6 +409,8 @@ def vjp(function: Function, tensors: Sequence[Tensor], count: Callable[[], int])
 
 def jvp(function: Function, tensors: Sequence[Tensor], tangents: Sequence[Tensor], count: Callable[[], int]) -> Any:
     """What ``function`` returns, and the derivatives of its first ``count()`` results along ``tangents``."""
+    if levels.is_exporting() and not levels.EXPORTS_FORWARD_MODE:
+        raise levels.not_exported()
     drawn = Draws()
 
     def attempt(function: Function) -> Any:

@@ -14,7 +14,7 @@ import torch
 from backend_torch.autodiff import Function, Pullback, Source, is_recording, jvp, may_be_differentiated
 from backend_torch.draws import Draws
 from backend_torch.inductor import is_transforming
-from backend_torch.levels import own
+from backend_torch.levels import is_exporting, not_exported, own
 
 Tensor = torch.Tensor
 
@@ -86,6 +86,8 @@ def forward(
     function: Function, tensors: Sequence[Tensor], count: Callable[[], int], chunk_size: int | None
 ) -> tuple[tuple[Tensor, ...], list[list[Tensor]]]:
     """What ``function`` returns; and for each of its first ``count()`` results, for each tensor, the derivatives."""
+    if is_exporting():  # torch.func.jvp below torch.vmap: fake tensors fail
+        raise not_exported()
     values: tuple[Tensor, ...] = ()
     drawn = Draws()
 

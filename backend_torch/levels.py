@@ -23,6 +23,7 @@ Tensor = torch.Tensor
 Function = Callable[..., Sequence[Tensor]]
 _functorch = torch._C._functorch
 _unseen = torch._C.DisableTorchFunction
+EXPORTS_FORWARD_MODE = torch.__version__ >= (2, 12)
 
 _NO_HOOKS = "derivatives of functions can't be taken where tensors that are saved for a gradient are looked at"
 
@@ -181,11 +182,11 @@ def not_exported() -> NotImplementedError:
     """The error of a derivative in a trace of torch.export.
 
     It takes what torch.func.grad and torch.func.vjp work on for constants, and its program gives tensors without data
-    (torch 2.13).
+    (torch 2.13). Before torch 2.12 it holds no torch.func.jvp either: an assertion of its own fails.
     """
     return NotImplementedError(
         "torch.export holds no derivatives but tnp.grad of a function, outside of other transforms, with strict=False, "
-        "and forward mode: save the function with tnp.compile(fn).save(...) instead"
+        "and tnp.jvp since torch 2.12: save the function with tnp.compile(fn).save(...) instead"
     )
 
 

@@ -9,6 +9,7 @@ import pytest
 import torch
 
 import tnp as np
+from backend_torch.levels import EXPORTS_FORWARD_MODE
 from conformance import coverage
 from tests.oracle import placed
 from tests.tnp.test_dynamo import FUNCTIONS, TRANSFORMED
@@ -55,7 +56,7 @@ def test_arrays_in_and_out(name: str, strict: bool) -> None:
     assert_same(program(x), {"result": FUNCTIONS[name](x)})
 
 
-FOLLOWED = ["vectorized_map", "vectorized_map of vectorized_map", "jvp"]
+FOLLOWED = ["vectorized_map", "vectorized_map of vectorized_map", *["jvp"] * EXPORTS_FORWARD_MODE]
 PLAIN_GRADIENTS = ["grad", "grad of grad", "grad of what overwrites its argument", "value and aux"]
 
 
@@ -70,7 +71,12 @@ def test_transforms(name: str, strict: bool) -> None:
 
 REFUSED = [(name, True) for name in PLAIN_GRADIENTS]
 REFUSED += [
-    (name, strict) for name in ("vectorized_map of grad", "vjp", "jacobian", "hessian") for strict in (False, True)
+    (name, strict)
+    for name in (
+        *("vectorized_map of grad", "vjp", "jacobian", "jacobian forward", "hessian"),
+        *["jvp"] * (not EXPORTS_FORWARD_MODE),
+    )
+    for strict in (False, True)
 ]
 
 
