@@ -88,6 +88,8 @@ def prepare() -> None:
     handled.update(dict.fromkeys(EXTREMES, _extreme))
     handled.update({aten.unbind.int: _unbind, aten.split.Tensor: _split, aten.view.dtype: _view_dtype})
     handled.update({aten.gather.default: _gather, aten.view_as_real.default: _view_as_real})
+    handled.update({aten.frexp.Tensor: _frexp, aten.flip.default: _flip})
+    handled.update({aten.any.dims: _along_axes, aten.all.dims: _along_axes})
     handled.update(dict.fromkeys((aten.argmax.default, aten.argmin.default), _place_of_extreme))
     handled.update(dict.fromkeys(MISNAMED, _renamed))
     for operation, handler in handled.items():
@@ -343,6 +345,38 @@ def _gather(operation: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> An
     )
 
 
+def _frexp(operation: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Tensor, ...]:
+    """Part by part: torch 2.11 has no rule for what has two results."""
+    tensor = _placed(args[0], lambda p: isinstance(p, Partial))
+    return tuple([_like(tensor, part) for part in operation(tensor._local_tensor)])
+
+
+def _flip(operation: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Tensor:
+    """Part by part, but for axes that are turned: torch 2.11 has no rule."""
+    turned = {axis % args[0].dim() for axis in args[1]}
+    tensor = _placed(args[0], lambda p: any(_cuts(p, axis) for axis in turned))
+    return _like(tensor, operation(tensor._local_tensor, args[1]))
+
+
+def _along_axes(operation: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Tensor:
+    """Of several axes one after the other: torch 2.11 has no rule."""
+    tensor, axes, keepdim = _by_position(operation, args, kwargs) if len(args) > 2 else (*args[:2], False)
+    for axis in sorted({axis % tensor.dim() for axis in axes or range(tensor.dim())}, reverse=True):
+        tensor = operation.overloadpacket.dim(tensor, axis, keepdim)
+    return tensor
+
+
+def _placed(tensor: Any, is_replaced: Callable[[Placement], bool]) -> Any:
+    """The array whole in each process, along axes of the mesh with some placements."""
+    return tensor.redistribute(placements=[Replicate() if is_replaced(p) else p for p in tensor.placements])
+
+
+def _like(tensor: Any, part: Tensor) -> Tensor:
+    """A sharded array of another's shape, of which this is this process' part."""
+    where, mesh = tensor.placements, tensor.device_mesh
+    return DTensor.from_local(part, mesh, where, run_check=False, shape=tensor.shape, stride=tensor.stride())
+
+
 def _extreme(operation: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """A maximum or a minimum; where a process has no elements, which has none, of the whole axis."""
     return operation(_with_parts(args), *args[1:], **kwargs)
@@ -350,6 +384,8 @@ def _extreme(operation: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> A
 
 def _place_of_extreme(operation: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     tensor = _with_parts(args)
+    if (len(args) < 2 or args[1] is None) and torch.__version__ < (2, 12):  # which sends numbers without an axis
+        tensor = _placed(tensor, lambda p: True)
     if tensor.dtype in WIDER:  # in the same order, and sent by torch itself, which knows no others
         tensor = tensor.to(WIDER[tensor.dtype])
     return operation(tensor, *args[1:], **kwargs)
