@@ -18,6 +18,7 @@ from torch.distributed.tensor import DTensor, Partial, Placement, Replicate, Sha
 from torch.distributed.tensor._dtensor_spec import DTensorSpec
 from torch.distributed.tensor._op_schema import OpSchema, OutputSharding
 from torch.distributed.tensor._utils import compute_local_shape_and_global_offset
+from torch.distributed.tensor.experimental import register_sharding
 from torch.distributed.tensor.placement_types import _StridedShard
 
 from backend_torch import memory, tracing
@@ -88,12 +89,27 @@ def prepare() -> None:
     handled.update(dict.fromkeys(EXTREMES, _extreme))
     handled.update({aten.unbind.int: _unbind, aten.split.Tensor: _split, aten.view.dtype: _view_dtype})
     handled.update({aten.gather.default: _gather, aten.view_as_real.default: _view_as_real})
-    handled.update({aten.frexp.Tensor: _frexp, aten.flip.default: _flip})
+    handled.update({aten.frexp.Tensor: _frexp, aten.squeeze.default: _squeeze})
+    handled.update(dict.fromkeys((aten.flip.default, aten.roll.default, aten.cumprod.default), _along_whole_axes))
     handled.update({aten.any.dims: _along_axes, aten.all.dims: _along_axes})
     handled.update(dict.fromkeys((aten.argmax.default, aten.argmin.default), _place_of_extreme))
     handled.update(dict.fromkeys(MISNAMED, _renamed))
     for operation, handler in handled.items():
         handlers[operation] = _once(handlers, handler, handlers.get(operation))
+    if torch.__version__ < "2.12":
+        register_sharding([aten.ne.Tensor, aten.gcd.default, aten.lcm.default])(_elementwise)
+
+
+def _elementwise(*operands: Any) -> list[Any]:
+    """How two operands may be placed, and the result of each way: as torch's own rules of elementwise functions."""
+    dim = max(operand.ndim for operand in operands)
+    found: list[Any] = [([Replicate()], [Replicate()] * len(operands))]
+    for axis in range(dim):
+        places = [axis - dim + operand.ndim for operand in operands]
+        given = [(place, place >= 0 and o.shape[place] > 1) for place, o in zip(places, operands, strict=True)]
+        if any(has_it for _, has_it in given):
+            found.append(([Shard(axis)], [Shard(place) if has_it else Replicate() for place, has_it in given]))
+    return found
 
 
 def _once(handlers: dict[Any, Any], handler: Handler, former: Any) -> Handler:
@@ -351,11 +367,22 @@ def _frexp(operation: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tup
     return tuple([_like(tensor, part) for part in operation(tensor._local_tensor)])
 
 
-def _flip(operation: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Tensor:
-    """Part by part, but for axes that are turned: torch 2.11 has no rule."""
-    turned = {axis % args[0].dim() for axis in args[1]}
-    tensor = _placed(args[0], lambda p: any(_cuts(p, axis) for axis in turned))
-    return _like(tensor, operation(tensor._local_tensor, args[1]))
+def _along_whole_axes(operation: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Tensor:
+    """Part by part, but for the axes that are named, or all: torch 2.11 has no rule."""
+    tensor, *rest = args
+    given = dict(zip([argument.name for argument in operation._schema.arguments], args, strict=False)) | kwargs
+    named = given.get("dims", given.get("dim", ()))
+    axes = {axis % tensor.dim() for axis in ([named] if isinstance(named, int) else named or range(tensor.dim()))}
+    tensor = _placed(tensor, lambda p: isinstance(p, Partial) or any(_cuts(p, axis) for axis in axes))
+    return _like(tensor, operation(tensor._local_tensor, *rest, **kwargs))
+
+
+def _squeeze(operation: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """Without axes of length one: of the array, where torch 2.11 asks the part that each process has."""
+    tensor = args[0]
+    for axis in reversed([axis for axis, length in enumerate(tensor.shape) if length == 1]):
+        tensor = aten.squeeze.dim(tensor, axis)
+    return aten.alias.default(tensor) if tensor is args[0] else tensor
 
 
 def _along_axes(operation: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Tensor:
@@ -384,7 +411,7 @@ def _extreme(operation: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> A
 
 def _place_of_extreme(operation: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     tensor = _with_parts(args)
-    if (len(args) < 2 or args[1] is None) and torch.__version__ < (2, 12):  # which sends numbers without an axis
+    if (len(args) < 2 or args[1] is None) and torch.__version__ < "2.12":  # which sends numbers without an axis
         tensor = _placed(tensor, lambda p: True)
     if tensor.dtype in WIDER:  # in the same order, and sent by torch itself, which knows no others
         tensor = tensor.to(WIDER[tensor.dtype])

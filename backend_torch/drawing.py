@@ -64,8 +64,8 @@ def taken_out(module: GraphModule) -> list[tuple[Callable[[], Tensor], Tensor]]:
         for attribute in held:
             if isinstance(attribute, Node) and not attribute.users:
                 graph.erase_node(attribute)
-    for name in [name for name, value in vars(module).items() if isinstance(value, torch.Generator)]:
-        delattr(module, name)  # of torch 2.11's key in the cache too, by a name that differs in each process
+    for name in [name for name, value in module.__dict__.items() if isinstance(value, torch.Generator)]:
+        del module.__dict__[name]  # a name of this process alone, and of the key in torch 2.11's cache
     module.recompile()
     return found
 

@@ -23,7 +23,7 @@ Tensor = torch.Tensor
 Function = Callable[..., Sequence[Tensor]]
 _functorch = torch._C._functorch
 _unseen = torch._C.DisableTorchFunction
-EXPORTS_FORWARD_MODE = torch.__version__ >= (2, 12)
+EXPORTS_FORWARD_MODE = torch.__version__ >= "2.12"
 
 _NO_HOOKS = "derivatives of functions can't be taken where tensors that are saved for a gradient are looked at"
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy
 import pytest
+import torch
 
 from conformance import coverage, samples, sharding
 
@@ -24,6 +25,9 @@ def test_the_page_says_so(found: dict[str, str]) -> None:
     # Whether a product of parts has the bits of the whole one's goes by the processor: the page may say that it rounds.
     rounding = {"yes": "rounds", "sends": "sends, rounds"}
     wrong = {name: answer for name, answer in found.items() if page[name] not in (answer, rounding.get(answer))}
+    if torch.__version__ < "2.12":  # without rules for the transforms and pinv
+        wrong = {name: answer for name, answer in wrong.items() if (name.split(".")[0], answer) != ("fft", "raises")}
+        assert {wrong.pop(name) for name in ("linalg.pinv", "polyfit")} == {"raises"}
     assert wrong == {}, "write it: python -m conformance coverage"
 
 
