@@ -117,6 +117,17 @@ def constant(value: Any, dtype: np.dtype) -> torch.Tensor:
     return constants(to_torch[dtype], type(value))[value]
 
 
+def cast_constant(value: Any, dtype: np.dtype) -> torch.Tensor:
+    """The same of an operand of which NumPy makes an array: a float is cut as elements are, whether it fits or not."""
+    if type(value) in (float, complex):
+        if dtype.kind in "iu":
+            with np.errstate(invalid="ignore"):
+                value = np.asarray(value.real).astype(dtype)[()]
+        elif dtype.kind == "f":
+            value = value.real
+    return constant(value, dtype)
+
+
 def is_constant(tensor: torch.Tensor) -> bool:
     """Whether a tensor was made here, so that a graph may hold its value in its place."""
     return _owned.get(id(tensor)) is tensor

@@ -325,7 +325,7 @@ def diag_indices(n: int, ndim: int = 2) -> tuple[ndarray, ...]:
     >>> np.diag_indices(3)
     (array([0, 1, 2]), array([0, 1, 2]))
     """
-    return (_numbers(n, devices.state.default),) * ndim
+    return (tnp.arange(n),) * ndim
 
 
 def _numbers(length: int, device: Any) -> ndarray:

@@ -18,7 +18,7 @@ import numpy as np
 import tnp
 from backend_torch import masking, memory, symbolic, writing
 from backend_torch.casting import cast, casting
-from backend_torch.constants import constant, constants, numbers
+from backend_torch.constants import cast_constant, constant, constants, numbers
 from backend_torch.dtypes import to_numpy, to_torch
 from backend_torch.kernel import Kernel
 from tnp import (
@@ -287,9 +287,10 @@ class Ufunc:
             for value, wanted in zip(tensors, resolved, strict=False):
                 if type(value) in WEAK and wanted.kind in "fc":
                     _errstate.report_cast(value, float(np.finfo(wanted).max))
+        made = cast_constant if signature is sig is None else constant  # which a signature has as the operand itself
         try:
             inputs = [
-                constant(value, wanted) if type(value) in WEAK else cast(value, self._tensor_dtype(wanted))
+                made(value, wanted) if type(value) in WEAK else cast(value, self._tensor_dtype(wanted))
                 for value, wanted in zip(tensors, resolved[: self.nin], strict=True)
             ]
         except OverflowError:

@@ -99,7 +99,13 @@ def test_a_traced_fraction_as_the_number_of_a_diagonal(function: Any) -> None:
 
 @agrees
 def test_diagonal_indices(xp: Any) -> Any:
-    return xp.diag_indices(3), xp.diag_indices(2, 3), xp.diag_indices_from(xp.zeros((2, 2, 2))), xp.diag_indices(0)
+    return (
+        xp.diag_indices(3),
+        xp.diag_indices(2.5),
+        xp.diag_indices(2, 3),
+        xp.diag_indices_from(xp.zeros((2, 2, 2))),
+        xp.diag_indices(0),
+    )
 
 
 @pytest.mark.parametrize("shape", [(3,), (2, 3), (2, 2, 3)])

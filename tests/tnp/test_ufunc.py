@@ -467,6 +467,18 @@ def test_a_lone_python_complex_is_cast_where_that_is_unsafe(xp: Any) -> Any:
     return xp.sign(1.5 + 3j, dtype="int16", casting="unsafe"), xp.square(3.0, dtype="float32")
 
 
+@pytest.mark.parametrize("value", [np.inf, -np.inf, np.nan, 300.5, -1.5, 1e20, 1.5 + 2j, complex(np.inf, 1), 300])
+@pytest.mark.parametrize("dtype", ["int8", "int32", "int64", "uint8", "uint64", "bool", "float32"])
+def test_a_python_scalar_is_cut_to_the_dtype_where_that_is_unsafe(value: Any, dtype: str) -> None:
+    options = {"dtype": dtype, "casting": "unsafe"}
+    compare(lambda xp: xp.add(xp.arange(3), value, **options))
+    compare(lambda xp: xp.maximum(value, xp.ones(2), **options))
+    compare(lambda xp: xp.multiply(value, 3, **options))
+    compare(lambda xp: xp.bitwise_xor(value, xp.arange(3), **options))
+    compare(lambda xp: xp.add(xp.arange(3), value, signature=(dtype,) * 3, casting="unsafe"))
+    compare(lambda xp: xp.clip(xp.arange(3), value, 5, **options))
+
+
 # Operands of other classes, and outputs.
 
 
