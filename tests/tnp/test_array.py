@@ -798,8 +798,7 @@ def test_byteswap_of_one_element_with_a_stride(xp: Any) -> Any:
     True, False, [True, 1], [True, False], [], [1.0, 2.0], np.array([True, False]), np.arange(6) > 2,
 ])  # fmt: skip
 def test_flat_is_indexed_by_what_is_no_integer(key: Any) -> None:
-    if np.lib.NumpyVersion(np.__version__) >= "2.4.0":
-        compare(lambda xp: xp.arange(6).reshape(2, 3).flat[xp.asarray(key) if isinstance(key, np.ndarray) else key])
+    compare(lambda xp: xp.arange(6).reshape(2, 3).flat[xp.asarray(key) if isinstance(key, np.ndarray) else key])
 
 
 @agrees

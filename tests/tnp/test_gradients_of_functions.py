@@ -64,8 +64,6 @@ def check(function: Callable[..., Any], *arrays: Any, second: bool = True) -> No
 @pytest.mark.parametrize("name", ufuncs("d->d"))
 def test_ufuncs_of_one(name: str) -> None:
     ufunc = getattr(np, name)
-    if ufunc.nin != 1 or ufunc.nout != 1:
-        pytest.skip("not of one number")
     check(ufunc, DOMAINS.get(name, lambda x: x)(X))
 
 

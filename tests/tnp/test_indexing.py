@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import torch
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
@@ -436,7 +437,6 @@ def test_a_number_is_cast_by_its_class(key: Any) -> None:
 
 @pytest.mark.host
 def test_an_expanded_tensor_is_read_only() -> None:
-    torch = pytest.importorskip("torch")
     x = tnp.asarray(torch.zeros(3).expand(2, 3))
     for key in (0, slice(None), tnp.asarray([0]), (0, tnp.asarray(1))):
         with pytest.raises(ValueError, match=r"^assignment destination is read-only$"):
@@ -453,7 +453,6 @@ def test_an_expanded_tensor_is_read_only() -> None:
 
 @pytest.mark.host
 def test_values_that_are_torchs() -> None:
-    torch = pytest.importorskip("torch")
     x = tnp.zeros((2, 3), "i8")
     x[0], x[1, 1:], x[tnp.asarray([1]), 0] = torch.tensor([1, 2, 3]), torch.tensor(5.0), torch.tensor([7])
     assert x[torch.tensor([1, 0]), torch.tensor(1)].tolist() == [5, 2] and x.tolist() == [[1, 2, 3], [7, 5, 5]]
@@ -781,7 +780,6 @@ def test_a_traced_number_of_another_dtype_is_cast() -> None:
 
 @pytest.mark.parametrize("name", TRACED)
 def test_gradient(name: str) -> None:
-    torch = pytest.importorskip("torch")
     tensor = torch.arange(12.0, device=oracle.device).reshape(3, 4).requires_grad_()
     x, i, s = tnp.asarray(tensor), tnp.asarray([0, 2]), tnp.asarray(1)
     result = TRACED[name](x, i, s).tensor

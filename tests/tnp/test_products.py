@@ -14,7 +14,6 @@ from hypothesis import strategies as st
 import tnp
 from tests.oracle import ALL, agrees, compare, sample
 
-NEW = np.lib.NumpyVersion(np.__version__) >= "2.2.0"  # matvec and vecmat
 SINCE_2_5 = np.lib.NumpyVersion(np.__version__) >= "2.5.0"
 RTOL = {"float16": 1e-2, "float32": 1e-5, "complex64": 1e-5}
 SHAPES = [
@@ -57,8 +56,6 @@ def check(call: Any, dtype: str) -> None:
 @pytest.mark.parametrize("name", ["matmul", "dot", "inner", "vdot", "outer", "kron", "vecdot", "matvec", "vecmat"])
 @pytest.mark.parametrize("shapes", SHAPES, ids=str)
 def test_shapes(name: str, shapes: tuple[tuple[int, ...], ...]) -> None:
-    if not NEW and name in ("matvec", "vecmat"):
-        pytest.skip("not in this NumPy")
     one, other = shapes
     for dtype in ("int64", "complex128"):
         check(lambda xp, d=dtype: getattr(xp, name)(sample(xp, one, d), sample(xp, other, d, seed=1)), dtype)
@@ -132,7 +129,7 @@ def test_lists_and_scalars(xp: Any) -> Any:
 @agrees
 def test_conjugates(xp: Any) -> Any:
     x, y = xp.asarray([1 + 2j, 3 - 1j]), xp.asarray([2 - 1j, 1j])
-    vecmat = xp.vecmat(x, xp.stack([x, y])) if NEW else None
+    vecmat = xp.vecmat(x, xp.stack([x, y]))
     return xp.vdot(x, y), xp.vecdot(x, y), xp.inner(x, y), xp.dot(x, y), xp.matmul(x, y), vecmat
 
 
@@ -260,7 +257,6 @@ def test_vecdot_options(options: dict[str, Any]) -> None:
     compare(lambda xp: xp.vecdot(xp.asarray(EYE), xp.asarray(EYE) + 1, **options))
 
 
-@pytest.mark.skipif(not NEW, reason="NumPy has matvec and vecmat since 2.2")
 @agrees
 def test_axes_of_matvec_and_vecmat(xp: Any) -> Any:
     a = xp.arange(24).reshape(2, 3, 4)

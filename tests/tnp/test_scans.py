@@ -11,7 +11,7 @@ from tests.oracle import ALL, agrees, compare, sample
 from tests.tnp.test_reductions import close
 
 CUMULATIVE = ["cumsum", "cumprod"]
-ARRAY_API = ["cumulative_sum", "cumulative_prod"] if hasattr(np, "cumulative_sum") else []  # NumPy 2.1
+ARRAY_API = ["cumulative_sum", "cumulative_prod"]
 
 
 @pytest.mark.parametrize("dtype", ALL)

@@ -45,7 +45,6 @@ def test_unique_of_little(shape: tuple[int, ...], axis: Any) -> None:
     compare(lambda xp: xp.unique(xp.zeros(shape), return_index=True, return_inverse=True, axis=axis))
 
 
-@pytest.mark.skipif(not hasattr(np, "unique_all"), reason="NumPy 2.0 and later")
 @pytest.mark.parametrize("name", ["unique_all", "unique_counts", "unique_inverse", "unique_values"])
 @pytest.mark.parametrize("dtype", ["int64", "float32", "uint16", "bool"])
 def test_unique_of_the_standard(name: str, dtype: str) -> None:

@@ -105,7 +105,7 @@ def differences(theirs: Signature, ours: Signature) -> list[str]:
 def test_signature_is_numpys(name: str, theirs: Signature, ours: Any) -> None:
     found = differences(theirs, inspect.signature(ours))
     if name in EXCEPTIONS:
-        assert found or numpy.__version__ < "2.4", f"{name} is no exception any more"  # before, C functions don't tell
+        assert found, f"{name} is no exception any more"
     else:
         assert not found, f"NumPy has {name}{theirs}"
 

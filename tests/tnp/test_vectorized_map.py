@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy
 import pytest
+import torch
 
 import tnp as np
 from tests.oracle import assert_same, placed
@@ -486,7 +487,6 @@ def test_different_numbers_of_elements() -> None:
 
 
 def test_per_example_gradients_of_torch(device: str) -> None:
-    torch = pytest.importorskip("torch")
     w = torch.tensor([1.0, 2.0], dtype=torch.float64, device=device)
 
     def function(row: Any) -> Any:
