@@ -495,6 +495,8 @@ def polymul(a1: Any, a2: Any) -> ndarray | _poly1d.poly1d:
     >>> np.polymul(np.asarray([1, 2, 3]), np.asarray([9, 5, 1]))
     array([ 9, 23, 38, 17,  3])
     """
+    if any(isinstance(each, ndarray) and each.ndim > 1 for each in (a1, a2)):  # seen before zeros, which have values
+        raise ValueError("Polynomial must be 1d only.")
     product = tnp.convolve(_poly1d.poly1d(a1).coeffs, _poly1d.poly1d(a2).coeffs)
     return _like(product, a1, a2)
 

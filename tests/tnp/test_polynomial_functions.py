@@ -138,3 +138,10 @@ def test_gradient_of_a_fit() -> None:
     y.tensor.requires_grad_()
     tnp.polyfit(tnp.asarray([0.0, 1.0, 2.0]), y, 1)[0].tensor.backward()
     np.testing.assert_allclose(y.tensor.grad.tolist(), [-0.5, 0.0, 0.5], atol=1e-12)
+
+
+@pytest.mark.parametrize("shapes", [((3,), (2, 3)), ((2, 3), (3,))])
+def test_a_traced_product_names_the_shape_that_is_wrong(shapes: tuple[tuple[int, ...], ...]) -> None:
+    compare(lambda xp: xp.polymul(*map(xp.ones, shapes)))
+    with pytest.raises(ValueError, match="1d only"):
+        tnp.compile(tnp.polymul, backend="eager")(*map(tnp.ones, shapes))
