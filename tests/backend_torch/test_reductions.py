@@ -13,6 +13,8 @@ import torch
 from backend_torch import reductions
 from backend_torch.dtypes import to_numpy, to_torch
 
+pytestmark = pytest.mark.usefixtures("computed_by")
+
 DTYPES = [dtype for dtype in to_torch if dtype.kind in "biufc"]
 AXES = [None, 0, 1, -1, (0, 1), (0, 2), (2, 0, 1)]
 

@@ -9,6 +9,8 @@ import torch
 from backend_torch import selection
 from backend_torch.dtypes import to_torch
 
+pytestmark = pytest.mark.usefixtures("computed_by")
+
 DTYPES = [dtype for dtype in to_torch.values() if dtype is not torch.bfloat16]
 
 

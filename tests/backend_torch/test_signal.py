@@ -9,6 +9,8 @@ import torch
 from backend_torch import signal
 from backend_torch.dtypes import to_numpy
 
+pytestmark = pytest.mark.usefixtures("computed_by")
+
 
 @pytest.mark.parametrize("dtype", [dtype for dtype in to_numpy if dtype is not torch.bfloat16])
 @pytest.mark.parametrize("length", [3, signal.FEW + 8])

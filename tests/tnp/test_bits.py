@@ -10,6 +10,8 @@ from hypothesis import strategies as st
 
 from tests.oracle import ALL, compare, sample
 
+pytestmark = pytest.mark.usefixtures("computed_by")
+
 
 @pytest.mark.parametrize("dtype", ALL)
 @pytest.mark.parametrize("axis", [None, 0, 1, -1, 2])

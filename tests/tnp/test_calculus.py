@@ -11,6 +11,8 @@ from hypothesis import strategies as st
 import tnp
 from tests.oracle import ALL, agrees, compare, sample
 
+pytestmark = pytest.mark.usefixtures("computed_by")
+
 
 def close(dtype: str) -> dict[str, float]:
     """Tolerances for values computed in a dtype."""
