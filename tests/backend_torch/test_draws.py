@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from backend_torch import autodiff
-from backend_torch.draws import Draws
+from backend_torch.draws import Draws, note
 from backend_torch.random import Stream
 
 
@@ -17,6 +17,7 @@ def numbers(generator: torch.Generator | None = None) -> list[float]:
 def test_again_and_on() -> None:
     with Draws() as drawn:
         first = numbers()
+    numbers()  # the generator is further on than the function
     following = torch.default_generator.clone_state()
     with drawn.again():
         assert numbers() == first
@@ -28,6 +29,7 @@ def test_again_and_on() -> None:
 def test_after_an_error_the_generators_go_on() -> None:
     with Draws() as drawn:
         first = numbers()
+    numbers()  # the generator is further on than the function
     following = torch.default_generator.clone_state()
     with pytest.raises(KeyError), drawn.again():
         assert numbers() == first
@@ -43,16 +45,37 @@ def test_a_stream_made_inside() -> None:
         assert numbers(stream.generator) == first
 
 
-def test_an_outer_record_has_what_an_inner_one_repeats() -> None:
-    with Draws() as inner:
-        numbers()
-    before = torch.default_generator.clone_state()
-    with Draws() as outer:
-        with inner.again():
-            numbers()
-        numbers()
+def drawn_from(generator: torch.Generator) -> list[float]:
+    note(generator)
+    return numbers(generator)
+
+
+def test_a_generator_is_as_before_its_first_number() -> None:
+    generator = torch.Generator()
+    with Draws() as drawn:
+        first = drawn_from(generator), drawn_from(generator)
+    drawn.rewind()
+    assert (drawn_from(generator), drawn_from(generator)) == first
+
+
+def test_an_outer_record_has_what_an_inner_one_draws() -> None:
+    generator = torch.Generator()
+    with Draws() as outer, Draws():
+        first = drawn_from(generator)
     outer.rewind()
-    assert numbers() == numbers(before)
+    assert drawn_from(generator) == first
+
+
+def test_an_outer_record_has_what_an_inner_one_repeats() -> None:
+    """Not what the generator is inside, where it was taken back."""
+    generator = torch.Generator()
+    with Draws() as inner:
+        first = drawn_from(generator)
+    before = generator.clone_state()
+    with Draws() as outer, inner.again():
+        assert drawn_from(generator) == first
+    outer.rewind()
+    assert numbers(generator) == numbers(before)
 
 
 def test_dropout_that_is_computed_again() -> None:
