@@ -431,7 +431,8 @@ def rot90(m: Any, k: int = 1, axes: Sequence[int] = (0, 1)) -> ndarray:
 def _turns(k: Any) -> int:
     """How often rot90 turns. Before NumPy 2.5 three times where no other remainder fits; since then by the integer."""
     if NUMPY < "2.5.0":
-        return next((turns for turns in range(3) if k % 4 == turns), 3)
+        k %= 4  # of an array in place, as NumPy does it, which refuses booleans there
+        return next((turns for turns in range(3) if k == turns), 3)
     try:
         return operator.index(k)
     except TypeError:

@@ -23,6 +23,7 @@ from tnp._indexing import value_of
 from tnp._picking import writeable_tensor
 from tnp._readonly import readonly_array
 from tnp._release import NUMPY, deprecated
+from tnp._shape import as_length, as_shape
 
 Tensor = Any
 BOOL = to_torch[np.dtype(np.bool_)]
@@ -186,27 +187,25 @@ def tri(N: Any, M: Any = None, k: Any = 0, dtype: Any = float, *, device: Any = 
 
 
 def _triangle(rows: Any, columns: Any, k: Any, dtype: Any, device: Any) -> Tensor:
-    if (fraction := _fraction(k)) is not None:
-        return cast(tensor_of(_mask(rows, columns, fraction), device=device), dtype)
-    rows, columns = _length(rows), _length(columns)
+    if (given := _with_fractions(rows, columns, k)) is not None:
+        return cast(tensor_of(_mask(*given), device=device), dtype)
+    rows, columns = max(0, operator.index(rows)), max(0, operator.index(columns))
     if not isinstance(k, ndarray) or k.ndim or k.dtype.kind not in "iu":
         k = operator.index(k)
     return selection.triangle(rows, columns, k, dtype, device)
 
 
-def _length(number: Any) -> int:
-    """As many as numpy.arange gives: a fraction counts whole, a negative number as none."""
-    return max(0, -int(-_item(number) // 1))
-
-
-def _item(number: Any) -> Any:
-    return number.item() if isinstance(number, ndarray) and not number.ndim else number
+def _with_fractions(*numbers: Any) -> list[Any] | None:
+    """The numbers for NumPy's arange, which counts and cuts off floats; None where there is no float."""
+    fractions = [_fraction(number) for number in numbers]
+    if all(fraction is None for fraction in fractions):
+        return None
+    return [n if f is None else f for n, f in zip(numbers, fractions, strict=True)]
 
 
 def _mask(rows: Any, columns: Any, k: Any) -> np.ndarray:
-    """`numpy.tri` of what need not be an integer, without the warning that the caller has given."""
-    row, column = np.arange(_item(rows)), np.arange(-k, _item(columns) - k, dtype=np.int64)
-    return np.greater_equal.outer(row, column)
+    """`numpy.tri` of floats, without the warning that the caller has given."""
+    return np.greater_equal.outer(np.arange(rows), np.arange(-k, columns - k, dtype=np.int64))
 
 
 def _warn_of_floats(*numbers: Any) -> None:
@@ -399,7 +398,7 @@ def tril_indices(n: Any, k: Any = 0, m: Any = None) -> tuple[ndarray, ...]:
     """
     columns = n if m is None else m
     _warn_of_floats(n, columns, k)
-    return _lower_places(_length(n), _length(columns), k, devices.state.default)
+    return _lower_places(n, columns, k, devices.state.default)
 
 
 def triu_indices(n: Any, k: Any = 0, m: Any = None) -> tuple[ndarray, ...]:
@@ -430,14 +429,15 @@ def triu_indices(n: Any, k: Any = 0, m: Any = None) -> tuple[ndarray, ...]:
     """
     columns = n if m is None else m
     _warn_of_floats(n, columns, k)
-    return _upper_places(_length(n), _length(columns), k, devices.state.default)
+    return _upper_places(n, columns, k, devices.state.default)
 
 
 def _lower_places(rows: Any, columns: Any, k: Any, device: Any) -> tuple[ndarray, ...]:
     _check_places(rows, columns)
-    if (fraction := _fraction(k)) is not None:
-        return tuple([tnp.array(each, device=device) for each in _mask(rows, columns, fraction).nonzero()])
-    return tuple(map(wrap_array, selection.lower_indices(rows, columns, int(operator.index(k)), device)))
+    if (given := _with_fractions(rows, columns, k)) is not None:
+        return tuple([tnp.array(each, device=device) for each in _mask(*given).nonzero()])
+    lengths = as_length(rows), as_length(columns)
+    return tuple(map(wrap_array, selection.lower_indices(*lengths, int(operator.index(k)), device)))
 
 
 def _check_places(rows: Any, columns: Any) -> None:
@@ -448,9 +448,11 @@ def _check_places(rows: Any, columns: Any) -> None:
 
 def _upper_places(rows: Any, columns: Any, k: Any, device: Any) -> tuple[ndarray, ...]:
     _check_places(rows, columns)
-    if (fraction := _fraction(k)) is not None:
-        return tuple([tnp.array(each, device=device) for each in (~_mask(rows, columns, fraction - 1)).nonzero()])
-    return tuple(map(wrap_array, selection.upper_indices(rows, columns, int(operator.index(k)), device)))
+    if (given := _with_fractions(rows, columns, k)) is not None:
+        rows, columns, k = given
+        return tuple([tnp.array(each, device=device) for each in (~_mask(rows, columns, k - 1)).nonzero()])
+    lengths = as_length(rows), as_length(columns)
+    return tuple(map(wrap_array, selection.upper_indices(*lengths, int(operator.index(k)), device)))
 
 
 def tril_indices_from(arr: Any, k: Any = 0) -> tuple[ndarray, ...]:
@@ -531,7 +533,7 @@ def mask_indices(n: int, mask_func: Callable[..., Any], k: Any = 0) -> tuple[nda
     >>> np.mask_indices(2, np.triu)
     (array([0, 0, 1]), array([0, 1, 1]))
     """
-    n = operator.index(n)
+    n, _ = as_shape((n, n))
     ones = _triangle(n, n, n, to_torch[np.dtype(np.int64)], devices.state.default)
     return tuple(map(wrap_array, selection.nonzero(tensor_of(mask_func(wrap_array(ones), k)))))
 

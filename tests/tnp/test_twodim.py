@@ -70,6 +70,17 @@ def test_floats_as_lengths(name: str, length: Any) -> None:
     compare(lambda xp: getattr(xp, name)(xp.asarray(2.5)))
 
 
+@agrees
+def test_lengths_of_triangles_that_vanish_beside_the_diagonal(xp: Any) -> Any:
+    tiny = xp.triu_indices(1, m=1e-38), xp.tri(1, 1e-38)
+    return tiny, xp.tril_indices(5, m=np.uint8(4)), xp.tri(xp.asarray(3, "uint8"), xp.asarray(2, "int64"))
+
+
+@agrees(raises=TypeError)
+def test_a_boolean_is_no_length_of_a_mask(xp: Any) -> Any:
+    return xp.mask_indices(True, xp.triu)
+
+
 @pytest.mark.parametrize("name", ["tri", "tril", "triu", "tril_indices", "triu_indices", "tril_indices_from"])
 def test_a_fraction_as_the_number_of_a_diagonal(name: str) -> None:
     """NumPy's arange cuts it off, and is of zeros alone where the first two numbers are cut to zero."""
