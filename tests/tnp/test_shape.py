@@ -150,7 +150,6 @@ def test_rearranging_in_every_dtype(xp, dtype):
         "flip": [xp.flip(array), xp.flip(array, 0), xp.flip(array, (0, -1)), xp.flip(array, ())],
         "flipud, fliplr": [xp.flipud(array), xp.fliplr(array)],
         "rot90": [xp.rot90(array, k) for k in (*range(-5, 6), 1.0, -2.0, 0.5, True, np.float32(2))],
-        "rot90 as often as an array says": [xp.rot90(array, xp.asarray(k)) for k in (1, 2.0)],
         "roll": [
             xp.roll(array, 2),
             xp.roll(array, -1, 0),
@@ -234,14 +233,15 @@ def test_refused(xp, name, arguments):
     return getattr(xp, name)(xp.asarray(np.arange(6).reshape(2, 3)), *arguments)
 
 
-@pytest.mark.parametrize(
-    "k",
-    [np.nan, np.inf, "1", None, 1j, [1], np.array([1]), np.array([1, 2]), np.array(True), np.array(5.0), 2**70, -0.5],
-    ids=repr,
-)
+@pytest.mark.parametrize("k", [np.nan, np.inf, "1", None, 1j, [1], 2**70, -0.5], ids=repr)
 def test_rot90_as_often_as_no_integer_says(k: Any) -> None:
+    compare(lambda xp: xp.rot90(xp.arange(6).reshape(2, 3), k))
+
+
+@pytest.mark.parametrize("k", [1, 5.0, True, [1], [1, 2]], ids=repr)
+def test_rot90_as_often_as_an_array_says(k: Any) -> None:
     def turned(xp: Any) -> Any:
-        turns = xp.array(k) if isinstance(k, np.ndarray) else k  # before 2.5 NumPy leaves the remainder in an array
+        turns = xp.array(k)  # in which NumPy before 2.5 leaves the remainder
         return xp.rot90(xp.arange(6).reshape(2, 3), turns), turns
 
     compare(turned)
