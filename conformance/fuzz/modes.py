@@ -61,9 +61,11 @@ def compiled(call: Call, name: str, device: str, backend: str, turn: Turn) -> Co
 
 
 def _as_ours(expected: Any, actual: Any) -> Any:
-    """What is compared: NumPy's scalars as tnp's, where eager code hands them back as they were given too."""
+    """What is compared: what NumPy made in both as tnp's scalars and arrays."""
     if isinstance(expected, np.generic) and isinstance(actual, np.generic) and actual.dtype in to_torch:
         return tnp.asarray(actual)[()]
+    if type(expected) is type(actual) is np.ndarray and actual.dtype in to_torch:
+        return tnp.asarray(actual)
     if type(expected) is type(actual) and type(actual) in (list, tuple) and len(expected) == len(actual):
         return type(actual)(map(_as_ours, expected, actual))
     return actual

@@ -13,7 +13,8 @@ import pytest
 
 import tnp
 from conformance.__main__ import main
-from conformance.fuzz import drawing, known, run
+from conformance.fuzz import drawing, known, modes, run
+from conformance.fuzz.modes import Compared
 from conformance.fuzz.program import Base, Call, Items, Text, View, run_numpy
 from conformance.fuzz.run import Settings
 from conformance.fuzz.shrink import shrunk
@@ -191,6 +192,11 @@ def test_dates_are_compared_as_they_are(under: str, monkeypatch: pytest.MonkeyPa
         monkeypatch.setattr(module, "busday_offset", lambda *args: np.datetime64(next(days), "D"))
     compared = settings.check(call, "np.busday_offset", 0)
     assert compared is not None and compared.found is not None and compared.found.kind == "value"
+
+
+def test_what_numpy_makes_alone_is_the_same_compiled() -> None:
+    call = Call("operator.imod", (Text("np.int8(-3)"), Text("[2, 5]")))
+    assert modes.compiled(call, "imod", "cpu", "eager", lambda: None) == Compared(None, True)
 
 
 def test_compiled_calls_are_compared_too() -> None:
