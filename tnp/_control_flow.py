@@ -46,7 +46,7 @@ class _Tree:
 
     def paths(self) -> list[str]:
         """Where each array is, for people."""
-        return [path for path, _ in _pytree.described(self._build(self.tensors, ()), "")]
+        return [path for path, _ in _pytree.named(self._build(self.tensors, ()), "")]
 
     def check(self, other: _Tree, what: str, than: str) -> None:
         """TypeError unless ``other``, which is ``what``, has this tree's structure, dtypes and shapes."""

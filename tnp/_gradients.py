@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import functools
 import operator
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from backend_torch import autodiff, jacobians, memory
@@ -84,13 +84,11 @@ class _Call:
     def _refuse(self) -> None:
         """TypeError for the first array among the arguments that has no derivatives."""
         for number, arg in zip(self.numbers, self.wanted, strict=True):
-            for path, text in _pytree.described(arg, f"argument {number}"):
-                kind = text.split(" ")[1]
-                if not text.startswith("the ") and not kind.startswith(_DIFFERENTIABLE):
-                    raise TypeError(
-                        f"{self.name}: {path} has dtype {kind}: only floating and complex numbers have derivatives; "
-                        "convert it, or leave it out of argnums"
-                    )
+            for path, kind in _without_derivatives(arg, f"argument {number}"):
+                raise TypeError(
+                    f"{self.name}: {path} has dtype {kind}: only floating and complex numbers have derivatives; "
+                    "convert it, or leave it out of argnums"
+                )
 
     def run(self, *tensors: Tensor) -> list[Tensor]:
         """The function of the differentiated tensors; first what is differentiated, then what else it returns."""
@@ -147,9 +145,15 @@ class _Call:
         """Results of integers and booleans have no derivatives."""
         if autodiff.are_differentiable([_tensor(output) for output in self.outputs[: self.count]]):
             return
-        for path, text in _pytree.described(self.result, "the result"):
-            if not text.startswith("the ") and not text.split(" ")[1].startswith(_DIFFERENTIABLE):
-                raise TypeError(f"{self.name}: {path} has dtype {text.split(' ')[1]}, which has no derivative")
+        for path, kind in _without_derivatives(self.result, "the result"):
+            raise TypeError(f"{self.name}: {path} has dtype {kind}, which has no derivative")
+
+
+def _without_derivatives(tree: Any, path: str) -> Iterator[tuple[str, str]]:
+    """Where arrays are whose numbers have no derivatives, and their dtypes' names."""
+    for where, leaf in _pytree.named(tree, path):
+        if _pytree.is_array(leaf) and not (kind := _pytree.dtype_name(leaf)).startswith(_DIFFERENTIABLE):
+            yield where, kind
 
 
 def _as(array: Any, tensor: Tensor) -> Any:

@@ -173,22 +173,36 @@ def spread(prefix: Any, tree: Any, what: str) -> list[Any]:
     return [value for key, child in children.items() for value in spread(given[key], child, what)]
 
 
-def described(tree: Any, path: str) -> Iterator[tuple[str, str]]:
-    """Where each array and static value is and what it is, for people: ``("x[0]", "float32 (3, 4)")``."""
+def named(tree: Any, path: str) -> Iterator[tuple[str, Any]]:
+    """Where each array and static value is, for people, and the value: ``("x[0]", array)``."""
     kind = type(tree)
     if is_array(tree):
-        yield path, f"{kind.__name__} {str(tree.dtype).removeprefix('torch.')} {tuple(tree.shape)}{_layout(tree)}"
+        yield path, tree
     elif kind is tuple or kind is list:
         for index, item in enumerate(tree):
-            yield from described(item, f"{path}[{index}]")
+            yield from named(item, f"{path}[{index}]")
     elif isinstance(tree, dict):
         for key, item in tree.items():
-            yield from described(item, f"{path}[{key!r}]")
+            yield from named(item, f"{path}[{key!r}]")
     elif (names := fields(tree)) is not None:
         for name in names:
-            yield from described(getattr(tree, name), f"{path}.{name}")
+            yield from named(getattr(tree, name), f"{path}.{name}")
     else:
-        yield path, f"the {kind.__name__} {tree!r}"
+        yield path, tree
+
+
+def dtype_name(array: Any) -> str:
+    """The name of an array's or a tensor's dtype."""
+    return str(array.dtype).removeprefix("torch.")
+
+
+def described(tree: Any, path: str) -> Iterator[tuple[str, str]]:
+    """Where each array and static value is and what it is, for people: ``("x[0]", "float32 (3, 4)")``."""
+    for where, leaf in named(tree, path):
+        if is_array(leaf):
+            yield where, f"{type(leaf).__name__} {dtype_name(leaf)} {tuple(leaf.shape)}{_layout(leaf)}"
+        else:
+            yield where, f"the {type(leaf).__name__} {leaf!r}"
 
 
 def _layout(array: Any) -> str:

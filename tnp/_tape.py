@@ -390,4 +390,4 @@ def _tensor(array: Any) -> Tensor:
 def _path(tree: Any, name: str, array: Any) -> str:
     """Where one of the arrays of a container is."""
     index = [id(leaf) for leaf in _leaves(tree, name)].index(id(array))
-    return [path for path, text in _pytree.described(tree, name) if not text.startswith("the ")][index]
+    return [path for path, leaf in _pytree.named(tree, name) if _pytree.is_array(leaf)][index]
