@@ -166,7 +166,8 @@ class _Rule:
     @property
     def rounds(self) -> bool:
         """Whether there are floats on the way to the result."""
-        return bool(self.floats) or self.plain in MEANS
+        is_cast = self.complex and "dtype=" in self.call.expression
+        return bool(self.floats) or is_cast or self.plain in MEANS
 
     @functools.cached_property
     def largest(self) -> float:
