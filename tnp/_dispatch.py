@@ -138,9 +138,13 @@ def _dispatched(name: str, function: Any, implementation: Any, args: tuple[Any, 
 
 def array_function(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """What ndarray's own ``__array_function__`` does for one of tnp's functions."""
-    dispatch = function.__kwdefaults__["_dispatch"]
-    name, _, implementation = dispatch.args
-    return _default(name, implementation, _within((*args, *kwargs.values())), args, kwargs)
+    name = function.__kwdefaults__["_dispatch"].args[0]
+    return _default(name, implementation(function), _within((*args, *kwargs.values())), args, kwargs)
+
+
+def implementation(function: Any) -> Any:
+    """What computes: the function itself, unless it looks for derived classes first, by code that all such share."""
+    return function.__kwdefaults__["_dispatch"].args[2] if is_dispatching(function) else function
 
 
 def is_dispatching(function: Any) -> bool:

@@ -106,7 +106,8 @@ def _register() -> None:
     dynamo.take_whole(whole, (Ufunc, *_INDEXED))
     python = {name for names in _PYTHON.values() for name in names.split()}
     holders = (tnp, Methods, ndarray, asking, scalar)
-    left = [value for holder in holders for name, value in holder.__dict__.items() if name in python]
+    found = [value for holder in holders for name, value in holder.__dict__.items() if name in python]
+    left = map(tnp._dispatch.implementation, found)
     dynamo.leave_to_python([*left, tnp.random.Generator, *tnp.random.RandomState.__mro__, constants.Constants])
     for name in ("tnp._small", "tnp._small_functions"):
         dynamo.leave_out(name)

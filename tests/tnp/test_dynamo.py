@@ -265,6 +265,15 @@ def test_what_is_no_part_of_a_graph_breaks_it(name: str) -> None:
         assert (found[0], found[1].tolist()) == (expected[0], expected[1].tolist())
 
 
+def test_functions_that_look_for_derived_classes_go_into_graphs() -> None:
+    """They share their code with those that are run as Python."""
+    code = (
+        "import torch, tnp as np; np.ones(2).view(type('Derived', (np.ndarray,), {})); "
+        "print(torch.compile(np.linalg.det, fullgraph=True, backend='eager')(np.eye(2)).item())"
+    )
+    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True).stdout.strip() == "1.0"
+
+
 @pytest.mark.parametrize("name", [name for name in SHOWN if "repr" in name or "str" in name or name == "format"])
 def test_full_graphs_hold_no_text_of_values(name: str) -> None:
     torch._dynamo.reset()
