@@ -296,7 +296,7 @@ def at_multiply_matrix(np: Any, t: Any, s: Any, c: Any) -> None:
 
 @step
 def at_minimum_sorted(np: Any, t: Any, s: Any, c: Any) -> None:
-    np.minimum.at(t, np.argsort(s), s)
+    np.minimum.at(t, np.argsort(s, kind="stable"), s)
 
 
 @step
@@ -387,7 +387,7 @@ def argmax_index(np: Any, t: Any, s: Any, c: Any) -> None:
 
 @step
 def argsort_index(np: Any, t: Any, s: Any, c: Any) -> None:
-    t[np.argsort(s)] = s * 1
+    t[np.argsort(s, kind="stable")] = s * 1  # else equal ones have an order of NumPy's own
 
 
 @step
