@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import torch
+from torch._prims_common import make_contiguous_strides_for
 from torch.distributed.tensor import DTensor, Partial, Placement, Replicate, Shard, _dispatch, _redistribute
 from torch.distributed.tensor._dtensor_spec import DTensorSpec
 from torch.distributed.tensor._op_schema import OpSchema, OutputSharding
@@ -370,7 +371,7 @@ def _frexp(operation: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tup
 def _along_whole_axes(operation: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Tensor:
     """Part by part, but for the axes that are named, or all: torch 2.11 has no rule."""
     tensor, *rest = args
-    given = dict(zip([argument.name for argument in operation._schema.arguments], args, strict=False)) | kwargs
+    given = _by_name(operation, args, kwargs)
     named = given.get("dims", given.get("dim", ()))
     axes = {axis % tensor.dim() for axis in ([named] if isinstance(named, int) else named or range(tensor.dim()))}
     tensor = _placed(tensor, lambda p: isinstance(p, Partial) or any(_cuts(p, axis) for axis in axes))
@@ -387,10 +388,15 @@ def _squeeze(operation: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> A
 
 def _along_axes(operation: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Tensor:
     """Of several axes one after the other: torch 2.11 has no rule."""
-    tensor, axes, keepdim = _by_position(operation, args, kwargs) if len(args) > 2 else (*args[:2], False)
-    for axis in sorted({axis % tensor.dim() for axis in axes or range(tensor.dim())}, reverse=True):
-        tensor = operation.overloadpacket.dim(tensor, axis, keepdim)
+    given, tensor = _by_name(operation, args, kwargs), args[0]
+    for axis in sorted({axis % tensor.dim() for axis in given.get("dim") or range(tensor.dim())}, reverse=True):
+        tensor = operation.overloadpacket.dim(tensor, axis, given.get("keepdim", False))
     return tensor
+
+
+def _by_name(operation: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any]:
+    """The arguments of an operation that are given."""
+    return dict(zip([argument.name for argument in operation._schema.arguments], args, strict=False)) | kwargs
 
 
 def _placed(tensor: Any, is_replaced: Callable[[Placement], bool]) -> Any:
@@ -399,9 +405,10 @@ def _placed(tensor: Any, is_replaced: Callable[[Placement], bool]) -> Any:
 
 
 def _like(tensor: Any, part: Tensor) -> Tensor:
-    """A sharded array of another's shape, of which this is this process' part."""
-    where, mesh = tensor.placements, tensor.device_mesh
-    return DTensor.from_local(part, mesh, where, run_check=False, shape=tensor.shape, stride=tensor.stride())
+    """A sharded array of another's shape, in C order, of which this is this process' part."""
+    where, mesh, shape = tensor.placements, tensor.device_mesh, tensor.shape
+    stride = make_contiguous_strides_for(shape)
+    return DTensor.from_local(part.contiguous(), mesh, where, run_check=False, shape=shape, stride=stride)
 
 
 def _extreme(operation: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:

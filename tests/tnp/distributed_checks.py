@@ -60,6 +60,8 @@ ELEMENTWISE: dict[str, Callable[..., Any]] = {
     "floor_divide": lambda x: x // 7,
     "hypot": lambda x: np.hypot(x, 3.0),
     "less": lambda x: x < 20,
+    "not_equal": lambda x: (x != 20, x != x[:, :1], x[0] != x),
+    "gcd": lambda x: (np.gcd(x.astype(int), 12), np.lcm(x.astype(int), x[:1].astype(int))),
     "logical": lambda x: (x > 5) & ~(x > 40),
     "where": lambda x: np.where(x > 20, x, 0.5),
     "clip": lambda x: np.clip(x, 5, 30),
@@ -91,6 +93,10 @@ VIEWS: dict[str, Callable[..., Any]] = {
     "broadcast_to": lambda x: np.broadcast_to(x, (2, ROWS, 4)),
     "sort columns": lambda x: np.sort(x, axis=1),
     "flip": lambda x: np.flip(x, axis=1),
+    "flip of the transpose": lambda x: np.flip(x.T) + x.T,
+    "roll": lambda x: np.roll(x, (1, -2), axis=(0, 1)),
+    "roll of the transpose": lambda x: np.roll(x.T, 2, axis=0) * x.T,
+    "squeeze": lambda x: (np.squeeze(x), np.squeeze(x[None, :, None])),
 }
 REDUCED = ("sum", "mean", "max", "min", "var", "std", "argmax", "argmin", "any", "all", "ptp", "count_nonzero")
 REDUCTIONS: dict[str, Callable[..., Any]] = {
@@ -98,7 +104,8 @@ REDUCTIONS: dict[str, Callable[..., Any]] = {
     "power": lambda x: x**1.5,  # torch rounds otherwise at a vector's end than within
     "prod": lambda x: np.prod(x / 20, axis=0),
     "cumsum": lambda x: np.cumsum(x, axis=0),
-    "keepdims": lambda x: x.sum(axis=0, keepdims=True),
+    "keepdims": lambda x: (x.sum(axis=0, keepdims=True), np.any(x > 60, axis=(0, 1), keepdims=True)),
+    "cumprod": lambda x: (np.cumprod(x / 20, axis=1), np.cumprod(x.T / 20, axis=1)),
     "after a sum": lambda x: np.exp(x.sum(axis=0) / 500) + x.mean(),
     "norm": lambda x: np.linalg.norm(x, axis=0),
     "average": lambda x: np.average(x, axis=0),
