@@ -58,3 +58,15 @@ def test_values_are_not_looked_at_under_vmap() -> None:
     seen = []
     torch.vmap(lambda x: seen.append((linalg.is_real(x), linalg.lacks_rank(x.real[0], 3))) or x)(real[None])
     assert seen == [(False, False)]
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64, np.complex64, np.complex128])
+def test_eig_is_numpys_on_the_cpu(dtype: type) -> None:
+    """With the same signs and phases: several answers are right, and NumPy's is the one that is expected."""
+    rng = np.random.default_rng(0)
+    for shape in [(5, 5), (30, 3, 3), (0, 2, 2), (70, 70)]:
+        matrix = rng.normal(size=shape).astype(dtype)
+        expected = np.linalg.eig(matrix)
+        for found, part in zip(linalg.eig(torch.from_numpy(matrix)), expected, strict=True):
+            np.testing.assert_array_equal(found.numpy(), part)
+            assert found.numpy().dtype == part.dtype

@@ -115,6 +115,7 @@ def test_one_triangle_is_read() -> None:
         compare(lambda xp, uplo=uplo: xp.linalg.eigvalsh(xp.asarray(x), uplo), rtol=1e-12)
 
 
+@pytest.mark.usefixtures("computed_by")
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_eigenvalues(dtype: str) -> None:
     for shape in STACKS + EMPTY:
@@ -134,6 +135,7 @@ def test_eigenvalues(dtype: str) -> None:
         np.testing.assert_allclose(sides[1], sides[0], atol=100 * tolerance(dtype))
 
 
+@pytest.mark.usefixtures("computed_by")
 @agrees(atol=1e-12)
 def test_real_eigenvalues_are_real(xp: Any) -> Any:
     values = [xp.linalg.eigvals(xp.asarray(x)) for x in ([[2.0, 1.0], [0.0, 3.0]], [[0.0, 1.0], [-1.0, 0.0]])]
