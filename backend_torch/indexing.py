@@ -225,7 +225,7 @@ def assign(view: Tensor, value: Tensor) -> None:
         view.fill_(value)
         return
     if value.dim() and _may_overlap(view, value):
-        if has_values(view) and has_values(value) and view.is_set_to(value):
+        if has_values(view) and has_values(value) and view.dtype is value.dtype and view.is_set_to(value):
             return  # x[1:5] += 1 ends with x[1:5] = x[1:5]
         value = copied(value)
     elif tracing.is_tracing() and memory.same_storage(view, value):

@@ -268,7 +268,8 @@ def value_of(value: Any, array: ndarray) -> Tensor:
     if isinstance(value, np.generic):
         source = tensor_of(value)
     elif isinstance(value, (ndarray, np.ndarray)) or memory.is_tensor(value):
-        source = tensor_of(value, device=array.device)
+        held = not isinstance(value, np.ndarray) or value.dtype in to_torch  # NumPy reads numbers from anything else
+        source = tensor_of(value, None if held else array.dtype, device=array.device)
     else:
         source = tensor_of(value, array.dtype, device=array.device)
     dtype = array.tensor.dtype

@@ -9,6 +9,7 @@ import os
 import warnings
 from collections import namedtuple
 from collections.abc import Callable
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -670,6 +671,32 @@ def test_index_that_overlaps_the_target(xp: Any) -> Any:
     z[[0, 1]] = z[[1, 0]]
     z[:] = z.T
     return x, y, z, m, n
+
+
+@pytest.mark.parametrize("key", [np.s_[:], ..., np.s_[:2]], ids=str)
+@pytest.mark.parametrize(("dtype", "other"), [("f4", "i4"), ("i8", "f8"), ("u2", "f2"), ("u8", "i8"), ("u1", "b1")])
+def test_value_that_is_the_target_under_another_dtype(dtype: str, other: str, key: Any) -> None:
+    def write(xp: Any) -> Any:
+        x = xp.asarray([1, 0, 3], dtype=dtype)
+        y = x.view(other)
+        y[key] = x[key]
+        return x, y
+
+    compare(write)
+
+
+def test_writing_numbers_that_no_tensor_holds() -> None:
+    texts, objects = np.array(["1", "2.5"]), np.array([Fraction(1, 2), 3], dtype=object)
+
+    def write(xp: Any) -> Any:
+        x = xp.zeros((2, 4))
+        x[:, 0] = texts
+        x[[0, 1], [1, 1]] = objects
+        x[x[:, 0] > 1, 2] = objects[:1]
+        x[:, 3:] = np.ones((2, 1), np.longdouble)
+        return x
+
+    compare(write)
 
 
 @pytest.mark.parametrize(
