@@ -20,7 +20,7 @@ from backend_torch import memory
 from backend_torch.dtypes import to_numpy
 from tnp import _elementwise as ufuncs
 from tnp import _interop, _printing
-from tnp._dtypes import tensor_dtype
+from tnp._dtypes import native, tensor_dtype
 from tnp._loops import PLAIN
 from tnp._methods import Methods
 from tnp._products import matmul
@@ -99,7 +99,7 @@ class ndarray(Methods):
         strides: Any = None,
         order: Any = None,
     ) -> ndarray:
-        tensor_dtype(dtype)
+        native(dtype)
         if cls is not ndarray:
             return tnp._subclass.finalised(cls, ndarray(shape, dtype, buffer, offset, strides, order).tensor, None)
         if buffer is None and strides is None:

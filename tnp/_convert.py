@@ -20,7 +20,7 @@ from backend_torch import devices, interop, memory, symbolic
 from backend_torch.casting import cast
 from backend_torch.dtypes import to_numpy, to_torch
 from tnp._array import like, ndarray, scalar, view_like, view_of, wrap, wrap_array
-from tnp._dtypes import DtypeError, tensor_dtype
+from tnp._dtypes import DtypeError, native, tensor_dtype
 from tnp._errors import MOST_DIMENSIONS, copy_mode, explain
 from tnp._flat import flatiter
 from tnp._loops import PLAIN
@@ -196,9 +196,9 @@ def _carried(dtype: Any) -> Any:
 def _from_numpy(array: np.ndarray, dtype: Any) -> Tensor:
     if array.dtype not in to_torch:
         if dtype is not None:
-            array = array.astype(dtype)  # NumPy reads numbers from strings and objects, and long doubles
+            array = array.astype(to_numpy[tensor_dtype(dtype)])  # numbers of strings, objects, long doubles
         else:
-            tensor_dtype(array.dtype)  # raises for what no tensor can carry; else it is a foreign byte order
+            native(array.dtype)  # raises for what no tensor can carry; else it is a foreign byte order
     return memory.from_numpy(array)
 
 

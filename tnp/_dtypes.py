@@ -19,17 +19,25 @@ class DtypeError(TypeError):
 
 def tensor_dtype(dtype: Any) -> Any:
     """The torch dtype for anything ``numpy.dtype`` takes; TypeError for what no tensor can carry."""
-    if not isinstance(dtype, np.dtype):
-        is_class = isinstance(dtype, type) and issubclass(dtype, np.dtype)
-        dtype = cast(Any, dtype)() if is_class else numpy_dtype(dtype)
+    dtype = _as_dtype(dtype)
     try:
         return backend.to_torch[dtype]
     except KeyError:
-        if not dtype.isnative and (native := dtype.newbyteorder("=")) in backend.to_torch:
-            return backend.to_torch[native]
+        if not dtype.isnative and dtype.newbyteorder("=") in backend.to_torch:
+            raise DtypeError(
+                f"no tensor has the byte order of {dtype!r}: x.byteswap().tobytes() gives such bytes of an array x in "
+                "this machine's order, and frombuffer and asarray read them"
+            ) from None
         raise DtypeError(
             f"tnp arrays hold numbers and booleans: no tensor has dtype {dtype!r}; keep such data in numpy"
         ) from None
+
+
+def _as_dtype(dtype: Any) -> np.dtype:
+    if isinstance(dtype, np.dtype):
+        return dtype
+    is_class = isinstance(dtype, type) and issubclass(dtype, np.dtype)
+    return cast(Any, dtype)() if is_class else numpy_dtype(dtype)
 
 
 def numpy_dtype(dtype: Any) -> np.dtype:
@@ -40,8 +48,11 @@ def numpy_dtype(dtype: Any) -> np.dtype:
 
 
 def native(dtype: Any) -> np.dtype | None:
-    """What ``dtype=`` asks for in this machine's byte order, where ufuncs refuse any other; None for nothing."""
-    return None if dtype is None else backend.to_numpy[tensor_dtype(dtype)]
+    """A dtype in this machine's byte order, of data that is read or of a reduction's numbers; None for nothing."""
+    if dtype is None:
+        return None
+    dtype = _as_dtype(dtype)
+    return backend.to_numpy[tensor_dtype(dtype if dtype.isnative else dtype.newbyteorder("="))]
 
 
 def _dtype_of(value: Any) -> Any:

@@ -13,7 +13,7 @@ import numpy as np
 from backend_torch import devices, interop, memory
 from tnp._array import ndarray, view_of, wrap_array
 from tnp._convert import asarray, check_like, tensor_of
-from tnp._dtypes import numpy_dtype, tensor_dtype
+from tnp._dtypes import native, numpy_dtype, tensor_dtype
 from tnp._elementwise import isfinite
 from tnp._subclass import kept
 
@@ -356,7 +356,7 @@ def frombuffer(
     array([1, 2, 3], dtype=uint8)
     """
     check_like(like)
-    tensor_dtype(dtype)
+    native(dtype)
     if isinstance(buffer, ndarray):
         buffer = memory.to_numpy(buffer.tensor)
     array = np.frombuffer(buffer, dtype, count, offset)
@@ -448,7 +448,7 @@ def fromstring(
     array([1, 2, 3])
     """
     check_like(like)
-    tensor_dtype(dtype)
+    native(dtype)
     return _placed(np.fromstring(string, dtype, count, sep=sep), devices.parse(device))
 
 

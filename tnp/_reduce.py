@@ -24,7 +24,7 @@ from backend_torch.indexing import assign
 from backend_torch.memory import copied, may_overlap
 from tnp._array import ndarray, wrap
 from tnp._convert import output_tensor, tensor_of, tensor_of_shape
-from tnp._dtypes import numpy_dtype, tensor_dtype
+from tnp._dtypes import native, numpy_dtype, tensor_dtype
 from tnp._errors import explain, normalize_axes, reduced_axes, refuse_boolean, shapes_text
 from tnp._loops import Loops
 
@@ -83,7 +83,7 @@ class Reduction:
     ) -> Any:
         """Reduce with any of the options of ``numpy.ufunc.reduce``."""
         if dtype is not None:
-            tensor_dtype(dtype)  # TypeError for what is none; NumPy reads all options before the array and the axis
+            native(dtype)  # TypeError for what is none; NumPy reads all options before the array and the axis
         target = None if out is None else output_of(out)
         keepdims = kept(keepdims)
         if where is not True:
@@ -196,7 +196,7 @@ class Accumulation:
     def accumulate(self, a: Any, axis: Any = 0, dtype: Any = None, out: Any = None) -> Any:
         """Accumulate with the options of ``numpy.ufunc.accumulate``."""
         if dtype is not None:
-            tensor_dtype(dtype)  # TypeError for what is none, before errors of the axis
+            native(dtype)  # TypeError for what is none, before errors of the axis
         target = None if out is None else output_of(out)
         if axis is not None and not isinstance(axis, tuple):
             operator.index(axis)

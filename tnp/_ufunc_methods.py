@@ -22,7 +22,7 @@ from backend_torch.dtypes import to_numpy
 from tnp import _errstate, _indexing, _picking, _reduce, _subclass
 from tnp._array import ndarray, scalar, wrap_array
 from tnp._convert import output_tensor, tensor_of, tensor_of_shape, tensors_of
-from tnp._dtypes import DtypeError, tensor_dtype
+from tnp._dtypes import DtypeError, native, tensor_dtype
 from tnp._errors import normalize_axes, refuse_boolean
 from tnp._indexing import INT64
 from tnp._loops import Loops
@@ -66,7 +66,7 @@ def accumulate(ufunc: Ufunc, array: Any, axis: Any, dtype: Any, out: Any) -> Any
     _check_reducible(ufunc, "accumulate")
     out = None if out is Ellipsis else out  # it asks for an array, which every result is
     if dtype is not None:
-        tensor_dtype(dtype)  # TypeError for what is none
+        native(dtype)  # TypeError for what is none
     if out is not None:
         _reduce.output_of(out)
     tensor = tensor_of_shape(array, lambda shape: _one_axis(axis, len(shape), "accumulate"))
@@ -86,7 +86,7 @@ def reduceat(ufunc: Ufunc, array: Any, indices: Any, axis: Any, dtype: Any, out:
     if depth != 1:
         raise ValueError(f"object {'too deep' if depth else 'of too small depth'} for desired array")
     if dtype is not None:
-        tensor_dtype(dtype)  # TypeError for what is none
+        native(dtype)  # TypeError for what is none
     tensor = tensor_of_shape(array, lambda shape: _one_axis(axis, len(shape), "reduceat"))
     starts = _picking.index_tensor(indices, tensor.device)
     axis = _one_axis(axis, tensor.dim(), "reduceat")

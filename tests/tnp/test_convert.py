@@ -9,6 +9,7 @@ import math
 import pickle
 import warnings
 from collections import deque, namedtuple
+from collections.abc import Callable
 from typing import Any
 
 import array_api_strict
@@ -99,6 +100,29 @@ PYTHON = [
 
 def shares(result: tnp.ndarray, source: Any) -> bool:
     return np.shares_memory(np.asarray(result), np.asarray(source.values if hasattr(source, "values") else source))
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda dtype: tnp.zeros(2, dtype), lambda dtype: tnp.asarray([1, 2], dtype),
+        lambda dtype: tnp.arange(2, dtype=dtype), lambda dtype: tnp.arange(2).astype(dtype),
+        lambda dtype: tnp.arange(2).view(dtype),
+        lambda dtype: tnp.arange(2).getfield(dtype), lambda dtype: tnp.fromiter([1], dtype),
+    ],
+)  # fmt: skip
+def test_another_byte_order_is_refused(make: Callable[[str], Any]) -> None:
+    with pytest.raises(TypeError, match="byteswap"):
+        make(">i4")
+
+
+@pytest.mark.host
+def test_data_in_another_byte_order_is_read() -> None:
+    data = np.arange(3, dtype=">i4").tobytes()
+    for read in (tnp.frombuffer(data, ">i4"), tnp.ndarray(3, ">i4", data), tnp.array(np.frombuffer(data, ">i4"))):
+        assert read.dtype == "i4" and read.tolist() == [0, 1, 2]
+    assert tnp.frombuffer(data, ">i4").byteswap().tobytes() == data
+    compare(lambda xp: xp.cumsum(xp.ones(3, "i4"), dtype=">i8"))
 
 
 @pytest.mark.parametrize("value", PYTHON, ids=repr)

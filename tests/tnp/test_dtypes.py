@@ -21,7 +21,7 @@ def test_dtypes_are_numpys(name: str) -> None:
     assert getattr(tnp, name) is getattr(np, name)
 
 
-@pytest.mark.parametrize("spelling", ["f4", "<f4", ">f4", "float32", "single", np.float32, np.dtype("f4"), "=f4"])
+@pytest.mark.parametrize("spelling", ["f4", "<f4", "float32", "single", np.float32, np.dtype("f4"), "=f4"])
 def test_every_spelling_is_understood(spelling: Any) -> None:
     x = tnp.ones(2, spelling)
     assert x.dtype is np.dtype(np.float32) and x.tensor.dtype is torch.float32
