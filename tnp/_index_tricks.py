@@ -20,6 +20,7 @@ from backend_torch.dtypes import to_numpy
 from tnp._array import ndarray, wrap, wrap_array
 from tnp._convert import as_order, home_of, tensor_of
 from tnp._creation import two_orders
+from tnp._dtypes import DtypeError
 from tnp._errors import broadcast_error
 from tnp._indexing import BOOL, INT64
 from tnp._picking import index_mode
@@ -266,6 +267,14 @@ class AxisConcatenator:
         if isinstance(key, str):
             frame = sys._getframe(1)
             return tnp._matrix.named_blocks(key, frame.f_locals, frame.f_globals)
+        try:
+            return self._joined(key)
+        except DtypeError:
+            if not tnp._host_data.kept:
+                raise
+            return tnp._host_data.on_host((np.c_ if self is c_ else np.r_).__getitem__, (key,), {})
+
+    def _joined(self, key: Any) -> ndarray:
         items = list(key) if isinstance(key, tuple) else [key]
         axis, ndmin, trans1d = self.axis, self.ndmin, self.trans1d
         layout = items.pop(0) if items and isinstance(items[0], str) and items[0] in ("r", "c") else None

@@ -17,6 +17,7 @@ import numpy as np
 import tnp
 from backend_torch import memory
 from tnp import _array  # its names are read when a call needs them: its class has this one as its base
+from tnp._dtypes import DtypeError
 from tnp._loops import PLAIN
 
 if TYPE_CHECKING:
@@ -368,4 +369,9 @@ class Methods:
             return tnp._subclass.viewed(self, dtype, type)
         if dtype is _NoValue:
             return _array.view_like(self, self.tensor[...])
-        return tnp._convert.view(self, dtype)
+        try:
+            return tnp._convert.view(self, dtype)
+        except DtypeError:
+            if not tnp._host_data.kept:
+                raise
+            return tnp._interop.asnumpy(self).view(dtype)

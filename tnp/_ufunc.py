@@ -179,9 +179,14 @@ class Ufunc:
         """The general path: operands of any kind and every option of a NumPy ufunc."""
         if not options and type(out) is _array.ndarray and wrote(self, operands, out.tensor):
             return out
-        if found := tnp._subclass.overriding(operands, out):
-            return tnp._subclass.call_ufunc(self, "__call__", found, operands, out, options)
-        return self._computed(operands, out, **options)
+        try:
+            if found := tnp._subclass.overriding(operands, out):
+                return tnp._subclass.call_ufunc(self, "__call__", found, operands, out, options)
+            return self._computed(operands, out, **options)
+        except DtypeError as error:
+            if not tnp._host_data.kept:
+                raise self._refused(error, operands) from None
+            return tnp._host_data.on_host(self._numpy, operands, options if out is None else {**options, "out": out})
 
     def _computed(
         self,
@@ -202,14 +207,7 @@ class Ufunc:
         order = checked_order(order)
         outs = outputs(self, out)
         operands = tuple([symbolic.decided(x) if symbolic.is_symbol(x) else x for x in operands])
-        try:
-            inputs, targets, home = self._operands(operands, outs, casting, dtype, signature, sig)
-        except DtypeError as error:
-            if not tnp._host_data.kept:
-                raise self._refused(error, operands) from None
-            given = {"where": where, "casting": casting, "order": order, "dtype": dtype, "signature": signature or sig}
-            options = {name: value for name, value in given.items() if value is not None}
-            return tnp._host_data.on_host(self._numpy, operands, options if out is None else {**options, "out": out})
+        inputs, targets, home = self._operands(operands, outs, casting, dtype, signature, sig)
         mask = None if where is True else _mask(where, home)
         function = self._kernel.resolve(*[t.dtype for t in inputs])
         try:
@@ -562,7 +560,7 @@ class BinaryUfunc(Ufunc):
             return NotImplemented
         try:
             return self._call((other, x) if reflected else (x, other), out)
-        except DtypeError:
+        except TypeError as error:  # a DtypeError, or that of NumPy's ufunc, which compares less than its operator
             if out is None and self.__name__ in ("equal", "not_equal") and _equals_no_number(other):
                 shape = np.broadcast_shapes(x.shape, np.shape(other))
                 if not shape:
@@ -570,7 +568,7 @@ class BinaryUfunc(Ufunc):
                 return _array.wrap(tnp.full(shape, self.__name__ == "not_equal", device=x.device).tensor)
             if out is not None or isinstance(other, (np.ndarray, Number, list, tuple)):
                 raise
-            if isinstance(other, (str, bytes)) and type(x) is not _array.scalar:
+            if not isinstance(error, DtypeError) or (isinstance(other, (str, bytes)) and type(x) is not _array.scalar):
                 raise  # Python would repeat the text
             return NotImplemented
 
