@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 import tnp
-from backend_torch import constants, dynamo
+from backend_torch import autodiff, batching, constants, dynamo
 from backend_torch.dtypes import to_torch
 from tnp import _index_tricks
 from tnp._array import like, ndarray, scalar, wrap, wrap_array
@@ -49,6 +49,9 @@ _PYTHON = {
     "gives Python's numbers, or counts on them": "fromiter histogram histogram_bin_edges tolist vectorize",
 }
 """Reason -> names of functions, methods, properties and classes that are run as Python where a graph broke at them."""
+
+_TRANSFORMS = (autodiff.value_and_gradients, autodiff.vjp, autodiff.jvp, autodiff.linearize, batching.vmap)
+"""What calls a function with tensors of a transform, of which Dynamo, asked anew where a graph broke, knows nothing."""
 
 _OPERATORS = frozenset({"operator", "reflected", "inplace", "__pow__", "__rpow__", "__mul__", "__rmul__", "<lambda>"})
 _INDEXED = (_index_tricks.nd_grid, _index_tricks.AxisConcatenator, _index_tricks.IndexExpression)
@@ -108,7 +111,8 @@ def _register() -> None:
     holders = (tnp, Methods, ndarray, asking, scalar)
     found = [value for holder in holders for name, value in holder.__dict__.items() if name in python]
     left = map(tnp._dispatch.implementation, found)
-    dynamo.leave_to_python([*left, tnp.random.Generator, *tnp.random.RandomState.__mro__, constants.Constants])
+    drawing = (tnp.random.Generator, *tnp.random.RandomState.__mro__)
+    dynamo.leave_to_python([*left, *drawing, constants.Constants, *_TRANSFORMS])
     for name in ("tnp._small", "tnp._small_functions"):
         dynamo.leave_out(name)
     dynamo.format_outside(ndarray)

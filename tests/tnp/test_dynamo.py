@@ -265,6 +265,30 @@ def test_what_is_no_part_of_a_graph_breaks_it(name: str) -> None:
         assert (found[0], found[1].tolist()) == (expected[0], expected[1].tolist())
 
 
+def partly_python(v: Any) -> Any:
+    return np.sum(v**3) * np.cos(np.asarray([1.0, 2.0])).tolist()[1]
+
+
+BROKEN: dict[str, Callable[[Any], Any]] = {
+    "grad": np.grad(partly_python),
+    "grad of grad": np.grad(lambda x: np.sum(np.grad(partly_python)(x) ** 2)),
+    "jacobian forward": np.jacobian(lambda x: x * partly_python(x), mode="forward"),
+    "vectorized_map": lambda x: np.vectorized_map(lambda v: np.sum(np.histogram(v, 3)[1]), np.stack([x, x * 2])),
+    "vjp": lambda x: np.vjp(lambda v: v * partly_python(v), x)[1](x + 1),
+    "jvp": lambda x: np.jvp(partly_python, (x * 2,), (x + 1,)),
+    "linearize": lambda x: np.linearize(partly_python, x)[1](x + 1),
+}
+
+
+@pytest.mark.parametrize("name", BROKEN)
+def test_graphs_that_break_within_transforms(name: str) -> None:
+    """Dynamo looked into what was left of the transform, whose tensors it can't make fake ones of."""
+    torch._dynamo.reset()
+    x = np.asarray([0.5, 1, 3])
+    found = torch.compile(BROKEN[name], backend="eager")(x)
+    torch.testing.assert_close(found, BROKEN[name](x))
+
+
 def test_functions_that_look_for_derived_classes_go_into_graphs() -> None:
     """They share their code with those that are run as Python."""
     code = (
