@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 import tnp
+from conformance.fuzz import guards
 
 NAMES = "xyzwabcdefgh"
 
@@ -30,7 +31,7 @@ class Base:
 
     def array(self) -> np.ndarray:
         """The array in NumPy."""
-        return np.array(self.values, self.dtype).reshape(self.shape)
+        return guards.placed(np.array(self.values, self.dtype).reshape(self.shape))
 
     def __str__(self) -> str:
         if 0 in self.shape:

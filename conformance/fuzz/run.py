@@ -12,6 +12,7 @@ import itertools
 import logging
 import math
 import multiprocessing
+import os
 import secrets
 import time
 import warnings
@@ -20,8 +21,9 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from multiprocessing.connection import Connection, wait
 from typing import Any
+from unittest import mock
 
-from conformance.fuzz import compare, drawing, known, modes
+from conformance.fuzz import compare, drawing, guards, known, modes
 from conformance.fuzz.compare import Disagreement
 from conformance.fuzz.modes import Compared
 from conformance.fuzz.program import Call
@@ -44,9 +46,27 @@ class Settings:
     under: str = "numpy"  # what is compared: see ``modes``
     backend: str = "eager"  # of tnp.compile
     machine_code: int = 0  # each so-manieth call goes through inductor instead
+    heap: bool = False  # whether memory beside the operands is watched
 
     def check(self, call: Call, name: str, index: int, turn: Callable[[], None] = lambda: None) -> Compared | None:
         """How the two sides disagree about a call; the index decides what is left open."""
+        if not self.heap:
+            return self._compared(call, name, index, turn)
+        with guards.watch() as is_written:
+            by_numpy = False
+
+            def turned() -> None:
+                nonlocal by_numpy
+                by_numpy = is_written()
+                turn()
+
+            compared = self._compared(call, name, index, turned)
+            if not is_written():
+                return compared
+        beside = "writes to memory beside an operand"
+        return Compared(Disagreement("heap", *((beside, "") if by_numpy else ("", beside))), True)
+
+    def _compared(self, call: Call, name: str, index: int, turn: Callable[[], None]) -> Compared | None:
         if self.under == "compiled":
             inductor = self.machine_code and index % self.machine_code == 0
             return modes.compiled(call, name, self.device, "inductor" if inductor else self.backend, turn)
@@ -223,6 +243,7 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
         "--machine-code", type=int, default=0, metavar="N", help="with --compiled: each N-th by inductor"
     )
     command.add_argument("--functions", default="", help="comma-separated patterns: sum,linalg.*,ndarray.sort,getitem")
+    command.add_argument("--heap", action="store_true", help="watch for writes outside of memory, with glibc's checks")
     command.add_argument("--examples", type=int, default=3, help="shrunk calls that are printed for a cause")
     command.add_argument("--refusals", action="store_true", help="print the refusals of another class too")
     command.add_argument("-n", "--processes", type=int, default=2)
@@ -233,16 +254,24 @@ def main(options: argparse.Namespace) -> int:
     seed = secrets.randbelow(10**6) if options.seed is None else options.seed
     patterns = tuple(filter(None, options.functions.split(",")))
     under = "compiled" if options.compiled else options.under or "numpy"
-    settings = Settings(seed, options.device, patterns, under, options.compiled or "eager", options.machine_code)
+    backend, codes = options.compiled or "eager", options.machine_code
+    settings = Settings(seed, options.device, patterns, under, backend, codes, options.heap)
     known.load()  # an error in the file is one, not one for each process
+    try:
+        environment = guards.environment() if options.heap else {}
+    except OSError as error:
+        print(error)
+        return 2
     if not drawing.targets(patterns):
         print(f"no function matches {options.functions!r}")
         return 2
     print(f"seed {seed}", flush=True)
     start = time.monotonic()
     report = Report()
-    for part in run_in_processes(settings, options.calls, max(1, min(options.processes, options.calls)), options.first):
-        report.add(part)
+    processes = max(1, min(options.processes, options.calls))
+    with mock.patch.dict(os.environ, environment):
+        for part in run_in_processes(settings, options.calls, processes, options.first):
+            report.add(part)
     names = {target.name for target in drawing.targets(patterns)}
     show(report, names, seed, time.monotonic() - start, options.examples, options.refusals)
     return 1 if report.unexplained else 0

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import ctypes.util
 import fnmatch
 import itertools
 import os
+import signal
+import subprocess
+import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -178,6 +182,44 @@ def test_a_crash_is_a_finding_and_the_rest_goes_on(monkeypatch: pytest.MonkeyPat
     assert [(f.index, f.found.kind) for f in total.unexplained] == [(0, "crash")]
     assert "exit status 11" in total.unexplained[0].found.tnp
     assert list(total.known) == ["NumPy itself: the process ends with exit status 12"]
+
+
+def _written_behind(x: Any, *args: Any, **kwargs: Any) -> Any:
+    if isinstance(x, tnp.ndarray) and x.nbytes and x.flags.c_contiguous:
+        ctypes.memset(x.tensor.data_ptr() + x.nbytes, 0, 1)
+    return tnp._reductions.count_nonzero(x, *args, **kwargs)
+
+
+def test_writes_beside_operands_are_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    settings = Settings(seed=3, patterns=("np.count_nonzero",), heap=True)
+    assert run.run(settings, 0, 60).unexplained == []
+    monkeypatch.setattr(tnp, "count_nonzero", _written_behind)
+    found = run.run(settings, 0, 60).unexplained
+    assert {(finding.found.kind, finding.found.numpy) for finding in found} == {("heap", "")}
+    assert min(len(finding.source) for finding in found) < 70, "it was not shrunk"
+
+
+@pytest.mark.skipif(ctypes.util.find_library("c_malloc_debug") is None, reason="glibc's library that checks the heap")
+def test_processes_of_a_run_have_their_heap_checked(monkeypatch: pytest.MonkeyPatch) -> None:
+    overruns = """
+import ctypes
+block = ctypes.create_string_buffer(25)  # and 7 bytes that only a checked heap misses
+ctypes.c_ubyte.from_address(ctypes.addressof(block) + 25).value ^= 1"""
+    ends = []
+    monkeypatch.setattr(run, "run_in_processes", lambda *args: ends.append(subprocess.run(child).returncode) or [])
+    child = [sys.executable, "-c", overruns]
+    for option in ([], ["--heap"]):
+        main(["fuzz", "--calls", "1", "--seed", "0", *option])
+    assert ends == [0, -signal.SIGABRT]
+    assert "LD_PRELOAD" not in os.environ
+
+
+def test_a_platform_that_checks_no_heap_is_named(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(ctypes.util, "find_library", lambda name: None)
+    assert main(["fuzz", "--calls", "1", "--heap"]) == 2
+    assert "no libc_malloc_debug on this platform" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize("under", ["numpy", "compiled"])
