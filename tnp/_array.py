@@ -469,7 +469,7 @@ class ndarray(Methods):
     __class_getitem__: ClassVar[Any] = classmethod(types.GenericAlias)
 
 
-class scalar(ScalarMethods, ndarray):
+class scalar(ScalarMethods, ndarray):  # type: ignore[misc]  # unlike an array it is no Iterable
     """What NumPy gives as a scalar: the 0-d result of an operation, a reduction or a full index.
 
     It is an array to every function, and like a NumPy scalar it never changes: ``s += 1`` makes another one, so that
@@ -482,6 +482,9 @@ class scalar(ScalarMethods, ndarray):
 
     dtype = property(lambda self: to_numpy[self.tensor.dtype], doc="NumPy dtype of the value.")
     shape = property(lambda self: (), doc="No axes: ``()``.")
+
+    def __new__(cls, *args: Any, **kwargs: Any) -> scalar:
+        raise TypeError("a scalar's class has no dtype: instead of type(x)(value) write x.dtype.type(value)")
 
     def __hash__(self) -> int:  # type: ignore[override]
         return hash(self.tensor.item())

@@ -16,10 +16,25 @@ if TYPE_CHECKING:
     from tnp._array import ndarray
 
 
+class _NoLengthError(TypeError, AttributeError):
+    """What ``len`` raises, and what tells ``hasattr`` that there is none."""
+
+
+class _NoLength:
+    """In the place of an array's ``__len__``: programs tell lists from numbers by it."""
+
+    def __get__(self, instance: Any, owner: type) -> Any:
+        if instance is None:
+            return self
+        raise _NoLengthError(f"object of type 'numpy.{instance.dtype.name}' has no len()")
+
+
 class ScalarMethods:
     """The methods of scalar."""
 
     __slots__ = ()
+    __len__ = _NoLength()
+    __iter__ = None  # so that it is no Iterable
 
     def __round__(self, ndigits: int | None = None) -> Any:
         if self.dtype.kind in "bc":
