@@ -195,8 +195,10 @@ def _view(operation: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     if result is None or (reshapes and any(isinstance(p, _StridedShard) for p in result.placements)):
         # Parts that are no even pieces of the new axis; of those in steps torch picks the wrong elements.
         torch.empty_strided(source.shape, source.stride(), device="meta").view(args[1])  # raises where it is no view
-        whole = source.redistribute(placements=[Replicate()] * source.device_mesh.ndim)
-        result = operation(whole.contiguous(), *args[1:], **kwargs)
+        everywhere = [Replicate()] * source.device_mesh.ndim
+        local = source.redistribute(placements=everywhere)._local_tensor.contiguous()  # in torch 2.11 it may not be
+        whole = DTensor.from_local(local, source.device_mesh, everywhere, run_check=False)
+        result = operation(whole, *args[1:], **kwargs)
     if isinstance(result, DTensor) and operation is not aten._unsafe_view.default:  # which is of a copy
         local, given = result._local_tensor, source._local_tensor
         if local.untyped_storage()._cdata != given.untyped_storage()._cdata:

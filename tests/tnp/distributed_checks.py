@@ -86,6 +86,7 @@ VIEWS: dict[str, Callable[..., Any]] = {
     "row": lambda x: x[1],
     "new axis": lambda x: x[:, None],
     "reshape": lambda x: x.reshape(ROWS, 1, 4),
+    "reshape of the transpose": lambda x: (x.T.reshape(-1), x.T.ravel(), x.T.reshape(2, -1), x.ravel(order="F")),
     "swapaxes": lambda x: np.swapaxes(x, 0, 1),
     "concatenate": lambda x: np.concatenate([x, x + 1], axis=1),
     "concatenate rows": lambda x: np.concatenate([x, x + 1]),
