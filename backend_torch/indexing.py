@@ -131,12 +131,19 @@ def _inverse_order(broadcast: int, rest: int, position: int) -> list[int]:
     return [*others[:position], *range(broadcast), *others[position:]]
 
 
+def places(mask: Tensor) -> Tensor:
+    """The indices of the elements that are not zero, one a row. CUDA's kernel takes 16 dimensions."""
+    if mask.dim() <= 16 or mask.is_cpu:
+        return torch.nonzero(mask)
+    return torch.stack(torch.unravel_index(torch.nonzero(mask.reshape(-1))[:, 0], mask.shape), 1)
+
+
 def _picks(view: Tensor, index: Index) -> Picks:
     arrays: list[Tensor] = []
     dims: list[int] = []
     for array, dim in zip(index.arrays, index.dims, strict=True):
         if array.dtype is torch.bool:
-            arrays.extend(torch.nonzero(array, as_tuple=True))
+            arrays.extend(places(array).unbind(1))
             dims.extend(range(dim, dim + array.dim()))
         else:
             arrays.append(array)

@@ -14,7 +14,7 @@ from backend_torch import host, levels, memory, tracing
 from backend_torch.demands import INVALID, OUTSIDE, demand, expect
 from backend_torch.dtypes import SIGNED
 from backend_torch.exhaustion import explaining
-from backend_torch.indexing import Index, from_start, has_values, on_bits, put, same_width
+from backend_torch.indexing import Index, from_start, has_values, on_bits, places, put, same_width
 from backend_torch.memory import may_overlap
 from backend_torch.writing import write_where
 
@@ -34,7 +34,7 @@ def nonzero(tensor: Tensor) -> tuple[Tensor, ...]:
     """One int64 tensor a dimension: where the elements are that are not zero."""
     if tensor.dim() and host.computes(tensor):
         return host.wrapped(host.array(tensor).nonzero())
-    return torch.nonzero(same_width(tensor), as_tuple=True)
+    return places(same_width(tensor)).unbind(1)
 
 
 def taken(tensor: Tensor, indices: Tensor, dim: int, mode: str) -> Tensor | None:
@@ -65,7 +65,7 @@ def argwhere(tensor: Tensor) -> Tensor:
     """The indices of the elements that are not zero, one a row."""
     if tensor.dim() and host.computes(tensor):
         return host.wrapped(np.argwhere(host.array(tensor)))
-    return torch.nonzero(same_width(tensor))
+    return places(same_width(tensor))
 
 
 @explaining

@@ -119,6 +119,12 @@ def check_dtypes(func: Any, tensors: list[torch.Tensor]) -> None:
             raise NotImplementedError(f"\"{func.overloadpacket}_cuda\" not implemented for '{value.dtype}'")
 
 
+def check_dimensions(func: Any, args: tuple[Any, ...]) -> None:
+    """Raise for arrays of more dimensions than CUDA's kernel takes."""
+    if func.overloadpacket is aten.nonzero and args[0].dim() > 16:
+        raise RuntimeError("nonzero is not supported for tensor with more than 16 dimensions")
+
+
 def check_order(func: Any, args: tuple[Any, ...]) -> None:
     """Raise for what CUDA adds up in any order, where an order is asked for."""
     if not torch.are_deterministic_algorithms_enabled():
@@ -151,6 +157,7 @@ def run(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     tensors = [value for value in tree_leaves((args, kwargs)) if isinstance(value, torch.Tensor)]
     check_devices(func, tensors)
     check_dtypes(func, tensors)
+    check_dimensions(func, args)
     device = kwargs.get("device")
     is_far = any(isinstance(value, Far) for value in tensors) if device is None else device.type == NAME
     if is_far and device is not None:

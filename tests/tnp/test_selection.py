@@ -18,6 +18,14 @@ MODES = ["raise", "wrap", "clip"]
 SPELLINGS = [None, 0, 1, 2, True, 1.0, b"wrap", "WRAP", ""]
 
 
+@agrees
+def test_places_in_many_dimensions(xp: Any) -> Any:
+    x = xp.arange(24).reshape((1,) * 20 + (2, 3, 4)) % 5
+    y = xp.copy(x)
+    y[x > 2] = 7
+    return [xp.nonzero(x), xp.argwhere(x), x[x > 2], y]
+
+
 @pytest.mark.parametrize("dtype", ALL)
 def test_reading_every_dtype(dtype: str) -> None:
     def use(xp: Any) -> Any:
