@@ -45,8 +45,8 @@ def init(device: str, timeout: float) -> None:
     options["timeout"] = datetime.timedelta(seconds=timeout)
     if not dist.is_torchelastic_launched():
         options |= {"store": dist.HashStore(), "rank": 0, "world_size": 1}
-    elif device in BACKENDS:
-        torch.accelerator.set_device_index(int(os.environ["LOCAL_RANK"]))
+    if device in BACKENDS:
+        torch.accelerator.set_device_index(int(os.environ.get("LOCAL_RANK", torch.accelerator.current_device_index())))
     dist.init_process_group(**options)
     atexit.register(_leave)
 

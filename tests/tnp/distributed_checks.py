@@ -1,6 +1,6 @@
 """What test_distributed.py runs in each of several processes: every check compares with what one process computes.
 
-``python -m torch.distributed.run --nproc-per-node 2 tests/tnp/distributed_checks.py checked`` runs it by hand.
+``python -m torch.distributed.run --nproc-per-node 2 tests/tnp/distributed_checks.py cpu checked`` runs it by hand.
 """
 
 from __future__ import annotations
@@ -29,6 +29,11 @@ SHARDED = "DTensor"
 def data(dtype: Any = numpy.float64, rows: int = ROWS) -> Any:
     """The same numbers in each process, none of them zero."""
     return numpy.random.default_rng(0).integers(1, 50, (rows, 4)).astype(dtype)
+
+
+def placed(values: Any) -> Any:
+    """The numbers as an array where the processes compute."""
+    return np.asarray(values, device=np.empty(0).device)
 
 
 def same(given: Any, expected: Any, exact: bool = True) -> None:
@@ -127,7 +132,7 @@ for _name in REDUCED:
 
 def arrays(mesh: Any) -> Iterator[str]:
     """Each group of functions, over uneven rows and over columns, and where some processes have nothing."""
-    whole = np.asarray(data())
+    whole = placed(data())
     for axis in (0, 1):
         x = dist.shard(whole, mesh, axis)
         assert type(x.tensor).__name__ == SHARDED and x.sharding.axes == (axis,) and whole.sharding is None
@@ -140,7 +145,7 @@ def arrays(mesh: Any) -> Iterator[str]:
                 except Exception as error:
                     raise AssertionError(f"{name}, sharded along axis {axis}") from error
         yield f"axis {axis}"
-    few = np.asarray(data(rows=1))
+    few = placed(data(rows=1))
     x = dist.shard(few, mesh)
     for name in ("sigmoid", "scalars", "where", "zeros_like"):
         same(ELEMENTWISE[name](x), ELEMENTWISE[name](few))
@@ -179,7 +184,7 @@ OF_DTYPES: dict[str, Callable[..., Any]] = {
 def dtypes(mesh: Any) -> Iterator[str]:
     """Each dtype: what torch supports in part, what no backend sends, and all of NumPy's orders."""
     for name in DTYPES:
-        whole = np.asarray(data(name))
+        whole = placed(data(name))
         if whole.dtype.kind == "c":
             whole = whole + whole[::-1] * np.asarray(1j, name)
         x = dist.shard(whole, mesh)
@@ -206,7 +211,7 @@ def dtypes(mesh: Any) -> Iterator[str]:
 
 def numbers(mesh: Any) -> Iterator[str]:
     """Python's numbers of sharded arrays, printing, and what needs all values in one process."""
-    whole = np.asarray(data())
+    whole = placed(data())
     x = dist.shard(whole, mesh)
     total = x.sum()
     assert repr(x) == str(x) == "array(shape=(7, 4), dtype=float64, sharding=Sharding(rows=0))"
@@ -293,7 +298,7 @@ def written(mesh: Any) -> Iterator[str]:
         np.copyto(z, x, where=x > 45)
         return z
 
-    whole = np.asarray(data())
+    whole = placed(data())
     expected = np.asnumpy(whole).copy()
     for axis in (0, 1):
         x = dist.shard(whole, mesh, axis)
@@ -333,7 +338,7 @@ def written(mesh: Any) -> Iterator[str]:
 
 def refused(mesh: Any) -> Iterator[str]:
     """What can't be computed says so in every process, with what to do."""
-    whole, w = np.asarray(data()), np.ones(4)
+    whole, w = placed(data()), np.ones(4)
     x = dist.shard(whole, mesh)
     mixed: list[Callable[[], Any]] = [
         lambda: x + w,
@@ -371,7 +376,7 @@ def loss(w: Any, x: Any) -> Any:
 
 def differentiated(mesh: Any) -> Iterator[str]:
     """Gradients, compiled functions, and compiled gradients."""
-    whole, w = np.asarray(data()), np.linspace(0, 1, 4)
+    whole, w = placed(data()), np.linspace(0, 1, 4)
     x, replica = dist.shard(whole, mesh), dist.replicate(w, mesh)
     for argument in (0, 1):
         gradient = np.grad(loss, argument)(replica, x)
@@ -431,7 +436,7 @@ def grids(mesh: Any) -> Iterator[str]:
     """A grid of two dimensions cuts two axes."""
     if dist.size() == 4:
         grid = dist.mesh((2, 2), ("rows", "columns"))
-        whole = np.asarray(data())
+        whole = placed(data())
         x = dist.shard(whole, grid, (0, 1))
         assert repr(x.sharding) == "Sharding(rows=0, columns=1)"
         assert dist.local(x).shape == ((4, 3)[dist.rank() // 2], 2)
@@ -471,7 +476,7 @@ def checked(*only: str) -> None:
 
 def saved(mesh: Any) -> dict[str, Any]:
     """What the checkpoint holds."""
-    whole = np.asarray(data())
+    whole = placed(data())
     return {
         "rows": dist.shard(whole, mesh),
         "columns": dist.shard(whole * 2, mesh, axis=1),
@@ -513,7 +518,7 @@ def trained(folder: str, killed_at: int | None = None) -> Any:
     """Descend a loss, with noise, from the checkpoint on if there is one; save each step."""
     mesh = dist.mesh((dist.size(),), ("rows",))
     rng = dist.Generator(1, mesh)
-    x = dist.shard(np.asarray(data(rows=8)), mesh)
+    x = dist.shard(placed(data(rows=8)), mesh)
     w = dist.replicate(np.linspace(0, 1, 4), mesh)
     state = {"w": w, "step": np.zeros(1, np.int64), "rng": rng.state}
     if dist.exists(folder):
@@ -523,7 +528,7 @@ def trained(folder: str, killed_at: int | None = None) -> Any:
             print("resumed at", int(state["step"][0]), flush=True)
     gradient = np.grad(loss)
     while int(state["step"][0]) < STEPS:
-        if killed_at == int(state["step"][0]) and dist.rank() == 1:
+        if killed_at == int(state["step"][0]) and dist.rank() == dist.size() - 1:
             os.kill(os.getpid(), signal.SIGKILL)
         state["w"] -= gradient(state["w"], x + rng.random((8, 4)))
         state["step"] += 1
@@ -547,6 +552,8 @@ def train_again(killed: str, whole: str) -> None:
 
 if __name__ == "__main__":
     warnings.filterwarnings("ignore")
-    dist.init("cpu", timeout=60)
+    device, command, *arguments = sys.argv[1:]
+    dist.init(device, timeout=60)
+    np.set_default_device(device)
     commands = {"checked": checked, "write": write, "read": read, "train": train, "train_again": train_again}
-    commands[sys.argv[1]](*sys.argv[2:])
+    commands[command](*arguments)

@@ -6,12 +6,15 @@ import os
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy
 import pytest
+import torch
 
 import tnp as np
+from tests import fake_device, oracle
 from tests.tnp import distributed_checks
 
 ROOT = Path(__file__).parent.parent.parent
@@ -32,13 +35,29 @@ OF_A_KIND = {"dtypes", "differentiated"}
 LIMIT = 240  # seconds that no run comes near
 
 
+def device() -> str:
+    """Where the processes compute; the stand-in for an accelerator has no way to talk."""
+    return "cpu" if oracle.device in (None, fake_device.NAME) else oracle.device
+
+
+def possible(processes: int) -> int:
+    """So many processes, or fewer: each needs an accelerator of its own."""
+    return processes if device() == "cpu" else min(processes, torch.accelerator.device_count())
+
+
+@pytest.fixture(autouse=True)
+def where() -> Iterator[None]:
+    """The arrays of this process are where those of the others are."""
+    with np.device(device()):
+        yield
+
+
 def launched(processes: int, *arguments: str) -> subprocess.CompletedProcess[str]:
     """A program of the checks, run by ``torchrun`` in so many processes."""
-    command = [sys.executable, "-m", "torch.distributed.run", "--standalone", f"--nproc-per-node={processes}"]
+    command = [sys.executable, "-m", "torch.distributed.run", "--standalone", f"--nproc-per-node={possible(processes)}"]
     environment = {**os.environ, "OMP_NUM_THREADS": "1", "PYTHONPATH": str(ROOT)}
-    return subprocess.run(
-        [*command, str(CHECKS), *arguments], env=environment, cwd=ROOT, capture_output=True, text=True, timeout=LIMIT
-    )
+    command += [str(CHECKS), device(), *arguments]
+    return subprocess.run(command, env=environment, cwd=ROOT, capture_output=True, text=True, timeout=LIMIT)
 
 
 def succeeded(run: subprocess.CompletedProcess[str]) -> list[str]:
@@ -56,7 +75,7 @@ def test_as_one_process(processes: int, thorough: bool) -> None:
 
 
 def test_alone_and_without_torchrun() -> None:
-    np.distributed.init("cpu")
+    np.distributed.init(device())
     rows = np.distributed.mesh(1, "rows")
     x = np.distributed.shard(np.arange(6.0).reshape(3, 2), rows)
     assert np.distributed.size() == 1 and np.distributed.rank() == 0
@@ -85,7 +104,7 @@ def test_a_checkpoint_goes_to_fewer_processes(tmp_path: Path) -> None:
     succeeded(launched(4, "write", str(folder)))
     assert sorted(path.name for path in tmp_path.iterdir()) == ["step"]  # nothing is left of the writing
     succeeded(launched(2, "read", str(folder)))
-    np.distributed.init("cpu")
+    np.distributed.init(device())
     distributed_checks.read(str(folder))
 
 
@@ -104,12 +123,12 @@ def test_a_killed_process_ends_the_job_and_a_restart_goes_on(tmp_path: Path) -> 
     killed = launched(2, "train", str(tmp_path / "killed"), "3")
     assert killed.returncode != 0 and time.monotonic() - start < LIMIT / 2
     assert "SIGKILL" in killed.stderr or "exitcode  : -9" in killed.stderr, killed.stderr[-4000:]
-    assert "rank      : 1" in killed.stderr and "trained" not in killed.stdout
+    assert f"rank      : {possible(2) - 1}" in killed.stderr and "trained" not in killed.stdout
     lines = succeeded(launched(2, "train_again", str(tmp_path / "killed"), str(tmp_path / "whole")))
     assert "resumed at 3" in lines
     resumed, uninterrupted = [line for line in lines if line.startswith("trained")]
     assert resumed == uninterrupted  # bit for bit
-    np.distributed.init("cpu")
+    np.distributed.init(device())
     alone = distributed_checks.trained(str(tmp_path / "alone"))
     given = [float.fromhex(value) for value in resumed.split()[1:]]
     numpy.testing.assert_allclose(given, np.asnumpy(alone), rtol=1e-12)
