@@ -12,6 +12,7 @@ import numpy as np
 import torch
 
 from backend_torch import memory
+from backend_torch.autodiff import may_be_differentiated
 from backend_torch.comparison import greater_equal_complex, less_equal_complex
 from backend_torch.constants import constants, is_constant
 from backend_torch.demands import NEGATIVE, expect
@@ -19,6 +20,7 @@ from backend_torch.dtypes import SIGNED
 from backend_torch.host import hosted
 from backend_torch.kernel import Kernel, by_parts, large_enough, same_bits, same_order, widened
 from backend_torch.memory import is_readable
+from backend_torch.writing import DIRECT
 
 Tensor = torch.Tensor
 
@@ -130,6 +132,13 @@ def _refuse_negative(exponent: Tensor) -> None:
         raise ValueError(NEGATIVE)
 
 
+def _power_float(x: Tensor, y: Tensor) -> Tensor:
+    """torch.pow, whose derivative by the exponent takes no base that is the host's beside one on CUDA."""
+    if x.is_cpu and not y.is_cpu and (y.requires_grad or may_be_differentiated(y)):
+        x = memory.brought(x, y)
+    return torch.pow(x, y)
+
+
 def _power_integer(x: Tensor, y: Tensor) -> Tensor:
     if y.dtype is not torch.uint8 and x.numel():
         _refuse_negative(y)
@@ -193,14 +202,15 @@ subtract = Kernel(torch.sub, unsigned=same_bits(torch.sub), complex=by_parts(tor
 multiply = Kernel(torch.mul, unsigned=same_bits(torch.mul), inplace=Tensor.mul_)
 divide = Kernel(torch.div, inplace=Tensor.div_, scalar_left=_divide_number)
 power = Kernel(
-    torch.pow,
+    _power_float,
     integer=_power_integer,
     unsigned=widened(torch.pow, uint64=_power_uint64),
     complex=_power_complex,
     inplace=large_enough(Tensor.pow_),
     scalar_right=_power_number,
 )
-float_power = Kernel(torch.pow, complex=_power_complex)
+float_power = Kernel(_power_float, complex=_power_complex)
+DIRECT[_power_float] = torch.pow
 # torch negates 0j to 0j where the vector is long enough.
 negative = Kernel(torch.neg, unsigned=same_bits(torch.neg), complex=by_parts(torch.neg))
 positive = Kernel(torch.clone)

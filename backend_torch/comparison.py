@@ -9,6 +9,7 @@ from __future__ import annotations
 import torch
 
 from backend_torch.kernel import Function, Kernel, same_bits, same_order, widened
+from backend_torch.writing import together
 
 Tensor = torch.Tensor
 
@@ -26,6 +27,7 @@ def _ordered_complex(strict: Function, imaginary: Function) -> Function:
 def _mixed(function: Function) -> Function:
     """A comparison of int64 with uint64: where either is outside the other's range, of -1 with 0."""
 
+    @together
     def compare(x: Tensor, y: Tensor) -> Tensor:
         signed, unsigned = x.view(torch.int64), y.view(torch.int64)
         apart = (signed < 0) | (unsigned < 0)
@@ -57,9 +59,10 @@ less = _ordering(torch.lt, less_complex)
 less_equal = _ordering(torch.le, less_equal_complex)
 greater = _ordering(torch.gt, greater_complex)
 greater_equal = _ordering(torch.ge, greater_equal_complex)
-logical_and = Kernel(torch.logical_and, unsigned=same_bits(torch.logical_and))
-logical_or = Kernel(torch.logical_or, unsigned=same_bits(torch.logical_or))
-logical_xor = Kernel(torch.logical_xor, unsigned=same_bits(torch.logical_xor))
+_and, _or, _xor = together(torch.logical_and), together(torch.logical_or), together(torch.logical_xor)
+logical_and = Kernel(_and, unsigned=same_bits(_and))
+logical_or = Kernel(_or, unsigned=same_bits(_or))
+logical_xor = Kernel(_xor, unsigned=same_bits(_xor))
 logical_not = Kernel(torch.logical_not, unsigned=same_bits(torch.logical_not))
 
 

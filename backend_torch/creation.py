@@ -159,7 +159,7 @@ def linspace(start: Tensor, stop: Tensor, num: int, endpoint: bool, device: Devi
     delta = stop - start
     dtype = delta.dtype
     device = delta.device if device is None else device
-    if delta.dim():
+    if delta.dim() or not delta.is_cpu:
         start, stop, delta = start.to(device), stop.to(device), delta.to(device)
     samples = torch.arange(num, dtype=REAL_OF.get(dtype, dtype), device=device).reshape((-1,) + (1,) * delta.dim())
     divisions = num - 1 if endpoint else num

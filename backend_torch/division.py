@@ -17,6 +17,7 @@ from backend_torch.constants import constants
 from backend_torch.dtypes import SIGNED
 from backend_torch.host import hosted
 from backend_torch.kernel import Function, Kernel, large_enough, widened
+from backend_torch.writing import together
 
 Tensor = torch.Tensor
 _HIGH = torch.iinfo(torch.int64).min
@@ -44,6 +45,7 @@ def _fmod_integer(x: Tensor, y: Tensor) -> Tensor:
     return torch.fmod(x, y.masked_fill(_special(y), 1))
 
 
+@together
 def _divmod_uint64(x: Tensor, y: Tensor) -> tuple[Tensor, Tensor]:
     """Quotient and remainder of the uint64 values that int64 tensors stand for (Hacker's Delight, 9-3); 0, 0 by 0."""
     zero, high = y == 0, y < 0
@@ -54,6 +56,7 @@ def _divmod_uint64(x: Tensor, y: Tensor) -> tuple[Tensor, Tensor]:
     return (quotient + more).masked_fill(zero, 0), torch.where(more, rest - y, rest).masked_fill(zero, 0)
 
 
+@together
 def _gcd_uint64(x: Tensor, y: Tensor) -> Tensor:
     """Two of Euclid's steps bring any two uint64 below 2**63, where torch's gcd is right."""
     swapped = (x ^ _HIGH) < (y ^ _HIGH)
@@ -73,6 +76,7 @@ def _uint64(function: Function) -> Function:
     return through_int64
 
 
+@together
 def _gcd_integer(x: Tensor, y: Tensor) -> Tensor:
     """torch.gcd of INT_MIN may be negative: https://github.com/pytorch/pytorch/issues/121343."""
     return torch.abs(torch.gcd(x, y))
@@ -186,5 +190,8 @@ divmod = Kernel(
     unsigned=hosted(np.divmod, _divmod_unsigned),
     half=_divmod_of(_floor_divide_half, _remainder_float),
 )
-gcd = Kernel(hosted(np.gcd, _gcd_integer), unsigned=hosted(np.gcd, widened(torch.gcd, uint64=_uint64(_gcd_uint64))))
+gcd = Kernel(
+    hosted(np.gcd, _gcd_integer),
+    unsigned=hosted(np.gcd, widened(together(torch.gcd), uint64=_uint64(_gcd_uint64))),
+)
 lcm = Kernel(hosted(np.lcm, _lcm_integer), unsigned=hosted(np.lcm, widened(_lcm_integer, uint64=_uint64(_lcm_uint64))))

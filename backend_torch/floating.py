@@ -11,6 +11,7 @@ import torch
 
 from backend_torch.host import hosted
 from backend_torch.kernel import Kernel
+from backend_torch.writing import together
 
 Tensor = torch.Tensor
 
@@ -74,7 +75,7 @@ isinf = Kernel(hosted(np.isinf, torch.isinf, warns=False), bool=_never, integer=
 isfinite = Kernel(hosted(np.isfinite, torch.isfinite, warns=False), bool=_always, integer=_always, unsigned=_always)
 signbit = Kernel(torch.signbit)
 copysign = Kernel(torch.copysign)
-nextafter = Kernel(torch.nextafter, half=_nextafter_half)
+nextafter = Kernel(together(torch.nextafter), half=together(_nextafter_half))
 spacing = Kernel(hosted(np.spacing, _spacing), half=_spacing_half)
 modf = Kernel(hosted(np.modf, _modf))
 frexp = Kernel(hosted(np.frexp, torch.frexp))

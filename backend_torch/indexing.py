@@ -18,7 +18,7 @@ from backend_torch import devices, host, levels, memory, tracing
 from backend_torch.demands import MISCOUNTED, demand
 from backend_torch.dtypes import SIGNED
 from backend_torch.inductor import is_transforming
-from backend_torch.memory import copied, is_readable, is_sharded, may_overlap, mixed_error, with_history
+from backend_torch.memory import brought, copied, is_readable, is_sharded, may_overlap, mixed_error, with_history
 from backend_torch.shape import flip
 
 Tensor = torch.Tensor
@@ -229,8 +229,10 @@ def assign(view: Tensor, value: Tensor) -> None:
         if value.device != view.device:
             raise devices.mixed(view.device, value.device)
     elif value.is_cpu and not view.is_cpu:  # a copy would take as many numbers to the device as the view has elements
-        view.fill_(value)
-        return
+        if not is_sharded(view):
+            view.fill_(value)
+            return
+        value = brought(value, view)  # DTensor has no rule for fill_ by a tensor
     if value.dim() and _may_overlap(view, value):
         if has_values(view) and has_values(value) and view.dtype is value.dtype and view.is_set_to(value):
             return  # x[1:5] += 1 ends with x[1:5] = x[1:5]

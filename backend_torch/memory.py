@@ -184,6 +184,13 @@ def to_host(tensor: Tensor) -> Tensor:
     return tensor if tensor.is_cpu else _unwrapped_by(Tensor.cpu, tensor)
 
 
+def brought(number: Tensor, tensor: Tensor) -> Tensor:
+    """A 0-d tensor of the host where ``tensor`` is: it goes there with the order to fill, and no memory is copied."""
+    if is_readable(number):
+        return torch.full((), number.item(), dtype=number.dtype, device=tensor.device)
+    return torch.zeros((), dtype=number.dtype, device=tensor.device).fill_(number)
+
+
 def extent(tensor: Tensor) -> tuple[int, int]:
     """The first byte of a tensor's elements and the byte after the last."""
     start = tensor.data_ptr()

@@ -130,6 +130,8 @@ class Logical:
             array = host.arrays(tensor)
             if array is not None:
                 return host.wrapped(ufunc.reduce(array[0], axis=axes, keepdims=keepdims))
+            if given in SIGNED:
+                tensor = tensor.view(SIGNED[given])  # CUDA has no kernel for these
             found = function(tensor, axes, keepdims)
             return found.view(torch.bool) if given is torch.uint8 else found  # uint8's is uint8, of zeros and ones
 

@@ -102,7 +102,7 @@ def cycled(values: Tensor, length: int, positions: Tensor | None = None) -> Tens
         if values.shape[0] >= length:
             return values[:length]
         positions = torch.arange(length, device=values.device)
-    return values[positions % values.shape[0]]
+    return on_bits(torch.index_select, values, 0, positions % values.shape[0])
 
 
 def put_flat(tensor: Tensor, positions: Tensor, values: Tensor) -> None:
@@ -142,8 +142,12 @@ def place(tensor: Tensor, mask: Tensor, values: Tensor) -> None:
         np.place(*given)
         return
     mask = mask.reshape(tensor.shape)
-    numbers = torch.cumsum(mask.reshape(-1), 0).sub_(1).clamp_(min=0)
-    copy_where(tensor, mask, cycled(values, tensor.numel(), numbers).reshape(tensor.shape))
+    if values.shape[0] == 1:
+        values = values[0]
+    else:
+        numbers = torch.cumsum(mask.reshape(-1), 0).sub_(1).clamp_(min=0)
+        values = cycled(values, tensor.numel(), numbers).reshape(tensor.shape)
+    copy_where(tensor, mask, values)
 
 
 def copy_where(target: Tensor, mask: Tensor, values: Tensor) -> None:

@@ -101,13 +101,20 @@ def rot90(tensor: Tensor, turns: int, axis: int, other: int) -> Tensor:
 
 def roll(tensor: Tensor, shifts: tuple[int, ...], axes: tuple[int, ...]) -> Tensor:
     """The elements shifted along ``axes``, those that fall off an end back at the other."""
-    return tensor.roll(shifts, axes) if axes else tensor.clone()
+    return _rolled(tensor, shifts, axes) if axes else tensor.clone()
 
 
 @exhaustion.explaining
 def roll_flat(tensor: Tensor, shift: int) -> Tensor:
     """The elements shifted in C order, whatever their axes."""
-    return tensor.reshape(-1).roll(shift).reshape(tensor.shape)
+    return _rolled(tensor.reshape(-1), (shift,), (0,)).reshape(tensor.shape)
+
+
+def _rolled(tensor: Tensor, shifts: tuple[int, ...], axes: tuple[int, ...]) -> Tensor:
+    """torch's, which on CUDA has no kernel for uint16, uint32 and uint64."""
+    if tensor.dtype in SIGNED:
+        return tensor.view(SIGNED[tensor.dtype]).roll(shifts, axes).view(tensor.dtype)
+    return tensor.roll(shifts, axes)
 
 
 def squeeze(tensor: Tensor, axes: Sequence[int] | None) -> Tensor:

@@ -14,7 +14,7 @@ from backend_torch.autodiff import may_be_differentiated
 from backend_torch.host import hosted
 from backend_torch.kernel import Function, Kernel
 from backend_torch.memory import is_readable
-from backend_torch.writing import DIRECT
+from backend_torch.writing import DIRECT, together
 
 Tensor = torch.Tensor
 _EXP_OVERFLOWS = {torch.float32: 88.0, torch.float64: 709.0}  # soon after these
@@ -117,8 +117,9 @@ log = Kernel(torch.log)
 log2 = Kernel(torch.log2)
 log10 = Kernel(torch.log10)
 log1p = Kernel(_hosted_in_double(np.log1p, torch.log1p), half=torch.log1p, complex=_log1p_complex)
-logaddexp = Kernel(_hosted_in_double(np.logaddexp, torch.logaddexp), half=torch.logaddexp)
-logaddexp2 = Kernel(torch.logaddexp2)
+_logaddexp = together(torch.logaddexp)
+logaddexp = Kernel(_hosted_in_double(np.logaddexp, _logaddexp), half=_logaddexp)
+logaddexp2 = Kernel(together(torch.logaddexp2))
 sin = Kernel(torch.sin)
 cos = Kernel(torch.cos)
 tan = Kernel(torch.tan)

@@ -5,6 +5,7 @@ Layer: owns how a computed tensor reaches the place that the caller asked for.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from types import BuiltinFunctionType
 from typing import Any
 
@@ -13,7 +14,7 @@ import torch
 from torch._C._functorch import maybe_current_level  # the level of vmap, grad and the like; None outside
 
 from backend_torch.indexing import same_width
-from backend_torch.memory import is_readable, may_overlap, overlaps
+from backend_torch.memory import brought, is_readable, may_overlap, overlaps
 
 
 def masked(result: torch.Tensor, mask: torch.Tensor, target: torch.Tensor | None) -> torch.Tensor:
@@ -43,6 +44,19 @@ def write_where(target: torch.Tensor, mask: torch.Tensor, values: torch.Tensor) 
 
 DIRECT: dict[Any, Any] = {}
 """torch's own function for one of ours that differs from it in gradients alone."""
+
+
+def together(function: Callable[..., Any]) -> Callable[..., Any]:
+    """A function of two tensors for which CUDA takes no 0-d operand of the host, as it does for most."""
+
+    def on_one_device(x: torch.Tensor, y: torch.Tensor) -> Any:
+        if x.is_cpu is not y.is_cpu:
+            x, y = (brought(x, y), y) if x.is_cpu else (x, brought(y, x))
+        return function(x, y)
+
+    if isinstance(function, BuiltinFunctionType):
+        DIRECT[on_one_device] = function
+    return on_one_device
 
 
 def write_into(function: Any, operands: list[torch.Tensor], target: torch.Tensor) -> bool:

@@ -48,9 +48,21 @@ LACKING = {
     **dict.fromkeys((aten.mm, aten.bmm, aten.addmm, aten.addmv, aten.mv, aten.dot, aten.vdot, aten.baddbmm), INTEGERS),
     aten.angle: (torch.float16, torch.bfloat16),
     aten.scatter_reduce: (torch.bool,),
-    aten.where: (torch.uint16, torch.uint32, torch.uint64),
+    **dict.fromkeys(
+        (aten.where, aten.roll, aten.any, aten.all, aten.index, aten.index_select),
+        (torch.uint16, torch.uint32, torch.uint64),
+    ),
 }
 """The dtypes for which CUDA has no kernel, and the CPU one."""
+REFUSING = {
+    **dict.fromkeys((aten.addcdiv, aten.clamp, aten.igamma, aten.igammac, aten.lerp), (0, 1, 2)),
+    **dict.fromkeys((aten.clamp_max, aten.clamp_min, aten.gcd, aten.lcm, aten.logaddexp, aten.logaddexp2), (0, 1)),
+    **dict.fromkeys((aten.addcmul, aten.masked_fill, aten.nextafter), (0, 1)),
+    **dict.fromkeys((aten.sigmoid_backward, aten.tanh_backward, aten.threshold_backward), (0, 1)),
+    **dict.fromkeys((aten.logical_and, aten.logical_or, aten.logical_xor), (0,)),
+    **dict.fromkeys((aten.addcdiv_, aten.addcmul_, aten.clamp_, aten.lerp_, aten.nextafter_, aten.masked_fill_), (1,)),
+}
+"""The elementwise operations for which CUDA takes no 0-d operand of the host, and where not."""
 
 
 class Far(torch.Tensor):
@@ -101,12 +113,17 @@ def near(value: Any) -> Any:
     return value.near
 
 
-def check_devices(func: Any, tensors: list[torch.Tensor]) -> None:
-    """Raise for operands on two devices: with a GPU's, elementwise operations take 0-d ones of the host."""
+def check_devices(func: Any, args: tuple[Any, ...], tensors: list[torch.Tensor]) -> None:
+    """Raise for operands on two devices: with a GPU's, most elementwise operations take 0-d ones of the host."""
     if func.overloadpacket in MIXING:
         return
     takes_numbers = torch.Tag.pointwise in func.tags
-    found = {value.device for value in tensors if not (takes_numbers and value.dim() == 0 and value.is_cpu)}
+    refused = {id(args[place]) for place in REFUSING.get(func.overloadpacket, ()) if place < len(args)}
+    found = {
+        value.device
+        for value in tensors
+        if not (takes_numbers and value.dim() == 0 and value.is_cpu and id(value) not in refused)
+    }
     if len(found) > 1:
         raise RuntimeError(f"Expected all tensors to be on the same device, but found {found} in {func}")
 
@@ -155,7 +172,7 @@ def run(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     if composite is not NotImplemented:
         return composite
     tensors = [value for value in tree_leaves((args, kwargs)) if isinstance(value, torch.Tensor)]
-    check_devices(func, tensors)
+    check_devices(func, args, tensors)
     check_dtypes(func, tensors)
     check_dimensions(func, args)
     device = kwargs.get("device")

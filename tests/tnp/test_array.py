@@ -414,6 +414,7 @@ def test_integer_scalars_are_indices_and_numbers(xp: Any, dtype: str) -> Any:
         [s.numerator, s.denominator, f"{s:d}", f"{s:04x}", int(s), s.item()],
     )
 
+
 @agrees
 def test_a_scalar_is_no_container(xp: Any) -> Any:
     s = xp.asarray([1.5, 2.0])[0]
@@ -430,7 +431,6 @@ def test_the_class_of_scalars_makes_none() -> None:
     """It would have to guess a dtype; an array's class takes the number for a shape."""
     with pytest.raises(TypeError, match=r"x\.dtype\.type"):
         type(tnp.ones(2).sum())(3)
-
 
 
 @pytest.mark.parametrize("dtype", FLOATS)

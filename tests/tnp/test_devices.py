@@ -66,6 +66,15 @@ np.add.outer(v, h); np.special.logsumexp(x, b=np.ones(4)); np.polyfit(i, h, 1); 
 """
 
 
+@pytest.fixture(autouse=True)
+def default() -> Iterator[None]:
+    """These tests say themselves where arrays go, wherever the suite runs; no default outlasts them."""
+    before = devices._initial, devices.state.default
+    tnp.set_default_device(None)
+    yield
+    devices._initial, devices.state.default = before
+
+
 @pytest.fixture(scope="module")
 def mixed() -> dict[str, dict[str, Any]]:
     """What became of operands on the fake device and on the host."""
@@ -199,13 +208,6 @@ def test_memory_is_planned_on_meta() -> None:
 # Scopes and defaults.
 
 
-@pytest.fixture
-def default() -> Iterator[None]:
-    before = devices._initial, devices.state.default
-    yield
-    devices._initial, devices.state.default = before
-
-
 def test_scopes_nest_and_end() -> None:
     scope = tnp.device("meta")
     assert scope.where == META and repr(scope) == "tnp.device('meta')"
@@ -268,7 +270,7 @@ def test_an_absent_device_raises_unless_a_fallback_is_named() -> None:
         tnp.device(None)
 
 
-def test_the_default_device(default: None) -> None:
+def test_the_default_device() -> None:
     tnp.set_default_device("meta")
     assert tnp.zeros(1).device == META and tnp.__array_namespace_info__().default_device() == META
     with tnp.device("cpu"):
@@ -368,6 +370,18 @@ def test_operands_on_meta_and_the_cpu() -> None:
     assert (y == 1).all()
     for follows in (x + 1, 2.0 * x, x + tnp.asarray(1.0), x + np.float64(1), y[0] * x, tnp.where(x > 0, x, 0.0)):
         assert follows.device == META
+
+
+def test_samples_between_numbers_of_two_devices() -> None:
+    asked = {"np.linspace(v[0], 7, 3, device='cpu')": "cpu", "np.linspace(h[0], v[1], 3, device='fake')": "fake:0"}
+    for expression, answer in fake_device.ask(list(asked)).items():
+        assert answer["error"] is None and answer["devices"] == [asked[expression]]
+
+
+def test_derivatives_by_the_exponent_of_a_number() -> None:
+    """torch's derivatives take no number of the host there, as its powers do."""
+    for answer in fake_device.ask(["np.grad(lambda z: np.sum(2.0**z))(v)"], forbid=True).values():
+        assert answer["error"] is None and answer["devices"] == ["fake:0"]
 
 
 def test_scalars_follow_the_array(fake: dict[str, Any]) -> None:
