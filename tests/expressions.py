@@ -27,7 +27,7 @@ def arrays(xp: Any, **options: Any) -> dict[str, Any]:
 OF_ARRAYS = """
 np.gcd(i, 12); np.lcm(12, i); np.logaddexp(x, 2.0); np.logaddexp2(2.0, x); np.nextafter(x, 9.0); np.logical_and(1.0, x)
 np.logical_or(x, 0); np.logical_xor(0, x); np.divmod(i.astype(np.uint64), 3); np.roll(i.astype(np.uint16), 1)
-np.place(i.astype(np.uint16), i > 1, i[:2])
+np.place(i.astype(np.uint16), i > 1, i[:2].astype(np.uint16))
 np.any(i.astype(np.uint16)); np.all(i.astype(np.uint64), axis=0, keepdims=True); i > i.astype(np.uint64)
 np.gcd(6, i.astype(np.uint64)); np.roll(b, (1, 1), (0, 1))
 x + x; x - v; x * 2; x / v; x // v; x % v; x**2; 2**x; -x; abs(x); x < v; x == x; x @ x.T; v @ v
