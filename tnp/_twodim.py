@@ -188,7 +188,7 @@ def tri(N: Any, M: Any = None, k: Any = 0, dtype: Any = float, *, device: Any = 
 
 def _triangle(rows: Any, columns: Any, k: Any, dtype: Any, device: Any) -> Tensor:
     if (given := _with_fractions(rows, columns, k)) is not None:
-        return cast(tensor_of(_mask(*given), device=device), dtype)
+        return cast(tnp.array(_mask(*given), device=device).tensor, dtype)
     rows, columns = max(0, operator.index(rows)), max(0, operator.index(columns))
     if not isinstance(k, ndarray) or k.ndim or k.dtype.kind not in "iu":
         k = operator.index(k)
