@@ -6,6 +6,7 @@ import argparse
 from collections.abc import Sequence
 
 from conformance import array_api, compiled, coverage, device, differences, leaks, ulp
+from conformance.dry_cuda import command as dry_cuda
 from conformance.fuzz import run as fuzz
 from conformance.numpy_suite import command as numpy_suite
 
@@ -28,12 +29,18 @@ def main(arguments: Sequence[str] | None = None) -> int:
     compiled.add_arguments(command)
     command = commands.add_parser("leaks", help="memory after many calls of each path; exit 1 where it grows")
     leaks.add_arguments(command)
+    command = commands.add_parser(
+        "dry-cuda", help="what CUDA refuses, asked of torch's CUDA build where there is no GPU"
+    )
+    dry_cuda.add_arguments(command)
     commands.add_parser("coverage", help="write docs/coverage.md: what runs each NumPy name, and where")
     options = parser.parse_args(arguments)
     if device.is_absent(getattr(options, "device", "cpu")):
         return 2
     if options.command == "coverage":
         return coverage.main()
+    if options.command == "dry-cuda":
+        return dry_cuda.main(options)
     if options.command == "ulp":
         return ulp.main(options)
     if options.command == "compiled":

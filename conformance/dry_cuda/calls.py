@@ -1,0 +1,112 @@
+"""Which calls torch's CUDA build refuses: functions on every dtype, numbers of the host beside arrays, derivatives.
+
+``python -m conformance dry-cuda`` runs it in a process that has the stand-in.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import re
+import signal
+import sys
+import warnings
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy
+
+import tnp
+from conformance import coverage, samples
+
+REFUSED = re.compile(r"not implemented for '|same device|two devices|different devices|supported for tensor with more")
+"""What torch says, and tnp, of dtypes, devices and dimensions; what else goes wrong, garbage may be the cause of."""
+DTYPES = ["?", "u1", "i1", "u2", "i2", "u4", "i4", "u8", "i8", "f2", "f4", "f8", "c8", "c16"]
+SECONDS = 20
+"""How long a call may last: a loop until garbage converges has no end."""
+Calls = Iterator[tuple[str, Callable[[], Any]]]
+
+
+def numbers_beside_arrays() -> Calls:
+    """Each ufunc of two, of an array and a number that is Python's or an array of the host; and its derivatives."""
+    for name in numpy.__all__:
+        ufunc = getattr(numpy, name)
+        if not isinstance(ufunc, numpy.ufunc) or ufunc.nin != 2 or ufunc.signature is not None:
+            continue
+        for dtype in DTYPES:
+            x = tnp.ones((2, 3), dtype)
+            for number in (numpy.ones((), dtype).item(), tnp.ones((), dtype, device="cpu")):
+                for first in (True, False):
+                    function = _beside(getattr(tnp, name), number, first)
+                    said = f"np.{name}({'x, number' if first else 'number, x'}) of {x.dtype}"
+                    yield said, functools.partial(function, x)
+                    if x.dtype.kind == "f":
+                        yield from derivatives(said, function, x)
+
+
+def _beside(function: Callable[..., Any], number: Any, first: bool) -> Callable[[Any], Any]:
+    """The function of an array that comes first or last, and a number."""
+    return lambda x: function(x, number) if first else function(number, x)
+
+
+def every_function() -> Calls:
+    """The sample of each function, with arrays of each dtype; of float64, its derivatives too."""
+    for code in dict.fromkeys(filter(None, samples.samples().values())):
+        sample = coverage.sample_function(code, tnp)
+        arrays = samples.values(tnp)
+        for dtype in DTYPES:
+            given = {name: arrays[name].astype(dtype) for name in "xyvm"}
+            yield f"{code} of {numpy.dtype(dtype)}", functools.partial(sample, **(arrays | given))
+        if "x" in code:
+            yield from derivatives(
+                code, lambda x, sample=sample, arrays=arrays: sample(**(arrays | {"x": x})), arrays["x"]
+            )
+
+
+def derivatives(name: str, function: Callable[[Any], Any], x: Any) -> Calls:
+    """A function's gradient and its derivative in forward mode."""
+
+    def total(x: Any) -> Any:
+        found = function(x)
+        result = found[0] if isinstance(found, tuple) else found
+        return tnp.sum(tnp.real(result))
+
+    yield f"gradient of {name}", lambda: tnp.grad(total)(x)
+    yield f"jvp of {name}", lambda: tnp.jvp(total, (x,), (x,))
+
+
+def refusal(call: Callable[[], Any]) -> str | None:
+    """What CUDA's build says against a call, None if nothing."""
+    signal.alarm(SECONDS)
+    try:
+        call()
+    except Exception as error:
+        return str(error).partition("\n")[0] if REFUSED.search(str(error)) else None
+    finally:
+        signal.alarm(0)
+    return None
+
+
+def _end(*_: Any) -> None:
+    raise TimeoutError
+
+
+def main() -> int:
+    """Print what is refused; 1 if anything is."""
+    signal.signal(signal.SIGALRM, _end)
+    warnings.simplefilter("ignore")
+    tnp.set_default_device("cuda")
+    tried, refused = 0, 0
+    with contextlib.suppress(KeyboardInterrupt):
+        for calls in (numbers_beside_arrays(), every_function()):
+            for name, call in calls:
+                tried += 1
+                if (said := refusal(call)) is not None:
+                    refused += 1
+                    print(f"{name}: {said}", flush=True)
+    print(f"{tried} calls, {refused} refused")
+    return int(refused > 0)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
