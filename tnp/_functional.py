@@ -70,7 +70,8 @@ def apply_along_axis(func1d: Callable[..., Any], axis: Any, arr: Any, *args: Any
     outer = slices.shape[:-1]
     if 0 in outer:
         raise ValueError("Cannot apply_along_axis when any iteration dimensions are 0")
-    at_once = _at_once(lambda each: (func1d(each, *args, **kwargs),), [slices.reshape((-1, slices.shape[-1]))])
+    lines = slices.reshape((math.prod(outer), slices.shape[-1]))
+    at_once = _at_once(lambda each: (func1d(each, *args, **kwargs),), [lines])
     if at_once is not None:
         like, (table,) = None, at_once
     else:

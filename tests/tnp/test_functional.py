@@ -203,3 +203,9 @@ def test_a_function_of_slices_that_loops_in_a_graph() -> None:
     calls.clear()
     tnp.apply_along_axis(counted, 1, tnp.ones((3, 2)))
     assert len(calls) == 3
+
+
+@agrees
+def test_along_an_axis_without_elements(xp: Any) -> Any:
+    empty = xp.zeros((0, 10))
+    return [xp.apply_along_axis(function, 0, empty) for function in (xp.sum, lambda line: xp.ones(2), xp.cumsum)]
