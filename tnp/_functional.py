@@ -365,7 +365,7 @@ class vectorize:
             for array, core in zip(arrays, inputs, strict=True)
         ]
         if math.prod(outer):
-            flat = [array.reshape((-1, *array.shape[len(outer) :])) for array in arrays]
+            flat = [array.reshape((math.prod(outer), *array.shape[len(outer) :])) for array in arrays]
             at_once = _at_once(lambda *values: _outputs(function(*values), outputs), flat)
             if at_once is not None:
                 return self._shaped(at_once, outer, sizes, outputs)

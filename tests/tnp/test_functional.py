@@ -209,3 +209,8 @@ def test_a_function_of_slices_that_loops_in_a_graph() -> None:
 def test_along_an_axis_without_elements(xp: Any) -> Any:
     empty = xp.zeros((0, 10))
     return [xp.apply_along_axis(function, 0, empty) for function in (xp.sum, lambda line: xp.ones(2), xp.cumsum)]
+
+
+@agrees
+def test_vectorized_over_rows_without_elements(xp: Any) -> Any:
+    return xp.vectorize(lambda row: row, signature="(n)->(n)", otypes="i")(xp.zeros((5, 0), dtype=int))
