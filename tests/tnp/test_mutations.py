@@ -786,6 +786,12 @@ def test_batches_of_batches_are_written_to_at_once() -> None:
     check("mapped_hessian", Case([("fancy_imul", "b", "a"), ("swapaxes_view", "row", "b"), ("fill", "a", "b")]))
 
 
+@pytest.mark.parametrize("name", ["mask_iadd", "mask_imul"])
+def test_masks_are_compared_where_each_operation_gets_copies(name: str) -> None:
+    """The first write overwrites what its gradient needs: the function is run again, and copies are the batch's."""
+    check("mapped_jacobian", Case([("fancy_imul", "x", "x"), (name, "a", "x")]))
+
+
 def test_a_failed_attempt_leaves_no_gradient() -> None:
     """The loop starts with the arguments as they were, for gradients too, where something before it was written."""
 
