@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from typing import Any
 
 import torch
-from torch.utils._python_dispatch import TorchDispatchMode, _get_current_dispatch_mode
+from torch.utils._python_dispatch import TorchDispatchMode, _get_current_dispatch_mode, _pop_mode, _push_mode
 
 from backend_torch import modes
 from backend_torch.memory import is_readable
@@ -98,11 +98,16 @@ class Watch(TorchDispatchMode):
 
     @contextmanager
     def quiet(self) -> Iterator[None]:
-        """Within the block, steps are not looked at."""
+        """Within the block, steps are not looked at, nor sent through the mode where that can be left."""
         before, self.is_quiet = self.is_quiet, True
+        is_on = self.is_on()
+        if is_on:
+            _pop_mode()
         try:
             yield
         finally:
+            if is_on:
+                _push_mode(self)
             self.is_quiet = before
 
     def is_on(self) -> bool:

@@ -6,6 +6,7 @@ the same kernel runs on torch alone.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -17,6 +18,7 @@ from backend_torch.kernel import Function
 from backend_torch.memory import from_numpy
 
 Tensor = torch.Tensor
+Report = Callable[[str, int], None]  # takes an error's name and the flags of all
 FEW = 1 << 12
 """With so many elements several calls of torch take longer than one of NumPy's."""
 _PLAIN = (Tensor, torch.nn.Parameter)
@@ -76,6 +78,11 @@ def to_write(target: Tensor, *others: Tensor, most: int | None = None) -> list[n
                 return None
     torch.autograd.graph.increment_version(target)
     return list(map(array, (target, *others)))
+
+
+def errors_to(report: Report | None) -> np.errstate:
+    """A scope in which NumPy tells ``report`` of floating-point errors, nobody if there is none."""
+    return np.errstate(all="ignore") if report is None else np.errstate(all="call", call=report)
 
 
 def wrapped(result: Any) -> Any:

@@ -204,13 +204,24 @@ _WRONG_IN_TURN = {np.power, np.arctan2}
 """NumPy's reductions by these are wrong with AVX-512: a vector is computed where one result is the next operand."""
 
 
-def reduceat(ufunc: np.ufunc, function: Binary, tensor: Tensor, indices: Tensor, dim: int, associative: bool) -> Tensor:
-    """``ufunc.reduceat`` in the tensor's own dtype, whose kernel is ``function``: see `segment_fold`."""
+def reduceat(
+    ufunc: np.ufunc,
+    function: Binary,
+    tensor: Tensor,
+    indices: Tensor,
+    dim: int,
+    associative: bool,
+    report: host.Report | None = None,
+) -> Tensor:
+    """``ufunc.reduceat`` in the tensor's own dtype, whose kernel is ``function``: see `segment_fold`.
+
+    NumPy's loop tells ``report`` of floating-point errors, which of the kernel's the caller finds.
+    """
     if ufunc not in _WRONG_IN_TURN and host.computes(tensor, indices):
         array = host.array(tensor)
         char = array.dtype.char
         if f"{char}{char}->{char}" in ufunc.types:
-            with np.errstate(all="ignore"):
+            with host.errors_to(report):
                 return host.wrapped(ufunc.reduceat(array, host.array(indices), dim, dtype=array.dtype))
     return segment_fold(function, tensor, indices, dim, associative)
 

@@ -50,13 +50,36 @@ def add(target: Tensor, where: Tensor, values: Tensor) -> None:
     put_(same_width(_elements(target)), _indices(target, where), same_width(values), accumulate=True)
 
 
-def by_numpy(ufunc: np.ufunc, target: Tensor, index: Tensor, values: Tensor) -> bool:
-    """``ufunc.at`` in the memory of small tensors by NumPy itself, values of the target's dtype; whether it could."""
+def by_numpy(
+    ufunc: np.ufunc, target: Tensor, index: Tensor, values: Tensor, report: host.Report | None = None
+) -> bool:
+    """``ufunc.at`` in the memory of small tensors by NumPy itself, values of the target's dtype; whether it could.
+
+    It tells ``report`` of floating-point errors.
+    """
     given = host.to_write(target, index, values, most=host.FEW)
     if given is None or any(np.may_share_memory(given[0], other) for other in given[1:]):
         return False
-    with np.errstate(all="ignore"):
+    with host.errors_to(report):
         ufunc.at(*given)
+    return True
+
+
+def in_order(
+    ufunc: np.ufunc, target: Tensor, where: Tensor, values: Tensor, report: host.Report | None = None
+) -> bool:
+    """`by_numpy` at flat positions of tensors of any size, the target's memory not among the others'.
+
+    For what `folded` would round in another order, and to which it may be too large: 0 * (1e200 * 1e200).
+    """
+    given = host.to_write(target, where, values)
+    if given is None:
+        return False
+    array, positions, operand = given
+    if not array.ndim:
+        array = array.reshape(1)
+    with host.errors_to(report):
+        ufunc.at(array, np.unravel_index(positions, array.shape), operand)
     return True
 
 

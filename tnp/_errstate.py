@@ -37,6 +37,7 @@ _TEXTS = {
     "invalid": "invalid value",
 }
 _FLAGS = {"divide": 1, "over": 2, "under": 4, "invalid": 8}
+_BY_TEXT = {text: kind for kind, text in _TEXTS.items()}
 _NoValue: Any = np._NoValue
 _HERE = str(Path(__file__).parent)
 _OURS = (_HERE, str(Path(floating_errors.__file__).parent), str(Path(sys.modules["torch"].__file__ or "").parent))
@@ -155,6 +156,19 @@ def warn_where(is_missing: Callable[[], Tensor], text: str, each: bool = False) 
 def looked_at(name: str, loop: Callable[..., Any], method: str = "") -> Callable[..., Any]:
     """A ufunc's loop, whose errors are reported if somebody asks for them now."""
     return (lambda *inputs: run(name, loop, inputs, method=method)) if Loops.suspended else loop
+
+
+def reporter(name: str) -> Callable[[str, int], None] | None:
+    """Whom a loop of NumPy's own tells of errors, which are a method's; None while nobody asks for them."""
+    if not Loops.suspended:
+        return None
+
+    def report(text: str, flags: int) -> None:
+        kind = _BY_TEXT[text]
+        if is_wanted(kind):
+            _report(kind, name)
+
+    return report
 
 
 class _Scalars:

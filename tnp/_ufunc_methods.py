@@ -25,7 +25,6 @@ from tnp._convert import output_tensor, tensor_of, tensor_of_shape, tensors_of
 from tnp._dtypes import DtypeError, native, tensor_dtype
 from tnp._errors import normalize_axes, refuse_boolean
 from tnp._indexing import INT64
-from tnp._loops import Loops
 from tnp._release import NUMPY
 from tnp._ufunc import Ufunc
 
@@ -36,6 +35,7 @@ _FOLDING = frozenset(
     {"add", "multiply", "bitwise_and", "bitwise_or", "bitwise_xor", "logical_and", "logical_or", "logical_xor"}
     | {"maximum", "minimum", "fmax", "fmin", "hypot", "logaddexp", "logaddexp2", "gcd"}
 )
+_EXACT = frozenset({"maximum", "minimum", "fmax", "fmin"})  # of floats too; the others round in another order
 _NOT_IN_PLACE = (  # what ``at`` says of a read-only array, in other words since 2.5
     "operand array with iterator write flag set is read-only"
     if NUMPY < "2.5.0"
@@ -100,10 +100,8 @@ def reduceat(ufunc: Ufunc, array: Any, indices: Any, axis: Any, dtype: Any, out:
     reorderable = _reduce.is_reorderable(ufunc._numpy)
     function = _on_tensors(ufunc, "reduceat")
     tensor = cast(tensor, result)
-    if Loops.suspended:  # somebody asks for errors, which NumPy's loop would keep to itself
-        folded = kernels.segment_fold(function, tensor, starts, axis, reorderable)
-    else:
-        folded = kernels.reduceat(ufunc._numpy, function, tensor, starts, axis, reorderable)
+    report = _errstate.reporter("reduceat")
+    folded = kernels.reduceat(ufunc._numpy, function, tensor, starts, axis, reorderable, report)
     return _reduce.deliver(folded, out, target, ufunc.__name__)
 
 
@@ -149,8 +147,8 @@ def at(ufunc: Ufunc, a: Any, indices: Any, b: Any) -> None:
         raise
     others = [to_numpy[value.dtype] for value in values]
     resolved = ufunc._numpy.resolve_dtypes((given, *others, given), casting="unsafe")
-    if others == [given] and type(indices) is ndarray and not Loops.suspended:
-        if scatter.by_numpy(ufunc._numpy, target, indices.tensor, values[0]):
+    if others == [given] and type(indices) is ndarray:
+        if scatter.by_numpy(ufunc._numpy, target, indices.tensor, values[0], _errstate.reporter("at")):
             return
     positions = scatter.positions(target, _indexing.checked(target, indices))
     if ufunc.nin == 1:
@@ -183,6 +181,9 @@ def _at_binary(ufunc: Ufunc, target: Tensor, positions: Tensor, values: Tensor, 
     elif dtype.kind in "iuf" and set(resolved) == {dtype} and scatter.reduced(name, target, positions, values):
         pass
     elif name in _FOLDING and resolved[0] == resolved[1] and rounds_only:
+        if name not in _EXACT and dtype.kind in "fc":
+            if scatter.in_order(ufunc._numpy, target, positions, values, _errstate.reporter("at")):
+                return
         scatter.folded(loop, _on_tensors(ufunc, "at"), target, positions, values)
     else:
         scatter.in_turn(loop, target, positions, values)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 import numpy as np
@@ -358,6 +359,45 @@ def test_at_with_the_array_itself(xp: Any) -> Any:
     z = xp.arange(6).reshape(2, 3)
     xp.multiply.at(z.T, [0, 2, 0], xp.asarray([[2, 3]]))
     return x, y, z
+
+
+@pytest.mark.parametrize("size", [40, 3000])
+@pytest.mark.parametrize("dtypes", ["dd", "ff", "ee", "DD", "fd", "ef"])
+@pytest.mark.parametrize("name", ["multiply", "add", "hypot", "logaddexp"])
+@pytest.mark.parametrize("action", ["ignore", "warn"])
+def test_at_takes_values_in_their_order(name: str, dtypes: str, size: int, action: Any) -> None:
+    """Each rounds what the one before left: not a bit is to differ, nor to be lost where their product is too large."""
+    if dtypes == "DD" and name in ("hypot", "logaddexp"):
+        return
+    rng = np.random.default_rng(1)
+    places = rng.integers(30, size=2 * size).reshape(2, size)
+    values = (np.arange(2 * size) * rng.uniform(0.5, 1.5, 2 * size)).astype(dtypes[1])
+    texts: list[set[str]] = []
+    arrays: list[Any] = []
+    for xp in (np, tnp):
+        flat, matrix, single = xp.ones(30, dtypes[0]), xp.ones((5, 6), dtypes[0]).T, xp.ones((), dtypes[0])
+        with warnings.catch_warnings(record=True) as caught, xp.errstate(over=action, invalid=action, under="ignore"):
+            warnings.simplefilter("always")
+            getattr(xp, name).at(flat, xp.asarray(places[0]), xp.asarray(values[:size]))
+            getattr(xp, name).at(matrix, (xp.asarray(places[0] // 5), [1] * size), xp.asarray(values[:size]))
+            getattr(xp, name).at(matrix, [1, 5, 1], xp.asarray(values[:5]))
+            getattr(xp, name).at(single, (), xp.asarray(values[1]))
+        texts.append({str(each.message).partition(" in ")[0] for each in caught})
+        arrays.append([np.asarray(each) for each in (flat, matrix, single)])
+    assert texts[0] == texts[1]
+    for expected, actual in zip(*arrays, strict=True):
+        np.testing.assert_array_equal(actual, expected)
+
+
+@pytest.mark.parametrize("name", ["multiply", "add", "logaddexp"])
+def test_reduceat_is_the_same_while_errors_are_asked_for(name: str) -> None:
+    values = np.random.default_rng(2).uniform(0.5, 1.5, 300)
+    for call in (np, tnp):
+        with pytest.raises(FloatingPointError, match="overflow encountered in reduceat"), call.errstate(over="raise"):
+            call.multiply.reduceat(call.asarray([1e200, 1e200]), [0])
+    with tnp.errstate(all="raise"):
+        actual = getattr(tnp, name).reduceat(tnp.asarray(values), [0, 100, 7])
+    np.testing.assert_array_equal(np.asarray(actual), getattr(np, name).reduceat(values, [0, 100, 7]))
 
 
 def test_at_writes_to_numpy_memory() -> None:
