@@ -56,6 +56,7 @@ def launched(processes: int, *arguments: str) -> subprocess.CompletedProcess[str
     """A program of the checks, run by ``torchrun`` in so many processes."""
     command = [sys.executable, "-m", "torch.distributed.run", "--standalone", f"--nproc-per-node={possible(processes)}"]
     environment = {**os.environ, "OMP_NUM_THREADS": "1", "PYTHONPATH": str(ROOT)}
+    environment["PYTHONFAULTHANDLER"] = "1"  # where a process that aborts was
     command += [str(CHECKS), device(), *arguments]
     return subprocess.run(command, env=environment, cwd=ROOT, capture_output=True, text=True, timeout=LIMIT)
 
