@@ -50,9 +50,7 @@ def add(target: Tensor, where: Tensor, values: Tensor) -> None:
     put_(same_width(_elements(target)), _indices(target, where), same_width(values), accumulate=True)
 
 
-def by_numpy(
-    ufunc: np.ufunc, target: Tensor, index: Tensor, values: Tensor, report: host.Report | None = None
-) -> bool:
+def by_numpy(ufunc: np.ufunc, target: Tensor, index: Tensor, values: Tensor, report: host.Report | None = None) -> bool:
     """``ufunc.at`` in the memory of small tensors by NumPy itself, values of the target's dtype; whether it could.
 
     It tells ``report`` of floating-point errors.
@@ -65,9 +63,7 @@ def by_numpy(
     return True
 
 
-def in_order(
-    ufunc: np.ufunc, target: Tensor, where: Tensor, values: Tensor, report: host.Report | None = None
-) -> bool:
+def in_order(ufunc: np.ufunc, target: Tensor, where: Tensor, values: Tensor, report: host.Report | None = None) -> bool:
     """`by_numpy` at flat positions of tensors of any size, the target's memory not among the others'.
 
     For what `folded` would round in another order, and to which it may be too large: 0 * (1e200 * 1e200).

@@ -118,7 +118,11 @@ def normalize_axes(axis: Any, ndim: int, argname: str | None = None) -> tuple[in
 
 def moved_axis(axis: Any, ndim: int, argname: str = "source") -> int:
     """One axis where NumPy hands it to ``moveaxis``, which takes it in a tuple too."""
-    axes = normalize_axes(axis if isinstance(axis, (int, np.integer)) else tuple(axis), ndim, argname)
+    try:
+        given: tuple[Any, ...] = (operator.index(axis),)
+    except TypeError:
+        given = tuple(axis)
+    axes = normalize_axes(given, ndim, argname)
     if len(axes) != 1:
         raise ValueError("`source` and `destination` arguments must have the same number of elements")
     return axes[0]

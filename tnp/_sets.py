@@ -9,6 +9,7 @@ from typing import Any, Literal, NamedTuple, overload
 
 import numpy as np
 from numpy.exceptions import AxisError
+from numpy.lib.array_utils import normalize_axis_index
 
 from backend_torch import sets as kernels
 from backend_torch import sorting
@@ -17,7 +18,7 @@ from backend_torch.dtypes import to_numpy
 from tnp._array import ndarray, wrap_array
 from tnp._convert import asarray, tensor_of, tensors_of
 from tnp._dtypes import DtypeError, tensor_dtype
-from tnp._errors import moved_axis, normalize_axis
+from tnp._errors import moved_axis
 from tnp._host_data import given
 from tnp._joining import concatenate
 
@@ -157,11 +158,16 @@ def unique(
     """
     tensor = tensor_of(ar)
     if axis is not None:
-        if np.iterable(axis) and tensor.dim() != 1:
-            if not tensor.dim():
-                raise AxisError(f"axis {axis} is out of bounds for array of dimension 0")
-            moved_axis(axis, tensor.dim())  # of two errors NumPy names this
-        axis = normalize_axis(axis, tensor.dim())
+        if tensor.dim() == 1:
+            axis = normalize_axis_index(axis, 1)
+        else:
+            try:
+                moved_axis(axis, tensor.dim())
+            except ValueError as error:
+                if tensor.dim() and not isinstance(error, AxisError):  # a 0-d array has no axis, however many are named
+                    raise
+                raise AxisError(axis, tensor.dim()) from None
+            axis = list(range(tensor.dim()))[axis]  # the second that NumPy does with it, which takes no tuple
     options, equal_nan = (bool(return_index), bool(return_inverse), bool(return_counts)), bool(equal_nan)
     if axis is None or tensor.dim() == 1:
         if not any(options) and to_numpy[tensor.dtype].kind in "iuc":

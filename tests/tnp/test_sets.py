@@ -135,6 +135,20 @@ def test_what_says_to_sort_has_a_truth(xp: Any, flag: list[int]) -> Any:
     return xp.unique(xp.asarray([3, 1, 3]), sorted=xp.asarray(flag))
 
 
+@pytest.mark.parametrize(
+    "axis", [0.0, np.float64(0), "0", [0], (0,), True, np.True_, 1j, np.array(0), np.array([0]), []]
+)
+def test_unique_says_what_is_no_axis(axis: Any) -> None:
+    for shape in [(2,), (2, 2), (0, 2), ()]:
+        texts = []
+        for xp in (np, tnp):
+            try:
+                texts.append(xp.unique(xp.ones(shape), axis=axis).shape)
+            except (TypeError, ValueError) as error:
+                texts.append((type(error), str(error)))
+        assert texts[0] == texts[1]
+
+
 @agrees(raises=ValueError)
 @pytest.mark.parametrize("axis", [None, 0, 1])
 def test_equal_nan_is_asked_for_its_truth(xp: Any, axis: Any) -> Any:
