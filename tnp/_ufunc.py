@@ -357,8 +357,9 @@ class Ufunc:
     def at(self, a: Any, indices: Any, b: Any = np._NoValue, /) -> None:
         """Apply the ufunc in place to ``a[indices]``, repeated indices repeatedly (``numpy.ufunc.at``).
 
-        Where the operation allows it, the operands of a repeated index are combined first: floats may round otherwise
-        than in NumPy, which goes through them one by one.
+        On an accelerator, in a trace, and where gradients are recorded, the operands of a repeated index are combined
+        first where the operation allows it: floats may round otherwise than in NumPy, which goes through them one by
+        one, and of 0 * 1e200 * 1e200 there may be NaN.
         """
         tnp._ufunc_methods.at(self, a, indices, b)
 
