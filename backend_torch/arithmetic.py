@@ -140,7 +140,9 @@ def _power_float(x: Tensor, y: Tensor) -> Tensor:
 
 
 def _power_integer(x: Tensor, y: Tensor) -> Tensor:
-    if y.dtype is not torch.uint8 and x.numel():
+    if y.dtype is not torch.uint8:
+        if not x.numel():  # CUDA's, by -1 of the host, is a reciprocal, which integers have none of
+            return torch.mul(x, y)
         _refuse_negative(y)
     return torch.pow(x, y)
 

@@ -97,6 +97,8 @@ class Far(torch.Tensor):
 
 def far(near: torch.Tensor) -> Far:
     """A tensor of the host on the device, which is to be conjugated or negated when it is read if that one is."""
+    if near._is_zerotensor():  # torch's zeros without memory: a tensor that torch asks can't say that it is one
+        near = near.clone()
     made = Far(near)
     torch._C._set_conj(made, near.is_conj())
     torch._C._set_neg(made, near.is_neg())
@@ -134,6 +136,14 @@ def check_dtypes(func: Any, tensors: list[torch.Tensor]) -> None:
     for value in tensors:
         if value.dtype in refused:
             raise NotImplementedError(f"\"{func.overloadpacket}_cuda\" not implemented for '{value.dtype}'")
+
+
+def check_powers(func: Any, args: tuple[Any, ...]) -> None:
+    """Raise for integers to a power of -1 that is the host's, even for none of them: CUDA takes the reciprocal."""
+    if func.overloadpacket in (aten.pow, aten.pow_) and isinstance(args[1], torch.Tensor):
+        x, power = args[:2]
+        if not x.is_cpu and power.is_cpu and x.dtype in INTEGERS and power == -1:
+            raise NotImplementedError(f"\"reciprocal_cuda\" not implemented for '{x.dtype}'")
 
 
 def check_dimensions(func: Any, args: tuple[Any, ...]) -> None:
@@ -174,6 +184,7 @@ def run(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     tensors = [value for value in tree_leaves((args, kwargs)) if isinstance(value, torch.Tensor)]
     check_devices(func, args, tensors)
     check_dtypes(func, tensors)
+    check_powers(func, args)
     check_dimensions(func, args)
     device = kwargs.get("device")
     is_far = any(isinstance(value, Far) for value in tensors) if device is None else device.type == NAME

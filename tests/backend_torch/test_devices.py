@@ -13,9 +13,10 @@ META = torch.device("meta")
 
 
 @pytest.fixture(autouse=True)
-def _restored(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(devices, "_initial", devices._initial)
-    monkeypatch.setattr(devices.state, "default", devices.state.default)
+def _own_default(monkeypatch: pytest.MonkeyPatch) -> None:
+    """These tests begin without a default, whatever the suite's is, and leave the suite's."""
+    monkeypatch.setattr(devices, "_initial", None)
+    monkeypatch.setattr(devices.state, "default", None)
 
 
 def in_thread(function: object) -> object:
