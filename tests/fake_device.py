@@ -140,7 +140,7 @@ def check_dtypes(func: Any, tensors: list[torch.Tensor]) -> None:
 
 def check_powers(func: Any, args: tuple[Any, ...]) -> None:
     """Raise for integers to a power of -1 that is the host's, even for none of them: CUDA takes the reciprocal."""
-    if func.overloadpacket in (aten.pow, aten.pow_) and isinstance(args[1], torch.Tensor):
+    if func.overloadpacket in (aten.pow, aten.pow_) and all(isinstance(value, torch.Tensor) for value in args[:2]):
         x, power = args[:2]
         if not x.is_cpu and power.is_cpu and x.dtype in INTEGERS and power == -1:
             raise NotImplementedError(f"\"reciprocal_cuda\" not implemented for '{x.dtype}'")

@@ -44,6 +44,7 @@ def _distribution(x: np.ndarray) -> np.ndarray:
     return torch.special.ndtr(torch.from_numpy(x)).numpy()
 
 
+@pytest.mark.reads
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 def test_the_numbers_are_normal_and_independent(dtype: str) -> None:
     n = 1 << 20
@@ -71,6 +72,7 @@ def test_the_numbers_are_normal_and_independent(dtype: str) -> None:
     assert abs(((pairs - n / 1024) ** 2).sum() / (n / 1024) - 1023) < 5 * math.sqrt(2 * 1023)
 
 
+@pytest.mark.reads
 def test_machine_code_and_operations_draw_the_same() -> None:
     def drawn(backend: str) -> list[Any]:
         rng = tnp.random.default_rng(7)
@@ -84,6 +86,7 @@ def test_machine_code_and_operations_draw_the_same() -> None:
         np.testing.assert_allclose(one, other, 1e-5, 1e-5)
 
 
+@pytest.mark.host
 def test_a_graph_that_reduces_draws_into_no_array() -> None:
     n = 1 << 20
     rng = tnp.random.default_rng(1)

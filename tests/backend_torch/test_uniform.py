@@ -56,6 +56,7 @@ def test_chunks_are_no_seams(size: tuple[int, ...]) -> None:
     assert one.shape == other.shape == size and torch.equal(one, other)
 
 
+@pytest.mark.reads
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 def test_the_numbers_are_uniform_and_independent(dtype: str) -> None:
     n = 1 << 18
@@ -88,6 +89,7 @@ def test_machine_code_and_operations_draw_the_same() -> None:
         assert one.dtype == other.dtype and (one == other).all()
 
 
+@pytest.mark.host
 def test_a_graph_that_reduces_draws_into_no_array(monkeypatch: pytest.MonkeyPatch) -> None:
     """Memory that compiled code asks for while it estimates pi: bytes, and not the coordinates of a million points."""
     n = 1 << 20
@@ -105,6 +107,7 @@ def test_a_graph_that_reduces_draws_into_no_array(monkeypatch: pytest.MonkeyPatc
     assert taken and sum(taken) < 10_000
 
 
+@pytest.mark.reads
 def test_vectorized_maps_draw_for_each_slice() -> None:
     rng = tnp.random.default_rng(2)
     f = tnp.compile(lambda x: tnp.vectorized_map(lambda v: v + rng.random(3), x))

@@ -208,8 +208,8 @@ def test_counts_are_known_inside_of_derivatives(function: Callable[[Any, Any, An
         at = [function(numpy, moved, count(numpy)) @ weights for moved in (*(x + moves), *(x - moves))]
         expected = (numpy.array(at[:4]) - at[4:]) / 2e-6
 
-        def loss(x: Any, count: Any = count, weights: Any = weights.tolist()) -> Any:
-            return (function(np, x, count(np)) * np.asarray(weights)).sum()
+        def loss(x: Any, count: Any = count, weights: Any = weights) -> Any:
+            return (function(np, x, count(np)) * np.asarray(weights.tolist())).sum()
 
         at_x = np.asarray(x.tolist())
         for found in (np.grad(loss)(at_x), np.jacobian(loss, mode="forward")(at_x)):
