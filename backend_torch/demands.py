@@ -58,5 +58,5 @@ def expect(condition: Tensor, text: str) -> None:
 
     A graph on an accelerator does not look: what it finds there ends the process's use of the device.
     """
-    if condition.device.type == "cpu" or memory.is_readable(condition):
+    if condition.is_cpu or memory.is_readable(memory.unwrapped(condition)):
         demand(condition, text)

@@ -65,7 +65,9 @@ def tensor_of(value: Any, dtype: Any = None, *, device: Any = None) -> Tensor:
         except ValueError as error:
             tensor = _by_protocol(value, None, error).tensor
     if device is not None and tensor.device != device and tensor.dim():
-        raise devices.mixed(device, tensor.device)
+        if not (tnp._host_data.kept and isinstance(value, np.ndarray)):
+            raise devices.mixed(device, tensor.device)
+        tensor = interop.moved(tensor, device)  # a program run as it is can't say so, as of a structure's field
     return tensor if dtype is None else converted(tensor, tensor_dtype(dtype))
 
 

@@ -11,6 +11,7 @@ import torch
 
 SOURCE = Path(__file__).with_name("runtime.cpp")
 TORCH = Path(torch.__file__).parent / "lib"
+TRITON = TORCH.parents[1] / "triton" / "backends" / "nvidia"
 USERS = ("libtorch_cuda.so", "libc10_cuda.so", "libtorch_cuda_linalg.so", "libtorch_python.so", "libcaffe2_nvrtc.so")
 """The libraries of torch's that ask for CUDA's."""
 THEIRS = re.compile(r"(?:__)?cuda[A-Z]\w*|cu[A-Z]\w*|(?:cublas|cusolver|cusparse|cufft|curand|nvrtc)\w*")
@@ -61,11 +62,12 @@ def needed() -> set[str]:
 
 
 def asked_for() -> set[str]:
-    """The functions of CUDA's that torch uses."""
+    """The functions of CUDA's that torch uses, and Triton, which compiles its use of them when it is first needed."""
     found: set[str] = set()
     for library in USERS:
         if (TORCH / library).exists():
             found |= _symbols(TORCH / library, "-D", "--undefined-only")
+    found |= set(re.findall(r"\w+", (TRITON / "driver.c").read_text()))
     return {name for name in found if THEIRS.fullmatch(name)}
 
 
@@ -77,7 +79,7 @@ def _headers() -> list[str]:
     """Where the runtime's headers are: in the packages of CUDA and, what those lack, of Triton."""
     packages = TORCH.parent.parent
     (own, *_) = sorted(path.parent for path in packages.glob("nvidia/*/include/cuda_runtime_api.h"))
-    return [f"-I{own}", "-idirafter", str(packages / "triton" / "backends" / "nvidia" / "include")]
+    return [f"-I{own}", "-idirafter", str(TRITON / "include")]
 
 
 def _run(*command: str) -> str:

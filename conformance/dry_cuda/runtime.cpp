@@ -74,6 +74,7 @@ cudaError_t cudaDeviceGetAttribute(int *value, cudaDeviceAttr attribute, int) {
       {cudaDevAttrMaxGridDimZ, 65535},
       {cudaDevAttrMaxSharedMemoryPerBlock, 49152},
       {cudaDevAttrMaxSharedMemoryPerBlockOptin, 232448},
+      {cudaDevAttrMaxSharedMemoryPerMultiprocessor, 233472},
       {cudaDevAttrMaxRegistersPerBlock, 65536},
       {cudaDevAttrWarpSize, 32},
       {cudaDevAttrMultiProcessorCount, 132},
@@ -221,6 +222,10 @@ int cuInit(unsigned) { return 0; }
 int cuDriverGetVersion(int *version) { return *version = CUDART_VERSION, 0; }
 int cuDeviceGetCount(int *count) { return *count = 1, 0; }
 int cuDeviceGet(int *device, int) { return *device = 0, 0; }
+int cuDeviceGetAttribute(int *value, int attribute, int device) {
+  return cudaDeviceGetAttribute(value, (cudaDeviceAttr)attribute, device);  // both have the same numbers
+}
+int cuFuncGetAttribute(int *value, int attribute, void *) { return *value = attribute ? 0 : 1024, 0; }  // 0: threads
 int cuCtxGetCurrent(void **context) { return *context = (void *)16, 0; }
 int cuDevicePrimaryCtxRetain(void **context, int) { return *context = (void *)16, 0; }
 int cuDevicePrimaryCtxGetState(int, unsigned *flags, int *active) { return *flags = 0, *active = 1, 0; }

@@ -461,6 +461,11 @@ def test_the_device(tmp_path: Path) -> None:
     )
     assert run(tmp_path, "--device", "meta", "main.py").stdout == "(3, 3) meta\n"
     assert run(tmp_path, "--device=meta", "main.py").stdout == "(3, 3) meta\n"
+    (tmp_path / "fields.py").write_text(
+        "import numpy as np\nrows = np.zeros(3, [('a', float), ('b', 'U3')])\nx = np.arange(3.0)\n"
+        "print({each.device for each in (x * rows['a'], rows['a'] * x, np.histogram2d(rows['a'], x, [x, x])[0])})\n"
+    )
+    assert run(tmp_path, "--device", "meta", "fields.py").stdout == "{device(type='meta')}\n"
 
 
 def test_a_notebook() -> None:

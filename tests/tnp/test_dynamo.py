@@ -13,9 +13,10 @@ import pytest
 import torch
 
 import tnp as np
+from tests.oracle import placed
 
 Tensor = torch.Tensor
-WEIGHT = np.asarray(torch.arange(3.0))
+WEIGHT = placed(np, numpy.arange(3, dtype="f4"))
 
 
 def written(x: Any) -> Any:
@@ -114,22 +115,22 @@ FUNCTIONS: dict[str, Callable[[Any], Any]] = {
 
 
 @pytest.mark.parametrize("name", FUNCTIONS)
-def test_full_graph(name: str) -> None:
+def test_full_graph(name: str, device: str) -> None:
     def function(t: Tensor) -> Tensor:
         return FUNCTIONS[name](np.asarray(t)).tensor
 
     torch._dynamo.reset()
-    t = torch.arange(6.0).reshape(2, 3)
+    t = torch.arange(6.0, device=device).reshape(2, 3)
     torch.testing.assert_close(torch.compile(function, fullgraph=True, backend="eager")(t), function(t))
 
 
 @pytest.mark.parametrize("name", ["operators", "where", "in place", "joined", "made"])
-def test_export(name: str) -> None:
+def test_export(name: str, device: str) -> None:
     class Module(torch.nn.Module):
         def forward(self, t: Tensor) -> Tensor:
             return FUNCTIONS[name](np.asarray(t)).tensor
 
-    t = torch.arange(6.0).reshape(2, 3)
+    t = torch.arange(6.0, device=device).reshape(2, 3)
     program = torch.export.export(Module(), (t,))
     torch.testing.assert_close(program.module()(t), Module()(t))
 
@@ -141,9 +142,9 @@ def test_arrays_in_and_out() -> None:
     assert (pair[0].tolist(), pair[1]) == ([2, 2, 2], 0)
 
 
-def test_machine_code_and_gradients() -> None:
+def test_machine_code_and_gradients(device: str) -> None:
     compiled = torch.compile(lambda t: np.where(np.asarray(t) > 1, np.asarray(t) * 3, 0.5).sum().tensor, fullgraph=True)
-    t = torch.arange(4.0, requires_grad=True)
+    t = torch.arange(4.0, device=device, requires_grad=True)
     result = compiled(t)
     assert result == 16
     result.backward()
@@ -214,7 +215,7 @@ TRANSFORMED: dict[str, Callable[[Any], Any]] = {
 @pytest.mark.parametrize("backend", ["eager", "inductor"])
 @pytest.mark.parametrize("name", TRANSFORMED)
 def test_transforms_in_full_graphs(name: str, backend: str) -> None:
-    x = np.asarray(torch.linspace(0.1, 1, 6).reshape(2, 3))
+    x = placed(np, numpy.linspace(0.1, 1, 6, dtype="f4").reshape(2, 3))
     expected = TRANSFORMED[name](x)
     torch._dynamo.reset()
     found = torch.compile(TRANSFORMED[name], fullgraph=True, backend=backend)(x)

@@ -347,7 +347,7 @@ IN_TURN: dict[str, Function] = {
 def test_what_depends_on_how_many_there_are_is_called_for_each(name: str) -> None:
     """Nothing that has as many elements as the mask chooses is known for all at once."""
     with pytest.warns(RuntimeWarning, match="calls the function once for each element"):
-        found = np.vectorized_map(lambda x: IN_TURN[name](np, x), np.asarray(ROWS))
+        found = np.vectorized_map(lambda x: IN_TURN[name](np, x), given(ROWS))
     numpy.testing.assert_allclose(np.asnumpy(found), [IN_TURN[name](numpy, row.copy()) for row in ROWS], rtol=1e-13)
 
 

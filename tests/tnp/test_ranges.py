@@ -210,14 +210,14 @@ def test_vander_refuses(xp, arguments):
     return xp.vander(*arguments)
 
 
-def test_ranges_batch_and_differentiate():
-    stop = torch.tensor([1.0, 2.0], dtype=torch.float64)
+def test_ranges_batch_and_differentiate(device):
+    stop = torch.tensor([1.0, 2.0], dtype=torch.float64, device=device)
 
     def samples(end: torch.Tensor) -> torch.Tensor:
         return tnp.linspace(0, end, 4).tensor + tnp.geomspace(1, end + 1, 4).tensor
 
-    expected = np.stack([np.linspace(0, end, 4) + np.geomspace(1, end + 1, 4) for end in stop.numpy()])
-    np.testing.assert_allclose(torch.vmap(samples)(stop).numpy(), expected)
+    expected = np.stack([np.linspace(0, end, 4) + np.geomspace(1, end + 1, 4) for end in stop.tolist()])
+    np.testing.assert_allclose(torch.vmap(samples)(stop).cpu().numpy(), expected)
     assert torch.autograd.gradcheck(samples, (stop[0].clone().requires_grad_(),))
 
 
