@@ -153,7 +153,25 @@ np.array_equal(f, ["a"] * 4, equal_nan=True); np.quantile(x, 0.5, f, weights=x);
 """
 
 
-@pytest.mark.parametrize("code", [code.strip() for line in REFUSED.splitlines() for code in line.split(";") if code])
+OF_THE_HOST = """
+np.histogram2d(f, [1.0, 2.0, -1.7e308, 1.7e308]); np.histogram(f, [np.nan, np.nan, 3.0], weights=z[[0, 1, 2, 0]])
+np.argpartition(f, f[None]); np.array([f], ndmax=1); np.ndarray((2,), float, np.arange(4.0), 8); np.frombuffer(f)
+np.frombuffer(f, "i1", 4, 8)
+"""
+"""What searches among edges without an order, and what is read as memory: on another device that is not NumPy's."""
+
+
+def codes(text: str) -> list[str]:
+    return [code.strip() for line in text.splitlines() for code in line.split(";") if code]
+
+
+def calls(text: str) -> list[Any]:
+    """The calls of a text, those of the host with its mark."""
+    of_the_host = set(codes(OF_THE_HOST))
+    return [pytest.param(code, marks=pytest.mark.host) if code in of_the_host else code for code in codes(text)]
+
+
+@pytest.mark.parametrize("code", calls(REFUSED))
 def test_refused_as_by_numpy(code: str) -> None:
     def call(xp: Any) -> Any:
         arrays = {name: xp.asarray(array.copy()) for name, array in ARRAYS.items()}
@@ -216,7 +234,7 @@ f.sum().setflags(write=True, uic=True); f.sum().setflags(5); f.setflags(align=Tr
 """
 
 
-@pytest.mark.parametrize("code", [code.strip() for line in ACCEPTED.splitlines() for code in line.split(";") if code])
+@pytest.mark.parametrize("code", calls(ACCEPTED))
 def test_accepted_as_by_numpy(code: str) -> None:
     def call(xp: Any) -> Any:
         arrays = {name: xp.asarray(array.copy()) for name, array in ARRAYS.items()}
