@@ -53,7 +53,8 @@ def package(
         inductor.package(exported, path, {**settings, "aot_inductor.metadata": facts})
     except Exception as error:
         lines = [line for line in str(error).splitlines() if line.strip()]
-        raise RuntimeError(f"the program can't be packaged: {type(error).__name__}: {lines[:1]}") from error
+        said = [*lines[:1], *[line for line in lines if "error: " in line][:1]]  # the last is a C++ compiler's
+        raise RuntimeError(f"the program can't be packaged: {type(error).__name__}: {said}") from error
 
 
 def load(path: str) -> tuple[Callable[..., Sequence[Tensor]], list[Tensor], str]:
