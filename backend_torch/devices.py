@@ -134,6 +134,14 @@ def current() -> torch.device:
     return torch.device("cpu") if state.default is None else state.default
 
 
+def numbered(device: torch.device) -> torch.device:
+    """The device by the name that its tensors say: one without a number is the current one of its kind."""
+    number: int | None = device.index  # torch's own types know no None
+    if number is not None or device.type in ("cpu", "meta"):
+        return device
+    return torch.device(device.type, torch.get_device_module(device).current_device())
+
+
 def accelerator() -> torch.device | None:
     """The kind of accelerator that this machine has and torch can use, as a device without an index."""
     return torch.accelerator.current_accelerator() if torch.accelerator.is_available() else None

@@ -52,7 +52,7 @@ class NamespaceInfo:
 
     def default_device(self) -> Any:
         """The device that new arrays are made on (a torch.device)."""
-        return devices.current()
+        return devices.numbered(devices.current())
 
     def default_dtypes(self, *, device: Any = None) -> dict[str, np.dtype]:
         """The dtypes of new arrays where none is given.

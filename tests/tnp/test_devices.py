@@ -87,9 +87,15 @@ def fake() -> dict[str, dict[str, Any]]:
     return fake_device.ask(split(OF_ARRAYS) + split(OF_VALUES) + split(AS_DEVICE) + split(BATCHED))
 
 
+DEFAULT = (
+    "np.__array_namespace_info__().default_device() == np.zeros(1).device in np.__array_namespace_info__().devices()"
+)
+
+
 @pytest.fixture(scope="module")
 def in_fake_scope() -> dict[str, dict[str, Any]]:
-    return fake_device.ask([*split(CREATION), "np.copy(h)", "np.copy(x)", "np.array(h)", "h.copy()", "h + 1"], True)
+    copies = ["np.copy(h)", "np.copy(x)", "np.array(h)", "h.copy()", "h + 1"]
+    return fake_device.ask([*split(CREATION), *copies, DEFAULT], True)
 
 
 @pytest.fixture(scope="module")
@@ -145,6 +151,10 @@ def test_an_accelerator_computes_what_numpy_does(expression: str, fake: dict[str
 @pytest.mark.parametrize("expression", split(BATCHED))
 def test_numbers_beside_slices(expression: str, fake: dict[str, Any]) -> None:
     assert fake[expression]["error"] is None and fake[expression]["text"] == "True"
+
+
+def test_an_accelerator_that_is_the_default_is_one_of_the_devices(in_fake_scope: dict[str, Any]) -> None:
+    assert in_fake_scope[DEFAULT]["text"] == "True"
 
 
 @pytest.mark.parametrize("expression", split(CREATION))

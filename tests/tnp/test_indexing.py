@@ -593,7 +593,7 @@ def test_a_sequence_for_one_element(dtype: str) -> None:
     for value in ([1, 2], np.ones(2)):
         compare(lambda xp, value=value: xp.zeros(3, dtype).__setitem__(0, beside(xp, value)))
         with pytest.raises((TypeError, ValueError), match=r"^setting an array element with a sequence\.$"):
-            tnp.zeros(3, dtype)[0] = value
+            tnp.zeros(3, dtype)[0] = beside(tnp, value)
 
 
 @pytest.mark.usefixtures("computed_by")
@@ -685,6 +685,7 @@ def test_value_that_is_the_target_under_another_dtype(dtype: str, other: str, ke
     compare(write)
 
 
+@pytest.mark.host
 def test_writing_numbers_that_no_tensor_holds() -> None:
     texts, objects = np.array(["1", "2.5"]), np.array([Fraction(1, 2), 3], dtype=object)
 

@@ -29,16 +29,21 @@ from tnp._readonly import readonly
 from tnp._small import LIMIT, held, small
 from tnp._small_functions import FUNCTIONS
 
+pytestmark = pytest.mark.host  # they are in the host's memory
+
 np: Any = _dropin.module("numpy", True)
 
 
 @pytest.fixture(autouse=True)
-def _nothing_is_left() -> Iterator[None]:
-    """Each test ends with nothing watched."""
+def _nothing_is_left(device: str) -> Iterator[None]:
+    """Each test begins and ends with nothing watched, which another default device is."""
+    tnp.set_default_device(None)
     yield
     if tracing.watched:
         gc.collect()
     assert not tracing.watched
+    if device != "cpu":
+        tnp.set_default_device(device)
 
 
 def array(*values: Any) -> Any:

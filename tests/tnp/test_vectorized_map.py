@@ -72,7 +72,7 @@ def into_a_result_of_shared_arrays(row: Any) -> Any:
     return out
 
 
-SHARED = np.asarray([1.0, 2.0])
+SHARED = placed(np, [1.0, 2.0])
 
 
 def into_a_range(row: Any) -> Any:
