@@ -21,6 +21,7 @@ from backend_torch.autodiff import may_be_differentiated
 from backend_torch.casting import cast
 from backend_torch.constants import is_constant
 from backend_torch.dtypes import REAL_OF, SIGNED
+from backend_torch.exhaustion import explaining
 from backend_torch.memory import is_readable, known
 from backend_torch.order import complex_extreme, ordered, restored
 from backend_torch.selection import where
@@ -226,6 +227,7 @@ def reduceat(
     return segment_fold(function, tensor, indices, dim, associative)
 
 
+@explaining
 def segment_fold(function: Binary, tensor: Tensor, indices: Tensor, dim: int, associative: bool) -> Tensor:
     """``function`` folded over the slices ``indices[i]:indices[i + 1]`` along ``dim`` (``numpy.ufunc.reduceat``).
 

@@ -12,6 +12,8 @@ from typing import Any
 
 import numpy
 
+from bench import place
+
 CUBIC = 300
 """The largest side of the matrices whose decomposition takes its cube."""
 
@@ -386,20 +388,25 @@ VIEWS_IN_NUMPY = {"flip", "fliplr", "flipud", "rot90", "unstack", "x[::-1]"}
 ms."""
 
 
-def chosen(only: Iterable[str]) -> dict[str, str]:
+HOSTS_ALONE = {"random.hypergeometric", "random.zipf"}
+"""Calls that are refused elsewhere than on the host: torch draws no such numbers."""
+
+
+def chosen(only: Iterable[str], device: str = place.HOST) -> dict[str, str]:
     """The calls of these names (``sort`` is also ``sort, axis``; ``fft.`` is all that begins so), or all for none."""
     wanted = list(only)
+    calls = CALLS if device == place.HOST else {key: CALLS[key] for key in CALLS if key not in HOSTS_ALONE}
     if not wanted:
-        return CALLS
+        return calls
     found: dict[str, str] = {}
     for name in wanted:
         rows = {
             key: code
-            for key, code in CALLS.items()
+            for key, code in calls.items()
             if key == name or key.startswith(f"{name},") or (name.endswith(".") and key.startswith(name))
         }
         if not rows:
-            raise ValueError(f"no call is named {name!r}")
+            raise ValueError(f"no call on {device} is named {name!r}")
         found |= rows
     return found
 

@@ -176,7 +176,7 @@ def run(chosen: argparse.Namespace) -> int:
     import tnp
 
     facts = report.machine(chosen.device)
-    selected = calls.chosen(chosen.only)
+    selected = calls.chosen(chosen.only, chosen.device)
     console = report.console(stderr=chosen.json)
     results = []
     for size in chosen.sizes:

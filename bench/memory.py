@@ -131,7 +131,8 @@ def run(chosen: argparse.Namespace) -> int:
 
     arrays = calls.values(chosen.size)
     theirs, ours = calls.names(numpy, arrays), calls.names(tnp, arrays, device=chosen.device)
-    rows = track(calls.chosen(chosen.only).items(), console=report.console(stderr=True), transient=True)
+    selected = calls.chosen(chosen.only, chosen.device)
+    rows = track(selected.items(), console=report.console(stderr=True), transient=True)
     results = [compare(chosen.size, function, code, theirs, ours, chosen.device) for function, code in rows]
     report.console().print(table(results, chosen.worst))
     print(summary(results))

@@ -74,6 +74,14 @@ def test_names_of_rows() -> None:
         calls.chosen(["nothing"])
 
 
+def test_what_only_the_host_draws_is_no_row_elsewhere() -> None:
+    """The first of them ended the run."""
+    assert calls.chosen([], "meta").keys() == calls.CALLS.keys() - calls.HOSTS_ALONE
+    for name in calls.HOSTS_ALONE:
+        with tnp.device("meta"), pytest.raises(NotImplementedError, match="a generator on the CPU"):
+            functions.result_of(calls.CALLS[name], {"np": tnp, "n": 3})
+
+
 def test_functions(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["functions", "--sizes", "100,200", "--only", "where,fft.fft", "--out", str(tmp_path)]) == 0
     rows = json.loads((tmp_path / "functions.json").read_text())["rows"]
