@@ -38,8 +38,8 @@ def load(seed: int, held_out: float = 0.2) -> tuple[Data, Data]:
     """The data to learn from, and the data that is held out."""
     images, digits = load_digits(return_X_y=True)
     order = np.random.default_rng(seed).permutation(len(images))
-    images = np.asarray(images, dtype=np.float32)[order] / 16
-    digits = np.asarray(digits)[order]
+    images = np.asarray(images, dtype=np.float32, device=order.device)[order] / 16
+    digits = np.asarray(digits, device=order.device)[order]
     split = int(len(images) * (1 - held_out))
     return Data(images[:split], digits[:split]), Data(images[split:], digits[split:])
 

@@ -51,7 +51,9 @@ def names() -> tuple[dict, dict]:
     return calls.names(numpy, arrays), calls.names(tnp, arrays)
 
 
-@pytest.mark.parametrize("function", calls.CALLS)
+@pytest.mark.parametrize(
+    "function", [pytest.param(n, marks=pytest.mark.host) if n in calls.HOSTS_ALONE else n for n in calls.CALLS]
+)
 def test_call_does_what_numpy_does(function: str, names: tuple[dict, dict]) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
