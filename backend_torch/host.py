@@ -70,7 +70,9 @@ def to_write(target: Tensor, *others: Tensor, most: int | None = None) -> list[n
 
     None where torch has to, and where one of them has more elements than ``most``.
     """
-    if not computes(target, *others) or target.is_conj() or target.is_neg() or target.is_inference():
+    if tracing.state.overwrites or not computes(target, *others):
+        return None
+    if target.is_conj() or target.is_neg() or target.is_inference():
         return None
     if most is not None:
         for tensor in (target, *others):

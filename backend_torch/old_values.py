@@ -15,7 +15,7 @@ import torch
 from torch.overrides import TorchFunctionMode
 from torch.utils._python_dispatch import TorchDispatchMode
 
-from backend_torch import modes
+from backend_torch import modes, tracing
 from backend_torch.inductor import is_transforming
 
 Tensor = torch.Tensor
@@ -78,7 +78,11 @@ def old_values_kept() -> Iterator[None]:
         return
     values = _OldValues()
     with torch.autograd.graph.saved_tensors_hooks(values.pack, values.unpack), values:
-        yield
+        tracing.state.overwrites += 1
+        try:
+            yield
+        finally:
+            tracing.state.overwrites -= 1
 
 
 def _names(text: str) -> frozenset[str]:

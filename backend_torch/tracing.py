@@ -19,6 +19,7 @@ class TracedValueError(TypeError):
 class _State(threading.local):
     depth = 0
     batches = 0
+    overwrites = 0  # in how many recordings old values are kept: of a write they have to be told by torch
 
 
 state = _State()

@@ -792,6 +792,12 @@ def test_masks_are_compared_where_each_operation_gets_copies(name: str) -> None:
     check("mapped_jacobian", Case([("fancy_imul", "x", "x"), (name, "a", "x")]))
 
 
+@pytest.mark.parametrize("way", ["taped", "gradient"])
+def test_old_values_are_kept_of_what_numpy_writes_to(way: str) -> None:
+    """To constants beside what is differentiated, where NumPy writes to small ones."""
+    check(way, Case([("out_matmul", "a", "x"), ("mask_iadd", "row", "x")]))
+
+
 def test_a_failed_attempt_leaves_no_gradient() -> None:
     """The loop starts with the arguments as they were, for gradients too, where something before it was written."""
 
