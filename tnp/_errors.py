@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 from numpy.exceptions import AxisError
+from numpy.lib.array_utils import normalize_axis_tuple
 
 from backend_torch import devices, exhaustion, memory
 from backend_torch.demands import DEMANDED
@@ -118,11 +119,8 @@ def normalize_axes(axis: Any, ndim: int, argname: str | None = None) -> tuple[in
 
 def moved_axis(axis: Any, ndim: int, argname: str = "source") -> int:
     """One axis where NumPy hands it to ``moveaxis``, which takes it in a tuple too."""
-    try:
-        given: tuple[Any, ...] = (operator.index(axis),)
-    except TypeError:
-        given = tuple(axis)
-    axes = normalize_axes(given, ndim, argname)
+    axes = normalize_axis_tuple(axis, ndim, argname)
+    normalize_axis_tuple(0, ndim, "destination")  # an array without axes has none, whatever was given
     if len(axes) != 1:
         raise ValueError("`source` and `destination` arguments must have the same number of elements")
     return axes[0]

@@ -158,16 +158,7 @@ def unique(
     """
     tensor = tensor_of(ar)
     if axis is not None:
-        if tensor.dim() == 1:
-            axis = normalize_axis_index(axis, 1)
-        else:
-            try:
-                moved_axis(axis, tensor.dim())
-            except ValueError as error:
-                if tensor.dim() and not isinstance(error, AxisError):  # a 0-d array has no axis, however many are named
-                    raise
-                raise AxisError(axis, tensor.dim()) from None
-            axis = list(range(tensor.dim()))[axis]  # the second that NumPy does with it, which takes no tuple
+        axis = _axis_of_slices(axis, tensor.dim())
     options, equal_nan = (bool(return_index), bool(return_inverse), bool(return_counts)), bool(equal_nan)
     if axis is None or tensor.dim() == 1:
         if not any(options) and to_numpy[tensor.dtype].kind in "iuc":
@@ -183,6 +174,17 @@ def unique(
         values, inverse = found.values.reshape(len(found.values), *rest).movedim(0, axis), found.inverse
     results = [wrap_array(t) for t in (values, found.indices, inverse, found.counts) if t is not None]
     return tuple(results) if len(results) > 1 else results[0]
+
+
+def _axis_of_slices(axis: Any, ndim: int) -> int:
+    """The axis of ``unique``: one of several goes to ``moveaxis`` and then to a list, which takes no tuple."""
+    if ndim == 1:
+        return normalize_axis_index(axis, 1)
+    try:
+        moved_axis(axis, ndim)
+    except AxisError:
+        raise AxisError(axis, ndim) from None
+    return list(range(ndim))[axis]
 
 
 def unique_all(x: Any) -> UniqueAllResult:
