@@ -49,7 +49,7 @@ def parse(device: object) -> torch.device | None:
     """``device`` as torch's object, the default for None; ValueError if this machine has no such device."""
     if device is None:
         return state.default
-    if isinstance(device, torch.device) and device.type in ("cpu", "meta"):
+    if isinstance(device, torch.device) and device.type in ("cpu", "meta") and not device.index:
         return device
     return _found(device)
 
@@ -162,7 +162,7 @@ def available() -> str:
 def is_present(device: torch.device) -> bool:
     """Whether this machine has the device."""
     if device.type in ("cpu", "meta"):
-        return True
+        return not device.index  # torch takes any number of them for the one there is
     kind = accelerator()
     if kind is not None and kind.type == device.type:
         return (device.index or 0) < torch.accelerator.device_count()

@@ -133,6 +133,8 @@ def _inverse_order(broadcast: int, rest: int, position: int) -> list[int]:
 
 def places(mask: Tensor) -> Tensor:
     """The indices of the elements that are not zero, one a row. CUDA's kernel takes 16 dimensions."""
+    if mask.is_meta:
+        raise NotImplementedError("how many elements are selected depends on values, which the meta device has not")
     if mask.dim() <= 16 or mask.is_cpu:
         return torch.nonzero(mask)
     return torch.stack(torch.unravel_index(torch.nonzero(mask.reshape(-1))[:, 0], mask.shape), 1)

@@ -275,7 +275,7 @@ def _fill(value: Any, dtype: Any, shape: Any) -> tuple[Any, Any]:
 
 def _fill_error(error: RuntimeError, value: Any, sizes: Shape) -> Exception:
     """What NumPy says of a filling array that does not broadcast to these sizes."""
-    if not memory.is_tensor(value):
+    if not memory.is_tensor(value) or isinstance(error, NotImplementedError):  # on the meta device there is no value
         return error
     shapes = shapes_text([value.shape]), shapes_text([sizes])
     return ValueError(f"could not broadcast input array from shape {shapes[0]} into shape {shapes[1]}")

@@ -421,9 +421,7 @@ class BinaryUfunc(Ufunc):
         self._weak = self._table(self._build_weak)
         self._weak_left = self._table(self._build_weak_left)
         self._inplace_loops = self._table(self._build_inplace, inplace=True)
-        self._inplace_weak = Loops(
-            self._build_inplace_weak, _errstate.watched(self.__name__, self._build_inplace_weak, True)
-        )
+        self._inplace_weak = self._table(self._build_inplace_weak, inplace=True)
         self.operator = self._binary_operator()
         self.reflected = self._reflected_operator()
         self.inplace = self._inplace_operator()
@@ -541,6 +539,8 @@ class BinaryUfunc(Ufunc):
             try:
                 if type(other) in plain:
                     second = other.tensor
+                    if second.is_meta and not tensor.is_meta:  # torch would write nothing, in silence
+                        return general(self, other, out=self)
                     loops[tensor.dtype, second.dtype](tensor, second)
                 else:
                     loop, scalars = weak[tensor.dtype, type(other)]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import operator
 import threading
 from collections.abc import Iterator
 from typing import Any
@@ -205,8 +206,9 @@ def test_random_numbers_of_a_scope(draw: str) -> None:
 @pytest.mark.parametrize("ask", ["float(x[0, 0])", "bool(x[0, 0])", "x[b]", "np.nonzero(x)", "np.unique(x)",
                                  "np.bincount(i)", "x.tolist()", "np.asnumpy(x)", "numpy.asarray(x)"])  # fmt: skip
 def test_meta_has_no_values(ask: str, on_meta: dict[str, Any]) -> None:
-    with pytest.raises((RuntimeError, TypeError, NotImplementedError)):
+    with pytest.raises((RuntimeError, TypeError, NotImplementedError)) as refused:
         eval(ask, {"np": tnp, "numpy": np, **on_meta})
+    assert "meta" in str(refused.value)
 
 
 def test_memory_is_planned_on_meta() -> None:
@@ -274,6 +276,10 @@ def test_an_absent_device_raises_unless_a_fallback_is_named() -> None:
     ):
         with pytest.raises(ValueError, match="device 'cuda:77' is not available here: this machine has 'cpu'"):
             ask()
+    for absent in ("cpu:1", torch.device("meta", 1)):  # torch takes them for the one that there is
+        with pytest.raises(ValueError, match=f"device '{absent}' is not available here"):
+            tnp.zeros(1, device=absent)
+    assert tnp.zeros(1, device="cpu:0").device == CPU
     with tnp.device("cuda:77", fallback="meta"):
         assert tnp.zeros(1).device == META
     with pytest.raises(ValueError, match="a device is needed"):
@@ -377,6 +383,18 @@ def test_operands_on_meta_and_the_cpu() -> None:
                     "y.__setitem__(i, 0.0)", "y.__setitem__(x > 0, 0.0)"):  # fmt: skip
         with pytest.raises(ValueError, match="different devices"):
             eval(refused, {"np": tnp, "x": x, "y": y, "i": i, "m": tnp.ones((3, 2), device="meta")})
+    for write in (
+        "iadd",
+        "isub",
+        "imul",
+        "itruediv",
+        "ifloordiv",
+        "ipow",
+        "imod",
+    ):
+        for other in (x, x[0]):
+            with pytest.raises(ValueError, match="different devices: cpu and meta"):
+                getattr(operator, write)(y, other)
     assert (y == 1).all()
     for follows in (x + 1, 2.0 * x, x + tnp.asarray(1.0), x + np.float64(1), y[0] * x, tnp.where(x > 0, x, 0.0)):
         assert follows.device == META
