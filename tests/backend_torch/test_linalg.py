@@ -60,6 +60,15 @@ def test_values_are_not_looked_at_under_vmap() -> None:
     assert seen == [(False, False)]
 
 
+@pytest.mark.parametrize("values", [[], [1, 2], [3e38, 3e38], [1, np.inf], [np.inf, -np.inf], [np.nan, 1]])
+@pytest.mark.parametrize("dtype", ["uint64", "bool", "float16", "float32", "float64", "complex64"])
+def test_what_is_not_finite(values: list[float], dtype: str) -> None:
+    """Large numbers are, whose sum is not."""
+    with np.errstate(all="ignore"):
+        array = np.array(values).astype(dtype)
+    assert linalg.is_not_finite(torch.from_numpy(array)) == (not np.isfinite(array).all())
+
+
 @pytest.mark.parametrize("dtype", [np.float32, np.float64, np.complex64, np.complex128])
 def test_eig_is_numpys_on_the_cpu(dtype: type) -> None:
     """With the same signs and phases: several answers are right, and NumPy's is the one that is expected."""

@@ -350,6 +350,11 @@ def test_norm_of_long_vectors_and_other_layouts() -> None:
     compare(lambda xp: xp.linalg.norm(xp.asarray([[np.nan, 1.0], [np.inf, 2.0]]), np.inf, axis=1))
 
 
+@pytest.mark.parametrize("name", ["eig", "eigvals", "svdvals", "pinv"])
+def test_large_numbers_are_finite(name: str) -> None:
+    compare(lambda xp: getattr(xp.linalg, name)(xp.asarray([[1.5e308, 1e308], [1e308, 1.5e308]])), rtol=1e-12)
+
+
 @pytest.mark.skipif(np.lib.NumpyVersion(np.__version__) < "2.5.4", reason="NumPy asks LAPACK, which may hang")
 @pytest.mark.parametrize("name", ["svd", "svdvals", "norm 2", "norm nuc", "norm -2", "matrix_rank", "pinv", "cond"])
 @pytest.mark.parametrize("value", [np.inf, np.nan])
