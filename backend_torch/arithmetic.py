@@ -119,8 +119,6 @@ def _hypot(x: Tensor, y: Tensor) -> Tensor:
 
 def _refuse_negative(exponent: Tensor) -> None:
     """Raise, as NumPy does, for a negative power of integers: here and now, or when a graph runs."""
-    if torch.compiler.is_compiling():
-        return
     if is_readable(exponent):
         negative = bool((exponent < 0).any())
     else:
@@ -140,10 +138,11 @@ def _power_float(x: Tensor, y: Tensor) -> Tensor:
 
 
 def _power_integer(x: Tensor, y: Tensor) -> Tensor:
-    if y.dtype is not torch.uint8:
+    if not torch.compiler.is_compiling():  # Dynamo reads neither values nor lengths
         if not x.numel():  # CUDA's, by -1 of the host, is a reciprocal, which integers have none of
             return torch.mul(x, y)
-        _refuse_negative(y)
+        if y.dtype is not torch.uint8:
+            _refuse_negative(y)
     return torch.pow(x, y)
 
 

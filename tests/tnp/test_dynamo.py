@@ -130,6 +130,15 @@ def test_full_graph_with_an_array_of_numpys() -> None:
     test_full_graph("an array of NumPy's", "cpu")
 
 
+@pytest.mark.parametrize("dtype", ["uint8", "int64"])
+def test_powers_of_what_a_mask_chooses_in_a_full_graph(dtype: str) -> None:
+    x = np.asarray([1, 2, 3, 4], dtype)
+    with torch._dynamo.config.patch(capture_dynamic_output_shape_ops=True):
+        found = torch.compile(lambda x: x[x > 1] ** x[x > 1], fullgraph=True, backend="eager")(x)
+    chosen = numpy.asarray([2, 3, 4], dtype)
+    assert (found.dtype, found.tolist()) == (dtype, (chosen**chosen).tolist())
+
+
 @pytest.mark.parametrize("name", ["operators", "where", "in place", "joined", "made"])
 def test_export(name: str, device: str) -> None:
     class Module(torch.nn.Module):
