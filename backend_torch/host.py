@@ -25,14 +25,14 @@ _PLAIN = (Tensor, torch.nn.Parameter)
 _is_transformed = torch._C._functorch.is_functorch_wrapped_tensor
 
 
-def computes(*tensors: Tensor) -> bool:
-    """Whether NumPy can compute on the tensors' memory."""
+def computes(*tensors: Tensor, bfloat16: bool = False) -> bool:
+    """Whether NumPy can compute on the tensors' memory; on bfloat16, which is not its own, where that is asked for."""
     if not memory.host_computes or torch.compiler.is_compiling() or tracing.is_tracing():
         return False
     if maybe_current_level() is not None:  # inside vmap, grad and the like no tensor shows its memory
         return False
     for tensor in tensors:
-        if not tensor.is_cpu or type(tensor) not in _PLAIN or tensor.dtype is torch.bfloat16:
+        if not tensor.is_cpu or type(tensor) not in _PLAIN or (tensor.dtype is torch.bfloat16 and not bfloat16):
             return False
         if _is_transformed(tensor) or (tensor.requires_grad and torch.is_grad_enabled()):
             return False
@@ -45,6 +45,8 @@ def array(tensor: Tensor) -> np.ndarray:
         return tensor.numpy()
     except RuntimeError:  # as it does of those, and of a tensor that may have a gradient
         return tensor.detach().resolve_conj().resolve_neg().numpy()
+    except TypeError:  # as it does of bfloat16
+        return memory.to_numpy(tensor)
 
 
 def small(*tensors: Tensor, most: int = FEW) -> list[np.ndarray] | None:
@@ -65,12 +67,15 @@ def arrays(*tensors: Tensor) -> list[np.ndarray] | None:
     return list(map(array, tensors)) if computes(*tensors) else None
 
 
-def to_write(target: Tensor, *others: Tensor, most: int | None = None) -> list[np.ndarray] | None:
+def to_write(
+    target: Tensor, *others: Tensor, most: int | None = None, bfloat16: bool = False
+) -> list[np.ndarray] | None:
     """The tensors' memory, the first to be written to; autograd is told of the write.
 
     None where torch has to, and where one of them has more elements than ``most``.
     """
-    if tracing.state.overwrites or not computes(target, *others):
+    can = computes(target, *others, bfloat16=True) if bfloat16 else computes(target, *others)  # a keyword takes time
+    if not can or tracing.state.overwrites:
         return None
     if target.is_conj() or target.is_neg() or target.is_inference():
         return None

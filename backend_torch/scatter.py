@@ -68,7 +68,7 @@ def in_order(ufunc: np.ufunc, target: Tensor, where: Tensor, values: Tensor, rep
 
     For what `folded` would round in another order, and to which it may be too large: 0 * (1e200 * 1e200).
     """
-    given = host.to_write(target, where, values)
+    given = host.to_write(target, where, values, bfloat16=True)
     if given is None:
         return False
     array, positions, operand = given

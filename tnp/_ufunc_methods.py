@@ -181,7 +181,7 @@ def _at_binary(ufunc: Ufunc, target: Tensor, positions: Tensor, values: Tensor, 
     elif dtype.kind in "iuf" and set(resolved) == {dtype} and scatter.reduced(name, target, positions, values):
         pass
     elif name in _FOLDING and resolved[0] == resolved[1] and rounds_only:
-        if name not in _EXACT and dtype.kind in "fc":
+        if name not in _EXACT and dtype.kind not in "biu":
             if scatter.in_order(ufunc._numpy, target, positions, values, _errstate.reporter("at")):
                 return
         scatter.folded(loop, _on_tensors(ufunc, "at"), target, positions, values)

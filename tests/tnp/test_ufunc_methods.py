@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from ml_dtypes import bfloat16
 
 import tnp
 from tests.oracle import ALL, agrees, compare, sample
@@ -362,7 +363,7 @@ def test_at_with_the_array_itself(xp: Any) -> Any:
 
 
 @pytest.mark.parametrize("size", [40, 3000])
-@pytest.mark.parametrize("dtypes", ["dd", "ff", "ee", "DD", "fd", "ef"])
+@pytest.mark.parametrize("dtypes", ["dd", "ff", "ee", "DD", "fd", "ef", [bfloat16] * 2, [bfloat16, "f"]])
 @pytest.mark.parametrize("name", ["multiply", "add", "hypot", "logaddexp"])
 @pytest.mark.parametrize("action", ["ignore", "warn"])
 def test_at_takes_values_in_their_order(name: str, dtypes: str, size: int, action: Any) -> None:
