@@ -56,19 +56,22 @@ def environment(folder: Path) -> dict[str, str]:
 
 
 def needed() -> set[str]:
-    """The libraries that torch's for CUDA is linked with."""
-    found = _run("readelf", "-d", str(TORCH / USERS[0]))
+    """The libraries that torch's are linked with: CUDA's compiler is asked for by one or another of them."""
+    found = _run("readelf", "-d", *map(str, _users()))
     return set(re.findall(r"NEEDED.*\[(.+)\]", found))
 
 
 def asked_for() -> set[str]:
     """The functions of CUDA's that torch uses, and Triton, which compiles its use of them when it is first needed."""
     found: set[str] = set()
-    for library in USERS:
-        if (TORCH / library).exists():
-            found |= _symbols(TORCH / library, "-D", "--undefined-only")
+    for library in _users():
+        found |= _symbols(library, "-D", "--undefined-only")
     found |= set(re.findall(r"\w+", (TRITON / "driver.c").read_text()))
     return {name for name in found if THEIRS.fullmatch(name)}
+
+
+def _users() -> list[Path]:
+    return [path for path in (TORCH / name for name in USERS) if path.exists()]
 
 
 def _symbols(path: Path, *options: str) -> set[str]:
