@@ -17,13 +17,12 @@ ULPS = 4.0
 
 
 def loops_of(name: str) -> list[str]:
-    return loops(getattr(np, name))
+    """All that NumPy has, but its complex log1p, which loses the digits of small numbers: see the tests below."""
+    return [loop for loop in loops(getattr(np, name)) if name != "log1p" or loop[0] not in "FD"]
 
 
 @pytest.mark.parametrize(("name", "loop"), [(name, loop) for name in NAMES for loop in loops_of(name)])
 def test_loop(name: str, loop: str) -> None:
-    if name == "log1p" and loop[0] in "FD":
-        pytest.skip("NumPy's complex log1p loses the digits of small numbers: see the tests below")
     valid = np.isfinite if name == "expm1" and loop[0] in "FD" else None  # its limits are tested below
     check(getattr(np, name), getattr(transcendental, name), loop, ULPS, zeros=loop[0] not in "FD", valid=valid)
 
