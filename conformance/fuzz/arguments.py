@@ -73,11 +73,6 @@ def square(draw: Draw) -> Node:
     return draw.view((*stack, n, n if draw.chance(0.8) else draw.number(0, 4)), dtype)
 
 
-def matrix(draw: Draw) -> Node:
-    """A 2-d array."""
-    return draw.view((draw.number(0, 4), draw.number(0, 4)), draw.dtype)
-
-
 def list_of(kind: Kind, low: int = 1, high: int = 3, brackets: str = "[]") -> Kind:
     """Several of a kind."""
 
