@@ -18,12 +18,7 @@ from tnp._convert import tensor_of
 
 Tensor = Any
 Tree = TypeVar("Tree")
-_NUMBERS = frozenset({bool, int, float, complex})
 _LEAF = object()
-
-
-def _is_leaf(value: Any) -> bool:
-    return type(value) in _NUMBERS or _pytree.is_array(value)
 
 
 class _Tree:
@@ -31,7 +26,7 @@ class _Tree:
 
     def __init__(self, tree: Any) -> None:
         self.leaves: list[Any] = []
-        self._build = _pytree.builder(tree, self._taken, _is_leaf)
+        self._build = _pytree.builder(tree, self._taken, _pytree.becomes_array)
         self.tensors: list[Tensor] = [tensor_of(leaf) for leaf in self.leaves]
         self.structure = _pytree.flatten(self._build([_LEAF] * len(self.leaves), ()), [])
 

@@ -14,7 +14,7 @@ from backend_torch.draws import Draws
 from tnp import _pytree
 from tnp._array import like, wrap
 from tnp._convert import tensor_of
-from tnp._gradients import as_array, is_leaf
+from tnp._gradients import as_array
 
 Tensor = Any
 Tree = TypeVar("Tree")
@@ -85,7 +85,7 @@ def checkpoint(fn: Callable[..., Any]) -> Callable[..., Any]:
         def run() -> tuple[Tensor, ...]:
             nonlocal result
             tensors.clear()
-            result = _pytree.mapped(as_array, fn(*args, **kwargs), is_leaf)
+            result = _pytree.mapped(as_array, fn(*args, **kwargs), _pytree.becomes_array)
             _pytree.flatten(result, tensors)
             return tuple([tensor_of(array) for array in tensors])
 

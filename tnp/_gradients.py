@@ -21,11 +21,6 @@ _DIFFERENTIABLE = ("float", "bfloat", "complex")
 _MODES = ("auto", "forward", "reverse")
 
 
-def is_leaf(value: Any) -> bool:
-    """Whether a value is an array, or a number that becomes one."""
-    return _pytree.is_array(value) or type(value) in (float, complex, int, bool)
-
-
 def as_array(value: Any) -> Any:
     """A leaf as the function is to see it: what is no array of ours becomes one, or a scalar."""
     if isinstance(value, ndarray):
@@ -34,8 +29,8 @@ def as_array(value: Any) -> Any:
     return array if array.ndim else array[()]
 
 
-def _tensor(array: Any) -> Tensor:
-    """The tensor of an array, and of a scalar, which nobody is about to write to, too."""
+def tensor_in(array: Any) -> Tensor:
+    """The tensor of an array; of a scalar too, which ``tensor_of`` copies, and so would the gradient."""
     return array.tensor if isinstance(array, ndarray) else tensor_of(array)
 
 
@@ -66,14 +61,15 @@ class _Call:
                 raise ValueError(f"{name}: argnums is {argnums}, but the function is called with {len(args)} arguments")
             self.numbers.append(index % len(args))
         self.args = [
-            _pytree.mapped(as_array, arg, is_leaf) if number in self.numbers else arg for number, arg in enumerate(args)
+            _pytree.mapped(as_array, arg, _pytree.becomes_array) if number in self.numbers else arg
+            for number, arg in enumerate(args)
         ]
         self.wanted = tuple([self.args[number] for number in self.numbers])
         self.arrays: list[Any] = []
         _pytree.flatten(self.wanted, self.arrays)
         if not self.arrays:
             raise TypeError(f"{name}: there is no array in what is differentiated")
-        self.tensors = [_tensor(array) for array in self.arrays]
+        self.tensors = [tensor_in(array) for array in self.arrays]
         if not autodiff.are_differentiable(self.tensors):
             self._refuse()
         self.outputs: list[Any] = []
@@ -103,13 +99,13 @@ class _Call:
             if not isinstance(result, tuple) or len(result) != 2:
                 raise TypeError(f"{self.name}: has_aux is for functions that return a pair, not {result!r}")
             result, aux = result
-        result = _pytree.mapped(as_array, result, is_leaf)
+        result = _pytree.mapped(as_array, result, _pytree.becomes_array)
         self.outputs = []
         _pytree.flatten(result, self.outputs)
         self.count = len(self.outputs)
         self.result, self.aux = result, aux
         _pytree.flatten(aux, self.outputs)
-        return [_tensor(array) for array in self.outputs]
+        return [tensor_in(array) for array in self.outputs]
 
     def returned(self, tensors: Sequence[Tensor]) -> tuple[Any, Any]:
         """What the function returned, result and aux, made of tensors that no transform holds any more."""
@@ -143,7 +139,7 @@ class _Call:
 
     def check_floating(self) -> None:
         """Results of integers and booleans have no derivatives."""
-        if autodiff.are_differentiable([_tensor(output) for output in self.outputs[: self.count]]):
+        if autodiff.are_differentiable([tensor_in(output) for output in self.outputs[: self.count]]):
             return
         for path, kind in _without_derivatives(self.result, "the result"):
             raise TypeError(f"{self.name}: {path} has dtype {kind}, which has no derivative")
@@ -454,7 +450,7 @@ def vjp(fn: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
 def _given(name: str, tree: Any, expected: Sequence[Tensor]) -> list[Tensor]:
     """The tensors of tangents or cotangents, checked against what they belong to and of its dtypes."""
     arrays: list[Any] = []
-    _pytree.flatten(_pytree.mapped(as_array, tree, is_leaf), arrays)
+    _pytree.flatten(_pytree.mapped(as_array, tree, _pytree.becomes_array), arrays)
     shapes = [asarray(array).shape for array in arrays]
     wanted = [tuple(tensor.shape) for tensor in expected]
     if shapes != wanted:

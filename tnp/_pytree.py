@@ -17,6 +17,7 @@ from backend_torch import memory
 from tnp._array import ndarray, scalar, wrap, wrap_array
 
 _new = object.__new__
+_NUMBERS = frozenset({bool, int, float, complex})
 
 
 def is_array(value: Any) -> bool:
@@ -24,6 +25,11 @@ def is_array(value: Any) -> bool:
     if type(value) is ndarray:
         return True
     return isinstance(value, (ndarray, np.ndarray, np.generic)) or memory.is_tensor(value)
+
+
+def becomes_array(value: Any) -> bool:
+    """Whether a value is an array, or a number of Python's that becomes one."""
+    return is_array(value) or type(value) in _NUMBERS
 
 
 def like(array: Any, tensor: Any) -> Any:

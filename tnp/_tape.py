@@ -13,6 +13,7 @@ from backend_torch import autodiff, jacobians, old_values
 from tnp import _pytree
 from tnp._array import like, ndarray, wrap_array
 from tnp._convert import tensor_of
+from tnp._gradients import tensor_in
 
 Tensor = Any
 
@@ -305,7 +306,7 @@ class GradientTape:
     def _recorded(self, array: Any) -> Tensor:
         """The tensor that was recorded for an array: a watched one has another afterwards."""
         watched = self._watched.get(id(array))
-        return _tensor(array) if watched is None else watched[2]
+        return tensor_in(array) if watched is None else watched[2]
 
     def _sources(self, sources: Any) -> tuple[list[Any], list[Tensor], list[int | None]]:
         """What to differentiate with respect to, its tensors, and for each source which one is its."""
@@ -321,7 +322,7 @@ class GradientTape:
                 connected.append(autodiff.source(handle, number, tensor))
                 tensors.append(tensor)
                 continue
-            tensor = _tensor(source)
+            tensor = tensor_in(source)
             if not autodiff.is_differentiable(tensor):
                 path = _path(sources, "sources", source)
                 raise TypeError(f"{path} has dtype {source.dtype}: only floating and complex numbers have gradients")
@@ -351,7 +352,7 @@ class GradientTape:
             elif unconnected_gradients == "none":
                 gradients.append(None)
             else:
-                gradients.append(wrap_array(autodiff.zeros(_tensor(source), leading)))
+                gradients.append(wrap_array(autodiff.zeros(tensor_in(source), leading)))
         if type(sources) is list and len(sources) == len(gradients):
             return gradients
         remaining = iter(gradients)
@@ -380,11 +381,6 @@ def _leaves(tree: Any, name: str) -> list[Any]:
 def _check_array(value: Any, name: str) -> None:
     if not isinstance(value, ndarray):
         raise TypeError(f"{name} must be a tnp array, not {type(value).__name__}")
-
-
-def _tensor(array: Any) -> Tensor:
-    """The tensor of an array; of a scalar too, which ``tensor_of`` copies, and so would the gradient."""
-    return array.tensor if isinstance(array, ndarray) else tensor_of(array)
 
 
 def _path(tree: Any, name: str, array: Any) -> str:

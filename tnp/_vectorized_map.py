@@ -21,7 +21,6 @@ from tnp._errors import normalize_axis
 from tnp._joining import stack
 
 Tensor = Any
-_NUMBERS = (bool, int, float, complex)
 _UNROLLED = 8  # a loop over as many elements is unrolled when it is traced: the operations of all are fused
 _RANDOMNESS = ("different", "same", "error")
 
@@ -67,13 +66,9 @@ class _Elements:
         )
 
 
-def _is_result(value: Any) -> bool:
-    return type(value) in _NUMBERS or _pytree.is_array(value)
-
-
 def _as_arrays(result: Any) -> Any:
     """A result whose Python numbers are arrays as well, as they are for ``stack``."""
-    return _pytree.mapped(asarray, result, _is_result)
+    return _pytree.mapped(asarray, result, _pytree.becomes_array)
 
 
 def _with_axes(result: Any, out_axes: Any) -> Any:
