@@ -181,8 +181,8 @@ def kernels() -> list[Any]:
 
 
 @pytest.mark.parametrize(("kernel", "loop"), kernels())
-def test_batched_and_traced(kernel: Kernel, loop: str) -> None:
-    """Every loop runs under vmap, with the same result, and on tensors without values."""
+def test_batched_and_traced(kernel: Kernel, loop: str, computed_by: str) -> None:
+    """Every loop runs under vmap, with the same result, and on tensors without values; in a batch torch computes."""
     tensors = [torch.from_numpy(np.ones((2, 3), char)) for char in loop.partition("->")[0]]
     function = kernel.resolve(*[tensor.dtype for tensor in tensors])
     expected = function(*tensors)
@@ -192,5 +192,5 @@ def test_batched_and_traced(kernel: Kernel, loop: str) -> None:
     with FakeTensorMode() as mode:
         fake = function(*[mode.from_tensor(tensor) for tensor in tensors])
     for one, other, third in zip(*[r if isinstance(r, tuple) else (r,) for r in (expected, actual, fake)], strict=True):
-        assert torch.equal(one, other)
+        assert_close(one.numpy(), other, 2.0 if computed_by == "NumPy" else 0.0, True, [])
         assert (third.dtype, third.shape) == (one.dtype, one.shape)
