@@ -36,6 +36,7 @@ EXTREMES = (
     aten.amax.default, aten.amin.default, aten.aminmax.default, aten.max.default, aten.max.dim, aten.min.default,
     aten.min.dim,
 )  # fmt: skip
+TRUTH = (aten.any.default, aten.any.dim, aten.any.dims, aten.all.default, aten.all.dim, aten.all.dims)
 VIEWS = (aten.slice.Tensor, aten.select.int, aten.diagonal.default, aten.view.default, aten._unsafe_view.default)
 # DTensor takes an operation whose name ends in "_" for one in place, and gives back what it was given.
 MISNAMED = {
@@ -92,7 +93,7 @@ def prepare() -> None:
     handled.update({aten.gather.default: _gather, aten.view_as_real.default: _view_as_real})
     handled.update({aten.frexp.Tensor: _frexp, aten.squeeze.default: _squeeze})
     handled.update(dict.fromkeys((aten.flip.default, aten.roll.default, aten.cumprod.default), _along_whole_axes))
-    handled.update({aten.any.dims: _along_axes, aten.all.dims: _along_axes})
+    handled.update(dict.fromkeys(TRUTH, _truth))
     handled.update(dict.fromkeys((aten.argmax.default, aten.argmin.default), _place_of_extreme))
     handled.update(dict.fromkeys(MISNAMED, _renamed))
     for operation, handler in handled.items():
@@ -144,15 +145,10 @@ def _in_place() -> list[Any]:
 
 
 def _sendable(redistributed: Callable[..., Tensor]) -> Callable[..., Tensor]:
-    """Have parts sent in a dtype that the backends know: wider integers, and the sums that `any` makes as numbers.
-
-    The sum of booleans is true where any is; gloo adds their bytes instead, and two of them are no boolean.
-    """
+    """Have parts sent in a dtype that the backends know."""
 
     def redistribute(local: Tensor, current: DTensorSpec, target: DTensorSpec, **options: Any) -> Tensor:
         dtype = local.dtype
-        if dtype is torch.bool and any(isinstance(p, Partial) and p.reduce_op == "sum" for p in current.placements):
-            return redistributed(local.to(torch.int32), current, target, **options) != 0
         wider = WIDER.get(dtype)
         if wider is None or current.placements == target.placements:
             return redistributed(local, current, target, **options)
@@ -374,8 +370,7 @@ def _along_whole_axes(operation: Any, args: tuple[Any, ...], kwargs: dict[str, A
     """Part by part, but for the axes that are named, or all: torch 2.11 has no rule."""
     tensor, *rest = args
     given = _by_name(operation, args, kwargs)
-    named = given.get("dims", given.get("dim", ()))
-    axes = {axis % tensor.dim() for axis in ([named] if isinstance(named, int) else named or range(tensor.dim()))}
+    axes = _axes(given.get("dims", given.get("dim")), tensor.dim())
     tensor = _placed(tensor, lambda p: isinstance(p, Partial) or any(_cuts(p, axis) for axis in axes))
     return _like(tensor, operation(tensor._local_tensor, *rest, **kwargs))
 
@@ -388,12 +383,23 @@ def _squeeze(operation: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> A
     return aten.alias.default(tensor) if tensor is args[0] else tensor
 
 
-def _along_axes(operation: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Tensor:
-    """Of several axes one after the other: torch 2.11 has no rule."""
+def _truth(operation: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Tensor:
+    """Whether any or all are true, part by part: torch 2.11 has no rule for several axes, 2.15 sends them whole."""
     given, tensor = _by_name(operation, args, kwargs), args[0]
-    for axis in sorted({axis % tensor.dim() for axis in given.get("dim") or range(tensor.dim())}, reverse=True):
-        tensor = operation.overloadpacket.dim(tensor, axis, given.get("keepdim", False))
-    return tensor
+    axes = _axes(given.get("dim"), tensor.dim())
+    tensor = _placed(tensor, lambda p: isinstance(p, (Partial, _StridedShard)))
+    part = operation(tensor._local_tensor, *args[1:], **kwargs)
+    left = [axis for axis in range(tensor.dim()) if given.get("keepdim") or axis not in axes]
+    shape = torch.Size([1 if axis in axes else tensor.shape[axis] for axis in left])
+    combined = Partial("max" if operation.overloadpacket is aten.any else "min")
+
+    def placed(placement: Placement) -> Placement:
+        if not isinstance(placement, Shard):
+            return placement
+        return combined if placement.dim in axes else Shard(left.index(placement.dim))
+
+    where, stride = [placed(p) for p in tensor.placements], make_contiguous_strides_for(shape)
+    return DTensor.from_local(part, tensor.device_mesh, where, run_check=False, shape=shape, stride=stride)
 
 
 def _by_name(operation: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any]:
@@ -430,10 +436,15 @@ def _place_of_extreme(operation: Any, args: tuple[Any, ...], kwargs: dict[str, A
 def _with_parts(args: tuple[Any, ...]) -> Any:
     """The operand; whole in each process where one of them has no elements along a reduced axis."""
     tensor, axes = args[0], args[1] if len(args) > 1 else None
-    axes = range(tensor.dim()) if axes is None or axes == [] else axes if isinstance(axes, (list, tuple)) else [axes]
-    if not _has_empty_part(tensor, {axis % tensor.dim() for axis in axes}):
+    if not _has_empty_part(tensor, _axes(axes, tensor.dim())):
         return tensor
     return tensor.redistribute(placements=[Replicate()] * tensor.device_mesh.ndim)
+
+
+def _axes(named: Any, dim: int) -> set[int]:
+    """The axes that a reduction names: one, several, or all by naming none."""
+    listed = [named] if isinstance(named, int) else named
+    return {axis % max(dim, 1) for axis in listed} if listed else set(range(dim))
 
 
 def _has_empty_part(tensor: DTensor, axes: set[int]) -> bool:
