@@ -209,19 +209,8 @@ def _held(tracer: Any, generator: torch.Generator) -> Any:
     return tracer.create_node("get_attr", name, (), {})
 
 
-def _hold_generators() -> None:
-    """Let graphs hold generators, which torch traces by itself since 2.13, as opaque objects."""
-    try:
-        from torch._library.opaque_object import is_opaque_type
-    except ImportError:
-        known = False
-    else:
-        known = is_opaque_type(torch.Generator)
-    if not known:
-        proxy._create_arg_bypass.setdefault(torch.Generator, _held)
-
-
-_hold_generators()
+if torch.__version__ < "2.13":  # which traces generators by itself
+    proxy._create_arg_bypass.setdefault(torch.Generator, _held)
 
 
 # The checks of torch.linalg have no result: torch 2.11 takes them for dead code, 2.13 registers them itself.

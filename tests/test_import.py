@@ -46,6 +46,15 @@ def test_import_adds_no_heavy_module(added: list[str]) -> None:
     assert not wrong, f"import tnp loads {', '.join(wrong)}"
 
 
+QUIET = "import tnp as np; np.compile(lambda x: x + np.random.rand(3), backend='eager')(np.ones(3))"
+
+
+def test_nothing_is_said() -> None:
+    """Where torch is asked what it will do without, it logs that it will, and users see it."""
+    run = subprocess.run([sys.executable, "-c", QUIET], cwd=ROOT, capture_output=True, text=True)
+    assert (run.returncode, run.stdout, run.stderr) == (0, "", "")
+
+
 # A program in an environment with the run-time dependencies alone: what is optional can't be imported.
 WITHOUT_OPTIONAL = """
 import sys
