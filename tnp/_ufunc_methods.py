@@ -36,9 +36,9 @@ _FOLDING = frozenset(
     | {"maximum", "minimum", "fmax", "fmin", "hypot", "logaddexp", "logaddexp2", "gcd"}
 )
 _EXACT = frozenset({"maximum", "minimum", "fmax", "fmin"})  # of floats too; the others round in another order
-_NOT_IN_PLACE = (  # what ``at`` says of a read-only array, in other words since 2.5
+_NOT_IN_PLACE = (  # what ``at`` says of a read-only array, in other words since 2.5.5
     "operand array with iterator write flag set is read-only"
-    if NUMPY < "2.5.0"
+    if NUMPY < "2.5.5"
     else "array to perform in place operation on is read-only"
 )
 _MODULAR = frozenset({"add", "subtract", "multiply"})  # on integers, exact modulo the width of any narrower type

@@ -130,6 +130,7 @@ def test_full_graph_with_an_array_of_numpys() -> None:
     test_full_graph("an array of NumPy's", "cpu")
 
 
+@pytest.mark.skipif(torch.__version__ < "2.12", reason="runs powers on stand-ins that refuse to tell their lengths")
 @pytest.mark.parametrize("dtype", ["uint8", "int64"])
 def test_powers_of_what_a_mask_chooses_in_a_full_graph(dtype: str) -> None:
     x = np.asarray([1, 2, 3, 4], dtype)
