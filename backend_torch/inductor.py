@@ -397,7 +397,7 @@ def compiled(module: GraphModule, inputs: Sequence[Tensor], mode: FakeTensorMode
     except ImportError:
         return _publicly(module, settings)
 
-    settings = _cacheable(module, settings)
+    settings = _adapted(settings, module, inputs)
     if settings.get("triton.cudagraphs") and any(tensor.device.type == "cuda" for tensor in inputs):
         return _with_autograd(compile_fx, module, inputs, settings)  # it owns what CUDA graphs need
     # Inductor looks for a compiled graph on disk only where there is a context to say on what its shapes depend.
@@ -430,12 +430,17 @@ _TORCH = _Names()
 """torch as generated code sees it, which saves it 40 ns for each new array, whose dtype it names."""
 
 
-def _cacheable(module: GraphModule, settings: dict[str, Any]) -> dict[str, Any]:
-    """The settings, without the cache on disk for a graph that draws random numbers.
+def _adapted(settings: dict[str, Any], module: GraphModule, inputs: Sequence[Tensor]) -> dict[str, Any]:
+    """The settings for a graph: without the cache on disk if it draws random numbers, with asserts for open sizes.
 
-    A graph from the cache would come with a copy of the generator, which no seed reaches.
+    A graph from the cache would come with a copy of the generator, which no seed reaches. torch 2.15 gives sizes that
+    are left open their names where it asserts them, or else nowhere.
     """
-    return {**settings, "fx_graph_cache": False} if drawing.is_there(module) else settings
+    if drawing.is_there(module):
+        settings = {**settings, "fx_graph_cache": False}
+    if torch.__version__ >= "2.14" and any(isinstance(size, torch.SymInt) for each in inputs for size in each.shape):
+        settings = {**settings, "size_asserts": True}
+    return settings
 
 
 def _separate(module: GraphModule, output: Node) -> list[Node]:
@@ -471,7 +476,7 @@ def differentiable(module: GraphModule, inputs: Sequence[Tensor], settings: dict
         from torch._inductor.compile_fx import compile_fx
     except ImportError:
         return _publicly(module, settings)
-    return _with_autograd(compile_fx, duplicate(module), inputs, _cacheable(module, settings))
+    return _with_autograd(compile_fx, duplicate(module), inputs, _adapted(settings, module, inputs))
 
 
 def _with_autograd(

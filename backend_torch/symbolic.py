@@ -40,10 +40,20 @@ def pattern(tensors: Sequence[Tensor]) -> tuple[Any, ...]:
     """What a trace with open sizes depends on, to be hashed and compared."""
     return tuple(
         [
-            (tensor.dtype, tensor.device, tuple([n if n < 2 else -1 for n in tensor.shape]), _layout(tensor))
+            (
+                tensor.dtype,
+                tensor.device,
+                tuple([-1 if _is_open(tensor, n) else n for n in tensor.shape]),
+                _layout(tensor),
+            )
             for tensor in tensors
         ]
     )
+
+
+def _is_open(tensor: Tensor, size: int) -> bool:
+    """Whether a size of the tensor is left open; not if it is empty, of which torch 2.15 can't name the others."""
+    return size > 1 and tensor.numel() > 0
 
 
 def _layout(tensor: Tensor) -> tuple[int, ...]:
@@ -60,7 +70,7 @@ def _layout(tensor: Tensor) -> tuple[int, ...]:
 
 
 class Sizes:
-    """The open sizes of some tensors: all from 2 on, each a symbol of its own.
+    """The open sizes of some tensors: all from 2 on of those that are not empty, each a symbol of its own.
 
     Parameters
     ----------
@@ -78,7 +88,7 @@ class Sizes:
         from torch.fx.experimental.symbolic_shapes import DimDynamic, ShapeEnv
 
         self._environment = ShapeEnv(duck_shape=False)
-        self._places = [(i, axis) for i, t in enumerate(tensors) for axis, n in enumerate(t.shape) if n > 1]
+        self._places = [(i, axis) for i, t in enumerate(tensors) for axis, n in enumerate(t.shape) if _is_open(t, n)]
         self._names: list[Any] = []
         self._symbols: list[Any] = []
         for index, (i, axis) in enumerate(self._places):
@@ -98,7 +108,7 @@ class Sizes:
         return [self._like(mode, tensor, symbols) for tensor in tensors]
 
     def _like(self, mode: inductor.FakeTensorMode, tensor: Tensor, symbols: Iterator[Any]) -> Tensor:
-        sizes = [next(symbols) if n > 1 else n for n in tensor.shape]
+        sizes = [next(symbols) if _is_open(tensor, n) else n for n in tensor.shape]
         layout = _layout(tensor) or tuple(range(tensor.dim()))
         strides: list[Any] = list(layout[1:])
         if layout[:1] != (-1,):

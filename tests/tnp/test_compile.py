@@ -427,6 +427,13 @@ def test_one_trace_for_all_sizes(name: str, backend: str) -> None:
     assert function.cache_info().traces == 1
 
 
+def test_open_sizes_of_empty_arrays() -> None:
+    function = np.compile(lambda x, y: x.sum(axis=0) * y, dynamic=True)
+    for n in (5, 7, 5):
+        assert function(ones(0, n), ones(n)).tolist() == [0] * n
+        assert function(ones(2, n), ones(n)).tolist() == [2] * n
+
+
 def test_sizes_of_zero_and_one_are_their_own() -> None:
     function = np.compile(lambda x, y: x + y, dynamic=True, backend="eager")
     for n, traces in ((4, 1), (1, 2), (0, 3), (9, 3), (1, 3), (0, 3)):
