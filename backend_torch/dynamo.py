@@ -153,11 +153,12 @@ def format_outside(kind: type) -> None:
         return
     create = StringFormatVariable.create
 
-    def created(text: str, args: Any, kwargs: Any) -> Any:
+    def created(*arguments: Any) -> Any:
+        text, args, kwargs = arguments[-3:]  # torch 2.15 gives its translator first
         for given in (*args, *kwargs.values()):
             if isinstance(given.realize(), UserDefinedObjectVariable) and issubclass(given.python_type(), kind):
                 unimplemented(gb_type="format of an array", context=text, explanation=NO_TEXT, hints=[])
-        return create(text, args, kwargs)
+        return create(*arguments)
 
     StringFormatVariable.create = created  # type: ignore[method-assign,assignment]
 
