@@ -16,15 +16,14 @@ import torch
 from torch.autograd.graph import GradientEdge
 from torch.utils.checkpoint import checkpoint as _torch_checkpoint
 
-from backend_torch import levels, tracing
+from backend_torch import functorch, levels, tracing
 from backend_torch.draws import Draws
-from backend_torch.inductor import is_transforming
+from backend_torch.functorch import is_transforming
 from backend_torch.old_values import OVERWRITTEN, old_values_kept, privately
 
 Tensor = torch.Tensor
 Function = Callable[..., Any]
 Source = Any  # a tensor, or torch.autograd.graph.GradientEdge
-_functorch = torch._C._functorch
 _eager_transforms: Any = torch._functorch.eager_transforms
 _engine: Any = torch.autograd.Variable._execution_engine
 _unsafe_view = torch.ops.aten._unsafe_view.default
@@ -88,14 +87,14 @@ class _Boundary:
     """Where a function that is transformed begins and ends: what is recorded inside is a level of torch.func's."""
 
     def __init__(self) -> None:
-        self.outside = _functorch.maybe_current_level()
+        self.outside = functorch.current_level()
         self.level: int | None = None
 
     def open(self) -> int:
         if self.level is None:
-            if _functorch.maybe_current_level() != self.outside:
+            if functorch.current_level() != self.outside:
                 raise RuntimeError(_FOREIGN)
-            self.level = _functorch._grad_increment_nesting()
+            self.level = functorch.enter_grad()
         return self.level
 
 
@@ -113,12 +112,12 @@ def bounded(function: Callable[..., Sequence[Tensor]], *args: Any) -> tuple[Tens
     try:
         results = tuple(function(*args))
         level = boundary.level
-        return results if level is None else tuple([_functorch._unwrap_for_grad(each, level) for each in results])
+        return results if level is None else tuple([functorch.unwrapped_for_grad(each, level) for each in results])
     finally:
         _state.boundaries.pop()
         del tracing.watched[id(boundary)]
         if boundary.level is not None:
-            _functorch._grad_decrement_nesting()
+            functorch.leave_grad()
 
 
 class _Watch(torch.autograd.Function):
@@ -153,7 +152,7 @@ def watched(tensors: Sequence[Tensor]) -> tuple[Sequence[Any], Sequence[Tensor],
         if tensor.requires_grad:
             break
     else:
-        is_functional = _functorch.peek_interpreter_stack() is not None or tracing.state.depth
+        is_functional = functorch.innermost() is not None or tracing.state.depth
         if tensors and not (is_functional or torch.compiler.is_compiling()):
             found = _watch(_root, *tensors)
             return [found[0].grad_fn] * len(found), found, False
@@ -174,16 +173,16 @@ def _handle(tensor: Tensor) -> Tensor:
         if not _state.boundaries:
             raise RuntimeError(_FOREIGN)
         level = _state.boundaries[-1].open()
-        if _functorch.maybe_get_level(tensor) != level:
+        if functorch.level_of(tensor) != level:
             (handle,) = levels.require_gradients([tensor], level)
             return handle
         if not tensor.requires_grad:
-            before = _functorch.get_inplace_requires_grad_allowed()
-            _functorch.set_inplace_requires_grad_allowed(True)
+            before = functorch.may_require_grad()
+            functorch.let_require_grad(True)
             try:
                 return tensor.detach().requires_grad_()
             finally:
-                _functorch.set_inplace_requires_grad_allowed(before)
+                functorch.let_require_grad(before)
     elif not tensor.requires_grad:
         return tensor.detach().requires_grad_()
     return _unsafe_view(tensor, tensor.shape)

@@ -12,12 +12,11 @@ from typing import Any
 import torch
 from torch.overrides import TorchFunctionMode
 
-from backend_torch import autodiff, draws, levels, tracing
+from backend_torch import autodiff, draws, functorch, levels, tracing
 from backend_torch.memory import unwrapped
 
 Tensor = torch.Tensor
 Function = Callable[[list[Tensor]], Sequence[Tensor]]
-_functorch = torch._C._functorch
 
 _FACTORIES = frozenset(
     {
@@ -152,7 +151,7 @@ class _Buffers(TorchFunctionMode):
         if kind != _WRITE:
             if self.attempt.everything:
                 return self._all_for_each_slice(result, args)
-            if isinstance(result, Tensor) and not _functorch.is_functorch_wrapped_tensor(result):
+            if isinstance(result, Tensor) and not functorch.is_wrapped(result):
                 if not result._is_view() and not any(result is each for each in args):
                     self.attempt.made[_memory(result)] = result
         return result
@@ -200,10 +199,10 @@ class _Buffers(TorchFunctionMode):
 
 def _is_batched(tensor: Tensor, level: int) -> bool:
     """Whether a tensor has one value for each slice at this level, however deep."""
-    while _functorch.is_functorch_wrapped_tensor(tensor):
-        if _functorch.is_batchedtensor(tensor) and _functorch.maybe_get_level(tensor) == level:
+    while functorch.is_wrapped(tensor):
+        if functorch.is_batched(tensor) and functorch.level_of(tensor) == level:
             return True
-        tensor = _functorch.get_unwrapped(tensor)
+        tensor = functorch.get_unwrapped(tensor)
     return False
 
 

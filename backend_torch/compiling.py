@@ -20,7 +20,7 @@ import numpy as np
 import torch
 from torch.fx import GraphModule, Node
 
-from backend_torch import aliasing, drawing, inductor, loops, products, symbolic, tracing
+from backend_torch import aliasing, drawing, functorch, inductor, loops, products, symbolic, tracing
 from backend_torch.aliasing import Output
 from backend_torch.inductor import Program
 from backend_torch.watching import Watch
@@ -32,7 +32,7 @@ _ANY = torch.empty(0)
 
 def is_inside() -> bool:
     """Whether a trace or a transform of torch.func is under way here: it has to see each operation."""
-    return tracing.is_tracing() or inductor.is_transforming()
+    return tracing.is_tracing() or functorch.is_transforming()
 
 
 is_fake, same_signature = inductor.is_fake, inductor.same_signature
@@ -227,7 +227,7 @@ def addresses(one: Tensor, other: Tensor) -> tuple[np.ndarray, np.ndarray] | Non
     TracedValueError
         It depends on the arguments.
     """
-    if inductor.is_transforming():
+    if functorch.is_transforming():
         raise tracing.value_error()
     return _current.watch.addresses(one, other)
 

@@ -11,10 +11,10 @@ from weakref import WeakValueDictionary
 
 import numpy as np
 import torch
-from torch.utils._mode_utils import no_dispatch
 
 from backend_torch.dtypes import to_numpy, to_torch
 from backend_torch.memory import from_numpy, unwrapped
+from backend_torch.modes import no_dispatch
 
 _LIMIT = 4096  # constants a dtype: a program that draws its scalars at random must not grow the cache for ever
 _owned: WeakValueDictionary[int, torch.Tensor] = WeakValueDictionary()

@@ -11,7 +11,7 @@ from typing import Any
 
 import torch
 
-from backend_torch import compiling, inductor, tracing
+from backend_torch import compiling, functorch, inductor, tracing
 
 Tensor = torch.Tensor
 Tensors = list[Tensor]
@@ -19,7 +19,7 @@ Tensors = list[Tensor]
 
 def is_recorded() -> bool:
     """Whether branches and loops are kept: in a trace, and not inside a transform of torch.func."""
-    return tracing.is_tracing() and not inductor.is_transforming()
+    return tracing.is_tracing() and not functorch.is_transforming()
 
 
 def _operands(tensors: Sequence[Tensor]) -> Tensors:

@@ -14,9 +14,9 @@ from dataclasses import dataclass
 from typing import Any
 
 import torch
-from torch.utils._mode_utils import no_dispatch
 
 from backend_torch import tracing
+from backend_torch.modes import no_dispatch
 
 CPU = torch.device("cpu")
 _initial: torch.device | None = None  # what a thread's default is at first

@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from typing import Any
 
 import torch
-from torch.utils._python_dispatch import TorchDispatchMode, _get_current_dispatch_mode, _pop_mode, _push_mode
+from torch.utils._python_dispatch import TorchDispatchMode
 
 from backend_torch import modes
 from backend_torch.memory import is_readable
@@ -100,19 +100,17 @@ class Watch(TorchDispatchMode):
     def quiet(self) -> Iterator[None]:
         """Within the block, steps are not looked at, nor sent through the mode where that can be left."""
         before, self.is_quiet = self.is_quiet, True
-        is_on = self.is_on()
-        if is_on:
-            _pop_mode()
+        was_on = modes.leave(self)
         try:
             yield
         finally:
-            if is_on:
-                _push_mode(self)
+            if was_on:
+                modes.enter(self)
             self.is_quiet = before
 
     def is_on(self) -> bool:
         """Whether it is the innermost mode."""
-        return _get_current_dispatch_mode() is self
+        return modes.is_innermost(self)
 
 
 _TO_COPY = torch.ops.aten._to_copy.default

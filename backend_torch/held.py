@@ -15,9 +15,9 @@ from typing import Any
 
 import numpy as np
 import torch
-from torch.utils._mode_utils import no_dispatch
 
-from backend_torch import compiling, devices, memory, tracing
+from backend_torch import compiling, devices, functorch, memory, tracing
+from backend_torch.modes import no_dispatch
 
 Tensor = torch.Tensor
 lock = threading.RLock()
@@ -58,7 +58,7 @@ def tensor_of(host: np.ndarray) -> Tensor:
             tracing.watched[id(root)] = weakref.ref(tensor, functools.partial(_forget, id(root)))
     if root is host:
         return tensor
-    with torch.inference_mode(False), torch.enable_grad(), torch._C._DisableFuncTorch(), no_dispatch():
+    with torch.inference_mode(False), torch.enable_grad(), functorch.disabled(), no_dispatch():
         start = host.__array_interface__["data"][0] - root.__array_interface__["data"][0]
         strides = [stride // host.itemsize for stride in host.strides]
         return tensor.as_strided(host.shape, strides, start // host.itemsize)

@@ -11,9 +11,9 @@ from typing import Any
 
 import numpy as np
 import torch
-from torch._C._functorch import maybe_current_level
 
 from backend_torch import memory, tracing
+from backend_torch.functorch import current_level, is_wrapped
 from backend_torch.kernel import Function
 from backend_torch.memory import from_numpy
 
@@ -22,19 +22,18 @@ Report = Callable[[str, int], None]  # takes an error's name and the flags of al
 FEW = 1 << 12
 """With so many elements several calls of torch take longer than one of NumPy's."""
 _PLAIN = (Tensor, torch.nn.Parameter)
-_is_transformed = torch._C._functorch.is_functorch_wrapped_tensor
 
 
 def computes(*tensors: Tensor, bfloat16: bool = False) -> bool:
     """Whether NumPy can compute on the tensors' memory; on bfloat16, which is not its own, where that is asked for."""
     if not memory.host_computes or torch.compiler.is_compiling() or tracing.is_tracing():
         return False
-    if maybe_current_level() is not None:  # inside vmap, grad and the like no tensor shows its memory
+    if current_level() is not None:  # inside vmap, grad and the like no tensor shows its memory
         return False
     for tensor in tensors:
         if not tensor.is_cpu or type(tensor) not in _PLAIN or (tensor.dtype is torch.bfloat16 and not bfloat16):
             return False
-        if _is_transformed(tensor) or (tensor.requires_grad and torch.is_grad_enabled()):
+        if is_wrapped(tensor) or (tensor.requires_grad and torch.is_grad_enabled()):
             return False
     return True
 

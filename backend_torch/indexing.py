@@ -14,15 +14,14 @@ from typing import Any, NamedTuple
 import numpy as np
 import torch
 
-from backend_torch import devices, host, levels, memory, tracing
+from backend_torch import devices, functorch, host, levels, memory, tracing
 from backend_torch.demands import MISCOUNTED, demand
 from backend_torch.dtypes import SIGNED
-from backend_torch.inductor import is_transforming
+from backend_torch.functorch import is_transforming
 from backend_torch.memory import brought, copied, is_readable, is_sharded, may_overlap, mixed_error, with_history
 from backend_torch.shape import flip
 
 Tensor = torch.Tensor
-_functorch: Any = torch._C._functorch
 _gather = torch.ops.aten.index.Tensor
 
 # A write of fewer elements is left to one thread: torch's own threshold is 3000 (IndexKernelUtils.h).
@@ -391,8 +390,8 @@ def _put(view: Tensor, picks: Picks, index: Index, value: Tensor) -> None:
 
 def put_(target: Tensor, arrays: tuple[Tensor, ...], value: Tensor, accumulate: bool = False) -> None:
     """``torch.index_put_``, which in batches of batches takes the slices' dimension for the indices' (torch 2.13)."""
-    transforms = _functorch.get_interpreter_stack()
-    if transforms and sum(each.key() == _functorch.TransformType.Vmap for each in transforms) > 1:
+    transforms = functorch.stack()
+    if transforms and sum(each.key() == functorch.TransformType.Vmap for each in transforms) > 1:
         target.copy_(target.index_put(arrays, value, accumulate))
     else:
         target.index_put_(arrays, value, accumulate)

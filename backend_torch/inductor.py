@@ -24,7 +24,7 @@ from torch.fx import Graph, GraphModule, Node, graph_module, proxy
 from torch.fx.experimental.proxy_tensor import get_proxy_mode, get_proxy_slot, make_fx
 from torch.utils._python_dispatch import _disable_current_modes
 
-from backend_torch import drawing, vector_code
+from backend_torch import drawing, functorch, vector_code
 from backend_torch.decompositions import TABLE
 from backend_torch.memory import with_history
 from backend_torch.tracing import left_over_error
@@ -179,16 +179,6 @@ def is_fake(tensor: object) -> bool:
 def is_of(mode: FakeTensorMode, tensor: Tensor) -> bool:
     """Whether a tensor without data is the mode's own."""
     return isinstance(tensor, FakeTensor) and tensor.fake_mode is mode
-
-
-def is_transformed(tensor: Tensor) -> bool:
-    """Whether ``vmap``, ``grad`` or another transform of torch.func has wrapped the tensor."""
-    return torch._C._functorch.is_functorch_wrapped_tensor(tensor)
-
-
-def is_transforming() -> bool:
-    """Whether a transform of torch.func is running."""
-    return torch._C._functorch.peek_interpreter_stack() is not None
 
 
 def without_modes(function: Callable[[Tensor], Any], tensor: Tensor) -> Any:
@@ -360,7 +350,7 @@ def _same_with_repeats(places: list[int], tensors: Sequence[Tensor], open_sizes:
 
 def _signature(tensor: Tensor, open_size: bool) -> tuple[Any, ...]:
     tracked = tensor.requires_grad and torch.is_grad_enabled()
-    plain = type(tensor) in (Tensor, torch.nn.Parameter) and not is_transformed(tensor)
+    plain = type(tensor) in (Tensor, torch.nn.Parameter) and not functorch.is_wrapped(tensor)
     geometry: Any = tensor.dim() if open_size else (tensor.size(), tensor.stride())
     return tensor.dtype, tensor.device, geometry, tracked, plain
 

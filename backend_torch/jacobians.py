@@ -13,7 +13,7 @@ import torch
 
 from backend_torch.autodiff import Function, Pullback, Source, is_recording, jvp, may_be_differentiated
 from backend_torch.draws import Draws
-from backend_torch.inductor import is_transforming
+from backend_torch.functorch import is_transforming
 from backend_torch.levels import is_exporting, not_exported, own
 
 Tensor = torch.Tensor

@@ -16,12 +16,11 @@ import numpy as np
 import torch
 from torch.autograd import forward_ad
 
-from backend_torch import tracing
+from backend_torch import functorch, tracing
 from backend_torch.memory import is_readable, known, to_host, to_numpy, unwrapped
 
 Tensor = torch.Tensor
 Function = Callable[..., Sequence[Tensor]]
-_functorch = torch._C._functorch
 _unseen = torch._C.DisableTorchFunction
 EXPORTS_FORWARD_MODE = torch.__version__ >= "2.12"
 
@@ -45,13 +44,13 @@ def _needs_public() -> bool:
 
 def require_gradients(tensors: Sequence[Tensor], level: int) -> list[Tensor]:
     """The tensors as leaves of a level of ``grad``."""
-    before = _functorch.get_inplace_requires_grad_allowed()
-    _functorch.set_inplace_requires_grad_allowed(True)
+    before = functorch.may_require_grad()
+    functorch.let_require_grad(True)
     try:
         with unseen():
-            return [_functorch._wrap_for_grad(tensor, level).requires_grad_() for tensor in tensors]
+            return [functorch.wrapped_for_grad(tensor, level).requires_grad_() for tensor in tensors]
     finally:
-        _functorch.set_inplace_requires_grad_allowed(before)
+        functorch.let_require_grad(before)
 
 
 def value_and_gradients(function: Function, tensors: Sequence[Tensor]) -> tuple[tuple[Tensor, ...], list[Tensor]]:
@@ -69,7 +68,7 @@ def value_and_gradients(function: Function, tensors: Sequence[Tensor]) -> tuple[
 
     with torch.autograd.graph.disable_saved_tensors_hooks(_NO_HOOKS):
         was_enabled = torch.is_grad_enabled()
-        level = _functorch._grad_increment_nesting()
+        level = functorch.enter_grad()
         try:
             if not was_enabled:
                 torch._C._set_grad_enabled(True)
@@ -79,14 +78,14 @@ def value_and_gradients(function: Function, tensors: Sequence[Tensor]) -> tuple[
                 gradients: Sequence[Tensor | None] = [None] * len(handles)
                 if results[0].requires_grad:
                     gradients = torch.autograd.grad(results[:1], handles, create_graph=True, allow_unused=True)
-                unwrap = _functorch._unwrap_for_grad
+                unwrap = functorch.unwrapped_for_grad
                 known = [
                     unwrap(torch.zeros_like(handle) if gradient is None else gradient, level)
                     for handle, gradient in zip(handles, gradients, strict=True)
                 ]
                 results = tuple([unwrap(result, level) for result in results])
         finally:
-            _functorch._grad_decrement_nesting()
+            functorch.leave_grad()
             if not was_enabled:
                 torch._C._set_grad_enabled(False)
     with unseen():
@@ -100,7 +99,7 @@ def own(tensors: Sequence[Any], given: Sequence[Tensor] = ()) -> list[Any]:
     """
     if torch.compiler.is_compiling():
         return list(tensors)
-    is_wrapped = _functorch.peek_interpreter_stack() is not None
+    is_wrapped = functorch.innermost() is not None
     taken = {_storage(tensor) for tensor in given}
     found = []
     for tensor in tensors:
@@ -121,8 +120,8 @@ def _storage(tensor: Tensor) -> int:
 
 def held(tensor: Tensor) -> Tensor:
     """What torch.func holds below levels of derivatives, whose values are known; a batch's slices are not."""
-    while _functorch.is_functorch_wrapped_tensor(tensor) and not _functorch.is_batchedtensor(tensor):
-        tensor = _functorch.get_unwrapped(tensor)
+    while functorch.is_wrapped(tensor) and not functorch.is_batched(tensor):
+        tensor = functorch.get_unwrapped(tensor)
     return tensor
 
 
@@ -149,12 +148,12 @@ def is_differentiated(tensor: Tensor) -> bool:
     if torch.compiler.is_compiling():  # Dynamo does not ask
         return False
     is_tangent = forward_ad._current_level >= 0 and (tensor.is_floating_point() or tensor.is_complex())
-    while _functorch.is_functorch_wrapped_tensor(tensor):
-        if _functorch.is_batchedtensor(tensor):
+    while functorch.is_wrapped(tensor):
+        if functorch.is_batched(tensor):
             return False
         if is_tangent or tensor.requires_grad:
             return True
-        tensor = _functorch.get_unwrapped(tensor)
+        tensor = functorch.get_unwrapped(tensor)
     return tensor.requires_grad
 
 
@@ -169,7 +168,7 @@ def is_true_throughout(tensor: Tensor) -> bool:
 
 def _by_autograd(function: Function, tensors: Sequence[Tensor]) -> tuple[tuple[Tensor, ...], list[Tensor]]:
     """The same by autograd itself, in a trace of torch.export."""
-    if _functorch.peek_interpreter_stack() is not None:
+    if functorch.innermost() is not None:
         raise not_exported()
     with torch.enable_grad():
         handles = [t.view_as(t) if t.requires_grad else t.detach().requires_grad_() for t in tensors]
@@ -202,11 +201,11 @@ def vmap(
 ) -> list[Tensor]:
     """``function(level, *slices)`` of all ``size`` slices of the tensors at once: ``torch.vmap``."""
     _decompositions_loaded()
-    level = _functorch._vmap_increment_nesting(size, randomness)
+    level = functorch.enter_vmap(size, randomness)
     try:
-        add = _functorch._add_batch_dim
+        add = functorch.batched
         slices = [t if d is None else add(t, d, level) for t, d in zip(tensors, dims, strict=True)]
-        remove = _functorch._remove_batch_dim
+        remove = functorch.unbatched
         return [remove(result, level, size, 0) for result in function(level, *slices)]
     finally:
-        _functorch._vmap_decrement_nesting()
+        functorch.leave_vmap()

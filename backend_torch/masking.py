@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import torch
 
-from backend_torch import inductor, levels, memory, tracing
+from backend_torch import functorch, inductor, levels, memory, tracing
 from backend_torch.aliasing import written
 from backend_torch.autodiff import is_differentiable, may_be_differentiated
 from backend_torch.indexing import Index, view_of
@@ -18,7 +18,6 @@ from backend_torch.selection import where
 from backend_torch.shape import flip
 
 Tensor = torch.Tensor
-_functorch = torch._C._functorch
 
 
 class Chosen(NamedTuple):
@@ -44,10 +43,10 @@ def is_unknown(mask: Tensor) -> bool:
     state = tracing.state
     if not (state.batches or state.depth) or torch.compiler.is_compiling():  # Dynamo has rules of its own
         return False
-    while _functorch.is_functorch_wrapped_tensor(mask):
-        if _functorch.is_batchedtensor(mask):
+    while functorch.is_wrapped(mask):
+        if functorch.is_batched(mask):
             return True
-        mask = _functorch.get_unwrapped(mask)
+        mask = functorch.get_unwrapped(mask)
     return state.depth > 0 and not memory.is_known(mask)
 
 
@@ -142,14 +141,14 @@ def _fits(values: Tensor, view: Tensor) -> bool:
 
 
 def _are_recorded_alike(one: Tensor, other: Tensor) -> bool:
-    while _functorch.is_functorch_wrapped_tensor(one) and _functorch.is_functorch_wrapped_tensor(other):
-        if _functorch.is_batchedtensor(one) is not _functorch.is_batchedtensor(other):
+    while functorch.is_wrapped(one) and functorch.is_wrapped(other):
+        if functorch.is_batched(one) is not functorch.is_batched(other):
             return False
-        if _functorch.is_batchedtensor(one) and _functorch.maybe_get_bdim(one) != _functorch.maybe_get_bdim(other):
+        if functorch.is_batched(one) and functorch.batched_dim(one) != functorch.batched_dim(other):
             return False
-        if _functorch.maybe_get_level(one) != _functorch.maybe_get_level(other):
+        if functorch.level_of(one) != functorch.level_of(other):
             return False
-        one, other = _functorch.get_unwrapped(one), _functorch.get_unwrapped(other)
+        one, other = functorch.get_unwrapped(one), functorch.get_unwrapped(other)
     node, other_node = inductor.node_of(one), inductor.node_of(other)
     seen: set[Any] = set()
     if node is None or not _are_alike(node, other_node, seen):

@@ -38,12 +38,12 @@ def _tune_allocator() -> None:
 _tune_allocator()
 
 import torch  # noqa: E402  after the settings that it reads
-from torch.utils._mode_utils import no_dispatch  # noqa: E402
 from torch.utils.weak import WeakTensorKeyDictionary  # noqa: E402
 
-from backend_torch import exhaustion, tracing  # noqa: E402
+from backend_torch import exhaustion, functorch, modes, tracing  # noqa: E402
 from backend_torch.dtypes import REAL_OF, to_torch  # noqa: E402
 from backend_torch.dtypes import to_numpy as numpy_dtype_of  # noqa: E402
+from backend_torch.modes import no_dispatch  # noqa: E402
 
 Tensor = torch.Tensor
 
@@ -86,7 +86,7 @@ def is_readable(tensor: Tensor) -> bool:
         not tracing.is_tracing()
         and not torch.compiler.is_compiling()  # Dynamo can't trace the last but one question
         and type(tensor) in (Tensor, torch.nn.Parameter)
-        and not torch._C._functorch.is_functorch_wrapped_tensor(tensor)
+        and not functorch.is_wrapped(tensor)
         and not tensor.is_meta  # which the modes of a batch see
     )
 
@@ -153,9 +153,9 @@ def to_numpy(tensor: Tensor) -> np.ndarray:
 
 def _unwrapped_by(function: Callable[[Tensor], Any], tensor: Tensor) -> Any:
     """``function(tensor)``; of a tensor from outside no transform of torch.func, which would wrap it, sees anything."""
-    if torch._C._functorch.peek_interpreter_stack() is None or torch._C._functorch.is_functorch_wrapped_tensor(tensor):
+    if functorch.innermost() is None or functorch.is_wrapped(tensor):
         return function(tensor)
-    with torch._C._DisableFuncTorch():
+    with functorch.disabled():
         return function(tensor)
 
 
@@ -174,7 +174,7 @@ def _viewed(tensor: Tensor) -> np.ndarray:
 
 def fresh(tensor: Tensor) -> Tensor:
     """A tensor over memory that nobody else has, as a trace or a transform of torch.func has to know."""
-    if torch._C._len_torch_dispatch_stack() or torch._C._functorch.peek_interpreter_stack() is not None:
+    if modes.number() or functorch.innermost() is not None:
         return torch.ops.aten.lift_fresh.default(tensor)
     return tensor
 
@@ -329,8 +329,8 @@ def shares(tensor: Tensor, array: np.ndarray) -> bool:
 
 def unwrapped(tensor: Tensor) -> Tensor:
     """The tensor below all that transforms of torch.func wrapped around it: slices are along further dimensions."""
-    while torch._C._functorch.is_functorch_wrapped_tensor(tensor):
-        tensor = torch._C._functorch.get_unwrapped(tensor)
+    while functorch.is_wrapped(tensor):
+        tensor = functorch.get_unwrapped(tensor)
     return tensor
 
 
@@ -342,8 +342,8 @@ def with_history(tensor: Tensor) -> Tensor:
     """
     below = tensor
     _ = below.grad_fn
-    while torch._C._functorch.is_functorch_wrapped_tensor(below):
-        below = torch._C._functorch.get_unwrapped(below)
+    while functorch.is_wrapped(below):
+        below = functorch.get_unwrapped(below)
         _ = below.grad_fn
     return tensor
 

@@ -16,7 +16,7 @@ from torch.overrides import TorchFunctionMode
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from backend_torch import modes, tracing
-from backend_torch.inductor import is_transforming
+from backend_torch.functorch import is_transforming
 
 Tensor = torch.Tensor
 

@@ -13,7 +13,7 @@ from typing import Any
 
 import torch
 
-from backend_torch import inductor, tracing
+from backend_torch import functorch, inductor, tracing
 from backend_torch.exporting import Program
 
 Tensor = torch.Tensor
@@ -75,7 +75,7 @@ def load(path: str) -> tuple[Callable[..., Sequence[Tensor]], list[Tensor], str]
         examples = [_example(facts, f"input_{index}_") for index in range(int(facts["inputs"]))]
 
     def checked(*tensors: Tensor) -> Sequence[Tensor]:
-        if tracing.is_tracing() or inductor.is_transforming():
+        if tracing.is_tracing() or functorch.is_transforming():
             raise NotImplementedError("machine code can't be traced or transformed: call it outside, or use fn.save")
         if torch.is_grad_enabled() and any(tensor.requires_grad for tensor in tensors):
             raise NotImplementedError("machine code has no gradients: detach its arguments, or use fn.save")

@@ -16,7 +16,7 @@ from typing import Any
 import torch
 from torch.fx import GraphModule
 
-from backend_torch import devices
+from backend_torch import devices, functorch, modes
 from backend_torch.casting import cast
 from backend_torch.dtypes import SIGNED
 from backend_torch.exhaustion import explaining
@@ -124,7 +124,7 @@ def _float32_matmul(one: Tensor, other: Tensor) -> Tensor:
         return torch.matmul(one, other)
     if one.device.type != "cpu" or other.device.type != "cpu" or one.shape[1] != other.shape[0]:
         return torch.matmul(one, other)
-    if torch._C._len_torch_dispatch_stack() or torch._C._functorch.peek_interpreter_stack() is not None:
+    if modes.number() or functorch.innermost() is not None:
         return torch.matmul(one, other)  # a trace or a transform knows this one; the compiler chooses for itself
     return _OneDNN.apply(one, other)
 

@@ -15,8 +15,8 @@ import torch
 from backend_torch import host, indexing, levels, masking, tracing
 from backend_torch.casting import cast
 from backend_torch.dtypes import SIGNED
+from backend_torch.functorch import is_transforming
 from backend_torch.indexing import Index, on_bits, put_, same_width
-from backend_torch.inductor import is_transforming
 from backend_torch.memory import may_overlap
 from backend_torch.reductions import segment_fold
 

@@ -13,6 +13,8 @@ from collections.abc import Callable, Sequence
 
 import torch
 
+from backend_torch import functorch
+
 Tensor = torch.Tensor
 
 _SIGNIFICAND = {torch.float32: 24, torch.float64: 53}
@@ -32,7 +34,7 @@ _GIVEN = 0x1111111111111111
 
 def can_stand_for(dtype: torch.dtype, device: torch.device) -> bool:
     """Whether these numbers are for such arrays: ``vmap`` and its kind have rules for torch's random numbers only."""
-    transformed = torch._C._functorch.peek_interpreter_stack() is not None
+    transformed = functorch.is_transforming()
     return device.type == "cpu" and dtype in _SIGNIFICAND and not transformed
 
 

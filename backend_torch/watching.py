@@ -12,11 +12,11 @@ from typing import Any
 
 import numpy as np
 import torch
-from torch.utils._mode_utils import no_dispatch
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from backend_torch import aliasing, inductor, memory, symbolic, tracing
 from backend_torch.constants import is_constant
+from backend_torch.modes import no_dispatch
 
 Tensor = torch.Tensor
 aten = torch.ops.aten

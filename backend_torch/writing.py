@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 import torch
-from torch._C._functorch import maybe_current_level  # the level of vmap, grad and the like; None outside
 
+from backend_torch.functorch import current_level
 from backend_torch.indexing import same_width
 from backend_torch.memory import brought, is_readable, may_overlap, overlaps
 
@@ -114,7 +114,7 @@ def written(function: Any, method: Any) -> Any:
         return one.copy_(result)
 
     def write(one: torch.Tensor, other: torch.Tensor) -> torch.Tensor:
-        if one.is_contiguous() and other.is_contiguous() and maybe_current_level() is None:
+        if one.is_contiguous() and other.is_contiguous() and current_level() is None:
             return method(one, other)
         return copied(one, other) if other.dim() > one.dim() or may_overlap(one, other) else method(one, other)
 

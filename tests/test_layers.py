@@ -1,4 +1,7 @@
-"""The layer rule, walked with ast: who may import whom, how long a file may be, and that no name is injected."""
+"""The layer rule, walked with ast: who may import whom, how long a file may be, and that no name is injected.
+
+And where torch's private words may stand.
+"""
 
 from __future__ import annotations
 
@@ -17,6 +20,15 @@ INJECTORS = {"exec", "eval", "globals", "locals", "setattr", "vars"}
 # The one function that may run what it has written, as dataclasses and namedtuple do: the call of a compiled function,
 # of which closures over closures would be the larger half. It puts names into a dictionary of its own.
 WRITES_CODE = ("tnp/_calls.py", "written", "exec")
+# torch's private words for transforms and modes, each in the one file that a new torch may break.
+PRIVATE = {
+    "torch._C._functorch": "backend_torch/functorch.py",
+    "_DisableFuncTorch": "backend_torch/functorch.py",
+    "torch.utils._mode_utils": "backend_torch/modes.py",
+    "_torch_dispatch_stack": "backend_torch/modes.py",
+    "_push_mode": "backend_torch/modes.py",
+    "_pop_mode": "backend_torch/modes.py",
+}
 FILES = sorted(path.relative_to(ROOT) for package in FORBIDDEN for path in (ROOT / package).rglob("*.py"))
 
 
@@ -61,6 +73,11 @@ def test_no_name_is_injected(path: Path) -> None:
     found = set(calls(ast.parse((ROOT / path).read_text())))
     wrong = {name for inside, name in found if name in INJECTORS and (path.as_posix(), inside, name) != WRITES_CODE}
     assert not wrong, f"{path} calls {', '.join(sorted(wrong))}"
+
+
+@pytest.mark.parametrize("word", PRIVATE)
+def test_a_private_word_of_torch_stands_in_one_file(word: str) -> None:
+    assert [path.as_posix() for path in FILES if word in (ROOT / path).read_text()] == [PRIVATE[word]]
 
 
 @pytest.mark.parametrize("path", [path for path in FILES if path.name != "__init__.py"], ids=str)  # those are indices

@@ -1,0 +1,42 @@
+"""torch's own words for its transforms (``torch.func``, ``torch.vmap``): which are on, and what they make of a tensor.
+
+Layer: the only file that names ``torch._C._functorch``, for which there is nothing public. Transforms are entered by
+``levels``.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+
+_functorch: Any = torch._C._functorch
+
+# Which are on. Of none the innermost, its level and the stack are None.
+innermost = _functorch.peek_interpreter_stack
+stack = _functorch.get_interpreter_stack
+current_level = _functorch.maybe_current_level
+TransformType = _functorch.TransformType
+disabled = torch._C._DisableFuncTorch
+
+# What they make of a tensor: it is wrapped once for each.
+is_wrapped = _functorch.is_functorch_wrapped_tensor
+is_batched = _functorch.is_batchedtensor
+get_unwrapped = _functorch.get_unwrapped
+level_of = _functorch.maybe_get_level
+batched_dim = _functorch.maybe_get_bdim
+
+# Into one and out of it.
+enter_vmap, leave_vmap = _functorch._vmap_increment_nesting, _functorch._vmap_decrement_nesting
+batched, unbatched = _functorch._add_batch_dim, _functorch._remove_batch_dim
+enter_grad, leave_grad = _functorch._grad_increment_nesting, _functorch._grad_decrement_nesting
+wrapped_for_grad, unwrapped_for_grad = _functorch._wrap_for_grad, _functorch._unwrap_for_grad
+may_require_grad, let_require_grad = (
+    _functorch.get_inplace_requires_grad_allowed,
+    _functorch.set_inplace_requires_grad_allowed,
+)
+
+
+def is_transforming() -> bool:
+    """Whether a transform is running."""
+    return innermost() is not None
