@@ -208,8 +208,11 @@ _register_effectful_op(torch.ops.aten._linalg_check_errors.default, _EffectType.
 
 
 def capture(function: Callable[..., Any], inputs: Sequence[Tensor]) -> GraphModule:
-    """The ATen operations that ``function`` does on ``inputs``, as it does them."""
-    return make_fx(function)(*inputs)
+    """The ATen operations that ``function`` does on ``inputs``, as it does them.
+
+    No decompositions are not none given: torch 2.15 would take ``detach`` apart, behind which gradients flowed on.
+    """
+    return make_fx(function, {})(*inputs)
 
 
 def full(size: Sequence[int], value: Any, **options: Any) -> Tensor:

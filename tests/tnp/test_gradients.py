@@ -238,6 +238,15 @@ def test_inside_of_a_tape() -> None:
 # Rules of their own.
 
 
+@pytest.mark.parametrize("backend", ["eager", "inductor"])
+def test_stop_gradient_in_compiled_functions(backend: str) -> None:
+    function = np.compile(lambda x: (x * np.stop_gradient(x)).sum(), backend=backend)
+    with np.GradientTape() as tape:
+        tape.watch(x := vector())
+        total = function(x)
+    assert np.array_equal(tape.gradient(total, x), x)
+
+
 def test_stop_gradient() -> None:
     found = np.grad(lambda t: (t["a"] * np.stop_gradient({"b": t["a"]})["b"]).sum())({"a": vector()})
     close(found["a"], vector())
