@@ -81,7 +81,15 @@ eigh = _in_double(torch.linalg.eigh)
 eigvalsh = _in_double(torch.linalg.eigvalsh)
 svd = _in_double(torch.linalg.svd)
 svdvals = _in_double(torch.linalg.svdvals)
-pinv = _in_double(torch.linalg.pinv, everywhere=True)
+
+
+def _pinv(tensor: Tensor, *, rtol: float | Tensor, hermitian: bool) -> Tensor:
+    """torch's, which takes each singular value that is not above an absolute tolerance for zero: 0 by default."""
+    atol = torch.full_like(rtol, -torch.inf) if isinstance(rtol, Tensor) else -torch.inf
+    return torch.linalg.pinv(tensor, rtol=rtol, atol=atol, hermitian=hermitian)
+
+
+pinv = _in_double(_pinv, everywhere=True)
 
 
 def _slogdet(tensor: Tensor) -> tuple[Tensor, Tensor]:

@@ -187,6 +187,11 @@ def median(tensor: Tensor, dim: int, dtype: torch.dtype) -> Tensor:
     return torch.where(last.isnan(), last, mean)
 
 
+def finds_nan(tensor: Tensor) -> bool:
+    """Whether there is a NaN; no while the values are not to be looked at."""
+    return has_nan(tensor.dtype) and is_readable(tensor) and bool(tensor.isnan().any())
+
+
 @explaining
 def nanmedian(tensor: Tensor, dim: int) -> Tensor:
     """The median of the values along ``dim`` that are not NaN; NaN where there is none. Float or complex."""

@@ -24,6 +24,7 @@ from tnp._dtypes import tensor_dtype
 from tnp._elementwise import divide, multiply
 from tnp._errors import explain, normalize_axes, normalize_axis, reduced_axes
 from tnp._loops import PLAIN, Loops
+from tnp._picking import refuse_cast
 from tnp._reduce import BOOL, FAILURES, deliver, first_along, kept, mask_of, output_of, reduced_shape
 from tnp._reductions import sum
 
@@ -439,7 +440,16 @@ def median(a: Any, axis: Any = None, out: Any = None, overwrite_input: bool = Fa
         warnings.warn("Mean of empty slice", RuntimeWarning, stacklevel=2)
         nothing = kernels.full(reduced_shape(tensor.shape, axes, kept(keepdims)), 0, result, tensor)
         middle = kernels.quotient(nothing, nothing)  # NaN, of which errors are reported if somebody asks
+    if target is not None:
+        _refuse_nan(tensor, target)
     return deliver(middle, out, target, "median")
+
+
+def _refuse_nan(tensor: Tensor, target: Tensor) -> None:
+    """Raise where NaN is the median, and the target's dtype has none: others are cast to any dtype."""
+    given, wanted = to_numpy[tensor.dtype], to_numpy[target.dtype]
+    if not np.can_cast(given, wanted, "same_kind") and sorting.finds_nan(tensor):
+        refuse_cast(given, wanted, "same_kind", "array data" if target.dim() else "scalar")
 
 
 @overload

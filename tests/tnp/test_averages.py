@@ -175,6 +175,13 @@ def test_median_is_exact(dtype: str, n: int) -> None:
         compare(lambda xp, axis=axis: xp.median(sample(xp, (n, 3), dtype), axis=axis))
 
 
+@pytest.mark.parametrize("dtype", ["int16", "bool", "float32", "complex128"])
+@pytest.mark.parametrize("values", [[1.0, np.nan], [1.0, 2.0], [1j, np.nan], [np.nan]])
+def test_median_writes_nan_to_floats_only(values: list[complex], dtype: str) -> None:
+    compare(lambda xp: xp.median(values, out=xp.zeros((), dtype)))
+    compare(lambda xp: xp.median([values], axis=1, out=xp.zeros(1, dtype)))
+
+
 def test_median_leaves_its_input() -> None:
     x = tnp.asarray([3.0, 1.0, 2.0])
     assert tnp.median(x, overwrite_input=True) == 2

@@ -609,6 +609,13 @@ def test_pinv_takes_any_truth_value(hermitian: Any) -> None:
     compare(lambda xp: xp.linalg.pinv(xp.eye(2), hermitian=hermitian))
 
 
+@pytest.mark.parametrize("hermitian", [False, True])
+@pytest.mark.parametrize("limit", [-1, -1.0, np.asarray([-1.0, 0.1]), np.nan])
+@agrees(rtol=1e-12)
+def test_pinv_inverts_zeros_under_a_negative_tolerance(xp: Any, limit: Any, hermitian: bool) -> Any:
+    return xp.linalg.pinv(xp.asarray([[[1.0, 0.0], [0.0, 0.0]]] * 2), rtol=limit, hermitian=hermitian)
+
+
 @pytest.mark.parametrize("dtype", ["int32", "float32", "complex128"])
 def test_slogdet_of_singular_matrices_has_no_negative_zero(dtype: str) -> None:
     for matrix in ([[1, 2], [2, 4]], [[-1, 2], [2, -4]], [[0, 0], [0, 0]], [[0, -1], [0, -1]]):
