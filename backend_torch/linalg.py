@@ -27,6 +27,7 @@ LinAlgError = torch.linalg.LinAlgError
 
 _DOUBLE = {torch.float32: torch.float64, torch.complex64: torch.complex128}
 _LONGEST_DOT = {torch.float32: 1 << 17, torch.complex64: 1 << 17, torch.float64: 1 << 62, torch.complex128: 1 << 62}
+_FEW_ROWS = 25  # LAPACK's SMLSIZ: matrices of more rows are divided, and have the same signs everywhere
 _SINGLE = {double: single for single, double in _DOUBLE.items()}
 
 
@@ -57,7 +58,15 @@ solve = _in_double(torch.linalg.solve)
 cholesky = _in_double(torch.linalg.cholesky)
 qr = _in_double(torch.linalg.qr)
 householder = _in_double(torch.geqrf)
-eigvals = _in_double(torch.linalg.eigvals)
+
+
+def _eigvals(tensor: Tensor) -> Tensor:
+    """NumPy's on the CPU, in its order, real if it found them real."""
+    given = host.arrays(tensor)
+    return torch.linalg.eigvals(tensor) if given is None else host.wrapped(np.linalg.eigvals(*given))
+
+
+eigvals = _in_double(_eigvals)
 
 
 def _eig(tensor: Tensor) -> tuple[Tensor, Tensor]:
@@ -77,7 +86,18 @@ def _eig(tensor: Tensor) -> tuple[Tensor, Tensor]:
 
 
 eig = _in_double(_eig)
-eigh = _in_double(torch.linalg.eigh)
+
+
+def _eigh(tensor: Tensor, UPLO: str = "L") -> tuple[Tensor, Tensor]:
+    """NumPy's on the CPU for matrices of few rows, to which torch's LAPACK gives eigenvectors of other signs."""
+    given = host.arrays(tensor) if tensor.shape[-1] <= _FEW_ROWS else None
+    if given is None:
+        return torch.linalg.eigh(tensor, UPLO=UPLO)
+    values, vectors = host.wrapped(np.linalg.eigh(*given, UPLO=UPLO))
+    return values, vectors
+
+
+eigh = _in_double(_eigh)
 eigvalsh = _in_double(torch.linalg.eigvalsh)
 svd = _in_double(torch.linalg.svd)
 svdvals = _in_double(torch.linalg.svdvals)
@@ -119,7 +139,7 @@ svdvals_or_nan = _in_double(_svdvals_or_nan)
 
 
 def _svd_of_hermitian(tensor: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-    values, vectors = torch.linalg.eigh(tensor)
+    values, vectors = _eigh(tensor)
     sizes = values.abs()
     order = sizes.argsort(-1).flip(-1)
     signs = torch.copysign(torch.ones((), dtype=values.dtype, device=values.device), values).gather(-1, order)

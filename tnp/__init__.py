@@ -434,8 +434,13 @@ def __getattr__(name: str) -> Any:
         return importlib.import_module(f"numpy.{name}")
     if name in ("load_ipython_extension", "unload_ipython_extension"):
         return getattr(importlib.import_module("tnp._dropin"), name)
-    reason = f": {_ABSENT[name]}" if name in _ABSENT else ""
-    raise AttributeError(f"module 'tnp' has no attribute {name!r}{reason}")
+    if name in _ABSENT:
+        raise AttributeError(f"module 'tnp' has no attribute {name!r}: {_ABSENT[name]}")
+    try:
+        getattr(importlib.import_module("numpy"), name)
+    except AttributeError as error:  # NumPy says of a name that it has no more what to use instead
+        raise AttributeError(str(error).replace("module 'numpy'", "module 'tnp'")) from None
+    raise AttributeError(f"module 'tnp' has no attribute {name!r}")
 
 
 def __dir__() -> list[str]:

@@ -97,6 +97,8 @@ def _stand_in(module_name: str, name: str, theirs: Any, ours: Any, small: bool) 
         return ndarray
     if ours is _functional.vectorize:
         return vectorize
+    if isinstance(theirs, type) and isinstance(ours, types.FunctionType):
+        return theirs  # memmap: a program flushes what it wrote, and asks for the class
     if ours is None or ours is theirs or name.startswith("__") or (module_name == "numpy" and name in HOST_ONLY):
         if name not in HOST_ONLY:
             return theirs

@@ -70,8 +70,8 @@ def test_what_is_not_finite(values: list[float], dtype: str) -> None:
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64, np.complex64, np.complex128])
-def test_eig_is_numpys_on_the_cpu(dtype: type) -> None:
-    """With the same signs and phases: several answers are right, and NumPy's is the one that is expected."""
+def test_eigenvalues_and_vectors_are_numpys_on_the_cpu(dtype: type) -> None:
+    """In the same order, with the same signs and phases: several answers are right, and NumPy's is what is expected."""
     rng = np.random.default_rng(0)
     for shape in [(5, 5), (30, 3, 3), (0, 2, 2), (70, 70)]:
         matrix = rng.normal(size=shape).astype(dtype)
@@ -79,3 +79,18 @@ def test_eig_is_numpys_on_the_cpu(dtype: type) -> None:
         for found, part in zip(linalg.eig(torch.from_numpy(matrix)), expected, strict=True):
             np.testing.assert_array_equal(found.numpy(), part)
             assert found.numpy().dtype == part.dtype
+        alone, values = linalg.eigvals(torch.from_numpy(matrix)).numpy(), np.linalg.eigvals(matrix)
+        np.testing.assert_array_equal(alone, values)
+        assert alone.dtype == values.dtype
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64, np.complex64, np.complex128])
+@pytest.mark.parametrize("triangle", ["L", "U"])
+def test_eigenvectors_of_hermitian_matrices_have_numpys_signs(dtype: type, triangle: str) -> None:
+    rng = np.random.default_rng(0)
+    for shape in [(3, 3), (30, 8, 8), (0, 2, 2), (25, 25), (26, 26), (40, 40)]:
+        matrix = rng.normal(size=shape).astype(dtype)
+        found = linalg.eigh(torch.from_numpy(matrix), UPLO=triangle)
+        for one, part in zip(found, np.linalg.eigh(matrix, triangle), strict=True):
+            np.testing.assert_allclose(one.numpy(), part, atol=1e3 * np.finfo(dtype).eps)
+            assert one.numpy().dtype == part.dtype

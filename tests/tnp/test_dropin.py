@@ -304,6 +304,18 @@ def test_the_class_of_arrays(np: Any) -> None:
     assert np.ndarray.sum(x) == 0
 
 
+def test_arrays_over_files(np: Any, tmp_path: Path) -> None:
+    file = tmp_path / "x.bin"
+    x = np.memmap(file, dtype=float, mode="w+", shape=(2, 3))
+    x[:] = np.arange(6.0).reshape(2, 3)
+    x[1] *= np.ones(3) * 2
+    x.flush()
+    assert numpy.fromfile(file).tolist() == [0, 1, 2, 6, 8, 10]
+    y = np.memmap(file, dtype=float, mode="r", offset=8)
+    assert isinstance(y, np.memmap) and isinstance(y, np.ndarray) and y.mode == "r" and y.filename.name == "x.bin"
+    assert type(np.sqrt(y)) is type(y[1:] + np.ones(4)) is tnp.ndarray and np.sum(y) == y.sum() == 27
+
+
 def test_names_of_blocks_are_the_programs(np: Any) -> None:
     m = np.asmatrix("1 2; 3 4")
     assert np.bmat("m, m").tolist() == np.r_["m, m"].tolist() == [[1, 2, 1, 2], [3, 4, 3, 4]], m

@@ -91,6 +91,7 @@ def test_cholesky(dtype: str, upper: bool) -> None:
         )
 
 
+@pytest.mark.usefixtures("computed_by")
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("uplo", ["L", "U", "l"])
 def test_eigenvalues_of_hermitian_matrices(dtype: str, uplo: str) -> None:

@@ -24,6 +24,16 @@ def test_names_of_numpy(name: str) -> None:
     assert getattr(tnp, name) is getattr(np, name)
 
 
+@pytest.mark.parametrize("name", ["float_", "NaN", "alltrue", "int", "in1d", "no_such_name"])
+def test_names_that_numpy_has_no_more(name: str) -> None:
+    """NumPy says what to use instead."""
+    with pytest.raises(AttributeError) as theirs:
+        getattr(np, name)
+    with pytest.raises(AttributeError) as ours:
+        getattr(tnp, name)
+    assert str(ours.value) == str(theirs.value).replace("'numpy'", "'tnp'")
+
+
 @pytest.mark.host
 def test_they_know_our_arrays() -> None:
     assert tnp.isscalar(tnp.ones(2)[0]) and not tnp.isscalar(tnp.ones(2))
