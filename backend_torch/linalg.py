@@ -13,7 +13,7 @@ from __future__ import annotations
 import cmath
 import functools
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import torch
@@ -88,12 +88,12 @@ def _eig(tensor: Tensor) -> tuple[Tensor, Tensor]:
 eig = _in_double(_eig)
 
 
-def _eigh(tensor: Tensor, UPLO: str = "L") -> tuple[Tensor, Tensor]:
+def _eigh(tensor: Tensor, UPLO: Literal["L", "U"] = "L") -> tuple[Tensor, Tensor]:
     """NumPy's on the CPU for matrices of few rows, to which torch's LAPACK gives eigenvectors of other signs."""
     given = host.arrays(tensor) if tensor.shape[-1] <= _FEW_ROWS else None
     if given is None:
         return torch.linalg.eigh(tensor, UPLO=UPLO)
-    values, vectors = host.wrapped(np.linalg.eigh(*given, UPLO=UPLO))
+    values, vectors = host.wrapped(np.linalg.eigh(given[0], UPLO))
     return values, vectors
 
 

@@ -384,6 +384,10 @@ class ndarray(Methods):
     def __bytes__(self) -> bytes:
         return self.tobytes()
 
+    def __buffer__(self, flags: int, /) -> memoryview:
+        """The elements' memory, no copy of it, for what takes buffers, which asks since Python 3.12."""
+        return self.__array__(copy=False).data
+
     def __sizeof__(self) -> int:
         return object.__sizeof__(self) + (self.nbytes if self.tensor._base is None else 0)
 

@@ -18,6 +18,7 @@ from unittest import mock
 
 import numpy as np
 import pytest
+import torch
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
@@ -26,7 +27,7 @@ import tnp
 from tests.oracle import ALL, COMPLEX, FLOATS, INTEGERS, REAL, Raised, agrees, compare, outcome, sample
 
 # Attributes of numpy.ndarray that say something of its implementation in C, not of arrays.
-C_ONLY = {"__array_finalize__", "__array_struct__", "__buffer__", "__setstate__", "__delitem__"}
+C_ONLY = {"__array_finalize__", "__array_struct__", "__setstate__", "__delitem__"}
 LAYOUTS = [
     lambda x: x,
     lambda x: x.T,
@@ -633,6 +634,36 @@ def test_item_tolist_and_bytes(xp: Any, dtype: str) -> Any:
     x = sample(xp, (2, 3), dtype)
     values = [x.item(4), x.item(1, 2), x.item((0, 1)), x.item(-1), x[0, 0].item(), x[:1, :1].item()]
     return values, x.tolist(), [x.tobytes(), x.tobytes("F"), x.T.tobytes(), x.T.tobytes("A"), bytes(x.data)]
+
+
+@pytest.mark.host
+@pytest.mark.parametrize("dtype", ALL)
+def test_buffers(dtype: str) -> None:
+    """What takes buffers, ``hashlib`` and ``file.write`` among others, asks the class for one since Python 3.12."""
+    ours = memoryview if sys.version_info >= (3, 12) else lambda x: x.__buffer__(0)
+
+    def described(view: memoryview) -> Any:
+        return view.format, view.shape, view.strides, view.readonly, view.tobytes()
+
+    for layout in (
+        lambda xp, x: x,
+        lambda xp, x: x.T,
+        lambda xp, x: xp.broadcast_to(x, (2, 2, 3)),
+        lambda xp, x: x[:0],
+    ):
+        x, y = (layout(xp, sample(xp, (2, 3), dtype)) for xp in (tnp, np))
+        assert described(ours(x)) == described(memoryview(y))
+    x = tnp.zeros(3, dtype)
+    ours(x).cast("B")[:] = bytes(range(1, x.nbytes + 1))
+    assert x.tobytes() == bytes(range(1, x.nbytes + 1))
+
+
+def test_no_buffer_is_a_copy() -> None:
+    """What is written to a copy would be lost."""
+    with pytest.raises(TypeError, match="meta"):
+        tnp.zeros(3, device="meta").__buffer__(0)
+    with pytest.raises(ValueError, match="Unable to avoid copy"):
+        tnp.asarray(torch.tensor([1 + 2j]).conj()).__buffer__(0)
 
 
 @pytest.mark.parametrize("args", [(), (6,), (0, 5), (1.0,), (1, 2, 3), ("a",)])
