@@ -47,6 +47,19 @@ _Import = Callable[..., Any]
 # The modules that stand for NumPy's.
 
 
+class _StandIn(types.ModuleType):
+    """A module whose names are found when each is first asked for, or all at once by who asks for its dictionary."""
+
+    @property
+    def __dict__(self) -> dict[str, Any]:  # type: ignore[override]  # a module's own is no property
+        for name in vars(sys.modules[self.__name__]):
+            getattr(self, name)
+        return _dictionary(self)
+
+
+_dictionary = types.ModuleType.__dict__["__dict__"].__get__
+
+
 def module(name: str, small: bool = False) -> types.ModuleType:
     """The module that stands for ``numpy`` or one of its submodules, or NumPy's own where tnp has no such module.
 
@@ -62,8 +75,8 @@ def _module(name: str, small: bool) -> types.ModuleType:
         ours = importlib.import_module("tnp" + name.removeprefix("numpy"))
     except ModuleNotFoundError:
         return theirs
-    stand_in = types.ModuleType(name, theirs.__doc__)
-    names = stand_in.__dict__
+    stand_in = _StandIn(name, theirs.__doc__)
+    names = _dictionary(stand_in)
     for fact in ("__all__", "__file__", "__path__", "__spec__", "__version__", "__package__"):
         if hasattr(theirs, fact):
             names[fact] = getattr(theirs, fact)

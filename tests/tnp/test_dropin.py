@@ -87,6 +87,14 @@ def test_names_that_numpy_has_not() -> None:
         _ = _dropin.module("numpy").compile
 
 
+def test_the_dictionary_of_names(np: Any) -> None:
+    """Programs evaluate formulas in it, and wrap what is there."""
+    module = _dropin._module.__wrapped__("numpy", False)
+    assert set(vars(numpy)) <= set(vars(module))
+    assert eval("sin(zeros(2)) + linalg.norm([3, 4])", vars(module)).tolist() == [5, 5]
+    assert type(module.__dict__["zeros"](1)) is tnp.ndarray
+
+
 # As with Python alone.
 
 
