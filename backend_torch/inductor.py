@@ -8,6 +8,8 @@ from __future__ import annotations
 import atexit
 import cmath
 import contextlib
+import dataclasses
+import functools
 import itertools
 import linecache
 import os
@@ -64,6 +66,7 @@ SETTINGS: dict[str, Any] = {
     # The vector code is in the key too: what is there without it is slower.
     "unsafe_marked_cacheable_functions": {
         vector_code.__name__: vector_code.VERSION,
+        __name__: "copies stay",  # `_keep_copies`
         **{
             f"{operator.__module__}.{operator.__name__}": torch.__version__
             for operator in (
@@ -402,7 +405,7 @@ def compiled(module: GraphModule, inputs: Sequence[Tensor], mode: FakeTensorMode
             results = _separate(module, output)
         # These keep the strides that the operations gave them; others may be laid out as suits the loops.
         output.meta["user_visible_output_idxs"] = list(range(len(results)))
-        with vector_code.preferred():
+        with _mended():
             code = compile_fx_inner(module, list(inputs), is_inference=True)
     # The object around the generated function looks for a profiler and an autotuner at each call: 0.7 us.
     inner = getattr(code, "current_callable", None)
@@ -413,6 +416,53 @@ def compiled(module: GraphModule, inputs: Sequence[Tensor], mode: FakeTensorMode
         _TORCH.__dict__.update(torch.__dict__)
         names["torch"] = _TORCH
     return inner
+
+
+@contextlib.contextmanager
+def _mended() -> Iterator[None]:
+    """The scope in which Inductor compiles, with what is better than its own."""
+    _keep_copies()
+    with vector_code.preferred():
+        yield
+
+
+@functools.cache
+def _keep_copies() -> None:
+    """Have Inductor read what is written to afterwards before it is.
+
+    It takes a copy for what is copied, and writes to a part of a tensor in place while it reads another, whatever is
+    written to (https://github.com/pytorch/pytorch/issues/197829, 198094 and 198131). Whether other views are read
+    later ``compute_overlapping_tensors`` says, for which ``x`` and ``x[1:, 1:]`` have nothing in common.
+    """
+    from torch._inductor.fx_passes import post_grad, reinplace
+
+    post_grad.noop_registry.pop(torch.ops.aten.clone.default, None)
+    reinplace.compute_overlapping_tensors = _all_of
+    scatter, theirs = reinplace._generalized_scatter, reinplace.should_reinplace_scatter
+
+    def should(node: Any) -> bool:
+        target, value = node.args[:2]
+        return not _reads(value, storage_of(target.meta["val"])) and theirs(node)
+
+    in_place = dataclasses.replace(reinplace.inplaceable_ops[scatter], extra_check=should)
+    reinplace.inplaceable_ops[scatter] = in_place
+
+
+def _all_of(tensors: list[Tensor], symbolic: bool = False) -> set[int]:
+    return set(range(len(tensors)))
+
+
+def _reads(value: Node, storage: int) -> bool:
+    """Whether a value is computed from what lies in a memory."""
+    seen, left = {value}, [value]
+    while left:
+        node = left.pop()
+        shown = node.meta.get("val")
+        if isinstance(shown, Tensor) and storage_of(shown) == storage:
+            return True
+        left += [each for each in node.all_input_nodes if each not in seen]
+        seen.update(node.all_input_nodes)
+    return False
 
 
 class _Names:
@@ -476,7 +526,7 @@ def _with_autograd(
     compile_fx: Callable[..., Any], module: GraphModule, inputs: Sequence[Tensor], settings: dict[str, Any]
 ) -> Program:
     """All of what torch.compile does after Dynamo; it may change ``module``."""
-    with vector_code.preferred():
+    with _mended():
         run = compile_fx(module, list(inputs), config_patches=settings, decompositions=decompositions())
     return lambda tensors: run(*tensors)
 
@@ -524,7 +574,7 @@ def package(exported: torch.export.ExportedProgram, path: str, settings: dict[st
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", FutureWarning)  # torch copies what it itself has deprecated
         pure = exported.run_decompositions(decompositions())
-        with vector_code.preferred():
+        with _mended():
             torch._inductor.aoti_compile_and_package(pure, package_path=path, inductor_configs=settings)
 
 

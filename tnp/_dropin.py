@@ -52,12 +52,13 @@ class _StandIn(types.ModuleType):
 
     @property
     def __dict__(self) -> dict[str, Any]:  # type: ignore[override]  # a module's own is no property
-        for name in vars(sys.modules[self.__name__]):
+        for name in sys.modules[self.__name__].__dict__:
             getattr(self, name)
         return _dictionary(self)
 
 
-_dictionary = types.ModuleType.__dict__["__dict__"].__get__
+_class: Any = types.ModuleType
+_dictionary = _class.__dict__["__dict__"].__get__
 
 
 def module(name: str, small: bool = False) -> types.ModuleType:

@@ -518,3 +518,35 @@ def test_compiled_next_half() -> None:
         expected = torch.from_numpy(np.nextafter(x.numpy(), y.numpy()))
     result = run(traced(lambda x, y: [torch.nextafter(x, y)], x, y), x, y)[0]
     torch.testing.assert_close(result, expected, rtol=0, atol=0, equal_nan=True)
+
+
+# Writes that reach what is read.
+
+
+def _shift(x: Tensor, y: Tensor) -> Sequence[Tensor]:
+    x[1:] = x[:-1].clone()
+    return [x + 0]
+
+
+def _swap(x: Tensor, y: Tensor) -> Sequence[Tensor]:
+    kept = x.clone()
+    x.copy_(y)
+    y.copy_(kept)
+    return []
+
+
+def _copy_and_clear(x: Tensor, y: Tensor) -> Sequence[Tensor]:
+    kept = x.clone()
+    kept[1:3] = y[1:3]
+    x.zero_()
+    return [kept]
+
+
+@pytest.mark.parametrize("function", [_shift, _swap, _copy_and_clear])
+def test_what_is_written_to_is_read_before(function: Callable[..., Sequence[Tensor]]) -> None:
+    torch.manual_seed(0)
+    expected = [torch.randn(6, 6, dtype=torch.float64) for _ in range(2)]
+    found = [tensor.clone() for tensor in expected]
+    results = run(traced(function, *found), *found)
+    for one, other in zip([*results, *found], [*function(*expected), *expected], strict=True):
+        torch.testing.assert_close(one, other, rtol=0, atol=0)

@@ -511,3 +511,16 @@ def test_checkpoints_draw_again_what_they_drew(function: Callable[[Any], Any]) -
         second = np.checkpoint(block)(x)
     for y in (second, first, second):
         close(tape.gradient(y, x) * np.tan(x), 2 * y)
+
+
+def test_compiled_gradients_through_writes_to_the_inside() -> None:
+    """The gradient of what was there before is copied before it is cleared."""
+    x, weights = (np.asarray(numpy.random.default_rng(seed).normal(size=(5, 6))) for seed in range(2))
+
+    def moved(u: Any) -> Any:
+        u = u.copy()
+        u[1:-1, 1:-1] = 2 * u[:-2, 1:-1]
+        return np.sum(u * weights)
+
+    derivative = np.grad(moved)
+    numpy.testing.assert_allclose(np.asnumpy(np.compile(derivative)(x)), np.asnumpy(derivative(x)), rtol=1e-12)
