@@ -8,8 +8,6 @@ from __future__ import annotations
 import atexit
 import cmath
 import contextlib
-import dataclasses
-import functools
 import itertools
 import linecache
 import os
@@ -26,7 +24,7 @@ from torch.fx import Graph, GraphModule, Node, graph_module, proxy
 from torch.fx.experimental.proxy_tensor import get_proxy_mode, get_proxy_slot, make_fx
 from torch.utils._python_dispatch import _disable_current_modes
 
-from backend_torch import drawing, functorch, vector_code
+from backend_torch import drawing, functorch, passes, tailoring, vector_code
 from backend_torch.decompositions import TABLE
 from backend_torch.memory import with_history
 from backend_torch.tracing import left_over_error
@@ -66,7 +64,7 @@ SETTINGS: dict[str, Any] = {
     # The vector code is in the key too: what is there without it is slower.
     "unsafe_marked_cacheable_functions": {
         vector_code.__name__: vector_code.VERSION,
-        __name__: "copies stay",  # `_keep_copies`
+        passes.__name__: passes.VERSION,
         **{
             f"{operator.__module__}.{operator.__name__}": torch.__version__
             for operator in (
@@ -398,15 +396,14 @@ def compiled(module: GraphModule, inputs: Sequence[Tensor], mode: FakeTensorMode
         return _with_autograd(compile_fx, module, inputs, settings)  # it owns what CUDA graphs need
     # Inductor looks for a compiled graph on disk only where there is a context to say on what its shapes depend.
     context = tracing(TracingContext(mode))
-    with torch._inductor.config.patch(settings), V.set_fake_mode(mode), context, torch.no_grad():
+    with torch._inductor.config.patch(settings), V.set_fake_mode(mode), context, torch.no_grad(), _tailored():
         _recursive_joint_graph_passes(module)
         output = module.graph.output_node()
         with mode:
             results = _separate(module, output)
         # These keep the strides that the operations gave them; others may be laid out as suits the loops.
         output.meta["user_visible_output_idxs"] = list(range(len(results)))
-        with _mended():
-            code = compile_fx_inner(module, list(inputs), is_inference=True)
+        code = compile_fx_inner(module, list(inputs), is_inference=True)
     # The object around the generated function looks for a profiler and an autotuner at each call: 0.7 us.
     inner = getattr(code, "current_callable", None)
     if inner is None or any(tensor.device.type != "cpu" for tensor in inputs):
@@ -418,51 +415,11 @@ def compiled(module: GraphModule, inputs: Sequence[Tensor], mode: FakeTensorMode
     return inner
 
 
-@contextlib.contextmanager
-def _mended() -> Iterator[None]:
+def _tailored() -> contextlib._GeneratorContextManager[None]:
     """The scope in which Inductor compiles, with what is better than its own."""
-    _keep_copies()
-    with vector_code.preferred():
-        yield
-
-
-@functools.cache
-def _keep_copies() -> None:
-    """Have Inductor read what is written to afterwards before it is.
-
-    It takes a copy for what is copied, and writes to a part of a tensor in place while it reads another, whatever is
-    written to (https://github.com/pytorch/pytorch/issues/197829, 198094 and 198131). Whether other views are read
-    later ``compute_overlapping_tensors`` says, for which ``x`` and ``x[1:, 1:]`` have nothing in common.
-    """
-    from torch._inductor.fx_passes import post_grad, reinplace
-
-    post_grad.noop_registry.pop(torch.ops.aten.clone.default, None)
-    reinplace.compute_overlapping_tensors = _all_of
-    scatter, theirs = reinplace._generalized_scatter, reinplace.should_reinplace_scatter
-
-    def should(node: Any) -> bool:
-        target, value = node.args[:2]
-        return not _reads(value, storage_of(target.meta["val"])) and theirs(node)
-
-    in_place = dataclasses.replace(reinplace.inplaceable_ops[scatter], extra_check=should)
-    reinplace.inplaceable_ops[scatter] = in_place
-
-
-def _all_of(tensors: list[Tensor], symbolic: bool = False) -> set[int]:
-    return set(range(len(tensors)))
-
-
-def _reads(value: Node, storage: int) -> bool:
-    """Whether a value is computed from what lies in a memory."""
-    seen, left = {value}, [value]
-    while left:
-        node = left.pop()
-        shown = node.meta.get("val")
-        if isinstance(shown, Tensor) and storage_of(shown) == storage:
-            return True
-        left += [each for each in node.all_input_nodes if each not in seen]
-        seen.update(node.all_input_nodes)
-    return False
+    passes.stand_in()
+    vector_code.stand_in()
+    return tailoring.tailored()
 
 
 class _Names:
@@ -526,8 +483,11 @@ def _with_autograd(
     compile_fx: Callable[..., Any], module: GraphModule, inputs: Sequence[Tensor], settings: dict[str, Any]
 ) -> Program:
     """All of what torch.compile does after Dynamo; it may change ``module``."""
-    with _mended():
-        run = compile_fx(module, list(inputs), config_patches=settings, decompositions=decompositions())
+    from torch._inductor.compile_fx import compile_fx_inner
+
+    inner = _tailored()(compile_fx_inner)  # the derivatives are compiled when they are first asked for
+    with _tailored():
+        run = compile_fx(module, list(inputs), inner, config_patches=settings, decompositions=decompositions())
     return lambda tensors: run(*tensors)
 
 
@@ -574,7 +534,7 @@ def package(exported: torch.export.ExportedProgram, path: str, settings: dict[st
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", FutureWarning)  # torch copies what it itself has deprecated
         pure = exported.run_decompositions(decompositions())
-        with _mended():
+        with _tailored():
             torch._inductor.aoti_compile_and_package(pure, package_path=path, inductor_configs=settings)
 
 

@@ -1,14 +1,13 @@
 """C++ for Inductor's vector loops where torch's own is a call of a library for every 16 numbers.
 
-Layer: the text, and the scope in which Inductor writes it; inductor.py compiles in that scope.
+Layer: the text; inductor.py has it stand in where it compiles.
 """
 
 from __future__ import annotations
 
-import contextlib
 import functools
-import threading
-from collections.abc import Callable, Iterator
+
+from backend_torch.tailoring import either
 
 VERSION = "1"
 """To be changed with the code: it tells apart what lies in caches on disk."""
@@ -38,13 +37,6 @@ _EXP = """[](auto const& v) {
 }"""
 
 
-class _Here(threading.local):
-    preferred = False
-
-
-_here = _Here()
-
-
 def _exp(x: object) -> str:
     return f"{_EXP}({x})"
 
@@ -53,28 +45,10 @@ def _sigmoid(x: object) -> str:
     return f"decltype({x})(1) / (decltype({x})(1) + {_exp(f'{x}.neg()')})"
 
 
-@contextlib.contextmanager
-def preferred() -> Iterator[None]:
-    """A scope in which Inductor writes this file's vector code, in this thread; other code of it is as it was."""
-    _offer()
-    before, _here.preferred = _here.preferred, True
-    try:
-        yield
-    finally:
-        _here.preferred = before
-
-
 @functools.cache
-def _offer() -> None:
+def stand_in() -> None:
+    """Have Inductor write this file's vector code."""
     from torch._inductor.codegen.cpp import CppVecOverrides
 
-    CppVecOverrides.exp = staticmethod(_either(_exp, CppVecOverrides.exp))  # type: ignore[method-assign]
-    CppVecOverrides.sigmoid = staticmethod(_either(_sigmoid, CppVecOverrides.sigmoid))  # type: ignore[method-assign]
-
-
-def _either(ours: Callable[[object], str], theirs: Callable[[object], str]) -> Callable[[object], str]:
-    @functools.wraps(theirs)  # Inductor looks for the scalar operation by the function's name
-    def text(x: object) -> str:
-        return ours(x) if _here.preferred else theirs(x)
-
-    return text
+    CppVecOverrides.exp = staticmethod(either(_exp, CppVecOverrides.exp))  # type: ignore[method-assign]
+    CppVecOverrides.sigmoid = staticmethod(either(_sigmoid, CppVecOverrides.sigmoid))  # type: ignore[method-assign]

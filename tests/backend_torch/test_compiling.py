@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 import torch
 
-from backend_torch import compiling, inductor, memory
+from backend_torch import compiling, inductor, memory, passes, tailoring
 from backend_torch.compiling import Executable, Graph, trace
 from backend_torch.constants import constant
 from backend_torch.tracing import TracedValueError, is_tracing
@@ -550,3 +550,30 @@ def test_what_is_written_to_is_read_before(function: Callable[..., Sequence[Tens
     results = run(traced(function, *found), *found)
     for one, other in zip([*results, *found], [*function(*expected), *expected], strict=True):
         torch.testing.assert_close(one, other, rtol=0, atol=0)
+
+
+def test_others_passes_stay_as_they_are() -> None:
+    """What torch.compile does without tnp is torch's own, right or not."""
+    from torch._inductor.fx_passes import post_grad, reinplace
+
+    passes.stand_in()
+    parts = [torch.zeros(6)[:3], torch.zeros(6)[3:]]
+    (condition, _), clone = post_grad.noop_registry[torch.ops.aten.clone.default], torch.zeros(3)
+    assert condition(clone, clone) and reinplace.compute_overlapping_tensors(parts, symbolic=False) == set()
+    with tailoring.tailored():
+        assert not condition(clone, clone)
+        assert reinplace.compute_overlapping_tensors(parts, symbolic=False) == {0, 1}
+
+
+def test_derivatives_read_what_is_written_to_before() -> None:
+    """They are compiled when they are asked for, after the function."""
+
+    def moved(x: Tensor, weights: Tensor) -> Sequence[Tensor]:
+        inside = x.clone()
+        inside[1:-1, 1:-1] = 2 * inside[:-2, 1:-1]
+        return [(inside * weights).sum()]
+
+    x, weights = torch.randn(5, 6, dtype=torch.float64, requires_grad=True), torch.randn(5, 6, dtype=torch.float64)
+    (found,) = torch.autograd.grad(run(traced(moved, x, weights), x, weights)[0], x)
+    (expected,) = torch.autograd.grad(moved(x, weights)[0], x)
+    torch.testing.assert_close(found, expected)
