@@ -60,20 +60,24 @@ def allow_host_copies() -> Iterator[None]:
 
 # NumPy.
 
+_NO_COPY = "Unable to avoid copy while creating an array as requested."
+
 
 def to_numpy(x: _array.ndarray, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
     """``x.__array__()``: over the same memory on the CPU, TypeError elsewhere unless host copies are allowed."""
-    tensor = original = _readable(x)
+    tensor = _readable(x)
     if tensor.device.type != "cpu":
         if not host_copies_allowed:
             raise TypeError(
                 f"the array is on '{tensor.device}' and would be copied to the host unseen: use tnp.asnumpy(x) or "
                 'x.to_device("cpu"), or allow it in a scope: with tnp.allow_host_copies(): ...'
             )
+        if copy is False:
+            raise ValueError(_NO_COPY)
         tensor = memory.to_host(tensor)
     values = memory.to_numpy(tensor)
-    if copy is False and not memory.shares(original, values):
-        raise ValueError("Unable to avoid copy while creating an array as requested.")
+    if copy is False and not memory.shares(tensor, values):
+        raise ValueError(_NO_COPY)
     return values if dtype is None and not copy else np.array(values, dtype, copy=copy)
 
 

@@ -112,6 +112,13 @@ def test_what_is_seen(expression: str, answers: dict[str, Any]) -> None:
     assert answers[expression]["transfers"] == SEEN[expression]
 
 
+def test_nothing_moves_where_no_copy_is_wanted() -> None:
+    """NumPy asks so for a buffer, before it asks for an array: two copies were made."""
+    scope = ALLOWED.replace("numpy.asarray(x).sum()", "x.__array__(copy=False)")
+    (answer,) = fake_device.ask([f"{scope}(np.allow_host_copies())"]).values()
+    assert answer["error"].startswith("ValueError: Unable to avoid copy") and answer["transfers"] == []
+
+
 @pytest.mark.parametrize("expression", split(OF_ARRAYS))
 def test_functions_stay_on_the_device(expression: str, answers: dict[str, Any]) -> None:
     if expression not in split(TOUCH_THE_HOST):
