@@ -565,15 +565,20 @@ def test_others_passes_stay_as_they_are() -> None:
         assert reinplace.compute_overlapping_tensors(parts, symbolic=False) == {0, 1}
 
 
-def test_derivatives_read_what_is_written_to_before() -> None:
-    """They are compiled when they are asked for, after the function."""
+def test_derivatives_are_compiled_with_the_same_passes(monkeypatch: pytest.MonkeyPatch) -> None:
+    """They are compiled when they are first asked for, after the function."""
+    from torch._inductor import compile_fx
 
-    def moved(x: Tensor, weights: Tensor) -> Sequence[Tensor]:
-        inside = x.clone()
-        inside[1:-1, 1:-1] = 2 * inside[:-2, 1:-1]
-        return [(inside * weights).sum()]
+    compiled, seen = compile_fx.compile_fx_inner, []
 
-    x, weights = torch.randn(5, 6, dtype=torch.float64, requires_grad=True), torch.randn(5, 6, dtype=torch.float64)
-    (found,) = torch.autograd.grad(run(traced(moved, x, weights), x, weights)[0], x)
-    (expected,) = torch.autograd.grad(moved(x, weights)[0], x)
-    torch.testing.assert_close(found, expected)
+    def watched(*args: Any, **kwargs: Any) -> Any:
+        seen.append(tailoring.either(lambda: True, lambda: False)())
+        return compiled(*args, **kwargs)
+
+    monkeypatch.setattr(compile_fx, "compile_fx_inner", watched)
+    x = torch.linspace(0.1, 0.7, 5, dtype=torch.float64, requires_grad=True)
+    (result,) = run(traced(lambda x: [(x.sin() * x).sum()], x), x)
+    assert seen == [True]
+    result.backward()
+    assert seen == [True, True]
+    torch.testing.assert_close(x.grad, (x.sin() + x * x.cos()).detach())
