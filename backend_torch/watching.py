@@ -85,7 +85,7 @@ class Watch(TorchDispatchMode):
             self._forget_written(func, args, kwargs or {})
         if isinstance(func, torch._ops.HigherOrderOperator):
             inductor.allow_loops(self.mode)
-        elif func._schema.is_mutable and len(args) > 1 and aliasing.lies_across(args[0], args[1]):
+        elif func._schema.is_mutable and _lies_across_itself(func, args, kwargs or {}):
             raise RuntimeError("some elements of the input tensor and the written-to tensor are the same memory")
         elif func in _UNCHECKED and torch.broadcast_shapes(args[0].shape, args[1].shape) != args[0].shape:
             raise RuntimeError("the operand that is written to is smaller than the result")
@@ -218,6 +218,20 @@ class Watch(TorchDispatchMode):
     def _literal(self, tensor: Tensor) -> Tensor:
         value = inductor.without_modes(Tensor.item, tensor)
         return inductor.full([], value, dtype=tensor.dtype, device=tensor.device)
+
+
+def _lies_across_itself(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
+    """Whether an operation writes to elements that share a place, or reads them at others: torch refuses both, where
+    there are data."""
+    if len(args) > 1 and aliasing.lies_across(args[0], args[1]):
+        return True
+    targets = [] if torch.Tag.inplace_view in func.tags else aliasing.written(func._schema, args, kwargs, Tensor)
+    return any(0 in map(_stride, target.stride()) and not memory.is_writeable(target) for target in targets)
+
+
+def _stride(stride: Any) -> int:
+    """The stride; of one that is left open, which is none of 0, anything else."""
+    return 1 if symbolic.is_symbol(stride) else stride
 
 
 def _may_be_known(value: object) -> bool:

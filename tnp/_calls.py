@@ -14,10 +14,11 @@ from typing import Any
 
 import numpy as np
 
-from backend_torch import compiling, devices, symbolic
-from tnp import _pytree
+from backend_torch import compiling, devices, memory, symbolic
+from tnp import _pytree, _subclass
 from tnp._array import ndarray, scalar
 from tnp._flat import flatiter
+from tnp._readonly import readonly, readonly_array, set_writeable
 
 Tensor = Any
 Call = Callable[[tuple[Any, ...], dict[str, Any]], Any]
@@ -73,13 +74,29 @@ class Result:
         self.tensors: list[Tensor] = []
         self.text = _Text("made_of_", new=object.__new__)
         self.given = len(arrays)
-        self._arguments = [
-            (wrapped, stand_in, index)
-            for index, (array, wrapped, stand_in) in enumerate(zip(arrays, inside, stand_ins, strict=True))
-            if isinstance(array, ndarray)
-        ]
+        self._inside = inside
+        self._arguments = [(wrapped, f"a{i}") for i, wrapped in enumerate(inside) if isinstance(arrays[i], ndarray)]
+        for index, (array, wrapped, stand_in) in enumerate(zip(arrays, inside, stand_ins, strict=True)):
+            if isinstance(array, (ndarray, np.ndarray)):
+                self._set_attributes(array, wrapped, stand_in, f"a{index}")
         self._made = 0
         self.text.lines.append(f"return {self._tree(value)}")
+
+    def _set_attributes(self, array: Any, wrapped: ndarray, stand_in: Tensor, name: str) -> None:
+        """Set of an argument what the function did: its shape or dtype, and whether it is writeable."""
+        changes = []
+        if wrapped.tensor is not stand_in:
+            changes.append(f"{name}.tensor = v{len(self.tensors)}")
+            self.tensors.append(wrapped.tensor)
+        is_locked = _pytree.is_read_only(wrapped)
+        if is_locked is not _pytree.is_read_only(array):
+            changes.append(f"{self.text.constant(set_writeable)}({name}, {not is_locked})")
+        if changes and not isinstance(array, ndarray):
+            raise NotImplementedError(
+                "a compiled function can't set the shape, dtype or flags of a NumPy array among its arguments: pass "
+                "tnp.asarray(array), or set them outside"
+            )
+        self.text.lines += changes
 
     def build(self) -> Callable[[Any, Any], Any]:
         """``build(values, arrays)``: the result, of what the program returned and the arrays among the arguments."""
@@ -120,9 +137,9 @@ class Result:
 
     def _leaf(self, array: Any) -> str:
         """The name of an array, or of a number that the trace left open."""
-        for wrapped, stand_in, position in self._arguments:
-            if array is wrapped and array.tensor is stand_in:
-                return f"a{position}"  # the argument itself
+        for wrapped, name in self._arguments:
+            if array is wrapped:
+                return name  # the argument itself
         if isinstance(array, (np.ndarray, np.generic)):
             return self.text.constant(array)  # made by NumPy of static values
         if symbolic.is_symbol(array):
@@ -132,13 +149,34 @@ class Result:
             self.tensors.append(array)
             return value
         self.tensors.append(array.tensor)
+        if isinstance(array, _subclass.subclass):
+            kept = type(array), _attributes(array), memory.is_locked(array.tensor)
+            return self._called(_of_class, *map(self.text.constant, kept), value)
+        if type(array) is readonly:
+            return self._called(readonly_array, value, self._source(array))
         name = self._local(f"new(*{self.text.constant((type(array),))})")  # Python makes no tuple of what is one
         self.text.lines.append(f"{name}.tensor = {value}")
         return name
 
+    def _source(self, array: readonly) -> str:
+        """The name of what a read-only array is a view of: an argument, an array from outside, or None."""
+        source: Any = array
+        while isinstance(source, ndarray) and compiling.is_fake(source.tensor):
+            for position, argument in enumerate(self._inside):
+                if isinstance(argument, ndarray) and argument.tensor is source.tensor:
+                    return f"a{position}"
+            source = memory.source_of(source.tensor)
+        return self.text.constant(source)
+
 
 def _static(value: Any) -> Any:
     """A value that is the same at each call; TypeError for what would have an array of the trace, or is used up."""
+    _attributes(value)
+    return value
+
+
+def _attributes(value: Any) -> dict[str, Any]:
+    """The attributes of what is the same at each call; TypeError where one is an array of the trace, or is used up."""
     kind = type(value)
     attributes = dict(getattr(value, "__dict__", {}))
     attributes |= {name: getattr(value, name, None) for name in copyreg._slotnames(kind)}  # type: ignore[attr-defined]
@@ -149,11 +187,21 @@ def _static(value: Any) -> Any:
             f"a compiled function can't return {kind.__name__}, {what}, as that is of this trace: return arrays, in "
             "lists, tuples, dictionaries, named tuples or dataclasses"
         )
-    return value
+    attributes.pop("tensor", None)  # of an array, which each result has its own of
+    return attributes
 
 
 def _is_traced(value: Any) -> bool:
     return isinstance(value, ndarray) and compiling.is_fake(value.tensor)
+
+
+def _of_class(kind: Any, attributes: dict[str, Any], is_locked: bool, tensor: Tensor) -> Any:
+    """A tensor as an array of a derived class, as the function returned it."""
+    made = object.__new__(kind)
+    for name, value in {**attributes, "tensor": tensor}.items():
+        object.__setattr__(made, name, value)
+    memory.lock(tensor, is_locked)
+    return made
 
 
 def _updated(tree: Any, entries: dict[Any, Any]) -> Any:
@@ -215,7 +263,7 @@ class _Reading(_Text):
         """An expression: whether what has this name is not like ``value``."""
         kind = type(value)
         other_kind = f"type({name}) is not {self.constant(kind)}"
-        if kind is ndarray or kind is scalar:
+        if kind is ndarray or kind is scalar or kind is readonly:
             return other_kind
         if kind is complex or kind is slice or _pytree.is_array(value):
             raise _Unreadable

@@ -127,8 +127,8 @@ class _Signatures:
         else:
             values = program(list(inputs))
         for index in entry.executable.written:
-            if index < len(given) and given[index] is not tensors[index]:
-                compiling.assign(given[index], tensors[index])
+            if index < len(given):
+                _write_back(arrays[index], given[index], tensors[index])
         result = entry.build(values, arrays)
         if entry.make is not None and not self.eager_check:
             matches = entry.executable.matching(inputs)
@@ -255,7 +255,7 @@ class _Signatures:
         results: list[_calls.Result] = []
 
         def run(tensors: list[Tensor]) -> list[Tensor]:
-            inside = [_pytree.like(array, tensor) for array, tensor in zip(arrays, tensors, strict=True)]
+            inside = [_pytree.stand_in(array, tensor) for array, tensor in zip(arrays, tensors, strict=True)]
             remaining = iter(inside)
             traced_args, traced_kwargs = _pytree.mapped(lambda _: next(remaining), (args, kwargs))
             results.append(_calls.Result(self.function(*traced_args, **traced_kwargs), arrays, inside, tensors))
@@ -294,6 +294,14 @@ class _Signatures:
             arguments = {f"argument {index}": value for index, value in enumerate(args)} | kwargs
         lines = [line for name, value in arguments.items() for line in _pytree.described(value, name)]
         return [line for line in lines if not line[1].startswith("the ")] if arrays_only else lines
+
+
+def _write_back(array: Any, given: Tensor, written: Tensor) -> None:
+    """Bring what was written to an argument's tensor to the argument, where the tensor does not share its memory."""
+    if given is not written:
+        compiling.assign(given, written)
+    if isinstance(array, np.ndarray) and not memory.shares(given, array):
+        array[...] = memory.to_numpy(given)
 
 
 def _explained(error: RuntimeError) -> Exception:

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from backend_torch import memory
+from tnp import _readonly, _subclass
 from tnp._array import ndarray, scalar, wrap, wrap_array
 
 _new = object.__new__
@@ -43,6 +44,24 @@ def like(array: Any, tensor: Any) -> Any:
     return tensor if memory.is_tensor(array) else wrap(tensor)
 
 
+def stand_in(array: Any, tensor: Any) -> Any:
+    """A tensor in place of an argument: :func:`like`, but of the argument's class, and read-only if the argument is."""
+    if isinstance(array, _subclass.subclass):
+        made = _subclass.finalised(type(array), tensor, array)
+        memory.lock(tensor, memory.is_locked(array.tensor))
+        return made
+    if not is_read_only(array):
+        return like(array, tensor)
+    return _readonly.readonly_array(tensor, memory.source_of(array.tensor) if isinstance(array, ndarray) else array)
+
+
+def is_read_only(array: Any) -> bool:
+    """Whether it is an array that refuses to be written to, and not because its elements share memory."""
+    if isinstance(array, np.ndarray):
+        return not array.flags.writeable
+    return type(array) is _readonly.readonly or (isinstance(array, ndarray) and memory.is_locked(array.tensor))
+
+
 def flatten(tree: Any, leaves: list[Any]) -> Any:
     """Append the arrays of ``tree`` to ``leaves``; returns the rest as something to hash and compare.
 
@@ -65,7 +84,10 @@ def flatten(tree: Any, leaves: list[Any]) -> Any:
         return slice, tree.start, tree.stop, tree.step
     if is_array(tree):
         leaves.append(tree)
-        return "array", isinstance(tree, np.generic), memory.is_tensor(tree)
+        if memory.is_tensor(tree):
+            return "array", "tensor"
+        kind = np.ndarray if isinstance(tree, np.ndarray) else kind  # NumPy's own are arrays, whatever their class
+        return "array", kind, is_read_only(tree)
     if kind is float:
         return float, tree.hex()  # 0.0 and -0.0 are equal, NaN is not even that
     if kind is complex:

@@ -1,0 +1,214 @@
+"""What a compiled function may write to is what the function itself may: read-only arrays, memory of NumPy's."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy
+import pytest
+import torch
+from numpy.testing import assert_array_equal
+
+import tnp as np
+
+
+def compiled(function: Any) -> Any:
+    return np.compile(function, backend="eager")
+
+
+def add_in_place(x: Any) -> Any:
+    x += 5
+    return x
+
+
+def set_element(x: Any) -> Any:
+    x[0] = 3
+    return x
+
+
+def set_element_of_view(x: Any) -> Any:
+    x[1:][0] = 3
+    return x
+
+
+def add_out(x: Any) -> Any:
+    return np.add(x, 1, out=x)
+
+
+def sort(x: Any) -> Any:
+    x.sort()
+    return x
+
+
+def put(x: Any) -> Any:
+    np.put(x, [0], [1])
+    return x
+
+
+def read_only(array: Any) -> Any:
+    array.flags.writeable = False
+    return array
+
+
+def memory_map(tmp_path: Path) -> Any:
+    numpy.zeros(4).tofile(tmp_path / "zeros")
+    return numpy.memmap(tmp_path / "zeros", mode="r")
+
+
+ARRAYS: dict[str, Callable[[Path], Any]] = {
+    "flags": lambda path: read_only(np.ones(4)),
+    "broadcast": lambda path: np.broadcast_to(np.ones(()), (4,)),
+    "expanded tensor": lambda path: np.asarray(torch.ones(()).expand(4)),
+    "NumPy": lambda path: read_only(numpy.ones(4)),
+    "NumPy, shared": lambda path: np.asarray(read_only(numpy.ones(4))),
+    "bytes": lambda path: np.frombuffer(bytes(32)),
+    "memory map": memory_map,
+    "memory map, shared": lambda path: np.asarray(memory_map(path)),
+}
+
+
+@pytest.mark.parametrize("write", [add_in_place, set_element, set_element_of_view, add_out, sort, put])
+@pytest.mark.parametrize("name", ARRAYS)
+def test_read_only_arrays_are_not_written_to(write: Callable[[Any], Any], name: str, tmp_path: Path) -> None:
+    array = ARRAYS[name](tmp_path)
+    before = numpy.array(array)
+    with pytest.raises(ValueError, match="read-only") as expected:
+        write(np.asarray(array))
+    with pytest.raises(ValueError, match="read-only") as found:
+        compiled(write)(array)
+    assert str(found.value) == str(expected.value)
+    assert_array_equal(before, numpy.array(array))
+
+
+def test_machine_code_writes_to_no_read_only_array() -> None:
+    function = np.compile(add_in_place)
+    x = np.ones(3)
+    function(x)
+    for _ in range(2):
+        with pytest.raises(ValueError, match="output array is read-only"):
+            function(np.broadcast_to(np.ones(()), (3,)))
+        with pytest.raises(ValueError, match="output array is read-only"):
+            function(read_only(np.ones(3)))
+    x.flags.writeable = False
+    with pytest.raises(ValueError, match="output array is read-only"):
+        function(x)
+    assert_array_equal(numpy.full(3, 6.0), np.asnumpy(x))
+    x.flags.writeable = True
+    function(x)
+    assert_array_equal(numpy.full(3, 11.0), np.asnumpy(x))
+
+
+@pytest.mark.parametrize("kind", [numpy.asarray, np.asarray])
+def test_results_are_read_only_as_they_are_eagerly(kind: Any) -> None:
+    def function(x: Any) -> Any:
+        return x, x[1:], x.T, x.reshape(3, 1), x[1:][1:], x + 1, np.broadcast_to(x, (2, 3))
+
+    traced = compiled(function)
+    for array in (kind(numpy.ones(3)), kind(read_only(numpy.ones(3))), read_only(kind(numpy.ones(3)))):
+        for _ in range(3):
+            for found, expected in zip(traced(array), function(np.asarray(array)), strict=True):
+                assert found.flags.writeable is expected.flags.writeable
+                refused: list[str | None] = []
+                for result in (found, expected):
+                    refused.append(None)
+                    try:
+                        result.flags.writeable = True
+                    except ValueError as error:
+                        refused[-1] = str(error)
+                assert refused[0] == refused[1]
+
+
+def test_an_array_that_is_read_only_has_a_trace_of_its_own() -> None:
+    function = compiled(lambda x: x.flags.writeable)
+    x = np.ones(3)
+    for _ in range(2):
+        assert function(x) is True
+        assert function(read_only(np.ones(3))) is False
+        assert function(numpy.ones(3)) is True
+        assert function(read_only(numpy.ones(3))) is False
+    assert (function.cache_info().traces, function.cache_info().hits) == (4, 4)
+
+
+@pytest.mark.parametrize(
+    "array", [lambda: numpy.zeros(4)[::-1], lambda: numpy.zeros(4, ">f8"), lambda: numpy.zeros((2, 8))[:, ::2][0, ::-1]]
+)
+def test_writes_reach_arrays_of_numpy_that_no_tensor_shares(array: Callable[[], Any]) -> None:
+    found, expected = array(), array()
+    for backend in ("eager", "inductor"):
+        np.compile(add_in_place, backend=backend)(found)
+        expected += 5
+        assert_array_equal(expected, found)
+
+
+def lock(x: Any) -> Any:
+    x.flags.writeable = False
+    return x, x[1:]
+
+
+def unlock(x: Any) -> Any:
+    x.flags.writeable = True
+    return x
+
+
+def reshape(x: Any) -> Any:
+    x.shape = (2, 2)
+    x += 1
+    return x, x.T
+
+
+def resize(x: Any) -> Any:
+    x.resize(2, 2, refcheck=False)
+    return x * 2
+
+
+def to_integers(x: Any) -> Any:
+    x.dtype = "i4"
+    return x + 1
+
+
+@pytest.mark.parametrize("function", [lock, unlock, reshape, resize, to_integers])
+@pytest.mark.parametrize("backend", ["eager", "inductor"])
+@pytest.mark.filterwarnings("ignore:Setting the:DeprecationWarning")
+def test_attributes_of_arguments_are_set_at_each_call(function: Any, backend: str) -> None:
+    traced = np.compile(function, backend=backend)
+    for _ in range(3):
+        given, expected = (read_only(np.arange(4.0)) if function is unlock else np.arange(4.0) for _ in range(2))
+        result, wanted = traced(given), function(expected)
+        for found, one in [(given, expected), (result[0], wanted[0]), (result[1], wanted[1])]:
+            assert_array_equal(numpy.asarray(one), numpy.asarray(found), strict=True)
+            assert found.flags.writeable is one.flags.writeable
+        assert isinstance(result, tuple) is isinstance(wanted, tuple)
+        assert not isinstance(result, tuple) or result[0] is given
+    if function is not unlock:
+        with pytest.raises(NotImplementedError, match="can't set the shape, dtype or flags of a NumPy array"):
+            traced(numpy.arange(4.0))
+
+
+class Scaled(np.ndarray):
+    """Whose product is another, and which has an attribute."""
+
+    factor: float = 1.0
+
+    def __array_finalize__(self, source: Any) -> None:
+        self.factor = getattr(source, "factor", 1.0)
+
+    def __mul__(self, other: Any) -> Any:
+        return super().__mul__(other) * self.factor if self.factor != 1 else super().__mul__(other)
+
+
+@pytest.mark.parametrize("backend", ["eager", "inductor"])
+@pytest.mark.filterwarnings("ignore::PendingDeprecationWarning")
+def test_classes_of_arguments_stay(backend: str) -> None:
+    def product(x: Any) -> Any:
+        return x * x, x[0], x
+
+    traced: Any = np.compile(product, backend=backend)
+    for array in (np.matrix([[1.0, 2.0], [3.0, 4.0]]), np.eye(2).view(Scaled), np.eye(2)):
+        for _ in range(2):
+            for found, expected in zip(traced(array), product(array), strict=True):
+                assert type(found) is type(expected)
+                assert getattr(found, "factor", 1) == getattr(expected, "factor", 1)
+                assert_array_equal(numpy.asarray(expected), numpy.asarray(found))
+    assert traced.cache_info().traces == 3
