@@ -23,7 +23,7 @@ import numpy as np
 from backend_torch import checking, compiling, devices, exporting, graphs, linalg, memory, packaging, symbolic, tracing
 from backend_torch.checking import EagerCheckError as EagerCheckError
 from backend_torch.tracing import TracedValueError as TracedValueError
-from tnp import _calls, _ending, _pytree, _saving
+from tnp import _calls, _ending, _errstate, _pytree, _saving
 from tnp._array import ndarray
 from tnp._convert import tensor_of
 from tnp._errors import explain
@@ -221,7 +221,8 @@ class _Signatures:
         """A new entry, kept; the one that was used longest ago goes if there are too many."""
         start = time.perf_counter()
         fixed = any(entry.only is not None for entry in self.entries.get(key, ()))
-        entry = self._trace(args, kwargs, arrays, tensors, fixed)
+        with _errstate.paused():
+            entry = self._trace(args, kwargs, arrays, tensors, fixed)
         self.entries.setdefault(key, []).append(entry)
         self.entries.move_to_end(key)
         self.traces += 1

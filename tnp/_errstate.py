@@ -8,10 +8,11 @@ whole, and a mode of torch's dispatcher looks at the steps of all other function
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import sys
 import threading
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ContextDecorator
 from contextvars import ContextVar
 from pathlib import Path
@@ -64,11 +65,14 @@ class _Watching(threading.local):
     def __init__(self) -> None:
         self.mode = floating_errors.Watch(is_wanted, _report)
         self.is_on = False
+        self.is_paused = False
 
 
 def _set(setting: _Setting) -> None:
     """Make it the setting of this context, and turn the mode on if it asks for something, off if it doesn't."""
     _setting.set(setting)
+    if _watching.is_paused:
+        return
     if setting.asks() and not _watching.is_on:
         _watching.mode.__enter__()
         _watching.is_on = True
@@ -79,9 +83,29 @@ def _set(setting: _Setting) -> None:
         Loops.resume()
 
 
+@contextlib.contextmanager
+def paused() -> Iterator[None]:
+    """A scope in which nothing is looked for, as values are not known: what is set in it is unset when it ends."""
+    before, was_paused = _setting.get(), _watching.is_paused
+    with np.errstate():
+        _set(_NOTHING)  # turns the mode off
+        _setting.set(before)
+        _watching.is_paused = True
+        try:
+            yield
+        finally:
+            _watching.is_paused = was_paused
+            _set(before)
+
+
+def _asks() -> bool:
+    """Whether something is to be done about any error here."""
+    return not _watching.is_paused and _setting.get().asks()
+
+
 def is_wanted(kind: str) -> bool:
-    """Whether something is to be done about this kind of error."""
-    return _setting.get().actions[kind] != "ignore"
+    """Whether something is to be done about this kind of error here."""
+    return not _watching.is_paused and _setting.get().actions[kind] != "ignore"
 
 
 def _frames_above() -> int:
@@ -123,7 +147,7 @@ def run(
     name: str, function: Callable[..., Any], inputs: Sequence[Any], mask: Tensor | None = None, method: str = ""
 ) -> Any:
     """What a ufunc's kernel makes of its inputs, with the errors reported that it made: its own, or a method's."""
-    if not _setting.get().asks():
+    if not _asks():
         return function(*inputs)
     with _watching.mode.quiet():
         results = function(*inputs)
@@ -145,7 +169,7 @@ def quietly(function: Callable[..., Any], *args: Any, **options: Any) -> Any:
 
 def warn_where(is_missing: Callable[[], Tensor], text: str, each: bool = False) -> None:
     """Warn of results for want of elements, or of each. It takes a look at values: only while errors are asked for."""
-    if Loops.suspended and _setting.get().asks():
+    if Loops.suspended and _asks():
         with _watching.mode.quiet():
             missing = is_missing()
             count = int(missing.sum()) if memory.is_readable(missing) else 0
@@ -256,7 +280,7 @@ def seterr(
     While something is asked for, each operation's result is looked at, which takes time and waits for an accelerator:
     ``seterr(divide="warn", over="warn", invalid="warn")`` is NumPy's default. A ufunc is looked at as a whole, other
     functions after each of torch's operations that they consist of. Differences from NumPy: nothing is found inside a
-    compiled function.
+    compiled function, and what that sets holds until it is traced.
 
     Source: https://numpy.org/doc/stable/reference/generated/numpy.seterr.html
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import io
 import threading
 import warnings
@@ -295,3 +296,30 @@ def test_medians_of_nothing_warn_as_often() -> None:
             assert len(caught) == 7
             xp.nanmedian(xp.ones(0))
             assert len(caught) == 8
+
+
+@pytest.mark.parametrize("action", ["raise", "warn", "ignore"])
+@pytest.mark.parametrize("outside", ["raise", "ignore"])
+def test_what_a_compiled_function_sets_ends_with_its_trace(action: str, outside: str) -> None:
+    seen = []
+
+    @tnp.compile(backend="eager")
+    def function(x: Any, fails: bool = False) -> Any:
+        tnp.seterr(all=action)
+        tnp.seterrcall(print)
+        seen.append(tnp.geterr()["over"])
+        if fails:
+            raise KeyError
+        return tnp.cond(x.sum() > 0, lambda: x + 1, lambda: x - 1)
+
+    with tnp.errstate(all=outside):
+        before = tnp.geterr(), np.geterr(), tnp.geterrcall(), np.geterrcall()
+        for fails in (False, True):
+            with pytest.raises(KeyError) if fails else contextlib.nullcontext():
+                function(tnp.ones(2), fails)
+            assert (tnp.geterr(), np.geterr(), tnp.geterrcall(), np.geterrcall()) == before
+            with pytest.raises(FloatingPointError) if outside == "raise" else contextlib.nullcontext():
+                tnp.ones(1) / 0
+    assert seen == [action, action]
+    assert torch.utils._python_dispatch._get_current_dispatch_mode() is None
+    assert (tnp.ones(2) / 0 + 1).tolist() == [np.inf] * 2
