@@ -38,7 +38,7 @@ coverage: $(VENV)/.installed-bench $(VENV)/.installed-test $(VENV)/.installed-co
 	$(BIN)/python -m coverage report --include='backend_torch/*' --fail-under=95
 
 # Errors put into the files of promotion and indexing one by one, and which the tests do not see: hours, in mutants/.
-# A name says which: MUTANTS='tnp._dtypes.*'. conformance/mutants.md has what is known of them.
+# A name says which: MUTANTS='tnp._core.dtypes.*'. conformance/mutants.md has what is known of them.
 mutants: $(VENV)/.installed-test $(VENV)/.installed-mutants
 	OMP_NUM_THREADS=1 $(BIN)/python -m mutmut run $(MUTANTS)
 	$(BIN)/python -m mutmut results
@@ -56,7 +56,7 @@ oldest newest:
 	OMP_NUM_THREADS=1 build/$@/bin/python -m pytest -q -n $(WORKERS)
 
 # Part of the tests with each function over xp compiled too; COMPILED=tests for all of them takes an hour.
-COMPILED ?= $(addprefix tests/tnp/test_,bits.py creation.py histograms.py mathematics.py twodim.py windows.py)
+COMPILED ?= $(addprefix tests/tnp/,creation/test_filled.py indexing/test_diagonals.py manipulation/test_packing.py math/test_mathematics.py signal/test_windows.py statistics/test_histograms.py)
 compiled: $(VENV)/.installed-test
 	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -q -n $(WORKERS) --compiled=eager $(COMPILED)
 

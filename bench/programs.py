@@ -93,14 +93,14 @@ def output(main: Callable[[int], None], size: int) -> str:
 
 def compare(program: Program, rounds: int, device: str = place.HOST, size: int | None = None) -> Run:
     """Time one program each way."""
-    from tnp import _dropin
+    from tnp._program import import_hook
 
     size = program.size if size is None else size
     by_numpy = loaded(program)
     try:
-        _dropin.install([str(FOLDER)], device)
+        import_hook.install([str(FOLDER)], device)
         by_tnp = loaded(program)
-        _dropin.install([str(FOLDER)], device, small_arrays=True)
+        import_hook.install([str(FOLDER)], device, small_arrays=True)
         by_small = loaded(program)
         contestants = [
             timing.Contestant("numpy", lambda: output(by_numpy, size)),
@@ -109,7 +109,7 @@ def compare(program: Program, rounds: int, device: str = place.HOST, size: int |
         ]
         samples = timing.measure(contestants, rounds, clock=place.clock(device))
     finally:
-        _dropin.remove()
+        import_hook.remove()
     summaries = {name: timing.Summary.of(times) for name, times in samples.items()}
     ratios = [timing.paired_ratio(samples[name], samples["numpy"]) for name in ("tnp", "small")]
     return Run(

@@ -69,12 +69,12 @@ def compare(statement: str, size: int, rounds: int, clock: timing.Clock = time.p
     import numpy
 
     import tnp
-    from tnp import _dropin
+    from tnp._program import import_hook
 
     contestants = [
         timing.Contestant("numpy", statement, names(numpy, size)),
         timing.Contestant("tnp", statement, names(tnp, size)),
-        timing.Contestant("small", statement, names(_dropin.module("numpy", True), size)),
+        timing.Contestant("small", statement, names(import_hook.module("numpy", True), size)),
     ]
     samples = timing.measure(contestants, rounds, least=5e-4, clock=clock)
     return Result(

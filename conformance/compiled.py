@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 import tnp
-from backend_torch import compiling
+from backend_torch.graphs import compiling
 from conformance import coverage, samples
 
 DTYPES = ("float32", "float64", "int64", "bool", "complex64", "complex128")

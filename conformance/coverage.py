@@ -22,7 +22,7 @@ import numpy
 import torch
 
 import tnp
-from backend_torch import memory
+from backend_torch.tensors import memory
 from conformance import accelerator, samples, sharding
 
 PATH = Path(__file__).parent.parent / "docs" / "coverage.md"

@@ -15,7 +15,7 @@ import numpy
 import pytest
 from hypothesis import settings
 
-from backend_torch import memory
+from backend_torch.tensors import memory
 
 settings.register_profile("default", deadline=None)  # a busy machine is no failure
 settings.load_profile("default")

@@ -25,7 +25,7 @@ from torch.utils._pytree import tree_leaves, tree_map
 from torch.utils.backend_registration import _setup_privateuseone_for_python_backend
 
 import tnp
-from backend_torch import memory
+from backend_torch.tensors import memory
 from tests.expressions import arrays
 from tests.oracle import assert_same
 

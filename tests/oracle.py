@@ -22,8 +22,8 @@ from typing import Any
 import numpy as np
 
 import tnp
-from backend_torch import compiling
-from tnp import _dropin
+from backend_torch.graphs import compiling
+from tnp._program import import_hook
 
 BOOL = ["bool"]
 SIGNED = ["int8", "int16", "int32", "int64"]
@@ -38,14 +38,14 @@ ALL = BOOL + REAL + COMPLEX
 device: str | None = None  # where ``--device`` has the suite's arrays; None is the CPU
 small_arrays = False  # whether ``--small-arrays`` has each function run with small arrays in NumPy's hands, too
 SMALL_GAPS = (
-    "tnp/test_subclass.py::test_array_function_override",  # it is given functions of the drop-in that is on, here none
-    "tnp/test_convert.py::test_a_class_may_hold_array_as_an_attribute",  # the drop-in's functions are Python's
+    "tnp/array/test_subclass.py::test_array_function_override",  # it gets functions of the drop-in, here none
+    "tnp/core/test_convert.py::test_a_class_may_hold_array_as_an_attribute",  # the drop-in's functions are Python's
     # Scalars are NumPy's own: what they make of lists and of NumPy's arrays, and views of them, are NumPy's arrays.
-    "tnp/test_array.py::test_nothing_written_to_a_view_reaches_the_scalar",
-    "tnp/test_interop.py::test_operators_with_numpy_and_python",
-    "tnp/test_interop.py::test_a_scalar_is_an_operand_like_others",
+    "tnp/array/test_array.py::test_nothing_written_to_a_view_reaches_the_scalar",
+    "tnp/core/test_interop.py::test_operators_with_numpy_and_python",
+    "tnp/core/test_interop.py::test_a_scalar_is_an_operand_like_others",
     # NumPy's own warnings are about the line that calls it, which is tnp's.
-    "tnp/test_deprecations.py::test_the_same_warnings_about_the_same_line",
+    "tnp/core/test_deprecations.py::test_the_same_warnings_about_the_same_line",
 )
 """Tests in which programs with small arrays differ from NumPy or from tnp, and why."""
 
@@ -180,7 +180,9 @@ def compare(
     expected = outcome(function, np, *args, **kwargs)
     assert_same(expected, outcome(function, ours(), *args, **kwargs), rtol, atol)
     if small_arrays and not running_test().startswith(SMALL_GAPS):
-        assert_same(expected, outcome(function, _dropin.module("numpy", True), *args, **kwargs), rtol, atol, " (small)")
+        assert_same(
+            expected, outcome(function, import_hook.module("numpy", True), *args, **kwargs), rtol, atol, " (small)"
+        )
     if compiled.backend is not None:
         compare_compiled(expected, function, *args, rtol=rtol, atol=atol, **kwargs)
     return expected

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 import tnp
-from tnp import _libraries
+from tnp._program import library_adapters
 
 ROOT = Path(__file__).parent.parent
 
@@ -176,18 +176,18 @@ def test_libraries_are_left_as_they_were() -> None:
     pandas = pytest.importorskip("pandas")
     owners = pandas, pandas.DataFrame, pandas.Series, pandas.Index, type(pandas.Series([0]).loc)
     before = [dict(vars(owner)) for owner in owners]
-    _libraries.prepare()
+    library_adapters.prepare()
     try:
         assert all(dict(vars(owner)) != given for owner, given in zip(owners, before, strict=True))
     finally:
-        _libraries.leave()
+        library_adapters.leave()
     assert [dict(vars(owner)) for owner in owners] == before
 
 
 @pytest.mark.parametrize("place", ["args", "kwargs"])
 def test_a_file_is_not_read_into_a_copy(place: str) -> None:
     """The memory of another device would be copied to the host, and the copy be filled."""
-    read = _libraries.given_numpys(lambda dataset, dest: pytest.fail("called"), "read_direct")
+    read = library_adapters.given_numpys(lambda dataset, dest: pytest.fail("called"), "read_direct")
     dest = tnp.empty(3, device="meta")
     with pytest.raises(TypeError, match="copy what they wrote"):
         read(None, dest) if place == "args" else read(None, dest=dest)

@@ -185,7 +185,7 @@ def test_eigenvectors_that_lapack_does_not_find_are_written_nowhere_else() -> No
     child(
         """
         import tnp as np
-        from backend_torch import memory
+        from backend_torch.tensors import memory
 
         memory.host_computes = False  # NumPy's eig has no such fault
 

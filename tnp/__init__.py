@@ -98,38 +98,197 @@ from numpy import (
     void,
 )
 
-from tnp import (  # noqa: F401
-    _array,
-    _convert,
-    _dispatch,
-    _dynamo,
-    _flags,
-    _flat,
-    _host_data,
-    _indexing,
-    _interop,
-    _masked,
-    _readonly,
-    _subclass,
-    _ufunc_methods,
+from tnp._array import array_function as _array_function  # noqa: F401
+from tnp._array import flags as _flags  # noqa: F401
+from tnp._array import mask_selection as _mask_selection  # noqa: F401
+from tnp._array import torch_compile as _torch_compile
+from tnp._array.matrix import asmatrix, bmat, matrix, row_stack
+from tnp._array.ndarray import ndarray
+from tnp._array.printing import array2string, array_repr, array_str, format_float_positional, format_float_scientific
+from tnp._compile.compile import EagerCheckError, TracedValueError, compile, load_compiled
+from tnp._core.convert import array, asarray, astype, copy
+from tnp._core.dtypes import can_cast, common_type, min_scalar_type, result_type
+from tnp._core.flat import flatiter
+from tnp._core.interop import allow_host_copies, asnumpy
+from tnp._core.memory_overlap import may_share_memory, shares_memory
+from tnp._core.namespace_info import NamespaceInfo as __array_namespace_info__
+from tnp._creation.filled import empty, empty_like, eye, full, full_like, identity, ones, ones_like, zeros, zeros_like
+from tnp._creation.from_data import (
+    asanyarray,
+    asarray_chkfinite,
+    ascontiguousarray,
+    asfortranarray,
+    from_dlpack,
+    frombuffer,
+    fromiter,
+    fromstring,
+    isfortran,
+    require,
 )
-from tnp._array import ndarray
-from tnp._assignment import copyto, place, put, put_along_axis, putmask
-from tnp._averages import average, mean, median, std, var
-from tnp._bits import packbits, unpackbits
-from tnp._broadcasting import broadcast_arrays, broadcast_shapes, broadcast_to
-from tnp._busdays import busday_count, is_busday
-from tnp._calculus import ediff1d, gradient, interp, trapezoid, unwrap
-from tnp._compile import EagerCheckError, TracedValueError, compile, load_compiled
-from tnp._config import show_config
-from tnp._control_flow import cond, fori_loop, scan, while_loop
-from tnp._convert import array, asarray, astype, copy
-from tnp._creation import empty, empty_like, eye, full, full_like, identity, ones, ones_like, zeros, zeros_like
-from tnp._determinism import use_deterministic
-from tnp._devices import device, devices, pin_memory, set_default_device, synchronize
-from tnp._dtypes import can_cast, common_type, min_scalar_type, result_type
-from tnp._einsum import einsum, einsum_path
-from tnp._elementwise import (
+from tnp._creation.ranges import arange, fromfunction, geomspace, linspace, logspace, meshgrid, vander
+from tnp._devices.config import show_config
+from tnp._devices.determinism import use_deterministic
+from tnp._devices.devices import device, devices, pin_memory, set_default_device, synchronize
+from tnp._devices.transfers import TransferError, transfers
+from tnp._functional.busdays import busday_count, is_busday
+from tnp._functional.functional import apply_along_axis, apply_over_axes, frompyfunc, piecewise, vectorize
+from tnp._functional.host_names import busday_offset, datetime_as_string, fromregex
+from tnp._indexing.assignment import copyto, place, put, put_along_axis, putmask
+from tnp._indexing.diagonals import (
+    diag,
+    diag_indices,
+    diag_indices_from,
+    diagflat,
+    diagonal,
+    fill_diagonal,
+    mask_indices,
+    tri,
+    tril,
+    tril_indices,
+    tril_indices_from,
+    triu,
+    triu_indices,
+    triu_indices_from,
+)
+from tnp._indexing.index_tricks import (
+    c_,
+    index_exp,
+    indices,
+    ix_,
+    mgrid,
+    ndenumerate,
+    ndindex,
+    ogrid,
+    r_,
+    ravel_multi_index,
+    s_,
+    unravel_index,
+)
+from tnp._indexing.iteration import broadcast, nditer
+from tnp._indexing.selection import (
+    argwhere,
+    choose,
+    compress,
+    extract,
+    flatnonzero,
+    nonzero,
+    select,
+    take,
+    take_along_axis,
+    where,
+)
+from tnp._io.files import fromfile, genfromtxt, load, loadtxt, memmap, save, savetxt, savez, savez_compressed
+from tnp._manipulation.broadcasting import broadcast_arrays, broadcast_shapes, broadcast_to
+from tnp._manipulation.joining import (
+    block,
+    column_stack,
+    concat,
+    concatenate,
+    dstack,
+    hstack,
+    repeat,
+    stack,
+    tile,
+    vstack,
+)
+from tnp._manipulation.packing import packbits, unpackbits
+from tnp._manipulation.rearranging import (
+    flip,
+    fliplr,
+    flipud,
+    matrix_transpose,
+    moveaxis,
+    permute_dims,
+    roll,
+    rollaxis,
+    rot90,
+    swapaxes,
+    transpose,
+)
+from tnp._manipulation.shape import (
+    atleast_1d,
+    atleast_2d,
+    atleast_3d,
+    expand_dims,
+    ndim,
+    ravel,
+    reshape,
+    resize,
+    shape,
+    size,
+    squeeze,
+)
+from tnp._manipulation.splitting import (
+    append,
+    array_split,
+    delete,
+    dsplit,
+    hsplit,
+    insert,
+    split,
+    trim_zeros,
+    unstack,
+    vsplit,
+)
+from tnp._math.einsum import einsum, einsum_path
+from tnp._math.logic import (
+    allclose,
+    array_equal,
+    array_equiv,
+    isclose,
+    iscomplex,
+    iscomplexobj,
+    isneginf,
+    isposinf,
+    isreal,
+    isrealobj,
+)
+from tnp._math.mathematics import angle, around, clip, fix, i0, imag, nan_to_num, real, real_if_close, round, sinc
+from tnp._math.nanfunctions import (
+    nanargmax,
+    nanargmin,
+    nancumprod,
+    nancumsum,
+    nanmax,
+    nanmean,
+    nanmedian,
+    nanmin,
+    nanprod,
+    nanstd,
+    nansum,
+    nanvar,
+)
+from tnp._math.products import cross, dot, inner, kron, matmul, matvec, outer, tensordot, trace, vdot, vecdot, vecmat
+from tnp._math.reductions import all, amax, amin, any, argmax, argmin, count_nonzero, max, min, prod, ptp, sum
+from tnp._math.scans import cumprod, cumsum, cumulative_prod, cumulative_sum, diff
+from tnp._signal.calculus import ediff1d, gradient, interp, trapezoid, unwrap
+from tnp._signal.padding import pad
+from tnp._signal.windows import bartlett, blackman, hamming, hanning, kaiser
+from tnp._sorting.sets import (
+    intersect1d,
+    isin,
+    setdiff1d,
+    setxor1d,
+    union1d,
+    unique,
+    unique_all,
+    unique_counts,
+    unique_inverse,
+    unique_values,
+)
+from tnp._sorting.sorting import argpartition, argsort, lexsort, partition, searchsorted, sort, sort_complex
+from tnp._statistics.averages import average, mean, median, std, var
+from tnp._statistics.correlations import convolve, corrcoef, correlate, cov
+from tnp._statistics.histograms import bincount, digitize, histogram, histogram2d, histogram_bin_edges, histogramdd
+from tnp._statistics.quantiles import nanpercentile, nanquantile, percentile, quantile
+from tnp._transforms.control_flow import cond, fori_loop, scan, while_loop
+from tnp._transforms.custom_gradients import checkpoint, custom_gradient, stop_gradient
+from tnp._transforms.gradients import grad, hessian, jacobian, jvp, linearize, value_and_grad, vjp
+from tnp._transforms.tape import GradientTape
+from tnp._transforms.vectorized_map import map_fn, vectorized_map
+from tnp._ufunc import methods as _ufunc_methods  # noqa: F401
+from tnp._ufunc.errstate import errstate, geterr, geterrcall, seterr, seterrcall
+from tnp._ufunc.table import (
     abs,
     absolute,
     acos,
@@ -233,156 +392,20 @@ from tnp._elementwise import (
     true_divide,
     trunc,
 )
-from tnp._errstate import errstate, geterr, geterrcall, seterr, seterrcall
-from tnp._flat import flatiter
-from tnp._from_data import (
-    asanyarray,
-    asarray_chkfinite,
-    ascontiguousarray,
-    asfortranarray,
-    from_dlpack,
-    frombuffer,
-    fromiter,
-    fromstring,
-    isfortran,
-    require,
+from tnp._ufunc.ufunc import Ufunc as ufunc
+from tnp.polynomial._functions import (
+    poly,
+    polyadd,
+    polyder,
+    polydiv,
+    polyfit,
+    polyint,
+    polymul,
+    polysub,
+    polyval,
+    roots,
 )
-from tnp._functional import apply_along_axis, apply_over_axes, frompyfunc, piecewise, vectorize
-from tnp._gradient_rules import checkpoint, custom_gradient, stop_gradient
-from tnp._gradients import grad, hessian, jacobian, jvp, linearize, value_and_grad, vjp
-from tnp._histograms import bincount, digitize, histogram, histogram2d, histogram_bin_edges, histogramdd
-from tnp._host_names import busday_offset, datetime_as_string, fromregex
-from tnp._index_tricks import (
-    c_,
-    index_exp,
-    indices,
-    ix_,
-    mgrid,
-    ndenumerate,
-    ndindex,
-    ogrid,
-    r_,
-    ravel_multi_index,
-    s_,
-    unravel_index,
-)
-from tnp._interop import allow_host_copies, asnumpy
-from tnp._io import fromfile, genfromtxt, load, loadtxt, memmap, save, savetxt, savez, savez_compressed
-from tnp._iteration import broadcast, nditer
-from tnp._joining import block, column_stack, concat, concatenate, dstack, hstack, repeat, stack, tile, vstack
-from tnp._logic import (
-    allclose,
-    array_equal,
-    array_equiv,
-    isclose,
-    iscomplex,
-    iscomplexobj,
-    isneginf,
-    isposinf,
-    isreal,
-    isrealobj,
-)
-from tnp._mathematics import angle, around, clip, fix, i0, imag, nan_to_num, real, real_if_close, round, sinc
-from tnp._matrix import asmatrix, bmat, matrix, row_stack
-from tnp._memory import may_share_memory, shares_memory
-from tnp._namespace_info import NamespaceInfo as __array_namespace_info__
-from tnp._nanfunctions import (
-    nanargmax,
-    nanargmin,
-    nancumprod,
-    nancumsum,
-    nanmax,
-    nanmean,
-    nanmedian,
-    nanmin,
-    nanprod,
-    nanstd,
-    nansum,
-    nanvar,
-)
-from tnp._pad import pad
-from tnp._poly1d import poly1d
-from tnp._polynomial import poly, polyadd, polyder, polydiv, polyfit, polyint, polymul, polysub, polyval, roots
-from tnp._printing import array2string, array_repr, array_str, format_float_positional, format_float_scientific
-from tnp._products import cross, dot, inner, kron, matmul, matvec, outer, tensordot, trace, vdot, vecdot, vecmat
-from tnp._quantiles import nanpercentile, nanquantile, percentile, quantile
-from tnp._ranges import arange, fromfunction, geomspace, linspace, logspace, meshgrid, vander
-from tnp._rearranging import (
-    flip,
-    fliplr,
-    flipud,
-    matrix_transpose,
-    moveaxis,
-    permute_dims,
-    roll,
-    rollaxis,
-    rot90,
-    swapaxes,
-    transpose,
-)
-from tnp._reductions import all, amax, amin, any, argmax, argmin, count_nonzero, max, min, prod, ptp, sum
-from tnp._scans import cumprod, cumsum, cumulative_prod, cumulative_sum, diff
-from tnp._selection import (
-    argwhere,
-    choose,
-    compress,
-    extract,
-    flatnonzero,
-    nonzero,
-    select,
-    take,
-    take_along_axis,
-    where,
-)
-from tnp._sets import (
-    intersect1d,
-    isin,
-    setdiff1d,
-    setxor1d,
-    union1d,
-    unique,
-    unique_all,
-    unique_counts,
-    unique_inverse,
-    unique_values,
-)
-from tnp._shape import (
-    atleast_1d,
-    atleast_2d,
-    atleast_3d,
-    expand_dims,
-    ndim,
-    ravel,
-    reshape,
-    resize,
-    shape,
-    size,
-    squeeze,
-)
-from tnp._sorting import argpartition, argsort, lexsort, partition, searchsorted, sort, sort_complex
-from tnp._splitting import append, array_split, delete, dsplit, hsplit, insert, split, trim_zeros, unstack, vsplit
-from tnp._statistics import convolve, corrcoef, correlate, cov
-from tnp._tape import GradientTape
-from tnp._transfers import TransferError, transfers
-from tnp._twodim import (
-    diag,
-    diag_indices,
-    diag_indices_from,
-    diagflat,
-    diagonal,
-    fill_diagonal,
-    mask_indices,
-    tri,
-    tril,
-    tril_indices,
-    tril_indices_from,
-    triu,
-    triu_indices,
-    triu_indices_from,
-)
-from tnp._ufunc import Ufunc as ufunc
-from tnp._vectorized_map import map_fn, vectorized_map
-from tnp._windows import bartlett, blackman, hamming, hanning, kaiser
+from tnp.polynomial._poly1d import poly1d
 
 if TYPE_CHECKING:  # when they are asked for, __getattr__ imports them
     from numpy import char as char
@@ -433,7 +456,7 @@ def __getattr__(name: str) -> Any:
     if name in _NUMPYS:
         return importlib.import_module(f"numpy.{name}")
     if name in ("load_ipython_extension", "unload_ipython_extension"):
-        return getattr(importlib.import_module("tnp._dropin"), name)
+        return getattr(importlib.import_module("tnp._program.import_hook"), name)
     if name in _ABSENT:
         raise AttributeError(f"module 'tnp' has no attribute {name!r}: {_ABSENT[name]}")
     try:
@@ -964,4 +987,4 @@ __all__ = [
     "zeros_like",
 ]
 
-_dynamo.start()
+_torch_compile.start()

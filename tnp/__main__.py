@@ -17,9 +17,9 @@ import types
 from collections.abc import Sequence
 from typing import Any
 
-from tnp import _dropin
+from tnp._program import import_hook
 
-_INNER = (__file__, _dropin.__file__, runpy.__file__, "<frozen ")
+_INNER = (__file__, import_hook.__file__, runpy.__file__, "<frozen ")
 
 
 class _Script(importlib.machinery.SourceFileLoader):
@@ -73,7 +73,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         if options.small_arrays:
             parser().error("--report tells what torch computes: leave --small-arrays off")
         _watch()
-    _dropin.install(roots, options.device, options.small_arrays)
+    import_hook.install(roots, options.device, options.small_arrays)
     try:
         _run(name, options.module is not None)
     except BaseException:
@@ -85,10 +85,10 @@ def _watch() -> None:
     """Count from here on, and print the table when the program has ended."""
     if importlib.util.find_spec("rich") is None:
         parser().error("--report needs rich: pip install rich")
-    from tnp import _report
+    from tnp._program import report
 
-    _dropin.record = _report.watch()
-    atexit.register(_dropin.record.print)
+    import_hook.record = report.watch()
+    atexit.register(import_hook.record.print)
 
 
 def _is_container(path: str) -> bool:

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 
 import tnp
-from tnp._array import ndarray, wrap
-from tnp._convert import tensor_of
+from tnp._array.ndarray import ndarray, wrap
+from tnp._core.convert import tensor_of
 
 __all__ = ["arccos", "arcsin", "arctanh", "log", "log2", "log10", "logn", "power", "sqrt"]
 

@@ -12,14 +12,14 @@ from typing import Any
 import numpy as np
 
 import tnp
-from backend_torch import special as kernels
-from backend_torch.casting import cast
-from backend_torch.constants import constant
-from backend_torch.dtypes import to_numpy, to_torch
-from tnp._array import wrap
-from tnp._convert import home_of, output_tensor, tensor_of
-from tnp._errors import explain, normalize_axes
-from tnp._ufunc import WEAK
+from backend_torch.kernels import special as kernels
+from backend_torch.tensors.casting import cast
+from backend_torch.tensors.constants import constant
+from backend_torch.tensors.dtypes import to_numpy, to_torch
+from tnp._array.ndarray import wrap
+from tnp._core.convert import home_of, output_tensor, tensor_of
+from tnp._core.errors import explain, normalize_axes
+from tnp._ufunc.ufunc import WEAK
 
 Tensor = Any
 

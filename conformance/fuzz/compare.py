@@ -18,9 +18,9 @@ from typing import Any
 import numpy as np
 
 import tnp
-from backend_torch.dtypes import to_torch
+from backend_torch.tensors.dtypes import to_torch
 from conformance.fuzz.program import Call, Outcome
-from tnp._array import scalar
+from tnp._array.ndarray import scalar
 
 ULPS = 32.0  # elementwise functions
 TERMS_ULPS = 512.0  # sums, products, transforms: of the largest term, or of its square

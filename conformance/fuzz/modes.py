@@ -17,11 +17,11 @@ from typing import Any
 import numpy as np
 
 import tnp
-from backend_torch.dtypes import to_torch
+from backend_torch.tensors.dtypes import to_torch
 from conformance.fuzz import compare
 from conformance.fuzz.compare import Disagreement
 from conformance.fuzz.program import NAMES, Base, Call, Items, Node, Outcome, Text, View, run_numpy, run_tnp
-from tnp._array import scalar
+from tnp._array.ndarray import scalar
 
 KINKED = 1e-3  # difference quotients that differ by more: there is no derivative here
 CLOSE = 1e-4  # a gradient and the quotient

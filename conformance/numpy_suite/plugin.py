@@ -51,7 +51,7 @@ def pytest_configure(config: pytest.Config) -> None:
     if job.get("device", "cpu") != "cpu" and hasattr(binding.target, "set_default_device"):
         binding.target.set_default_device(job["device"])
     if job.get("native"):
-        from backend_torch import memory
+        from backend_torch.tensors import memory
 
         memory.host_computes = False
     config.pluginmanager.register(Suite(binding, job), "numpy-suite-run")

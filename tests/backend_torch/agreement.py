@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from backend_torch.kernel import Kernel
+from backend_torch.kernels.kernel import Kernel
 
 LOOPS = "?bBhHiIlLefdFD"
 

@@ -94,7 +94,9 @@ def test_transfer(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatc
         yield "host to host", tnp.zeros(nbytes, tnp.uint8).copy
 
     monkeypatch.setattr(transfer, "copies", copies)
-    monkeypatch.setattr(tnp, "devices", lambda: [*tnp._devices.devices(), tnp._devices.Device("fake", 0, "", 0, 0)])
+    monkeypatch.setattr(
+        tnp, "devices", lambda: [*tnp._devices.devices.devices(), tnp._devices.devices.Device("fake", 0, "", 0, 0)]
+    )
     monkeypatch.setattr(transfer, "programs", lambda device, n: (lambda: None, lambda: None))
     measured = transfer.timing.measure
 

@@ -10,7 +10,7 @@ import pytest
 import tnp
 from bench import programs, timing
 from bench.__main__ import main
-from tnp._small import small
+from tnp._program.small import small
 
 
 def run(name: str, kind: str, ratio: float) -> programs.Run:

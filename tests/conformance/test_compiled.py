@@ -42,10 +42,10 @@ def test_edges_are_of_the_dtype(kind: str) -> None:
 
 def test_what_differs_is_found(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     """A function that does something else when it is traced, which is what the command is for."""
-    from backend_torch import tracing
+    from backend_torch.tensors import trace_state
 
     floor = tnp.floor
-    monkeypatch.setattr(tnp, "floor", lambda x: floor(x) + tracing.is_tracing())
+    monkeypatch.setattr(tnp, "floor", lambda x: floor(x) + trace_state.is_tracing())
     options = ["compiled", "--backend", "eager", "--functions", "floor,ceil", "--dtypes", "float64"]
     assert __main__.main(options) == 1
     printed = capsys.readouterr().out
@@ -55,7 +55,7 @@ def test_what_differs_is_found(monkeypatch: pytest.MonkeyPatch, capsys: pytest.C
 
 
 def test_a_graph_that_is_not_compiled_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    from backend_torch import inductor
+    from backend_torch.torch_private import inductor
 
     compile_it = inductor.compiled
 

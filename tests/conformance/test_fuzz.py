@@ -59,19 +59,19 @@ def _raise(error: Exception) -> Callable[..., Any]:
 
 
 def _copied_last(x: Any, *args: Any, **kwargs: Any) -> Any:
-    result = tnp._shape.atleast_1d(x)
+    result = tnp._manipulation.shape.atleast_1d(x)
     return result.copy()
 
 
 def _wrong_class(x: Any, *args: Any, **kwargs: Any) -> Any:
     try:
-        return tnp._rearranging.moveaxis(x, *args, **kwargs)
+        return tnp._manipulation.rearranging.moveaxis(x, *args, **kwargs)
     except Exception as error:
         raise KeyError(str(error)) from None
 
 
 def _writing(x: Any, *args: Any, **kwargs: Any) -> Any:
-    result = tnp._reductions.count_nonzero(x, *args, **kwargs)
+    result = tnp._math.reductions.count_nonzero(x, *args, **kwargs)
     if isinstance(x, tnp.ndarray) and x.ndim:
         x[...] = 1
     return result
@@ -80,15 +80,15 @@ def _writing(x: Any, *args: Any, **kwargs: Any) -> Any:
 @pytest.mark.parametrize(
     ("name", "planted", "kind"),
     [
-        ("sign", lambda x, **kwargs: tnp._elementwise.negative(tnp._elementwise.sign(x, **kwargs)), "value"),
-        ("nonzero", lambda x: tuple(a.astype("int32") for a in tnp._selection.nonzero(x)), "dtype"),
-        ("diff", lambda x, *args, **kwargs: tnp._scans.diff(x, *args, **kwargs)[None], "shape"),
+        ("sign", lambda x, **kwargs: tnp._ufunc.table.negative(tnp._ufunc.table.sign(x, **kwargs)), "value"),
+        ("nonzero", lambda x: tuple(a.astype("int32") for a in tnp._indexing.selection.nonzero(x)), "dtype"),
+        ("diff", lambda x, *args, **kwargs: tnp._math.scans.diff(x, *args, **kwargs)[None], "shape"),
         ("ndim", _raise(RuntimeError("broken")), "raises"),
         ("moveaxis", _wrong_class, "raises another"),
         ("atleast_1d", _copied_last, "memory"),
         ("count_nonzero", _writing, "writes: value"),
         ("identity", lambda n, *args, **kwargs: 5, "type"),
-        ("swapaxes", lambda *args, **kwargs: tnp._windows.bartlett(3), "accepts"),
+        ("swapaxes", lambda *args, **kwargs: tnp._signal.windows.bartlett(3), "accepts"),
     ],
 )
 def test_planted_bugs_are_found(name: str, planted: Any, kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -187,7 +187,7 @@ def test_a_crash_is_a_finding_and_the_rest_goes_on(monkeypatch: pytest.MonkeyPat
 def _written_behind(x: Any, *args: Any, **kwargs: Any) -> Any:
     if isinstance(x, tnp.ndarray) and x.nbytes and x.flags.c_contiguous:
         ctypes.memset(x.tensor.data_ptr() + x.nbytes, 0, 1)
-    return tnp._reductions.count_nonzero(x, *args, **kwargs)
+    return tnp._math.reductions.count_nonzero(x, *args, **kwargs)
 
 
 def test_writes_beside_operands_are_found(monkeypatch: pytest.MonkeyPatch) -> None:

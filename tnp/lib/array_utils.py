@@ -9,8 +9,8 @@ from typing import Any
 
 from numpy.lib.array_utils import normalize_axis_index, normalize_axis_tuple
 
-from backend_torch import memory
-from tnp._convert import tensor_of
+from backend_torch.tensors import memory
+from tnp._core.convert import tensor_of
 
 __all__ = ["byte_bounds", "normalize_axis_index", "normalize_axis_tuple"]
 

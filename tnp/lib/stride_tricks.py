@@ -9,12 +9,12 @@ from typing import Any
 
 import numpy as np
 
-from backend_torch import memory
-from tnp._array import ndarray, view_of, wrap_array
-from tnp._convert import tensor_of
-from tnp._errors import check_size, normalize_axes
-from tnp._readonly import readonly_array
-from tnp._subclass import kept
+from backend_torch.tensors import memory
+from tnp._array.ndarray import ndarray, view_of, wrap_array
+from tnp._array.readonly import readonly_array
+from tnp._array.subclass import kept
+from tnp._core.convert import tensor_of
+from tnp._core.errors import check_size, normalize_axes
 
 __all__ = ["as_strided", "sliding_window_view"]
 

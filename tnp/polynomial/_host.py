@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 import tnp
-from tnp._array import ndarray
+from tnp._array.ndarray import ndarray
 
 
 def host(value: Any) -> Any:

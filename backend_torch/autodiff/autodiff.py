@@ -1,0 +1,509 @@
+"""Differentiation: recording what is done with tensors, and derivatives of functions of tensors.
+
+Layer: owns how NumPy programs, which overwrite, are differentiated by torch: a recorded tensor may be written to, and a
+function that overwrites what its derivative needs is run again with copies kept. Which values are differentiated, and
+how results are put together, is the caller's.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+import torch
+from torch.autograd.graph import GradientEdge
+from torch.utils.checkpoint import checkpoint as _torch_checkpoint
+
+from backend_torch.autodiff import transform_levels
+from backend_torch.autodiff.old_values import OVERWRITTEN, old_values_kept, privately
+from backend_torch.autodiff.replayed_draws import Draws
+from backend_torch.tensors import trace_state
+from backend_torch.torch_private import functorch
+from backend_torch.torch_private.functorch import is_transforming
+
+Tensor = torch.Tensor
+Function = Callable[..., Any]
+Source = Any  # a tensor, or torch.autograd.graph.GradientEdge
+_eager_transforms: Any = torch._functorch.eager_transforms
+_engine: Any = torch.autograd.Variable._execution_engine
+_unsafe_view = torch.ops.aten._unsafe_view.default
+
+
+def is_differentiable(tensor: Tensor) -> bool:
+    """Whether derivatives with respect to the tensor make sense: it has a floating-point or complex dtype."""
+    return tensor.is_floating_point() or tensor.is_complex()
+
+
+def are_differentiable(tensors: Sequence[Tensor]) -> bool:
+    """Whether derivatives with respect to all of the tensors make sense."""
+    with transform_levels.unseen():
+        return all(tensor.is_floating_point() or tensor.is_complex() for tensor in tensors)
+
+
+def is_loss(tensor: Tensor) -> bool:
+    """Whether the tensor is one real number that has a gradient."""
+    with transform_levels.unseen():
+        return tensor.dim() == 0 and tensor.is_floating_point()
+
+
+def is_tracked(tensor: Tensor) -> bool:
+    """Whether gradients flow to the tensor."""
+    return tensor.requires_grad
+
+
+def may_be_differentiated(tensor: Tensor) -> bool:
+    """Whether gradients flow to the tensor, or it can't be known: a trace or a transform is under way."""
+    return tensor.requires_grad or is_transforming() or trace_state.is_tracing() or torch.compiler.is_compiling()
+
+
+def as_type_of(tensor: Tensor, other: Tensor) -> Tensor:
+    """The tensor in the dtype and on the device of another."""
+    return tensor.to(other)
+
+
+def detached(tensor: Tensor) -> Tensor:
+    """The same memory, to which no gradient flows."""
+    return tensor.detach()
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Recording
+
+
+class _State(threading.local):
+    """What this thread records."""
+
+    def __init__(self) -> None:
+        self.tapes = 0
+        self.begun = 0
+        self.checkpoints = 0
+        self.boundaries: list[_Boundary] = []
+
+
+_state = _State()
+
+
+class _Boundary:
+    """Where a function that is transformed begins and ends: what is recorded inside is a level of torch.func's."""
+
+    def __init__(self) -> None:
+        self.outside = functorch.current_level()
+        self.level: int | None = None
+
+    def open(self) -> int:
+        if self.level is None:
+            if functorch.current_level() != self.outside:
+                raise RuntimeError(_FOREIGN)
+            self.level = functorch.enter_grad()
+        return self.level
+
+
+_FOREIGN = (
+    "a GradientTape can't record inside a transform of torch.func: use tnp.vectorized_map, tnp.grad and the other "
+    "transforms of tnp around it"
+)
+
+
+def bounded(function: Callable[..., Sequence[Tensor]], *args: Any) -> tuple[Tensor, ...]:
+    """``function(*args)``, which a transform of torch.func calls, such that it may record."""
+    boundary = _Boundary()
+    _state.boundaries.append(boundary)
+    trace_state.watched[id(boundary)] = boundary
+    try:
+        results = tuple(function(*args))
+        level = boundary.level
+        return results if level is None else tuple([functorch.unwrapped_for_grad(each, level) for each in results])
+    finally:
+        _state.boundaries.pop()
+        del trace_state.watched[id(boundary)]
+        if boundary.level is not None:
+            functorch.leave_grad()
+
+
+class _Watch(torch.autograd.Function):
+    """Tensors over the memory of others, as results of something."""
+
+    @staticmethod
+    def forward(ctx: Any, root: Tensor, *tensors: Tensor) -> tuple[Tensor, ...]:
+        return tuple([tensor.data for tensor in tensors])  # not views, for which there are rules of their own
+
+    @staticmethod
+    def backward(ctx: Any, *gradients: Tensor) -> Any:
+        return (None,) * (len(gradients) + 1)
+
+
+_watch = super(torch.autograd.Function, _Watch).apply
+"""``_Watch.apply`` without torch's search for transforms of torch.func, which is done here already."""
+
+_root = torch.zeros((), requires_grad=True)  # so that there is something to record
+
+
+def watched(tensors: Sequence[Tensor]) -> tuple[Sequence[Any], Sequence[Tensor], bool]:
+    """What gradients are asked for, what the program is to use in place of the tensors, and if more may be asked of it.
+
+    The first two have the tensors' memory. torch refuses writes to tensors that require gradients by themselves, so the
+    second are what torch takes for results: of one function for all, or each of its own where gradients flow further
+    or there is a trace or a transform. What is asked for is a tensor, or that function's node, the same for all.
+    """
+    if not torch.is_grad_enabled():
+        with torch.enable_grad():
+            return watched(tensors)
+    for tensor in tensors:
+        if tensor.requires_grad:
+            break
+    else:
+        is_functional = functorch.innermost() is not None or trace_state.state.depth
+        if tensors and not (is_functional or torch.compiler.is_compiling()):
+            found = _watch(_root, *tensors)
+            return [found[0].grad_fn] * len(found), found, False
+    handles = [_handle(tensor) for tensor in tensors]
+    return handles, [_unsafe_view(handle, handle.shape) for handle in handles], bool(handles)
+
+
+def source(handle: Any, number: int, used: Tensor) -> Source:
+    """What `gradients` takes for something watched, of which it is that number: ``used`` until it is written to."""
+    if isinstance(handle, Tensor):
+        return handle
+    return GradientEdge(handle, number) if used._version else used
+
+
+def _handle(tensor: Tensor) -> Tensor:
+    """What gradients are asked for: a tensor that requires them, connected to ``tensor`` if that does."""
+    if is_transforming():
+        if not _state.boundaries:
+            raise RuntimeError(_FOREIGN)
+        level = _state.boundaries[-1].open()
+        if functorch.level_of(tensor) != level:
+            (handle,) = transform_levels.require_gradients([tensor], level)
+            return handle
+        if not tensor.requires_grad:
+            before = functorch.may_require_grad()
+            functorch.let_require_grad(True)
+            try:
+                return tensor.detach().requires_grad_()
+            finally:
+                functorch.let_require_grad(before)
+    elif not tensor.requires_grad:
+        return tensor.detach().requires_grad_()
+    return _unsafe_view(tensor, tensor.shape)
+
+
+def written_through(tensor: Tensor) -> None:
+    """Let autograd know that another tensor over the same memory was written to."""
+    torch.autograd.graph.increment_version(tensor)
+
+
+Before = tuple[bool, int, int]
+"""Whether gradients were on when a recording began, and how many recordings and checkpoints there had been."""
+
+
+def begin() -> Before:
+    """Gradients are on and recorded from here on; returns what `end` is to be told."""
+    state = _state
+    state.tapes += 1
+    state.begun += 1
+    before = torch.is_grad_enabled(), state.begun, state.checkpoints
+    torch._C._set_grad_enabled(True)
+    return before
+
+
+def is_inner() -> bool:
+    """Whether a recording is inside of another one."""
+    return _state.tapes > 1
+
+
+def end(before: Before) -> tuple[bool, bool]:
+    """A recording ends; returns whether it had others inside, and functions that are run again for gradients."""
+    state = _state
+    state.tapes -= 1
+    torch._C._set_grad_enabled(before[0])
+    return state.begun != before[1], state.checkpoints != before[2]
+
+
+@contextlib.contextmanager
+def paused() -> Iterator[None]:
+    """Nothing is recorded."""
+    with torch.no_grad():
+        yield
+
+
+def gradients(
+    targets: Sequence[Tensor],
+    sources: Sequence[Source],
+    output_gradients: Sequence[Tensor] | None,
+    retain: bool,
+) -> Sequence[Tensor | None]:
+    """Gradients of the sum of ``targets`` with respect to what is watched; None where there is no connection.
+
+    They are recorded themselves if anything is recorded.
+    """
+    again = _state.tapes > 0 or is_transforming()
+    if len(targets) == 1 and output_gradients is None and not again and sources:
+        (target,) = targets
+        if target.requires_grad and type(target) is Tensor and target.is_cpu and not target.dim():
+            # One number: what torch.autograd.grad checks first takes longer than such a program's smaller operations.
+            return transform_levels.own(
+                _engine.run_backward(
+                    (target,), (torch.ones_like(target),), retain, False, tuple(sources), True, accumulate_grad=False
+                )
+            )
+    pairs = [
+        (target, torch.ones_like(target) if given is None else given)
+        for target, given in zip(targets, output_gradients or (None,) * len(targets), strict=True)
+        if target.requires_grad
+    ]
+    if not pairs or not sources:
+        return (None,) * len(sources)
+    found = torch.autograd.grad(
+        [target for target, _ in pairs],
+        sources,
+        [given for _, given in pairs],
+        retain_graph=retain or again,
+        create_graph=again,
+        allow_unused=True,
+    )
+    return transform_levels.own(found, output_gradients or ())
+
+
+def zeros(tensor: Tensor, leading: tuple[int, ...] = ()) -> Tensor:
+    """Zeros of a tensor's shape, behind ``leading`` dimensions."""
+    return tensor.detach().new_zeros(leading + tuple(tensor.shape))
+
+
+def is_recording() -> bool:
+    """Whether a recording is under way."""
+    return _state.tapes > 0
+
+
+def is_result(tensor: Tensor) -> bool:
+    """Whether the tensor was computed of one that gradients flow to."""
+    return not tensor.is_leaf
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Derivatives of functions. They take and return lists or tuples of tensors.
+
+
+_NO_FORWARD = "forward mode AD"  # where an operation has a derivative in reverse mode alone
+_LEAF = "a leaf Variable that requires grad"
+
+
+_BLIND = not hasattr(_eager_transforms, "_disable_inference_mode")
+"""Whether inference mode makes the derivatives of ``torch.func`` zeros, as it did before torch 2.13."""
+
+
+def _attempts(
+    function: Function, attempt: Callable[[Function], Any], kept: Callable[[Function], Any] | None, drawn: Draws
+) -> Any:
+    """``attempt(function)``; once more with copies of the arguments if the function writes to them.
+
+    Once more with old values if the function overwrites what its derivative needs: by ``kept``, which looks at each
+    operation, or where torch.func transforms by copies for each.
+    """
+
+    if _BLIND and not torch.compiler.is_compiling() and torch.is_inference_mode_enabled():
+        raise RuntimeError(
+            "this version of torch records nothing in inference mode, not even for torch.func: all derivatives would "
+            "be zero; use torch.no_grad() instead, or torch 2.13"
+        )
+
+    def inside(*tensors: Tensor) -> tuple[Tensor, ...]:
+        return bounded(function, *tensors)
+
+    def on_copies(*tensors: Tensor) -> tuple[Tensor, ...]:
+        return bounded(function, *[tensor.clone() for tensor in tensors])
+
+    if torch.compiler.is_compiling():  # Dynamo, which sees no error of a level; what the copies cost is compiled away
+        return attempt(lambda *tensors: tuple(function(*[tensor.clone() for tensor in tensors])))
+    with drawn:
+        try:
+            try:
+                return attempt(inside)
+            except RuntimeError as error:
+                if _LEAF not in str(error):
+                    raise
+            drawn.rewind()
+            return attempt(on_copies)
+        except RuntimeError as error:
+            if OVERWRITTEN not in str(error):
+                raise
+        drawn.rewind()
+        if kept is None or is_transforming():
+            return attempt(privately(on_copies))
+        return kept(lambda *tensors: function(*[tensor.clone() for tensor in tensors]))
+
+
+def value_and_gradients(function: Function, tensors: Sequence[Tensor]) -> tuple[tuple[Tensor, ...], list[Tensor]]:
+    """What ``function(*tensors)`` returns, the loss first, and the gradients of the loss."""
+
+    def kept(function: Function) -> Any:
+        with torch.enable_grad(), old_values_kept():
+            again = _state.tapes > 0 or any(tensor.requires_grad for tensor in tensors)
+            handles = [_unsafe_view(t, t.shape) if t.requires_grad else t.detach().requires_grad_() for t in tensors]
+            results = function(*handles)
+            found = torch.autograd.grad(results[0], handles, create_graph=again, allow_unused=True)
+        known = [zeros(t) if gradient is None else gradient for t, gradient in zip(tensors, found, strict=True)]
+        return tuple(results if again else [result.detach() for result in results]), transform_levels.own(known)
+
+    return _attempts(function, lambda function: transform_levels.value_and_gradients(function, tensors), kept, Draws())
+
+
+class Pullback:
+    """Takes gradients of what a function returned back to its arguments.
+
+    Parameters
+    ----------
+    pull : callable
+        As ``torch.func.vjp`` returns it.
+    again : callable
+        Makes another one, with old values, for when the function has overwritten what the first needs.
+    """
+
+    def __init__(self, pull: Function, again: Callable[[], Function]) -> None:
+        self._pull = pull
+        self._again: Callable[[], Function] | None = again
+
+    def __call__(self, cotangents: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
+        return tuple(transform_levels.own(self._with_old_values(lambda: self._pull(cotangents)), cotangents))
+
+    def all(self, cotangents: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
+        """Many at once, along a new first dimension."""
+        pull = torch.vmap(lambda *each: self._pull(each), randomness="same")
+        return self._with_old_values(lambda: pull(*cotangents))
+
+    def _with_old_values(self, call: Callable[[], Any]) -> Any:
+        """What ``call`` returns; the function is run again if it overwrote what is needed."""
+        try:
+            return call()
+        except RuntimeError as error:
+            if self._again is None or OVERWRITTEN not in str(error):
+                raise
+        self._pull, self._again = self._again(), None
+        return call()
+
+
+def vjp(function: Function, tensors: Sequence[Tensor], count: Callable[[], int]) -> tuple[tuple[Tensor, ...], Pullback]:
+    """What ``function`` returns, and the function that takes gradients of its first ``count()`` results back."""
+    if transform_levels.is_exporting():
+        raise transform_levels.not_exported()
+
+    def attempt(function: Function) -> Any:
+        def split(*tensors: Tensor) -> Any:
+            results = function(*tensors)
+            return results[: count()], results[count() :]
+
+        found: Any = torch.func.vjp(split, *tensors, has_aux=True)
+        outputs, pull, others = found
+        return (*outputs, *others), pull
+
+    drawn = Draws()
+
+    def again() -> Function:
+        with drawn.again():
+            return attempt(privately(lambda *tensors: bounded(function, *[tensor.clone() for tensor in tensors])))[1]
+
+    results, pull = _attempts(function, attempt, None, drawn)
+    return results, Pullback(pull, again)
+
+
+def jvp(function: Function, tensors: Sequence[Tensor], tangents: Sequence[Tensor], count: Callable[[], int]) -> Any:
+    """What ``function`` returns, and the derivatives of its first ``count()`` results along ``tangents``."""
+    if transform_levels.is_exporting() and not transform_levels.EXPORTS_FORWARD_MODE:
+        raise transform_levels.not_exported()
+    drawn = Draws()
+
+    def attempt(function: Function) -> Any:
+        def split(*tensors: Tensor) -> Any:
+            results = function(*tensors)
+            return results[: count()], results[count() :]
+
+        if not _eager_transforms.JVP_NESTING:
+            primals = tuple([tensor.clone() for tensor in tensors])  # dual numbers are written to without complaint
+            directions = tuple(tangents)
+            if trace_state.is_batching():  # what is written to them differs among the slices where the tensors do
+                directions = tuple([torch.zeros_like(p) + t for p, t in zip(primals, directions, strict=True)])
+            try:
+                found: Any = torch.func.jvp(split, primals, directions, has_aux=True)
+            except NotImplementedError as error:
+                if _NO_FORWARD not in str(error):
+                    raise
+            else:
+                outputs, derivatives, others = found
+                return (*outputs, *others), derivatives
+        # Forward mode of forward mode: torch's derivatives of those of det and solve are wrong (torch 2.13), and what
+        # has none may not be written to. The inner one is made of the other mode.
+        drawn.rewind()
+        results, derivative = linearize(function, tensors, count)
+        return results, derivative(*tangents)
+
+    return _attempts(function, attempt, None, drawn)
+
+
+def linearize(function: Function, tensors: Sequence[Tensor], count: Callable[[], int]) -> tuple[Any, Function]:
+    """What ``function`` returns, and its derivative at ``tensors`` as a function of tangents.
+
+    The way back is linear in what it is given, so the way back of the way back is the way forward. (torch's own
+    ``linearize`` traces, and a trace has no values to look at.)
+    """
+    results, pullback = vjp(function, tensors, count)
+    outputs = tuple([torch.zeros_like(result) for result in results[: count()]])
+    found: Any = torch.func.vjp(pullback, outputs)
+    push = found[1]
+
+    def derivative(*tangents: Tensor) -> tuple[Tensor, ...]:
+        (found,) = push(tuple(tangents))
+        return found
+
+    return results, derivative
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Functions with a derivative of their own
+
+
+def checkpoint(function: Callable[[], Any]) -> Any:
+    """``function()``, whose values are computed again when gradients need them.
+
+    Where torch.func transforms or a trace is under way, which have no such thing, they are kept.
+    """
+    if is_transforming() or trace_state.is_tracing() or not torch.is_grad_enabled():
+        return function()
+    _state.checkpoints += 1
+    drawn, is_first = Draws(), True
+
+    def run() -> Any:
+        nonlocal is_first
+        if not is_first:
+            with drawn.again():
+                return function()
+        is_first = False
+        with drawn:
+            return function()
+
+    return _torch_checkpoint(run, use_reentrant=False, preserve_rng_state=False)
+
+
+class _Custom(torch.autograd.Function):
+    """``function(*tensors)`` with a gradient that it says itself."""
+
+    generate_vmap_rule = True
+
+    @staticmethod
+    def forward(function: Function, gradient: Function, *tensors: Tensor) -> tuple[Tensor, ...]:
+        return tuple([result.clone() if any(result is t for t in tensors) else result for result in function(*tensors)])
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Any) -> None:
+        _, ctx.gradient, *tensors = inputs
+        ctx.save_for_backward(*tensors)
+
+    @staticmethod
+    def backward(ctx: Any, *gradients: Tensor) -> Any:
+        return None, None, *ctx.gradient(ctx.saved_tensors, gradients)
+
+
+def custom(function: Function, gradient: Function, tensors: Sequence[Tensor]) -> tuple[Tensor, ...]:
+    """``function(*tensors)``, differentiated by ``gradient(tensors, gradients of the results)``."""
+    return _Custom.apply(function, gradient, *tensors)

@@ -1,0 +1,364 @@
+"""Batching: a function of tensors applied to all slices of its arguments at once, by ``torch.vmap``.
+
+Layer: owns what NumPy programs do and torch.vmap refuses: writes to buffers that the function made itself. Such a
+buffer is made once for each slice. Which arguments are sliced, and what is done with a refusal, is the caller's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import torch
+from torch.overrides import TorchFunctionMode
+
+from backend_torch.autodiff import autodiff, replayed_draws, transform_levels
+from backend_torch.tensors import trace_state
+from backend_torch.tensors.memory import unwrapped
+from backend_torch.torch_private import functorch
+
+Tensor = torch.Tensor
+Function = Callable[[list[Tensor]], Sequence[Tensor]]
+
+_FACTORIES = frozenset(
+    {
+        torch.zeros,
+        torch.ones,
+        torch.empty,
+        torch.empty_strided,
+        torch.full,
+        torch.tensor,
+        torch.zeros_like,
+        torch.ones_like,
+        torch.empty_like,
+        torch.full_like,
+        torch.clone,
+        Tensor.clone,
+        Tensor.new_zeros,
+        Tensor.new_ones,
+        Tensor.new_empty,
+        Tensor.new_full,
+        torch.ops.aten.lift_fresh.default,
+    }
+)
+"""What makes memory that a program may be about to write to."""
+
+_COPIES = frozenset({torch.clone, Tensor.clone})
+
+_NO_WRITES = frozenset({"requires_grad_", "detach_", "rename_", "share_memory_", "set_", "retain_grad"})
+
+_QUESTIONS = frozenset(
+    {"__get__", "dim", "numel", "size", "stride", "is_contiguous", "is_floating_point", "is_complex", "data_ptr"}
+)
+"""What asks of a tensor, or views it: most of what there is to see."""
+
+_PLAIN, _FACTORY, _WRITE, _QUESTION = range(4)
+
+
+_REFUSALS = (
+    "vmap",
+    "atching rule",
+    "being batched",
+    "mutate a captured Tensor",
+    "have storage",
+    "shape of the mask",
+)
+"""What torch, or tnp, says of an operation that can't be batched."""
+
+
+class _Kinds(dict[Any, int]):
+    """Whether a torch function makes memory, writes to its first argument, only asks, or does something else."""
+
+    def __missing__(self, function: Any) -> int:
+        name = getattr(function, "__name__", "")
+        kind = _PLAIN
+        if name in _QUESTIONS:
+            kind = _QUESTION
+        elif function in _FACTORIES:
+            kind = _FACTORY
+        elif name in ("__setitem__", "zero_") or (
+            name.endswith("_") and not name.endswith("__") and name not in _NO_WRITES
+        ):
+            kind = _WRITE
+        elif len(name) > 5 and name.startswith("__i") and name not in ("__invert__", "__index__", "__int__"):
+            kind = _WRITE
+        self[function] = kind
+        return kind
+
+
+_kinds = _Kinds()
+
+
+class SharedWriteError(RuntimeError):
+    """A write to memory that all slices have in common."""
+
+
+class Refusal(Exception):
+    """The function can't be batched.
+
+    Attributes
+    ----------
+    operation : str
+        The torch function that refused.
+    error : Exception
+        What was raised.
+    """
+
+    def __init__(self, operation: str, error: Exception) -> None:
+        super().__init__(str(error))
+        self.operation = operation
+        self.error = error
+
+
+class _Buffers(TorchFunctionMode):
+    """While a function is batched: the memory that it makes is made for each slice, and shared memory is not written.
+
+    Parameters
+    ----------
+    level : int
+        That of the batch.
+    seed : Tensor
+        One number a slice: what is made like it is batched as it is.
+    attempt : _Attempt
+        Whether all new memory is made for each slice, or only that of functions that make memory for its own sake; and
+        where it is noted what happens.
+    """
+
+    def __init__(self, level: int, seed: Tensor, attempt: _Attempt) -> None:
+        super().__init__()
+        self.level = level
+        self.seed = seed
+        self.attempt = attempt
+
+    def __torch_function__(self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: Any = None) -> Any:
+        kind = _kinds[func]
+        if kind == _QUESTION:
+            return func(*args, **kwargs) if kwargs else func(*args)
+        if kind == _WRITE:
+            self._check_write(func, args[0])
+        if kwargs:
+            if kwargs.get("out") is not None:
+                self._check_write(func, kwargs["out"])
+            if kwargs.get("generator") is not None:
+                replayed_draws.note(kwargs["generator"])
+        try:
+            result = func(*args, **kwargs) if kwargs else func(*args)
+        except (RuntimeError, NotImplementedError) as error:
+            if is_refusal(error):
+                self.attempt.refused = func
+                self.attempt.shares_write = "`self` not being vmapped over" in str(error)
+            raise
+        if kind == _FACTORY and (self.attempt.everything or self._is_buffer(result, func)):
+            return self._for_each_slice(result)
+        if kind != _WRITE:
+            if self.attempt.everything:
+                return self._all_for_each_slice(result, args)
+            if isinstance(result, Tensor) and not functorch.is_wrapped(result):
+                if not result._is_view() and not any(result is each for each in args):
+                    self.attempt.made[_memory(result)] = result
+        return result
+
+    @staticmethod
+    def _is_buffer(tensor: Tensor, func: Any) -> bool:
+        """Whether new memory is likely to be written to: masks, and integers in the program's text, rather select.
+
+        The copy of one element is a scalar: whoever asks for its value is told if all slices have it in common.
+        """
+        if not tensor.dim() and func in _COPIES:
+            return False
+        if func is torch.ops.aten.lift_fresh.default:
+            return tensor.is_floating_point() or tensor.is_complex()
+        return tensor.dtype is not torch.bool
+
+    def _for_each_slice(self, tensor: Tensor) -> Tensor:
+        if _is_batched(tensor, self.level):
+            return tensor
+        if not tensor.dim() and tensor.device != self.seed.device:
+            return tensor  # a number of the host is an operand beside any device's arrays, a batch of it is none
+        made = self.seed.new_empty(tensor.shape, dtype=tensor.dtype, device=tensor.device)
+        return made.copy_(tensor)
+
+    def _all_for_each_slice(self, result: Any, args: tuple[Any, ...]) -> Any:
+        if type(result) in (tuple, list):
+            return type(result)([self._all_for_each_slice(each, args) for each in result])
+        if not isinstance(result, Tensor) or _is_batched(result, self.level):
+            return result
+        memory = _memory(result)
+        if any(isinstance(each, Tensor) and _memory(each) == memory for each in args):
+            return result
+        return self._for_each_slice(result)
+
+    def _check_write(self, func: Any, target: Any) -> None:
+        if not isinstance(target, Tensor):
+            return
+        if _is_batched(target, self.level):
+            self.attempt.keep_before_write(target)
+        elif _memory(target) not in self.attempt.made:
+            self.attempt.refused = func
+            self.attempt.shares_write = True
+            raise SharedWriteError("an array that is the same for all elements is written to")
+
+
+def _is_batched(tensor: Tensor, level: int) -> bool:
+    """Whether a tensor has one value for each slice at this level, however deep."""
+    while functorch.is_wrapped(tensor):
+        if functorch.is_batched(tensor) and functorch.level_of(tensor) == level:
+            return True
+        tensor = functorch.get_unwrapped(tensor)
+    return False
+
+
+def _memory(tensor: Tensor) -> int:
+    return unwrapped(tensor).untyped_storage()._cdata
+
+
+class _Attempt:
+    """A function as ``torch.vmap`` calls it, with what happened in it.
+
+    Attributes
+    ----------
+    refused : callable or None
+        The torch function that can't be batched.
+    shares_write : bool
+        Whether it is one that writes to memory which is not batched.
+    """
+
+    def __init__(self, function: Function, tensors: Sequence[Tensor], everything: bool) -> None:
+        self.function = function
+        self.tensors = tensors
+        self.everything = everything
+        self.refused: Any = None
+        self.shares_write = False
+        self.made: dict[int, Tensor] = {}  # memory that is new, but not batched
+        self._kept: list[Tensor] | None = None
+
+    def __call__(self, level: int, seed: Tensor, *slices: Tensor) -> tuple[Tensor, ...]:
+        with _Buffers(level, seed, self):
+            return autodiff.bounded(self.function, list(slices))
+
+    def keep_before_write(self, target: Tensor) -> None:
+        """Copy all arguments, once, if ``target`` is a part of one; gradients flow through the copies too."""
+        if self._kept is None and any(_memory(target) == _memory(tensor) for tensor in self.tensors):
+            self._kept = [tensor.clone() for tensor in self.tensors]
+
+    def restore(self) -> None:
+        """Undo what was written to the arguments, for gradients as well where the writes are recorded."""
+        if self._kept is not None:
+            for tensor, kept in zip(self.tensors, self._kept, strict=True):
+                with torch.set_grad_enabled(torch.is_grad_enabled() and not tensor.is_leaf):
+                    tensor.copy_(kept)
+
+
+def is_refusal(error: Exception) -> bool:
+    """Whether an error says that something can't be batched, and not that the function is wrong."""
+    text = str(error)
+    return isinstance(error, SharedWriteError) or ("randomness" not in text and any(part in text for part in _REFUSALS))
+
+
+def vmap(
+    function: Function,
+    tensors: Sequence[Tensor],
+    dims: Sequence[int | None],
+    *,
+    chunk_size: int | None = None,
+    randomness: str = "different",
+) -> list[Tensor]:
+    """Apply ``function`` to all slices of ``tensors`` along ``dims`` at once.
+
+    Parameters
+    ----------
+    function : callable
+        Takes a list of tensors, one slice each, and returns tensors.
+    tensors : sequence of Tensor
+    dims : sequence of int or None
+        Along which dimension each is sliced; None for what all slices have in common. Not all are None.
+    chunk_size : int, optional
+        How many slices at once.
+    randomness : {'different', 'same', 'error'}
+
+    Returns
+    -------
+    list of Tensor
+        The results stacked along dimension 0, in memory of their own.
+
+    Raises
+    ------
+    Refusal
+        Something in ``function`` can't be batched. The arguments are as they were.
+    """
+    options: Any = {"chunk_size": chunk_size, "randomness": randomness}
+    if torch.compiler.is_compiling():  # Dynamo batches by itself
+        return list(torch.vmap(lambda *slices: tuple(function(list(slices))), tuple(dims), **options)(*tensors))
+
+    refusal: Refusal | None = None
+    for everything in (False, True):
+        attempt = _Attempt(function, tensors, everything)
+        trace_state.state.batches += 1
+        trace_state.watched[id(attempt)] = attempt
+        try:
+            return [_own(result, tensors) for result in _by_chunks(attempt, tensors, dims, chunk_size, randomness)]
+        except Exception as error:
+            if attempt.refused is None and not is_refusal(error):
+                raise
+            attempt.restore()
+            refusal = Refusal(_name(attempt.refused), error)
+        finally:
+            trace_state.state.batches -= 1
+            del trace_state.watched[id(attempt)]
+        if not attempt.shares_write:
+            break
+    assert refusal is not None
+    raise refusal from None
+
+
+def _by_chunks(
+    attempt: _Attempt, tensors: Sequence[Tensor], dims: Sequence[int | None], chunk_size: int | None, randomness: str
+) -> Sequence[Tensor]:
+    """The results of all slices, ``chunk_size`` of them at once."""
+    tensor, dim = next((tensor, dim) for tensor, dim in zip(tensors, dims, strict=True) if dim is not None)
+    size, device = tensor.shape[dim], tensor.device
+
+    def run(tensors: Sequence[Tensor], size: int) -> list[Tensor]:
+        seed = torch.empty(size, device=device)
+        return transform_levels.vmap(attempt, (seed, *tensors), (0, *dims), size, randomness)
+
+    if chunk_size is None or size <= chunk_size:
+        return run(tensors, size)
+    drawn, chunks = replayed_draws.Draws(), []
+    for start in range(0, size, chunk_size):
+        length = min(chunk_size, size - start)
+        parts = [t if d is None else t.narrow(d, start, length) for t, d in zip(tensors, dims, strict=True)]
+        with drawn.again() if start and randomness == "same" else drawn:
+            chunks.append(run(parts, length))
+    return [torch.cat(column) for column in zip(*chunks, strict=True)]
+
+
+def _own(result: Tensor, tensors: Sequence[Tensor]) -> Tensor:
+    """A result with memory for each element of its own: slices may all be one tensor, or the arguments themselves."""
+    memory = _memory(result)
+    if 0 in result.stride() or any(_memory(tensor) == memory for tensor in tensors):
+        return result.clone(memory_format=torch.contiguous_format)
+    return result
+
+
+def _name(function: Any) -> str:
+    """What a torch function is called in torch's documentation."""
+    if function is None:
+        return "reading its values"
+    name = getattr(function, "__name__", str(function))
+    return {"__setitem__": "writing to it", "copy_": "assignment", "_local_scalar_dense": "item"}.get(name, name)
+
+
+def slices(tensor: Tensor, dim: int | None, index: int) -> Tensor:
+    """One slice along ``dim``, a view; the tensor itself for None."""
+    return tensor if dim is None else tensor.select(dim, index)
+
+
+def leading(tensor: Tensor, dim: int) -> Tensor:
+    """The tensor with its dimension ``dim`` first."""
+    return tensor.movedim(dim, 0) if dim else tensor
+
+
+def moved(tensor: Tensor, dim: int) -> Tensor:
+    """The tensor with its first dimension at ``dim``."""
+    return tensor.movedim(0, dim) if dim else tensor

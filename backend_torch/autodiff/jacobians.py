@@ -1,0 +1,146 @@
+"""Jacobians: the derivatives of each element of a result, by chunks of passes that are done at once.
+
+Layer: owns how passes are numbered and their results put together, so that there is never more than a chunk beside the
+whole; a pass itself is differentiation's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+import torch
+
+from backend_torch.autodiff.autodiff import Function, Pullback, Source, is_recording, jvp, may_be_differentiated
+from backend_torch.autodiff.replayed_draws import Draws
+from backend_torch.autodiff.transform_levels import is_exporting, not_exported, own
+from backend_torch.torch_private.functorch import is_transforming
+
+Tensor = torch.Tensor
+
+
+def of_recording(
+    target: Tensor, sources: Sequence[Source], shapes: Sequence[torch.Size], chunk_size: int | None, batch: bool
+) -> list[Tensor | None]:
+    """For each source the derivatives of ``target``'s elements, or, of a batch, of those of each of its slices."""
+    shape = target.shape[1:] if batch else target.shape
+    count = shape.numel()
+    if not sources or not target.requires_grad or not count:
+        return [None] * len(sources)
+    again = is_recording() or is_transforming()
+
+    def parts() -> Iterator[tuple[Tensor | None, ...]]:
+        for rows in torch.arange(count, device=target.device).split(chunk_size or count):
+            basis = torch.zeros(len(rows), count, dtype=target.dtype, device=target.device)
+            basis = basis.index_put((torch.arange(len(rows), device=target.device), rows), basis.new_ones(()))
+            basis = basis.reshape((len(rows), *shape))
+            if batch:
+                basis = basis.unsqueeze(1).expand(len(rows), *target.shape)
+            yield torch.autograd.grad(
+                target, sources, basis, retain_graph=True, create_graph=again, allow_unused=True, is_grads_batched=True
+            )
+
+    results: list[Tensor | None] = []
+    for whole, source in zip(_together(parts(), count), shapes, strict=True):
+        if whole is None:
+            results.append(None)
+        elif batch:
+            results.append(whole.movedim(0, 1).reshape(len(target), *shape, *source[1:]))
+        else:
+            results.append(whole.reshape(shape + source))
+    return own(results)
+
+
+def _basis(tensors: Sequence[Tensor], rows: Tensor) -> tuple[Tensor, ...]:
+    """For each of the numbered elements of all tensors, in a new first dimension, ones there and zeros elsewhere."""
+    parts: list[Tensor] = []
+    start = 0
+    for tensor in tensors:
+        columns = torch.arange(start, start + tensor.numel(), device=tensor.device)
+        part = (rows.to(tensor.device)[:, None] == columns).to(tensor.dtype)
+        parts.append(part.reshape((len(rows), *tensor.shape)))
+        start += tensor.numel()
+    return tuple(parts)
+
+
+def _chunks(tensors: Sequence[Tensor], chunk_size: int | None) -> tuple[Tensor, ...]:
+    total = sum(tensor.numel() for tensor in tensors)
+    return torch.arange(total).split(chunk_size or max(total, 1))
+
+
+def reverse(
+    results: Sequence[Tensor], pullback: Pullback, tensors: Sequence[Tensor], chunk_size: int | None
+) -> list[list[Tensor]]:
+    """For each result, for each tensor, the derivatives; from what `vjp` returned."""
+    total = sum(result.numel() for result in results)
+    columns = _together((pullback.all(_basis(results, rows)) for rows in _chunks(results, chunk_size)), total)
+    sizes = [result.numel() for result in results]
+    rows = [column.split(sizes) for column in columns]
+    return [
+        own([rows[k][i].reshape(result.shape + tensor.shape) for k, tensor in enumerate(tensors)])
+        for i, result in enumerate(results)
+    ]
+
+
+def forward(
+    function: Function, tensors: Sequence[Tensor], count: Callable[[], int], chunk_size: int | None
+) -> tuple[tuple[Tensor, ...], list[list[Tensor]]]:
+    """What ``function`` returns; and for each of its first ``count()`` results, for each tensor, the derivatives."""
+    if is_exporting():  # torch.func.jvp below torch.vmap: fake tensors fail
+        raise not_exported()
+    values: tuple[Tensor, ...] = ()
+    drawn = Draws()
+
+    def push(*tangents: Tensor) -> tuple[tuple[Tensor, ...], tuple[Tensor, ...]]:
+        return jvp(function, tensors, tangents, count)
+
+    def parts() -> Iterator[tuple[Tensor, ...]]:
+        nonlocal values
+        for start, rows in enumerate(_chunks(tensors, chunk_size)):
+            with drawn.again() if start else drawn:
+                outputs, derivatives = torch.vmap(push, randomness="same")(*_basis(tensors, rows))
+            values = tuple([output[0] for output in outputs])  # the same for each tangent
+            del outputs
+            yield derivatives
+
+    columns = _together(parts(), sum(tensor.numel() for tensor in tensors), -1)
+    sizes = [tensor.numel() for tensor in tensors]
+    found = []
+    for column in columns:
+        shape = column.shape[:-1]
+        (column,) = own([column])
+        found.append([p.reshape(shape + t.shape) for p, t in zip(column.split(sizes, -1), tensors, strict=True)])
+    return values, found
+
+
+def _together(parts: Iterator[Sequence[Any]], total: int, dim: int = 0) -> list[Any]:
+    """Chunks, which have their elements along dimension 0, put together along ``dim`` one after the other.
+
+    So there is never more than one beside the whole; where gradients flow, or a trace or a transform is under way, that
+    is torch's to arrange.
+    """
+    part: Any = next(parts)
+    found = [chunk for chunk in part if chunk is not None]
+    if not found or len(found[0]) == total:
+        return [None if chunk is None else chunk.movedim(0, dim) for chunk in part]
+    if any(map(may_be_differentiated, found)):
+        columns = zip(part, *parts, strict=True)
+        return [None if column[0] is None else torch.cat(column).movedim(0, dim) for column in columns]
+    wholes = [None if c is None else c.new_empty(_with(c.shape[1:], total, dim)) for c in part]
+    start = 0
+    while part is not None:
+        length = len(found[0])
+        for whole, chunk in zip(wholes, part, strict=True):
+            if whole is not None:
+                whole.narrow(dim, start, length).copy_(chunk.movedim(0, dim))
+        start += length
+        part = chunk = None  # freed before the next is computed
+        found.clear()
+        part = next(parts, None)
+        found += [chunk for chunk in part or () if chunk is not None]
+    return wholes
+
+
+def _with(shape: torch.Size, length: int, dim: int) -> tuple[int, ...]:
+    """A shape with an axis of such a length at ``dim``, the first or the last."""
+    return (length, *shape) if dim == 0 else (*shape, length)

@@ -1,0 +1,165 @@
+"""Programs that overwrite what their gradients need: old values, and copies that nobody else can write to.
+
+Layer: owns how autograd comes to the values that it needs although the program has written others over them. When it
+needs them, and where gradients are taken, is differentiation's.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import weakref
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import torch
+from torch.overrides import TorchFunctionMode
+from torch.utils._python_dispatch import TorchDispatchMode
+
+from backend_torch.tensors import trace_state
+from backend_torch.torch_private import modes
+from backend_torch.torch_private.functorch import is_transforming
+
+Tensor = torch.Tensor
+
+OVERWRITTEN = "modified by an inplace operation"  # in torch's words
+
+
+class _Saved:
+    """A tensor that a gradient needs, as it was."""
+
+    __slots__ = ("__weakref__", "tensor", "version")
+
+    def __init__(self, tensor: Tensor) -> None:
+        self.tensor = tensor
+        self.version = tensor._version
+
+
+class _OldValues(TorchDispatchMode):
+    """Copies what gradients need before the program writes to it."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._by_memory: dict[int, list[weakref.ref[_Saved]]] = {}
+
+    def pack(self, tensor: Tensor) -> _Saved:
+        """What autograd keeps in the place of a tensor."""
+        saved = _Saved(tensor)
+        self._by_memory.setdefault(tensor.untyped_storage()._cdata, []).append(weakref.ref(saved))
+        return saved
+
+    @staticmethod
+    def unpack(saved: _Saved) -> Tensor:
+        """The tensor, as it was."""
+        if saved.tensor._version != saved.version:
+            raise RuntimeError(f"an array that a gradient needs was {OVERWRITTEN} after the recording")
+        return saved.tensor
+
+    def __torch_dispatch__(self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: Any = None) -> Any:
+        for position, argument in enumerate(func._schema.arguments):
+            if argument.alias_info is not None and argument.alias_info.is_write:
+                given = args[position] if position < len(args) else (kwargs or {}).get(argument.name)
+                for tensor in given if isinstance(given, (list, tuple)) else (given,):
+                    if isinstance(tensor, Tensor):
+                        self._keep(tensor)
+        return modes.run(func, args, kwargs)
+
+    def _keep(self, tensor: Tensor) -> None:
+        for reference in self._by_memory.pop(tensor.untyped_storage()._cdata, ()):
+            saved = reference()
+            if saved is not None:
+                saved.tensor = saved.tensor.clone()
+                saved.version = saved.tensor._version
+
+
+@contextlib.contextmanager
+def old_values_kept() -> Iterator[None]:
+    """What gradients need may be overwritten; not where torch.func transforms, which knows no such hooks."""
+    if is_transforming():
+        yield
+        return
+    values = _OldValues()
+    with torch.autograd.graph.saved_tensors_hooks(values.pack, values.unpack), values:
+        trace_state.state.overwrites += 1
+        try:
+            yield
+        finally:
+            trace_state.state.overwrites -= 1
+
+
+def _names(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
+_VIEWS = _names(
+    """
+    __get__ adjoint alias as_strided chunk clone conj contiguous detach diagonal expand expand_as flatten imag
+    lift_fresh mT moveaxis movedim narrow permute ravel real reshape resolve_conj resolve_neg select split squeeze
+    swapaxes swapdims t tensor_split to transpose unbind unflatten unfold unsqueeze view view_as view_as_complex
+    view_as_real
+    """
+)
+"""What returns its argument or a view of it, or saves none of its values."""
+
+_QUESTIONS = _names(
+    """
+    __bool__ __float__ __int__ __len__ data_ptr dim element_size is_complex is_conj is_contiguous is_floating_point
+    is_neg is_set_to item numel requires_grad_ size storage_offset stride tolist untyped_storage
+    """
+)
+
+_COPYING_WRITES = _names(
+    """
+    __setitem__ copy_ fill_ index_add_ index_copy_ index_fill_ index_put_ masked_fill_ masked_scatter_ zero_
+    """
+)
+"""Writes for whose gradients the written tensor's values don't matter."""
+
+
+class _Private(TorchFunctionMode):
+    """Each operation gets copies of its operands and gives a copy of its result: nobody writes to what it has saved."""
+
+    def __torch_function__(self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: Any = None) -> Any:
+        kwargs = kwargs or {}
+        name = getattr(func, "__name__", "").split(".")[0]
+        if name in _VIEWS or name in _QUESTIONS:
+            return func(*args, **kwargs)
+        if name == "__getitem__":  # a view, or of elements that index arrays choose
+            return func(args[0], _copied(args[1]))
+        if name == "__setitem__" or _is_write(name):
+            target, *others = args
+            others, kwargs = _copied(others), _copied(kwargs)
+            if name in _COPYING_WRITES:
+                return func(target, *others, **kwargs)
+            fresh = target.clone()
+            func(fresh, *others, **kwargs)
+            return target.copy_(fresh)
+        return _copied(func(*_copied(args), **_copied(kwargs)))
+
+
+def _is_write(name: str) -> bool:
+    if name.startswith("__i"):
+        return name.endswith("__") and name not in ("__index__", "__int__", "__invert__")
+    return name.endswith("_") and not name.endswith("__")
+
+
+def _copied(value: Any) -> Any:
+    """A copy of each tensor in lists and tuples and dictionaries of arguments."""
+    if isinstance(value, Tensor):
+        return value.clone()
+    if type(value) in (tuple, list):
+        return type(value)([_copied(item) for item in value])
+    if isinstance(value, tuple):  # torch's named results
+        return type(value)([_copied(item) for item in value])
+    if type(value) is dict:
+        return {key: item if key == "out" else _copied(item) for key, item in value.items()}
+    return value
+
+
+def privately(function: Callable[..., Any]) -> Callable[..., Any]:
+    """``function``, which may overwrite what gradients need, under whatever transform; it takes more memory."""
+
+    def inside(*args: Any) -> Any:
+        with _Private():
+            return function(*args)
+
+    return inside

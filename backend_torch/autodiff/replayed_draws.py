@@ -1,0 +1,100 @@
+"""Draws: what generators were before a function drew from them, so that it can be run again with the same numbers.
+
+Layer: owns that record. Whatever draws says so before, by `note`, and streams of torch's, which graphs hold and draw
+from unasked, are `watched`. A function is run again by checkpoints, and by derivatives that want its old values.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+import weakref
+from collections.abc import Callable, Iterator
+from types import TracebackType
+from typing import Any, Protocol
+
+import torch
+
+from backend_torch.tensors import trace_state
+
+_watched: weakref.WeakSet[Stream] = weakref.WeakSet()
+
+
+class _State(threading.local):
+    current: Draws | None = None
+
+
+state = _State()
+
+
+class Draws:
+    """Inside of ``with``, a function draws; what generators were before is noted, at their first number each.
+
+    In a trace, Dynamo's too, nothing is drawn, and nothing noted.
+    """
+
+    def __init__(self) -> None:
+        self._before: dict[int, tuple[object, Callable[[], Any], Callable[[Any], object], Any]] = {}
+        self._outer: Draws | None = None
+
+    def __enter__(self) -> Draws:
+        self._before.clear()
+        is_traced = trace_state.is_tracing() or torch.compiler.is_compiling()
+        self._outer, state.current = state.current, None if is_traced else self
+        if state.current is not None:
+            for generator in (torch.default_generator, *_of_accelerator(), *[each.generator for each in _watched]):
+                self.note(generator, generator.get_state, generator.set_state)
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        state.current, self._outer = self._outer, None
+
+    def note(self, generator: object, read: Callable[[], Any], write: Callable[[Any], object]) -> None:
+        """Keep what ``read()`` says of a generator that is to draw; ``write`` takes it back there."""
+        if id(generator) not in self._before:
+            self._before[id(generator)] = generator, read, write, read()
+        if self._outer is not None:
+            self._outer.note(generator, read, write)
+
+    def rewind(self) -> None:
+        """Take the generators back to what they were."""
+        for _, _, write, before in self._before.values():
+            write(before)
+
+    @contextlib.contextmanager
+    def again(self) -> Iterator[None]:
+        """Inside, the same numbers are drawn again; afterwards the generators go on from where they are now."""
+        if state.current is not None:
+            for generator, read, write, _ in self._before.values():
+                state.current.note(generator, read, write)
+        now = [(write, read()) for _, read, write, _ in self._before.values()]
+        self.rewind()
+        try:
+            yield
+        finally:
+            for write, value in now:
+                write(value)
+
+
+def note(generator: torch.Generator) -> None:
+    """Say that a generator of torch's is to draw."""
+    if state.current is not None:
+        state.current.note(generator, generator.get_state, generator.set_state)
+
+
+class Stream(Protocol):
+    """What has a generator."""
+
+    generator: torch.Generator
+
+
+def watch(stream: Stream) -> None:
+    """Let every record have the generator of this, as long as there is somebody else who has it: a graph may draw."""
+    _watched.add(stream)  # torch 2.11 has no weak references to generators themselves
+    note(stream.generator)
+
+
+def _of_accelerator() -> tuple[torch.Generator, ...]:
+    return torch.cuda.default_generators if torch.cuda.is_initialized() else ()

@@ -1,0 +1,212 @@
+"""One level of ``torch.func``'s ``grad`` and of ``torch.vmap``, entered directly: on lists of tensors.
+
+Layer: owns torch's private entry points to its transforms, and their public forms for where these are needed.
+``torch.func`` takes its arguments apart and puts results together with pytrees, twice a level; here they are lists
+already, and of a transform of a small function that is the better half of the time.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+import torch
+from torch.autograd import forward_ad
+
+from backend_torch.tensors import trace_state
+from backend_torch.tensors.memory import is_readable, known, to_host, to_numpy, unwrapped
+from backend_torch.torch_private import functorch
+
+Tensor = torch.Tensor
+Function = Callable[..., Sequence[Tensor]]
+_unseen = torch._C.DisableTorchFunction
+EXPORTS_FORWARD_MODE = torch.__version__ >= "2.12"
+
+_NO_HOOKS = "derivatives of functions can't be taken where tensors that are saved for a gradient are looked at"
+
+
+def unseen() -> Any:
+    """A scope in which no mode sees what is done: the questions that a transform asks for itself."""
+    return contextlib.nullcontext() if torch.compiler.is_compiling() else _unseen()
+
+
+def is_exporting() -> bool:
+    """``torch.compiler.is_exporting()``, which Dynamo of torch 2.11 takes for true in whatever it traces."""
+    return torch.compiler._is_exporting_flag
+
+
+def _needs_public() -> bool:
+    """Whether Dynamo traces, which knows the public functions, or inference mode is on, which they leave."""
+    return torch.compiler.is_compiling() or torch.is_inference_mode_enabled()
+
+
+def require_gradients(tensors: Sequence[Tensor], level: int) -> list[Tensor]:
+    """The tensors as leaves of a level of ``grad``."""
+    before = functorch.may_require_grad()
+    functorch.let_require_grad(True)
+    try:
+        with unseen():
+            return [functorch.wrapped_for_grad(tensor, level).requires_grad_() for tensor in tensors]
+    finally:
+        functorch.let_require_grad(before)
+
+
+def value_and_gradients(function: Function, tensors: Sequence[Tensor]) -> tuple[tuple[Tensor, ...], list[Tensor]]:
+    """What ``function(*tensors)`` returns, a scalar first, and the gradients of that: ``torch.func.grad_and_value``."""
+    if is_exporting():
+        return _by_autograd(function, tensors)
+    if _needs_public():
+
+        def loss(*tensors: Tensor) -> tuple[Tensor, tuple[Tensor, ...]]:
+            results = tuple(function(*tensors))
+            return results[0], results
+
+        found, (_, results) = torch.func.grad_and_value(loss, tuple(range(len(tensors))), has_aux=True)(*tensors)
+        return results, list(found)
+
+    with torch.autograd.graph.disable_saved_tensors_hooks(_NO_HOOKS):
+        was_enabled = torch.is_grad_enabled()
+        level = functorch.enter_grad()
+        try:
+            if not was_enabled:
+                torch._C._set_grad_enabled(True)
+            handles = require_gradients(tensors, level)
+            results = tuple(function(*handles))
+            with unseen():
+                gradients: Sequence[Tensor | None] = [None] * len(handles)
+                if results[0].requires_grad:
+                    gradients = torch.autograd.grad(results[:1], handles, create_graph=True, allow_unused=True)
+                unwrap = functorch.unwrapped_for_grad
+                known = [
+                    unwrap(torch.zeros_like(handle) if gradient is None else gradient, level)
+                    for handle, gradient in zip(handles, gradients, strict=True)
+                ]
+                results = tuple([unwrap(result, level) for result in results])
+        finally:
+            functorch.leave_grad()
+            if not was_enabled:
+                torch._C._set_grad_enabled(False)
+    with unseen():
+        return results, own(known)
+
+
+def own(tensors: Sequence[Any], given: Sequence[Tensor] = ()) -> list[Any]:
+    """The tensors that are not None, with memory that neither another one nor ``given`` has: each may be written to.
+
+    torch has one gradient for both operands of a sum, broadcasts it without a copy, and has zeros without memory.
+    """
+    if torch.compiler.is_compiling():
+        return list(tensors)
+    is_wrapped = functorch.innermost() is not None
+    taken = {_storage(tensor) for tensor in given}
+    found = []
+    for tensor in tensors:
+        if tensor is not None:
+            memory = (unwrapped(tensor) if is_wrapped else tensor).untyped_storage()._cdata
+            is_spread = not tensor.is_contiguous() and 0 in tensor.stride()
+            if is_spread or memory in taken or tensor._is_zerotensor():
+                tensor = tensor.clone(memory_format=torch.contiguous_format)
+                memory = _storage(tensor)
+            taken.add(memory)
+        found.append(tensor)
+    return found
+
+
+def _storage(tensor: Tensor) -> int:
+    return unwrapped(tensor).untyped_storage()._cdata
+
+
+def held(tensor: Tensor) -> Tensor:
+    """What torch.func holds below levels of derivatives, whose values are known; a batch's slices are not."""
+    while functorch.is_wrapped(tensor) and not functorch.is_batched(tensor):
+        tensor = functorch.get_unwrapped(tensor)
+    return tensor
+
+
+def constant(tensor: Tensor) -> Tensor:
+    """What torch.func holds, where nothing that is differentiated reaches it; else the tensor."""
+    return tensor if torch.compiler.is_compiling() or is_differentiated(tensor) else held(tensor)
+
+
+def values(tensor: Tensor) -> np.ndarray:
+    """The values, to be read, of a constant; an error where a derivative or a batch hides them."""
+    return to_numpy(to_host(constant(tensor)))
+
+
+def seen(tensor: Tensor) -> np.ndarray | None:
+    """The `values`, or those that a trace knows; None where they are hidden."""
+    if trace_state.is_tracing():
+        return known(tensor)
+    tensor = constant(tensor)
+    return to_numpy(to_host(tensor)) if is_readable(tensor) else None
+
+
+def is_differentiated(tensor: Tensor) -> bool:
+    """Whether derivatives reach the tensor, or may in forward mode; False inside a batch, where nobody may look."""
+    if torch.compiler.is_compiling():  # Dynamo does not ask
+        return False
+    is_tangent = forward_ad._current_level >= 0 and (tensor.is_floating_point() or tensor.is_complex())
+    while functorch.is_wrapped(tensor):
+        if functorch.is_batched(tensor):
+            return False
+        if is_tangent or tensor.requires_grad:
+            return True
+        tensor = functorch.get_unwrapped(tensor)
+    return tensor.requires_grad
+
+
+def is_true_throughout(tensor: Tensor) -> bool:
+    """Whether all elements of a bool tensor are seen to be true, in all slices: below nested levels nobody may look."""
+    try:
+        with unseen():
+            return bool(unwrapped(tensor.all()).all())
+    except RuntimeError:
+        return False
+
+
+def _by_autograd(function: Function, tensors: Sequence[Tensor]) -> tuple[tuple[Tensor, ...], list[Tensor]]:
+    """The same by autograd itself, in a trace of torch.export."""
+    if functorch.innermost() is not None:
+        raise not_exported()
+    with torch.enable_grad():
+        handles = [t.view_as(t) if t.requires_grad else t.detach().requires_grad_() for t in tensors]
+        results = tuple(function(*handles))
+        found = torch.autograd.grad(results[:1], handles, create_graph=True, allow_unused=True)
+    known = [torch.zeros_like(t) if gradient is None else gradient for t, gradient in zip(tensors, found, strict=True)]
+    return results, known
+
+
+def not_exported() -> NotImplementedError:
+    """The error of a derivative in a trace of torch.export.
+
+    It takes what torch.func.grad and torch.func.vjp work on for constants, and its program gives tensors without data
+    (torch 2.13). Before torch 2.12 it holds no torch.func.jvp either: an assertion of its own fails.
+    """
+    return NotImplementedError(
+        "torch.export holds no derivatives but tnp.grad of a function, outside of other transforms, with strict=False, "
+        "and tnp.jvp since torch 2.12: save the function with tnp.compile(fn).save(...) instead"
+    )
+
+
+@functools.cache
+def _decompositions_loaded() -> None:
+    """``torch.vmap`` registers what some operations are made of when it is first called."""
+    torch.vmap(torch.neg)(torch.zeros(1))
+
+
+def vmap(
+    function: Function, tensors: Sequence[Tensor], dims: Sequence[int | None], size: int, randomness: str
+) -> list[Tensor]:
+    """``function(level, *slices)`` of all ``size`` slices of the tensors at once: ``torch.vmap``."""
+    _decompositions_loaded()
+    level = functorch.enter_vmap(size, randomness)
+    try:
+        add = functorch.batched
+        slices = [t if d is None else add(t, d, level) for t, d in zip(tensors, dims, strict=True)]
+        remove = functorch.unbatched
+        return [remove(result, level, size, 0) for result in function(level, *slices)]
+    finally:
+        functorch.leave_vmap()

@@ -1,0 +1,525 @@
+"""What DTensor's operations lack or get wrong, mended where it dispatches them, and refused in words that help.
+
+Layer: owns DTensor's dispatcher: writes through what had to be sent, numbers that no backend sends, reductions of parts
+that are empty, and refusals. The names are torch's private ones; without them nothing here would be right, so that
+their absence is an error.
+"""
+
+from __future__ import annotations
+
+import math
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch._prims_common import make_contiguous_strides_for
+from torch.distributed.tensor import DTensor, Partial, Placement, Replicate, Shard, _dispatch, _redistribute
+from torch.distributed.tensor._dtensor_spec import DTensorSpec
+from torch.distributed.tensor._op_schema import OpSchema, OutputSharding
+from torch.distributed.tensor._utils import compute_local_shape_and_global_offset
+from torch.distributed.tensor.experimental import register_sharding
+from torch.distributed.tensor.placement_types import _StridedShard
+
+from backend_torch.tensors import memory, trace_state
+
+Tensor = torch.Tensor
+Handler = Callable[[Any, tuple[Any, ...], dict[str, Any]], Any]
+aten = torch.ops.aten
+
+# Neither gloo nor NCCL sends such numbers: what goes in their place.
+WIDER = {torch.int16: torch.int32, torch.uint16: torch.int32, torch.uint32: torch.int64, torch.uint64: torch.int64}
+# An order over a sharded axis takes all its elements: DTensor would give each process the whole array.
+ORDERING = frozenset({"sort", "argsort", "topk", "kthvalue", "median", "nanmedian", "mode", "unique_dim", "_unique2"})
+EXTREMES = (
+    aten.amax.default, aten.amin.default, aten.aminmax.default, aten.max.default, aten.max.dim, aten.min.default,
+    aten.min.dim,
+)  # fmt: skip
+TRUTH = (aten.any.default, aten.any.dim, aten.any.dims, aten.all.default, aten.all.dim, aten.all.dims)
+VIEWS = (aten.slice.Tensor, aten.select.int, aten.diagonal.default, aten.view.default, aten._unsafe_view.default)
+# DTensor takes an operation whose name ends in "_" for one in place, and gives back what it was given.
+MISNAMED = {
+    aten.__lshift__.Scalar: aten.bitwise_left_shift.Tensor_Scalar,
+    aten.__lshift__.Tensor: aten.bitwise_left_shift.Tensor,
+    aten.__rshift__.Scalar: aten.bitwise_right_shift.Tensor_Scalar,
+    aten.__rshift__.Tensor: aten.bitwise_right_shift.Tensor,
+    aten.__and__.Scalar: aten.bitwise_and.Scalar,
+    aten.__and__.Tensor: aten.bitwise_and.Tensor,
+    aten.__or__.Scalar: aten.bitwise_or.Scalar,
+    aten.__or__.Tensor: aten.bitwise_or.Tensor,
+    aten.__xor__.Scalar: aten.bitwise_xor.Scalar,
+    aten.__xor__.Tensor: aten.bitwise_xor.Tensor,
+}
+LINEAR = frozenset({aten.mul_, aten.div_, aten.neg_, aten.add_, aten.sub_})  # of sums, torch knows what to do
+MIXING = (
+    aten.index.Tensor, aten.index_select.default, aten.searchsorted.Tensor, aten.index_add.default, aten.cat.default,
+    aten.as_strided.default, aten.where.self,
+)  # fmt: skip
+
+
+class ShardingError(ValueError, RuntimeError):
+    """What can't be computed of arrays over several processes.
+
+    It is a RuntimeError to torch, which raises one here, and a ValueError as for operands on different devices.
+    """
+
+
+def part_of(shape: Sequence[int], where: Any, kept: Sequence[Placement]) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """The shape of this process' part, and where it begins."""
+    local, offset = compute_local_shape_and_global_offset(tuple(shape), where, kept)
+    return tuple(local), tuple(offset)
+
+
+def prepare() -> None:
+    """Mend the dispatcher, once."""
+    dispatcher = DTensor._op_dispatcher
+    propagated = getattr(dispatcher, "_propagate_op_sharding_dispatch_slow_path", None)
+    redistributed = getattr(_redistribute, "redistribute_local_tensor", None)
+    handlers = getattr(dispatcher, "_custom_op_handlers", None)
+    if propagated is None or redistributed is None or handlers is None:
+        raise RuntimeError(f"tnp.distributed does not know the dispatcher of torch {torch.__version__}")
+    if getattr(propagated, "is_ours", False):
+        return
+    dispatcher._propagate_op_sharding_dispatch_slow_path = _ruled(propagated)  # type: ignore[method-assign]
+    _redistribute.redistribute_local_tensor = _sendable(redistributed)
+    _dispatch.redistribute_local_tensor = _redistribute.redistribute_local_tensor
+    handled: dict[Any, Handler] = {}
+    handled.update(dict.fromkeys(_in_place(), _write))
+    handled.update(dict.fromkeys(MIXING, _unmixed))
+    handled.update(dict.fromkeys(VIEWS, _view))
+    handled.update(dict.fromkeys(EXTREMES, _extreme))
+    handled.update({aten.unbind.int: _unbind, aten.split.Tensor: _split, aten.view.dtype: _view_dtype})
+    handled.update({aten.gather.default: _gather, aten.view_as_real.default: _view_as_real})
+    handled.update({aten.frexp.Tensor: _frexp, aten.squeeze.default: _squeeze})
+    handled.update(dict.fromkeys((aten.flip.default, aten.roll.default, aten.cumprod.default), _along_whole_axes))
+    handled.update(dict.fromkeys(TRUTH, _truth))
+    handled.update(dict.fromkeys((aten.argmax.default, aten.argmin.default), _place_of_extreme))
+    handled.update(dict.fromkeys(MISNAMED, _renamed))
+    for operation, handler in handled.items():
+        handlers[operation] = _once(handlers, handler, handlers.get(operation))
+    if torch.__version__ < "2.12":
+        register_sharding([aten.ne.Tensor, aten.gcd.default, aten.lcm.default])(_elementwise)
+
+
+def _elementwise(*operands: Any) -> list[Any]:
+    """How two operands may be placed, and the result of each way: as torch's own rules of elementwise functions."""
+    dim = max(operand.ndim for operand in operands)
+    found: list[Any] = [([Replicate()], [Replicate()] * len(operands))]
+    for axis in range(dim):
+        places = [axis - dim + operand.ndim for operand in operands]
+        given = [(place, place >= 0 and o.shape[place] > 1) for place, o in zip(places, operands, strict=True)]
+        if any(has_it for _, has_it in given):
+            found.append(([Shard(axis)], [Shard(place) if has_it else Replicate() for place, has_it in given]))
+    return found
+
+
+def _once(handlers: dict[Any, Any], handler: Handler, former: Any) -> Handler:
+    """The handler, within which the operation is torch's own again."""
+
+    def handle(operation: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        mine = handlers.pop(operation, None)
+        if former is not None:
+            handlers[operation] = former
+        try:
+            return handler(operation, args, kwargs)
+        finally:
+            if mine is not None:
+                handlers[operation] = mine
+
+    return handle
+
+
+def _in_place() -> list[Any]:
+    """torch's operations that write to their first operand."""
+    found = []
+    for name in dir(aten):
+        if name.endswith("_") and not name.startswith("_"):
+            packet = getattr(aten, name)
+            found += [getattr(packet, overload) for overload in packet.overloads()]
+    return [operation for operation in found if operation._schema.is_mutable]
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# What is sent
+
+
+def _sendable(redistributed: Callable[..., Tensor]) -> Callable[..., Tensor]:
+    """Have parts sent in a dtype that the backends know."""
+
+    def redistribute(local: Tensor, current: DTensorSpec, target: DTensorSpec, **options: Any) -> Tensor:
+        dtype = local.dtype
+        wider = WIDER.get(dtype)
+        if wider is None or current.placements == target.placements:
+            return redistributed(local, current, target, **options)
+        if dtype is not torch.uint64:
+            return redistributed(local.to(wider), current, target, **options).to(dtype)
+        if any(isinstance(p, Partial) and p.reduce_op != "sum" for p in current.placements):
+            raise ShardingError(f"uint64 numbers can't be combined by {current.placements}")
+        return redistributed(local.view(wider), current, target, **options).view(dtype)
+
+    return redistribute
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Views: where a part of a sharded axis is sent, what is written to it goes back.
+
+
+@dataclass
+class Sent:
+    """What a view's memory was sent from: noted on the memory, as views of the view have it too."""
+
+    source: DTensor
+    operation: Any
+    args: tuple[Any, ...]
+    dtype: torch.dtype
+    layout: tuple[Any, ...]
+    placements: tuple[Placement, ...]
+    writes: int
+
+
+def _view(operation: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """A view; where it takes elements of other processes they are sent, and writes to it go to them."""
+    source = args[0]
+    reshapes = operation in (aten.view.default, aten._unsafe_view.default)
+    try:
+        result: Any = operation(*args, **kwargs)
+    except ShardingError:
+        if not reshapes:
+            raise
+        result = None
+    if result is None or (reshapes and any(isinstance(p, _StridedShard) for p in result.placements)):
+        # Parts that are no even pieces of the new axis; of those in steps torch picks the wrong elements.
+        torch.empty_strided(source.shape, source.stride(), device="meta").view(args[1])  # raises where it is no view
+        everywhere = [Replicate()] * source.device_mesh.ndim
+        local = source.redistribute(placements=everywhere)._local_tensor.contiguous()  # in torch 2.11 it may not be
+        whole = DTensor.from_local(local, source.device_mesh, everywhere, run_check=False)
+        result = operation(whole, *args[1:], **kwargs)
+    if isinstance(result, DTensor) and operation is not aten._unsafe_view.default:  # which is of a copy
+        local, given = result._local_tensor, source._local_tensor
+        if local.untyped_storage()._cdata != given.untyped_storage()._cdata:
+            layout = (tuple(local.shape), local.stride(), local.storage_offset())
+            arguments = _by_position(operation, args[1:], kwargs)
+            sent = Sent(source.detach(), operation, arguments, local.dtype, layout, result.placements, _writes(given))
+            local.untyped_storage().sent = sent  # type: ignore[attr-defined]
+    return result
+
+
+def _by_position(operation: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, ...]:
+    """All arguments of an operation but its first."""
+    rest = operation._schema.arguments[1 + len(args) :]
+    return (*args, *[kwargs.get(each.name, each.default_value) for each in rest])
+
+
+def _unbind(operation: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Tensor]:
+    tensor, dim = args[0], args[1] if len(args) > 1 else kwargs.get("dim", 0)
+    return [tensor.select(dim, index) for index in range(tensor.shape[dim])]
+
+
+def _split(operation: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Tensor]:
+    tensor, size, dim = _by_position(operation, args, kwargs) if len(args) > 2 else (*args[:2], kwargs.get("dim", 0))
+    return [tensor.narrow(dim, at, min(size, tensor.shape[dim] - at)) for at in range(0, tensor.shape[dim], size)]
+
+
+def _view_dtype(operation: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Tensor:
+    tensor, dtype = args
+    if tensor.itemsize != dtype.itemsize and any(_cuts(p, tensor.dim() - 1) for p in tensor.placements):
+        raise ShardingError(f"{caller()}the axis that takes up a difference in size is sharded: shard another one")
+    return operation(tensor, dtype)
+
+
+def _view_as_real(operation: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Tensor:
+    """The parts of complex numbers; torch's rule does not know a single one."""
+    tensor = args[0]
+    return operation(tensor) if tensor.dim() else operation(tensor.unsqueeze(0)).squeeze(0)
+
+
+def _write(operation: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """In place; and to the parts that the memory was sent from."""
+    if not isinstance(args[0], DTensor):
+        raise memory.mixed_error(*[each for each in args if isinstance(each, Tensor)])
+    if operation.overloadpacket not in LINEAR and any(isinstance(p, Partial) for p in args[0].placements):
+        raise ShardingError(
+            f"{caller()}no in-place {operation} of a sum or the like that is still to be made of its parts: of "
+            "tnp.distributed.replicate(x, mesh)"
+        )
+    result = _unmixed(operation, args, kwargs)
+    _written(args[0]._local_tensor)
+    return result
+
+
+def _written(local: Tensor) -> None:
+    """Count a write; what a view has is written to the array that it was sent from, too."""
+    storage: Any = local.untyped_storage()
+    storage.writes = _writes(local) + 1
+    sent = getattr(storage, "sent", None)
+    if sent is None:
+        return
+    if local.dtype is not sent.dtype:
+        raise ShardingError(f"{caller()}bits of what several processes have can't be written to: copy it first")
+    values = local.as_strided(*sent.layout)
+    target = sent.source._local_tensor
+    for dim, (was, now) in enumerate(zip(sent.source.placements, sent.placements, strict=True)):
+        if isinstance(was, Partial) or (was != now and not isinstance(now, Replicate)):
+            raise ShardingError(f"{caller()}a view of {was} along {dim} can't be written to: copy it first")
+    if sent.writes != _writes(target):
+        raise ShardingError(f"{caller()}the array was written to since this view of it was sent: take the view again")
+    with torch.no_grad():
+        for part, value in _places(sent, target, values):
+            part.copy_(value)
+    _written(target)
+    sent.writes = _writes(target)
+
+
+def _writes(local: Tensor) -> int:
+    """How often the memory of a part was written to; torch's own count knows whole arrays only."""
+    return getattr(local.untyped_storage(), "writes", 0)
+
+
+def _places(sent: Sent, target: Tensor, values: Tensor) -> list[tuple[Tensor, Tensor]]:
+    """Which elements of this process' part a view has, and which of the view they are."""
+    source = sent.source
+    shape, offsets = part_of(source.shape, source.device_mesh, source.placements)
+    cut = {p.dim for p in source.placements if isinstance(p, Shard)}
+    if sent.operation is aten.select.int:
+        dim, index = sent.args[0] % source.dim(), sent.args[1]
+        at = index % source.shape[dim] - offsets[dim]
+        return [(target.select(dim, at), values)] if 0 <= at < shape[dim] else []
+    if sent.operation is aten.slice.Tensor:
+        dim, step = sent.args[0] % source.dim(), sent.args[3]
+        start, end, _ = slice(*sent.args[1:3]).indices(source.shape[dim])
+        first = max(0, -((start - offsets[dim]) // step))  # the first element of the slice that lies here
+        last = max(first, -((start - min(end, offsets[dim] + shape[dim])) // step))
+        if first == last:
+            return []
+        begin = start + first * step - offsets[dim]
+        here = target.narrow(dim, begin, shape[dim] - begin)
+        chosen = here[(slice(None),) * dim + (slice(None, None, step),)].narrow(dim, 0, last - first)
+        return [(chosen, values.narrow(dim, first, last - first))]
+    if sent.operation is aten.diagonal.default:
+        offset, one, other = sent.args[0], sent.args[1] % source.dim(), sent.args[2] % source.dim()
+        if one in cut and other in cut:
+            raise ShardingError(f"{caller()}the diagonal of an array that is cut along both axes: gather it")
+        shift = offset + offsets[one] - offsets[other]
+        here = target.diagonal(shift, one, other)
+        first = max(0, -shift) + offsets[one] - max(0, -offset)
+        return [(here, values.narrow(-1, first, here.shape[-1]))] if here.shape[-1] else []
+    values = values.reshape(source.shape)
+    for dim in cut:
+        values = values.narrow(dim, offsets[dim], shape[dim])
+    return [(target, values)]
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Operations
+
+
+def _renamed(operation: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    return _unmixed(MISNAMED[operation], args, kwargs)
+
+
+def _unmixed(operation: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """The operation; beside ordinary operands, and where torch knows no way, ShardingError."""
+    try:
+        return operation(*args, **kwargs)
+    except RuntimeError as error:
+        if "mixed torch.Tensor and DTensor" in str(error):
+            given = [each for arg in args for each in (arg if isinstance(arg, (list, tuple)) else (arg,))]
+            raise memory.mixed_error(*[each for each in given if isinstance(each, Tensor)]) from None
+        if "not supported with DTensor" in str(error):
+            raise ShardingError(f"{caller()}{operation} of a sharded array: use tnp.distributed.gather(x)") from None
+        raise
+
+
+def _gather(operation: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """Elements of a sharded axis: each process gives those that it has, and their bits are summed."""
+    tensor, dim, index = args[:3]
+    dim %= max(1, index.dim())
+    if not (isinstance(tensor, DTensor) and isinstance(index, DTensor)) or not any(
+        _cuts(p, dim) for p in tensor.placements
+    ):
+        return _unmixed(operation, args, kwargs)
+    same = all(tensor.shape[axis] == index.shape[axis] for axis in range(index.dim()) if axis != dim)
+    if not same or any(isinstance(p, Partial) for p in tensor.placements):
+        where = [Replicate()] * tensor.device_mesh.ndim
+        return operation(tensor.redistribute(placements=where), dim, index.redistribute(placements=where))
+    mesh, kept = tensor.device_mesh, [Replicate() if _cuts(p, dim) else p for p in tensor.placements]
+    index = index.redistribute(placements=kept)
+    shape, offsets = part_of(tensor.shape, mesh, tensor.placements)
+    local = index._local_tensor - offsets[dim]
+    here = (local >= 0) & (local < shape[dim])
+    values = torch.zeros(local.shape, dtype=tensor.dtype, device=local.device)
+    if shape[dim]:
+        found = tensor._local_tensor.gather(dim, local.clamp(0, shape[dim] - 1))
+        values = torch.where(here, found, values)
+    bits = values.view(torch.uint8)  # of numbers -0.0 + 0.0 would be 0.0
+    parts = [Partial() if _cuts(p, dim) else p for p in tensor.placements]
+    bits = DTensor.from_local(bits, mesh, parts, run_check=False).redistribute(placements=kept)._local_tensor
+    return DTensor.from_local(
+        bits.view(tensor.dtype), mesh, kept, run_check=False, shape=index.shape, stride=index.stride()
+    )
+
+
+def _frexp(operation: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Tensor, ...]:
+    """Part by part: torch 2.11 has no rule for what has two results."""
+    tensor = _placed(args[0], lambda p: isinstance(p, Partial))
+    return tuple([_like(tensor, part) for part in operation(tensor._local_tensor)])
+
+
+def _along_whole_axes(operation: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Tensor:
+    """Part by part, but for the axes that are named, or all: torch 2.11 has no rule."""
+    tensor, *rest = args
+    given = _by_name(operation, args, kwargs)
+    axes = _axes(given.get("dims", given.get("dim")), tensor.dim())
+    tensor = _placed(tensor, lambda p: isinstance(p, Partial) or any(_cuts(p, axis) for axis in axes))
+    return _like(tensor, operation(tensor._local_tensor, *rest, **kwargs))
+
+
+def _squeeze(operation: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """Without axes of length one: of the array, where torch 2.11 asks the part that each process has."""
+    tensor = args[0]
+    for axis in reversed([axis for axis, length in enumerate(tensor.shape) if length == 1]):
+        tensor = aten.squeeze.dim(tensor, axis)
+    return aten.alias.default(tensor) if tensor is args[0] else tensor
+
+
+def _truth(operation: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Tensor:
+    """Whether any or all are true, part by part: torch 2.11 has no rule for several axes, 2.15 sends them whole."""
+    given, tensor = _by_name(operation, args, kwargs), args[0]
+    axes = _axes(given.get("dim"), tensor.dim())
+    tensor = _placed(tensor, lambda p: isinstance(p, (Partial, _StridedShard)))
+    part = operation(tensor._local_tensor, *args[1:], **kwargs)
+    left = [axis for axis in range(tensor.dim()) if given.get("keepdim") or axis not in axes]
+    shape = torch.Size([1 if axis in axes else tensor.shape[axis] for axis in left])
+    combined = Partial("max" if operation.overloadpacket is aten.any else "min")
+
+    def placed(placement: Placement) -> Placement:
+        if not isinstance(placement, Shard):
+            return placement
+        return combined if placement.dim in axes else Shard(left.index(placement.dim))
+
+    where, stride = [placed(p) for p in tensor.placements], make_contiguous_strides_for(shape)
+    return DTensor.from_local(part, tensor.device_mesh, where, run_check=False, shape=shape, stride=stride)
+
+
+def _by_name(operation: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any]:
+    """The arguments of an operation that are given."""
+    return dict(zip([argument.name for argument in operation._schema.arguments], args, strict=False)) | kwargs
+
+
+def _placed(tensor: Any, is_replaced: Callable[[Placement], bool]) -> Any:
+    """The array whole in each process, along axes of the mesh with some placements."""
+    return tensor.redistribute(placements=[Replicate() if is_replaced(p) else p for p in tensor.placements])
+
+
+def _like(tensor: Any, part: Tensor) -> Tensor:
+    """A sharded array of another's shape, in C order, of which this is this process' part."""
+    where, mesh, shape = tensor.placements, tensor.device_mesh, tensor.shape
+    stride = make_contiguous_strides_for(shape)
+    return DTensor.from_local(part.contiguous(), mesh, where, run_check=False, shape=shape, stride=stride)
+
+
+def _extreme(operation: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """A maximum or a minimum; where a process has no elements, which has none, of the whole axis."""
+    return operation(_with_parts(args), *args[1:], **kwargs)
+
+
+def _place_of_extreme(operation: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    tensor = _with_parts(args)
+    if (len(args) < 2 or args[1] is None) and torch.__version__ < "2.12":  # which sends numbers without an axis
+        tensor = _placed(tensor, lambda p: True)
+    if tensor.dtype in WIDER:  # in the same order, and sent by torch itself, which knows no others
+        tensor = tensor.to(WIDER[tensor.dtype])
+    return operation(tensor, *args[1:], **kwargs)
+
+
+def _with_parts(args: tuple[Any, ...]) -> Any:
+    """The operand; whole in each process where one of them has no elements along a reduced axis."""
+    tensor, axes = args[0], args[1] if len(args) > 1 else None
+    if not _has_empty_part(tensor, _axes(axes, tensor.dim())):
+        return tensor
+    return tensor.redistribute(placements=[Replicate()] * tensor.device_mesh.ndim)
+
+
+def _axes(named: Any, dim: int) -> set[int]:
+    """The axes that a reduction names: one, several, or all by naming none."""
+    listed = [named] if isinstance(named, int) else named
+    return {axis % max(dim, 1) for axis in listed} if listed else set(range(dim))
+
+
+def _has_empty_part(tensor: DTensor, axes: set[int]) -> bool:
+    """Whether some process has nothing along one of these axes, which has a length."""
+    for dim, placement in enumerate(tensor.placements):
+        if isinstance(placement, Shard) and placement.dim in axes:
+            length, processes = tensor.shape[placement.dim], tensor.device_mesh.size(dim)
+            if length and math.ceil(length / math.ceil(length / processes)) < processes:
+                return True
+    return False
+
+
+def _cuts(placement: Placement, axis: int) -> bool:
+    return isinstance(placement, Shard) and placement.dim == axis
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Refusals
+
+
+def caller() -> str:
+    """The function of ours that the program called, by its name where it has one."""
+    name, frame = "", sys._getframe(1)
+    inner = trace_state._inner()
+    while frame is not None and frame.f_code.co_filename.startswith(inner):
+        module, function = frame.f_globals.get("__name__", ""), frame.f_code.co_name
+        if module.partition(".")[0] == "tnp" and not function.startswith("_"):
+            name = f"tnp.{function}: " if function not in ("operator", "reflected", "inplace") else ""
+        frame = frame.f_back  # type: ignore[assignment]
+    return name
+
+
+def _ruled(propagated: Callable[..., Any]) -> Callable[..., Any]:
+    """Have the dispatcher refuse in words that say what to do, and combine parts before a number is read.
+
+    ``item()`` of a sum that is still to be made gives the process' own part of it, in silence.
+    """
+
+    def ruled(operation: Any, args: Any, *rest: Any) -> Any:
+        operands = [each for arg in args for each in (arg if isinstance(arg, (list, tuple)) else (arg,))]
+        operands = [each for each in operands if isinstance(each, DTensor)]
+        if operation is aten._local_scalar_dense.default:
+            return _read_whole(operation, operands[0])
+        try:
+            rule = propagated(operation, args, *rest)
+        except (RuntimeError, NotImplementedError) as error:
+            if "harding" not in str(error):
+                raise
+            raise ShardingError(
+                f"{caller()}torch has no rule for {operation} of an array that is sharded so: use "
+                f"tnp.distributed.gather(x), or shard it along another axis ({str(error).strip().splitlines()[0]})"
+            ) from error
+        schema = getattr(rule, "redistribute_schema", None)
+        name = operation.overloadpacket.__name__
+        if name in ORDERING and schema is not None and _is_gathered(operands, schema):
+            raise ShardingError(
+                f"{caller()}{name} along a sharded axis takes all of it in one process: use "
+                "tnp.distributed.gather(x), or shard(x, mesh, axis) along another axis"
+            )
+        return rule
+
+    ruled.is_ours = True  # type: ignore[attr-defined]
+    return ruled
+
+
+def _read_whole(operation: Any, tensor: DTensor) -> OutputSharding:
+    """The rule of reading a number: of all parts, combined."""
+    spec = DTensorSpec(
+        tensor.device_mesh, (Replicate(),) * tensor.device_mesh.ndim, tensor_meta=tensor._spec.tensor_meta
+    )
+    return OutputSharding(None, OpSchema(operation, (spec,), {}), needs_redistribute=tensor._spec != spec)
+
+
+def _is_gathered(operands: list[Any], schema: Any) -> bool:
+    """Whether what a rule asks for has no shard any more where an operand has one."""
+    cut = any(isinstance(p, Shard) for operand in operands for p in operand.placements)
+    kept = any(isinstance(p, Shard) for spec in schema.args_spec for p in spec.placements)
+    return cut and not kept

@@ -1,0 +1,172 @@
+"""Compiled results beside eager ones: whether they are the same, and which operation differs first.
+
+Layer: owns the comparison. Values are equal within rounding: an operation's own, and what another order of a sum makes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import torch
+from torch.fx import Interpreter, Node
+from torch.utils._python_dispatch import TorchDispatchMode
+
+from backend_torch.graphs.compiling import Executable, Graph
+from backend_torch.tensors import trace_state
+from backend_torch.torch_private import inductor, modes
+
+Tensor = torch.Tensor
+
+
+class EagerCheckError(AssertionError):
+    """A compiled function does not do what the function itself does."""
+
+
+def checked(
+    executable: Executable, inputs: list[Tensor], eager: Callable[[], Sequence[Tensor]], program: Any
+) -> Sequence[Tensor]:
+    """What ``program`` gives for these inputs, after ``eager`` has given the same.
+
+    Parameters
+    ----------
+    executable : Executable
+    inputs : list of Tensor
+        Arguments and captures. ``eager`` has them too; what it writes to them is undone before the program runs.
+    eager : callable
+        The function itself; returns its tensors.
+    program : callable
+        The executable's program for these inputs.
+
+    Raises
+    ------
+    EagerCheckError
+        They differ, in a result or in what is written; it names the first operation that does.
+    """
+    graph = executable.graph
+    before = [tensor.detach().clone() for tensor in inputs]
+    expected = [tensor.detach().clone() for tensor in (*eager(), *inputs)]
+    _restore(inputs, before)
+    values = program(list(inputs))
+    found = [*values, *inputs]
+    if len(found) != len(expected):
+        raise EagerCheckError(f"the compiled function returns {len(values)} arrays, not {len(expected) - len(inputs)}")
+    draws = _draws(graph)
+    for index, (one, other) in enumerate(zip(expected, found, strict=True)):
+        problem = _difference(one, other, draws)
+        if problem:
+            what = f"result {index}" if index < len(values) else f"what is written to input {index - len(values)}"
+            _restore(inputs, before)
+            cause = _cause(executable, inputs, before, expected, eager)
+            raise EagerCheckError(f"compiled, the function does something else than eagerly: {cause}{what} {problem}")
+    return values
+
+
+def _restore(inputs: Sequence[Tensor], values: Sequence[Tensor]) -> None:
+    with torch.no_grad():
+        for tensor, value in zip(inputs, values, strict=True):
+            if not torch.equal(tensor, value):
+                tensor.copy_(value)
+
+
+def _draws(graph: Graph) -> bool:
+    """Whether it draws random numbers, which are others at each call."""
+    return any(
+        torch.Tag.nondeterministic_seeded in getattr(node.target, "tags", ()) for node in graph.module.graph.nodes
+    )
+
+
+def _difference(expected: Tensor, found: Tensor, draws: bool = False) -> str:
+    """How two tensors differ, for people; nothing if they do not."""
+    if expected.dtype is not found.dtype or expected.shape != found.shape:
+        return f"is {found.dtype} {tuple(found.shape)} and eagerly {expected.dtype} {tuple(expected.shape)}"
+    if draws or not expected.numel():
+        return ""
+    one, other = expected.detach(), found.detach()
+    if expected.is_floating_point() or expected.is_complex():
+        precision = torch.finfo(expected.dtype).eps ** 0.5
+        finite = one[one.isfinite()].abs()
+        size = float(finite.max()) if finite.numel() else 0.0
+        wrong = ~torch.isclose(other, one, rtol=precision, atol=precision * size, equal_nan=True)
+    else:
+        wrong = one != other
+    places = wrong.nonzero()
+    if not len(places):
+        return ""
+    place = tuple(places[0].tolist())
+    where = f" at {list(place)}" if place else ""
+    return f"is {other[place].item()} and eagerly {one[place].item()}{where} ({expected.dtype}, {len(places)} such)"
+
+
+def _cause(
+    executable: Executable,
+    inputs: list[Tensor],
+    before: list[Tensor],
+    expected: list[Tensor],
+    eager: Callable[[], Sequence[Tensor]],
+) -> str:
+    """The first operation that differs: of the trace from the function, or of the machine code from the trace."""
+    traced = _Recorder(executable.graph)
+    results = traced.run(*inputs)
+    faithful = not any(map(_difference, expected, [*results, *inputs]))
+    _restore(inputs, before)
+    if faithful:  # the trace is what the function does: the machine code is not what the trace does
+        values = executable.values_of([node for node, _ in traced.done], inputs)
+        _restore(inputs, before)
+        for (node, value), found in zip(traced.done, values, strict=True):
+            problem = _difference(value, found)
+            if problem:
+                return f"{node.target} at {node.meta.get('line')} {problem}; "
+        return ""
+    with _Log() as log:
+        eager()
+    _restore(inputs, before)
+    for (operation, line, value), (node, found) in zip(log.done, traced.done, strict=False):
+        problem = f"was {node.target} when it was traced" if operation is not node.target else _difference(value, found)
+        if problem:
+            return f"{operation} at {line} {problem}; "
+    return f"{len(log.done)} operations, of which {len(traced.done)} were traced; "
+
+
+def _is_compared(operation: Any, value: Any) -> bool:
+    """Whether an operation computes one new tensor: no view, no copy that a trace or a run may leave out."""
+    schema = getattr(operation, "_schema", None)
+    if schema is None or not isinstance(value, Tensor):
+        return False
+    return operation not in _LEFT_OUT and all(result.alias_info is None for result in schema.returns)
+
+
+_aten = torch.ops.aten
+_LEFT_OUT = frozenset(
+    {_aten.full.default, _aten.clone.default, _aten.lift_fresh.default, _aten.detach.default, _aten._to_copy.default}
+)
+
+
+class _Recorder(Interpreter):
+    """Runs a trace and keeps what its operations give."""
+
+    def __init__(self, graph: Graph) -> None:
+        super().__init__(graph.module)
+        self.done: list[tuple[Node, Tensor]] = []
+
+    def run_node(self, node: Node) -> Any:
+        value = super().run_node(node)
+        if _is_compared(node.target, value):
+            self.done.append((node, value.detach().clone()))
+        return value
+
+
+class _Log(TorchDispatchMode):
+    """Keeps what operations give while the function runs eagerly."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.done: list[tuple[Any, str, Tensor]] = []
+
+    def __torch_dispatch__(self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: Any = None) -> Any:
+        value = modes.run(func, args, kwargs)
+        if _is_compared(func, value):
+            self.done.append(
+                (func, trace_state.user_line(), inductor.without_modes(lambda t: t.detach().clone(), value))
+            )
+        return value

@@ -1,0 +1,539 @@
+"""Tracing: a function of tensors becomes a graph, and the graph a program.
+
+Layer: owns what a graph reads (arguments, and tensors from outside by reference), what it writes, which memory its
+results share, and that a program which can't be compiled still runs. What a signature is belongs to the caller.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import copy
+import functools
+import re
+import threading
+import warnings
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import torch
+from torch.fx import GraphModule, Node
+
+from backend_torch.graphs import loops, random_inputs, symbolic
+from backend_torch.graphs.watching import Watch
+from backend_torch.kernels import products
+from backend_torch.tensors import aliasing, trace_state
+from backend_torch.tensors.aliasing import Output
+from backend_torch.torch_private import functorch, inductor
+from backend_torch.torch_private.inductor import Program
+
+Tensor = torch.Tensor
+aten = torch.ops.aten
+_ANY = torch.empty(0)
+
+
+def is_inside() -> bool:
+    """Whether a trace or a transform of torch.func is under way here: it has to see each operation."""
+    return trace_state.is_tracing() or functorch.is_transforming()
+
+
+is_fake, same_signature = inductor.is_fake, inductor.same_signature
+
+
+def physical(tensor: Tensor) -> Tensor:
+    """The tensor itself, or a copy if its values are the conjugate or the negative of what its memory holds."""
+    return tensor.resolve_conj().resolve_neg()
+
+
+def in_c_order(tensor: Tensor) -> Tensor:
+    """The tensor itself, or a copy if its strides are not those of a new one."""
+    return tensor if inductor.is_plain(tensor) else tensor.clone(memory_format=torch.contiguous_format)
+
+
+def with_strides(tensor: Tensor, stride: tuple[int, ...]) -> Tensor:
+    """The tensor itself, or a copy laid out otherwise."""
+    return tensor if tensor.stride() == stride else _restrided(tensor, stride)
+
+
+def assign(tensor: Tensor, values: Tensor) -> None:
+    """Write values into a tensor's memory."""
+    tensor.copy_(values)
+
+
+def signature(tensors: Sequence[Tensor]) -> tuple[Any, ...]:
+    """What a trace depends on, to be hashed and compared."""
+    return tuple([(tensor.dtype, tensor.shape, tensor.stride(), tensor.device) for tensor in tensors])
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Tracing
+
+
+class _Current(threading.local):
+    watch: Watch
+
+
+_current = _Current()
+
+
+@dataclass(frozen=True)
+class Graph:
+    """What a function did on tensors.
+
+    Attributes
+    ----------
+    module : GraphModule
+        The operations in their order, writes included; takes the arguments and then the captures. Correct for inputs
+        that overlap, and differentiable.
+    inputs : list of Tensor
+        Stand-ins of the inputs, without data.
+    captures : list of Tensor
+        Tensors from outside that the function read or wrote: they are inputs, so their values are not baked in.
+    written : frozenset of int
+        The inputs whose memory changes.
+    outputs : list of Output or None
+        How each result comes from ``results``; None where the results overlap in a way that only ``module`` can do.
+    results : list of Node
+        The nodes of ``module`` whose values are new memory, one for each piece of it.
+    sizes : Sizes, optional
+        The sizes that are left open.
+    """
+
+    module: GraphModule
+    inputs: list[Tensor]
+    captures: list[Tensor]
+    written: frozenset[int]
+    outputs: list[Output] | None
+    results: list[Node]
+    sizes: symbolic.Sizes | None = None
+
+    @property
+    def returned(self) -> int:
+        """How many tensors ``module`` returns."""
+        return len(self.module.graph.output_node().args[0])  # type: ignore[arg-type]
+
+
+def trace(
+    function: Callable[[list[Tensor]], Sequence[Tensor]],
+    tensors: Sequence[Tensor],
+    sizes: symbolic.Sizes | None = None,
+) -> Graph:
+    """Run ``function`` once on stand-ins of ``tensors`` and keep what it did; ``sizes`` are theirs, left open.
+
+    Raises
+    ------
+    TracedValueError
+        The function asks for a value, or for a shape that depends on one.
+    """
+    with inductor.leaving_nothing():  # no decorator: its frame would count as the user's
+        return _trace(function, tensors, sizes)
+
+
+def _trace(
+    function: Callable[[list[Tensor]], Sequence[Tensor]], tensors: Sequence[Tensor], sizes: symbolic.Sizes | None
+) -> Graph:
+    mode = inductor.new_fake_mode() if sizes is None else sizes.mode()
+    inputs = _without_data(mode, tensors, sizes)
+
+    watch = _current.watch = Watch(mode)
+    watch.inputs.update(map(inductor.storage_of, inputs))
+
+    def watched(*stand_ins: Tensor) -> tuple[Tensor, ...]:
+        with watch:
+            results = function(list(stand_ins))
+        return tuple(result if inductor.is_fake(result) else watch.stand_in(result) for result in results)
+
+    try:
+        with trace_state.tracing(watch), mode:
+            module = inductor.capture(watched, inputs)
+    finally:
+        inductor.end(mode)
+        del _current.watch
+
+    captures = []
+    for stand_in in _lift(module):
+        if id(stand_in) not in watch.captures:  # made in a branch or a loop's body, and kept
+            raise trace_state.left_over_error()
+        captures.append(watch.captures[id(stand_in)])
+    inputs += [stand_in for _, stand_in in captures]
+    values, memory, written = _reads_and_writes(module, inputs)
+    placeholders = module.graph.find_nodes(op="placeholder")
+    returned: Any = module.graph.output_node().args[0]
+    outputs, results = aliasing.outputs_of(returned, placeholders, values, memory)
+    if sizes is not None:
+        sizes.settle()
+    return Graph(module, inputs, [tensor for tensor, _ in captures], written, outputs, results, sizes)
+
+
+def _without_data(
+    mode: inductor.FakeTensorMode, tensors: Sequence[Tensor], sizes: symbolic.Sizes | None
+) -> list[Tensor]:
+    return [inductor.like(mode, tensor) for tensor in tensors] if sizes is None else sizes.like(mode, tensors)
+
+
+def _reads_and_writes(
+    module: GraphModule, inputs: Sequence[Tensor]
+) -> tuple[dict[Node, Any], dict[int, list[int]], frozenset[int]]:
+    """The nodes' values, the inputs that lie in each piece of memory, and the inputs whose memory is written to."""
+    values = {node: node.meta.get("val") for node in module.graph.nodes}
+    values.update(zip(module.graph.find_nodes(op="placeholder"), inputs, strict=True))
+    memory: dict[int, list[int]] = {}
+    for index, tensor in enumerate(inputs):
+        memory.setdefault(inductor.storage_of(tensor), []).append(index)
+    written = frozenset(
+        index
+        for node in module.graph.nodes
+        for target in aliasing.targets(node)
+        for index in memory.get(inductor.storage_of(values[target]), ())
+    )
+    return values, memory, written
+
+
+def _lift(module: GraphModule) -> list[Tensor]:
+    """Turn the stand-ins that the graph holds as attributes into inputs."""
+    graph = module.graph
+    captured: dict[int, tuple[Tensor, Node]] = {}
+    lifted: set[Any] = set()
+    last = next(reversed(graph.find_nodes(op="placeholder")), None)
+    for node in graph.find_nodes(op="get_attr"):
+        tensor = getattr(module, node.target)
+        if not isinstance(tensor, Tensor):
+            continue  # a branch or a loop's body
+        if id(tensor) not in captured:
+            with graph.inserting_after(last) if last else graph.inserting_before(next(iter(graph.nodes))):
+                last = graph.placeholder(f"captured_{len(captured)}")
+            last.meta["val"] = tensor
+            captured[id(tensor)] = tensor, last
+        node.replace_all_uses_with(captured[id(tensor)][1])
+        graph.erase_node(node)
+        lifted.add(node.target)
+    for name in lifted:
+        delattr(module, name)  # an exported program would keep it
+    if lifted:
+        module.recompile()
+    return [tensor for tensor, _ in captured.values()]
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Graphs inside the graph that is being traced
+
+Subgraph = tuple[GraphModule, list[Tensor]]
+"""A graph, and the tensors from around it that are its last inputs."""
+
+
+def addresses(one: Tensor, other: Tensor) -> tuple[np.ndarray, np.ndarray] | None:
+    """Arrays to ask NumPy about the addresses of two tensors while a function is traced; None if they share none.
+
+    Raises
+    ------
+    TracedValueError
+        It depends on the arguments.
+    """
+    if functorch.is_transforming():
+        raise trace_state.value_error()
+    return _current.watch.addresses(one, other)
+
+
+def subgraph(
+    function: Callable[[list[Tensor]], Sequence[Tensor]], examples: Sequence[Tensor], pure: bool = False
+) -> Subgraph:
+    """What ``function`` does on tensors like ``examples``, while another function is being traced.
+
+    It writes to copies of its arguments, and each of its results is memory of its own in C order.
+
+    Raises
+    ------
+    NotImplementedError
+        The function writes to a tensor from around it; if ``pure``, to an argument.
+    """
+    watch = _current.watch
+    inputs = [inductor.like(watch.mode, tensor) for tensor in examples]
+    watch.inputs.update(map(inductor.storage_of, inputs))
+    literals, watch.literals = watch.literals, {}  # each graph has its own
+
+    def watched(*stand_ins: Tensor) -> tuple[Tensor, ...]:
+        results = function(list(stand_ins))
+        return tuple(result if inductor.is_fake(result) else watch.stand_in(result) for result in results)
+
+    try:
+        module = inductor.capture(watched, inputs)
+    finally:
+        watch.literals = literals
+    outer = _lift(module)
+    values, memory, written = _reads_and_writes(module, [*inputs, *outer])
+    if any(pure or index >= len(inputs) for index in written):
+        raise trace_state.write_error()
+    graph = module.graph
+    placeholders = graph.find_nodes(op="placeholder")
+    for index in written:
+        with graph.inserting_after(placeholders[-1]):
+            copy = graph.call_function(aten.clone.default, (placeholders[index],))
+        placeholders[index].replace_all_uses_with(copy, delete_user_cb=lambda user, copy=copy: user is not copy)
+    output = graph.output_node()
+    results: list[Node] = list(output.args[0])  # type: ignore[arg-type]
+    used = set(memory)
+    for index, node in enumerate(results):
+        value = values[node]
+        assert value is not None
+        storage = inductor.storage_of(value)
+        if storage in used or not inductor.is_plain(value):
+            keywords: dict[str, Any] = {"memory_format": torch.contiguous_format}
+            with graph.inserting_before(output):
+                results[index] = graph.call_function(aten.clone.default, (node,), keywords)
+        used.add(storage)
+    output.args = (tuple(results),)
+    module.recompile()
+    return module, outer
+
+
+def aligned(subgraphs: Sequence[Subgraph]) -> tuple[list[Tensor], list[GraphModule]]:
+    """The same graphs with one list of tensors from around them, that all take."""
+    union = {id(tensor): tensor for _, outer in subgraphs for tensor in outer}
+    return list(union.values()), [
+        inductor.with_inputs(module, list(map(id, outer)), union) for module, outer in subgraphs
+    ]
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Compiling
+
+
+class Executable:
+    """A graph's programs: one for tensors alone, one for each set of inputs that gradients flow to.
+
+    Parameters
+    ----------
+    graph : Graph
+    backend : str or callable, optional
+        None and "inductor" make machine code; "eager" runs the operations one by one; any other is torch.compile's.
+    mode : str, optional
+    options : dict, optional
+        As torch.compile takes them.
+    """
+
+    def __init__(
+        self,
+        graph: Graph,
+        *,
+        backend: str | Callable[..., Any] | None = None,
+        mode: str | None = None,
+        options: dict[str, Any] | None = None,
+    ) -> None:
+        self.graph = graph
+        self.captures = graph.captures
+        self.written = graph.written
+        inductor.check_backend(backend)
+        self._backend = backend
+        self._settings = inductor.options_of(mode, options) if backend in (None, "inductor") else options
+        self._mode = mode
+        self._programs: dict[Any, Program] = {}
+        self._operations = loops.by_python(graph.module) if loops.has_control_flow(graph.module) else graph.module
+
+    def program(self, tensors: Sequence[Tensor]) -> Program:
+        """The program for these inputs, arguments and then captures; compiled on first need.
+
+        It suits all inputs of the same signature, whatever they hold, and takes them in a list.
+        """
+        tracked = self._tracked(tensors)
+        if tracked not in self._programs:
+            with inductor.leaving_nothing():
+                self._programs[tracked] = self._made(tracked, tensors)
+            if self.graph.sizes is not None:
+                self.graph.sizes.settle()  # a compiler supposes more of them
+        return self._programs[tracked]
+
+    def _made(self, tracked: tuple[Any, ...], tensors: Sequence[Tensor]) -> Program:
+        if not tracked:
+            return self._or_eager(self._make_plain)
+        if self._updates(tensors):
+            return _without_gradients(self._or_eager(self._make_plain))
+        return self._or_eager(lambda: self._make_differentiable(tracked))
+
+    def values_of(self, nodes: list[Node], tensors: Sequence[Tensor]) -> Sequence[Tensor]:
+        """What a program like this one gives for nodes of the graph that are new memory."""
+        module = inductor.duplicate(self.graph.module, nodes)
+        results: list[Node] = list(module.graph.output_node().args[0])  # type: ignore[arg-type]
+        outputs = [Output(False, index) for index in range(len(results))]
+        other = copy.copy(self)
+        other.graph = replace(self.graph, module=module, outputs=outputs, results=results)
+        other._operations, other._programs = module, {}
+        return other.program(tensors)(list(tensors))
+
+    def suits(self, tensors: Sequence[Tensor]) -> bool:
+        """Whether the graph is of these arguments, of whose signature it is, or pattern where sizes are left open."""
+        return self.graph.sizes is None or self.graph.sizes.holds(*tensors)
+
+    def matching(self, tensors: Sequence[Tensor]) -> Callable[..., bool]:
+        """A check whether other inputs are for the program of these; it may say no without reason, and never yes."""
+        if not tensors:  # what says that a trace or a transform is under way is a tensor
+            always = same_signature([_ANY])
+            return lambda: always(_ANY)
+        if self.graph.sizes is None:
+            return same_signature(tensors)
+        return self.graph.sizes.matching(tensors, len(tensors) - len(self.captures))
+
+    def is_ready(self, tensors: Sequence[Tensor]) -> bool:
+        """Whether :meth:`program` has nothing to compile."""
+        return self._tracked(tensors) in self._programs
+
+    def _tracked(self, tensors: Sequence[Tensor]) -> tuple[Any, ...]:
+        """Which inputs gradients flow to, and whether one is a variable that is written; nothing if there is none."""
+        tracked = tuple([tensor.requires_grad for tensor in tensors])
+        if True not in tracked or not torch.is_grad_enabled():
+            return ()
+        return (*tracked, self._updates(tensors))
+
+    def _updates(self, tensors: Sequence[Tensor]) -> bool:
+        """Whether a variable is written: the function can only have done that where it had gradients turned off."""
+        return any(tensors[index].requires_grad and tensors[index].is_leaf for index in self.written)
+
+    def _eager(self, tensors: list[Tensor]) -> Sequence[Tensor]:
+        if torch.is_grad_enabled() and any(tensor.requires_grad for tensor in tensors):
+            return self._recorded(*tensors)
+        return self._operations(*tensors)
+
+    @functools.cached_property
+    def _recorded(self) -> GraphModule:
+        """The operations where autograd records them."""
+        return inductor.recordable(self._operations, aliasing.targets)
+
+    def _or_eager(self, make: Callable[[], Program]) -> Program:
+        if self._backend == "eager":
+            return self._eager
+        try:
+            return make()
+        except Exception as error:  # whatever goes wrong in a compiler, the graph is still there to run
+            cause = _cause(error)
+            if cause not in warned and self._backend in (None, "inductor"):
+                # It may be the cache on disk: broken, full, or not to be written to.
+                with contextlib.suppress(Exception), inductor.another_cache() as old:
+                    program = make()
+                    _warn_once(f"compiles in a temporary directory, because {old} can't be used", cause)
+                    return program
+            _warn_once("runs the traced operations one by one, because compiling them failed", cause)
+            return self._eager
+
+    def _through_backend(self) -> Program:
+        keywords: dict[str, Any] = {"dynamic": self.graph.sizes is not None}
+        if self._mode is not None:
+            keywords["mode"] = self._mode
+        if self._settings:
+            keywords["options"] = self._settings
+        return inductor.through_backend(self.graph.module, self._backend, **keywords)
+
+    def _make_differentiable(self, tracked: tuple[Any, ...]) -> Program:
+        if self._backend not in (None, "inductor"):
+            return self._through_backend()
+        if self.graph.written or loops.has_control_flow(self.graph.module):
+            return self._eager  # a write into what gradients flow through: autograd itself knows all the rules
+        mode, inputs = self._stand_ins()
+        for tensor, tracks in zip(inputs, tracked[:-1], strict=True):
+            tensor.requires_grad_(tracks)
+        module = inductor.duplicate(self.graph.module)
+        drawn = random_inputs.taken_out(module)
+        inputs += [inductor.like(mode, tensor) for _, tensor in drawn]
+        return random_inputs.before(inductor.differentiable(module, inputs, self._settings or {}), drawn)
+
+    def _make_plain(self) -> Program:
+        graph = self.graph
+        if self._backend not in (None, "inductor"):
+            return self._through_backend()
+        if graph.outputs is None:
+            return self._eager
+        run = self._compiled() if graph.results or graph.written else lambda tensors: ()
+        if not graph.written and all(not output.of_input and output.geometry is None for output in graph.outputs):
+            if [output.index for output in graph.outputs] == list(range(len(graph.results))):
+                return run
+        return self._with_outputs(run, graph.outputs)
+
+    def _stand_ins(self) -> tuple[inductor.FakeTensorMode, list[Tensor]]:
+        """Inputs without data that nothing has happened to, and their mode."""
+        sizes = self.graph.sizes
+        mode = inductor.new_fake_mode() if sizes is None else sizes.mode()
+        inductor.allow_loops(mode, values=True)
+        return mode, [inductor.like(mode, tensor) for tensor in self.graph.inputs]
+
+    def _compiled(self) -> Program:
+        graph = self.graph
+        mode, inputs = self._stand_ins()
+        with mode:
+            pure = inductor.functional(inductor.duplicate(graph.module, graph.results), inputs)
+        loops.unroll(pure)
+        products.choose(pure)
+        drawn = random_inputs.taken_out(pure)
+        inputs += [inductor.like(mode, tensor) for _, tensor in drawn]
+        return random_inputs.before(inductor.compiled(pure, inputs, mode, self._settings or {}), drawn)
+
+    def _with_outputs(self, run: Program, outputs: list[Output]) -> Program:
+        written = self.graph.written
+        strides = [node.meta["val"].stride() for node in self.graph.results]
+        viewed = {output.index for output in outputs if not output.of_input and output.geometry is not None}
+        layout = self._layout(outputs, strides)
+
+        def program(tensors: list[Tensor]) -> Sequence[Tensor]:
+            if written and len(tensors) > 1 and aliasing.overlap(tensors, written):
+                return self._eager(tensors)
+            inputs = tuple(tensors)
+            found_outputs, found_strides = (outputs, strides) if layout is None else layout(inputs)
+            results = list(run(tensors))
+            for index in written:
+                if not inputs[index].is_inference():
+                    torch.autograd.graph.increment_version(inputs[index])  # so that autograd sees the write
+            for index in viewed:
+                if results[index].stride() != found_strides[index]:
+                    results[index] = _restrided(results[index], found_strides[index])
+            found = []
+            for output in found_outputs:
+                base = inputs[output.index] if output.of_input else results[output.index]
+                found.append(base if output.geometry is None else aliasing.viewed(base, *output.geometry))
+            return found
+
+        return program
+
+    def _layout(self, outputs: list[Output], strides: list[Any]) -> Any:
+        """Where sizes are left open, a function of the inputs: ``outputs`` and ``strides`` for the sizes they have."""
+        sizes = self.graph.sizes
+        if sizes is None:
+            return None
+        # Not None for those without: it would be taken for one of the numbers.
+        form = [() if output.geometry is None else output.geometry[1:] for output in outputs], strides
+        numbers, spec = torch.utils._pytree.tree_flatten(form)
+        formula = sizes.formula(numbers)
+
+        def layout(tensors: Sequence[Tensor]) -> tuple[list[Output], list[Any]]:
+            geometries, strides = torch.utils._pytree.tree_unflatten(formula(*tensors), spec)
+            found = [
+                output if output.geometry is None else replace(output, geometry=(output.geometry[0], *geometry))
+                for output, geometry in zip(outputs, geometries, strict=True)
+            ]
+            return found, strides
+
+        return layout
+
+
+def _without_gradients(program: Program) -> Program:
+    @torch.no_grad()
+    def run(tensors: list[Tensor]) -> Sequence[Tensor]:
+        return program(tensors)
+
+    return run
+
+
+def _restrided(tensor: Tensor, stride: tuple[int, ...]) -> Tensor:
+    return torch.empty_strided(tensor.shape, stride, dtype=tensor.dtype, device=tensor.device).copy_(tensor)
+
+
+warned: set[str] = set()  # the causes for which it has been said that nothing is compiled
+
+
+def _cause(error: Exception) -> str:
+    """What happened, without the names that Inductor gives to files and modules: they differ from graph to graph."""
+    lines = [line for line in str(error).splitlines() if line.strip()]
+    return re.sub(r"\bc[a-z2-7]{51}\b", "...", f"{type(error).__name__}: {lines[0] if lines else ''}")
+
+
+def _warn_once(what: str, cause: str) -> None:
+    if cause not in warned:
+        warned.add(cause)
+        warnings.warn(f"tnp.compile {what}: {cause}", RuntimeWarning, stacklevel=2)

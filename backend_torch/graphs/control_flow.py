@@ -1,0 +1,147 @@
+"""Control flow on tensors: Python's own where operations run one by one, torch's operators where they are traced.
+
+Layer: owns what a branch or a loop's body becomes in a graph: a graph of its own, which takes the tensors it reads from
+around it as inputs, writes to none of them and returns new memory. Inside a transform of torch.func loops unroll.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import torch
+
+from backend_torch.graphs import compiling
+from backend_torch.tensors import trace_state
+from backend_torch.torch_private import functorch, inductor
+
+Tensor = torch.Tensor
+Tensors = list[Tensor]
+
+
+def is_recorded() -> bool:
+    """Whether branches and loops are kept: in a trace, and not inside a transform of torch.func."""
+    return trace_state.is_tracing() and not functorch.is_transforming()
+
+
+def _operands(tensors: Sequence[Tensor]) -> Tensors:
+    """In C order: what a body returns takes their place, and has to lie in memory as they do."""
+    return [compiling.in_c_order(compiling.physical(tensor)) for tensor in tensors]
+
+
+def _apart(*groups: Sequence[Tensor]) -> list[Tensors]:
+    """The same tensors, with copies where two share memory: torch's operators take none that do."""
+    seen: set[int] = set()
+    result = []
+    for group in groups:
+        taken = []
+        for tensor in group:
+            storage = inductor.storage_of(tensor)
+            taken.append(tensor.clone() if storage in seen else tensor)
+            seen.add(storage)
+        result.append(taken)
+    return result
+
+
+def is_true(predicate: Tensor) -> Tensor:
+    """A 0-d tensor as a boolean one."""
+    return predicate if predicate.dtype is torch.bool else predicate != 0
+
+
+def cond(predicate: Tensor, true: Callable[[], Tensors], false: Callable[[], Tensors]) -> Tensors:
+    """What ``true()`` returns, or ``false()``; in a graph both are traced and their results have to be alike."""
+    predicate = is_true(predicate)
+    if not is_recorded():
+        return true() if bool(predicate) else false()
+    branches = [compiling.subgraph(lambda _: true(), []), compiling.subgraph(lambda _: false(), [])]
+    outer, (first, second) = compiling.aligned(branches)
+    (operands,) = _apart(outer)
+    return list(torch.ops.higher_order.cond(predicate, first, second, tuple(operands)))
+
+
+def while_loop(
+    condition: Callable[[Tensors], Tensor], body: Callable[[Tensors], Tensors], carry: Sequence[Tensor]
+) -> Tensors:
+    """``carry = body(carry)`` while ``condition(carry)``, a 0-d tensor; ``body`` keeps dtypes and shapes."""
+    if not is_recorded():
+        values = [tensor.clone() for tensor in carry]  # what the body writes to its arguments stays in the loop
+        while bool(condition(values)):
+            values = body(values)
+        return values
+    values = _operands(carry)
+    graphs = [compiling.subgraph(lambda given: [is_true(condition(given))], values), compiling.subgraph(body, values)]
+    outer, (test, step) = compiling.aligned(graphs)
+
+    def tested(*tensors: Tensor) -> Tensor:
+        return test(*tensors)[0]  # the operator's condition is a tensor and not a sequence of one
+
+    around, carried = _apart(outer, values)
+    return list(torch.ops.higher_order.while_loop(tested, step, tuple(carried), tuple(around)))
+
+
+def fori_loop(
+    lower: int | Tensor, upper: int | Tensor, body: Callable[[Tensor, Tensors], Tensors], carry: Sequence[Tensor]
+) -> Tensors:
+    """``carry = body(i, carry)`` for each i from ``lower`` up to ``upper``, an int64 0-d tensor."""
+    if is_recorded():
+
+        def step(values: Tensors) -> Tensors:
+            return [values[0] + 1, *body(values[0], values[1:])]
+
+        start = torch.full((), lower) if isinstance(lower, int) else lower.to(torch.int64)
+        return while_loop(lambda values: values[0] < upper, step, [start, *carry])[1:]
+    values = [tensor.clone() for tensor in carry]
+    for i in range(int(lower), int(upper)):
+        values = body(torch.full((), i), values)
+    return values
+
+
+def scan(
+    step: Callable[[Tensors, Tensors], tuple[Tensors, Tensors]],
+    carry: Sequence[Tensor],
+    xs: Sequence[Tensor],
+    length: int,
+    reverse: bool,
+    pure: bool = False,
+) -> tuple[Tensors, Tensors]:
+    """``carry, y = step(carry, x)`` for each of ``length`` slices x along the first axes: carry, and all y stacked.
+
+    If ``pure``, a ``step`` that writes to what it gets is a NotImplementedError where it is traced.
+    """
+    if not length:
+        # What the results would be is known by computing one.
+        zeros = [torch.zeros(x.shape[1:], dtype=x.dtype, device=x.device) for x in xs]
+        _, ys = step([tensor.clone() for tensor in carry], zeros)
+        return [tensor.clone() for tensor in carry], [y.new_empty((0, *y.shape)) for y in ys]
+    if not is_recorded():
+        return _scanned(step, carry, xs, length, reverse)
+    # torch's operator wants at least one carried tensor, and one to go through.
+    count = 1 + len(carry)
+    values = [torch.zeros((), dtype=torch.int8), *_operands(carry)]
+    inputs = _operands([x.flip(0) for x in xs] if reverse else xs) or [torch.zeros(length, dtype=torch.int8)]
+
+    def flat(tensors: Tensors) -> Tensors:
+        after, ys = step(tensors[1:count], tensors[count : count + len(xs)])
+        return [tensors[0], *after, *ys]
+
+    slices = [inductor.first_of(x) for x in inputs]
+    outer, (graph,) = compiling.aligned([compiling.subgraph(flat, [*values, *slices], pure)])
+    around, carried, along = _apart(outer, values, inputs)
+    results = list(torch.ops.higher_order.scan(graph, carried, along, tuple(around)))
+    ys = results[count:]
+    return results[1:count], [y.flip(0) for y in ys] if reverse else ys
+
+
+def _scanned(
+    step: Callable[[Tensors, Tensors], tuple[Tensors, Tensors]],
+    carry: Sequence[Tensor],
+    xs: Sequence[Tensor],
+    length: int,
+    reverse: bool,
+) -> tuple[Tensors, Tensors]:
+    values = [tensor.clone() for tensor in carry]
+    rows: list[Any] = []
+    for i in reversed(range(length)) if reverse else range(length):
+        values, ys = step(values, [x[i].clone() for x in xs])
+        rows.append(ys)
+    return values, [torch.stack(column[::-1] if reverse else column) for column in map(list, zip(*rows, strict=True))]

@@ -1,0 +1,244 @@
+"""What a trace does beside recording operations: it says what tensors from outside are, and what is known already.
+
+Layer: owns the difference between an array that the function is given and one that Python made of its own data: values
+of the second kind are the same whenever the graph runs, and so is what is computed of nothing else.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import weakref
+from typing import Any
+
+import numpy as np
+import torch
+from torch.utils._python_dispatch import TorchDispatchMode
+
+from backend_torch.graphs import symbolic
+from backend_torch.tensors import aliasing, memory, trace_state
+from backend_torch.tensors.constants import is_constant
+from backend_torch.torch_private import inductor
+from backend_torch.torch_private.modes import no_dispatch
+
+Tensor = torch.Tensor
+aten = torch.ops.aten
+_CPU = torch.device("cpu")
+_LARGEST = 1 << 16  # elements that are computed while tracing, so that they are known
+_START = 1 << 20  # where memory that has no address is said to begin
+_UNDEFINED = {
+    aten.empty.memory_format,
+    aten.empty_strided.default,
+    aten.empty_like.default,
+    aten.new_empty.default,
+    aten.new_empty_strided.default,
+}
+_UNCHECKED = {
+    aten.bitwise_and_.Tensor,
+    aten.bitwise_or_.Tensor,
+    aten.bitwise_xor_.Tensor,
+    aten.bitwise_left_shift_.Tensor,
+    aten.bitwise_right_shift_.Tensor,
+}
+"""In-place operations that torch refuses for an operand of a larger shape, but not without data."""
+
+
+class Watch(TorchDispatchMode):
+    """What a trace does beside recording.
+
+    A tensor from outside is replaced by a stand-in, a constant by a literal, and a demand for a value raises.
+
+    Attributes
+    ----------
+    inputs : set of int
+        The memory of tensors that are inputs of a graph: nobody knows which of them have theirs in common.
+    """
+
+    supports_higher_order_operators = True
+
+    def __init__(self, mode: inductor.FakeTensorMode) -> None:
+        super().__init__()
+        self.mode = mode
+        self.literals: dict[int, tuple[Tensor, Tensor]] = {}
+        self.captures: dict[int, tuple[Tensor, Tensor]] = {}  # stand-in's id -> tensor, stand-in
+        self.stand_ins: dict[int, Tensor] = {}  # tensor's id -> stand-in
+        self.memory: dict[int, Tensor] = {}  # the memory of tensors from outside -> the stand-in of that
+        self.inputs: set[int] = set()
+        # Those of each piece of memory that was made of Python's data; torch copies a new one that somebody holds.
+        self.known: dict[int, list[weakref.ref[Tensor]]] = {}
+
+    def __torch_dispatch__(self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: Any = None) -> Any:
+        if memory.sharded and not set(memory.sharded).isdisjoint(types):
+            return NotImplemented  # what each process does with its part comes here in its turn
+        if func is aten._local_scalar_dense.default:
+            if is_constant(args[0]):
+                return inductor.without_modes(Tensor.item, args[0])
+            known = memory.known(args[0])
+            if known is None:
+                raise trace_state.value_error()
+            return known.item()
+        if func is aten.lift_fresh.default and not inductor.is_fake(args[0]):
+            # Data that tracing made: the same at each call, but a new array.
+            if args[0].dim():
+                return self._made(args[0])
+            made = self._literal(args[0])
+            self._note(made, args[0])
+            return made
+        if self.known and getattr(func, "_schema", None) is not None and func._schema.is_mutable:
+            self._forget_written(func, args, kwargs or {})
+        if isinstance(func, torch._ops.HigherOrderOperator):
+            inductor.allow_loops(self.mode)
+        elif func._schema.is_mutable and _lies_across_itself(func, args, kwargs or {}):
+            raise RuntimeError("some elements of the input tensor and the written-to tensor are the same memory")
+        elif func in _UNCHECKED and torch.broadcast_shapes(args[0].shape, args[1].shape) != args[0].shape:
+            raise RuntimeError("the operand that is written to is smaller than the result")
+        fixed_args, fixed_kwargs = torch.utils._pytree.tree_map_only(Tensor, self._fixed, (args, kwargs or {}))
+        operation = inductor.full if func is aten.full.default else func
+        before = inductor.last_recorded()
+        try:
+            result = operation(*fixed_args, **fixed_kwargs)
+        except Exception as error:
+            inductor.forget(before)  # whoever catches the error goes on without the operation
+            if not isinstance(error, inductor.UNKNOWN_VALUE + inductor.UNKNOWN_SHAPE):
+                raise
+            values = self._computed(func, args, kwargs or {})
+            if values is None:
+                asked = isinstance(error, inductor.UNKNOWN_VALUE)
+                raise (
+                    trace_state.value_error() if asked else trace_state.shape_error(func.overloadpacket.__name__)
+                ) from None
+            device = next(leaf.device for leaf in torch.utils._pytree.tree_leaves(args) if isinstance(leaf, Tensor))
+            return torch.utils._pytree.tree_map_only(Tensor, lambda value: self._made(value, device), values)
+        inductor.note_line(trace_state.user_line)
+        self._note_computed(result, func, args, kwargs or {})
+        # A write to a tensor from outside gives that tensor and not its stand-in, so that none is left where it was.
+        if args and isinstance(result, Tensor) and isinstance(args[0], Tensor) and not inductor.is_fake(args[0]):
+            written = func._schema.arguments[0].alias_info
+            if written is not None and written.is_write:
+                return args[0]
+        return result
+
+    def _note(self, made: Tensor, values: Tensor) -> None:
+        """Keep in mind what the values of a tensor of the trace are, until somebody writes to its memory."""
+        memory.note_known(made, values)
+        self.known.setdefault(inductor.storage_of(made), []).append(weakref.ref(made))
+
+    def _forget_written(self, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+        """What an operation writes to is Python's data no more; a tensor's version does not tell of ``x.data``."""
+        for tensor in aliasing.written(func._schema, args, kwargs, Tensor):
+            if inductor.is_fake(tensor):
+                for kept in self.known.pop(inductor.storage_of(tensor), ()):
+                    made = kept()
+                    if made is not None:
+                        memory.note_known(made, None)
+
+    def _note_computed(self, result: Any, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+        """Where an operation was done on known values only, so are its results."""
+        made = [result] if isinstance(result, Tensor) else result
+        if not isinstance(made, (list, tuple)) or not all(map(_may_be_known, made)):
+            return
+        values = self._computed(func, args, kwargs)
+        if values is not None:
+            for one, value in zip(made, [values] if isinstance(values, Tensor) else values, strict=True):
+                self._note(one, value)
+
+    def _computed(self, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """What an operation on known values only gives, on the CPU whatever its device; None for others."""
+        if not isinstance(func, torch._ops.OpOverload) or func.namespace != "aten" or func._schema.is_mutable:
+            return None
+        if func in _UNDEFINED or torch.Tag.nondeterministic_seeded in func.tags:
+            return None
+        leaves, spec = torch.utils._pytree.tree_flatten((args, kwargs))
+        for index, leaf in enumerate(leaves):
+            if isinstance(leaf, Tensor):
+                leaves[index] = self._value(leaf)
+                if leaves[index] is None:
+                    return None
+            elif isinstance(leaf, torch.device):
+                leaves[index] = _CPU  # torch may lack the device, which the trace only names
+            elif symbolic.is_symbol(leaf) or isinstance(leaf, torch.Generator):
+                return None
+        args, kwargs = torch.utils._pytree.tree_unflatten(leaves, spec)
+        with contextlib.suppress(Exception), no_dispatch():
+            return func(*args, **kwargs)
+        return None
+
+    def _value(self, tensor: Tensor) -> Tensor | None:
+        if is_constant(tensor):
+            return tensor
+        known = _may_be_known(tensor) and memory.is_known(tensor)
+        return tensor.known[1] if known else None  # type: ignore[attr-defined]
+
+    def _made(self, values: Tensor, device: torch.device = _CPU) -> Tensor:
+        """New memory with values that are known."""
+        made = aten.clone.default(self._fixed(values))
+        if device != _CPU:
+            made = aten._to_copy.default(made, device=device)
+        self._note(made, values)
+        return made
+
+    def _fixed(self, tensor: Tensor) -> Tensor:
+        if inductor.is_fake(tensor):
+            if not inductor.is_of(self.mode, tensor):
+                raise trace_state.left_over_error()
+            return tensor
+        if not is_constant(tensor):
+            return self._read(tensor)
+        if id(tensor) not in self.literals:
+            self.literals[id(tensor)] = tensor, self._literal(tensor)
+        return self.literals[id(tensor)][1]
+
+    def _read(self, tensor: Tensor) -> Tensor:
+        """The stand-in of what a tensor's memory holds, conjugated or negated as the tensor says."""
+        if tensor.is_conj():
+            return aten.conj_physical.default(self._read(inductor.without_modes(torch.conj, tensor)))
+        if tensor.is_neg():
+            return aten.neg.default(self._read(inductor.without_modes(torch._neg_view, tensor)))
+        return self.stand_in(tensor)
+
+    def stand_in(self, tensor: Tensor) -> Tensor:
+        """What the graph shows of a tensor from outside; one for each, and over one memory where they share theirs."""
+        if id(tensor) not in self.stand_ins:
+            stand_in = inductor.shown_by(self.mode, tensor, self.memory)
+            self.stand_ins[id(tensor)] = stand_in
+            self.captures[id(stand_in)] = tensor, stand_in
+        return self.stand_ins[id(tensor)]
+
+    def addresses(self, one: Tensor, other: Tensor) -> tuple[np.ndarray, np.ndarray] | None:
+        """What `memory.addresses` gives for two tensors of one memory; None for others.
+
+        Raises
+        ------
+        TracedValueError
+            Both are inputs of the graph.
+        """
+        one, other = self._fixed(one), self._fixed(other)
+        places = {inductor.storage_of(one), inductor.storage_of(other)}
+        if len(places) == 1:
+            return memory.addresses(one, _START), memory.addresses(other, _START)
+        if places <= self.inputs.union(map(inductor.storage_of, self.memory.values())):
+            raise trace_state.value_error()
+        return None
+
+    def _literal(self, tensor: Tensor) -> Tensor:
+        value = inductor.without_modes(Tensor.item, tensor)
+        return inductor.full([], value, dtype=tensor.dtype, device=tensor.device)
+
+
+def _lies_across_itself(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
+    """Whether an operation writes to elements that share a place, or reads them at others: torch refuses both, where
+    there are data."""
+    if len(args) > 1 and aliasing.lies_across(args[0], args[1]):
+        return True
+    targets = [] if torch.Tag.inplace_view in func.tags else aliasing.written(func._schema, args, kwargs, Tensor)
+    return any(0 in map(_stride, target.stride()) and not memory.is_writeable(target) for target in targets)
+
+
+def _stride(stride: Any) -> int:
+    """The stride; of one that is left open, which is none of 0, anything else."""
+    return 1 if symbolic.is_symbol(stride) else stride
+
+
+def _may_be_known(value: object) -> bool:
+    if not isinstance(value, Tensor) or value.device.type == "meta" or symbolic.is_symbol(value.numel()):
+        return False
+    return value.numel() <= _LARGEST

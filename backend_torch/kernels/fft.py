@@ -1,0 +1,96 @@
+"""Discrete Fourier transforms.
+
+Layer: owns what torch's transforms leave out: float16 on the CPU, integers in double precision, repeated axes, arrays
+without elements (https://github.com/pytorch/pytorch/issues/174984).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import torch
+
+from backend_torch.tensors.out_of_memory import explaining
+
+Tensor = torch.Tensor
+
+_FLOATS = {dtype: dtype for dtype in (torch.float32, torch.float64, torch.complex64, torch.complex128)}
+_FLOATS |= {torch.float16: torch.float32, torch.bfloat16: torch.float32}
+
+
+def _in_floats(tensor: Tensor) -> Tensor:
+    return tensor.to(_FLOATS.get(tensor.dtype, torch.float64))
+
+
+def _zeros(tensor: Tensor, lengths: Sequence[int], axes: Sequence[int], dtype: torch.dtype) -> Tensor:
+    shape = list(tensor.shape)
+    for length, axis in zip(reversed(lengths), reversed(axes), strict=True):
+        shape[axis] = length
+    return torch.zeros(shape, dtype=dtype, device=tensor.device)
+
+
+def _complex(
+    function: Callable[..., Tensor], tensor: Tensor, lengths: Sequence[int], axes: Sequence[int], norm: str | None
+) -> Tensor:
+    tensor = _in_floats(tensor)
+    if not tensor.numel():
+        return _zeros(tensor, lengths, axes, tensor.dtype.to_complex())
+    if len(set(axes)) == len(axes):
+        return function(tensor, tuple(lengths), tuple(axes), norm)
+    for length, axis in zip(reversed(lengths), reversed(axes), strict=True):
+        tensor = function(tensor, (length,), (axis,), norm)
+    return tensor
+
+
+@explaining
+def fft(tensor: Tensor, lengths: Sequence[int], axes: Sequence[int], norm: str | None) -> Tensor:
+    """Transform over axes, each cut or filled up with zeros to its length first; the last axis is the first to go."""
+    return _complex(torch.fft.fftn, tensor, lengths, axes, norm)
+
+
+@explaining
+def ifft(tensor: Tensor, lengths: Sequence[int], axes: Sequence[int], norm: str | None) -> Tensor:
+    """The inverse of ``fft``."""
+    return _complex(torch.fft.ifftn, tensor, lengths, axes, norm)
+
+
+@explaining
+def rfft(tensor: Tensor, length: int, axis: int, norm: str | None) -> Tensor:
+    """The frequencies of a real tensor that are not negative."""
+    tensor = _in_floats(tensor)
+    if not tensor.numel():
+        return _zeros(tensor, [length // 2 + 1], [axis], tensor.dtype.to_complex())
+    return torch.fft.rfft(tensor, length, axis, norm)
+
+
+@explaining
+def irfft(tensor: Tensor, length: int, axis: int, norm: str | None) -> Tensor:
+    """The real tensor that has these frequencies."""
+    tensor = _in_floats(tensor)
+    if not tensor.numel():
+        return _zeros(tensor, [length], [axis], tensor.dtype.to_real())
+    if tensor.device.type != "cpu" and tensor.is_complex():
+        tensor = hermitian(tensor, length, axis)
+    return torch.fft.irfft(tensor, length, axis, norm)
+
+
+def hermitian(tensor: Tensor, length: int, axis: int) -> Tensor:
+    """The frequencies of a real signal without imaginary parts of the lowest and the highest, which are none.
+
+    cuFFT gives no defined result for them (https://github.com/pytorch/pytorch/issues/154496).
+    """
+    axis %= tensor.dim()
+    place = torch.arange(tensor.shape[axis], device=tensor.device).reshape([-1] + [1] * (tensor.dim() - axis - 1))
+    return torch.where(place * 2 % length == 0, tensor.real.to(tensor.dtype), tensor)
+
+
+def conj(tensor: Tensor) -> Tensor:
+    """The conjugate, in memory of its own."""
+    return tensor.conj().resolve_conj()
+
+
+@explaining
+def frequencies(count: int, start: int, device: torch.device | None) -> Tensor:
+    """The ``count`` whole numbers from 0 on, those from ``start`` on less ``count``."""
+    numbers = torch.arange(count, device=device)
+    return numbers if start >= count else torch.where(numbers < start, numbers, numbers - count)

@@ -1,0 +1,225 @@
+"""Floating-point errors: found after an operation while somebody asks for them, never otherwise.
+
+Layer: owns which operations are looked at, and which error an element of a result stands for. torch has no status
+flags: the operands tell. A ufunc is looked at as a whole (``of_ufunc``), whatever steps its kernel takes; the other
+functions step by step, by a mode of torch's dispatcher. Nothing of it is on the way of an operation outside a scope
+that asks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import torch
+from torch.utils._python_dispatch import TorchDispatchMode
+
+from backend_torch.kernels.reductions import masked
+from backend_torch.tensors.memory import is_readable
+from backend_torch.torch_private import modes
+
+Tensor = torch.Tensor
+Report = Callable[[str, str], None]
+
+# torch's names of the steps that are looked at, and what NumPy calls them.
+NAMES = {
+    "add": "add",
+    "sub": "subtract",
+    "rsub": "subtract",
+    "mul": "multiply",
+    "div": "divide",
+    "reciprocal": "reciprocal",
+    "square": "square",
+    "pow": "power",
+    "sqrt": "sqrt",
+    "exp": "exp",
+    "exp2": "exp2",
+    "expm1": "expm1",
+    "log": "log",
+    "log2": "log2",
+    "log10": "log10",
+    "log1p": "log1p",
+    "sin": "sin",
+    "cos": "cos",
+    "tan": "tan",
+    "asin": "arcsin",
+    "acos": "arccos",
+    "sinh": "sinh",
+    "cosh": "cosh",
+    "acosh": "arccosh",
+    "atanh": "arctanh",
+    "fmod": "fmod",
+    "remainder": "remainder",
+    "floor_divide": "floor_divide",
+    "sum": "reduce",
+    "mean": "reduce",
+    "prod": "reduce",
+    "cumsum": "accumulate",
+    "cumprod": "accumulate",
+    "dot": "dot",
+    "mv": "matmul",
+    "mm": "matmul",
+    "bmm": "matmul",
+    "_to_copy": "cast",
+}
+_REDUCING = {"reduce", "accumulate", "dot", "matmul"}
+_VANISHING = {"multiply", "divide", "exp", "exp2", "square", "power", "float_power", "reciprocal"}
+_QUOTIENTS = {"floor_divide", "divmod"}
+_MODULI = {"remainder", "fmod", "divmod"}
+
+
+class Watch(TorchDispatchMode):
+    """While it is on, ``report(kind, name)`` is called after a step that made an error.
+
+    Kinds are NumPy's: divide, over, under, invalid. ``wanted(kind)`` says whether one is asked for.
+    """
+
+    def __init__(self, wanted: Callable[[str], bool], report: Report) -> None:
+        super().__init__()
+        self.wanted = wanted
+        self.report = report
+        self.is_quiet = False
+
+    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        result = modes.run(func, args, kwargs)
+        if func not in _names:
+            _names[func] = NAMES.get(func.overloadpacket.__name__ if func is _TO_COPY else _name_of(func))
+        name = _names[func]
+        if name is not None and not self.is_quiet and isinstance(result, Tensor):
+            # An operation in place has written over its operand, and what it was is not known: it counts as finite.
+            operands = [a for a in args[:2] if a is not result and isinstance(a, (Tensor, int, float))]
+            with self.quiet():
+                kinds = _cast(operands[0], result) if name == "cast" else of_step(name, operands, result, self.wanted)
+            for kind in kinds:
+                if self.wanted(kind):
+                    self.report(kind, name)
+        return result
+
+    @contextmanager
+    def quiet(self) -> Iterator[None]:
+        """Within the block, steps are not looked at, nor sent through the mode where that can be left."""
+        before, self.is_quiet = self.is_quiet, True
+        was_on = modes.leave(self)
+        try:
+            yield
+        finally:
+            if was_on:
+                modes.enter(self)
+            self.is_quiet = before
+
+    def is_on(self) -> bool:
+        """Whether it is the innermost mode."""
+        return modes.is_innermost(self)
+
+
+_TO_COPY = torch.ops.aten._to_copy.default
+_names: dict[Any, str | None] = {}
+
+
+def _name_of(func: Any) -> str:
+    """torch's name of an operation, without the underscore of its form in place."""
+    name: str = func.overloadpacket.__name__
+    return name.rstrip("_")
+
+
+def of_step(name: str, operands: Sequence[Any], result: Tensor, wanted: Callable[[str], bool]) -> list[str]:
+    """The errors in a result that follows from one element of each operand, or from all of a reduction's."""
+    if not (result.is_floating_point() or result.is_complex()) or not is_readable(result) or not result.numel():
+        return []
+    kinds = []
+    if not bool(result.isfinite().all()):
+        tensors = [torch.as_tensor(operand) for operand in operands]
+        if name in _REDUCING:
+            finite = all(bool(t.isfinite().all()) for t in tensors)
+            number = not any(bool(t.isnan().any()) for t in tensors)
+            kinds += ["over"] * (finite and bool(result.isinf().any()))
+            kinds += ["invalid"] * (number and bool(result.isnan().any()))
+        else:
+            kinds += _not_finite(name, tensors, result)
+    if name in _VANISHING and wanted("under") and not result.is_complex() and _is_small(name, operands, result):
+        kinds.append("under")
+    return kinds
+
+
+def of_ufunc(
+    name: str, operands: Sequence[Any], results: Sequence[Tensor], mask: Tensor | None, wanted: Callable[[str], bool]
+) -> list[str]:
+    """The errors that a ufunc made of these operands, tensors or numbers, where the mask is true."""
+    operands = [torch.as_tensor(operand) for operand in operands]
+    if not all(map(is_readable, (*operands, *results))):
+        return []
+    if mask is not None:
+        operands = [masked(operand, mask, 1) for operand in operands]
+        results = [masked(result, mask, 1) for result in results]
+    integer = not any(t.is_floating_point() or t.is_complex() for t in (*operands, *results))
+    if integer:
+        return _of_integers(name, operands)
+    kinds = [kind for result in results for kind in of_step(name, operands, result, wanted)]
+    if name in _QUOTIENTS and "over" in kinds:
+        kinds.append("invalid")  # NumPy's rounding of a quotient that is infinite subtracts it from itself
+    return list(dict.fromkeys(kinds))
+
+
+def _of_integers(name: str, operands: list[Tensor]) -> list[str]:
+    """The errors of integers: division by zero, and the one quotient that is too large."""
+    if name == "reciprocal":
+        return ["divide", "invalid"] * bool((operands[0] == 0).any())  # NumPy casts the infinite quotient
+    if name not in _QUOTIENTS | _MODULI:
+        return []
+    x, y = operands
+    kinds = ["divide"] * bool((y == 0).any() and x.numel())
+    if name in _QUOTIENTS and x.dtype is not torch.bool and torch.iinfo(x.dtype).min < 0:
+        kinds += ["over"] * bool(((x == torch.iinfo(x.dtype).min) & (y == -1)).any())
+    return kinds
+
+
+def _not_finite(name: str, operands: list[Tensor], result: Tensor) -> list[str]:
+    """The errors by which elements that are not finite came of operands that were."""
+    nan, unbounded = torch.zeros_like(result, dtype=torch.bool), torch.zeros_like(result, dtype=torch.bool)
+    for operand in operands:
+        nan, unbounded = nan | operand.isnan(), unbounded | ~operand.isfinite()
+    infinite = result.isinf() & ~unbounded
+    pole = infinite & _at_pole(name, operands)
+    found = {"divide": pole, "over": infinite & ~pole, "invalid": result.isnan() & ~nan}
+    return [kind for kind, where in found.items() if bool(where.any())]
+
+
+def _at_pole(name: str, operands: list[Tensor]) -> Tensor:
+    """Where an operation has a pole at its operands, rather than a result that is too large."""
+    first, last = operands[0], operands[-1]
+    if name in ("divide", "floor_divide", "divmod", "reciprocal", "log", "log2", "log10"):
+        return last == 0
+    if name == "log1p":
+        return last == -1
+    if name == "arctanh":
+        return abs(last) == 1
+    if name in ("power", "float_power"):
+        return first == 0
+    return torch.zeros_like(first, dtype=torch.bool)
+
+
+def _is_small(name: str, operands: Sequence[Any], result: Tensor) -> bool:
+    """Whether a result is too small to have all its digits."""
+    small = result.abs() < torch.finfo(result.dtype).tiny
+    for operand in operands:
+        if name == "multiply" or (name in ("square", "power", "float_power", "divide") and operand is operands[0]):
+            small = small & torch.as_tensor(operand != 0)
+        if isinstance(operand, Tensor):
+            small = small & operand.isfinite()
+    return bool(small.any())
+
+
+def _cast(tensor: Any, result: Tensor) -> list[str]:
+    """The errors of a cast: a finite number that becomes infinite, one that an integer can't hold."""
+    if not isinstance(tensor, Tensor) or not is_readable(tensor) or tensor.dtype is result.dtype:
+        return []
+    if result.is_floating_point() or result.is_complex():
+        narrower = tensor.dtype.itemsize > result.dtype.itemsize or not tensor.is_floating_point()
+        return ["over"] * bool(narrower and (tensor.isfinite() & ~result.isfinite()).any())
+    if not (tensor.is_floating_point() or tensor.is_complex()) or result.dtype is torch.bool:
+        return []
+    values = (tensor.real if tensor.is_complex() else tensor).to(torch.float64)
+    limits = torch.iinfo(result.dtype)
+    low, high = max(limits.min, -(2**63)), limits.max
+    return ["invalid"] * bool((values.isnan() | (values.trunc() < low) | (values.trunc() > high)).any())

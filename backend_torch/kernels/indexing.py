@@ -1,0 +1,442 @@
+"""Indexing: reading and writing the elements that an index selects.
+
+Layer: owns what torch's indexing lacks or leaves undefined: negative steps, which dimension the index arrays end up in,
+the bounds of an index before a write, the order of repeated writes, and uint16, uint32 and uint64. What a Python key
+means is the caller's: an `Index` says it in torch's terms.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+import torch
+
+from backend_torch.autodiff import transform_levels
+from backend_torch.kernels import host
+from backend_torch.kernels.value_checks import MISCOUNTED, demand
+from backend_torch.tensors import devices, memory, trace_state
+from backend_torch.tensors.dtypes import SIGNED
+from backend_torch.tensors.memory import (
+    brought,
+    copied,
+    is_readable,
+    is_sharded,
+    may_overlap,
+    mixed_error,
+    with_history,
+)
+from backend_torch.tensors.shape import flip
+from backend_torch.torch_private import functorch
+from backend_torch.torch_private.functorch import is_transforming
+
+Tensor = torch.Tensor
+_gather = torch.ops.aten.index.Tensor
+
+# A write of fewer elements is left to one thread: torch's own threshold is 3000 (IndexKernelUtils.h).
+_ONE_THREAD = 2048
+_FEW = 64
+
+
+class Index(NamedTuple):
+    """Which elements of a tensor: first a view of it, then what index arrays pick from the view."""
+
+    view: tuple[int | slice | None, ...]
+    """torch's own basic index; steps are positive. Empty for the tensor itself."""
+    flips: tuple[int, ...] = ()
+    """Dimensions of the view that a negative step reverses."""
+    arrays: tuple[Tensor, ...] = ()
+    """Index arrays, int64 or bool; a bool array stands for as many dimensions as it has."""
+    dims: tuple[int, ...] = ()
+    """The (first) dimension of the view that each index array picks from."""
+    position: int = 0
+    """The dimension of the result where those of the broadcast index arrays begin."""
+
+
+class Picks(NamedTuple):
+    """The index arrays of an `Index` with the bool ones turned into integers: one array a dimension."""
+
+    arrays: tuple[Tensor, ...]
+    dims: tuple[int, ...]
+    rest: tuple[int, ...]
+    """The dimensions that no array picks from."""
+    shape: tuple[int, ...]
+    """What the arrays broadcast to."""
+
+
+def has_values(tensor: Tensor) -> bool:
+    """Whether the tensor's values can be asked for here and now, and not only when a traced function runs."""
+    return not trace_state.is_tracing() and not torch.compiler.is_compiling() and is_readable(tensor)
+
+
+def is_counted(mask: Tensor) -> bool:
+    """Whether `count_true` can be asked for: the mask has values, or is Python's own data in a trace."""
+    return has_values(mask) or (trace_state.is_tracing() and memory.known(mask) is not None)
+
+
+def count_true(mask: Tensor) -> int:
+    """How many elements of a bool tensor are true."""
+    values = memory.known(mask) if trace_state.is_tracing() else None
+    return int(torch.count_nonzero(mask)) if values is None else int(np.count_nonzero(values))
+
+
+def has_shape(index: Index) -> bool:
+    """Whether `array_shapes` can be asked for."""
+    return all(array.dtype is not torch.bool or is_counted(array) for array in index.arrays)
+
+
+def same_width(tensor: Tensor) -> Tensor:
+    """A tensor of a dtype that torch's indexing kernels know: itself, or its bits as signed integers."""
+    signed = SIGNED.get(tensor.dtype)
+    return tensor if signed is None else tensor.view(signed)
+
+
+def on_bits(function: Callable[..., Tensor], tensor: Tensor, *arguments: Any) -> Tensor:
+    """``function``, which only moves elements, of a tensor whose dtype it may not know."""
+    if tensor.dtype in SIGNED:
+        return function(same_width(tensor), *arguments).view(tensor.dtype)
+    return function(tensor, *arguments)
+
+
+def view_of(tensor: Tensor, index: Index) -> Tensor:
+    """The view that the index arrays pick from."""
+    return tensor[index.view] if index.view else tensor
+
+
+def get(tensor: Tensor, index: Index) -> Tensor:
+    """The elements that ``index`` selects: a view for a basic index, but a copy where a step is negative.
+
+    Raises
+    ------
+    IndexError, RuntimeError
+        torch's own, where an index array is out of bounds or the arrays do not broadcast.
+    """
+    view = view_of(tensor, index)
+    if index.flips:
+        view = flip(view, index.flips)
+    if not index.arrays:
+        return view
+    picks = _picks(view, index)
+    return _get(view, picks, index.position)
+
+
+def pick(tensor: Tensor, dim: int, array: Tensor) -> Tensor:
+    """``tensor`` with dimension ``dim`` replaced by those of an integer array that picks from it."""
+    return on_bits(_gather, tensor, [None] * dim + [array])
+
+
+def _get(view: Tensor, picks: Picks, position: int) -> Tensor:
+    dims = picks.dims
+    if dims == tuple(range(position, position + len(dims))):
+        return on_bits(_gather, view, [*[None] * position, *picks.arrays])
+    result = on_bits(_gather, view.permute(*dims, *picks.rest), list(picks.arrays))
+    return result.permute(_inverse_order(len(picks.shape), len(picks.rest), position))
+
+
+def _inverse_order(broadcast: int, rest: int, position: int) -> list[int]:
+    """The order that moves the leading ``broadcast`` dimensions of a result to ``position``."""
+    others = range(broadcast, broadcast + rest)
+    return [*others[:position], *range(broadcast), *others[position:]]
+
+
+def places(mask: Tensor) -> Tensor:
+    """The indices of the elements that are not zero, one a row. CUDA's kernel takes 16 dimensions."""
+    if mask.is_meta:
+        raise NotImplementedError("how many elements are selected depends on values, which the meta device has not")
+    if mask.dim() <= 16 or mask.is_cpu:
+        return torch.nonzero(mask)
+    return torch.stack(torch.unravel_index(torch.nonzero(mask.reshape(-1))[:, 0], mask.shape), 1)
+
+
+def _picks(view: Tensor, index: Index) -> Picks:
+    arrays: list[Tensor] = []
+    dims: list[int] = []
+    for array, dim in zip(index.arrays, index.dims, strict=True):
+        if array.dtype is torch.bool:
+            arrays.extend(places(array).unbind(1))
+            dims.extend(range(dim, dim + array.dim()))
+        else:
+            arrays.append(array)
+            dims.append(dim)
+    rest = tuple([dim for dim in range(view.dim()) if dim not in dims])
+    shapes = [array.shape for array in arrays]
+    shape = shapes[0] if shapes.count(shapes[0]) == len(shapes) else torch.broadcast_shapes(*shapes)
+    return Picks(tuple(arrays), tuple(dims), rest, tuple(shape))
+
+
+def shape(tensor: Tensor, index: Index) -> tuple[int, ...]:
+    """The shape of what ``index`` selects."""
+    view = view_of(tensor, index)
+    if not index.arrays:
+        return tuple(view.shape)
+    picks = _picks(view, index)
+    rest = [view.shape[dim] for dim in picks.rest]
+    return (*rest[: index.position], *picks.shape, *rest[index.position :])
+
+
+def array_shapes(index: Index) -> list[tuple[int, ...]]:
+    """The shapes that the index arrays broadcast from; a bool array counts as its true elements' indices."""
+    shapes: list[tuple[int, ...]] = []
+    for array in index.arrays:
+        if array.dtype is torch.bool:
+            shapes.extend([(count_true(array),)] * array.dim())
+        else:
+            shapes.append(tuple(array.shape))
+    return shapes
+
+
+def out_of_bounds(tensor: Tensor, index: Index) -> tuple[int, int] | None:
+    """The first index array that leaves its dimension and the value that does; None if all stay, or can't be read.
+
+    On an accelerator an index out of bounds ends the process' use of the device, and a write on the CPU has written
+    some elements before it is noticed, so this comes first. It is one reduction an array.
+    """
+    view = view_of(tensor, index)
+    for number, (array, dim) in enumerate(zip(index.arrays, index.dims, strict=True)):
+        if array.dtype is not torch.bool:
+            bad = outside(array, view.shape[dim])
+            # As in NumPy, index arrays that broadcast to nothing are not looked at; a 0-d one is like an integer.
+            if bad is not None and not (array.dim() and any(0 in each for each in array_shapes(index))):
+                return number, bad
+    return None
+
+
+def outside(array: Tensor, size: int) -> int | None:
+    """A value of an integer array that is no index of ``size`` elements; None if there is none, or none to be seen."""
+    if not array.numel():
+        return None
+    if not has_values(array):
+        values = transform_levels.seen(array)
+        if values is None:
+            return None
+        bad = values[(values < -size) | (values >= size)]
+        return int(bad[0]) if bad.size else None
+    low, high = torch.aminmax(array)
+    if low.item() >= -size and high.item() < size:
+        return None
+    return int(array[(array < -size) | (array >= size)][0])
+
+
+def from_start(array: Tensor, size: int) -> Tensor:
+    """Indices with the negative ones counted from the end; the array itself where it is seen to have none."""
+    if array.numel() and has_values(array) and array.is_cpu and array.min().item() >= 0:
+        return array
+    return torch.where(array < 0, array + size, array)
+
+
+def assign(view: Tensor, value: Tensor) -> None:
+    """Write ``value``, broadcast, to all of ``view``, as if it had been copied before.
+
+    torch notices overlap of dense tensors only (https://github.com/pytorch/pytorch/issues/60010), and copies between
+    devices unasked.
+
+    Raises
+    ------
+    ValueError
+        The two are on different devices, and the value is no scalar.
+    """
+    if value.dim():
+        if value.device != view.device:
+            raise devices.mixed(view.device, value.device)
+    elif value.is_cpu and not view.is_cpu:  # a copy would take as many numbers to the device as the view has elements
+        if not is_sharded(view):
+            view.fill_(value)
+            return
+        value = brought(value, view)  # DTensor has no rule for fill_ by a tensor
+    if value.dim() and _may_overlap(view, value):
+        if has_values(view) and has_values(value) and view.dtype is value.dtype and view.is_set_to(value):
+            return  # x[1:5] += 1 ends with x[1:5] = x[1:5]
+        value = copied(value)
+    elif trace_state.is_tracing() and memory.same_storage(view, value):
+        value = value.clone()  # what is refused below when the graph runs
+    try:
+        view.copy_(value)
+    except RuntimeError:
+        if value.dim() and is_sharded(view) != is_sharded(value):
+            raise mixed_error(view, value) from None
+        if value.dim():
+            with_history(view).copy_(value)
+        else:
+            with_history(view).copy_(value.clone())  # one of the view's own elements, which torch takes for a conflict
+
+
+def _may_overlap(one: Tensor, other: Tensor) -> bool:
+    return torch.compiler.is_compiling() or may_overlap(one, other)
+
+
+def without_leading_ones(value: Tensor, ndim: int) -> Tensor:
+    """``value`` with at most ``ndim`` dimensions where those before are of length one: assignment ignores them."""
+    while value.dim() > ndim and value.shape[0] == 1:
+        value = value[0]
+    return value
+
+
+def put(tensor: Tensor, index: Index, value: Tensor) -> None:
+    """Write ``value``, of the tensor's dtype, broadcast to what ``index`` selects. The last of repeated writes stays.
+
+    The index arrays are within bounds: see `out_of_bounds`.
+
+    Raises
+    ------
+    RuntimeError
+        ``value`` does not broadcast; nothing has been written.
+    """
+    view = view_of(tensor, index)
+    if not index.arrays:
+        value = without_leading_ones(value, view.dim())
+        if index.flips and value.dim():
+            value = flip(value.expand(view.shape), index.flips)
+        assign(view, value)
+        return
+    view = with_history(view)
+    if value.is_cpu is not tensor.is_cpu:  # a constant
+        value = value.to(tensor.device)
+    if _may_overlap(tensor, value):
+        value = copied(value)
+    if any(array.dtype is tensor.dtype and _may_overlap(tensor, array) for array in index.arrays):
+        index = index._replace(arrays=tuple([array.clone() for array in index.arrays]))
+    target = flip(view, index.flips) if index.flips else view
+    is_mask = len(index.arrays) == 1 and index.arrays[0].dtype is torch.bool and index.dims[0] == index.position
+    if not (is_mask and _put_masked(target, index, value)):
+        _put(target, _picks(target, index), index, value)
+    if index.flips:
+        view.copy_(flip(target, index.flips))
+
+
+def put_few(tensor: Tensor, array: Tensor, value: Tensor) -> bool:
+    """Write few values, of the tensor's dtype, through one index array, by NumPy; whether it could."""
+    given = host.to_write(tensor, array, value, most=host.FEW)
+    if given is None:
+        return False
+    try:
+        given[0][given[1]] = given[2]
+    except (IndexError, TypeError, ValueError):  # before anything is written
+        return False
+    return True
+
+
+def _in_places(tensor: Tensor, mask: Tensor, values: Tensor) -> Tensor:
+    """A vector's values one after the other where the mask is true, and the tensor's elsewhere.
+
+    ``masked_scatter`` is this, but its derivative has none in forward mode (torch 2.13).
+    """
+    if not values.numel():
+        return tensor
+    places = mask.reshape(-1).cumsum(0).sub(1).clamp(min=0)
+    return torch.where(mask, values[places].reshape(mask.shape), tensor)
+
+
+def _put_masked(view: Tensor, index: Index, value: Tensor) -> bool:
+    """Write through one bool array without asking where it is true, so that it can be traced; False if it can't."""
+    mask, dim = index.arrays[0], index.dims[0]
+    if mask.is_cpu is not view.is_cpu:
+        mask = mask.to(view.device)
+    view, value = same_width(view), same_width(value)
+    after = view.dim() - dim - mask.dim()
+    value = without_leading_ones(value, dim + 1 + after)
+    if value.dim() > after and value.shape[value.dim() - after - 1] != 1:
+        if dim or after or value.dim() > 1 or (has_values(mask) and not is_readable(view)):
+            return False  # where vmap has index_put_, but not masked_scatter_
+        _check_count(mask, value.shape[0])
+        if is_transforming():
+            view.copy_(_in_places(view, mask, value))
+        else:
+            view.masked_scatter_(mask, value)
+        return True
+    if value.dim() > after:
+        before = value.dim() - after - 1
+        value = value.reshape(*value.shape[:before], *[1] * mask.dim(), *value.shape[before + 1 :])
+    if after:
+        mask = mask.reshape(*mask.shape, *[1] * after)
+    if value.dim() or not has_values(mask):  # vmap knows torch.where, but not masked_fill_ of a tensor
+        view.copy_(torch.where(mask, value.expand(view.shape), view))
+    else:
+        view.masked_fill_(mask, value)
+    return True
+
+
+def _check_count(mask: Tensor, values: int) -> None:
+    """Raise, here or when the graph runs, unless as many elements are true: torch leaves values over unseen."""
+    if not is_counted(mask) and values <= mask.numel():
+        demand(mask.sum() == values, MISCOUNTED)
+    elif values > mask.numel() or count_true(mask) != values:
+        raise RuntimeError(MISCOUNTED)
+
+
+def _put(view: Tensor, picks: Picks, index: Index, value: Tensor) -> None:
+    arrays, dims, rest, broadcast = picks
+    target = same_width(view)
+    if dims != tuple(range(len(dims))):
+        target = target.permute(*dims, *rest)
+    value = same_width(value)
+    # Or it can't be known; one place alone is not repeated.
+    differentiated = math.prod(broadcast) != 1 and (value.requires_grad or not has_values(value))
+    if value.dim() or differentiated:
+        position, count = index.position, len(broadcast)
+        value = without_leading_ones(value, count + len(rest))
+        sizes = tuple(target.shape[len(dims) :])
+        shape = (*sizes[:position], *broadcast, *sizes[position:])
+        first = value.dim() - len(shape) + position  # the dimension of value that meets the arrays' first
+        varies = any(size != 1 for size in value.shape[max(0, first) : max(0, first + count)])
+        varies = varies or differentiated  # one value everywhere, but for each place one gradient
+        if value.shape != shape:
+            value = value.expand(shape)
+        if position:
+            inner = range(position, position + count)
+            value = value.permute(*inner, *[dim for dim in range(len(shape)) if dim not in inner])
+        if varies and any(array.dtype is not torch.bool for array in index.arrays):
+            if count != 1 or any(array.shape != broadcast for array in arrays):
+                arrays = tuple([array.expand(broadcast).reshape(-1) for array in arrays])
+                value = value.reshape(arrays[0].shape[0], *sizes)
+            given = host.to_write(target, value, *arrays)
+            if given is not None:
+                # One write after the other takes NumPy 15 ms for 10**6 elements; to sort them, torch 900.
+                given[0][tuple(given[2:])] = given[1]
+                return
+            arrays, value = _in_order(target, arrays, value)
+    put_(target, arrays, value)
+
+
+def put_(target: Tensor, arrays: tuple[Tensor, ...], value: Tensor, accumulate: bool = False) -> None:
+    """``torch.index_put_``, which in batches of batches takes the slices' dimension for the indices' (torch 2.13)."""
+    transforms = functorch.stack()
+    if transforms and sum(each.key() == functorch.TransformType.Vmap for each in transforms) > 1:
+        target.copy_(target.index_put(arrays, value, accumulate))
+    else:
+        target.index_put_(arrays, value, accumulate)
+
+
+def _in_order(target: Tensor, arrays: tuple[Tensor, ...], value: Tensor) -> tuple[tuple[Tensor, ...], Tensor]:
+    """One-dimensional index arrays and their values, such that it does not matter in which order they are written.
+
+    With repeated indices torch leaves open which value stays, and gives each of them the gradient. A small write on
+    the CPU is done in order, by one thread. Else only the last of each is left; or, where their number can't be known,
+    all have the value of the last, which alone has the gradient.
+    """
+    if not value.numel():
+        return arrays, value
+    in_order = value.numel() < _ONE_THREAD and value.is_cpu
+    if in_order and has_values(value) and not value.requires_grad:
+        return arrays, value
+    linear = torch.zeros_like(arrays[0])
+    for array, size in zip(arrays, target.shape[: len(arrays)], strict=True):
+        linear = linear * size + from_start(array, size)
+    if in_order and len(linear) <= _FEW and not has_values(linear):  # comparing all with all is less than sorting
+        count = torch.arange(len(linear), device=linear.device)
+        is_last = ~((linear[:, None] == linear) & (count[:, None] < count)).any(1)
+        return arrays, _with_gradient(value, is_last)
+    ordered, order = torch.sort(linear, stable=True)
+    is_last = torch.cat([ordered[1:] != ordered[:-1], ordered.new_ones(1, dtype=torch.bool)])
+    if has_values(is_last):
+        order = order[is_last]
+        return tuple([array[order] for array in arrays]), value[order]
+    count = torch.arange(len(order), device=order.device)
+    last = torch.where(is_last, count, len(order)).flip(0).cummin(0).values.flip(0)
+    return tuple([array[order] for array in arrays]), _with_gradient(value[order[last]], is_last)
+
+
+def _with_gradient(value: Tensor, where: Tensor) -> Tensor:
+    """``value``, to which gradients flow at some places of its first axis only."""
+    return torch.where(where.reshape(-1, *[1] * (value.dim() - 1)), value, value.detach())

@@ -1,0 +1,86 @@
+"""Joining, splitting and tiling: tensors laid side by side, and taken apart.
+
+Layer: owns the memory order of what is joined and the dtypes that torch cannot select from; dtypes and axes come
+decided.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+
+import numpy as np
+import torch
+
+from backend_torch.tensors.dtypes import SIGNED
+from backend_torch.tensors.memory import from_numpy, is_fortran, reversed_axes
+from backend_torch.tensors.out_of_memory import explained, explaining
+
+Tensor = torch.Tensor
+
+
+def concatenate(tensors: Sequence[Tensor], axis: int) -> Tensor:
+    """Tensors of one dtype and rank end to end along ``axis``; in Fortran order if all of them are."""
+    first = tensors[0]
+    if not first.is_contiguous() and all(map(is_fortran, tensors)):
+        return reversed_axes(torch.cat([reversed_axes(tensor) for tensor in tensors], first.dim() - 1 - axis))
+    return torch.cat(tensors, axis)  # type: ignore[arg-type]  # any sequence will do
+
+
+def select(tensor: Tensor, indices: np.ndarray | Tensor, axis: int) -> Tensor:
+    """The slices of ``axis`` that a vector of non-negative indices, int32 or int64, names."""
+    if isinstance(indices, np.ndarray):
+        indices = from_numpy(indices)
+    indices = indices.to(tensor.device)
+    try:
+        if tensor.dtype in SIGNED:  # https://github.com/pytorch/pytorch/issues/58734
+            return tensor.view(SIGNED[tensor.dtype]).index_select(axis, indices).view(tensor.dtype)
+        return tensor.index_select(axis, indices)
+    except RuntimeError as error:
+        raise explained(error) from None
+
+
+def repeat(tensor: Tensor, repeats: int | Tensor, axis: int) -> Tensor:
+    """Each slice of ``axis`` ``repeats`` times, or as often as a vector of counts says."""
+    if isinstance(repeats, int):
+        if repeats > 0 and not tensor.shape[axis]:
+            return tensor.clone()  # torch computes the strides that so many would have
+        if repeats * tensor.shape[axis] > torch.iinfo(torch.int64).max:
+            raise ValueError("negative dimensions are not allowed")  # as NumPy says, whose product wraps around
+        return tensor.repeat_interleave(repeats, axis)
+    return select(tensor, torch.repeat_interleave(repeats), axis)
+
+
+def tile(tensor: Tensor, repeats: tuple[int, ...]) -> Tensor:
+    """The whole tensor side by side, ``repeats`` times along each of its axes; a copy."""
+    return tensor.repeat(repeats)
+
+
+def insert(tensor: Tensor, values: Tensor, order: np.ndarray, axis: int) -> Tensor:
+    """``tensor`` and ``values``, joined along ``axis`` and taken in ``order``."""
+    return select(torch.cat((tensor, values), axis), order, axis)
+
+
+@explaining
+def insert_few(tensor: Tensor, values: Tensor, places: Sequence[int], axis: int) -> Tensor:
+    """``tensor`` with one slice of ``values`` before each of these places of ``axis``, or all before the only one."""
+    order = sorted(range(len(places)), key=places.__getitem__)
+    bounds = [0, *[places[index] for index in order], tensor.shape[axis]]
+    parts = [tensor.narrow(axis, low, high - low) for low, high in itertools.pairwise(bounds)]
+    for number, index in reversed(list(enumerate(order, 1))):
+        parts.insert(number, values if len(order) == 1 else values.narrow(axis, index, 1))
+    return torch.cat(parts, axis)
+
+
+def slices(tensor: Tensor, bounds: Sequence[int | None], axis: int) -> list[Tensor]:
+    """Views of ``axis`` between neighbouring bounds, which follow Python's slicing rules; None is an end."""
+    before = (slice(None),) * axis
+    return [tensor[(*before, slice(low, high))] for low, high in itertools.pairwise(bounds)]
+
+
+def occupied(tensor: Tensor, axis: int) -> tuple[int, int] | None:
+    """The first and the last slice of ``axis`` that has an element that is not zero; None if none has."""
+    others = tuple([other for other in range(tensor.dim()) if other != axis])
+    filled = tensor.to(torch.bool)
+    places = torch.nonzero(filled.any(others) if others else filled)
+    return (int(places[0]), int(places[-1])) if len(places) else None

@@ -1,0 +1,164 @@
+"""A kernel: torch's function for an operation, and what stands in for it on the dtypes that torch leaves out.
+
+Layer: owns which torch code computes an operation on tensors that already have the operation's dtype; promotion and
+casting rules are the caller's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import torch
+
+from backend_torch.tensors import trace_state
+from backend_torch.tensors.dtypes import SIGNED, WIDER
+
+Function = Callable[..., Any]
+
+
+class Kernel:
+    """One elementwise operation, resolved to a torch function by dtype.
+
+    Parameters
+    ----------
+    default : callable
+        Right for every dtype that has no entry of its own below.
+    bool, integer, unsigned, half, complex : callable, optional
+        For torch.bool; uint8 and the signed integers; uint16, uint32 and uint64; float16 and bfloat16; both complex
+        dtypes.
+    mixed : callable, optional
+        For operands whose loop dtypes differ (int64 with uint64 in comparisons).
+    inplace : callable, optional
+        torch's method that writes into the first operand (``torch.Tensor.add_``), right wherever ``default`` is.
+    scalar_left, scalar_right : callable, optional
+        ``f(number, tensor)`` and ``f(tensor, number)`` for a Python number that has the tensor's dtype, where there is
+        something faster than a 0-d tensor: ``1. / x`` is one reciprocal, ``x ** 2`` one product.
+    """
+
+    __slots__ = (
+        "default",
+        "bool",
+        "integer",
+        "unsigned",
+        "half",
+        "complex",
+        "mixed",
+        "inplace",
+        "scalar_left",
+        "scalar_right",
+    )
+
+    def __init__(
+        self,
+        default: Function,
+        *,
+        bool: Function | None = None,
+        integer: Function | None = None,
+        unsigned: Function | None = None,
+        half: Function | None = None,
+        complex: Function | None = None,
+        mixed: Function | None = None,
+        inplace: Function | None = None,
+        scalar_left: Function | None = None,
+        scalar_right: Function | None = None,
+    ) -> None:
+        self.default = default
+        self.bool = bool
+        self.integer = integer
+        self.unsigned = unsigned
+        self.half = half
+        self.complex = complex
+        self.mixed = mixed
+        self.inplace = inplace
+        self.scalar_left = scalar_left
+        self.scalar_right = scalar_right
+
+    def resolve(self, *dtypes: torch.dtype) -> Function:
+        """The function for operands of these loop dtypes."""
+        dtype = dtypes[0]
+        special = None
+        if self.mixed is not None and any(other is not dtype for other in dtypes[1:]):
+            special = self.mixed
+        elif dtype is torch.bool:
+            special = self.bool
+        elif dtype in SIGNED:
+            special = self.unsigned
+        elif dtype.is_complex:
+            special = self.complex
+        elif dtype is torch.float16 or dtype is torch.bfloat16:
+            special = self.half
+        elif not dtype.is_floating_point:
+            special = self.integer
+        return self.default if special is None else special
+
+
+def large_enough(method: Function) -> Function:
+    """A method that writes to its first operand, too small a one of which torch sees here, but not in traces."""
+
+    def inplace(target: torch.Tensor, other: torch.Tensor) -> torch.Tensor:
+        if trace_state.is_tracing() and torch.broadcast_shapes(target.shape, other.shape) != target.shape:
+            raise RuntimeError("a result is larger than what it is written to")
+        return method(target, other)
+
+    return inplace
+
+
+def same_bits(function: Function) -> Function:
+    """``function`` on uint16, uint32 and uint64 through the signed type of the same width: its bits are the same.
+
+    A result that has not the signed type (a comparison gives bool) is left alone.
+    """
+
+    def through_signed(*tensors: torch.Tensor) -> torch.Tensor:
+        dtype = tensors[0].dtype
+        signed = SIGNED[dtype]
+        result = function(*[tensor.view(signed) for tensor in tensors])
+        return result.view(dtype) if result.dtype is signed else result
+
+    return through_signed
+
+
+def same_order(function: Function) -> Function:
+    """``function`` on uint64 through int64 with the sign bit flipped, which keeps the order of all values."""
+    flip = torch.iinfo(torch.int64).min
+
+    def through_flipped(*tensors: torch.Tensor) -> torch.Tensor:
+        result = function(*[tensor.view(torch.int64) ^ flip for tensor in tensors])
+        return (result ^ flip).view(torch.uint64) if result.dtype is torch.int64 else result
+
+    return through_flipped
+
+
+def widened(function: Function, uint64: Function) -> Function:
+    """``function`` on uint16 and uint32 through a wider type, ``uint64`` on the type that has none.
+
+    The result is cast back where the function kept the wider type (a comparison gives bool and is left alone).
+    """
+
+    def through_wider(*tensors: torch.Tensor) -> torch.Tensor:
+        dtype = tensors[0].dtype
+        if dtype is torch.uint64:
+            return uint64(*tensors)
+        wider = WIDER[dtype]
+        result = function(*[tensor.to(wider) for tensor in tensors])
+        return result.to(dtype) if result.dtype is wider else result
+
+    return through_wider
+
+
+def by_parts(function: Function) -> Function:
+    """``function`` on complex tensors as its real form on real and imaginary parts, which do not meet."""
+
+    def through_parts(first: torch.Tensor, *others: torch.Tensor) -> torch.Tensor:
+        parts = [torch.view_as_real(first.resolve_conj())]
+        for other in others:
+            # A 0-d tensor has an axis once it is seen as parts: it no longer mixes with another device.
+            if other.dim() == 0:
+                other = other.to(first.device)
+            elif first.dim() == 0:
+                parts[0] = parts[0].to(other.device)
+            parts.append(torch.view_as_real(other.resolve_conj()))
+        return torch.view_as_complex(function(*parts))
+
+    return through_parts

@@ -1,0 +1,222 @@
+"""Linear algebra: decompositions, solvers and inverses of stacks of matrices.
+
+Layer: owns the precision in which they are computed, and what stands in where torch has no kernel: least squares of
+matrices that lack rank on an accelerator (https://github.com/pytorch/pytorch/issues/117122), and what keeps ``eig``
+within its memory.
+
+Matrices have one of the four dtypes of LAPACK. Those of single precision are computed in double on the CPU, as NumPy
+computes them; on an accelerator only what decides by a tolerance which singular values are zero is.
+"""
+
+from __future__ import annotations
+
+import cmath
+import functools
+from collections.abc import Callable
+from typing import Any, Literal
+
+import numpy as np
+import torch
+
+from backend_torch.kernels import host
+from backend_torch.kernels.reductions import root
+from backend_torch.tensors import out_of_memory
+from backend_torch.tensors.memory import is_readable, may_be_asked
+
+Tensor = torch.Tensor
+LinAlgError = torch.linalg.LinAlgError
+
+_DOUBLE = {torch.float32: torch.float64, torch.complex64: torch.complex128}
+_LONGEST_DOT = {torch.float32: 1 << 17, torch.complex64: 1 << 17, torch.float64: 1 << 62, torch.complex128: 1 << 62}
+_FEW_ROWS = 25  # LAPACK's SMLSIZ: matrices of more rows are divided, and have the same signs everywhere
+_SINGLE = {double: single for single, double in _DOUBLE.items()}
+
+
+def _narrowed(tensor: Tensor) -> Tensor:
+    return tensor.to(_SINGLE.get(tensor.dtype, tensor.dtype))
+
+
+def _in_double(function: Callable[..., Any], everywhere: bool = False) -> Callable[..., Any]:
+    """``function`` of matrices of one dtype, computed in double precision on the CPU, or ``everywhere``."""
+
+    @functools.wraps(function)
+    def compute(*tensors: Tensor, **options: Any) -> Any:
+        wide = _DOUBLE.get(tensors[0].dtype)
+        try:
+            if wide is None or not (everywhere or tensors[0].device.type == "cpu"):
+                return function(*tensors, **options)
+            result = function(*[tensor.to(wide) for tensor in tensors], **options)
+        except RuntimeError as error:
+            raise out_of_memory.explained(error) from None
+        return _narrowed(result) if isinstance(result, Tensor) else tuple(map(_narrowed, result))
+
+    return compute
+
+
+inv = _in_double(torch.linalg.inv)
+det = _in_double(torch.linalg.det)
+solve = _in_double(torch.linalg.solve)
+cholesky = _in_double(torch.linalg.cholesky)
+qr = _in_double(torch.linalg.qr)
+householder = _in_double(torch.geqrf)
+
+
+def _eigvals(tensor: Tensor) -> Tensor:
+    """NumPy's on the CPU, in its order, real if it found them real."""
+    given = host.arrays(tensor)
+    return torch.linalg.eigvals(tensor) if given is None else host.wrapped(np.linalg.eigvals(*given))
+
+
+eigvals = _in_double(_eigvals)
+
+
+def _eig(tensor: Tensor) -> tuple[Tensor, Tensor]:
+    """NumPy's on the CPU, real if it found them real: the same LAPACK, which is kept within its memory for nothing."""
+    given = host.arrays(tensor)
+    if given is not None:
+        values, vectors = host.wrapped(np.linalg.eig(*given))
+        return values, vectors
+    if tensor.is_complex() or tensor.device.type != "cpu":
+        return torch.linalg.eig(tensor)
+    # Where LAPACK does not converge, torch takes the last column for the first of two and writes the other behind the
+    # last matrix (https://github.com/pytorch/pytorch/issues/162358): there is one more, of eigenvalues that differ.
+    last = torch.arange(tensor.shape[-1], dtype=tensor.dtype, device=tensor.device).diag().expand(1, *tensor.shape[-2:])
+    stack = tensor.unsqueeze(0) if tensor.dim() == 2 else tensor.flatten(0, -3)
+    values, vectors = torch.linalg.eig(torch.cat((stack, last)))
+    return values[:-1].reshape(tensor.shape[:-1]), vectors[:-1].reshape(tensor.shape)
+
+
+eig = _in_double(_eig)
+
+
+def _eigh(tensor: Tensor, UPLO: Literal["L", "U"] = "L") -> tuple[Tensor, Tensor]:
+    """NumPy's on the CPU for matrices of few rows, to which torch's LAPACK gives eigenvectors of other signs."""
+    given = host.arrays(tensor) if tensor.shape[-1] <= _FEW_ROWS else None
+    if given is None:
+        return torch.linalg.eigh(tensor, UPLO=UPLO)
+    values, vectors = host.wrapped(np.linalg.eigh(given[0], UPLO))
+    return values, vectors
+
+
+eigh = _in_double(_eigh)
+eigvalsh = _in_double(torch.linalg.eigvalsh)
+svd = _in_double(torch.linalg.svd)
+svdvals = _in_double(torch.linalg.svdvals)
+
+
+def _pinv(tensor: Tensor, *, rtol: float | Tensor, hermitian: bool) -> Tensor:
+    """torch's, which takes each singular value that is not above an absolute tolerance for zero: 0 by default."""
+    atol = torch.full_like(rtol, -torch.inf) if isinstance(rtol, Tensor) else -torch.inf
+    return torch.linalg.pinv(tensor, rtol=rtol, atol=atol, hermitian=hermitian)
+
+
+pinv = _in_double(_pinv, everywhere=True)
+
+
+def _slogdet(tensor: Tensor) -> tuple[Tensor, Tensor]:
+    sign, logarithm = torch.linalg.slogdet(tensor)
+    return sign + 0, logarithm  # torch's sign of a singular matrix may be -0.0
+
+
+slogdet = _in_double(_slogdet)
+
+
+def _inv_or_nan(tensor: Tensor) -> Tensor:
+    inverse, failed = torch.linalg.inv_ex(tensor)
+    return torch.where(failed[..., None, None] == 0, inverse, torch.nan)
+
+
+inv_or_nan = _in_double(_inv_or_nan)
+"""The inverses, NaN in place of those that are not there."""
+
+
+def _svdvals_or_nan(tensor: Tensor) -> Tensor:
+    finite = tensor.isfinite().all(-1).all(-1)[..., None]
+    return torch.where(finite, torch.linalg.svdvals(torch.where(finite[..., None], tensor, 0)), torch.nan)
+
+
+svdvals_or_nan = _in_double(_svdvals_or_nan)
+"""The singular values, NaN in place of those of a matrix that is not finite."""
+
+
+def _svd_of_hermitian(tensor: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    values, vectors = _eigh(tensor)
+    sizes = values.abs()
+    order = sizes.argsort(-1).flip(-1)
+    signs = torch.copysign(torch.ones((), dtype=values.dtype, device=values.device), values).gather(-1, order)
+    left = vectors.gather(-1, order.unsqueeze(-2).expand(vectors.shape))
+    return left, sizes.gather(-1, order), (left * signs.unsqueeze(-2)).mH.resolve_conj()
+
+
+def _svdvals_of_hermitian(tensor: Tensor) -> Tensor:
+    return torch.linalg.eigvalsh(tensor).abs().sort(-1, descending=True).values
+
+
+svd_of_hermitian = _in_double(_svd_of_hermitian)
+svdvals_of_hermitian = _in_double(_svdvals_of_hermitian)
+
+
+def _lstsq(a: Tensor, b: Tensor, *, rcond: float) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+    if a.device.type == "cpu" and is_readable(a) and is_readable(b) and b.shape[-1]:
+        solution, _, rank, values = torch.linalg.lstsq(a, b, rcond=rcond, driver="gelsd")
+    else:
+        solution = torch.linalg.pinv(a, rtol=rcond) @ b
+        values = torch.linalg.svdvals(a)
+        rank = (values > rcond * values[..., :1]).sum(-1)
+    return solution, residuals(a, b, solution), rank.to(torch.int32), values
+
+
+lstsq = _in_double(_lstsq, everywhere=True)
+"""Solution of least length, sums of squared residuals, rank and singular values of one matrix ``a``.
+
+Singular values count as zero up to ``rcond`` times the largest.
+"""
+
+
+def residuals(a: Tensor, b: Tensor, solution: Tensor) -> Tensor:
+    """For each column of ``b``, the sum of squares of ``b - a @ solution``."""
+    difference = b - a @ solution
+    return (difference.conj() * difference).real.sum(-2)
+
+
+def eps(tensor: Tensor) -> float:
+    """The precision of a tensor's dtype: the distance from one to the next number."""
+    return float(torch.finfo(tensor.dtype).eps)
+
+
+def is_real(tensor: Tensor) -> bool:
+    """Whether all imaginary parts are zero; no while the values are not to be looked at."""
+    if not tensor.is_complex():
+        return True
+    some = tensor.imag.count_nonzero() if may_be_asked(tensor) else tensor  # which is faster than any()
+    return may_be_asked(some) and not bool(some)
+
+
+def is_not_finite(tensor: Tensor) -> bool:
+    """Whether there is a NaN or an infinity; no while the values are not to be looked at."""
+    if not (tensor.is_floating_point() or tensor.is_complex()):
+        return False
+    total = tensor.sum() if may_be_asked(tensor) else tensor
+    # Whatever has a finite sum is finite, and the sum is the fastest to ask; large numbers may have an infinite one.
+    return may_be_asked(total) and not cmath.isfinite(total.item()) and not bool(tensor.isfinite().all())
+
+
+def lacks_rank(rank: Tensor, columns: int) -> bool:
+    """Whether a rank is less than the number of columns; no while the values are not to be looked at."""
+    return may_be_asked(rank) and int(rank) != columns
+
+
+def euclidean(tensor: Tensor, dims: tuple[int, ...] | None, keepdims: bool) -> Tensor:
+    """Root of the sum of squares over axes, over all for None.
+
+    A dot product is the fastest, but loses digits of long vectors in single precision. ``torch.linalg.vector_norm``
+    loses more, and is slow on complex and strided tensors.
+    """
+    if dims is None and tensor.is_contiguous() and tensor.numel() <= _LONGEST_DOT.get(tensor.dtype, 0):
+        flat = tensor.reshape(-1)
+        squared = torch.vdot(flat, flat).real if flat.is_complex() else torch.dot(flat, flat)
+        found = root(squared)
+        return found.reshape([1] * tensor.dim()) if keepdims else found
+    squares = tensor.real.square() + tensor.imag.square() if tensor.is_complex() else tensor * tensor
+    dims = tuple(range(tensor.dim())) if dims is None else dims
+    return root(squares.sum(dims, keepdim=bool(keepdims)) if dims else squares)  # torch takes no axes for all

@@ -1,0 +1,190 @@
+"""Masks whose values nobody can ask for: they differ among the slices of a batch, or are there when a graph runs.
+
+Layer: owns what can be said of such a mask, and how what was computed of all elements reaches those that it chooses.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+import torch
+
+from backend_torch.autodiff import transform_levels
+from backend_torch.autodiff.autodiff import is_differentiable, may_be_differentiated
+from backend_torch.kernels.indexing import Index, view_of
+from backend_torch.kernels.selection import where
+from backend_torch.tensors import memory, trace_state
+from backend_torch.tensors.aliasing import written
+from backend_torch.tensors.shape import flip
+from backend_torch.torch_private import functorch, inductor
+
+Tensor = torch.Tensor
+
+
+class Chosen(NamedTuple):
+    """The elements where a mask is true: all elements there are, and the mask, which has dimensions of its own."""
+
+    values: Tensor
+    mask: Tensor
+    after: int
+    """How many dimensions of the values come after those that the mask chooses from."""
+
+    @property
+    def broadcast_mask(self) -> Tensor:
+        """The mask with a dimension for each that comes after its own."""
+        return _behind(self.mask, self.after)
+
+
+def _behind(mask: Tensor, after: int) -> Tensor:
+    return mask.reshape(*mask.shape, *[1] * after) if after else mask
+
+
+def is_unknown(mask: Tensor) -> bool:
+    """Whether it can't be asked where a mask is true; or what another tensor's values are."""
+    state = trace_state.state
+    if not (state.batches or state.depth) or torch.compiler.is_compiling():  # Dynamo has rules of its own
+        return False
+    while functorch.is_wrapped(mask):
+        if functorch.is_batched(mask):
+            return True
+        mask = functorch.get_unwrapped(mask)
+    return state.depth > 0 and not memory.is_known(mask)
+
+
+def unknown_error() -> Exception:
+    """The error of asking how many elements such a mask chooses."""
+    if trace_state.is_tracing():
+        return trace_state.shape_error("a boolean index")
+    return RuntimeError("how many elements a boolean index selects differs among those that are being batched")
+
+
+def choose(tensor: Tensor, index: Index) -> Chosen | None:
+    """What an index of one such mask selects, a copy; None for any other."""
+    if len(index.arrays) != 1 or index.dims[0] != index.position:
+        return None
+    (mask,) = index.arrays
+    if mask.dtype is not torch.bool or not is_unknown(mask):
+        return None
+    view = view_of(tensor, index)
+    if index.flips:
+        view = flip(view, index.flips)
+    after = view.dim() - index.position - mask.dim()
+    return Chosen(guarded(view, _behind(mask, after)), mask.clone(), after)
+
+
+def guarded(values: Tensor, mask: Tensor) -> Tensor:
+    """A copy, as large as the mask at least: gradients flow to what the mask chooses alone.
+
+    What is computed of the others is of no use, and may have no derivative there: without this a NaN would reach what
+    they were made of.
+    """
+    differentiable = is_differentiable(values) and may_be_differentiated(values)
+    return where(mask, values, values.detach() if differentiable else values)
+
+
+def beside(tensor: Tensor, chosen: Chosen) -> Tensor | None:
+    """An operand of what is chosen as one of all elements; None for one that has a length for each that is chosen."""
+    own = tensor.dim() - chosen.after
+    if own > 0:
+        if tensor.shape[own - 1] != 1 or own > chosen.values.dim() - chosen.after - chosen.mask.dim() + 1:
+            return None
+        tensor = tensor.reshape(*tensor.shape[: own - 1], *[1] * chosen.mask.dim(), *tensor.shape[own:])
+    return computed_where(tensor, chosen.broadcast_mask)
+
+
+def computed_where(tensor: Tensor, mask: Tensor) -> Tensor:
+    """An operand of what is computed of all and used where the mask is true: the others' gradients don't count."""
+    return guarded(tensor, mask) if is_differentiable(tensor) and may_be_differentiated(tensor) else tensor
+
+
+def are_equal(one: Tensor, other: Tensor) -> bool:
+    """Whether two masks are seen to choose the same elements; both are copies that are not written to."""
+    if one is other:
+        return True
+    if one.shape != other.shape:
+        return False
+    if trace_state.is_tracing():
+        return _are_recorded_alike(one, other)
+    return transform_levels.is_true_throughout(one == other)
+
+
+def has_any(mask: Tensor) -> bool:
+    """Whether the mask is seen to choose at least one element, in each slice."""
+    return not trace_state.is_tracing() and transform_levels.is_true_throughout(mask.any())
+
+
+def put(tensor: Tensor, index: Index, chosen: Chosen) -> bool:
+    """Write what was computed of chosen elements, of the tensor's dtype, to those that ``index`` selects.
+
+    Returns whether that could be: if the index is of one mask, seen to be the same.
+    """
+    if len(index.arrays) != 1 or index.dims[0] != index.position or index.arrays[0].dtype is not torch.bool:
+        return False
+    view = view_of(tensor, index)
+    mask, values = index.arrays[0].clone(), chosen.values
+    after = view.dim() - index.position - mask.dim()
+    if after != chosen.after or not _fits(values, view) or not are_equal(chosen.mask, mask):
+        return False
+    target = flip(view, index.flips) if index.flips else view
+    result = where(_behind(mask, after), values.expand(view.shape), target)
+    view.copy_(flip(result, index.flips) if index.flips else result)
+    return True
+
+
+def _fits(values: Tensor, view: Tensor) -> bool:
+    try:
+        return np.broadcast_shapes(tuple(values.shape), tuple(view.shape)) == tuple(view.shape)
+    except ValueError:
+        return False
+
+
+# Masks of a trace: two operations of the same kind on the same operands, to none of which is written in between.
+
+
+def _are_recorded_alike(one: Tensor, other: Tensor) -> bool:
+    while functorch.is_wrapped(one) and functorch.is_wrapped(other):
+        if functorch.is_batched(one) is not functorch.is_batched(other):
+            return False
+        if functorch.is_batched(one) and functorch.batched_dim(one) != functorch.batched_dim(other):
+            return False
+        if functorch.level_of(one) != functorch.level_of(other):
+            return False
+        one, other = functorch.get_unwrapped(one), functorch.get_unwrapped(other)
+    node, other_node = inductor.node_of(one), inductor.node_of(other)
+    seen: set[Any] = set()
+    if node is None or not _are_alike(node, other_node, seen):
+        return False
+    used: set[int] = set()
+    for each in node.graph.nodes:
+        schema = getattr(each.target, "_schema", None)
+        if used and schema is not None and schema.is_mutable:
+            args, kwargs = torch.fx.node.map_arg((each.args, each.kwargs), lambda made: made.meta.get("val"))
+            if not used.isdisjoint(map(inductor.storage_of, written(schema, args, kwargs, Tensor))):
+                return False
+        if each in seen and isinstance(each.meta.get("val"), Tensor):
+            used.add(inductor.storage_of(each.meta["val"]))
+    return True
+
+
+def _are_alike(one: Any, other: Any, seen: set[Any]) -> bool:
+    """Whether two arguments of operations are the same, those that made them noted in ``seen``."""
+    if isinstance(one, torch.fx.Node):
+        if not isinstance(other, torch.fx.Node):
+            return False
+        seen |= {one, other}
+        if one is other or (one.op == other.op == "get_attr" and one.target == other.target):
+            return True
+        tags = getattr(one.target, "tags", None)
+        if one.target is not other.target or tags is None or torch.Tag.nondeterministic_seeded in tags:
+            return False
+        return _are_alike((one.args, one.kwargs), (other.args, other.kwargs), seen)
+    if isinstance(one, (tuple, list)):
+        return (
+            type(one) is type(other)
+            and len(one) == len(other)
+            and all(_are_alike(*pair, seen) for pair in zip(one, other, strict=True))
+        )
+    if isinstance(one, dict):
+        return one.keys() == other.keys() and all(_are_alike(one[name], other[name], seen) for name in one)
+    return type(one) is type(other) and bool(one == other)

@@ -1,0 +1,287 @@
+"""Products: sums of products over matched axes, on every dtype and device.
+
+Layer: owns which torch code multiplies matrices of a dtype, and what stands in where torch has none: booleans anywhere,
+unsigned integers wider than a byte anywhere, integers on an accelerator
+(https://github.com/pytorch/pytorch/issues/44428).
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+from collections.abc import Callable, Sequence
+from string import ascii_letters
+from typing import Any
+
+import torch
+from torch.fx import GraphModule
+
+from backend_torch.kernels.kernel import Kernel, same_bits
+from backend_torch.tensors import devices
+from backend_torch.tensors.casting import cast
+from backend_torch.tensors.dtypes import SIGNED
+from backend_torch.tensors.out_of_memory import explaining
+from backend_torch.torch_private import functorch, modes
+
+Tensor = torch.Tensor
+Bilinear = Callable[[Tensor, Tensor], Tensor]
+
+_EXACT = 53  # bits of a float64's significand
+
+
+def in_limbs(function: Bilinear, one: Tensor, other: Tensor, terms: int) -> Tensor:
+    """A sum of ``terms`` products of integers, modulo the width of their dtype, by products of float64.
+
+    Integers are cut into limbs that are small enough for each float64 sum to be exact: of 16 bits while there are at
+    most 2**21 terms, else of 8.
+    """
+    dtype = one.dtype
+    width = 16 if terms <= 1 << (_EXACT - 32) else 8
+    count = max(1, dtype.itemsize * 8 // width)
+    left, right = _limbs(one, width, count), _limbs(other, width, count)
+    total: Any = 0
+    for i, low in enumerate(left):
+        for j, high in enumerate(right[: count - i]):  # those beyond are multiples of the modulus
+            total = total + (function(low, high).to(torch.int64) << width * (i + j))
+    return total.to(dtype)
+
+
+def _limbs(tensor: Tensor, width: int, count: int) -> list[Tensor]:
+    """The ``count`` low limbs of integers in two's complement, each as float64, none negative."""
+    tensor = tensor.to(torch.int64)
+    mask = (1 << width) - 1
+    return [(tensor >> width * i & mask).to(torch.float64) for i in range(count)]
+
+
+def _integer_matmul(one: Tensor, other: Tensor) -> Tensor:
+    if one.device.type == "cpu" and other.device.type == "cpu":
+        return torch.matmul(one, other)
+    return in_limbs(torch.matmul, one, other, one.shape[-1] if one.dim() else 0)
+
+
+def _boolean_matmul(one: Tensor, other: Tensor) -> Tensor:
+    """Whether any of the products is true: a sum of float32 that are not negative is zero only if all of them are."""
+    return torch.matmul(one.float(), other.float()) > 0
+
+
+# torch multiplies float32 by MKL, which leaves half of a processor idle that is not Intel's: from 256x256 on oneDNN,
+# which torch carries for its own compiler, takes half the time there.
+LARGE = 1 << 16
+
+
+@functools.cache
+def prefers_onednn() -> bool:
+    """Whether large products of float32 on this machine's CPU are oneDNN's."""
+    if not torch.backends.mkldnn.is_available() or not torch.backends.mkl.is_available():
+        return False
+    if not hasattr(torch.ops.mkldnn, "_linear_pointwise"):
+        return False
+    vendor = cpu_vendor()
+    return vendor is not None and vendor != "GenuineIntel"
+
+
+def cpu_vendor() -> str | None:
+    """The processor's vendor where Linux tells it."""
+    try:
+        with open("/proc/cpuinfo") as file:
+            for line in file:
+                if line.startswith("vendor_id"):
+                    return line.partition(":")[2].strip()
+    except OSError:
+        pass
+    return None
+
+
+def _onednn_matmul(one: Tensor, other: Tensor) -> Tensor:
+    return torch.ops.mkldnn._linear_pointwise(one, other.mT, None, "none", [], "")
+
+
+# The same as an operation of a graph: Inductor takes oneDNN's own for a layer's, with weights that never change.
+_library = torch.library.Library("tnp", "DEF")
+_library.define("mm(Tensor one, Tensor other) -> Tensor")
+_library.impl("mm", _onednn_matmul, "CPU")
+torch.library.register_fake("tnp::mm", lambda one, other: one.new_empty((one.shape[0], other.shape[1])), lib=_library)
+
+
+class _OneDNN(torch.autograd.Function):
+    """A product of two float32 matrices by oneDNN; so are its derivatives."""
+
+    @staticmethod
+    def forward(ctx: Any, one: Tensor, other: Tensor) -> Tensor:
+        ctx.save_for_backward(one, other)
+        return _onednn_matmul(one, other)
+
+    @staticmethod
+    def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor | None, Tensor | None]:
+        one, other = ctx.saved_tensors
+        return (
+            _float32_matmul(gradient, other.mT) if ctx.needs_input_grad[0] else None,
+            _float32_matmul(one.mT, gradient) if ctx.needs_input_grad[1] else None,
+        )
+
+
+def _float32_matmul(one: Tensor, other: Tensor) -> Tensor:
+    if one.numel() < LARGE or other.numel() < LARGE or one.dim() != 2 or other.dim() != 2:
+        return torch.matmul(one, other)
+    if one.device.type != "cpu" or other.device.type != "cpu" or one.shape[1] != other.shape[0]:
+        return torch.matmul(one, other)
+    if modes.number() or functorch.innermost() is not None:
+        return torch.matmul(one, other)  # a trace or a transform knows this one; the compiler chooses for itself
+    return _OneDNN.apply(one, other)
+
+
+def choose(module: GraphModule) -> None:
+    """Let large products of float32 in a graph be computed as they are when they run one by one."""
+    if not prefers_onednn():
+        return
+    for node in module.graph.find_nodes(op="call_function", target=torch.ops.aten.mm.default):
+        values = [argument.meta["val"] for argument in node.args]
+        if all(v.dtype is torch.float32 and v.device.type == "cpu" and v.numel() >= LARGE for v in values):
+            node.target = torch.ops.tnp.mm.default
+    module.recompile()
+
+
+class Product(Kernel):
+    """A product of two tensors of one dtype, made of a matrix product.
+
+    Parameters
+    ----------
+    shaped : callable
+        ``shaped(matmul)`` is the product's function, given the matrix product of the dtype.
+    """
+
+    __slots__ = ("shaped",)
+
+    def __init__(self, shaped: Callable[[Bilinear], Bilinear]) -> None:
+        super().__init__(shaped(torch.matmul))
+        self.shaped = shaped
+
+    def resolve(self, *dtypes: torch.dtype) -> Bilinear:
+        """The function for operands of this dtype."""
+        dtype = dtypes[0]
+        if dtype is torch.bool:
+            return self.shaped(_boolean_matmul)
+        if dtype in SIGNED:
+            return self.shaped(same_bits(_integer_matmul))
+        if dtype is torch.float32 and prefers_onednn():
+            return self.shaped(_float32_matmul)
+        if dtype.is_floating_point or dtype.is_complex:
+            return self.default
+        return self.shaped(_integer_matmul)
+
+
+# A one-dimensional "matrix" has no mT and a 0-d "vector" no unsqueeze(-2), where matmul would take what it is given.
+
+
+def _matvec(product: Bilinear) -> Bilinear:
+    return _together(lambda matrix, vector: product(vector.unsqueeze(-2), matrix.mT).squeeze(-2))
+
+
+def _vecmat(product: Bilinear) -> Bilinear:
+    return _together(lambda vector, matrix: product(matrix.mT, vector.conj().unsqueeze(-2).mT).squeeze(-1))
+
+
+def _vecdot(product: Bilinear) -> Bilinear:
+    return _together(
+        lambda one, other: product(one.conj().unsqueeze(-2), other.unsqueeze(-2).mT).squeeze(-1).squeeze(-1)
+    )
+
+
+def _together(function: Bilinear) -> Bilinear:
+    """The function of operands of one device: torch multiplies a vector on the CPU by memory that meta has not."""
+
+    def checked(one: Tensor, other: Tensor) -> Tensor:
+        if one.is_meta is not other.is_meta:  # torch refuses the other mixtures itself
+            raise devices.mixed(one.device, other.device)
+        return function(one, other)
+
+    return checked
+
+
+matmul = Product(_together)
+matvec = Product(_matvec)
+vecmat = Product(_vecmat)
+vecdot = Product(_vecdot)
+
+
+@explaining
+def contract(one: Tensor, other: Tensor, one_axes: Sequence[int], other_axes: Sequence[int]) -> Tensor:
+    """The sum of products over pairs of axes, which have equal lengths; the others of ``one`` come first.
+
+    Both tensors are made matrices, so that every dtype goes through the one matrix product.
+    """
+    one_free = [axis for axis in range(one.dim()) if axis not in one_axes]
+    other_free = [axis for axis in range(other.dim()) if axis not in other_axes]
+    rows = [one.shape[axis] for axis in one_free]
+    columns = [other.shape[axis] for axis in other_free]
+    terms = math.prod([one.shape[axis] for axis in one_axes])
+    if not one_free and not other_free:  # a product of vectors: torch's of a row and a column takes four times as long
+        left, right = (t.permute(tuple(axes)).reshape(terms) for t, axes in ((one, one_axes), (other, other_axes)))
+        return matmul.resolve(one.dtype)(left, right)
+    left = one.permute((*one_free, *one_axes)).reshape(math.prod(rows), terms)
+    right = other.permute((*other_axes, *other_free)).reshape(terms, math.prod(columns))
+    return matmul.resolve(one.dtype)(left, right).reshape((*rows, *columns))
+
+
+@explaining
+def einsum(inputs: Sequence[str], output: str, tensors: Sequence[Tensor]) -> Tensor:
+    """``torch.einsum`` with all subscripts given as letters, for tensors of one dtype, which the result has too.
+
+    A view where there is one operand and nothing to sum, as in NumPy.
+    """
+    dtype = tensors[0].dtype
+    if len(set().union(*inputs)) > len(ascii_letters):
+        return _without_ones(inputs, output, tensors)
+    if dtype in SIGNED:
+        signed = SIGNED[dtype]
+        return einsum(inputs, output, [tensor.view(signed) for tensor in tensors]).view(dtype)
+    if dtype is torch.bool and len(tensors) > 1:
+        return einsum(inputs, output, [tensor.float() for tensor in tensors]) > 0
+    if len(tensors) == 1 or dtype.is_floating_point or dtype.is_complex:
+        # Of one operand torch sums integers and booleans in int64.
+        return cast(torch.einsum(f"{','.join(inputs)}->{output}", *tensors), dtype)
+    # Integers two at a time, from the left.
+    subscripts, result = inputs[0], tensors[0]
+    for i in range(1, len(tensors)):
+        later = "".join([*inputs[i + 1 :], output])
+        kept = (
+            output if i + 1 == len(tensors) else "".join(s for s in dict.fromkeys(subscripts + inputs[i]) if s in later)
+        )
+        result = _integer_pair(subscripts, inputs[i], kept, result, tensors[i])
+        subscripts = kept
+    return result
+
+
+def _without_ones(inputs: Sequence[str], output: str, tensors: Sequence[Tensor]) -> Tensor:
+    """The same without the axes of length one, for more subscripts than torch has letters."""
+    long = {
+        s
+        for term, tensor in zip(inputs, tensors, strict=True)
+        for s, n in zip(term, tensor.shape, strict=True)
+        if n != 1
+    }
+    if len(long) > len(ascii_letters):
+        raise ValueError(f"einsum takes {len(ascii_letters)} subscripts of axes that are longer than one")
+    letters = {s: ascii_letters[i] for i, s in enumerate(sorted(long))}
+    terms = ["".join([letters[s] for s in term if s in long]) for term in (*inputs, output)]
+    squeezed = [
+        tensor.squeeze(tuple([axis for axis, s in enumerate(term) if s not in long]))
+        for term, tensor in zip(inputs, tensors, strict=True)
+    ]
+    result = einsum(terms[:-1], terms[-1], squeezed)
+    for axis, s in enumerate(output):
+        result = result if s in long else result.unsqueeze(axis)
+    return result
+
+
+def _integer_pair(left: str, right: str, kept: str, one: Tensor, other: Tensor) -> Tensor:
+    def product(one: Tensor, other: Tensor) -> Tensor:
+        return torch.einsum(f"{left},{right}->{kept}", one, other)
+
+    if one.device.type == "cpu" and other.device.type == "cpu":
+        # int64 throughout: where torch.einsum first sums an axis of one operand, that operand becomes int64.
+        return product(one.to(torch.int64), other.to(torch.int64)).to(one.dtype)
+    lengths: dict[str, int] = {}
+    for subscript, length in zip(left + right, (*one.shape, *other.shape), strict=True):
+        lengths[subscript] = max(length, lengths.get(subscript, 0))
+    return in_limbs(product, one, other, math.prod([n for subscript, n in lengths.items() if subscript not in kept]))

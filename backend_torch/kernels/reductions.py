@@ -1,0 +1,600 @@
+"""Reductions: kernels that take axes away, and the folding of any binary kernel along an axis.
+
+Layer: owns which torch code reduces a dtype, in which dtype it accumulates and what it costs; which axes, dtypes and
+identities are right is the caller's.
+
+A kernel's ``resolve(given, result)`` is the callable ``loop(tensor, axes, keepdims)`` for tensors of dtype ``given``
+that computes in dtype ``result``. ``axes`` is an int, a non-empty tuple, or None for all.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Protocol
+
+import numpy as np
+import torch
+
+from backend_torch.autodiff.autodiff import may_be_differentiated
+from backend_torch.kernels import host
+from backend_torch.kernels.order import complex_extreme, ordered, restored
+from backend_torch.kernels.selection import where
+from backend_torch.tensors import trace_state
+from backend_torch.tensors.casting import cast
+from backend_torch.tensors.constants import is_constant
+from backend_torch.tensors.dtypes import REAL_OF, SIGNED
+from backend_torch.tensors.memory import is_readable, known
+from backend_torch.tensors.out_of_memory import explaining
+
+Tensor = torch.Tensor
+Loop = Callable[..., Tensor]
+Binary = Callable[[Tensor, Tensor], Tensor]
+Axes = int | tuple[int, ...] | None
+
+
+class Resolver(Protocol):
+    """What a kernel of this file is to its caller."""
+
+    def resolve(self, given: torch.dtype, result: torch.dtype) -> Loop:
+        """The loop for tensors of dtype ``given`` that computes in dtype ``result``."""
+
+
+def is_integer(dtype: torch.dtype) -> bool:
+    """Whether the dtype holds whole numbers or booleans."""
+    return not (dtype.is_floating_point or dtype.is_complex)
+
+
+class Accumulator:
+    """A reduction or scan that adds up or multiplies, in a dtype that is chosen.
+
+    Parameters
+    ----------
+    function : callable
+        ``function(tensor, *dims, dtype=...)``; without ``dtype``, integers accumulate in int64.
+    boolean : Resolver
+        What the operation is on booleans: ``any`` for a sum.
+    counting : callable, optional
+        ``counting(tensor, *dims)`` is the function of booleans in int64, if that is done otherwise.
+    """
+
+    __slots__ = ("boolean", "counting", "function")
+
+    def __init__(self, function: Loop, boolean: Resolver, counting: Loop | None = None) -> None:
+        self.function = function
+        self.boolean = boolean
+        self.counting = counting
+
+    def resolve(self, given: torch.dtype, result: torch.dtype) -> Loop:
+        """The loop for tensors of dtype ``given`` that accumulates in dtype ``result``."""
+        function = self.function
+        if result is torch.bool:
+            return self.boolean.resolve(given, result)
+        if given is torch.bool and result is torch.int64 and self.counting is not None:
+            return self.counting
+        if given not in SIGNED and result is (torch.int64 if is_integer(given) else given):
+            return function
+        if result in SIGNED:
+            signed = SIGNED[result]  # modulo 2**bits the sum of the bits is the same
+            if given is result:
+                return lambda t, *dims: function(t.view(signed), *dims, dtype=signed).view(result)
+            if is_integer(given):
+                return lambda t, *dims: function(t.to(signed), *dims, dtype=signed).view(result)
+            return lambda t, *dims: function(cast(t, result).view(signed), *dims, dtype=signed).view(result)
+        if (given.is_complex and not result.is_complex) or (is_integer(result) and not is_integer(given)):
+            return lambda t, *dims: function(cast(t, result), *dims, dtype=result)  # integers have no gradient
+        if result.is_complex and not given.is_complex:  # torch's derivative for dtype= would be complex
+            return lambda t, *dims: function(t.to(result), *dims)
+        return lambda t, *dims: function(t, *dims, dtype=result)
+
+
+class Extreme:
+    """The largest or smallest element, NaN if there is one; complex numbers by real part, then imaginary part."""
+
+    __slots__ = ("function", "largest")
+
+    def __init__(self, function: Loop, largest: bool) -> None:
+        self.function = function
+        self.largest = largest
+
+    def resolve(self, given: torch.dtype, result: torch.dtype) -> Loop:
+        """The loop for tensors of dtype ``given``, cast to dtype ``result``."""
+        function, largest = self.function, self.largest
+        if given is not result:
+            loop = self.resolve(result, result)
+            return lambda t, axes, keepdims: loop(cast(t, result), axes, keepdims)
+        if given in SIGNED:
+            return lambda t, axes, keepdims: restored(function(ordered(t), axes, keepdims), given)
+        if given.is_complex:
+            return lambda t, axes, keepdims: _complex_extreme(t, axes, keepdims, largest)
+        return function
+
+
+class Logical:
+    """Whether any or all elements are true.
+
+    torch makes booleans of all numbers first; NumPy stops at the first that decides.
+    """
+
+    __slots__ = ("function", "ufunc")
+
+    def __init__(self, function: Loop, ufunc: np.ufunc) -> None:
+        self.function = function
+        self.ufunc = ufunc
+
+    def resolve(self, given: torch.dtype, result: torch.dtype) -> Loop:
+        """The loop for tensors of dtype ``given``; the result is bool whatever ``result`` is."""
+        function, ufunc = self.function, self.ufunc
+        if given is torch.bool:
+            return function
+
+        def loop(tensor: Tensor, axes: Axes, keepdims: bool) -> Tensor:
+            array = host.arrays(tensor)
+            if array is not None:
+                return host.wrapped(ufunc.reduce(array[0], axis=axes, keepdims=keepdims))
+            if given in SIGNED:
+                tensor = tensor.view(SIGNED[given])  # CUDA has no kernel for these
+            found = function(tensor, axes, keepdims)
+            return found.view(torch.bool) if given is torch.uint8 else found  # uint8's is uint8, of zeros and ones
+
+        return loop
+
+
+class Folded:
+    """Any binary kernel, folded along the axes one after the other.
+
+    Parameters
+    ----------
+    function : callable
+        ``function(left, right)``, elementwise, on tensors of the result's dtype.
+    associative : bool
+        Whether the elements may be combined in any order.
+    """
+
+    __slots__ = ("associative", "function")
+
+    def __init__(self, function: Binary, associative: bool) -> None:
+        self.function = function
+        self.associative = associative
+
+    def resolve(self, given: torch.dtype, result: torch.dtype) -> Loop:
+        """The loop for tensors of dtype ``given``, cast to dtype ``result``."""
+
+        def loop(tensor: Tensor, axes: Axes, keepdims: bool) -> Tensor:
+            tensor = cast(tensor, result)
+            for dim in reversed(_dims(axes, tensor)):
+                tensor = fold(self.function, tensor, dim, self.associative)
+                if keepdims:
+                    tensor = tensor.unsqueeze(dim)
+            return tensor
+
+        return loop
+
+
+def fold(function: Binary, tensor: Tensor, dim: int, associative: bool) -> Tensor:
+    """``function`` between all elements along ``dim``, which holds at least one and is taken away.
+
+    One after the other from the first; if ``associative``, which here means that order does not matter either, one
+    half with the other, so that the function is called log2(n) times.
+    """
+    if tensor.shape[dim] == 1:
+        return tensor.squeeze(dim).clone()
+    if not associative:
+        first, *others = tensor.unbind(dim)
+        for other in others:
+            first = function(first, other)
+        return first
+    while (size := tensor.shape[dim]) > 1:
+        half = size // 2
+        folded = function(tensor.narrow(dim, 0, half), tensor.narrow(dim, half, half))
+        tensor = torch.cat([folded, tensor.narrow(dim, 2 * half, 1)], dim) if size % 2 else folded
+    return tensor.squeeze(dim)
+
+
+def fold_chosen(loop: Loop, tensor: Tensor, mask: Tensor, dim: int, start: Tensor) -> Tensor:
+    """``start`` reduced with one after the other of those elements along ``dim`` where the mask is true.
+
+    There is at least one element along ``dim``.
+    """
+    result = start.to(tensor.device).expand(tensor.select(dim, 0).shape)
+    for element, chosen in zip(tensor.unbind(dim), mask.expand(tensor.shape).unbind(dim), strict=True):
+        result = where(chosen, with_initial(loop, element, result), result)
+    return result
+
+
+_WRONG_IN_TURN = {np.power, np.arctan2}
+"""NumPy's reductions by these are wrong with AVX-512: a vector is computed where one result is the next operand."""
+
+
+def reduceat(
+    ufunc: np.ufunc,
+    function: Binary,
+    tensor: Tensor,
+    indices: Tensor,
+    dim: int,
+    associative: bool,
+    report: host.Report | None = None,
+) -> Tensor:
+    """``ufunc.reduceat`` in the tensor's own dtype, whose kernel is ``function``: see `segment_fold`.
+
+    NumPy's loop tells ``report`` of floating-point errors, which of the kernel's the caller finds.
+    """
+    if ufunc not in _WRONG_IN_TURN and host.computes(tensor, indices):
+        array = host.array(tensor)
+        char = array.dtype.char
+        if f"{char}{char}->{char}" in ufunc.types:
+            with host.errors_to(report):
+                return host.wrapped(ufunc.reduceat(array, host.array(indices), dim, dtype=array.dtype))
+    return segment_fold(function, tensor, indices, dim, associative)
+
+
+@explaining
+def segment_fold(function: Binary, tensor: Tensor, indices: Tensor, dim: int, associative: bool) -> Tensor:
+    """``function`` folded over the slices ``indices[i]:indices[i + 1]`` along ``dim`` (``numpy.ufunc.reduceat``).
+
+    The last slice runs to the end; one that would be empty or run backwards is its first element. The indices are in
+    range.
+    """
+    dtype = tensor.dtype
+    size = tensor.shape[dim]
+    if dtype in SIGNED:  # moving elements about is the same for the signed type, and torch does it for that
+        signed = SIGNED[dtype]
+
+        def through_unsigned(left: Tensor, right: Tensor) -> Tensor:
+            return function(left.view(dtype), right.view(dtype)).view(signed)
+
+        return segment_fold(through_unsigned, tensor.view(signed), indices, dim, associative).view(dtype)
+    ends = torch.cat([indices[1:], indices.new_full((1,), size)]) if len(indices) else indices
+    lengths = (ends - indices).clamp(min=1)
+    longest = int(lengths.max()) if len(indices) else 1
+    if not associative:
+        folded = tensor.index_select(dim, indices)
+        for step in range(1, longest):
+            (going,) = torch.nonzero(lengths > step, as_tuple=True)
+            left = folded.index_select(dim, going)
+            right = tensor.index_select(dim, indices[going] + step)
+            folded = folded.index_copy(dim, going, function(left, right))
+        return folded
+    # The segments side by side; neighbours in each are folded until each has one element.
+    folded = tensor.index_select(dim, _positions(indices, lengths))
+    while longest > 1:
+        starts = lengths.cumsum(0) - lengths
+        halves = (lengths + 1) // 2
+        left = _positions(starts, halves, step=2)
+        has_right = left + 1 < torch.repeat_interleave(starts + lengths, halves)
+        (going,) = torch.nonzero(has_right, as_tuple=True)
+        pairs = left[going]
+        combined = function(folded.index_select(dim, pairs), folded.index_select(dim, pairs + 1))
+        folded = folded.index_select(dim, left).index_copy(dim, going, combined)
+        lengths, longest = halves, (longest + 1) // 2
+    return folded
+
+
+def _positions(starts: Tensor, lengths: Tensor, step: int = 1) -> Tensor:
+    """``starts[i] + step * (0, 1, ..., lengths[i] - 1)`` for each i, one after the other."""
+    within = torch.arange(int(lengths.sum()), device=starts.device)
+    return torch.repeat_interleave(starts - step * (lengths.cumsum(0) - lengths), lengths) + step * within
+
+
+def _dims(axes: Axes, tensor: Tensor) -> tuple[int, ...]:
+    """The axes in ascending order; none of a 0-d tensor, whose axis 0 is no axis of it."""
+    ndim = tensor.dim()
+    if axes is None:
+        return tuple(range(ndim))
+    dims = axes if isinstance(axes, tuple) else (axes,)
+    for dim in dims:
+        if not -(ndim or 1) <= dim < (ndim or 1):
+            raise IndexError(f"axis {dim} of a tensor of {ndim} dimensions")  # as torch does
+    return tuple(sorted([dim % ndim for dim in dims])) if ndim else ()
+
+
+def flattened(tensor: Tensor, axes: Axes) -> Tensor:
+    """The axes made one, the last; their elements stay in C order."""
+    dims = _dims(axes, tensor)
+    if not dims:
+        return tensor.unsqueeze(-1)
+    moved = tensor.movedim(dims, tuple(range(-len(dims), 0)))
+    return moved if len(dims) == 1 else moved.flatten(-len(dims))
+
+
+def unflattened(tensor: Tensor, axes: Axes, source: Tensor) -> Tensor:
+    """``tensor``, in which the axes of ``source`` are taken away, with those axes as ones of length 1."""
+    for dim in _dims(axes, source):
+        tensor = tensor.unsqueeze(dim)
+    return tensor
+
+
+def _complex_extreme(tensor: Tensor, axes: Axes, keepdims: bool, largest: bool) -> Tensor:
+    line = flattened(tensor, axes)
+    extreme = line.gather(-1, complex_extreme(line, -1, largest)).squeeze(-1)
+    return unflattened(extreme, axes, tensor) if keepdims else extreme
+
+
+def _prod(tensor: Tensor, axes: Axes, keepdims: bool, dtype: torch.dtype | None = None) -> Tensor:
+    """torch.prod over several axes: it takes one at a time (https://github.com/pytorch/pytorch/issues/56586)."""
+    if isinstance(axes, int):
+        return torch.prod(tensor, axes, keepdims, dtype=dtype)
+    if axes is None and not keepdims:
+        return torch.prod(tensor, dtype=dtype)
+    dims = _dims(axes, tensor)
+    if not dims:
+        return torch.prod(tensor, dtype=dtype)
+    for dim in reversed(dims):
+        tensor = torch.prod(tensor, dim, keepdims, dtype=dtype)
+    return tensor
+
+
+class NanExtreme:
+    """The largest or smallest element that is not NaN, NaN if all are."""
+
+    __slots__ = ("extreme", "function", "ufunc")
+
+    def __init__(self, extreme: Extreme, function: Binary, ufunc: np.ufunc) -> None:
+        self.extreme = extreme
+        self.function = function
+        self.ufunc = ufunc
+
+    def resolve(self, given: torch.dtype, result: torch.dtype) -> Loop:
+        """The loop for tensors of dtype ``given``, cast to dtype ``result``."""
+        if is_integer(result):
+            return self.extreme.resolve(given, result)
+        if not result.is_complex:
+            return self._real(Folded(self.function, associative=True).resolve(given, result), result)
+        reduction = self.extreme.resolve(result, result)
+
+        def function(left: Tensor, right: Tensor) -> Tensor:
+            extreme = reduction(torch.stack([left, right]), 0, False)
+            return torch.where(left.isnan(), right, torch.where(right.isnan(), left, extreme))
+
+        return Folded(function, associative=True).resolve(given, result)
+
+    def _real(self, otherwise: Loop, result: torch.dtype) -> Loop:
+        """NumPy's loop, which takes a quarter of the time of folds in halves, where it can compute."""
+        ufunc = self.ufunc
+
+        def loop(tensor: Tensor, axes: Axes, keepdims: bool) -> Tensor:
+            if not tensor.numel() or not host.computes(tensor):
+                return otherwise(tensor, axes, keepdims)
+            with np.errstate(all="ignore"):
+                return host.wrapped(ufunc.reduce(host.array(cast(tensor, result)), axis=axes, keepdims=keepdims))
+
+        return loop
+
+
+def count(mask: Tensor, axes: Axes, keepdims: bool) -> Tensor:
+    """How many elements of a mask are true, as int64: torch makes int64 of all of them before it adds them up."""
+    array = host.arrays(mask)
+    if array is None:
+        return torch.sum(mask, axes, keepdims)
+    return host.wrapped(np.sum(array[0], axis=axes, dtype=np.int64, keepdims=keepdims))
+
+
+any = Logical(torch.any, np.logical_or)
+all = Logical(torch.all, np.logical_and)
+sum = Accumulator(torch.sum, any, count)
+prod = Accumulator(_prod, all)
+max = Extreme(torch.amax, largest=True)
+min = Extreme(torch.amin, largest=False)
+nanmax = NanExtreme(max, torch.fmax, np.fmax)
+nanmin = NanExtreme(min, torch.fmin, np.fmin)
+
+
+def nansum(dtype: torch.dtype) -> Loop:
+    """The sum of float or complex numbers with NaN taken as zero."""
+    if dtype.is_complex:
+        return lambda t, axes, keepdims: torch.sum(without_nan(t, 0), axes, keepdims)
+    return torch.nansum
+
+
+def argextreme(dtype: torch.dtype, largest: bool) -> Loop:
+    """The index of the first largest or smallest element, or of the first NaN: ``loop(tensor, axis, keepdims)``."""
+    otherwise = _argextreme(dtype, largest)
+
+    def loop(tensor: Tensor, axis: int | None, keepdims: bool) -> Tensor:
+        if not host.computes(tensor):
+            return otherwise(tensor, axis, bool(keepdims))
+        array = host.array(tensor)
+        return host.wrapped((np.argmax if largest else np.argmin)(array, axis, keepdims=keepdims))
+
+    return loop
+
+
+def _argextreme(dtype: torch.dtype, largest: bool) -> Loop:
+    """`argextreme` by torch."""
+    function = torch.argmax if largest else torch.argmin
+
+    def plain(tensor: Tensor, axis: int | None, keepdims: bool) -> Tensor:
+        if axis is None and keepdims:  # torch.vmap keeps one axis of all
+            return function(tensor.reshape(-1), 0).reshape((1,) * tensor.dim())
+        return function(tensor, axis, keepdims)
+
+    if dtype is torch.bool or dtype in SIGNED:
+        return lambda t, axis, keepdims: plain(ordered(t), axis, keepdims)
+    if dtype.is_complex:
+
+        def loop(tensor: Tensor, axis: int | None, keepdims: bool) -> Tensor:
+            line = flattened(tensor, axis)
+            index = complex_extreme(line, -1, largest).squeeze(-1)
+            return unflattened(index, axis, tensor) if keepdims else index
+
+        return loop
+    return plain
+
+
+def mean(given: torch.dtype, result: torch.dtype) -> Loop:
+    """The mean in a float or complex dtype; float16 accumulates in float32."""
+    if given is result:
+        return torch.mean
+    if given.is_complex and not result.is_complex:
+        return lambda t, axes, keepdims: torch.mean(t.real, axes, keepdims, dtype=result)
+    if result.is_complex and not given.is_complex:  # torch's derivative for dtype= would be complex
+        return lambda t, axes, keepdims: torch.mean(t.to(result), axes, keepdims)
+    return lambda t, axes, keepdims: torch.mean(t, axes, keepdims, dtype=result)
+
+
+def var(given: torch.dtype, result: torch.dtype) -> Loop:
+    """The variance, computed in a float or complex dtype; of complex numbers it is real.
+
+    ``loop(tensor, axes, keepdims, correction)``; the correction is less than the number of elements.
+    """
+    if given is result:
+        return _var
+    return lambda t, axes, keepdims, correction: _var(cast(t, result), axes, keepdims, correction)
+
+
+def std(given: torch.dtype, result: torch.dtype) -> Loop:
+    """The square root of ``var``."""
+    if given is result:
+        return _std
+    return lambda t, axes, keepdims, correction: _std(cast(t, result), axes, keepdims, correction)
+
+
+def _var(tensor: Tensor, axes: Axes, keepdims: bool, correction: float) -> Tensor:
+    return torch.var(tensor, axes, correction=correction, keepdim=keepdims)
+
+
+def _std(tensor: Tensor, axes: Axes, keepdims: bool, correction: float) -> Tensor:
+    return torch.std(tensor, axes, correction=correction, keepdim=keepdims)
+
+
+def squared_deviation(tensor: Tensor, mean: Tensor, mask: Tensor | None = None) -> Tensor:
+    """``|tensor - mean|**2``, real; of float16 in float32. Zero where a mask does not choose the element."""
+    if mean.dtype is torch.bool:
+        if tensor.dtype is torch.bool:
+            raise TypeError(
+                "numpy boolean subtract, the `-` operator, is not supported, use the bitwise_xor, the `^` operator, or "
+                "the logical_xor function instead."
+            )
+        mean = mean.to(tensor.dtype)
+    if tensor.dtype in SIGNED:
+        signed = SIGNED[tensor.dtype]  # the same bits, also where they wrap around
+        return squared_deviation(tensor.view(signed), mean.view(signed), mask).view(tensor.dtype)
+    if tensor.dtype in (torch.float16, torch.bfloat16):
+        tensor = tensor.float()
+    if mean.dtype in SIGNED:
+        mean = mean.double()  # torch promotes these to no complex dtype
+    deviation = tensor - mean
+    if mask is not None:
+        deviation = masked(deviation, mask, 0)
+    return deviation.real.square() + deviation.imag.square() if deviation.is_complex() else deviation.square()
+
+
+def count_nonzero(tensor: Tensor, axes: Axes, keepdims: bool) -> Tensor:
+    """How many elements are not zero, as int64."""
+    if tensor.dtype in SIGNED:
+        tensor = tensor.view(SIGNED[tensor.dtype])
+    if axes is None and not keepdims:
+        return torch.count_nonzero(tensor)
+    if axes == ():
+        return (tensor != 0).to(torch.int64)
+    return count(tensor if tensor.dtype is torch.bool else tensor != 0, axes, keepdims)
+
+
+def true_count(mask: Tensor, shape: tuple[int, ...], axes: tuple[int, ...], keepdims: bool) -> Tensor:
+    """How many elements a mask, broadcast to ``shape``, chooses along the axes."""
+    mask = mask.expand(shape)
+    return count(mask, axes, keepdims) if axes else mask.to(torch.int64)
+
+
+def total(tensor: Tensor, axes: tuple[int, ...], keepdims: bool) -> Tensor:
+    """The sum in the tensor's own dtype; over no axes the tensor itself."""
+    return sum.resolve(tensor.dtype, tensor.dtype)(tensor, axes, keepdims) if axes else tensor
+
+
+def quotient(total: Tensor, count: Tensor | float) -> Tensor:
+    """The sum of so many elements as their mean; NaN or infinite for none. Integers give float64."""
+    if is_integer(total.dtype):
+        total = total.to(torch.float64)
+    if isinstance(count, Tensor):
+        count = count.to(real_dtype(total.dtype))
+    return total / count
+
+
+def degrees_left(count: Tensor | float, ddof: float) -> Tensor | float:
+    """The divisor of a variance of so many elements, at least zero."""
+    left = count - ddof
+    return left.clamp(min=0) if isinstance(left, Tensor) else left if left > 0 else 0
+
+
+def root(tensor: Tensor) -> Tensor:
+    """The square root of a sum of squares: where that is zero, so is the derivative, as that of torch's own norms."""
+    if not may_be_differentiated(tensor):
+        return torch.sqrt(tensor)
+    is_zero = tensor == 0
+    return torch.where(is_zero, 0.0, torch.sqrt(torch.where(is_zero, 1.0, tensor)))
+
+
+def size_of(shape: tuple[int, ...], axes: tuple[int, ...]) -> int:
+    """How many elements one result has behind it."""
+    return math.prod([shape[axis] for axis in axes])
+
+
+def masked(tensor: Tensor, mask: Tensor, fill: Tensor | float) -> Tensor:
+    """The tensor where the mask is true, ``fill`` in its dtype elsewhere."""
+    if not isinstance(fill, Tensor):
+        fill = torch.full((), fill, dtype=tensor.dtype, device=tensor.device)
+    return where(mask, tensor, fill)
+
+
+def without_nan(tensor: Tensor, fill: float) -> Tensor:
+    """The tensor with ``fill`` in the place of NaN; itself if its dtype has none."""
+    return tensor if is_integer(tensor.dtype) else torch.where(tensor.isnan(), fill, tensor)
+
+
+def all_nan(tensor: Tensor, axis: int | None) -> Tensor:
+    """Whether there is nothing but NaN along the axis, or at all."""
+    return torch.all(tensor.isnan(), axis)
+
+
+def full(shape: tuple[int, ...], value: Tensor | float, dtype: torch.dtype, like: Tensor) -> Tensor:
+    """A tensor of one value on the device of ``like``."""
+    if isinstance(value, Tensor):
+        return value.to(device=like.device, dtype=dtype).expand(shape).clone()
+    return torch.full(shape, value, dtype=dtype, device=like.device)
+
+
+def with_initial(loop: Loop, tensor: Tensor, initial: Tensor) -> Tensor:
+    """A reduced tensor combined with the initial value, by the loop of the reduction."""
+    return loop(torch.stack([initial.to(tensor.device).expand(tensor.shape), tensor]), 0, False)
+
+
+def may_be_negative_zero(initial: Tensor | None) -> bool:
+    """Whether a sum starts from -0.0, which is not what torch's start from, or from what is not known yet."""
+    if initial is None or not (initial.is_floating_point() or initial.is_complex()):
+        return False
+    if is_readable(initial):
+        return bool(_negative_zeros(initial).any())
+    if trace_state.is_tracing() and (is_constant(initial) or known(initial) is not None):
+        parts = np.array([initial.item()], np.complex128).view(np.float64)
+        return bool(((parts == 0) & np.signbit(parts)).any())
+    return True
+
+
+def with_negative_zeros(
+    total: Tensor, tensor: Tensor, initial: Tensor, axes: tuple[int, ...], keepdims: bool
+) -> Tensor:
+    """A sum from ``initial`` on: where that is -0.0, a sum of nothing but negative zeros is one too."""
+    flags = _negative_zeros(tensor)
+    for axis in sorted(axes, reverse=True):
+        flags = flags.all(axis, keepdim=keepdims)
+    flags = flags & _negative_zeros(initial.to(tensor.device))
+    parts = torch.where(flags, -0.0, torch.view_as_real(total) if total.is_complex() else total)
+    return torch.view_as_complex(parts) if total.is_complex() else parts
+
+
+def _negative_zeros(tensor: Tensor) -> Tensor:
+    """Which elements are -0.0; of complex ones, which parts, along a last axis."""
+    parts = torch.view_as_real(tensor.resolve_conj()) if tensor.is_complex() else tensor
+    return (parts == 0) & parts.signbit()
+
+
+def after_initial(tensor: Tensor, initial: Tensor, dim: int) -> Tensor:
+    """The initial value put before the first element along ``dim``."""
+    shape = list(tensor.shape)
+    shape[dim] = 1
+    return torch.cat([initial.to(tensor.device).expand(shape), tensor], dim)
+
+
+def real_dtype(dtype: torch.dtype) -> torch.dtype:
+    """The dtype of a complex dtype's parts; a real one itself."""
+    return REAL_OF.get(dtype, dtype)

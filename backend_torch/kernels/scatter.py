@@ -1,0 +1,207 @@
+"""Scatter: an operation applied in place at positions that may repeat, each repetition on what the one before left.
+
+Layer: owns how repeated positions take effect without a Python loop over elements. Positions are flat, in C order, and
+within bounds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+import torch
+
+from backend_torch.autodiff import transform_levels
+from backend_torch.kernels import host, indexing, masking
+from backend_torch.kernels.indexing import Index, on_bits, put_, same_width
+from backend_torch.kernels.reductions import segment_fold
+from backend_torch.tensors import trace_state
+from backend_torch.tensors.casting import cast
+from backend_torch.tensors.dtypes import SIGNED
+from backend_torch.tensors.memory import may_overlap
+from backend_torch.torch_private.functorch import is_transforming
+
+Tensor = torch.Tensor
+
+
+def positions(target: Tensor, index: Index) -> Tensor:
+    """The flat position of each element that ``index`` selects, in the shape of the selection."""
+    if target.dim() == len(index.arrays) == 1 and not index.flips and index.arrays[0].dtype is not torch.bool:
+        (array,) = index.arrays
+        array = array.to(target.device)
+        if target[index.view].shape == target.shape:
+            found = indexing.from_start(array, target.shape[0])
+            # A sum, and no clone, which under vmap would be made for each slice, and so be unknown.
+            return found + 0 if found is array and may_overlap(array, target) else found
+    if not target.dim():
+        return torch.zeros(indexing.shape(target, index), dtype=torch.int64, device=target.device)
+    result: Any = 0
+    for dim, size in enumerate(target.shape):
+        # Where along this axis an element is; indexed like the target, but of memory for one axis alone.
+        along = torch.arange(size, device=target.device).reshape(-1, *[1] * (target.dim() - dim - 1))
+        result = result * size + indexing.get(along.expand(target.shape), index)
+    return result
+
+
+def add(target: Tensor, where: Tensor, values: Tensor) -> None:
+    """``target[where] += values`` for numbers of the target's dtype, in one pass."""
+    if values.dim() and may_overlap(target, values):
+        values = values.clone()
+    values = values.to(target.device).expand(where.shape)
+    put_(same_width(_elements(target)), _indices(target, where), same_width(values), accumulate=True)
+
+
+def by_numpy(ufunc: np.ufunc, target: Tensor, index: Tensor, values: Tensor, report: host.Report | None = None) -> bool:
+    """``ufunc.at`` in the memory of small tensors by NumPy itself, values of the target's dtype; whether it could.
+
+    It tells ``report`` of floating-point errors.
+    """
+    given = host.to_write(target, index, values, most=host.FEW)
+    if given is None or any(np.may_share_memory(given[0], other) for other in given[1:]):
+        return False
+    with host.errors_to(report):
+        ufunc.at(*given)
+    return True
+
+
+def in_order(ufunc: np.ufunc, target: Tensor, where: Tensor, values: Tensor, report: host.Report | None = None) -> bool:
+    """`by_numpy` at flat positions of tensors of any size, the target's memory not among the others'.
+
+    For what `folded` would round in another order, and to which it may be too large: 0 * (1e200 * 1e200).
+    """
+    given = host.to_write(target, where, values, bfloat16=True)
+    if given is None:
+        return False
+    array, positions, operand = given
+    if not array.ndim:
+        array = array.reshape(1)
+    with host.errors_to(report):
+        ufunc.at(array, np.unravel_index(positions, array.shape), operand)
+    return True
+
+
+def negated(values: Tensor) -> Tensor:
+    """``-values``; of unsigned integers modulo their width."""
+    signed = SIGNED.get(values.dtype)
+    return -values if signed is None else (-values.view(signed)).view(values.dtype)
+
+
+def folded(
+    function: Callable[[Tensor, Tensor], Tensor],
+    fold: Callable[[Tensor, Tensor], Tensor],
+    target: Tensor,
+    where: Tensor,
+    values: Tensor,
+) -> None:
+    """``target[where] = function(target[where], values)`` after values of one position are combined by ``fold``.
+
+    For an operation where ``f(f(x, a), b)`` is ``f(x, fold(a, b))``: each position is written once.
+    """
+    flat = where.reshape(-1)
+    if not flat.numel():
+        return
+    if trace_state.is_batching():
+        in_turn(function, target, where, values)
+        return
+    ordered, order = torch.sort(flat, stable=True)
+    (starts,) = torch.nonzero(_first_of_run(ordered), as_tuple=True)
+    values = _select(values.to(target.device).expand(where.shape).reshape(-1), order)
+    _apply(function, target, ordered[starts], segment_fold(fold, values, starts, 0, True))
+
+
+REDUCED = {"multiply": "prod", "maximum": "amax", "minimum": "amin"}
+"""What torch combines at positions that nobody can ask for, by the names of ufuncs."""
+
+
+def reduced(name: str, target: Tensor, where: Tensor, values: Tensor) -> bool:
+    """`folded` where the positions differ among the slices of a batch, or are traced; whether it was that."""
+    if name not in REDUCED or target.dtype in SIGNED or not masking.is_unknown(where):
+        return False
+    values = values.to(target.device).expand(where.shape).reshape(-1)
+    flat, where = target.reshape(-1), where.reshape(-1)
+    if name == "multiply" and is_transforming():
+        result = flat * _products(where, values, flat.shape[0])
+    else:
+        result = flat.scatter_reduce(0, where, values, REDUCED[name])
+    target.copy_(result.reshape(target.shape))
+    return True
+
+
+def _products(where: Tensor, values: Tensor, size: int) -> Tensor:
+    """For each of so many positions the product of its values, in log2 of their number passes over all.
+
+    The derivatives of torch's ``scatter_reduce`` of products ask for values, and in forward mode are zero (torch 2.13).
+    """
+    ordered, order = torch.sort(where, stable=True)
+    values = values[order]
+    step = 1
+    while step < values.shape[0]:
+        of_same = ordered[step:] == ordered[:-step]
+        values = torch.cat([values[:step], torch.where(of_same, values[:-step] * values[step:], values[step:])])
+        step *= 2
+    is_last = torch.cat([ordered[1:] != ordered[:-1], ordered.new_ones(ordered[:1].shape, dtype=torch.bool)])
+    none = torch.zeros_like(values).neg()  # a sum with -0.0 is the other number, of either sign
+    products = none.new_zeros(size).neg().index_put((ordered,), torch.where(is_last, values, none), accumulate=True)
+    is_written = is_last.new_zeros(size).index_put((ordered,), torch.ones_like(is_last))
+    return torch.where(is_written, products, products.new_ones(()))
+
+
+def in_turn(function: Callable[..., Tensor], target: Tensor, where: Tensor, *values: Tensor) -> None:
+    """``target[where] = function(target[where], *values)``, for a repeated position one value after the other.
+
+    There is a round for the first occurrences of all positions, one for the second ones, and so on.
+    """
+    operands = [value.to(target.device).expand(where.shape).reshape(-1) for value in values]
+    operands = [operand.clone() if may_overlap(target, operand) else operand for operand in operands]
+    flat = where.reshape(-1)
+    for chosen in _rounds(flat):
+        _apply(function, target, flat[chosen], *[_select(operand, chosen) for operand in operands])
+
+
+def _apply(function: Callable[..., Tensor], target: Tensor, where: Tensor, *values: Tensor) -> None:
+    # Indexed, not torch.take: that keeps the whole target for its gradient, and the target is about to change.
+    indices, elements = _indices(target, where), _elements(target)
+    result = function(on_bits(torch.Tensor.__getitem__, elements, indices), *values)
+    put_(same_width(elements), indices, same_width(cast(result, target.dtype)))
+
+
+def _elements(target: Tensor) -> Tensor:
+    """The target, with an axis to index if it has none."""
+    return target if target.dim() else target.unsqueeze(0)
+
+
+def _indices(target: Tensor, where: Tensor) -> tuple[Tensor, ...]:
+    """Flat positions as an index array for each axis of ``_elements(target)``."""
+    return torch.unravel_index(where, target.shape) if target.dim() > 1 else (where,)
+
+
+def _select(values: Tensor, chosen: Tensor) -> Tensor:
+    return on_bits(torch.index_select, values, 0, chosen.to(values.device))
+
+
+def _first_of_run(ordered: Tensor) -> Tensor:
+    """Where in an ordered tensor a value differs from the one before."""
+    return torch.cat([ordered.new_ones(1, dtype=torch.bool), ordered[1:] != ordered[:-1]])
+
+
+def _rounds(flat: Tensor) -> Iterator[Tensor]:
+    """Which elements are the first of their value, which the second, and so on."""
+    if not flat.numel():
+        return
+    if trace_state.is_batching() or is_transforming():  # torch can't be asked for ranks, but the positions are known
+        yield from map(torch.from_numpy, _known_rounds(transform_levels.values(flat)))
+        return
+    ordered, order = torch.sort(flat, stable=True)
+    count = torch.arange(len(flat), device=flat.device)
+    start = torch.where(_first_of_run(ordered), count, 0).cummax(0).values
+    rank = count - start
+    by_rank = order[torch.argsort(rank, stable=True)]
+    yield from by_rank.split(torch.bincount(rank).tolist())
+
+
+def _known_rounds(flat: np.ndarray) -> list[np.ndarray]:
+    rank = np.empty_like(flat)
+    rank[np.argsort(flat, kind="stable")] = np.arange(flat.size)
+    rank -= np.sort(flat).searchsorted(flat)
+    return [np.flatnonzero(rank == each) for each in range(rank.max() + 1)]

@@ -1,0 +1,99 @@
+"""Special functions: torch's, under SciPy's names.
+
+Layer: owns which torch function is which and what stands in where torch's is another. Operands are float32 or float64.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from torch import special
+
+from backend_torch.autodiff.autodiff import may_be_differentiated
+from backend_torch.kernels.bessel import j0 as j0
+from backend_torch.kernels.bessel import j1 as j1
+from backend_torch.kernels.bessel import y0 as y0
+from backend_torch.kernels.bessel import y1 as y1
+
+Tensor = torch.Tensor
+
+digamma = special.digamma
+entr = special.entr
+erf = special.erf
+erfc = special.erfc
+erfcx = special.erfcx
+erfinv = special.erfinv
+exp2 = special.exp2
+expit = special.expit
+expm1 = special.expm1
+gammainc = special.gammainc
+gammaincc = special.gammaincc
+gammaln = special.gammaln
+i0 = special.i0
+i0e = special.i0e
+i1 = special.i1
+i1e = special.i1e
+k0 = special.modified_bessel_k0
+k0e = special.scaled_modified_bessel_k0
+k1 = special.modified_bessel_k1
+k1e = special.scaled_modified_bessel_k1
+log1p = special.log1p
+log_expit = torch.nn.functional.logsigmoid
+log_ndtr = special.log_ndtr
+logit = special.logit
+ndtr = special.ndtr
+ndtri = special.ndtri
+zeta = special.zeta
+
+
+def xlogy(x: Tensor, y: Tensor) -> Tensor:
+    """x log(y), which does not depend on y where x is 0: torch divides 0 by 0 there."""
+    if may_be_differentiated(x) or may_be_differentiated(y):
+        y = torch.where((x == 0) & (y <= 0), 1.0, y)
+    return special.xlogy(x, y)
+
+
+def xlog1py(x: Tensor, y: Tensor) -> Tensor:
+    """x log(1 + y), in the same way."""
+    if may_be_differentiated(x) or may_be_differentiated(y):
+        y = torch.where((x == 0) & (y <= -1), 0.0, y)
+    return special.xlog1py(x, y)
+
+
+def polygamma(order: int, x: Tensor) -> Tensor:
+    """The derivative of ``digamma`` of this order."""
+    return special.polygamma(order, x)
+
+
+def multigammaln(x: Tensor, dimensions: int) -> Tensor:
+    """The logarithm of the multivariate gamma function: nan where torch raises for x <= (dimensions - 1) / 2."""
+    valid = x > (dimensions - 1) / 2
+    result = special.multigammaln(torch.where(valid, x, float(dimensions)), dimensions)
+    return torch.where(valid, result, torch.nan)
+
+
+def logsumexp(x: Tensor, axes: tuple[int, ...], keepdims: bool) -> Tensor:
+    """The logarithm of the sum of exponentials."""
+    return torch.logsumexp(x, axes, keepdims) if axes else x.clone()
+
+
+def softmax(x: Tensor, axes: tuple[int, ...]) -> Tensor:
+    """Exponentials divided by their sum along the axes."""
+    return _over_axes(special.softmax, x, axes)
+
+
+def log_softmax(x: Tensor, axes: tuple[int, ...]) -> Tensor:
+    """The logarithm of ``softmax``."""
+    return _over_axes(special.log_softmax, x, axes)
+
+
+def _over_axes(function: Any, x: Tensor, axes: tuple[int, ...]) -> Tensor:
+    """A function of one axis over several: they are made one, and apart again."""
+    if len(axes) == 1:
+        return function(x, axes[0])
+    if not axes:  # each element by itself
+        return function(x.unsqueeze(-1), -1).squeeze(-1)
+    last = tuple(range(-len(axes), 0))
+    moved = x.movedim(axes, last)
+    return function(moved.flatten(-len(axes)), -1).reshape(moved.shape).movedim(last, axes)

@@ -1,0 +1,139 @@
+"""Transcendental functions: exponentials, logarithms, trigonometric and hyperbolic functions.
+
+Layer: owns how torch computes them on floats and complex numbers; integers arrive cast.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import torch
+
+from backend_torch.autodiff.autodiff import may_be_differentiated
+from backend_torch.kernels.host import hosted
+from backend_torch.kernels.kernel import Function, Kernel
+from backend_torch.kernels.writing import DIRECT, together
+from backend_torch.tensors.memory import is_readable
+
+Tensor = torch.Tensor
+_EXP_OVERFLOWS = {torch.float32: 88.0, torch.float64: 709.0}  # soon after these
+
+
+def _arccos_complex(z: Tensor) -> Tensor:
+    """From arccosh, which is +-i times it: torch's pi / 2 - arcsin(z) loses all digits of a small result."""
+    sign = torch.copysign(torch.ones_like(z.real), z.imag)
+    other = torch.acosh(z)
+    return torch.complex(sign * other.imag, -sign * other.real)
+
+
+def _arcsin_complex(z: Tensor) -> Tensor:
+    """torch's; to be differentiated on the real axis beyond 1, where torch has one side's derivative, by arccos."""
+    if not may_be_differentiated(z):
+        return torch.asin(z)
+    cut = (z.imag == 0) & (torch.abs(z.real) > 1)
+    beyond = math.pi / 2 - _arccos_complex(torch.where(cut, z, 2.0))
+    return torch.where(cut, beyond, torch.asin(torch.where(cut, 0.0, z)))
+
+
+def _arcsinh_complex(z: Tensor) -> Tensor:
+    """As `_arcsin_complex`, which is -i times it of i z, on the imaginary axis."""
+    if not may_be_differentiated(z):
+        return torch.asinh(z)
+    turned = _arcsin_complex(torch.complex(z.imag, -z.real))
+    return torch.complex(-turned.imag, turned.real)
+
+
+def _expm1_complex(z: Tensor) -> Tensor:
+    """exp(z) - 1 at infinities and NaN, where torch and NumPy have nan: https://github.com/numpy/numpy/issues/21746.
+
+    ``+ 0.0`` makes the negative zero that is left of -0 positive.
+    """
+    finite = torch.isfinite(z)
+    ordinary = torch.expm1(torch.where(finite, z, 0.0))
+    limit = torch.exp(torch.where(finite, 0.0, z)) - 1
+    return torch.where(finite, torch.complex(ordinary.real + 0.0, ordinary.imag), limit)
+
+
+def _hosted_in_double(ufunc: np.ufunc, function: Function) -> Function:
+    """NumPy's function in float64, where its error is half an ulp and torch's up to one; in float32 torch's is less."""
+    double = hosted(ufunc, function)
+    return lambda *tensors: double(*tensors) if tensors[0].dtype is torch.float64 else function(*tensors)
+
+
+def _log1p_complex(z: Tensor) -> Tensor:
+    """log(1 + z), and near 0 the real part by the real log1p.
+
+    torch.log1p is nan beside infinities and subnormal numbers (https://github.com/pytorch/pytorch/pull/89214).
+    """
+    x, y = z.real, z.imag
+    result = torch.log(torch.complex(x + 1, y))
+    near = (torch.abs(x) < 0.5) & (torch.abs(y) < 0.5)
+    square = torch.where(near, x * (x + 2) + y * y, 0.0)  # |1 + z| ** 2 - 1
+    return torch.complex(torch.where(near, torch.log1p(square) / 2, result.real), result.imag)
+
+
+def _tanh_complex(z: Tensor) -> Tensor:
+    """At infinity the zero has the sign of the imaginary part: https://github.com/data-apis/array-api/issues/1006."""
+    result = torch.tanh(z)
+    limit = torch.isinf(z.real) & torch.isfinite(z.imag)
+    return torch.complex(result.real, torch.where(limit, torch.copysign(torch.zeros_like(z.imag), z.imag), result.imag))
+
+
+def _hyperbolic(function: Function, odd: bool) -> Function:
+    """torch's sinh or cosh, and half of the exponential where that is nearly infinite.
+
+    On the CPU torch's are infinite as soon as exp(x) is, a factor of two too early
+    (https://github.com/pytorch/pytorch/issues/48641).
+    """
+
+    def hyperbolic(x: Tensor) -> Tensor:
+        if x.device.type not in ("cpu", "meta"):
+            return function(x)
+        limit = _EXP_OVERFLOWS[x.dtype]
+        if not x.numel() or (is_readable(x) and torch.linalg.vector_norm(x.detach(), math.inf) <= limit):
+            return function(x)
+        size = torch.abs(x)
+        large = size > limit
+        half = torch.exp(torch.where(large, size - limit, 0.0)) * (math.exp(limit) / 2)
+        return torch.where(large, torch.copysign(half, x) if odd else half, function(torch.where(large, 0.0, x)))
+
+    return hyperbolic
+
+
+def _arctan2(y: Tensor, x: Tensor) -> Tensor:
+    """torch's; where gradients may flow, beside an infinity, where they are 0, torch's are infinity / infinity."""
+    if not (x.requires_grad or may_be_differentiated(y)):
+        return torch.atan2(y, x)
+    infinite = (torch.isinf(y) & ~torch.isnan(x)) | (torch.isinf(x) & ~torch.isnan(y))
+    limit = torch.atan2(y.detach(), x.detach())
+    return torch.where(infinite, limit, torch.atan2(torch.where(infinite, 1.0, y), torch.where(infinite, 1.0, x)))
+
+
+exp = Kernel(torch.exp)
+exp2 = Kernel(torch.exp2)
+expm1 = Kernel(_hosted_in_double(np.expm1, torch.expm1), half=torch.expm1, complex=_expm1_complex)
+log = Kernel(torch.log)
+log2 = Kernel(torch.log2)
+log10 = Kernel(torch.log10)
+log1p = Kernel(_hosted_in_double(np.log1p, torch.log1p), half=torch.log1p, complex=_log1p_complex)
+_logaddexp = together(torch.logaddexp)
+logaddexp = Kernel(_hosted_in_double(np.logaddexp, _logaddexp), half=_logaddexp)
+logaddexp2 = Kernel(together(torch.logaddexp2))
+sin = Kernel(torch.sin)
+cos = Kernel(torch.cos)
+tan = Kernel(torch.tan)
+arcsin = Kernel(torch.asin, complex=_arcsin_complex)
+arccos = Kernel(torch.acos, complex=_arccos_complex)
+arctan = Kernel(torch.atan)
+arctan2 = Kernel(_arctan2)
+sinh = Kernel(_hosted_in_double(np.sinh, _hyperbolic(torch.sinh, odd=True)), half=torch.sinh, complex=torch.sinh)
+cosh = Kernel(_hosted_in_double(np.cosh, _hyperbolic(torch.cosh, odd=False)), half=torch.cosh, complex=torch.cosh)
+tanh = Kernel(torch.tanh, complex=_tanh_complex)
+arcsinh = Kernel(hosted(np.arcsinh, torch.asinh), complex=_arcsinh_complex)
+arccosh = Kernel(torch.acosh)
+arctanh = Kernel(torch.atanh)
+radians = Kernel(torch.deg2rad)
+degrees = Kernel(torch.rad2deg)
+
+DIRECT.update({_arctan2: torch.atan2, _arcsin_complex: torch.asin, _arcsinh_complex: torch.asinh})

@@ -1,0 +1,63 @@
+"""What has to hold of values: it is looked at here and now, or by a graph when it runs.
+
+Layer: owns the words in which a running graph refuses values, and the exception that each stands for.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import torch
+
+from backend_torch.autodiff import transform_levels
+from backend_torch.tensors import memory
+
+Tensor = torch.Tensor
+
+MISCOUNTED = "boolean index assignment: the mask has another number of true elements than there are values"
+OUTSIDE = "index is out of bounds"
+INVALID = "invalid entry: an integer is out of bounds"
+NEGATIVE = "Integers to negative integer powers are not allowed."
+ALL_NAN = "All-NaN slice encountered"
+WEIGHTLESS = "Weights sum to zero, can't be normalized"
+ZERO = "Geometric sequence cannot include zero"
+FALLING = "`bins` must increase monotonically, when an array"
+NEITHER_WAY = "bins must be monotonically increasing or decreasing"
+NO_QUANTILES = "Quantiles must be in the range [0, 1]"
+NO_PERCENTILES = "Percentiles must be in the range [0, 100]"
+DEMANDED: dict[str, type[Exception]] = {
+    MISCOUNTED: ValueError,
+    OUTSIDE: IndexError,
+    INVALID: ValueError,
+    NEGATIVE: ValueError,
+    ALL_NAN: ValueError,
+    WEIGHTLESS: ZeroDivisionError,
+    ZERO: ValueError,
+    FALLING: ValueError,
+    NEITHER_WAY: ValueError,
+    NO_QUANTILES: ValueError,
+    NO_PERCENTILES: ValueError,
+    "index out of bounds: ": IndexError,  # Inductor's own
+    "input tensor should not contain infs or NaNs": np.linalg.LinAlgError,  # of linalg.eig
+}
+"""What a graph says that finds values which it can't work with -> the exception to be raised."""
+
+
+def demand(condition: Tensor, text: str) -> None:
+    """Raise, here or when the graph runs, unless a bool tensor is true everywhere; ``text`` is one of `DEMANDED`."""
+    with transform_levels.unseen():  # a batch may make all that is new for each slice
+        condition = memory.unwrapped(memory.unwrapped(condition).all())  # torch.func holds what is made of it
+    if memory.is_sharded(condition):
+        condition = condition.full_tensor()  # type: ignore[attr-defined]
+    if not memory.is_readable(condition):
+        torch._assert_async(condition, text)
+    elif not memory.to_numpy(memory.to_host(condition)):  # which no transform sees
+        raise DEMANDED[text](text)
+
+
+def expect(condition: Tensor, text: str) -> None:
+    """`demand`, where what is computed else has no meaning, but harms nothing.
+
+    A graph on an accelerator does not look: what it finds there ends the process's use of the device.
+    """
+    if condition.is_cpu or memory.is_readable(memory.unwrapped(condition)):
+        demand(condition, text)

@@ -1,0 +1,154 @@
+"""How results lie in memory: which are inputs, which new, and which views of either.
+
+Layer: owns that a compiled function's results share memory as the traced function's do, and what operations write to.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch.fx import Node
+
+from backend_torch.tensors.memory import may_overlap
+from backend_torch.torch_private import inductor
+
+Tensor = torch.Tensor
+
+Geometry = tuple[torch.dtype, tuple[int, ...], tuple[int, ...], int]
+"""dtype, sizes, strides and the offset in bytes from the start of what is viewed; symbols where sizes are left open."""
+
+
+@dataclass(frozen=True)
+class Output:
+    """How a result is had: an input or a result of the program, or a view of one's memory."""
+
+    of_input: bool
+    index: int
+    geometry: Geometry | None = None
+
+
+def outputs_of(
+    nodes: Sequence[Node], placeholders: list[Node], values: dict[Node, Tensor], memory: dict[int, list[int]]
+) -> tuple[list[Output] | None, list[Node]]:
+    """Which outputs are inputs, new memory, or views of either."""
+    positions = {node: index for index, node in enumerate(placeholders)}
+    pieces: dict[int, list[Node]] = {}
+    for node in nodes:
+        storage = inductor.storage_of(values[node])
+        if storage not in memory and node not in pieces.setdefault(storage, []):
+            pieces[storage].append(node)
+    whole: dict[int, Node] = {}
+    for storage, sharing in pieces.items():
+        base = _whole(sharing, values)
+        if base is None:
+            return None, []
+        whole[storage] = base
+    results = list(whole.values())
+
+    outputs = []
+    for node in nodes:
+        storage = inductor.storage_of(values[node])
+        if node in positions:
+            outputs.append(Output(True, positions[node]))
+        elif storage in memory:
+            index = memory[storage][0]
+            outputs.append(Output(True, index, _geometry(values[node], values[placeholders[index]])))
+        else:
+            index = results.index(whole[storage])
+            outputs.append(Output(False, index, _geometry(values[node], values[results[index]])))
+    return outputs, results
+
+
+def _offset(value: Tensor) -> Any:
+    """Bytes from the start of the tensor's memory."""
+    return value.storage_offset() * value.itemsize
+
+
+def _span(value: Tensor) -> tuple[int, int]:
+    start = _offset(value)
+    last = sum((size - 1) * stride for size, stride in zip(value.shape, value.stride(), strict=True))
+    return start, start + (last + 1) * value.itemsize
+
+
+def _whole(sharing: list[Node], values: dict[Node, Tensor]) -> Node | None:
+    """Of nodes that share memory, one that holds all of it: the others can be views of it."""
+    if len(sharing) == 1:
+        return sharing[0]
+    spans = [_span(values[node]) for node in sharing]
+    everything = min(start for start, _ in spans), max(end for _, end in spans)
+    for node, span in zip(sharing, spans, strict=True):
+        value = values[node]
+        if span == everything and value.numel() * value.itemsize == span[1] - span[0]:
+            return node
+    return None
+
+
+def _geometry(value: Tensor, base: Tensor) -> Geometry | None:
+    """How ``value`` lies in the memory of ``base``; None if it is the same."""
+    offset = _offset(value) - _offset(base)
+    if value.dtype is base.dtype and value.shape == base.shape and value.stride() == base.stride() and not offset:
+        return None
+    return value.dtype, tuple(value.shape), tuple(value.stride()), offset
+
+
+def viewed(base: Tensor, dtype: torch.dtype, size: tuple[int, ...], stride: tuple[int, ...], offset: int) -> Tensor:
+    start = _offset(base) + offset
+    if dtype is base.dtype:
+        return base.as_strided(size, stride, start // base.itemsize)
+    memory = torch.empty(0, dtype=dtype, device=base.device)
+    return memory.set_(base.untyped_storage(), start // memory.itemsize, size, stride)
+
+
+def targets(node: Node) -> list[Node]:
+    """The nodes whose memory an operation writes to."""
+    schema = getattr(node.target, "_schema", None)
+    if node.op != "call_function" or schema is None or not schema.is_mutable:
+        return []
+    return written(schema, node.args, node.kwargs, Node)
+
+
+def written(schema: Any, args: Sequence[Any], kwargs: Any, kind: Any) -> list[Any]:
+    """The arguments of a class that an operation with this schema writes to."""
+    found: list[Any] = []
+    for position, argument in enumerate(schema.arguments):
+        if argument.alias_info is None or not argument.alias_info.is_write:
+            continue
+        value = args[position] if position < len(args) else kwargs.get(argument.name)
+        found += [item for item in (value if isinstance(value, (list, tuple)) else [value]) if isinstance(item, kind)]
+    return found
+
+
+def overlap(tensors: list[Tensor], written: frozenset[int]) -> bool:
+    """Whether memory that is written to is another input's too: then the order of the operations matters."""
+    storages = [tensor.untyped_storage().data_ptr() for tensor in tensors]
+    for index in written:
+        if storages.count(storages[index]) > 1:
+            for other, tensor in enumerate(tensors):
+                if other != index and storages[other] == storages[index] and may_overlap(tensors[index], tensor):
+                    return True
+    return False
+
+
+def lies_across(target: Any, other: Any) -> bool:
+    """Whether an operand shares a part of the memory that is written to: torch refuses that, if tensors have memory."""
+    if other is target or not isinstance(other, Tensor) or not isinstance(target, Tensor):
+        return False
+    if inductor.storage_of(target) != inductor.storage_of(other):
+        return False
+    (start, end), (first, last) = _extent(target), _extent(other)
+    if any(isinstance(place, torch.SymInt) for place in (start, end, first, last)):
+        return True
+    if target.shape == other.shape and target.stride() == other.stride() and start == first:
+        return False
+    return start < last and first < end
+
+
+def _extent(tensor: Tensor) -> tuple[Any, Any]:
+    """Where in its memory the tensor's first element is, and what comes behind its last."""
+    start = tensor.storage_offset()
+    return start, start + 1 + sum(
+        (size - 1) * stride for size, stride in zip(tensor.shape, tensor.stride(), strict=True)
+    )

@@ -1,0 +1,452 @@
+"""Memory: the allocator's settings, sharing with NumPy and through DLPack, and which tensors overlap.
+
+Layer: owns where a tensor's bytes are and who else sees them.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import gc
+import os
+import sys
+import weakref
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+
+def _tune_allocator() -> None:
+    """Ask for huge pages and keep freed memory, or large arrays spend their time in page faults.
+
+    torch reads ``THP_MEM_ALLOC_ENABLE`` before its first allocation. glibc gives every large block back to the kernel
+    on free, and the next one faults all its pages in again; without mmap and with a high trim threshold it keeps up to
+    1 GiB of freed memory for reuse. ``TNP_ALLOCATOR=system`` leaves both as they are.
+    """
+    if os.environ.get("TNP_ALLOCATOR") == "system":
+        return
+    os.environ.setdefault("THP_MEM_ALLOC_ENABLE", "1")
+    if sys.platform == "linux":
+        mallopt = getattr(ctypes.CDLL(None), "mallopt", None)
+        if mallopt is not None:  # musl has none
+            trim_threshold, top_pad, mmap_max = -1, -2, -4  # <malloc.h>
+            mallopt(trim_threshold, 1 << 30)
+            mallopt(top_pad, 64 << 20)
+            mallopt(mmap_max, 0)
+
+
+_tune_allocator()
+
+import torch  # noqa: E402  after the settings that it reads
+from torch.utils.weak import WeakTensorKeyDictionary  # noqa: E402
+
+from backend_torch.tensors import out_of_memory, trace_state  # noqa: E402
+from backend_torch.tensors.dtypes import REAL_OF, to_torch  # noqa: E402
+from backend_torch.tensors.dtypes import to_numpy as numpy_dtype_of  # noqa: E402
+from backend_torch.torch_private import functorch, modes  # noqa: E402
+from backend_torch.torch_private.modes import no_dispatch  # noqa: E402
+
+Tensor = torch.Tensor
+
+
+host_computes = True
+"""Whether NumPy may compute over the memory of eager CPU tensors where it is faster (`host`, sorting, some writes).
+
+Switched off, torch computes as it does on an accelerator: that changes speed, no result."""
+
+
+def is_tensor(value: object) -> bool:
+    """Whether ``value`` is a torch.Tensor."""
+    return isinstance(value, Tensor)
+
+
+sharded: list[type] = []  # torch's class of tensors over several processes, once that is loaded: it takes a second
+
+
+def is_sharded(tensor: Tensor) -> bool:
+    """Whether the tensor lies over several processes, each of which has a part."""
+    return type(tensor) in sharded
+
+
+def mixed_error(*tensors: Tensor) -> ValueError:
+    """What is raised for operands of which some are sharded and others not, as far as they are known."""
+    texts = [f"{'sharded' if is_sharded(tensor) else 'ordinary'} {tuple(tensor.shape)}" for tensor in tensors]
+    named = f": {', '.join(texts)}" if texts else ""
+    return ValueError(
+        f"operands are sharded over processes and not{named}; tnp.distributed.replicate(x, mesh) or "
+        "shard(x, mesh, axis) the ordinary one, or gather(x) the other"
+    )
+
+
+def is_readable(tensor: Tensor) -> bool:
+    """Whether the tensor has values to look at: it is not batched by vmap or on the meta device, and nothing is traced.
+
+    While a function is traced, a tensor from outside has values, but not those that the graph will find there.
+    """
+    return (
+        not trace_state.is_tracing()
+        and not torch.compiler.is_compiling()  # Dynamo can't trace the last but one question
+        and type(tensor) in (Tensor, torch.nn.Parameter)
+        and not functorch.is_wrapped(tensor)
+        and not tensor.is_meta  # which the modes of a batch see
+    )
+
+
+def from_numpy(array: np.ndarray, *, read_only: bool = False) -> Tensor:
+    """A tensor over the array's memory; a copy where torch can't describe it.
+
+    torch has no negative strides, no foreign byte order and no read-only memory: with ``read_only`` the caller sees to
+    it that the tensor is not written to.
+    """
+    if not array.dtype.isnative:
+        array = array.astype(array.dtype.newbyteorder("="))
+    if not array.flags.aligned or not (array.flags.writeable or read_only):
+        array = array.copy("K")
+    elif array.ndim and any(s < 0 or s % array.itemsize for s in array.strides):
+        array = array.copy("K")
+    if not array.flags.writeable:
+        array = np.asarray(_Place({**array.__array_interface__, "data": (array.ctypes.data, False)}, array))
+    if array.dtype.char == "Q":  # torch knows C's unsigned long, but not its twin unsigned long long
+        array = array.view(np.uint64)
+    if to_torch.get(array.dtype) is torch.bfloat16:  # torch.from_numpy does not know NumPy's
+        return torch.from_numpy(array.view(np.uint16)).view(torch.bfloat16)
+    if trace_state.is_tracing():
+        with no_dispatch():  # torch would take it for new memory, but NumPy's owner may see it change
+            return torch.from_numpy(array)
+    return torch.from_numpy(array)
+
+
+def note_known(tensor: Tensor, values: Tensor | None) -> None:
+    """Note that a tensor of a trace was made of Python's data, the same whenever the graph runs; None: it is not."""
+    tensor.known = tensor._version, values  # type: ignore[attr-defined]
+
+
+def is_known(tensor: Tensor) -> bool:
+    """Whether `note_known` noted what the tensor's values are, and nothing was written to it since."""
+    version, values = getattr(tensor, "known", (None, None))
+    return values is not None and tensor._version == version
+
+
+def may_be_asked(tensor: Tensor) -> bool:
+    """Whether Python may ask for the tensor's values here and now: it has some, or they are known in a trace."""
+    return is_readable(tensor) or is_known(tensor)
+
+
+def known(tensor: Tensor) -> np.ndarray | None:
+    """The values that `note_known` noted, to be read; None for other tensors, and after a write to the tensor."""
+    if not is_known(tensor):
+        return None
+    with no_dispatch():
+        array = _shared(tensor.known[1]).copy()  # type: ignore[attr-defined]
+    array.flags.writeable = False
+    return array
+
+
+def to_numpy(tensor: Tensor) -> np.ndarray:
+    """A NumPy array over a CPU tensor's memory; values alone where a gradient is recorded."""
+    if trace_state.is_tracing():
+        array = known(tensor)
+        if array is None:
+            raise trace_state.value_error()
+        return array
+    return _shared(tensor)
+
+
+def _unwrapped_by(function: Callable[[Tensor], Any], tensor: Tensor) -> Any:
+    """``function(tensor)``; of a tensor from outside no transform of torch.func, which would wrap it, sees anything."""
+    if functorch.innermost() is None or functorch.is_wrapped(tensor):
+        return function(tensor)
+    with functorch.disabled():
+        return function(tensor)
+
+
+def _shared(tensor: Tensor) -> np.ndarray:
+    return _unwrapped_by(_viewed, tensor)
+
+
+def _viewed(tensor: Tensor) -> np.ndarray:
+    if tensor.requires_grad:
+        tensor = tensor.detach()
+    tensor = tensor.resolve_conj().resolve_neg()
+    if tensor.dtype is torch.bfloat16:
+        return tensor.view(torch.uint16).numpy().view(numpy_dtype_of[torch.bfloat16])
+    return tensor.numpy()
+
+
+def fresh(tensor: Tensor) -> Tensor:
+    """A tensor over memory that nobody else has, as a trace or a transform of torch.func has to know."""
+    if modes.number() or functorch.innermost() is not None:
+        return torch.ops.aten.lift_fresh.default(tensor)
+    return tensor
+
+
+def to_host(tensor: Tensor) -> Tensor:
+    """The tensor in CPU memory, copied there if it is elsewhere."""
+    return tensor if tensor.is_cpu else _unwrapped_by(Tensor.cpu, tensor)
+
+
+def brought(number: Tensor, tensor: Tensor) -> Tensor:
+    """A 0-d tensor of the host where ``tensor`` is: it goes there with the order to fill, and no memory is copied."""
+    if is_readable(number):
+        return torch.full((), number.item(), dtype=number.dtype, device=tensor.device)
+    return torch.zeros((), dtype=number.dtype, device=tensor.device).fill_(number)
+
+
+def extent(tensor: Tensor) -> tuple[int, int]:
+    """The first byte of a tensor's elements and the byte after the last."""
+    start = tensor.data_ptr()
+    if tensor.is_contiguous() or tensor.numel() == 0:
+        return start, start + tensor.nbytes
+    last = sum((size - 1) * stride for size, stride in zip(tensor.shape, tensor.stride(), strict=True))
+    return start, start + (last + 1) * tensor.itemsize
+
+
+def may_overlap(one: Tensor, other: Tensor) -> bool:
+    """Whether two tensors may share bytes: their extents meet (NumPy's ``may_share_memory``).
+
+    torch itself looks only at dense tensors: ``x[::2][1:].copy_(x[::2][:-1])`` is not noticed
+    (https://github.com/pytorch/pytorch/issues/60010).
+    """
+    if one.device != other.device:
+        return False
+    if not (is_readable(one) and is_readable(other)):
+        return True
+    return overlaps(one, other)
+
+
+def overlaps(one: Tensor, other: Tensor) -> bool:
+    """`may_overlap` of tensors on one device that are readable."""
+    (a, b), (c, d) = extent(one), extent(other)
+    return a < d and c < b
+
+
+def addresses(tensor: Tensor, start: int | None = None) -> np.ndarray:
+    """An array to ask NumPy about addresses and never to read: of the tensor's elements, on whatever device.
+
+    ``start`` is where its memory begins, if it has none.
+    """
+    first = tensor.data_ptr() if start is None else start + tensor.storage_offset() * tensor.itemsize
+    strides = tuple(stride * tensor.itemsize for stride in tensor.stride())
+    place = {"shape": tuple(tensor.shape), "strides": strides, "typestr": f"|V{tensor.itemsize}", "version": 3}
+    return np.asarray(_Place({**place, "data": (first, True)}))
+
+
+class _Place:
+    """What NumPy makes an array of without looking at memory, and what owns that."""
+
+    def __init__(self, interface: dict[str, object], owner: object = None) -> None:
+        self.__array_interface__ = interface
+        self.owner = owner
+
+
+def is_writeable(tensor: Tensor) -> bool:
+    """Whether each element has a place of its own: a broadcast view has not, and counts as read-only."""
+    return not tensor.numel() or all(s or n <= 1 for n, s in zip(tensor.shape, tensor.stride(), strict=True))
+
+
+def is_tensor_type(cls: type) -> bool:
+    """Whether a class is torch.Tensor or below it."""
+    return issubclass(cls, Tensor)
+
+
+def stacked(tensors: list[Tensor]) -> Tensor:
+    """The tensors, all of one shape and dtype, along a new first axis."""
+    return torch.stack(tensors)
+
+
+def same_start(one: Tensor, other: Tensor) -> bool:
+    """Whether two tensors begin at one address, or are one."""
+    if one is other:
+        return True
+    if one.device != other.device or one.dtype is not other.dtype or torch.compiler.is_compiling():
+        return False  # Dynamo can't trace the questions
+    if is_readable(one) and is_readable(other):
+        return one.data_ptr() == other.data_ptr()
+    return same_storage(one, other) and unwrapped(one).storage_offset() == unwrapped(other).storage_offset()
+
+
+def same_storage(one: Tensor, other: Tensor) -> bool:
+    """Whether two tensors are views of one memory, or one tensor; those of transforms have the memory below them."""
+    one, other = unwrapped(one), unwrapped(other)
+    return one is other or one.untyped_storage()._cdata == other.untyped_storage()._cdata
+
+
+def with_source(tensor: Tensor, source: object) -> Tensor:
+    """The tensor with a note of what else has its memory: an array that it is a view of, or a buffer."""
+    tensor.source = source  # type: ignore[attr-defined]
+    return tensor
+
+
+def source_of(tensor: Tensor) -> object:
+    """What `with_source` noted, or None."""
+    return getattr(tensor, "source", None)
+
+
+def holder_of(tensor: Tensor, kind: type) -> Any:
+    """The object of a class whose attribute ``tensor`` this tensor is, if there is one.
+
+    A tensor knows nothing of who holds it: Python's garbage collector does, and is asked once a tensor. That takes some
+    milliseconds, which only those who want to know pay.
+    """
+    if not is_readable(tensor):
+        return None
+    if tensor in _holders:
+        return _holders[tensor]()
+    for holder in gc.get_referrers(tensor):
+        if isinstance(holder, kind) and getattr(holder, "tensor", None) is tensor:
+            return held_by(tensor, holder)
+    return None
+
+
+def held_by(tensor: Tensor, holder: Any) -> Any:
+    """The holder, noted for `holder_of`."""
+    if is_readable(tensor):
+        _holders[tensor] = weakref.ref(holder)
+    return holder
+
+
+_holders = WeakTensorKeyDictionary()
+
+
+def lock(tensor: Tensor, locked: bool = True) -> None:
+    """Note whether the array that has this tensor may be written to."""
+    tensor.locked = locked  # type: ignore[attr-defined]
+
+
+def is_locked(tensor: Tensor) -> bool:
+    """What `lock` noted."""
+    return getattr(tensor, "locked", False)
+
+
+def shares(tensor: Tensor, array: np.ndarray) -> bool:
+    """Whether a CPU tensor's first element is a NumPy array's first, or there is none."""
+    if not array.size:
+        return True
+    try:
+        return tensor.device.type == "cpu" and unwrapped(tensor).data_ptr() == array.__array_interface__["data"][0]
+    except RuntimeError:  # torch.compile's fake tensors have no memory: each is a constant of its own
+        return False
+
+
+def unwrapped(tensor: Tensor) -> Tensor:
+    """The tensor below all that transforms of torch.func wrapped around it: slices are along further dimensions."""
+    while functorch.is_wrapped(tensor):
+        tensor = functorch.get_unwrapped(tensor)
+    return tensor
+
+
+def with_history(tensor: Tensor) -> Tensor:
+    """The tensor, which may be written to.
+
+    torch takes a view for a leaf, and refuses to write to it, if another view was written to since: until somebody asks
+    for its history, which it has at each level of derivatives of derivatives.
+    """
+    below = tensor
+    _ = below.grad_fn
+    while functorch.is_wrapped(below):
+        below = functorch.get_unwrapped(below)
+        _ = below.grad_fn
+    return tensor
+
+
+def reversed_axes(tensor: Tensor) -> Tensor:
+    """The tensor with its axes in reverse order, a view."""
+    return tensor.permute(tuple(reversed(range(tensor.dim()))))
+
+
+def in_order(tensor: Tensor, order: str) -> Tensor:
+    """The tensor's values in C or Fortran order: itself if they are, else a copy."""
+    try:
+        if order == "C":
+            return tensor.contiguous()
+        backwards = reversed_axes(tensor)
+        return tensor if backwards.is_contiguous() else reversed_axes(backwards.contiguous())
+    except RuntimeError as error:
+        raise out_of_memory.explained(error) from None
+
+
+def copied(tensor: Tensor, order: str = "K") -> Tensor:
+    """A copy in C or Fortran order; 'A' and 'K' keep the tensor's own where torch can."""
+    try:
+        if order == "F" or (order == "A" and is_fortran(tensor)):
+            return reversed_axes(reversed_axes(tensor).clone(memory_format=torch.contiguous_format))
+        if order == "K":
+            return tensor.clone(memory_format=torch.preserve_format)
+        return tensor.clone(memory_format=torch.contiguous_format)
+    except RuntimeError as error:
+        raise out_of_memory.explained(error) from None
+
+
+def is_fortran(tensor: Tensor) -> bool:
+    """Whether the values lie in Fortran order and not in C order."""
+    return not tensor.is_contiguous() and reversed_axes(tensor).is_contiguous()
+
+
+def real(tensor: Tensor) -> Tensor:
+    """The real part as a view; a real tensor is its own."""
+    return torch.view_as_real(tensor.resolve_conj())[..., 0] if tensor.is_complex() else tensor
+
+
+def imag(tensor: Tensor) -> Tensor:
+    """The imaginary part as a view; zeros that can't be written for a real tensor."""
+    if tensor.is_complex():
+        return torch.view_as_real(tensor.resolve_conj())[..., 1]
+    return torch.zeros((), dtype=tensor.dtype, device=tensor.device).expand(tensor.shape)
+
+
+def viewed(tensor: Tensor, dtype: torch.dtype) -> Tensor:
+    """The tensor's bytes under another dtype, a view; the last axis takes up a difference in size.
+
+    Gradients go through complex numbers seen as pairs of real ones and back; through bits there are none. torch has
+    none through a view of the dtype that a tensor has already.
+    """
+    if tensor.dtype is dtype:
+        return tensor.view_as(tensor)
+    tensor = tensor.resolve_conj().resolve_neg()
+    if not tensor.numel():  # torch looks at strides and offsets of no bytes
+        shape = (*tensor.shape[:-1], tensor.shape[-1] * tensor.itemsize // dtype.itemsize)
+        return tensor.as_strided((0,), (1,), 0).view(dtype).view(shape)
+    if tensor.itemsize != dtype.itemsize and tensor.shape[-1] == 1:
+        tensor = tensor[..., 0, None]  # torch wants the last stride to be 1, even of one element
+    if REAL_OF.get(tensor.dtype) is dtype:
+        return torch.view_as_real(tensor).flatten(-2)
+    if REAL_OF.get(dtype) is tensor.dtype:
+        return torch.view_as_complex(tensor.unflatten(-1, (-1, 2)))
+    return tensor.view(dtype)
+
+
+def same_values(one: Tensor, other: Tensor) -> bool:
+    """Whether two tensors are equal, NaNs too."""
+    return bool(((one == other) | ((one != one) & (other != other))).all())
+
+
+def byteswapped(tensor: Tensor) -> Tensor:
+    """A copy with the bytes of each element (of each part, if complex) reversed."""
+    if not tensor.numel():
+        return tensor.clone()
+    parts = torch.view_as_real(tensor) if tensor.is_complex() else tensor
+    width = parts.itemsize
+    flat = parts.contiguous().as_strided((parts.numel(),), (1,))  # one element is contiguous with any stride
+    octets = flat.view(torch.uint8).reshape(-1, width).flip(1)
+    swapped = octets.reshape(-1).view(parts.dtype).reshape(parts.shape)
+    return torch.view_as_complex(swapped) if tensor.is_complex() else swapped
+
+
+def repeated(tensor: Tensor, shape: tuple[int, ...]) -> Tensor:
+    """Each element repeated over further axes, which come last; a view."""
+    return tensor[(..., *[None] * len(shape))].expand(*tensor.shape, *shape)
+
+
+@out_of_memory.explaining
+def resized(tensor: Tensor, shape: tuple[int, ...]) -> Tensor:
+    """The elements in C order in another shape, cut off or filled up with zeros."""
+    result = torch.zeros(shape, dtype=tensor.dtype, device=tensor.device)
+    count = min(result.numel(), tensor.numel())
+    result.view(-1)[:count] = tensor.reshape(-1)[:count]
+    result.former = tensor  # type: ignore[attr-defined]  # a reader of __array_interface__ may have its address still
+    return result
+
+
+def strided(tensor: Tensor, shape: tuple[int, ...], strides: tuple[int, ...]) -> Tensor:
+    """A view with other strides, in elements, from the tensor's first element on."""
+    return tensor.as_strided(shape, strides)

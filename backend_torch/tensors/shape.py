@@ -1,0 +1,143 @@
+"""Shapes and memory orders: the same elements seen under other axes.
+
+Layer: owns which tensor is a view and which a copy, and how Fortran order is spelled in strides; axes and shapes come
+normalised.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import torch
+
+from backend_torch.tensors import out_of_memory
+from backend_torch.tensors.dtypes import SIGNED
+from backend_torch.tensors.memory import is_fortran, reversed_axes
+
+Tensor = torch.Tensor
+
+
+def memory_axes(tensor: Tensor) -> tuple[int, ...]:
+    """The axes from the slowest to the fastest in memory; NumPy's order "K".
+
+    An axis of stride 0 says nothing about the order, and stays where it is, as in NumPy's iterator.
+    """
+    strides = tensor.stride()
+    axes: list[int] = []
+    for axis, stride in enumerate(strides):
+        position = axis
+        for place in range(axis - 1, -1, -1):
+            other = strides[axes[place]]
+            if stride and other:
+                if stride <= other:
+                    break
+                position = place
+        axes.insert(position, axis)
+    return tuple(axes)
+
+
+def inverse(axes: Sequence[int]) -> tuple[int, ...]:
+    """The permutation that undoes ``axes``."""
+    places = [0] * len(axes)
+    for place, axis in enumerate(axes):
+        places[axis] = place
+    return tuple(places)
+
+
+def effective_order(tensor: Tensor, order: str) -> str:
+    """Order "C" or "F", where "A" is "F" for a tensor in Fortran order and "C" for all others."""
+    if order == "A":
+        return "F" if is_fortran(tensor) else "C"
+    return order
+
+
+def reshape(tensor: Tensor, shape: tuple[int, ...], order: str) -> Tensor:
+    """The elements, read and laid out in ``order``, in another shape: a view where strides allow."""
+    if order != "C" and effective_order(tensor, order) == "F":
+        return reversed_axes(reversed_axes(tensor).reshape(shape[::-1]))
+    return tensor.reshape(shape)
+
+
+def reshape_view(tensor: Tensor, shape: tuple[int, ...], order: str) -> Tensor:
+    """As `reshape`, and a RuntimeError where that would copy."""
+    if effective_order(tensor, order) == "F":
+        return reversed_axes(reversed_axes(tensor.squeeze()).view(shape[::-1]))
+    return tensor.squeeze().view(shape)  # a trace takes what is beside an axis of length one for what can be merged
+
+
+def ravel(tensor: Tensor, order: str) -> Tensor:
+    """The elements in ``order`` as one contiguous axis: a view only of memory that is contiguous in that order."""
+    if order == "K":
+        tensor = tensor.permute(memory_axes(tensor))
+    elif effective_order(tensor, order) == "F":
+        tensor = reversed_axes(tensor)
+    try:
+        return tensor.contiguous().reshape(-1)
+    except RuntimeError as error:
+        raise out_of_memory.explained(error) from None
+
+
+def flip(tensor: Tensor, axes: tuple[int, ...]) -> Tensor:
+    """The elements in reverse along ``axes``; a copy, as torch has no negative strides."""
+    try:
+        if tensor.dtype in SIGNED:  # https://github.com/pytorch/pytorch/issues/58734
+            return tensor.view(SIGNED[tensor.dtype]).flip(axes).view(tensor.dtype)
+        return tensor.flip(axes)
+    except RuntimeError as error:
+        raise out_of_memory.explained(error) from None
+
+
+def rot90(tensor: Tensor, turns: int, axis: int, other: int) -> Tensor:
+    """Rotated ``turns`` times by a right angle, from ``axis`` towards ``other``."""
+    turns %= 4
+    if turns == 0:
+        return tensor[...]
+    if turns == 2:
+        return flip(tensor, (axis, other))
+    if turns == 1:
+        return flip(tensor, (other,)).transpose(axis, other)
+    return flip(tensor.transpose(axis, other), (other,))
+
+
+def roll(tensor: Tensor, shifts: tuple[int, ...], axes: tuple[int, ...]) -> Tensor:
+    """The elements shifted along ``axes``, those that fall off an end back at the other."""
+    return _rolled(tensor, shifts, axes) if axes else tensor.clone()
+
+
+@out_of_memory.explaining
+def roll_flat(tensor: Tensor, shift: int) -> Tensor:
+    """The elements shifted in C order, whatever their axes."""
+    return _rolled(tensor.reshape(-1), (shift,), (0,)).reshape(tensor.shape)
+
+
+def _rolled(tensor: Tensor, shifts: tuple[int, ...], axes: tuple[int, ...]) -> Tensor:
+    """torch's, which on CUDA has no kernel for uint16, uint32 and uint64."""
+    if tensor.dtype in SIGNED:
+        return tensor.view(SIGNED[tensor.dtype]).roll(shifts, axes).view(tensor.dtype)
+    return tensor.roll(shifts, axes)
+
+
+def squeeze(tensor: Tensor, axes: Sequence[int] | None) -> Tensor:
+    """Without ``axes``, which have length one, or without all that have; a view."""
+    return tensor.squeeze() if axes is None else tensor.squeeze(axes)  # type: ignore[call-overload]
+
+
+def unsqueeze(tensor: Tensor, axes: Sequence[int]) -> Tensor:
+    """With new axes of length one at these places of the result; a view."""
+    for axis in sorted(axes):
+        tensor = tensor.unsqueeze(axis)
+    return tensor
+
+
+def broadcast(tensors: Sequence[Tensor]) -> tuple[Tensor, ...]:
+    """All tensors in their common shape; views."""
+    return tuple(torch.broadcast_tensors(*tensors))
+
+
+@out_of_memory.explaining
+def resize(tensor: Tensor, shape: tuple[int, ...], size: int) -> Tensor:
+    """The elements in C order, repeated from the start as often as ``shape`` needs; zeros where there is none."""
+    flat = tensor.reshape(-1)
+    if not flat.numel() or not size:
+        return flat.new_zeros(shape)
+    return flat.repeat(-(-size // flat.numel()))[:size].view(shape)

@@ -1,0 +1,118 @@
+"""What is known while a function is traced or batched: that it is, and which of the user's lines is running.
+
+Layer: owns the error of asking a traced array for its values. It imports nothing of ours, so that every module may ask.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sys
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+
+class TracedValueError(TypeError):
+    """Python asked for the value of an array that has none yet, because the function is being traced."""
+
+
+class _State(threading.local):
+    depth = 0
+    batches = 0
+    overwrites = 0  # in how many recordings old values are kept: of a write they have to be told by torch
+
+
+state = _State()
+
+watched: dict[int, object] = {}
+"""What arrays that NumPy holds (`held`) have to ask about, empty most of the time: each trace and transform that is
+under way, in whatever thread, and memory of theirs that has a tensor."""
+
+
+@contextlib.contextmanager
+def tracing(by: object) -> Iterator[None]:
+    """A scope in which this thread traces a function."""
+    state.depth += 1
+    watched[id(by)] = by
+    try:
+        yield
+    finally:
+        state.depth -= 1
+        del watched[id(by)]
+
+
+def is_tracing() -> bool:
+    """Whether this thread is running a function in order to trace it."""
+    return state.depth > 0
+
+
+def is_batching() -> bool:
+    """Whether this thread is running a function for all slices of its arguments at once."""
+    return state.batches > 0
+
+
+_PACKAGES = Path(__file__).parents[2]
+_OWN = tuple([os.path.join(_PACKAGES, name, "") for name in ("backend_torch", "tnp")])
+
+
+def _inner() -> tuple[str, ...]:
+    """How the names of files begin that no user wrote."""
+    return (*_OWN, os.path.join(os.path.dirname(sys.modules["torch"].__file__ or ""), ""), "<")
+
+
+def user_line() -> str:
+    """The file and line of the innermost frame that is not in tnp or a library of its."""
+    inner = _inner()
+    frame = sys._getframe(1)
+    while frame.f_back is not None and frame.f_code.co_filename.startswith(inner):
+        frame = frame.f_back
+    return f"{frame.f_code.co_filename}:{frame.f_lineno}"
+
+
+def line_of(error: BaseException) -> str:
+    """The file and line of the innermost frame that is not in tnp or a library of its, when ``error`` was raised."""
+    inner = _inner()
+    line = "an unknown line"
+    traceback = error.__traceback__
+    while traceback is not None:
+        name = traceback.tb_frame.f_code.co_filename
+        if not name.startswith(inner):
+            line = f"{name}:{traceback.tb_lineno}"
+        traceback = traceback.tb_next
+    return line
+
+
+def value_error() -> TracedValueError:
+    """The error of asking for a value."""
+    return TracedValueError(
+        f"{user_line()}: the value of a traced array is asked for (by if, while, int(), float(), bool(), item(), an "
+        "index or a function that NumPy computes), which it has only when the compiled function runs; choose with "
+        "tnp.where or tnp.cond, repeat with tnp.while_loop, or leave this part outside tnp.compile"
+    )
+
+
+def shape_error(operation: str) -> TracedValueError:
+    """The error of asking for a shape that depends on values."""
+    return TracedValueError(
+        f"{user_line()}: the shape of {operation}'s result depends on values, which an array has only when the "
+        "compiled function runs; select with tnp.where(condition, a, b) instead of a boolean index, or leave this part "
+        "outside tnp.compile"
+    )
+
+
+def left_over_error() -> TracedValueError:
+    """The error of using a traced array once its trace is over."""
+    return TracedValueError(
+        f"{user_line()}: an array is used that was traced in a compiled function, a branch or a loop's body, which is "
+        "over: it has no values and never will, as Python runs only while tracing. Return it from there, instead of "
+        "keeping it in an attribute, a list or a global; or write its values into an array from outside (a[...] = b)"
+    )
+
+
+def write_error() -> NotImplementedError:
+    """The error of writing, in a branch or a loop's body, to what is outside of it."""
+    return NotImplementedError(
+        f"{user_line()}: a branch or a loop's body that is traced can't write to an array from around it: return the "
+        "new value, or carry the array through the loop"
+    )

@@ -1,0 +1,500 @@
+"""Classes derived from ndarray: what keeps the class, what a class can override, and that ndarray pays nothing."""
+
+import copy
+import operator
+import pickle
+
+import numpy
+import pytest
+
+import tnp
+from conformance import coverage, samples
+from tests.oracle import agrees, compare
+
+
+def quantity(xp):
+    """A class with an attribute of its own, as NumPy's documentation has it."""
+
+    class Quantity(xp.ndarray):
+        def __new__(cls, values, unit=None):
+            made = xp.asarray(values).view(cls)
+            made.unit = unit
+            return made
+
+        def __array_finalize__(self, source):
+            self.unit = getattr(source, "unit", None)
+
+    return Quantity
+
+
+def seen(x):
+    """What is compared of a result: its class's name, its unit and its values."""
+    if isinstance(x, (list, tuple)):
+        return [seen(each) for each in x]
+    is_scalar = isinstance(x, numpy.generic) or type(x) is tnp._array.ndarray.scalar
+    kind = "scalar" if is_scalar else "Quantity" if type(x).__name__ == "Quantity" else "ndarray"
+    return kind, getattr(x, "unit", None), x
+
+
+def after(x, change):
+    """The array when it was changed in place."""
+    change(x)
+    return x
+
+
+CALLS = {
+    "add": lambda xp, q: q + 1,
+    "radd": lambda xp, q: 1 + q,
+    "array first": lambda xp, q: xp.ones(3) + q,
+    "array second": lambda xp, q: q + xp.ones(3),
+    "scalar first": lambda xp, q: xp.ones(3).sum() * q,
+    "scalar second": lambda xp, q: q * xp.ones(3).sum(),
+    "power": lambda xp, q: q**2,
+    "reflected power": lambda xp, q: 2**q,
+    "divmod": lambda xp, q: divmod(q, 2),
+    "compare": lambda xp, q: q > 1,
+    "equal": lambda xp, q: q == q,
+    "different from a string": lambda xp, q: q != 1,
+    "negative": lambda xp, q: -q,
+    "matmul": lambda xp, q: q[:, None] @ q[None],
+    "exp": lambda xp, q: xp.exp(q),
+    "modf": lambda xp, q: xp.modf(q),
+    "subok": lambda xp, q: xp.add(q, 1, subok=False),
+    "out": lambda xp, q: xp.add(q, 1, out=xp.zeros(3)),
+    "out of the class": lambda xp, q: xp.add(xp.ones(3), 1, out=q),
+    "reduce": lambda xp, q: xp.add.reduce(q),
+    "reduce an axis": lambda xp, q: xp.add.reduce(q[None]),
+    "accumulate": lambda xp, q: xp.add.accumulate(q),
+    "outer": lambda xp, q: xp.add.outer(q, q),
+    "slice": lambda xp, q: q[1:],
+    "element": lambda xp, q: q[0],
+    "mask": lambda xp, q: q[q > 0],
+    "ellipsis": lambda xp, q: q[0, ...],
+    "iterated": lambda xp, q: list(q[None]),
+    "sum": lambda xp, q: q.sum(),
+    "sum, function": lambda xp, q: xp.sum(q),
+    "mean of an axis": lambda xp, q: xp.mean(q[None], axis=0),
+    "argmax": lambda xp, q: q.argmax(),
+    "copy": lambda xp, q: q.copy(),
+    "copy, function": lambda xp, q: xp.copy(q),
+    "copy, function, subok": lambda xp, q: xp.copy(q, subok=True),
+    "copy.copy": lambda xp, q: copy.copy(q),
+    "copy.deepcopy": lambda xp, q: copy.deepcopy(q),
+    "astype": lambda xp, q: q.astype(numpy.float32),
+    "astype, not subok": lambda xp, q: q.astype(numpy.float32, subok=False),
+    "reshape": lambda xp, q: q.reshape(3, 1),
+    "T": lambda xp, q: q[None].T,
+    "real": lambda xp, q: (q * 1j).imag,
+    "flatten": lambda xp, q: q[None].flatten(),
+    "view of a dtype": lambda xp, q: q.view(numpy.int64),
+    "view as ndarray": lambda xp, q: q.view(xp.ndarray),
+    "view, type": lambda xp, q: q.view(type=xp.ndarray),
+    "asarray": lambda xp, q: xp.asarray(q),
+    "asanyarray": lambda xp, q: xp.asanyarray(q),
+    "asanyarray of another dtype": lambda xp, q: xp.asanyarray(q, dtype=numpy.float32),
+    "array": lambda xp, q: xp.array(q),
+    "array, subok": lambda xp, q: xp.array(q, subok=True),
+    "array, subok, ndmin": lambda xp, q: xp.array(q, subok=True, ndmin=2),
+    "ascontiguousarray": lambda xp, q: xp.ascontiguousarray(q),
+    "require": lambda xp, q: xp.require(q),
+    "require an ndarray": lambda xp, q: xp.require(q, requirements="E"),
+    "zeros_like": lambda xp, q: xp.zeros_like(q),
+    "zeros_like, not subok": lambda xp, q: xp.zeros_like(q, subok=False),
+    "broadcast_to": lambda xp, q: xp.broadcast_to(q, (2, 3)),
+    "broadcast_to, subok": lambda xp, q: xp.broadcast_to(q, (2, 3), subok=True),
+    "windows, subok": lambda xp, q: xp.lib.stride_tricks.sliding_window_view(q, 2, subok=True),
+    "concatenate": lambda xp, q: xp.concatenate([q, q]),
+    "where": lambda xp, q: xp.where(q > 1, q, 0),
+    "linalg.inv": lambda xp, q: xp.linalg.inv((q > 5)[:, None] * q + xp.eye(3) * 2),
+    "constructor": lambda xp, q: xp.ndarray.__new__(type(q), (3,), numpy.float64, xp.arange(3.0)),
+    "dot": lambda xp, q: q.dot(q),
+    "in place": lambda xp, q: q.__iadd__(1),
+    "power of three": lambda xp, q: q.__pow__(2, 3),
+    "at": lambda xp, q: (xp.add.at(q, [0, 0], 1), q)[1],
+    "reduceat": lambda xp, q: xp.add.reduceat(q, [0, 2]),
+    "to_device": lambda xp, q: q.to_device("cpu"),
+    "sort": lambda xp, q: after(-q, lambda z: z.sort()),
+    "real, set": lambda xp, q: after(q, lambda z: setattr(z, "real", 5.0)),
+    "imag, set": lambda xp, q: after(q * 1j, lambda z: setattr(z, "imag", 2.0)),
+}
+
+
+@pytest.mark.parametrize(
+    "name", [pytest.param("constructor", marks=pytest.mark.reads), *sorted(CALLS.keys() - {"constructor"})]
+)
+@agrees
+def test_what_is_of_the_class_and_what_is_not(xp, name):
+    return seen(CALLS[name](xp, quantity(xp)([1.0, 2.0, 3.0], "m")))
+
+
+DIFFERENT = {"unique_all", "unique_counts", "unique_inverse", "vectorize", "polydiv", "linalg.qr", "ndarray.flat"}
+"""Named tuples, a class, and results of several classes, whose arrays are of ndarray."""
+
+
+@pytest.mark.stores  # from_dlpack
+def test_each_function_keeps_the_class_where_numpy_does():
+    def kinds(xp, code):
+        class Derived(xp.ndarray):
+            pass
+
+        def kind(value):
+            if isinstance(value, (list, tuple)):
+                return tuple(map(kind, value))
+            return isinstance(value, Derived)
+
+        arrays = {name: array.view(Derived) for name, array in samples.values(xp).items()}
+        with coverage.quiet():
+            try:
+                return kind(coverage.sample_function(code, xp)(**arrays))
+            except (AttributeError, pickle.PicklingError):  # a class in a function can't be pickled
+                return None
+
+    wrong = [
+        name
+        for name, code in samples.samples().items()
+        if code and not name.startswith("random.") and name not in DIFFERENT
+        if (numpys := kinds(numpy, code)) is not None and numpys != kinds(tnp, code)  # NumPy 2.5 has no row_stack
+    ]
+    assert wrong == []
+
+
+@agrees
+def test_finalize_gets_what_the_array_was_made_from(xp):
+    told = []
+
+    class Told(xp.ndarray):
+        def __array_finalize__(self, source):
+            told.append(None if source is None else type(source).__name__)
+
+    x = xp.zeros(3).view(Told)
+    Told((2,))
+    x[1:]
+    x + 1
+    x.copy()
+    return told
+
+
+@agrees
+def test_finalize_must_be_callable(xp):
+    class Wrong(xp.ndarray):
+        __array_finalize__ = 5
+
+    with pytest.raises(TypeError, match="not callable"):
+        xp.zeros(2).view(Wrong)
+
+
+@agrees
+def test_super_reaches_ndarray(xp):
+    class Loud(xp.ndarray):
+        def __getitem__(self, key):
+            return super().__getitem__(key) * 10
+
+        def __add__(self, other):
+            return super().__add__(other) * 100
+
+        def sum(self, axis=None, dtype=None, out=None):
+            return xp.ndarray.sum(self, axis, dtype, out) + 1
+
+    x = xp.arange(3.0).view(Loud)
+    return [float(y) for y in (x[1:].max(), (x + 1).max(), x.sum(), xp.sum(x), xp.sum(x, axis=0))]
+
+
+@agrees
+def test_array_wrap_and_priority(xp):
+    class Low(xp.ndarray):
+        __array_priority__ = 1.0
+
+        def __array_wrap__(self, array, context=None, return_scalar=False):
+            return "low", None if context is None else context[0].__name__, return_scalar, array.shape
+
+    class High(Low):
+        __array_priority__ = 2.0
+
+        def __array_wrap__(self, array, context=None, return_scalar=False):
+            return "high", array.shape
+
+    low, high = xp.ones(2).view(Low), xp.ones(2).view(High)
+    return xp.add(low, 1), low + high, high + low, xp.exp(low), xp.add.reduce(low), xp.ones(2) + low
+
+
+@agrees
+def test_array_wrap_of_fewer_arguments(xp):
+    class Old(xp.ndarray):
+        def __array_wrap__(self, array):
+            return "old", xp.asarray(array)
+
+    x = xp.arange(3.0).view(Old)
+    with pytest.warns(DeprecationWarning, match="must accept context and return_scalar"):
+        return xp.exp(x), x + 1, xp.add.reduce(x)
+
+
+def test_array_wrap_that_takes_other_arguments():
+    class Wrong(tnp.ndarray):
+        def __array_wrap__(self, array, context, return_scalar, more):
+            return "wrong"
+
+    with pytest.raises(TypeError, match="missing 1 required positional argument: 'more'"):
+        tnp.exp(tnp.arange(3.0).view(Wrong))
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda xp, x, _: x + 1,
+        lambda xp, x, _: 1 + x,
+        lambda xp, x, _: xp.exp(x),
+        lambda xp, x, _: xp.add.at(x, 0, 1),
+        lambda xp, x, _: xp.add(xp.ones(3), 1, out=x),
+        lambda xp, x, opaque: opaque + x,
+        lambda xp, x, opaque: x + opaque,
+        lambda xp, x, opaque: xp.add(xp.ones(3), opaque),
+        lambda xp, x, opaque: xp.matmul(xp.ones((3, 3)), opaque),
+        lambda xp, x, opaque: operator.imatmul(xp.ones((3, 3)), opaque),
+        lambda xp, x, _: list(x[0, ...]),
+    ],
+)
+def test_nobody_computes_it(call):
+    @agrees(raises=TypeError)
+    def called(xp):
+        declining = type("Declining", (xp.ndarray,), {"__array_ufunc__": lambda *args, **options: NotImplemented})
+        opaque = type("Opaque", (), {"__array_ufunc__": None, "__add__": lambda *_: NotImplemented})
+        return call(xp, xp.arange(3.0).view(declining), opaque())
+
+    called()
+
+
+@agrees
+def test_array_ufunc_override(xp):
+    class Logged(xp.ndarray):
+        def __array_ufunc__(self, ufunc, method, *inputs, out=None, **kwargs):
+            plain = [x.view(xp.ndarray) if isinstance(x, Logged) else x for x in inputs]
+            if out is not None:
+                kwargs["out"] = tuple(x.view(xp.ndarray) if isinstance(x, Logged) else x for x in out)
+            result = super().__array_ufunc__(ufunc, method, *plain, **kwargs)
+            return ufunc.__name__, method, result
+
+    x = xp.arange(3.0).view(Logged)
+    y = xp.arange(3.0)
+    results = [x + 1, 1 + x, y + x, y.sum() + x, xp.sin(x), xp.add.reduce(x), xp.multiply.outer(x, [1, 2]), x @ x]
+    results += [xp.add(y, 1, out=x)[:2], xp.add.accumulate(x), x < 2]
+    y += 1
+    return results
+
+
+@agrees
+def test_array_ufunc_none_refuses(xp):
+    class Opaque(xp.ndarray):
+        __array_ufunc__ = None
+
+        def __radd__(self, other):
+            return "radd"
+
+    x = xp.arange(3.0).view(Opaque)
+    with pytest.raises(TypeError, match="does not support ufuncs"):
+        xp.add(x, 1)
+    return xp.arange(3.0) + x
+
+
+@pytest.mark.host  # elsewhere xp stands for tnp, and its functions for tnp's
+@agrees
+def test_array_function_override(xp):
+    handled = {}
+
+    class Duck(xp.ndarray):
+        def __array_function__(self, func, types, args, kwargs):
+            if func in handled:
+                return handled[func](*args, **kwargs)
+            return super().__array_function__(func, types, args, kwargs)
+
+    handled[xp.concatenate] = lambda arrays: ("joined", len(arrays))
+    handled[xp.mean] = lambda x, axis=None: ("mean", axis)
+    x = xp.arange(3.0).view(Duck)
+    refuses = type("Refuses", (xp.ndarray,), {"__array_function__": lambda *args: NotImplemented})
+    with pytest.raises(TypeError, match="no implementation found"):
+        xp.sort(xp.arange(3.0).view(refuses))
+    sorted_ = xp.sort(x[::-1].copy())
+    return xp.concatenate([x, x]), xp.concatenate((xp.ones(2), x)), xp.mean(x, axis=0), type(sorted_).__name__, sorted_
+
+
+def test_functions_stay_the_objects_that_they_were():
+    before = tnp.median
+    quantity(tnp)([1.0, 2.0])
+    assert tnp.median is before and pickle.loads(pickle.dumps(tnp.median)) is before
+    assert before.__name__ == "median" and before(tnp.asarray([1.0, 3.0])) == 2.0
+    with pytest.raises(TypeError):
+        tnp.median()
+
+
+class Labelled(tnp.ndarray):
+    def __array_finalize__(self, source):
+        self.label = getattr(source, "label", "none")
+
+    def __reduce__(self):
+        function, arguments, state = super().__reduce__()
+        return function, arguments, (*state, self.label)
+
+    def __setstate__(self, state):
+        self.label = state[-1]
+        super().__setstate__(state[:-1])
+
+
+def test_pickle_takes_the_state_that_the_class_adds():
+    x = tnp.arange(6.0).reshape(2, 3).view(Labelled)
+    x.label = "kept"
+    y = pickle.loads(pickle.dumps(x))
+    assert type(y) is Labelled and y.label == "kept" and y.tolist() == x.tolist()
+
+
+@agrees
+def test_a_read_only_array_of_a_class_stays_one(xp):
+    q = quantity(xp)([1.0, 2.0], "m")
+    q.flags.writeable = False
+    refused = []
+    for write in (
+        lambda: q.__setitem__(0, 1),
+        lambda: q[:1].__setitem__(0, 1),
+        lambda: q.fill(2),
+        lambda: q.__iadd__(1),
+    ):
+        try:
+            write()
+        except ValueError:
+            refused.append(True)
+    q.flags.writeable = True
+    q[0] = 5
+    return refused, seen(q)
+
+
+@agrees
+def test_base_of_a_view_is_the_array(xp):
+    x = xp.arange(3.0)
+    return x.view(quantity(xp)).base is x
+
+
+@agrees
+def test_more_bases(xp):
+    class Mixin:
+        def double(self):
+            return self * 2
+
+    class Both(Mixin, xp.ndarray):
+        pass
+
+    class Further(Both):
+        pass
+
+    x = xp.arange(3).view(Further)
+    return type(x.double()).__name__, x.double(), type(x + xp.arange(3).view(Both)).__name__
+
+
+def test_scalars_and_read_only_arrays_are_no_bases():
+    for base in (type(tnp.ones(2).sum()), type(tnp.broadcast_to(1, 2))):
+        with pytest.raises(TypeError, match="not an acceptable base type"):
+            type("Wrong", (base,), {})
+
+
+def test_transforms_see_the_array_in_it():
+    q = quantity(tnp)([1.0, 2.0, 3.0], "m")
+    x = tnp.asarray(q)
+    assert tnp.array_equal(tnp.grad(lambda a: tnp.sum(a**2))(q), 2 * x)
+    assert tnp.array_equal(tnp.vectorized_map(lambda a: a * 2, q), x * 2)
+    assert tnp.array_equal(tnp.compile(lambda a: tnp.sort(a) * 2, backend="eager")(q), x * 2)
+    with tnp.GradientTape() as tape:
+        tape.watch(q)
+        y = tnp.sum(q * q)
+    assert tape.gradient(y, q).tolist() == [2.0, 4.0, 6.0]
+
+
+@agrees
+def test_base_of_a_view_of_a_view_is_the_first_of_the_class(xp):
+    x = xp.arange(5.0).view(quantity(xp))
+    return x[1:].base is x, x[1:][1:].base is x, x[1:].copy().base is None
+
+
+@agrees
+def test_functions_that_call_one_call_it_with_the_class(xp):
+    q = quantity(xp)(xp.arange(6.0).reshape(2, 3), "m")
+    units = []
+
+    def first(row):
+        units.append((type(row).__name__, row.unit))
+        return row * 2
+
+    return seen(xp.apply_along_axis(first, 1, q)), units
+
+
+@agrees
+def test_as_strided_keeps_the_class_if_it_is_told_to(xp):
+    q = quantity(xp)([1.0, 2.0, 3.0], "m")
+    strided = xp.lib.stride_tricks.as_strided
+    locked = strided(q, (2,), (8,), subok=True, writeable=False)
+    return seen(strided(q, (2,), (8,))), seen(strided(q, (2,), (8,), subok=True)), locked.flags.writeable
+
+
+# Who is asked first: a derived class, by each array that is no more to NumPy than an ndarray.
+
+REFLECTED = {
+    "add": "__radd__",
+    "sub": "__rsub__",
+    "mul": "__rmul__",
+    "truediv": "__rtruediv__",
+    "floordiv": "__rfloordiv__",
+    "mod": "__rmod__",
+    "divmod": "__rdivmod__",
+    "pow": "__rpow__",
+    "lshift": "__rlshift__",
+    "rshift": "__rrshift__",
+    "and_": "__rand__",
+    "or_": "__ror__",
+    "xor": "__rxor__",
+    "matmul": "__rmatmul__",
+    "lt": "__gt__",
+    "le": "__ge__",
+    "gt": "__lt__",
+    "ge": "__le__",
+    "eq": "__eq__",
+    "ne": "__ne__",
+}
+"""Operator -> the method of the right operand's class."""
+
+SAYS = {
+    "computes": lambda inherited, forward, x: ("asked", inherited(x)),
+    "declines": lambda *_: NotImplemented,
+    "hands it back": lambda inherited, forward, x: getattr(x, forward)(inherited.__self__),
+}
+"""What a derived class says to the left operand."""
+
+
+def asked(xp, name, says, left, length):
+    """An operator of an array and one of a derived class, which are square."""
+    x = xp.arange(length * length).reshape(length, length) % 5 + 1
+    if left == "read-only":
+        x.flags.writeable = False
+    elif left == "broadcast":
+        x = xp.broadcast_to(x[0], (length, length))
+    if says == "is a matrix":
+        y = xp.asmatrix(xp.full((length, length), 2))
+    else:
+
+        class Derived(xp.ndarray):
+            pass
+
+        if says != "inherits":
+            method, forward = REFLECTED[name], f"__{name.strip('_')}__"
+            setattr(Derived, method, lambda self, x: SAYS[says](getattr(super(Derived, self), method), forward, x))
+        y = xp.full((length, length), 2).view(Derived)
+
+    def told(result):
+        if isinstance(result, tuple):
+            return [told(each) for each in result]
+        return result if isinstance(result, str) else (type(result).__name__, xp.asarray(result))
+
+    return told((getattr(operator, name, None) or divmod)(x, y))
+
+
+@pytest.mark.host
+@pytest.mark.parametrize("left", ["writeable", "read-only", "broadcast"])
+@pytest.mark.parametrize("says", ["is a matrix", "inherits", *SAYS])
+@pytest.mark.parametrize("name", REFLECTED)
+def test_a_derived_class_is_asked_first(name, says, left):
+    compare(asked, name, says, left, 2)

@@ -1,0 +1,135 @@
+"""Arrays over several processes: started by torchrun's own launcher on this machine, compared with one process."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy
+import pytest
+import torch
+
+import tnp as np
+from tests import fake_device, oracle
+from tests.tnp.distributed import distributed_checks
+
+ROOT = Path(__file__).parents[3]
+CHECKS = Path(__file__).with_name("distributed_checks.py")
+GROUPS = {
+    "arrays": ["axis 0", "axis 1", "empty parts"],
+    "dtypes": ["dtypes"],
+    "numbers": ["numbers"],
+    "written": ["writes"],
+    "refused": ["refusals"],
+    "differentiated": ["gradients", "compiled"],
+    "random": ["random"],
+    "grids": ["grids"],
+    "counted": ["counts"],
+}
+OF_A_KIND = {"dtypes", "differentiated"}
+"""About kinds of arrays and functions, whatever the number of processes."""
+LIMIT = 240  # seconds that no run comes near
+
+
+def device() -> str:
+    """Where the processes compute; the stand-in for an accelerator has no way to talk."""
+    return "cpu" if oracle.device in (None, fake_device.NAME) else oracle.device
+
+
+def possible(processes: int) -> int:
+    """So many processes, or fewer: each needs an accelerator of its own."""
+    return processes if device() == "cpu" else min(processes, torch.accelerator.device_count())
+
+
+@pytest.fixture(autouse=True)
+def where() -> Iterator[None]:
+    """The arrays of this process are where those of the others are."""
+    with np.device(device()):
+        yield
+
+
+def launched(processes: int, *arguments: str) -> subprocess.CompletedProcess[str]:
+    """A program of the checks, run by ``torchrun`` in so many processes."""
+    command = [sys.executable, "-m", "torch.distributed.run", "--standalone", f"--nproc-per-node={possible(processes)}"]
+    environment = {**os.environ, "OMP_NUM_THREADS": "1", "PYTHONPATH": str(ROOT)}
+    environment["PYTHONFAULTHANDLER"] = "1"  # where a process that aborts was
+    command += [str(CHECKS), device(), *arguments]
+    return subprocess.run(command, env=environment, cwd=ROOT, capture_output=True, text=True, timeout=LIMIT)
+
+
+def succeeded(run: subprocess.CompletedProcess[str]) -> list[str]:
+    """What a run printed; it must not have failed."""
+    assert run.returncode == 0, run.stdout[-2000:] + run.stderr[-6000:]
+    return run.stdout.splitlines()
+
+
+@pytest.mark.parametrize("processes", [2, 4])
+def test_as_one_process(processes: int, thorough: bool) -> None:
+    groups = [group for group in GROUPS if thorough or processes == 2 or group not in OF_A_KIND]
+    lines = succeeded(launched(processes, "checked", *groups))
+    expected = [name for group in groups for name in GROUPS[group]]
+    assert [line.removeprefix("checked ") for line in lines if line.startswith("checked")] == expected
+
+
+def test_alone_and_without_torchrun() -> None:
+    np.distributed.init(device())
+    rows = np.distributed.mesh(1, "rows")
+    x = np.distributed.shard(np.arange(6.0).reshape(3, 2), rows)
+    assert np.distributed.size() == 1 and np.distributed.rank() == 0
+    assert np.asarray(1.0).sharding is None and x.sharding == np.distributed.Sharding(rows, (0,))
+    assert np.distributed.gather(np.exp(x)).tolist() == np.exp(np.arange(6.0).reshape(3, 2)).tolist()
+    with pytest.raises(ValueError, match="2 entries for the 1 dimensions"):
+        np.distributed.shard(x, rows, axis=(0, 1))
+    with pytest.raises(ValueError, match="different names"):
+        np.distributed.mesh((1, 1), ("rows", "rows"))
+    with pytest.raises(TypeError, match="float32 and float64 are drawn"):
+        np.distributed.Generator(0, rows).random(3, np.int64)
+    with pytest.raises(ValueError, match="is empty"):
+        np.distributed.Generator(0, rows).integers(3, 3, 2)
+
+
+def test_ordinary_arrays_are_not_asked(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[object] = []
+    monkeypatch.setattr("backend_torch.tensors.memory.is_sharded", lambda tensor: asked.append(tensor) or False)
+    x = np.ones((3, 3))
+    x += 1
+    assert float(np.sum(np.exp(x) @ x.T)) > 0 and not asked
+
+
+def test_a_checkpoint_goes_to_fewer_processes(tmp_path: Path) -> None:
+    folder = tmp_path / "step"
+    succeeded(launched(4, "write", str(folder)))
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["step"]  # nothing is left of the writing
+    succeeded(launched(2, "read", str(folder)))
+    np.distributed.init(device())
+    distributed_checks.read(str(folder))
+
+
+def test_an_unfinished_checkpoint_is_none(tmp_path: Path) -> None:
+    (tmp_path / "step").mkdir()
+    assert not np.distributed.exists(tmp_path / "step")
+    np.distributed.save(tmp_path / "step.former", {"x": np.arange(3)})  # killed after the first of two renamings
+    assert np.distributed.exists(tmp_path / "step")
+    x = np.zeros(3, np.int64)
+    np.distributed.load(tmp_path / "step", {"x": x})
+    assert x.tolist() == [0, 1, 2]
+
+
+def test_a_killed_process_ends_the_job_and_a_restart_goes_on(tmp_path: Path) -> None:
+    start = time.monotonic()
+    killed = launched(2, "train", str(tmp_path / "killed"), "3")
+    assert killed.returncode != 0 and time.monotonic() - start < LIMIT / 2
+    assert "SIGKILL" in killed.stderr or "exitcode  : -9" in killed.stderr, killed.stderr[-4000:]
+    assert f"rank      : {possible(2) - 1}" in killed.stderr and "trained" not in killed.stdout
+    lines = succeeded(launched(2, "train_again", str(tmp_path / "killed"), str(tmp_path / "whole")))
+    assert "resumed at 3" in lines
+    resumed, uninterrupted = [line for line in lines if line.startswith("trained")]
+    assert resumed == uninterrupted  # bit for bit
+    np.distributed.init(device())
+    alone = distributed_checks.trained(str(tmp_path / "alone"))
+    given = [float.fromhex(value) for value in resumed.split()[1:]]
+    numpy.testing.assert_allclose(given, np.asnumpy(alone), rtol=1e-12)

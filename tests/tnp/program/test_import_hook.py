@@ -1,0 +1,510 @@
+"""The drop-in: who gets tnp for ``import numpy``, what no tensor holds, and that programs run as with Python alone."""
+
+from __future__ import annotations
+
+import functools
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy
+import pytest
+import torch
+
+import tnp
+from tests.oracle import assert_same, outcome
+from tests.tnp.array import test_subclass
+from tnp._program import import_hook, library_adapters
+
+ROOT = Path(__file__).parents[3]
+
+
+def run(folder: Path, *arguments: str, by: str = "tnp", **more: Any) -> subprocess.CompletedProcess[str]:
+    """``python -m tnp`` (or Python alone) with these arguments in a folder."""
+    command = [sys.executable, *(["-m", "tnp"] if by == "tnp" else []), *arguments]
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    return subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, **more)
+
+
+def same(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    """What both give: output, errors and exit status."""
+    ours, theirs = run(folder, *arguments), run(folder, *arguments, by="python")
+    assert (ours.stdout, ours.stderr, ours.returncode) == (theirs.stdout, theirs.stderr, theirs.returncode)
+    return ours
+
+
+# Who gets which.
+
+WHO = """
+import importlib
+import numpy, numpy.linalg as la, numpy.lib.stride_tricks
+import numpy as np
+from numpy import zeros, linalg
+from numpy.random import default_rng
+from numpy.lib.stride_tricks import sliding_window_view
+kinds = [numpy.zeros(1), np.zeros(1), zeros(1), la.inv(np.eye(1)), default_rng(0).random(1),
+         __import__("numpy").ones(1), importlib.import_module("numpy").ones(1), sliding_window_view(np.arange(3), 2)]
+print(__name__, {type(each).__module__ for each in kinds}, la is linalg is np.linalg is numpy.linalg)
+"""
+
+
+def test_every_spelling_in_every_module_of_the_users(tmp_path: Path) -> None:
+    (tmp_path / "package" / "deep").mkdir(parents=True)
+    (tmp_path / "package" / "__init__.py").write_text("from . import deep\n" + WHO)
+    (tmp_path / "package" / "deep" / "__init__.py").write_text(WHO)
+    (tmp_path / "beside.py").write_text(WHO)
+    (tmp_path / "main.py").write_text("import beside, package\n" + WHO)
+    lines = run(tmp_path, "main.py").stdout.splitlines()
+    assert lines == [f"{name} {{'tnp'}} True" for name in ("beside", "package.deep", "package", "__main__")]
+
+
+def test_libraries_keep_numpy(tmp_path: Path) -> None:
+    library = tmp_path / "env" / "lib" / "site-packages" / "somelibrary"
+    library.mkdir(parents=True)
+    (library / "__init__.py").write_text(WHO)
+    (tmp_path / "main.py").write_text(
+        "import sys\nsys.path.append('env/lib/site-packages')\nimport somelibrary\n"
+        "import array_api_compat.numpy as library, tnp\n"
+        "print(type(library.zeros(1)).__module__, type(tnp.asnumpy([1])).__module__)"
+    )
+    result = run(tmp_path, "main.py")
+    assert result.stdout.splitlines() == ["somelibrary {'numpy'} True", "numpy numpy"], result.stderr
+
+
+def test_numpy_itself_is_untouched(tmp_path: Path) -> None:
+    (tmp_path / "main.py").write_text(
+        "import sys, numpy as np\nreal = sys.modules['numpy']\n"
+        "print(real is np, np.__name__, type(real.zeros(1)) is np.ndarray)\n"
+        "print(np.__version__ == real.__version__, sorted(np.__all__) == sorted(real.__all__), hasattr(np, 'compile'))"
+    )
+    assert run(tmp_path, "main.py").stdout.split() == ["False", "numpy", "False", "True", "True", "False"]
+
+
+def test_names_that_numpy_has_not() -> None:
+    with pytest.raises(AttributeError, match="module 'numpy' has no attribute 'compile'"):
+        _ = import_hook.module("numpy").compile
+
+
+def test_the_dictionary_of_names(np: Any) -> None:
+    """Programs evaluate formulas in it, and wrap what is there."""
+    module = import_hook._module.__wrapped__("numpy", False)
+    assert set(vars(numpy)) <= set(vars(module))
+    assert eval("sin(zeros(2)) + linalg.norm([3, 4])", vars(module)).tolist() == [5, 5]
+    assert type(module.__dict__["zeros"](1)) is tnp.ndarray
+
+
+# As with Python alone.
+
+
+def test_the_programs_surroundings(tmp_path: Path) -> None:
+    (tmp_path / "main.py").write_text(
+        "import os, sys\nimport numpy as np\n"
+        "print(sys.argv, __name__, __file__, sys.path[0], __spec__, __package__, sys.modules['__main__'].np is np)\n"
+        "print(sys.argv[0], os.path.basename(sys.executable), __doc__)\nsys.exit(int(sys.argv[1]))"
+    )
+    assert same(tmp_path, "main.py", "3", "--report", "-m").returncode == 3
+    assert same(tmp_path, str(tmp_path / "main.py"), "0").returncode == 0
+
+
+@pytest.mark.parametrize(
+    "end",
+    [
+        "1 / 0",
+        "raise ValueError('no') from KeyError('k')",
+        "sys.exit('words')",
+        "assert np.zeros(1).sum(), 'text'",
+        "os._exit(7)",
+    ],
+)
+def test_how_it_ends(tmp_path: Path, end: str) -> None:
+    (tmp_path / "main.py").write_text(f"import os, sys\nimport numpy as np\n\ndef f():\n    {end}\n\nf()\n")
+    same(tmp_path, "main.py")
+
+
+def test_a_syntax_error(tmp_path: Path) -> None:
+    (tmp_path / "main.py").write_text("x = 1\nif x\n")
+    same(tmp_path, "main.py")
+
+
+def test_an_excepthook_of_the_programs(tmp_path: Path) -> None:
+    (tmp_path / "main.py").write_text(
+        "import sys, traceback\ndef hook(kind, error, tb):\n"
+        "    print(kind.__name__, error, len(traceback.extract_tb(tb)))\n"
+        "sys.excepthook = hook\n1 / 0\n"
+    )
+    assert same(tmp_path, "main.py").stdout == "ZeroDivisionError division by zero 1\n"
+
+
+def test_a_module_with_relative_imports(tmp_path: Path) -> None:
+    package = tmp_path / "package"
+    package.mkdir()
+    (package / "__init__.py").write_text("")
+    (package / "helper.py").write_text("import numpy as np\nx = np.arange(3)\n")
+    (package / "__main__.py").write_text(
+        "import sys\nfrom .helper import x\nfrom . import helper\n"
+        "print(x, sys.argv, __name__, __package__, __spec__.name, sys.path[0] == sys.argv[1])\n"
+    )
+    assert same(tmp_path, "-m", "package", str(tmp_path), "--device").stdout.startswith("[0 1 2]")
+    assert same(tmp_path, "package/__main__.py").returncode == 1  # relative imports need the package, in both
+
+
+def test_a_folder(tmp_path: Path) -> None:
+    (tmp_path / "app").mkdir()
+    (tmp_path / "app" / "part.py").write_text("import numpy as np\nx = np.ones(2)\n")
+    (tmp_path / "app" / "__main__.py").write_text(
+        "import sys\nfrom part import x\nprint(x, sys.argv, sys.path[0], __name__)\n"
+    )
+    same(tmp_path, "app", "1")
+
+
+@pytest.mark.parametrize("method", ["spawn", "forkserver", "fork"])
+def test_processes(tmp_path: Path, method: str) -> None:
+    (tmp_path / "main.py").write_text(
+        "import multiprocessing, sys\nimport numpy as np\n\n"
+        "def work(x):\n    return type(np.zeros(1)).__module__, type(x).__module__, float((x * 2).sum())\n\n"
+        f"if __name__ == '__main__':\n    with multiprocessing.get_context('{method}').Pool(2) as pool:\n"
+        "        print(pool.map(work, [np.arange(3.0), np.ones(2)]))\n"
+    )
+    result = run(tmp_path, "main.py", timeout=120)
+    assert result.stdout == "[('tnp', 'tnp', 6.0), ('tnp', 'tnp', 4.0)]\n", result.stderr
+
+
+def test_no_program(tmp_path: Path) -> None:
+    assert run(tmp_path).returncode == 2
+    assert "can't open file" in run(tmp_path, "absent.py").stderr
+    assert run(tmp_path, "-m", "absent_module").returncode == 1
+
+
+# What no tensor holds.
+
+
+@pytest.fixture
+def np() -> Any:
+    """What a program has for ``numpy``."""
+    import_hook.install([])
+    yield import_hook.module("numpy")
+    import_hook.remove()
+
+
+def plain(value: Any) -> Any:
+    """Lists, for comparison."""
+    return [plain(each) for each in value] if isinstance(value, tuple) else value.tolist()
+
+
+NAMES, DATES = ["b", "a", "b"], ["2024-01-03", "2024-01-01", "2024-01-02"]
+# Each gives arrays of NumPy's ("host") or tnp's ("tnp").
+HOST_DATA = {
+    "np.array(NAMES)": "host",
+    "np.array([1, None])": "host",
+    "np.array([[1], [1, 2]], dtype=object)": "host",
+    "np.zeros(2, dtype='datetime64[D]')": "host",
+    "np.zeros(2, dtype=[('a', float), ('b', int)])": "host",
+    "np.full(2, 'x')": "host",
+    "np.arange('2024-01-01', '2024-01-04', dtype='datetime64[D]')": "host",
+    "np.ones(2, np.longdouble)": "host",
+    "np.arange(3.0).astype(str)": "host",
+    "np.arange(3.0).astype(object) + np.arange(3.0)": "host",
+    "np.arange(3.0) * np.array([1, 2, 3], dtype=object)": "host",
+    "np.add(np.arange(3.0), np.array([1, 2, 3], dtype=object))": "host",
+    "np.arange(3.0) @ np.array([[1], [2], [3]], dtype=object)": "host",
+    "np.array([[1, 2, 3]], dtype=object) @ np.arange(3.0)": "host",
+    "np.matmul(np.ones((1, 3)), np.array([1, 2, 3], dtype=object))": "host",
+    "np.concatenate([np.array(NAMES), np.array(['c'])])": "host",
+    "np.c_[np.array(NAMES), np.arange(3)]": "host",
+    "np.r_['-1', np.array(NAMES), np.arange(2)]": "host",
+    "np.asarray(np.array(NAMES), dtype=object)": "host",
+    "np.array(np.array(DATES), dtype='datetime64[D]')": "host",
+    "np.arange(4).view('datetime64[D]')": "host",
+    "np.arange(4).reshape(2, 2).view([('x', int), ('y', int)])": "host",
+    "np.arange(4, dtype=np.int32).view('V8')": "host",
+    "np.arange(2).astype('>i4')": "host",
+    "np.arange(2).view('>i8')": "host",
+    "np.zeros(2, '>f4')": "host",
+    "np.concatenate([np.array(NAMES), np.arange(2)])": "host",
+    "np.where(np.arange(3) > 1, 'big', 'small')": "host",
+    "np.array(DATES, dtype='datetime64[D]') - np.datetime64('2024-01-01')": "host",
+    "np.diff(np.array(DATES, dtype='datetime64[D]'))": "host",
+    "np.array(NAMES)[np.argsort(np.array([2, 0, 1]))]": "host",
+    "np.sort(np.array(NAMES))": "host",
+    "np.vectorize(str)(np.arange(3))": "host",
+    "np.frompyfunc(lambda x: str(x), 1, 1)(np.arange(3))": "host",
+    "np.char.upper(np.array(NAMES))": "host",
+    "np.tile(np.array(NAMES), 2)": "host",
+    "np.random.default_rng(0).choice(NAMES, 4)": "host",
+    "np.random.default_rng(0).permutation(np.array(NAMES))": "host",
+    "np.random.RandomState(0).choice(np.array(NAMES), 4)": "host",
+    "np.arange(3.0) == 'a'": "tnp",
+    "np.arange(3.0) != np.array(NAMES)": "tnp",
+    "np.array(NAMES) == np.arange(3.0)": "tnp",
+    "np.argsort(np.array(NAMES))": "tnp",
+    "np.isnat(np.array(DATES, dtype='datetime64[D]'))": "tnp",
+    "np.searchsorted(np.array(['a', 'b']), np.array(NAMES))": "tnp",
+    "np.arange(3)[np.array(NAMES) == 'b']": "tnp",
+    "np.isin(np.array(NAMES), ['a'])": "tnp",
+    "np.sum(np.array([(1.0, 2)], dtype=[('a', float), ('b', int)])['a']) + np.ones(2)": "tnp",
+    "np.array(['1.5', '2']).astype(float) * np.arange(2.0)": "tnp",
+    "np.array([1, 2, 3], dtype=object).astype(float) + np.arange(3)": "tnp",
+    "(np.array(DATES, dtype='datetime64[D]') - np.datetime64('2024-01-01')).astype(int) * np.arange(3)": "tnp",
+}
+
+
+@pytest.mark.host
+@pytest.mark.parametrize("code", HOST_DATA)
+def test_what_no_tensor_holds(np: Any, code: str) -> None:
+    names = {"NAMES": NAMES, "DATES": DATES}
+    ours, theirs = eval(code, {"np": np, **names}), eval(code, {"np": numpy, **names})
+    assert type(ours) is {"host": numpy.ndarray, "tnp": tnp.ndarray}[HOST_DATA[code]]
+    assert ours.dtype == theirs.dtype and ours.tolist() == theirs.tolist()
+
+
+def test_whether_arrays_of_names_are_equal(np: Any) -> None:
+    names, others = np.array(NAMES), np.array(["b", "a", "c"])
+    assert np.array_equal(names, np.array(NAMES)) is np.array_equiv(names, [NAMES, NAMES]) is True
+    assert np.array_equal(names, others) is np.array_equiv(names, others) is np.array_equal(names, np.ones(3)) is False
+
+
+def test_several_results(np: Any) -> None:
+    values, counts = np.unique(np.array(NAMES), return_counts=True)
+    assert (values.tolist(), counts.tolist()) == (["a", "b"], [1, 2])
+    assert type(values) is numpy.ndarray and type(counts) is tnp.ndarray
+
+
+@pytest.mark.host
+def test_draws_of_names_and_of_numbers_are_of_one_stream(np: Any) -> None:
+    def draw(xp: Any) -> list[Any]:
+        xp.random.seed(3)
+        rng = xp.random.default_rng(3)
+        return [
+            one.tolist()
+            for one in (
+                xp.random.rand(2), xp.random.choice(NAMES, 3), xp.random.permutation(xp.array(NAMES)),
+                xp.random.rand(2), rng.random(2), rng.choice(NAMES, 3), rng.permutation(xp.array(NAMES)), rng.random(2),
+            )
+        ]  # fmt: skip
+
+    assert draw(np) == draw(numpy)
+
+
+@pytest.mark.host
+def test_shuffling_names_in_place(np: Any) -> None:
+    ours, theirs = np.array(NAMES), numpy.array(NAMES)
+    np.random.default_rng(1).shuffle(ours)
+    numpy.random.default_rng(1).shuffle(theirs)
+    assert ours.tolist() == theirs.tolist()
+
+
+@pytest.mark.host
+def test_writing_over_the_same_memory(np: Any) -> None:
+    x = np.zeros(3)
+    np.copyto(x, np.array([1, 2, 3], dtype=object), casting="unsafe")
+    assert type(x) is tnp.ndarray and x.tolist() == [1, 2, 3]
+
+
+def test_the_class_of_arrays(np: Any) -> None:
+    x = np.zeros(3)
+    assert isinstance(x, np.ndarray) and isinstance(np.array(["a"]), np.ndarray)
+    assert not isinstance(x.sum(), np.ndarray) and not isinstance([1], np.ndarray)
+    assert type(x) == np.ndarray and issubclass(type(x), np.ndarray) and issubclass(numpy.ndarray, np.ndarray)  # noqa: E721
+    assert type(np.broadcast_to(x, (2, 3))) == np.ndarray and type(x.sum()) != np.ndarray  # noqa: E721
+    assert type(np.ndarray((2,), dtype=object)) is numpy.ndarray and type(np.ndarray((2,))) is tnp.ndarray
+    assert np.ndarray.sum(x) == 0
+
+
+def test_arrays_over_files(np: Any, tmp_path: Path) -> None:
+    file = tmp_path / "x.bin"
+    x = np.memmap(file, dtype=float, mode="w+", shape=(2, 3))
+    x[:] = np.arange(6.0).reshape(2, 3)
+    x[1] *= np.ones(3) * 2
+    x.flush()
+    assert numpy.fromfile(file).tolist() == [0, 1, 2, 6, 8, 10]
+    y = np.memmap(file, dtype=float, mode="r", offset=8)
+    assert isinstance(y, np.memmap) and isinstance(y, np.ndarray) and y.mode == "r" and y.filename.name == "x.bin"
+    assert type(np.sqrt(y)) is type(y[1:] + np.ones(4)) is tnp.ndarray and np.sum(y) == y.sum() == 27
+
+
+def test_names_of_blocks_are_the_programs(np: Any) -> None:
+    m = np.asmatrix("1 2; 3 4")
+    assert np.bmat("m, m").tolist() == np.r_["m, m"].tolist() == [[1, 2, 1, 2], [3, 4, 3, 4]], m
+
+
+def test_functions_are_the_method_of_a_librarys_object(np: Any) -> None:
+    class Column:
+        def __array__(self, dtype: Any = None, copy: Any = None) -> Any:
+            return numpy.arange(3.0)
+
+        def mean(self, axis: Any = None, dtype: Any = None, out: Any = None) -> str:
+            return "its own"
+
+    assert np.mean(Column()) == numpy.mean(Column()) == "its own"
+    assert np.sum(Column()) == 3 and np.median(Column()) == 1 and np.mean([1, 2]) == np.mean(np.arange(4)) == 1.5
+    assert np.mean(torch.ones(3)) == 1 and type(np.max(numpy.arange(3))) is type(tnp.ones(1).max())
+
+
+@pytest.mark.host
+def test_what_a_library_is_given(np: Any) -> None:
+    x = np.arange(3)
+    mask, number, row, table = library_adapters.numpys(((x > 1), x[1], [x, "a"], {"a": x.sum()}))
+    assert (
+        type(mask) is numpy.ndarray
+        and type(number) is type(table["a"]) is numpy.int64
+        and type(row[0]) is numpy.ndarray
+    )
+    assert (
+        library_adapters.numpys(np.sqrt) is numpy.sqrt
+        and type(library_adapters.numpys(lambda: x.sum())()) is numpy.int64
+    )
+    assert library_adapters.numpys(np.mean).__name__ == "mean"
+    assert isinstance(part := library_adapters.numpys(functools.partial(np.sum, axis=0)), functools.partial)
+    assert type(part(x)) is numpy.int64 and part.func.__name__ == "sum"
+    unchanged = [1, "a", (2, None), test_what_a_library_is_given]
+    assert library_adapters.numpys(unchanged, calls=False) is unchanged
+    mask[0] = True
+    shared = library_adapters.numpys(x)
+    shared[0] = 7
+    assert x[0] == 7
+
+
+DERIVED = """
+import abc, pickle, copy
+import numpy as np
+
+class Quantity(np.ndarray):
+    def __new__(cls, values, unit):
+        made = np.asarray(values).view(cls)
+        made.unit = unit
+        return made
+
+    def __array_finalize__(self, source):
+        self.unit = getattr(source, "unit", None)
+
+    def __array_function__(self, function, types, args, kwargs):
+        if function in (np.concatenate, np.linalg.norm):
+            print("called with", args, kwargs)
+        return super().__array_function__(function, types, args, kwargs)
+
+class Base(abc.ABC):
+    @abc.abstractmethod
+    def double(self): ...
+
+class Both(np.ndarray, Base):
+    def double(self):
+        return self * 2
+
+x = Quantity([3.0, 4.0], "m")
+for y in (x + 1, np.sin(x), x[1:], x.sum(), x.view(np.ndarray), np.asarray(x), np.concat([x, x]), np.linalg.norm(x),
+          np.median(x), np.lib.stride_tricks.sliding_window_view(x, 2), copy.copy(x), pickle.loads(pickle.dumps(x)),
+          np.ndarray.__new__(Quantity, (2,), float, np.ones(2))):
+    print(isinstance(y, Quantity), isinstance(y, np.ndarray), getattr(y, "unit", None), y)
+print(isinstance(x, np.ndarray), issubclass(Quantity, np.ndarray), issubclass(np.ndarray, Quantity), x.base is None)
+print(type(x.view(np.ndarray)) == np.ndarray, type(Quantity), type("Made", (np.ndarray,), {}).__mro__[-1])
+print(Both((2,)).view(np.ndarray).shape, np.ones(2).view(Both).double(), isinstance(np.ones(1).view(Both), Base))
+print(np.concat is np.concatenate, np.permute_dims is np.transpose)
+"""
+
+
+@pytest.mark.parametrize("options", [(), ("--small-arrays",), ("--report",)])
+def test_classes_derived_from_its_class_of_arrays(tmp_path: Path, options: tuple[str, ...]) -> None:
+    (tmp_path / "main.py").write_text(DERIVED)
+    ours, theirs = run(tmp_path, *options, "main.py"), run(tmp_path, "main.py", by="python")
+    assert theirs.returncode == 0 and ours.stdout == theirs.stdout, ours.stderr
+
+
+@pytest.mark.parametrize("name", test_subclass.CALLS)
+def test_what_is_of_a_derived_class_and_what_is_not(np: Any, name: str) -> None:
+    def call(xp: Any) -> Any:
+        return test_subclass.seen(test_subclass.CALLS[name](xp, test_subclass.quantity(xp)([1.0, 2.0, 3.0], "m")))
+
+    assert_same(outcome(call, numpy), outcome(call, np))
+
+
+def test_plain_tnp_refuses_as_before() -> None:
+    for call in (
+        lambda: tnp.array(["a"]),
+        lambda: tnp.arange(3.0).astype(str),
+        lambda: tnp.arange(3.0) + numpy.array([1, 2, 3], dtype=object),
+        lambda: numpy.concatenate([tnp.arange(2), numpy.array(["a"])]),
+    ):
+        with pytest.raises(TypeError, match="no tensor"):
+            call()
+
+
+def test_functions_are_pickled_by_where_they_are() -> None:
+    import pickle
+
+    np = import_hook.module("numpy")
+    for function in (np.zeros, np.linalg.norm, np.random.rand, np.exp, np.fft.fft):
+        assert pickle.loads(pickle.dumps(function)) == function
+
+
+def test_off_is_off() -> None:
+    import builtins
+    import importlib
+
+    before = builtins.__import__, importlib.import_module
+    import_hook.install([])
+    import_hook.install([])
+    assert builtins.__import__ is not before[0]
+    import_hook.remove()
+    assert (builtins.__import__, importlib.import_module) == before
+
+
+# --report, --device, notebooks.
+
+
+def test_the_report(tmp_path: Path) -> None:
+    pytest.importorskip("rich")
+    (tmp_path / "main.py").write_text(
+        "import numpy as np\nx = np.random.default_rng(0).random(5)\n"
+        "for _ in range(4):\n    y = np.sin(x) + 1\nnames = np.sort(np.array(['b', 'a']))\nprint(y.shape)\n1 / 0\n"
+    )
+    plain, told = run(tmp_path, "main.py"), run(tmp_path, "--report", "main.py")
+    assert (told.stdout, told.returncode) == (plain.stdout, plain.returncode) == ("(5,)\n", 1)
+    assert told.stderr.startswith(plain.stderr)
+    lines = [" ".join(line.split()) for line in told.stderr.splitlines()]
+
+    def row(name: str) -> str:
+        return next(line for line in lines if line.startswith(name + " "))
+
+    assert row("numpy.sin").startswith("numpy.sin torch 4 ") and row("numpy.sin").endswith("main.py:4 x4")
+    assert row("ndarray.__add__").startswith("ndarray.__add__ torch 4 ")
+    assert row("numpy.random.random").startswith("numpy.random.random host: NumPy's random stream 1 ")
+    assert row("numpy.sort").startswith("numpy.sort host: no tensor holds the data 1 ")
+
+
+def test_nothing_is_counted_unless_asked(tmp_path: Path) -> None:
+    (tmp_path / "main.py").write_text(
+        "import sys, numpy as np\nnp.zeros(1) + 1\nprint('tnp._program.report' in sys.modules)\n"
+    )
+    assert run(tmp_path, "main.py").stdout == "False\n"
+
+
+def test_the_device(tmp_path: Path) -> None:
+    (tmp_path / "main.py").write_text(
+        "import numpy as np\nx = np.zeros((3, 4)) + np.arange(4.0)\nprint((x @ x.T).shape, x.device)\n"
+    )
+    assert run(tmp_path, "--device", "meta", "main.py").stdout == "(3, 3) meta\n"
+    assert run(tmp_path, "--device=meta", "main.py").stdout == "(3, 3) meta\n"
+    (tmp_path / "fields.py").write_text(
+        "import numpy as np\nrows = np.zeros(3, [('a', float), ('b', 'U3')])\nx = np.arange(3.0)\n"
+        "print({each.device for each in (x * rows['a'], rows['a'] * x, np.histogram2d(rows['a'], x, [x, x])[0])})\n"
+    )
+    assert run(tmp_path, "--device", "meta", "fields.py").stdout == "{device(type='meta')}\n"
+
+
+def test_a_notebook() -> None:
+    shells = pytest.importorskip("IPython.core.interactiveshell")
+    shell = shells.InteractiveShell.instance()
+    try:
+        shell.run_line_magic("load_ext", "tnp")
+        shell.run_cell(
+            "import numpy as np; kind = type(np.zeros(1)).__module__; names = type(np.array(['a'])).__module__"
+        )
+        assert (shell.user_ns["kind"], shell.user_ns["names"]) == ("tnp", "numpy")
+        shell.run_line_magic("unload_ext", "tnp")
+        shell.run_cell("import numpy as np; kind = type(np.zeros(1)).__module__")
+        assert shell.user_ns["kind"] == "numpy"
+    finally:
+        import_hook.remove()
+        shells.InteractiveShell.clear_instance()

@@ -1,0 +1,483 @@
+"""``GradientTape``: gradients of what a program did, writes included, and arrays that are as they were afterwards."""
+
+from __future__ import annotations
+
+import gc
+import threading
+import weakref
+from collections.abc import Callable
+from typing import Any
+
+import numpy
+import pytest
+import torch
+
+import tnp as np
+from backend_torch.autodiff import autodiff
+from tests.oracle import placed
+
+
+def vector() -> Any:
+    return np.asarray([1.0, 2.0, 3.0])
+
+
+def close(actual: Any, expected: Any) -> None:
+    assert type(actual) in (np.ndarray, type(actual[()])), type(actual)
+    numpy.testing.assert_allclose(np.asnumpy(actual), np.asnumpy(np.asarray(expected)), rtol=1e-6, atol=1e-9)
+
+
+def differences(function: Callable[[Any], Any], x: Any, step: float = 1e-6) -> Any:
+    """The gradient of the sum of what ``function`` returns, by central differences."""
+    values = np.asnumpy(x).copy()
+    found = numpy.zeros_like(values)
+    for index in numpy.ndindex(values.shape):
+        both = []
+        for sign in (1, -1):
+            moved = values.copy()
+            moved[index] += sign * step
+            both.append(float(np.sum(function(placed(np, moved)))))
+        found[index] = (both[0] - both[1]) / (2 * step)
+    return found
+
+
+def taped(function: Callable[[Any], Any], x: Any, **options: Any) -> Any:
+    with np.GradientTape(**options) as tape:
+        tape.watch(x)
+        y = function(x)
+    return tape.gradient(y, x)
+
+
+# Programs that write.
+
+
+def setitem(x: Any) -> Any:
+    out = np.zeros(5)
+    out[:3] = x**2
+    out[3] = x[0] * x[1]
+    out[[0, 4]] = x[1:]
+    out[out > 8] *= 2
+    return out
+
+
+def views(x: Any) -> Any:
+    out = np.zeros((3, 2))
+    column = out[:, 1]
+    column += x
+    out.T[0] = x[::-1]
+    out.reshape(-1)[2:4] *= 3
+    return out * out
+
+
+def on_itself(x: Any) -> Any:
+    x[0] = x[1] * 2
+    x *= 3
+    x[1:] += x[:-1]
+    return x
+
+
+def by_functions(x: Any) -> Any:
+    out = np.empty(3)
+    np.multiply(x, x, out=out)
+    np.add(out, x, out=out, where=x > 1.5)
+    np.copyto(out, x, where=x > 2.5)
+    np.add.at(out, [0, 0, 1], x)
+    np.maximum(out, 3.5, out=out)
+    return out
+
+
+def chosen(x: Any) -> Any:
+    y = np.where(x > 1.5, x**2, np.exp(x))
+    y[np.array([True, False, True])] = x[1]
+    return np.sort(y)[::-1] * np.concatenate([x[:1], x[1:]])
+
+
+def softmax(x: Any) -> Any:
+    e = np.exp(x - x.max())
+    e /= e.sum()
+    return e[0] * e
+
+
+def overwritten(x: Any) -> Any:
+    y = x * 2
+    z = y * y
+    y += x
+    y[0] = 0
+    h = np.tanh(y)
+    h *= z
+    h[1] = x[0]
+    return h
+
+
+@pytest.mark.parametrize("function", [setitem, views, on_itself, chosen])
+@pytest.mark.parametrize("overwrites", [False, True])
+def test_programs_that_write(function: Callable[[Any], Any], overwrites: bool) -> None:
+    close(taped(function, vector(), overwrites=overwrites), differences(function, vector()))
+
+
+@pytest.mark.parametrize("function", [softmax, overwritten, by_functions])
+def test_programs_that_overwrite_what_the_gradient_needs(function: Callable[[Any], Any]) -> None:
+    close(taped(function, vector(), overwrites=True), differences(function, vector()))
+    with pytest.raises(RuntimeError, match=r"GradientTape\(overwrites=True\)"):
+        taped(function, vector())
+
+
+def test_overwritten_after_the_recording() -> None:
+    x = vector()
+    with np.GradientTape(overwrites=True) as tape:
+        tape.watch(x)
+        y = x * 1
+        z = y * y
+    y += 1
+    with pytest.raises(RuntimeError, match="overwritten"):
+        tape.gradient(z, x)
+
+
+# The arrays afterwards.
+
+
+def test_no_flag_is_left() -> None:
+    x = vector()
+    tensor, view = x.tensor, x[:2]
+    with np.GradientTape() as tape:
+        tape.watch(x)
+        x[0] = 7.0  # seen in the array's memory
+        y = x.sum()
+    assert x.tensor is tensor and not tensor.requires_grad and tensor.grad is None
+    assert view[0] == 7
+    close(tape.gradient(y, x), [0, 1, 1])
+    assert x.tensor is tensor and not tensor.requires_grad
+
+
+def test_no_flag_is_left_by_an_error() -> None:
+    x = vector()
+    with pytest.raises(ZeroDivisionError), np.GradientTape() as tape:
+        tape.watch(x)
+        raise ZeroDivisionError
+    assert not x.tensor.requires_grad
+    assert not autodiff.is_recording()
+
+
+def test_a_shape_that_is_assigned_stays() -> None:
+    x = vector()
+    with np.GradientTape() as tape:
+        tape.watch(x)
+        x.shape = (3, 1)
+    assert x.shape == (3, 1) and not x.tensor.requires_grad
+
+
+def test_the_graph_goes_with_its_result() -> None:
+    x = vector()
+    with np.GradientTape() as tape:
+        tape.watch(x)
+        y = np.sin(x)
+        reference = weakref.ref(y)
+        z = (y * y).sum()
+    tape.gradient(z, x)
+    del y, z
+    gc.collect()
+    assert reference() is None
+
+
+# What is asked for.
+
+
+def test_sources_and_targets_in_containers() -> None:
+    x, w = vector(), {"a": np.asarray(2.0), "b": [np.asarray(3.0), np.ones(3)]}
+    with np.GradientTape(persistent=True) as tape:
+        tape.watch([x, w])
+        y = x * w["a"] + w["b"][0]
+    found = tape.gradient({"y": [y, y[0]]}, w)
+    assert set(found) == {"a", "b"} and found["b"][1] is None
+    close(found["a"], 7.0)
+    close(found["b"][0], 4.0)
+    close(tape.gradient(y, w, unconnected_gradients="zero")["b"][1], numpy.zeros(3))
+    close(tape.gradient(y, x, output_gradients=np.asarray([1, 10, 100])), [2, 20, 200])
+    assert tape.gradient(y, np.ones(2)) is None
+
+
+def test_intermediate_results_are_sources() -> None:
+    x = vector()
+    with np.GradientTape() as tape:
+        tape.watch(x)
+        y = x * 2
+        z = (y**2).sum()
+    close(tape.gradient(z, y), 2 * (2 * vector()))
+
+
+def test_variables_of_torch(device: str) -> None:
+    w = np.asarray(torch.ones(3, dtype=torch.float64, device=device, requires_grad=True))
+    for accessed in (True, False):
+        with np.GradientTape(watch_accessed_variables=accessed) as tape:
+            y = (w * vector()).sum()
+        found = tape.gradient(y, w)
+        assert found is None if not accessed else close(found, vector()) is None
+    assert w.tensor.requires_grad and w.tensor.grad is None
+
+
+def test_persistent() -> None:
+    x = vector()
+    with np.GradientTape() as tape:
+        tape.watch(x)
+        y = (x**2).sum()
+    tape.gradient(y, x)
+    with pytest.raises(RuntimeError, match="persistent=True"):
+        tape.gradient(y, x)
+    with np.GradientTape(persistent=True) as tape:
+        tape.watch(x)
+        y = (x**2).sum()
+        z = y * y
+    for _ in range(2):
+        close(tape.gradient(y, x), 2 * vector())
+    close(tape.gradient(z, x), 4 * 14 * vector())
+
+
+def test_two_tapes_of_one_program() -> None:
+    x = vector()
+    with np.GradientTape() as one, np.GradientTape() as other:
+        one.watch(x)
+        other.watch(x)
+        y = (x**3).sum()
+    close(other.gradient(y, x), 3 * vector() ** 2)
+    close(one.gradient(y, x), 3 * vector() ** 2)
+
+
+def test_nested() -> None:
+    x = vector()
+    with np.GradientTape() as third:
+        third.watch(x)
+        with np.GradientTape() as second:
+            second.watch(x)
+            with np.GradientTape() as first:
+                first.watch(x)
+                y = (x**4).sum()
+            dy = first.gradient(y, x)
+        ddy = second.gradient(dy, x)
+    close(dy, 4 * vector() ** 3)
+    close(ddy, 12 * vector() ** 2)
+    close(third.gradient(ddy, x), 24 * vector())
+    assert not x.tensor.requires_grad
+
+
+def test_stop_recording_and_reset() -> None:
+    x = vector()
+    with np.GradientTape() as tape:
+        tape.watch(x)
+        with tape.stop_recording():
+            factor = x * 2
+        y = (x * factor).sum()
+    close(tape.gradient(y, x), 2 * vector())
+    with np.GradientTape() as tape:
+        tape.watch(x)
+        tape.reset()
+        assert not x.tensor.requires_grad
+        y = (x * 2).sum()
+    assert tape.gradient(y, x) is None
+
+
+@pytest.mark.parametrize("chunk_size", [None, 1, 2])
+def test_jacobian(chunk_size: int | None) -> None:
+    x, other = vector(), np.ones(2)
+    with np.GradientTape() as tape:
+        tape.watch([x, other])
+        y = np.outer(x, x)
+    found, nothing = tape.jacobian(y, [x, other], chunk_size=chunk_size)
+    assert nothing is None and found.shape == (3, 3, 3)
+    eye = numpy.eye(3)
+    values = np.asnumpy(x)
+    close(found, numpy.einsum("ik,j->ijk", eye, values) + numpy.einsum("jk,i->ijk", eye, values))
+
+
+@pytest.mark.parametrize("chunk_size", [None, 2])
+def test_batch_jacobian(chunk_size: int | None) -> None:
+    x = np.arange(6.0).reshape(2, 3)
+    with np.GradientTape(persistent=True) as tape:
+        tape.watch(x)
+        y = np.stack([x.sum(axis=1) ** 2, x[:, 0] * x[:, 1], x[:, 2]], axis=1).reshape(2, 3, 1)
+    whole = np.asnumpy(tape.jacobian(y, x))
+    expected = numpy.stack([whole[i, :, :, i] for i in range(2)])
+    close(tape.batch_jacobian(y, x, chunk_size=chunk_size), expected)
+    assert tape.batch_jacobian(y, np.ones((2, 2))) is None
+    assert tape.batch_jacobian(y, np.ones((2, 2)), "zero").shape == (2, 3, 1, 2)
+    with pytest.raises(ValueError, match="length along axis 0"):
+        tape.batch_jacobian(y, np.ones(3))
+
+
+def test_complex() -> None:
+    z = np.asarray([1 + 2j, -1j])
+    close(taped(lambda z: (z * z.conj()).real, z), 2 * np.asnumpy(z))
+    close(taped(np.abs, z), np.asnumpy(z / np.abs(z)))
+
+
+# Inside of other transforms.
+
+
+W = placed(np, [[1.0, 2.0], [0.5, -1.0]])
+
+
+def of_one(row: Any) -> Any:
+    bias = np.zeros(2)
+    with np.GradientTape() as tape:
+        tape.watch([W, bias])
+        out = np.zeros(2)
+        out[:] = np.tanh(row @ W + bias)
+        loss = (out**2).sum()
+    return loss, tape.gradient(loss, [W, bias])
+
+
+def test_per_example_gradients() -> None:
+    x = np.arange(6.0).reshape(3, 2)
+    loss, gradients = np.vectorized_map(of_one, x, fallback=False)
+    expected, each = np.map_fn(of_one, x)
+    close(loss, expected)
+    close(gradients[0], each[0])
+    close(gradients[1], each[1])
+    assert not W.tensor.requires_grad
+
+
+def test_compiled() -> None:
+    def step(x: Any) -> Any:
+        return taped(views, x)
+
+    function = np.compile(step, backend="eager")
+    close(function(vector()), step(vector()))
+    kept = np.compile(lambda x: taped(softmax, x, overwrites=True), backend="eager")
+    close(kept(vector()), differences(softmax, vector()))
+    x = np.arange(6.0).reshape(3, 2)
+    around = np.compile(lambda x: np.vectorized_map(of_one, x), backend="eager")
+    close(around(x)[1][0], np.map_fn(of_one, x)[1][0])
+    inside = np.compile(lambda x: np.sin(x) ** 2)
+    close(taped(inside, vector()), 2 * np.sin(vector()) * np.cos(vector()))
+
+
+def test_second_order_of_compiled_and_vectorized() -> None:
+    def curvature(v: Any) -> Any:
+        with np.GradientTape() as outer:
+            outer.watch(v)
+            with np.GradientTape() as inner:
+                inner.watch(v)
+                y = np.sin(v)
+            slope = inner.gradient(y, v)
+        return outer.gradient(slope, v)
+
+    close(np.vectorized_map(curvature, vector(), fallback=False), -np.sin(vector()))
+    close(np.grad(lambda x: np.vectorized_map(curvature, x).sum())(vector()), -np.cos(vector()))
+
+
+def test_inside_of_a_transform_of_torch() -> None:
+    import torch
+
+    with pytest.raises(RuntimeError, match=r"tnp\.vectorized_map"):
+        torch.vmap(lambda row: taped(np.sin, np.asarray(row)).tensor)(torch.ones(2, 3))
+
+
+# Errors.
+
+
+def test_what_can_not_be_watched() -> None:
+    with np.GradientTape() as tape:
+        with pytest.raises(TypeError, match=r"arrays\['a'\]\[1\] has dtype int64"):
+            tape.watch({"a": [vector(), np.arange(3)]})
+        with pytest.raises(TypeError, match="arrays has dtype bool"):
+            tape.watch(np.ones(2, bool))
+        with pytest.raises(TypeError, match="arrays is a ndarray: only tnp arrays"):
+            tape.watch(numpy.ones(2))
+        with pytest.raises(TypeError, match="an array or a container of arrays"):
+            tape.watch(3.0)
+        with pytest.raises(ValueError, match="already recording"):
+            tape.__enter__()
+    with pytest.raises(RuntimeError, match="isn't recording"):
+        tape.watch(vector())
+    with pytest.raises(ValueError, match="isn't recording"), tape.stop_recording():
+        pass
+
+
+def test_wrong_questions() -> None:
+    x = vector()
+    with np.GradientTape(persistent=True) as tape:
+        tape.watch(x)
+        y = x * 2
+    with pytest.raises(ValueError, match="'none' or 'zero'"):
+        tape.gradient(y, x, unconnected_gradients="nothing")
+    with pytest.raises(TypeError, match="sources has dtype int64"):
+        tape.gradient(y, np.arange(3))
+    with pytest.raises(ValueError, match=r"output_gradients\[0\] has shape \(2,\)"):
+        tape.gradient(y, x, output_gradients=np.ones(2))
+    with pytest.raises(ValueError, match="output_gradients has 2 arrays, but there are 1 targets"):
+        tape.gradient(y, x, output_gradients=[np.ones(3), np.ones(3)])
+
+
+def test_a_checkpoint_is_computed_again_in_any_thread() -> None:
+    x = vector()
+    with np.GradientTape() as tape:
+        tape.watch(x)
+        y = np.checkpoint(lambda: np.sin(x) * x)()
+    found: list[Any] = []
+    thread = threading.Thread(target=lambda: found.append(tape.gradient(y, x)))
+    thread.start()
+    thread.join()
+    close(found[0], differences(lambda x: np.sin(x) * x, vector()))
+    assert not x.tensor.requires_grad
+
+
+def test_an_outer_tape_may_be_asked_before_the_inner_one() -> None:
+    x = vector()
+    with np.GradientTape() as outer:
+        outer.watch(x)
+        with np.GradientTape() as inner:
+            inner.watch(x)
+            y = x**2
+        z = y * y
+    close(outer.gradient(z, x), [4.0, 32.0, 108.0])
+    close(inner.gradient(y, x), [2.0, 4.0, 6.0])
+
+
+def test_jacobians_are_those_of_one_array() -> None:
+    x = vector()
+    with np.GradientTape(persistent=True) as tape:
+        tape.watch(x)
+        y = x * 2
+    with pytest.raises(TypeError, match="target must be a tnp array, not list"):
+        tape.jacobian([y, y], x)
+    with pytest.raises(TypeError, match="target must be a tnp array, not list"):
+        tape.batch_jacobian([y], x)
+    with pytest.raises(TypeError, match="source must be a tnp array, not tuple"):
+        tape.batch_jacobian(y, (x,))
+
+
+def test_what_torch_is_told_not_to_record_a_tape_records() -> None:
+    x = np.asarray([1.0, 2.0])
+    with torch.no_grad(), np.GradientTape() as tape:
+        tape.watch(x)
+        y = (x * x).sum()
+    assert tape.gradient(y, x).tolist() == [2.0, 4.0]
+
+
+def test_a_tape_within_a_transform_watches_what_is_from_outside() -> None:
+    weights = np.asarray([1.0, 3.0])
+
+    def function(x: Any) -> Any:
+        with np.GradientTape() as tape:
+            tape.watch(weights)
+            y = (weights * weights * x.sum()).sum()
+        return tape.gradient(y, weights).sum()
+
+    x = np.asarray([0.5, 2.0])
+    assert np.grad(function)(x).tolist() == [8.0, 8.0]
+    assert np.vectorized_map(function, x[:, None]).tolist() == [4.0, 16.0]
+
+
+def test_a_tape_within_a_tape_watches_what_no_gradient_flows_to() -> None:
+    def function(x: Any) -> Any:
+        with np.GradientTape() as outer:
+            outer.watch(x)
+            y = np.stop_gradient(x * 2)
+            with np.GradientTape() as inner:
+                inner.watch(y)
+                z = (y * y).sum()
+            w = (inner.gradient(z, y) * x).sum()
+        return outer.gradient(w, x)
+
+    x = np.asarray([1.0, 3.0])
+    assert function(x).tolist() == np.vectorized_map(function, x[:, None])[:, 0].tolist() == [4.0, 12.0]
+    assert np.compile(function, backend="eager")(x).tolist() == [4.0, 12.0]
+    assert np.grad(lambda x: function(x).sum())(x).tolist() == [0.0, 0.0]

@@ -1,0 +1,205 @@
+"""Functions that are given arrays of classes derived from ndarray: overrides, and which results keep the class.
+
+Layer: owns the protocol ``__array_function__``. Functions look for such arrays from the first one on that a program
+makes; before that they are what they are.
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import sys
+from collections.abc import Callable
+from types import FunctionType
+from typing import Any
+
+import numpy as np
+
+import tnp
+from tnp._array.ndarray import ndarray, scalar
+from tnp._array.subclass import as_result, finalised, kept, plain, ranked, subclass, winner
+from tnp.lib import stride_tricks
+
+METHODS = frozenset({
+    "all", "any", "argmax", "argmin", "argpartition", "argsort", "choose", "clip", "cumprod", "cumsum",
+    "diagonal", "max", "mean", "min", "nonzero", "prod", "ravel", "repeat", "round", "searchsorted", "squeeze",
+    "std", "sum", "swapaxes", "take", "trace", "transpose", "var",
+})  # fmt: skip
+"""Functions that are their first argument's method, if its class has one of its own."""
+
+KEEPS = frozenset({
+    "all", "angle", "any", "apply_along_axis", "argmax", "argmin", "argpartition", "argsort", "array_split",
+    "astype", "atleast_1d", "atleast_2d", "atleast_3d", "average", "choose", "clip", "compress", "correlate",
+    "cumprod", "cumsum", "cumulative_prod", "cumulative_sum", "delete", "diag", "diagflat", "diagonal", "diff",
+    "dot", "dsplit", "ediff1d", "empty_like", "expand_dims", "extract", "fix", "flip", "fliplr", "flipud",
+    "full_like", "geomspace", "gradient", "hsplit", "i0", "imag", "inner", "insert", "isclose", "isneginf",
+    "isposinf", "isreal", "kron", "linalg.cholesky", "linalg.diagonal", "linalg.inv", "linalg.lstsq",
+    "linalg.matmul", "linalg.matrix_power", "linalg.matrix_transpose", "linalg.multi_dot", "linalg.pinv",
+    "linalg.qr", "linalg.solve", "linalg.tensorsolve", "linalg.vecdot", "linspace", "logspace",
+    "matrix_transpose", "max", "mean", "median", "meshgrid", "min", "moveaxis", "nan_to_num", "nanargmax",
+    "nanargmin", "nancumprod", "nancumsum", "nanmax", "nanmean", "nanmedian", "nanmin", "nanpercentile",
+    "nanprod", "nanquantile", "nanstd", "nansum", "nanvar", "ones_like", "packbits", "partition", "percentile",
+    "piecewise", "polyadd", "polysub", "polyval", "prod", "ptp", "quantile", "ravel", "real", "real_if_close",
+    "repeat", "reshape", "roll", "rollaxis", "rot90", "setdiff1d", "sort", "split", "squeeze", "std", "sum",
+    "swapaxes", "take", "take_along_axis", "tile", "trace", "transpose", "trapezoid", "trim_zeros", "unique",
+    "unique_values", "unpackbits", "unstack", "var", "vsplit", "zeros_like",
+})  # fmt: skip
+"""Functions whose results are of the class of their arguments, as NumPy's are."""
+
+JOIN = frozenset({
+    "append", "block", "column_stack", "concatenate", "dstack", "hstack", "intersect1d", "resize", "setxor1d",
+    "stack", "union1d", "vstack",
+})  # fmt: skip
+"""Functions whose results are of the class of their arguments if that has a priority above ndarray's."""
+
+SCALARS_STAY = frozenset({
+    "argmax", "argmin", "choose", "dot", "flip", "inner", "linalg.multi_dot", "nan_to_num", "nanargmax",
+    "nanargmin", "nanpercentile", "nanquantile", "percentile", "polyval", "quantile", "take", "trace",
+})  # fmt: skip
+"""Those of them whose 0-d results are scalars, unless the class gives them a shape."""
+
+
+EACH = frozenset({"broadcast_arrays"})
+"""Functions with ``subok`` whose results are each of the class of the argument in their place."""
+
+CALLING = frozenset({"apply_along_axis", "apply_over_axes"})
+"""Functions that call one of the program's, with arrays of the class."""
+
+SHOWING = frozenset({"array_repr"})
+"""Functions that say the class."""
+
+_OWN = ("tnp._array.ndarray", "tnp._array.methods")
+
+
+def _entry(*args: Any, _dispatch: Any, **kwargs: Any) -> Any:
+    return _dispatch(args, kwargs)
+
+
+@functools.cache
+def look_for_subclasses() -> None:
+    """Let the functions that dispatch in NumPy look for derived classes among their arguments, from now on.
+
+    The code of each is exchanged in place, and not wrapped in another function: whoever has the function already, in a
+    table of what a class implements or by ``from tnp import mean``, has the same one.
+    """
+    namespaces: list[tuple[str, Any, Any]] = [
+        ("", np, tnp),
+        ("linalg.", np.linalg, tnp.linalg),
+        ("fft.", np.fft, tnp.fft),
+        ("lib.stride_tricks.", np.lib.stride_tricks, stride_tricks),
+    ]
+    for prefix, theirs, ours in namespaces:
+        for name in dir(theirs):
+            given = getattr(theirs, name)
+            function = getattr(ours, name, None)
+            if hasattr(given, "_implementation") and isinstance(function, FunctionType):
+                if function.__code__ is not _entry.__code__:
+                    _exchange(prefix + function.__name__, function)
+
+
+def _exchange(name: str, function: FunctionType) -> None:
+    code, defaults, keywords = function.__code__, function.__defaults__, function.__kwdefaults__
+    implementation = FunctionType(code, function.__globals__, function.__name__, defaults, function.__closure__)
+    implementation.__kwdefaults__ = keywords
+    function.__signature__ = inspect.signature(function)  # type: ignore[attr-defined]
+    function.__defaults__ = None
+    function.__kwdefaults__ = {"_dispatch": functools.partial(_dispatched, name, function, implementation)}
+    function.__code__ = _entry.__code__
+
+
+def _dispatched(name: str, function: Any, implementation: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    found = _within((*args, *kwargs.values()))
+    if not found:
+        return implementation(*args, **kwargs)
+    call = functools.partial(_default, name, implementation, found)
+    caller = sys._getframe(2).f_globals.get("__name__")
+    if caller in _OWN:  # the array's own method: asked for by its name
+        return call(args, kwargs)
+    overriding = [x for x in ranked(found) if type(x).__array_function__ is not ndarray.__array_function__]
+    types = tuple([type(x) for x in ranked(found)])
+    if overriding and caller == "tnp._program.import_hook":  # a program that has another function for NumPy's
+        function = sys.modules[caller].public(name)
+    for x in overriding:
+        result = x.__array_function__(function, types, args, kwargs)
+        if result is not NotImplemented:
+            return result
+    if overriding:
+        raise TypeError(
+            f"no implementation found for 'numpy.{name}' on types that implement __array_function__: "
+            f"{[type(x) for x in overriding]}"
+        )
+    if name in METHODS and args and isinstance(args[0], subclass):
+        if getattr(type(args[0]), name) is not getattr(ndarray, name):
+            if name == "squeeze" and kwargs.get("axis", 0) is None:  # methods of old classes know no axis
+                kwargs = {}
+            return getattr(args[0], name)(*args[1:], **kwargs)
+    return call(args, kwargs)
+
+
+def array_function(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """What ndarray's own ``__array_function__`` does for one of tnp's functions."""
+    name = function.__kwdefaults__["_dispatch"].args[0]
+    return _default(name, implementation(function), _within((*args, *kwargs.values())), args, kwargs)
+
+
+def implementation(function: Any) -> Any:
+    """What computes: the function itself, unless it looks for derived classes first, by code that all such share."""
+    return function.__kwdefaults__["_dispatch"].args[2] if is_dispatching(function) else function
+
+
+def is_dispatching(function: Any) -> bool:
+    """Whether a function is one of tnp's that look for derived classes."""
+    return getattr(function, "__code__", None) is _entry.__code__
+
+
+def _within(values: Any) -> list[Any]:
+    """The arrays of derived classes among arguments, and in their lists and tuples."""
+    found: list[Any] = []
+    for value in values:
+        if isinstance(value, subclass):
+            if type(value) is not tnp._array.mask_selection.Selection:  # which functions know by themselves
+                found.append(value)
+        elif type(value) is list or type(value) is tuple:
+            found += _within(value)
+    return found
+
+
+def _default(name: str, implementation: Any, found: list[Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """The function of plain arrays; its results are of the arguments' class where NumPy's are."""
+    if name in SHOWING:
+        return implementation(*args, **kwargs)
+    stand_ins = {id(x): plain(x) for x in found}
+    originals = {id(stand_ins[id(x)]): x for x in found}
+
+    def replaced(value: Any) -> Any:
+        if name in CALLING and callable(value):
+            of = winner(found)
+            return lambda first, *rest, **more: value(finalised(type(of), first.tensor, of), *rest, **more)
+        return stand_ins.get(id(value), value)
+
+    plain_args = [_mapped(replaced, value) for value in args]
+    result = implementation(*plain_args, **{key: _mapped(replaced, value) for key, value in kwargs.items()})
+    if name in EACH:
+        return tuple([kept(x, each) for x, each in zip(args, result, strict=True)]) if kwargs.get("subok") else result
+    source = winner(found) if kwargs.get("subok", name in KEEPS or name in JOIN) else None
+    if name in JOIN and source is not None and source.__array_priority__ <= 0:
+        source = None
+
+    def restored(value: Any) -> Any:
+        if id(value) in originals:
+            return originals[id(value)]
+        if name in CALLING and isinstance(value, subclass):
+            return value
+        if isinstance(value, ndarray) and source is not None:
+            made = as_result(source, value)
+            return value if type(value) is scalar and name in SCALARS_STAY and not made.ndim else made
+        return value
+
+    return _mapped(restored, result)
+
+
+def _mapped(function: Callable[[Any], Any], value: Any) -> Any:
+    """A value, or each one of its lists and tuples, replaced by what the function makes of it."""
+    if type(value) is list or type(value) is tuple:
+        return type(value)([_mapped(function, item) for item in value])
+    return function(value)

@@ -1,0 +1,377 @@
+"""The array's methods: each is its function (``x.sum()`` is ``tnp.sum(x)``) or a few words about its tensor.
+
+Layer: owns the signatures of ``numpy.ndarray``'s methods; nothing is computed here.
+"""
+# mypy: disable-error-code="attr-defined, index, arg-type"
+# What else an array is, ndarray says, which has these methods.
+
+from __future__ import annotations
+
+import math
+import operator
+import pickle
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+import tnp
+from backend_torch.tensors import memory
+from tnp._array import ndarray as _array
+from tnp._core.dtype_table import PLAIN
+from tnp._core.dtypes import DtypeError
+
+if TYPE_CHECKING:
+    from tnp._array.ndarray import ndarray
+
+_NoValue = np._NoValue
+_METACLASS = type  # which an argument of view hides
+
+
+class Methods:
+    """The methods of ndarray."""
+
+    __slots__ = ()
+
+    def all(self, axis: Any = None, out: Any = None, keepdims: bool = False, *, where: Any = True) -> ndarray:
+        """Whether all elements are true; see `tnp.all`."""
+        return tnp.all(self, axis, out, keepdims, where=where)
+
+    def any(self, axis: Any = None, out: Any = None, keepdims: bool = False, *, where: Any = True) -> ndarray:
+        """Whether any element is true; see `tnp.any`."""
+        return tnp.any(self, axis, out, keepdims, where=where)
+
+    def argmax(self, axis: Any = None, out: Any = None, *, keepdims: bool = False) -> ndarray:
+        """Index of the largest element; see `tnp.argmax`."""
+        return tnp.argmax(self, axis, out, keepdims=keepdims)
+
+    def argmin(self, axis: Any = None, out: Any = None, *, keepdims: bool = False) -> ndarray:
+        """Index of the smallest element; see `tnp.argmin`."""
+        return tnp.argmin(self, axis, out, keepdims=keepdims)
+
+    def argpartition(self, kth: Any, axis: Any = -1, kind: str = "introselect", order: Any = None) -> ndarray:
+        """Indices that would partition the array; see `tnp.argpartition`."""
+        return tnp.argpartition(self, kth, axis, kind, order)
+
+    def argsort(
+        self, axis: Any = -1, kind: Any = None, order: Any = None, *, stable: Any = None, descending: Any = None
+    ) -> ndarray:
+        """Indices that would sort the array; see `tnp.argsort`."""
+        return tnp.argsort(self, axis, kind, order, stable=stable, descending=descending)
+
+    def astype(
+        self, dtype: Any, order: str = "K", casting: str = "unsafe", subok: bool = True, copy: bool = True
+    ) -> ndarray:
+        """The array in another dtype.
+
+        Parameters
+        ----------
+        dtype : dtype_like
+        order : {'C', 'F', 'A', 'K'}, optional
+            Memory order of the result.
+        casting : {'no', 'equiv', 'safe', 'same_kind', 'unsafe', 'same_value'}, optional
+            What conversions are allowed; 'same_value' looks at the elements.
+        subok : bool, optional
+            Whether the result is of the array's own class, if that is one derived from ndarray.
+        copy : bool, optional
+            False returns the array itself if nothing has to change.
+
+        Returns
+        -------
+        ndarray
+
+        Raises
+        ------
+        TypeError
+            The conversion is not allowed by ``casting``, or no tensor can carry the dtype.
+        ValueError
+            ``casting='same_value'`` and some element changes.
+        """
+        return tnp._core.convert.as_dtype(self, dtype, order, casting, copy)
+
+    def byteswap(self: Any, inplace: bool = False) -> ndarray:
+        """The array with the bytes of each element reversed."""
+        swapped = memory.byteswapped(self.tensor)
+        if inplace and type(self) is _array.scalar:
+            raise ValueError("cannot byteswap a scalar in-place")
+        if inplace:
+            self.tensor.copy_(swapped)
+            return self
+        return _array.wrap_array(swapped)
+
+    def choose(self, *choices: Any, out: Any = None, mode: str = "raise") -> ndarray:
+        """Construct an array from an index array and a list of arrays, or several; see `tnp.choose`."""
+        return tnp.choose(self, choices[0] if len(choices) == 1 else choices, out, mode)
+
+    def clip(self, min: Any = None, max: Any = None, out: Any = None, **kwargs: Any) -> ndarray:
+        """Limit the values; see `tnp.clip`."""
+        return tnp.clip(self, min, max, out, **kwargs)
+
+    def compress(self, condition: Any, axis: Any = None, out: Any = None) -> ndarray:
+        """Selected slices along an axis; see `tnp.compress`."""
+        return tnp.compress(condition, self, axis, out)
+
+    def conj(self: Any, out: Any = None, /) -> ndarray:
+        """Complex conjugate; see `tnp.conjugate`."""
+        if out is not None:
+            return tnp.conjugate(self, out)
+        return _array.like(self, tnp.conjugate(self).tensor) if self.tensor.is_complex() else self
+
+    def conjugate(self, out: Any = None, /) -> ndarray:
+        """Complex conjugate; see `tnp.conjugate`."""
+        return self.conj(out)
+
+    def copy(self, order: str = "C") -> ndarray:
+        """A copy of the array, in C order by default."""
+        return _array.like(self, memory.copied(self.tensor, tnp._core.convert.as_order(order)))
+
+    def cumprod(self, axis: Any = None, dtype: Any = None, out: Any = None) -> ndarray:
+        """Cumulative product; see `tnp.cumprod`."""
+        return tnp.cumprod(self, axis, dtype, out)
+
+    def cumsum(self, axis: Any = None, dtype: Any = None, out: Any = None) -> ndarray:
+        """Cumulative sum; see `tnp.cumsum`."""
+        return tnp.cumsum(self, axis, dtype, out)
+
+    def diagonal(self, offset: int = 0, axis1: int = 0, axis2: int = 1) -> ndarray:
+        """Diagonals; see `tnp.diagonal`."""
+        return tnp.diagonal(self, offset, axis1, axis2)
+
+    def dot(self, b: Any, out: Any = None) -> ndarray:
+        """Dot product; see `tnp.dot`."""
+        return tnp.dot(self, b, out)
+
+    def dump(self, file: Any) -> None:
+        """Pickle the array to a file: a path or an open one."""
+        if hasattr(file, "write"):
+            pickle.dump(self, file)
+        else:
+            with open(file, "wb") as opened:
+                pickle.dump(self, opened)
+
+    def dumps(self) -> bytes:
+        """The pickle of the array as bytes."""
+        return pickle.dumps(self)
+
+    def fill(self, value: Any) -> None:
+        """Set every element to a scalar."""
+        value = tnp._core.indexing.element_of(value, self.dtype)
+        if np.ndim(value):
+            raise tnp._core.indexing.sequence_error(value, self.dtype)
+        self[...] = value
+
+    def flatten(self, order: str = "C") -> ndarray:
+        """A one-dimensional copy; see `tnp.ravel` for one without a copy."""
+        return _array.wrap_array(memory.copied(tnp.ravel(self, order).tensor))
+
+    def getfield(self, dtype: Any, offset: int = 0) -> ndarray:
+        """The bytes of each element from ``offset`` on under another dtype, a view."""
+        return tnp._core.convert.field(self, dtype, offset)
+
+    def item(self, *args: Any) -> Any:
+        """One element as a Python scalar: the only one, or the one at a flat index or at a tuple of indices."""
+        if not args:
+            if self.tensor.numel() != 1:
+                raise ValueError("can only convert an array of size 1 to a Python scalar")
+            return self.tensor.item()
+        key = args[0] if len(args) == 1 else args
+        if isinstance(key, tuple):
+            if len(key) != self.tensor.dim():
+                raise ValueError("incorrect number of indices for array")
+            return self[tuple(map(tnp._core.errors.integer_of, key))].tensor.item()
+        return tnp.take(self, tnp._core.errors.integer_of(key)).tensor.item()
+
+    def max(
+        self, axis: Any = None, out: Any = None, keepdims: bool = False, initial: Any = _NoValue, where: Any = True
+    ) -> ndarray:
+        """Maximum; see `tnp.max`."""
+        return tnp.max(self, axis, out, keepdims, initial, where)
+
+    def mean(
+        self, axis: Any = None, dtype: Any = None, out: Any = None, keepdims: bool = False, *, where: Any = True
+    ) -> ndarray:
+        """Mean; see `tnp.mean`."""
+        return tnp.mean(self, axis, dtype, out, keepdims, where=where)
+
+    def min(
+        self, axis: Any = None, out: Any = None, keepdims: bool = False, initial: Any = _NoValue, where: Any = True
+    ) -> ndarray:
+        """Minimum; see `tnp.min`."""
+        return tnp.min(self, axis, out, keepdims, initial, where)
+
+    def nonzero(self) -> tuple[ndarray, ...]:
+        """Indices of the elements that are not zero; see `tnp.nonzero`."""
+        return tnp.nonzero(self)
+
+    def partition(self, kth: Any, axis: Any = -1, kind: str = "introselect", order: Any = None) -> None:
+        """Partition in place; see `tnp.partition`."""
+        self[...] = tnp.partition(self, kth, operator.index(axis), kind, order)
+
+    def prod(
+        self,
+        axis: Any = None,
+        dtype: Any = None,
+        out: Any = None,
+        keepdims: bool = False,
+        initial: Any = _NoValue,
+        where: Any = True,
+    ) -> ndarray:
+        """Product; see `tnp.prod`."""
+        return tnp.prod(self, axis, dtype, out, keepdims, initial, where)
+
+    def put(self, indices: Any, values: Any, mode: str = "raise") -> None:
+        """Set elements at flat indices; see `tnp.put`."""
+        tnp.put(self, indices, values, mode)
+
+    def ravel(self, order: str = "C") -> ndarray:
+        """The array in one dimension, a view where that can be; see `tnp.ravel`."""
+        return tnp.ravel(self, order)
+
+    def repeat(self, repeats: Any, axis: Any = None) -> ndarray:
+        """Repeat elements; see `tnp.repeat`."""
+        return tnp.repeat(self, repeats, axis)
+
+    def reshape(self, *shape: Any, order: str = "C", copy: bool | None = None) -> ndarray:
+        """The same elements in another shape; see `tnp.reshape`."""
+        if not shape:
+            raise TypeError("reshape() takes exactly 1 argument (0 given)")
+        return tnp.reshape(self, shape[0] if len(shape) == 1 else shape, order, copy=copy)
+
+    def resize(self: Any, *new_shape: Any, refcheck: bool = True) -> None:
+        """Change shape and size in place; new elements are zero."""
+        refcheck = bool(operator.index(refcheck))
+        if not new_shape or new_shape[0] is None:
+            return
+        shape = new_shape[0] if len(new_shape) == 1 else new_shape
+        lengths = tuple(map(operator.index, (shape,) if not isinstance(shape, (tuple, list)) else shape))
+        if any(length < 0 for length in lengths):
+            raise ValueError("negative dimensions not allowed")
+        if not self.flags.forc:
+            raise ValueError("resize only works on single-segment arrays")
+        if math.prod(lengths) == self.size and self.flags.c_contiguous:
+            self.tensor = self.tensor.view(lengths)
+            return
+        if refcheck and self.tensor._base is not None:
+            raise ValueError("cannot resize this array: it does not own its data")
+        self.tensor = memory.resized(self.tensor, lengths)
+
+    def round(self, decimals: int = 0, out: Any = None) -> ndarray:
+        """Round to decimals; see `tnp.round`."""
+        return tnp.round(self, decimals, out)
+
+    def searchsorted(self, v: Any, side: str = "left", sorter: Any = None) -> ndarray:
+        """Where to insert values to keep the order; see `tnp.searchsorted`."""
+        return tnp.searchsorted(self, v, side, sorter)
+
+    def setfield(self, val: Any, dtype: Any, offset: int = 0) -> None:
+        """Set the bytes of each element from ``offset`` on to values of another dtype."""
+        self.getfield(dtype, offset)[...] = val
+
+    def setflags(self, write: Any = None, align: Any = None, uic: Any = None) -> None:
+        """Set memory flags: ``write=False`` makes the array read-only."""
+        self.flags.set(write, align, uic)
+
+    def sort(
+        self, axis: Any = -1, kind: Any = None, order: Any = None, *, stable: Any = None, descending: Any = None
+    ) -> None:
+        """Sort in place; see `tnp.sort`."""
+        self[...] = tnp.sort(self, operator.index(axis), kind, order, stable=stable, descending=descending)
+
+    def squeeze(self, axis: Any = None) -> ndarray:
+        """Remove axes of length one; see `tnp.squeeze`."""
+        return tnp.squeeze(self, axis)
+
+    def std(
+        self,
+        axis: Any = None,
+        dtype: Any = None,
+        out: Any = None,
+        ddof: float = 0,
+        keepdims: bool = False,
+        *,
+        where: Any = True,
+        mean: Any = _NoValue,
+        correction: Any = _NoValue,
+    ) -> ndarray:
+        """Standard deviation; see `tnp.std`."""
+        return tnp.std(self, axis, dtype, out, ddof, keepdims, where=where, mean=mean, correction=correction)
+
+    def sum(
+        self,
+        axis: Any = None,
+        dtype: Any = None,
+        out: Any = None,
+        keepdims: bool = False,
+        initial: Any = _NoValue,
+        where: Any = True,
+    ) -> ndarray:
+        """Sum; see `tnp.sum`."""
+        return tnp.sum(self, axis, dtype, out, keepdims, initial, where)
+
+    @property
+    def sharding(self) -> Any:
+        """How the array lies over processes, a `tnp.distributed.Sharding`; None if it is an ordinary one."""
+        return tnp.distributed.sharding(self) if memory.is_sharded(self.tensor) else None
+
+    def swapaxes(self, axis1: int, axis2: int) -> ndarray:
+        """Exchange two axes; see `tnp.swapaxes`."""
+        return tnp.swapaxes(self, axis1, axis2)
+
+    def take(self, indices: Any, axis: Any = None, out: Any = None, mode: str = "raise") -> ndarray:
+        """Elements along an axis; see `tnp.take`."""
+        return tnp.take(self, indices, axis, out, mode)
+
+    def tobytes(self, order: Any = "C") -> bytes:
+        """The elements' bytes."""
+        return tnp.asnumpy(self).tobytes(order)
+
+    def tofile(self, fid: Any, sep: str = "", format: str = "%s") -> None:
+        """Write the elements to a file, as bytes or as text."""
+        tnp.asnumpy(self).tofile(fid, sep, format)
+
+    def tolist(self) -> Any:
+        """The elements as nested lists of Python scalars."""
+        if memory.is_sharded(self.tensor):
+            tnp._core.interop.check_readable(self)
+        return self.tensor.tolist()
+
+    def trace(self, offset: int = 0, axis1: int = 0, axis2: int = 1, dtype: Any = None, out: Any = None) -> ndarray:
+        """Sum along diagonals; see `tnp.trace`."""
+        return tnp.trace(self, offset, axis1, axis2, dtype, out)
+
+    def transpose(self, *axes: Any) -> ndarray:
+        """The axes permuted; see `tnp.transpose`."""
+        return tnp.transpose(self, None if not axes else axes[0] if len(axes) == 1 else axes)
+
+    def var(
+        self,
+        axis: Any = None,
+        dtype: Any = None,
+        out: Any = None,
+        ddof: float = 0,
+        keepdims: bool = False,
+        *,
+        where: Any = True,
+        mean: Any = _NoValue,
+        correction: Any = _NoValue,
+    ) -> ndarray:
+        """Variance; see `tnp.var`."""
+        return tnp.var(self, axis, dtype, out, ddof, keepdims, where=where, mean=mean, correction=correction)
+
+    def view(self, dtype: Any = _NoValue, type: Any = _NoValue) -> ndarray:
+        """The same memory under another dtype or as an array of another class."""
+        if isinstance(dtype, _METACLASS) and issubclass(dtype, _array.ndarray):
+            if type is not _NoValue:
+                raise ValueError("Cannot specify output type twice.")
+            dtype, type = _NoValue, dtype
+        if type is not _NoValue and not (isinstance(type, _METACLASS) and issubclass(type, _array.ndarray)):
+            raise ValueError("Type must be a sub-type of ndarray type")
+        if type is not _NoValue or self.__class__ not in PLAIN:
+            return tnp._array.subclass.viewed(self, dtype, type)
+        if dtype is _NoValue:
+            return _array.view_like(self, self.tensor[...])
+        try:
+            return tnp._core.convert.view(self, dtype)
+        except DtypeError:
+            if not tnp._core.host_fallback.kept:
+                raise
+            return tnp._core.interop.asnumpy(self).view(dtype)

@@ -1,0 +1,585 @@
+"""The array: one slot that holds a torch.Tensor, and NumPy's attributes, protocols and operators around it.
+
+Layer: owns what ``numpy.ndarray`` is, apart from its methods. An operator is its ufunc (``x + y`` is ``tnp.add``);
+nothing is computed here.
+"""
+
+from __future__ import annotations
+
+import numbers
+import types
+import warnings
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+from numpy.exceptions import ComplexWarning
+
+import tnp
+from backend_torch.tensors import memory
+from backend_torch.tensors.dtypes import to_numpy
+from tnp._array import printing
+from tnp._array.methods import Methods
+from tnp._array.scalars import ScalarMethods
+from tnp._core import interop
+from tnp._core.dtype_table import PLAIN
+from tnp._core.dtypes import native, tensor_dtype
+from tnp._core.numpy_version import NUMPY, deprecated
+from tnp._math.products import matmul
+from tnp._ufunc import table as ufuncs
+
+if TYPE_CHECKING:
+    from tnp._array.flags import Flags
+    from tnp._core.flat import flatiter
+
+Tensor = Any
+_SETTING_WARNS = NUMPY >= "2.5.0"
+_new = object.__new__
+_REPEATED = (list, tuple, str, bytes)  # what an integer scalar repeats, as a Python int does: [0] * n
+
+
+class ndarray(Methods):
+    """An array of numbers or booleans, held by a torch.Tensor.
+
+    Arrays are made by ``asarray``, ``array``, ``zeros`` and the other creation functions; this constructor is NumPy's
+    low-level one.
+
+    Parameters
+    ----------
+    shape : int or tuple of int
+        Lengths of the axes.
+    dtype : dtype_like, default float64
+        A numeric or boolean dtype.
+    buffer : buffer, optional
+        Memory to use; by default new memory with nothing in particular in it.
+    offset : int, default 0
+        Bytes into the buffer.
+    strides : tuple of int, optional
+        Bytes from one element to the next along each axis, none negative.
+    order : {'C', 'F'}, optional
+        Memory order.
+
+    Attributes
+    ----------
+    tensor : torch.Tensor
+        The tensor itself, not a copy.
+
+    Raises
+    ------
+    TypeError
+        The dtype is one that no tensor can carry.
+
+    Notes
+    -----
+    Differences from NumPy: see the known differences in the documentation. Source:
+    https://numpy.org/doc/stable/reference/generated/numpy.ndarray.html
+
+    Examples
+    --------
+    >>> import tnp as np
+    >>> x = np.asarray([[1.0, 2.0], [3.0, 4.0]])
+    >>> x.T @ x
+    array([[10., 14.],
+           [14., 20.]])
+    >>> x.tensor.dtype
+    torch.float64
+    """
+
+    __slots__ = ("__weakref__", "tensor")
+    __array_priority__: ClassVar[float] = 100.0
+    __module__ = "tnp"
+
+    tensor: Tensor
+
+    def __new__(
+        cls,
+        shape: Any,
+        dtype: Any = float,
+        buffer: Any = None,
+        offset: int = 0,
+        strides: Any = None,
+        order: Any = None,
+    ) -> ndarray:
+        native(dtype)
+        if cls is not ndarray:
+            return tnp._array.subclass.finalised(
+                cls, ndarray(shape, dtype, buffer, offset, strides, order).tensor, None
+            )
+        if buffer is None and strides is None:
+            return tnp.empty(shape, dtype, order or "C")
+        if isinstance(buffer, ndarray):
+            buffer = buffer.__array__()
+        if isinstance(buffer, ndarray):
+            buffer = memory.to_numpy(buffer.tensor)
+        return wrap_array(memory.from_numpy(np.ndarray(shape, dtype, buffer, offset, strides, order)))
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        if cls.__module__ != "tnp":
+            tnp._array.subclass.derive(cls)
+
+    def __array_finalize__(self, source: Any, /) -> None:
+        """What a derived class has to do for each of its arrays; ``source`` is what it was made from, or None."""
+
+    # What it is.
+
+    @property
+    def dtype(self) -> np.dtype:
+        """NumPy dtype of the elements; assigning sees the same bytes under another."""
+        return to_numpy[self.tensor.dtype]
+
+    @dtype.setter
+    def dtype(self, dtype: Any) -> None:
+        if _SETTING_WARNS:
+            deprecated(
+                "Setting the dtype on a NumPy array has been deprecated in NumPy 2.5.\nInstead of changing the dtype "
+                "on an array x, create a new array with x.view(new_dtype)"
+            )
+        self.tensor = tnp._core.convert.view(wrap_array(self.tensor), dtype).tensor
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Length of each axis; assigning reshapes in place, without a copy."""
+        return tuple(self.tensor.shape)
+
+    @shape.setter
+    def shape(self, shape: Any) -> None:
+        if _SETTING_WARNS:
+            deprecated(
+                "Setting the shape on a NumPy array has been deprecated in NumPy 2.5.\nAs an alternative, you can "
+                "create a new view using np.reshape (with copy=False if needed)."
+            )
+        reshaped = tnp.reshape(wrap_array(self.tensor), shape)
+        if not memory.same_start(reshaped.tensor, self.tensor):
+            raise AttributeError("Incompatible shape for in-place modification. Use `.reshape()` to make a copy")
+        self.tensor = reshaped.tensor
+
+    @property
+    def ndim(self) -> int:
+        """Number of axes."""
+        return self.tensor.dim()
+
+    @property
+    def size(self) -> int:
+        """Number of elements."""
+        return self.tensor.numel()
+
+    @property
+    def itemsize(self) -> int:
+        """Bytes of an element."""
+        return self.tensor.itemsize
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of all elements."""
+        return self.tensor.numel() * self.tensor.itemsize
+
+    @property
+    def strides(self) -> tuple[int, ...]:
+        """Bytes from one element to the next along each axis."""
+        itemsize = self.tensor.itemsize
+        return tuple([stride * itemsize for stride in self.tensor.stride()])
+
+    @property
+    def device(self) -> Any:
+        """Where the elements are (a torch.device)."""
+        return self.tensor.device
+
+    @property
+    def base(self) -> ndarray | None:
+        """The array that this one is a view of, or None if it has memory of its own."""
+        base = self.tensor._base
+        if base is None:
+            return None
+        holder = memory.holder_of(base, ndarray)
+        return memory.held_by(base, wrap_array(base)) if holder is None else holder
+
+    @property
+    def flags(self) -> Flags:
+        """Memory layout: ``c_contiguous``, ``f_contiguous``, ``owndata``, ``writeable``, ``aligned`` ..."""
+        return tnp._array.flags.Flags(self)
+
+    @property
+    def flat(self) -> flatiter:
+        """A one-dimensional iterator over the elements in C order, which can be indexed and assigned to."""
+        return tnp._core.flat.flatiter(self)
+
+    @flat.setter
+    def flat(self, values: Any) -> None:
+        tnp._core.flat.flatiter(self)[:] = values
+
+    @property
+    def data(self) -> memoryview:
+        """The elements' memory as a buffer; CPU only."""
+        return self.__array__().data
+
+    @property
+    def ctypes(self) -> Any:
+        """The elements' memory for ctypes; CPU only."""
+        return self.__array__().ctypes
+
+    @property
+    def T(self) -> ndarray:
+        """The array with its axes reversed; a view."""
+        return tnp.transpose(self)
+
+    @property
+    def mT(self) -> ndarray:
+        """The array with its last two axes swapped; a view."""
+        if self.tensor.dim() < 2:
+            raise ValueError("matrix transpose with ndim < 2 is undefined")
+        return tnp.matrix_transpose(self)
+
+    @property
+    def real(self) -> ndarray:
+        """The real part; a view."""
+        return view_like(self, memory.real(self.tensor))
+
+    @real.setter
+    def real(self, value: Any) -> None:
+        wrap_array(memory.real(self.tensor))[...] = value
+
+    @property
+    def imag(self) -> ndarray:
+        """The imaginary part; a view of a complex array, zeros for a real one."""
+        return view_like(self, memory.imag(self.tensor))
+
+    @imag.setter
+    def imag(self, value: Any) -> None:
+        if not self.tensor.is_complex():
+            raise TypeError("array does not have imaginary part to set")
+        wrap_array(memory.imag(self.tensor))[...] = value
+
+    # Protocols.
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
+        """A NumPy array over the same memory; on an accelerator this raises rather than copy unseen."""
+        return interop.to_numpy(self, dtype, copy)
+
+    def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **kwargs: Any) -> Any:
+        return interop.numpy_ufunc(ufunc, method, inputs, kwargs)
+
+    def __array_function__(self, func: Any, types: Any, args: Any, kwargs: Any) -> Any:
+        return interop.numpy_function(func, types, args, kwargs)
+
+    def __array_wrap__(self, array: Any, context: Any = None, return_scalar: bool = False) -> ndarray:
+        """What NumPy computed of the values as an array of this class."""
+        return (wrap if return_scalar else wrap_array)(tnp._core.convert.tensor_of(array))
+
+    @property
+    def __array_interface__(self) -> dict[str, Any]:
+        """The elements' memory for libraries that read NumPy's array interface; CPU only."""
+        return interop.array_interface(self)
+
+    def __array_namespace__(self, *, api_version: str | None = None) -> Any:
+        """The namespace of the Array API standard: tnp."""
+        return interop.namespace(api_version)
+
+    @classmethod
+    def __torch_function__(cls, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        return interop.torch_function(func, args, kwargs)
+
+    def __dlpack__(
+        self,
+        *,
+        stream: Any = None,
+        max_version: tuple[int, int] | None = None,
+        dl_device: Any = None,
+        copy: bool | None = None,
+    ) -> Any:
+        """The elements' memory as a DLPack capsule."""
+        return interop.to_dlpack(self, stream, max_version, dl_device, copy)
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        """Device type and index in DLPack's numbering."""
+        return self.tensor.__dlpack_device__()
+
+    @property
+    def __cuda_array_interface__(self) -> dict[str, Any]:
+        """The elements' memory for other CUDA libraries."""
+        return self.tensor.__cuda_array_interface__
+
+    def to_device(self, device: Any, /, *, stream: Any = None, non_blocking: bool = False) -> ndarray:
+        """The array on ``device``: itself if it is there, else a copy.
+
+        With ``non_blocking`` the host does not wait for a copy from page-locked memory (``tnp.pin_memory``) or to the
+        host, whose values are there after ``tnp.synchronize()`` only.
+        """
+        return interop.to_device(self, device, stream, non_blocking)
+
+    def __reduce__(self) -> Any:
+        return interop.reduce(self)
+
+    def __copy__(self) -> ndarray:
+        return self.copy("K")
+
+    def __deepcopy__(self, memo: Any) -> ndarray:
+        return self.copy("K")
+
+    # Python's own protocols.
+
+    def __len__(self) -> int:
+        shape = self.tensor.shape
+        if not shape:
+            raise TypeError("len() of unsized object")
+        return shape[0]
+
+    def __iter__(self) -> Iterator[ndarray]:
+        if not self.tensor.dim():
+            raise TypeError("iteration over a 0-d array")
+        if self.tensor.dim() == 1:
+            return (self[i] for i in range(self.tensor.shape[0]))
+        return (wrap_array(self.tensor[i]) for i in range(self.tensor.shape[0]))
+
+    def __delitem__(self, key: Any) -> None:
+        raise ValueError("cannot delete array elements")
+
+    def __contains__(self, value: Any) -> bool:
+        return bool(tnp.any(self == value))
+
+    def __bool__(self) -> bool:
+        if self.tensor.numel() != 1:
+            if self.tensor.numel() == 0:
+                raise ValueError(
+                    "The truth value of an empty array is ambiguous. Use `array.size > 0` to check that an array is "
+                    "not empty."
+                )
+            raise ValueError(
+                "The truth value of an array with more than one element is ambiguous. Use a.any() or a.all()"
+            )
+        if self.dtype == np.uint64:
+            return bool(memory.viewed(self.tensor, tensor_dtype(np.int64)))  # torch takes its truth through an int64
+        return bool(self.tensor)
+
+    def __int__(self) -> int:
+        return int(self._real())
+
+    def __float__(self) -> float:
+        return float(self._real())
+
+    def __complex__(self) -> complex:
+        return complex(self._only())
+
+    def __index__(self) -> int:
+        if self.tensor.dim() or self.dtype.kind not in "iu":
+            raise TypeError("only integer scalar arrays can be converted to a scalar index")
+        return self.tensor.item()
+
+    def _only(self) -> Any:
+        """The element of a 0-d array as a Python scalar; other arrays have none."""
+        if self.tensor.dim():
+            raise TypeError("only 0-dimensional arrays can be converted to Python scalars")
+        return self.tensor.item()
+
+    _real = _only
+
+    __hash__: ClassVar[None] = None  # type: ignore[assignment]
+
+    def __repr__(self) -> str:
+        return printing.array_repr(self)
+
+    def __str__(self) -> str:
+        return printing.array_str(self)
+
+    def __format__(self, spec: str) -> str:
+        return printing.array_format(self, spec)
+
+    def __bytes__(self) -> bytes:
+        return self.tobytes()
+
+    def __buffer__(self, flags: int, /) -> memoryview:
+        """The elements' memory, no copy of it, for what takes buffers, which asks since Python 3.12."""
+        return self.__array__(copy=False).data
+
+    def __sizeof__(self) -> int:
+        return object.__sizeof__(self) + (self.nbytes if self.tensor._base is None else 0)
+
+    def __getitem__(self, key: Any) -> ndarray:
+        if type(key) is slice and key.step is None and self.tensor.dim():
+            try:
+                tensor = self.tensor[key]
+            except (ValueError, TypeError, RuntimeError, IndexError):
+                return tnp._core.indexing.get_item(self, key)
+            result = _new(ndarray)
+            result.tensor = tensor
+            return result
+        return tnp._core.indexing.get_item(self, key)
+
+    def __setitem__(self, key: Any, value: Any) -> None:
+        tnp._core.indexing.set_item(self, key, value)
+
+    # Operators: each is its ufunc.
+
+    __add__ = ufuncs.add.operator
+    __radd__ = ufuncs.add.reflected
+    __iadd__ = ufuncs.add.inplace
+    __sub__ = ufuncs.subtract.operator
+    __rsub__ = ufuncs.subtract.reflected
+    __isub__ = ufuncs.subtract.inplace
+    __mul__ = ufuncs.multiply.operator
+    __rmul__ = ufuncs.multiply.reflected
+    __imul__ = ufuncs.multiply.inplace
+    __truediv__ = ufuncs.divide.operator
+    __rtruediv__ = ufuncs.divide.reflected
+    __itruediv__ = ufuncs.divide.inplace
+    __floordiv__ = ufuncs.floor_divide.operator
+    __rfloordiv__ = ufuncs.floor_divide.reflected
+    __ifloordiv__ = ufuncs.floor_divide.inplace
+    __mod__ = ufuncs.remainder.operator
+    __rmod__ = ufuncs.remainder.reflected
+    __imod__ = ufuncs.remainder.inplace
+    __divmod__ = ufuncs.divmod.operator
+    __rdivmod__ = ufuncs.divmod.reflected
+    __lshift__ = ufuncs.left_shift.operator
+    __rlshift__ = ufuncs.left_shift.reflected
+    __ilshift__ = ufuncs.left_shift.inplace
+    __rshift__ = ufuncs.right_shift.operator
+    __rrshift__ = ufuncs.right_shift.reflected
+    __irshift__ = ufuncs.right_shift.inplace
+    __and__ = ufuncs.bitwise_and.operator
+    __rand__ = ufuncs.bitwise_and.reflected
+    __iand__ = ufuncs.bitwise_and.inplace
+    __or__ = ufuncs.bitwise_or.operator
+    __ror__ = ufuncs.bitwise_or.reflected
+    __ior__ = ufuncs.bitwise_or.inplace
+    __xor__ = ufuncs.bitwise_xor.operator
+    __rxor__ = ufuncs.bitwise_xor.reflected
+    __ixor__ = ufuncs.bitwise_xor.inplace
+    __lt__ = ufuncs.less.operator
+    __le__ = ufuncs.less_equal.operator
+    __gt__ = ufuncs.greater.operator
+    __ge__ = ufuncs.greater_equal.operator
+    __neg__ = ufuncs.negative.operator
+    __pos__ = ufuncs.positive.operator
+    __abs__ = ufuncs.absolute.operator
+    __invert__ = ufuncs.invert.operator
+
+    __eq__ = ufuncs.equal.operator  # type: ignore[assignment]  # object says bool
+    __ne__ = ufuncs.not_equal.operator  # type: ignore[assignment]
+
+    def __pow__(self, other: Any, modulo: None = None) -> ndarray:
+        if modulo is not None:
+            return NotImplemented
+        return ufuncs.power.operator(self, other)
+
+    def __rpow__(self, other: Any, modulo: None = None) -> ndarray:
+        if modulo is not None:
+            return NotImplemented
+        return ufuncs.power.reflected(self, other)
+
+    __ipow__ = ufuncs.power.inplace
+
+    __matmul__ = matmul.operator
+    __rmatmul__ = matmul.reflected
+    __imatmul__ = matmul.inplace
+
+    __class_getitem__: ClassVar[Any] = classmethod(types.GenericAlias)
+
+
+class scalar(ScalarMethods, ndarray):  # type: ignore[misc]  # unlike an array it is no Iterable
+    """What NumPy gives as a scalar: the 0-d result of an operation, a reduction or a full index.
+
+    It is an array to every function, and like a NumPy scalar it never changes: ``s += 1`` makes another one, so that
+    a value once kept stays as it was. Only ``s[mask] = value`` is taken, with a boolean array: so the Array API's
+    functions fill in what they give, of any shape.
+    """
+
+    __slots__ = ()
+    __module__ = "tnp"
+
+    dtype = property(lambda self: to_numpy[self.tensor.dtype], doc="NumPy dtype of the value.")
+    shape = property(lambda self: (), doc="No axes: ``()``.")
+
+    def __new__(cls, *args: Any, **kwargs: Any) -> scalar:
+        raise TypeError("a scalar's class has no dtype: instead of type(x)(value) write x.dtype.type(value)")
+
+    def __hash__(self) -> int:  # type: ignore[override]
+        return hash(self.tensor.item())
+
+    def __repr__(self) -> str:
+        return printing.scalar_repr(self)
+
+    def __getitem__(self, key: Any) -> Any:
+        return tnp._core.indexing.get_item(
+            wrap_array(memory.copied(self.tensor)), key
+        )  # what is written to stays there
+
+    def __setitem__(self, key: Any, value: Any) -> None:
+        if isinstance(key, ndarray) and key.dtype == bool:
+            written = wrap_array(memory.copied(self.tensor))  # whoever shares the memory keeps the value
+            written[key] = value
+            self.tensor = written.tensor
+            return
+        raise TypeError(f"'numpy.{self.dtype.name}' object does not support item assignment")
+
+    def resize(self, *new_shape: Any, refcheck: bool = True) -> None:
+        """Refused: a scalar never changes."""
+        raise TypeError(f"'numpy.{self.dtype.name}' object can't be resized")
+
+    def __mul__(self, other: Any) -> Any:
+        return NotImplemented if type(other) in _REPEATED else ndarray.__mul__(self, other)
+
+    def __rmul__(self, other: Any) -> Any:
+        if type(other) is ndarray:  # Python asks the derived class first, and only arrays on the left go the short way
+            return ndarray.__mul__(other, self)
+        return NotImplemented if type(other) in _REPEATED else ndarray.__rmul__(self, other)
+
+    __iadd__ = ndarray.__add__
+    __isub__ = ndarray.__sub__
+    __imul__ = __mul__
+    __itruediv__ = ndarray.__truediv__
+    __ifloordiv__ = ndarray.__floordiv__
+    __imod__ = ndarray.__mod__
+    __ipow__ = ndarray.__pow__
+    __ilshift__ = ndarray.__lshift__
+    __irshift__ = ndarray.__rshift__
+    __iand__ = ndarray.__and__
+    __ior__ = ndarray.__or__  # type: ignore[assignment]  # taken for the union of types
+    __ixor__ = ndarray.__xor__
+
+    def __bytes__(self) -> bytes:
+        return bytes(self.tensor.item()) if self.dtype.kind in "iu" else self.tobytes()
+
+    def _real(self) -> Any:
+        """The value as a real Python scalar; as NumPy's scalars do, a complex one warns and gives its real part."""
+        value = self.tensor.item()
+        if isinstance(value, complex):
+            warnings.warn("Casting complex values to real discards the imaginary part", ComplexWarning, stacklevel=3)
+            return value.real
+        return value
+
+
+numbers.Number.register(scalar)
+PLAIN.update((ndarray, scalar))
+
+
+def wrap(tensor: Tensor) -> ndarray:
+    """A result as NumPy returns it: a scalar if it is 0-d, else an array."""
+    result: ndarray = _new(ndarray if tensor.dim() else scalar)
+    result.tensor = tensor
+    return result
+
+
+def wrap_array(tensor: Tensor) -> ndarray:
+    """A tensor as an array, 0-d ones too."""
+    result: ndarray = _new(ndarray)
+    result.tensor = tensor
+    return result
+
+
+def like(source: ndarray, tensor: Tensor) -> ndarray:
+    """A new array, or a scalar if the source is one."""
+    result: ndarray = _new(scalar if type(source) is scalar else ndarray)
+    result.tensor = tensor
+    return result
+
+
+def view_of(source: Any, tensor: Tensor) -> ndarray:
+    """A view of ``source``, whatever that is, as an array: of a read-only array it is read-only."""
+    made = wrap_array(tensor)
+    return made if type(source) is ndarray else tnp._array.readonly.view(source, made)
+
+
+def view_like(source: Any, tensor: Tensor) -> ndarray:
+    """`view_of`, but a scalar's is a scalar."""
+    return wrap(tensor) if type(source) is scalar else view_of(source, tensor)

@@ -1,0 +1,184 @@
+"""Read-only arrays: ``flags.writeable`` that is False, broadcast views, and memory that nobody may write to.
+
+Layer: owns who may write. A tensor can always be written to, so that a read-only array is an array of a class that
+refuses to; ordinary arrays never ask. What is written to as ``out=`` is checked where its tensor is taken.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NoReturn
+
+import numpy as np
+
+from backend_torch.tensors import memory
+from tnp._array.ndarray import ndarray, scalar
+from tnp._array.reflected_operators import asking
+from tnp._core.dtype_table import PLAIN
+
+Tensor = Any
+_new = object.__new__
+
+
+class readonly(asking):
+    """An array that can't be written to, nor can its views. Otherwise it is what every array is."""
+
+    __slots__ = ()
+    __module__ = "tnp"
+
+    def __getitem__(self, key: Any) -> Any:
+        return view(self, ndarray.__getitem__(self, key))
+
+    def __setitem__(self, key: Any, value: Any) -> NoReturn:
+        raise ValueError("assignment destination is read-only")
+
+    def __iter__(self) -> Any:
+        return (view(self, item) for item in ndarray.__iter__(self))
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
+        given = ndarray.__array__(self)
+        given.flags.writeable = False
+        return given if dtype is None and not copy else np.array(given, dtype, copy=copy)
+
+    @property
+    def __array_interface__(self) -> dict[str, Any]:
+        """The elements' memory for libraries that read NumPy's array interface; CPU only."""
+        interface = ndarray.__array_interface__.__get__(self)
+        return {**interface, "data": (interface["data"][0], True)}
+
+    def __dlpack__(
+        self,
+        *,
+        stream: Any = None,
+        max_version: tuple[int, int] | None = None,
+        dl_device: Any = None,
+        copy: bool | None = None,
+    ) -> Any:
+        """The elements' memory as a DLPack capsule; a consumer of DLPack 1.0 or later is told that it is read-only."""
+        if copy:
+            return self.copy().__dlpack__(stream=stream, max_version=max_version, dl_device=dl_device)
+        if max_version is None or max_version < (1, 0):
+            raise BufferError(
+                "Cannot export readonly array since signalling readonly is unsupported by DLPack (supported by newer "
+                "DLPack version)."
+            )
+        return self.__array__().__dlpack__(stream=stream, max_version=max_version, dl_device=dl_device, copy=copy)
+
+    @property
+    def base(self) -> ndarray | None:
+        """The array that this one is a view of, or None if it has memory of its own."""
+        source = memory.source_of(self.tensor)
+        return source if isinstance(source, ndarray) else ndarray.base.__get__(self)
+
+    @property
+    def real(self) -> ndarray:
+        """The real part; a view."""
+        return ndarray.real.__get__(self)
+
+    @real.setter
+    def real(self, value: Any) -> NoReturn:
+        raise ValueError("assignment destination is read-only")
+
+    @property
+    def imag(self) -> ndarray:
+        """The imaginary part; a view of a complex array, zeros for a real one."""
+        return ndarray.imag.__get__(self)
+
+    @imag.setter
+    def imag(self, value: Any) -> NoReturn:
+        if not self.tensor.is_complex():
+            raise TypeError("array does not have imaginary part to set")
+        raise ValueError("assignment destination is read-only")
+
+    def byteswap(self, inplace: bool = False) -> ndarray:
+        """The array with the bytes of each element reversed."""
+        if inplace:
+            raise ValueError("array to be byte-swapped is read-only")
+        return ndarray.byteswap(self)
+
+    def getfield(self, dtype: Any, offset: int = 0) -> ndarray:
+        """The bytes of each element from ``offset`` on under another dtype, a view."""
+        return view(self, ndarray.getfield(self, dtype, offset))
+
+    def partition(self, kth: Any, axis: Any = -1, kind: str = "introselect", order: Any = None) -> NoReturn:
+        """Refused: it would write."""
+        raise ValueError("partition array is read-only")
+
+    def resize(self, *new_shape: Any, refcheck: bool = True) -> None:
+        """Change the shape in place, as long as the elements stay as they are."""
+        if refcheck and self.base is not None:
+            raise ValueError("cannot resize this array: it does not own its data")
+        raise ValueError("cannot resize this array: it is read-only")
+
+    def sort(
+        self, axis: Any = -1, kind: Any = None, order: Any = None, *, stable: Any = None, descending: Any = None
+    ) -> NoReturn:
+        """Refused: it would write."""
+        raise ValueError("sort array is read-only")
+
+    def _refused(self, other: Any) -> NoReturn:
+        """What an in-place operator does."""
+        raise ValueError("output array is read-only")
+
+    __iadd__ = _refused
+    __isub__ = _refused
+    __imul__ = _refused
+    __itruediv__ = _refused
+    __ifloordiv__ = _refused
+    __imod__ = _refused
+    __ipow__ = _refused
+    __ilshift__ = _refused
+    __irshift__ = _refused
+    __iand__ = _refused
+    __ior__ = _refused
+    __ixor__ = _refused
+    __imatmul__ = _refused
+
+
+def view(source: Any, result: Any) -> Any:
+    """What was made of ``source``: read-only if that is a read-only array and its memory is the same."""
+    if type(result) is not ndarray or not isinstance(source, ndarray) or source.flags.writeable:
+        return result
+    return readonly_array(result.tensor, source) if memory.same_storage(result.tensor, source.tensor) else result
+
+
+def readonly_array(tensor: Tensor, source: Any) -> readonly:
+    """A tensor as a read-only array; ``source`` is the array whose view it is, or what else has the memory."""
+    made: readonly = _new(readonly)
+    itself = isinstance(source, ndarray) and source.tensor is tensor
+    made.tensor = tensor if itself else memory.with_source(tensor, source)
+    return made
+
+
+def set_writeable(x: ndarray, value: Any) -> None:
+    """``x.flags.writeable = value``.
+
+    Raises
+    ------
+    ValueError
+        The array is to be writeable, but has its elements from one that is not, or several of them share a place.
+    """
+    if value and not memory.is_writeable(x.tensor):
+        raise ValueError("cannot set WRITEABLE flag to True of this array: its elements share memory; copy it")
+    if type(x) is ndarray and not value:
+        x.__class__ = readonly
+    elif type(x) is readonly and value:
+        source = memory.source_of(x.tensor)
+        while type(source) is readonly and (further := memory.source_of(source.tensor)) is not None:
+            source = further
+        if source is not None and type(source) is not ndarray:
+            raise ValueError("cannot set WRITEABLE flag to True of this array")
+        x.__class__ = ndarray  # type: ignore[assignment]
+    elif type(x) is not scalar and type(x) is not ndarray:
+        memory.lock(x.tensor, not value)
+    elif type(x) is scalar:
+        raise ValueError("Cannot set flags on array scalars.")
+
+
+PLAIN.add(readonly)
+
+
+def is_writeable(x: ndarray) -> bool:
+    """Whether elements of the array can be assigned to."""
+    if type(x) is readonly or type(x) is scalar or memory.is_locked(x.tensor):
+        return False
+    return memory.is_writeable(x.tensor)

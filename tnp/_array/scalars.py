@@ -1,0 +1,87 @@
+"""What a scalar has beside an array's methods: those of Python's numbers.
+
+Layer: owns their errors; the value is the array's.
+"""
+# mypy: disable-error-code="attr-defined"
+# What else a scalar is, its class says, which has these methods.
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+import tnp
+
+if TYPE_CHECKING:
+    from tnp._array.ndarray import ndarray
+
+
+class _NoLengthError(TypeError, AttributeError):
+    """What ``len`` raises, and what tells ``hasattr`` that there is none."""
+
+
+class _NoLength:
+    """In the place of an array's ``__len__``: programs tell lists from numbers by it."""
+
+    def __get__(self, instance: Any, owner: type) -> Any:
+        if instance is None:
+            return self
+        raise _NoLengthError(f"object of type 'numpy.{instance.dtype.name}' has no len()")
+
+
+class ScalarMethods:
+    """The methods of scalar."""
+
+    __slots__ = ()
+    __len__ = _NoLength()
+    __iter__ = None  # so that it is no Iterable
+
+    def __round__(self, ndigits: int | None = None) -> Any:
+        if self.dtype.kind in "bc":
+            raise TypeError(f"type numpy.{self.dtype.name} doesn't define __round__ method")
+        return round(self.tensor.item()) if ndigits is None else tnp.round(self, ndigits)
+
+    def __trunc__(self) -> int:
+        return math.trunc(self._real())
+
+    def __floor__(self) -> int:
+        return math.floor(self._real())
+
+    def __ceil__(self) -> int:
+        return math.ceil(self._real())
+
+    def setflags(self, write: Any = None, align: Any = None, uic: Any = None) -> None:
+        """Nothing, as in NumPy."""
+
+    @property
+    def numerator(self) -> ndarray:
+        """The value itself, for an integer."""
+        return self._integer("numerator")
+
+    @property
+    def denominator(self) -> ndarray:
+        """One, for an integer."""
+        return tnp.ones_like(self._integer("denominator"))[()]
+
+    def bit_count(self) -> int:
+        """Number of one bits in the absolute value of an integer."""
+        return abs(self._integer("bit_count").tensor.item()).bit_count()
+
+    def is_integer(self) -> bool:
+        """Whether the value is finite and has no fraction."""
+        value = self.tensor.item()
+        return isinstance(value, int) or value.is_integer()
+
+    def as_integer_ratio(self) -> tuple[int, int]:
+        """Two integers whose ratio is the value exactly."""
+        return self.tensor.item().as_integer_ratio()
+
+    def hex(self) -> str:
+        """The value in hexadecimal, exactly."""
+        return self.tensor.item().hex()
+
+    def _integer(self: Any, name: str) -> ndarray:
+        """Itself, if it is an integer; the others have no such attribute."""
+        if self.dtype.kind not in "iu":
+            raise AttributeError(f"'numpy.{self.dtype.name}' object has no attribute '{name}'")
+        return self

@@ -1,0 +1,436 @@
+"""Classes derived from ndarray: what NumPy gives them, and how tnp's functions find out that they were given one.
+
+Layer: owns ``__array_finalize__``, ``__array_wrap__``, ``__array_priority__`` and the override ``__array_ufunc__``. An
+ndarray pays for none of it: a class derived from it gets `subclass` in the place of ndarray as its base, whose rows
+keep the class.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+
+import tnp
+from backend_torch.tensors import memory
+from tnp._array import ndarray as _array
+from tnp._array import readonly
+from tnp._array.ndarray import ndarray, scalar, wrap_array
+from tnp._core.dtype_table import PLAIN
+from tnp._math.products import matmul
+from tnp._ufunc import table as ufuncs
+from tnp._ufunc.ufunc import Ufunc
+
+Tensor = Any
+_new = object.__new__
+
+
+def _operator(ufunc: Any) -> Callable[[Any, Any], Any]:
+    def binary(self: Any, other: Any) -> Any:
+        if _gives_way(self, other):
+            return NotImplemented
+        return ufunc(self, other) if isinstance(other, ndarray) else ufunc._defer_or_call(self, other)
+
+    return binary
+
+
+def _reflected(ufunc: Any) -> Callable[[Any, Any], Any]:
+    def reflected(self: Any, other: Any) -> Any:
+        if _gives_way(self, other):
+            return NotImplemented
+        return ufunc(other, self) if isinstance(other, ndarray) else ufunc._defer_or_call(self, other, reflected=True)
+
+    return reflected
+
+
+def _inplace(ufunc: Any) -> Callable[[Any, Any], Any]:
+    return lambda self, other: ufunc(self, other, out=self)
+
+
+def _unary(ufunc: Any) -> Callable[[Any], Any]:
+    return lambda self: ufunc(self)
+
+
+def _gives_way(x: Any, other: Any) -> bool:
+    """Whether an operator leaves the operation to the other operand: NumPy's rule."""
+    kind = type(other)
+    if kind in PLAIN or kind is type(x):
+        return False
+    override = getattr(kind, "__array_ufunc__", _gives_way)
+    if override is not _gives_way:
+        return override is None
+    return not isinstance(other, type(x)) and x.__array_priority__ < tnp._core.interop.priority(other)
+
+
+class subclass(ndarray):
+    """What a class derived from ndarray has beside it: results are of the class, made known to `__array_finalize__`."""
+
+    __module__ = "tnp"
+    __slots__ = ()
+    __array_priority__ = 0.0
+
+    def __array_wrap__(self, array: Any, context: Any = None, return_scalar: bool = False) -> Any:
+        """What was computed, as an array of this class."""
+        return array if type(array) is type(self) else finalised(type(self), tnp._core.convert.tensor_of(array), self)
+
+    def __getitem__(self, key: Any) -> Any:
+        return _of_class(self, ndarray.__getitem__(plain(self), key))
+
+    def __setitem__(self, key: Any, value: Any) -> None:
+        plain(self)[key] = value
+
+    def __iter__(self) -> Iterator[Any]:
+        if not self.tensor.dim():
+            raise TypeError("iteration over a 0-d array")
+        return (self[i] for i in range(self.tensor.shape[0]))
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Length of each axis; assigning reshapes in place, without a copy."""
+        return tuple(self.tensor.shape)
+
+    @shape.setter
+    def shape(self, shape: Any) -> None:
+        given = self.tensor
+        ndarray.shape.__set__(self, shape)  # type: ignore[attr-defined]
+        memory.with_source(self.tensor, memory.source_of(given))
+        memory.lock(self.tensor, memory.is_locked(given))
+
+    @property
+    def base(self) -> ndarray | None:
+        """The array that this one is a view of, or None if it has memory of its own."""
+        source = memory.source_of(self.tensor)
+        return source if isinstance(source, ndarray) else ndarray.base.__get__(self)
+
+    @property
+    def real(self) -> ndarray:
+        """The real part; a view."""
+        return _of_class(self, plain(self).real)
+
+    @real.setter
+    def real(self, value: Any) -> None:
+        plain(self).real = value
+
+    @property
+    def imag(self) -> ndarray:
+        """The imaginary part; a view of a complex array, zeros for a real one."""
+        return _of_class(self, plain(self).imag)
+
+    @imag.setter
+    def imag(self, value: Any) -> None:
+        plain(self).imag = value
+
+    def astype(
+        self, dtype: Any, order: str = "K", casting: str = "unsafe", subok: bool = True, copy: bool = True
+    ) -> ndarray:
+        """The array in another dtype."""
+        given = plain(self)
+        result = given.astype(dtype, order, casting, copy=copy)
+        if not subok:
+            return result
+        return self if result is given else _of_class(self, result)
+
+    def byteswap(self, inplace: bool = False) -> ndarray:
+        """The array with the bytes of each element reversed."""
+        given = plain(self)
+        result = given.byteswap(inplace)
+        return self if result is given else _of_class(self, result)
+
+    def conj(self, out: Any = None, /) -> Any:
+        """Complex conjugate."""
+        return tnp.conjugate(self, out)
+
+    def copy(self, order: str = "C") -> ndarray:
+        """A copy of the array, in C order by default."""
+        return _of_class(self, plain(self).copy(order))
+
+    def flatten(self, order: str = "C") -> ndarray:
+        """A one-dimensional copy."""
+        return _of_class(self, plain(self).flatten(order))
+
+    def getfield(self, dtype: Any, offset: int = 0) -> ndarray:
+        """The bytes of each element from ``offset`` on under another dtype, a view."""
+        return _of_class(self, plain(self).getfield(dtype, offset))
+
+    def fill(self, value: Any) -> None:
+        """Set every element to a scalar."""
+        plain(self).fill(value)
+
+    def item(self, *args: Any) -> Any:
+        """One element as a Python scalar."""
+        return plain(self).item(*args)
+
+    def partition(self, kth: Any, axis: Any = -1, kind: str = "introselect", order: Any = None) -> None:
+        """Partition in place."""
+        plain(self).partition(kth, axis, kind, order)
+
+    def sort(
+        self, axis: Any = -1, kind: Any = None, order: Any = None, *, stable: Any = None, descending: Any = None
+    ) -> None:
+        """Sort in place."""
+        plain(self).sort(axis, kind, order, stable=stable, descending=descending)
+
+    def to_device(self, device: Any, /, *, stream: Any = None, non_blocking: bool = False) -> ndarray:
+        """The array on ``device``: itself if it is there, else a copy."""
+        given = plain(self)
+        moved = given.to_device(device, stream=stream, non_blocking=non_blocking)
+        return self if moved is given else _of_class(self, moved)
+
+    def __reduce__(self) -> Any:
+        values = tnp.asnumpy(plain(self))
+        state = (1, values.shape, values.dtype, False, values)
+        return _reconstructed, (type(self), (0,), b"b"), state
+
+    def __setstate__(self, state: Any) -> None:
+        self.tensor = tnp._core.interop.unpickle(state[-1], "cpu", False, False).tensor
+
+    __add__ = _operator(ufuncs.add)
+    __radd__ = _reflected(ufuncs.add)
+    __iadd__ = _inplace(ufuncs.add)
+    __sub__ = _operator(ufuncs.subtract)
+    __rsub__ = _reflected(ufuncs.subtract)
+    __isub__ = _inplace(ufuncs.subtract)
+    __mul__ = _operator(ufuncs.multiply)
+    __rmul__ = _reflected(ufuncs.multiply)
+    __imul__ = _inplace(ufuncs.multiply)
+    __truediv__ = _operator(ufuncs.divide)
+    __rtruediv__ = _reflected(ufuncs.divide)
+    __itruediv__ = _inplace(ufuncs.divide)
+    __floordiv__ = _operator(ufuncs.floor_divide)
+    __rfloordiv__ = _reflected(ufuncs.floor_divide)
+    __ifloordiv__ = _inplace(ufuncs.floor_divide)
+    __mod__ = _operator(ufuncs.remainder)
+    __rmod__ = _reflected(ufuncs.remainder)
+    __imod__ = _inplace(ufuncs.remainder)
+    __divmod__ = _operator(ufuncs.divmod)
+    __rdivmod__ = _reflected(ufuncs.divmod)
+    __lshift__ = _operator(ufuncs.left_shift)
+    __rlshift__ = _reflected(ufuncs.left_shift)
+    __ilshift__ = _inplace(ufuncs.left_shift)
+    __rshift__ = _operator(ufuncs.right_shift)
+    __rrshift__ = _reflected(ufuncs.right_shift)
+    __irshift__ = _inplace(ufuncs.right_shift)
+    __and__ = _operator(ufuncs.bitwise_and)
+    __rand__ = _reflected(ufuncs.bitwise_and)
+    __iand__ = _inplace(ufuncs.bitwise_and)
+    __or__ = _operator(ufuncs.bitwise_or)
+    __ror__ = _reflected(ufuncs.bitwise_or)
+    __ior__ = _inplace(ufuncs.bitwise_or)
+    __xor__ = _operator(ufuncs.bitwise_xor)
+    __rxor__ = _reflected(ufuncs.bitwise_xor)
+    __ixor__ = _inplace(ufuncs.bitwise_xor)
+    __lt__ = _operator(ufuncs.less)
+    __le__ = _operator(ufuncs.less_equal)
+    __gt__ = _operator(ufuncs.greater)
+    __ge__ = _operator(ufuncs.greater_equal)
+    __eq__ = _operator(ufuncs.equal)
+    __ne__ = _operator(ufuncs.not_equal)
+    __hash__ = None
+    __neg__ = _unary(ufuncs.negative)
+    __pos__ = _unary(ufuncs.positive)
+    __abs__ = _unary(ufuncs.absolute)
+    __invert__ = _unary(ufuncs.invert)
+    __matmul__ = _operator(matmul)
+    __rmatmul__ = _reflected(matmul)
+    __imatmul__ = _inplace(matmul)
+    _power = _operator(ufuncs.power)
+    _rpower = _reflected(ufuncs.power)
+    __ipow__ = _inplace(ufuncs.power)
+
+    def __pow__(self, other: Any, modulo: None = None) -> Any:
+        return NotImplemented if modulo is not None else self._power(other)
+
+    def __rpow__(self, other: Any, modulo: None = None) -> Any:
+        return NotImplemented if modulo is not None else self._rpower(other)
+
+
+def derive(cls: type) -> None:
+    """Give a class that is derived from ndarray the rows of `subclass`."""
+    if issubclass(cls, (scalar, readonly.readonly)):
+        raise TypeError(
+            f"type 'tnp.{cls.__bases__[0].__name__}' is not an acceptable base type: derive from tnp.ndarray"
+        )
+    if not issubclass(cls, subclass):
+        cls.__bases__ = tuple([subclass if base is ndarray else base for base in cls.__bases__])
+
+
+def finalised(cls: Any, tensor: Tensor, source: Any) -> Any:
+    """A tensor as an array of a class, which is told of the array that it was made from."""
+    if not issubclass(cls, subclass):  # ndarray, or what a program has for it
+        return _array.view_of(source, tensor)
+    tnp._array.array_function.look_for_subclasses()
+    made = _new(cls)
+    made.tensor = tensor
+    if isinstance(source, ndarray) and tensor is not source.tensor and memory.same_storage(tensor, source.tensor):
+        _note_base(cls, tensor, source)
+    cls.__array_finalize__(made, source)
+    return made
+
+
+def _note_base(cls: Any, tensor: Tensor, base: Any) -> None:
+    """Note the array that a tensor is a view of: as in NumPy the furthest one of its class, whose bytes those are."""
+    if not base.flags.writeable:
+        memory.lock(tensor)
+    while type(further := memory.source_of(base.tensor)) is cls:
+        base = further
+    memory.with_source(tensor, base)
+
+
+def plain(x: Any) -> Any:
+    """An array without its class, over the same tensor; anything else itself."""
+    if not isinstance(x, subclass):
+        return x
+    return readonly.readonly_array(x.tensor, x) if memory.is_locked(x.tensor) else wrap_array(x.tensor)
+
+
+def _of_class(x: ndarray, result: ndarray) -> Any:
+    """What was made of an array, in its class; scalars stay what they are."""
+    return result if type(result) is scalar else finalised(type(x), result.tensor, x)
+
+
+def kept(given: Any, result: ndarray) -> Any:
+    """What ``asarray`` made of an array, in its class: itself, if nothing had to change."""
+    if not isinstance(given, subclass):
+        return result
+    return given if result.tensor is given.tensor else as_result(given, result)
+
+
+def as_result(source: Any, result: ndarray) -> Any:
+    """A result, read-only or not, in the class of an array."""
+    made = finalised(type(source), result.tensor, source)
+    if type(result) is readonly.readonly:
+        memory.lock(made.tensor)
+    return made
+
+
+_NoValue = np._NoValue
+
+
+def viewed(x: ndarray, dtype: Any, kind: Any) -> ndarray:
+    """``x.view(dtype, type)`` where a class plays a part: a dtype may be None, a class too."""
+    given = plain(x)
+    result = given.view() if dtype is _NoValue else tnp._core.convert.view(given, dtype)
+    tensor = result.tensor if result.tensor is not x.tensor else result.tensor[...]
+    return finalised(type(x) if kind is _NoValue else kind, tensor, x)
+
+
+def _reconstructed(cls: type, shape: Any, typecode: bytes) -> Any:
+    """What an unpickled array starts as, before its state is set."""
+    return ndarray.__new__(cls, shape, typecode)
+
+
+# Ufuncs.
+
+
+def overriding(operands: Any, out: Any = None) -> list[Any]:
+    """The operands and outputs that have a say in a ufunc: of derived classes, masked arrays, libraries' arrays."""
+    outs = out if isinstance(out, tuple) else (out,)
+    return [x for x in (*operands, *outs) if isinstance(x, subclass) or _has_a_say(x)]
+
+
+def _has_a_say(x: Any) -> bool:
+    return tnp._core.interop.overrides(x) or (isinstance(x, np.ndarray) and tnp._core.interop.is_foreign(x))
+
+
+def call_ufunc(
+    ufunc: Ufunc, method: str, found: list[Any], inputs: tuple[Any, ...], out: Any, options: dict[str, Any]
+) -> Any:
+    """A ufunc or a method of it for operands that have a say in it: by an override, or computed and wrapped."""
+    outs = () if out is None else out if isinstance(out, tuple) else (out,)
+    if method == "outer":
+        for place, x in zip(("first", "second"), inputs, strict=False):
+            if isinstance(x, tnp.matrix):
+                raise TypeError(
+                    f"{ufunc.__name__}.outer() was passed a numpy matrix as {place} argument. Special handling of "
+                    "matrix is removed. Convert to a ndarray via 'matrix.A' "
+                )
+    asked = [x for x in ranked(found) if type(x).__array_ufunc__ is not ndarray.__array_ufunc__]
+    if asked and "sig" in options:
+        options = {"signature": options["sig"], **{name: each for name, each in options.items() if name != "sig"}}
+    for x in asked:
+        if type(x).__array_ufunc__ is None:
+            raise TypeError(f"operand '{type(x).__name__}' does not support ufuncs (__array_ufunc__=None)")
+        if outs:
+            options["out"] = outs
+        if type(x).__array_ufunc__ is np.ndarray.__array_ufunc__:  # a masked array: NumPy's ufuncs know what it is
+            result = tnp._core.host_fallback.on_host(getattr(ufunc._numpy, method), inputs, options)
+            return result if not outs else outs if len(outs) > 1 else outs[0]
+        result = x.__array_ufunc__(ufunc, method, *inputs, **options)
+        if result is not NotImplemented:
+            return result
+    if asked:
+        types = ", ".join(repr(type(x).__name__) for x in (*inputs, *outs))
+        raise TypeError(
+            f"operand type(s) all returned NotImplemented from __array_ufunc__({ufunc!r}, {method!r}, ...): {types}"
+        )
+    return _computed(ufunc, method, inputs, outs, options)
+
+
+def _computed(ufunc: Ufunc, method: str, inputs: Any, outs: tuple[Any, ...], options: dict[str, Any]) -> Any:
+    targets = tuple(map(plain, outs))
+    given = {name: plain(value) for name, value in options.items()}
+    if targets:
+        given["out"] = targets if len(targets) > 1 else targets[0]
+    if method == "__call__":
+        result = ufunc._computed(tuple(map(plain, inputs)), **given)
+    else:
+        result = getattr(ufunc, method)(*map(plain, inputs), **given)
+    if result is None:
+        return None
+    results = result if isinstance(result, tuple) else (result,)
+    source = winner(inputs) if options.get("subok", True) else None
+    wrapped = []
+    for i, each in enumerate(results):
+        context = (ufunc, (*inputs, *outs), i) if method == "__call__" else None
+        target = outs[i] if i < len(outs) else None
+        if target is not None and target is not Ellipsis:
+            changed = isinstance(target, subclass) and type(target).__array_wrap__ is not subclass.__array_wrap__
+            wrapped.append(_wrap(target, target, context, False) if changed else target)
+        elif source is None:
+            wrapped.append(each)
+        else:
+            wrapped.append(_wrap(source, wrap_array(each.tensor), context, type(each) is scalar))
+    return wrapped[0] if not isinstance(result, tuple) else tuple(wrapped)
+
+
+def _wrap(x: Any, array: Any, context: Any, return_scalar: bool) -> Any:
+    """``x.__array_wrap__``, of whatever number of arguments it is."""
+    try:
+        return x.__array_wrap__(array, context, return_scalar)
+    except TypeError as error:
+        for arguments in ((array, context), (array,)):
+            try:
+                result = x.__array_wrap__(*arguments)
+            except TypeError:
+                continue
+            warnings.warn(
+                "__array_wrap__ must accept context and return_scalar arguments (positionally) in the future. "
+                "(Deprecated NumPy 2.0)",
+                DeprecationWarning,
+                stacklevel=5,
+            )
+            return result
+        raise error
+
+
+def ranked(found: list[Any]) -> list[Any]:
+    """One array of each class, those of derived classes before those that they are derived from."""
+    ranked: list[Any] = []
+    for x in found:
+        if all(type(x) is not type(other) for other in ranked):
+            place = next((i for i, other in enumerate(ranked) if issubclass(type(x), type(other))), len(ranked))
+            ranked.insert(place, x)
+    return ranked
+
+
+def winner(operands: Any) -> Any:
+    """The operand whose class a result has: of the highest priority; None for ndarray itself."""
+    chosen, highest = None, -np.inf
+    for x in operands:
+        if isinstance(x, (ndarray, np.ndarray)):
+            priority = x.__array_priority__ if isinstance(x, subclass) else 0.0
+            if priority > highest or (priority == highest and chosen is None):
+                chosen, highest = (x if isinstance(x, subclass) else None), priority
+    return chosen

@@ -1,0 +1,338 @@
+"""The call of a compiled function with arguments like those it was traced for, written out as a Python function.
+
+Layer: owns the only code of this package that is made while it runs (:func:`written`). Closures that go through the
+same trees take 2 us more at a call of 8 arrays, as long as the machine code itself.
+"""
+
+from __future__ import annotations
+
+import copy
+import copyreg
+import math
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import numpy as np
+
+from backend_torch.graphs import compiling, symbolic
+from backend_torch.tensors import devices, memory
+from tnp._array import subclass
+from tnp._array.ndarray import ndarray, scalar
+from tnp._array.readonly import readonly, readonly_array, set_writeable
+from tnp._core.flat import flatiter
+from tnp._transforms import pytree
+
+Tensor = Any
+Call = Callable[[tuple[Any, ...], dict[str, Any]], Any]
+
+
+def written(name: str, lines: list[str], known: dict[str, Any]) -> Callable[..., Any]:
+    """The function of a text, to which the names of ``known`` are global."""
+    names = dict(known)
+    exec(compile("\n".join(lines), "<a call written out by tnp.compile>", "exec"), names)
+    made: Callable[..., Any] = names[name]
+    return made
+
+
+class _Text:
+    """Lines of a function, and the values that they name."""
+
+    def __init__(self, letter: str, **known: Any) -> None:
+        self.letter = letter  # which begins the names that no other text may have
+        self.lines: list[str] = []
+        self.known: dict[str, Any] = known
+
+    def constant(self, value: Any) -> str:
+        """The name of a value that is there already."""
+        name = f"{self.letter}{len(self.known)}"
+        self.known[name] = value
+        return name
+
+
+def _names(letter: str, count: int) -> str:
+    """As many names as a tuple, to be assigned to or passed."""
+    return "".join([f"{letter}{index}, " for index in range(count)])
+
+
+class Result:
+    """How what a function returned is made of what its program returns.
+
+    Parameters
+    ----------
+    value
+        What the function returned while tracing.
+    arrays : list
+        The arrays among its arguments.
+    inside : list of ndarray
+        What stood for these while tracing, around the ``stand_ins``.
+
+    Attributes
+    ----------
+    tensors : list of Tensor
+        The tensors that the program has to return.
+    """
+
+    def __init__(self, value: Any, arrays: list[Any], inside: list[Any], stand_ins: list[Tensor]) -> None:
+        self.tensors: list[Tensor] = []
+        self.text = _Text("made_of_", new=object.__new__)
+        self.given = len(arrays)
+        self._inside = inside
+        self._arguments = [(wrapped, f"a{i}") for i, wrapped in enumerate(inside) if isinstance(arrays[i], ndarray)]
+        for index, (array, wrapped, stand_in) in enumerate(zip(arrays, inside, stand_ins, strict=True)):
+            if isinstance(array, (ndarray, np.ndarray)):
+                self._set_attributes(array, wrapped, stand_in, f"a{index}")
+        self._made = 0
+        self.text.lines.append(f"return {self._tree(value)}")
+
+    def _set_attributes(self, array: Any, wrapped: ndarray, stand_in: Tensor, name: str) -> None:
+        """Set of an argument what the function did: its shape or dtype, and whether it is writeable."""
+        changes = []
+        if wrapped.tensor is not stand_in:
+            changes.append(f"{name}.tensor = v{len(self.tensors)}")
+            self.tensors.append(wrapped.tensor)
+        is_locked = pytree.is_read_only(wrapped)
+        if is_locked is not pytree.is_read_only(array):
+            changes.append(f"{self.text.constant(set_writeable)}({name}, {not is_locked})")
+        if changes and not isinstance(array, ndarray):
+            raise NotImplementedError(
+                "a compiled function can't set the shape, dtype or flags of a NumPy array among its arguments: pass "
+                "tnp.asarray(array), or set them outside"
+            )
+        self.text.lines += changes
+
+    def build(self) -> Callable[[Any, Any], Any]:
+        """``build(values, arrays)``: the result, of what the program returned and the arrays among the arguments."""
+        head = [f"({_names('v', len(self.tensors))}) = values", f"({_names('a', self.given)}) = arrays"]
+        lines = ["def build(values, arrays):", *[f" {line}" for line in (*head, *self.text.lines)]]
+        return written("build", lines, self.text.known)
+
+    def _local(self, expression: str) -> str:
+        """The name of what an expression makes."""
+        name = f"made_{self._made}"
+        self._made += 1
+        self.text.lines.append(f"{name} = {expression}")
+        return name
+
+    def _tree(self, tree: Any) -> str:
+        """The name of a tree like ``tree``."""
+        kind = type(tree)
+        if pytree.is_array(tree) or symbolic.is_symbol(tree):
+            return self._leaf(tree)
+        if kind is tuple or kind is list:
+            items = "".join([self._tree(item) + ", " for item in tree])
+            return self._local(f"({items})" if kind is tuple else f"[{items}]")
+        if isinstance(tree, dict):
+            keys = [repr(key) if type(key) is str else self.text.constant(key) for key in tree]
+            items = ", ".join([f"{key}: {self._tree(item)}" for key, item in zip(keys, tree.values(), strict=True)])
+            made = self._local(f"{{{items}}}")
+            return made if kind is dict else self._called(_updated, self.text.constant(tree), made)
+        names = ("_array", "_base") if kind is flatiter else pytree.fields(tree)
+        if names is None:
+            return self.text.constant(_static(tree))
+        members = [self._tree(getattr(tree, name)) for name in names]
+        if isinstance(tree, tuple):
+            return self._called(kind, *members)
+        return self._called(_instance, self.text.constant(tree), repr(names), *members)
+
+    def _called(self, function: Callable[..., Any], *names: str) -> str:
+        return self._local(f"{self.text.constant(function)}({', '.join(names)})")
+
+    def _leaf(self, array: Any) -> str:
+        """The name of an array, or of a number that the trace left open."""
+        for wrapped, name in self._arguments:
+            if array is wrapped:
+                return name  # the argument itself
+        if isinstance(array, (np.ndarray, np.generic)):
+            return self.text.constant(array)  # made by NumPy of static values
+        if symbolic.is_symbol(array):
+            return self.text.constant(symbolic.decided(array))
+        value = f"v{len(self.tensors)}"
+        if not isinstance(array, ndarray):
+            self.tensors.append(array)
+            return value
+        self.tensors.append(array.tensor)
+        if isinstance(array, subclass.subclass):
+            kept = type(array), _attributes(array), memory.is_locked(array.tensor)
+            return self._called(_of_class, *map(self.text.constant, kept), value)
+        if type(array) is readonly:
+            return self._called(readonly_array, value, self._source(array))
+        name = self._local(f"new(*{self.text.constant((type(array),))})")  # Python makes no tuple of what is one
+        self.text.lines.append(f"{name}.tensor = {value}")
+        return name
+
+    def _source(self, array: readonly) -> str:
+        """The name of what a read-only array is a view of: an argument, an array from outside, or None."""
+        source: Any = array
+        while isinstance(source, ndarray) and compiling.is_fake(source.tensor):
+            for position, argument in enumerate(self._inside):
+                if isinstance(argument, ndarray) and argument.tensor is source.tensor:
+                    return f"a{position}"
+            source = memory.source_of(source.tensor)
+        return self.text.constant(source)
+
+
+def _static(value: Any) -> Any:
+    """A value that is the same at each call; TypeError for what would have an array of the trace, or is used up."""
+    _attributes(value)
+    return value
+
+
+def _attributes(value: Any) -> dict[str, Any]:
+    """The attributes of what is the same at each call; TypeError where one is an array of the trace, or is used up."""
+    kind = type(value)
+    attributes = dict(getattr(value, "__dict__", {}))
+    attributes |= {name: getattr(value, name, None) for name in copyreg._slotnames(kind)}  # type: ignore[attr-defined]
+    held = [name for name, attribute in attributes.items() if _is_traced(attribute)]
+    if held or hasattr(kind, "__next__"):
+        what = f"whose attribute {held[0]!r} is an array" if held else "an iterator"
+        raise TypeError(
+            f"a compiled function can't return {kind.__name__}, {what}, as that is of this trace: return arrays, in "
+            "lists, tuples, dictionaries, named tuples or dataclasses"
+        )
+    attributes.pop("tensor", None)  # of an array, which each result has its own of
+    return attributes
+
+
+def _is_traced(value: Any) -> bool:
+    return isinstance(value, ndarray) and compiling.is_fake(value.tensor)
+
+
+def _of_class(kind: Any, attributes: dict[str, Any], is_locked: bool, tensor: Tensor) -> Any:
+    """A tensor as an array of a derived class, as the function returned it."""
+    made = object.__new__(kind)
+    for name, value in {**attributes, "tensor": tensor}.items():
+        object.__setattr__(made, name, value)
+    memory.lock(tensor, is_locked)
+    return made
+
+
+def _updated(tree: Any, entries: dict[Any, Any]) -> Any:
+    """A dictionary of a class of its own, with its class's other state (``defaultdict``)."""
+    made = copy.copy(tree)
+    made.update(entries)
+    return made
+
+
+def _instance(tree: Any, names: tuple[str, ...], *members: Any) -> Any:
+    """A dataclass, a frozen one too, or an iterator over an array."""
+    made = copy.copy(tree)
+    for name, member in zip(names, members, strict=True):
+        object.__setattr__(made, name, member)
+    return made
+
+
+class _Unreadable(Exception):
+    """Arguments that take more than a comparison to be recognised."""
+
+
+class _Reading(_Text):
+    """Lines that name the arrays among arguments ``a0``, ``a1`` ..., and leave where the arguments are others."""
+
+    def __init__(self) -> None:
+        super().__init__("known_", devices=devices, state=devices.state)
+        self._parts = 0
+
+    def call(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+        """Read the arguments of a call; `_Unreadable` if that can't be done this way."""
+        keywords = f"tuple(kwargs) != {self.constant(tuple(kwargs))}" if kwargs else "kwargs"
+        elsewhere = "devices.moved and state.default is not device"
+        self._unless(f"{elsewhere} or len(args) != {len(args)} or {keywords}")
+        self._items("args", args, 0)
+        self._items("kwargs.values()", kwargs.values(), _count(args))
+
+    def _unless(self, condition: str) -> None:
+        self.lines.append(f"if {condition}: return otherwise(args, kwargs)")
+
+    def _items(self, expression: str, values: Iterable[Any], first: int) -> None:
+        """Read the items of a container, of whose arrays the first has the number ``first``."""
+        names, conditions, containers = [], [], []
+        for value in values:
+            name = f"a{first}" if pytree.is_array(value) else f"p{self._parts}"
+            self._parts += 1
+            names.append(name + ", ")
+            conditions.append(self._differs(name, value))
+            inner = _items(name, value)
+            if inner is not None:
+                containers.append((*inner, first))
+            first += _count(value)
+        if names:
+            self.lines.append(f"({''.join(names)}) = {expression}")
+            self._unless(" or ".join(conditions))
+        for container in containers:
+            self._items(*container)
+
+    def _differs(self, name: str, value: Any) -> str:
+        """An expression: whether what has this name is not like ``value``."""
+        kind = type(value)
+        other_kind = f"type({name}) is not {self.constant(kind)}"
+        if kind is ndarray or kind is scalar or kind is readonly:
+            return other_kind
+        if kind is complex or kind is slice or pytree.is_array(value):
+            raise _Unreadable
+        if kind is tuple or kind is list:
+            return f"{other_kind} or len({name}) != {len(value)}"
+        if isinstance(value, dict):
+            return f"{other_kind} or tuple({name}) != {self.constant(tuple(value))}"
+        if kind is int or kind is str or kind is float:
+            if kind is float and (value == 0 or math.isnan(value)):
+                raise _Unreadable  # zeros of either sign are equal, and a NaN is not
+            return f"{other_kind} or {name} != {self.constant(value)}"
+        return other_kind if pytree.fields(value) is not None else f"{name} is not {self.constant(value)}"
+
+
+def _items(name: str, value: Any) -> tuple[str, Iterable[Any]] | None:
+    """What a container holds, and an expression for that where the container has a name; None for what is none."""
+    if type(value) is tuple or type(value) is list:
+        return name, value
+    if isinstance(value, dict):
+        return f"{name}.values()", value.values()
+    fields = pytree.fields(value)
+    if fields is None or isinstance(value, tuple):
+        return None if fields is None else (name, value)
+    return "".join([f"{name}.{field}, " for field in fields]), [getattr(value, field) for field in fields]
+
+
+def _count(tree: Any) -> int:
+    """How many arrays there are in a tree."""
+    arrays: list[Any] = []
+    pytree.flatten(tree, arrays)
+    return len(arrays)
+
+
+def maker(args: tuple[Any, ...], kwargs: dict[str, Any], result: Result, captures: int) -> Callable[..., Call] | None:
+    """What makes the call of a program for arguments like these; None if they can't be recognised by comparisons.
+
+    Parameters
+    ----------
+    args, kwargs
+        The arguments.
+    result : Result
+        How the result is made.
+    captures : int
+        How many tensors from outside the program takes.
+
+    Returns
+    -------
+    callable or None
+        ``make(matches, program, device, captured, otherwise, counted)`` returns a function of ``(args, kwargs)``, which
+        runs ``program`` if ``matches(*tensors)`` and ``device`` is the default, and adds one to ``counted.hits``; all
+        other calls are for ``otherwise``.
+    """
+    reading = _Reading()
+    try:
+        reading.call(args, kwargs)
+    except _Unreadable:
+        return None
+    tensors = "".join([f"a{index}.tensor, " for index in range(result.given)]) + _names("c", captures)
+    lines = [*reading.lines, f"tensors = ({tensors})"]
+    lines += ["if not matches(*tensors): return otherwise(args, kwargs)", "counted.hits += 1"]
+    values = _names("v", len(result.tensors))
+    lines += [f"({values}) = program([*tensors])", *result.text.lines]
+    text = ["def make(matches, program, device, captured, otherwise, counted):"]
+    text += [
+        f" ({_names('c', captures)}) = captured",
+        " def call(args, kwargs):",
+        *[f"  {line}" for line in lines],
+        " return call",
+    ]
+    return written("make", text, {**reading.known, **result.text.known})

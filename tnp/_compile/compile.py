@@ -1,0 +1,498 @@
+"""``tnp.compile``: a function of arrays runs once in Python for each signature, then as machine code.
+
+Layer: owns what a signature is, and the call. What a graph is and how it becomes a program is the backend's.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import importlib
+import inspect
+import operator
+import os
+import threading
+import time
+import warnings
+from collections import OrderedDict
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from backend_torch.graphs import checking, compiling, exporting, operations, packaging, symbolic
+from backend_torch.graphs.checking import EagerCheckError as EagerCheckError
+from backend_torch.kernels import linalg
+from backend_torch.tensors import devices, memory, trace_state
+from backend_torch.tensors.trace_state import TracedValueError as TracedValueError
+from tnp._array.ndarray import ndarray
+from tnp._compile import call_codegen, saving, shutdown
+from tnp._compile.graph import Graph
+from tnp._core.convert import tensor_of
+from tnp._core.errors import explain
+from tnp._transforms import pytree
+from tnp._ufunc import errstate
+
+Tensor = Any
+_lock = threading.RLock()  # torch's tracer and compiler are one each a process
+_FAILURES = {
+    "singular": "Singular matrix",
+    "positive-definite": "Matrix is not positive definite",
+    "svd": "SVD did not converge",
+    "eig": "Eigenvalues did not converge",
+}
+_MANY_TRACES = 8  # from this many on, a function is told that it keeps being traced
+
+
+class CacheInfo(NamedTuple):
+    """What ``fn.cache_info()`` returns."""
+
+    traces: int
+    hits: int
+    compile_seconds: float
+
+
+class _Entry:
+    """A signature: what was traced for it, and how its results become what the function returned.
+
+    ``make`` is what makes its shortcut, None where there can be none; ``only`` is the signature of what left sizes open
+    and could not, None otherwise.
+    """
+
+    __slots__ = ("build", "executable", "make", "only")
+
+    def __init__(self, executable: compiling.Executable, build: Any, make: Any, only: Any) -> None:
+        self.executable = executable
+        self.build = build
+        self.make = make
+        self.only = only
+
+    def suits(self, tensors: list[Tensor]) -> bool:
+        """Whether it is of these tensors, of whose pattern it is where sizes are left open."""
+        if self.only is not None:
+            return compiling.signature(tensors) == self.only
+        return self.executable.suits(tensors)
+
+
+class _Signatures:
+    """The traces of one function, ordered by their last use but for the shortcut's, which was the last of all.
+
+    ``call`` is what a call does first: a shortcut for arguments like the last ones.
+    """
+
+    def __init__(
+        self,
+        function: Callable[..., Any],
+        options: dict[str, Any],
+        dynamic: bool,
+        eager_check: bool,
+        cache_size: int | None,
+    ) -> None:
+        self.function = function
+        self.options = options
+        self.dynamic = dynamic
+        self.eager_check = eager_check
+        self.cache_size = cache_size
+        self.entries: OrderedDict[Any, list[_Entry]] = OrderedDict()  # several of a key where sizes are left open
+        self.traces = 0
+        self.seconds = 0.0
+        self.hits = 0
+        self._last: dict[str, str] = {}
+        self._told = False
+        self.parts: Any = None  # of arrays over several processes
+        self.call: Any = self.any_call
+
+    def any_call(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """The result for any arguments; the next call with such arguments has a shortcut."""
+        if compiling.is_inside():
+            return self.function(*args, **kwargs)
+        with shutdown.waited_for():
+            return self._call(args, kwargs)
+
+    def _call(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        if memory.sharded and self._is_sharded(args, kwargs):
+            if self.parts is None:
+                self.parts = importlib.import_module("tnp._compile.sharded").OverParts(self.function, self.options)
+            return self.parts(args, kwargs)
+        entry, hit, arrays, given, tensors = self.entry(args, kwargs)
+        if any(map(compiling.is_fake, tensors)):  # machine code would read memory that there is not
+            return self.function(*args, **kwargs)
+        inputs = [*tensors, *entry.executable.captures]
+        if hit and entry.executable.is_ready(inputs):
+            self.hits += 1
+            program = entry.executable.program(inputs)
+        else:
+            program = self._program(entry, inputs)
+            if not entry.suits(tensors):  # compiling it took something for granted
+                return self._call(args, kwargs)
+        if self.eager_check:
+            _, eager = self._runner(args, kwargs, arrays)
+            values = checking.checked(entry.executable, inputs, lambda: eager(tensors), program)
+        else:
+            values = program(list(inputs))
+        for index in entry.executable.written:
+            if index < len(given):
+                _write_back(arrays[index], given[index], tensors[index])
+        result = entry.build(values, arrays)
+        if entry.make is not None and not self.eager_check:
+            matches = entry.executable.matching(inputs)
+            captures, device = entry.executable.captures, devices.state.default
+            self.call = entry.make(matches, program, device, captures, self.any_call, self)
+            self.call._torchdynamo_inline = self.inlined  # torch.compile can't look into the machine code
+        return result
+
+    def inlined(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """The function itself."""
+        return self.function(*args, **kwargs)
+
+    def _is_sharded(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
+        arrays: list[Any] = []
+        pytree.flatten((args, kwargs), arrays)
+        return any(isinstance(array, ndarray) and memory.is_sharded(array.tensor) for array in arrays)
+
+    def entry(
+        self, args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> tuple[_Entry, bool, list[Any], list[Tensor], list[Tensor]]:
+        """The trace for these arguments, whether it was there, their arrays, tensors, and tensors to be read."""
+        arrays: list[Any] = []
+        structure = pytree.flatten((args, kwargs), arrays)
+        given = [tensor_of(array) for array in arrays]
+        tensors = [compiling.physical(tensor) for tensor in given]
+        sizes = symbolic.pattern(tensors) if self.dynamic else compiling.signature(tensors)
+        key = structure, sizes, devices.state.default
+        entry = self._known(key, tensors)
+        hit = entry is not None
+        if entry is None:
+            with _lock:
+                entry = self._known(key, tensors) or self._traced(key, args, kwargs, arrays, tensors)
+        return entry, hit, arrays, given, tensors
+
+    def _known(self, key: Any, tensors: list[Tensor]) -> _Entry | None:
+        for entry in self.entries.get(key, ()):
+            if entry.suits(tensors):
+                if self.cache_size is not None:
+                    with contextlib.suppress(KeyError):  # another thread has just dropped it
+                        self.entries.move_to_end(key)
+                return entry
+        return None
+
+    def graph(self, *args: Any, **kwargs: Any) -> Graph:
+        """The graph for these arguments, traced if it has not been; nothing runs."""
+        entry, _, _, _, tensors = self.entry(args, kwargs)
+        traced = entry.executable.graph
+        names = [name for name, _ in self._described(args, kwargs, arrays_only=True)]
+        names += [f"captured_{index}" for index in range(len(traced.captures))]
+        return Graph(operations.steps(traced.module, names), lambda: exporting.program(traced, tensors))
+
+    def warmup(self, *args: Any, **kwargs: Any) -> None:
+        """Trace and compile for these arguments; nothing runs."""
+        with shutdown.waited_for():
+            entry, _, _, _, tensors = self.entry(args, kwargs)
+            self._program(entry, [*tensors, *entry.executable.captures])
+
+    def _program(self, entry: _Entry, inputs: list[Tensor]) -> Any:
+        """The program for these inputs, compiled if it is not there."""
+        with _lock:
+            start = time.perf_counter()
+            program = entry.executable.program(inputs)
+            self.seconds += time.perf_counter() - start
+        return program
+
+    def save(self, path: Any, *args: Any, **kwargs: Any) -> None:
+        """Write the program for these arguments to a file that ``tnp.load_compiled`` reads."""
+        exported, _, text = self._exported(args, kwargs, drawing_too=True)
+        exporting.save(exported, os.fspath(path), text)
+
+    def package(self, path: Any, *args: Any, **kwargs: Any) -> None:
+        """Write machine code for these arguments to a file that C++ runs without Python."""
+        exported, tensors, text = self._exported(args, kwargs)
+        names = [name for name, _ in self._described(args, kwargs, arrays_only=True)]
+        with _lock:
+            packaging.package(exported, list(zip(names, tensors, strict=True)), os.fspath(path), text, **self.options)
+
+    def _exported(
+        self, args: tuple[Any, ...], kwargs: dict[str, Any], drawing_too: bool = False
+    ) -> tuple[exporting.Program, list[Tensor], str]:
+        """The program for these arguments, their tensors, and the text about it."""
+        entry, _, arrays, _, tensors = self.entry(args, kwargs)
+        traced = entry.executable.graph
+        text = saving.text(args, kwargs, len(arrays), traced.returned, entry.build)
+        return exporting.program(traced, tensors, drawing_too), tensors, text
+
+    def _traced(
+        self, key: Any, args: tuple[Any, ...], kwargs: dict[str, Any], arrays: list[Any], tensors: list[Tensor]
+    ) -> _Entry:
+        """A new entry, kept; the one that was used longest ago goes if there are too many."""
+        start = time.perf_counter()
+        fixed = any(entry.only is not None for entry in self.entries.get(key, ()))
+        with errstate.paused():
+            entry = self._trace(args, kwargs, arrays, tensors, fixed)
+        self.entries.setdefault(key, []).append(entry)
+        self.entries.move_to_end(key)
+        self.traces += 1
+        self.seconds += time.perf_counter() - start
+        if self.cache_size is not None and sum(map(len, self.entries.values())) > self.cache_size:
+            _, entries = next(iter(self.entries.items()))
+            entries.pop(0)
+            if not entries:
+                self.entries.popitem(last=False)
+        self._tell(args, kwargs)
+        return entry
+
+    def _trace(
+        self, args: tuple[Any, ...], kwargs: dict[str, Any], arrays: list[Any], tensors: list[Tensor], fixed: bool
+    ) -> _Entry:
+        results, run = self._runner(args, kwargs, arrays)
+        graph, only = None, None
+        if self.dynamic and not fixed:
+            with contextlib.suppress(Exception):  # the function's own errors are raised below
+                graph = compiling.trace(run, tensors, symbolic.Sizes(tensors))
+        if graph is None:
+            graph = compiling.trace(run, tensors)
+            only = compiling.signature(tensors) if self.dynamic else None
+        make = call_codegen.maker(args, kwargs, results[-1], len(graph.captures))
+        return _Entry(compiling.Executable(graph, **self.options), results[-1].build(), make, only)
+
+    def _runner(
+        self, args: tuple[Any, ...], kwargs: dict[str, Any], arrays: list[Any]
+    ) -> tuple[list[call_codegen.Result], Callable[[list[Tensor]], list[Tensor]]]:
+        """The function of tensors in the place of these arrays, and a list that gets its result when it runs."""
+        results: list[call_codegen.Result] = []
+
+        def run(tensors: list[Tensor]) -> list[Tensor]:
+            inside = [pytree.stand_in(array, tensor) for array, tensor in zip(arrays, tensors, strict=True)]
+            remaining = iter(inside)
+            traced_args, traced_kwargs = pytree.mapped(lambda _: next(remaining), (args, kwargs))
+            results.append(call_codegen.Result(self.function(*traced_args, **traced_kwargs), arrays, inside, tensors))
+            return results[-1].tensors
+
+        return results, run
+
+    def _tell(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+        """Warn once if the function is traced again and again, and say what was different this time."""
+        before = self._last
+        self._last = dict(self._described(args, kwargs))
+        if self.traces < _MANY_TRACES or self._told:
+            return
+        self._told = True
+        changed = [
+            f"{name} was {before[name]} and is {now}"
+            for name, now in self._last.items()
+            if name in before and before[name] != now
+        ]
+        file, _, line = trace_state.user_line().rpartition(":")
+        warnings.warn_explicit(
+            f"{self.function.__qualname__} has been traced {self.traces} times: each new shape, dtype or Python "
+            f"value of an argument is a new trace. {'; '.join(changed) or 'Its structure changes'}. A number that "
+            "varies can be an array (tnp.asarray)",
+            RuntimeWarning,
+            file,
+            int(line),
+        )
+
+    def _described(
+        self, args: tuple[Any, ...], kwargs: dict[str, Any], arrays_only: bool = False
+    ) -> list[tuple[str, str]]:
+        try:
+            arguments = inspect.signature(self.function).bind(*args, **kwargs).arguments
+        except (TypeError, ValueError):
+            arguments = {f"argument {index}": value for index, value in enumerate(args)} | kwargs
+        lines = [line for name, value in arguments.items() for line in pytree.described(value, name)]
+        return [line for line in lines if not line[1].startswith("the ")] if arrays_only else lines
+
+
+def _write_back(array: Any, given: Tensor, written: Tensor) -> None:
+    """Bring what was written to an argument's tensor to the argument, where the tensor does not share its memory."""
+    if given is not written:
+        compiling.assign(given, written)
+    if isinstance(array, np.ndarray) and not memory.shares(given, array):
+        array[...] = memory.to_numpy(given)
+
+
+def _explained(error: RuntimeError) -> Exception:
+    """NumPy's error for what a compiled function met while it ran."""
+    if not isinstance(error, linalg.LinAlgError):
+        return explain(error)
+    text = str(error)
+    for part, message in _FAILURES.items():
+        if part in text:
+            return np.linalg.LinAlgError(message)
+    return np.linalg.LinAlgError(text)
+
+
+def compile(
+    fn: Callable[..., Any] | None = None,
+    *,
+    backend: str | Callable[..., Any] | None = None,
+    mode: str | None = None,
+    dynamic: bool | None = None,
+    options: dict[str, Any] | None = None,
+    fullgraph: bool = False,
+    eager_check: bool = False,
+    cache_size: int | None = 256,
+) -> Callable[..., Any]:
+    """Trace a function of arrays once for each signature, and run the trace as machine code.
+
+    Parameters
+    ----------
+    fn : callable, optional
+        The function; without it, a decorator is returned. Its arguments and results are arrays and lists, tuples,
+        dictionaries, named tuples and dataclasses of arrays; everything else in them is static.
+    backend : str or callable, optional
+        ``"inductor"`` (the default), ``"eager"`` to run the traced operations one by one, or another backend of
+        torch.compile.
+    mode : str, optional
+        As in torch.compile: ``"reduce-overhead"``, ``"max-autotune"`` ...
+    dynamic : bool, optional
+        False or None: each shape has its own trace. True: one trace for all sizes of the arguments' axes from 2 on,
+        as long as the function does the same for them; ``if x.shape[0] > 3`` makes two. Sizes of 0 and 1 are traced by
+        themselves, as they broadcast otherwise, and strides with gaps stay what they are. What can't leave a size open
+        is traced for each: ``len(x)``, where Python wants an int (``x.shape[0]`` does not), or a loop over it.
+    options : dict, optional
+        Settings of the backend, as in torch.compile.
+    fullgraph : bool, optional
+        Without effect: a function is always one graph, or an error says where it can't be.
+    eager_check : bool, default False
+        Run the function itself too, at each call, and compare results and what is written to arguments and captured
+        arrays: within the square root of the dtype's precision, and of random numbers dtypes and shapes only.
+    cache_size : int or None, default 256
+        How many traces are kept: a new one takes the place of the one used longest ago. None keeps all.
+
+    Returns
+    -------
+    callable
+        The compiled function. ``fn.cache_info()`` counts its traces, hits and the seconds they took;
+        ``fn.graph(*args)`` is the graph for such arguments, to be read, counted, drawn, and written as ONNX;
+        ``fn.save("f.pt2", *args)`` writes the program for such arguments to a file for ``load_compiled``;
+        ``fn.package("f.pt2", *args)`` writes its machine code, for C++ programs without Python (examples/cpp);
+        ``fn.warmup(*args)`` compiles for them without a call.
+
+    Raises
+    ------
+    TracedValueError
+        While tracing: Python asks for the value of an array (``if x > 0``); the message names the line.
+    EagerCheckError
+        With ``eager_check``: something differs; the message names the first operation that does, and its line.
+    ValueError
+        ``cache_size`` is less than 1; the backend or a setting of it is unknown.
+
+    Warns
+    -----
+    RuntimeWarning
+        Once, if the function is traced again and again; and once if there is no C++ compiler or the graph can't be
+        compiled: the traced operations then run one by one.
+
+    Notes
+    -----
+    Python runs only while tracing: ``print`` prints then, loops are unrolled, calls are inlined. A signature is the
+    structure of the arguments, each array's dtype, shape, strides and device, and each static value: a Python number
+    is static, so another number is another trace. Arrays from outside are read when the graph runs, not when it is
+    traced; assigning to one (``a[...] = b``, ``a += b``) and to an argument happens at each call. Inside another
+    compiled function or a transform, the function runs as if it weren't compiled. Gradients flow through.
+
+    See also ``torch.compile``, https://pytorch.org/docs/stable/generated/torch.compile.html
+
+    Examples
+    --------
+    >>> import tnp as np
+    >>> @np.compile
+    ... def sigmoid(x):
+    ...     return 1 / (1 + np.exp(-x))
+    >>> sigmoid(np.zeros(2))
+    array([0.5, 0.5])
+    >>> sigmoid.cache_info().traces
+    1
+    """
+    if fn is None:
+        return functools.partial(
+            compile,
+            backend=backend,
+            mode=mode,
+            dynamic=dynamic,
+            options=options,
+            fullgraph=fullgraph,
+            eager_check=eager_check,
+            cache_size=cache_size,
+        )
+    if cache_size is not None and operator.index(cache_size) < 1:
+        raise ValueError(f"cache_size must be at least 1, not {cache_size}")
+    signatures = _Signatures(
+        fn, {"backend": backend, "mode": mode, "options": options}, bool(dynamic), eager_check, cache_size
+    )
+
+    @functools.wraps(fn)
+    def compiled(*args: Any, **kwargs: Any) -> Any:
+        try:
+            call = signatures.call  # in two steps: Python looks for a method first otherwise
+            return call(args, kwargs)
+        except RuntimeError as error:
+            explained = _explained(error)
+            if explained is error:
+                raise
+            raise explained from None
+
+    def cache_info() -> CacheInfo:
+        return CacheInfo(signatures.traces, signatures.hits, signatures.seconds)
+
+    compiled.cache_info = cache_info  # type: ignore[attr-defined]
+    compiled.graph = signatures.graph  # type: ignore[attr-defined]
+    compiled.warmup = signatures.warmup  # type: ignore[attr-defined]
+    compiled.save = signatures.save  # type: ignore[attr-defined]
+    compiled.package = signatures.package  # type: ignore[attr-defined]
+    return compiled
+
+
+def load_compiled(path: str | os.PathLike[str], *, native: bool = False, **options: Any) -> Callable[..., Any]:
+    """The function that ``fn.save(path, ...)`` or ``fn.package(path, ...)`` wrote, without its Python source.
+
+    Parameters
+    ----------
+    path : path
+        The file.
+    native : bool, default False
+        Whether the file is one of ``fn.package``. The machine code in it runs, whatever it does: only for files from
+        those you trust.
+    **options
+        As ``compile`` takes them; none for machine code.
+
+    Returns
+    -------
+    callable
+        A compiled function of arguments like those that it was saved for. Nothing in a file of ``fn.save`` is
+        unpickled or run as Python.
+
+    Raises
+    ------
+    ValueError
+        The file holds something else or is of a later version; when called, an array has another shape or is on
+        another device.
+    TypeError
+        When called: the arguments are built differently, or an array has another dtype.
+    NotImplementedError
+        When machine code is called: an argument needs a gradient, or a trace or a transform is under way.
+
+    Notes
+    -----
+    Arrays from outside the function have the values that they had when it was saved. Random numbers are new ones at
+    each call, drawn from ``tnp.random``'s own stream, whichever generator the function had: ``tnp.random.seed`` makes
+    them reproducible. Machine code is for processors
+    that have all that the one has where it was made, knows no gradients, and can't be traced.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> import tnp as np
+    >>> with tempfile.TemporaryDirectory() as directory:
+    ...     np.compile(lambda x: x * 2).save(f"{directory}/twice.pt2", np.ones(2))
+    ...     twice = np.load_compiled(f"{directory}/twice.pt2", backend="eager")
+    >>> twice(np.ones(2))
+    array([2., 2.])
+    """
+    if native:
+        if options:
+            raise TypeError(f"machine code is compiled: {', '.join(options)} can't be chosen any more")
+        return saving.Loaded(*packaging.load(os.fspath(path)))
+    from tnp import random  # which imports NumPy's
+
+    run, examples, text = exporting.load(os.fspath(path), random._state._generator_on)
+    return compile(saving.Loaded(run, examples, text), **options)

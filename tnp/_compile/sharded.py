@@ -1,0 +1,82 @@
+"""Compiled functions of arrays that lie over several processes: each process compiles what it does with its parts.
+
+Layer: owns how such a function becomes one of plain arrays. The parts are put together while it is traced, so that the
+graph holds torch's operations on parts and what is sent between processes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import tnp
+from backend_torch.distributed import arrays as backend
+from tnp._array.ndarray import ndarray, wrap_array
+from tnp._core.convert import tensor_of
+from tnp._transforms import pytree
+
+
+class OverParts:
+    """One function compiled for each layout of its arguments.
+
+    Parameters
+    ----------
+    function : callable
+    options : dict
+        Of ``tnp.compile``.
+    """
+
+    def __init__(self, function: Callable[..., Any], options: dict[str, Any]) -> None:
+        self._function = function
+        self._options = options
+        self._programs: dict[Any, tuple[Callable[..., Any], list[Any]]] = {}
+
+    def __call__(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """The result of the function, sharded as it would be if it were not compiled."""
+        arrays: list[Any] = []
+        structure = pytree.flatten((args, kwargs), arrays)
+        tensors = [tensor_of(array) for array in arrays]
+        if any(tensor.requires_grad for tensor in tensors):
+            raise NotImplementedError(
+                "no gradient flows through a compiled function of sharded arrays: compile the function that takes the "
+                "gradient, tnp.compile(tnp.grad(f))"
+            )
+        layouts = tuple(map(backend.layout, tensors))
+        parts = [wrap_array(backend.held(tensor)) for tensor in tensors]
+        key = structure, layouts, tuple([(part.shape, part.dtype) for part in parts])
+        if key not in self._programs:
+            self._programs[key] = self._program(args, kwargs, arrays, layouts)
+        program, made = self._programs[key]
+        values = program(*parts)
+        return made[-1](values, arrays)
+
+    def _program(
+        self, args: tuple[Any, ...], kwargs: dict[str, Any], arrays: list[Any], layouts: tuple[Any, ...]
+    ) -> tuple[Callable[..., Any], list[Any]]:
+        made: list[Any] = []  # how the result is made of parts, known once the function was traced
+
+        def over_parts(*parts: ndarray) -> list[ndarray]:
+            inside = iter(
+                [
+                    pytree.like(array, backend.put_together(part.tensor, layout))
+                    for array, part, layout in zip(arrays, parts, layouts, strict=True)
+                ]
+            )
+
+            def taken(_: Any) -> Callable[[Any, Any], Any]:
+                array = next(inside)
+                return lambda values, arrays: array
+
+            given, named = pytree.builder((args, kwargs), taken)((), ())
+            results: list[ndarray] = []
+
+            def delivered(array: Any) -> Callable[[Any, Any], Any]:
+                index, tensor = len(results), tensor_of(array)
+                layout = backend.layout(tensor)
+                results.append(wrap_array(backend.held(tensor)))
+                return lambda values, arrays: pytree.like(array, backend.put_together(values[index].tensor, layout))
+
+            made.append(pytree.builder(self._function(*given, **named), delivered))
+            return results
+
+        return tnp.compile(over_parts, **self._options), made

@@ -1,0 +1,601 @@
+"""Into an array: from NumPy, torch, nested lists, scalars and whatever speaks a protocol.
+
+Layer: owns ``asarray`` and ``array`` and what they copy. Python data is read by NumPy itself, so that ragged lists,
+overflows and mixed types are judged as NumPy judges them.
+"""
+
+from __future__ import annotations
+
+import itertools
+import operator
+import warnings
+from collections.abc import Callable, Collection
+from typing import Any
+
+import numpy as np
+from numpy.exceptions import ComplexWarning
+
+import tnp
+from backend_torch.graphs import symbolic
+from backend_torch.tensors import devices, interop, memory
+from backend_torch.tensors.casting import cast
+from backend_torch.tensors.dtypes import to_numpy, to_torch
+from tnp._array.ndarray import like, ndarray, scalar, view_like, view_of, wrap, wrap_array
+from tnp._core.dtype_table import PLAIN
+from tnp._core.dtypes import DtypeError, native, tensor_dtype
+from tnp._core.errors import MOST_DIMENSIONS, copy_mode, explain
+from tnp._core.flat import flatiter
+
+Tensor = Any
+NO_COPY = "Unable to avoid copy while creating an array as requested."
+_PLAIN = frozenset({int, float, bool, complex})
+_OWN_MEMORY = (list, tuple, int, float, complex, np.generic)
+
+
+def tensor_of(value: Any, dtype: Any = None, *, device: Any = None) -> Tensor:
+    """Anything array-like as a tensor, without a copy where that can be.
+
+    Parameters
+    ----------
+    value : array_like
+    dtype : dtype_like, optional
+        A numeric or boolean dtype; the value's own by default.
+    device : torch.device, optional
+        Where the array is that the value is an operand beside: Python data goes there.
+
+    Raises
+    ------
+    ValueError
+        The value is on another device, and no scalar.
+    TypeError
+        It is an array of another library beside one of ours.
+    """
+    if type(value) is ndarray:
+        tensor = value.tensor
+    elif type(value) is scalar:
+        tensor = memory.copied(value.tensor)  # a scalar never changes, whatever is written to views of this
+    elif isinstance(value, ndarray):
+        tensor = value.tensor
+    elif memory.is_tensor(value):
+        tensor = interop.checked(value)
+    else:
+        if device is not None:
+            tnp._core.interop.check_library(value)
+        try:
+            tensor, _ = _imported(value, dtype, device, None)
+        except ValueError as error:
+            tensor = _by_protocol(value, None, error).tensor
+    if device is not None and tensor.device != device and tensor.dim():
+        if not (tnp._core.host_fallback.kept and isinstance(value, np.ndarray)):
+            raise devices.mixed(device, tensor.device)
+        tensor = interop.moved(tensor, device)  # a program run as it is can't say so, as of a structure's field
+    return tensor if dtype is None else converted(tensor, tensor_dtype(dtype))
+
+
+def tensors_of(*values: Any, check: Callable[[tuple[int, ...]], object] | None = None) -> list[Tensor]:
+    """Operands as tensors of one device; Python data goes where the first array is that has an axis.
+
+    Of text and objects, which no tensor holds, ``check`` sees the shapes: NumPy complains about them first.
+    """
+    home = home_of(values)
+    try:
+        return [tensor_of(value, device=home) for value in values]
+    except DtypeError:
+        if check is not None:
+            for value in values:
+                check(value.shape if isinstance(value, ndarray) else np.asarray(value).shape)
+        raise
+
+
+def tensor_of_shape(value: Any, check: Callable[[tuple[int, ...]], object]) -> Tensor:
+    """An operand as a tensor; of text and objects, which no tensor holds, ``check`` sees the shape first."""
+    try:
+        return tensor_of(value)
+    except DtypeError:
+        check(np.asarray(value).shape)
+        raise
+
+
+def home_of(operands: Collection[Any]) -> Any:
+    """The device of the first array that has an axis; TypeError where arrays of two libraries meet."""
+    home, all_ours = None, True
+    for operand in operands:
+        if not isinstance(operand, ndarray):
+            all_ours = False
+        elif home is None and operand.tensor.dim():
+            home = operand.tensor.device
+    if not all_ours:
+        tnp._core.interop.check_libraries(operands)
+    return home
+
+
+def output_tensor(out: Any, refusal: str = "output array is read-only") -> Tensor:
+    """The tensor through which ``out``, a tnp or NumPy array, is written.
+
+    Raises
+    ------
+    TypeError
+        It is no array: a list, or a scalar.
+    ValueError
+        It can't be: the array is read-only, a broadcast view, or has strides that no tensor has.
+    """
+    if type(out) is scalar or not isinstance(out, (ndarray, np.ndarray)):
+        raise TypeError("return arrays must be of ArrayType")
+    tensor = tensor_of(out)
+    if not memory.is_writeable(tensor) or (type(out) is not ndarray and not out.flags.writeable):
+        raise ValueError(refusal)
+    if isinstance(out, np.ndarray) and not memory.shares(tensor, out):
+        raise ValueError(f"output array has strides {out.strides} that no tensor has: write to a copy of it")
+    return tensor
+
+
+def converted(tensor: Tensor, dtype: Any) -> Tensor:
+    """The tensor in a torch dtype; as in NumPy a discarded imaginary part is warned of."""
+    if tensor.dtype is dtype:
+        return tensor
+    if tensor.is_complex() and to_numpy[dtype].kind in "iuf":
+        warnings.warn("Casting complex values to real discards the imaginary part", ComplexWarning, stacklevel=4)
+        tensor = memory.copied(memory.real(tensor))  # a cast makes a view of it, a conversion shares no memory
+    return cast(tensor, dtype)
+
+
+def _imported(value: Any, dtype: Any, device: Any, copy: bool | None) -> tuple[Tensor, bool]:
+    """What is neither our array nor torch's, as a tensor, and whether its memory is nobody else's.
+
+    ``copy`` is NumPy's: False raises where a copy is needed.
+    """
+    if isinstance(value, flatiter):
+        return memory.copied(value.base.ravel().tensor), True
+    if isinstance(value, (list, tuple)) and (first := _array_in(value)) is not None:
+        if copy is False:
+            raise ValueError(NO_COPY)
+        return _stacked(value, dtype, tensor_of(first).device), True
+    if _is_elsewhere(value):
+        return interop.from_dlpack(value, copy=copy), copy is True
+    if hasattr(value, "__cuda_array_interface__"):  # Numba's arrays have no DLPack; NumPy would copy them to the host
+        tensor = interop.from_cuda(value)
+        return (memory.copied(tensor), True) if copy else (tensor, False)
+    if isinstance(value, np.ndarray):
+        array, made = value, False
+    else:
+        if symbolic.is_symbol(value):
+            value = symbolic.decided(value)
+        array = np.array(value, None if dtype is None else _carried(dtype), copy=copy)
+        made = copy is True or isinstance(value, _OWN_MEMORY)
+    tensor = _from_numpy(array, dtype)
+    if not memory.shares(tensor, array):
+        if copy is False:
+            raise ValueError(f"{NO_COPY} A tensor has no negative strides or foreign byte order.")
+        made = True
+    if made:
+        tensor = memory.fresh(tensor)
+    if not isinstance(value, np.ndarray):
+        tensor = interop.moved(tensor, devices.state.default if device is None else device)
+    return tensor, made
+
+
+def _by_protocol(value: Any, copy: bool | None, error: ValueError) -> ndarray:
+    """Our array that ``value.__array__`` returns, or items of ``value`` do: NumPy, which asked it, raised ``error``."""
+    if "not producing an array" not in str(error):
+        raise error
+    if isinstance(value, (list, tuple)):
+        return wrap_array(_stacked(value, None, None))
+    try:
+        array = value.__array__() if copy is None else value.__array__(copy=copy)
+    except TypeError:  # it has no such argument, of which NumPy warned
+        array = value.__array__()
+        array = array.copy() if copy and isinstance(array, ndarray) else array
+    if not isinstance(array, ndarray):
+        raise error
+    return array
+
+
+def _carried(dtype: Any) -> Any:
+    """The dtype, which some tensor can carry: TypeError before NumPy reads the data, not after."""
+    tensor_dtype(dtype)
+    return dtype
+
+
+def _from_numpy(array: np.ndarray, dtype: Any) -> Tensor:
+    if array.dtype not in to_torch:
+        if dtype is not None:
+            array = array.astype(to_numpy[tensor_dtype(dtype)])  # numbers of strings, objects, long doubles
+        else:
+            native(array.dtype)  # raises for what no tensor can carry; else it is a foreign byte order
+    return memory.from_numpy(array)
+
+
+def _is_elsewhere(value: Any) -> bool:
+    """Whether the value is to be had by DLPack alone: NumPy can't read it, or its memory is not the host's.
+
+    What NumPy can read goes through NumPy: it knows memory that must not be written to.
+    """
+    if isinstance(value, (np.ndarray, np.generic)) or not hasattr(value, "__dlpack__"):
+        return False
+    host = 1  # kDLCPU
+    return not hasattr(value, "__array__") or value.__dlpack_device__()[0] != host
+
+
+def _array_in(sequence: Any) -> Any:
+    """The first tnp array or tensor in a nested list, None if it has none."""
+    types = set(map(type, sequence)) - _PLAIN
+    if not any(issubclass(t, (ndarray, list, tuple)) or memory.is_tensor_type(t) for t in types):
+        return None
+    for item in sequence:
+        if isinstance(item, ndarray) or memory.is_tensor(item):
+            return item
+        if isinstance(item, (list, tuple)) and (found := _array_in(item)) is not None:
+            return found
+    return None
+
+
+def _stacked(sequence: Any, dtype: Any, device: Any) -> Tensor:
+    """A nested list of arrays as one tensor: stacked, so that gradients and devices are kept."""
+    if dtype is not None and (whole := np.dtype(dtype)).kind == "i":
+        sequence = [tnp._core.indexing.checked_number(item, whole) for item in sequence]
+    tensors = [tensor_of(item, dtype, device=device) for item in sequence]
+    shapes = [tuple(t.shape) for t in tensors]
+    if len(set(shapes)) > 1:
+        same = itertools.takewhile(lambda lengths: len(set(lengths)) == 1, zip(*shapes, strict=False))
+        common = [lengths[0] for lengths in same]
+        raise ValueError(
+            "setting an array element with a sequence. The requested array has an inhomogeneous shape after "
+            f"{len(common) + 1} dimensions. The detected shape was {(len(sequence), *common)} + inhomogeneous part."
+        )
+    if dtype is None:
+        common_dtype = to_torch[np.result_type(*[to_numpy[t.dtype] for t in tensors])]
+        tensors = [cast(t, common_dtype) for t in tensors]
+    try:
+        return memory.stacked(tensors)
+    except RuntimeError as error:
+        raise explain(error, *tensors) from None
+
+
+def asarray(
+    a: Any,
+    dtype: Any = None,
+    order: Any = None,
+    *,
+    device: Any = None,
+    copy: bool | None = None,
+    like: Any = None,
+) -> ndarray:
+    """Convert the input to an array, sharing its memory where that can be.
+
+    Parameters
+    ----------
+    a : array_like
+        A tnp, NumPy or torch array, an object with ``__dlpack__`` or ``__array__``, a scalar or nested sequences.
+    dtype : dtype_like, optional
+        A numeric or boolean dtype; by default the input's.
+    order : {'C', 'F', 'A', 'K'}, optional
+        Memory order; 'C' and 'F' copy an array that is in neither.
+    device : str or torch.device, optional
+        Where the result lives; by default an array stays and Python data goes to the default device.
+    copy : bool, optional
+        True always copies, False never does and raises where one is needed.
+    like : ndarray, optional
+        Only tnp arrays.
+
+    Returns
+    -------
+    ndarray
+        The input itself if nothing has to change; else an array over the same memory, or a copy.
+
+    Raises
+    ------
+    TypeError
+        The data has a dtype that no tensor can carry (strings, objects, dates, long doubles).
+    ValueError
+        Ragged sequences; or ``copy=False`` where a copy is needed.
+
+    Notes
+    -----
+    Differences from NumPy: an array with negative strides is copied.
+
+    Source: https://numpy.org/doc/stable/reference/generated/numpy.asarray.html
+
+    Examples
+    --------
+    >>> import tnp as np
+    >>> np.asarray([[1, 2], [3, 4]])
+    array([[1, 2],
+           [3, 4]])
+    """
+    check_like(like)
+    if dtype is None and order is None and device is None and copy is None and type(a) is ndarray:
+        return a
+    if isinstance(dtype, (str, np.dtype)) and (parts := np.dtype(dtype).subdtype) is not None:
+        return asarray(_of_subarrays(a, *parts), None, order, device=device, copy=copy)
+    copy = copy_mode(copy)
+    wanted = None if device is None else devices.parse(device)
+    if isinstance(a, np.ndarray) and not copy and not a.flags.writeable:
+        a = _over_read_only(a)
+    if isinstance(a, ndarray) or memory.is_tensor(a):
+        given, fresh = tensor_of(a), type(a) is scalar
+        if fresh and copy is False:
+            raise ValueError(NO_COPY)
+    else:
+        try:
+            given, fresh = _imported(a, dtype, wanted, copy)
+        except ValueError as error:  # what __array__ returned is trusted to be a copy if it was to be one
+            return asarray(_by_protocol(a, copy, error), dtype, order, device=device)
+    tensor = given if dtype is None else converted(given, tensor_dtype(dtype))
+    tensor = interop.moved(tensor, wanted)
+    order = "K" if order is None else as_order(order)
+    if copy and tensor is given and not fresh:
+        return wrap_array(memory.copied(tensor, order))
+    tensor = _ordered(tensor, order)
+    if copy is False and not memory.same_start(given, tensor):
+        raise ValueError(NO_COPY)
+    if isinstance(a, ndarray) and not fresh:
+        return a if tensor is a.tensor and type(a) in PLAIN else view_of(a, tensor)
+    return wrap_array(tensor)
+
+
+def _of_subarrays(a: Any, dtype: np.dtype, shape: tuple[int, ...]) -> ndarray:
+    """Data as an array of subarrays, whose axes come last: ``(2,)i`` repeats each number; Python data may have both."""
+    if isinstance(a, (ndarray, np.ndarray, np.generic)) or memory.is_tensor(a):
+        tensor = converted(tensor_of(a), tensor_dtype(dtype))
+        return wrap_array(memory.copied(memory.repeated(tensor, shape)))
+    return wrap_array(_from_numpy(np.array(tnp._core.host_fallback.given(a), (dtype, shape)), dtype))
+
+
+def _over_read_only(array: np.ndarray) -> Any:
+    """A read-only NumPy array as one of ours over its memory; itself where no tensor can be."""
+    if array.dtype not in to_torch:
+        return array
+    tensor = memory.from_numpy(array, read_only=True)
+    return tnp._array.readonly.readonly_array(tensor, array) if memory.shares(tensor, array) else array
+
+
+class Builtins:
+    """What a class may hold as an attribute without making a method of it, as it may NumPy's builtins.
+
+    A Python function would become a method there; a bound method does not become another.
+    """
+
+    @classmethod
+    def array(
+        cls,
+        object: Any,
+        dtype: Any = None,
+        *,
+        copy: Any = True,
+        order: Any = "K",
+        subok: bool = False,
+        ndmin: int = 0,
+        ndmax: int = 0,
+        like: Any = None,
+        device: Any = None,
+    ) -> ndarray:
+        """Create an array, a copy of the input by default.
+
+        Parameters
+        ----------
+        object : array_like
+            A tnp, NumPy or torch array, an object with ``__dlpack__`` or ``__array__``, a scalar or nested sequences.
+        dtype : dtype_like, optional
+            A numeric or boolean dtype; by default the input's.
+        copy : bool, optional
+            True copies; None only where needed; False raises where one is needed.
+        order : {'K', 'A', 'C', 'F'}, optional
+            Memory order.
+        subok : bool, optional
+            Whether the result is of the array's own class, if that is one derived from ndarray.
+        ndmin : int, optional
+            Dimensions of length one are prepended up to this many.
+        ndmax : int, optional
+            Nested sequences are read to this depth; deeper ones would be objects, which raise TypeError.
+        like : ndarray, optional
+            Only tnp arrays.
+        device : str or torch.device, optional
+            Where the result lives.
+
+        Returns
+        -------
+        ndarray
+
+        Raises
+        ------
+        TypeError
+            The data has a dtype that no tensor can carry.
+        ValueError
+            Ragged sequences; or ``copy=False`` where a copy is needed.
+
+        Notes
+        -----
+        Source: https://numpy.org/doc/stable/reference/generated/numpy.array.html
+
+        Examples
+        --------
+        >>> import tnp as np
+        >>> np.array([1, 2.5])
+        array([1. , 2.5])
+        """
+        ndmin, ndmax = operator.index(ndmin), operator.index(ndmax)
+        if not 0 <= ndmax <= MOST_DIMENSIONS:
+            raise ValueError(f"ndmax must be in the range [0, NPY_MAXDIMS ({MOST_DIMENSIONS})]")
+        if 0 < ndmax < ndmin:
+            raise ValueError(f"ndmin must be <= ndmax ({ndmax})")
+        if ndmax and not isinstance(object, ndarray):
+            object = np.array(object, dtype, ndmax=ndmax)
+        copy = copy_mode(copy)
+        result = asarray(object, dtype, order, device=device, copy=copy, like=like)
+        if subok:
+            result = tnp._array.subclass.kept(object, result)
+        if type(object) is ndarray and copy is None and result is object and not ndmin:
+            return object
+        if result.ndim < ndmin:
+            if ndmin > MOST_DIMENSIONS:
+                raise ValueError(f"ndmin bigger than allowable number of dimensions ({MOST_DIMENSIONS})")
+            return tnp.reshape(result, (1,) * (ndmin - result.ndim) + result.shape)
+        return result
+
+
+array = Builtins.array
+
+
+def as_order(order: Any) -> str:
+    """A memory order in capitals; None is "C"."""
+    if order is None:
+        return "C"
+    if isinstance(order, bytes):
+        order = order.decode("ascii", "replace")
+    if not isinstance(order, str):
+        raise TypeError(f"order must be str, not {type(order).__name__}")
+    letter = order.upper()
+    if letter not in ("C", "F", "A", "K"):
+        raise ValueError(f"order must be one of 'C', 'F', 'A', or 'K' (got {order!r})")
+    return letter
+
+
+def _ordered(tensor: Tensor, order: str) -> Tensor:
+    return memory.in_order(tensor, order) if order in ("C", "F") else tensor
+
+
+def check_like(like: Any) -> None:
+    """``like=`` names whose array protocol to follow: here that can only be tnp's."""
+    if like is not None and not isinstance(like, ndarray):
+        raise TypeError(f"like= must be a tnp array, not {type(like).__name__}: use numpy for the other's arrays")
+
+
+def copy(a: Any, order: str = "K", subok: bool = False, *, device: Any = None) -> ndarray:
+    """Copy an array.
+
+    Parameters
+    ----------
+    a : array_like
+    order : {'C', 'F', 'A', 'K'}, optional
+        Memory order of the copy; 'K' is that of ``a``.
+    subok : bool, optional
+        Whether the result is of the array's own class, if that is one derived from ndarray.
+    device : str or torch.device, optional
+        Where the copy lives; by default the device of the scope (``with tnp.device(...):``), outside of all where
+        ``a`` is.
+
+    Returns
+    -------
+    ndarray
+        New memory, copied once: between devices if ``a`` is elsewhere.
+
+    Notes
+    -----
+    Source: https://numpy.org/doc/stable/reference/generated/numpy.copy.html
+
+    Examples
+    --------
+    >>> import tnp as np
+    >>> x = np.array([1, 2])
+    >>> y = np.copy(x)
+    >>> y[0] = 5
+    >>> x
+    array([1, 2])
+    """
+    device = devices.of_scope() if device is None else device
+    return array(a, order=order, subok=subok, copy=True, device=device)
+
+
+def astype(x: Any, dtype: Any, /, *, copy: bool = True, device: Any = None) -> ndarray:
+    """Copy an array in another dtype.
+
+    Parameters
+    ----------
+    x : ndarray
+    dtype : dtype_like
+        A numeric or boolean dtype.
+    copy : bool, optional
+        False returns ``x`` itself if it has the dtype and the device.
+    device : str or torch.device, optional
+        Where the result lives; by default where ``x`` is.
+
+    Returns
+    -------
+    ndarray
+
+    Raises
+    ------
+    TypeError
+        ``x`` is no array, or no tensor can carry the dtype.
+
+    Notes
+    -----
+    Source: https://numpy.org/doc/stable/reference/generated/numpy.astype.html
+
+    Examples
+    --------
+    >>> import tnp as np
+    >>> np.astype(np.asarray([1, 2]), np.float32)
+    array([1., 2.], dtype=float32)
+    """
+    if isinstance(x, (np.ndarray, np.generic)):
+        x = wrap(tensor_of(x)) if isinstance(x, np.generic) else wrap_array(tensor_of(x))
+    if not isinstance(x, ndarray):
+        raise TypeError(f"Input should be a NumPy array. It is a {type(x)} instead: use asarray.")
+    moved = x if device is None else x.to_device(device)
+    return moved.astype(dtype, copy=copy and moved is x)
+
+
+def as_dtype(x: ndarray, dtype: Any, order: Any, casting: Any, copy: bool) -> Any:
+    """``x.astype(...)``."""
+    if copy is not True and isinstance(copy, np._CopyMode):
+        raise ValueError("_CopyMode enum is not allowed for astype function. Use true/false instead.")
+    try:
+        wanted = tensor_dtype(dtype)
+    except DtypeError:
+        if (parts := np.dtype(dtype).subdtype) is not None:
+            return wrap_array(_of_subarrays(x, *parts).tensor)
+        if not tnp._core.host_fallback.kept:
+            raise
+        return tnp.asnumpy(x).astype(dtype, order, casting)
+    target = to_numpy[wanted]
+    if not issubclass(type(casting), (str, bytes)):
+        raise TypeError(f"casting must be str, not {type(casting).__name__}")
+    if casting == "same_value":
+        result = converted(x.tensor, wanted)
+        if not memory.same_values(x.tensor, cast(result, x.tensor.dtype)):
+            raise ValueError(f"could not cast 'same_value' {x.dtype} to {target}")
+    else:
+        if casting != "unsafe" and not np.can_cast(x.dtype, target, casting):
+            raise TypeError(f"Cannot cast array data from {x.dtype!r} to {target!r} according to the rule {casting!r}")
+        result = converted(x.tensor, wanted)
+    order = "K" if order is None else as_order(order)
+    if copy and result is x.tensor:
+        return like(x, memory.copied(result, order))
+    ordered = _ordered(result, order)
+    return x if ordered.dtype is x.tensor.dtype and memory.same_start(ordered, x.tensor) else like(x, ordered)
+
+
+def view(x: ndarray, dtype: Any) -> ndarray:
+    """``x.view(dtype)``: the same bytes under another dtype."""
+    tensor, wanted = x.tensor, tensor_dtype(dtype)
+    old, new = tensor.itemsize, wanted.itemsize
+    if old != new:
+        if not tensor.dim():
+            raise ValueError("Changing the dtype of a 0d array is only supported if the itemsize is unchanged")
+        if tensor.stride(-1) != 1 and tensor.shape[-1] != 1 and tensor.numel():
+            raise ValueError("To change to a dtype of a different size, the last axis must be contiguous")
+        if old < new and tensor.shape[-1] * old % new:
+            raise ValueError(
+                "When changing to a larger dtype, its size must be a divisor of the total size in bytes of the last "
+                "axis of the array."
+            )
+    try:
+        return view_like(x, memory.viewed(tensor, wanted))
+    except RuntimeError as error:
+        raise ValueError(f"no tensor over these bytes has dtype {to_numpy[wanted]}: view a copy ({error})") from None
+
+
+def field(x: ndarray, dtype: Any, offset: int) -> ndarray:
+    """``x.getfield(dtype, offset)``: a part of the bytes of each element under another dtype."""
+    wanted = tensor_dtype(dtype)
+    if offset < 0:
+        raise ValueError("offset is negative")
+    if wanted.itemsize > x.itemsize:
+        raise ValueError("new type is larger than original type")
+    if wanted.itemsize + offset > x.itemsize:
+        raise ValueError("new type plus offset is larger than original type")
+    if offset % wanted.itemsize:
+        raise ValueError(f"offset {offset} is no multiple of the {wanted.itemsize} bytes of {to_numpy[wanted]}")
+    parts = memory.viewed(x.tensor[..., None], wanted)
+    return wrap_array(parts[..., offset // wanted.itemsize])

@@ -1,0 +1,192 @@
+"""Errors in NumPy's words, and the axes that are checked on the way to them.
+
+Layer: owns exception classes and texts. Nothing here runs before something has failed, but for axes.
+"""
+
+from __future__ import annotations
+
+import math
+import operator
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+from numpy.exceptions import AxisError
+from numpy.lib.array_utils import normalize_axis_tuple
+
+from backend_torch.kernels.value_checks import DEMANDED
+from backend_torch.tensors import devices, memory, out_of_memory
+from backend_torch.tensors.trace_state import TracedValueError
+
+MOST_DIMENSIONS = 64  # NumPy's limits, kept so that what runs here runs there
+MOST_OPERANDS = 64
+_MAX = np.iinfo(np.intp).max
+_INTS = np.iinfo(np.intc)
+
+
+_COPY_MODES = {np._CopyMode.ALWAYS: True, np._CopyMode.IF_NEEDED: None, np._CopyMode.NEVER: False}
+
+
+def copy_mode(copy: Any) -> bool | None:
+    """A ``copy`` argument as True, False or None: the truth of what is none of them, but for text."""
+    if copy is None or copy is True or copy is False:
+        return copy
+    if isinstance(copy, str):
+        raise ValueError("strings are not allowed for 'copy' keyword. Use True/False/None instead.")
+    return _COPY_MODES[copy] if isinstance(copy, np._CopyMode) else bool(copy)
+
+
+def normalize_axis(axis: Any, ndim: int, argname: str | None = None) -> int:
+    """A non-negative axis of an array of ``ndim`` dimensions; AxisError where there is none."""
+    index = operator.index(axis)
+    if not -ndim <= index < ndim:
+        raise AxisError(long_of(index), ndim, argname)
+    return index % ndim if index < 0 else index
+
+
+def long_of(number: Any) -> int:
+    """An integer that NumPy's compiled functions hold; OverflowError for a larger one."""
+    index = operator.index(number)
+    if not -_MAX <= index <= _MAX:
+        raise OverflowError("Python int too large to convert to C long")
+    return index
+
+
+def int_of(number: Any) -> int:
+    """The same of the smaller integers of C in which NumPy holds the number of a diagonal."""
+    index = operator.index(number)
+    if not _INTS.min <= index <= _INTS.max:
+        raise OverflowError("Python int too large to convert to C int")
+    return index
+
+
+def check_size(shape: tuple[int, ...], itemsize: int) -> None:
+    """ValueError of a view with more bytes than NumPy counts: torch makes it, as it needs no memory."""
+    if math.prod(shape) * itemsize > _MAX:
+        raise too_big(shape)
+
+
+def too_big(*shapes: tuple[int, ...]) -> ValueError:
+    """What NumPy raises for an array with more bytes than it counts."""
+    return ValueError(
+        "array is too big; `arr.size * arr.dtype.itemsize` is larger than the maximum possible size: shape "
+        + shapes_text(shapes)
+    )
+
+
+def integer_axis(axis: Any, ndim: int) -> int:
+    """The same in the functions where NumPy takes no boolean for an axis."""
+    return normalize_axis(integer_of(axis), ndim)
+
+
+def integer_of(axis: Any) -> int:
+    """An axis as an int where NumPy takes no boolean for one."""
+    refuse_boolean(axis)
+    return operator.index(axis)
+
+
+def index_of(value: Any, message: str) -> int:
+    """What Python indexes with, as an int; a TypeError of this message for the rest, but for what a trace refuses."""
+    try:
+        return operator.index(value)
+    except TracedValueError:
+        raise
+    except TypeError as error:
+        raise TypeError(message) from error
+
+
+def refuse_boolean(axis: Any) -> None:
+    """Raise what NumPy's compiled functions do for an axis that is True or False."""
+    if isinstance(axis, (bool, np.bool_)):
+        raise TypeError("an integer is required for the axis")
+
+
+def normalize_axes(axis: Any, ndim: int, argname: str | None = None) -> tuple[int, ...]:
+    """The axes that an ``axis`` argument names: all for None, one for an int, each once for whatever has several."""
+    if axis is None:
+        return tuple(range(ndim))
+    if not isinstance(axis, (tuple, list)):
+        try:
+            return (normalize_axis(axis, ndim, argname),)
+        except TypeError:
+            if not np.iterable(axis):
+                raise
+    axes = tuple([normalize_axis(one, ndim, argname) for one in axis])
+    if len(set(axes)) != len(axes):
+        raise ValueError(f"repeated axis in `{argname}` argument" if argname else "duplicate value in 'axis'")
+    return axes
+
+
+def moved_axis(axis: Any, ndim: int, argname: str = "source") -> int:
+    """One axis where NumPy hands it to ``moveaxis``, which takes it in a tuple too."""
+    axes = normalize_axis_tuple(axis, ndim, argname)
+    normalize_axis_tuple(0, ndim, "destination")  # an array without axes has none, whatever was given
+    if len(axes) != 1:
+        raise ValueError("`source` and `destination` arguments must have the same number of elements")
+    return axes[0]
+
+
+def reduced_axes(axis: Any, ndim: int) -> tuple[int, ...]:
+    """The axes that a reduction takes away. The axis of a 0-d array may be 0 or -1, and is none."""
+    for one in axis if isinstance(axis, tuple) else (axis,):
+        refuse_boolean(one)
+    if axis is not None and not isinstance(axis, tuple):
+        operator.index(axis)  # NumPy's compiled functions take no other sequence
+    if ndim == 0 and axis is not None and not isinstance(axis, tuple):
+        normalize_axis(axis, 1)
+        return ()
+    return normalize_axes(axis, ndim)
+
+
+def shapes_text(shapes: Iterable[tuple[int, ...]]) -> str:
+    """Shapes as NumPy writes them in its messages: ``(2,) (3,)``, without spaces inside."""
+    return " ".join(str(tuple(shape)).replace(" ", "") for shape in shapes)
+
+
+def broadcast_error(*shapes: tuple[int, ...]) -> ValueError:
+    """What NumPy raises for operands whose shapes do not fit."""
+    return ValueError(f"operands could not be broadcast together with shapes {shapes_text(shapes)} ")
+
+
+def mismatch_error(*shapes: tuple[int, ...]) -> ValueError:
+    """The same of ``broadcast``, which names the first two operands that do not fit."""
+    ndim = max(map(len, shapes))
+    for axis in range(-ndim, 0):
+        seen: tuple[int, int] | None = None  # the first operand that is longer than one here, and its length
+        for place, shape in enumerate(shapes):
+            length = shape[axis] if len(shape) >= -axis else 1
+            if seen is None and length != 1:
+                seen = place, length
+            elif seen is not None and length not in (1, seen[1]):
+                one, other = (f"arg {at} with shape {tuple(shapes[at])}" for at in (seen[0], place))
+                return ValueError(
+                    "shape mismatch: objects cannot be broadcast to a single shape.  Mismatch is between "
+                    f"{one} and {other}."
+                )
+    return broadcast_error(*shapes)
+
+
+def output_error(out: tuple[int, ...], result: tuple[int, ...]) -> ValueError:
+    """What NumPy raises for an ``out`` that is smaller than what is written to it."""
+    return ValueError(
+        f"non-broadcastable output operand with shape {shapes_text([out])} "
+        f"doesn't match the broadcast shape {shapes_text([result])}"
+    )
+
+
+def explain(error: Exception, *operands: Any) -> Exception:
+    """The exception NumPy would raise where torch raised ``error`` for these tensors."""
+    for text, kind in DEMANDED.items():
+        if text in str(error):
+            return kind(text)
+    if "mixed torch.Tensor and DTensor" in str(error):
+        return memory.mixed_error(*operands)
+    found = [t.device for t in operands if t.dim() or t.device.type != "cpu"]  # the host's scalars go with any array
+    if len(set(found)) > 1:
+        return devices.mixed(*found)
+    shapes = [tuple(t.shape) for t in operands]
+    try:
+        np.broadcast_shapes(*shapes)
+    except ValueError as mismatch:
+        return too_big(*shapes) if "too large" in str(mismatch) else broadcast_error(*shapes)
+    return out_of_memory.explained(error)

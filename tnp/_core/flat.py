@@ -1,0 +1,192 @@
+"""Flat iteration: an array of any shape as one dimension, in C order, that is read, indexed and written through.
+
+Layer: owns ``numpy.flatiter``. Indexing itself is that of the array in one dimension.
+"""
+
+from __future__ import annotations
+
+import operator
+import warnings
+from typing import Any, ClassVar
+
+import numpy as np
+
+import tnp
+from backend_torch.tensors import memory
+from tnp._array.ndarray import ndarray, wrap_array
+
+
+class flatiter:
+    """A one-dimensional iterator over an array, made by ``x.flat``.
+
+    Attributes
+    ----------
+    base : ndarray
+        The array.
+    coords : tuple of int
+        Where in the array the iterator is.
+    index : int
+        How far the iterator is.
+
+    Notes
+    -----
+    Source: https://numpy.org/doc/stable/reference/generated/numpy.flatiter.html
+
+    Examples
+    --------
+    >>> import tnp as np
+    >>> x = np.zeros((2, 2))
+    >>> x.flat[1:3] = 5
+    >>> x
+    array([[0., 5.],
+           [5., 0.]])
+    """
+
+    __slots__ = ("_array", "_base", "_index")
+    __module__ = "tnp"
+
+    def __init__(self, array: ndarray, base: ndarray | None = None) -> None:
+        self._array = array
+        self._base = array if base is None else base  # another one where the array is a broadcast view of it
+        self._index = 0
+
+    @property
+    def base(self) -> ndarray:
+        """The array that is iterated over."""
+        return self._base
+
+    @property
+    def index(self) -> int:
+        """Number of elements that have been passed."""
+        return self._index
+
+    @property
+    def coords(self) -> tuple[int, ...]:
+        """Index into the array of the element that comes next."""
+        coordinates = []
+        rest = self._index
+        for length in reversed(self._array.shape[1:]):
+            rest, coordinate = divmod(rest, length) if length else (0, 0)
+            coordinates.append(coordinate)
+        return (rest, *reversed(coordinates)) if self._array.ndim else ()
+
+    def copy(self, /) -> ndarray:
+        """The elements as a new array of one dimension."""
+        return self._array.flatten()
+
+    def __array__(self, /, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
+        elements = tnp.ravel(self._array).__array__(dtype, copy)
+        if not memory.shares(self._array.tensor, elements):
+            elements.flags.writeable = False  # what is written to a copy would be lost
+        return elements
+
+    def __len__(self) -> int:
+        return self._array.size
+
+    def __iter__(self) -> flatiter:
+        return self
+
+    def __next__(self) -> ndarray:
+        if self._index >= self._array.size:
+            raise StopIteration
+        element = self._array[self.coords]
+        self._index += 1
+        return element
+
+    def __getitem__(self, key: Any) -> ndarray:
+        self._index = 0
+        chosen = tnp.ravel(self._array)[_checked(key, self._array.size)]
+        return wrap_array(memory.copied(chosen.tensor)) if chosen.ndim else chosen
+
+    def __setitem__(self, key: Any, value: Any) -> None:
+        key = _checked(key, self._array.size)
+        if isinstance(key, tuple):
+            raise IndexError("Assigning to a flat iterator with a 0-D index is not supported")
+        self._index = 0
+        array = self._array
+        if not array.flags.writeable:
+            raise ValueError("underlying array is read-only")
+        flat = tnp.ravel(array)
+        if _is_integer(key):
+            flat[key]  # IndexError comes first
+            value = tnp._core.indexing.element_of(value, array.dtype)
+            if np.ndim(value):
+                raise ValueError("Error setting single item of array.")
+            flat[key] = value
+        else:
+            values = tnp.ravel(tnp._core.convert.asarray(value, array.dtype, device=array.device))
+            chosen = flat[key]
+            if not values.size:
+                return
+            flat[key] = values if values.size == 1 else tnp.resize(values, chosen.shape)
+        if not memory.same_start(flat.tensor, array.tensor):
+            array[...] = tnp.reshape(flat, array.shape)
+
+    def __delitem__(self, key: Any) -> None:
+        raise TypeError("Cannot delete iterator elements")
+
+    def __eq__(self, other: object) -> Any:
+        return tnp.ravel(self._array) == other
+
+    def __ne__(self, other: object) -> Any:
+        return tnp.ravel(self._array) != other
+
+    def __lt__(self, other: Any) -> Any:
+        return tnp.ravel(self._array) < other
+
+    def __le__(self, other: Any) -> Any:
+        return tnp.ravel(self._array) <= other
+
+    def __gt__(self, other: Any) -> Any:
+        return tnp.ravel(self._array) > other
+
+    def __ge__(self, other: Any) -> Any:
+        return tnp.ravel(self._array) >= other
+
+    __hash__: ClassVar[None] = None  # type: ignore[assignment]
+
+
+def _is_integer(key: Any) -> bool:
+    """Whether the key chooses one element."""
+    return isinstance(key, (int, np.integer)) or (isinstance(key, (ndarray, np.ndarray)) and not key.ndim)
+
+
+def _checked(key: Any, size: int) -> Any:
+    """The key of one dimension: an integer, a slice, an Ellipsis or an array; ``()`` stays a tuple."""
+    if isinstance(key, tuple):
+        if len(key) > 1:
+            raise IndexError(
+                f"too many indices for flat iterator: flat iterator is 1-dimensional, but {len(key)} were indexed"
+            )
+        if not key:
+            return key
+        key = key[0]
+    if isinstance(key, (bool, np.bool_)):
+        warnings.warn("0-dimensional boolean index of an iterator is deprecated", DeprecationWarning, stacklevel=3)
+        return 0 if key and size else slice(0, 0)
+    if isinstance(key, flatiter):
+        key = tnp.ravel(key.base)
+    if isinstance(key, list):
+        key = _listed(key)
+    if isinstance(key, (ndarray, np.ndarray)) and key.dtype == np.bool_ and key.ndim == 1 and key.size != size:
+        raise IndexError(
+            f"boolean index did not match indexed flat iterator along axis 0; size of axis is {size} but size of "
+            f"corresponding boolean axis is {key.size}"
+        )
+    if key is None or isinstance(key, (float, str)):
+        raise IndexError(
+            "only integers, slices (`:`), ellipsis (`...`) and integer or boolean arrays are valid indices"
+        )
+    if isinstance(key, (slice, ndarray, np.ndarray)) or key is Ellipsis:
+        return key
+    return operator.index(key)
+
+
+def _listed(key: list[Any]) -> np.ndarray:
+    """A list of integers as an array of them; numbers that are none are still taken, with a warning."""
+    array = np.asarray(key, None if key else np.intp)
+    if array.dtype.kind == "b":
+        raise IndexError("boolean indices for iterators are not supported because they are ambiguous: use an array")
+    if array.dtype.kind not in "iu":
+        warnings.warn("Invalid non-array indices for iterator objects are deprecated", DeprecationWarning, stacklevel=4)
+    return array.astype(np.intp)

@@ -1,0 +1,108 @@
+"""Arguments of functions that pick and put elements: indices, what to do about those out of bounds, outputs.
+
+Layer: owns how NumPy reads them, and their errors.
+"""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+
+from backend_torch.kernels import indexing, selection
+from backend_torch.tensors import interop, memory
+from backend_torch.tensors.casting import cast
+from backend_torch.tensors.dtypes import to_numpy
+from tnp._array.ndarray import ndarray, scalar
+from tnp._core.convert import tensor_of
+from tnp._core.errors import index_of
+from tnp._core.indexing import INT64
+from tnp._core.numpy_version import NUMPY
+
+Tensor = Any
+_MODES = ("clip", "wrap", "raise")  # by their numbers in NumPy
+_BACKWARDS = NUMPY < "2.5.0"  # take asked whether out casts to the result; since then whether the result casts to out
+
+
+def refuse_cast(given: np.dtype, wanted: np.dtype, rule: str, what: str = "array data") -> None:
+    if not np.can_cast(given, wanted, rule):  # type: ignore[arg-type]
+        raise TypeError(f"Cannot cast {what} from {given!r} to {wanted!r} according to the rule '{rule}'")
+
+
+def is_array(value: Any) -> bool:
+    return isinstance(value, (ndarray, np.ndarray, np.generic)) or memory.is_tensor(value)
+
+
+def index_tensor(indices: Any, device: Any, rule: str = "safe") -> Tensor:
+    """Indices as int64: an array's dtype has to cast to it, Python data is read as integers.
+
+    They are to be on ``device``, where what they pick from is.
+    """
+    if type(indices) is ndarray and indices.tensor.dtype is INT64 and indices.tensor.device == device:
+        return indices.tensor
+    if not is_array(indices) or isinstance(indices, (np.generic, scalar)):
+        return tensor_of(indices, np.int64, device=device)
+    is_host = isinstance(indices, np.ndarray)  # goes where the array is, as a list does
+    tensor = interop.moved(tensor_of(indices), device) if is_host else tensor_of(indices, device=device)
+    refuse_cast(to_numpy[tensor.dtype], np.dtype(np.int64), rule)
+    return cast(tensor, INT64)
+
+
+def in_mode(indices: Tensor, axis: int, size: int, mode: str) -> Tensor:
+    """Indices of an axis made valid as ``mode`` says; IndexError if they stay out of bounds."""
+    if mode == "raise":
+        bad = indexing.outside(indices, size)
+        if bad is not None:
+            raise IndexError(f"index {bad} is out of bounds for axis {axis} with size {size}")
+        return indices
+    return selection.wrapped(indices, size) if mode == "wrap" else selection.clipped(indices, size)
+
+
+def index_mode(mode: Any) -> str:
+    """The name of what to do about indices out of bounds; NumPy knows the names by number too, and None."""
+    if isinstance(mode, str):
+        if mode not in _MODES:
+            raise ValueError(f"clipmode must be one of 'clip', 'raise', or 'wrap' (got {mode!r})")
+        return mode
+    if mode is None:
+        return "raise"
+    if isinstance(mode, bytes):
+        return index_mode(mode.decode())
+    number = index_of(mode, "clipmode not understood")
+    if isinstance(mode, (bool, np.bool_)):
+        raise TypeError("clipmode not understood")
+    if not 0 <= number < len(_MODES):
+        raise ValueError("integer clipmode must be CLIP, WRAP, or RAISE from 'numpy._core.multiarray'")
+    return _MODES[number]
+
+
+def writeable_tensor(array: Any, message: str, refusal: str = "assignment destination is read-only") -> Tensor:
+    """The tensor of an array that is to be written to; TypeError with the message for what is none."""
+    if not isinstance(array, ndarray):
+        raise TypeError(message)
+    if not memory.is_writeable(array.tensor) or (type(array) is not ndarray and not array.flags.writeable):
+        raise ValueError(refusal)
+    return array.tensor
+
+
+def check_output(out: Any, shape: tuple[int, ...], dtype: Any, function: str) -> Tensor:
+    """The tensor behind ``out``; TypeError or ValueError where a result of this shape and dtype can't go there."""
+    target = writeable_tensor(out, "return arrays must be of ArrayType", "output array is read-only")
+    if tuple(target.shape) != shape:
+        raise (TypeError if "choose" in function else ValueError)(f"output array does not match result of {function}")
+    if function == "ndarray.take":
+        _check_cast(to_numpy[dtype], out.dtype)
+    return target
+
+
+def _check_cast(result: np.dtype, out: np.dtype) -> None:
+    if _BACKWARDS:
+        refuse_cast(out, result, "safe")
+    elif not np.can_cast(result, out, "same_kind"):
+        warnings.warn(
+            "Implicit casting of output to a different kind is deprecated. In a future version, this will result in an "
+            "error. (Deprecated NumPy 2.5)",
+            DeprecationWarning,
+            stacklevel=4,
+        )

@@ -1,0 +1,97 @@
+"""Shared memory: whether two arrays have elements at the same addresses.
+
+Layer: owns ``numpy.shares_memory`` and ``numpy.may_share_memory``. NumPy solves for the addresses, on any device.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from backend_torch.graphs import compiling
+from backend_torch.tensors import memory, trace_state
+from tnp._array.ndarray import ndarray
+from tnp._core.convert import asarray
+from tnp._core.interop import check_readable
+
+
+def _addresses(a: Any, b: Any) -> tuple[np.ndarray, np.ndarray] | None:
+    """Two arrays to ask NumPy about addresses; None if they are on different devices."""
+    one, other = [x if isinstance(x, ndarray) else asarray(x) for x in (a, b)]
+    if trace_state.is_tracing():
+        return compiling.addresses(one.tensor, other.tensor)
+    check_readable(one)
+    check_readable(other)
+    if one.device != other.device:
+        return None
+    return memory.addresses(one.tensor), memory.addresses(other.tensor)
+
+
+def shares_memory(a: Any, b: Any, /, max_work: Any = -1) -> bool:
+    """Whether two arrays have an element in common.
+
+    Parameters
+    ----------
+    a, b : ndarray
+    max_work : int, optional
+        Effort to spend: -1 finds the answer.
+
+    Returns
+    -------
+    bool
+
+    Raises
+    ------
+    TypeError
+        An array is being batched, or both are arguments of a function that is being traced: nobody knows it yet.
+    numpy.exceptions.TooHardError
+        ``max_work`` was not enough.
+
+    Notes
+    -----
+    Source: https://numpy.org/doc/stable/reference/generated/numpy.shares_memory.html
+
+    Examples
+    --------
+    >>> import tnp as np
+    >>> x = np.arange(6)
+    >>> np.shares_memory(x[::2], x[1::2])
+    False
+    """
+    places = _addresses(a, b)
+    return places is not None and np.shares_memory(*places, max_work)
+
+
+def may_share_memory(a: Any, b: Any, /, max_work: Any = 0) -> bool:
+    """Whether two arrays might have an element in common: the memory that they span overlaps.
+
+    Parameters
+    ----------
+    a, b : ndarray
+    max_work : int, optional
+        Effort to spend; 0 looks at the ends of the memory only.
+
+    Returns
+    -------
+    bool
+        False is certain, True is not.
+
+    Raises
+    ------
+    TypeError
+        An array is being batched, or both are arguments of a function that is being traced: nobody knows it yet.
+
+    Notes
+    -----
+    Source: https://numpy.org/doc/stable/reference/generated/numpy.may_share_memory.html
+
+    Examples
+    --------
+    >>> import tnp as np
+    >>> x = np.arange(6)
+    >>> np.may_share_memory(x[::2], x[1::2])
+    True
+    """
+    places = _addresses(a, b)
+    return places is not None and np.may_share_memory(*places, max_work)

@@ -1,0 +1,582 @@
+"""Creation: arrays from a shape, a value, or data that is there.
+
+Layer: owns dtype, order and device arguments of creation functions; ``asarray`` and ``array`` are conversion's.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from backend_torch.kernels.indexing import without_leading_ones
+from backend_torch.tensors import creation as kernels
+from backend_torch.tensors import devices, memory
+from backend_torch.tensors.dtypes import to_numpy
+from tnp._array.ndarray import ndarray, wrap_array
+from tnp._core.convert import check_like, tensor_of
+from tnp._core.dtypes import numpy_dtype, tensor_dtype
+from tnp._core.errors import explain, shapes_text, too_big
+from tnp._manipulation.shape import as_order, as_shape
+
+Shape = tuple[int, ...]
+Tensor = Any
+
+
+def _made(make: Callable[..., Tensor], shape: Any, dtype: Any, order: Any, device: Any, like: Any) -> ndarray:
+    """What the kernel ``make`` gives for the arguments of a creation function."""
+    if like is not None:
+        check_like(like)
+    sizes = as_shape(_not_none(shape))
+    tensor_type = tensor_dtype(dtype)
+    if order.__class__ is not str or order != "C":
+        order = two_orders(order)
+    try:
+        return wrap_array(make(sizes, tensor_type, devices.parse(device), order))
+    except (RuntimeError, TypeError) as error:
+        raise _explained(error, sizes, tensor_type) from None
+
+
+def _not_none(shape: Any) -> Any:
+    if shape is None:
+        raise TypeError("Use () not None as shape arguments")
+    return shape
+
+
+def two_orders(order: Any) -> str:
+    """A memory order in capitals, of the two that new elements have; None is "C"."""
+    letter = as_order(order)
+    if letter not in ("C", "F"):
+        raise ValueError("only 'C' or 'F' order is permitted")
+    return letter
+
+
+def _explained(error: Exception, sizes: Shape, tensor_type: Any) -> Exception:
+    """What NumPy says where torch could not make a tensor of these sizes."""
+    if any(size < 0 for size in sizes):
+        return ValueError("negative dimensions are not allowed")
+    if any(size > np.iinfo(np.intp).max for size in sizes):
+        return ValueError("Maximum allowed dimension exceeded")
+    if "verflow" in str(error):
+        return too_big(sizes)
+    explained = explain(error)
+    if isinstance(explained, MemoryError):
+        dtype = to_numpy[tensor_type]
+        return MemoryError(f"Unable to allocate an array with shape {shapes_text([sizes])} and data type {dtype}")
+    return explained
+
+
+def empty(shape: Any, dtype: Any = None, order: Any = "C", *, device: Any = None, like: Any = None) -> ndarray:
+    """Return a new array with nothing in particular in it.
+
+    Parameters
+    ----------
+    shape : int or tuple of int
+    dtype : dtype_like, optional
+        A numeric or boolean dtype.
+    order : {'C', 'F'}, optional
+        Memory order.
+    device : str or torch.device, optional
+        Where the array lives; the default device if None.
+    like : ndarray, optional
+        Only tnp arrays.
+
+    Returns
+    -------
+    ndarray
+
+    Raises
+    ------
+    ValueError
+        A negative length.
+    TypeError
+        A dtype that no tensor can carry.
+
+    See Also
+    --------
+    zeros, ones, full, empty_like
+
+    Notes
+    -----
+    Source: https://numpy.org/doc/stable/reference/generated/numpy.empty.html
+
+    Examples
+    --------
+    >>> import tnp as np
+    >>> np.empty((2, 3)).shape
+    (2, 3)
+    """
+    return _made(kernels.empty, shape, dtype, order, device, like)
+
+
+def zeros(shape: Any, dtype: Any = None, order: Any = "C", *, device: Any = None, like: Any = None) -> ndarray:
+    """Return a new array of zeros.
+
+    Parameters
+    ----------
+    shape : int or tuple of int
+    dtype : dtype_like, optional
+        A numeric or boolean dtype.
+    order : {'C', 'F'}, optional
+        Memory order.
+    device : str or torch.device, optional
+        Where the array lives; the default device if None.
+    like : ndarray, optional
+        Only tnp arrays.
+
+    Returns
+    -------
+    ndarray
+
+    Raises
+    ------
+    ValueError
+        A negative length.
+    TypeError
+        A dtype that no tensor can carry.
+
+    See Also
+    --------
+    empty, ones, full, zeros_like
+
+    Notes
+    -----
+    Source: https://numpy.org/doc/stable/reference/generated/numpy.zeros.html
+
+    Examples
+    --------
+    >>> import tnp as np
+    >>> np.zeros(2, dtype=int)
+    array([0, 0])
+    """
+    return _made(kernels.zeros, shape, dtype, order, device, like)
+
+
+def ones(shape: Any, dtype: Any = None, order: Any = "C", *, device: Any = None, like: Any = None) -> ndarray:
+    """Return a new array of ones.
+
+    Parameters
+    ----------
+    shape : int or tuple of int
+    dtype : dtype_like, optional
+        A numeric or boolean dtype.
+    order : {'C', 'F'}, optional
+        Memory order.
+    device : str or torch.device, optional
+        Where the array lives; the default device if None.
+    like : ndarray, optional
+        Only tnp arrays.
+
+    Returns
+    -------
+    ndarray
+
+    Raises
+    ------
+    ValueError
+        A negative length.
+    TypeError
+        A dtype that no tensor can carry.
+
+    See Also
+    --------
+    empty, zeros, full, ones_like
+
+    Notes
+    -----
+    Source: https://numpy.org/doc/stable/reference/generated/numpy.ones.html
+
+    Examples
+    --------
+    >>> import tnp as np
+    >>> np.ones(2)
+    array([1., 1.])
+    """
+    return _made(kernels.ones, shape, dtype, order, device, like)
+
+
+def full(
+    shape: Any, fill_value: Any, dtype: Any = None, order: Any = "C", *, device: Any = None, like: Any = None
+) -> ndarray:
+    """Return a new array filled with a value.
+
+    Parameters
+    ----------
+    shape : int or tuple of int
+    fill_value : scalar or array_like
+        Broadcast to the shape.
+    dtype : dtype_like, optional
+        By default the fill value's.
+    order : {'C', 'F'}, optional
+        Memory order.
+    device : str or torch.device, optional
+        Where the array lives; by default that of a filling array, or the default device.
+    like : ndarray, optional
+        Only tnp arrays.
+
+    Returns
+    -------
+    ndarray
+
+    Raises
+    ------
+    ValueError
+        A negative length, or a fill value that does not broadcast to the shape.
+    OverflowError
+        A Python integer that the dtype cannot hold.
+    TypeError
+        A dtype that no tensor can carry.
+
+    See Also
+    --------
+    zeros, ones, full_like
+
+    Notes
+    -----
+    Source: https://numpy.org/doc/stable/reference/generated/numpy.full.html
+
+    Examples
+    --------
+    >>> import tnp as np
+    >>> np.full((2, 2), [1, 2])
+    array([[1, 2],
+           [1, 2]])
+    """
+    value, dtype = _fill(fill_value, dtype, shape)
+    if device is None and memory.is_tensor(value):
+        device = value.device
+
+    def make(shape: Shape, dtype: Any, device: Any, order: str) -> Tensor:
+        return kernels.full(shape, value, dtype, device, order)
+
+    try:
+        return _made(make, shape, dtype, order, device, like)
+    except RuntimeError as error:
+        raise _fill_error(error, value, as_shape(shape)) from None
+
+
+def _fill(value: Any, dtype: Any, shape: Any) -> tuple[Any, Any]:
+    """A fill value as a Python number of the dtype, or as a tensor; and the dtype, the value's own for None."""
+    if isinstance(value, (ndarray, np.ndarray, list, tuple)) or memory.is_tensor(value):
+        tensor = tensor_of(value)
+        return without_leading_ones(tensor, 0), to_numpy[tensor.dtype] if dtype is None else dtype
+    try:
+        number = np.asarray(value) if dtype is None else np.full((), value, numpy_dtype(dtype))
+    except (TypeError, ValueError):  # where there is nothing to fill, NumPy converts nothing
+        if 0 not in as_shape(shape):
+            raise
+        number = np.zeros((), numpy_dtype(dtype))
+    tensor_dtype(number.dtype)
+    return number.item(), number.dtype
+
+
+def _fill_error(error: RuntimeError, value: Any, sizes: Shape) -> Exception:
+    """What NumPy says of a filling array that does not broadcast to these sizes."""
+    if not memory.is_tensor(value) or isinstance(error, NotImplementedError):  # on the meta device there is no value
+        return error
+    shapes = shapes_text([value.shape]), shapes_text([sizes])
+    return ValueError(f"could not broadcast input array from shape {shapes[0]} into shape {shapes[1]}")
+
+
+def _made_like(make: Callable[..., Tensor], prototype: Any, dtype: Any, order: Any, shape: Any, device: Any) -> ndarray:
+    """What ``make(tensor, shape, dtype, device, order)`` gives for an array, whose own dtype and device are default."""
+    tensor = tensor_of(prototype)
+    tensor_type = tensor.dtype if dtype is None else tensor_dtype(dtype)
+    sizes = None if shape is None else as_shape(shape)
+    order = "K" if order is None else as_order(order)
+    place = tensor.device if device is None else devices.parse(device)
+    try:
+        return wrap_array(make(tensor, sizes, tensor_type, place, order))
+    except (RuntimeError, TypeError) as error:
+        raise _explained(error, sizes or (), tensor_type) from None
+
+
+def empty_like(
+    prototype: Any,
+    /,
+    dtype: Any = None,
+    order: Any = "K",
+    subok: bool = True,
+    shape: Any = None,
+    *,
+    device: Any = None,
+) -> ndarray:
+    """Return a new array like another, with nothing in particular in it.
+
+    Parameters
+    ----------
+    prototype : array_like
+        Whose shape, dtype, memory order and device the result has.
+    dtype : dtype_like, optional
+    order : {'C', 'F', 'A', 'K'}, optional
+        'K' is the prototype's memory order.
+    subok : bool, optional
+        Whether the result is of the array's own class, if that is one derived from ndarray.
+    shape : int or tuple of int, optional
+    device : str or torch.device, optional
+
+    Returns
+    -------
+    ndarray
+
+    See Also
+    --------
+    empty, zeros_like, ones_like, full_like
+
+    Notes
+    -----
+    Source: https://numpy.org/doc/stable/reference/generated/numpy.empty_like.html
+
+    Examples
+    --------
+    >>> import tnp as np
+    >>> np.empty_like([[1, 2]]).shape
+    (1, 2)
+    """
+    return _made_like(partial(kernels.like, kernels.empty), prototype, dtype, order, shape, device)
+
+
+def zeros_like(
+    a: Any, dtype: Any = None, order: Any = "K", subok: bool = True, shape: Any = None, *, device: Any = None
+) -> ndarray:
+    """Return a new array of zeros like another.
+
+    Parameters
+    ----------
+    a : array_like
+        Whose shape, dtype, memory order and device the result has.
+    dtype : dtype_like, optional
+    order : {'C', 'F', 'A', 'K'}, optional
+        'K' is the other's memory order.
+    subok : bool, optional
+        Whether the result is of the array's own class, if that is one derived from ndarray.
+    shape : int or tuple of int, optional
+    device : str or torch.device, optional
+
+    Returns
+    -------
+    ndarray
+
+    See Also
+    --------
+    zeros, empty_like, ones_like, full_like
+
+    Notes
+    -----
+    Source: https://numpy.org/doc/stable/reference/generated/numpy.zeros_like.html
+
+    Examples
+    --------
+    >>> import tnp as np
+    >>> np.zeros_like([1, 2])
+    array([0, 0])
+    """
+    return _made_like(partial(kernels.like, kernels.zeros), a, dtype, order, shape, device)
+
+
+def ones_like(
+    a: Any, dtype: Any = None, order: Any = "K", subok: bool = True, shape: Any = None, *, device: Any = None
+) -> ndarray:
+    """Return a new array of ones like another.
+
+    Parameters
+    ----------
+    a : array_like
+        Whose shape, dtype, memory order and device the result has.
+    dtype : dtype_like, optional
+    order : {'C', 'F', 'A', 'K'}, optional
+        'K' is the other's memory order.
+    subok : bool, optional
+        Whether the result is of the array's own class, if that is one derived from ndarray.
+    shape : int or tuple of int, optional
+    device : str or torch.device, optional
+
+    Returns
+    -------
+    ndarray
+
+    See Also
+    --------
+    ones, empty_like, zeros_like, full_like
+
+    Notes
+    -----
+    Source: https://numpy.org/doc/stable/reference/generated/numpy.ones_like.html
+
+    Examples
+    --------
+    >>> import tnp as np
+    >>> np.ones_like([1, 2])
+    array([1, 1])
+    """
+    return _made_like(partial(kernels.like, kernels.ones), a, dtype, order, shape, device)
+
+
+def full_like(
+    a: Any,
+    fill_value: Any,
+    dtype: Any = None,
+    order: Any = "K",
+    subok: bool = True,
+    shape: Any = None,
+    *,
+    device: Any = None,
+) -> ndarray:
+    """Return a new array like another, filled with a value.
+
+    Parameters
+    ----------
+    a : array_like
+        Whose shape, dtype, memory order and device the result has.
+    fill_value : scalar or array_like
+        Broadcast to the shape.
+    dtype : dtype_like, optional
+    order : {'C', 'F', 'A', 'K'}, optional
+        'K' is the other's memory order.
+    subok : bool, optional
+        Whether the result is of the array's own class, if that is one derived from ndarray.
+    shape : int or tuple of int, optional
+    device : str or torch.device, optional
+
+    Returns
+    -------
+    ndarray
+
+    Raises
+    ------
+    ValueError
+        The fill value does not broadcast to the shape.
+    OverflowError
+        A Python integer that the dtype cannot hold.
+
+    See Also
+    --------
+    full, empty_like, zeros_like, ones_like
+
+    Notes
+    -----
+    Source: https://numpy.org/doc/stable/reference/generated/numpy.full_like.html
+
+    Examples
+    --------
+    >>> import tnp as np
+    >>> np.full_like([1, 2], 7.5)
+    array([7, 7])
+    """
+    tensor = tensor_of(a)
+    dtype = to_numpy[tensor.dtype] if dtype is None else dtype
+    value, dtype = _fill(fill_value, dtype, tuple(tensor.shape) if shape is None else shape)
+
+    def make(tensor: Tensor, shape: Shape | None, dtype: Any, device: Any, order: str) -> Tensor:
+        return kernels.full_like(tensor, value, shape, dtype, device, order)
+
+    try:
+        return _made_like(make, tensor, dtype, order, shape, device)
+    except RuntimeError as error:
+        raise _fill_error(error, value, tuple(tensor.shape) if shape is None else as_shape(shape)) from None
+
+
+def eye(
+    N: int,
+    M: int | None = None,
+    k: int = 0,
+    dtype: Any = float,
+    order: Any = "C",
+    *,
+    device: Any = None,
+    like: Any = None,
+) -> ndarray:
+    """Return a matrix with ones on a diagonal and zeros elsewhere.
+
+    Parameters
+    ----------
+    N, M : int
+        Rows and columns; as many columns as rows by default.
+    k : int, optional
+        Which diagonal: 0 is the main one, positive ones are above it.
+    dtype : dtype_like, optional
+        A numeric or boolean dtype.
+    order : {'C', 'F'}, optional
+        Memory order.
+    device : str or torch.device, optional
+        Where the array lives; the default device if None.
+    like : ndarray, optional
+        Only tnp arrays.
+
+    Returns
+    -------
+    ndarray
+
+    Raises
+    ------
+    ValueError
+        A negative length.
+    TypeError
+        A dtype that no tensor can carry.
+
+    See Also
+    --------
+    identity, diag
+
+    Notes
+    -----
+    Source: https://numpy.org/doc/stable/reference/generated/numpy.eye.html
+
+    Examples
+    --------
+    >>> import tnp as np
+    >>> np.eye(2, 3, k=1, dtype=int)
+    array([[0, 1, 0],
+           [0, 0, 1]])
+    """
+    diagonal = operator.index(k)
+
+    def make(shape: Shape, dtype: Any, device: Any, order: str) -> Tensor:
+        rows, columns = shape
+        return kernels.eye(rows, columns, max(-rows, min(diagonal, columns)), dtype, device, order)
+
+    return _made(make, (N, N if M is None else M), dtype, order, device, like)
+
+
+def identity(n: int, dtype: Any = None, *, device: Any = None, like: Any = None) -> ndarray:
+    """Return a square matrix with ones on the main diagonal and zeros elsewhere.
+
+    Parameters
+    ----------
+    n : int
+        Rows and columns.
+    dtype : dtype_like, optional
+        A numeric or boolean dtype, float64 by default.
+    device : str or torch.device, optional
+        Where the array lives; the default device if None.
+    like : ndarray, optional
+        Only tnp arrays.
+
+    Returns
+    -------
+    ndarray
+
+    Raises
+    ------
+    ValueError
+        A negative length.
+
+    See Also
+    --------
+    eye
+
+    Notes
+    -----
+    Source: https://numpy.org/doc/stable/reference/generated/numpy.identity.html
+
+    Examples
+    --------
+    >>> import tnp as np
+    >>> np.identity(2)
+    array([[1., 0.],
+           [0., 1.]])
+    """
+    return eye(n, dtype=dtype, device=device, like=like)

@@ -1,0 +1,595 @@
+"""Diagonals and triangles: taking, building, indexing and filling them.
+
+Layer: owns the arguments of these functions; a diagonal is a view.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+import tnp
+from backend_torch.kernels import indexing, selection
+from backend_torch.tensors import devices, interop
+from backend_torch.tensors.casting import cast
+from backend_torch.tensors.dtypes import to_torch
+from tnp._array.ndarray import ndarray, wrap_array
+from tnp._array.readonly import readonly_array
+from tnp._core.convert import check_like, tensor_of
+from tnp._core.dtypes import tensor_dtype
+from tnp._core.errors import int_of, long_of, normalize_axis, too_big
+from tnp._core.index_arguments import writeable_tensor
+from tnp._core.indexing import value_of
+from tnp._core.numpy_version import NUMPY, deprecated
+from tnp._manipulation.shape import as_length, as_shape
+
+Tensor = Any
+BOOL = to_torch[np.dtype(np.bool_)]
+_FLOATS_WARN = NUMPY >= "2.5.0"  # which deprecates them as lengths and as the number of a diagonal
+
+
+def diag(v: Any, k: int = 0) -> ndarray:
+    """Extract a diagonal, or build a matrix with one.
+
+    Parameters
+    ----------
+    v : array_like
+        A matrix, or the elements of a diagonal.
+    k : int, optional
+        Which diagonal; positive ones are above the main one.
+
+    Returns
+    -------
+    ndarray
+        A view of the matrix's diagonal, or a matrix with zeros elsewhere.
+
+    Raises
+    ------
+    ValueError
+        The input has neither one nor two dimensions.
+
+    Notes
+    -----
+    Difference from NumPy: the view can be written to.
+
+    Source: https://numpy.org/doc/stable/reference/generated/numpy.diag.html
+
+    Examples
+    --------
+    >>> import tnp as np
+    >>> np.diag([1, 2], 1)
+    array([[0, 1, 0],
+           [0, 0, 2],
+           [0, 0, 0]])
+    """
+    tensor = tensor_of(v)
+    if tensor.dim() == 1:
+        return wrap_array(selection.diagonal_matrix(tensor, operator.index(k)))
+    if tensor.dim() == 2:
+        return readonly_array(selection.diagonal(tensor, int_of(k), 0, 1), v)
+    raise ValueError("Input must be 1- or 2-d.")
+
+
+def diagflat(v: Any, k: int = 0) -> ndarray:
+    """Build a matrix with the flattened input as a diagonal.
+
+    Parameters
+    ----------
+    v : array_like
+        The elements of the diagonal.
+    k : int, optional
+        Which diagonal; positive ones are above the main one.
+
+    Returns
+    -------
+    ndarray
+
+    Notes
+    -----
+    Source: https://numpy.org/doc/stable/reference/generated/numpy.diagflat.html
+
+    Examples
+    --------
+    >>> import tnp as np
+    >>> np.diagflat([[1], [2]])
+    array([[1, 0],
+           [0, 2]])
+    """
+    return wrap_array(selection.diagonal_matrix(tensor_of(v).reshape(-1), operator.index(k)))
+
+
+def diagonal(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> ndarray:
+    """The diagonals of the matrices that two axes span.
+
+    Parameters
+    ----------
+    a : array_like
+        At least two-dimensional.
+    offset : int, optional
+        Which diagonal; positive ones are above the main one.
+    axis1, axis2 : int, optional
+        The axes of the matrices.
+
+    Returns
+    -------
+    ndarray
+        A view; the diagonal is its last axis, in the place of the two.
+
+    Raises
+    ------
+    ValueError
+        There are fewer than two dimensions, or the axes are the same.
+
+    Notes
+    -----
+    Difference from NumPy: the view can be written to.
+
+    Source: https://numpy.org/doc/stable/reference/generated/numpy.diagonal.html
+
+    Examples
+    --------
+    >>> import tnp as np
+    >>> np.diagonal([[0, 1], [2, 3]])
+    array([0, 3])
+    """
+    for number in (offset, axis1, axis2):
+        operator.index(number)  # of two errors NumPy names this
+    tensor = tensor_of(a)
+    if tensor.dim() < 2:
+        raise ValueError("diag requires an array of at least two dimensions")
+    first = normalize_axis(axis1, tensor.dim(), "axis1")
+    second = normalize_axis(axis2, tensor.dim(), "axis2")
+    if first == second:
+        raise ValueError("axis1 and axis2 cannot be the same")
+    return readonly_array(selection.diagonal(tensor, int_of(offset), first, second), a)
+
+
+def tri(N: Any, M: Any = None, k: Any = 0, dtype: Any = float, *, device: Any = None, like: Any = None) -> ndarray:
+    """A matrix of ones at and below a diagonal and zeros above it.
+
+    Parameters
+    ----------
+    N : int
+        Number of rows.
+    M : int, optional
+        Number of columns; by default as many.
+    k : float, optional
+        Which diagonal; positive ones are above the main one.
+    dtype : dtype_like, optional
+        The result's dtype.
+    device : str or torch.device, optional
+        Where the result lives.
+    like : ndarray, optional
+        Only tnp arrays.
+
+    Returns
+    -------
+    ndarray
+
+    Notes
+    -----
+    Source: https://numpy.org/doc/stable/reference/generated/numpy.tri.html
+
+    Examples
+    --------
+    >>> import tnp as np
+    >>> np.tri(3, dtype=int)
+    array([[1, 0, 0],
+           [1, 1, 0],
+           [1, 1, 1]])
+    """
+    check_like(like)
+    columns = N if M is None else M
+    _warn_of_floats(N, columns, k)
+    return wrap_array(_triangle(N, columns, k, tensor_dtype(dtype), devices.parse(device)))
+
+
+def _triangle(rows: Any, columns: Any, k: Any, dtype: Any, device: Any) -> Tensor:
+    if (given := _with_fractions(rows, columns, k)) is not None:
+        return cast(tnp.array(_mask(*given), device=device).tensor, dtype)
+    rows, columns = max(0, operator.index(rows)), max(0, operator.index(columns))
+    if not isinstance(k, ndarray) or k.ndim or k.dtype.kind not in "iu":
+        k = operator.index(k)
+    return selection.triangle(rows, columns, k, dtype, device)
+
+
+def _with_fractions(*numbers: Any) -> list[Any] | None:
+    """The numbers for NumPy's arange, which counts and cuts off floats; None where there is no float."""
+    fractions = [_fraction(number) for number in numbers]
+    if all(fraction is None for fraction in fractions):
+        return None
+    return [n if f is None else f for n, f in zip(numbers, fractions, strict=True)]
+
+
+def _mask(rows: Any, columns: Any, k: Any) -> np.ndarray:
+    """`numpy.tri` of floats, without the warning that the caller has given."""
+    return np.greater_equal.outer(np.arange(rows), np.arange(-k, columns - k, dtype=np.int64))
+
+
+def _warn_of_floats(*numbers: Any) -> None:
+    """Say what NumPy 2.5 does of a length or a diagonal that is no integer."""
+    for number in numbers:
+        if _FLOATS_WARN and _fraction(number) is not None:
+            text = f"Cannot convert {type(number).__name__} safely to an integer. This will raise an error in future "
+            deprecated(text + "versions (Deprecated NumPy 2.5)")
+            return
+
+
+def _fraction(k: Any) -> Any:
+    """A float as the number of a diagonal, which NumPy's arange cuts off; None for what is to be an integer."""
+    if isinstance(k, ndarray) and not k.ndim and k.dtype.kind == "f":
+        return k.dtype.type(k.item())
+    return k if isinstance(k, (float, np.floating)) else None
+
+
+def _lower(tensor: Tensor, k: Any) -> ndarray:
+    """Which elements of matrices are at and below the ``k``-th diagonal."""
+    return wrap_array(_triangle(tensor.shape[-2], tensor.shape[-1], k, BOOL, tensor.device))
+
+
+def tril(m: Any, k: Any = 0) -> ndarray:
+    """The lower triangle of an array.
+
+    Parameters
+    ----------
+    m : array_like
+        Its last two axes are the matrices; one dimension counts as equal rows.
+    k : float, optional
+        The diagonal above which elements become zero.
+
+    Returns
+    -------
+    ndarray
+
+    Notes
+    -----
+    Source: https://numpy.org/doc/stable/reference/generated/numpy.tril.html
+
+    Examples
+    --------
+    >>> import tnp as np
+    >>> np.tril([[1, 2], [3, 4]])
+    array([[1, 0],
+           [3, 4]])
+    """
+    tensor = _matrices(m)
+    if (fraction := _fraction(k)) is not None:
+        _warn_of_floats(k)
+        return tnp.where(_lower(tensor, fraction), wrap_array(tensor), wrap_array(tensor.new_zeros(1)))
+    return wrap_array(selection.tril(tensor, long_of(k)))
+
+
+def triu(m: Any, k: Any = 0) -> ndarray:
+    """The upper triangle of an array.
+
+    Parameters
+    ----------
+    m : array_like
+        Its last two axes are the matrices; one dimension counts as equal rows.
+    k : float, optional
+        The diagonal below which elements become zero.
+
+    Returns
+    -------
+    ndarray
+
+    Notes
+    -----
+    Source: https://numpy.org/doc/stable/reference/generated/numpy.triu.html
+
+    Examples
+    --------
+    >>> import tnp as np
+    >>> np.triu([[1, 2], [3, 4]])
+    array([[1, 2],
+           [0, 4]])
+    """
+    tensor = _matrices(m)
+    if (fraction := _fraction(k)) is not None:
+        _warn_of_floats(k)
+        return tnp.where(_lower(tensor, fraction - 1), wrap_array(tensor.new_zeros(1)), wrap_array(tensor))
+    return wrap_array(selection.triu(tensor, long_of(k)))
+
+
+def _matrices(m: Any) -> Tensor:
+    tensor = tensor_of(m)
+    if not tensor.dim():
+        raise TypeError("a triangle is taken of an array with at least one dimension")
+    return tensor.expand(tensor.shape[0], tensor.shape[0]) if tensor.dim() == 1 else tensor
+
+
+def diag_indices(n: int, ndim: int = 2) -> tuple[ndarray, ...]:
+    """The indices of the main diagonal of an array.
+
+    Parameters
+    ----------
+    n : int
+        Length of each axis.
+    ndim : int, optional
+        Number of axes.
+
+    Returns
+    -------
+    tuple of ndarray
+
+    Notes
+    -----
+    Source: https://numpy.org/doc/stable/reference/generated/numpy.diag_indices.html
+
+    Examples
+    --------
+    >>> import tnp as np
+    >>> np.diag_indices(3)
+    (array([0, 1, 2]), array([0, 1, 2]))
+    """
+    return (tnp.arange(n),) * ndim
+
+
+def _numbers(length: int, device: Any) -> ndarray:
+    return wrap_array(selection.numbers(length, device))
+
+
+def diag_indices_from(arr: Any) -> tuple[ndarray, ...]:
+    """The indices of the main diagonal of an array of this shape.
+
+    Parameters
+    ----------
+    arr : ndarray
+        At least two-dimensional, all axes of one length.
+
+    Returns
+    -------
+    tuple of ndarray
+
+    Raises
+    ------
+    ValueError
+        There are fewer than two dimensions, or their lengths differ.
+
+    Notes
+    -----
+    Source: https://numpy.org/doc/stable/reference/generated/numpy.diag_indices_from.html
+
+    Examples
+    --------
+    >>> import tnp as np
+    >>> np.diag_indices_from(np.zeros((2, 2)))
+    (array([0, 1]), array([0, 1]))
+    """
+    if arr.ndim < 2:
+        raise ValueError("input array must be at least 2-d")
+    tensor = tensor_of(arr)
+    _check_equal_lengths(tensor)
+    return (_numbers(tensor.shape[0], tensor.device),) * tensor.dim()
+
+
+def _check_equal_lengths(tensor: Tensor) -> None:
+    if len(set(tensor.shape)) > 1:
+        raise ValueError("All dimensions of input must be of equal length")
+
+
+def tril_indices(n: Any, k: Any = 0, m: Any = None) -> tuple[ndarray, ...]:
+    """The indices of the lower triangle of a matrix.
+
+    Parameters
+    ----------
+    n : float
+        Number of rows.
+    k : float, optional
+        The highest diagonal that belongs to it.
+    m : float, optional
+        Number of columns; by default as many.
+
+    Returns
+    -------
+    tuple of ndarray
+
+    Notes
+    -----
+    Source: https://numpy.org/doc/stable/reference/generated/numpy.tril_indices.html
+
+    Examples
+    --------
+    >>> import tnp as np
+    >>> np.tril_indices(2)
+    (array([0, 1, 1]), array([0, 0, 1]))
+    """
+    columns = n if m is None else m
+    _warn_of_floats(n, columns, k)
+    return _lower_places(n, columns, k, devices.state.default)
+
+
+def triu_indices(n: Any, k: Any = 0, m: Any = None) -> tuple[ndarray, ...]:
+    """The indices of the upper triangle of a matrix.
+
+    Parameters
+    ----------
+    n : float
+        Number of rows.
+    k : float, optional
+        The lowest diagonal that belongs to it.
+    m : float, optional
+        Number of columns; by default as many.
+
+    Returns
+    -------
+    tuple of ndarray
+
+    Notes
+    -----
+    Source: https://numpy.org/doc/stable/reference/generated/numpy.triu_indices.html
+
+    Examples
+    --------
+    >>> import tnp as np
+    >>> np.triu_indices(2)
+    (array([0, 0, 1]), array([0, 1, 1]))
+    """
+    columns = n if m is None else m
+    _warn_of_floats(n, columns, k)
+    return _upper_places(n, columns, k, devices.state.default)
+
+
+def _lower_places(rows: Any, columns: Any, k: Any, device: Any) -> tuple[ndarray, ...]:
+    _check_places(rows, columns)
+    if (given := _with_fractions(rows, columns, k)) is not None:
+        return tuple([tnp.array(each, device=device) for each in _mask(*given).nonzero()])
+    lengths = as_length(rows), as_length(columns)
+    return tuple(map(wrap_array, selection.lower_indices(*lengths, int(operator.index(k)), device)))
+
+
+def _check_places(rows: Any, columns: Any) -> None:
+    """ValueError of a matrix of which NumPy could not number the rows or columns, few as the places may be."""
+    if max(rows, columns) >= 1 << 60:
+        raise too_big((rows, columns))
+
+
+def _upper_places(rows: Any, columns: Any, k: Any, device: Any) -> tuple[ndarray, ...]:
+    _check_places(rows, columns)
+    if (given := _with_fractions(rows, columns, k)) is not None:
+        rows, columns, k = given
+        return tuple([tnp.array(each, device=device) for each in (~_mask(rows, columns, k - 1)).nonzero()])
+    lengths = as_length(rows), as_length(columns)
+    return tuple(map(wrap_array, selection.upper_indices(*lengths, int(operator.index(k)), device)))
+
+
+def tril_indices_from(arr: Any, k: Any = 0) -> tuple[ndarray, ...]:
+    """The indices of the lower triangle of a matrix of this shape; see `tril_indices`.
+
+    Raises
+    ------
+    ValueError
+        The array is not two-dimensional.
+
+    Notes
+    -----
+    Source: https://numpy.org/doc/stable/reference/generated/numpy.tril_indices_from.html
+
+    Examples
+    --------
+    >>> import tnp as np
+    >>> np.tril_indices_from(np.zeros((2, 2)), -1)
+    (array([1]), array([0]))
+    """
+    _warn_of_floats(k)
+    tensor = _matrix(arr)
+    return _lower_places(tensor.shape[0], tensor.shape[1], k, tensor.device)
+
+
+def triu_indices_from(arr: Any, k: Any = 0) -> tuple[ndarray, ...]:
+    """The indices of the upper triangle of a matrix of this shape; see `triu_indices`.
+
+    Raises
+    ------
+    ValueError
+        The array is not two-dimensional.
+
+    Notes
+    -----
+    Source: https://numpy.org/doc/stable/reference/generated/numpy.triu_indices_from.html
+
+    Examples
+    --------
+    >>> import tnp as np
+    >>> np.triu_indices_from(np.zeros((2, 2)), 1)
+    (array([0]), array([1]))
+    """
+    _warn_of_floats(k)
+    tensor = _matrix(arr)
+    return _upper_places(tensor.shape[0], tensor.shape[1], k, tensor.device)
+
+
+def _matrix(arr: Any) -> Tensor:
+    if arr.ndim != 2:
+        raise ValueError("input array must be 2-d")
+    return tensor_of(arr)
+
+
+def mask_indices(n: int, mask_func: Callable[..., Any], k: Any = 0) -> tuple[ndarray, ...]:
+    """The indices that a masking function keeps of a square matrix.
+
+    Parameters
+    ----------
+    n : int
+        Number of rows and columns.
+    mask_func : callable
+        Called with a matrix of ones and ``k``, as are `triu` and `tril`; what is not zero in its result counts.
+    k : scalar, optional
+        Passed on.
+
+    Returns
+    -------
+    tuple of ndarray
+
+    Notes
+    -----
+    Source: https://numpy.org/doc/stable/reference/generated/numpy.mask_indices.html
+
+    Examples
+    --------
+    >>> import tnp as np
+    >>> np.mask_indices(2, np.triu)
+    (array([0, 0, 1]), array([0, 1, 1]))
+    """
+    n, _ = as_shape((n, n))
+    ones = _triangle(n, n, n, to_torch[np.dtype(np.int64)], devices.state.default)
+    return tuple(map(wrap_array, selection.nonzero(tensor_of(mask_func(wrap_array(ones), k)))))
+
+
+def fill_diagonal(a: ndarray, val: Any, wrap: bool = False) -> None:
+    """Fill the main diagonal of an array.
+
+    Parameters
+    ----------
+    a : ndarray
+        At least two-dimensional; with more dimensions all of one length.
+    val : array_like
+        Written along the diagonal, repeated as needed.
+    wrap : bool, optional
+        Begin again after each block of a tall matrix.
+
+    Raises
+    ------
+    ValueError
+        There are fewer than two dimensions, or more of different lengths.
+
+    Notes
+    -----
+    Source: https://numpy.org/doc/stable/reference/generated/numpy.fill_diagonal.html
+
+    Examples
+    --------
+    >>> import tnp as np
+    >>> a = np.zeros((2, 2))
+    >>> np.fill_diagonal(a, 5)
+    >>> a
+    array([[5., 0.],
+           [0., 5.]])
+    """
+    if a.ndim < 2:
+        raise ValueError("array must be at least 2-d")
+    target = writeable_tensor(a, f"fill_diagonal() argument 1 must be an array, not {type(a).__name__}")
+    if target.dim() > 2:
+        _check_equal_lengths(target)
+    else:
+        wrap = bool(wrap)  # of two errors NumPy names this
+    values = interop.moved(value_of(val, a), target.device).reshape(-1)  # a constant is on the host
+    if not values.numel():
+        return
+    if target.dim() > 2:
+        blocks = [selection.main_diagonal(target)]
+    elif wrap:
+        step = target.shape[1] + 1  # by slices: what split gives can't be written to where a gradient is recorded
+        blocks = [selection.diagonal(target[i : i + step], 0, 0, 1) for i in range(0, len(target), step)]
+    else:
+        blocks = [selection.diagonal(target, 0, 0, 1)]
+    if values.numel() == 1:
+        for block in blocks:
+            indexing.assign(block, values)
+        return
+    values = selection.cycled(values, sum(block.shape[0] for block in blocks))
+    for block, part in zip(blocks, values.split([block.shape[0] for block in blocks]), strict=True):
+        indexing.assign(block, part)

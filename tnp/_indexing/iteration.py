@@ -1,0 +1,347 @@
+"""Iteration: the operands of an operation element by element, as NumPy broadcasts and visits them.
+
+Layer: owns the iterators. ``nditer`` is NumPy's own over the host's memory.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+import tnp
+from backend_torch.tensors import memory
+from tnp._array.ndarray import ndarray, wrap_array
+from tnp._core.errors import MOST_OPERANDS, mismatch_error
+
+
+class broadcast:
+    """An iterator over the elements of arrays that are broadcast to one shape.
+
+    Parameters
+    ----------
+    *arrays : array_like
+
+    Raises
+    ------
+    ValueError
+        The shapes do not fit.
+
+    Notes
+    -----
+    Source: https://numpy.org/doc/stable/reference/generated/numpy.broadcast.html
+
+    Examples
+    --------
+    >>> import tnp as np
+    >>> np.broadcast(np.ones((3, 1)), np.ones(4)).shape
+    (3, 4)
+    """
+
+    __module__ = "tnp"
+    __slots__ = ("_arrays", "_given", "index", "shape")
+    _arrays: list[ndarray]
+    _given: list[ndarray]
+    shape: tuple[int, ...]
+
+    def __init__(self, *arrays: Any) -> None:
+        given: list[ndarray] = []
+        for each in arrays:
+            given.extend(each._given if isinstance(each, broadcast) else [tnp.asanyarray(each)])
+        shapes = [array.shape for array in given]
+        if len(shapes) > MOST_OPERANDS:
+            raise ValueError(f"Need at least 0 and at most {MOST_OPERANDS} array objects.")
+        try:
+            self.shape = np.broadcast_shapes(*shapes)
+        except ValueError:
+            raise mismatch_error(*shapes) from None
+        self._given = given
+        self._arrays = [tnp.broadcast_to(array, self.shape) for array in given]
+        self.index = 0
+
+    @property
+    def ndim(self) -> int:
+        """Number of dimensions."""
+        return len(self.shape)
+
+    @property
+    def nd(self) -> int:
+        """Number of dimensions."""
+        return len(self.shape)
+
+    @property
+    def size(self) -> int:
+        """Number of elements."""
+        return int(np.prod(self.shape))
+
+    @property
+    def numiter(self) -> int:
+        """Number of arrays."""
+        return len(self._arrays)
+
+    @property
+    def iters(self) -> tuple[Any, ...]:
+        """An iterator over the elements of each array."""
+        return tuple([tnp.flatiter(array, base) for array, base in zip(self._arrays, self._given, strict=True)])
+
+    def reset(self, /) -> None:
+        """Start again."""
+        self.index = 0
+
+    def __iter__(self) -> Iterator[tuple[Any, ...]]:
+        return self
+
+    def __next__(self) -> tuple[Any, ...]:
+        if self.index >= self.size:
+            raise StopIteration
+        place = tuple(int(i) for i in np.unravel_index(self.index, self.shape)) if self.shape else ()
+        self.index += 1
+        return tuple([array[place] for array in self._arrays])
+
+
+def _host(operand: Any) -> Any:
+    """An operand in the host's memory; None, which NumPy allocates, as it is."""
+    return operand.__array__() if isinstance(operand, ndarray) else operand
+
+
+def _wrapped(value: Any) -> Any:
+    """NumPy's arrays as ours, over the same memory, in tuples too."""
+    if isinstance(value, tuple):
+        return tuple([_wrapped(each) for each in value])
+    return wrap_array(memory.from_numpy(value)) if isinstance(value, np.ndarray) else value
+
+
+class nditer:
+    """NumPy's iterator over one array or several.
+
+    Computed on the host: NumPy's own ``nditer`` visits the arrays' memory, and what is written to the elements it gives
+    is written to the arrays.
+
+    Parameters
+    ----------
+    op, flags, op_flags, op_dtypes, order, casting, op_axes, itershape, buffersize
+        As in NumPy.
+
+    Raises
+    ------
+    TypeError
+        An array is not in the host's memory.
+
+    Notes
+    -----
+    Differences from NumPy: the elements that a read-only iterator gives are copies, as tensors have no read-only
+    memory.
+
+    Source: https://numpy.org/doc/stable/reference/generated/numpy.nditer.html
+
+    Examples
+    --------
+    >>> import tnp as np
+    >>> x = np.asarray([1, 2, 3])
+    >>> with np.nditer(x, op_flags=["readwrite"]) as it:
+    ...     for element in it:
+    ...         element[...] = 2 * element
+    >>> x
+    array([2, 4, 6])
+    """
+
+    __module__ = "tnp"
+    __slots__ = ("_given", "_host")
+
+    def __init__(
+        self,
+        op: Any,
+        flags: Any = None,
+        op_flags: Any = None,
+        op_dtypes: Any = None,
+        order: str = "K",
+        casting: str = "safe",
+        op_axes: Any = None,
+        itershape: Any = None,
+        buffersize: int = 0,
+    ) -> None:
+        options = {
+            "flags": flags,
+            "op_flags": op_flags,
+            "op_dtypes": op_dtypes,
+            "op_axes": op_axes,
+            "itershape": itershape,
+        }
+        chosen = {name: value for name, value in options.items() if value is not None}
+        self._given = (
+            list(op) if isinstance(op, (tuple, list)) and any(isinstance(o, ndarray) or o is None for o in op) else [op]
+        )
+        operands = [_host(each) for each in self._given]
+        self._host = np.nditer(
+            operands[0] if len(operands) == 1 else operands,
+            order=order,
+            casting=casting,
+            buffersize=buffersize,
+            **chosen,
+        )  # type: ignore[call-overload]
+
+    def __iter__(self) -> Iterator[Any]:
+        return map(_wrapped, self._host)
+
+    def __next__(self) -> Any:
+        return _wrapped(next(self._host))
+
+    def __enter__(self) -> nditer:
+        self._host.__enter__()
+        return self
+
+    def __exit__(self, *error: Any) -> None:
+        self._host.__exit__(*error)
+
+    def __getitem__(self, key: Any) -> Any:
+        return _wrapped(self._host[key])
+
+    def __setitem__(self, key: Any, value: Any) -> None:
+        self._host[key] = _host(value)
+
+    def __len__(self) -> int:
+        return len(self._host)
+
+    @property
+    def operands(self) -> tuple[ndarray, ...]:
+        """The arrays, also those that were allocated."""
+        given = [*self._given, *[None] * (self._host.nop - len(self._given))]
+        return tuple(
+            [
+                ours if isinstance(ours, ndarray) and np.shares_memory(ours.__array__(), theirs) else _wrapped(theirs)
+                for ours, theirs in zip(given, self._host.operands, strict=True)
+            ]
+        )
+
+    @property
+    def value(self) -> Any:
+        """The elements that it stands at."""
+        return _wrapped(self._host.value)
+
+    @property
+    def itviews(self) -> Any:
+        """Views of the operands in the order of iteration."""
+        return _wrapped(self._host.itviews)
+
+    @property
+    def dtypes(self) -> tuple[np.dtype, ...]:
+        """The dtypes that the elements are given in."""
+        return self._host.dtypes
+
+    @property
+    def finished(self) -> bool:
+        """Whether all elements were visited."""
+        return self._host.finished
+
+    @property
+    def has_delayed_bufalloc(self) -> bool:
+        """Whether ``reset`` still has to be called."""
+        return self._host.has_delayed_bufalloc
+
+    @property
+    def has_index(self) -> bool:
+        """Whether it knows a flat index."""
+        return self._host.has_index
+
+    @property
+    def has_multi_index(self) -> bool:
+        """Whether it knows the index of each axis."""
+        return self._host.has_multi_index
+
+    @property
+    def iterationneedsapi(self) -> bool:
+        """Whether Python objects are visited."""
+        return self._host.iterationneedsapi
+
+    @property
+    def ndim(self) -> int:
+        """Number of axes that are visited."""
+        return self._host.ndim
+
+    @property
+    def nop(self) -> int:
+        """Number of operands."""
+        return self._host.nop
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """What the operands are broadcast to."""
+        return self._host.shape
+
+    @property
+    def itersize(self) -> int:
+        """Number of elements."""
+        return self._host.itersize
+
+    @property
+    def index(self) -> int:
+        """The flat index."""
+        return self._host.index
+
+    @index.setter
+    def index(self, value: int) -> None:
+        self._host.index = value
+
+    @property
+    def iterindex(self) -> int:
+        """How many elements were visited."""
+        return self._host.iterindex
+
+    @iterindex.setter
+    def iterindex(self, value: int) -> None:
+        self._host.iterindex = value
+
+    @property
+    def iterrange(self) -> tuple[int, int]:
+        """The first element to visit and the one after the last."""
+        return self._host.iterrange
+
+    @iterrange.setter
+    def iterrange(self, value: tuple[int, int]) -> None:
+        self._host.iterrange = value
+
+    @property
+    def multi_index(self) -> tuple[int, ...]:
+        """The index of each axis."""
+        return self._host.multi_index
+
+    @multi_index.setter
+    def multi_index(self, value: tuple[int, ...]) -> None:
+        self._host.multi_index = value
+
+    def close(self) -> None:
+        """Write back what is in buffers."""
+        self._host.close()
+
+    def copy(self) -> nditer:
+        """Another iterator at the same place."""
+        other = object.__new__(nditer)
+        other._given, other._host = self._given, self._host.copy()
+        return other
+
+    __copy__ = copy
+
+    def debug_print(self) -> None:
+        """Print its state."""
+        self._host.debug_print()
+
+    def enable_external_loop(self) -> None:
+        """Give one-dimensional chunks."""
+        self._host.enable_external_loop()
+
+    def iternext(self) -> bool:
+        """Go on; False after the last element."""
+        return self._host.iternext()
+
+    def remove_axis(self, i: int, /) -> None:
+        """Leave an axis out."""
+        self._host.remove_axis(i)
+
+    def remove_multi_index(self) -> None:
+        """Forget the indices, so that axes may be joined."""
+        self._host.remove_multi_index()
+
+    def reset(self, /) -> None:
+        """Start again."""
+        self._host.reset()

@@ -1,0 +1,414 @@
+"""Files: arrays written and read as NumPy does, byte for byte.
+
+Layer: owns nothing of the formats. NumPy reads and writes on the host, through shared memory; results are arrays of
+ours. An array on an accelerator is copied to the host, which a log of transfers shows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import numpy as np
+
+import tnp
+from tnp._array.ndarray import ndarray
+from tnp._core.convert import check_like
+
+
+def _host(value: Any) -> Any:
+    """An array of ours as NumPy's, over the same memory on the host; other values as they are."""
+    return tnp.asnumpy(value) if isinstance(value, ndarray) else value
+
+
+def save(file: Any, arr: Any, allow_pickle: bool = False) -> None:
+    """Write an array to a ``.npy`` file.
+
+    Parameters
+    ----------
+    file : str, path or file
+    arr : array_like
+    allow_pickle : bool, default False
+        Only objects need it, and no array of ours holds them.
+
+    Notes
+    -----
+    Computed on the host. Differences from NumPy: ``allow_pickle`` is False by default.
+
+    Source: https://numpy.org/doc/stable/reference/generated/numpy.save.html
+
+    Examples
+    --------
+    >>> import io, tnp as np
+    >>> file = io.BytesIO()
+    >>> np.save(file, np.arange(3))
+    >>> _ = file.seek(0)
+    >>> np.load(file)
+    array([0, 1, 2])
+    """
+    np.save(file, _host(arr), allow_pickle)
+
+
+def savez(file: Any, *args: Any, allow_pickle: bool = False, **kwds: Any) -> None:
+    """Write several arrays to an ``.npz`` file.
+
+    Parameters
+    ----------
+    file : str, path or file
+    *args, **kwds : array_like
+        The arrays, by the names arr_0, arr_1 and so on, or their own.
+    allow_pickle : bool, default False
+
+    Notes
+    -----
+    Computed on the host. Differences from NumPy: ``allow_pickle`` is False by default.
+
+    Source: https://numpy.org/doc/stable/reference/generated/numpy.savez.html
+    """
+    np.savez(file, *map(_host, args), allow_pickle=allow_pickle, **{name: _host(each) for name, each in kwds.items()})
+
+
+def savez_compressed(file: Any, *args: Any, allow_pickle: bool = False, **kwds: Any) -> None:
+    """Write several arrays to a compressed ``.npz`` file.
+
+    Parameters
+    ----------
+    file : str, path or file
+    *args, **kwds : array_like
+        The arrays, by the names arr_0, arr_1 and so on, or their own.
+    allow_pickle : bool, default False
+
+    Notes
+    -----
+    Computed on the host. Differences from NumPy: ``allow_pickle`` is False by default.
+
+    Source: https://numpy.org/doc/stable/reference/generated/numpy.savez_compressed.html
+    """
+    np.savez_compressed(
+        file, *map(_host, args), allow_pickle=allow_pickle, **{name: _host(each) for name, each in kwds.items()}
+    )
+
+
+class NpzFile(Mapping[str, Any]):
+    """The arrays of an ``.npz`` file by their names, read when they are asked for.
+
+    Parameters
+    ----------
+    file : numpy.lib.npyio.NpzFile
+    """
+
+    __slots__ = ("_file",)
+
+    def __init__(self, file: Any) -> None:
+        self._file = file
+
+    @property
+    def files(self) -> list[str]:
+        """The names."""
+        return self._file.files
+
+    def __getitem__(self, key: str) -> Any:
+        return _ours(self._file[key])
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._file)
+
+    def __len__(self) -> int:
+        return len(self._file)
+
+    def __repr__(self) -> str:
+        return repr(self._file)
+
+    def __enter__(self) -> NpzFile:
+        return self
+
+    def __exit__(self, *error: Any) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close the file."""
+        self._file.close()
+
+
+def _ours(value: Any) -> Any:
+    """NumPy's array as ours, over the same memory where that can be."""
+    return tnp.asarray(value) if isinstance(value, (np.ndarray, np.generic)) else value
+
+
+def load(
+    file: Any,
+    mmap_mode: Any = None,
+    allow_pickle: bool = False,
+    fix_imports: bool = True,
+    encoding: Any = "ASCII",
+    *,
+    max_header_size: int = 10000,
+) -> Any:
+    """Read what ``save``, ``savez`` or ``savez_compressed`` wrote.
+
+    Parameters
+    ----------
+    file : str, path or file
+    mmap_mode : {None, 'r+', 'c', 'r', 'w+'}, optional
+        Map the file into memory; what is written goes there with 'r+' and 'w+'.
+    allow_pickle, fix_imports, encoding, max_header_size
+        As in NumPy. No array of ours holds objects.
+
+    Returns
+    -------
+    ndarray or NpzFile
+
+    Raises
+    ------
+    TypeError
+        The file holds no numbers.
+    ValueError
+        The file would have to be unpickled, or is none.
+
+    Notes
+    -----
+    Computed on the host.
+
+    Source: https://numpy.org/doc/stable/reference/generated/numpy.load.html
+    """
+    loaded = np.load(file, mmap_mode, allow_pickle, fix_imports, encoding, max_header_size=max_header_size)
+    return NpzFile(loaded) if isinstance(loaded, Mapping) else _ours(loaded)
+
+
+def memmap(
+    filename: Any, dtype: Any = np.uint8, mode: Any = "r+", offset: int = 0, shape: Any = None, order: Any = "C"
+) -> ndarray:
+    """A file mapped into memory, as an array: what is written to the one is written to the other.
+
+    Parameters
+    ----------
+    filename : str, path or file
+    dtype : dtype_like, optional
+    mode : {'r+', 'c', 'w+', 'r'}, optional
+        Read and write, write to memory only, make a new file, or read.
+    offset : int, optional
+        Where the array begins, in bytes.
+    shape : int or tuple of int, optional
+        By default as many elements as there are.
+    order : {'C', 'F'}, optional
+
+    Returns
+    -------
+    ndarray
+
+    Notes
+    -----
+    Computed on the host. Differences from NumPy: a function, whose result is a plain array; the operating system writes
+    it to the file, at the latest when nobody has it any more.
+
+    Source: https://numpy.org/doc/stable/reference/generated/numpy.memmap.html
+    """
+    return _ours(np.memmap(filename, dtype, mode, offset, shape, order))
+
+
+def fromfile(
+    file: Any, dtype: Any = None, count: int = -1, sep: str = "", offset: int = 0, *, like: Any = None
+) -> ndarray:
+    """Read an array from a file of bytes or of text.
+
+    Parameters
+    ----------
+    file : str, path or file
+    dtype : dtype_like, optional
+    count : int, optional
+        How many elements; all by default.
+    sep : str, optional
+        What is between them in a file of text.
+    offset : int, optional
+        Where to begin, in bytes.
+    like : ndarray, optional
+        Only tnp arrays.
+
+    Returns
+    -------
+    ndarray
+
+    Notes
+    -----
+    Computed on the host.
+
+    Source: https://numpy.org/doc/stable/reference/generated/numpy.fromfile.html
+    """
+    check_like(like)
+    return _ours(np.fromfile(file, float if dtype is None else dtype, count, sep, offset))
+
+
+def savetxt(
+    fname: Any,
+    X: Any,
+    fmt: Any = "%.18e",
+    delimiter: str = " ",
+    newline: str = "\n",
+    header: str = "",
+    footer: str = "",
+    comments: str = "# ",
+    encoding: Any = None,
+) -> None:
+    """Write an array of one or two dimensions to a file of text.
+
+    Parameters
+    ----------
+    fname, fmt, delimiter, newline, header, footer, comments, encoding
+        As in NumPy.
+    X : array_like
+
+    Notes
+    -----
+    Computed on the host.
+
+    Source: https://numpy.org/doc/stable/reference/generated/numpy.savetxt.html
+    """
+    np.savetxt(fname, _host(X), fmt, delimiter, newline, header, footer, comments, encoding)
+
+
+def loadtxt(
+    fname: Any,
+    dtype: Any = float,
+    comments: Any = "#",
+    delimiter: Any = None,
+    converters: Any = None,
+    skiprows: int = 0,
+    usecols: Any = None,
+    unpack: bool = False,
+    ndmin: Any = 0,
+    encoding: Any = None,
+    max_rows: Any = None,
+    *,
+    quotechar: Any = None,
+    like: Any = None,
+) -> ndarray:
+    """Read an array from a file of text.
+
+    Parameters
+    ----------
+    fname, dtype, comments, delimiter, converters, skiprows, usecols, unpack, ndmin, encoding, max_rows, quotechar
+        As in NumPy.
+    like : ndarray, optional
+        Only tnp arrays.
+
+    Returns
+    -------
+    ndarray
+
+    Raises
+    ------
+    TypeError
+        The dtype is not of numbers.
+
+    Notes
+    -----
+    Computed on the host.
+
+    Source: https://numpy.org/doc/stable/reference/generated/numpy.loadtxt.html
+    """
+    check_like(like)
+    read = np.loadtxt(
+        fname,
+        dtype,
+        comments,
+        delimiter,
+        converters,
+        skiprows,
+        usecols,
+        unpack,
+        ndmin,
+        encoding,
+        max_rows,
+        quotechar=quotechar,
+    )
+    return _ours(read)
+
+
+def genfromtxt(
+    fname: Any,
+    dtype: Any = float,
+    comments: Any = "#",
+    delimiter: Any = None,
+    skip_header: int = 0,
+    skip_footer: int = 0,
+    converters: Any = None,
+    missing_values: Any = None,
+    filling_values: Any = None,
+    usecols: Any = None,
+    names: Any = None,
+    excludelist: Any = None,
+    deletechars: str = " !#$%&'()*+,-./:;<=>?@[\\]^{|}~",
+    replace_space: str = "_",
+    autostrip: bool = False,
+    case_sensitive: Any = True,
+    defaultfmt: str = "f%i",
+    unpack: Any = None,
+    usemask: bool = False,
+    loose: bool = True,
+    invalid_raise: bool = True,
+    max_rows: Any = None,
+    encoding: Any = None,
+    *,
+    ndmin: Any = 0,
+    like: Any = None,
+) -> ndarray:
+    """Read an array from a file of text in which values may be missing.
+
+    Parameters
+    ----------
+    fname, dtype, comments, delimiter, skip_header, skip_footer, converters, missing_values, filling_values, usecols
+        As in NumPy.
+    names, excludelist, deletechars, replace_space, autostrip, case_sensitive, defaultfmt, unpack, loose
+        As in NumPy.
+    invalid_raise, max_rows, encoding, ndmin
+        As in NumPy.
+    usemask : bool, optional
+        Refused: there are no masked arrays.
+    like : ndarray, optional
+        Only tnp arrays.
+
+    Returns
+    -------
+    ndarray
+
+    Raises
+    ------
+    TypeError
+        The dtype is not of numbers, or a masked array is asked for.
+
+    Notes
+    -----
+    Computed on the host.
+
+    Source: https://numpy.org/doc/stable/reference/generated/numpy.genfromtxt.html
+    """
+    if usemask:
+        raise TypeError("tnp has no masked arrays: call numpy.genfromtxt")
+    check_like(like)
+    read: Any = np.genfromtxt(
+        fname,
+        dtype=dtype,
+        comments=comments,
+        delimiter=delimiter,
+        skip_header=skip_header,
+        skip_footer=skip_footer,
+        converters=converters,
+        missing_values=missing_values,
+        filling_values=filling_values,
+        usecols=usecols,
+        names=names,
+        excludelist=excludelist,
+        deletechars=deletechars,
+        replace_space=replace_space,
+        autostrip=autostrip,
+        case_sensitive=case_sensitive,
+        defaultfmt=defaultfmt,
+        unpack=unpack,
+        loose=loose,
+        invalid_raise=invalid_raise,
+        max_rows=max_rows,
+        encoding=encoding,
+        ndmin=ndmin,
+    )
+    # Unpacked, columns of several dtypes are a tuple, which a checker may take for an array: it unpacks alike.
+    return tuple(map(_ours, read)) if isinstance(read, (list, tuple)) else _ours(read)  # type: ignore[return-value]

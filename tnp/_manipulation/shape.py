@@ -1,0 +1,478 @@
+"""Shapes: the same elements in another shape, and with more or fewer axes.
+
+Layer: owns shape arguments, and NumPy's words for shapes that do not fit.
+"""
+
+from __future__ import annotations
+
+import math
+import operator
+from collections.abc import Sequence
+from typing import Any, overload
+
+import numpy as np
+
+from backend_torch.graphs import symbolic
+from backend_torch.tensors import memory
+from backend_torch.tensors import shape as kernels
+from backend_torch.tensors.trace_state import TracedValueError
+from tnp._array.ndarray import ndarray, view_like, view_of, wrap_array
+from tnp._core.convert import as_order, asarray, tensor_of
+from tnp._core.errors import copy_mode, long_of, normalize_axes, reduced_axes, shapes_text
+
+Shape = tuple[int, ...]
+Tensor = Any
+MAXDIMS = 64  # torch has no limit, but what it makes beyond this one NumPy can't read
+
+
+_LENGTHS = frozenset({int})
+
+
+def as_length(length: Any) -> int:
+    """A length as an int; one that a trace leaves open stays what it is."""
+    return length if symbolic.is_symbol(length) else operator.index(length)
+
+
+def as_shape(shape: Any) -> Shape:
+    """A shape argument, one length or a sequence of them, as a tuple of ints."""
+    if type(shape) is not tuple:
+        if isinstance(shape, (bool, np.bool_)):
+            raise TypeError(f"expected a sequence of integers or a single integer, got '{shape}'")
+        try:
+            return (as_length(shape),)
+        except TracedValueError:
+            raise
+        except TypeError:
+            if not hasattr(shape, "__getitem__") or isinstance(shape, dict):  # a sequence to Python's C functions
+                message = f"expected a sequence of integers or a single integer, got '{shape}'"
+                raise TypeError(message) from None
+    kinds = set(map(type, shape := tuple(shape)))
+    if bool in kinds:
+        raise TypeError("an integer is required")
+    lengths = shape if kinds <= _LENGTHS else tuple(map(as_length, shape))
+    if len(lengths) > MAXDIMS:
+        raise ValueError(f"maximum supported dimension for an ndarray is currently {MAXDIMS}, found {len(lengths)}")
+    return lengths
+
+
+def shape(a: Any) -> Shape:
+    """Return the shape of an array.
+
+    Parameters
+    ----------
+    a : array_like
+
+    Returns
+    -------
+    tuple of int
+
+    Notes
+    -----
+    Source: https://numpy.org/doc/stable/reference/generated/numpy.shape.html
+
+    Examples
+    --------
+    >>> import tnp as np
+    >>> np.shape([[1, 2, 3]])
+    (1, 3)
+    """
+    return tuple(tensor_of(a).shape)
+
+
+def ndim(a: Any) -> int:
+    """Return the number of dimensions of an array.
+
+    Parameters
+    ----------
+    a : array_like
+
+    Returns
+    -------
+    int
+
+    Notes
+    -----
+    Source: https://numpy.org/doc/stable/reference/generated/numpy.ndim.html
+
+    Examples
+    --------
+    >>> import tnp as np
+    >>> np.ndim([[1, 2, 3]])
+    2
+    """
+    return int(tensor_of(a).dim())
+
+
+def size(a: Any, axis: int | Sequence[int] | None = None) -> int:
+    """Return the number of elements, of the array or along some of its axes.
+
+    Parameters
+    ----------
+    a : array_like
+    axis : int or tuple of int, optional
+
+    Returns
+    -------
+    int
+
+    Raises
+    ------
+    AxisError
+        An axis that the array does not have.
+
+    Notes
+    -----
+    Source: https://numpy.org/doc/stable/reference/generated/numpy.size.html
+
+    Examples
+    --------
+    >>> import tnp as np
+    >>> np.size([[1, 2, 3], [4, 5, 6]], axis=1)
+    3
+    """
+    lengths = shape(a)
+    return math.prod(lengths if axis is None else [lengths[one] for one in normalize_axes(axis, len(lengths))])
+
+
+def reshape(a: Any, /, shape: Any, order: Any = "C", *, copy: bool | None = None) -> ndarray:
+    """Give an array another shape with the same elements.
+
+    Parameters
+    ----------
+    a : array_like
+    shape : int or tuple of int
+        One length may be negative: it is what the others leave over.
+    order : {'C', 'F', 'A'}, optional
+        In which order elements are read and placed; 'A' is 'F' for an array that lies in Fortran order.
+    copy : bool, optional
+        True always copies, False never does, None only where the strides allow no view.
+
+    Returns
+    -------
+    ndarray
+        A view where the strides allow one.
+
+    Raises
+    ------
+    ValueError
+        The shape has another size; or ``copy=False`` and a view is not possible.
+
+    See Also
+    --------
+    ravel, resize
+
+    Notes
+    -----
+    Source: https://numpy.org/doc/stable/reference/generated/numpy.reshape.html
+
+    Examples
+    --------
+    >>> import tnp as np
+    >>> np.reshape(np.arange(6), (2, -1), order="F")
+    array([[0, 2, 4],
+           [1, 3, 5]])
+    """
+    tensor = tensor_of(a)
+    lengths = tuple(tensor.shape) if shape is None else as_shape(shape)
+    copy = copy_mode(copy)
+    if order.__class__ is not str or order != "C":
+        order = as_order(order)
+        if order == "K":
+            raise ValueError("order 'K' is not permitted for reshaping")
+    try:
+        if copy is None:
+            return view_of(a, kernels.reshape(tensor, lengths, order))
+        if copy:
+            order = kernels.effective_order(tensor, order)
+            return wrap_array(kernels.reshape_view(memory.copied(tensor, order), lengths, order))
+        return view_of(a, kernels.reshape_view(tensor, lengths, order))
+    except TypeError:  # torch's for what no int64 holds
+        raise ValueError("Maximum allowed dimension exceeded") from None
+    except RuntimeError as error:
+        if any(length < -1 for length in lengths):  # NumPy takes every negative length for the unknown one
+            return reshape(a, tuple([max(length, -1) for length in lengths]), order, copy=copy)
+        raise _reshape_error(error, tensor, lengths) from None
+
+
+def _reshape_error(error: RuntimeError, tensor: Tensor, lengths: Shape) -> Exception:
+    """What NumPy says where torch could not give ``tensor`` the shape ``lengths``."""
+    known = [length for length in lengths if length >= 0]
+    count, product = tensor.numel(), math.prod(known)
+    if len(lengths) - len(known) > 1:
+        return ValueError("can only specify one unknown dimension")
+    if len(known) == len(lengths):
+        if count != product:
+            return ValueError(f"cannot reshape array of size {count} into shape {shapes_text([lengths])}")
+    elif not product or count % product:
+        return ValueError(f"cannot reshape array of size {count} into shape ({','.join(map(str, lengths))})")
+    if "view" in str(error):
+        return ValueError("Unable to avoid creating a copy while reshaping.")
+    return error
+
+
+def ravel(a: Any, order: Any = "C") -> ndarray:
+    """Return the elements along one contiguous axis.
+
+    Parameters
+    ----------
+    a : array_like
+    order : {'C', 'F', 'A', 'K'}, optional
+        In which order elements are read; 'K' is the order that they have in memory.
+
+    Returns
+    -------
+    ndarray
+        A view if the array is contiguous in that order, else a copy.
+
+    See Also
+    --------
+    ndarray.flatten : always copies
+
+    Notes
+    -----
+    Source: https://numpy.org/doc/stable/reference/generated/numpy.ravel.html
+
+    Examples
+    --------
+    >>> import tnp as np
+    >>> np.ravel([[1, 2], [3, 4]], order="F")
+    array([1, 3, 2, 4])
+    """
+    return view_of(a, kernels.ravel(tensor_of(a), as_order(order)))
+
+
+def resize(a: Any, new_shape: Any) -> ndarray:
+    """Return a new array of another size, which repeats the elements as often as needed.
+
+    Parameters
+    ----------
+    a : array_like
+    new_shape : int or tuple of int
+
+    Returns
+    -------
+    ndarray
+        A copy: the elements in C order, again and again; zeros if there are none.
+
+    Raises
+    ------
+    ValueError
+        A negative length.
+
+    See Also
+    --------
+    ndarray.resize : in place, and fills with zeros
+
+    Notes
+    -----
+    Source: https://numpy.org/doc/stable/reference/generated/numpy.resize.html
+
+    Examples
+    --------
+    >>> import tnp as np
+    >>> np.resize([1, 2, 3], (2, 4))
+    array([[1, 2, 3, 1],
+           [2, 3, 1, 2]])
+    """
+    lengths = as_shape(new_shape)
+    if any(length < 0 for length in lengths):
+        raise ValueError("all elements of `new_shape` must be non-negative")
+    tensor, size = tensor_of(a), math.prod(lengths)
+    try:
+        return wrap_array(kernels.resize(tensor, lengths, size))
+    except ValueError as error:
+        if not tensor.numel():
+            raise
+        long_of(-(-size // tensor.numel()))  # as many copies NumPy puts into a tuple, before it counts elements
+        raise MemoryError(str(error)) from None
+
+
+def squeeze(a: Any, axis: int | Sequence[int] | None = None) -> ndarray:
+    """Remove axes of length one.
+
+    Parameters
+    ----------
+    a : array_like
+    axis : int or tuple of int, optional
+        Which of them; all by default.
+
+    Returns
+    -------
+    ndarray
+        A view.
+
+    Raises
+    ------
+    ValueError
+        An axis whose length is not one.
+    AxisError
+        An axis that the array does not have.
+
+    See Also
+    --------
+    expand_dims
+
+    Notes
+    -----
+    Source: https://numpy.org/doc/stable/reference/generated/numpy.squeeze.html
+
+    Examples
+    --------
+    >>> import tnp as np
+    >>> np.squeeze([[[1], [2]]], axis=0).shape
+    (2, 1)
+    """
+    tensor = tensor_of(a)
+    if axis is None:
+        return view_like(a, kernels.squeeze(tensor, None))
+    axes = reduced_axes(axis, tensor.dim())
+    if any(tensor.shape[one] != 1 for one in axes):
+        raise ValueError("cannot select an axis to squeeze out which has size not equal to one")
+    return view_like(a, kernels.squeeze(tensor, axes))
+
+
+def expand_dims(a: Any, axis: int | Sequence[int]) -> ndarray:
+    """Add axes of length one.
+
+    Parameters
+    ----------
+    a : array_like
+    axis : int or tuple of int
+        Where they are in the result.
+
+    Returns
+    -------
+    ndarray
+        A view.
+
+    Raises
+    ------
+    AxisError
+        An axis that the result does not have.
+
+    See Also
+    --------
+    squeeze
+
+    Notes
+    -----
+    Source: https://numpy.org/doc/stable/reference/generated/numpy.expand_dims.html
+
+    Examples
+    --------
+    >>> import tnp as np
+    >>> np.expand_dims([1, 2], (0, 2)).shape
+    (1, 2, 1)
+    """
+    tensor = tensor_of(a)
+    axes = tuple(axis) if isinstance(axis, (tuple, list)) else (axis,)
+    return view_of(a, kernels.unsqueeze(tensor, normalize_axes(axes, tensor.dim() + len(axes))))
+
+
+@overload
+def atleast_1d(ary: Any, /) -> ndarray: ...
+@overload
+def atleast_1d(*arys: Any) -> tuple[ndarray, ...]: ...
+def atleast_1d(*arys: Any) -> ndarray | tuple[ndarray, ...]:
+    """View the inputs as arrays with at least one dimension.
+
+    Parameters
+    ----------
+    *arys : array_like
+
+    Returns
+    -------
+    ndarray or tuple of ndarray
+        One for one input; views, or the arrays themselves where they have the dimensions.
+
+    See Also
+    --------
+    atleast_2d, atleast_3d
+
+    Notes
+    -----
+    Source: https://numpy.org/doc/stable/reference/generated/numpy.atleast_1d.html
+
+    Examples
+    --------
+    >>> import tnp as np
+    >>> np.atleast_1d(1.0)
+    array([1.])
+    """
+    return _each(arys, lambda tensor: tensor[None] if tensor.dim() == 0 else None)
+
+
+@overload
+def atleast_2d(ary: Any, /) -> ndarray: ...
+@overload
+def atleast_2d(*arys: Any) -> tuple[ndarray, ...]: ...
+def atleast_2d(*arys: Any) -> ndarray | tuple[ndarray, ...]:
+    """View the inputs as arrays with at least two dimensions; a vector becomes a row.
+
+    Parameters
+    ----------
+    *arys : array_like
+
+    Returns
+    -------
+    ndarray or tuple of ndarray
+        One for one input; views, or the arrays themselves where they have the dimensions.
+
+    See Also
+    --------
+    atleast_1d, atleast_3d
+
+    Notes
+    -----
+    Source: https://numpy.org/doc/stable/reference/generated/numpy.atleast_2d.html
+
+    Examples
+    --------
+    >>> import tnp as np
+    >>> np.atleast_2d([1, 2])
+    array([[1, 2]])
+    """
+    return _each(arys, lambda tensor: tensor[(None,) * (2 - tensor.dim())] if tensor.dim() < 2 else None)
+
+
+@overload
+def atleast_3d(ary: Any, /) -> ndarray: ...
+@overload
+def atleast_3d(*arys: Any) -> tuple[ndarray, ...]: ...
+def atleast_3d(*arys: Any) -> ndarray | tuple[ndarray, ...]:
+    """View the inputs as arrays with at least three dimensions; a vector becomes the middle one.
+
+    Parameters
+    ----------
+    *arys : array_like
+
+    Returns
+    -------
+    ndarray or tuple of ndarray
+        One for one input; views, or the arrays themselves where they have the dimensions.
+
+    See Also
+    --------
+    atleast_1d, atleast_2d
+
+    Notes
+    -----
+    Source: https://numpy.org/doc/stable/reference/generated/numpy.atleast_3d.html
+
+    Examples
+    --------
+    >>> import tnp as np
+    >>> np.atleast_3d([1, 2]).shape
+    (1, 2, 1)
+    """
+    frames = {0: (None, None, None), 1: (None, ..., None), 2: (..., None)}
+    return _each(arys, lambda tensor: tensor[frames[tensor.dim()]] if tensor.dim() < 3 else None)
+
+
+def _each(arrays: Sequence[Any], view: Any) -> Any:
+    """``view`` of each array's tensor, or the array itself where that is None."""
+    results = []
+    for array in map(asarray, arrays):
+        tensor = view(array.tensor)
+        results.append(array if tensor is None else view_of(array, tensor))
+    return results[0] if len(results) == 1 else tuple(results)

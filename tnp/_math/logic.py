@@ -1,0 +1,364 @@
+"""Logic functions that are no ufuncs: closeness, equality of whole arrays, what kind of number an element is.
+
+Layer: owns their signatures and dtype rules; they are made of ufuncs, or of one kernel where torch has it whole.
+"""
+
+from __future__ import annotations
+
+import warnings
+from math import inf
+from typing import Any
+
+import numpy
+
+import tnp
+from backend_torch.kernels import comparison as kernels
+from backend_torch.tensors import memory
+from backend_torch.tensors.casting import cast
+from backend_torch.tensors.dtypes import to_torch
+from tnp._array.ndarray import ndarray, wrap, wrap_array
+from tnp._core import host_fallback
+from tnp._core.convert import asarray, home_of, tensor_of
+from tnp._core.dtypes import DtypeError
+from tnp._core.errors import explain
+from tnp._math.mathematics import INEXACT
+from tnp._ufunc import table as ufuncs
+
+_REALS = (int, float)
+_SCALARS = (*_REALS, complex)
+
+
+def isclose(a: Any, b: Any, rtol: Any = 1e-5, atol: Any = 1e-8, equal_nan: bool = False) -> ndarray:
+    """Where ``a`` and ``b`` are equal within a tolerance: ``|a - b| <= atol + rtol * |b|``.
+
+    Parameters
+    ----------
+    a, b : array_like
+    rtol, atol : array_like
+        Relative and absolute tolerance.
+    equal_nan : bool, default False
+        Whether nan is close to nan.
+
+    Returns
+    -------
+    ndarray of bool
+
+    Notes
+    -----
+    The tolerance counts relative to ``b``, so ``isclose(a, b)`` and ``isclose(b, a)`` may differ.
+
+    Source: https://numpy.org/doc/stable/reference/generated/numpy.isclose.html
+
+    Examples
+    --------
+    >>> import tnp as np
+    >>> np.isclose(np.asarray([1e10, 1e-7]), np.asarray([1.00001e10, 1e-8]))
+    array([ True, False])
+    """
+    home = home_of((a, b))
+    x, y = (value if type(value) in _SCALARS else wrap_array(tensor_of(value, device=home)) for value in (a, b))
+    dtype = _common_inexact(x, y)
+    first, second = (cast(tensor_of(value, device=home), dtype) for value in (x, y))
+    mixed = isinstance(x, ndarray) and isinstance(y, ndarray) and INEXACT[y.tensor.dtype] is not dtype
+    if not mixed and type(rtol) in _REALS and type(atol) in _REALS and 0 <= rtol < inf and 0 <= atol < inf:
+        try:
+            return wrap(kernels.isclose(first, second, rtol, atol, bool(equal_nan)))
+        except RuntimeError as error:
+            raise explain(error, first, second) from None
+    if not (_is_finite(rtol) and _is_finite(atol)):
+        warnings.warn(f"One of rtol or atol is not valid, atol: {atol}, rtol: {rtol}", RuntimeWarning, stacklevel=2)
+    # NumPy's scalars are not weak; and the tolerance has the precision of b alone.
+    of_b = wrap_array(cast(y.tensor, INEXACT[y.tensor.dtype])) if mixed else wrap_array(second)
+    tolerance = ufuncs.add(atol, ufuncs.multiply(rtol, ufuncs.absolute(of_b)))
+    x, y = wrap_array(first), wrap_array(second)
+    result = (ufuncs.absolute(x - y) <= tolerance) & ufuncs.isfinite(y) | (x == y)
+    return result | ufuncs.isnan(x) & ufuncs.isnan(y) if equal_nan else result
+
+
+def _is_finite(tolerance: Any) -> bool:
+    """Whether a tolerance is finite, as far as that can be seen without a look at an accelerator or a traced value."""
+    if isinstance(tolerance, ndarray) and not (
+        memory.is_readable(tolerance.tensor) and tolerance.tensor.device.type == "cpu"
+    ):
+        return True
+    return bool(numpy.isfinite(numpy.asarray(tolerance)).all())
+
+
+def _common_inexact(x: Any, y: Any) -> Any:
+    """The torch dtype in which two operands are compared: a float or complex one."""
+    if isinstance(x, ndarray) and isinstance(y, ndarray) and x.tensor.dtype is y.tensor.dtype:
+        return INEXACT[x.tensor.dtype]
+    return to_torch[numpy.result_type(*[v.dtype if isinstance(v, ndarray) else v for v in (x, y)], 1.0)]
+
+
+def allclose(a: Any, b: Any, rtol: Any = 1e-5, atol: Any = 1e-8, equal_nan: bool = False) -> bool:
+    """Whether all elements are equal within a tolerance; see `isclose`.
+
+    Parameters
+    ----------
+    a, b : array_like
+    rtol, atol : array_like
+        Relative and absolute tolerance.
+    equal_nan : bool, default False
+        Whether nan is close to nan.
+
+    Returns
+    -------
+    bool
+
+    Notes
+    -----
+    Source: https://numpy.org/doc/stable/reference/generated/numpy.allclose.html
+
+    Examples
+    --------
+    >>> import tnp as np
+    >>> np.allclose(np.asarray([1.0, np.nan]), np.asarray([1.0, np.nan]), equal_nan=True)
+    True
+    """
+    return bool(isclose(a, b, rtol, atol, equal_nan).all())
+
+
+def array_equal(a1: Any, a2: Any, equal_nan: bool = False) -> bool:
+    """Whether two arrays have one shape and the same elements.
+
+    Parameters
+    ----------
+    a1, a2 : array_like
+    equal_nan : bool, default False
+        Whether nan equals nan.
+
+    Returns
+    -------
+    bool
+
+    Notes
+    -----
+    Source: https://numpy.org/doc/stable/reference/generated/numpy.array_equal.html
+
+    Examples
+    --------
+    >>> import tnp as np
+    >>> np.array_equal(np.asarray([1, 2]), [1, 2])
+    True
+    """
+    try:
+        x, y = asarray(a1), asarray(a2)
+    except DtypeError:  # NumPy compares text and objects
+        return bool(host_fallback.on_host(numpy.array_equal, (a1, a2, equal_nan), {}))
+    except (TypeError, ValueError):
+        return False
+    if x.shape != y.shape:
+        return False
+    same = x == y
+    return bool((same | ufuncs.isnan(x) & ufuncs.isnan(y) if equal_nan else same).all())
+
+
+def array_equiv(a1: Any, a2: Any) -> bool:
+    """Whether two arrays have the same elements once they are broadcast against each other.
+
+    Parameters
+    ----------
+    a1, a2 : array_like
+
+    Returns
+    -------
+    bool
+        False where they can't be broadcast.
+
+    Notes
+    -----
+    Source: https://numpy.org/doc/stable/reference/generated/numpy.array_equiv.html
+
+    Examples
+    --------
+    >>> import tnp as np
+    >>> np.array_equiv([1, 2], [[1, 2], [1, 2]])
+    True
+    """
+    try:
+        x, y = asarray(a1), asarray(a2)
+        numpy.broadcast_shapes(x.shape, y.shape)
+    except DtypeError:
+        return bool(host_fallback.on_host(numpy.array_equiv, (a1, a2), {}))
+    except (TypeError, ValueError):
+        return False
+    return bool((x == y).all())
+
+
+def isposinf(x: Any, out: Any = None) -> ndarray:
+    """Where the elements are positive infinity.
+
+    Parameters
+    ----------
+    x : array_like
+        Real numbers.
+    out : ndarray, optional
+        Where to put the result.
+
+    Returns
+    -------
+    ndarray of bool
+
+    Raises
+    ------
+    TypeError
+        ``x`` is complex.
+
+    Notes
+    -----
+    Source: https://numpy.org/doc/stable/reference/generated/numpy.isposinf.html
+
+    Examples
+    --------
+    >>> import tnp as np
+    >>> np.isposinf(np.asarray([np.inf, -np.inf, 1.0]))
+    array([ True, False, False])
+    """
+    if out is Ellipsis:
+        raise TypeError("out=... is only allowed as a keyword argument of ufuncs")
+    return ufuncs.equal(_real_array(x), numpy.inf, out=out)
+
+
+def isneginf(x: Any, out: Any = None) -> ndarray:
+    """Where the elements are negative infinity.
+
+    Parameters
+    ----------
+    x : array_like
+        Real numbers.
+    out : ndarray, optional
+        Where to put the result.
+
+    Returns
+    -------
+    ndarray of bool
+
+    Raises
+    ------
+    TypeError
+        ``x`` is complex.
+
+    Notes
+    -----
+    Source: https://numpy.org/doc/stable/reference/generated/numpy.isneginf.html
+
+    Examples
+    --------
+    >>> import tnp as np
+    >>> np.isneginf(np.asarray([np.inf, -np.inf, 1.0]))
+    array([False,  True, False])
+    """
+    if out is Ellipsis:
+        raise TypeError("out=... is only allowed as a keyword argument of ufuncs")
+    return ufuncs.equal(_real_array(x), -numpy.inf, out=out)
+
+
+def _real_array(x: Any) -> ndarray:
+    x = asarray(x)
+    if x.dtype.kind == "c":
+        raise TypeError(f"This operation is not supported for {x.dtype} values because it would be ambiguous.")
+    return x
+
+
+def iscomplex(x: Any) -> ndarray:
+    """Where the imaginary part is not zero.
+
+    Parameters
+    ----------
+    x : array_like
+
+    Returns
+    -------
+    ndarray of bool
+
+    Notes
+    -----
+    Source: https://numpy.org/doc/stable/reference/generated/numpy.iscomplex.html
+
+    Examples
+    --------
+    >>> import tnp as np
+    >>> np.iscomplex(np.asarray([1 + 1j, 2]))
+    array([ True, False])
+    """
+    array = asarray(x)
+    if array.dtype.kind != "c":
+        return tnp.zeros(array.shape, bool, device=array.device)[()]
+    return ufuncs.not_equal(array.imag, 0)
+
+
+def isreal(x: Any) -> ndarray:
+    """Where the imaginary part is zero.
+
+    Parameters
+    ----------
+    x : array_like
+
+    Returns
+    -------
+    ndarray of bool
+
+    Notes
+    -----
+    Source: https://numpy.org/doc/stable/reference/generated/numpy.isreal.html
+
+    Examples
+    --------
+    >>> import tnp as np
+    >>> np.isreal(np.asarray([1 + 1j, 2]))
+    array([False,  True])
+    """
+    return ufuncs.equal(asarray(x).imag, 0)
+
+
+def iscomplexobj(x: Any) -> bool:
+    """Whether the dtype is complex, whatever the values.
+
+    Parameters
+    ----------
+    x : array_like
+
+    Returns
+    -------
+    bool
+
+    Notes
+    -----
+    Source: https://numpy.org/doc/stable/reference/generated/numpy.iscomplexobj.html
+
+    Examples
+    --------
+    >>> import tnp as np
+    >>> np.iscomplexobj(np.asarray([1 + 0j]))
+    True
+    """
+    try:
+        kind: type = x.dtype.type  # of whatever says a dtype, as pandas' extension arrays do
+    except AttributeError:
+        kind = asarray(x).dtype.type
+    return issubclass(kind, numpy.complexfloating)
+
+
+def isrealobj(x: Any) -> bool:
+    """Whether the dtype is not complex, whatever the values.
+
+    Parameters
+    ----------
+    x : array_like
+
+    Returns
+    -------
+    bool
+
+    Notes
+    -----
+    Source: https://numpy.org/doc/stable/reference/generated/numpy.isrealobj.html
+
+    Examples
+    --------
+    >>> import tnp as np
+    >>> np.isrealobj(np.asarray([1, 2]))
+    True
+    """
+    return not iscomplexobj(x)

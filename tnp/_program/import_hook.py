@@ -1,0 +1,407 @@
+"""The drop-in: programs that say ``import numpy`` and are not touched get tnp, the libraries that they use keep NumPy.
+
+Layer: owns which importer gets which, and the modules that stand for ``numpy`` and its submodules. The decision falls
+when an import statement runs, by the file that it stands in; afterwards nothing of this is left on any path but the
+frame around each function that hands data which no tensor can hold back to NumPy (``_host_data``).
+"""
+
+from __future__ import annotations
+
+import abc
+import builtins
+import functools
+import importlib
+import operator
+import os
+import pickle
+import site
+import sys
+import sysconfig
+import types
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+import tnp
+from tnp._array import ndarray as _array
+from tnp._array import readonly
+from tnp._array.array_function import METHODS
+from tnp._core import dtypes, host_fallback, interop
+from tnp._core.dtype_table import PLAIN
+from tnp._functional import functional
+from tnp._program import library_adapters, small_functions
+from tnp._program import small as _small
+
+HOST_ONLY = frozenset({"frompyfunc", "genfromtxt", "load", "loadtxt"})
+"""Functions that are NumPy's own here: they return what no tensor holds as often as not, or read a file only once."""
+
+_OURS = ("tnp", "backend_torch")
+
+_ARRAYS = (_array.ndarray, readonly.readonly, _small.held, _small.small)
+"""What is an array of ``numpy.ndarray`` itself in NumPy."""
+
+_KNOWN = frozenset({*PLAIN, np.ndarray, list, tuple, int, float, bool, complex})
+"""What has no method that NumPy would call instead of a function."""
+
+record: Any = None
+"""What counts the program's calls (`_report.Record`), if they are counted."""
+_Import = Callable[..., Any]
+
+
+# The modules that stand for NumPy's.
+
+
+class _StandIn(types.ModuleType):
+    """A module whose names are found when each is first asked for, or all at once by who asks for its dictionary."""
+
+    @property
+    def __dict__(self) -> dict[str, Any]:  # type: ignore[override]  # a module's own is no property
+        for name in sys.modules[self.__name__].__dict__:
+            getattr(self, name)
+        return _dictionary(self)
+
+
+_class: Any = types.ModuleType
+_dictionary = _class.__dict__["__dict__"].__get__
+
+
+def module(name: str, small: bool = False) -> types.ModuleType:
+    """The module that stands for ``numpy`` or one of its submodules, or NumPy's own where tnp has no such module.
+
+    With ``small`` it is one whose small arrays NumPy holds (`_small`).
+    """
+    return _module(name, small)
+
+
+@functools.cache
+def _module(name: str, small: bool) -> types.ModuleType:
+    theirs = importlib.import_module(name)
+    try:
+        ours = importlib.import_module("tnp" + name.removeprefix("numpy"))
+    except ModuleNotFoundError:
+        return theirs
+    stand_in = _StandIn(name, theirs.__doc__)
+    names = _dictionary(stand_in)
+    for fact in ("__all__", "__file__", "__path__", "__spec__", "__version__", "__package__"):
+        if hasattr(theirs, fact):
+            names[fact] = getattr(theirs, fact)
+
+    def find(attribute: str) -> Any:
+        """Found once: the module's own dictionary has it from then on."""
+        their, our = getattr(theirs, attribute), getattr(ours, attribute, None)
+        known = getattr(our, "__name__", attribute) if isinstance(our, types.FunctionType) else attribute
+        if known != attribute and getattr(ours, known, None) is our:  # `np.concat` is `np.concatenate`
+            found = getattr(stand_in, known)
+        else:
+            found = _stand_in(name, attribute, their, our, small)
+        names[attribute] = found
+        return found
+
+    names["__getattr__"] = find
+    names["__dir__"] = lambda: sorted({*dir(theirs), *names})
+    return stand_in
+
+
+def public(name: str) -> Any:
+    """The function that the program has for one of NumPy's, ``linalg.inv`` for example."""
+    return operator.attrgetter(name)(module("numpy", _hook is not None and _hook.small))
+
+
+def _stand_in(module_name: str, name: str, theirs: Any, ours: Any, small: bool) -> Any:
+    """What stands for one of NumPy's names: tnp's, or NumPy's own where it has none."""
+    if isinstance(theirs, types.ModuleType):
+        return module(theirs.__name__, small) if theirs.__name__.startswith("numpy.") else theirs
+    if ours is _array.ndarray:
+        return ndarray
+    if ours is functional.vectorize:
+        return vectorize
+    if isinstance(theirs, type) and isinstance(ours, types.FunctionType):
+        return theirs  # memmap: a program flushes what it wrote, and asks for the class
+    if ours is None or ours is theirs or name.startswith("__") or (module_name == "numpy" and name in HOST_ONLY):
+        if name not in HOST_ONLY:
+            return theirs
+        return _taking(theirs) if record is None else record.timed(f"numpy.{name}", _taking(theirs), record.HOST)
+    if isinstance(ours, (types.FunctionType, types.MethodType)):
+        path = f"{module_name}.{name}"
+        call = _with_host(ours, theirs, path)
+        if name in METHODS:
+            call = _asking_for_method(call, theirs, name)
+        if small:
+            call = small_functions.stand_in(path, theirs, call)
+            call.__module__, call.__qualname__ = __name__, f"small_{path}"
+        return call if record is None else record.timed(path, call)
+    return small_functions.stand_in(f"{module_name}.{name}", theirs, ours) if small else ours
+
+
+def _taking(theirs: Any) -> Any:
+    """NumPy's own function, whose results become tnp's where a tensor can hold them."""
+
+    @functools.wraps(theirs)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        return host_fallback.on_host(theirs, args, kwargs)
+
+    return call
+
+
+def _with_host(ours: Any, theirs: Any, path: str) -> Any:
+    """A function of tnp's that is NumPy's own for data that no tensor can hold."""
+
+    @functools.wraps(ours)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        try:
+            return ours(*args, **kwargs)
+        except dtypes.DtypeError:
+            return host_fallback.on_host(theirs, args, kwargs)
+
+    call.__module__, call.__qualname__ = __name__, path  # where pickle finds it
+    return call
+
+
+def _asking_for_method(ours: Any, theirs: Any, name: str) -> Any:
+    """A function that is NumPy's own for a library's object that has such a method: ``np.mean(frame)`` is a Series."""
+
+    @functools.wraps(ours)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        if args and type(args[0]) not in _KNOWN and interop.has_method(args[0], name):
+            return host_fallback.by_method(theirs, args, kwargs)
+        return ours(*args, **kwargs)
+
+    return call
+
+
+class _ArrayClass(abc.ABCMeta):
+    """Both kinds of array are instances of the class that such a program knows; a scalar is none, as in NumPy.
+
+    It is an ABCMeta so that a class may be derived from arrays and from an abstract class.
+    """
+
+    def __new__(cls, name: str, bases: tuple[type, ...], namespace: dict[str, Any], **options: Any) -> Any:
+        """A class that a program derives from it is one derived from tnp's own: arrays are of that."""
+        if bases[0] is _array.ndarray:
+            return super().__new__(cls, name, bases, namespace)
+        own = tuple([_array.ndarray if base is ndarray else base for base in bases])
+        return types.new_class(name, own, options, lambda names: names.update(namespace))
+
+    def __instancecheck__(cls, instance: Any) -> bool:
+        if cls is not ndarray:
+            return super().__instancecheck__(instance)
+        if isinstance(instance, _array.ndarray):
+            return not isinstance(instance, _array.scalar)
+        return isinstance(instance, np.ndarray)
+
+    def __subclasscheck__(cls, subclass: type) -> bool:
+        if cls is not ndarray:
+            return super().__subclasscheck__(subclass)
+        return issubclass(subclass, (_array.ndarray, np.ndarray)) and not issubclass(subclass, _array.scalar)
+
+    def __eq__(cls, other: object) -> bool:
+        return cls is other or (cls is ndarray and other in _ARRAYS)
+
+    def __hash__(cls) -> int:
+        return hash(_array.ndarray)
+
+
+class ndarray(_array.ndarray, metaclass=_ArrayClass):
+    """``numpy.ndarray`` to a program that is run as it is: tnp's arrays, and NumPy's of what no tensor can hold."""
+
+    __slots__ = ()
+    __module__ = "tnp"
+
+    def __new__(cls, *args: Any, **kwargs: Any) -> Any:
+        if cls is not ndarray:  # called for a derived class, by its own ``__new__``
+            return _array.ndarray.__new__(cls, *args, **kwargs)
+        try:
+            return _array.ndarray(*args, **kwargs)
+        except dtypes.DtypeError:
+            return np.ndarray(*args, **kwargs)
+
+
+class vectorize(functional.vectorize):
+    """``numpy.vectorize``, of functions that return what no tensor can hold too."""
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        try:
+            return super().__call__(*args, **kwargs)
+        except dtypes.DtypeError:
+            return host_fallback.on_host(np.vectorize(self.pyfunc, self.otypes, None, self.excluded), args, kwargs)
+
+
+def __getattr__(name: str) -> Any:
+    """``numpy``, by which pickle finds the functions of the modules that stand for NumPy's."""
+    if name in ("numpy", "small_numpy"):
+        return module("numpy", name == "small_numpy")
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+# Whose import it is.
+
+
+class Importers:
+    """Which modules are the user's: those under ``roots``, and those that no file has, but no library's.
+
+    Parameters
+    ----------
+    roots : sequence of str
+        Folders: the script's, the current one.
+    """
+
+    def __init__(self, roots: Sequence[str]) -> None:
+        self.roots = tuple([os.path.join(os.path.realpath(root), "") for root in roots])
+        paths = sysconfig.get_paths()
+        libraries = [paths[name] for name in ("stdlib", "platstdlib", "purelib", "platlib")]
+        libraries += [*site.getsitepackages(), site.getusersitepackages()]
+        # A checkout under the current folder has its libraries in an environment of its own; tnp's may be one.
+        libraries += [os.path.dirname(importlib.import_module(name).__file__ or "") for name in _OURS]
+        self.libraries = tuple({os.path.join(os.path.realpath(each), "") for each in libraries})
+        self._known: dict[str, bool] = {}
+
+    def are_users(self, names: Mapping[str, Any]) -> bool:
+        """Whether the module with these globals is the user's."""
+        file = names.get("__file__")
+        if file is None:
+            return names.get("__name__") in ("__main__", "__mp_main__")
+        known = self._known.get(file)
+        if known is None:
+            known = self._known[file] = self._is_users(file)
+        return known
+
+    def _is_users(self, file: str) -> bool:
+        path = os.path.realpath(file)
+        if f"{os.sep}site-packages{os.sep}" in path or f"{os.sep}dist-packages{os.sep}" in path:
+            return False
+        return path.startswith(self.roots) and not path.startswith(self.libraries)
+
+
+class Hook:
+    """What ``builtins.__import__`` and ``importlib.import_module`` are while the drop-in is on."""
+
+    def __init__(self, importers: Importers, small: bool = False) -> None:
+        self.importers = importers
+        self.small = small
+        self.statement: _Import = builtins.__import__
+        self.function: _Import = importlib.import_module
+
+    def install(self) -> None:
+        """Be what imports."""
+        builtins.__import__ = self.by_statement
+        importlib.import_module = self.by_function
+
+    def remove(self) -> None:
+        """Put back what was there."""
+        builtins.__import__, importlib.import_module = self.statement, self.function
+
+    def by_statement(
+        self,
+        name: str,
+        globals: Mapping[str, Any] | None = None,
+        locals: Any = None,
+        fromlist: Any = (),
+        level: int = 0,
+    ) -> Any:
+        """``builtins.__import__``."""
+        found = self.statement(name, globals, locals, fromlist, level)
+        if not self.importers.are_users(sys._getframe(1).f_globals if globals is None else globals):
+            return found
+        if level or not (name == "numpy" or name.startswith("numpy.")):
+            library_adapters.prepare()
+            return found
+        return module(found.__name__, self.small)
+
+    def by_function(self, name: str, package: str | None = None) -> Any:
+        """``importlib.import_module``."""
+        found = self.function(name, package)
+        if not self.importers.are_users(sys._getframe(1).f_globals):
+            return found
+        if name != "numpy" and not name.startswith("numpy."):
+            library_adapters.prepare()
+            return found
+        return module(name, self.small)
+
+
+# On and off.
+
+_hook: Hook | None = None
+
+
+def install(roots: Sequence[str], device: str | None = None, small_arrays: bool = False) -> None:
+    """Give tnp to the modules under ``roots``, and to what has no file, wherever they import NumPy.
+
+    Parameters
+    ----------
+    roots : sequence of str
+        Folders.
+    device : str, optional
+        Where new arrays are made.
+    small_arrays : bool, default False
+        Whether NumPy computes with small arrays in CPU memory, until torch is asked for them.
+    """
+    global _hook
+    remove()
+    if device is not None:
+        tnp.set_default_device(device)
+    host_fallback.kept = True
+    interop.host_copies_allowed = True  # libraries read arrays as NumPy's; who wants to know how often asks --report
+    _hook = Hook(Importers(roots), small_arrays)
+    _hook.install()
+    library_adapters.prepare()  # a notebook may have imported them before
+    _bequeath(roots, device, small_arrays)
+
+
+def remove() -> None:
+    """Give NumPy to everybody again; what has been imported stays what it is."""
+    global _hook
+    if _hook is not None:
+        _hook.remove()
+        library_adapters.leave()
+        _hook, host_fallback.kept, interop.host_copies_allowed = None, False, False
+
+
+class _Preparation(dict[str, Any]):
+    """What ``multiprocessing`` tells a process that it starts: when unpickled, the drop-in is on there too."""
+
+    install: tuple[Any, ...]
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _prepared, (pickle.dumps(dict(self)), self.install)
+
+
+def _prepared(data: bytes, arguments: tuple[Any, ...]) -> dict[str, Any]:
+    install(*arguments)
+    return dict(pickle.loads(data))
+
+
+_described: Any = None
+
+
+def _bequeath(roots: Sequence[str], device: str | None, small_arrays: bool) -> None:
+    """Turn the drop-in on in the processes that this one starts with ``spawn`` or ``forkserver``."""
+    global _described
+    from multiprocessing import spawn
+
+    if _described is None:
+        _described = spawn.get_preparation_data
+    described, arguments = _described, ([os.path.abspath(root) for root in roots], device, small_arrays)
+
+    def with_drop_in(name: str) -> dict[str, Any]:
+        data = described(name)
+        if _hook is None:
+            return dict(data)
+        prepared = _Preparation(data)
+        prepared.install = arguments
+        return prepared
+
+    spawn.get_preparation_data = with_drop_in
+
+
+# Notebooks.
+
+
+def load_ipython_extension(ipython: Any) -> None:
+    """``%load_ext tnp``: from the next cell on, ``import numpy`` in the notebook and in its folder gives tnp."""
+    install([os.getcwd()])
+
+
+def unload_ipython_extension(ipython: Any) -> None:
+    """``%unload_ext tnp``: ``import numpy`` gives NumPy again."""
+    remove()

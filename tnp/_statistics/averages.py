@@ -1,0 +1,539 @@
+"""Averages and variances: mean, median, weighted average, variance and standard deviation along axes.
+
+Layer: owns their dtype rule, the number of elements that they divide by, and NumPy's warnings where that is zero.
+Which values are there is not looked at for a warning: that would wait for an accelerator.
+"""
+
+from __future__ import annotations
+
+import operator
+import warnings
+from typing import Any, Literal, overload
+
+import numpy as np
+
+import tnp
+from backend_torch.kernels import reductions as kernels
+from backend_torch.kernels import sorting, value_checks
+from backend_torch.tensors.casting import cast
+from backend_torch.tensors.dtypes import to_numpy
+from tnp._array.ndarray import ndarray, wrap, wrap_array
+from tnp._core.convert import output_tensor, tensor_of, tensor_of_shape
+from tnp._core.dtype_table import PLAIN, Loops
+from tnp._core.dtypes import tensor_dtype
+from tnp._core.errors import explain, normalize_axes, normalize_axis, reduced_axes
+from tnp._core.index_arguments import refuse_cast
+from tnp._math.reductions import sum
+from tnp._ufunc import errstate
+from tnp._ufunc.reduction import BOOL, FAILURES, deliver, first_along, kept, mask_of, output_of, reduced_shape
+from tnp._ufunc.table import divide, multiply
+
+Tensor = Any
+_NoValue: Any = np._NoValue
+
+
+def _default_dtype(given: Any) -> Any:
+    """In which dtype NumPy averages: float64 for integers and bool."""
+    return tensor_dtype(float) if kernels.is_integer(given) else given
+
+
+_mean = Loops(lambda given: kernels.mean(given, _default_dtype(given)))
+_var = Loops(lambda given: kernels.var(given, _default_dtype(given)))
+_std = Loops(lambda given: kernels.std(given, _default_dtype(given)))
+
+
+def mean(
+    a: Any,
+    axis: Any = None,
+    dtype: Any = None,
+    out: Any = None,
+    keepdims: Any = False,
+    *,
+    where: Any = True,
+) -> ndarray:
+    """Arithmetic mean along axes.
+
+    Parameters
+    ----------
+    a : array_like
+    axis : int or tuple of int, optional
+        Axes to take away; all by default.
+    dtype : dtype_like, optional
+        In which to compute; by default the array's, and float64 for integers and bool.
+    out : ndarray, optional
+        Where to put the result.
+    keepdims : bool, optional
+        Keep the axes, with length one.
+    where : array_like of bool, optional
+        Which elements to average.
+
+    Returns
+    -------
+    ndarray
+        A scalar if no axis is left; NaN, with a RuntimeWarning, if there are no elements.
+
+    Raises
+    ------
+    AxisError
+        The array has no such axis.
+
+    Notes
+    -----
+    float16 is averaged in float32. Differences from NumPy: there is no warning where ``where`` chooses no element.
+
+    Source: https://numpy.org/doc/stable/reference/generated/numpy.mean.html
+
+    Examples
+    --------
+    >>> import tnp as np
+    >>> np.mean(np.asarray([[1, 2], [3, 4]]), axis=0)
+    array([2., 3.])
+    """
+    if (
+        type(a) in PLAIN
+        and (axis is None or (axis.__class__ is int and a.tensor.dim()))
+        and dtype is None
+        and out is None
+        and where is True
+        and a.tensor.numel()
+    ):
+        try:
+            return wrap(_mean[a.tensor.dtype](a.tensor, axis, keepdims))
+        except FAILURES:
+            pass
+    if type(a) is tnp._array.mask_selection.Selection:
+        a, axis, where = a.reduction(np.add, axis, keepdims, where)
+    tensor = tensor_of(a)
+    axes = _axes(axis, tensor.dim(), where)
+    target = None if out is None else output_of(out)
+    result = _default_dtype(tensor.dtype) if dtype is None else tensor_dtype(dtype)
+    if where is True and axes and not kernels.is_integer(result) and not _holds_integers(target):
+        if not kernels.size_of(tensor.shape, axes):
+            warnings.warn("Mean of empty slice", RuntimeWarning, stacklevel=2)
+        averaged = kernels.mean(tensor.dtype, result)(tensor, axes, kept(keepdims))
+    else:
+        mask = None if where is True else mask_of(where, tensor)
+        total, count = _total(tensor, axes, kept(keepdims), _accumulator(result), mask)
+        if mask is None and not count:
+            warnings.warn("Mean of empty slice", RuntimeWarning, stacklevel=2)
+        elif mask is not None:
+            errstate.warn_where(lambda: count == 0, "Mean of empty slice")
+        averaged = _divided(total, count, result, target)
+    return deliver(averaged, out, target, "mean")
+
+
+def _holds_integers(target: Tensor | None) -> bool:
+    return target is not None and kernels.is_integer(target.dtype)
+
+
+def _divided(total: Tensor, count: Any, dtype: Any, target: Tensor | None) -> Tensor:
+    """A sum divided in a torch dtype, or in that of the output, where NumPy keeps the sum."""
+    if target is not None:
+        dtype = target.dtype
+        total = cast(total, dtype)
+    return cast(kernels.quotient(total, count), dtype)
+
+
+def _accumulator(dtype: Any) -> Any:
+    """In which dtype sums of a dtype are kept: NumPy's float16 averages are computed in float32."""
+    return tensor_dtype(np.float32) if dtype is tensor_dtype(np.float16) else dtype
+
+
+def _axes(axis: Any, ndim: int, where: Any) -> tuple[int, ...]:
+    """The axes to average over: with a mask as for sums, where 0 and -1 are allowed for no dimensions."""
+    if where is True and isinstance(axis, bool):
+        normalize_axis(axis, ndim)  # of two errors NumPy names this
+    if axis is not None and not isinstance(axis, tuple):
+        operator.index(axis)
+    return reduced_axes(axis, ndim) if ndim or where is not True or isinstance(axis, list) else normalize_axes(axis, 0)
+
+
+def _total(tensor: Tensor, axes: Any, keepdims: bool, dtype: Any, mask: Any) -> tuple[Tensor, Any]:
+    """Sum and number of the elements along axes: an int, or a tensor where a mask chooses them."""
+    count: Any = kernels.size_of(tensor.shape, axes)
+    if mask is not None:
+        count = kernels.true_count(mask, tensor.shape, axes, keepdims)
+        tensor = kernels.masked(tensor, mask, 0)
+    return kernels.total(cast(tensor, dtype), axes, keepdims), count
+
+
+def var(
+    a: Any,
+    axis: Any = None,
+    dtype: Any = None,
+    out: Any = None,
+    ddof: float = 0,
+    keepdims: Any = False,
+    *,
+    where: Any = True,
+    mean: Any = _NoValue,
+    correction: Any = _NoValue,
+) -> ndarray:
+    """Variance along axes: the mean of the squared deviations from the mean.
+
+    Parameters
+    ----------
+    a : array_like
+    axis : int or tuple of int, optional
+        Axes to take away; all by default.
+    dtype : dtype_like, optional
+        In which to compute; by default the array's, and float64 for integers and bool.
+    out : ndarray, optional
+        Where to put the result.
+    ddof : float, default 0
+        The divisor is the number of elements less this.
+    keepdims : bool, optional
+        Keep the axes, with length one.
+    where : array_like of bool, optional
+        Which elements to look at.
+    mean : array_like, optional
+        The mean, with its axes kept, if it is known.
+    correction : float, optional
+        The Array API's name for ``ddof``.
+
+    Returns
+    -------
+    ndarray
+        Real, for complex numbers too; a scalar if no axis is left. NaN or infinite, with a RuntimeWarning, if the
+        divisor is not positive.
+
+    Raises
+    ------
+    AxisError
+        The array has no such axis.
+    ValueError
+        Both ``ddof`` and ``correction`` are given.
+
+    Notes
+    -----
+    Differences from NumPy: there is no warning where ``where`` chooses too few elements.
+
+    Source: https://numpy.org/doc/stable/reference/generated/numpy.var.html
+
+    Examples
+    --------
+    >>> import tnp as np
+    >>> np.var(np.asarray([[1.0, 2.0], [3.0, 4.0]]), axis=0)
+    array([1., 1.])
+    """
+    if (
+        type(a) in PLAIN
+        and (axis is None or (axis.__class__ is int and a.tensor.dim()))
+        and dtype is None
+        and out is None
+        and where is True
+        and ddof == 0
+        and mean is _NoValue
+        and correction is _NoValue
+        and a.tensor.numel()
+    ):
+        try:
+            return wrap(_var[a.tensor.dtype](a.tensor, axis, keepdims, 0))
+        except FAILURES:
+            pass
+    target = None if out is None else output_of(out)
+    ddof = degrees(ddof, correction)
+    return deliver(_variance(a, axis, dtype, ddof, keepdims, where, mean, kernels.var, target), out, target, "var")
+
+
+def std(
+    a: Any,
+    axis: Any = None,
+    dtype: Any = None,
+    out: Any = None,
+    ddof: float = 0,
+    keepdims: Any = False,
+    *,
+    where: Any = True,
+    mean: Any = _NoValue,
+    correction: Any = _NoValue,
+) -> ndarray:
+    """Standard deviation along axes: the square root of the variance.
+
+    Parameters
+    ----------
+    a : array_like
+    axis : int or tuple of int, optional
+        Axes to take away; all by default.
+    dtype : dtype_like, optional
+        In which to compute; by default the array's, and float64 for integers and bool.
+    out : ndarray, optional
+        Where to put the result.
+    ddof : float, default 0
+        The divisor is the number of elements less this.
+    keepdims : bool, optional
+        Keep the axes, with length one.
+    where : array_like of bool, optional
+        Which elements to look at.
+    mean : array_like, optional
+        The mean, with its axes kept, if it is known.
+    correction : float, optional
+        The Array API's name for ``ddof``.
+
+    Returns
+    -------
+    ndarray
+        Real, for complex numbers too; a scalar if no axis is left. NaN or infinite, with a RuntimeWarning, if the
+        divisor is not positive.
+
+    Raises
+    ------
+    AxisError
+        The array has no such axis.
+    TypeError
+        ``out`` is of integers or bool.
+    ValueError
+        Both ``ddof`` and ``correction`` are given.
+
+    Notes
+    -----
+    Differences from NumPy: there is no warning where ``where`` chooses too few elements.
+
+    Source: https://numpy.org/doc/stable/reference/generated/numpy.std.html
+
+    Examples
+    --------
+    >>> import tnp as np
+    >>> np.std(np.asarray([[1, 2], [3, 4]]), axis=1)
+    array([0.5, 0.5])
+    """
+    if (
+        type(a) in PLAIN
+        and (axis is None or (axis.__class__ is int and a.tensor.dim()))
+        and dtype is None
+        and out is None
+        and where is True
+        and ddof == 0
+        and mean is _NoValue
+        and correction is _NoValue
+        and a.tensor.numel()
+    ):
+        try:
+            return wrap(_std[a.tensor.dtype](a.tensor, axis, keepdims, 0))
+        except FAILURES:
+            pass
+    target = None if out is None else output_of(out)
+    spread = _variance(a, axis, dtype, degrees(ddof, correction), keepdims, where, mean, kernels.std, target)
+    if target is not None and kernels.is_integer(target.dtype) and target.shape == spread.shape:
+        raise TypeError(
+            f"a standard deviation can't be cast to {to_numpy[target.dtype]!r}: out must be of a float dtype"
+        )
+    return deliver(spread, out, target, "std")
+
+
+def degrees(ddof: Any, correction: Any) -> Any:
+    """What the number of elements is reduced by, under either of its names."""
+    if correction is not _NoValue:
+        if ddof != 0:
+            raise ValueError("ddof and correction can't be provided simultaneously.")
+        ddof = correction
+    if isinstance(ddof, ndarray) and ddof.dtype.kind in "bu":
+        ddof = ddof.astype(np.int64)  # a number of elements less an unsigned one wraps around
+    return int(ddof) if isinstance(ddof, (bool, np.bool)) else ddof  # torch subtracts no truth
+
+
+def _variance(
+    a: Any, axis: Any, dtype: Any, ddof: float, keepdims: Any, where: Any, mean: Any, kernel: Any, target: Any
+) -> Tensor:
+    """Variance or its root, as ``kernel`` is ``var`` or ``std``, with all options."""
+    if type(a) is tnp._array.mask_selection.Selection:
+        a, axis, where = a.reduction(np.add, axis, keepdims, where)
+    tensor = tensor_of(a)
+    axes = _axes(axis, tensor.dim(), where)
+    compute = _default_dtype(tensor.dtype) if dtype is None else tensor_dtype(dtype)
+    result = kernels.real_dtype(compute) if dtype is None else compute
+    mask = None if where is True else mask_of(where, tensor)
+    if mask is None:
+        size = kernels.size_of(tensor.shape, axes)
+        if size <= ddof:
+            warnings.warn("Degrees of freedom <= 0 for slice", RuntimeWarning, stacklevel=3)
+        elif (
+            mean is _NoValue
+            and axes
+            and size
+            and (compute.is_complex or not (tensor.is_complex() or kernels.is_integer(compute)))
+            and not _holds_integers(target)
+        ):
+            return cast(kernel(tensor.dtype, compute)(tensor, axes, kept(keepdims), ddof), result)
+    total, count = squares(tensor, axes, kept(keepdims), compute, mask, mean)
+    if mask is not None:
+        errstate.warn_where(lambda: count <= ddof, "Degrees of freedom <= 0 for slice")
+    variance = _divided(total, kernels.degrees_left(count, ddof), result, target)
+    if kernel is kernels.var:
+        return variance
+    return root(variance, result) if target is None else kernels.root(variance)
+
+
+def root(variance: Tensor, dtype: Any) -> Tensor:
+    """The deviation in a torch dtype; of several, NumPy takes the roots in place, where integers hold none."""
+    if variance.dim():
+        np.sqrt.resolve_dtypes((to_numpy[dtype], to_numpy[dtype]))
+    return cast(kernels.root(variance), dtype)
+
+
+def squares(tensor: Tensor, axes: Any, keepdims: bool, dtype: Any, mask: Any, mean: Any = _NoValue) -> Any:
+    """Sum of the squared deviations from the mean, and the number of elements."""
+    accumulator = _accumulator(dtype)
+    whole = kernels.is_integer(accumulator)
+    # As in NumPy, dtype= is that of the mean and of the sum of the squares: deviations keep what it would cut off.
+    if not tensor.is_complex() and not (whole and (tensor.is_floating_point() or accumulator is BOOL)):
+        tensor = cast(tensor, accumulator)
+    if mean is _NoValue:
+        average = kernels.quotient(*_total(tensor, axes, True, accumulator, mask))
+    else:
+        average = tensor_of(mean, device=tensor.device)
+    try:
+        deviations = kernels.squared_deviation(tensor, cast(average, accumulator), mask)
+    except RuntimeError as error:
+        raise explain(error, tensor, average) from None
+    total, count = _total(deviations, axes, keepdims, accumulator if whole else deviations.dtype, None)
+    return total, count if mask is None else kernels.true_count(mask, tensor.shape, axes, keepdims)
+
+
+def median(a: Any, axis: Any = None, out: Any = None, overwrite_input: bool = False, keepdims: Any = False) -> ndarray:
+    """Median along axes: the middle value, or the mean of the two.
+
+    Parameters
+    ----------
+    a : array_like
+    axis : int or tuple of int, optional
+        Axes to take away; all by default.
+    out : ndarray, optional
+        Where to put the result.
+    overwrite_input : bool, optional
+        Without effect: the input is left as it is.
+    keepdims : bool, optional
+        Keep the axes, with length one.
+
+    Returns
+    -------
+    ndarray
+        Of the array's dtype, float64 for integers and bool; a scalar if no axis is left. NaN if there is one, and, with
+        a RuntimeWarning, if there are no elements.
+
+    Raises
+    ------
+    AxisError
+        The array has no such axis.
+
+    Notes
+    -----
+    Source: https://numpy.org/doc/stable/reference/generated/numpy.median.html
+
+    Examples
+    --------
+    >>> import tnp as np
+    >>> np.median(np.asarray([[10, 7, 4], [3, 2, 1]]), axis=0)
+    array([6.5, 4.5, 2.5])
+    """
+    tensor = tensor_of_shape(a, lambda shape: normalize_axes(axis, len(shape)))
+    axes = normalize_axes(axis, tensor.dim())
+    target = None if out is None else output_tensor(out)
+    if keepdims and target is not None:
+        target, keepdims = first_along(target, axes, tensor.dim()), False
+    result = _default_dtype(tensor.dtype)
+    if kernels.size_of(tensor.shape, axes):
+        middle = sorting.median(kernels.flattened(tensor, axes), -1, result)
+        if keepdims:
+            middle = kernels.unflattened(middle, axes, tensor)
+    else:
+        warnings.warn("Mean of empty slice", RuntimeWarning, stacklevel=2)
+        nothing = kernels.full(reduced_shape(tensor.shape, axes, kept(keepdims)), 0, result, tensor)
+        middle = kernels.quotient(nothing, nothing)  # NaN, of which errors are reported if somebody asks
+    if target is not None:
+        _refuse_nan(tensor, target)
+    return deliver(middle, out, target, "median")
+
+
+def _refuse_nan(tensor: Tensor, target: Tensor) -> None:
+    """Raise where NaN is the median, and the target's dtype has none: others are cast to any dtype."""
+    given, wanted = to_numpy[tensor.dtype], to_numpy[target.dtype]
+    if not np.can_cast(given, wanted, "same_kind") and sorting.finds_nan(tensor):
+        refuse_cast(given, wanted, "same_kind", "array data" if target.dim() else "scalar")
+
+
+@overload
+def average(
+    a: Any, axis: Any = None, weights: Any = None, returned: Literal[False] = False, *, keepdims: Any = False
+) -> ndarray: ...
+@overload
+def average(
+    a: Any, axis: Any = None, weights: Any = None, *, returned: Literal[True], keepdims: Any = False
+) -> tuple[ndarray, ndarray]: ...
+@overload
+def average(
+    a: Any, axis: Any = None, weights: Any = None, returned: bool = False, *, keepdims: Any = False
+) -> ndarray | tuple[ndarray, ndarray]: ...
+def average(
+    a: Any, axis: Any = None, weights: Any = None, returned: bool = False, *, keepdims: Any = False
+) -> ndarray | tuple[ndarray, ndarray]:
+    """Weighted average along axes.
+
+    Parameters
+    ----------
+    a : array_like
+    axis : int or tuple of int, optional
+        Axes to take away; all by default.
+    weights : array_like, optional
+        Of the array's shape, or of the shape of the axes; equal ones by default.
+    returned : bool, optional
+        Return the sum of the weights too.
+    keepdims : bool, optional
+        Keep the axes, with length one.
+
+    Returns
+    -------
+    average : ndarray
+    sum_of_weights : ndarray
+        If ``returned``; of the shape of ``average``.
+
+    Raises
+    ------
+    TypeError
+        The weights have another shape than the array, and there is no axis to lay them along.
+    ValueError
+        The weights do not have the shape of the axes.
+    ZeroDivisionError
+        The weights add up to zero.
+
+    Notes
+    -----
+    Differences from NumPy: in a function compiled for an accelerator, weights that add up to zero give NaN or infinity.
+
+    Source: https://numpy.org/doc/stable/reference/generated/numpy.average.html
+
+    Examples
+    --------
+    >>> import tnp as np
+    >>> np.average(np.asarray([[0, 1], [2, 3], [4, 5]]), axis=1, weights=[0.25, 0.75])
+    array([0.75, 2.75, 4.75])
+    """
+    array = wrap_array(tensor_of(a))
+    axes = None if axis is None else normalize_axes(axis, array.ndim, "axis")
+    if weights is None:
+        averaged = mean(array, axes, keepdims=keepdims)
+        total = wrap(cast(tensor_of(array.size / averaged.size if averaged.size else 0.0), averaged.tensor.dtype))
+    else:
+        weighing = aligned_weights(tensor_of(weights, device=array.tensor.device), array.tensor, axes)
+        dtypes = [array.dtype, to_numpy[weighing.dtype], *([np.dtype(float)] if array.dtype.kind in "biu" else [])]
+        dtype = np.result_type(*dtypes)
+        wrapped = wrap_array(weighing)
+        total = sum(wrapped, axes, dtype, keepdims=keepdims)
+        value_checks.expect(total.tensor != 0, value_checks.WEIGHTLESS)
+        averaged = divide(sum(multiply(array, wrapped, dtype=dtype), axes, dtype, keepdims=keepdims), total)
+    if not returned:
+        return averaged
+    return averaged, wrap(total.tensor.to(averaged.tensor.device).expand(averaged.shape).clone())
+
+
+def aligned_weights(weights: Tensor, tensor: Tensor, axes: tuple[int, ...] | None) -> Tensor:
+    """The weights, broadcast to the array's shape."""
+    if weights.shape == tensor.shape:
+        return weights
+    if axes is None:
+        raise TypeError("Axis must be specified when shapes of a and weights differ.")
+    if tuple(weights.shape) != tuple(tensor.shape[axis] for axis in axes):
+        raise ValueError("Shape of weights must be consistent with shape of a along specified axis.")
+    order = sorted(range(len(axes)), key=axes.__getitem__)
+    shape = [n if i in axes else 1 for i, n in enumerate(tensor.shape)]
+    return weights.permute(order).reshape(shape).expand(tensor.shape)

@@ -1,0 +1,336 @@
+"""Control flow over arrays: branches and loops that a compiled function keeps, with JAX's names and argument order.
+
+Layer: owns the trees that go in and come out and what has to be alike in them; the backend branches and loops.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+import numpy as np
+
+from backend_torch.graphs import control_flow
+from backend_torch.tensors import memory
+from backend_torch.tensors.dtypes import to_numpy
+from tnp._array.ndarray import wrap, wrap_array
+from tnp._core.convert import tensor_of
+from tnp._transforms import pytree
+
+Tensor = Any
+Tree = TypeVar("Tree")
+_LEAF = object()
+
+
+class _Tree:
+    """Arrays in their containers, taken apart: Python's numbers are arrays too, of NumPy's default dtypes."""
+
+    def __init__(self, tree: Any) -> None:
+        self.leaves: list[Any] = []
+        self._build = pytree.builder(tree, self._taken, pytree.becomes_array)
+        self.tensors: list[Tensor] = [tensor_of(leaf) for leaf in self.leaves]
+        self.structure = pytree.flatten(self._build([_LEAF] * len(self.leaves), ()), [])
+
+    def _taken(self, leaf: Any) -> Callable[[Any, Any], Any]:
+        index = len(self.leaves)
+        self.leaves.append(leaf)
+        return lambda values, arrays: values[index]
+
+    def filled(self, tensors: list[Tensor], kind: Callable[[Any, Tensor], Any] = pytree.like) -> Any:
+        """The same tree over other tensors, each made of what was in its place as ``kind`` says."""
+        return self._build([kind(leaf, tensor) for leaf, tensor in zip(self.leaves, tensors, strict=True)], ())
+
+    def paths(self) -> list[str]:
+        """Where each array is, for people."""
+        return [path for path, _ in pytree.named(self._build(self.tensors, ()), "")]
+
+    def check(self, other: _Tree, what: str, than: str) -> None:
+        """TypeError unless ``other``, which is ``what``, has this tree's structure, dtypes and shapes."""
+        if other.structure != self.structure:
+            raise TypeError(f"{what} is not built as {than} is: {other} where {self} is expected")
+        for index, (own, tensor) in enumerate(zip(self.tensors, other.tensors, strict=True)):
+            if own.dtype is not tensor.dtype or own.shape != tensor.shape:
+                raise TypeError(
+                    f"{what} is not of the dtypes and shapes of {than}: {self.paths()[index] or 'it'} is "
+                    f"{_described(tensor)} where {_described(own)} is expected"
+                )
+
+    def __repr__(self) -> str:
+        return repr(self._build([_Named(_described(tensor)) for tensor in self.tensors], ()))
+
+
+class _Named(str):
+    """A text whose repr is itself."""
+
+    __repr__ = str.__str__
+
+
+def _described(tensor: Tensor) -> str:
+    return f"{to_numpy[tensor.dtype]}{tuple(tensor.shape)}"
+
+
+def _truth(value: Any, what: str) -> Tensor:
+    """A predicate's tensor.
+
+    Raises
+    ------
+    TypeError
+        It is no scalar.
+    """
+    tensor = tensor_of(value)
+    if tensor.dim():
+        raise TypeError(f"{what} is a scalar, not an array of shape {tuple(tensor.shape)}: use tnp.all or tnp.any")
+    return tensor
+
+
+def cond(pred: Any, true_fun: Callable[..., Tree], false_fun: Callable[..., Tree], *operands: Any) -> Tree:
+    """Apply ``true_fun`` or ``false_fun`` to the operands.
+
+    Parameters
+    ----------
+    pred : bool or scalar array
+        Which of them: true if it is not zero.
+    true_fun, false_fun : callable
+        Functions of the operands.
+    *operands : pytrees of arrays
+
+    Returns
+    -------
+    pytree of arrays
+        What the function returned.
+
+    Raises
+    ------
+    TypeError
+        ``pred`` is no scalar; or, in a compiled function, the two results differ in structure, dtype or shape.
+    NotImplementedError
+        In a compiled function, a branch writes to an array.
+
+    Notes
+    -----
+    Outside of compiled functions this is ``if``. In one, both functions are traced, one of them runs.
+
+    Source: https://docs.jax.dev/en/latest/_autosummary/jax.lax.cond.html
+
+    Examples
+    --------
+    >>> import tnp as np
+    >>> @np.compile
+    ... def half_or_triple(x):
+    ...     return np.cond(x % 2 == 0, lambda x: x // 2, lambda x: 3 * x + 1, x)
+    >>> half_or_triple(np.asarray(7))
+    np.int64(22)
+    """
+    if not pytree.is_array(pred):
+        return true_fun(*operands) if pred else false_fun(*operands)
+    results: list[_Tree] = []
+
+    def branch(function: Callable[..., Any]) -> Callable[[], list[Tensor]]:
+        def run() -> list[Tensor]:
+            result = _Tree(function(*operands))
+            if results:
+                results[0].check(result, "the result of false_fun", "that of true_fun")
+            results.append(result)
+            return result.tensors
+
+        return run
+
+    tensors = control_flow.cond(_truth(pred, "pred"), branch(true_fun), branch(false_fun))
+    return results[0].filled(tensors)
+
+
+def while_loop(cond_fun: Callable[[Tree], Any], body_fun: Callable[[Tree], Any], init_val: Tree) -> Tree:
+    """Repeat ``val = body_fun(val)`` while ``cond_fun(val)`` is true.
+
+    Parameters
+    ----------
+    cond_fun : callable
+        Function of the carried value; returns a scalar.
+    body_fun : callable
+        Function of the carried value; returns the next, of the same structure, dtypes and shapes.
+    init_val : pytree of arrays
+        What is carried first. Python numbers become arrays of NumPy's default dtypes.
+
+    Returns
+    -------
+    pytree of arrays
+        What is carried last.
+
+    Raises
+    ------
+    TypeError
+        What the body returns is not like what it got, or the condition is no scalar.
+    NotImplementedError
+        In a compiled function, the body writes to an array that is not carried.
+
+    Notes
+    -----
+    Outside of compiled functions this is Python's ``while``. In one, condition and body are traced once, however many
+    steps there are; gradients flow through both. What the body writes to the arrays that it gets stays in the loop.
+
+    Source: https://docs.jax.dev/en/latest/_autosummary/jax.lax.while_loop.html
+
+    Examples
+    --------
+    >>> import tnp as np
+    >>> @np.compile
+    ... def root(x):
+    ...     newton = lambda r: (r + x / r) / 2
+    ...     return np.while_loop(lambda r: np.abs(r * r - x) > 1e-9, newton, x)
+    >>> root(np.asarray(2.0)).round(6)
+    np.float64(1.414214)
+    """
+    carry = _Tree(init_val)
+
+    def condition(tensors: list[Tensor]) -> Tensor:
+        return _truth(cond_fun(carry.filled(tensors)), "the result of cond_fun")
+
+    def body(tensors: list[Tensor]) -> list[Tensor]:
+        return _next(carry, body_fun(carry.filled(tensors)), "body_fun")
+
+    return carry.filled(control_flow.while_loop(condition, body, carry.tensors))
+
+
+def _next(carry: _Tree, value: Any, name: str) -> list[Tensor]:
+    after = _Tree(value)
+    carry.check(after, f"what {name} returns", "what it carries")
+    return after.tensors
+
+
+def fori_loop(lower: Any, upper: Any, body_fun: Callable[[Any, Tree], Any], init_val: Tree) -> Tree:
+    """Repeat ``val = body_fun(i, val)`` for i from ``lower`` up to ``upper``.
+
+    Parameters
+    ----------
+    lower, upper : int or integer scalar array
+        The first i, and the one before which it ends.
+    body_fun : callable
+        Function of i, an int64 scalar, and the carried value; returns the next, of the same structure, dtypes and
+        shapes.
+    init_val : pytree of arrays
+        What is carried first.
+
+    Returns
+    -------
+    pytree of arrays
+        What is carried last.
+
+    Raises
+    ------
+    TypeError
+        What the body returns is not like what it got; a bound is no integer.
+
+    Notes
+    -----
+    Outside of compiled functions this is Python's ``for``. In one, the body is traced once, however many steps there
+    are.
+
+    Source: https://docs.jax.dev/en/latest/_autosummary/jax.lax.fori_loop.html
+
+    Examples
+    --------
+    >>> import tnp as np
+    >>> np.compile(lambda x: np.fori_loop(0, 10, lambda i, x: x + i, x))(np.asarray([0, 100]))
+    array([ 45, 145])
+    """
+    carry = _Tree(init_val)
+
+    def body(i: Tensor, tensors: list[Tensor]) -> list[Tensor]:
+        return _next(carry, body_fun(pytree.like(0, i), carry.filled(tensors)), "body_fun")
+
+    return carry.filled(control_flow.fori_loop(_bound(lower), _bound(upper), body, carry.tensors))
+
+
+def _bound(value: Any) -> Any:
+    """A loop's bound as a Python integer or a 0-d tensor."""
+    if not pytree.is_array(value):
+        return value.__index__()
+    tensor = _truth(value, "a bound")
+    if to_numpy[tensor.dtype].kind not in "iu":
+        raise TypeError(f"a bound is an integer, not {to_numpy[tensor.dtype]}")
+    return int(value) if isinstance(value, np.generic) else tensor
+
+
+def scan(
+    f: Callable[[Any, Any], Any], init: Any, xs: Any = None, length: int | None = None, reverse: bool = False
+) -> tuple[Any, Any]:
+    """Carry a value along the first axis of arrays, and stack what each step gives.
+
+    Parameters
+    ----------
+    f : callable
+        Function of the carried value and of one slice of ``xs``; returns the next carried value, of the same
+        structure, dtypes and shapes, and a result.
+    init : pytree of arrays
+        What is carried first.
+    xs : pytree of arrays, optional
+        Arrays with first axes of one length; without it ``f`` gets None, ``length`` times.
+    length : int, optional
+        Number of steps: the length of the first axes.
+    reverse : bool, default False
+        Go from the last slice to the first; the results are stacked in the order of ``xs``.
+
+    Returns
+    -------
+    carry : pytree of arrays
+        What is carried last.
+    ys : pytree of arrays
+        The results of all steps, stacked along a new first axis.
+
+    Raises
+    ------
+    TypeError
+        The next carried value is not like the one before.
+    ValueError
+        The lengths differ, or there is none.
+
+    Notes
+    -----
+    Outside of compiled functions this is a Python loop. In one, the step is traced once, however many there are;
+    gradients flow through both.
+
+    Source: https://docs.jax.dev/en/latest/_autosummary/jax.lax.scan.html
+
+    Examples
+    --------
+    >>> import tnp as np
+    >>> total, sums = np.scan(lambda total, x: (total + x, total + x), 0, np.arange(5))
+    >>> total
+    np.int64(10)
+    >>> sums
+    array([ 0,  1,  3,  6, 10])
+    """
+    carry, given = _Tree(init), _Tree(xs)
+    length = _length(given, length)
+    results: list[_Tree] = []
+
+    def step(values: list[Tensor], x: list[Tensor]) -> tuple[list[Tensor], list[Tensor]]:
+        after, y = f(carry.filled(values), given.filled(x, _element))
+        result = _Tree(y)
+        if results:
+            results[0].check(result, "the result of f", "that of the step before")
+        results[:] = [result]
+        return _next(carry, after, "f"), result.tensors
+
+    values, ys = control_flow.scan(step, carry.tensors, given.tensors, length, reverse)
+    return carry.filled(values), results[0].filled(ys, _stack)
+
+
+def _element(array: Any, tensor: Tensor) -> Any:
+    return tensor if memory.is_tensor(array) else wrap(tensor)
+
+
+def _stack(array: Any, tensor: Tensor) -> Any:
+    return tensor if memory.is_tensor(array) else wrap_array(tensor)
+
+
+def _length(xs: _Tree, length: int | None) -> int:
+    lengths = set() if length is None else {length.__index__()}
+    for tensor in xs.tensors:
+        if not tensor.dim():
+            raise ValueError("scan goes along the first axes of xs, but an array of it has no axes")
+        lengths.add(tensor.shape[0])
+    if len(lengths) != 1:
+        known = ", ".join(map(str, sorted(lengths)))
+        raise ValueError(f"the first axes of xs have different lengths: {known}" if known else "xs or length is needed")
+    return lengths.pop()

@@ -1,0 +1,171 @@
+"""Functions that say how they are differentiated: not at all, by computing again, or by a rule of their own.
+
+Layer: owns what such a function gets and gives; the backend hands its rule to autograd.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Sequence
+from typing import Any, TypeVar
+
+from backend_torch.autodiff import autodiff
+from backend_torch.autodiff.replayed_draws import Draws
+from tnp._array.ndarray import like, wrap
+from tnp._core.convert import tensor_of
+from tnp._transforms import pytree
+from tnp._transforms.gradients import as_array
+
+Tensor = Any
+Tree = TypeVar("Tree")
+
+
+def stop_gradient(x: Tree) -> Tree:
+    """The same values, to which no gradient flows.
+
+    Parameters
+    ----------
+    x : array or container of arrays
+
+    Returns
+    -------
+    array or container
+        Over the same memory.
+
+    Notes
+    -----
+    See also ``jax.lax.stop_gradient`` and ``tf.stop_gradient``.
+
+    Examples
+    --------
+    >>> import tnp as np
+    >>> np.grad(lambda x: x * np.stop_gradient(x))(3.0)
+    np.float64(3.0)
+    """
+    return pytree.mapped(lambda array: like(array, autodiff.detached(array.tensor)), pytree.mapped(as_array, x))
+
+
+def checkpoint(fn: Callable[..., Any]) -> Callable[..., Any]:
+    """A function whose intermediate values are not kept for the gradient, but computed again.
+
+    Parameters
+    ----------
+    fn : callable
+
+    Returns
+    -------
+    callable
+
+    Notes
+    -----
+    It takes less memory and more time. It is so for ``GradientTape`` and for torch's ``backward``; in ``grad`` and the
+    other transforms, and inside ``tnp.compile``, which decides by itself what to compute again, values are kept.
+
+    Random numbers of ``tnp.random`` and of torch's default generators are the same when they are computed again; those
+    of other libraries, NumPy's own among them, are not.
+
+    See also ``jax.checkpoint`` and ``torch.utils.checkpoint``.
+
+    Examples
+    --------
+    >>> import tnp as np
+    >>> x = np.asarray(3.0)
+    >>> with np.GradientTape() as tape:
+    ...     tape.watch(x)
+    ...     y = np.checkpoint(lambda x: np.sin(x) ** 2)(x)
+    >>> np.allclose(tape.gradient(y, x), 2 * np.sin(3.0) * np.cos(3.0))
+    True
+    """
+
+    @functools.wraps(fn)
+    def wrapped(*args: Any, **kwargs: Any) -> Any:
+        tensors: list[Any] = []
+        result: Any = None
+
+        def run() -> tuple[Tensor, ...]:
+            nonlocal result
+            tensors.clear()
+            result = pytree.mapped(as_array, fn(*args, **kwargs), pytree.becomes_array)
+            pytree.flatten(result, tensors)
+            return tuple([tensor_of(array) for array in tensors])
+
+        remaining = iter(autodiff.checkpoint(run))
+        return pytree.mapped(lambda array: like(array, next(remaining)), result)
+
+    return wrapped
+
+
+def custom_gradient(fn: Callable[..., Any]) -> Callable[..., Any]:
+    """A function with a gradient that it says itself.
+
+    Parameters
+    ----------
+    fn : callable
+        Takes arrays, and returns a pair: its result, an array or a tuple of arrays, and a function that takes a
+        gradient for each result and returns one for each argument.
+
+    Returns
+    -------
+    callable
+        Returns the results alone.
+
+    Raises
+    ------
+    ValueError
+        When differentiated: the number of gradients is not that of the arguments, or a shape is another.
+
+    Notes
+    -----
+    The gradient's function is had by calling ``fn`` again when it is needed, so that it can be differentiated as well.
+
+    See also ``tf.custom_gradient`` and ``jax.custom_vjp``.
+
+    Examples
+    --------
+    >>> import tnp as np
+    >>> @np.custom_gradient
+    ... def log1pexp(x):
+    ...     e = np.exp(x)
+    ...     return np.log(1 + e), lambda upstream: upstream * (1 - 1 / (1 + e))
+    >>> np.grad(log1pexp)(100.0)
+    np.float64(1.0)
+    """
+
+    @functools.wraps(fn)
+    def wrapped(*args: Any) -> Any:
+        arrays = [as_array(arg) for arg in args]
+        single, drawn = False, Draws()
+
+        def call(tensors: Sequence[Tensor]) -> tuple[list[Tensor], Any]:
+            nonlocal single
+            result, gradient = fn(*[like(array, tensor) for array, tensor in zip(arrays, tensors, strict=True)])
+            single = not isinstance(result, (tuple, list))
+            return [tensor_of(each) for each in ([result] if single else result)], gradient
+
+        def gradients(tensors: Sequence[Tensor], upstream: Sequence[Tensor]) -> list[Any]:
+            with drawn.again():
+                _, gradient = call(tensors)
+            given = gradient(*[wrap(tensor) for tensor in upstream])
+            given = list(given) if isinstance(given, (tuple, list)) else [given]
+            if len(given) != len(arrays):
+                raise ValueError(f"custom_gradient: {len(given)} gradients for {len(arrays)} arguments")
+            return [
+                None if each is None else _fitting(tensor_of(each), array, index)
+                for index, (each, array) in enumerate(zip(given, arrays, strict=True))
+            ]
+
+        with drawn:
+            results = autodiff.custom(lambda *tensors: call(tensors)[0], gradients, [tensor_of(a) for a in arrays])
+        made = tuple([wrap(result) for result in results])
+        return made[0] if single else made
+
+    return wrapped
+
+
+def _fitting(gradient: Tensor, argument: Any, index: int) -> Tensor:
+    """A gradient that is to have the shape of the argument."""
+    if tuple(gradient.shape) != argument.shape:
+        raise ValueError(
+            f"custom_gradient: gradient {index} has shape {tuple(gradient.shape)}, but the argument {argument.shape}"
+        )
+    return gradient

@@ -1,0 +1,389 @@
+"""``GradientTape``: what is done with arrays is recorded, and then differentiated.
+
+Layer: owns which arrays are watched, and what the tape gives for containers of them.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from backend_torch.autodiff import autodiff, jacobians, old_values
+from tnp._array.ndarray import like, ndarray, wrap_array
+from tnp._core.convert import tensor_of
+from tnp._transforms import pytree
+from tnp._transforms.gradients import tensor_in
+
+Tensor = Any
+
+
+Watched = tuple[ndarray, Tensor, Tensor, Any, int]
+"""An array, its tensor, and the one that stands in while the tape records: result number so of a handle, the last two.
+"""
+
+# A tape takes tens of microseconds in a program of hundreds that leaves none of its code in the processor's caches: it
+# is the number of different lines that costs. So there are few calls, and what is rare is in functions of its own.
+
+
+class GradientTape:
+    """Records what is done with the arrays that it watches, for their gradients.
+
+    Parameters
+    ----------
+    persistent : bool, default False
+        Whether gradients can be asked for more than once.
+    watch_accessed_variables : bool, default True
+        Whether there are gradients with respect to arrays that are not watched but whose tensors require gradients,
+        as a torch module's parameters do.
+    overwrites : bool, default False
+        Whether the program may overwrite what gradients need (``e = np.exp(x); e /= e.sum()``): old values are then
+        kept, which takes some microseconds an operation. Otherwise the gradient raises where that happened.
+
+    Notes
+    -----
+    Arrays stay as they are: while the tape records, a watched array's tensor is another one over the same memory, and
+    afterwards it is its own again, which requires no gradient. Writes go to the array's memory as ever, and are
+    differentiated; only the old values are not kept unless ``overwrites`` is given.
+
+    Tapes nest, for higher orders. They record inside ``tnp.compile``, ``tnp.vectorized_map`` and ``tnp.grad`` too.
+    Gradients of complex arrays are torch's: the conjugate of the derivative, which is the direction of steepest ascent
+    of a real loss.
+
+    See also ``tf.GradientTape``, https://www.tensorflow.org/api_docs/python/tf/GradientTape
+
+    Examples
+    --------
+    >>> import tnp as np
+    >>> x = np.asarray([1.0, 2.0])
+    >>> with np.GradientTape() as tape:
+    ...     tape.watch(x)
+    ...     loss = (x**2).sum()
+    >>> tape.gradient(loss, x)
+    array([2., 4.])
+    """
+
+    def __init__(
+        self, persistent: bool = False, watch_accessed_variables: bool = True, *, overwrites: bool = False
+    ) -> None:
+        self._persistent = persistent
+        self._accessed = watch_accessed_variables
+        self._overwrites = overwrites
+        self._watched: dict[int, Watched] = {}
+        self._before: Any = None  # what the backend was doing when the tape began to record
+        self._kept: Any = None
+        self._used = self._shared = self._computes_again = False
+
+    def __enter__(self) -> GradientTape:
+        if self._before is not None:
+            raise ValueError("the tape is already recording")
+        self._used = self._computes_again = False
+        self._watched = {}
+        self._before = autodiff.begin()
+        self._shared = autodiff.is_inner()
+        if self._overwrites:
+            self._kept = old_values.old_values_kept()
+            self._kept.__enter__()
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self._release()
+        had_inner, self._computes_again = autodiff.end(self._before)
+        self._shared = self._shared or had_inner
+        self._before = None
+        if self._overwrites:
+            self._kept.__exit__(*exception)
+
+    def _release(self) -> None:
+        """Give watched arrays their own tensors back, which have the same memory."""
+        for array, tensor, used, _, _ in self._watched.values():
+            if array.tensor is used:
+                array.tensor = tensor
+            else:  # another shape or dtype was assigned to it
+                array.tensor = autodiff.detached(array.tensor)
+            if used._version:
+                autodiff.written_through(tensor)
+
+    def watch(self, arrays: Any) -> None:
+        """Record what is done with arrays from here on.
+
+        Parameters
+        ----------
+        arrays : ndarray or container of ndarrays
+
+        Raises
+        ------
+        TypeError
+            It is no tnp array, or one of integers or booleans, which have no gradients.
+        RuntimeError
+            The tape isn't recording.
+        """
+        if self._before is None:
+            raise RuntimeError("the tape isn't recording: watch arrays inside its with block")
+        found = self._watched
+        new: list[ndarray] = []
+        tensors: list[Tensor] = []
+        for array in _leaves(arrays, "arrays"):
+            if not isinstance(array, ndarray):
+                path = _path(arrays, "arrays", array)
+                raise TypeError(f"watch: {path} is a {type(array).__name__}: only tnp arrays can be watched")
+            tensor = array.tensor
+            if not (tensor.is_floating_point() or autodiff.is_differentiable(tensor)):
+                path = _path(arrays, "arrays", array)
+                raise TypeError(f"watch: {path} has dtype {array.dtype}: only floating and complex have gradients")
+            if id(array) not in found:
+                new.append(array)
+                tensors.append(tensor)
+        handles, stand_ins, is_shared = autodiff.watched(tensors)
+        self._shared = self._shared or is_shared
+        for index, array in enumerate(new):
+            if id(array) not in found:  # it may be in the container twice
+                used = stand_ins[index]
+                found[id(array)] = (array, array.tensor, used, handles[index], index)
+                array.tensor = used
+
+    @contextlib.contextmanager
+    def stop_recording(self) -> Iterator[None]:
+        """What is done inside this ``with`` block has no gradients, on this tape and those around it."""
+        if self._before is None:
+            raise ValueError("the tape isn't recording")
+        with autodiff.paused():
+            yield
+
+    def reset(self) -> None:
+        """Forget what is watched and recorded; the tape goes on recording."""
+        self._release()
+        self._watched.clear()
+        self._used = False
+
+    def gradient(
+        self, target: Any, sources: Any, output_gradients: Any = None, unconnected_gradients: str = "none"
+    ) -> Any:
+        """The gradient of the sum of all elements of ``target``.
+
+        Parameters
+        ----------
+        target : ndarray or container of ndarrays
+        sources : ndarray or container of ndarrays
+            Watched arrays, or what was computed of them.
+        output_gradients : ndarray or container of ndarrays, optional
+            A weight for each element of ``target``; ones by default.
+        unconnected_gradients : {'none', 'zero'}
+            What there is for a source that the target does not depend on: None, or zeros.
+
+        Returns
+        -------
+        ndarray or container
+            Built like ``sources``.
+
+        Raises
+        ------
+        RuntimeError
+            The tape isn't persistent and has been asked before, or what the gradient needs was overwritten.
+        """
+        self._ask(unconnected_gradients)
+        weights = None
+        if output_gradients is None and isinstance(target, ndarray):
+            tensors = [self._recorded(target)]
+        else:
+            tensors, weights = self._weighted(target, output_gradients)
+        connected, _, positions = self._sources(sources)
+        retain = self._persistent or self._shared
+        found = self._differentiated(autodiff.gradients, tensors, connected, weights, retain)
+        return self._like(sources, found, positions, unconnected_gradients, ())
+
+    def _weighted(self, target: Any, output_gradients: Any) -> tuple[list[Tensor], list[Tensor] | None]:
+        """The targets' tensors, and the weights that are given for them."""
+        targets = _leaves(target, "target")
+        tensors = [self._recorded(array) for array in targets]
+        if output_gradients is None:
+            return tensors, None
+        weights = [tensor_of(array) for array in _leaves(output_gradients, "output_gradients")]
+        if len(weights) != len(targets):
+            raise ValueError(f"output_gradients has {len(weights)} arrays, but there are {len(targets)} targets")
+        for index, (tensor, weight) in enumerate(zip(tensors, weights, strict=True)):
+            if tensor.shape != weight.shape:
+                raise ValueError(
+                    f"output_gradients[{index}] has shape {tuple(weight.shape)}, but the target {tuple(tensor.shape)}"
+                )
+            weights[index] = autodiff.as_type_of(weight, tensor)
+        return tensors, weights
+
+    def jacobian(
+        self, target: Any, sources: Any, unconnected_gradients: str = "none", *, chunk_size: int | None = None
+    ) -> Any:
+        """The derivatives of each element of ``target``, along axes before those of the source.
+
+        Parameters
+        ----------
+        target : ndarray
+        sources : ndarray or container of ndarrays
+        unconnected_gradients : {'none', 'zero'}
+        chunk_size : int, optional
+            How many elements of ``target`` are differentiated at once: less takes less memory.
+
+        Returns
+        -------
+        ndarray or container
+            Built like ``sources``; shapes are ``target.shape + source.shape``.
+        """
+        self._ask(unconnected_gradients)
+        _check_array(target, "target")
+        connected, tensors, positions = self._sources(sources)
+        shapes = [tensor.shape for tensor in tensors]
+        found = self._differentiated(
+            jacobians.of_recording, self._recorded(target), connected, shapes, chunk_size, False
+        )
+        return self._like(sources, found, positions, unconnected_gradients, tuple(target.shape))
+
+    def batch_jacobian(
+        self, target: Any, source: Any, unconnected_gradients: str = "none", *, chunk_size: int | None = None
+    ) -> Any:
+        """For each i the derivatives of ``target[i]`` with respect to ``source[i]``.
+
+        Parameters
+        ----------
+        target, source : ndarray
+            As many along axis 0, and ``target[i]`` depends on ``source[i]`` alone.
+        unconnected_gradients : {'none', 'zero'}
+        chunk_size : int, optional
+            How many elements of ``target[i]`` are differentiated at once.
+
+        Returns
+        -------
+        ndarray
+            Of shape ``(len(target), *target.shape[1:], *source.shape[1:])``.
+
+        Raises
+        ------
+        ValueError
+            The lengths differ.
+        """
+        self._ask(unconnected_gradients)
+        _check_array(target, "target")
+        _check_array(source, "source")
+        if not target.ndim or not source.ndim or len(target) != len(source):
+            raise ValueError(
+                f"target of shape {target.shape} and source of shape {source.shape} have not one length along axis 0"
+            )
+        connected, tensors, _ = self._sources(source)
+        shapes = [tensor.shape for tensor in tensors]
+        found = self._differentiated(
+            jacobians.of_recording, self._recorded(target), connected, shapes, chunk_size, True
+        )
+        if found and found[0] is not None:
+            return wrap_array(found[0])
+        return None if unconnected_gradients == "none" else wrap_array(autodiff.zeros(source.tensor[0], target.shape))
+
+    def _ask(self, unconnected_gradients: str) -> None:
+        """Errors that all kinds of questions have in common."""
+        if unconnected_gradients not in ("none", "zero"):
+            raise ValueError(f"unconnected_gradients must be 'none' or 'zero', not {unconnected_gradients!r}")
+        if self._used and not self._persistent:
+            raise RuntimeError("the tape has been asked for gradients before: use GradientTape(persistent=True)")
+        self._used = True
+
+    def _differentiated(self, function: Callable[..., Any], *args: Any) -> Any:
+        """``function(*args)``, of the backend: with watched arrays as recorded where ``checkpoint`` computes again."""
+        swapped: list[Watched] = []
+        if self._computes_again:
+            swapped = [each for each in self._watched.values() if each[0].tensor is each[1]]
+            for array, _, used, _, _ in swapped:
+                array.tensor = used
+        try:
+            return function(*args)
+        except RuntimeError as error:
+            if old_values.OVERWRITTEN not in str(error):
+                raise
+            raise RuntimeError(
+                "an array that the gradient needs was overwritten after it was used (as by e = np.exp(x); e /= 2): "
+                "write e = e / 2, or record with GradientTape(overwrites=True)"
+            ) from error
+        finally:
+            for array, tensor, _, _, _ in swapped:
+                array.tensor = tensor
+
+    def _recorded(self, array: Any) -> Tensor:
+        """The tensor that was recorded for an array: a watched one has another afterwards."""
+        watched = self._watched.get(id(array))
+        return tensor_in(array) if watched is None else watched[2]
+
+    def _sources(self, sources: Any) -> tuple[list[Any], list[Tensor], list[int | None]]:
+        """What to differentiate with respect to, its tensors, and for each source which one is its."""
+        connected: list[Any] = []
+        tensors: list[Tensor] = []
+        positions: list[int | None] = []
+        known = self._watched
+        for source in _leaves(sources, "sources"):
+            watched = known.get(id(source))
+            if watched is not None:
+                _, _, tensor, handle, number = watched
+                positions.append(len(tensors))
+                connected.append(autodiff.source(handle, number, tensor))
+                tensors.append(tensor)
+                continue
+            tensor = tensor_in(source)
+            if not autodiff.is_differentiable(tensor):
+                path = _path(sources, "sources", source)
+                raise TypeError(f"{path} has dtype {source.dtype}: only floating and complex numbers have gradients")
+            if autodiff.is_tracked(tensor) and (self._accessed or autodiff.is_result(tensor)):
+                positions.append(len(tensors))
+                connected.append(tensor)
+                tensors.append(tensor)
+            else:
+                positions.append(None)
+        return connected, tensors, positions
+
+    @staticmethod
+    def _like(
+        sources: Any,
+        found: Any,
+        positions: list[int | None],
+        unconnected_gradients: str,
+        leading: tuple[int, ...],
+    ) -> Any:
+        """Gradients in a container like that of the sources."""
+        gradients: list[Any] = []
+        for index, source in enumerate(_leaves(sources, "sources")):
+            position = positions[index]
+            gradient = None if position is None else found[position]
+            if gradient is not None:
+                gradients.append(wrap_array(gradient) if leading else like(source, gradient))
+            elif unconnected_gradients == "none":
+                gradients.append(None)
+            else:
+                gradients.append(wrap_array(autodiff.zeros(tensor_in(source), leading)))
+        if type(sources) is list and len(sources) == len(gradients):
+            return gradients
+        remaining = iter(gradients)
+        return pytree.mapped(lambda _: next(remaining), sources)
+
+
+def _leaves(tree: Any, name: str) -> list[Any]:
+    """The arrays of a container."""
+    if isinstance(tree, ndarray):
+        return [tree]
+    arrays: list[Any] = []
+    if type(tree) is list:
+        for array in tree:
+            if type(array) is not ndarray:
+                break
+        else:
+            arrays = tree
+    if not arrays:
+        arrays = []
+        pytree.flatten(tree, arrays)
+    if not arrays:
+        raise TypeError(f"{name} must be an array or a container of arrays, not {tree!r}")
+    return arrays
+
+
+def _check_array(value: Any, name: str) -> None:
+    if not isinstance(value, ndarray):
+        raise TypeError(f"{name} must be a tnp array, not {type(value).__name__}")
+
+
+def _path(tree: Any, name: str, array: Any) -> str:
+    """Where one of the arrays of a container is."""
+    index = [id(leaf) for leaf in _leaves(tree, name)].index(id(array))
+    return [path for path, leaf in pytree.named(tree, name) if pytree.is_array(leaf)][index]

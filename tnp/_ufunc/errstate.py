@@ -1,0 +1,423 @@
+"""What happens on floating-point errors: ``errstate``, ``seterr`` and their kind.
+
+Layer: owns the state, one a context (thread or asyncio task), and what is done about an error. By default nothing is
+looked for, which costs nothing. While something is asked for, the ufuncs leave their short ways and are looked at as a
+whole, and a mode of torch's dispatcher looks at the steps of all other functions.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import sys
+import threading
+import warnings
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ContextDecorator
+from contextvars import ContextVar
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+
+import numpy as np
+
+from backend_torch.kernels import floating_errors
+from backend_torch.tensors import memory
+from tnp._core.dtype_table import Loops
+
+if TYPE_CHECKING:
+    from _typeshed import SupportsWrite
+
+    ErrorCall: TypeAlias = Callable[[str, int], Any] | SupportsWrite[str] | None
+
+Tensor = Any
+_KINDS = ("divide", "over", "under", "invalid")
+_ACTIONS = ("ignore", "warn", "raise", "call", "print", "log")
+_TEXTS = {
+    "divide": "divide by zero",
+    "over": "overflow",
+    "under": "underflow",
+    "invalid": "invalid value",
+}
+_FLAGS = {"divide": 1, "over": 2, "under": 4, "invalid": 8}
+_BY_TEXT = {text: kind for kind, text in _TEXTS.items()}
+_NoValue: Any = np._NoValue
+_HERE = str(Path(__file__).parents[1])
+_OURS = (_HERE, str(Path(floating_errors.__file__).parents[1]), str(Path(sys.modules["torch"].__file__ or "").parent))
+
+
+class _Setting(NamedTuple):
+    """What to do about each kind of error, and whom to call."""
+
+    actions: dict[str, str]
+    call: Any
+
+    def asks(self) -> bool:
+        """Whether something is to be done about any error."""
+        return any(action != "ignore" for action in self.actions.values())
+
+
+_NOTHING = _Setting(dict.fromkeys(_KINDS, "ignore"), None)
+_setting: ContextVar[_Setting] = ContextVar("tnp.errstate", default=_NOTHING)
+
+
+class _Watching(threading.local):
+    """The mode that looks for errors in this thread."""
+
+    def __init__(self) -> None:
+        self.mode = floating_errors.Watch(is_wanted, _report)
+        self.is_on = False
+        self.is_paused = False
+
+
+def _set(setting: _Setting) -> None:
+    """Make it the setting of this context, and turn the mode on if it asks for something, off if it doesn't."""
+    _setting.set(setting)
+    if _watching.is_paused:
+        return
+    if setting.asks() and not _watching.is_on:
+        _watching.mode.__enter__()
+        _watching.is_on = True
+        Loops.suspend()
+    elif not setting.asks() and _watching.is_on and _watching.mode.is_on() and not asyncio._get_running_loop():
+        _watching.mode.__exit__(None, None, None)  # beside a running loop, another task may still ask
+        _watching.is_on = False
+        Loops.resume()
+
+
+@contextlib.contextmanager
+def paused() -> Iterator[None]:
+    """A scope in which nothing is looked for, as values are not known: what is set in it is unset when it ends."""
+    before, was_paused = _setting.get(), _watching.is_paused
+    with np.errstate():
+        _set(_NOTHING)  # turns the mode off
+        _setting.set(before)
+        _watching.is_paused = True
+        try:
+            yield
+        finally:
+            _watching.is_paused = was_paused
+            _set(before)
+
+
+def _asks() -> bool:
+    """Whether something is to be done about any error here."""
+    return not _watching.is_paused and _setting.get().asks()
+
+
+def is_wanted(kind: str) -> bool:
+    """Whether something is to be done about this kind of error here."""
+    return not _watching.is_paused and _setting.get().actions[kind] != "ignore"
+
+
+def _frames_above() -> int:
+    """How many frames are ours, or torch's, up to the caller's: the warning is about his line."""
+    frame, count = sys._getframe(1), 1
+    while frame.f_back is not None and frame.f_code.co_filename.startswith(_OURS):
+        frame, count = frame.f_back, count + 1
+    return count
+
+
+def _report(kind: str, name: str) -> None:
+    """Do what the setting says about an error in an operation."""
+    text = f"{_TEXTS[kind]} encountered in {name}"
+    actions, call = _setting.get()
+    action = actions[kind]
+    if action == "warn":
+        warnings.warn(text, RuntimeWarning, stacklevel=_frames_above())
+    elif action == "raise":
+        raise FloatingPointError(text)
+    elif action == "print":
+        print(f"Warning: {text}", file=sys.stderr)
+    elif action == "call":
+        if call is None:
+            raise NameError(f"python callback specified for {_TEXTS[kind]} (in {name}) but no function found.")
+        call(_TEXTS[kind], _FLAGS[kind])
+    elif action == "log":
+        if call is None:
+            raise NameError(f"log specified for {_TEXTS[kind]} (in {name}) but no object with write method found.")
+        call.write(f"Warning: {text}\n")
+
+
+def report_cast(value: complex, largest: float) -> None:
+    """Report a Python number that is too large for a dtype."""
+    if largest < abs(value) != float("inf") and is_wanted("over"):
+        _report("over", "cast")
+
+
+def run(
+    name: str, function: Callable[..., Any], inputs: Sequence[Any], mask: Tensor | None = None, method: str = ""
+) -> Any:
+    """What a ufunc's kernel makes of its inputs, with the errors reported that it made: its own, or a method's."""
+    if not _asks():
+        return function(*inputs)
+    with _watching.mode.quiet():
+        results = function(*inputs)
+        outputs = results if isinstance(results, tuple) else (results,)
+        kinds = floating_errors.of_ufunc(name, inputs, outputs, mask, is_wanted)
+    for kind in kinds:
+        if is_wanted(kind):
+            _report(kind, method or name)
+    return results
+
+
+def quietly(function: Callable[..., Any], *args: Any, **options: Any) -> Any:
+    """What the function returns, whose own steps are not looked at."""
+    if not Loops.suspended:
+        return function(*args, **options)
+    with _watching.mode.quiet():
+        return function(*args, **options)
+
+
+def warn_where(is_missing: Callable[[], Tensor], text: str, each: bool = False) -> None:
+    """Warn of results for want of elements, or of each. It takes a look at values: only while errors are asked for."""
+    if Loops.suspended and _asks():
+        with _watching.mode.quiet():
+            missing = is_missing()
+            count = int(missing.sum()) if memory.is_readable(missing) else 0
+        for _ in range(count if each else min(count, 1)):
+            warnings.warn(text, RuntimeWarning, stacklevel=_frames_above())
+
+
+def looked_at(name: str, loop: Callable[..., Any], method: str = "") -> Callable[..., Any]:
+    """A ufunc's loop, whose errors are reported if somebody asks for them now."""
+    return (lambda *inputs: run(name, loop, inputs, method=method)) if Loops.suspended else loop
+
+
+def reporter(name: str) -> Callable[[str, int], None] | None:
+    """Whom a loop of NumPy's own tells of errors, which are a method's; None while nobody asks for them."""
+    if not Loops.suspended:
+        return None
+
+    def report(text: str, flags: int) -> None:
+        kind = _BY_TEXT[text]
+        if is_wanted(kind):
+            _report(kind, name)
+
+    return report
+
+
+class _Scalars:
+    """A table of Python scalars in a loop's dtype, which reports those that are too large for it."""
+
+    def __init__(self, table: Any) -> None:
+        self.table = table
+        self.largest = float(np.finfo(table.dtype).max) if table.dtype.kind in "fc" else float("inf")
+
+    def __getitem__(self, value: Any) -> Any:
+        report_cast(value, self.largest)
+        return self.table[value]
+
+
+def watched(name: str, build: Callable[[Any], Any], inplace: bool = False) -> Callable[[Any], Any]:
+    """What builds a ufunc's loops, for while somebody asks for errors; beside a scalar, a loop with a table."""
+
+    def build_watched(key: Any) -> Any:
+        made = build(key)
+        loop = made[0] if isinstance(made, tuple) else made
+
+        def run_loop(*inputs: Any) -> Any:
+            if not inplace:
+                return run(name, loop, inputs)
+            before = memory.copied(inputs[0])  # the loop writes over it
+            return run(name, lambda *_: loop(*inputs), (before, inputs[1]))
+
+        return (run_loop, _Scalars(made[1])) if isinstance(made, tuple) else run_loop
+
+    return build_watched
+
+
+_watching = _Watching()
+
+
+def geterr() -> dict[str, str]:
+    """What is done about floating-point errors.
+
+    Returns
+    -------
+    dict
+        'ignore', 'warn', 'raise', 'call', 'print' or 'log' for divide, over, under and invalid.
+
+    Notes
+    -----
+    Differences from NumPy: 'ignore' by default, as looking for errors takes time and waits for an accelerator.
+
+    Source: https://numpy.org/doc/stable/reference/generated/numpy.geterr.html
+
+    Examples
+    --------
+    >>> import tnp as np
+    >>> np.geterr()["over"]
+    'ignore'
+    """
+    return dict(_setting.get().actions)
+
+
+def seterr(
+    all: Any = None, divide: Any = None, over: Any = None, under: Any = None, invalid: Any = None
+) -> dict[str, str]:
+    """Say what is done about floating-point errors, in this thread or asyncio task.
+
+    Parameters
+    ----------
+    all : {'ignore', 'warn', 'raise', 'call', 'print', 'log'}, optional
+        For all kinds.
+    divide, over, under, invalid : str, optional
+        For division by zero, results that are too large or too small, and invalid operations.
+
+    Returns
+    -------
+    dict
+        What was done before.
+
+    Raises
+    ------
+    ValueError
+        There is no such action.
+
+    Notes
+    -----
+    What is changed is changed for NumPy too, whose scalars (``np.float32(1)``) are tnp's.
+
+    While something is asked for, each operation's result is looked at, which takes time and waits for an accelerator:
+    ``seterr(divide="warn", over="warn", invalid="warn")`` is NumPy's default. A ufunc is looked at as a whole, other
+    functions after each of torch's operations that they consist of. Differences from NumPy: nothing is found inside a
+    compiled function, and what that sets holds until it is traced.
+
+    Source: https://numpy.org/doc/stable/reference/generated/numpy.seterr.html
+
+    Examples
+    --------
+    >>> import tnp as np
+    >>> old = np.seterr(over="raise")
+    >>> np.seterr(**old)["over"]
+    'raise'
+    """
+    before, call = _setting.get()
+    actions = dict(before)
+    for kind, given in zip(_KINDS, (divide, over, under, invalid), strict=True):
+        action = all if given is None else given
+        if action is None:
+            continue
+        if action not in _ACTIONS:
+            raise ValueError(f"invalid error mode {action!r}; use one of {', '.join(map(repr, _ACTIONS))}")
+        actions[kind] = action
+    _set(_Setting(actions, call))
+    np.seterr(all, divide, over, under, invalid)
+    return dict(before)
+
+
+def geterrcall() -> ErrorCall:
+    """Whom an error is reported to by 'call' and 'log'.
+
+    Returns
+    -------
+    callable, object with a ``write`` method, or None
+
+    Notes
+    -----
+    Source: https://numpy.org/doc/stable/reference/generated/numpy.geterrcall.html
+
+    Examples
+    --------
+    >>> import tnp as np
+    >>> np.geterrcall() is None
+    True
+    """
+    return _setting.get().call
+
+
+def seterrcall(func: ErrorCall) -> ErrorCall:
+    """Say whom an error is reported to by 'call' and 'log'.
+
+    Parameters
+    ----------
+    func : callable, object with a ``write`` method, or None
+        Called with the error's name and a flag.
+
+    Returns
+    -------
+    callable, object or None
+        Whom it was reported to before.
+
+    Raises
+    ------
+    TypeError
+        It can neither be called nor written to.
+
+    Notes
+    -----
+    Source: https://numpy.org/doc/stable/reference/generated/numpy.seterrcall.html
+
+    Examples
+    --------
+    >>> import tnp as np
+    >>> np.seterrcall(print) is None, np.seterrcall(None) is print
+    (True, True)
+    """
+    if func is not None and not callable(func) and not callable(getattr(func, "write", None)):
+        raise TypeError("python object must be callable or have a callable write method")
+    actions, before = _setting.get()
+    _setting.set(_Setting(actions, func))
+    np.seterrcall(func)
+    return before
+
+
+class errstate(ContextDecorator):
+    """A scope in which floating-point errors are treated in another way.
+
+    Parameters
+    ----------
+    call : callable or object with a ``write`` method, optional
+        As for ``seterrcall``.
+    all, divide, over, under, invalid : str, optional
+        As for ``seterr``.
+
+    Notes
+    -----
+    Source: https://numpy.org/doc/stable/reference/generated/numpy.errstate.html
+
+    Examples
+    --------
+    >>> import tnp as np
+    >>> with np.errstate(divide="raise"):
+    ...     np.ones(1) / 0
+    Traceback (most recent call last):
+    FloatingPointError: divide by zero encountered in divide
+    """
+
+    __module__ = "tnp"
+    __slots__ = ("_before", "_call", "_errors", "_numpy")
+
+    def __init__(
+        self,
+        *,
+        call: Any = _NoValue,
+        all: Any = None,
+        divide: Any = None,
+        over: Any = None,
+        under: Any = None,
+        invalid: Any = None,
+    ) -> None:
+        self._call = call
+        self._errors = {"all": all, "divide": divide, "over": over, "under": under, "invalid": invalid}
+        self._before: _Setting | None = None
+        self._numpy: np.errstate | None = None
+
+    def _recreate_cm(self) -> errstate:
+        """A scope of its own for each call of a decorated function."""
+        return errstate(call=self._call, **self._errors)
+
+    def __enter__(self) -> None:
+        if self._before is not None:
+            raise TypeError("Cannot enter `np.errstate` twice.")
+        self._before = _setting.get()
+        self._numpy = np.errstate()  # NumPy's scalars, np.float64(1) and their kind, follow it as the arrays do
+        self._numpy.__enter__()
+        seterr(**self._errors)
+        if self._call is not _NoValue:
+            seterrcall(self._call)
+
+    def __exit__(self, *error: Any) -> None:
+        assert self._before is not None and self._numpy is not None
+        _set(self._before)
+        self._numpy.__exit__(*error)

@@ -1,0 +1,239 @@
+"""The methods of a ufunc: reduce, accumulate, reduceat, outer and at.
+
+Layer: owns which ufuncs have them and NumPy's words for those that have not; ``add.reduce`` and ``sum`` are one row of
+``_reduce``.
+"""
+
+from __future__ import annotations
+
+import functools
+import operator
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+import tnp
+from backend_torch.kernels import reductions as kernels
+from backend_torch.kernels import scatter, selection
+from backend_torch.kernels.value_checks import OUTSIDE
+from backend_torch.tensors import memory
+from backend_torch.tensors.casting import cast
+from backend_torch.tensors.dtypes import to_numpy
+from tnp._array import subclass
+from tnp._array.ndarray import ndarray, scalar, wrap_array
+from tnp._core import index_arguments, indexing
+from tnp._core.convert import output_tensor, tensor_of, tensor_of_shape, tensors_of
+from tnp._core.dtypes import DtypeError, native, tensor_dtype
+from tnp._core.errors import normalize_axes, refuse_boolean
+from tnp._core.indexing import INT64
+from tnp._core.numpy_version import NUMPY
+from tnp._ufunc import errstate, reduction
+from tnp._ufunc.ufunc import Ufunc
+
+Tensor = Any
+
+# f(f(x, a), b) is f(x, f(a, b)) for these, in any order of a and b.
+_FOLDING = frozenset(
+    {"add", "multiply", "bitwise_and", "bitwise_or", "bitwise_xor", "logical_and", "logical_or", "logical_xor"}
+    | {"maximum", "minimum", "fmax", "fmin", "hypot", "logaddexp", "logaddexp2", "gcd"}
+)
+_EXACT = frozenset({"maximum", "minimum", "fmax", "fmin"})  # of floats too; the others round in another order
+_NOT_IN_PLACE = (  # what ``at`` says of a read-only array, in other words since 2.5.5
+    "operand array with iterator write flag set is read-only"
+    if NUMPY < "2.5.5"
+    else "array to perform in place operation on is read-only"
+)
+_MODULAR = frozenset({"add", "subtract", "multiply"})  # on integers, exact modulo the width of any narrower type
+
+
+def reduce(ufunc: Ufunc, array: Any, axis: Any, dtype: Any, out: Any, keepdims: bool, initial: Any, where: Any) -> Any:
+    """``ufunc.reduce``: take axes away by applying the ufunc between their elements."""
+    if found := subclass.overriding((array,), out):
+        given = {"axis": axis, "dtype": dtype, "keepdims": keepdims, "initial": initial, "where": where}
+        standard = {"axis": 0, "dtype": None, "keepdims": False, "initial": np._NoValue, "where": True}
+        options = {name: value for name, value in given.items() if value is not standard[name]}
+        return subclass.call_ufunc(ufunc, "reduce", found, (array,), out, options)
+    _check_reducible(ufunc, "reduce")
+    row = reduction.reduction(ufunc._numpy, _on_tensors(ufunc, "reduce"))
+    if out is Ellipsis:
+        return wrap_array(row.reduce(array, axis, dtype, None, keepdims, initial, where).tensor)
+    return row.reduce(array, axis, dtype, out, keepdims, initial, where)
+
+
+def accumulate(ufunc: Ufunc, array: Any, axis: Any, dtype: Any, out: Any) -> Any:
+    """``ufunc.accumulate``: each partial reduction along an axis."""
+    if found := subclass.overriding((array,), out):
+        options = {"axis": axis, "dtype": dtype}
+        return subclass.call_ufunc(ufunc, "accumulate", found, (array,), out, options)
+    _check_reducible(ufunc, "accumulate")
+    out = None if out is Ellipsis else out  # it asks for an array, which every result is
+    if dtype is not None:
+        native(dtype)  # TypeError for what is none
+    if out is not None:
+        reduction.output_of(out)
+    tensor = tensor_of_shape(array, lambda shape: _one_axis(axis, len(shape), "accumulate"))
+    axis = _one_axis(axis, tensor.dim(), "accumulate")
+    _check_uniform(ufunc, "accumulate")
+    return reduction.accumulation(ufunc._numpy, _on_tensors(ufunc, "accumulate")).accumulate(tensor, axis, dtype, out)
+
+
+def reduceat(ufunc: Ufunc, array: Any, indices: Any, axis: Any, dtype: Any, out: Any) -> Any:
+    """``ufunc.reduceat``: reduce each slice ``indices[i]:indices[i + 1]`` along an axis."""
+    if found := subclass.overriding((array, indices), out):
+        options = {"axis": axis, "dtype": dtype}
+        return subclass.call_ufunc(ufunc, "reduceat", found, (array, indices), out, options)
+    _check_reducible(ufunc, "reduceat")
+    out = None if out is Ellipsis else out
+    depth = indices.ndim if isinstance(indices, ndarray) else np.ndim(indices)
+    if depth != 1:
+        raise ValueError(f"object {'too deep' if depth else 'of too small depth'} for desired array")
+    if dtype is not None:
+        native(dtype)  # TypeError for what is none
+    tensor = tensor_of_shape(array, lambda shape: _one_axis(axis, len(shape), "reduceat"))
+    starts = index_arguments.index_tensor(indices, tensor.device)
+    axis = _one_axis(axis, tensor.dim(), "reduceat")
+    size = tensor.shape[axis]
+    bad = selection.outside(starts, 0, size, OUTSIDE)
+    if bad is not None:
+        raise IndexError(f"index {bad} out-of-bounds in {ufunc.__name__}.reduceat [0, {size})")
+    _check_uniform(ufunc, "reduceat")
+    target = None if out is None else reduction.output_of(out)
+    result = reduction.resolve(ufunc._numpy, tensor.dtype, dtype, None if target is None else target.dtype)
+    reorderable = reduction.is_reorderable(ufunc._numpy)
+    function = _on_tensors(ufunc, "reduceat")
+    tensor = cast(tensor, result)
+    report = errstate.reporter("reduceat")
+    folded = kernels.reduceat(ufunc._numpy, function, tensor, starts, axis, reorderable, report)
+    return reduction.deliver(folded, out, target, ufunc.__name__)
+
+
+def outer(ufunc: Any, A: Any, B: Any, options: dict[str, Any]) -> Any:
+    """``ufunc.outer``: the ufunc of all pairs of an element of ``A`` and one of ``B``."""
+    if found := subclass.overriding((A, B), options.get("out")):
+        rest = {name: value for name, value in options.items() if name != "out"}
+        return subclass.call_ufunc(ufunc, "outer", found, (A, B), options.get("out"), rest)
+    if ufunc.signature is not None:
+        raise TypeError("method outer is not allowed in ufunc with non-trivial signature")
+    if ufunc.nin != 2:
+        raise ValueError("outer product only supported for binary functions")
+    one, other = tensors_of(A, B)
+    return ufunc(wrap_array(one.reshape((*one.shape, *[1] * other.dim()))), wrap_array(other), **options)
+
+
+def at(ufunc: Ufunc, a: Any, indices: Any, b: Any) -> None:
+    """``ufunc.at``: apply the ufunc in place to ``a[indices]``, to a repeated index repeatedly."""
+    operands = (a, indices) if b is np._NoValue else (a, indices, b)
+    if found := subclass.overriding(operands):
+        subclass.call_ufunc(ufunc, "at", found, operands, None, {})
+        return
+    if ufunc.signature is not None:
+        raise TypeError(
+            f"{ufunc.__name__}.at does not support ufunc with non-trivial signature: {ufunc.__name__} has signature "
+            f"{ufunc.signature}."
+        )
+    if ufunc.nout != 1:
+        raise ValueError("Only single output ufuncs supported at this time")
+    if type(a) is scalar or not isinstance(a, (ndarray, np.ndarray)):
+        raise TypeError("first operand must be array")
+    if ufunc.nin == 1 and b is not np._NoValue:
+        raise ValueError("second operand provided when ufunc is unary")
+    if ufunc.nin == 2 and b is np._NoValue:
+        raise ValueError("second operand needed for ufunc")
+    target = output_tensor(a, _NOT_IN_PLACE)
+    given = to_numpy[target.dtype]
+    try:
+        values = [] if ufunc.nin == 1 else [tensor_of(b, device=target.device)]
+    except DtypeError:
+        if np.asarray(b).dtype.kind == "O":  # any ufunc takes objects: of two errors NumPy names the index
+            indexing.checked(target, indices)
+        raise
+    others = [to_numpy[value.dtype] for value in values]
+    resolved = ufunc._numpy.resolve_dtypes((given, *others, given), casting="unsafe")
+    if others == [given] and type(indices) is ndarray:
+        if scatter.by_numpy(ufunc._numpy, target, indices.tensor, values[0], errstate.reporter("at")):
+            return
+    positions = scatter.positions(target, indexing.checked(target, indices))
+    if ufunc.nin == 1:
+        loop = errstate.looked_at(ufunc.__name__, ufunc._loop((target.dtype,), resolved), "at")
+        scatter.in_turn(loop, target, positions)
+        return
+    try:
+        fits = np.broadcast_shapes(values[0].shape, positions.shape) == tuple(positions.shape)
+    except ValueError:
+        fits = False
+    if not fits:
+        raise ValueError("array is not broadcastable to correct shape")
+    _at_binary(ufunc, target, positions, values[0], resolved)
+
+
+def _at_binary(ufunc: Ufunc, target: Tensor, positions: Tensor, values: Tensor, resolved: tuple[np.dtype, ...]) -> None:
+    """Write in one pass where the values of a repeated position may be combined first, else in turn."""
+    name, dtype = ufunc.__name__, to_numpy[target.dtype]
+    if name in _MODULAR and all(d.kind in "iu" for d in (dtype, *resolved)):
+        resolved = (dtype, dtype, dtype)
+    values = cast(values, tensor_dtype(resolved[1]))
+    if memory.may_overlap(values, target):
+        values = memory.copied(values)
+    if name == "subtract":
+        ufunc, name, values = tnp.add, "add", scatter.negated(values)
+    loop = errstate.looked_at(ufunc.__name__, ufunc._loop((target.dtype, values.dtype), resolved), "at")
+    rounds_only = dtype == resolved[2] or (dtype.kind in "fc" and dtype.kind == resolved[2].kind)
+    if name == "add" and dtype.kind != "b" and set(resolved) == {dtype}:
+        scatter.add(target, positions, values)
+    elif dtype.kind in "iuf" and set(resolved) == {dtype} and scatter.reduced(name, target, positions, values):
+        pass
+    elif name in _FOLDING and resolved[0] == resolved[1] and rounds_only:
+        if name not in _EXACT and dtype.kind not in "biu":
+            if scatter.in_order(ufunc._numpy, target, positions, values, errstate.reporter("at")):
+                return
+        scatter.folded(loop, _on_tensors(ufunc, "at"), target, positions, values)
+    else:
+        scatter.in_turn(loop, target, positions, values)
+
+
+def _on_tensors(ufunc: Ufunc, name: str) -> Callable[[Tensor, Tensor], Tensor]:
+    """A binary ufunc's kernel as a function of two tensors of any one dtype; errors are said to be in ``name``."""
+    kernel = ufunc._kernel
+    if not _is_uniform(ufunc):  # ldexp, whose second operand is an integer
+
+        def with_integer(left: Tensor, right: Tensor) -> Tensor:
+            return kernel.resolve(left.dtype, INT64)(left, cast(right, INT64))
+
+        return errstate.looked_at(ufunc.__name__, with_integer, name)
+
+    def uniform(left: Tensor, right: Tensor) -> Tensor:
+        return kernel.resolve(left.dtype, right.dtype)(left, right)
+
+    return errstate.looked_at(ufunc.__name__, uniform, name)
+
+
+def _check_reducible(ufunc: Ufunc, method: str) -> None:
+    if ufunc.signature is not None:
+        raise RuntimeError("Reduction not defined on ufunc with signature")
+    if ufunc.nin != 2:
+        raise ValueError(f"{method} only supported for binary functions")
+    if ufunc.nout != 1:
+        raise ValueError(f"{method} only supported for functions returning a single value")
+
+
+@functools.cache
+def _is_uniform(ufunc: Ufunc) -> bool:
+    return any(types[0] == types[1] for types in ufunc.types)
+
+
+def _check_uniform(ufunc: Ufunc, method: str) -> None:
+    if not _is_uniform(ufunc):
+        raise TypeError(f"the dtypes of {ufunc.__name__}'s two operands differ: it has no {method}")
+
+
+def _one_axis(axis: Any, ndim: int, method: str) -> int:
+    refuse_boolean(axis)
+    if axis is not None and not isinstance(axis, tuple):
+        operator.index(axis)
+    axes = normalize_axes(axis, ndim if isinstance(axis, tuple) else max(ndim, 1))
+    if not ndim:
+        raise TypeError(f"cannot {method} on a scalar")
+    if len(axes) != 1:
+        raise ValueError(f"{method} does not allow multiple axes")
+    return axes[0]

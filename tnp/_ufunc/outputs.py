@@ -1,0 +1,93 @@
+"""The outputs of a ufunc: ``out=``, by position or by name, and what is put there.
+
+Layer: owns NumPy's rules for them; what is computed, the ufunc knows.
+"""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+
+from backend_torch.kernels import writing
+from backend_torch.kernels.indexing import assign
+from backend_torch.tensors import memory
+from backend_torch.tensors.casting import cast
+from tnp._array import ndarray
+from tnp._core.dtype_table import PLAIN, Loops
+from tnp._core.errors import output_error
+
+Tensor = Any
+
+
+def outputs(ufunc: Any, out: Any) -> tuple[Any, ...]:
+    """``out`` as a tuple of an array or None for each output; of Ellipsis if it asks for an array even if 0-d."""
+    if out is None or out is Ellipsis:
+        return (out,) * ufunc.nout
+    if not isinstance(out, tuple):
+        if ufunc.nout > 1:
+            raise TypeError("'out' must be a tuple of arrays")
+        return (out,)
+    if len(out) != ufunc.nout:
+        raise ValueError("The 'out' tuple must have exactly one entry per ufunc output")
+    if any(each is Ellipsis for each in out):
+        raise TypeError("must use `...` as `out=...` and not per-operand/in a tuple")
+    return out
+
+
+def with_outputs(ufunc: Any, outs: tuple[Any, ...], options: dict[str, Any]) -> dict[str, Any]:
+    """The options, with the outputs that were given by position among them, and without those that are None."""
+    if not outs:
+        if "out" in options:
+            if options["out"] is None:
+                if ufunc.nout > 1:
+                    raise TypeError("'out' must be a tuple of arrays")
+                del options["out"]
+        elif options.get("where", True) is not True:
+            warnings.warn(
+                "'where' used without 'out', expect unitialized memory in output. If this is intentional, use "
+                "out=None.",
+                UserWarning,
+                stacklevel=3,
+            )
+        return options
+    if "out" in options:
+        raise TypeError("cannot specify 'out' as both a positional and keyword argument")
+    if len(outs) > ufunc.nout:
+        raise TypeError(
+            f"{ufunc.__name__}() takes from {ufunc.nin} to {ufunc.nargs} positional arguments but "
+            f"{ufunc.nin + len(outs)} were given"
+        )
+    if any(each is Ellipsis for each in outs):
+        raise TypeError("out=... is only allowed as a keyword argument.")
+    if all(each is None for each in outs):
+        return options
+    return {**options, "out": (*outs, *[None] * (ufunc.nout - len(outs)))}
+
+
+def wrote(ufunc: Any, operands: tuple[Any, ...], target: Tensor) -> bool:
+    """Whether torch could write to ``target`` at once: all are arrays of one dtype of floats."""
+    if Loops.suspended or ufunc.nout > 1 or not target.is_floating_point():
+        return False
+    tensors = [x.tensor for x in operands if type(x) in PLAIN and x.tensor.dtype is target.dtype]
+    if len(tensors) < ufunc.nin or not memory.is_writeable(target):
+        return False
+    loop = ufunc._loops[target.dtype if ufunc.nin == 1 else (target.dtype,) * ufunc.nin]
+    return writing.write_into(loop, tensors, target)
+
+
+def deliver(result: Tensor, out: Any, target: Tensor | None, order: str) -> Any:
+    """The result as a new array, or written to ``out``."""
+    if target is None:
+        if order in ("C", "F"):
+            result = memory.in_order(result, order)
+        return ndarray.wrap_array(result) if out is Ellipsis else ndarray.wrap(result)
+    try:
+        fits = np.broadcast_shapes(tuple(result.shape), tuple(target.shape)) == tuple(target.shape)
+    except ValueError:
+        fits = False
+    if not fits:
+        raise output_error(tuple(target.shape), tuple(result.shape))
+    assign(target, cast(result, target.dtype))
+    return out

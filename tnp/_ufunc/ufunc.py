@@ -1,0 +1,603 @@
+"""Universal functions: an operator, its function and its in-place form are one table of loops.
+
+Layer: owns NumPy's calling convention. A ufunc holds, per combination of operand dtypes, the torch callable that
+computes it ("loop"). A loop is looked up by dtype on each call and built on first use from NumPy's own resolver
+(``numpy.ufunc.resolve_dtypes``) and the backend's kernel; after that a call costs a dictionary lookup.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import inspect
+from collections.abc import Callable
+from numbers import Number
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+import tnp
+from backend_torch.graphs import symbolic
+from backend_torch.kernels import masking, writing
+from backend_torch.kernels.kernel import Kernel
+from backend_torch.tensors import memory
+from backend_torch.tensors.casting import cast, casting
+from backend_torch.tensors.constants import cast_constant, constant, constants, numbers
+from backend_torch.tensors.dtypes import to_numpy, to_torch
+from tnp._array import ndarray as _array
+from tnp._core.dtype_table import PLAIN, Loops
+from tnp._core.dtypes import DtypeError, numpy_dtype
+from tnp._core.errors import explain
+from tnp._ufunc import errstate
+from tnp._ufunc.outputs import deliver, outputs, with_outputs, wrote
+
+if TYPE_CHECKING:
+    from tnp._array.ndarray import ndarray
+
+Tensor = Any
+Loop = Callable[..., Any]
+WEAK = (int, float, complex)  # Python's own scalars take the array's dtype (NEP 50)
+
+COMPARISONS = frozenset({"equal", "not_equal", "less", "less_equal", "greater", "greater_equal"})
+
+_new = object.__new__
+
+
+class NotWeak(Exception):
+    """The operand is neither an array nor a scalar: the general path has to look at it."""
+
+
+def weak_dtype(scalar_type: type) -> Any:
+    """What NumPy's resolver is told of a scalar: its weak Python type, or its dtype."""
+    if scalar_type in WEAK:
+        return scalar_type
+    if scalar_type is bool:
+        return np.dtype(bool)
+    if issubclass(scalar_type, np.generic) and np.dtype(scalar_type) in to_torch:
+        return np.dtype(scalar_type)
+    if symbolic.is_size(scalar_type):
+        return int
+    raise NotWeak
+
+
+def checked_order(order: Any) -> str:
+    """A ufunc's memory order in capitals; ValueError for what is none."""
+    return "K" if order is None or (order.__class__ is str and order == "K") else tnp._core.convert.as_order(order)
+
+
+def _mask(where: Any, home: Any) -> Tensor:
+    """A ``where`` argument as a boolean tensor: an array has to be one, Python data is read as one."""
+    if not (isinstance(where, (_array.ndarray, np.ndarray)) or memory.is_tensor(where)):
+        where = tnp._core.convert.asarray(where, bool, device=home)
+    mask = tnp._core.convert.tensor_of(where, device=home)
+    if to_numpy[mask.dtype] != np.dtype(bool):
+        raise TypeError(
+            f"Cannot cast array data from {to_numpy[mask.dtype]!r} to dtype('bool') according to the rule 'safe'"
+        )
+    return mask
+
+
+_MISSING = object()
+
+
+class Ufunc:
+    """A NumPy ufunc over torch.
+
+    Attributes and methods are those of ``numpy.ufunc``: ``nin``, ``nout``, ``nargs``, ``ntypes``, ``types``,
+    ``identity``, ``signature``, ``reduce``, ``accumulate``, ``reduceat``, ``outer``, ``at``.
+
+    Parameters
+    ----------
+    numpy_ufunc : numpy.ufunc
+        Whose dtype rules, name and documentation this has.
+    kernel : Kernel
+        What computes it.
+    """
+
+    operator: Callable[..., ndarray]
+
+    def __init__(self, numpy_ufunc: np.ufunc, kernel: Kernel) -> None:
+        self.__name__ = self.__qualname__ = numpy_ufunc.__name__
+        self.__module__ = "tnp"  # where pickle looks for the name
+        self.__doc__ = (
+            f"{numpy_ufunc.__doc__}\n\n    Computed by torch; the documentation has the differences. "
+            "With ``where=``\n    all elements are computed, in an array of their own, and those chosen are copied.\n"
+        )
+        self._numpy = numpy_ufunc
+        self._kernel = kernel
+        self._loops = self._table(self._build)
+
+    def _table(self, build: Callable[[Any], Any], inplace: bool = False) -> Loops:
+        """A table of loops, and what stands in for them while somebody asks for floating-point errors."""
+        return Loops(build, errstate.watched(self.__name__, build, inplace))
+
+    @property
+    def nin(self) -> int:
+        """Number of inputs."""
+        return self._numpy.nin
+
+    @property
+    def nout(self) -> int:
+        """Number of outputs."""
+        return self._numpy.nout
+
+    @property
+    def nargs(self) -> int:
+        """Number of inputs and outputs."""
+        return self._numpy.nargs
+
+    @property
+    def types(self) -> list[str]:
+        """The loops whose dtypes a tensor can carry, as NumPy writes them: ``ff->f``."""
+        return [t for t in self._numpy.types if all(np.dtype(c) in to_torch for c in t.replace("->", ""))]
+
+    @property
+    def ntypes(self) -> int:
+        """Number of loops."""
+        return len(self.types)
+
+    @property
+    def identity(self) -> Any:
+        """The value that leaves the other operand as it is, or None."""
+        return self._numpy.identity
+
+    @property
+    def signature(self) -> str | None:
+        """Core dimensions of a generalized ufunc; None for these."""
+        return self._numpy.signature
+
+    def __getattr__(self, name: str) -> Any:
+        # inspect.signature says NumPy's own parameters, where NumPy tells them (from 2.4 on); a class must not have it.
+        if name == "__signature__":
+            with contextlib.suppress(ValueError):
+                return inspect.signature(self._numpy)
+        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+
+    def __repr__(self) -> str:
+        return f"<ufunc '{self.__name__}'>"
+
+    def __reduce__(self) -> str:
+        return self.__name__
+
+    def _build(self, given: Any) -> Loop:
+        """The loop for operands of these torch dtypes: one dtype, or a tuple of two."""
+        if self.nin == 1:
+            given = (given,)
+        return self._loop(given, self._numpy.resolve_dtypes((*map(to_numpy.__getitem__, given), *[None] * self.nout)))
+
+    def _loop(self, given: tuple[Any, ...], resolved: tuple[Any, ...]) -> Loop:
+        """The kernel for the dtypes that NumPy resolved, behind casts from those that are given."""
+        wanted = tuple([self._tensor_dtype(dtype) for dtype in resolved[: self.nin]])
+        return casting(self._kernel.resolve(*wanted), given, wanted)
+
+    def _tensor_dtype(self, dtype: np.dtype) -> Any:
+        try:
+            return to_torch[dtype]
+        except KeyError:
+            raise TypeError(f"ufunc '{self.__name__}' would compute in {dtype}, which no tensor can carry") from None
+
+    def _call(self, operands: tuple[Any, ...], out: Any = None, **options: Any) -> Any:
+        """The general path: operands of any kind and every option of a NumPy ufunc."""
+        if not options and type(out) is _array.ndarray and wrote(self, operands, out.tensor):
+            return out
+        try:
+            if found := tnp._array.subclass.overriding(operands, out):
+                return tnp._array.subclass.call_ufunc(self, "__call__", found, operands, out, options)
+            return self._computed(operands, out, **options)
+        except DtypeError as error:
+            if not tnp._core.host_fallback.kept:
+                raise self._refused(error, operands) from None
+            return tnp._core.host_fallback.on_host(
+                self._numpy, operands, options if out is None else {**options, "out": out}
+            )
+
+    def _computed(
+        self,
+        operands: tuple[Any, ...],
+        out: Any = None,
+        *,
+        where: Any = True,
+        casting: str = "same_kind",
+        order: str = "K",
+        dtype: Any = None,
+        subok: bool = True,
+        signature: Any = None,
+        sig: Any = None,
+    ) -> Any:
+        """The general path for arrays of no derived class."""
+        if operands[-1] is _MISSING:
+            raise TypeError(f"{self.__name__}() takes from 2 to {self.nargs} positional arguments but 1 was given")
+        order = checked_order(order)
+        outs = outputs(self, out)
+        operands = tuple([symbolic.decided(x) if symbolic.is_symbol(x) else x for x in operands])
+        inputs, targets, home = self._operands(operands, outs, casting, dtype, signature, sig)
+        mask = None if where is True else _mask(where, home)
+        function = self._kernel.resolve(*[t.dtype for t in inputs])
+        try:
+            for target in targets:
+                if target is not None and not target.numel():  # nothing is computed: no exponent and no gradient counts
+                    mask = target != 0 if mask is None else mask & (target != 0)
+            if mask is not None:
+                inputs = [masking.computed_where(each, mask) for each in inputs]
+                if self._numpy is np.power:  # negative exponents of integers may be masked
+                    inputs[1] = writing.masked(inputs[1], mask, None)
+            if (
+                mask is None
+                and targets[0] is not None
+                and not Loops.suspended
+                and writing.write_into(function, inputs, targets[0])
+            ):
+                return outs[0]
+            if Loops.suspended:
+                results = errstate.run(self.__name__, function, inputs, mask)
+            else:
+                results = function(*inputs)
+            if mask is not None:
+                results = self._masked(results, mask, targets)
+        except RuntimeError as error:
+            written = [] if mask is None else [*[t for t in targets if t is not None], mask]
+            raise explain(error, *inputs, *written) from None
+        if self.nout == 1:
+            return deliver(results, outs[0], targets[0], order)
+        return tuple([deliver(*each, order) for each in zip(results, outs, targets, strict=True)])
+
+    def _refused(self, error: DtypeError, operands: tuple[Any, ...]) -> DtypeError:
+        """What is raised for operands that no tensor can hold: of objects, NumPy asks each for a method of its own."""
+        if self.nin > 1:
+            return error
+        given = np.asarray(operands[0])
+        if given.dtype.kind != "O" or not given.size:
+            return error
+        return DtypeError(
+            f"loop of ufunc does not support argument 0 of type {type(given.flat[0]).__name__} which has no callable "
+            f"{self.__name__} method: {error}"
+        )
+
+    def _operands(
+        self, operands: tuple[Any, ...], outs: tuple[Any, ...], casting: str, dtype: Any, signature: Any, sig: Any
+    ) -> tuple[list[Tensor], list[Tensor | None], Any]:
+        """The inputs in the dtypes of their loop, the outputs' tensors, and the device of the arrays."""
+        home = tnp._core.convert.home_of(operands)
+        if self.__name__ in COMPARISONS and all(type(x) is int for x in operands):
+            one, other = operands  # NumPy compares them as Python objects: of any size
+            operands = (np.int8((one > other) - (one < other)), np.int8(0))
+        elif self.nin == 1 and type(operands[0]) in WEAK:
+            operands = (np.asarray(operands[0]),)  # weak beside nothing: of its default dtype, or uint64
+        dtypes: list[Any] = []
+        tensors: list[Tensor] = []
+        for operand in operands:
+            if type(operand) in WEAK:
+                dtypes.append(type(operand))
+                tensors.append(operand)
+            else:
+                tensor = tnp._core.convert.tensor_of(operand, device=home)
+                dtypes.append(to_numpy[tensor.dtype])
+                tensors.append(tensor)
+        targets = [None if o is None or o is Ellipsis else tnp._core.convert.output_tensor(o) for o in outs]
+        dtypes += [None if t is None else to_numpy[t.dtype] for t in targets]
+        try:
+            resolved = self._resolved(tuple(dtypes), casting, **self._fixed(dtype, signature, sig))
+        except TypeError as error:
+            has_loop = type(error) is not TypeError  # but a cast is refused: Python's integers are the first to be
+            if has_loop and dtype is not None and np.dtype(dtype).kind in "iu":
+                for value in tensors:
+                    if type(value) is int:
+                        np.array(value, dtype)
+            raise
+        if Loops.suspended:
+            for value, wanted in zip(tensors, resolved, strict=False):
+                if type(value) in WEAK and wanted.kind in "fc":
+                    errstate.report_cast(value, float(np.finfo(wanted).max))
+        made = cast_constant if signature is sig is None else constant  # which a signature has as the operand itself
+        try:
+            inputs = [
+                made(value, wanted) if type(value) in WEAK else cast(value, self._tensor_dtype(wanted))
+                for value, wanted in zip(tensors, resolved[: self.nin], strict=True)
+            ]
+        except OverflowError:
+            if self.__name__ not in COMPARISONS or any(d.kind not in "iu" for d in resolved[: self.nin]):
+                raise
+            inputs = [_beyond(value) for value in tensors]
+        return inputs, targets, home
+
+    def _resolved(self, dtypes: tuple[Any, ...], casting: Any, **fixed: Any) -> tuple[np.dtype, ...]:
+        """What NumPy resolves these dtypes, or weak Python types, to."""
+        if not issubclass(type(casting), (str, bytes)):
+            raise TypeError(f"casting must be str, not {type(casting).__name__}")
+        if casting != "equiv":
+            return self._numpy.resolve_dtypes(dtypes, casting=casting, **fixed)
+        # NumPy up to 2.4 crashes on a weak scalar here (https://github.com/numpy/numpy/pull/32496). Between native
+        # dtypes "equiv" is "no", except that it gives a Python scalar its default dtype alone.
+        resolved = self._numpy.resolve_dtypes(dtypes, casting="no", **fixed)
+        for given, wanted in zip(dtypes, resolved, strict=True):
+            if isinstance(given, type) and wanted != np.dtype(given):
+                raise TypeError(f"cannot cast Python {given.__name__} to {wanted} under the casting rule 'equiv'")
+        return resolved
+
+    def _fixed(self, dtype: Any, signature: Any, sig: Any) -> dict[str, Any]:
+        """``dtype=``, ``signature=`` or its short name as the keyword of NumPy's resolver, if any is given."""
+        if sig is not None:
+            if signature is not None:
+                raise TypeError("cannot specify both 'sig' and 'signature'")
+            signature = sig
+        if dtype is not None:
+            if signature is not None:
+                raise TypeError("cannot specify both 'signature' and 'dtype'")
+            signature = (*[None] * self.nin, *[numpy_dtype(dtype)] * self.nout)
+        return {} if signature is None else {"signature": signature}
+
+    def _masked(self, results: Any, mask: Tensor, targets: list[Tensor | None]) -> Any:
+        """Results where the mask is true; elsewhere what ``out`` held, or nothing in particular."""
+        if self.nout == 1:
+            return writing.masked(results, mask, targets[0])
+        return tuple([writing.masked(r, mask, t) for r, t in zip(results, targets, strict=True)])
+
+    def reduce(
+        self,
+        array: Any,
+        axis: Any = 0,
+        dtype: Any = None,
+        out: Any = None,
+        keepdims: bool = False,
+        initial: Any = np._NoValue,
+        where: Any = True,
+    ) -> ndarray:
+        """Reduce ``array`` along ``axis`` by applying the ufunc (``numpy.ufunc.reduce``)."""
+        return tnp._ufunc.methods.reduce(self, array, axis, dtype, out, keepdims, initial, where)
+
+    def accumulate(self, array: Any, axis: int = 0, dtype: Any = None, out: Any = None) -> ndarray:
+        """Accumulate the results of applying the ufunc along ``axis`` (``numpy.ufunc.accumulate``)."""
+        return tnp._ufunc.methods.accumulate(self, array, axis, dtype, out)
+
+    def reduceat(self, array: Any, indices: Any, axis: int = 0, dtype: Any = None, out: Any = None) -> ndarray:
+        """Reduce the slices of ``array`` that start at ``indices`` (``numpy.ufunc.reduceat``)."""
+        return tnp._ufunc.methods.reduceat(self, array, indices, axis, dtype, out)
+
+    def outer(self, A: Any, B: Any, /, **options: Any) -> ndarray:
+        """Apply the ufunc to all pairs of an element of ``A`` and one of ``B`` (``numpy.ufunc.outer``)."""
+        return tnp._ufunc.methods.outer(self, A, B, options)
+
+    def at(self, a: Any, indices: Any, b: Any = np._NoValue, /) -> None:
+        """Apply the ufunc in place to ``a[indices]``, repeated indices repeatedly (``numpy.ufunc.at``).
+
+        On an accelerator, in a trace, and where gradients are recorded, the operands of a repeated index are combined
+        first where the operation allows it: floats may round otherwise than in NumPy, which goes through them one by
+        one, and of 0 * 1e200 * 1e200 there may be NaN.
+        """
+        tnp._ufunc.methods.at(self, a, indices, b)
+
+
+class UnaryUfunc(Ufunc):
+    """A ufunc of one operand and one output."""
+
+    def __init__(self, numpy_ufunc: np.ufunc, kernel: Kernel) -> None:
+        super().__init__(numpy_ufunc, kernel)
+        self.operator = self._unary_operator()
+
+    def __call__(self, x: Any, /, *outs: Any, **options: Any) -> ndarray:
+        """Apply the ufunc to each element of ``x``; the options are those of ``numpy.ufunc``."""
+        if outs or options:
+            options = with_outputs(self, outs, options)
+        if not options and type(x) in PLAIN:
+            tensor = x.tensor
+            try:
+                tensor = self._loops[tensor.dtype](tensor)
+            except RuntimeError as error:
+                raise explain(error) from None
+            result = _new(_array.ndarray if tensor.dim() else _array.scalar)
+            result.tensor = tensor
+            return result
+        return self._call((x,), **options)
+
+    def _unary_operator(self) -> Callable[[Any], ndarray]:
+        loops = self._loops
+
+        def operator(self: Any) -> ndarray:
+            tensor = self.tensor
+            try:
+                tensor = loops[tensor.dtype](tensor)
+            except RuntimeError as error:
+                raise explain(error) from None
+            result = _new(_array.ndarray if tensor.dim() else _array.scalar)
+            result.tensor = tensor
+            return result
+
+        return operator
+
+
+class UnaryPairUfunc(Ufunc):
+    """A ufunc of one operand and two outputs: ``modf``, ``frexp``."""
+
+    def __call__(self, x: Any, /, *outs: Any, **options: Any) -> tuple[ndarray, ndarray]:
+        """Apply the ufunc to each element of ``x``; the options are those of ``numpy.ufunc``."""
+        return self._call((x,), **with_outputs(self, outs, options))
+
+
+class BinaryUfunc(Ufunc):
+    """A ufunc of two operands, with one output or two.
+
+    ``operator`` is ``array.__add__``, ``reflected`` is ``array.__radd__``, ``inplace`` is ``array.__iadd__``.
+    """
+
+    def __init__(self, numpy_ufunc: np.ufunc, kernel: Kernel) -> None:
+        super().__init__(numpy_ufunc, kernel)
+        self._weak = self._table(self._build_weak)
+        self._weak_left = self._table(self._build_weak_left)
+        self._inplace_loops = self._table(self._build_inplace, inplace=True)
+        self._inplace_weak = self._table(self._build_inplace_weak, inplace=True)
+        self.operator = self._binary_operator()
+        self.reflected = self._reflected_operator()
+        self.inplace = self._inplace_operator()
+
+    def __call__(self, x1: Any, x2: Any = _MISSING, /, *outs: Any, **options: Any) -> ndarray:
+        """Apply the ufunc to each pair of elements; the options are those of ``numpy.ufunc``."""
+        if outs or options:
+            options = with_outputs(self, outs, options)
+        if not options:
+            if type(x1) in PLAIN:
+                result = self.operator(x1, x2)
+            elif type(x2) in PLAIN:
+                result = self.reflected(x2, x1)
+            else:
+                return self._call((x1, x2))
+            if result is not NotImplemented:
+                return result
+            if tnp._core.interop.is_foreign(x2 if type(x1) in PLAIN else x1) and not tnp._array.subclass.overriding(
+                (x1, x2)
+            ):
+                raise TypeError(f"operand type(s) all returned NotImplemented from {self!r}: {x1!r}, {x2!r}")
+            return self._call((x1, x2))
+        return self._call((x1, x2), **options)
+
+    # Loops. A Python scalar beside an array: (loop, table of the scalars in the loop's dtype).
+
+    def _build_weak(self, key: tuple[Any, Any]) -> tuple[Loop, Any]:
+        given, scalar_type = key
+        resolved = self._numpy.resolve_dtypes((to_numpy[given], weak_dtype(scalar_type), *[None] * self.nout))
+        left, right = map(self._tensor_dtype, resolved[:2])
+        if self._kernel.scalar_right is not None and left is right:
+            return casting_left(self._kernel.scalar_right, given, left), numbers(right, scalar_type)
+        return self._loop((given, right), resolved), constants(right, scalar_type)
+
+    def _build_weak_left(self, key: tuple[Any, Any]) -> tuple[Loop, Any]:
+        scalar_type, given = key
+        resolved = self._numpy.resolve_dtypes((weak_dtype(scalar_type), to_numpy[given], *[None] * self.nout))
+        left, right = map(self._tensor_dtype, resolved[:2])
+        if self._kernel.scalar_left is not None and left is right:
+            return casting_right(self._kernel.scalar_left, given, right), numbers(left, scalar_type)
+        return self._loop((left, given), resolved), constants(left, scalar_type)
+
+    def _build_inplace(self, key: tuple[Any, Any]) -> Loop:
+        given, other = key
+        resolved = self._numpy.resolve_dtypes((to_numpy[given], to_numpy[other], to_numpy[given]))
+        return self._written(self._loop((given, other), resolved), given, other, resolved)
+
+    def _build_inplace_weak(self, key: tuple[Any, Any]) -> tuple[Loop, Any]:
+        given, scalar_type = key
+        dtype = to_numpy[given]
+        resolved = self._numpy.resolve_dtypes((dtype, weak_dtype(scalar_type), dtype))
+        right = self._tensor_dtype(resolved[1])
+        if self._kernel.scalar_right is not None and given is right is self._tensor_dtype(resolved[0]):
+            return writing.written(self._kernel.scalar_right, None), numbers(right, scalar_type)
+        return self._written(self._loop((given, right), resolved), given, right, resolved), constants(
+            right, scalar_type
+        )
+
+    def _written(self, loop: Loop, given: Any, other: Any, resolved: tuple[Any, ...]) -> Loop:
+        """The loop with its result written to the first operand: by torch's own method where it has a right one."""
+        method = self._kernel.inplace
+        if method is None or self._kernel.resolve(given, other) is not self._kernel.default:
+            method = None
+        elif not given is other is self._tensor_dtype(resolved[0]):
+            method = None
+        return writing.written(loop, method)
+
+    def _binary_operator(self) -> Callable[[Any, Any], ndarray]:
+        if self._numpy.nout > 1:
+            return lambda self_, other: self._defer_or_call(self_, other)
+        loops, weak, general, plain = self._loops, self._weak, self._defer_or_call, PLAIN
+
+        def operator(self: Any, other: Any) -> ndarray:
+            tensor = self.tensor
+            try:
+                if type(other) in plain:
+                    second = other.tensor
+                    tensor = loops[tensor.dtype, second.dtype](tensor, second)
+                else:
+                    loop, scalars = weak[tensor.dtype, type(other)]
+                    tensor = loop(tensor, scalars[other])
+            except (NotWeak, RuntimeError, OverflowError):
+                pass  # the general path runs outside of this block: its exceptions have no other behind them
+            else:
+                result = _new(_array.ndarray if tensor.dim() else _array.scalar)
+                result.tensor = tensor
+                return result
+            return general(self, other)
+
+        return operator
+
+    def _reflected_operator(self) -> Callable[[Any, Any], ndarray]:
+        if self._numpy.nout > 1:
+            return lambda self_, other: self._defer_or_call(self_, other, reflected=True)
+        weak, general = self._weak_left, self._defer_or_call
+
+        def reflected(self: Any, other: Any) -> ndarray:
+            tensor = self.tensor
+            try:
+                loop, scalars = weak[type(other), tensor.dtype]
+                tensor = loop(scalars[other], tensor)
+            except (NotWeak, RuntimeError, OverflowError):
+                pass
+            else:
+                result = _new(_array.ndarray if tensor.dim() else _array.scalar)
+                result.tensor = tensor
+                return result
+            return general(self, other, reflected=True)
+
+        return reflected
+
+    def _inplace_operator(self) -> Callable[[Any, Any], ndarray]:
+        loops, weak, general, plain = self._inplace_loops, self._inplace_weak, self._defer_or_call, PLAIN
+
+        def inplace(self: Any, other: Any) -> ndarray:
+            tensor = self.tensor
+            try:
+                if type(other) in plain:
+                    second = other.tensor
+                    if second.is_meta and not tensor.is_meta:  # torch would write nothing, in silence
+                        return general(self, other, out=self)
+                    loops[tensor.dtype, second.dtype](tensor, second)
+                else:
+                    loop, scalars = weak[tensor.dtype, type(other)]
+                    loop(tensor, scalars[other])
+            except (NotWeak, RuntimeError, OverflowError):
+                pass
+            else:
+                return self
+            return general(self, other, out=self)
+
+        return inplace
+
+    # What the hot paths leave.
+
+    def _defer_or_call(self, x: Any, other: Any, reflected: bool = False, out: Any = None) -> Any:
+        """The operation on the general path, unless the other operand's class says that it is its own business."""
+        if out is None and tnp._core.interop.is_foreign(other):
+            return NotImplemented
+        try:
+            return self._call((other, x) if reflected else (x, other), out)
+        except TypeError as error:  # a DtypeError, or that of NumPy's ufunc, which compares less than its operator
+            if out is None and self.__name__ in ("equal", "not_equal") and _equals_no_number(other):
+                shape = np.broadcast_shapes(x.shape, np.shape(other))
+                if not shape:
+                    return np.bool_(self.__name__ == "not_equal")
+                return _array.wrap(tnp.full(shape, self.__name__ == "not_equal", device=x.device).tensor)
+            if out is not None or isinstance(other, (np.ndarray, Number, list, tuple)):
+                raise
+            if not isinstance(error, DtypeError) or (isinstance(other, (str, bytes)) and type(x) is not _array.scalar):
+                raise  # Python would repeat the text
+            return NotImplemented
+
+
+def _equals_no_number(value: Any) -> bool:
+    """Whether a value that no tensor can carry differs from every number: a string, a date, None, a plain object."""
+    array = np.asarray(value)
+    if array.dtype.kind == "O":
+        return not array.ndim and (type(value).__module__ == "builtins" or type(value).__eq__ is object.__eq__)
+    return array.dtype.kind in "USM"
+
+
+def _beyond(value: Any) -> Tensor:
+    """Stand-ins to compare integers with a Python int that their dtype can't hold: it is beyond each of them."""
+    if type(value) is int:
+        return constant(1 if value > 0 else -1, np.dtype(np.int8))
+    return writing.zeros_like(value)
+
+
+def casting_left(function: Loop, given: Any, wanted: Any) -> Loop:
+    """``function(tensor, number)`` behind a cast of the tensor, if it needs one."""
+    return function if given is wanted else lambda tensor, number: function(tensor.to(wanted), number)
+
+
+def casting_right(function: Loop, given: Any, wanted: Any) -> Loop:
+    """``function(number, tensor)`` behind a cast of the tensor, if it needs one."""
+    return function if given is wanted else lambda number, tensor: function(number, tensor.to(wanted))

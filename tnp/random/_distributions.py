@@ -1,0 +1,383 @@
+"""Distributions: the methods that ``Generator`` and ``RandomState`` have in common, signature by signature.
+
+Layer: owns where a number comes from. On the CPU NumPy draws it, from its own stream bit for bit, and its memory
+becomes the tensor; on an accelerator and in traced code torch's generator does.
+"""
+
+from __future__ import annotations
+
+import operator
+import warnings
+from collections.abc import Callable
+from typing import Any, TypeAlias
+
+import numpy as np
+
+import tnp
+from backend_torch.autodiff import replayed_draws
+from backend_torch.kernels import host
+from backend_torch.random import generators
+from backend_torch.random.generators import Stream
+from backend_torch.tensors import devices, memory, trace_state
+from backend_torch.tensors.dtypes import to_torch
+from tnp._array.ndarray import ndarray, scalar, wrap, wrap_array
+from tnp._core.convert import output_tensor, tensor_of
+from tnp._core.dtypes import tensor_dtype
+from tnp._core.errors import normalize_axis
+from tnp._manipulation.shape import as_shape
+
+Tensor = Any
+Kernel = Callable[..., Tensor]
+Draw: TypeAlias = ndarray | Any
+"""An array; without a ``size``, of numbers, NumPy gives a Python number, which a type checker is to let pass too."""
+
+
+def on_host(value: Any) -> Any:
+    """An argument as NumPy takes it: our arrays over the same memory, anything else as it is."""
+    if isinstance(value, ndarray):
+        return value.__array__()[()] if isinstance(value, scalar) else value.__array__()
+    return value
+
+
+def from_host(result: Any) -> Any:
+    """What NumPy drew: an array's memory as one of ours, a scalar as it is."""
+    if isinstance(result, np.ndarray) and not (tnp._core.host_fallback.kept and result.dtype not in to_torch):
+        return wrap_array(tensor_of(result))
+    return result
+
+
+def warned(stacklevel: int, function: Callable[..., Any], *args: Any, **keywords: Any) -> Any:
+    """What the function returns; a warning that NumPy gives is told of the user's line, which is further up."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        result = function(*args, **keywords)
+    for each in caught:
+        warnings.warn(each.message, stacklevel=stacklevel + 1)
+    return result
+
+
+def parameter(value: Any) -> Any:
+    """A parameter as torch's streams take it: a Python number as it is, an array's tensor."""
+    return value if isinstance(value, (int, float, np.generic)) else tensor_of(value)
+
+
+def array_in(x: Any) -> ndarray | None:
+    """What is to be permuted or chosen from, if it is an array of ours or a tensor and not a number."""
+    if isinstance(x, ndarray):
+        return None if isinstance(x, scalar) else x
+    return wrap_array(x) if memory.is_tensor(x) else None
+
+
+class Distributions:
+    """What draws numbers: NumPy's generator for the CPU, and for other places one of torch's each."""
+
+    _host: Any
+    _device: Any
+    _streams: dict[Any, Stream]
+
+    __slots__ = ("__weakref__", "_device", "_host", "_streams")
+
+    _poisson_lam_max = np.random.RandomState._poisson_lam_max  # type: ignore[attr-defined]
+
+    def _source(self) -> tuple[object, Callable[[], Any], Callable[[Any], object]]:
+        """What NumPy draws from, what asks for its state, and what takes it back to one."""
+        raise NotImplementedError
+
+    def _seed(self) -> int:
+        """64 bits that follow from the seed: what torch's generators start from."""
+        raise NotImplementedError
+
+    def _stream(self) -> Stream | None:
+        """The torch generator that is to draw, None where it is NumPy's turn."""
+        device = devices.state.default if self._device is None else self._device
+        if (device is None or device.type == "cpu") and not (trace_state.is_tracing() or trace_state.is_batching()):
+            if replayed_draws.state.current is not None:
+                replayed_draws.state.current.note(*self._source())
+            return None
+        return self._stream_on(device)
+
+    def _stream_on(self, device: Any) -> Stream:
+        if device not in self._streams:
+            self._streams[device] = Stream(device, self._seed())
+        return self._streams[device]
+
+    def _generator_on(self, device: Any) -> Any:
+        """The torch generator of a device that traced functions draw from."""
+        return self._stream_on(None if device.type == "cpu" else device).generator
+
+    def _draw(self, numpy_method: Callable[..., Any], kernel: Kernel, size: Any, *parameters: Any) -> Any:
+        """What NumPy's method or, elsewhere, torch's kernel draws with these parameters."""
+        stream = self._stream()
+        if stream is None:
+            return from_host(numpy_method(*[on_host(each) for each in parameters], on_host(size)))
+        return _drawn(kernel(stream, _sizes(size), *[parameter(each) for each in parameters]), size)
+
+    def _order(self, n: int) -> ndarray:
+        """The first ``n`` integers in random order."""
+        stream = self._stream()
+        return from_host(self._host.permutation(n)) if stream is None else wrap_array(stream.permutation(n))
+
+    def _permuted(self, x: ndarray, axis: int) -> Any:
+        """A copy with the slices along an axis in random order; gradients flow through it."""
+        axis = normalize_axis(axis, x.ndim)
+        return tnp.take(x, self._order(x.shape[axis]).to_device(x.device), axis)
+
+    def _shuffle(self, x: Any, axis: int) -> None:
+        """The slices along an axis in random order, in place."""
+        array = array_in(x)
+        if array is not None:
+            if not array.ndim:
+                raise TypeError("len() of unsized object")
+            plain = type(array) is ndarray and memory.is_writeable(array.tensor) and self._stream() is None
+            values = host.to_write(array.tensor) if plain else None
+            if values is None:
+                array[...] = self._permuted(array, axis)
+            else:
+                self._host.shuffle(*values, *([axis] if axis else []))
+        elif isinstance(x, np.ndarray) and self._stream() is not None:
+            x[...] = tnp.asnumpy(self._permuted(tnp.asarray(x), axis))
+        elif self._stream() is not None:
+            if axis:
+                raise NotImplementedError("Axis argument is only supported on ndarray objects")
+            x[:] = [x[i] for i in tnp.asnumpy(self._order(len(x)))]
+        else:
+            warned(3, self._host.shuffle, x, *([axis] if axis else []))
+
+    def _permutation(self, x: Any, axis: int) -> Any:
+        if isinstance(x, (int, np.integer, scalar)):
+            return self._order(operator.index(x))
+        array = array_in(x)
+        if array is None and self._stream() is not None:
+            array = tnp.asarray(x)
+        if array is not None:
+            return self._permuted(array, axis)
+        return from_host(self._host.permutation(x, axis) if axis else self._host.permutation(x))
+
+    def _choice(self, draw: Callable[[Any, int], Any], a: Any, size: Any, replace: bool, p: Any, axis: int) -> Any:
+        """Elements of ``a``, or integers below it; ``draw(a, axis)`` is NumPy's method with the other arguments."""
+        stream = self._stream()
+        array = array_in(a)
+        if array is None and stream is not None and not isinstance(a, (int, np.integer, scalar)):
+            array = tnp.asarray(a)
+        if array is None or not array.ndim:
+            if stream is None:
+                return from_host(draw(on_host(a), axis))
+            return _drawn(self._chosen(stream, operator.index(a), size, replace, p), size)
+        axis = normalize_axis(axis, array.ndim)
+        population, sizes = array.shape[axis], _sizes(size)
+        if not population and (sizes is None or 0 not in sizes):
+            raise ValueError("a cannot be empty unless no samples are taken")
+        if stream is not None:
+            indices = wrap_array(self._chosen(stream, population, size, replace, p))
+        elif population:
+            indices = tnp.asarray(draw(population, 0))
+        else:
+            indices = tnp.empty(sizes, np.int64)
+        taken = tnp.take(array, indices.to_device(array.device), axis)
+        return taken if size is None else tnp.asarray(taken)
+
+    @staticmethod
+    def _chosen(stream: Stream, n: int, size: Any, replace: bool, p: Any) -> Tensor:
+        return stream.choice(_sizes(size), n, replace, None if p is None else tensor_of(p))
+
+    def _multivariate_normal(
+        self, stream: Stream, mean: Any, cov: Any, size: Any, check_valid: str, tol: float, method: str
+    ) -> Any:
+        mean, cov = tensor_of(mean), tensor_of(cov)
+        if mean.dim() != 1:
+            raise ValueError("mean must be 1 dimensional")
+        if cov.dim() != 2 or cov.shape[0] != cov.shape[1]:
+            raise ValueError("cov must be 2 dimensional and square")
+        if mean.shape[0] != cov.shape[0]:
+            raise ValueError("mean and cov must have same length")
+        if check_valid not in ("warn", "raise", "ignore"):
+            raise ValueError("check_valid must equal 'warn', 'raise', or 'ignore'")
+        drawn = stream.multivariate_normal(_sizes(size), mean, cov, check_valid, tol, method)
+        if drawn is None and method == "cholesky":
+            raise np.linalg.LinAlgError("Matrix is not positive definite")
+        if drawn is None:
+            if check_valid == "raise":
+                raise ValueError("covariance is not symmetric positive-semidefinite.")
+            warnings.warn("covariance is not symmetric positive-semidefinite.", RuntimeWarning, stacklevel=3)
+            drawn = stream.multivariate_normal(_sizes(size), mean, cov, "ignore", tol, method)
+        return wrap_array(drawn)
+
+    # Continuous distributions.
+
+    def beta(self, a: Any, b: Any, size: Any = None) -> Draw:
+        """Draw from the beta distribution, on [0, 1]."""
+        return self._draw(self._host.beta, Stream.beta, size, a, b)
+
+    def chisquare(self, df: Any, size: Any = None) -> Draw:
+        """Draw from the chi-square distribution with ``df`` degrees of freedom."""
+        return self._draw(self._host.chisquare, Stream.chisquare, size, df)
+
+    def dirichlet(self, alpha: Any, size: Any = None) -> ndarray:
+        """Draw from the Dirichlet distribution; each draw is a vector as long as ``alpha``."""
+        stream = self._stream()
+        if stream is None:
+            return from_host(self._host.dirichlet(on_host(alpha), on_host(size)))
+        return wrap_array(stream.dirichlet(_sizes(size), tensor_of(alpha)))
+
+    def exponential(self, scale: Any = 1.0, size: Any = None) -> Draw:
+        """Draw from the exponential distribution with mean ``scale``."""
+        return self._draw(self._host.exponential, Stream.exponential, size, scale)
+
+    def f(self, dfnum: Any, dfden: Any, size: Any = None) -> Draw:
+        """Draw from the F distribution with ``dfnum`` and ``dfden`` degrees of freedom."""
+        return self._draw(self._host.f, Stream.f, size, dfnum, dfden)
+
+    def gamma(self, shape: Any, scale: Any = 1.0, size: Any = None) -> Draw:
+        """Draw from the gamma distribution."""
+        return self._draw(self._host.gamma, Stream.gamma, size, shape, scale)
+
+    def gumbel(self, loc: Any = 0.0, scale: Any = 1.0, size: Any = None) -> Draw:
+        """Draw from the Gumbel distribution."""
+        return self._draw(self._host.gumbel, Stream.gumbel, size, loc, scale)
+
+    def laplace(self, loc: Any = 0.0, scale: Any = 1.0, size: Any = None) -> Draw:
+        """Draw from the Laplace, or double exponential, distribution."""
+        return self._draw(self._host.laplace, Stream.laplace, size, loc, scale)
+
+    def logistic(self, loc: Any = 0.0, scale: Any = 1.0, size: Any = None) -> Draw:
+        """Draw from the logistic distribution."""
+        return self._draw(self._host.logistic, Stream.logistic, size, loc, scale)
+
+    def lognormal(self, mean: Any = 0.0, sigma: Any = 1.0, size: Any = None) -> Draw:
+        """Draw numbers whose logarithm is normal with ``mean`` and deviation ``sigma``."""
+        return self._draw(self._host.lognormal, Stream.lognormal, size, mean, sigma)
+
+    def noncentral_chisquare(self, df: Any, nonc: Any, size: Any = None) -> Draw:
+        """Draw from the noncentral chi-square distribution."""
+        return self._draw(self._host.noncentral_chisquare, Stream.noncentral_chisquare, size, df, nonc)
+
+    def noncentral_f(self, dfnum: Any, dfden: Any, nonc: Any, size: Any = None) -> Draw:
+        """Draw from the noncentral F distribution."""
+        return self._draw(self._host.noncentral_f, Stream.noncentral_f, size, dfnum, dfden, nonc)
+
+    def normal(self, loc: Any = 0.0, scale: Any = 1.0, size: Any = None) -> Draw:
+        """Draw from the normal distribution with mean ``loc`` and deviation ``scale``."""
+        return self._draw(self._host.normal, Stream.normal, size, loc, scale)
+
+    def pareto(self, a: Any, size: Any = None) -> Draw:
+        """Draw from the Pareto II, or Lomax, distribution."""
+        return self._draw(self._host.pareto, Stream.pareto, size, a)
+
+    def power(self, a: Any, size: Any = None) -> Draw:
+        """Draw from [0, 1] with a density of ``a * x**(a - 1)``."""
+        return self._draw(self._host.power, Stream.power, size, a)
+
+    def rayleigh(self, scale: Any = 1.0, size: Any = None) -> Draw:
+        """Draw from the Rayleigh distribution."""
+        return self._draw(self._host.rayleigh, Stream.rayleigh, size, scale)
+
+    def standard_cauchy(self, size: Any = None) -> Draw:
+        """Draw from the Cauchy distribution with mode 0."""
+        return self._draw(self._host.standard_cauchy, Stream.standard_cauchy, size)
+
+    def standard_t(self, df: Any, size: Any = None) -> Draw:
+        """Draw from Student's t distribution with ``df`` degrees of freedom."""
+        return self._draw(self._host.standard_t, Stream.standard_t, size, df)
+
+    def triangular(self, left: Any, mode: Any, right: Any, size: Any = None) -> Draw:
+        """Draw from the triangular distribution over [left, right] with its peak at ``mode``."""
+        return self._draw(self._host.triangular, Stream.triangular, size, left, mode, right)
+
+    def uniform(self, low: Any = 0.0, high: Any = 1.0, size: Any = None) -> Draw:
+        """Draw from the uniform distribution over [low, high)."""
+        return self._draw(self._host.uniform, Stream.uniform, size, low, high)
+
+    def vonmises(self, mu: Any, kappa: Any, size: Any = None) -> Draw:
+        """Draw angles in [-pi, pi] from the von Mises distribution."""
+        return self._draw(self._host.vonmises, Stream.vonmises, size, mu, kappa)
+
+    def wald(self, mean: Any, scale: Any, size: Any = None) -> Draw:
+        """Draw from the Wald, or inverse Gaussian, distribution."""
+        return self._draw(self._host.wald, Stream.wald, size, mean, scale)
+
+    def weibull(self, a: Any, size: Any = None) -> Draw:
+        """Draw from the Weibull distribution with shape ``a`` and scale 1."""
+        return self._draw(self._host.weibull, Stream.weibull, size, a)
+
+    # Discrete distributions.
+
+    def binomial(self, n: Any, p: Any, size: Any = None) -> Draw:
+        """Draw successes in ``n`` trials of probability ``p``."""
+        return self._draw(self._host.binomial, Stream.binomial, size, n, p)
+
+    def bytes(self, length: int) -> bytes:
+        """Draw ``length`` random bytes."""
+        stream = self._stream()
+        return self._host.bytes(length) if stream is None else stream.bytes(length)
+
+    def geometric(self, p: Any, size: Any = None) -> Draw:
+        """Draw trials until the first success of probability ``p``."""
+        return self._draw(self._host.geometric, Stream.geometric, size, p)
+
+    def hypergeometric(self, ngood: Any, nbad: Any, nsample: Any, size: Any = None) -> Draw:
+        """Draw the good ones among ``nsample`` out of ``ngood + nbad``; on the CPU only."""
+        return self._draw(self._host.hypergeometric, Stream.hypergeometric, size, ngood, nbad, nsample)
+
+    def logseries(self, p: Any, size: Any = None) -> Draw:
+        """Draw from the logarithmic series distribution."""
+        return self._draw(self._host.logseries, Stream.logseries, size, p)
+
+    def multinomial(self, n: Any, pvals: Any, size: Any = None) -> ndarray:
+        """Draw how often each of the outcomes, of probabilities ``pvals``, comes in ``n`` trials."""
+        stream = self._stream()
+        if stream is None:
+            return from_host(self._host.multinomial(on_host(n), on_host(pvals), on_host(size)))
+        return wrap_array(stream.multinomial(_sizes(size), parameter(n), tensor_of(pvals)))
+
+    def negative_binomial(self, n: Any, p: Any, size: Any = None) -> Draw:
+        """Draw failures before the ``n``-th success of probability ``p``."""
+        return self._draw(self._host.negative_binomial, Stream.negative_binomial, size, n, p)
+
+    def poisson(self, lam: Any = 1.0, size: Any = None) -> Draw:
+        """Draw from the Poisson distribution with mean ``lam``."""
+        return self._draw(self._host.poisson, Stream.poisson, size, lam)
+
+    def zipf(self, a: Any, size: Any = None) -> Draw:
+        """Draw from the Zipf, or zeta, distribution; on the CPU only."""
+        return self._draw(self._host.zipf, Stream.zipf, size, a)
+
+
+def _sizes(size: Any) -> tuple[int, ...] | None:
+    return None if size is None else as_shape(size)
+
+
+def _drawn(tensor: Tensor, size: Any) -> ndarray:
+    """What torch drew: a scalar where no size was asked for and no parameter has one."""
+    return wrap(tensor) if size is None else wrap_array(tensor)
+
+
+def integers(stream: Stream, low: Any, high: Any, size: Any, dtype: Any, endpoint: bool) -> ndarray:
+    """Uniform integers drawn by torch, with NumPy's reading of the bounds."""
+    low, high = (0, low) if high is None else (low, high)
+    drawn = stream.integers(_sizes(size), parameter(low), parameter(high), tensor_dtype(dtype), endpoint)
+    return _drawn(drawn, size)
+
+
+def filled(
+    draw: Callable[..., Any], stream: Stream | None, kernel: Kernel, size: Any, dtype: Any, out: Any, *parameters: Any
+) -> Any:
+    """A standard distribution, which has a dtype and may be drawn into ``out``."""
+    if stream is None:
+        given = [on_host(each) for each in parameters]
+        if out is None:
+            return from_host(draw(*given, size=on_host(size), dtype=dtype))
+        on_host(out)  # raises for an array that is not the host's
+        target = output_tensor(out)
+        generators.fill_on_host(target, lambda values: draw(*given, size=on_host(size), dtype=dtype, out=values))
+        return out
+    if np.dtype(dtype) not in (np.float32, np.float64):
+        raise TypeError(f"Unsupported dtype {np.dtype(dtype)!r} for {kernel.__name__}")
+    if out is None:
+        return _drawn(kernel(stream, _sizes(size), *map(parameter, parameters), tensor_dtype(dtype)), size)
+    into = tnp.asarray(out)
+    if into.dtype != np.dtype(dtype):
+        raise TypeError(f"Supplied output array has the wrong type. Expected {np.dtype(dtype)}, got {into.dtype}")
+    if size is not None and _sizes(size) != into.shape:
+        raise ValueError("size must match out.shape when used together")
+    into[...] = wrap_array(kernel(stream, into.shape, *map(parameter, parameters), tensor_dtype(dtype)))
+    return out

@@ -1,0 +1,267 @@
+"""``Generator`` and ``default_rng``: NumPy's modern interface to random numbers.
+
+Layer: owns the methods that ``Generator`` alone has; what it shares with ``RandomState`` is in ``_distributions``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+
+import tnp
+from backend_torch.random.generators import Stream
+from backend_torch.tensors import devices
+from tnp._array.ndarray import ndarray, wrap_array
+from tnp._core.errors import normalize_axis
+from tnp.random._distributions import Distributions, Draw, array_in, filled, from_host, integers, on_host, warned
+
+
+class Generator(Distributions):
+    """Random numbers from many distributions.
+
+    Made by ``default_rng``, or from a bit generator of NumPy's: ``Generator(PCG64(seed))``.
+
+    Parameters
+    ----------
+    bit_generator : numpy.random.BitGenerator
+        The source of the random bits, and of the seed.
+    device : str or torch.device, optional
+        Where arrays are made; the default device, as it is at each call, if None.
+
+    Attributes
+    ----------
+    bit_generator : numpy.random.BitGenerator
+        NumPy's own; its ``state`` can be read and assigned.
+
+    Notes
+    -----
+    On the CPU the numbers are NumPy's, bit for bit, for the same seed; scalars are Python's and NumPy's own.
+
+    Differences from NumPy:
+
+    - On an accelerator, and on any device inside ``tnp.compile``, torch's generator draws. It is seeded once from the
+      bit generator's seed sequence, has a state of its own, and gives other numbers of the same distributions. A
+      compiled function draws anew at each call, on the CPU uniform and normal numbers by a key from that generator,
+      which machine code makes where they are used and in all threads. Parameters are checked where they are numbers or
+      on the host; gradients flow to ``loc``, ``scale`` and the other parameters that torch can follow.
+      ``hypergeometric``, ``multivariate_hypergeometric`` and ``zipf`` raise NotImplementedError there, and so do
+      ``vonmises`` and ``bytes`` in a compiled function.
+    - On the CPU no gradient flows to the parameters. It flows through ``permutation``, ``permuted``, ``choice`` and
+      ``shuffle`` of an array everywhere.
+    - ``torch.compile`` can't trace a draw: it breaks its graph there, and raises with ``fullgraph=True``. Under
+      ``tnp.vmap`` all examples see the same numbers.
+    - Strings and objects can't be chosen from in arrays: no tensor holds them.
+
+    Source: https://numpy.org/doc/stable/reference/random/generator.html
+
+    Examples
+    --------
+    >>> import tnp as np
+    >>> rng = np.random.Generator(np.random.PCG64(0))
+    >>> rng.random(2)
+    array([0.63696169, 0.26978671])
+    >>> rng.integers(10, size=5)
+    array([3, 0, 0, 0, 1])
+    """
+
+    __slots__ = ()
+    __module__ = "tnp.random"
+
+    def __init__(self, bit_generator: Any, *, device: Any = None) -> None:
+        self._host = np.random.Generator(bit_generator)
+        self._device = None if device is None else devices.parse(device)
+        self._streams = {}
+
+    def _source(self) -> tuple[object, Callable[[], Any], Callable[[Any], object]]:
+        bits = self._host.bit_generator
+
+        def write(state: Any) -> None:
+            bits.state = state
+
+        return bits, lambda: bits.state, write
+
+    @property
+    def bit_generator(self) -> Any:
+        """NumPy's bit generator."""
+        return self._host.bit_generator
+
+    def _seed(self) -> int:
+        sequence = self.bit_generator.seed_seq or np.random.SeedSequence()  # a bit generator of old pickles has none
+        return int(sequence.generate_state(1, np.uint64)[0])
+
+    def spawn(self, n_children: int) -> list[Generator]:
+        """Return generators that are independent of this one and of each other."""
+        return [type(self)(child, device=self._device) for child in self.bit_generator.spawn(n_children)]
+
+    def __repr__(self) -> str:
+        return f"{self} at 0x{id(self):X}"
+
+    def __str__(self) -> str:
+        place = "" if self._device is None else f", device='{self._device}'"
+        return f"{type(self).__name__}({type(self.bit_generator).__name__}{place})"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        device = None if self._device is None else str(self._device)
+        states = {None if place is None else str(place): each.state for place, each in self._streams.items()}
+        return type(self)._restored, (self.bit_generator, device, states)
+
+    @classmethod
+    def _restored(cls, bit_generator: Any, device: str | None, states: Mapping[Any, np.ndarray]) -> Generator:
+        """The generator that ``__reduce__`` took apart."""
+        generator = cls(bit_generator, device=device)
+        for place, state in states.items():
+            generator._stream_on(None if place is None else devices.parse(place)).state = state
+        return generator
+
+    # Simple numbers.
+
+    def random(self, size: Any = None, dtype: Any = np.float64, out: Any = None) -> Draw:
+        """Draw from the uniform distribution over [0, 1)."""
+        return filled(self._host.random, self._stream(), Stream.random, size, dtype, out)
+
+    def integers(
+        self, low: Any, high: Any = None, size: Any = None, dtype: Any = np.int64, endpoint: bool = False
+    ) -> Draw:
+        """Draw integers from [low, high), or [low, high] with the endpoint; from [0, low) if ``high`` is None."""
+        stream = self._stream()
+        if stream is None:
+            return from_host(self._host.integers(on_host(low), on_host(high), on_host(size), dtype, endpoint))
+        return integers(stream, low, high, size, dtype, endpoint)
+
+    def standard_normal(self, size: Any = None, dtype: Any = np.float64, out: Any = None) -> Draw:
+        """Draw from the normal distribution with mean 0 and deviation 1."""
+        return filled(self._host.standard_normal, self._stream(), Stream.standard_normal, size, dtype, out)
+
+    def standard_exponential(
+        self, size: Any = None, dtype: Any = np.float64, method: str = "zig", out: Any = None
+    ) -> Draw:
+        """Draw from the exponential distribution with scale 1; ``method`` is 'zig' or 'inv'."""
+
+        def draw(**keywords: Any) -> Any:
+            return self._host.standard_exponential(method=method, **keywords)
+
+        return filled(draw, self._stream(), Stream.standard_exponential, size, dtype, out)
+
+    def standard_gamma(self, shape: Any, size: Any = None, dtype: Any = np.float64, out: Any = None) -> Draw:
+        """Draw from the gamma distribution with scale 1."""
+        return filled(self._host.standard_gamma, self._stream(), _standard_gamma, size, dtype, out, shape)
+
+    # Several numbers that belong together.
+
+    def multivariate_normal(
+        self,
+        mean: Any,
+        cov: Any,
+        size: Any = None,
+        check_valid: str = "warn",
+        tol: float = 1e-8,
+        *,
+        method: str = "svd",
+    ) -> ndarray:
+        """Draw vectors from the multivariate normal distribution; ``method`` is 'svd', 'eigh' or 'cholesky'."""
+        stream = self._stream()
+        if stream is None:
+            given = (on_host(mean), on_host(cov), on_host(size), check_valid, tol)
+            return from_host(warned(2, self._host.multivariate_normal, *given, method=method))
+        if method not in ("eigh", "svd", "cholesky"):
+            raise ValueError("method must be one of {'eigh', 'svd', 'cholesky'}")
+        return self._multivariate_normal(stream, mean, cov, size, check_valid, tol, method)
+
+    def multivariate_hypergeometric(
+        self, colors: Any, nsample: int, size: Any = None, method: str = "marginals"
+    ) -> ndarray:
+        """Draw how many of each color are among ``nsample`` items; ``method`` is 'marginals' or 'count'; CPU only."""
+        stream = self._stream()
+        if stream is not None:
+            return wrap_array(stream.hypergeometric(None, colors, nsample, size))
+        return from_host(
+            self._host.multivariate_hypergeometric(on_host(colors), on_host(nsample), on_host(size), method)
+        )
+
+    # Orders and samples.
+
+    def choice(
+        self, a: Any, size: Any = None, replace: bool = True, p: Any = None, axis: int = 0, shuffle: bool = True
+    ) -> Draw:
+        """Draw slices of ``a`` along an axis, or integers below it, with probabilities ``p`` if they are given."""
+
+        def draw(a: Any, axis: int) -> Any:
+            return self._host.choice(a, on_host(size), replace, on_host(p), axis, shuffle)
+
+        return self._choice(draw, a, size, replace, p, axis)
+
+    def permutation(self, x: Any, axis: int = 0) -> Draw:
+        """Return a copy of ``x`` with its slices along an axis in random order, or the integers below it."""
+        return self._permutation(x, axis)
+
+    def permuted(self, x: Any, *, axis: Any = None, out: Any = None) -> ndarray:
+        """Return a copy of ``x``, each line of it along an axis in a random order of its own; all of it if None."""
+        array = array_in(x)
+        source = tnp.asarray(x) if array is None else array
+        result = tnp.take(source, self._positions(source, axis).to_device(source.device))
+        if out is None:
+            return result
+        if not isinstance(out, (ndarray, np.ndarray)):
+            raise TypeError("out must be an array")
+        if out.shape != source.shape:
+            raise ValueError("out must have the same shape as x")
+        tnp.copyto(tnp.asarray(out), result, casting="safe")
+        return out  # type: ignore[return-value]  # NumPy's array, if that was given
+
+    def _positions(self, x: ndarray, axis: Any) -> ndarray:
+        """Where in ``x``, flattened, each element of the permuted array comes from."""
+        if not x.ndim:
+            raise TypeError("len() of unsized object")
+        if axis is None:
+            return self._order(x.size).reshape(x.shape)
+        axis = normalize_axis(axis, x.ndim)
+        stream = self._stream()
+        if stream is None:
+            return from_host(self._host.permuted(np.arange(x.size).reshape(x.shape), axis=axis))
+        return wrap_array(stream.permuted(x.shape, axis))
+
+    def shuffle(self, x: Any, axis: int = 0) -> None:
+        """Bring the slices of ``x`` along an axis into random order, in place."""
+        self._shuffle(x, axis)
+
+
+def _standard_gamma(stream: Stream, size: Any, shape: Any, dtype: Any) -> Any:
+    return stream.standard_gamma(size, shape, dtype)
+
+
+def default_rng(seed: Any = None, *, device: Any = None) -> Generator:
+    """Construct a generator with NumPy's default bit generator, PCG64.
+
+    Parameters
+    ----------
+    seed : int, array_like of int, SeedSequence, BitGenerator, Generator or RandomState, optional
+        The same numbers come from the same seed; from the operating system's entropy if None. A Generator is returned
+        as it is.
+    device : str or torch.device, optional
+        Where arrays are made; the default device if None.
+
+    Returns
+    -------
+    Generator
+
+    See Also
+    --------
+    Generator
+
+    Notes
+    -----
+    Source: https://numpy.org/doc/stable/reference/random/generator.html#numpy.random.default_rng
+
+    Examples
+    --------
+    >>> import tnp as np
+    >>> rng = np.random.default_rng(12345)
+    >>> rng.standard_normal(3)
+    array([-1.42382504,  1.26372846, -0.87066174])
+    """
+    if isinstance(seed, Generator) and device is None:
+        return seed
+    source = seed._host if isinstance(seed, Distributions) else on_host(seed)
+    return Generator(np.random.default_rng(source).bit_generator, device=device)
