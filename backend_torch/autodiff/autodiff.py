@@ -20,14 +20,13 @@ from backend_torch.autodiff import transform_levels
 from backend_torch.autodiff.old_values import OVERWRITTEN, old_values_kept, privately
 from backend_torch.autodiff.replayed_draws import Draws
 from backend_torch.tensors import trace_state
-from backend_torch.torch_private import functorch
+from backend_torch.torch_private import autograd, functorch
 from backend_torch.torch_private.functorch import is_transforming
+from backend_torch.torch_private.tensor_internals import version_of
 
 Tensor = torch.Tensor
 Function = Callable[..., Any]
 Source = Any  # a tensor, or torch.autograd.graph.GradientEdge
-_eager_transforms: Any = torch._functorch.eager_transforms
-_engine: Any = torch.autograd.Variable._execution_engine
 _unsafe_view = torch.ops.aten._unsafe_view.default
 
 
@@ -166,7 +165,7 @@ def source(handle: Any, number: int, used: Tensor) -> Source:
     """What `gradients` takes for something watched, of which it is that number: ``used`` until it is written to."""
     if isinstance(handle, Tensor):
         return handle
-    return GradientEdge(handle, number) if used._version else used
+    return GradientEdge(handle, number) if version_of(used) else used
 
 
 def _handle(tensor: Tensor) -> Tensor:
@@ -205,7 +204,7 @@ def begin() -> Before:
     state.tapes += 1
     state.begun += 1
     before = torch.is_grad_enabled(), state.begun, state.checkpoints
-    torch._C._set_grad_enabled(True)
+    autograd.set_grad_enabled(True)
     return before
 
 
@@ -218,7 +217,7 @@ def end(before: Before) -> tuple[bool, bool]:
     """A recording ends; returns whether it had others inside, and functions that are run again for gradients."""
     state = _state
     state.tapes -= 1
-    torch._C._set_grad_enabled(before[0])
+    autograd.set_grad_enabled(before[0])
     return state.begun != before[1], state.checkpoints != before[2]
 
 
@@ -244,11 +243,7 @@ def gradients(
         (target,) = targets
         if target.requires_grad and type(target) is Tensor and target.is_cpu and not target.dim():
             # One number: what torch.autograd.grad checks first takes longer than such a program's smaller operations.
-            return transform_levels.own(
-                _engine.run_backward(
-                    (target,), (torch.ones_like(target),), retain, False, tuple(sources), True, accumulate_grad=False
-                )
-            )
+            return transform_levels.own(autograd.gradients_of_one(target, sources, retain))
     pairs = [
         (target, torch.ones_like(target) if given is None else given)
         for target, given in zip(targets, output_gradients or (None,) * len(targets), strict=True)
@@ -290,10 +285,6 @@ _NO_FORWARD = "forward mode AD"  # where an operation has a derivative in revers
 _LEAF = "a leaf Variable that requires grad"
 
 
-_BLIND = not hasattr(_eager_transforms, "_disable_inference_mode")
-"""Whether inference mode makes the derivatives of ``torch.func`` zeros, as it did before torch 2.13."""
-
-
 def _attempts(
     function: Function, attempt: Callable[[Function], Any], kept: Callable[[Function], Any] | None, drawn: Draws
 ) -> Any:
@@ -303,7 +294,7 @@ def _attempts(
     operation, or where torch.func transforms by copies for each.
     """
 
-    if _BLIND and not torch.compiler.is_compiling() and torch.is_inference_mode_enabled():
+    if functorch.IS_BLIND_IN_INFERENCE_MODE and not torch.compiler.is_compiling() and torch.is_inference_mode_enabled():
         raise RuntimeError(
             "this version of torch records nothing in inference mode, not even for torch.func: all derivatives would "
             "be zero; use torch.no_grad() instead, or torch 2.13"
@@ -386,7 +377,7 @@ class Pullback:
 
 def vjp(function: Function, tensors: Sequence[Tensor], count: Callable[[], int]) -> tuple[tuple[Tensor, ...], Pullback]:
     """What ``function`` returns, and the function that takes gradients of its first ``count()`` results back."""
-    if transform_levels.is_exporting():
+    if autograd.is_exporting():
         raise transform_levels.not_exported()
 
     def attempt(function: Function) -> Any:
@@ -410,7 +401,7 @@ def vjp(function: Function, tensors: Sequence[Tensor], count: Callable[[], int])
 
 def jvp(function: Function, tensors: Sequence[Tensor], tangents: Sequence[Tensor], count: Callable[[], int]) -> Any:
     """What ``function`` returns, and the derivatives of its first ``count()`` results along ``tangents``."""
-    if transform_levels.is_exporting() and not transform_levels.EXPORTS_FORWARD_MODE:
+    if autograd.is_exporting() and not transform_levels.EXPORTS_FORWARD_MODE:
         raise transform_levels.not_exported()
     drawn = Draws()
 
@@ -419,7 +410,7 @@ def jvp(function: Function, tensors: Sequence[Tensor], tangents: Sequence[Tensor
             results = function(*tensors)
             return results[: count()], results[count() :]
 
-        if not _eager_transforms.JVP_NESTING:
+        if not functorch.is_forward_mode_nested():
             primals = tuple([tensor.clone() for tensor in tensors])  # dual numbers are written to without complaint
             directions = tuple(tangents)
             if trace_state.is_batching():  # what is written to them differs among the slices where the tensors do

@@ -16,6 +16,7 @@ from backend_torch.autodiff import autodiff, replayed_draws, transform_levels
 from backend_torch.tensors import trace_state
 from backend_torch.tensors.memory import unwrapped
 from backend_torch.torch_private import functorch
+from backend_torch.torch_private.tensor_internals import is_view, storage_of
 
 Tensor = torch.Tensor
 Function = Callable[[list[Tensor]], Sequence[Tensor]]
@@ -154,7 +155,7 @@ class _Buffers(TorchFunctionMode):
             if self.attempt.everything:
                 return self._all_for_each_slice(result, args)
             if isinstance(result, Tensor) and not functorch.is_wrapped(result):
-                if not result._is_view() and not any(result is each for each in args):
+                if not is_view(result) and not any(result is each for each in args):
                     self.attempt.made[_memory(result)] = result
         return result
 
@@ -209,7 +210,7 @@ def _is_batched(tensor: Tensor, level: int) -> bool:
 
 
 def _memory(tensor: Tensor) -> int:
-    return unwrapped(tensor).untyped_storage()._cdata
+    return storage_of(unwrapped(tensor))
 
 
 class _Attempt:

@@ -13,7 +13,8 @@ import torch
 
 from backend_torch.autodiff.autodiff import Function, Pullback, Source, is_recording, jvp, may_be_differentiated
 from backend_torch.autodiff.replayed_draws import Draws
-from backend_torch.autodiff.transform_levels import is_exporting, not_exported, own
+from backend_torch.autodiff.transform_levels import not_exported, own
+from backend_torch.torch_private.autograd import is_exporting
 from backend_torch.torch_private.functorch import is_transforming
 
 Tensor = torch.Tensor

@@ -13,11 +13,13 @@ from typing import Any
 
 import torch
 from torch.overrides import TorchFunctionMode
-from torch.utils._python_dispatch import TorchDispatchMode
 
 from backend_torch.tensors import trace_state
 from backend_torch.torch_private import modes
 from backend_torch.torch_private.functorch import is_transforming
+from backend_torch.torch_private.modes import TorchDispatchMode
+from backend_torch.torch_private.operators import schema_of
+from backend_torch.torch_private.tensor_internals import storage_of, version_of
 
 Tensor = torch.Tensor
 
@@ -31,7 +33,7 @@ class _Saved:
 
     def __init__(self, tensor: Tensor) -> None:
         self.tensor = tensor
-        self.version = tensor._version
+        self.version = version_of(tensor)
 
 
 class _OldValues(TorchDispatchMode):
@@ -44,18 +46,18 @@ class _OldValues(TorchDispatchMode):
     def pack(self, tensor: Tensor) -> _Saved:
         """What autograd keeps in the place of a tensor."""
         saved = _Saved(tensor)
-        self._by_memory.setdefault(tensor.untyped_storage()._cdata, []).append(weakref.ref(saved))
+        self._by_memory.setdefault(storage_of(tensor), []).append(weakref.ref(saved))
         return saved
 
     @staticmethod
     def unpack(saved: _Saved) -> Tensor:
         """The tensor, as it was."""
-        if saved.tensor._version != saved.version:
+        if version_of(saved.tensor) != saved.version:
             raise RuntimeError(f"an array that a gradient needs was {OVERWRITTEN} after the recording")
         return saved.tensor
 
     def __torch_dispatch__(self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: Any = None) -> Any:
-        for position, argument in enumerate(func._schema.arguments):
+        for position, argument in enumerate(schema_of(func).arguments):
             if argument.alias_info is not None and argument.alias_info.is_write:
                 given = args[position] if position < len(args) else (kwargs or {}).get(argument.name)
                 for tensor in given if isinstance(given, (list, tuple)) else (given,):
@@ -64,11 +66,11 @@ class _OldValues(TorchDispatchMode):
         return modes.run(func, args, kwargs)
 
     def _keep(self, tensor: Tensor) -> None:
-        for reference in self._by_memory.pop(tensor.untyped_storage()._cdata, ()):
+        for reference in self._by_memory.pop(storage_of(tensor), ()):
             saved = reference()
             if saved is not None:
                 saved.tensor = saved.tensor.clone()
-                saved.version = saved.tensor._version
+                saved.version = version_of(saved.tensor)
 
 
 @contextlib.contextmanager

@@ -14,15 +14,14 @@ from typing import Any
 
 import numpy as np
 import torch
-from torch.autograd import forward_ad
 
 from backend_torch.tensors import trace_state
 from backend_torch.tensors.memory import is_readable, known, to_host, to_numpy, unwrapped
-from backend_torch.torch_private import functorch
+from backend_torch.torch_private import autograd, functorch
+from backend_torch.torch_private.tensor_internals import is_zeros_without_memory, storage_of
 
 Tensor = torch.Tensor
 Function = Callable[..., Sequence[Tensor]]
-_unseen = torch._C.DisableTorchFunction
 EXPORTS_FORWARD_MODE = torch.__version__ >= "2.12"
 
 _NO_HOOKS = "derivatives of functions can't be taken where tensors that are saved for a gradient are looked at"
@@ -30,12 +29,7 @@ _NO_HOOKS = "derivatives of functions can't be taken where tensors that are save
 
 def unseen() -> Any:
     """A scope in which no mode sees what is done: the questions that a transform asks for itself."""
-    return contextlib.nullcontext() if torch.compiler.is_compiling() else _unseen()
-
-
-def is_exporting() -> bool:
-    """``torch.compiler.is_exporting()``, which Dynamo of torch 2.11 takes for true in whatever it traces."""
-    return torch.compiler._is_exporting_flag
+    return contextlib.nullcontext() if torch.compiler.is_compiling() else autograd.unseen_by_modes()
 
 
 def _needs_public() -> bool:
@@ -56,7 +50,7 @@ def require_gradients(tensors: Sequence[Tensor], level: int) -> list[Tensor]:
 
 def value_and_gradients(function: Function, tensors: Sequence[Tensor]) -> tuple[tuple[Tensor, ...], list[Tensor]]:
     """What ``function(*tensors)`` returns, a scalar first, and the gradients of that: ``torch.func.grad_and_value``."""
-    if is_exporting():
+    if autograd.is_exporting():
         return _by_autograd(function, tensors)
     if _needs_public():
 
@@ -72,7 +66,7 @@ def value_and_gradients(function: Function, tensors: Sequence[Tensor]) -> tuple[
         level = functorch.enter_grad()
         try:
             if not was_enabled:
-                torch._C._set_grad_enabled(True)
+                autograd.set_grad_enabled(True)
             handles = require_gradients(tensors, level)
             results = tuple(function(*handles))
             with unseen():
@@ -88,7 +82,7 @@ def value_and_gradients(function: Function, tensors: Sequence[Tensor]) -> tuple[
         finally:
             functorch.leave_grad()
             if not was_enabled:
-                torch._C._set_grad_enabled(False)
+                autograd.set_grad_enabled(False)
     with unseen():
         return results, own(known)
 
@@ -105,9 +99,9 @@ def own(tensors: Sequence[Any], given: Sequence[Tensor] = ()) -> list[Any]:
     found = []
     for tensor in tensors:
         if tensor is not None:
-            memory = (unwrapped(tensor) if is_wrapped else tensor).untyped_storage()._cdata
+            memory = storage_of(unwrapped(tensor) if is_wrapped else tensor)
             is_spread = not tensor.is_contiguous() and 0 in tensor.stride()
-            if is_spread or memory in taken or tensor._is_zerotensor():
+            if is_spread or memory in taken or is_zeros_without_memory(tensor):
                 tensor = tensor.clone(memory_format=torch.contiguous_format)
                 memory = _storage(tensor)
             taken.add(memory)
@@ -116,7 +110,7 @@ def own(tensors: Sequence[Any], given: Sequence[Tensor] = ()) -> list[Any]:
 
 
 def _storage(tensor: Tensor) -> int:
-    return unwrapped(tensor).untyped_storage()._cdata
+    return storage_of(unwrapped(tensor))
 
 
 def held(tensor: Tensor) -> Tensor:
@@ -148,7 +142,7 @@ def is_differentiated(tensor: Tensor) -> bool:
     """Whether derivatives reach the tensor, or may in forward mode; False inside a batch, where nobody may look."""
     if torch.compiler.is_compiling():  # Dynamo does not ask
         return False
-    is_tangent = forward_ad._current_level >= 0 and (tensor.is_floating_point() or tensor.is_complex())
+    is_tangent = autograd.is_forward_mode() and (tensor.is_floating_point() or tensor.is_complex())
     while functorch.is_wrapped(tensor):
         if functorch.is_batched(tensor):
             return False

@@ -10,11 +10,12 @@ from typing import Any
 
 import torch
 from torch.fx import Interpreter, Node
-from torch.utils._python_dispatch import TorchDispatchMode
 
 from backend_torch.graphs.compiling import Executable, Graph
 from backend_torch.tensors import trace_state
-from backend_torch.torch_private import inductor, modes
+from backend_torch.torch_private import modes, traces
+from backend_torch.torch_private.modes import TorchDispatchMode
+from backend_torch.torch_private.operators import schema_of
 
 Tensor = torch.Tensor
 
@@ -130,7 +131,7 @@ def _cause(
 
 def _is_compared(operation: Any, value: Any) -> bool:
     """Whether an operation computes one new tensor: no view, no copy that a trace or a run may leave out."""
-    schema = getattr(operation, "_schema", None)
+    schema = schema_of(operation)
     if schema is None or not isinstance(value, Tensor):
         return False
     return operation not in _LEFT_OUT and all(result.alias_info is None for result in schema.returns)
@@ -166,7 +167,5 @@ class _Log(TorchDispatchMode):
     def __torch_dispatch__(self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: Any = None) -> Any:
         value = modes.run(func, args, kwargs)
         if _is_compared(func, value):
-            self.done.append(
-                (func, trace_state.user_line(), inductor.without_modes(lambda t: t.detach().clone(), value))
-            )
+            self.done.append((func, trace_state.user_line(), traces.without_modes(lambda t: t.detach().clone(), value)))
         return value

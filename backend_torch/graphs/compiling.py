@@ -20,13 +20,16 @@ import numpy as np
 import torch
 from torch.fx import GraphModule, Node
 
-from backend_torch.graphs import loops, random_inputs, symbolic
+from backend_torch.graphs import graph_copies, loops, random_inputs, symbolic
+from backend_torch.graphs.decompositions import TABLE
 from backend_torch.graphs.watching import Watch
 from backend_torch.kernels import products
 from backend_torch.tensors import aliasing, trace_state
 from backend_torch.tensors.aliasing import Output
-from backend_torch.torch_private import functorch, inductor
+from backend_torch.torch_private import functorch, inductor, traces, trees
+from backend_torch.torch_private.guards import same_signature
 from backend_torch.torch_private.inductor import Program
+from backend_torch.torch_private.tensor_internals import storage_of
 
 Tensor = torch.Tensor
 aten = torch.ops.aten
@@ -38,7 +41,7 @@ def is_inside() -> bool:
     return trace_state.is_tracing() or functorch.is_transforming()
 
 
-is_fake, same_signature = inductor.is_fake, inductor.same_signature
+is_fake = traces.is_fake
 
 
 def physical(tensor: Tensor) -> Tensor:
@@ -48,7 +51,7 @@ def physical(tensor: Tensor) -> Tensor:
 
 def in_c_order(tensor: Tensor) -> Tensor:
     """The tensor itself, or a copy if its strides are not those of a new one."""
-    return tensor if inductor.is_plain(tensor) else tensor.clone(memory_format=torch.contiguous_format)
+    return tensor if aliasing.is_plain(tensor) else tensor.clone(memory_format=torch.contiguous_format)
 
 
 def with_strides(tensor: Tensor, stride: tuple[int, ...]) -> Tensor:
@@ -126,29 +129,29 @@ def trace(
     TracedValueError
         The function asks for a value, or for a shape that depends on one.
     """
-    with inductor.leaving_nothing():  # no decorator: its frame would count as the user's
+    with traces.scope():  # no decorator: its frame would count as the user's
         return _trace(function, tensors, sizes)
 
 
 def _trace(
     function: Callable[[list[Tensor]], Sequence[Tensor]], tensors: Sequence[Tensor], sizes: symbolic.Sizes | None
 ) -> Graph:
-    mode = inductor.new_fake_mode() if sizes is None else sizes.mode()
+    mode = traces.new_fake_mode() if sizes is None else sizes.mode()
     inputs = _without_data(mode, tensors, sizes)
 
     watch = _current.watch = Watch(mode)
-    watch.inputs.update(map(inductor.storage_of, inputs))
+    watch.inputs.update(map(storage_of, inputs))
 
     def watched(*stand_ins: Tensor) -> tuple[Tensor, ...]:
         with watch:
             results = function(list(stand_ins))
-        return tuple(result if inductor.is_fake(result) else watch.stand_in(result) for result in results)
+        return tuple(result if traces.is_fake(result) else watch.stand_in(result) for result in results)
 
     try:
         with trace_state.tracing(watch), mode:
-            module = inductor.capture(watched, inputs)
+            module = traces.capture(watched, inputs)
     finally:
-        inductor.end(mode)
+        traces.end(mode, trace_state.left_over_error)
         del _current.watch
 
     captures = []
@@ -166,10 +169,8 @@ def _trace(
     return Graph(module, inputs, [tensor for tensor, _ in captures], written, outputs, results, sizes)
 
 
-def _without_data(
-    mode: inductor.FakeTensorMode, tensors: Sequence[Tensor], sizes: symbolic.Sizes | None
-) -> list[Tensor]:
-    return [inductor.like(mode, tensor) for tensor in tensors] if sizes is None else sizes.like(mode, tensors)
+def _without_data(mode: traces.FakeTensorMode, tensors: Sequence[Tensor], sizes: symbolic.Sizes | None) -> list[Tensor]:
+    return [traces.like(mode, tensor) for tensor in tensors] if sizes is None else sizes.like(mode, tensors)
 
 
 def _reads_and_writes(
@@ -180,12 +181,12 @@ def _reads_and_writes(
     values.update(zip(module.graph.find_nodes(op="placeholder"), inputs, strict=True))
     memory: dict[int, list[int]] = {}
     for index, tensor in enumerate(inputs):
-        memory.setdefault(inductor.storage_of(tensor), []).append(index)
+        memory.setdefault(storage_of(tensor), []).append(index)
     written = frozenset(
         index
         for node in module.graph.nodes
         for target in aliasing.targets(node)
-        for index in memory.get(inductor.storage_of(values[target]), ())
+        for index in memory.get(storage_of(values[target]), ())
     )
     return values, memory, written
 
@@ -248,16 +249,16 @@ def subgraph(
         The function writes to a tensor from around it; if ``pure``, to an argument.
     """
     watch = _current.watch
-    inputs = [inductor.like(watch.mode, tensor) for tensor in examples]
-    watch.inputs.update(map(inductor.storage_of, inputs))
+    inputs = [traces.like(watch.mode, tensor) for tensor in examples]
+    watch.inputs.update(map(storage_of, inputs))
     literals, watch.literals = watch.literals, {}  # each graph has its own
 
     def watched(*stand_ins: Tensor) -> tuple[Tensor, ...]:
         results = function(list(stand_ins))
-        return tuple(result if inductor.is_fake(result) else watch.stand_in(result) for result in results)
+        return tuple(result if traces.is_fake(result) else watch.stand_in(result) for result in results)
 
     try:
-        module = inductor.capture(watched, inputs)
+        module = traces.capture(watched, inputs)
     finally:
         watch.literals = literals
     outer = _lift(module)
@@ -276,8 +277,8 @@ def subgraph(
     for index, node in enumerate(results):
         value = values[node]
         assert value is not None
-        storage = inductor.storage_of(value)
-        if storage in used or not inductor.is_plain(value):
+        storage = storage_of(value)
+        if storage in used or not aliasing.is_plain(value):
             keywords: dict[str, Any] = {"memory_format": torch.contiguous_format}
             with graph.inserting_before(output):
                 results[index] = graph.call_function(aten.clone.default, (node,), keywords)
@@ -291,7 +292,7 @@ def aligned(subgraphs: Sequence[Subgraph]) -> tuple[list[Tensor], list[GraphModu
     """The same graphs with one list of tensors from around them, that all take."""
     union = {id(tensor): tensor for _, outer in subgraphs for tensor in outer}
     return list(union.values()), [
-        inductor.with_inputs(module, list(map(id, outer)), union) for module, outer in subgraphs
+        graph_copies.with_inputs(module, list(map(id, outer)), union) for module, outer in subgraphs
     ]
 
 
@@ -337,7 +338,7 @@ class Executable:
         """
         tracked = self._tracked(tensors)
         if tracked not in self._programs:
-            with inductor.leaving_nothing():
+            with traces.scope():
                 self._programs[tracked] = self._made(tracked, tensors)
             if self.graph.sizes is not None:
                 self.graph.sizes.settle()  # a compiler supposes more of them
@@ -352,7 +353,7 @@ class Executable:
 
     def values_of(self, nodes: list[Node], tensors: Sequence[Tensor]) -> Sequence[Tensor]:
         """What a program like this one gives for nodes of the graph that are new memory."""
-        module = inductor.duplicate(self.graph.module, nodes)
+        module = graph_copies.duplicate(self.graph.module, nodes)
         results: list[Node] = list(module.graph.output_node().args[0])  # type: ignore[arg-type]
         outputs = [Output(False, index) for index in range(len(results))]
         other = copy.copy(self)
@@ -396,7 +397,7 @@ class Executable:
     @functools.cached_property
     def _recorded(self) -> GraphModule:
         """The operations where autograd records them."""
-        return inductor.recordable(self._operations, aliasing.targets)
+        return graph_copies.recordable(self._operations, aliasing.targets)
 
     def _or_eager(self, make: Callable[[], Program]) -> Program:
         if self._backend == "eager":
@@ -420,7 +421,7 @@ class Executable:
             keywords["mode"] = self._mode
         if self._settings:
             keywords["options"] = self._settings
-        return inductor.through_backend(self.graph.module, self._backend, **keywords)
+        return inductor.through_backend(graph_copies.duplicate(self.graph.module), self._backend, **keywords)
 
     def _make_differentiable(self, tracked: tuple[Any, ...]) -> Program:
         if self._backend not in (None, "inductor"):
@@ -430,10 +431,11 @@ class Executable:
         mode, inputs = self._stand_ins()
         for tensor, tracks in zip(inputs, tracked[:-1], strict=True):
             tensor.requires_grad_(tracks)
-        module = inductor.duplicate(self.graph.module)
+        module = graph_copies.duplicate(self.graph.module)
         drawn = random_inputs.taken_out(module)
-        inputs += [inductor.like(mode, tensor) for _, tensor in drawn]
-        return random_inputs.before(inductor.differentiable(module, inputs, self._settings or {}), drawn)
+        settings = self._settings_of(module)
+        inputs += [traces.like(mode, tensor) for _, tensor in drawn]
+        return random_inputs.before(inductor.differentiable(module, inputs, settings, TABLE), drawn)
 
     def _make_plain(self) -> Program:
         graph = self.graph
@@ -447,23 +449,32 @@ class Executable:
                 return run
         return self._with_outputs(run, graph.outputs)
 
-    def _stand_ins(self) -> tuple[inductor.FakeTensorMode, list[Tensor]]:
+    def _stand_ins(self) -> tuple[traces.FakeTensorMode, list[Tensor]]:
         """Inputs without data that nothing has happened to, and their mode."""
         sizes = self.graph.sizes
-        mode = inductor.new_fake_mode() if sizes is None else sizes.mode()
-        inductor.allow_loops(mode, values=True)
-        return mode, [inductor.like(mode, tensor) for tensor in self.graph.inputs]
+        mode = traces.new_fake_mode() if sizes is None else sizes.mode()
+        traces.allow_loops(mode, values=True)
+        return mode, [traces.like(mode, tensor) for tensor in self.graph.inputs]
+
+    def _settings_of(self, module: GraphModule) -> dict[str, Any]:
+        """Inductor's settings for a graph; one with a generator inside never comes from the cache on disk.
+
+        It would come with a copy of the generator, which no seed reaches.
+        """
+        settings = self._settings or {}
+        return {**settings, "fx_graph_cache": False} if random_inputs.is_there(module) else settings
 
     def _compiled(self) -> Program:
         graph = self.graph
         mode, inputs = self._stand_ins()
         with mode:
-            pure = inductor.functional(inductor.duplicate(graph.module, graph.results), inputs)
+            pure = inductor.functional(graph_copies.duplicate(graph.module, graph.results), inputs, TABLE)
         loops.unroll(pure)
         products.choose(pure)
         drawn = random_inputs.taken_out(pure)
-        inputs += [inductor.like(mode, tensor) for _, tensor in drawn]
-        return random_inputs.before(inductor.compiled(pure, inputs, mode, self._settings or {}), drawn)
+        settings = self._settings_of(pure)
+        inputs += [traces.like(mode, tensor) for _, tensor in drawn]
+        return random_inputs.before(inductor.compiled(pure, inputs, mode, settings), drawn)
 
     def _with_outputs(self, run: Program, outputs: list[Output]) -> Program:
         written = self.graph.written
@@ -498,11 +509,11 @@ class Executable:
             return None
         # Not None for those without: it would be taken for one of the numbers.
         form = [() if output.geometry is None else output.geometry[1:] for output in outputs], strides
-        numbers, spec = torch.utils._pytree.tree_flatten(form)
+        numbers, spec = trees.flatten(form)
         formula = sizes.formula(numbers)
 
         def layout(tensors: Sequence[Tensor]) -> tuple[list[Output], list[Any]]:
-            geometries, strides = torch.utils._pytree.tree_unflatten(formula(*tensors), spec)
+            geometries, strides = trees.unflatten(formula(*tensors), spec)
             found = [
                 output if output.geometry is None else replace(output, geometry=(output.geometry[0], *geometry))
                 for output, geometry in zip(outputs, geometries, strict=True)

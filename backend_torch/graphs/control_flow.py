@@ -13,7 +13,8 @@ import torch
 
 from backend_torch.graphs import compiling
 from backend_torch.tensors import trace_state
-from backend_torch.torch_private import functorch, inductor
+from backend_torch.torch_private import functorch, traces
+from backend_torch.torch_private.tensor_internals import storage_of
 
 Tensor = torch.Tensor
 Tensors = list[Tensor]
@@ -36,7 +37,7 @@ def _apart(*groups: Sequence[Tensor]) -> list[Tensors]:
     for group in groups:
         taken = []
         for tensor in group:
-            storage = inductor.storage_of(tensor)
+            storage = storage_of(tensor)
             taken.append(tensor.clone() if storage in seen else tensor)
             seen.add(storage)
         result.append(taken)
@@ -124,7 +125,7 @@ def scan(
         after, ys = step(tensors[1:count], tensors[count : count + len(xs)])
         return [tensors[0], *after, *ys]
 
-    slices = [inductor.first_of(x) for x in inputs]
+    slices = [traces.without_modes(lambda tensor: tensor[0], x) for x in inputs]
     outer, (graph,) = compiling.aligned([compiling.subgraph(flat, [*values, *slices], pure)])
     around, carried, along = _apart(outer, values, inputs)
     results = list(torch.ops.higher_order.scan(graph, carried, along, tuple(around)))

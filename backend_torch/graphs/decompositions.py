@@ -13,10 +13,10 @@ from collections.abc import Callable
 from typing import Any
 
 import torch
-import torch._refs
 
 from backend_torch.kernels import compensated
 from backend_torch.random import normal, uniform
+from backend_torch.torch_private import operators
 
 Tensor = torch.Tensor
 aten = torch.ops.aten
@@ -53,7 +53,7 @@ def log1p(x: Tensor) -> Tensor:
 
 
 def logaddexp(x: Tensor, y: Tensor) -> Tensor:
-    return compensated.logaddexp(x, y) if _are_on_cpu(torch.float64, x, y) else torch._refs.logaddexp(x, y)
+    return compensated.logaddexp(x, y) if _are_on_cpu(torch.float64, x, y) else operators.logaddexp(x, y)
 
 
 def hypot(x: Tensor, y: Tensor) -> Tensor:

@@ -16,6 +16,7 @@ import torch
 
 from backend_torch.graphs import random_inputs
 from backend_torch.graphs.compiling import Graph
+from backend_torch.torch_private.operators import has_kernel
 
 Tensor = torch.Tensor
 Program = torch.export.ExportedProgram
@@ -163,7 +164,7 @@ def _computes(target: str) -> bool:
         return False
     space, name, overload = found.groups()
     # Others than the dispatcher's are TorchScript's: aten::save writes files.
-    return torch._C._dispatch_has_kernel(f"{space}::{name}" + ("" if overload == "default" else f".{overload}"))
+    return has_kernel(f"{space}::{name}" + ("" if overload == "default" else f".{overload}"))
 
 
 def to_onnx(exported: Program, path: str, inputs: Sequence[str]) -> None:

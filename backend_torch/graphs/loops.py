@@ -15,6 +15,8 @@ from typing import Any
 import torch
 from torch.fx import Graph, GraphModule, Node
 
+from backend_torch.torch_private.operators import schema_of
+
 Tensor = torch.Tensor
 Run = Callable[..., Any]
 aten = torch.ops.aten
@@ -179,7 +181,7 @@ def _steps(step: GraphModule) -> int:
 def _is_elementwise(node: Node) -> bool:
     """Whether code for an operation is fused with that of the next one: it is elementwise, a scalar or a view."""
     target: Any = node.target
-    schema = getattr(target, "_schema", None)
+    schema = schema_of(target)
     if node.op != "call_function" or schema is None:
         return False
     is_view = any(result.alias_info is not None for result in schema.returns)

@@ -13,6 +13,8 @@ from typing import Any
 import torch
 from torch.fx import GraphModule, Node
 
+from backend_torch.torch_private.operators import schema_of
+
 
 @dataclass(frozen=True)
 class Value:
@@ -92,7 +94,7 @@ def _values(name: str, node: Node) -> tuple[Value, ...]:
 
 def _attributes(node: Node) -> Iterator[tuple[str, Any]]:
     """What an operation is given beside tensors, by the names of its parameters."""
-    schema = getattr(node.target, "_schema", None)
+    schema = schema_of(node.target)
     parameters = [] if schema is None else [argument.name for argument in schema.arguments]
     for name, value in zip(parameters, node.args, strict=False):
         if not _has_node(value):

@@ -13,9 +13,10 @@ from typing import Any
 
 import torch
 
+from backend_torch.graphs.decompositions import TABLE
 from backend_torch.graphs.exporting import Program
 from backend_torch.tensors import trace_state
-from backend_torch.torch_private import functorch, inductor
+from backend_torch.torch_private import functorch, inductor, traces
 
 Tensor = torch.Tensor
 _CODE = "/data/aotinductor/model/"
@@ -51,7 +52,7 @@ def package(
         facts[f"input_{index}_shape"] = " ".join(map(str, tensor.shape))
         facts[f"input_{index}_strides"] = " ".join(map(str, tensor.stride()))
     try:
-        inductor.package(exported, path, {**settings, "aot_inductor.metadata": facts})
+        inductor.package(exported, path, {**settings, "aot_inductor.metadata": facts}, TABLE)
     except Exception as error:
         lines = [line for line in str(error).splitlines() if line.strip()]
         said = [*lines[:1], *[line for line in lines if "error: " in line][:1]]  # the last is a C++ compiler's
@@ -72,7 +73,7 @@ def load(path: str) -> tuple[Callable[..., Sequence[Tensor]], list[Tensor], str]
     except Exception as error:
         made = f"torch {facts['torch']} on {facts.get('AOTI_MACHINE')} with {facts.get('AOTI_CPU_ISA')}"
         raise ValueError(f"torch {torch.__version__} can't load the code in {path}, made by {made}: {error}") from error
-    with inductor.new_fake_mode():
+    with traces.new_fake_mode():
         examples = [_example(facts, f"input_{index}_") for index in range(int(facts["inputs"]))]
 
     def checked(*tensors: Tensor) -> Sequence[Tensor]:

@@ -15,6 +15,8 @@ from typing import Any
 import torch
 from torch.fx import GraphModule, Node
 
+from backend_torch.torch_private.operators import schema_of
+
 Tensor = torch.Tensor
 _FEW = 1 << 16  # numbers of a draw: an input lies in memory until the end, which what is drawn inside need not
 
@@ -104,7 +106,7 @@ def _parts(module: GraphModule) -> list[GraphModule]:
 
 def _place(node: Node) -> int | None:
     """Which of its arguments is the generator that a node draws from, None if it does not draw."""
-    schema = getattr(node.target, "_schema", None)
+    schema = schema_of(node.target)
     names = [] if schema is None else [argument.name for argument in schema.arguments]
     return names.index("generator") if "generator" in names else None
 

@@ -12,7 +12,9 @@ from typing import Any
 
 import torch
 
-from backend_torch.torch_private import inductor
+from backend_torch.tensors import aliasing
+from backend_torch.torch_private import symbolic_shapes, traces
+from backend_torch.torch_private.guards import same_signature
 
 Tensor = torch.Tensor
 _KNOWN = 1024  # sizes for which the algebra is done once
@@ -58,7 +60,7 @@ def _is_open(tensor: Tensor, size: int) -> bool:
 
 def _layout(tensor: Tensor) -> tuple[int, ...]:
     """The axes from the one with the largest stride to the one with the smallest; strides where there are gaps."""
-    if inductor.is_plain(tensor):
+    if aliasing.is_plain(tensor):
         return ()
     order = sorted(range(tensor.dim()), key=lambda axis: (-tensor.stride()[axis], axis))
     expected = 1
@@ -84,30 +86,26 @@ class Sizes:
     """
 
     def __init__(self, tensors: Sequence[Tensor]) -> None:
-        from torch._dynamo.source import LocalSource
-        from torch.fx.experimental.symbolic_shapes import DimDynamic, ShapeEnv
-
-        self._environment = ShapeEnv(duck_shape=False)
+        self._environment = symbolic_shapes.new_environment()
         self._places = [(i, axis) for i, t in enumerate(tensors) for axis, n in enumerate(t.shape) if _is_open(t, n)]
         self._names: list[Any] = []
         self._symbols: list[Any] = []
         for index, (i, axis) in enumerate(self._places):
-            source, size = LocalSource(f"t{index}"), tensors[i].shape[axis]
-            symbol = self._environment.create_symbol(size, source=source, dynamic_dim=DimDynamic.DYNAMIC)
-            self._names.append(symbol)
-            self._symbols.append(self._environment.create_symintnode(symbol, hint=size, source=source))
+            name, symbol = symbolic_shapes.new_symbol(self._environment, f"t{index}", tensors[i].shape[axis])
+            self._names.append(name)
+            self._symbols.append(symbol)
         self.holds: Callable[..., bool] = lambda *tensors: True
 
-    def mode(self) -> inductor.FakeTensorMode:
+    def mode(self) -> traces.FakeTensorMode:
         """A mode under which tensors without data may have these sizes."""
-        return inductor.new_fake_mode(self._environment)
+        return traces.new_fake_mode(self._environment)
 
-    def like(self, mode: inductor.FakeTensorMode, tensors: Sequence[Tensor]) -> list[Tensor]:
+    def like(self, mode: traces.FakeTensorMode, tensors: Sequence[Tensor]) -> list[Tensor]:
         """The tensors without data and with symbols for sizes, laid out as they are."""
         symbols = iter(self._symbols)
         return [self._like(mode, tensor, symbols) for tensor in tensors]
 
-    def _like(self, mode: inductor.FakeTensorMode, tensor: Tensor, symbols: Iterator[Any]) -> Tensor:
+    def _like(self, mode: traces.FakeTensorMode, tensor: Tensor, symbols: Iterator[Any]) -> Tensor:
         sizes = [next(symbols) if _is_open(tensor, n) else n for n in tensor.shape]
         layout = _layout(tensor) or tuple(range(tensor.dim()))
         strides: list[Any] = list(layout[1:])
@@ -116,7 +114,7 @@ class Sizes:
             for axis in reversed(layout):
                 strides[axis] = expected
                 expected = expected * max(sizes[axis], 1) if tensor.shape[axis] < 2 else expected * sizes[axis]
-        return inductor.empty(mode, sizes, strides, tensor)
+        return traces.empty(mode, sizes, strides, tensor)
 
     def settle(self) -> None:
         """Let :attr:`holds` check all that has been supposed until now."""
@@ -132,7 +130,7 @@ class Sizes:
 
     def matching(self, tensors: Sequence[Tensor], count: int) -> Callable[..., bool]:
         """A check whether other tensors, of which the first ``count`` have open sizes, can stand for these."""
-        same, similar = inductor.same_signature(tensors), inductor.same_signature(tensors, count)
+        same, similar = same_signature(tensors), same_signature(tensors, count)
 
         def without_data(geometry: Sequence[Any]) -> list[Tensor]:
             return [
@@ -153,17 +151,12 @@ class Sizes:
 
     def formula(self, numbers: Sequence[Any]) -> Callable[..., list[int]]:
         """A function of the tensors that computes these numbers from their sizes."""
-        from torch.utils._sympy.interp import sympy_interp
-        from torch.utils._sympy.reference import PythonReferenceAnalysis
-
         expressions = [number.node.expr if is_symbol(number) else number for number in numbers]
 
         @lru_cache(_KNOWN)
         def computed(sizes: tuple[int, ...]) -> list[int]:
             known = dict(zip(self._names, sizes, strict=True))
-            return [
-                x if isinstance(x, int) else int(sympy_interp(PythonReferenceAnalysis, known, x)) for x in expressions
-            ]
+            return [x if isinstance(x, int) else symbolic_shapes.value_of(x, known) for x in expressions]
 
         return lambda *tensors: computed(self._of(tensors))
 

@@ -6,19 +6,22 @@ of the second kind are the same whenever the graph runs, and so is what is compu
 
 from __future__ import annotations
 
+import cmath
 import contextlib
 import weakref
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 import torch
-from torch.utils._python_dispatch import TorchDispatchMode
 
 from backend_torch.graphs import symbolic
 from backend_torch.tensors import aliasing, memory, trace_state
 from backend_torch.tensors.constants import is_constant
-from backend_torch.torch_private import inductor
-from backend_torch.torch_private.modes import no_dispatch
+from backend_torch.torch_private import traces, trees
+from backend_torch.torch_private.modes import TorchDispatchMode, no_dispatch
+from backend_torch.torch_private.operators import HigherOrderOperator, OpOverload, schema_of
+from backend_torch.torch_private.tensor_internals import negative_view, storage_of
 
 Tensor = torch.Tensor
 aten = torch.ops.aten
@@ -55,7 +58,7 @@ class Watch(TorchDispatchMode):
 
     supports_higher_order_operators = True
 
-    def __init__(self, mode: inductor.FakeTensorMode) -> None:
+    def __init__(self, mode: traces.FakeTensorMode) -> None:
         super().__init__()
         self.mode = mode
         self.literals: dict[int, tuple[Tensor, Tensor]] = {}
@@ -71,48 +74,49 @@ class Watch(TorchDispatchMode):
             return NotImplemented  # what each process does with its part comes here in its turn
         if func is aten._local_scalar_dense.default:
             if is_constant(args[0]):
-                return inductor.without_modes(Tensor.item, args[0])
+                return traces.without_modes(Tensor.item, args[0])
             known = memory.known(args[0])
             if known is None:
                 raise trace_state.value_error()
             return known.item()
-        if func is aten.lift_fresh.default and not inductor.is_fake(args[0]):
+        if func is aten.lift_fresh.default and not traces.is_fake(args[0]):
             # Data that tracing made: the same at each call, but a new array.
             if args[0].dim():
                 return self._made(args[0])
             made = self._literal(args[0])
             self._note(made, args[0])
             return made
-        if self.known and getattr(func, "_schema", None) is not None and func._schema.is_mutable:
+        schema = schema_of(func)
+        if self.known and schema is not None and schema.is_mutable:
             self._forget_written(func, args, kwargs or {})
-        if isinstance(func, torch._ops.HigherOrderOperator):
-            inductor.allow_loops(self.mode)
-        elif func._schema.is_mutable and _lies_across_itself(func, args, kwargs or {}):
+        if isinstance(func, HigherOrderOperator):
+            traces.allow_loops(self.mode)
+        elif schema.is_mutable and _lies_across_itself(func, args, kwargs or {}):
             raise RuntimeError("some elements of the input tensor and the written-to tensor are the same memory")
         elif func in _UNCHECKED and torch.broadcast_shapes(args[0].shape, args[1].shape) != args[0].shape:
             raise RuntimeError("the operand that is written to is smaller than the result")
-        fixed_args, fixed_kwargs = torch.utils._pytree.tree_map_only(Tensor, self._fixed, (args, kwargs or {}))
-        operation = inductor.full if func is aten.full.default else func
-        before = inductor.last_recorded()
+        fixed_args, fixed_kwargs = trees.map_only(Tensor, self._fixed, (args, kwargs or {}))
+        operation = _full if func is aten.full.default else func
+        before = traces.last_recorded()
         try:
             result = operation(*fixed_args, **fixed_kwargs)
         except Exception as error:
-            inductor.forget(before)  # whoever catches the error goes on without the operation
-            if not isinstance(error, inductor.UNKNOWN_VALUE + inductor.UNKNOWN_SHAPE):
+            traces.forget(before)  # whoever catches the error goes on without the operation
+            if not isinstance(error, traces.UNKNOWN_VALUE + traces.UNKNOWN_SHAPE):
                 raise
             values = self._computed(func, args, kwargs or {})
             if values is None:
-                asked = isinstance(error, inductor.UNKNOWN_VALUE)
+                asked = isinstance(error, traces.UNKNOWN_VALUE)
                 raise (
                     trace_state.value_error() if asked else trace_state.shape_error(func.overloadpacket.__name__)
                 ) from None
-            device = next(leaf.device for leaf in torch.utils._pytree.tree_leaves(args) if isinstance(leaf, Tensor))
-            return torch.utils._pytree.tree_map_only(Tensor, lambda value: self._made(value, device), values)
-        inductor.note_line(trace_state.user_line)
+            device = next(leaf.device for leaf in trees.leaves(args) if isinstance(leaf, Tensor))
+            return trees.map_only(Tensor, lambda value: self._made(value, device), values)
+        traces.note_line(trace_state.user_line)
         self._note_computed(result, func, args, kwargs or {})
         # A write to a tensor from outside gives that tensor and not its stand-in, so that none is left where it was.
-        if args and isinstance(result, Tensor) and isinstance(args[0], Tensor) and not inductor.is_fake(args[0]):
-            written = func._schema.arguments[0].alias_info
+        if args and isinstance(result, Tensor) and isinstance(args[0], Tensor) and not traces.is_fake(args[0]):
+            written = schema.arguments[0].alias_info
             if written is not None and written.is_write:
                 return args[0]
         return result
@@ -120,13 +124,13 @@ class Watch(TorchDispatchMode):
     def _note(self, made: Tensor, values: Tensor) -> None:
         """Keep in mind what the values of a tensor of the trace are, until somebody writes to its memory."""
         memory.note_known(made, values)
-        self.known.setdefault(inductor.storage_of(made), []).append(weakref.ref(made))
+        self.known.setdefault(storage_of(made), []).append(weakref.ref(made))
 
     def _forget_written(self, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
         """What an operation writes to is Python's data no more; a tensor's version does not tell of ``x.data``."""
-        for tensor in aliasing.written(func._schema, args, kwargs, Tensor):
-            if inductor.is_fake(tensor):
-                for kept in self.known.pop(inductor.storage_of(tensor), ()):
+        for tensor in aliasing.written(schema_of(func), args, kwargs, Tensor):
+            if traces.is_fake(tensor):
+                for kept in self.known.pop(storage_of(tensor), ()):
                     made = kept()
                     if made is not None:
                         memory.note_known(made, None)
@@ -143,11 +147,11 @@ class Watch(TorchDispatchMode):
 
     def _computed(self, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """What an operation on known values only gives, on the CPU whatever its device; None for others."""
-        if not isinstance(func, torch._ops.OpOverload) or func.namespace != "aten" or func._schema.is_mutable:
+        if not isinstance(func, OpOverload) or func.namespace != "aten" or schema_of(func).is_mutable:
             return None
         if func in _UNDEFINED or torch.Tag.nondeterministic_seeded in func.tags:
             return None
-        leaves, spec = torch.utils._pytree.tree_flatten((args, kwargs))
+        leaves, spec = trees.flatten((args, kwargs))
         for index, leaf in enumerate(leaves):
             if isinstance(leaf, Tensor):
                 leaves[index] = self._value(leaf)
@@ -157,7 +161,7 @@ class Watch(TorchDispatchMode):
                 leaves[index] = _CPU  # torch may lack the device, which the trace only names
             elif symbolic.is_symbol(leaf) or isinstance(leaf, torch.Generator):
                 return None
-        args, kwargs = torch.utils._pytree.tree_unflatten(leaves, spec)
+        args, kwargs = trees.unflatten(leaves, spec)
         with contextlib.suppress(Exception), no_dispatch():
             return func(*args, **kwargs)
         return None
@@ -177,8 +181,8 @@ class Watch(TorchDispatchMode):
         return made
 
     def _fixed(self, tensor: Tensor) -> Tensor:
-        if inductor.is_fake(tensor):
-            if not inductor.is_of(self.mode, tensor):
+        if traces.is_fake(tensor):
+            if not traces.is_of(self.mode, tensor):
                 raise trace_state.left_over_error()
             return tensor
         if not is_constant(tensor):
@@ -190,15 +194,15 @@ class Watch(TorchDispatchMode):
     def _read(self, tensor: Tensor) -> Tensor:
         """The stand-in of what a tensor's memory holds, conjugated or negated as the tensor says."""
         if tensor.is_conj():
-            return aten.conj_physical.default(self._read(inductor.without_modes(torch.conj, tensor)))
+            return aten.conj_physical.default(self._read(traces.without_modes(torch.conj, tensor)))
         if tensor.is_neg():
-            return aten.neg.default(self._read(inductor.without_modes(torch._neg_view, tensor)))
+            return aten.neg.default(self._read(traces.without_modes(negative_view, tensor)))
         return self.stand_in(tensor)
 
     def stand_in(self, tensor: Tensor) -> Tensor:
         """What the graph shows of a tensor from outside; one for each, and over one memory where they share theirs."""
         if id(tensor) not in self.stand_ins:
-            stand_in = inductor.shown_by(self.mode, tensor, self.memory)
+            stand_in = traces.shown_by(self.mode, tensor, self.memory)
             self.stand_ins[id(tensor)] = stand_in
             self.captures[id(stand_in)] = tensor, stand_in
         return self.stand_ins[id(tensor)]
@@ -212,16 +216,16 @@ class Watch(TorchDispatchMode):
             Both are inputs of the graph.
         """
         one, other = self._fixed(one), self._fixed(other)
-        places = {inductor.storage_of(one), inductor.storage_of(other)}
+        places = {storage_of(one), storage_of(other)}
         if len(places) == 1:
             return memory.addresses(one, _START), memory.addresses(other, _START)
-        if places <= self.inputs.union(map(inductor.storage_of, self.memory.values())):
+        if places <= self.inputs.union(map(storage_of, self.memory.values())):
             raise trace_state.value_error()
         return None
 
     def _literal(self, tensor: Tensor) -> Tensor:
-        value = inductor.without_modes(Tensor.item, tensor)
-        return inductor.full([], value, dtype=tensor.dtype, device=tensor.device)
+        value = traces.without_modes(Tensor.item, tensor)
+        return _full([], value, dtype=tensor.dtype, device=tensor.device)
 
 
 def _lies_across_itself(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
@@ -229,7 +233,7 @@ def _lies_across_itself(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
     there are data."""
     if len(args) > 1 and aliasing.lies_across(args[0], args[1]):
         return True
-    targets = [] if torch.Tag.inplace_view in func.tags else aliasing.written(func._schema, args, kwargs, Tensor)
+    targets = [] if torch.Tag.inplace_view in func.tags else aliasing.written(schema_of(func), args, kwargs, Tensor)
     return any(0 in map(_stride, target.stride()) and not memory.is_writeable(target) for target in targets)
 
 
@@ -242,3 +246,19 @@ def _may_be_known(value: object) -> bool:
     if not isinstance(value, Tensor) or value.device.type == "meta" or symbolic.is_symbol(value.numel()):
         return False
     return value.numel() <= _LARGEST
+
+
+def _full(size: Sequence[int], value: Any, **options: Any) -> Tensor:
+    """``torch.ops.aten.full``, which a graph can hold for every number.
+
+    torch.fx writes a complex number with an infinite or NaN part as a name that Python does not know, and one with a
+    part -0.0 as a sum in which that is lost: it is made of its parts.
+    """
+    if not isinstance(value, complex) or (cmath.isfinite(value) and "-0.0" not in (str(value.real), str(value.imag))):
+        return torch.ops.aten.full.default(size, value, **options)
+    dtype = options.pop("dtype", None)
+    options["dtype"] = dtype if dtype is None else dtype.to_real()
+    return torch.ops.aten.complex.default(
+        torch.ops.aten.full.default(size, value.real, **options),
+        torch.ops.aten.full.default(size, value.imag, **options),
+    )

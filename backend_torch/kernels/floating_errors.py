@@ -13,11 +13,11 @@ from contextlib import contextmanager
 from typing import Any
 
 import torch
-from torch.utils._python_dispatch import TorchDispatchMode
 
 from backend_torch.kernels.reductions import masked
 from backend_torch.tensors.memory import is_readable
 from backend_torch.torch_private import modes
+from backend_torch.torch_private.modes import TorchDispatchMode
 
 Tensor = torch.Tensor
 Report = Callable[[str, str], None]

@@ -17,7 +17,9 @@ from backend_torch.kernels.selection import where
 from backend_torch.tensors import memory, trace_state
 from backend_torch.tensors.aliasing import written
 from backend_torch.tensors.shape import flip
-from backend_torch.torch_private import functorch, inductor
+from backend_torch.torch_private import functorch, traces
+from backend_torch.torch_private.operators import schema_of
+from backend_torch.torch_private.tensor_internals import storage_of
 
 Tensor = torch.Tensor
 
@@ -151,19 +153,19 @@ def _are_recorded_alike(one: Tensor, other: Tensor) -> bool:
         if functorch.level_of(one) != functorch.level_of(other):
             return False
         one, other = functorch.get_unwrapped(one), functorch.get_unwrapped(other)
-    node, other_node = inductor.node_of(one), inductor.node_of(other)
+    node, other_node = traces.node_of(one), traces.node_of(other)
     seen: set[Any] = set()
     if node is None or not _are_alike(node, other_node, seen):
         return False
     used: set[int] = set()
     for each in node.graph.nodes:
-        schema = getattr(each.target, "_schema", None)
+        schema = schema_of(each.target)
         if used and schema is not None and schema.is_mutable:
             args, kwargs = torch.fx.node.map_arg((each.args, each.kwargs), lambda made: made.meta.get("val"))
-            if not used.isdisjoint(map(inductor.storage_of, written(schema, args, kwargs, Tensor))):
+            if not used.isdisjoint(map(storage_of, written(schema, args, kwargs, Tensor))):
                 return False
         if each in seen and isinstance(each.meta.get("val"), Tensor):
-            used.add(inductor.storage_of(each.meta["val"]))
+            used.add(storage_of(each.meta["val"]))
     return True
 
 

@@ -10,6 +10,7 @@ import torch
 
 from backend_torch.autodiff import transform_levels
 from backend_torch.tensors import memory
+from backend_torch.torch_private.operators import assert_async
 
 Tensor = torch.Tensor
 
@@ -49,7 +50,7 @@ def demand(condition: Tensor, text: str) -> None:
     if memory.is_sharded(condition):
         condition = condition.full_tensor()  # type: ignore[attr-defined]
     if not memory.is_readable(condition):
-        torch._assert_async(condition, text)
+        assert_async(condition, text)
     elif not memory.to_numpy(memory.to_host(condition)):  # which no transform sees
         raise DEMANDED[text](text)
 

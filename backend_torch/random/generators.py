@@ -18,6 +18,7 @@ from backend_torch.random import uniform
 from backend_torch.tensors import trace_state
 from backend_torch.tensors.dtypes import to_numpy as numpy_dtype_of
 from backend_torch.tensors.memory import is_readable, to_numpy
+from backend_torch.torch_private import operators
 
 Tensor = torch.Tensor
 Size = tuple[int, ...] | None
@@ -128,7 +129,7 @@ class Stream:
         return self.standard_exponential(tuple(like.shape))
 
     def _gamma(self, shape: Tensor) -> Tensor:
-        return torch._standard_gamma(shape, generator=self.generator)
+        return operators.standard_gamma(shape, generator=self.generator)
 
     def _poisson(self, lam: Tensor) -> Tensor:
         return torch.poisson(lam, generator=self.generator)
@@ -221,7 +222,7 @@ class Stream:
         """Beta."""
         _positive(a=a, b=b)
         a, b = self._expanded(size, a, b)
-        return torch._sample_dirichlet(torch.stack((a, b), -1), generator=self.generator)[..., 0]
+        return operators.sample_dirichlet(torch.stack((a, b), -1), generator=self.generator)[..., 0]
 
     def standard_cauchy(self, size: Size) -> Tensor:
         """Cauchy with mode 0."""
@@ -324,7 +325,7 @@ class Stream:
         _positive(alpha=alpha)
         alpha = self._tensor(alpha)
         concentration = alpha.expand((size or ()) + tuple(alpha.shape))
-        return torch._sample_dirichlet(concentration, generator=self.generator)
+        return operators.sample_dirichlet(concentration, generator=self.generator)
 
     def multivariate_normal(
         self, size: Size, mean: Tensor, cov: Tensor, check_valid: str, tol: float, method: str

@@ -13,7 +13,8 @@ import torch
 from torch.fx import Node
 
 from backend_torch.tensors.memory import may_overlap
-from backend_torch.torch_private import inductor
+from backend_torch.torch_private.operators import schema_of
+from backend_torch.torch_private.tensor_internals import storage_of
 
 Tensor = torch.Tensor
 
@@ -37,7 +38,7 @@ def outputs_of(
     positions = {node: index for index, node in enumerate(placeholders)}
     pieces: dict[int, list[Node]] = {}
     for node in nodes:
-        storage = inductor.storage_of(values[node])
+        storage = storage_of(values[node])
         if storage not in memory and node not in pieces.setdefault(storage, []):
             pieces[storage].append(node)
     whole: dict[int, Node] = {}
@@ -50,7 +51,7 @@ def outputs_of(
 
     outputs = []
     for node in nodes:
-        storage = inductor.storage_of(values[node])
+        storage = storage_of(values[node])
         if node in positions:
             outputs.append(Output(True, positions[node]))
         elif storage in memory:
@@ -104,7 +105,7 @@ def viewed(base: Tensor, dtype: torch.dtype, size: tuple[int, ...], stride: tupl
 
 def targets(node: Node) -> list[Node]:
     """The nodes whose memory an operation writes to."""
-    schema = getattr(node.target, "_schema", None)
+    schema = schema_of(node.target)
     if node.op != "call_function" or schema is None or not schema.is_mutable:
         return []
     return written(schema, node.args, node.kwargs, Node)
@@ -119,6 +120,16 @@ def written(schema: Any, args: Sequence[Any], kwargs: Any, kind: Any) -> list[An
         value = args[position] if position < len(args) else kwargs.get(argument.name)
         found += [item for item in (value if isinstance(value, (list, tuple)) else [value]) if isinstance(item, kind)]
     return found
+
+
+def is_plain(tensor: Tensor) -> bool:
+    """Whether a tensor lies in memory as a new one would, in C order."""
+    expected = 1
+    for size, stride in zip(reversed(tensor.shape), reversed(tensor.stride()), strict=True):
+        if stride != expected:
+            return False
+        expected *= max(size, 1)
+    return not tensor.is_conj() and not tensor.is_neg()
 
 
 def overlap(tensors: list[Tensor], written: frozenset[int]) -> bool:
@@ -136,7 +147,7 @@ def lies_across(target: Any, other: Any) -> bool:
     """Whether an operand shares a part of the memory that is written to: torch refuses that, if tensors have memory."""
     if other is target or not isinstance(other, Tensor) or not isinstance(target, Tensor):
         return False
-    if inductor.storage_of(target) != inductor.storage_of(other):
+    if storage_of(target) != storage_of(other):
         return False
     (start, end), (first, last) = _extent(target), _extent(other)
     if any(isinstance(place, torch.SymInt) for place in (start, end, first, last)):

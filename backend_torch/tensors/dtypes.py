@@ -10,6 +10,8 @@ from typing import Any
 import numpy as np
 import torch
 
+from backend_torch.torch_private.operators import BATCHES_VIEWS_OF_BITS
+
 to_numpy: dict[torch.dtype, np.dtype] = {
     torch.bool: np.dtype(np.bool_),
     torch.uint8: np.dtype(np.uint8),
@@ -60,5 +62,5 @@ def _viewed(
     return tensor.movedim(batched[0] or 0, 0).view(dtype), 0
 
 
-if not torch._C._dispatch_has_kernel_for_dispatch_key("aten::view.dtype", "FuncTorchBatched"):
+if not BATCHES_VIEWS_OF_BITS:
     torch.library.register_vmap("aten::view.dtype", _viewed)  # torch 2.13 has a rule of its own

@@ -45,6 +45,7 @@ from backend_torch.tensors.dtypes import REAL_OF, to_torch  # noqa: E402
 from backend_torch.tensors.dtypes import to_numpy as numpy_dtype_of  # noqa: E402
 from backend_torch.torch_private import functorch, modes  # noqa: E402
 from backend_torch.torch_private.modes import no_dispatch  # noqa: E402
+from backend_torch.torch_private.tensor_internals import storage_of, version_of  # noqa: E402
 
 Tensor = torch.Tensor
 
@@ -118,13 +119,13 @@ def from_numpy(array: np.ndarray, *, read_only: bool = False) -> Tensor:
 
 def note_known(tensor: Tensor, values: Tensor | None) -> None:
     """Note that a tensor of a trace was made of Python's data, the same whenever the graph runs; None: it is not."""
-    tensor.known = tensor._version, values  # type: ignore[attr-defined]
+    tensor.known = version_of(tensor), values  # type: ignore[attr-defined]
 
 
 def is_known(tensor: Tensor) -> bool:
     """Whether `note_known` noted what the tensor's values are, and nothing was written to it since."""
     version, values = getattr(tensor, "known", (None, None))
-    return values is not None and tensor._version == version
+    return values is not None and version_of(tensor) == version
 
 
 def may_be_asked(tensor: Tensor) -> bool:
@@ -268,7 +269,7 @@ def same_start(one: Tensor, other: Tensor) -> bool:
 def same_storage(one: Tensor, other: Tensor) -> bool:
     """Whether two tensors are views of one memory, or one tensor; those of transforms have the memory below them."""
     one, other = unwrapped(one), unwrapped(other)
-    return one is other or one.untyped_storage()._cdata == other.untyped_storage()._cdata
+    return one is other or storage_of(one) == storage_of(other)
 
 
 def with_source(tensor: Tensor, source: object) -> Tensor:

@@ -16,7 +16,6 @@ from typing import Any
 import numpy as np
 import torch
 
-from backend_torch.graphs import compiling
 from backend_torch.tensors import devices, memory, trace_state
 from backend_torch.torch_private import functorch
 from backend_torch.torch_private.modes import no_dispatch
@@ -40,7 +39,8 @@ def is_taken(host: np.ndarray) -> bool:
 
 def is_observed() -> bool:
     """Whether this thread traces or transforms, which has to see each operation, or makes its arrays elsewhere."""
-    return compiling.is_inside() or trace_state.is_batching() or devices.is_elsewhere()
+    inside = trace_state.is_tracing() or functorch.is_transforming() or trace_state.is_batching()
+    return inside or devices.is_elsewhere()
 
 
 def tensor_of(host: np.ndarray) -> Tensor:

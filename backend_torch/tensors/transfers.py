@@ -12,10 +12,10 @@ from dataclasses import dataclass
 from typing import Any
 
 import torch
-from torch.utils._python_dispatch import TorchDispatchMode
 
 from backend_torch.tensors import devices, trace_state
 from backend_torch.torch_private import modes
+from backend_torch.torch_private.modes import TorchDispatchMode
 
 Tensor = torch.Tensor
 aten = torch.ops.aten

@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 import torch
+from torch._functorch import eager_transforms
 
 _functorch: Any = torch._C._functorch
 
@@ -35,6 +36,15 @@ may_require_grad, let_require_grad = (
     _functorch.get_inplace_requires_grad_allowed,
     _functorch.set_inplace_requires_grad_allowed,
 )
+
+
+IS_BLIND_IN_INFERENCE_MODE = not hasattr(eager_transforms, "_disable_inference_mode")
+"""Whether inference mode makes the derivatives of ``torch.func`` zeros, as it did before torch 2.13."""
+
+
+def is_forward_mode_nested() -> bool:
+    """Whether ``torch.func.jvp`` is under way."""
+    return bool(eager_transforms.JVP_NESTING)
 
 
 def is_transforming() -> bool:

@@ -1,25 +1,24 @@
 """Passes of Inductor's that write to memory before they have read it, as they should be.
 
-Layer: owns which copies stay and what is written to in place; inductor.py has them stand in where it compiles.
+Layer: owns which copies stay and what is written to in place; inductor.py puts them in place where it compiles.
 """
 
 from __future__ import annotations
 
 import dataclasses
-import functools
 from typing import Any
 
 import torch
 from torch.fx import Node
 
-from backend_torch.torch_private.scope import either
+from backend_torch.torch_private.patches import Patches, Undo, replaced_attribute, replaced_item
+from backend_torch.torch_private.tensor_internals import storage_of
 
 VERSION = "1"
 """To be changed with the code: it tells apart what lies in caches on disk."""
 
 
-@functools.cache
-def stand_in() -> None:
+def put(patches: Patches) -> list[Undo]:
     """Have Inductor read what is written to afterwards before it is.
 
     It takes a copy for what is copied, and writes to a part of a tensor in place while it reads another, whatever is
@@ -29,18 +28,20 @@ def stand_in() -> None:
     from torch._inductor.fx_passes import post_grad, reinplace
 
     copies, clone = post_grad.noop_registry, torch.ops.aten.clone.default
-    if clone in copies:
-        condition, source = copies[clone]
-        copies[clone] = either(_never, condition), source
-    reinplace.compute_overlapping_tensors = either(_all_of, reinplace.compute_overlapping_tensors)
+    condition, source = copies[clone]
     scatter, theirs = reinplace._generalized_scatter, reinplace.should_reinplace_scatter
+    overlapping = reinplace.compute_overlapping_tensors
 
     def in_place(node: Any) -> bool:
         target, value = node.args[:2]
-        return not _reads(value, _memory(target.meta["val"])) and theirs(node)
+        return not _reads(value, storage_of(target.meta["val"])) and theirs(node)
 
-    operation = dataclasses.replace(reinplace.inplaceable_ops[scatter], extra_check=either(in_place, theirs))
-    reinplace.inplaceable_ops[scatter] = operation
+    operation = dataclasses.replace(reinplace.inplaceable_ops[scatter], extra_check=patches.either(in_place, theirs))
+    return [
+        replaced_item(copies, clone, (patches.either(_never, condition), source)),
+        replaced_item(reinplace.inplaceable_ops, scatter, operation),
+        replaced_attribute(reinplace, "compute_overlapping_tensors", patches.either(_all_of, overlapping)),
+    ]
 
 
 def _never(*args: Any, **kwargs: Any) -> bool:
@@ -57,12 +58,8 @@ def _reads(value: Node, memory: int) -> bool:
     while left:
         node = left.pop()
         shown = node.meta.get("val")
-        if isinstance(shown, torch.Tensor) and _memory(shown) == memory:
+        if isinstance(shown, torch.Tensor) and storage_of(shown) == memory:
             return True
         left += [each for each in node.all_input_nodes if each not in seen]
         seen.update(node.all_input_nodes)
     return False
-
-
-def _memory(tensor: torch.Tensor) -> int:
-    return tensor.untyped_storage()._cdata

@@ -1,13 +1,11 @@
 """C++ for Inductor's vector loops where torch's own is a call of a library for every 16 numbers.
 
-Layer: the text; inductor.py has it stand in where it compiles.
+Layer: the text; inductor.py puts it in place where it compiles.
 """
 
 from __future__ import annotations
 
-import functools
-
-from backend_torch.torch_private.scope import either
+from backend_torch.torch_private.patches import Patches, Undo, replaced_attribute
 
 VERSION = "1"
 """To be changed with the code: it tells apart what lies in caches on disk."""
@@ -45,10 +43,11 @@ def _sigmoid(x: object) -> str:
     return f"decltype({x})(1) / (decltype({x})(1) + {_exp(f'{x}.neg()')})"
 
 
-@functools.cache
-def stand_in() -> None:
+def put(patches: Patches) -> list[Undo]:
     """Have Inductor write this file's vector code."""
     from torch._inductor.codegen.cpp import CppVecOverrides
 
-    CppVecOverrides.exp = staticmethod(either(_exp, CppVecOverrides.exp))  # type: ignore[method-assign]
-    CppVecOverrides.sigmoid = staticmethod(either(_sigmoid, CppVecOverrides.sigmoid))  # type: ignore[method-assign]
+    return [
+        replaced_attribute(CppVecOverrides, name, staticmethod(patches.either(ours, getattr(CppVecOverrides, name))))
+        for name, ours in (("exp", _exp), ("sigmoid", _sigmoid))
+    ]

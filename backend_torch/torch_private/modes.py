@@ -11,7 +11,7 @@ from typing import Any
 import torch
 from torch.utils import _python_dispatch
 from torch.utils._mode_utils import no_dispatch as no_dispatch
-from torch.utils._python_dispatch import TorchDispatchMode
+from torch.utils._python_dispatch import TorchDispatchMode as TorchDispatchMode
 
 number = torch._C._len_torch_dispatch_stack
 """How many modes are on."""

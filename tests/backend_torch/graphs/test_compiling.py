@@ -20,7 +20,7 @@ from backend_torch.graphs.compiling import Executable, Graph, trace
 from backend_torch.tensors import memory
 from backend_torch.tensors.constants import constant
 from backend_torch.tensors.trace_state import TracedValueError, is_tracing
-from backend_torch.torch_private import inductor, inductor_passes, scope
+from backend_torch.torch_private import guards, inductor, traces
 
 Tensor = torch.Tensor
 
@@ -50,7 +50,7 @@ def test_python_runs_once_and_without_values() -> None:
     runs = []
 
     def function(x: Tensor) -> list[Tensor]:
-        runs.append((inductor.is_fake(x), is_tracing()))
+        runs.append((traces.is_fake(x), is_tracing()))
         return [x + 1]
 
     traced(function, torch.arange(3.0))
@@ -351,7 +351,10 @@ def test_signature_check_of_a_tensor_that_is_there_twice() -> None:
 
 
 def test_signature_check_without_torchs_own(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(inductor, "TensorGuards", None)
+    def refuse(*args: Any, **kwargs: Any) -> None:
+        raise TypeError
+
+    monkeypatch.setattr(guards, "TensorGuards", refuse)
     test_signature_check(torch.float32)
 
 
@@ -446,7 +449,7 @@ def test_a_failing_compiler_leaves_the_graph(monkeypatch: pytest.MonkeyPatch) ->
 
 _WITHOUT_COMPILER = """
 import torch, warnings
-from backend_torch.compiling import Executable, trace
+from backend_torch.graphs.compiling import Executable, trace
 with warnings.catch_warnings(record=True) as caught:
     warnings.simplefilter("always")
     for _ in range(2):
@@ -558,11 +561,11 @@ def test_others_passes_stay_as_they_are() -> None:
     """What torch.compile does without tnp is torch's own, right or not."""
     from torch._inductor.fx_passes import post_grad, reinplace
 
-    inductor_passes.stand_in()
     parts = [torch.zeros(6)[:3], torch.zeros(6)[3:]]
     (condition, _), clone = post_grad.noop_registry[torch.ops.aten.clone.default], torch.zeros(3)
     assert condition(clone, clone) and reinplace.compute_overlapping_tensors(parts, symbolic=False) == set()
-    with scope.tailored():
+    with inductor.PATCHES.applied():
+        (condition, _) = post_grad.noop_registry[torch.ops.aten.clone.default]
         assert not condition(clone, clone)
         assert reinplace.compute_overlapping_tensors(parts, symbolic=False) == {0, 1}
 
@@ -574,7 +577,7 @@ def test_derivatives_are_compiled_with_the_same_passes(monkeypatch: pytest.Monke
     compiled, seen = compile_fx.compile_fx_inner, []
 
     def watched(*args: Any, **kwargs: Any) -> Any:
-        seen.append(scope.either(lambda: True, lambda: False)())
+        seen.append(inductor.PATCHES.either(lambda: True, lambda: False)())
         return compiled(*args, **kwargs)
 
     monkeypatch.setattr(compile_fx, "compile_fx_inner", watched)

@@ -7,8 +7,7 @@ import pytest
 import torch
 
 from backend_torch.graphs.compiling import Executable, trace
-from backend_torch.torch_private import inductor_vector_code
-from backend_torch.torch_private.scope import tailored
+from backend_torch.torch_private import inductor
 
 Tensor = torch.Tensor
 SIZE = 2**20
@@ -82,8 +81,7 @@ def test_scope_is_left() -> None:
     """Inductor's own code, compiled outside the scope, stays its own."""
     from torch._inductor.codegen.cpp import CppVecOverrides
 
-    inductor_vector_code.stand_in()
-    with pytest.raises(KeyError), tailored():
+    with pytest.raises(KeyError), inductor.PATCHES.applied():
         assert "scalef" in CppVecOverrides.exp("x")
         assert "scalef" in CppVecOverrides.sigmoid("x")
         raise KeyError

@@ -557,11 +557,12 @@ def test_eager_check_finds_what_has_changed_since_the_trace() -> None:
 
 @pytest.mark.parametrize("backend", ["inductor"])
 def test_eager_check_finds_wrong_machine_code(backend: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    from backend_torch.graphs.decompositions import TABLE
     from backend_torch.torch_private import inductor
 
-    right = inductor.decompositions()
+    right = inductor._decompositions(TABLE)
     wrong = {**right, torch.ops.aten.sin.default: lambda x: torch.cos(x)}
-    monkeypatch.setattr(inductor, "decompositions", lambda: wrong)
+    monkeypatch.setattr(inductor, "_decompositions", lambda ours: wrong)
 
     def function(x: Any) -> Any:
         y = x * 2

@@ -20,7 +20,7 @@ from torch._subclasses.fake_tensor import FakeTensorMode
 from torch.fx import graph_module
 
 import tnp as np
-from backend_torch.torch_private import inductor
+from backend_torch.torch_private import traces
 
 # Arrays that are kept when their trace is over.
 
@@ -109,7 +109,7 @@ def test_what_a_branch_or_a_body_keeps(by: str) -> None:
 
 def test_a_trace_that_is_over_leaves_no_source(monkeypatch: pytest.MonkeyPatch) -> None:
     """torch keeps the source of each graph for ever, and what it has learnt of each operation."""
-    monkeypatch.setattr(inductor, "_MOST_OPERATIONS", 20)
+    monkeypatch.setattr(traces, "_MOST_OPERATIONS", 20)
     sources, lines = dict(graph_module._loader.eval_cache), set(linecache.cache)
     for number in range(30):
         function = np.compile(lambda x, n: x * n, backend="eager")

@@ -1,0 +1,44 @@
+"""Copies of traced graphs: with other results, with other inputs, or so that autograd can record them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+
+from torch.fx import Graph, GraphModule, Node
+
+from backend_torch.tensors.memory import with_history
+
+
+def duplicate(module: GraphModule, results: Sequence[Node] | None = None) -> GraphModule:
+    """A copy of a graph, to be changed; with ``results`` for its results if they are given."""
+    copies: dict[Node, Node] = {}
+    graph = Graph()
+    returned = graph.graph_copy(module.graph, copies)
+    graph.output(returned if results is None else tuple([copies[node] for node in results]))
+    return GraphModule(module, graph)
+
+
+def recordable(module: GraphModule, targets: Callable[[Node], Iterable[Node]]) -> GraphModule:
+    """A copy of a graph that autograd can record; ``targets`` says what an operation of it writes to."""
+    made = duplicate(module)
+    for node in made.graph.nodes:
+        for target in dict.fromkeys(targets(node)):
+            with made.graph.inserting_before(node):
+                known = made.graph.call_function(with_history, (target,))
+            node.replace_input_with(target, known)
+    made.recompile()
+    return made
+
+
+def with_inputs(module: GraphModule, last: Sequence[int], union: Iterable[int]) -> GraphModule:
+    """A graph whose last inputs, of the names ``last``, are those of ``union``; others that it takes are unused."""
+    graph = Graph()
+    placeholders = module.graph.find_nodes(op="placeholder")
+    own = len(placeholders) - len(last)
+    copies = {node: graph.placeholder(node.name) for node in placeholders[:own]}
+    named = {name: graph.placeholder(f"outer_{index}") for index, name in enumerate(union)}
+    copies.update(zip(placeholders[own:], [named[name] for name in last], strict=True))
+    for old, new in copies.items():
+        new.meta = dict(old.meta)
+    graph.output(graph.graph_copy(module.graph, copies))
+    return GraphModule(module, graph)
