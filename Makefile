@@ -7,20 +7,20 @@ WORKERS ?= auto
 
 .PHONY: bench digits overhead import test thorough coverage mutants fuzz oldest newest compiled consumers docs lint clean
 
-bench: $(VENV)/.installed-bench
+bench: $(VENV)/.installed-bench $(VENV)/.native
 	$(BIN)/python -m bench sigmoid
 
 digits: $(VENV)/.installed-examples
 	$(BIN)/python -m examples.digits
 
-overhead: $(VENV)/.installed-bench
+overhead: $(VENV)/.installed-bench $(VENV)/.native
 	$(BIN)/python -m bench overhead
 
 import: $(VENV)/.installed-bench
 	$(BIN)/python -m bench import
 
 # The tests of bench draw its pictures, so they need what it needs.
-test: $(VENV)/.installed-bench $(VENV)/.installed-test
+test: $(VENV)/.installed-bench $(VENV)/.installed-test $(VENV)/.native
 	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -q -n $(WORKERS)
 
 # Every combination and a thousand examples of what is drawn: hours.
@@ -75,6 +75,11 @@ docs: $(VENV)/.installed-docs
 # The constraints choose torch's version before anything else is resolved.
 $(VENV)/.installed-%: $(VENV)/.created pyproject.toml constraints.txt
 	$(BIN)/python -m pip install --quiet -c constraints.txt -e '.[$*]'
+	touch $@
+
+# The native core, with the torch that is installed; where there is no compiler, tnp runs without it.
+$(VENV)/.native: backend_torch/native/build.py $(wildcard backend_torch/native/*.cpp backend_torch/native/*.h) | $(VENV)/.installed-bench
+	$(BIN)/python backend_torch/native/build.py
 	touch $@
 
 $(VENV)/.created:

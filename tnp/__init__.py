@@ -101,6 +101,7 @@ from numpy import (
 from tnp._array import array_function as _array_function  # noqa: F401
 from tnp._array import flags as _flags  # noqa: F401
 from tnp._array import mask_selection as _mask_selection  # noqa: F401
+from tnp._array import native_slots as _native_slots
 from tnp._array import torch_compile as _torch_compile
 from tnp._array.matrix import asmatrix, bmat, matrix, row_stack
 from tnp._array.ndarray import ndarray
@@ -988,3 +989,4 @@ __all__ = [
 ]
 
 _torch_compile.start()
+_native_slots.install()

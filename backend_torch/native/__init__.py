@@ -1,0 +1,95 @@
+"""The native core: slots in C++ on the finished classes, for calls that nothing but the plain CPU has a part in.
+
+Layer: owns whether there is one. The extension is built by ``python -m backend_torch.native.build``, for one version of
+Python and torch; without it, or with ``TNP_NATIVE=0``, the Python methods of the classes do what they always do. What
+a call computes, which scalars it gives and what it raises does not depend on it: each native path begins with a guard
+(`core.h`), and what that refuses goes to the Python method.
+"""
+
+from __future__ import annotations
+
+import importlib.machinery
+import importlib.util
+import os
+import platform
+import warnings
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+import torch
+
+from backend_torch.native.build import HERE, VECTORS, target
+from backend_torch.tensors.dtypes import to_numpy
+
+DTYPES = (
+    *(torch.bool, torch.uint8, torch.uint16, torch.uint32, torch.uint64),
+    *(torch.int8, torch.int16, torch.int32, torch.int64, torch.float32, torch.float64),
+    *(torch.float16, torch.bfloat16, torch.complex64, torch.complex128),
+)
+"""The dtypes by the numbers that the extension has for them (`dtypes.h`)."""
+
+_WEAK = (int, float)  # Python's numbers, whose numbers come after those of the dtypes
+_GIVEN = (*[to_numpy.get(dtype) for dtype in DTYPES], *_WEAK)
+_NUMBERS = {to_numpy[dtype]: number for number, dtype in enumerate(DTYPES) if dtype in to_numpy}
+
+_BUILD = "python -m backend_torch.native.build builds it"
+state = f"off: {_BUILD}"
+"""What ``show_config`` says."""
+
+
+def install(array: type, scalar: type, ufunc_types: tuple[type, type], ufuncs: dict[str, tuple[Any, np.ufunc]]) -> None:
+    """Put the native slots into the finished classes, if there is an extension that fits.
+
+    Parameters
+    ----------
+    array, scalar : type
+        The classes of arrays and scalars, which have one slot ``tensor``.
+    ufunc_types : tuple of type
+        The classes of ufuncs of one operand and of two.
+    ufuncs : dict
+        Name -> the ufunc, and NumPy's ufunc, whose dtype rules it has.
+    """
+    global state
+    if os.environ.get("TNP_NATIVE") == "0":
+        state = "off: TNP_NATIVE=0"
+        return
+    extension = _load()
+    if extension is not None:
+        extension.install(array, scalar, ufunc_types, ufuncs, _resolve)
+        state = "on"
+
+
+def _load() -> ModuleType | None:
+    """The extension for the running Python and torch; one line of warning where there are others only."""
+    global state
+    path = target(torch.__version__)
+    if not path.exists():
+        others = sorted(HERE.glob("core-*"))
+        if others:
+            state = f"off: {others[0].name} is of another Python, torch or source than {path.name}"
+            warnings.warn(f"tnp runs without its native core, {state}; {_BUILD}", RuntimeWarning, stacklevel=2)
+        return None
+    if platform.machine() in VECTORS and torch.backends.cpu.get_cpu_capability() not in ("AVX2", "AVX512"):
+        state = "off: the processor has no AVX2"
+        return None
+    loader = importlib.machinery.ExtensionFileLoader(f"{__name__}.core", str(path))
+    spec = importlib.util.spec_from_file_location(loader.name, path, loader=loader)
+    assert spec is not None
+    try:
+        extension = importlib.util.module_from_spec(spec)
+        loader.exec_module(extension)
+        return extension
+    except ImportError as error:
+        state = f"off: {error}"
+        warnings.warn(f"tnp runs without its native core: {error}", RuntimeWarning, stacklevel=2)
+        return None
+
+
+def _resolve(ufunc: np.ufunc, *given: int) -> tuple[int, ...] | None:
+    """What NumPy resolves the dtypes of operands and output to, by number; -1 is an output that it may choose."""
+    try:
+        resolved = ufunc.resolve_dtypes(tuple([None if number < 0 else _GIVEN[number] for number in given]))
+        return tuple([_NUMBERS[dtype] for dtype in resolved])
+    except (TypeError, KeyError):  # it refuses, or would compute in a dtype that no tensor can carry
+        return None

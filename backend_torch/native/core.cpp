@@ -1,0 +1,157 @@
+#include "core.h"
+
+#include <ATen/EmptyTensor.h>
+
+#include <cmath>
+#include <cstring>
+#include <limits>
+
+namespace tnp {
+
+Layout layout;
+
+const std::array<at::ScalarType, DTYPES> SCALAR_TYPES = {
+    at::kBool,   at::kByte,  at::kUInt16, at::kUInt32, at::kUInt64, at::kChar,          at::kShort,        at::kInt,
+    at::kLong,   at::kFloat, at::kDouble, at::kHalf,   at::kBFloat16, at::kComplexFloat, at::kComplexDouble};
+
+const std::array<int8_t, 64> DTYPE_OF = [] {
+  std::array<int8_t, 64> numbers;
+  numbers.fill(NONE);
+  for (int8_t i = 0; i < DTYPES; i++) numbers[static_cast<int8_t>(SCALAR_TYPES[i])] = i;
+  return numbers;
+}();
+
+PyObject* wrap_as(PyTypeObject* type, at::Tensor&& tensor) {
+  PyObject* made = type->tp_alloc(type, 0);
+  if (made == nullptr) return nullptr;
+  PyObject* held = THPVariable_Wrap(std::move(tensor));
+  if (held == nullptr) {
+    Py_DECREF(made);
+    return nullptr;
+  }
+  slot_of(made) = held;
+  return made;
+}
+
+PyObject* wrap(at::Tensor&& tensor) {
+  return wrap_as(tensor.dim() == 0 ? layout.scalar : layout.array, std::move(tensor));
+}
+
+at::Tensor empty(c10::IntArrayRef sizes, int8_t dtype) {
+  return at::detail::empty_cpu(sizes, SCALAR_TYPES[dtype]);
+}
+
+bool may_overlap(const at::Tensor& one, const at::Tensor& other) {
+  if (one.numel() == 0 || other.numel() == 0) return false;
+  auto end_of = [](const at::Tensor& tensor) {
+    int64_t last = 0;
+    for (int64_t axis = 0; axis < tensor.dim(); axis++) last += (tensor.sizes()[axis] - 1) * tensor.strides()[axis];
+    return data_of(tensor) + (last + 1) * static_cast<int64_t>(tensor.itemsize());
+  };
+  return data_of(one) < end_of(other) && data_of(other) < end_of(one);
+}
+
+namespace {
+
+template <class T>
+bool store(char* to, T value) {
+  std::memcpy(to, &value, sizeof value);
+  return true;
+}
+
+template <class T>
+bool store_integer(char* to, PyObject* number) {
+  if constexpr (std::is_unsigned_v<T> && sizeof(T) == 8) {
+    uint64_t value = PyLong_AsUnsignedLongLong(number);
+    if (value == static_cast<uint64_t>(-1) && PyErr_Occurred()) {
+      PyErr_Clear();
+      return false;
+    }
+    return store<T>(to, value);
+  } else {
+    int overflow;
+    long long value = PyLong_AsLongLongAndOverflow(number, &overflow);
+    if (overflow || value < static_cast<long long>(std::numeric_limits<T>::min()) ||
+        value > static_cast<long long>(std::numeric_limits<T>::max()))
+      return false;
+    return store<T>(to, static_cast<T>(value));
+  }
+}
+
+// A float that is cut to an integer, where an assignment does so; what does not fit, NumPy says.
+template <class T>
+bool store_truncated(char* to, double value) {
+  constexpr double LIMIT = 2147483648.0;  // beyond it a double's neighbours are not looked at
+  double whole = std::trunc(value);
+  if (!(std::fabs(whole) < LIMIT) || whole < static_cast<double>(std::numeric_limits<T>::min()) ||
+      whole > static_cast<double>(std::numeric_limits<T>::max()))
+    return false;
+  return store<T>(to, static_cast<T>(whole));
+}
+
+}  // namespace
+
+bool store_number(PyObject* number, int8_t dtype, char* to, bool truncate) {
+  if (PyFloat_CheckExact(number)) {
+    double value = PyFloat_AS_DOUBLE(number);
+    switch (dtype) {
+      case F64: return store<double>(to, value);
+      case F32: return store<float>(to, static_cast<float>(value));
+      default: break;
+    }
+    if (!truncate) return false;
+    switch (dtype) {
+      case B1: return store<bool>(to, value != 0);
+      case U8: return store_truncated<uint8_t>(to, value);
+      case U16: return store_truncated<uint16_t>(to, value);
+      case U32: return store_truncated<uint32_t>(to, value);
+      case U64: return store_truncated<uint64_t>(to, value);
+      case I8: return store_truncated<int8_t>(to, value);
+      case I16: return store_truncated<int16_t>(to, value);
+      case I32: return store_truncated<int32_t>(to, value);
+      case I64: return store_truncated<int64_t>(to, value);
+      default: return false;
+    }
+  }
+  if (!PyLong_Check(number)) return false;  // a bool is one too
+  switch (dtype) {
+    case B1: return (truncate || PyBool_Check(number)) && store<bool>(to, PyObject_IsTrue(number) != 0);
+    case U8: return store_integer<uint8_t>(to, number);
+    case U16: return store_integer<uint16_t>(to, number);
+    case U32: return store_integer<uint32_t>(to, number);
+    case U64: return store_integer<uint64_t>(to, number);
+    case I8: return store_integer<int8_t>(to, number);
+    case I16: return store_integer<int16_t>(to, number);
+    case I32: return store_integer<int32_t>(to, number);
+    case I64: return store_integer<int64_t>(to, number);
+    case F32:
+    case F64: {
+      double value = PyLong_AsDouble(number);
+      if (value == -1.0 && PyErr_Occurred()) {
+        PyErr_Clear();
+        return false;
+      }
+      return dtype == F64 ? store<double>(to, value) : store<float>(to, static_cast<float>(value));
+    }
+    default: return false;
+  }
+}
+
+PyObject* load_number(const char* from, int8_t dtype) {
+  switch (dtype) {
+    case B1: return PyBool_FromLong(*reinterpret_cast<const bool*>(from));
+    case U8: return PyLong_FromLong(*reinterpret_cast<const uint8_t*>(from));
+    case U16: return PyLong_FromLong(*reinterpret_cast<const uint16_t*>(from));
+    case U32: return PyLong_FromUnsignedLong(*reinterpret_cast<const uint32_t*>(from));
+    case U64: return PyLong_FromUnsignedLongLong(*reinterpret_cast<const uint64_t*>(from));
+    case I8: return PyLong_FromLong(*reinterpret_cast<const int8_t*>(from));
+    case I16: return PyLong_FromLong(*reinterpret_cast<const int16_t*>(from));
+    case I32: return PyLong_FromLong(*reinterpret_cast<const int32_t*>(from));
+    case I64: return PyLong_FromLongLong(*reinterpret_cast<const int64_t*>(from));
+    case F32: return PyFloat_FromDouble(*reinterpret_cast<const float*>(from));
+    case F64: return PyFloat_FromDouble(*reinterpret_cast<const double*>(from));
+    default: return nullptr;
+  }
+}
+
+}  // namespace tnp

@@ -1,0 +1,102 @@
+// What every chapter of the native core needs: the layout of the array's classes, the guard.
+#pragma once
+
+#include <Python.h>
+
+#include <ATen/PythonTorchFunctionTLS.h>
+#include <ATen/core/Tensor.h>
+#include <c10/core/impl/LocalDispatchKeySet.h>
+#include <torch/csrc/autograd/python_variable.h>
+
+#include <array>
+
+#include "dtypes.h"
+
+namespace tnp {
+
+extern const std::array<at::ScalarType, DTYPES> SCALAR_TYPES;
+extern const std::array<int8_t, 64> DTYPE_OF;  // by at::ScalarType; NONE for what no array has
+
+inline int8_t dtype_of(const c10::TensorImpl* impl) {
+  return DTYPE_OF[static_cast<int8_t>(c10::typeMetaToScalarType(impl->dtype()))];
+}
+
+// The finished Python classes. Each has one slot, which holds the torch.Tensor.
+struct Layout {
+  PyTypeObject* array = nullptr;
+  PyTypeObject* scalar = nullptr;
+  Py_ssize_t offset = 0;
+};
+extern Layout layout;
+
+inline bool is_array(PyObject* x) { return Py_TYPE(x) == layout.array; }
+inline bool is_scalar(PyObject* x) { return Py_TYPE(x) == layout.scalar; }
+inline bool is_ours(PyObject* x) { return is_array(x) || is_scalar(x); }
+inline PyObject*& slot_of(PyObject* x) {
+  return *reinterpret_cast<PyObject**>(reinterpret_cast<char*>(x) + layout.offset);
+}
+
+// The guard. A call is native if the thread is in its plain state (no dispatch mode, no transform of torch.func, no
+// inference mode, no autocast, no function mode) and each operand is a dense CPU tensor that wants no gradient.
+inline bool is_quiet() {
+  const auto& state = c10::impl::raw_local_dispatch_key_set;
+  return state.included_ == 0 && state.excluded_ == 0 && !at::impl::torch_function_mode_enabled();
+}
+
+constexpr c10::DispatchKeySet PLAIN{
+    c10::DispatchKey::CPU, c10::DispatchKey::ADInplaceOrView, c10::DispatchKey::AutogradCPU,
+    c10::DispatchKey::AutocastCPU};
+
+inline bool is_plain(const at::Tensor& tensor) {
+  auto* impl = tensor.unsafeGetTensorImpl();
+  if (impl->key_set() != PLAIN) return false;
+  if (impl->autograd_meta() == nullptr) return true;
+  return !impl->requires_grad() && !impl->_fw_grad(0, tensor).defined();
+}
+
+// The tensor of an array or scalar, nullptr where the guard refuses it.
+inline const at::Tensor* plain_tensor(PyObject* x) {
+  if (!is_ours(x)) return nullptr;
+  PyObject* held = slot_of(x);
+  if (held == nullptr || !THPVariable_CheckExact(held)) return nullptr;
+  const at::Tensor& tensor = THPVariable_Unpack(held);
+  return is_plain(tensor) ? &tensor : nullptr;
+}
+
+// A tensor as an array, or as a scalar if it is 0-d. A new reference; nullptr with an exception set.
+PyObject* wrap(at::Tensor&& tensor);
+PyObject* wrap_as(PyTypeObject* type, at::Tensor&& tensor);
+
+// New memory in C order.
+at::Tensor empty(c10::IntArrayRef sizes, int8_t dtype);
+
+inline char* data_of(const at::Tensor& tensor) {  // to be read
+  return static_cast<char*>(const_cast<void*>(tensor.unsafeGetTensorImpl()->data()));
+}
+inline char* writeable_data_of(const at::Tensor& tensor) {
+  return static_cast<char*>(tensor.unsafeGetTensorImpl()->mutable_data());
+}
+
+// Whether two tensors may share bytes, whatever storages they are of.
+bool may_overlap(const at::Tensor& one, const at::Tensor& other);
+
+// A Python number in a dtype, as NumPy converts it; false for what NumPy refuses or what is left to it.
+// With `truncate` a float is cut to an integer, as an assignment does it.
+bool store_number(PyObject* number, int8_t dtype, char* to, bool truncate);
+
+// An element as a Python number.
+PyObject* load_number(const char* from, int8_t dtype);
+
+// Each entry from Python: exceptions of C++ end here, and the Python path says what is wrong.
+template <class Body, class Otherwise>
+inline auto guarded(Body&& body, Otherwise&& otherwise) noexcept -> decltype(otherwise()) {
+  try {
+    if (auto result = body()) return result;
+    if (PyErr_Occurred()) return {};
+  } catch (...) {
+    PyErr_Clear();
+  }
+  return otherwise();
+}
+
+}  // namespace tnp

@@ -1,0 +1,219 @@
+#include "indexing.h"
+
+#include <ATen/core/grad_mode.h>
+#include <c10/core/AutogradState.h>
+#include <c10/util/SmallVector.h>
+#include <torch/csrc/autograd/VariableTypeUtils.h>
+
+#include <cstring>
+
+#include "loops.h"
+
+namespace tnp {
+namespace {
+
+constexpr int64_t MOST_DIMENSIONS = 64;
+
+struct View {
+  c10::SmallVector<int64_t, 6> sizes, strides;
+  int64_t offset;
+  bool is_element = true;  // one integer an axis and nothing else
+};
+
+bool add_integer(const at::Tensor& tensor, int64_t axis, PyObject* item, View& view) {
+  int overflow;
+  int64_t index = PyLong_AsLongLongAndOverflow(item, &overflow), size = tensor.sizes()[axis];
+  if (overflow || index < -size || index >= size) return false;
+  view.offset += (index < 0 ? index + size : index) * tensor.strides()[axis];
+  return true;
+}
+
+bool is_bound(PyObject* bound) { return bound == Py_None || PyLong_CheckExact(bound); }
+
+bool add_slice(const at::Tensor& tensor, int64_t axis, PyObject* item, View& view) {
+  auto* slice = reinterpret_cast<PySliceObject*>(item);
+  if (!is_bound(slice->start) || !is_bound(slice->stop) || !is_bound(slice->step)) return false;
+  Py_ssize_t start, stop, step;
+  if (PySlice_Unpack(item, &start, &stop, &step) < 0) {
+    PyErr_Clear();
+    return false;
+  }
+  if (step < 1) return false;
+  Py_ssize_t length = PySlice_AdjustIndices(tensor.sizes()[axis], &start, &stop, step);
+  int64_t stride = tensor.strides()[axis];
+  view.offset += start * stride;
+  view.sizes.push_back(length);
+  view.strides.push_back(stride * step);
+  view.is_element = false;
+  return true;
+}
+
+void add_axis(const at::Tensor& tensor, int64_t axis, View& view) {
+  view.sizes.push_back(tensor.sizes()[axis]);
+  view.strides.push_back(tensor.strides()[axis]);
+  view.is_element = false;
+}
+
+bool is_basic(PyObject* item) {
+  return PyLong_CheckExact(item) || PySlice_Check(item) || item == Py_None || item == Py_Ellipsis;
+}
+
+// What a key selects; false for all that is no valid basic index.
+bool parse(const at::Tensor& tensor, PyObject* key, View& view) {
+  int64_t dim = tensor.dim(), axis = 0;
+  view.offset = tensor.storage_offset();
+  if (!PyTuple_CheckExact(key)) {
+    if (dim == 0) return false;
+    if (PyLong_CheckExact(key) ? !add_integer(tensor, 0, key, view) : !PySlice_Check(key) || !add_slice(tensor, 0, key, view))
+      return false;
+    axis = 1;
+  } else {
+    Py_ssize_t count = PyTuple_GET_SIZE(key), taken = 0;
+    bool has_ellipsis = false;
+    for (Py_ssize_t i = 0; i < count; i++) {
+      PyObject* item = PyTuple_GET_ITEM(key, i);
+      if (!is_basic(item)) return false;
+      if (item == Py_Ellipsis) {
+        if (has_ellipsis) return false;
+        has_ellipsis = true;
+      } else if (item != Py_None) {
+        taken++;
+      }
+    }
+    if (taken > dim) return false;
+    for (Py_ssize_t i = 0; i < count; i++) {
+      PyObject* item = PyTuple_GET_ITEM(key, i);
+      if (item == Py_None) {
+        view.sizes.push_back(1);
+        view.strides.push_back(axis < dim ? tensor.sizes()[axis] * tensor.strides()[axis] : 1);
+        view.is_element = false;
+      } else if (item == Py_Ellipsis) {
+        for (int64_t left = dim - taken; left > 0; left--) add_axis(tensor, axis++, view);
+        view.is_element = false;
+      } else if (PyLong_CheckExact(item)) {
+        if (!add_integer(tensor, axis++, item, view)) return false;
+      } else if (!add_slice(tensor, axis++, item, view)) {
+        return false;
+      }
+    }
+  }
+  while (axis < dim) add_axis(tensor, axis++, view);
+  return static_cast<int64_t>(view.sizes.size()) <= MOST_DIMENSIONS;
+}
+
+// The elements of two strided pieces of memory, one after the other; `to` and `from` have one shape.
+void copy_elements(CopyLoop loop, char* to, const char* from, int64_t width_to, int64_t width_from,
+                   c10::IntArrayRef sizes, c10::IntArrayRef strides_to, c10::IntArrayRef strides_from) {
+  if (sizes.empty()) {
+    loop(to, from, 1, 1, 1);
+  } else if (sizes.size() == 1) {
+    loop(to, from, sizes[0], strides_to[0], strides_from[0]);
+  } else {
+    for (int64_t i = 0; i < sizes[0]; i++)
+      copy_elements(loop, to + i * strides_to[0] * width_to, from + i * strides_from[0] * width_from, width_to,
+                    width_from, sizes.slice(1), strides_to.slice(1), strides_from.slice(1));
+  }
+}
+
+constexpr int64_t FEW = 4096;  // elements that are written without torch
+
+int64_t count(const View& view) {
+  int64_t n = 1;
+  for (int64_t size : view.sizes) n *= size;
+  return n;
+}
+
+char* start_of(char* storage_start, const View& view, int64_t width) { return storage_start + view.offset * width; }
+
+}  // namespace
+
+at::Tensor view_of(const at::Tensor& base, c10::IntArrayRef sizes, c10::IntArrayRef strides, int64_t offset) {
+  using torch::autograd::CreationMeta;
+  auto* source = base.unsafeGetTensorImpl();
+  auto impl = c10::make_intrusive<c10::TensorImpl>(
+      c10::TensorImpl::VIEW, c10::Storage(source->storage()), source->key_set(), source->dtype());
+  impl->set_sizes_and_strides(sizes, strides, offset);
+  return torch::autograd::as_view(base, at::Tensor(std::move(impl)), true, true, nullptr, nullptr,
+                                  at::GradMode::is_enabled() ? CreationMeta::DEFAULT : CreationMeta::NO_GRAD_MODE);
+}
+
+namespace {
+
+bool may_view() { return !c10::AutogradState::get_tls_state().get_view_replay_enabled(); }
+
+PyObject* element_or_view(const at::Tensor& tensor, int8_t dtype, const View& view, bool is_element) {
+  int64_t width = itemsize(dtype);
+  if (is_element) {
+    at::Tensor element = empty({}, dtype);
+    std::memcpy(writeable_data_of(element), data_of(tensor) + (view.offset - tensor.storage_offset()) * width, width);
+    return wrap_as(layout.scalar, std::move(element));
+  }
+  if (!may_view()) return nullptr;
+  return wrap_as(layout.array, view_of(tensor, view.sizes, view.strides, view.offset));
+}
+
+}  // namespace
+
+PyObject* get_item(PyObject* array, PyObject* key) {
+  if (!is_quiet()) return nullptr;
+  const at::Tensor* tensor = plain_tensor(array);
+  if (tensor == nullptr) return nullptr;
+  int8_t dtype = dtype_of(tensor->unsafeGetTensorImpl());
+  View view;
+  if (dtype == NONE || !parse(*tensor, key, view)) return nullptr;
+  return element_or_view(*tensor, dtype, view, view.is_element);
+}
+
+PyObject* get_row(PyObject* array, int64_t index) {
+  if (!is_quiet()) return nullptr;
+  const at::Tensor* tensor = plain_tensor(array);
+  if (tensor == nullptr || tensor->dim() == 0) return nullptr;
+  int8_t dtype = dtype_of(tensor->unsafeGetTensorImpl());
+  if (dtype == NONE || index < 0 || index >= tensor->sizes()[0]) return nullptr;
+  View view;
+  view.offset = tensor->storage_offset() + index * tensor->strides()[0];
+  for (int64_t axis = 1; axis < tensor->dim(); axis++) add_axis(*tensor, axis, view);
+  return element_or_view(*tensor, dtype, view, view.sizes.empty());
+}
+
+bool set_item(PyObject* array, PyObject* key, PyObject* value) {
+  if (!is_quiet()) return false;
+  const at::Tensor* tensor = plain_tensor(array);
+  if (tensor == nullptr) return false;
+  int8_t dtype = dtype_of(tensor->unsafeGetTensorImpl());
+  View view;
+  if (dtype == NONE || dtype >= LOOPS || !parse(*tensor, key, view)) return false;
+  for (int64_t stride : tensor->strides())
+    if (stride == 0) return false;  // a broadcast view, perhaps, which is read-only
+  if (count(view) > FEW) return false;
+  int64_t width = itemsize(dtype);
+  alignas(16) char number[16];
+  static const int64_t NO_STRIDES[MOST_DIMENSIONS] = {};
+  c10::IntArrayRef zeros(NO_STRIDES, view.sizes.size());
+  auto* impl = tensor->unsafeGetTensorImpl();
+  const char* from = number;
+  c10::IntArrayRef strides = zeros;
+  if (PyFloat_CheckExact(value) || PyLong_CheckExact(value) || PyBool_Check(value)) {
+    if (!store_number(value, dtype, number, true)) return false;
+  } else {
+    const at::Tensor* source = plain_tensor(value);
+    if (source == nullptr || source->scalar_type() != tensor->scalar_type()) return false;
+    if (source->dim() == 0) {
+      std::memcpy(number, data_of(*source), width);
+    } else if (source->sizes() != c10::IntArrayRef(view.sizes)) {
+      return false;
+    } else if (may_overlap(*source, *tensor)) {
+      const char* to = data_of(*tensor) + (view.offset - tensor->storage_offset()) * width;
+      return data_of(*source) == to && source->strides() == c10::IntArrayRef(view.strides);  // x[1:5] = x[1:5]
+    } else {
+      from = data_of(*source);
+      strides = source->strides();
+    }
+  }
+  char* to = writeable_data_of(*tensor) + (view.offset - tensor->storage_offset()) * width;
+  copy_elements(copy_loop(dtype, dtype), to, from, width, width, view.sizes, view.strides, strides);
+  impl->bump_version();
+  return true;
+}
+
+}  // namespace tnp

@@ -1,0 +1,139 @@
+// torch's own kernels, called without the dispatcher: for what passed the guard they are what it would call.
+#include <c10/util/string_view.h>
+
+#include <ATen/ops/acos_cpu_dispatch.h>
+#include <ATen/ops/acosh_cpu_dispatch.h>
+#include <ATen/ops/add_cpu_dispatch.h>
+#include <ATen/ops/asin_cpu_dispatch.h>
+#include <ATen/ops/atan2_cpu_dispatch.h>
+#include <ATen/ops/atan_cpu_dispatch.h>
+#include <ATen/ops/atanh_cpu_dispatch.h>
+#include <ATen/ops/bitwise_and_cpu_dispatch.h>
+#include <ATen/ops/bitwise_or_cpu_dispatch.h>
+#include <ATen/ops/bitwise_xor_cpu_dispatch.h>
+#include <ATen/ops/ceil_cpu_dispatch.h>
+#include <ATen/ops/cos_cpu_dispatch.h>
+#include <ATen/ops/div_cpu_dispatch.h>
+#include <ATen/ops/eq_cpu_dispatch.h>
+#include <ATen/ops/exp2_cpu_dispatch.h>
+#include <ATen/ops/exp_cpu_dispatch.h>
+#include <ATen/ops/expm1_cpu_dispatch.h>
+#include <ATen/ops/floor_cpu_dispatch.h>
+#include <ATen/ops/fmax_cpu_dispatch.h>
+#include <ATen/ops/fmin_cpu_dispatch.h>
+#include <ATen/ops/ge_cpu_dispatch.h>
+#include <ATen/ops/gt_cpu_dispatch.h>
+#include <ATen/ops/le_cpu_dispatch.h>
+#include <ATen/ops/log10_cpu_dispatch.h>
+#include <ATen/ops/log1p_cpu_dispatch.h>
+#include <ATen/ops/log2_cpu_dispatch.h>
+#include <ATen/ops/log_cpu_dispatch.h>
+#include <ATen/ops/lt_cpu_dispatch.h>
+#include <ATen/ops/maximum_cpu_dispatch.h>
+#include <ATen/ops/minimum_cpu_dispatch.h>
+#include <ATen/ops/mul_cpu_dispatch.h>
+#include <ATen/ops/ne_cpu_dispatch.h>
+#include <ATen/ops/neg_cpu_dispatch.h>
+#include <ATen/ops/pow_cpu_dispatch.h>
+#include <ATen/ops/reciprocal_cpu_dispatch.h>
+#include <ATen/ops/round_cpu_dispatch.h>
+#include <ATen/ops/sin_cpu_dispatch.h>
+#include <ATen/ops/sqrt_cpu_dispatch.h>
+#include <ATen/ops/sub_cpu_dispatch.h>
+#include <ATen/ops/tan_cpu_dispatch.h>
+#include <ATen/ops/tanh_cpu_dispatch.h>
+#include <ATen/ops/trunc_cpu_dispatch.h>
+
+#include <cstring>
+
+#include "kernels.h"
+
+namespace tnp {
+namespace {
+
+using at::Tensor;
+
+// For which dtypes backend_torch's Kernel of the same name has torch's function itself.
+constexpr uint32_t bit(int dtype) { return 1u << dtype; }
+constexpr uint32_t SINGLE = bit(F32), DOUBLE = bit(F64), FLOATS = SINGLE | DOUBLE, HALVES = bit(F16) | bit(BF16);
+constexpr uint32_t COMPLEX = bit(C64) | bit(C128);
+constexpr uint32_t INTEGERS = bit(U8) | bit(I8) | bit(I16) | bit(I32) | bit(I64), BOOL = bit(B1);
+constexpr uint32_t REAL = FLOATS | HALVES | INTEGERS | BOOL;
+
+struct BinaryRow {
+  const char* ufunc;
+  BinaryKernel kernel;
+  uint32_t dtypes;
+};
+
+const BinaryRow BINARY_KERNELS[] = {
+    {"add", [](const Tensor& a, const Tensor& b) { return at::cpu::add(a, b); }, REAL},
+    {"subtract", [](const Tensor& a, const Tensor& b) { return at::cpu::sub(a, b); }, REAL & ~BOOL},
+    {"multiply", [](const Tensor& a, const Tensor& b) { return at::cpu::mul(a, b); }, REAL | COMPLEX},
+    {"divide", [](const Tensor& a, const Tensor& b) { return at::cpu::div(a, b); }, FLOATS | HALVES | COMPLEX},
+    {"floor_divide", [](const Tensor& a, const Tensor& b) { return at::cpu::div(a, b, "floor"); }, FLOATS},
+    {"power", [](const Tensor& a, const Tensor& b) { return at::cpu::pow(a, b); }, FLOATS | HALVES},
+    {"float_power", [](const Tensor& a, const Tensor& b) { return at::cpu::pow(a, b); }, FLOATS},
+    {"maximum", [](const Tensor& a, const Tensor& b) { return at::cpu::maximum(a, b); }, REAL},
+    {"minimum", [](const Tensor& a, const Tensor& b) { return at::cpu::minimum(a, b); }, REAL},
+    {"fmax", [](const Tensor& a, const Tensor& b) { return at::cpu::fmax(a, b); }, REAL},
+    {"fmin", [](const Tensor& a, const Tensor& b) { return at::cpu::fmin(a, b); }, REAL},
+    {"equal", [](const Tensor& a, const Tensor& b) { return at::cpu::eq(a, b); }, REAL | COMPLEX},
+    {"not_equal", [](const Tensor& a, const Tensor& b) { return at::cpu::ne(a, b); }, REAL | COMPLEX},
+    {"less", [](const Tensor& a, const Tensor& b) { return at::cpu::lt(a, b); }, REAL},
+    {"less_equal", [](const Tensor& a, const Tensor& b) { return at::cpu::le(a, b); }, REAL},
+    {"greater", [](const Tensor& a, const Tensor& b) { return at::cpu::gt(a, b); }, REAL},
+    {"greater_equal", [](const Tensor& a, const Tensor& b) { return at::cpu::ge(a, b); }, REAL},
+    {"bitwise_and", [](const Tensor& a, const Tensor& b) { return at::cpu::bitwise_and(a, b); }, INTEGERS | BOOL},
+    {"bitwise_or", [](const Tensor& a, const Tensor& b) { return at::cpu::bitwise_or(a, b); }, INTEGERS | BOOL},
+    {"bitwise_xor", [](const Tensor& a, const Tensor& b) { return at::cpu::bitwise_xor(a, b); }, INTEGERS | BOOL},
+    {"arctan2", [](const Tensor& a, const Tensor& b) { return at::cpu::atan2(a, b); }, FLOATS | HALVES},
+};
+
+struct UnaryRow {
+  const char* ufunc;
+  UnaryKernel kernel;
+  uint32_t dtypes;
+};
+
+const UnaryRow UNARY_KERNELS[] = {
+    {"exp", [](const Tensor& a) { return at::cpu::exp(a); }, FLOATS | HALVES | COMPLEX},
+    {"exp2", [](const Tensor& a) { return at::cpu::exp2(a); }, FLOATS | HALVES | COMPLEX},
+    {"expm1", [](const Tensor& a) { return at::cpu::expm1(a); }, SINGLE | HALVES},
+    {"log", [](const Tensor& a) { return at::cpu::log(a); }, FLOATS | HALVES | COMPLEX},
+    {"log2", [](const Tensor& a) { return at::cpu::log2(a); }, FLOATS | HALVES | COMPLEX},
+    {"log10", [](const Tensor& a) { return at::cpu::log10(a); }, FLOATS | HALVES | COMPLEX},
+    {"log1p", [](const Tensor& a) { return at::cpu::log1p(a); }, SINGLE | HALVES},
+    {"sin", [](const Tensor& a) { return at::cpu::sin(a); }, FLOATS | HALVES | COMPLEX},
+    {"cos", [](const Tensor& a) { return at::cpu::cos(a); }, FLOATS | HALVES | COMPLEX},
+    {"tan", [](const Tensor& a) { return at::cpu::tan(a); }, FLOATS | HALVES | COMPLEX},
+    {"arcsin", [](const Tensor& a) { return at::cpu::asin(a); }, FLOATS | HALVES},
+    {"arccos", [](const Tensor& a) { return at::cpu::acos(a); }, FLOATS | HALVES},
+    {"arctan", [](const Tensor& a) { return at::cpu::atan(a); }, FLOATS | HALVES | COMPLEX},
+    {"tanh", [](const Tensor& a) { return at::cpu::tanh(a); }, FLOATS | HALVES},
+    {"arccosh", [](const Tensor& a) { return at::cpu::acosh(a); }, FLOATS | HALVES | COMPLEX},
+    {"arctanh", [](const Tensor& a) { return at::cpu::atanh(a); }, FLOATS | HALVES | COMPLEX},
+    {"negative", [](const Tensor& a) { return at::cpu::neg(a); }, FLOATS | HALVES | INTEGERS},
+    {"sqrt", [](const Tensor& a) { return at::cpu::sqrt(a); }, FLOATS | HALVES | COMPLEX},
+    {"reciprocal", [](const Tensor& a) { return at::cpu::reciprocal(a); }, FLOATS | HALVES},
+    {"floor", [](const Tensor& a) { return at::cpu::floor(a); }, FLOATS | HALVES},
+    {"ceil", [](const Tensor& a) { return at::cpu::ceil(a); }, FLOATS | HALVES},
+    {"trunc", [](const Tensor& a) { return at::cpu::trunc(a); }, FLOATS | HALVES},
+    {"rint", [](const Tensor& a) { return at::cpu::round(a); }, FLOATS | HALVES},
+};
+
+}  // namespace
+
+BinaryKernel binary_kernel(const char* ufunc, int8_t dtype) {
+  for (const auto& row : BINARY_KERNELS)
+    if (std::strcmp(row.ufunc, ufunc) == 0) return row.dtypes & bit(dtype) ? row.kernel : nullptr;
+  return nullptr;
+}
+
+UnaryKernel unary_kernel(const char* ufunc, int8_t dtype) {
+  for (const auto& row : UNARY_KERNELS)
+    if (std::strcmp(row.ufunc, ufunc) == 0) return row.dtypes & bit(dtype) ? row.kernel : nullptr;
+  return nullptr;
+}
+
+}  // namespace tnp

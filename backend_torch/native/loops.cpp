@@ -1,0 +1,494 @@
+// Operations whose result each IEEE or two's complement implementation gives alike, so that these loops have the bits
+// of torch's kernels and of NumPy's.
+#include "loops.h"
+
+#include <cmath>
+#include <cstring>
+#include <limits>
+#include <type_traits>
+
+namespace tnp {
+namespace {
+
+template <class T>
+constexpr bool is_float = std::is_floating_point_v<T>;
+template <class T>
+constexpr bool is_bool = std::is_same_v<T, bool>;
+template <class T>
+constexpr bool is_integer = std::is_integral_v<T> && !is_bool<T>;
+
+// Each operation says for which types it has a loop, and what it gives.
+
+#define TNP_ARITHMETIC(NAME, OPERATOR, OF_BOOL)                                    \
+  struct NAME {                                                                    \
+    template <class T>                                                             \
+    static constexpr bool has = !is_bool<T> || OF_BOOL != ' ';                     \
+    template <class T>                                                             \
+    static T of(T a, T b) {                                                        \
+      if constexpr (is_bool<T>)                                                    \
+        return OF_BOOL == '|' ? (a | b) : (a & b);                                 \
+      else if constexpr (is_float<T>)                                              \
+        return a OPERATOR b;                                                       \
+      else {                                                                       \
+        using Wide = std::conditional_t<(sizeof(T) < 4), uint32_t, std::make_unsigned_t<T>>; \
+        return static_cast<T>(static_cast<Wide>(a) OPERATOR static_cast<Wide>(b)); \
+      }                                                                            \
+    }                                                                              \
+  };
+TNP_ARITHMETIC(Add, +, '|')
+TNP_ARITHMETIC(Subtract, -, ' ')
+TNP_ARITHMETIC(Multiply, *, '&')
+#undef TNP_ARITHMETIC
+
+struct Divide {
+  template <class T>
+  static constexpr bool has = is_float<T>;
+  template <class T>
+  static T of(T a, T b) {
+    return a / b;
+  }
+};
+
+// NumPy's quotient by 0 is 0, and that of the smallest integer by -1 is itself.
+struct FloorDivide {
+  template <class T>
+  static constexpr bool has = is_integer<T>;
+  template <class T>
+  static T of(T a, T b) {
+    if (b == 0) return 0;
+    if constexpr (std::is_signed_v<T>) {
+      if (b == -1) return static_cast<T>(0 - static_cast<std::make_unsigned_t<T>>(a));
+      T quotient = a / b;
+      return (a % b != 0 && (a < 0) != (b < 0)) ? quotient - 1 : quotient;
+    } else {
+      return a / b;
+    }
+  }
+};
+
+struct Remainder {
+  template <class T>
+  static constexpr bool has = !is_bool<T>;
+  template <class T>
+  static T of(T a, T b) {
+    if constexpr (is_float<T>) {
+      T rest = std::fmod(a, b);
+      if (b == 0) return rest;
+      if (rest == 0) return std::copysign(T(0), b);
+      return (b < 0) != (rest < 0) ? rest + b : rest;
+    } else if constexpr (std::is_signed_v<T>) {
+      if (b == 0 || b == -1) return 0;
+      T rest = a % b;
+      return (rest != 0 && (rest < 0) != (b < 0)) ? rest + b : rest;
+    } else {
+      return b == 0 ? 0 : a % b;
+    }
+  }
+};
+
+#define TNP_COMPARISON(NAME, OPERATOR)          \
+  struct NAME {                                 \
+    template <class T>                          \
+    static constexpr bool has = true;           \
+    template <class T>                          \
+    static bool of(T a, T b) {                  \
+      return a OPERATOR b;                      \
+    }                                           \
+  };
+TNP_COMPARISON(Equal, ==)
+TNP_COMPARISON(NotEqual, !=)
+TNP_COMPARISON(Less, <)
+TNP_COMPARISON(LessEqual, <=)
+TNP_COMPARISON(Greater, >)
+TNP_COMPARISON(GreaterEqual, >=)
+#undef TNP_COMPARISON
+
+#define TNP_LOGIC(NAME, OPERATOR)                                   \
+  struct NAME {                                                     \
+    template <class T>                                              \
+    static constexpr bool has = true;                               \
+    template <class T>                                              \
+    static bool of(T a, T b) {                                      \
+      return static_cast<bool>((a != T(0)) OPERATOR (b != T(0)));   \
+    }                                                               \
+  };
+TNP_LOGIC(LogicalAnd, &)
+TNP_LOGIC(LogicalOr, |)
+TNP_LOGIC(LogicalXor, ^)
+#undef TNP_LOGIC
+
+#define TNP_BITS(NAME, OPERATOR)                \
+  struct NAME {                                 \
+    template <class T>                          \
+    static constexpr bool has = !is_float<T>;   \
+    template <class T>                          \
+    static T of(T a, T b) {                     \
+      return static_cast<T>(a OPERATOR b);      \
+    }                                           \
+  };
+TNP_BITS(BitwiseAnd, &)
+TNP_BITS(BitwiseOr, |)
+TNP_BITS(BitwiseXor, ^)
+#undef TNP_BITS
+
+// A shift by the width or more gives 0, or -1 of a negative number to the right; so does one by a negative number.
+struct LeftShift {
+  template <class T>
+  static constexpr bool has = is_integer<T>;
+  template <class T>
+  static T of(T a, T b) {
+    using U = std::make_unsigned_t<T>;
+    if (static_cast<U>(b) >= sizeof(T) * 8) return 0;
+    return static_cast<T>(static_cast<uint64_t>(static_cast<U>(a)) << static_cast<U>(b));
+  }
+};
+struct RightShift {
+  template <class T>
+  static constexpr bool has = is_integer<T>;
+  template <class T>
+  static T of(T a, T b) {
+    using U = std::make_unsigned_t<T>;
+    if (static_cast<U>(b) >= sizeof(T) * 8) return static_cast<T>(a < 0 ? -1 : 0);
+    return static_cast<T>(a >> b);
+  }
+};
+
+#define TNP_EXTREME(NAME, OPERATOR)                 \
+  struct NAME {                                     \
+    template <class T>                              \
+    static constexpr bool has = true;               \
+    template <class T>                              \
+    static T of(T a, T b) {                         \
+      if constexpr (is_float<T>) {                  \
+        if (a != a) return a;                       \
+        return (a OPERATOR b || b != b) ? b : a;    \
+      } else {                                      \
+        return a OPERATOR b ? b : a;                \
+      }                                             \
+    }                                               \
+  };
+TNP_EXTREME(Maximum, <)
+TNP_EXTREME(Minimum, >)
+#undef TNP_EXTREME
+
+// One operand.
+
+struct Negative {
+  template <class T>
+  static constexpr bool has = !is_bool<T>;
+  template <class T>
+  static T of(T a) {
+    if constexpr (is_float<T>)
+      return -a;
+    else
+      return static_cast<T>(0 - static_cast<std::make_unsigned_t<T>>(a));
+  }
+};
+
+struct Positive {
+  template <class T>
+  static constexpr bool has = true;
+  template <class T>
+  static T of(T a) {
+    return a;
+  }
+};
+
+struct Absolute {
+  template <class T>
+  static constexpr bool has = true;
+  template <class T>
+  static T of(T a) {
+    if constexpr (is_float<T>)
+      return std::fabs(a);
+    else if constexpr (std::is_signed_v<T>)
+      return a < 0 ? static_cast<T>(0 - static_cast<std::make_unsigned_t<T>>(a)) : a;
+    else
+      return a;
+  }
+};
+
+struct Square {
+  template <class T>
+  static constexpr bool has = !is_bool<T>;
+  template <class T>
+  static T of(T a) {
+    return Multiply::of<T>(a, a);
+  }
+};
+
+struct Sqrt {
+  template <class T>
+  static constexpr bool has = is_float<T>;
+  template <class T>
+  static T of(T a) {
+    return std::sqrt(a);
+  }
+};
+
+struct Reciprocal {
+  template <class T>
+  static constexpr bool has = is_float<T>;
+  template <class T>
+  static T of(T a) {
+    return T(1) / a;
+  }
+};
+
+struct Sign {
+  template <class T>
+  static constexpr bool has = !is_bool<T>;
+  template <class T>
+  static T of(T a) {
+    if constexpr (is_float<T>)
+      return a > 0 ? T(1) : a < 0 ? T(-1) : a == 0 ? T(0) : a;
+    else
+      return static_cast<T>(a > 0) - static_cast<T>(a < 0);
+  }
+};
+
+struct Invert {
+  template <class T>
+  static constexpr bool has = !is_float<T>;
+  template <class T>
+  static T of(T a) {
+    if constexpr (is_bool<T>)
+      return !a;
+    else
+      return static_cast<T>(~a);
+  }
+};
+
+struct LogicalNot {
+  template <class T>
+  static constexpr bool has = true;
+  template <class T>
+  static bool of(T a) {
+    return a == T(0);
+  }
+};
+
+#define TNP_ROUNDING(NAME, FUNCTION)             \
+  struct NAME {                                  \
+    template <class T>                           \
+    static constexpr bool has = true;            \
+    template <class T>                           \
+    static T of(T a) {                           \
+      if constexpr (is_float<T>)                 \
+        return FUNCTION(a);                      \
+      else                                       \
+        return a;                                \
+    }                                            \
+  };
+TNP_ROUNDING(Floor, std::floor)
+TNP_ROUNDING(Ceil, std::ceil)
+TNP_ROUNDING(Trunc, std::trunc)
+#undef TNP_ROUNDING
+
+struct Rint {
+  template <class T>
+  static constexpr bool has = is_float<T>;
+  template <class T>
+  static T of(T a) {
+    return std::nearbyint(a);
+  }
+};
+
+#define TNP_QUESTION(NAME, OF_FLOAT, OF_INTEGER)    \
+  struct NAME {                                     \
+    template <class T>                              \
+    static constexpr bool has = true;               \
+    template <class T>                              \
+    static bool of(T a) {                           \
+      if constexpr (is_float<T>)                    \
+        return OF_FLOAT;                            \
+      else                                          \
+        return OF_INTEGER;                          \
+    }                                               \
+  };
+TNP_QUESTION(IsNan, a != a, false)
+TNP_QUESTION(IsInf, std::fabs(a) == std::numeric_limits<T>::infinity(), false)
+TNP_QUESTION(IsFinite, std::fabs(a) < std::numeric_limits<T>::infinity(), true)
+#undef TNP_QUESTION
+
+// Loops of operations.
+
+template <class Operation, class T>
+void binary(char* out_, const char* a_, const char* b_, int64_t n, int64_t stride_a, int64_t stride_b) {
+  using R = decltype(Operation::template of<T>(T(), T()));
+  auto* out = reinterpret_cast<R*>(out_);  // may be an operand, element by element
+  const auto* a = reinterpret_cast<const T*>(a_);
+  const auto* b = reinterpret_cast<const T*>(b_);
+  if (stride_a == 1 && stride_b == 1) {
+#pragma GCC ivdep
+    for (int64_t i = 0; i < n; i++) out[i] = Operation::template of<T>(a[i], b[i]);
+  } else if (stride_a == 1 && stride_b == 0) {
+    const T second = *b;
+#pragma GCC ivdep
+    for (int64_t i = 0; i < n; i++) out[i] = Operation::template of<T>(a[i], second);
+  } else if (stride_a == 0 && stride_b == 1) {
+    const T first = *a;
+#pragma GCC ivdep
+    for (int64_t i = 0; i < n; i++) out[i] = Operation::template of<T>(first, b[i]);
+  } else {
+    for (int64_t i = 0; i < n; i++) out[i] = Operation::template of<T>(a[i * stride_a], b[i * stride_b]);
+  }
+}
+
+template <class Operation, class T>
+void unary(char* out_, const char* a_, int64_t n, int64_t stride) {
+  using R = decltype(Operation::template of<T>(T()));
+  auto* out = reinterpret_cast<R*>(out_);
+  const auto* a = reinterpret_cast<const T*>(a_);
+  if (stride == 1) {
+#pragma GCC ivdep
+    for (int64_t i = 0; i < n; i++) out[i] = Operation::template of<T>(a[i]);
+  } else {
+    for (int64_t i = 0; i < n; i++) out[i] = Operation::template of<T>(a[i * stride]);
+  }
+}
+
+template <class From, class To>
+void copy(char* out_, const char* a_, int64_t n, int64_t stride_out, int64_t stride) {
+  auto* out = reinterpret_cast<To*>(out_);
+  const auto* a = reinterpret_cast<const From*>(a_);
+  if (stride_out == 1 && stride == 1) {
+    if constexpr (std::is_same_v<From, To>)
+      std::memcpy(out, a, n * sizeof(To));
+    else
+      for (int64_t i = 0; i < n; i++) out[i] = static_cast<To>(a[i]);
+  } else {
+    for (int64_t i = 0; i < n; i++) out[i * stride_out] = static_cast<To>(a[i * stride]);
+  }
+}
+
+// A dtype's number to its type.
+template <class Visitor>
+auto visit(int8_t dtype, Visitor&& visitor) -> decltype(visitor(bool())) {
+  switch (dtype) {
+    case B1: return visitor(bool());
+    case U8: return visitor(uint8_t());
+    case U16: return visitor(uint16_t());
+    case U32: return visitor(uint32_t());
+    case U64: return visitor(uint64_t());
+    case I8: return visitor(int8_t());
+    case I16: return visitor(int16_t());
+    case I32: return visitor(int32_t());
+    case I64: return visitor(int64_t());
+    case F32: return visitor(float());
+    case F64: return visitor(double());
+    default: return {};
+  }
+}
+
+template <class Operation>
+Found<BinaryLoop> find_binary(int8_t dtype) {
+  return visit(dtype, [&](auto zero) -> Found<BinaryLoop> {
+    using T = decltype(zero);
+    if constexpr (Operation::template has<T>) {
+      using R = decltype(Operation::template of<T>(T(), T()));
+      return {binary<Operation, T>, std::is_same_v<R, T> ? dtype : static_cast<int8_t>(B1)};
+    } else {
+      return {};
+    }
+  });
+}
+
+template <class Operation>
+Found<UnaryLoop> find_unary(int8_t dtype) {
+  return visit(dtype, [&](auto zero) -> Found<UnaryLoop> {
+    using T = decltype(zero);
+    if constexpr (Operation::template has<T>) {
+      using R = decltype(Operation::template of<T>(T()));
+      return {unary<Operation, T>, std::is_same_v<R, T> ? dtype : static_cast<int8_t>(B1)};
+    } else {
+      return {};
+    }
+  });
+}
+
+template <class Loop>
+struct Row {
+  const char* ufunc;
+  Found<Loop> (*find)(int8_t);
+};
+
+const Row<BinaryLoop> BINARY[] = {
+    {"add", find_binary<Add>},
+    {"subtract", find_binary<Subtract>},
+    {"multiply", find_binary<Multiply>},
+    {"divide", find_binary<Divide>},
+    {"floor_divide", find_binary<FloorDivide>},
+    {"remainder", find_binary<Remainder>},
+    {"equal", find_binary<Equal>},
+    {"not_equal", find_binary<NotEqual>},
+    {"less", find_binary<Less>},
+    {"less_equal", find_binary<LessEqual>},
+    {"greater", find_binary<Greater>},
+    {"greater_equal", find_binary<GreaterEqual>},
+    {"logical_and", find_binary<LogicalAnd>},
+    {"logical_or", find_binary<LogicalOr>},
+    {"logical_xor", find_binary<LogicalXor>},
+    {"bitwise_and", find_binary<BitwiseAnd>},
+    {"bitwise_or", find_binary<BitwiseOr>},
+    {"bitwise_xor", find_binary<BitwiseXor>},
+    {"left_shift", find_binary<LeftShift>},
+    {"right_shift", find_binary<RightShift>},
+    {"maximum", find_binary<Maximum>},
+    {"minimum", find_binary<Minimum>},
+};
+
+const Row<UnaryLoop> UNARY[] = {
+    {"negative", find_unary<Negative>},
+    {"positive", find_unary<Positive>},
+    {"conjugate", find_unary<Positive>},
+    {"absolute", find_unary<Absolute>},
+    {"fabs", find_unary<Absolute>},
+    {"square", find_unary<Square>},
+    {"sqrt", find_unary<Sqrt>},
+    {"reciprocal", find_unary<Reciprocal>},
+    {"sign", find_unary<Sign>},
+    {"invert", find_unary<Invert>},
+    {"logical_not", find_unary<LogicalNot>},
+    {"floor", find_unary<Floor>},
+    {"ceil", find_unary<Ceil>},
+    {"trunc", find_unary<Trunc>},
+    {"rint", find_unary<Rint>},
+    {"isnan", find_unary<IsNan>},
+    {"isinf", find_unary<IsInf>},
+    {"isfinite", find_unary<IsFinite>},
+};
+
+}  // namespace
+
+Found<BinaryLoop> binary_loop(const char* ufunc, int8_t dtype) {
+  for (const auto& row : BINARY)
+    if (std::strcmp(row.ufunc, ufunc) == 0) return row.find(dtype);
+  return {};
+}
+
+Found<UnaryLoop> unary_loop(const char* ufunc, int8_t dtype) {
+  for (const auto& row : UNARY)
+    if (std::strcmp(row.ufunc, ufunc) == 0) return row.find(dtype);
+  return {};
+}
+
+CopyLoop copy_loop(int8_t from, int8_t to) {
+  return visit(from, [&](auto source) -> CopyLoop {
+    return visit(to, [&](auto target) -> CopyLoop {
+      using From = decltype(source);
+      using To = decltype(target);
+      if constexpr (is_float<From> && is_integer<To>)
+        return nullptr;  // undefined beyond the integer's range: torch's cast decides
+      else
+        return copy<From, To>;
+    });
+  });
+}
+
+int64_t itemsize(int8_t dtype) {
+  static constexpr int64_t SIZES[DTYPES] = {1, 1, 2, 4, 8, 1, 2, 4, 8, 4, 8, 2, 2, 8, 16};
+  return SIZES[dtype];
+}
+
+}  // namespace tnp

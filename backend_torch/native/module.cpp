@@ -1,0 +1,49 @@
+// The extension module: one call installs all of it.
+#include <torch/version.h>
+
+#include "slots.h"
+#include "ufuncs.h"
+
+namespace tnp {
+namespace {
+
+// install(array class, scalar class, (unary ufunc class, binary ufunc class), {name: (ufunc, NumPy's)}, resolver)
+PyObject* install(PyObject*, PyObject* args) {
+  PyObject *array, *scalar, *unary, *binary, *table, *resolve;
+  if (!PyArg_ParseTuple(args, "O!O!(O!O!)O!O", &PyType_Type, &array, &PyType_Type, &scalar, &PyType_Type, &unary,
+                        &PyType_Type, &binary, &PyDict_Type, &table, &resolve))
+    return nullptr;
+  if (layout.array != nullptr) {
+    PyErr_SetString(PyExc_RuntimeError, "the native core has been installed before");
+    return nullptr;
+  }
+  PyObject *name, *pair;
+  Py_ssize_t position = 0;
+  while (PyDict_Next(table, &position, &name, &pair)) {
+    const char* text = PyUnicode_AsUTF8(name);
+    PyObject *ufunc, *numpy;
+    if (text == nullptr || !PyArg_ParseTuple(pair, "OO", &ufunc, &numpy)) return nullptr;
+    add_ufunc(ufunc, numpy, text);
+  }
+  resolver = Py_NewRef(resolve);
+  if (!install_slots(reinterpret_cast<PyTypeObject*>(array), reinterpret_cast<PyTypeObject*>(scalar))) return nullptr;
+  if (!install_calls(reinterpret_cast<PyTypeObject*>(unary), reinterpret_cast<PyTypeObject*>(binary))) return nullptr;
+  Py_RETURN_NONE;
+}
+
+PyMethodDef METHODS[] = {
+    {"install", install, METH_VARARGS, "Put the native slots into the finished classes."},
+    {nullptr, nullptr, 0, nullptr},
+};
+
+PyModuleDef MODULE = {
+    PyModuleDef_HEAD_INIT, "core", "tnp's native core.", -1, METHODS, nullptr, nullptr, nullptr, nullptr};
+
+}  // namespace
+}  // namespace tnp
+
+PyMODINIT_FUNC PyInit_core() {
+  PyObject* module = PyModule_Create(&tnp::MODULE);
+  if (module != nullptr) PyModule_AddStringConstant(module, "TORCH", TORCH_VERSION);
+  return module;
+}

@@ -1,0 +1,511 @@
+// Each slot computes natively what the guard lets through. All else goes to the Python method of the class, by the
+// rules of CPython's own slots of Python classes: `SLOT1BINFULL` in Objects/typeobject.c.
+#include "slots.h"
+
+#include <structmember.h>
+
+#include <cstring>
+#include <string>
+#include <utility>
+
+#include "indexing.h"
+#include "ufuncs.h"
+
+namespace tnp {
+namespace {
+
+constexpr int CLASSES = 2;  // arrays, scalars
+int class_of(PyObject* x) { return is_array(x) ? 0 : is_scalar(x) ? 1 : -1; }
+
+// Arithmetic: a row a slot of two operands.
+
+struct BinarySlot {
+  const char* ufunc;
+  const char* method;     // without underscores
+  size_t slot, inplace;   // where they are in PyNumberMethods
+};
+
+#define TNP_SLOT(UFUNC, METHOD, NAME) \
+  {UFUNC, METHOD, offsetof(PyNumberMethods, nb_##NAME), offsetof(PyNumberMethods, nb_inplace_##NAME)}
+constexpr BinarySlot BINARY_SLOTS[] = {
+    TNP_SLOT("add", "add", add),
+    TNP_SLOT("subtract", "sub", subtract),
+    TNP_SLOT("multiply", "mul", multiply),
+    TNP_SLOT("divide", "truediv", true_divide),
+    TNP_SLOT("floor_divide", "floordiv", floor_divide),
+    TNP_SLOT("remainder", "mod", remainder),
+    TNP_SLOT("left_shift", "lshift", lshift),
+    TNP_SLOT("right_shift", "rshift", rshift),
+    TNP_SLOT("bitwise_and", "and", and),
+    TNP_SLOT("bitwise_or", "or", or),
+    TNP_SLOT("bitwise_xor", "xor", xor),
+    TNP_SLOT("power", "pow", power),
+};
+#undef TNP_SLOT
+constexpr int BINARIES = sizeof BINARY_SLOTS / sizeof *BINARY_SLOTS;
+constexpr int POWER = BINARIES - 1;
+
+struct Methods {  // of Python, by slot and class
+  PyObject* forward[CLASSES] = {};
+  PyObject* reflected[CLASSES] = {};
+  PyObject* inplace[CLASSES] = {};
+  PyObject* reflected_name = nullptr;
+  Ufunc* ufunc = nullptr;
+};
+Methods methods[BINARIES];
+
+template <class Function>
+Function& at_offset(PyTypeObject* type, size_t offset) {
+  return *reinterpret_cast<Function*>(reinterpret_cast<char*>(type->tp_as_number) + offset);
+}
+
+PyObject* call2(PyObject* function, PyObject* a, PyObject* b) {
+  PyObject* stack[] = {a, b};
+  return PyObject_Vectorcall(function, stack, 2, nullptr);
+}
+
+// Whether the class of `other` has another reflected method than that of `self`.
+bool is_overloaded(const Methods& row, PyObject* self, PyObject* other) {
+  PyObject* one = PyObject_GetAttr(reinterpret_cast<PyObject*>(Py_TYPE(self)), row.reflected_name);
+  PyObject* two = PyObject_GetAttr(reinterpret_cast<PyObject*>(Py_TYPE(other)), row.reflected_name);
+  bool differs = one != two;
+  Py_XDECREF(one);
+  Py_XDECREF(two);
+  PyErr_Clear();
+  return differs;
+}
+
+PyObject* python_binary(const Methods& row, PyObject* self, PyObject* other) {
+  int left = class_of(self), right = class_of(other);
+  bool do_other = right >= 0 && Py_TYPE(self) != Py_TYPE(other);
+  if (left >= 0) {
+    if (do_other && PyType_IsSubtype(Py_TYPE(other), Py_TYPE(self)) && is_overloaded(row, self, other)) {
+      PyObject* result = call2(row.reflected[right], other, self);
+      if (result != Py_NotImplemented) return result;
+      Py_DECREF(result);
+      do_other = false;
+    }
+    PyObject* result = call2(row.forward[left], self, other);
+    if (result != Py_NotImplemented || Py_TYPE(self) == Py_TYPE(other)) return result;
+    Py_DECREF(result);
+  }
+  if (do_other) return call2(row.reflected[right], other, self);
+  Py_RETURN_NOTIMPLEMENTED;
+}
+
+template <int I>
+PyObject* binary(PyObject* self, PyObject* other) {
+  return guarded([&] { return call_binary(methods[I].ufunc, self, other); },
+                 [&] { return python_binary(methods[I], self, other); });
+}
+
+template <int I>
+PyObject* inplace(PyObject* self, PyObject* other) {
+  int kind = class_of(self);
+  if (kind == 1)  // a scalar never changes
+    return guarded([&] { return call_binary(methods[I].ufunc, self, other); },
+                   [&] { return call2(methods[I].inplace[1], self, other); });
+  return guarded([&]() -> PyObject* { return call_inplace(methods[I].ufunc, self, other) ? Py_NewRef(self) : nullptr; },
+                 [&] { return call2(methods[I].inplace[0], self, other); });
+}
+
+PyObject* power(PyObject* self, PyObject* other, PyObject* modulo) {
+  if (modulo == Py_None) return binary<POWER>(self, other);
+  int kind = class_of(self);
+  if (kind < 0) Py_RETURN_NOTIMPLEMENTED;
+  PyObject* stack[] = {self, other, modulo};
+  return PyObject_Vectorcall(methods[POWER].forward[kind], stack, 3, nullptr);
+}
+
+PyObject* inplace_power(PyObject* self, PyObject* other, PyObject* modulo) {
+  return inplace<POWER>(self, other);
+}
+
+// Comparisons, in the order of Py_LT ... Py_GE.
+
+constexpr const char* COMPARISONS[] = {"less", "less_equal", "equal", "not_equal", "greater", "greater_equal"};
+constexpr const char* COMPARING[] = {"__lt__", "__le__", "__eq__", "__ne__", "__gt__", "__ge__"};
+PyObject* comparing[6][CLASSES];
+Ufunc* comparisons[6];
+
+PyObject* compare(PyObject* self, PyObject* other, int operation) {
+  return guarded([&] { return call_binary(comparisons[operation], self, other); },
+                 [&]() -> PyObject* {
+                   int kind = class_of(self);
+                   if (kind < 0) Py_RETURN_NOTIMPLEMENTED;
+                   return call2(comparing[operation][kind], self, other);
+                 });
+}
+
+// One operand.
+
+struct UnarySlot {
+  const char* ufunc;
+  const char* method;
+  size_t slot;
+};
+constexpr UnarySlot UNARY_SLOTS[] = {
+    {"negative", "__neg__", offsetof(PyNumberMethods, nb_negative)},
+    {"positive", "__pos__", offsetof(PyNumberMethods, nb_positive)},
+    {"absolute", "__abs__", offsetof(PyNumberMethods, nb_absolute)},
+    {"invert", "__invert__", offsetof(PyNumberMethods, nb_invert)},
+};
+constexpr int UNARIES = sizeof UNARY_SLOTS / sizeof *UNARY_SLOTS;
+PyObject* unary_methods[UNARIES][CLASSES];
+Ufunc* unary_ufuncs[UNARIES];
+
+template <int I>
+PyObject* unary(PyObject* self) {
+  return guarded([&] { return call_unary(unary_ufuncs[I], self); },
+                 [&] { return PyObject_CallOneArg(unary_methods[I][class_of(self)], self); });
+}
+
+// Values.
+
+PyObject* float_methods[CLASSES];
+PyObject* int_methods[CLASSES];
+PyObject* index_methods[CLASSES];
+PyObject* bool_methods[CLASSES];
+
+// Where the only element of a real array lies, nullptr for others; of no axis, or with any as long as they are one.
+const char* only_element(PyObject* self, bool any_axes, int8_t& dtype) {
+  if (!is_quiet()) return nullptr;
+  const at::Tensor* tensor = plain_tensor(self);
+  if (tensor == nullptr || (any_axes ? tensor->numel() != 1 : tensor->dim() != 0)) return nullptr;
+  dtype = dtype_of(tensor->unsafeGetTensorImpl());
+  return dtype == NONE || dtype >= LOOPS ? nullptr : data_of(*tensor);
+}
+
+PyObject* to_float(PyObject* self) {
+  return guarded(
+      [&]() -> PyObject* {
+        int8_t dtype;
+        const char* element = only_element(self, false, dtype);
+        if (element == nullptr) return nullptr;
+        PyObject* number = load_number(element, dtype);
+        if (number == nullptr || PyFloat_CheckExact(number)) return number;
+        PyObject* result = PyNumber_Float(number);
+        Py_DECREF(number);
+        return result;
+      },
+      [&] { return PyObject_CallOneArg(float_methods[class_of(self)], self); });
+}
+
+PyObject* to_int(PyObject* self) {
+  return guarded(
+      [&]() -> PyObject* {
+        int8_t dtype;
+        const char* element = only_element(self, false, dtype);
+        if (element == nullptr) return nullptr;
+        PyObject* number = load_number(element, dtype);
+        if (number == nullptr || PyLong_CheckExact(number)) return number;
+        PyObject* result = PyNumber_Long(number);
+        Py_DECREF(number);
+        return result;
+      },
+      [&] { return PyObject_CallOneArg(int_methods[class_of(self)], self); });
+}
+
+PyObject* to_index(PyObject* self) {
+  return guarded(
+      [&]() -> PyObject* {
+        int8_t dtype;
+        const char* element = only_element(self, false, dtype);
+        if (element == nullptr || dtype < U8 || dtype > I64) return nullptr;
+        return load_number(element, dtype);
+      },
+      [&] { return PyObject_CallOneArg(index_methods[class_of(self)], self); });
+}
+
+int to_bool(PyObject* self) {
+  struct Answer {
+    int value = -1;
+    explicit operator bool() const { return value >= 0; }
+  };
+  return guarded(
+             [&]() -> Answer {
+               int8_t dtype;
+               const char* element = only_element(self, true, dtype);
+               if (element == nullptr) return {};
+               bool value;
+               copy_loop(dtype, B1)(reinterpret_cast<char*>(&value), element, 1, 1, 1);
+               return {value};
+             },
+             [&]() -> Answer {
+               PyObject* result = PyObject_CallOneArg(bool_methods[class_of(self)], self);
+               if (result == nullptr) return {};
+               Answer answer;
+               if (PyBool_Check(result))
+                 answer.value = result == Py_True;
+               else
+                 PyErr_Format(PyExc_TypeError, "__bool__ should return bool, returned %s", Py_TYPE(result)->tp_name);
+               Py_DECREF(result);
+               return answer;
+             })
+      .value;
+}
+
+// Elements.
+
+PyObject* getting;
+PyObject* setting;
+PyObject* measuring;
+PyObject* iterating;
+
+PyObject* subscript(PyObject* self, PyObject* key) {
+  return guarded([&] { return get_item(self, key); }, [&] { return call2(getting, self, key); });
+}
+
+int assign_subscript(PyObject* self, PyObject* key, PyObject* value) {
+  if (value == nullptr) {
+    PyErr_SetString(PyExc_ValueError, "cannot delete array elements");
+    return -1;
+  }
+  return guarded([&]() -> bool { return set_item(self, key, value); },
+                 [&]() -> bool {
+                   PyObject* stack[] = {self, key, value};
+                   PyObject* result = PyObject_Vectorcall(setting, stack, 3, nullptr);
+                   Py_XDECREF(result);
+                   return result != nullptr;
+                 })
+             ? 0
+             : -1;
+}
+
+PyObject* item(PyObject* self, Py_ssize_t index) {
+  return guarded([&] { return get_row(self, index); },
+                 [&]() -> PyObject* {
+                   PyObject* key = PyLong_FromSsize_t(index);
+                   if (key == nullptr) return nullptr;
+                   PyObject* result = call2(getting, self, key);
+                   Py_DECREF(key);
+                   return result;
+                 });
+}
+
+Py_ssize_t length(PyObject* self) {
+  const at::Tensor* tensor = plain_tensor(self);
+  if (tensor != nullptr && tensor->dim() > 0) return tensor->sizes()[0];
+  PyObject* result = PyObject_CallOneArg(measuring, self);
+  if (result == nullptr) return -1;
+  Py_ssize_t count = PyNumber_AsSsize_t(result, PyExc_OverflowError);
+  Py_DECREF(result);
+  return count;
+}
+
+// What iteration goes over: the rows that there were when it began, each asked for as `x[i]` is.
+
+struct Rows {
+  PyObject_HEAD
+  PyObject* array;
+  int64_t next, count;
+};
+
+PyObject* next_row(PyObject* self) {
+  auto* rows = reinterpret_cast<Rows*>(self);
+  if (rows->array == nullptr || rows->next >= rows->count) {
+    Py_CLEAR(rows->array);
+    return nullptr;
+  }
+  return item(rows->array, rows->next++);
+}
+
+void delete_rows(PyObject* self) {
+  PyTypeObject* type = Py_TYPE(self);
+  PyObject_GC_UnTrack(self);
+  Py_XDECREF(reinterpret_cast<Rows*>(self)->array);
+  type->tp_free(self);
+  Py_DECREF(type);
+}
+
+int traverse_rows(PyObject* self, visitproc visit, void* arg) {
+  Py_VISIT(Py_TYPE(self));
+  Py_VISIT(reinterpret_cast<Rows*>(self)->array);
+  return 0;
+}
+
+int clear_rows(PyObject* self) {
+  Py_CLEAR(reinterpret_cast<Rows*>(self)->array);
+  return 0;
+}
+
+PyObject* rows_left(PyObject* self, PyObject*) {
+  auto* rows = reinterpret_cast<Rows*>(self);
+  return PyLong_FromLongLong(rows->array == nullptr ? 0 : rows->count - rows->next);
+}
+
+PyMethodDef ROWS_METHODS[] = {
+    {"__length_hint__", rows_left, METH_NOARGS, "How many rows are left."}, {nullptr, nullptr, 0, nullptr}};
+PyType_Slot ROWS_SLOTS[] = {
+    {Py_tp_dealloc, reinterpret_cast<void*>(delete_rows)},
+    {Py_tp_traverse, reinterpret_cast<void*>(traverse_rows)},
+    {Py_tp_clear, reinterpret_cast<void*>(clear_rows)},
+    {Py_tp_iter, reinterpret_cast<void*>(PyObject_SelfIter)},
+    {Py_tp_iternext, reinterpret_cast<void*>(next_row)},
+    {Py_tp_methods, ROWS_METHODS},
+    {0, nullptr},
+};
+PyType_Spec ROWS_SPEC = {
+    "tnp.array_iterator", sizeof(Rows), 0,
+    Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_DISALLOW_INSTANTIATION, ROWS_SLOTS};
+PyTypeObject* rows_type;
+
+PyObject* iterate(PyObject* self) {
+  const at::Tensor* tensor = is_quiet() ? plain_tensor(self) : nullptr;
+  if (tensor == nullptr || tensor->dim() == 0) return PyObject_CallOneArg(iterating, self);
+  auto* rows = reinterpret_cast<Rows*>(rows_type->tp_alloc(rows_type, 0));
+  if (rows == nullptr) return nullptr;
+  rows->array = Py_NewRef(self);
+  rows->next = 0;
+  rows->count = tensor->sizes()[0];
+  return reinterpret_cast<PyObject*>(rows);
+}
+
+// Calls of ufuncs.
+
+PyObject* python_calls[2];
+
+PyObject* call_unary_ufunc(PyObject* self, PyObject* args, PyObject* kwargs) {
+  return guarded(
+      [&]() -> PyObject* {
+        if (kwargs != nullptr || PyTuple_GET_SIZE(args) != 1) return nullptr;
+        Ufunc* ufunc = find_ufunc(self);
+        return ufunc == nullptr ? nullptr : call_unary(ufunc, PyTuple_GET_ITEM(args, 0));
+      },
+      [&]() -> PyObject* {
+        PyObject* method = PyMethod_New(python_calls[0], self);
+        if (method == nullptr) return nullptr;
+        PyObject* result = PyObject_Call(method, args, kwargs);
+        Py_DECREF(method);
+        return result;
+      });
+}
+
+PyObject* call_binary_ufunc(PyObject* self, PyObject* args, PyObject* kwargs) {
+  return guarded(
+      [&]() -> PyObject* {
+        if (kwargs != nullptr || PyTuple_GET_SIZE(args) != 2) return nullptr;
+        PyObject *a = PyTuple_GET_ITEM(args, 0), *b = PyTuple_GET_ITEM(args, 1);
+        if (!is_ours(a) && !is_ours(b)) return nullptr;
+        Ufunc* ufunc = find_ufunc(self);
+        return ufunc == nullptr ? nullptr : call_binary(ufunc, a, b);
+      },
+      [&]() -> PyObject* {
+        PyObject* method = PyMethod_New(python_calls[1], self);
+        if (method == nullptr) return nullptr;
+        PyObject* result = PyObject_Call(method, args, kwargs);
+        Py_DECREF(method);
+        return result;
+      });
+}
+
+// Installing.
+
+PyObject* method_of(PyTypeObject* type, const char* name) {  // a new reference: kept for good
+  PyObject* method = PyObject_GetAttrString(reinterpret_cast<PyObject*>(type), name);
+  return method;
+}
+
+// The interpreter calls a Python `__getitem__` without a look at the slot, unless it can't tell the function's version.
+bool keep_from_specializing(PyObject* function) {
+  if (!PyFunction_Check(function)) return true;
+#if PY_VERSION_HEX >= 0x030C0000
+  PyFunction_SetVectorcall(reinterpret_cast<PyFunctionObject*>(function), [](PyObject* callable, PyObject* const* args,
+                                                                             size_t count, PyObject* names) {
+    return _PyFunction_Vectorcall(callable, args, count, names);
+  });
+#else
+  reinterpret_cast<PyFunctionObject*>(function)->func_version = 0xFFFF0000;  // it has room for 16 bits
+#endif
+  return true;
+}
+
+template <int... I>
+void put_binary(PyTypeObject* type, std::integer_sequence<int, I...>) {
+  ((at_offset<binaryfunc>(type, BINARY_SLOTS[I].slot) = binary<I>), ...);
+  ((at_offset<binaryfunc>(type, BINARY_SLOTS[I].inplace) = inplace<I>), ...);
+}
+
+template <int... I>
+void put_unary(PyTypeObject* type, std::integer_sequence<int, I...>) {
+  ((at_offset<unaryfunc>(type, UNARY_SLOTS[I].slot) = unary<I>), ...);
+}
+
+}  // namespace
+
+bool install_slots(PyTypeObject* array, PyTypeObject* scalar) {
+  PyTypeObject* types[] = {array, scalar};
+  PyObject* member = PyObject_GetAttrString(reinterpret_cast<PyObject*>(array), "tensor");
+  if (member == nullptr || Py_TYPE(member) != &PyMemberDescr_Type) {
+    if (!PyErr_Occurred()) PyErr_SetString(PyExc_TypeError, "the class has no slot 'tensor'");
+    return false;
+  }
+  layout.offset = reinterpret_cast<PyMemberDescrObject*>(member)->d_member->offset;
+  Py_DECREF(member);
+  rows_type = reinterpret_cast<PyTypeObject*>(PyType_FromSpec(&ROWS_SPEC));
+  if (rows_type == nullptr) return false;
+  for (int kind = 0; kind < CLASSES; kind++) {
+    PyTypeObject* type = types[kind];
+    for (int i = 0; i < BINARIES; i++) {
+      std::string name = BINARY_SLOTS[i].method;
+      methods[i].forward[kind] = method_of(type, ("__" + name + "__").c_str());
+      methods[i].reflected[kind] = method_of(type, ("__r" + name + "__").c_str());
+      methods[i].inplace[kind] = method_of(type, ("__i" + name + "__").c_str());
+      methods[i].reflected_name = PyUnicode_InternFromString(("__r" + name + "__").c_str());
+      methods[i].ufunc = find_ufunc(BINARY_SLOTS[i].ufunc);
+      if (methods[i].ufunc == nullptr) PyErr_SetString(PyExc_LookupError, BINARY_SLOTS[i].ufunc);
+    }
+    for (int i = 0; i < 6; i++) {
+      comparing[i][kind] = method_of(type, COMPARING[i]);
+      comparisons[i] = find_ufunc(COMPARISONS[i]);
+      if (comparisons[i] == nullptr) PyErr_SetString(PyExc_LookupError, COMPARISONS[i]);
+    }
+    for (int i = 0; i < UNARIES; i++) {
+      unary_methods[i][kind] = method_of(type, UNARY_SLOTS[i].method);
+      unary_ufuncs[i] = find_ufunc(UNARY_SLOTS[i].ufunc);
+      if (unary_ufuncs[i] == nullptr) PyErr_SetString(PyExc_LookupError, UNARY_SLOTS[i].ufunc);
+    }
+    float_methods[kind] = method_of(type, "__float__");
+    int_methods[kind] = method_of(type, "__int__");
+    index_methods[kind] = method_of(type, "__index__");
+    bool_methods[kind] = method_of(type, "__bool__");
+  }
+  getting = method_of(array, "__getitem__");
+  setting = method_of(array, "__setitem__");
+  measuring = method_of(array, "__len__");
+  iterating = method_of(array, "__iter__");
+  if (PyErr_Occurred()) return false;
+
+  layout.array = array;
+  layout.scalar = scalar;
+  for (PyTypeObject* type : types) {
+    put_binary(type, std::make_integer_sequence<int, BINARIES - 1>());
+    type->tp_as_number->nb_power = power;
+    type->tp_as_number->nb_inplace_power = inplace_power;
+    put_unary(type, std::make_integer_sequence<int, UNARIES>());
+    type->tp_as_number->nb_float = to_float;
+    type->tp_as_number->nb_int = to_int;
+    type->tp_as_number->nb_index = to_index;
+    type->tp_as_number->nb_bool = to_bool;
+    type->tp_richcompare = compare;
+  }
+  array->tp_as_mapping->mp_subscript = subscript;
+  array->tp_as_mapping->mp_ass_subscript = assign_subscript;
+  array->tp_as_mapping->mp_length = length;
+  array->tp_as_sequence->sq_length = length;
+  array->tp_iter = iterate;
+  return keep_from_specializing(getting);
+}
+
+bool install_calls(PyTypeObject* unary_type, PyTypeObject* binary_type) {
+  PyTypeObject* types[] = {unary_type, binary_type};
+  for (int i = 0; i < 2; i++) {
+    python_calls[i] = method_of(types[i], "__call__");
+    if (python_calls[i] == nullptr) return false;
+  }
+  unary_type->tp_call = call_unary_ufunc;
+  binary_type->tp_call = call_binary_ufunc;
+  return true;
+}
+
+}  // namespace tnp

@@ -1,0 +1,12 @@
+// The native slots of the finished Python classes.
+#pragma once
+
+#include "core.h"
+
+namespace tnp {
+
+// Put the slots into the classes; false with an exception set.
+bool install_slots(PyTypeObject* array, PyTypeObject* scalar);
+bool install_calls(PyTypeObject* unary, PyTypeObject* binary);
+
+}  // namespace tnp

@@ -1,0 +1,303 @@
+#include "ufuncs.h"
+
+#include <ATen/ops/pow_cpu_dispatch.h>
+#include <c10/util/SmallVector.h>
+
+#include <algorithm>
+#include <cstring>
+#include <unordered_map>
+#include <vector>
+
+namespace tnp {
+
+PyObject* resolver = nullptr;
+
+namespace {
+
+constexpr int64_t LARGE = 32768;  // from here on torch's kernels take several threads
+
+std::unordered_map<PyObject*, Ufunc*> by_object;
+std::vector<std::unique_ptr<Ufunc>> ufuncs;
+
+// An operand: a tensor, or a Python number with its kind in the place of a dtype.
+struct Operand {
+  const at::Tensor* tensor = nullptr;
+  PyObject* number = nullptr;
+  int8_t given = NONE;
+};
+
+bool read(PyObject* x, Operand& operand) {
+  if (is_ours(x)) {
+    operand.tensor = plain_tensor(x);
+    if (operand.tensor == nullptr) return false;
+    operand.given = dtype_of(operand.tensor->unsafeGetTensorImpl());
+    return operand.given != NONE;
+  }
+  operand.number = x;
+  if (PyFloat_CheckExact(x))
+    operand.given = WEAK_FLOAT;
+  else if (PyLong_CheckExact(x))
+    operand.given = WEAK_INT;
+  else if (PyBool_Check(x))
+    operand.given = B1;
+  else
+    return false;
+  return true;
+}
+
+// What NumPy's resolver says; false without an exception where it refuses.
+bool resolve(Ufunc* ufunc, const int8_t* given, int nin, int8_t out, int8_t* resolved) {
+  PyObject* arguments = PyTuple_New(nin + 2);
+  if (arguments == nullptr) return false;
+  PyTuple_SET_ITEM(arguments, 0, Py_NewRef(ufunc->numpy));
+  for (int i = 0; i <= nin; i++) PyTuple_SET_ITEM(arguments, i + 1, PyLong_FromLong(i < nin ? given[i] : out));
+  PyObject* answer = PyObject_CallObject(resolver, arguments);
+  Py_DECREF(arguments);
+  if (answer == nullptr) {
+    PyErr_Clear();
+    return false;
+  }
+  bool found = PyTuple_Check(answer) && PyTuple_GET_SIZE(answer) == nin + 1;
+  for (int i = 0; found && i <= nin; i++)
+    resolved[i] = static_cast<int8_t>(PyLong_AsLong(PyTuple_GET_ITEM(answer, i)));
+  Py_DECREF(answer);
+  return found;
+}
+
+const BinaryPlan& make_plan(Ufunc* ufunc, BinaryPlan& plan, int8_t a, int8_t b, int8_t out) {
+  plan.state = BinaryPlan::PYTHON;
+  int8_t given[] = {a, b}, resolved[3];
+  if (!resolve(ufunc, given, 2, out, resolved) || resolved[0] != resolved[1]) return plan;
+  int8_t dtype = resolved[0];
+  auto found = binary_loop(ufunc->name.c_str(), dtype);
+  plan.left = plan.right = dtype;
+  plan.out = resolved[2];
+  if (found.out == plan.out) plan.loop = found.loop;
+  plan.kernel = binary_kernel(ufunc->name.c_str(), dtype);
+  if (plan.loop != nullptr || plan.kernel != nullptr || ufunc->is_power) plan.state = BinaryPlan::NATIVE;
+  return plan;
+}
+
+const UnaryPlan& make_plan(Ufunc* ufunc, UnaryPlan& plan, int8_t a) {
+  plan.state = UnaryPlan::PYTHON;
+  int8_t resolved[2];
+  if (!resolve(ufunc, &a, 1, NONE, resolved)) return plan;
+  plan.in = resolved[0];
+  plan.out = resolved[1];
+  auto found = unary_loop(ufunc->name.c_str(), plan.in);
+  if (found.out == plan.out) plan.loop = found.loop;
+  plan.kernel = unary_kernel(ufunc->name.c_str(), plan.in);
+  if (plan.loop != nullptr || plan.kernel != nullptr) plan.state = UnaryPlan::NATIVE;
+  return plan;
+}
+
+// Whether a tensor's strides are those of new memory, axes of length one included: so are those of the result then.
+bool is_dense(const at::Tensor& tensor) {
+  auto sizes = tensor.sizes(), strides = tensor.strides();
+  int64_t expected = 1;
+  for (int64_t i = static_cast<int64_t>(sizes.size()) - 1; i >= 0; i--) {
+    if (strides[i] != expected) return false;
+    expected *= sizes[i];
+  }
+  return true;
+}
+
+// An operand as a loop takes it: a pointer and a stride.
+struct Source {
+  const char* data = nullptr;
+  int64_t stride = 0;
+  alignas(16) char value[16];
+  at::Tensor cast;
+};
+
+// False without an exception for what no loop takes.
+bool prepare(const Operand& operand, int8_t wanted, Source& source) {
+  if (operand.number != nullptr) {
+    if (wanted >= LOOPS || !store_number(operand.number, wanted, source.value, false)) return false;
+    source.data = source.value;
+    return true;
+  }
+  const auto& tensor = *operand.tensor;
+  int64_t dim = tensor.dim();
+  const char* data = data_of(tensor);
+  if (dim == 0) {
+    source.data = data;
+  } else if (dim == 1) {
+    source.data = data;
+    source.stride = tensor.strides()[0];
+  } else if (is_dense(tensor)) {
+    source.data = data;
+    source.stride = 1;
+  } else {
+    return false;
+  }
+  if (operand.given == wanted) return true;
+  if (operand.given >= LOOPS || wanted >= LOOPS) return false;
+  auto loop = copy_loop(operand.given, wanted);
+  if (loop == nullptr) return false;
+  if (dim == 0) {
+    loop(source.value, source.data, 1, 1, 1);
+    source.data = source.value;
+    return true;
+  }
+  int64_t n = tensor.numel();
+  source.cast = empty({n}, wanted);
+  loop(writeable_data_of(source.cast), source.data, n, 1, source.stride);
+  source.data = data_of(source.cast);
+  source.stride = 1;
+  return true;
+}
+
+// The operand as a tensor of a dtype, for torch's kernels.
+bool tensor_of(const Operand& operand, int8_t wanted, at::Tensor& tensor) {
+  if (operand.number != nullptr) {
+    tensor = empty({}, wanted);
+    return wanted < LOOPS && store_number(operand.number, wanted, writeable_data_of(tensor), false);
+  }
+  tensor = operand.given == wanted ? *operand.tensor : operand.tensor->to(SCALAR_TYPES[wanted]);
+  return true;
+}
+
+// The shape that two operands have together, if one of them has it and the other has the same, or none.
+const at::Tensor* shaped_as(const Operand& a, const Operand& b) {
+  if (b.number != nullptr || b.tensor->dim() == 0)
+    return a.tensor != nullptr ? a.tensor : b.tensor;
+  if (a.number != nullptr || a.tensor->dim() == 0) return b.tensor;
+  return a.tensor->sizes() == b.tensor->sizes() ? a.tensor : nullptr;
+}
+
+// NumPy's short cuts for a number as the exponent; the rest is torch's.
+PyObject* call_power(const BinaryPlan& plan, const Operand& a, const Operand& b) {
+  int8_t dtype = plan.left;
+  if (dtype >= LOOPS || dtype == B1) return nullptr;
+  alignas(16) char value[16], wide[16];
+  if (!store_number(b.number, dtype, value, false)) return nullptr;
+  bool is_float = dtype == F32 || dtype == F64;
+  copy_loop(dtype, F64)(wide, value, 1, 1, 1);
+  double exponent;
+  std::memcpy(&exponent, wide, sizeof exponent);
+  const char* name = exponent == 2                ? "square"
+                     : !is_float                  ? nullptr
+                     : exponent == 0.5            ? "sqrt"
+                     : exponent == -1             ? "reciprocal"
+                                                  : nullptr;
+  if (name != nullptr) {
+    Source source;
+    if (!prepare(a, dtype, source) || a.tensor->numel() > LARGE) return nullptr;
+    at::Tensor result = empty(a.tensor->sizes(), dtype);
+    unary_loop(name, dtype).loop(writeable_data_of(result), source.data, result.numel(), source.stride);
+    return wrap(std::move(result));
+  }
+  if (!is_float || exponent == -0.5) return nullptr;
+  at::Tensor base;
+  if (!tensor_of(a, dtype, base)) return nullptr;
+  return wrap(at::cpu::pow(base, c10::Scalar(exponent)));
+}
+
+template <class Body>
+at::Tensor without_gil(int64_t n, Body&& body) {
+  if (n < LARGE) return body();
+  struct Released {
+    PyThreadState* state = PyEval_SaveThread();
+    ~Released() { PyEval_RestoreThread(state); }
+  } released;
+  return body();
+}
+
+}  // namespace
+
+Ufunc* add_ufunc(PyObject* object, PyObject* numpy, const char* name) {
+  auto ufunc = std::make_unique<Ufunc>();
+  ufunc->object = Py_NewRef(object);
+  ufunc->numpy = Py_NewRef(numpy);
+  ufunc->name = name;
+  ufunc->is_power = std::strcmp(name, "power") == 0;
+  by_object[object] = ufunc.get();
+  ufuncs.push_back(std::move(ufunc));
+  return ufuncs.back().get();
+}
+
+Ufunc* find_ufunc(PyObject* object) {
+  auto found = by_object.find(object);
+  return found == by_object.end() ? nullptr : found->second;
+}
+
+Ufunc* find_ufunc(const char* name) {
+  for (const auto& ufunc : ufuncs)
+    if (ufunc->name == name) return ufunc.get();
+  return nullptr;
+}
+
+PyObject* call_binary(Ufunc* ufunc, PyObject* x, PyObject* y) {
+  Operand a, b;
+  if (!is_quiet() || !read(x, a) || !read(y, b)) return nullptr;
+  BinaryPlan& plan = ufunc->binary[a.given][b.given];
+  if (plan.state == BinaryPlan::UNKNOWN) make_plan(ufunc, plan, a.given, b.given, NONE);
+  if (plan.state == BinaryPlan::PYTHON) return nullptr;
+  if (ufunc->is_power && b.number != nullptr) return call_power(plan, a, b);
+  const at::Tensor* shape = shaped_as(a, b);
+  if (plan.loop != nullptr && shape != nullptr) {
+    int64_t n = shape->numel();
+    Source left, right;
+    if (n < LARGE && prepare(a, plan.left, left) && prepare(b, plan.right, right)) {
+      at::Tensor result = empty(shape->sizes(), plan.out);
+      plan.loop(writeable_data_of(result), left.data, right.data, n, left.stride, right.stride);
+      return wrap(std::move(result));
+    }
+    if (PyErr_Occurred()) return nullptr;
+  }
+  if (plan.kernel == nullptr) return nullptr;
+  at::Tensor left, right;
+  if (!tensor_of(a, plan.left, left) || !tensor_of(b, plan.right, right)) return nullptr;
+  return wrap(without_gil(std::max(left.numel(), right.numel()), [&] { return plan.kernel(left, right); }));
+}
+
+PyObject* call_unary(Ufunc* ufunc, PyObject* x) {
+  Operand a;
+  if (!is_quiet() || !is_ours(x) || !read(x, a)) return nullptr;
+  UnaryPlan& plan = ufunc->unary[a.given];
+  if (plan.state == UnaryPlan::UNKNOWN) make_plan(ufunc, plan, a.given);
+  if (plan.state == UnaryPlan::PYTHON) return nullptr;
+  int64_t n = a.tensor->numel();
+  if (plan.loop != nullptr) {
+    Source source;
+    if (n < LARGE && !(a.tensor->dim() == 1 && n == 1 && a.tensor->strides()[0] != 1) && prepare(a, plan.in, source)) {
+      at::Tensor result = empty(a.tensor->sizes(), plan.out);
+      plan.loop(writeable_data_of(result), source.data, n, source.stride);
+      return wrap(std::move(result));
+    }
+  }
+  if (plan.kernel == nullptr) return nullptr;
+  at::Tensor operand;
+  if (!tensor_of(a, plan.in, operand)) return nullptr;
+  return wrap(without_gil(n, [&] { return plan.kernel(operand); }));
+}
+
+bool call_inplace(Ufunc* ufunc, PyObject* x, PyObject* y) {
+  Operand a, b;
+  if (!is_quiet() || !is_array(x) || !read(x, a) || !read(y, b)) return false;
+  BinaryPlan& plan = ufunc->inplace[a.given][b.given];
+  if (plan.state == BinaryPlan::UNKNOWN) make_plan(ufunc, plan, a.given, b.given, a.given);
+  if (plan.state == BinaryPlan::PYTHON || plan.loop == nullptr || plan.left != a.given || plan.out != a.given)
+    return false;
+  const at::Tensor& target = *a.tensor;
+  int64_t n = target.numel();
+  if (n >= LARGE || !target.is_contiguous()) return false;
+  if (b.tensor != nullptr && b.tensor->dim() != 0) {
+    if (b.tensor->sizes() != target.sizes()) return false;
+    bool is_target = data_of(*b.tensor) == data_of(target) && b.tensor->is_contiguous();
+    if (!is_target && may_overlap(*b.tensor, target)) return false;
+  }
+  Source left, right;
+  if (!prepare(b, plan.right, right)) return false;
+  if (b.tensor != nullptr && b.tensor->dim() == 0 && right.data != right.value) {  // it may be the target's own element
+    std::memcpy(right.value, right.data, itemsize(plan.right));
+    right.data = right.value;
+  }
+  char* data = writeable_data_of(target);
+  plan.loop(data, data, right.data, n, 1, right.stride);
+  target.unsafeGetTensorImpl()->bump_version();
+  return true;
+}
+
+}  // namespace tnp

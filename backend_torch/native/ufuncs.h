@@ -1,0 +1,53 @@
+// Ufuncs: which loop computes operands of which dtypes, and the call itself.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "kernels.h"
+#include "loops.h"
+
+namespace tnp {
+
+constexpr int8_t WEAK_INT = DTYPES, WEAK_FLOAT = DTYPES + 1, GIVEN = DTYPES + 2;  // Python's numbers take a dtype
+
+struct BinaryPlan {
+  enum : uint8_t { UNKNOWN, PYTHON, NATIVE } state = UNKNOWN;
+  int8_t left = NONE, right = NONE, out = NONE;
+  BinaryLoop loop = nullptr;
+  BinaryKernel kernel = nullptr;
+};
+
+struct UnaryPlan {
+  enum : uint8_t { UNKNOWN, PYTHON, NATIVE } state = UNKNOWN;
+  int8_t in = NONE, out = NONE;
+  UnaryLoop loop = nullptr;
+  UnaryKernel kernel = nullptr;
+};
+
+// A ufunc of tnp with its plans, each made when it is first asked for.
+struct Ufunc {
+  PyObject* object;  // tnp's
+  PyObject* numpy;   // whose dtype rules it has
+  std::string name;
+  bool is_power;
+  BinaryPlan binary[GIVEN][GIVEN];
+  BinaryPlan inplace[DTYPES][GIVEN];
+  UnaryPlan unary[DTYPES];
+};
+
+// What is asked for dtypes: (numpy ufunc, dtype numbers or -1 for the resolver's choice...) -> dtype numbers, or None.
+extern PyObject* resolver;
+
+Ufunc* add_ufunc(PyObject* object, PyObject* numpy, const char* name);
+Ufunc* find_ufunc(PyObject* object);
+Ufunc* find_ufunc(const char* name);
+
+// A new reference; nullptr without an exception where the Python path has to compute.
+PyObject* call_binary(Ufunc* ufunc, PyObject* a, PyObject* b);
+PyObject* call_unary(Ufunc* ufunc, PyObject* a);
+
+// Whether it was computed and written to `a`.
+bool call_inplace(Ufunc* ufunc, PyObject* a, PyObject* b);
+
+}  // namespace tnp

@@ -1,0 +1,403 @@
+"""The native core beside the Python methods that it stands in for, which are in the classes' dictionaries as ever.
+
+Each comparison asks both for the same: class, dtype, strides, bits, the tensor that a view is of, the writes that
+autograd counts, and errors.
+"""
+
+from __future__ import annotations
+
+import concurrent.futures
+import itertools
+import operator
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from typing import Any
+
+import numpy
+import pytest
+import torch
+
+import tnp
+from backend_torch import native
+from tnp._ufunc.ufunc import BinaryUfunc, UnaryUfunc
+
+DTYPES = ["?", "u1", "u2", "u4", "u8", "i1", "i2", "i4", "i8", "f2", "f4", "f8", "c8", "c16"]
+OPERATORS = ["add", "sub", "mul", "truediv", "floordiv", "mod", "lshift", "rshift", "and", "or", "xor", "pow"]
+COMPARISONS = ["lt", "le", "eq", "ne", "gt", "ge"]
+BINARY = [u for u in vars(tnp).values() if type(u) is BinaryUfunc and u.nout == 1]
+UNARY = [u for u in vars(tnp).values() if type(u) is UnaryUfunc]
+
+pytestmark = pytest.mark.skipif(native.state != "on", reason="there is no native core")
+
+
+def outcome(function: Callable[[], Any]) -> Any:
+    """What a call gives, in every respect, or the error."""
+    try:
+        result = function()
+    except Exception as error:
+        return type(error), str(error)
+    return described(result)
+
+
+def described(result: Any) -> Any:
+    if not isinstance(result, tnp.ndarray):
+        return type(result), repr(result)
+    tensor = result.tensor
+    base = None if tensor._base is None else tensor._base.data_ptr()
+    strides = tensor.stride() if tensor.numel() else ()  # NumPy has zeros for no elements, torch has not
+    kind = type(result), tensor.dtype, tuple(tensor.shape), strides, tensor.requires_grad
+    values = tensor.detach().resolve_conj().numpy()
+    if values.dtype.kind in "fc":  # NaNs are alike, and torch's extremes have either of two zeros
+        values = numpy.where(numpy.isnan(values), numpy.nan, values) + 0.0
+    return *kind, base is None, tensor.storage_offset() if base else 0, values.tobytes()
+
+
+def samples(dtype: str, shape: tuple[int, ...] = (7,)) -> Any:
+    kind = numpy.dtype(dtype).kind
+    values = {"?": [0, 1], "b": [0, 1], "u": [0, 1, 2, 7, 200], "i": [0, 1, -1, 2, 7, -100, 100]}.get(
+        kind, [0.0, -0.0, 1.0, -2.5, 3.0, numpy.inf, numpy.nan]
+    )
+    count = numpy.prod(shape, dtype=int)
+    cycle = list(itertools.islice(itertools.cycle(values), int(count)))
+    return tnp.asarray(numpy.array(cycle, dtype).reshape(shape))
+
+
+def both(native_call: Callable[..., Any], python_call: Callable[..., Any], make: Callable[[], tuple[Any, ...]]) -> None:
+    """Both calls on operands of their own, which are the same after them too."""
+    one, other = make(), make()
+    assert outcome(lambda: native_call(*one)) == outcome(lambda: python_call(*other))
+    for x, y in zip(one, other, strict=True):
+        if isinstance(x, tnp.ndarray):
+            assert described(x) == described(y)
+            assert x.tensor._version == y.tensor._version
+
+
+def in_python(name: str) -> Callable[..., Any]:
+    """A binary operator by the methods of the classes, as Python's own slots of classes go about it."""
+
+    def call(x: Any, y: Any) -> Any:
+        forward, reflected = f"__{name}__", f"__r{name}__"
+        if name in COMPARISONS:
+            reflected = {"lt": "__gt__", "gt": "__lt__", "le": "__ge__", "ge": "__le__"}.get(name, forward)
+        kinds = type(x), type(y)
+        ours = [isinstance(value, tnp.ndarray) for value in (x, y)]
+        derived = kinds[0] is not kinds[1] and issubclass(kinds[1], kinds[0])
+        if derived and ours[1] and (
+            name in COMPARISONS or getattr(kinds[0], reflected, None) is not getattr(kinds[1], reflected)
+        ):
+            result = getattr(kinds[1], reflected)(y, x)
+            if result is not NotImplemented:
+                return result
+        if ours[0]:
+            result = getattr(kinds[0], forward)(x, y)
+            if result is not NotImplemented:
+                return result
+        if ours[1] and kinds[0] is not kinds[1]:
+            result = getattr(kinds[1], reflected)(y, x)
+            if result is not NotImplemented:
+                return result
+        raise TypeError(f"unsupported operand type(s) for {name}")
+
+    return call
+
+
+def operate(name: str) -> Callable[..., Any]:
+    function = getattr(operator, f"__{name}__")
+
+    def call(x: Any, y: Any) -> Any:
+        try:
+            return function(x, y)
+        except TypeError as error:
+            if "unsupported operand" in str(error) or "not supported between" in str(error):
+                raise TypeError(f"unsupported operand type(s) for {name}") from None
+            raise
+
+    return call
+
+
+@pytest.mark.parametrize("name", OPERATORS + COMPARISONS)
+@pytest.mark.parametrize("left", DTYPES)
+def test_operators_on_each_pair_of_dtypes(name: str, left: str) -> None:
+    for right in DTYPES:
+        both(operate(name), in_python(name), lambda right=right: (samples(left), samples(right)[::-1]))
+        both(operate(name), in_python(name), lambda right=right: (samples(left)[2], samples(right)))
+        both(operate(name), in_python(name), lambda right=right: (samples(left), samples(right)[1]))
+        both(operate(name), in_python(name), lambda right=right: (samples(left)[1], samples(right)[1]))
+
+
+@pytest.mark.parametrize("name", OPERATORS + COMPARISONS)
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_operators_beside_python_numbers(name: str, dtype: str) -> None:
+    numbers = [0, 1, -1, 2, 3, 127, 128, 255, 256, -129, 2**31, 2**63, 2**64, -(2**63) - 1, 10**400, True, False]
+    numbers += [0.0, -0.0, 0.5, 1.0, 2.0, -1.0, 2.5, 1e300, float("inf"), float("nan"), 1j, numpy.float64(2), None]
+    for number in numbers:
+        for make in (lambda: samples(dtype), lambda: samples(dtype)[1], lambda: samples(dtype)[::2]):
+            both(operate(name), in_python(name), lambda make=make, number=number: (make(), number))
+            both(operate(name), in_python(name), lambda make=make, number=number: (number, make()))
+
+
+@pytest.mark.parametrize("name", OPERATORS)
+@pytest.mark.parametrize("left", DTYPES)
+def test_in_place(name: str, left: str) -> None:
+    native_call, python_call = getattr(operator, f"__i{name}__"), getattr(tnp.ndarray, f"__i{name}__")
+    for right in [*DTYPES, 1, -1, 2, 2.5, 1000, 2**40, True, 1j]:
+
+        def other(right: Any = right) -> Any:
+            return samples(right) if isinstance(right, str) else right
+
+        both(native_call, python_call, lambda other=other: (samples(left), other()))
+        if isinstance(right, str):
+            both(native_call, python_call, lambda right=right: (samples(left), samples(right)[1]))
+
+
+def test_in_place_on_memory_in_common() -> None:
+    def overlapping() -> tuple[Any, ...]:
+        x = tnp.arange(6.0)
+        return x[1:], x[:-1]
+
+    def own_element() -> tuple[Any, ...]:
+        x = tnp.arange(6.0)
+        return x, tnp.asarray(x.tensor[3])
+
+    def itself() -> tuple[Any, ...]:
+        x = tnp.arange(6.0)
+        return x, x
+
+    def two_tensors() -> tuple[Any, ...]:
+        host = numpy.arange(6.0)
+        return tnp.asarray(host)[1:], tnp.asarray(host)[:-1]
+
+    for make in (overlapping, own_element, itself, two_tensors):
+        for name in ("add", "mul"):
+            both(getattr(operator, f"__i{name}__"), getattr(tnp.ndarray, f"__i{name}__"), make)
+
+
+@pytest.mark.parametrize("ufunc", BINARY, ids=lambda ufunc: ufunc.__name__)
+@pytest.mark.parametrize("left", DTYPES)
+def test_calls_of_two_operands(ufunc: Any, left: str) -> None:
+    for right in [*DTYPES, 2, 1.5]:
+
+        def other(right: Any = right) -> Any:
+            return samples(right, (2, 3)) if isinstance(right, str) else right
+
+        both(ufunc, lambda *x: BinaryUfunc.__call__(ufunc, *x), lambda other=other: (samples(left, (2, 3)), other()))
+        both(ufunc, lambda *x: BinaryUfunc.__call__(ufunc, *x), lambda other=other: (samples(left, (3,)), other()))
+
+
+@pytest.mark.parametrize("ufunc", UNARY, ids=lambda ufunc: ufunc.__name__)
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_calls_of_one_operand(ufunc: Any, dtype: str) -> None:
+    shapes: list[Callable[[], Any]] = [
+        lambda: samples(dtype),
+        lambda: samples(dtype)[1],
+        lambda: samples(dtype)[::2],
+        lambda: samples(dtype, (2, 3)),
+        lambda: samples(dtype, (2, 3)).T,
+        lambda: samples(dtype, (2, 3, 4))[:, 1],
+        lambda: samples(dtype, (0, 3)),
+        lambda: samples(dtype, (3, 2))[:1, ::2],
+        lambda: samples(dtype, (5, 1))[::3],
+        lambda: samples(dtype, (40000,)),
+    ]
+    for make in shapes:
+        both(ufunc, lambda x: UnaryUfunc.__call__(ufunc, x), lambda make=make: (make(),))
+
+
+@pytest.mark.parametrize("name", ["add", "truediv", "lt", "and"])
+def test_shapes(name: str) -> None:
+    dtype = "i8" if name == "and" else "f8"
+    makes = [
+        lambda: samples(dtype, (2, 3)),
+        lambda: samples(dtype, (3,)),
+        lambda: samples(dtype, (2, 1)),
+        lambda: samples(dtype, (1, 3)),
+        lambda: samples(dtype, (3, 2)).T,
+        lambda: samples(dtype, (2, 6))[:, ::2],
+        lambda: samples(dtype, (1,)),
+        lambda: samples(dtype, ()),
+        lambda: samples(dtype, (0,)),
+        lambda: samples(dtype, (5,)),
+        lambda: tnp.broadcast_to(samples(dtype, (3,)), (2, 3)),
+        lambda: samples(dtype, (6, 1, 3))[::3],
+        lambda: samples(dtype, (40000,)),
+    ]
+    for one, other in itertools.product(makes, repeat=2):
+        both(operate(name), in_python(name), lambda one=one, other=other: (one(), other()))
+
+
+KEYS = [
+    *(0, -1, 1, 5, -6, 2**70, True, slice(None), slice(1, None), slice(None, -1), slice(None, None, 2), slice(3, 1)),
+    *(slice(-100, 100), slice(None, None, -1), slice(None, None, 0), slice(0.5, None), slice(numpy.int64(1), None)),
+    *(Ellipsis, None, (), (0,), (0, 0), (0, 0, 0), (0, 0, 0, 0), (slice(None), 1), (Ellipsis, 0), (0, Ellipsis)),
+    *((None, 0), (0, None), (slice(1, None), None, 0), (Ellipsis, Ellipsis), (Ellipsis, None), (None, Ellipsis, None)),
+    *((1, slice(None), 1), (slice(None), slice(None), slice(1, 2)), [0, 1], (0, [0, 1]), 0.5, "a", numpy.int64(1)),
+    *((slice(0, 1), slice(0, 1)), (None,) * 70, (0, 0, 0, Ellipsis)),
+]
+ARRAYS: list[Callable[[], Any]] = [
+    lambda: samples("f8", (5,)),
+    lambda: samples("i4", (2, 3, 4)),
+    lambda: samples("?", (3, 4)).T,
+    lambda: samples("f4", ()),
+    lambda: samples("u2", (0, 3)),
+    lambda: samples("c16", (3, 3))[1:],
+    lambda: samples("f2", (6,))[::2],
+    lambda: tnp.broadcast_to(samples("f8", (3,)), (2, 3)),
+]
+
+
+@pytest.mark.parametrize("key", KEYS, ids=repr)
+def test_reading(key: Any) -> None:
+    for make in ARRAYS:
+        one, other = make(), make()
+        assert outcome(lambda one=one: one[key]) == outcome(lambda other=other: type(other).__getitem__(other, key))
+
+
+@pytest.mark.parametrize("key", KEYS, ids=repr)
+def test_writing(key: Any) -> None:
+    values: list[Any] = [1, 2.5, -1, True, 300, 2**70, float("nan"), float("inf"), 1j, None, "a", [1, 2], [1.5]]
+    values += [samples("f8", ()), samples("i4", (3,)), samples("f8", (2,)), samples("f8", (1, 3)), samples("i8")[1]]
+    for make, value in itertools.product(ARRAYS, values):
+
+        def write(x: Any, value: Any = value) -> None:
+            x[key] = value
+
+        def python_write(x: Any, value: Any = value) -> None:
+            type(x).__setitem__(x, key, value)
+
+        both(write, python_write, lambda make=make: (make(),))
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("shape", [(), (1,), (1, 1), (2,), (0,)])
+def test_values(dtype: str, shape: tuple[int, ...]) -> None:
+    for function, name in ((float, "float"), (int, "int"), (bool, "bool"), (operator.index, "index"), (len, "len")):
+        both(function, lambda x, name=name: getattr(type(x), f"__{name}__")(x), lambda: (samples(dtype, shape),))
+    if shape == ():
+        for function, name in ((float, "float"), (int, "int"), (bool, "bool"), (operator.index, "index")):
+            both(function, lambda x, name=name: getattr(type(x), f"__{name}__")(x), lambda: (samples(dtype, (2,))[1],))
+
+
+def test_views_are_of_the_array() -> None:
+    x = tnp.arange(12.0).reshape(3, 4)
+    view = x[1:, 0]
+    assert view.base is x.base
+    assert view.tensor._base is x.tensor._base
+    x += 1
+    assert view.tensor._version == x.tensor._version
+    numpy.testing.assert_array_equal(tnp.asnumpy(view), tnp.asnumpy(x)[1:, 0])
+    y = tnp.zeros(3)
+    assert y[1:].base is y
+
+
+def test_views_carry_gradients() -> None:
+    x = tnp.zeros(4)
+    view = x[1:]
+    weight = torch.ones(3, dtype=torch.float64, requires_grad=True)
+    view[...] = tnp.asarray(weight) * 2
+    tnp.sum(x).tensor.backward()
+    assert weight.grad is not None
+    assert weight.grad.tolist() == [2.0, 2.0, 2.0]
+    with torch.no_grad():
+        locked = tnp.asarray(torch.zeros(3))[1:]
+    with pytest.raises(RuntimeError, match="no_grad"):
+        locked.tensor.add_(torch.ones(2, requires_grad=True))
+
+
+def test_iteration() -> None:
+    x = tnp.arange(6.0).reshape(2, 3)
+    assert [described(row) for row in x] == [described(row) for row in tnp.ndarray.__iter__(x)]
+    assert [described(item) for item in x[0]] == [described(item) for item in tnp.ndarray.__iter__(x[0])]
+    iterator = iter(x[0])
+    assert operator.length_hint(iterator) == 3
+    assert list(iterator) == [0.0, 1.0, 2.0]
+    assert list(iterator) == []
+    assert list(reversed(x[0])) == [2.0, 1.0, 0.0]
+    with pytest.raises(TypeError, match="iteration over a 0-d array"):
+        iter(tnp.asarray(1.0))
+
+
+def test_what_watches_is_asked() -> None:
+    x = tnp.ones(3)
+    with pytest.raises(FloatingPointError), tnp.errstate(divide="raise"):
+        x / 0
+    with torch.inference_mode():
+        assert (x + 1).tensor.is_inference()
+    with torch.autograd.forward_ad.dual_level():
+        dual = tnp.asarray(torch.autograd.forward_ad.make_dual(torch.ones(3), torch.ones(3)))
+        assert torch.autograd.forward_ad.unpack_dual((dual + dual).tensor).tangent is not None
+        assert torch.autograd.forward_ad.unpack_dual(dual[1:].tensor).tangent is not None
+
+
+def test_a_method_that_is_replaced_is_called() -> None:
+    code = """
+import tnp
+before = tnp.ndarray.__add__
+tnp.ndarray.__add__ = lambda self, other: "replaced"
+assert tnp.ones(2) + 1 == "replaced"
+tnp.ndarray.__add__ = before
+assert list(tnp.ones(2) + 1) == [2.0, 2.0]
+"""
+    subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_off() -> None:
+    code = "import tnp; from backend_torch import native; print(native.state, tnp.ones(2)[0] + 1)"
+    environment = {**os.environ, "TNP_NATIVE": "0"}
+    done = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True, env=environment)
+    assert done.stdout == "off: TNP_NATIVE=0 2.0\n"
+
+
+CALLS: dict[str, Callable[[Any, Any, Any], Any]] = {
+    "add": lambda x, m, s: x + x,
+    "number": lambda x, m, s: 2.0 * x,
+    "scalar": lambda x, m, s: s * s + 1,
+    "mixed": lambda x, m, s: x + m[0, 0],
+    "broadcast": lambda x, m, s: m + m[0],
+    "compare": lambda x, m, s: x < 2,
+    "power": lambda x, m, s: (x**2, x**0.5, x**1.5),
+    "inplace": lambda x, m, s: operator.iadd(x, 1),
+    "unary": lambda x, m, s: (-x, tnp.sqrt(x), tnp.exp(x)),
+    "refused": lambda x, m, s: (x == None, x + 1j),  # noqa: E711
+    "get": lambda x, m, s: (x[0], x[1:], m[0], m[:, 0], m[..., None]),
+    "set": lambda x, m, s: (x.__setitem__(0, 1.0), m.__setitem__((0, 0), 1), m.__setitem__(0, m[1])),
+    "iterate": lambda x, m, s: list(m),
+    "values": lambda x, m, s: (float(s), int(s), bool(s), len(x)),
+}
+
+
+@pytest.mark.parametrize("name", CALLS)
+def test_nothing_is_kept(name: str) -> None:
+    """Neither blocks of memory nor references to what all calls share grow with the number of calls."""
+    x, m = tnp.ones(3), tnp.asarray([[1, 2], [3, 4]])
+    s = x[1]
+    call = CALLS[name]
+    shared = (x, m, s, x.tensor, None, NotImplemented, tnp.ndarray, type(s), 1, 0)
+
+    def counts() -> list[int]:
+        return [sys.getrefcount(each) for each in shared]
+
+    for _ in range(300):
+        call(x, m, s)
+    before, blocks = counts(), sys.getallocatedblocks()
+    for _ in range(3000):
+        call(x, m, s)
+    after = counts()
+    assert sys.getallocatedblocks() - blocks < 300
+    assert all(abs(one - other) < 300 for one, other in zip(before, after, strict=True))
+
+
+def test_threads() -> None:
+    def work(seed: int) -> list[float]:
+        x = tnp.arange(100.0) + seed
+        for _ in range(200):
+            y = x * 2 - x
+            y[1:3] = y[:2]
+            y[0] = x[0]
+            y[1], y[2] = x[1], x[2]
+        return [float(item) for item in y]
+
+    with concurrent.futures.ThreadPoolExecutor(16) as pool:
+        for seed, result in enumerate(pool.map(work, range(16))):
+            assert result == [float(i + seed) for i in range(100)]

@@ -1,0 +1,21 @@
+"""The native core on the finished classes, where there is one.
+
+Layer: owns which classes and ufuncs the backend's extension is given.
+"""
+
+from __future__ import annotations
+
+from backend_torch import native
+from tnp._array.ndarray import ndarray, scalar
+from tnp._ufunc import table
+from tnp._ufunc.ufunc import BinaryUfunc, UnaryUfunc
+
+
+def install() -> None:
+    """Put the native slots into the array's classes and the ufuncs'; called when tnp has all its names."""
+    ufuncs = {
+        ufunc.__name__: (ufunc, ufunc._numpy)
+        for ufunc in table.__dict__.values()
+        if type(ufunc) in (UnaryUfunc, BinaryUfunc) and ufunc.nout == 1
+    }
+    native.install(ndarray, scalar, (UnaryUfunc, BinaryUfunc), ufuncs)
