@@ -17,7 +17,7 @@ from torch.autograd.graph import GradientEdge
 from torch.utils.checkpoint import checkpoint as _torch_checkpoint
 
 from backend_torch.autodiff import transform_levels
-from backend_torch.autodiff.old_values import OVERWRITTEN, old_values_kept, privately
+from backend_torch.autodiff.old_values import OVERWRITTEN, old_values_kept, privately, unhooked
 from backend_torch.autodiff.replayed_draws import Draws
 from backend_torch.tensors import trace_state
 from backend_torch.torch_private import autograd, functorch
@@ -194,6 +194,11 @@ def written_through(tensor: Tensor) -> None:
     torch.autograd.graph.increment_version(tensor)
 
 
+def version(tensor: Tensor) -> int:
+    """A number that is another one after each write to the tensor; 0 for those of inference mode, which have none."""
+    return 0 if tensor.is_inference() else version_of(tensor)
+
+
 Before = tuple[bool, int, int]
 """Whether gradients were on when a recording began, and how many recordings and checkpoints there had been."""
 
@@ -272,6 +277,13 @@ def is_recording() -> bool:
     return _state.tapes > 0
 
 
+def keeps_operands() -> bool:
+    """Whether operands may be kept for a gradient: of memory that torch doesn't watch, as NumPy's, it needs a copy."""
+    if torch.compiler.is_compiling() or tracing.is_tracing():  # a graph reads arrays from outside by reference
+        return False
+    return is_transforming() or (_state.tapes > 0 and torch.is_grad_enabled())
+
+
 def is_result(tensor: Tensor) -> bool:
     """Whether the tensor was computed of one that gradients flow to."""
     return not tensor.is_leaf
@@ -308,7 +320,7 @@ def _attempts(
 
     if torch.compiler.is_compiling():  # Dynamo, which sees no error of a level; what the copies cost is compiled away
         return attempt(lambda *tensors: tuple(function(*[tensor.clone() for tensor in tensors])))
-    with drawn:
+    with unhooked(), drawn:
         try:
             try:
                 return attempt(inside)

@@ -15,7 +15,7 @@ import torch
 from torch.overrides import TorchFunctionMode
 
 from backend_torch.tensors import trace_state
-from backend_torch.torch_private import modes
+from backend_torch.torch_private import functorch, modes
 from backend_torch.torch_private.functorch import is_transforming
 from backend_torch.torch_private.modes import TorchDispatchMode
 from backend_torch.torch_private.operators import schema_of
@@ -36,8 +36,8 @@ class _Saved:
         self.version = version_of(tensor)
 
 
-class _OldValues(TorchDispatchMode):
-    """Copies what gradients need before the program writes to it."""
+class Keeper:
+    """What gradients need, by the memory that it lies in: a copy takes its place before somebody writes there."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -56,36 +56,88 @@ class _OldValues(TorchDispatchMode):
             raise RuntimeError(f"an array that a gradient needs was {OVERWRITTEN} after the recording")
         return saved.tensor
 
+    def keep(self, tensor: Tensor) -> None:
+        """Copy what gradients need of a tensor's memory, which may be written to from here on."""
+        copies: dict[int, tuple[Tensor, Tensor]] = {}
+        for reference in self._by_memory.pop(storage_of(tensor), ()):
+            saved = reference()
+            if saved is not None and version_of(saved.tensor) == saved.version:
+                old = saved.tensor
+                if id(old) not in copies:
+                    copies[id(old)] = old, old.clone()
+                saved.tensor = copies[id(old)][1]
+                saved.version = version_of(saved.tensor)
+
+    def keep_all(self) -> None:
+        """Copy all that gradients need, whatever memory it lies in."""
+        for references in list(self._by_memory.values()):
+            for saved in [reference() for reference in references]:
+                if saved is not None:
+                    self.keep(saved.tensor)
+
+
+class _OldValues(Keeper, TorchDispatchMode):
+    """Copies what gradients need before the program writes to it."""
+
     def __torch_dispatch__(self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: Any = None) -> Any:
         for position, argument in enumerate(schema_of(func).arguments):
             if argument.alias_info is not None and argument.alias_info.is_write:
                 given = args[position] if position < len(args) else (kwargs or {}).get(argument.name)
                 for tensor in given if isinstance(given, (list, tuple)) else (given,):
                     if isinstance(tensor, Tensor):
-                        self._keep(tensor)
+                        self.keep(tensor)
         return modes.run(func, args, kwargs)
-
-    def _keep(self, tensor: Tensor) -> None:
-        for reference in self._by_memory.pop(storage_of(tensor), ()):
-            saved = reference()
-            if saved is not None:
-                saved.tensor = saved.tensor.clone()
-                saved.version = version_of(saved.tensor)
 
 
 @contextlib.contextmanager
-def old_values_kept() -> Iterator[None]:
+def old_values_kept() -> Iterator[Keeper | None]:
     """What gradients need may be overwritten; not where torch.func transforms, which knows no such hooks."""
     if is_transforming():
-        yield
+        yield None
         return
     values = _OldValues()
-    with torch.autograd.graph.saved_tensors_hooks(values.pack, values.unpack), values:
+    with _saving_to(values), values:
         trace_state.state.overwrites += 1
+        try:
+            yield values
+        finally:
+            trace_state.state.overwrites -= 1
+
+
+@contextlib.contextmanager
+def values_known() -> Iterator[Keeper | None]:
+    """What gradients need is known, so that it can be copied by `Keeper.keep`; not where torch.func transforms."""
+    if is_transforming():
+        yield None
+        return
+    keeper = Keeper()
+    with _saving_to(keeper):
+        yield keeper
+
+
+@contextlib.contextmanager
+def _saving_to(keeper: Keeper) -> Iterator[None]:
+    with torch.autograd.graph.saved_tensors_hooks(keeper.pack, keeper.unpack):
+        trace_state.state.keepers.append(keeper)
         try:
             yield
         finally:
-            trace_state.state.overwrites -= 1
+            trace_state.state.keepers.pop()
+
+
+@contextlib.contextmanager
+def unhooked() -> Iterator[None]:
+    """Nobody is told what gradients need: torch.func's derivatives refuse to run where somebody is."""
+    keepers, left = trace_state.state.keepers, []
+    while keepers and functorch.top_hooks(True) == (keepers[-1].pack, keepers[-1].unpack):
+        functorch.pop_hooks()
+        left.append(keepers.pop())
+    try:
+        yield
+    finally:
+        for keeper in reversed(left):
+            functorch.push_hooks(keeper.pack, keeper.unpack)
+            keepers.append(keeper)
 
 
 def _names(text: str) -> frozenset[str]:

@@ -11,6 +11,7 @@ import sys
 import threading
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 
 class TracedValueError(TypeError):
@@ -21,6 +22,9 @@ class _State(threading.local):
     depth = 0
     batches = 0
     overwrites = 0  # in how many recordings old values are kept: of a write they have to be told by torch
+
+    def __init__(self) -> None:
+        self.keepers: list[Any] = []  # who is told what gradients need, the innermost last
 
 
 state = _State()

@@ -37,6 +37,11 @@ may_require_grad, let_require_grad = (
     _functorch.set_inplace_requires_grad_allowed,
 )
 
+# Who is told of tensors that a gradient needs: torch.func's derivatives refuse to run where somebody is.
+_autograd: Any = torch._C._autograd
+top_hooks, push_hooks = _autograd._top_saved_tensors_default_hooks, _autograd._push_saved_tensors_default_hooks
+pop_hooks = _autograd._pop_saved_tensors_default_hooks
+
 
 IS_BLIND_IN_INFERENCE_MODE = not hasattr(eager_transforms, "_disable_inference_mode")
 """Whether inference mode makes the derivatives of ``torch.func`` zeros, as it did before torch 2.13."""

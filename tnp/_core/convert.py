@@ -16,6 +16,7 @@ import numpy as np
 from numpy.exceptions import ComplexWarning
 
 import tnp
+from backend_torch.autodiff import autodiff
 from backend_torch.graphs import symbolic
 from backend_torch.tensors import devices, interop, memory
 from backend_torch.tensors.casting import cast
@@ -32,8 +33,10 @@ _PLAIN = frozenset({int, float, bool, complex})
 _OWN_MEMORY = (list, tuple, int, float, complex, np.generic)
 
 
-def tensor_of(value: Any, dtype: Any = None, *, device: Any = None) -> Tensor:
+def tensor_of(value: Any, dtype: Any = None, *, device: Any = None, is_output: bool = False) -> Tensor:
     """Anything array-like as a tensor, without a copy where that can be.
+
+    A gradient that is recorded gets a copy of NumPy's arrays, but not of what ``is_output`` and is to be written to.
 
     Parameters
     ----------
@@ -62,7 +65,9 @@ def tensor_of(value: Any, dtype: Any = None, *, device: Any = None) -> Tensor:
         if device is not None:
             tnp._core.interop.check_library(value)
         try:
-            tensor, _ = _imported(value, dtype, device, None)
+            tensor, made = _imported(value, dtype, device, None)
+            if not (made or is_output) and autodiff.keeps_operands():
+                tensor = memory.copied(tensor)  # NumPy may write to it without anybody's knowledge
         except ValueError as error:
             tensor = _by_protocol(value, None, error).tensor
     if device is not None and tensor.device != device and tensor.dim():
@@ -121,7 +126,7 @@ def output_tensor(out: Any, refusal: str = "output array is read-only") -> Tenso
     """
     if type(out) is scalar or not isinstance(out, (ndarray, np.ndarray)):
         raise TypeError("return arrays must be of ArrayType")
-    tensor = tensor_of(out)
+    tensor = tensor_of(out, is_output=True)
     if not memory.is_writeable(tensor) or (type(out) is not ndarray and not out.flags.writeable):
         raise ValueError(refusal)
     if isinstance(out, np.ndarray) and not memory.shares(tensor, out):

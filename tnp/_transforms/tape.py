@@ -32,19 +32,23 @@ class GradientTape:
     Parameters
     ----------
     persistent : bool, default False
-        Whether gradients can be asked for more than once.
+        Whether gradients can be asked for more than once. What they need of watched arrays is copied when the
+        recording ends, so that a step may update an array before the next gradient is asked for.
     watch_accessed_variables : bool, default True
         Whether there are gradients with respect to arrays that are not watched but whose tensors require gradients,
         as a torch module's parameters do.
     overwrites : bool, default False
-        Whether the program may overwrite what gradients need (``e = np.exp(x); e /= e.sum()``): old values are then
-        kept, which takes some microseconds an operation. Otherwise the gradient raises where that happened.
+        Whether the program may overwrite what gradients need (``e = np.exp(x); e /= e.sum()``), while the tape records
+        or afterwards: old values are then kept, which takes some microseconds an operation, and all that gradients
+        need is copied when the recording ends. Otherwise the gradient raises where that happened.
 
     Notes
     -----
     Arrays stay as they are: while the tape records, a watched array's tensor is another one over the same memory, and
     afterwards it is its own again, which requires no gradient. Writes go to the array's memory as ever, and are
-    differentiated; only the old values are not kept unless ``overwrites`` is given.
+    differentiated; only the old values are not kept unless ``overwrites`` is given. An operand that is NumPy's own
+    array is copied. Nobody sees what NumPy writes to memory that it shares with one of ours (``np.asarray(a)`` of
+    NumPy's ``a``): that has to wait for the gradient.
 
     Tapes nest, for higher orders. They record inside ``tnp.compile``, ``tnp.vectorized_map`` and ``tnp.grad`` too.
     Gradients of complex arrays are torch's: the conjugate of the derivative, which is the direction of steepest ascent
@@ -72,6 +76,7 @@ class GradientTape:
         self._watched: dict[int, Watched] = {}
         self._before: Any = None  # what the backend was doing when the tape began to record
         self._kept: Any = None
+        self._versions: dict[int, int] = {}  # of the watched arrays' tensors when the recording ended
         self._used = self._shared = self._computes_again = False
 
     def __enter__(self) -> GradientTape:
@@ -81,18 +86,25 @@ class GradientTape:
         self._watched = {}
         self._before = autodiff.begin()
         self._shared = autodiff.is_inner()
-        if self._overwrites:
-            self._kept = old_values.old_values_kept()
-            self._kept.__enter__()
+        if self._overwrites or self._persistent:
+            self._kept = contextlib.ExitStack()
+            kept = old_values.old_values_kept() if self._overwrites else old_values.values_known()
+            self._keeper = self._kept.enter_context(kept)
         return self
 
     def __exit__(self, *exception: object) -> None:
+        if self._kept is not None and self._keeper is not None:
+            if self._overwrites:
+                self._keeper.keep_all()
+            else:
+                for _, _, used, _, _ in self._watched.values():
+                    self._keeper.keep(used)
         self._release()
         had_inner, self._computes_again = autodiff.end(self._before)
         self._shared = self._shared or had_inner
         self._before = None
-        if self._overwrites:
-            self._kept.__exit__(*exception)
+        if self._kept is not None:
+            self._kept.close()
 
     def _release(self) -> None:
         """Give watched arrays their own tensors back, which have the same memory."""
@@ -101,8 +113,9 @@ class GradientTape:
                 array.tensor = tensor
             else:  # another shape or dtype was assigned to it
                 array.tensor = autodiff.detached(array.tensor)
-            if used._version:
+            if autodiff.version(used):
                 autodiff.written_through(tensor)
+            self._versions[id(array)] = autodiff.version(tensor)
 
     def watch(self, arrays: Any) -> None:
         """Record what is done with arrays from here on.
@@ -282,6 +295,10 @@ class GradientTape:
         if self._used and not self._persistent:
             raise RuntimeError("the tape has been asked for gradients before: use GradientTape(persistent=True)")
         self._used = True
+        if self._before is None:
+            for array, tensor, used, _, _ in self._watched.values():
+                if autodiff.version(tensor) != self._versions[id(array)]:  # written since: torch is to know
+                    autodiff.written_through(used)
 
     def _differentiated(self, function: Callable[..., Any], *args: Any) -> Any:
         """``function(*args)``, of the backend: with watched arrays as recorded where ``checkpoint`` computes again."""

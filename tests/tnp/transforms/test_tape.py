@@ -128,8 +128,93 @@ def test_overwritten_after_the_recording() -> None:
         y = x * 1
         z = y * y
     y += 1
-    with pytest.raises(RuntimeError, match="overwritten"):
-        tape.gradient(z, x)
+    x *= 0
+    close(tape.gradient(z, x), 2 * numpy.asarray(vector()))
+
+
+@pytest.mark.parametrize("write", [lambda w, x: w.__isub__(1), lambda w, x: w[:1].fill(7), lambda w, x: x.__imul__(5)])
+@pytest.mark.parametrize("overwrites", [False, True])
+def test_written_between_recording_and_gradient(write: Callable[[Any, Any], Any], overwrites: bool) -> None:
+    w, x = vector(), vector() + 1
+    with np.GradientTape(overwrites=overwrites) as tape:
+        tape.watch(w)
+        y = (w**3 * x).sum()
+    write(w, x)
+    if overwrites:
+        close(tape.gradient(y, w), 3 * numpy.asarray(vector()) ** 2 * (numpy.asarray(vector()) + 1))
+    else:
+        with pytest.raises(RuntimeError, match=r"GradientTape\(overwrites=True\)"):
+            tape.gradient(y, w)
+
+
+def test_a_write_that_no_gradient_needs() -> None:
+    w, x = vector(), vector() + 1
+    with np.GradientTape() as tape:
+        tape.watch(w)
+        y = (w * x).sum() + w.sum()
+    w -= 1
+    close(tape.gradient(y, w), numpy.asarray(x) + 1)
+
+
+@pytest.mark.parametrize("compiled", [False, True])
+def test_training_steps_of_a_persistent_tape(compiled: bool) -> None:
+    """One gradient after the other, each of the values that were recorded; of views and of nested tapes too."""
+
+    def step(w: Any, b: Any) -> Any:
+        with np.GradientTape(persistent=True) as tape:
+            tape.watch([w, b])
+            with np.GradientTape() as inner:
+                inner.watch(w)
+                cubes = (w**3).sum()
+            slope = inner.gradient(cubes, w)
+            loss = (w**3).sum() + (w.reshape(3, 1).T @ b).sum()
+        found = []
+        for source, target in ((w, loss), (b, loss), (w, loss), (w, slope)):
+            gradient = tape.gradient(target, source)
+            found.append(gradient)
+            w -= 0.1 * tape.gradient(loss, w)
+            b *= 2
+        return found
+
+    w, b = vector(), vector() * 2
+    x, y = numpy.asarray(vector()), numpy.asarray(vector()) * 2
+    found = (np.compile(step, backend="eager") if compiled else step)(w, b)
+    for gradient, expected in zip(found, (3 * x**2 + y, x, 3 * x**2 + y, 6 * x), strict=True):
+        close(gradient, expected)
+
+
+@pytest.mark.parametrize("when", ["inside", "after"])
+def test_a_captured_array_of_numpy_is_written(when: str) -> None:
+    w, x = vector(), numpy.asarray([1.0, 2.0, 3.0])
+    with np.GradientTape() as tape:
+        tape.watch(w)
+        y = (w * x).sum()
+        if when == "inside":
+            x *= 5
+    if when == "after":
+        x *= 5
+    close(tape.gradient(y, w), [1.0, 2.0, 3.0])
+
+    def loss(w: Any) -> Any:
+        y = (w * x).sum()
+        x[...] = 0
+        return y
+
+    before = x.copy()
+    close(np.grad(loss)(w), before)
+    out = numpy.zeros(3)
+    with np.GradientTape() as tape:
+        tape.watch(w)
+        np.multiply(x, 2.0, out=out)
+    assert not out.any()
+
+
+def test_functions_are_differentiated_inside_of_a_persistent_tape() -> None:
+    w = vector()
+    with np.GradientTape(persistent=True) as tape:
+        tape.watch(w)
+        y = np.grad(lambda w: (w**3).sum())(w).sum()
+    close(tape.gradient(y, w), 6 * numpy.asarray(vector()))
 
 
 # The arrays afterwards.
