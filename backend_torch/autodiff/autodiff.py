@@ -16,7 +16,7 @@ import torch
 from torch.autograd.graph import GradientEdge
 from torch.utils.checkpoint import checkpoint as _torch_checkpoint
 
-from backend_torch.autodiff import transform_levels
+from backend_torch.autodiff import outside, transform_levels
 from backend_torch.autodiff.old_values import OVERWRITTEN, old_values_kept, privately, unhooked
 from backend_torch.autodiff.replayed_draws import Draws
 from backend_torch.tensors import trace_state
@@ -279,7 +279,7 @@ def is_recording() -> bool:
 
 def keeps_operands() -> bool:
     """Whether operands may be kept for a gradient: of memory that torch doesn't watch, as NumPy's, it needs a copy."""
-    if torch.compiler.is_compiling() or tracing.is_tracing():  # a graph reads arrays from outside by reference
+    if torch.compiler.is_compiling() or trace_state.is_tracing():  # a graph reads arrays from outside by reference
         return False
     return is_transforming() or (_state.tapes > 0 and torch.is_grad_enabled())
 
@@ -297,45 +297,97 @@ _NO_FORWARD = "forward mode AD"  # where an operation has a derivative in revers
 _LEAF = "a leaf Variable that requires grad"
 
 
-def _attempts(
-    function: Function, attempt: Callable[[Function], Any], kept: Callable[[Function], Any] | None, drawn: Draws
-) -> Any:
-    """``attempt(function)``; once more with copies of the arguments if the function writes to them.
+class _WroteError(Exception):
+    """A function has written to arrays from outside."""
 
-    Once more with old values if the function overwrites what its derivative needs: by ``kept``, which looks at each
+
+class _Attempts:
+    """A function that is differentiated, with as little done for it as it turns out to need.
+
+    It is run once more with copies of the arguments if it writes to them; with stand-ins for arrays from outside if it
+    writes to those; with old values if it overwrites what its derivative needs: by ``kept``, which looks at each
     operation, or where torch.func transforms by copies for each.
+
+    Parameters
+    ----------
+    function : callable
+    attempt : callable
+        Differentiates a function; returns what that returned, and something else.
+    kept : callable or None
+    later : bool, default False
+        Whether it is differentiated later on, and may turn out only then to overwrite what is needed.
+    keeps : bool, default False
+        Whether arrays from outside may have been written to by then.
     """
 
-    if functorch.IS_BLIND_IN_INFERENCE_MODE and not torch.compiler.is_compiling() and torch.is_inference_mode_enabled():
-        raise RuntimeError(
-            "this version of torch records nothing in inference mode, not even for torch.func: all derivatives would "
-            "be zero; use torch.no_grad() instead, or torch 2.13"
-        )
+    def __init__(
+        self,
+        function: Function,
+        attempt: Callable[[Function], Any],
+        kept: Callable[[Function], Any] | None = None,
+        later: bool = False,
+        keeps: bool = False,
+    ) -> None:
+        self.function, self._attempt, self._kept = function, attempt, kept
+        self._later, self._keeps = later, keeps
+        self.outside = self.copies = keeps
+        self.private = self.wrote = False
+        self._held: dict[int, Tensor] = {}  # arrays from outside that were read
 
-    def inside(*tensors: Tensor) -> tuple[Tensor, ...]:
-        return bounded(function, *tensors)
+    def __call__(self, drawn: Draws) -> Any:
+        if (
+            functorch.IS_BLIND_IN_INFERENCE_MODE
+            and not torch.compiler.is_compiling()
+            and torch.is_inference_mode_enabled()
+        ):
+            raise RuntimeError(
+                "this version of torch records nothing in inference mode, not even for torch.func: all derivatives "
+                "would be zero; use torch.no_grad() instead, or torch 2.13"
+            )
+        if torch.compiler.is_compiling():  # Dynamo, which sees no level's error; what copies cost is compiled away
+            return self._attempt(lambda *tensors: tuple(self.function(*[tensor.clone() for tensor in tensors])))
+        with unhooked(), drawn:
+            while True:
+                try:
+                    return self.once()
+                except Exception as error:
+                    if not self._learns(error):
+                        raise
+                drawn.rewind()
 
-    def on_copies(*tensors: Tensor) -> tuple[Tensor, ...]:
-        return bounded(function, *[tensor.clone() for tensor in tensors])
+    def once(self) -> Any:
+        """One attempt, with what is known to be needed."""
+        function = privately(self.function) if self.private else self.function
 
-    if torch.compiler.is_compiling():  # Dynamo, which sees no error of a level; what the copies cost is compiled away
-        return attempt(lambda *tensors: tuple(function(*[tensor.clone() for tensor in tensors])))
-    with unhooked(), drawn:
-        try:
-            try:
-                return attempt(inside)
-            except RuntimeError as error:
-                if _LEAF not in str(error):
-                    raise
-            drawn.rewind()
-            return attempt(on_copies)
-        except RuntimeError as error:
-            if OVERWRITTEN not in str(error):
-                raise
-        drawn.rewind()
-        if kept is None or is_transforming():
-            return attempt(privately(on_copies))
-        return kept(lambda *tensors: function(*[tensor.clone() for tensor in tensors]))
+        def inside(*tensors: Tensor) -> tuple[Tensor, ...]:
+            return bounded(function, *([tensor.clone() for tensor in tensors] if self.copies else tensors))
+
+        if self.outside:
+            done = self.private or not self._later
+            found, self.wrote, held = outside.differentiated(self._attempt, inside, self._keeps, self._held, done)
+            if self.wrote and not done:  # it can't be run again once it is known that it overwrites, too
+                raise _WroteError
+            self._held = held
+            return found
+        if self.private and self._kept is not None and not is_transforming():
+            return self._kept(lambda *tensors: self.function(*[tensor.clone() for tensor in tensors]))
+        return self._attempt(inside)
+
+    def _learns(self, error: Exception) -> bool:
+        """Whether the error says that more is needed."""
+        if not self.outside and outside.is_refused(error):
+            self.outside = self.copies = True
+        elif isinstance(error, _WroteError):
+            self.private = True
+        elif not isinstance(error, RuntimeError):
+            return False
+        elif not self.copies and _LEAF in str(error):
+            self.copies = True
+        elif not self.private and OVERWRITTEN in str(error):
+            self.private = self.copies = True
+        else:
+            return False
+        return True
 
 
 def value_and_gradients(function: Function, tensors: Sequence[Tensor]) -> tuple[tuple[Tensor, ...], list[Tensor]]:
@@ -350,7 +402,7 @@ def value_and_gradients(function: Function, tensors: Sequence[Tensor]) -> tuple[
         known = [zeros(t) if gradient is None else gradient for t, gradient in zip(tensors, found, strict=True)]
         return tuple(results if again else [result.detach() for result in results]), transform_levels.own(known)
 
-    return _attempts(function, lambda function: transform_levels.value_and_gradients(function, tensors), kept, Draws())
+    return _Attempts(function, lambda function: transform_levels.value_and_gradients(function, tensors), kept)(Draws())
 
 
 class Pullback:
@@ -360,13 +412,16 @@ class Pullback:
     ----------
     pull : callable
         As ``torch.func.vjp`` returns it.
-    again : callable
+    again : callable or None
         Makes another one, with old values, for when the function has overwritten what the first needs.
+    wrote : bool
+        Whether the function wrote to arrays from outside, so that it can't be run again.
     """
 
-    def __init__(self, pull: Function, again: Callable[[], Function]) -> None:
+    def __init__(self, pull: Function, again: Callable[[], Function] | None, wrote: bool) -> None:
         self._pull = pull
-        self._again: Callable[[], Function] | None = again
+        self._again = again
+        self.wrote = wrote
 
     def __call__(self, cotangents: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
         return tuple(transform_levels.own(self._with_old_values(lambda: self._pull(cotangents)), cotangents))
@@ -387,10 +442,17 @@ class Pullback:
         return call()
 
 
-def vjp(function: Function, tensors: Sequence[Tensor], count: Callable[[], int]) -> tuple[tuple[Tensor, ...], Pullback]:
-    """What ``function`` returns, and the function that takes gradients of its first ``count()`` results back."""
+def vjp(
+    function: Function, tensors: Sequence[Tensor], count: Callable[[], int], keeps: bool = False
+) -> tuple[tuple[Tensor, ...], Pullback]:
+    """What ``function`` returns, and the function that takes gradients of its first ``count()`` results back.
+
+    If that ``keeps``, it doesn't see what is written after the call to arguments, results and arrays from outside.
+    """
     if autograd.is_exporting():
         raise transform_levels.not_exported()
+    if keeps:
+        tensors = [tensor.clone() for tensor in tensors]
 
     def attempt(function: Function) -> Any:
         def split(*tensors: Tensor) -> Any:
@@ -402,13 +464,17 @@ def vjp(function: Function, tensors: Sequence[Tensor], count: Callable[[], int])
         return (*outputs, *others), pull
 
     drawn = Draws()
+    attempts = _Attempts(function, attempt, later=True, keeps=keeps)
 
     def again() -> Function:
+        attempts.private = attempts.copies = True
         with drawn.again():
-            return attempt(privately(lambda *tensors: bounded(function, *[tensor.clone() for tensor in tensors])))[1]
+            return attempts.once()[1]
 
-    results, pull = _attempts(function, attempt, None, drawn)
-    return results, Pullback(pull, again)
+    results, pull = attempts(drawn)
+    if keeps:
+        results = tuple([result.clone() for result in results])
+    return results, Pullback(pull, None if attempts.wrote else again, attempts.wrote)
 
 
 def jvp(function: Function, tensors: Sequence[Tensor], tangents: Sequence[Tensor], count: Callable[[], int]) -> Any:
@@ -441,16 +507,18 @@ def jvp(function: Function, tensors: Sequence[Tensor], tangents: Sequence[Tensor
         results, derivative = linearize(function, tensors, count)
         return results, derivative(*tangents)
 
-    return _attempts(function, attempt, None, drawn)
+    return _Attempts(function, attempt)(drawn)
 
 
-def linearize(function: Function, tensors: Sequence[Tensor], count: Callable[[], int]) -> tuple[Any, Function]:
+def linearize(
+    function: Function, tensors: Sequence[Tensor], count: Callable[[], int], keeps: bool = False
+) -> tuple[Any, Function]:
     """What ``function`` returns, and its derivative at ``tensors`` as a function of tangents.
 
     The way back is linear in what it is given, so the way back of the way back is the way forward. (torch's own
     ``linearize`` traces, and a trace has no values to look at.)
     """
-    results, pullback = vjp(function, tensors, count)
+    results, pullback = vjp(function, tensors, count, keeps)
     outputs = tuple([torch.zeros_like(result) for result in results[: count()]])
     found: Any = torch.func.vjp(pullback, outputs)
     push = found[1]

@@ -13,6 +13,7 @@ import torch
 from torch.overrides import TorchFunctionMode
 
 from backend_torch.autodiff import autodiff, replayed_draws, transform_levels
+from backend_torch.autodiff.function_kinds import COPIES, FACTORY, QUESTION, WRITE, kinds
 from backend_torch.tensors import trace_state
 from backend_torch.tensors.memory import unwrapped
 from backend_torch.torch_private import functorch
@@ -20,41 +21,6 @@ from backend_torch.torch_private.tensor_internals import is_view, storage_of
 
 Tensor = torch.Tensor
 Function = Callable[[list[Tensor]], Sequence[Tensor]]
-
-_FACTORIES = frozenset(
-    {
-        torch.zeros,
-        torch.ones,
-        torch.empty,
-        torch.empty_strided,
-        torch.full,
-        torch.tensor,
-        torch.zeros_like,
-        torch.ones_like,
-        torch.empty_like,
-        torch.full_like,
-        torch.clone,
-        Tensor.clone,
-        Tensor.new_zeros,
-        Tensor.new_ones,
-        Tensor.new_empty,
-        Tensor.new_full,
-        torch.ops.aten.lift_fresh.default,
-    }
-)
-"""What makes memory that a program may be about to write to."""
-
-_COPIES = frozenset({torch.clone, Tensor.clone})
-
-_NO_WRITES = frozenset({"requires_grad_", "detach_", "rename_", "share_memory_", "set_", "retain_grad"})
-
-_QUESTIONS = frozenset(
-    {"__get__", "dim", "numel", "size", "stride", "is_contiguous", "is_floating_point", "is_complex", "data_ptr"}
-)
-"""What asks of a tensor, or views it: most of what there is to see."""
-
-_PLAIN, _FACTORY, _WRITE, _QUESTION = range(4)
-
 
 _REFUSALS = (
     "vmap",
@@ -65,29 +31,6 @@ _REFUSALS = (
     "shape of the mask",
 )
 """What torch, or tnp, says of an operation that can't be batched."""
-
-
-class _Kinds(dict[Any, int]):
-    """Whether a torch function makes memory, writes to its first argument, only asks, or does something else."""
-
-    def __missing__(self, function: Any) -> int:
-        name = getattr(function, "__name__", "")
-        kind = _PLAIN
-        if name in _QUESTIONS:
-            kind = _QUESTION
-        elif function in _FACTORIES:
-            kind = _FACTORY
-        elif name in ("__setitem__", "zero_") or (
-            name.endswith("_") and not name.endswith("__") and name not in _NO_WRITES
-        ):
-            kind = _WRITE
-        elif len(name) > 5 and name.startswith("__i") and name not in ("__invert__", "__index__", "__int__"):
-            kind = _WRITE
-        self[function] = kind
-        return kind
-
-
-_kinds = _Kinds()
 
 
 class SharedWriteError(RuntimeError):
@@ -132,10 +75,10 @@ class _Buffers(TorchFunctionMode):
         self.attempt = attempt
 
     def __torch_function__(self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: Any = None) -> Any:
-        kind = _kinds[func]
-        if kind == _QUESTION:
+        kind = kinds[func]
+        if kind == QUESTION:
             return func(*args, **kwargs) if kwargs else func(*args)
-        if kind == _WRITE:
+        if kind == WRITE:
             self._check_write(func, args[0])
         if kwargs:
             if kwargs.get("out") is not None:
@@ -149,9 +92,9 @@ class _Buffers(TorchFunctionMode):
                 self.attempt.refused = func
                 self.attempt.shares_write = "`self` not being vmapped over" in str(error)
             raise
-        if kind == _FACTORY and (self.attempt.everything or self._is_buffer(result, func)):
+        if kind == FACTORY and (self.attempt.everything or self._is_buffer(result, func)):
             return self._for_each_slice(result)
-        if kind != _WRITE:
+        if kind != WRITE:
             if self.attempt.everything:
                 return self._all_for_each_slice(result, args)
             if isinstance(result, Tensor) and not functorch.is_wrapped(result):
@@ -165,7 +108,7 @@ class _Buffers(TorchFunctionMode):
 
         The copy of one element is a scalar: whoever asks for its value is told if all slices have it in common.
         """
-        if not tensor.dim() and func in _COPIES:
+        if not tensor.dim() and func in COPIES:
             return False
         if func is torch.ops.aten.lift_fresh.default:
             return tensor.is_floating_point() or tensor.is_complex()

@@ -26,6 +26,7 @@ from backend_torch.tensors.memory import (
     is_sharded,
     may_overlap,
     mixed_error,
+    sliced,
     with_history,
 )
 from backend_torch.tensors.shape import flip
@@ -102,7 +103,7 @@ def on_bits(function: Callable[..., Tensor], tensor: Tensor, *arguments: Any) ->
 
 def view_of(tensor: Tensor, index: Index) -> Tensor:
     """The view that the index arrays pick from."""
-    return tensor[index.view] if index.view else tensor
+    return sliced(tensor, index.view) if index.view else tensor
 
 
 def get(tensor: Tensor, index: Index) -> Tensor:

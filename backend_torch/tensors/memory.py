@@ -336,6 +336,20 @@ def unwrapped(tensor: Tensor) -> Tensor:
     return tensor
 
 
+def sliced(tensor: Tensor, key: tuple[Any, ...]) -> Tensor:
+    """``tensor[key]``, of slices, integers, None and Ellipsis: a view.
+
+    Of all elements torch gives an alias, through which a transform of torch.func lets programs write to tensors from
+    outside with no derivative (torch 2.13); to no other view.
+    """
+    view = tensor[key]
+    if functorch.innermost() is not None and view.shape == tensor.shape:
+        one, other = unwrapped(view), unwrapped(tensor)
+        if one.storage_offset() == other.storage_offset() and one.stride() == other.stride():
+            return tensor.expand(tensor.shape)
+    return view
+
+
 def with_history(tensor: Tensor) -> Tensor:
     """The tensor, which may be written to.
 

@@ -12,7 +12,7 @@ import torch
 
 from backend_torch.tensors import out_of_memory
 from backend_torch.tensors.dtypes import SIGNED
-from backend_torch.tensors.memory import is_fortran, reversed_axes
+from backend_torch.tensors.memory import is_fortran, reversed_axes, sliced
 
 Tensor = torch.Tensor
 
@@ -91,7 +91,7 @@ def rot90(tensor: Tensor, turns: int, axis: int, other: int) -> Tensor:
     """Rotated ``turns`` times by a right angle, from ``axis`` towards ``other``."""
     turns %= 4
     if turns == 0:
-        return tensor[...]
+        return sliced(tensor, (...,))
     if turns == 2:
         return flip(tensor, (axis, other))
     if turns == 1:

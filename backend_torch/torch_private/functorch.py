@@ -6,6 +6,8 @@ Layer: the only file that names ``torch._C._functorch``, for which there is noth
 
 from __future__ import annotations
 
+import contextlib
+from collections.abc import Iterator
 from typing import Any
 
 import torch
@@ -50,6 +52,24 @@ IS_BLIND_IN_INFERENCE_MODE = not hasattr(eager_transforms, "_disable_inference_m
 def is_forward_mode_nested() -> bool:
     """Whether ``torch.func.jvp`` is under way."""
     return bool(eager_transforms.JVP_NESTING)
+
+
+@contextlib.contextmanager
+def down_to(level: int | None) -> Iterator[None]:
+    """A scope in which that level is the innermost, or none."""
+    left = []
+    try:
+        while current_level() is not None and (level is None or current_level() > level):
+            left.append(_functorch.pop_dynamic_layer_stack())
+        yield
+    finally:
+        while left:
+            _functorch.push_dynamic_layer_stack(left.pop())
+
+
+def is_disabled() -> bool:
+    """Whether transforms see nothing of what is done, as in a scope of `disabled`."""
+    return torch._C._dispatch_tls_is_dispatch_key_excluded(torch._C.DispatchKey.FuncTorchDynamicLayerFrontMode)
 
 
 def is_transforming() -> bool:

@@ -368,7 +368,7 @@ class Methods:
         if type is not _NoValue or self.__class__ not in PLAIN:
             return tnp._array.subclass.viewed(self, dtype, type)
         if dtype is _NoValue:
-            return _array.view_like(self, self.tensor[...])
+            return _array.view_like(self, memory.sliced(self.tensor, (...,)))
         try:
             return tnp._core.convert.view(self, dtype)
         except DtypeError:

@@ -312,7 +312,7 @@ def viewed(x: ndarray, dtype: Any, kind: Any) -> ndarray:
     """``x.view(dtype, type)`` where a class plays a part: a dtype may be None, a class too."""
     given = plain(x)
     result = given.view() if dtype is _NoValue else tnp._core.convert.view(given, dtype)
-    tensor = result.tensor if result.tensor is not x.tensor else result.tensor[...]
+    tensor = result.tensor if result.tensor is not x.tensor else memory.sliced(result.tensor, (...,))
     return finalised(type(x) if kind is _NoValue else kind, tensor, x)
 
 

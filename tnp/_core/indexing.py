@@ -23,6 +23,7 @@ from backend_torch.tensors import interop, memory, trace_state
 from backend_torch.tensors.casting import cast
 from backend_torch.tensors.constants import constant, numbers
 from backend_torch.tensors.dtypes import to_torch
+from backend_torch.torch_private.functorch import innermost
 from tnp._array.ndarray import ndarray, scalar, wrap, wrap_array
 from tnp._core.convert import tensor_of
 from tnp._core.errors import MOST_DIMENSIONS, MOST_OPERANDS, explain, shapes_text
@@ -72,7 +73,7 @@ def get_item(array: ndarray, key: Any) -> Any:
         if ellipses > 1:
             return _get(tensor, key)
         try:
-            result = tensor[key]
+            result = tensor[key] if innermost() is None else memory.sliced(tensor, key)
         except _TORCH_ERRORS:
             return _get(tensor, key)
         if result.dim() or ellipses:
@@ -170,7 +171,7 @@ def set_item(array: ndarray, key: Any, value: Any) -> None:
     kind = type(key)
     if kind is slice or kind is int or (kind is tuple and _BASIC.issuperset(map(type, key)) and key.count(...) < 2):
         try:
-            target = tensor[key]
+            target = tensor[key] if innermost() is None else memory.sliced(tensor, key)
         except _TORCH_ERRORS:
             return _set(array, key, value)
         if type(value) in _SCALARS:

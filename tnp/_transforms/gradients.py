@@ -190,9 +190,9 @@ def value_and_grad(
     Notes
     -----
     ``fn`` may overwrite arrays that it made. What it writes to the arguments that are differentiated stays inside: it
-    then gets copies. Where it overwrites what the gradient needs, it is run once more with old values kept. It can't
-    write to arrays from outside, but a ``GradientTape`` records that too. The gradient of a complex argument is
-    torch's: the conjugate of the derivative.
+    then gets copies. Where it overwrites what the gradient needs, it is run once more with old values kept; where it
+    writes to arrays from outside, once more with copies of these, whose values they get at the end. The gradient of a
+    complex argument is torch's: the conjugate of the derivative.
 
     See also ``jax.value_and_grad`` and ``torch.func.grad_and_value``.
 
@@ -335,7 +335,7 @@ def jacobian(
         if mode != "forward":
             results, pullback = autodiff.vjp(run, call.tensors, lambda: call.count)
             outputs = results[: call.count]
-            if mode == "reverse" or sum(output.numel() for output in outputs) <= size:
+            if mode == "reverse" or pullback.wrote or sum(output.numel() for output in outputs) <= size:
                 found = jacobians.reverse(outputs, pullback, call.tensors, chunk_size)
         if found is None:
             results, found = jacobians.forward(run, call.tensors, lambda: call.count, chunk_size)
@@ -438,7 +438,7 @@ def vjp(fn: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
         call.check_floating()
         return results
 
-    results, function = autodiff.vjp(run, call.tensors, lambda: call.count)
+    results, function = autodiff.vjp(run, call.tensors, lambda: call.count, keeps=True)
     value, aux = call.returned(results)
     outputs = results[: call.count]
 
@@ -552,7 +552,7 @@ def linearize(fn: Callable[..., Any], *primals: Any) -> Any:
         call.check_floating()
         return results
 
-    results, function = autodiff.linearize(run, call.tensors, lambda: call.count)
+    results, function = autodiff.linearize(run, call.tensors, lambda: call.count, keeps=True)
     value, _ = call.returned(results)
 
     def derivative(*tangents: Any) -> Any:

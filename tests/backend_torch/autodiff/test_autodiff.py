@@ -9,6 +9,7 @@ import pytest
 import torch
 
 from backend_torch.autodiff import autodiff, old_values
+from backend_torch.torch_private import functorch
 
 Tensor = torch.Tensor
 
@@ -85,7 +86,7 @@ def test_inference_mode_gives_no_zeros() -> None:
         return (x.square().sum(),)
 
     with torch.inference_mode():
-        if autodiff._BLIND:
+        if functorch.IS_BLIND_IN_INFERENCE_MODE:
             with pytest.raises(RuntimeError, match="inference mode"):
                 autodiff.value_and_gradients(loss, [x])
         else:

@@ -1,0 +1,69 @@
+"""What a function of torch does to memory: makes some, writes to some, or only asks.
+
+Layer: owns the names by which a mode of torch's tells them apart.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+
+Tensor = torch.Tensor
+
+_FACTORIES = frozenset(
+    {
+        torch.zeros,
+        torch.ones,
+        torch.empty,
+        torch.empty_strided,
+        torch.full,
+        torch.tensor,
+        torch.zeros_like,
+        torch.ones_like,
+        torch.empty_like,
+        torch.full_like,
+        torch.clone,
+        Tensor.clone,
+        Tensor.new_zeros,
+        Tensor.new_ones,
+        Tensor.new_empty,
+        Tensor.new_full,
+        torch.ops.aten.lift_fresh.default,
+    }
+)
+"""What makes memory that a program may be about to write to."""
+
+COPIES = frozenset({torch.clone, Tensor.clone})
+
+_NO_WRITES = frozenset({"requires_grad_", "detach_", "rename_", "share_memory_", "set_", "retain_grad"})
+
+_QUESTIONS = frozenset(
+    {"__get__", "dim", "numel", "size", "stride", "is_contiguous", "is_floating_point", "is_complex", "data_ptr"}
+)
+"""What asks of a tensor, or views it: most of what there is to see."""
+
+PLAIN, FACTORY, WRITE, QUESTION = range(4)
+
+
+class _Kinds(dict[Any, int]):
+    """Whether a torch function makes memory, writes to its first argument, only asks, or does something else."""
+
+    def __missing__(self, function: Any) -> int:
+        name = getattr(function, "__name__", "")
+        kind = PLAIN
+        if name in _QUESTIONS:
+            kind = QUESTION
+        elif function in _FACTORIES:
+            kind = FACTORY
+        elif name in ("__setitem__", "zero_") or (
+            name.endswith("_") and not name.endswith("__") and name not in _NO_WRITES
+        ):
+            kind = WRITE
+        elif len(name) > 5 and name.startswith("__i") and name not in ("__invert__", "__index__", "__int__"):
+            kind = WRITE
+        self[function] = kind
+        return kind
+
+
+kinds = _Kinds()

@@ -1,0 +1,213 @@
+"""Arrays from outside of a function that is differentiated: what it writes to them, and what they held when it ran.
+
+Layer: owns the stand-ins of such memory. torch.func refuses to write to tensors that are no arguments, and keeps those
+that it reads as they are, whoever writes to them later. Here memory from outside gets a copy at the transform's own
+level: views of that are read and written instead, and what was written goes back when the transform is over.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import torch
+from torch.overrides import TorchFunctionMode
+
+from backend_torch.autodiff.function_kinds import QUESTION, WRITE, kinds
+from backend_torch.tensors import trace_state
+from backend_torch.tensors.memory import unwrapped
+from backend_torch.torch_private import functorch
+from backend_torch.torch_private.tensor_internals import is_view, negative_view, storage_of
+
+Tensor = torch.Tensor
+_REFUSED = "mutate a captured Tensor"  # in torch's words
+_WHERE = frozenset({"data_ptr", "untyped_storage"})  # what asks for memory itself
+
+
+def is_refused(error: BaseException | None) -> bool:
+    """Whether torch.func has refused to write to a tensor from outside, whatever was made of its error since."""
+    while error is not None:
+        if _REFUSED in str(error):
+            return True
+        error = error.__cause__ or error.__context__
+    return False
+
+
+class _Place:
+    """Memory from outside, all of it: as the level around the transform knows it, and what stands for it inside."""
+
+    __slots__ = ("around", "inside", "is_written")
+
+    def __init__(self, around: Tensor, inside: Tensor) -> None:
+        self.around = around
+        self.inside = inside
+        self.is_written = False
+
+
+class Outside(TorchFunctionMode):
+    """While a function is differentiated, at the innermost level: stand-ins for memory from outside that it writes to.
+
+    Parameters
+    ----------
+    arguments : sequence of Tensor
+        Whose memory is not from outside.
+    keeps : bool
+        Whether memory that is only read has a stand-in too, so that later writes to it are not seen.
+    before : dict
+        What memory held when the function ran for the first time.
+    """
+
+    def __init__(self, arguments: tuple[Tensor, ...], keeps: bool, before: dict[int, Tensor]) -> None:
+        super().__init__()
+        self._keeps = keeps
+        self._before = before
+        self._level: int = functorch.current_level()
+        stack = functorch.stack()
+        self._around: int | None = stack[-2].level() if len(stack) > 1 else None
+        self._own = set(map(_memory, arguments))
+        self._places: dict[int, _Place] = {}
+        self._by_stand_in: dict[int, _Place] = {}
+
+    def __torch_function__(self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: Any = None) -> Any:
+        kwargs = kwargs or {}
+        kind = kinds[func]
+        if getattr(func, "__name__", "") in _WHERE:
+            return func(unwrapped(self.seen(args[0])), *args[1:])
+        if kind == QUESTION:
+            return func(*args, **kwargs)
+        if functorch.is_disabled():  # somebody looks at values below all transforms
+            for tensor in _tensors((args, kwargs)):
+                self._update(tensor)
+            return func(*args, **kwargs)
+        targets = list(_tensors(args[0] if kind == WRITE else kwargs.get("out")))
+        for tensor in targets:
+            self._write(tensor)
+        if self._keeps:
+            for tensor in _tensors((args, kwargs)):
+                if not functorch.is_wrapped(tensor) or functorch.level_of(tensor) != self._level:
+                    self._place(tensor)
+        result = func(*self._replaced(args), **self._replaced(kwargs))
+        if targets:
+            return args[0] if kind == WRITE and isinstance(result, Tensor) else kwargs.get("out", result)
+        if isinstance(result, Tensor) and not is_view(result):
+            memory = _memory(result)  # that of an operand, if it is that or has been detached
+            if all(memory != _memory(tensor) for tensor in _tensors(args)):
+                self._own.add(memory)
+        return result
+
+    def seen(self, tensor: Tensor) -> Tensor:
+        """The same elements of what stands for a tensor's memory, or the tensor."""
+        place = self._places.get(_memory(tensor))
+        if place is None:
+            return tensor
+        below, made = unwrapped(tensor), place.inside
+        if made.dtype is not below.dtype:
+            if made.is_complex():
+                made = torch.view_as_real(made).reshape(-1)
+            elif below.is_complex():
+                made = torch.view_as_complex(made.reshape(-1, 2))
+            made = made.view(below.dtype)
+        view = made.as_strided(below.shape, below.stride(), below.storage_offset())
+        view = view.conj() if below.is_conj() else view
+        return negative_view(view) if below.is_neg() else view
+
+    def written(self) -> list[_Place]:
+        """Where the function has written to."""
+        return [place for place in self._places.values() if place.is_written]
+
+    def held(self) -> dict[int, Tensor]:
+        """What the memory held that was read."""
+        around = functorch.get_unwrapped
+        return {memory: around(place.inside) for memory, place in self._places.items() if not place.is_written}
+
+    def _write(self, tensor: Tensor) -> None:
+        memory = _memory(tensor)
+        place = self._by_stand_in.get(memory) or self._place(tensor)
+        if place is not None:
+            place.is_written = True
+
+    def _place(self, tensor: Tensor) -> _Place | None:
+        """The stand-in of a tensor's memory, made if there is none; None for what the function has itself."""
+        memory = _memory(tensor)
+        if memory in self._own or memory in self._by_stand_in:
+            return None
+        if memory not in self._places:
+            while (level := functorch.level_of(tensor)) is not None and level >= self._level:
+                tensor = functorch.get_unwrapped(tensor)
+            with functorch.down_to(self._around):
+                if tensor.is_conj():
+                    tensor = tensor.conj()
+                if tensor.is_neg():
+                    tensor = negative_view(tensor)
+                length = unwrapped(tensor).untyped_storage().nbytes() // tensor.itemsize
+                around = tensor.as_strided((length,), (1,), 0)
+            with functorch.down_to(self._level):
+                inside = self._before.get(memory, around).clone()
+            self._places[memory] = self._by_stand_in[_memory(inside)] = _Place(around, inside)
+        return self._places[memory]
+
+    def _update(self, tensor: Tensor) -> None:
+        """Have memory from outside hold what was written to its stand-in."""
+        place = self._places.get(_memory(tensor))
+        if place is not None and place.is_written and not trace_state.is_tracing():
+            with torch.no_grad():
+                unwrapped(place.around).copy_(unwrapped(place.inside))
+
+    def _replaced(self, value: Any) -> Any:
+        if isinstance(value, Tensor):
+            return self.seen(value)
+        if type(value) in (tuple, list):
+            return type(value)([self._replaced(item) for item in value])
+        if type(value) is dict:
+            return {key: self._replaced(item) for key, item in value.items()}
+        return value
+
+
+def _tensors(value: Any) -> Iterator[Tensor]:
+    if isinstance(value, Tensor):
+        yield value
+    elif type(value) in (tuple, list):
+        for item in value:
+            yield from _tensors(item)
+    elif type(value) is dict:
+        yield from _tensors(list(value.values()))
+
+
+def _memory(tensor: Tensor) -> int:
+    """Which memory a tensor has; of one from outside of a trace that of its stand-in there."""
+    below = unwrapped(tensor)
+    if trace_state.is_tracing() and type(below) is Tensor:
+        below = unwrapped(torch.ops.aten.alias.default(below))
+    return storage_of(below)
+
+
+def differentiated(
+    attempt: Callable[[Callable[..., Any]], Any],
+    function: Callable[..., Any],
+    keeps: bool,
+    before: dict[int, Tensor],
+    may_write: bool,
+) -> tuple[Any, bool, dict[int, Tensor]]:
+    """``attempt(function)``, which differentiates; whether memory from outside was written to; what it held else.
+
+    ``attempt`` returns what the function returned and something else. Unless it ``may_write``, memory from outside
+    stays as it is.
+    """
+    modes: list[Outside] = []
+
+    def inside(*tensors: Tensor) -> tuple[Tensor, ...]:
+        mode = Outside(tensors, keeps, before)
+        modes[:] = [mode]
+        with mode:
+            results = function(*tensors)
+        return (*map(mode.seen, results), *[place.inside for place in mode.written()])
+
+    results, others = attempt(inside)
+    places = modes[0].written()
+    held = modes[0].held() if keeps else {}
+    if places:
+        for place, value in zip(places, results[-len(places) :], strict=True):
+            if may_write:
+                place.around.copy_(value)
+        results = results[: -len(places)]
+    return (results, others), bool(places), held

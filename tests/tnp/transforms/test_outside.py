@@ -1,0 +1,230 @@
+"""Derivatives of functions that write to arrays from outside, and of what these held when the function ran."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy
+import pytest
+
+import tnp as np
+
+X = numpy.array([1.5, 2.0])
+
+
+def whole(buf: Any, x: Any) -> Any:
+    buf[...] = x * 2
+    return (buf * x).sum()
+
+
+def element(buf: Any, x: Any) -> Any:
+    buf[0] = x[0] * 2
+    return (buf * x).sum()
+
+
+def out(buf: Any, x: Any) -> Any:
+    np.multiply(x, 2, out=buf)
+    return (buf * x).sum()
+
+
+def in_place(buf: Any, x: Any) -> Any:
+    buf += x
+    buf *= buf
+    return (buf * x).sum()
+
+
+def view_made_before(buf: Any, x: Any) -> Any:
+    part = buf[:1]
+    buf[...] = x**2
+    part *= x[1]
+    return (buf * x).sum() + part.sum()
+
+
+def indices(buf: Any, x: Any) -> Any:
+    buf[[1, 0]] = x * 2
+    buf[x > 1.7] = x[:1]
+    return (buf * x).sum()
+
+
+def functions(buf: Any, x: Any) -> Any:
+    np.copyto(buf, x * 2)
+    np.add.at(buf, [0, 1], x * 2)
+    np.put(buf, [1], x[:1])
+    return (buf * x).sum()
+
+
+def views(buf: Any, x: Any) -> Any:
+    buf.view()[:] = x
+    buf.reshape(1, 2)[0, :1] *= x[1]
+    buf.flat[1:] = x[:1] ** 2
+    buf[...][()] *= x
+    return (np.concatenate([buf, buf.T]) * 2).sum() * x[0]
+
+
+def rows(buf: Any, x: Any) -> Any:
+    for row in buf.reshape(2, 1):
+        row[...] = 1
+        row *= x[0]
+    return (buf * x).sum()
+
+
+def from_constants(buf: Any, x: Any) -> Any:
+    buf[0] = 3
+    before = buf.sum()
+    buf[:] = x * before
+    return (buf * x).sum()
+
+
+def used_twice(buf: Any, x: Any) -> Any:
+    buf[:] = x
+    y = buf * buf
+    buf[:] = y * x
+    z = buf.copy()
+    buf[:] = 0
+    return (z * y).sum()
+
+
+FUNCTIONS = [
+    whole,
+    element,
+    out,
+    in_place,
+    view_made_before,
+    indices,
+    functions,
+    views,
+    rows,
+    from_constants,
+    used_twice,
+]
+
+TRANSFORMS: dict[str, Callable[[Any], Any]] = {
+    "grad": lambda f: np.grad(f)(np.asarray(X)),
+    "value_and_grad": lambda f: np.value_and_grad(f)(np.asarray(X))[1],
+    "vjp": lambda f: np.vjp(f, np.asarray(X))[1](1.0)[0],
+    "jacobian": lambda f: np.jacobian(f)(np.asarray(X)),
+    "jvp": lambda f: np.stack([np.jvp(f, (np.asarray(X),), (np.asarray(e),))[1] for e in numpy.eye(2)]),
+    "linearize": lambda f: np.stack([np.linearize(f, np.asarray(X))[1](e) for e in numpy.eye(2)]),
+    "compiled": lambda f: np.compile(np.grad(f), backend="eager")(np.asarray(X)),
+    "of_compiled": lambda f: np.grad(np.compile(f, backend="eager"))(np.asarray(X)),
+    "of_a_gradient": lambda f: np.grad(lambda y: np.grad(f)(y) @ np.asarray(X))(np.asarray(X)),
+    "hessian": lambda f: np.hessian(f)(np.asarray(X)) @ np.asarray(X),
+}
+
+
+def _buffer() -> Any:
+    return np.asarray([0.5, 0.25])
+
+
+def _values(function: Callable[[Any, Any], Any], x: Any) -> float:
+    return float(function(_buffer(), np.asarray(x)))
+
+
+def _differences(function: Callable[[Any], Any], step: float) -> Any:
+    columns = [(function(X + step * e) - function(X - step * e)) / (2 * step) for e in numpy.eye(2)]
+    return numpy.array(columns)
+
+
+@pytest.mark.parametrize("transform", TRANSFORMS)
+@pytest.mark.parametrize("function", FUNCTIONS)
+def test_derivatives_through_an_array_from_outside(function: Callable[[Any, Any], Any], transform: str) -> None:
+    buf, after = _buffer(), _buffer()
+    found = TRANSFORMS[transform](lambda x: function(fresh(buf), x))
+    function(after, np.asarray(X))
+
+    def gradient(x: Any) -> Any:
+        return _differences(lambda y: _values(function, y + x - X), 1e-6)
+
+    expected = gradient(X)
+    if transform in ("of_a_gradient", "hessian"):
+        expected = _differences(lambda y: np.asnumpy(_first(function, y)), 1e-6) @ X
+    numpy.testing.assert_allclose(np.asnumpy(found), expected, rtol=1e-4, atol=1e-6)
+    numpy.testing.assert_array_equal(np.asnumpy(buf), np.asnumpy(after))
+
+
+def _first(function: Callable[[Any, Any], Any], x: Any) -> Any:
+    return np.grad(lambda x: function(_buffer(), x))(np.asarray(x))
+
+
+def fresh(buf: Any) -> Any:
+    """The array from outside, as it was before the first of several calls."""
+    np.copyto(buf, _buffer())
+    return buf
+
+
+class Layer:
+    """A method that keeps what it computed."""
+
+    def __init__(self) -> None:
+        self.h = np.zeros(2)
+
+    def __call__(self, x: Any) -> Any:
+        self.h[:] = np.tanh(x)
+        return (self.h * x).sum()
+
+
+def test_an_attribute() -> None:
+    layer = Layer()
+    expected = numpy.tanh(X) + X / numpy.cosh(X) ** 2
+    numpy.testing.assert_allclose(np.asnumpy(np.grad(layer)(np.asarray(X))), expected)
+    numpy.testing.assert_allclose(np.asnumpy(layer.h), numpy.tanh(X))
+
+
+def test_a_counter() -> None:
+    """Numbers that no derivative reaches are counted once a call."""
+    steps = np.zeros(1, dtype=int)
+
+    def loss(x: Any) -> Any:
+        steps[0] += 1
+        np.add.at(steps, [0], 1)
+        return (x * steps[0]).sum()
+
+    numpy.testing.assert_array_equal(np.asnumpy(np.grad(loss)(np.asarray(X))), [2.0, 2.0])
+    assert steps[0] == 2
+
+
+def test_results_are_seen_in_the_memory_of_numpy() -> None:
+    host = numpy.zeros(2)
+    buf = np.asarray(host)
+
+    def loss(x: Any) -> Any:
+        buf[:] = x * x
+        return buf.sum()
+
+    numpy.testing.assert_array_equal(np.asnumpy(np.grad(loss)(np.asarray(X))), 2 * X)
+    numpy.testing.assert_array_equal(host, X * X)
+
+
+@pytest.mark.parametrize("derivative", ["vjp", "linearize"])
+def test_what_is_written_before_the_derivative_is_asked_for(derivative: str) -> None:
+    """Arguments, arrays from outside, NumPy's among them, and the value: the derivative is that of the call."""
+    w, weights, host = np.asarray(X), np.asarray([3.0, 4.0]), numpy.array([5.0, 6.0])
+    value, function = getattr(np, derivative)(lambda w: np.exp(w * weights / host), w)
+    expected = 1.0 * np.asnumpy(value) * numpy.array([3 / 5, 4 / 6])
+    w -= 1
+    weights *= 0
+    host[:] = 1
+    value *= 7
+    found = function(np.ones(2))
+    numpy.testing.assert_allclose(np.asnumpy(found[0] if derivative == "vjp" else found), expected)
+
+
+@pytest.mark.parametrize("derivative", ["vjp", "linearize"])
+def test_the_same_where_it_overwrites_what_it_needs(derivative: str) -> None:
+    weights = np.asarray([3.0, 4.0])
+
+    def function(x: Any) -> Any:
+        e = np.exp(x * weights)
+        e /= e.sum()
+        return e
+
+    expected = np.asnumpy(np.jacobian(function)(np.asarray(X))).sum(0)
+    if derivative == "linearize":
+        expected = np.asnumpy(np.jacobian(function)(np.asarray(X))).sum(1)
+    x = np.asarray(X)
+    _, derived = getattr(np, derivative)(function, x)
+    weights *= 0
+    x *= 5
+    found = derived(np.ones(2))
+    numpy.testing.assert_allclose(np.asnumpy(found[0] if derivative == "vjp" else found), expected, atol=1e-12)
