@@ -9,7 +9,7 @@ from __future__ import annotations
 import copy
 import copyreg
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -19,6 +19,16 @@ from backend_torch.tensors import devices, memory
 from tnp._array import subclass
 from tnp._array.ndarray import ndarray, scalar
 from tnp._array.readonly import readonly, readonly_array, set_writeable
+from tnp._compile.outer_state import (
+    MISSING,
+    OPEN,
+    OuterState,
+    Place,
+    children,
+    is_static_array,
+    items_of,
+    unchanged,
+)
 from tnp._core.flat import flatiter
 from tnp._transforms import pytree
 
@@ -65,6 +75,8 @@ class Result:
         The arrays among its arguments.
     inside : list of ndarray
         What stood for these while tracing, around the ``stand_ins``.
+    changes : sequence of tuple
+        What the function assigned: the place, what was there and what is there now.
 
     Attributes
     ----------
@@ -72,7 +84,9 @@ class Result:
         The tensors that the program has to return.
     """
 
-    def __init__(self, value: Any, arrays: list[Any], inside: list[Any], stand_ins: list[Tensor]) -> None:
+    def __init__(
+        self, value: Any, arrays: list[Any], inside: list[Any], stand_ins: list[Tensor], changes: Sequence[Any] = ()
+    ) -> None:
         self.tensors: list[Tensor] = []
         self.text = _Text("made_of_", new=object.__new__)
         self.given = len(arrays)
@@ -82,6 +96,10 @@ class Result:
             if isinstance(array, (ndarray, np.ndarray)):
                 self._set_attributes(array, wrapped, stand_in, f"a{index}")
         self._made = 0
+        self._names: dict[int, str] = {}
+        self.has_effects = bool(changes or self.text.lines)
+        for place, _, now in changes:
+            self._assign(place, now)
         self.text.lines.append(f"return {self._tree(value)}")
 
     def _set_attributes(self, array: Any, wrapped: ndarray, stand_in: Tensor, name: str) -> None:
@@ -100,10 +118,27 @@ class Result:
             )
         self.text.lines += changes
 
-    def build(self) -> Callable[[Any, Any], Any]:
-        """``build(values, arrays)``: the result, of what the program returned and the arrays among the arguments."""
+    def _assign(self, place: Place, value: Any) -> None:
+        """Assign what the function assigned."""
+        target = place.expression(self.text.constant)
+        if value is MISSING:
+            self.text.lines.append(f"del {target}")
+            return
+        try:
+            self.text.lines.append(f"{target} = {self._tree(value)}")
+        except TypeError as error:
+            raise TypeError(str(error).replace("can't return", f"can't set {place} to")) from None
+
+    def build(self) -> Callable[..., Any]:
+        """``build(values, arrays, args, kwargs)``: the result, of what the program returned and the arguments.
+
+        ``arrays`` are those among the arguments.
+        """
         head = [f"({_names('v', len(self.tensors))}) = values", f"({_names('a', self.given)}) = arrays"]
-        lines = ["def build(values, arrays):", *[f" {line}" for line in (*head, *self.text.lines)]]
+        lines = [
+            "def build(values, arrays, args=(), kwargs=None):",
+            *[f" {line}" for line in (*head, *self.text.lines)],
+        ]
         return written("build", lines, self.text.known)
 
     def _local(self, expression: str) -> str:
@@ -142,6 +177,8 @@ class Result:
         for wrapped, name in self._arguments:
             if array is wrapped:
                 return name  # the argument itself
+        if id(array) in self._names:
+            return self._names[id(array)]
         if isinstance(array, (np.ndarray, np.generic)):
             return self.text.constant(array)  # made by NumPy of static values
         if symbolic.is_symbol(array):
@@ -156,7 +193,7 @@ class Result:
             return self._called(_of_class, *map(self.text.constant, kept), value)
         if type(array) is readonly:
             return self._called(readonly_array, value, self._source(array))
-        name = self._local(f"new(*{self.text.constant((type(array),))})")  # Python makes no tuple of what is one
+        name = self._names[id(array)] = self._local(f"new(*{self.text.constant((type(array),))})")  # no tuple is made
         self.text.lines.append(f"{name}.tensor = {value}")
         return name
 
@@ -231,6 +268,7 @@ class _Reading(_Text):
     def __init__(self) -> None:
         super().__init__("known_", devices=devices, state=devices.state)
         self._parts = 0
+        self.unread: list[tuple[Tensor, str]] = []  # arrays from outside that the program does not take
 
     def call(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
         """Read the arguments of a call; `_Unreadable` if that can't be done this way."""
@@ -239,6 +277,73 @@ class _Reading(_Text):
         self._unless(f"{elsewhere} or len(args) != {len(args)} or {keywords}")
         self._items("args", args, 0)
         self._items("kwargs.values()", kwargs.values(), _count(args))
+
+    def outer(self, state: OuterState, captured: dict[int, int]) -> None:
+        """Read what the function read outside of its arguments; ``captured`` says which arrays are which captures."""
+        self._captures = {array: capture for capture, array in captured.items()}
+        self._arrays: list[tuple[Tensor, str]] = []
+        self._state = state
+        first = len(self.lines)
+        for place, value in zip(state.places, state.values, strict=True):
+            expression = place.expression(self.constant)
+            if value is MISSING:
+                asked = f"hasattr({self.constant(place.holder)}, {place.key!r})"
+                self._unless(asked if place.kind == "attribute" else f"{place.key!r} in {self.constant(place.holder)}")
+            else:
+                self._value(expression, value)
+        if len(self.lines) > first:  # what is there no more is another trace's
+            self.lines[first:] = ["try:", *[f" {line}" for line in self.lines[first:]]]
+            self.lines.append("except (AttributeError, LookupError, ValueError): return otherwise(args, kwargs)")
+
+    def _value(self, expression: str, value: Any) -> None:
+        """Read what a place holds, and leave where that is something else."""
+        name = f"o{self._parts}"
+        self._parts += 1
+        self.lines.append(f"{name} = {expression}")
+        kind, known = type(value), self.constant(value)
+        other_kind = f"type({name}) is not {self.constant(kind)}"
+        if kind in OPEN or memory.is_tensor(value):
+            self._array(name, value, other_kind)
+            return
+        inner = None if is_static_array(value) else children(value)
+        if id(value) in self._state.grown or is_static_array(value):
+            self._unless(f"{name} is not {known}")
+        elif kind in (int, str, bytes) or (kind is float and value and not math.isnan(value)):
+            self._unless(f"{name} is not {known} and ({other_kind} or {name} != {known})")
+        elif kind is set or kind is frozenset:
+            self._unless(f"{other_kind} or {name} != {self.constant(kind(value))}")
+        elif inner is None:
+            self._unless(f"{name} is not {known}")
+            if isinstance(value, (list, dict)):
+                self._unless(f"not {self.constant(unchanged)}({name}, {self.constant(items_of(value))})")
+        else:
+            if id(value) in self._state.pinned:
+                self._unless(f"{name} is not {known}")
+            elif isinstance(value, dict):
+                self._unless(f"{other_kind} or tuple({name}) != {self.constant(tuple(value))}")
+            else:
+                is_sequence = kind is tuple or kind is list
+                self._unless(f"{other_kind} or len({name}) != {len(inner)}" if is_sequence else other_kind)
+            parts = _items(name, value)
+            assert parts is not None
+            names = _names(f"{name}_", len(inner))
+            if inner:
+                self.lines.append(f"({names}) = {parts[0]}")
+            for index, each in enumerate(inner):
+                self._value(f"{name}_{index}", each)
+
+    def _array(self, name: str, value: Any, other_kind: str) -> None:
+        """Read an array: its tensor is a capture, or is compared in dtype, shape and strides alone."""
+        self._unless(other_kind)
+        tensor, expression = (value.tensor, f"{name}.tensor") if isinstance(value, ndarray) else (value, name)
+        again = next((other for known, other in self._arrays if known is tensor), None)
+        if again is not None:
+            self._unless(f"{expression} is not {again}")
+        elif len(self._arrays) in self._captures:
+            self.lines.append(f"c{self._captures[len(self._arrays)]} = {expression}")
+        else:
+            self.unread.append((tensor, expression))
+        self._arrays.append((tensor, expression))
 
     def _unless(self, condition: str) -> None:
         self.lines.append(f"if {condition}: return otherwise(args, kwargs)")
@@ -299,7 +404,14 @@ def _count(tree: Any) -> int:
     return len(arrays)
 
 
-def maker(args: tuple[Any, ...], kwargs: dict[str, Any], result: Result, captures: int) -> Callable[..., Call] | None:
+def maker(
+    args: tuple[Any, ...],
+    kwargs: dict[str, Any],
+    result: Result,
+    captures: int,
+    outer: OuterState | None = None,
+    captured: dict[int, int] | None = None,
+) -> Callable[..., Call] | None:
     """What makes the call of a program for arguments like these; None if they can't be recognised by comparisons.
 
     Parameters
@@ -310,6 +422,10 @@ def maker(args: tuple[Any, ...], kwargs: dict[str, Any], result: Result, capture
         How the result is made.
     captures : int
         How many tensors from outside the program takes.
+    outer : OuterState, optional
+        What the function read outside of its arguments.
+    captured : dict, optional
+        Which captures are which of its arrays.
 
     Returns
     -------
@@ -323,9 +439,16 @@ def maker(args: tuple[Any, ...], kwargs: dict[str, Any], result: Result, capture
         reading.call(args, kwargs)
     except _Unreadable:
         return None
+    if outer is not None:
+        reading.outer(outer, captured or {})
     tensors = "".join([f"a{index}.tensor, " for index in range(result.given)]) + _names("c", captures)
     lines = [*reading.lines, f"tensors = ({tensors})"]
-    lines += ["if not matches(*tensors): return otherwise(args, kwargs)", "counted.hits += 1"]
+    lines += ["if not matches(*tensors): return otherwise(args, kwargs)"]
+    if reading.unread:
+        alike = reading.constant(compiling.same_signature([tensor for tensor, _ in reading.unread]))
+        expressions = ", ".join([expression for _, expression in reading.unread])
+        lines.append(f"if not {alike}({expressions}): return otherwise(args, kwargs)")
+    lines.append("counted.hits += 1")
     values = _names("v", len(result.tensors))
     lines += [f"({values}) = program([*tensors])", *result.text.lines]
     text = ["def make(matches, program, device, captured, otherwise, counted):"]

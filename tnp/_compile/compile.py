@@ -6,6 +6,7 @@ Layer: owns what a signature is, and the call. What a graph is and how it become
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import functools
 import importlib
 import inspect
@@ -28,6 +29,7 @@ from backend_torch.tensors.trace_state import TracedValueError as TracedValueErr
 from tnp._array.ndarray import ndarray
 from tnp._compile import call_codegen, saving, shutdown
 from tnp._compile.graph import Graph
+from tnp._compile.outer_state import OuterState, containers, differences
 from tnp._core.convert import tensor_of
 from tnp._core.errors import explain
 from tnp._transforms import pytree
@@ -56,19 +58,47 @@ class _Entry:
     """A signature: what was traced for it, and how its results become what the function returned.
 
     ``make`` is what makes its shortcut, None where there can be none; ``only`` is the signature of what left sizes open
-    and could not, None otherwise.
+    and could not, None otherwise; ``open`` says which captures are found in which place outside.
     """
 
-    __slots__ = ("build", "executable", "make", "only")
+    __slots__ = ("build", "executable", "has_effects", "make", "only", "open", "outer")
 
-    def __init__(self, executable: compiling.Executable, build: Any, make: Any, only: Any) -> None:
+    def __init__(
+        self,
+        executable: compiling.Executable,
+        args: tuple[Any, ...],
+        kwargs: dict[str, Any],
+        result: call_codegen.Result,
+        outer: OuterState,
+        only: Any,
+    ) -> None:
         self.executable = executable
-        self.build = build
-        self.make = make
+        self.outer = outer
+        self.open = outer.captured(executable.captures)
+        self.build = result.build()
+        self.has_effects = result.has_effects
+        self.make = call_codegen.maker(args, kwargs, result, len(executable.captures), outer, self.open)
         self.only = only
 
-    def suits(self, tensors: list[Tensor]) -> bool:
-        """Whether it is of these tensors, of whose pattern it is where sizes are left open."""
+    def captures(self) -> list[Tensor]:
+        """The tensors from outside that its program takes: those that are now where the function found them."""
+        if not self.open:
+            return self.executable.captures
+        arrays = self.outer.arrays()
+        return [
+            arrays[self.open[number]] if number in self.open else tensor
+            for number, tensor in enumerate(self.executable.captures)
+        ]
+
+    def graph(self) -> compiling.Graph:
+        """What the function did, with what is now in the places that it read."""
+        return dataclasses.replace(self.executable.graph, captures=self.captures())
+
+    def suits(self, tensors: list[Tensor], args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
+        """Whether it is of these tensors, of whose pattern it is where sizes are left open, and of what is outside."""
+        return self._suits(tensors) and self.outer.holds((args, kwargs))
+
+    def _suits(self, tensors: list[Tensor]) -> bool:
         if self.only is not None:
             return compiling.signature(tensors) == self.only
         return self.executable.suits(tensors)
@@ -117,23 +147,23 @@ class _Signatures:
         entry, hit, arrays, given, tensors = self.entry(args, kwargs)
         if any(map(compiling.is_fake, tensors)):  # machine code would read memory that there is not
             return self.function(*args, **kwargs)
-        inputs = [*tensors, *entry.executable.captures]
+        inputs = [*tensors, *entry.captures()]
         if hit and entry.executable.is_ready(inputs):
             self.hits += 1
             program = entry.executable.program(inputs)
         else:
             program = self._program(entry, inputs)
-            if not entry.suits(tensors):  # compiling it took something for granted
+            if not entry.suits(tensors, args, kwargs):  # compiling it took something for granted
                 return self._call(args, kwargs)
         if self.eager_check:
-            _, eager = self._runner(args, kwargs, arrays)
+            _, eager = self._runner(args, kwargs, arrays, entry.outer)
             values = checking.checked(entry.executable, inputs, lambda: eager(tensors), program)
         else:
             values = program(list(inputs))
         for index in entry.executable.written:
             if index < len(given):
                 _write_back(arrays[index], given[index], tensors[index])
-        result = entry.build(values, arrays)
+        result = entry.build(values, arrays, args, kwargs)
         if entry.make is not None and not self.eager_check:
             matches = entry.executable.matching(inputs)
             captures, device = entry.executable.captures, devices.state.default
@@ -160,16 +190,16 @@ class _Signatures:
         tensors = [compiling.physical(tensor) for tensor in given]
         sizes = symbolic.pattern(tensors) if self.dynamic else compiling.signature(tensors)
         key = structure, sizes, devices.state.default
-        entry = self._known(key, tensors)
+        entry = self._known(key, tensors, args, kwargs)
         hit = entry is not None
         if entry is None:
             with _lock:
-                entry = self._known(key, tensors) or self._traced(key, args, kwargs, arrays, tensors)
+                entry = self._known(key, tensors, args, kwargs) or self._traced(key, args, kwargs, arrays, tensors)
         return entry, hit, arrays, given, tensors
 
-    def _known(self, key: Any, tensors: list[Tensor]) -> _Entry | None:
-        for entry in self.entries.get(key, ()):
-            if entry.suits(tensors):
+    def _known(self, key: Any, tensors: list[Tensor], args: tuple[Any, ...], kwargs: dict[str, Any]) -> _Entry | None:
+        for entry in reversed(self.entries.get(key, ())):
+            if entry.suits(tensors, args, kwargs):
                 if self.cache_size is not None:
                     with contextlib.suppress(KeyError):  # another thread has just dropped it
                         self.entries.move_to_end(key)
@@ -179,7 +209,7 @@ class _Signatures:
     def graph(self, *args: Any, **kwargs: Any) -> Graph:
         """The graph for these arguments, traced if it has not been; nothing runs."""
         entry, _, _, _, tensors = self.entry(args, kwargs)
-        traced = entry.executable.graph
+        traced = entry.graph()
         names = [name for name, _ in self._described(args, kwargs, arrays_only=True)]
         names += [f"captured_{index}" for index in range(len(traced.captures))]
         return Graph(operations.steps(traced.module, names), lambda: exporting.program(traced, tensors))
@@ -188,7 +218,7 @@ class _Signatures:
         """Trace and compile for these arguments; nothing runs."""
         with shutdown.waited_for():
             entry, _, _, _, tensors = self.entry(args, kwargs)
-            self._program(entry, [*tensors, *entry.executable.captures])
+            self._program(entry, [*tensors, *entry.captures()])
 
     def _program(self, entry: _Entry, inputs: list[Tensor]) -> Any:
         """The program for these inputs, compiled if it is not there."""
@@ -215,7 +245,12 @@ class _Signatures:
     ) -> tuple[exporting.Program, list[Tensor], str]:
         """The program for these arguments, their tensors, and the text about it."""
         entry, _, arrays, _, tensors = self.entry(args, kwargs)
-        traced = entry.executable.graph
+        if entry.has_effects:
+            raise NotImplementedError(
+                f"{self.function.__qualname__} assigns to what is outside of it, or to an argument's attributes, "
+                "which a file can't: return the new values instead"
+            )
+        traced = entry.graph()
         text = saving.text(args, kwargs, len(arrays), traced.returned, entry.build)
         return exporting.program(traced, tensors, drawing_too), tensors, text
 
@@ -236,13 +271,14 @@ class _Signatures:
             entries.pop(0)
             if not entries:
                 self.entries.popitem(last=False)
-        self._tell(args, kwargs)
+        self._tell([*self._described(args, kwargs), *entry.outer.described()])
         return entry
 
     def _trace(
         self, args: tuple[Any, ...], kwargs: dict[str, Any], arrays: list[Any], tensors: list[Tensor], fixed: bool
     ) -> _Entry:
-        results, run = self._runner(args, kwargs, arrays)
+        outer = OuterState(self.function, (args, kwargs), lists=not self.eager_check)
+        results, run = self._runner(args, kwargs, arrays, outer)
         graph, only = None, None
         if self.dynamic and not fixed:
             with contextlib.suppress(Exception):  # the function's own errors are raised below
@@ -250,11 +286,10 @@ class _Signatures:
         if graph is None:
             graph = compiling.trace(run, tensors)
             only = compiling.signature(tensors) if self.dynamic else None
-        make = call_codegen.maker(args, kwargs, results[-1], len(graph.captures))
-        return _Entry(compiling.Executable(graph, **self.options), results[-1].build(), make, only)
+        return _Entry(compiling.Executable(graph, **self.options), args, kwargs, results[-1], outer, only)
 
     def _runner(
-        self, args: tuple[Any, ...], kwargs: dict[str, Any], arrays: list[Any]
+        self, args: tuple[Any, ...], kwargs: dict[str, Any], arrays: list[Any], outer: OuterState
     ) -> tuple[list[call_codegen.Result], Callable[[list[Tensor]], list[Tensor]]]:
         """The function of tensors in the place of these arrays, and a list that gets its result when it runs."""
         results: list[call_codegen.Result] = []
@@ -262,16 +297,26 @@ class _Signatures:
         def run(tensors: list[Tensor]) -> list[Tensor]:
             inside = [pytree.stand_in(array, tensor) for array, tensor in zip(arrays, tensors, strict=True)]
             remaining = iter(inside)
-            traced_args, traced_kwargs = pytree.mapped(lambda _: next(remaining), (args, kwargs))
-            results.append(call_codegen.Result(self.function(*traced_args, **traced_kwargs), arrays, inside, tensors))
+            given = pytree.mapped(lambda _: next(remaining), (args, kwargs))
+            before = [*containers(given[0], "args"), *containers(given[1], "kwargs")]
+            outer.note()
+            changes: list[Any] = []
+            try:
+                result = self.function(*given[0], **given[1])
+            finally:
+                changes = outer.changes()
+                outer.undo(changes)
+            for container, held, text in before:
+                changes += differences(container, held, text)
+            results.append(call_codegen.Result(result, arrays, inside, tensors, changes))
             return results[-1].tensors
 
         return results, run
 
-    def _tell(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+    def _tell(self, described: list[tuple[str, str]]) -> None:
         """Warn once if the function is traced again and again, and say what was different this time."""
         before = self._last
-        self._last = dict(self._described(args, kwargs))
+        self._last = dict(described)
         if self.traces < _MANY_TRACES or self._told:
             return
         self._told = True
@@ -387,8 +432,16 @@ def compile(
     Python runs only while tracing: ``print`` prints then, loops are unrolled, calls are inlined. A signature is the
     structure of the arguments, each array's dtype, shape, strides and device, and each static value: a Python number
     is static, so another number is another trace. Arrays from outside are read when the graph runs, not when it is
-    traced; assigning to one (``a[...] = b``, ``a += b``) and to an argument happens at each call. Inside another
-    compiled function or a transform, the function runs as if it weren't compiled. Gradients flow through.
+    traced; assigning to one (``a[...] = b``, ``a += b``) and to an argument happens at each call.
+
+    What the function reads outside of its arguments, by the names in its code and in that of functions it can reach
+    (attributes, globals, closures' variables, entries of lists and dictionaries), is compared at each call: another
+    array of the same signature is taken, another value of another kind is another trace. Assignments to such places,
+    and to containers among the arguments, happen at each call; what is appended to a list from outside, and new static
+    entries of a dictionary, are notes of the trace.
+
+    Inside another compiled function or a transform, the function runs as if it weren't compiled. Gradients flow
+    through.
 
     See also ``torch.compile``, https://pytorch.org/docs/stable/generated/torch.compile.html
 

@@ -26,9 +26,7 @@ class _Slot(str):
     """Stands in a result for what a call puts there: ``"value 0"`` or ``"argument 2"``."""
 
 
-def text(
-    args: tuple[Any, ...], kwargs: dict[str, Any], arguments: int, values: int, build: Callable[[Any, Any], Any]
-) -> str:
+def text(args: tuple[Any, ...], kwargs: dict[str, Any], arguments: int, values: int, build: Callable[..., Any]) -> str:
     """The arguments and the result of a function whose result ``build`` makes, as JSON.
 
     Raises

@@ -1,0 +1,372 @@
+"""What a compiled function reads outside of its arguments is what is there at each call; what it assigns happens."""
+
+from __future__ import annotations
+
+import dataclasses
+import types
+from typing import Any
+
+import numpy
+import pytest
+import torch
+from numpy.testing import assert_array_equal
+
+import tnp as np
+
+FACTOR = 2.0
+ARRAY: Any = None
+TABLE: dict[str, Any] = {}
+
+
+def compiled(function: Any) -> Any:
+    return np.compile(function, backend="eager")
+
+
+class Model:
+    rate = 0.5
+
+    def __init__(self) -> None:
+        self.weight = np.ones(3)
+        self.name = "linear"
+        self.steps = 0
+        self.layers = [np.ones(3), np.zeros(3)]
+
+    def predict(self, x: Any) -> Any:
+        return x * self.weight * self.rate + (1 if self.name == "linear" else 2)
+
+    def step(self, gradient: Any) -> Any:
+        self.weight = self.weight - self.rate * gradient
+        return self.weight.sum()
+
+    def count(self, x: Any) -> Any:
+        self.steps += 1
+        return x + self.steps
+
+    def deep(self, x: Any) -> Any:
+        for layer in self.layers:
+            x = x + layer
+        return x
+
+
+def multiplied(x: Any) -> Any:
+    return x * FACTOR
+
+
+def shifted(x: Any) -> Any:
+    return multiplied(x) + ARRAY
+
+
+def looked_up(x: Any) -> Any:
+    return x * TABLE["scale"] + TABLE["bias"]["b"]
+
+
+def checked(function: Any, traced: Any, *changes: Any) -> None:
+    """Compiled and not, the function gives the same, before and after each change."""
+    x = np.arange(3.0)
+    for change in (lambda: None, *changes):
+        change()
+        for _ in range(2):
+            assert_array_equal(function(x), traced(x))
+
+
+def test_attributes_of_self() -> None:
+    model = Model()
+    traced = compiled(Model.predict)
+
+    def set_to(name: str, value: Any) -> Any:
+        return lambda: setattr(model, name, value)
+
+    changes = [
+        set_to("weight", np.full(3, 4.0)),
+        set_to("rate", 0.25),
+        set_to("name", "other"),
+        set_to("weight", np.float32(3)),
+        set_to("weight", np.ones((2, 1))),
+        lambda: delattr(model, "rate"),
+        lambda: setattr(Model, "rate", 3.0),
+        lambda: setattr(Model, "rate", 0.5),
+    ]
+    checked(model.predict, lambda x: traced(model, x), *changes)
+    other = Model()
+    other.weight = np.full(3, 9.0)
+    checked(other.predict, lambda x: traced(other, x))
+
+
+def test_arrays_that_take_the_place_of_others_need_no_trace() -> None:
+    model = Model()
+    traced = compiled(model.predict)
+    for value in range(4):
+        model.weight = np.full(3, float(value))
+        assert_array_equal(traced(np.ones(3)), model.predict(np.ones(3)))
+        model.layers = [np.ones(3), np.zeros(3)]  # not read
+    assert traced.cache_info().traces == 1
+
+
+@pytest.mark.parametrize("backend", ["eager", "inductor"])
+def test_attributes_are_assigned_at_each_call(backend: str) -> None:
+    model, expected = Model(), Model()
+    traced = np.compile(Model.step, backend=backend)
+    for number in range(4):
+        gradient = np.full(3, float(number))
+        assert traced(model, gradient) == expected.step(gradient)
+        assert_array_equal(model.weight, expected.weight)
+        assert type(model.weight) is np.ndarray
+    assert traced.cache_info().traces == 1
+
+
+def test_numbers_are_assigned_at_each_call() -> None:
+    model = Model()
+    traced = compiled(model.count)
+    assert [traced(np.ones(())).item() for _ in range(3)] == [2.0, 3.0, 4.0]
+    assert model.steps == 3
+
+
+def test_items_of_a_list() -> None:
+    model = Model()
+    checked(
+        model.deep,
+        compiled(model.deep),
+        lambda: model.layers.append(np.full(3, 5.0)),
+        lambda: model.layers.__setitem__(0, np.full(3, 7.0)),
+        lambda: model.layers.pop(),
+        lambda: setattr(model, "layers", (np.ones(3),)),
+        lambda: setattr(model, "layers", {0.5: 1}),
+    )
+
+
+def test_globals_and_entries(monkeypatch: pytest.MonkeyPatch) -> None:
+    module = globals()
+    monkeypatch.setitem(module, "ARRAY", np.ones(3))
+    checked(
+        shifted,
+        compiled(shifted),
+        lambda: monkeypatch.setitem(module, "FACTOR", 3.0),
+        lambda: monkeypatch.setitem(module, "ARRAY", np.full(3, 8.0)),
+        lambda: monkeypatch.setitem(module, "multiplied", lambda x: x - 1),
+        lambda: monkeypatch.setitem(module, "ARRAY", 3),
+    )
+    monkeypatch.setitem(module, "TABLE", {"scale": 2.0, "bias": {"b": np.ones(3)}})
+    checked(
+        looked_up,
+        compiled(looked_up),
+        lambda: TABLE.__setitem__("scale", 3.0),
+        lambda: TABLE["bias"].__setitem__("b", np.full(3, 2.0)),
+        lambda: TABLE.__setitem__("bias", {"b": np.full(3, 4.0), "c": 1}),
+        lambda: monkeypatch.setitem(module, "TABLE", {"scale": 0.5, "bias": {"b": 1}}),
+    )
+
+
+def test_variables_of_a_closure() -> None:
+    scale, offset = 2.0, np.ones(3)
+
+    def inner(x: Any) -> Any:
+        return x * scale
+
+    def function(x: Any) -> Any:
+        return inner(x) + offset
+
+    traced = compiled(function)
+    checked(function, traced)
+    scale = 3.0
+    checked(function, traced)
+    offset = np.full(3, 5.0)
+    checked(function, traced)
+    assert traced.cache_info().traces == 2
+
+
+def test_assignments_to_variables_outside(monkeypatch: pytest.MonkeyPatch) -> None:
+    total = np.zeros(3)
+
+    def add(x: Any) -> Any:
+        nonlocal total
+        total = total + x
+        return total * 2
+
+    traced = compiled(add)
+    for _ in range(3):
+        traced(np.ones(3))
+    assert_array_equal(total, [3.0, 3.0, 3.0])
+    assert traced.cache_info().traces == 1
+
+    monkeypatch.setitem(globals(), "ARRAY", np.zeros(3))
+
+    def add_to_global(x: Any) -> Any:
+        global ARRAY
+        ARRAY = ARRAY + x
+        TABLE["last"] = x * 2
+        return x
+
+    traced = compiled(add_to_global)
+    for number in range(3):
+        traced(np.full(3, number))
+        assert_array_equal(TABLE["last"], np.full(3, 2 * number))
+    assert_array_equal(ARRAY, [3.0, 3.0, 3.0])
+    TABLE.clear()
+
+
+@dataclasses.dataclass
+class State:
+    weight: Any
+    history: Any
+
+
+def test_containers_among_the_arguments_are_assigned_to() -> None:
+    def function(xp: Any, state: State, entries: dict[str, Any], items: list[Any]) -> Any:
+        state.weight = state.weight * 2
+        state.history.append(state.weight + 1)
+        entries["new"] = entries.pop("old") - 1
+        items[0], items[1]["a"] = items[1]["a"], items[0]
+        return state.weight.sum()
+
+    def run(xp: Any) -> Any:
+        call = (lambda *args: function(np, *args)) if xp is numpy else compiled(lambda *args: function(np, *args))
+        states = []
+        for _ in range(3):
+            state, entries, items = State(np.ones(2), []), {"old": np.ones(2), "kept": 1}, [np.zeros(1), {"a": 5}]
+            result = call(state, entries, items)
+            states.append((result, state.weight, state.history, sorted(entries), entries["new"], items))
+        return repr(states)
+
+    assert run(numpy) == run(np)
+
+
+def test_a_state_that_is_replaced_needs_no_trace() -> None:
+    model = types.SimpleNamespace(state=State(np.ones(2), (np.zeros(2), {"m": np.ones(2)})))
+
+    def step(x: Any) -> Any:
+        first, second = model.state.history
+        model.state = State(model.state.weight - x, (first + x, {"m": second["m"] * 2}))
+        return model.state.weight
+
+    traced = compiled(step)
+    for number in range(4):
+        assert_array_equal(traced(np.ones(2)), np.full(2, -float(number)))
+    assert_array_equal(model.state.history[1]["m"], [16.0, 16.0])
+    assert traced.cache_info().traces == 1
+
+
+def test_notes_of_a_trace_are_taken_while_tracing_only() -> None:
+    runs, seen = [], {}
+
+    def function(x: Any) -> Any:
+        runs.append(x.shape)
+        seen[x.shape] = len(runs)
+        return x
+
+    traced = compiled(function)
+    for length in (2, 3, 2, 3, 2):
+        traced(np.ones(length))
+    assert runs == [(2,), (3,)]
+    assert seen == {(2,): 1, (3,): 2}
+
+
+def test_an_array_that_two_places_hold() -> None:
+    model = types.SimpleNamespace(one=np.ones(2), other=None)
+    model.other = model.one
+
+    def function(x: Any) -> Any:
+        model.one[0] = x[0]
+        return model.other * x
+
+    traced = compiled(function)
+    for _ in range(3):
+        assert_array_equal(traced(np.full(2, 3.0)), [9.0, 3.0])
+    model.other = np.ones(2)
+    for _ in range(3):
+        assert_array_equal(traced(np.full(2, 3.0)), [3.0, 3.0])
+
+
+def test_objects_that_are_equal_have_their_own_attributes() -> None:
+    class Setting:
+        def __init__(self, value: float) -> None:
+            self.value = value
+
+        def __eq__(self, other: object) -> bool:
+            return True
+
+        def __hash__(self) -> int:
+            return 1
+
+    traced = compiled(lambda setting, x: x * setting.value)
+    settings = [Setting(2.0), Setting(3.0)]
+    for _ in range(2):
+        for setting in settings:
+            assert_array_equal(traced(setting, np.ones(2)), np.full(2, setting.value))
+
+
+def test_modules_of_torch() -> None:
+    class Linear(torch.nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.weight = torch.nn.Parameter(torch.ones(2))
+
+        def forward(self, x: Any) -> Any:
+            return np.asarray(self.weight) * x
+
+    module = Linear()
+    traced = compiled(module.forward)
+    with torch.no_grad():
+        for value in (1.0, 2.0, 3.0):
+            module.weight = torch.nn.Parameter(torch.full((2,), value))
+            assert_array_equal(traced(np.ones(2)), [value, value])
+
+
+def test_slots_properties_and_hasattr() -> None:
+    class Slotted:
+        __slots__ = ("hidden", "late")
+
+        def __init__(self) -> None:
+            self.hidden = 2.0
+
+        @property
+        def shown(self) -> float:
+            return self.hidden + 1
+
+    each = Slotted()
+
+    def function(x: Any) -> Any:
+        return x * each.shown + (each.late if hasattr(each, "late") else 0)
+
+    checked(
+        function,
+        compiled(function),
+        lambda: setattr(each, "hidden", 5.0),
+        lambda: setattr(each, "late", np.ones(3)),
+        lambda: delattr(each, "late"),
+    )
+
+
+def test_an_error_leaves_what_was_there() -> None:
+    model = Model()
+
+    def function(x: Any) -> Any:
+        model.weight = model.weight + x
+        raise KeyError("here")
+
+    with pytest.raises(KeyError, match="here"):
+        compiled(function)(np.ones(3))
+    assert_array_equal(model.weight, np.ones(3))
+
+
+def test_what_assigns_outside_is_not_saved(tmp_path: Any) -> None:
+    model = Model()
+    with pytest.raises(NotImplementedError, match="step assigns to what is outside of it"):
+        compiled(model.step).save(tmp_path / "step.pt2", np.ones(3))
+
+
+def test_a_graph_has_what_is_there_now(tmp_path: Any) -> None:
+    model = Model()
+    traced = compiled(model.predict)
+    traced(np.ones(3))
+    model.weight = np.full(3, 6.0)
+    traced.save(tmp_path / "predict.pt2", np.ones(3))
+    assert_array_equal(np.load_compiled(tmp_path / "predict.pt2", backend="eager")(np.ones(3)), [4.0, 4.0, 4.0])
+
+
+def test_what_changed_is_told() -> None:
+    model = Model()
+    traced = compiled(model.predict)
+    with pytest.warns(RuntimeWarning, match=r"Model\.rate was the float 6\.0 and is the float 7\.0"):
+        for number in range(8):
+            model.rate = float(number)
+            traced(np.ones(3))

@@ -1,0 +1,494 @@
+"""What a compiled function reads and sets outside of its arguments: attributes, globals, closures' variables, entries.
+
+Layer: owns where such values are, whether they are what they were while tracing, and what the function assigned. The
+places are found in the function's code, before it is traced: the names that it and the functions it can reach contain.
+"""
+
+from __future__ import annotations
+
+import dis
+import functools
+import operator
+import os
+import sys
+import sysconfig
+import types
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+
+from backend_torch.graphs import compiling
+from backend_torch.tensors import memory
+from tnp._array.ndarray import ndarray, scalar
+from tnp._array.readonly import readonly
+from tnp._transforms import pytree
+
+Tensor = Any
+MISSING: Any = object()
+_MANY = 64  # items from which on a container's are compared by identity, and not looked into
+_GLOBALS = {"LOAD_GLOBAL", "LOAD_NAME", "STORE_GLOBAL", "DELETE_GLOBAL", "LOAD_FROM_DICT_OR_GLOBALS"}
+_ATTRIBUTES = {"LOAD_ATTR", "LOAD_METHOD", "STORE_ATTR", "DELETE_ATTR", "LOAD_SUPER_ATTR"}
+_OPAQUE = {"tnp", "backend_torch", "numpy", "builtins"}  # packages whose objects are not looked into
+_LIBRARIES = _OPAQUE | {"torch"} | sys.stdlib_module_names
+_PLAIN = (type(None), bool, int, str, bytes)
+OPEN = (ndarray, scalar, readonly)
+
+
+class Place:
+    """Where a function finds or puts a value: an attribute, an item (an entry, a global) or a closure's variable.
+
+    Parameters
+    ----------
+    kind : {'attribute', 'item', 'cell'}
+    holder
+        What has it.
+    key
+        The attribute's name or the item's key.
+    text : str, optional
+        An expression for the holder, where it is another at each call: it is among the arguments.
+    """
+
+    __slots__ = ("holder", "key", "kind", "text")
+
+    def __init__(self, kind: str, holder: Any, key: Any = None, text: str | None = None) -> None:
+        self.kind = kind
+        self.holder = holder
+        self.key = key
+        self.text = text
+
+    def get(self) -> Any:
+        """What is there; MISSING if nothing is."""
+        try:
+            if self.kind == "attribute":
+                return getattr(self.holder, self.key)
+            return self.holder[self.key] if self.kind == "item" else self.holder.cell_contents
+        except (AttributeError, LookupError, ValueError):
+            return MISSING
+
+    def put(self, value: Any) -> None:
+        """Put a value there, or have nothing there if it is MISSING; no code of the holder's runs."""
+        holder, key = self.holder, self.key
+        if self.kind == "attribute" and key in getattr(holder, "__dict__", ()) and not isinstance(holder, type):
+            holder, kind = holder.__dict__, "item"
+        else:
+            kind = self.kind
+        if value is MISSING:
+            (operator.delitem if kind == "item" else object.__delattr__)(
+                holder, "cell_contents" if kind == "cell" else key
+            )
+        elif kind == "item":
+            holder[key] = value
+        elif kind == "cell":
+            holder.cell_contents = value
+        else:
+            (type if isinstance(holder, type) else object).__setattr__(holder, key, value)
+
+    def expression(self, constant: Callable[[Any], str]) -> str:
+        """Python's text for what is there; ``constant`` names a value."""
+        holder = self.text or constant(self.holder)
+        if self.kind == "attribute":
+            return f"{holder}.{self.key}"
+        if self.kind == "cell":
+            return f"{holder}.cell_contents"
+        return f"{holder}[{repr(self.key) if type(self.key) in (str, int) else constant(self.key)}]"
+
+    def __str__(self) -> str:
+        if self.kind == "attribute":
+            owner = self.holder if isinstance(self.holder, type) else type(self.holder)
+            return f"{owner.__name__}.{self.key}"
+        return str(self.key) if self.kind == "item" else "a closure's variable"
+
+
+class _Search:
+    """The places that a function can reach, as far as its code names them."""
+
+    def __init__(self, function: Any, roots: list[Any]) -> None:
+        module = getattr(function, "__module__", None) or ""
+        self.package = module.partition(".")[0]
+        self.places: dict[Any, Place] = {}
+        self.instances: dict[int, Any] = {}
+        self.names: set[str] = set()
+        self.asked: set[str] = set()  # what hasattr and getattr may ask about
+        self._seen: dict[int, Any] = {}
+        self._visit(function)
+        for root in roots:
+            self._visit(root)
+        size = -1
+        while size != (size := len(self.names) + len(self.asked) + len(self._seen)):
+            for instance in list(self.instances.values()):
+                self._attributes(instance)
+
+    def _is_ours(self, module: str, file: str) -> bool:
+        """Whether code is the user's: neither Python's nor of a package that is installed, but for the function's."""
+        root = module.partition(".")[0]
+        if root == self.package and root not in _LIBRARIES:
+            return True
+        return root not in _LIBRARIES and not file.startswith(_installed())
+
+    def _visit(self, value: Any) -> None:
+        if isinstance(value, _PLAIN) or type(value) is float or id(value) in self._seen or pytree.is_array(value):
+            return
+        self._seen[id(value)] = value
+        if isinstance(value, types.FunctionType):
+            self._function(value)
+        elif isinstance(value, types.MethodType):
+            self._visit(value.__self__)
+            self._visit(value.__func__)
+        elif isinstance(value, functools.partial):
+            for each in (value.func, value.args, value.keywords):
+                self._visit(each)
+        elif isinstance(value, (property, staticmethod, classmethod, functools.cached_property)):
+            for name in ("fget", "fset", "__func__", "func"):
+                self._visit(getattr(value, name, None))
+        elif isinstance(value, (list, tuple, set, frozenset, dict)):
+            if len(value) <= _MANY:
+                for item in value.values() if isinstance(value, dict) else value:
+                    self._visit(item)
+        elif isinstance(value, types.ModuleType):
+            if self._is_ours(value.__name__, getattr(value, "__file__", None) or ""):
+                self.instances[id(value)] = value
+        else:
+            kind = value if isinstance(value, type) else type(value)
+            if kind.__module__.partition(".")[0] in _OPAQUE:
+                return
+            self.instances[id(value)] = value
+            if "__wrapped__" in getattr(value, "__dict__", ()):
+                self._visit(value.__wrapped__)
+            for each in self._classes(kind):
+                for name, member in list(each.__dict__.items()):
+                    if name.startswith("__") and isinstance(member, types.FunctionType):
+                        self._visit(member)  # what operators and calls run
+
+    def _classes(self, kind: type) -> list[type]:
+        """The class and those above it that are the user's."""
+        return [each for each in kind.__mro__ if self._is_ours(each.__module__, _file_of(each))]
+
+    def _function(self, function: types.FunctionType) -> None:
+        if "__wrapped__" in function.__dict__:
+            self._visit(function.__dict__["__wrapped__"])
+        for each in (function.__defaults__, function.__kwdefaults__):
+            self._visit(each)
+        ours = self._is_ours(function.__module__ or "", function.__code__.co_filename)
+        for cell in function.__closure__ or ():
+            place = Place("cell", cell)
+            self._visit(place.get())
+            if ours:
+                self._add(place)
+        if not ours:
+            return
+        for name in self._read(function.__code__):
+            if name in function.__globals__:
+                self._add(Place("item", function.__globals__, name))
+
+    def _read(self, code: types.CodeType) -> set[str]:
+        """The globals that some code names; its attributes are noted."""
+        found, words = set(), set()
+        for instruction in dis.get_instructions(code):
+            if instruction.opname in _GLOBALS:
+                found.add(instruction.argval)
+            elif instruction.opname in _ATTRIBUTES:
+                self.names.add(instruction.argval)
+        for constant in code.co_consts:
+            if isinstance(constant, str):
+                words.update([part for part in constant.split(".") if part.isidentifier()])
+            elif isinstance(constant, types.CodeType):
+                found |= self._read(constant)
+        self.names |= words
+        if not found.isdisjoint(("getattr", "hasattr")):
+            self.asked |= words
+        if "vars" in found:
+            self.names.add("__dict__")
+        return found
+
+    def _add(self, place: Place) -> None:
+        key = place.kind, id(place.holder), place.key
+        if key not in self.places:
+            value = place.get()
+            if not isinstance(value, types.ModuleType):
+                self.places[key] = place
+            self._visit(value)
+
+    def _attributes(self, instance: Any) -> None:
+        own = getattr(instance, "__dict__", {})
+        fields = set(pytree.fields(instance) or ())
+        everything = "__dict__" in self.names
+        above: dict[str, Any] = {}
+        kind = instance if isinstance(instance, type) else type(instance)
+        for each in reversed([] if isinstance(instance, types.ModuleType) else self._classes(kind)):
+            above.update(each.__dict__)
+        for name in [*own] if everything and not isinstance(instance, (type, types.ModuleType)) else sorted(self.names):
+            if name in fields or name.startswith("__"):
+                continue
+            member = above.get(name, MISSING)
+            if isinstance(member, types.MemberDescriptorType):
+                self._add(Place("attribute", instance, name))
+            elif member is not MISSING and hasattr(type(member), "__get__"):
+                self._visit(member)
+            elif isinstance(instance, types.ModuleType):
+                if name in own:
+                    self._add(Place("item", own, name))
+            elif name in own or member is not MISSING or name in self.asked:
+                self._add(Place("attribute", instance, name))
+        if hasattr(kind, "__getattr__"):  # as torch.nn.Module's, whose parameters are in a dictionary
+            for entries in [entries for entries in list(own.values()) if type(entries) is dict]:
+                for name in self.names & entries.keys():
+                    self._add(Place("item", entries, name))
+
+
+@functools.cache
+def _installed() -> tuple[str, ...]:
+    """Where Python's own modules and installed packages are."""
+    paths = sysconfig.get_paths()
+    return tuple(os.path.join(paths[name], "") for name in ("stdlib", "platstdlib", "purelib", "platlib"))
+
+
+def _file_of(kind: type) -> str:
+    return getattr(sys.modules.get(kind.__module__), "__file__", None) or ""
+
+
+class _Same:
+    """A value in a structure, which is equal to itself alone."""
+
+    __slots__ = ("value",)
+
+    def __init__(self, value: Any) -> None:
+        self.value = value
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Same) and other.value is self.value
+
+    __hash__ = None  # type: ignore[assignment]
+
+
+def is_static_array(value: Any) -> bool:
+    """Whether it is an array of NumPy's or of a derived class: another one is another trace."""
+    return pytree.is_array(value) and type(value) not in OPEN and not memory.is_tensor(value)
+
+
+def children(value: Any) -> list[Any] | None:
+    """What a container holds that is looked into; None of what is none."""
+    if isinstance(value, dict):
+        return list(value.values()) if len(value) <= _MANY else None
+    if type(value) in (list, tuple):
+        return list(value) if len(value) <= _MANY else None
+    names = pytree.fields(value)
+    return None if names is None else [getattr(value, name, MISSING) for name in names]
+
+
+def unchanged(container: Any, before: list[Any]) -> bool:
+    """Whether a large container has the very items that it had."""
+    items = items_of(container)
+    return len(items) == len(before) and all(map(operator.is_, items, before))
+
+
+def items_of(container: Any) -> list[Any]:
+    """What a container holds, its keys too."""
+    return [*container, *container.values()] if isinstance(container, dict) else list(container)
+
+
+class OuterState:
+    """What a function read outside of its arguments when it was traced.
+
+    Attributes
+    ----------
+    places : list of Place
+    values : list
+        What they held.
+    pinned : dict
+        The containers that the function wrote to, by identifier: there another container is another trace.
+    """
+
+    def __init__(self, function: Any, arguments: Any, lists: bool = True) -> None:
+        statics = _statics(arguments)
+        found = _Search(function, statics)
+        self.places = list(found.places.values())
+        self._instances = [each for each in found.instances.values() if not isinstance(each, (type, types.ModuleType))]
+        self._given = [(index, each) for index, each in enumerate(statics) if id(each) in found.instances]
+        self._lists = lists
+        self.grown: dict[int, Any] = {}
+        self.pinned: dict[int, Any] = {}
+        self.note()
+
+    def note(self) -> None:
+        """Take the values as they are now for those that the trace has read."""
+        self._keep()
+        self._dictionaries = [(each, dict(getattr(each, "__dict__", {}))) for each in self._instances]
+        self._contents: dict[int, tuple[Any, Any]] = {}
+        for value in self.values:
+            self._copy(value)
+        for _, own in self._dictionaries:
+            for value in own.values():
+                self._copy(value)
+
+    def _keep(self) -> None:
+        self.values = [place.get() for place in self.places]
+        self._structure, arrays = self._read(self.values)
+        self._signature = compiling.signature(arrays)
+        self._alike = _pattern(arrays)
+
+    def _copy(self, value: Any) -> None:
+        """Keep what a container holds, and the containers in it."""
+        inner = children(value)
+        if (inner is None and not isinstance(value, (list, dict))) or id(value) in self._contents:
+            return
+        if type(value) is list:
+            self._contents[id(value)] = value, list(value)
+        elif isinstance(value, dict):
+            self._contents[id(value)] = value, dict(value)
+        elif not isinstance(value, tuple):
+            self._contents[id(value)] = value, dict(zip(pytree.fields(value) or (), inner or (), strict=True))
+        for each in inner or ():
+            self._copy(each)
+
+    def _read(self, values: list[Any]) -> tuple[list[Any], list[Tensor]]:
+        """Values as something to compare, and the tensors of the arrays in them."""
+        arrays: list[Tensor] = []
+        return [self._outline(value, arrays) for value in values], arrays
+
+    def _outline(self, value: Any, arrays: list[Tensor]) -> Any:
+        kind = type(value)
+        if isinstance(value, _PLAIN):
+            return kind, value
+        if kind is float:
+            return kind, value.hex()
+        if kind in OPEN or memory.is_tensor(value):
+            arrays.append(value.tensor if isinstance(value, ndarray) else value)
+            return kind
+        if isinstance(value, np.generic):
+            return kind, value.tobytes()
+        if id(value) in self.grown or (kind is list and not self._lists):
+            return _Same(value)
+        if kind is set or kind is frozenset:
+            return kind, frozenset(value)
+        inner = None if is_static_array(value) else children(value)
+        if inner is None:
+            return (
+                (_Same(value), tuple(map(_Same, items_of(value)))) if isinstance(value, (list, dict)) else _Same(value)
+            )
+        keys = tuple(value) if isinstance(value, dict) else None
+        pin = _Same(value) if id(value) in self.pinned else None
+        return kind, keys, pin, tuple([self._outline(each, arrays) for each in inner])
+
+    def holds(self, arguments: Any) -> bool:
+        """Whether the places hold what they held, but for the values of arrays; those of objects among the arguments
+        if these are the same, not only equal."""
+        if not self.places:
+            return True
+        if self._given:
+            statics = _statics(arguments)
+            if any(statics[index] is not each for index, each in self._given):
+                return False
+        structure, arrays = self._read([place.get() for place in self.places])
+        if structure != self._structure or compiling.signature(arrays) != self._signature:
+            return False
+        return all(arrays[first] is arrays[again] for first, again in self._alike)
+
+    def arrays(self) -> list[Any]:
+        """The tensors of arrays that may be others at each call."""
+        return self._read([place.get() for place in self.places])[1]
+
+    # What the function assigned.
+
+    def changes(self) -> list[tuple[Place, Any, Any]]:
+        """What the function assigned since :meth:`note`: where, what was there and what is now."""
+        found: dict[Any, tuple[Place, Any, Any]] = {}
+
+        def note(place: Place, before: Any, now: Any) -> None:
+            if now is not before:
+                found.setdefault((place.kind, id(place.holder), place.key), (place, before, now))
+
+        for instance, before in self._dictionaries:
+            own = getattr(instance, "__dict__", {})
+            for name in {**before, **own}:
+                note(Place("attribute", instance, name), before.get(name, MISSING), own.get(name, MISSING))
+        for place, value in zip(self.places, self.values, strict=True):
+            note(place, value, place.get())
+        for container, content in self._contents.values():
+            for place, before, now in differences(container, content):
+                self.pinned[id(container)] = container
+                note(place, before, now)
+            if len(container) != len(content) if type(container) is list else _has_notes(container, content):
+                self.grown[id(container)] = container
+        return list(found.values())
+
+    def undo(self, changes: list[tuple[Place, Any, Any]]) -> None:
+        """Put back what was there: what was assigned while tracing has arrays of the trace."""
+        for place, before, _ in changes:
+            place.put(before)
+        self._keep()
+
+    def captured(self, captures: list[Tensor]) -> dict[int, int]:
+        """For captures that are found in a place: which of :meth:`arrays` each is."""
+        places = {id(tensor): index for index, tensor in reversed(list(enumerate(self._read(self.values)[1])))}
+        return {number: places[id(tensor)] for number, tensor in enumerate(captures) if id(tensor) in places}
+
+    def described(self) -> Iterator[tuple[str, str]]:
+        """The places and what is static in them, for people."""
+        for place, value in zip(self.places, self.values, strict=True):
+            if value is not MISSING and not callable(value):
+                yield from pytree.described(value, str(place))
+
+
+def _statics(arguments: Any) -> list[Any]:
+    """What among the arguments is no array, in order."""
+    return [leaf for _, leaf in pytree.named(arguments, "") if not pytree.is_array(leaf)]
+
+
+def _pattern(arrays: list[Tensor]) -> list[tuple[int, int]]:
+    """Which arrays are ones that came before."""
+    first: dict[int, int] = {}
+    return [(first[id(array)], i) for i, array in enumerate(arrays) if first.setdefault(id(array), i) != i]
+
+
+def differences(container: Any, before: Any, text: str | None = None) -> list[tuple[Place, Any, Any]]:
+    """What was assigned to items and fields of a container.
+
+    Of one from outside, which has no ``text``, neither what a list got or lost nor static entries that are new: they
+    are notes of the trace, in a list of results or a cache.
+    """
+    if type(container) is list:
+        if len(before) == len(container):
+            pairs = enumerate(zip(before, container, strict=True))
+            return [(Place("item", container, i, text), old, new) for i, (old, new) in pairs if old is not new]
+        return [(Place("item", container, slice(None), text), before, [*container])] if text else []
+    is_dictionary = isinstance(container, dict)
+    now = container if is_dictionary else {name: getattr(container, name, MISSING) for name in before}
+    kind = "item" if is_dictionary else "attribute"
+    found = []
+    for key in {**before, **now}:
+        old, new = before.get(key, MISSING), now.get(key, MISSING)
+        if old is not new and (text or old is not MISSING or holds_traced(new)):
+            found.append((Place(kind, container, key, text), old, new))
+    return found
+
+
+def _has_notes(container: Any, before: Any) -> bool:
+    """Whether entries of a dictionary are new and static."""
+    return isinstance(container, dict) and any(
+        key not in before and not holds_traced(value) for key, value in container.items()
+    )
+
+
+def containers(tree: Any, text: str) -> Iterator[tuple[Any, Any, str]]:
+    """The lists, dictionaries and dataclasses in a tree, what they hold, and an expression for each."""
+    kind, inner = type(tree), None
+    if kind is list:
+        yield tree, list(tree), text
+    if kind is list or kind is tuple:
+        inner = [(item, f"{text}[{index}]") for index, item in enumerate(tree)]
+    elif isinstance(tree, dict):
+        yield tree, dict(tree), text
+        inner = [(item, f"[*{text}.values()][{index}]") for index, item in enumerate(tree.values())]
+    elif not pytree.is_array(tree) and (names := pytree.fields(tree)) is not None:
+        inner = [(getattr(tree, name), f"{text}.{name}") for name in names]
+        if not isinstance(tree, tuple):
+            yield tree, {name: getattr(tree, name) for name in names}, text
+    for item, where in inner or ():
+        yield from containers(item, where)
+
+
+def holds_traced(tree: Any) -> bool:
+    """Whether there is an array of a trace in a tree."""
+    leaves = [leaf for _, leaf in pytree.named(tree, "")]
+    return any(compiling.is_fake(leaf.tensor if isinstance(leaf, ndarray) else leaf) for leaf in leaves)
