@@ -4,6 +4,7 @@ Layer: how NumPy spells it. One file a NumPy chapter; each public name below com
 """
 
 import importlib
+import sys
 from typing import TYPE_CHECKING, Any
 
 from numpy import (
@@ -98,21 +99,22 @@ from numpy import (
     void,
 )
 
-from tnp._array import array_function as _array_function  # noqa: F401
-from tnp._array import flags as _flags  # noqa: F401
-from tnp._array import mask_selection as _mask_selection  # noqa: F401
 from tnp._array import native_slots as _native_slots
+from tnp._array import readonly as _readonly  # noqa: F401  completes its class, as the next does
+from tnp._array import reflected_operators as _reflected_operators  # noqa: F401
 from tnp._array import torch_compile as _torch_compile
+from tnp._array.concatenator import c_, r_
+from tnp._array.flat import flatiter
 from tnp._array.matrix import asmatrix, bmat, matrix, row_stack
 from tnp._array.ndarray import ndarray
 from tnp._array.printing import array2string, array_repr, array_str, format_float_positional, format_float_scientific
 from tnp._compile.compile import EagerCheckError, TracedValueError, compile, load_compiled
-from tnp._core.convert import array, asarray, astype, copy
-from tnp._core.dtypes import can_cast, common_type, min_scalar_type, result_type
-from tnp._core.flat import flatiter
-from tnp._core.interop import allow_host_copies, asnumpy
+from tnp._core.convert import array, asarray, asnumpy, astype, copy
+from tnp._core.interop import allow_host_copies
 from tnp._core.memory_overlap import may_share_memory, shares_memory
 from tnp._core.namespace_info import NamespaceInfo as __array_namespace_info__
+from tnp._core.promotion import can_cast, common_type, min_scalar_type, result_type
+from tnp._core.public import publish
 from tnp._creation.filled import empty, empty_like, eye, full, full_like, identity, ones, ones_like, zeros, zeros_like
 from tnp._creation.from_data import (
     asanyarray,
@@ -126,7 +128,8 @@ from tnp._creation.from_data import (
     isfortran,
     require,
 )
-from tnp._creation.ranges import arange, fromfunction, geomspace, linspace, logspace, meshgrid, vander
+from tnp._creation.grids import fromfunction, indices, ix_, mgrid, ogrid
+from tnp._creation.ranges import arange, geomspace, linspace, logspace, meshgrid, vander
 from tnp._devices.config import show_config
 from tnp._devices.determinism import use_deterministic
 from tnp._devices.devices import device, devices, pin_memory, set_default_device, synchronize
@@ -151,20 +154,7 @@ from tnp._indexing.diagonals import (
     triu_indices,
     triu_indices_from,
 )
-from tnp._indexing.index_tricks import (
-    c_,
-    index_exp,
-    indices,
-    ix_,
-    mgrid,
-    ndenumerate,
-    ndindex,
-    ogrid,
-    r_,
-    ravel_multi_index,
-    s_,
-    unravel_index,
-)
+from tnp._indexing.index_tricks import index_exp, ndenumerate, ndindex, ravel_multi_index, s_, unravel_index
 from tnp._indexing.iteration import broadcast, nditer
 from tnp._indexing.selection import (
     argwhere,
@@ -245,25 +235,24 @@ from tnp._math.logic import (
     isrealobj,
 )
 from tnp._math.mathematics import angle, around, clip, fix, i0, imag, nan_to_num, real, real_if_close, round, sinc
-from tnp._math.nanfunctions import (
-    nanargmax,
-    nanargmin,
-    nancumprod,
-    nancumsum,
-    nanmax,
-    nanmean,
-    nanmedian,
-    nanmin,
-    nanprod,
-    nanstd,
-    nansum,
-    nanvar,
-)
 from tnp._math.products import cross, dot, inner, kron, matmul, matvec, outer, tensordot, trace, vdot, vecdot, vecmat
 from tnp._math.reductions import all, amax, amin, any, argmax, argmin, count_nonzero, max, min, prod, ptp, sum
 from tnp._math.scans import cumprod, cumsum, cumulative_prod, cumulative_sum, diff
 from tnp._signal.calculus import ediff1d, gradient, interp, trapezoid, unwrap
 from tnp._signal.padding import pad
+from tnp._signal.polynomials import (
+    poly,
+    poly1d,
+    polyadd,
+    polyder,
+    polydiv,
+    polyfit,
+    polyint,
+    polymul,
+    polysub,
+    polyval,
+    roots,
+)
 from tnp._signal.windows import bartlett, blackman, hamming, hanning, kaiser
 from tnp._sorting.sets import (
     intersect1d,
@@ -281,13 +270,26 @@ from tnp._sorting.sorting import argpartition, argsort, lexsort, partition, sear
 from tnp._statistics.averages import average, mean, median, std, var
 from tnp._statistics.correlations import convolve, corrcoef, correlate, cov
 from tnp._statistics.histograms import bincount, digitize, histogram, histogram2d, histogram_bin_edges, histogramdd
+from tnp._statistics.nanfunctions import (
+    nanargmax,
+    nanargmin,
+    nancumprod,
+    nancumsum,
+    nanmax,
+    nanmean,
+    nanmedian,
+    nanmin,
+    nanprod,
+    nanstd,
+    nansum,
+    nanvar,
+)
 from tnp._statistics.quantiles import nanpercentile, nanquantile, percentile, quantile
 from tnp._transforms.control_flow import cond, fori_loop, scan, while_loop
 from tnp._transforms.custom_gradients import checkpoint, custom_gradient, stop_gradient
 from tnp._transforms.gradients import grad, hessian, jacobian, jvp, linearize, value_and_grad, vjp
 from tnp._transforms.tape import GradientTape
 from tnp._transforms.vectorized_map import map_fn, vectorized_map
-from tnp._ufunc import methods as _ufunc_methods  # noqa: F401
 from tnp._ufunc.errstate import errstate, geterr, geterrcall, seterr, seterrcall
 from tnp._ufunc.table import (
     abs,
@@ -394,19 +396,6 @@ from tnp._ufunc.table import (
     trunc,
 )
 from tnp._ufunc.ufunc import Ufunc as ufunc
-from tnp.polynomial._functions import (
-    poly,
-    polyadd,
-    polyder,
-    polydiv,
-    polyfit,
-    polyint,
-    polymul,
-    polysub,
-    polyval,
-    roots,
-)
-from tnp.polynomial._poly1d import poly1d
 
 if TYPE_CHECKING:  # when they are asked for, __getattr__ imports them
     from numpy import char as char
@@ -988,5 +977,6 @@ __all__ = [
     "zeros_like",
 ]
 
+publish(sys.modules[__name__])
 _torch_compile.start()
 _native_slots.install()

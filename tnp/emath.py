@@ -9,9 +9,11 @@ from typing import Any
 
 import numpy as np
 
-import tnp
-from tnp._array.ndarray import ndarray, wrap
+from tnp._core.base import ndarray, wrap
 from tnp._core.convert import tensor_of
+from tnp._math import reductions
+from tnp._math.logic import isreal
+from tnp._ufunc import table
 
 __all__ = ["arccos", "arcsin", "arctanh", "log", "log2", "log10", "logn", "power", "sqrt"]
 
@@ -29,13 +31,13 @@ def _array(x: Any) -> ndarray:
 def _if_negative(x: Any) -> ndarray:
     """The array, complex if a real number in it is negative."""
     array = _array(x)
-    return _complex(array) if bool(tnp.any(tnp.isreal(array) & (array.real < 0))) else array
+    return _complex(array) if bool(reductions.any(isreal(array) & (array.real < 0))) else array
 
 
 def _if_beyond_one(x: Any) -> ndarray:
     """The array, complex if a real number in it is larger than one or less than minus one."""
     array = _array(x)
-    return _complex(array) if bool(tnp.any(tnp.isreal(array) & (abs(array) > 1))) else array
+    return _complex(array) if bool(reductions.any(isreal(array) & (abs(array) > 1))) else array
 
 
 def sqrt(x: Any) -> Any:
@@ -60,7 +62,7 @@ def sqrt(x: Any) -> Any:
     >>> np.emath.sqrt(np.asarray([-1.0, 4.0]))
     array([0.+1.j, 2.+0.j])
     """
-    return tnp.sqrt(_if_negative(x))
+    return table.sqrt(_if_negative(x))
 
 
 def log(x: Any) -> Any:
@@ -79,7 +81,7 @@ def log(x: Any) -> Any:
     -----
     Source: https://numpy.org/doc/stable/reference/generated/numpy.emath.log.html
     """
-    return tnp.log(_if_negative(x))
+    return table.log(_if_negative(x))
 
 
 def log10(x: Any) -> Any:
@@ -98,7 +100,7 @@ def log10(x: Any) -> Any:
     -----
     Source: https://numpy.org/doc/stable/reference/generated/numpy.emath.log10.html
     """
-    return tnp.log10(_if_negative(x))
+    return table.log10(_if_negative(x))
 
 
 def log2(x: Any) -> Any:
@@ -117,7 +119,7 @@ def log2(x: Any) -> Any:
     -----
     Source: https://numpy.org/doc/stable/reference/generated/numpy.emath.log2.html
     """
-    return tnp.log2(_if_negative(x))
+    return table.log2(_if_negative(x))
 
 
 def logn(n: Any, x: Any) -> Any:
@@ -138,7 +140,7 @@ def logn(n: Any, x: Any) -> Any:
     -----
     Source: https://numpy.org/doc/stable/reference/generated/numpy.emath.logn.html
     """
-    return tnp.log(_if_negative(x)) / tnp.log(_if_negative(n))
+    return table.log(_if_negative(x)) / table.log(_if_negative(n))
 
 
 def power(x: Any, p: Any) -> Any:
@@ -166,9 +168,9 @@ def power(x: Any, p: Any) -> Any:
     array([0.25  , 0.0625])
     """
     exponent = _array(p)
-    if bool(tnp.any(tnp.isreal(exponent) & (exponent.real < 0))):
+    if bool(reductions.any(isreal(exponent) & (exponent.real < 0))):
         exponent = exponent * 1.0
-    return tnp.power(_if_negative(x), exponent)
+    return table.power(_if_negative(x), exponent)
 
 
 def arccos(x: Any) -> Any:
@@ -187,7 +189,7 @@ def arccos(x: Any) -> Any:
     -----
     Source: https://numpy.org/doc/stable/reference/generated/numpy.emath.arccos.html
     """
-    return tnp.arccos(_if_beyond_one(x))
+    return table.arccos(_if_beyond_one(x))
 
 
 def arcsin(x: Any) -> Any:
@@ -206,7 +208,7 @@ def arcsin(x: Any) -> Any:
     -----
     Source: https://numpy.org/doc/stable/reference/generated/numpy.emath.arcsin.html
     """
-    return tnp.arcsin(_if_beyond_one(x))
+    return table.arcsin(_if_beyond_one(x))
 
 
 def arctanh(x: Any) -> Any:
@@ -225,4 +227,4 @@ def arctanh(x: Any) -> Any:
     -----
     Source: https://numpy.org/doc/stable/reference/generated/numpy.emath.arctanh.html
     """
-    return tnp.arctanh(_if_beyond_one(x))
+    return table.arctanh(_if_beyond_one(x))

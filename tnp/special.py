@@ -11,14 +11,18 @@ from typing import Any
 
 import numpy as np
 
-import tnp
 from backend_torch.kernels import special as kernels
 from backend_torch.tensors.casting import cast
 from backend_torch.tensors.constants import constant
 from backend_torch.tensors.dtypes import to_numpy, to_torch
-from tnp._array.ndarray import wrap
+from tnp._core.base import wrap
 from tnp._core.convert import home_of, output_tensor, tensor_of
 from tnp._core.errors import explain, normalize_axes
+from tnp._indexing.selection import where
+from tnp._manipulation.shape import squeeze
+from tnp._math import mathematics, reductions
+from tnp._ufunc import table
+from tnp._ufunc.table import exp, isfinite, log, sign
 from tnp._ufunc.ufunc import WEAK
 
 Tensor = Any
@@ -221,7 +225,7 @@ def sinc(x: Any) -> Any:
     >>> np.special.sinc(np.asarray([0.0, 0.5]))
     array([1.        , 0.63661977])
     """
-    return tnp.sinc(x)
+    return mathematics.sinc(x)
 
 
 def polygamma(n: int, x: Any) -> Any:
@@ -382,11 +386,11 @@ def logsumexp(a: Any, axis: Any = None, b: Any = None, keepdims: bool = False, r
         (tensor,) = floats("logsumexp", a)
         return wrap(kernels.logsumexp(tensor, _axes(tensor, axis), keepdims))
     exponents, factors = map(wrap, floats("logsumexp", a, 1 if b is None else b))
-    exponents = tnp.where(factors == 0, -np.inf, exponents)  # what is not there does not set the scale
-    largest = tnp.max(exponents, axis, keepdims=True, initial=-np.inf)
-    largest = tnp.where(tnp.isfinite(largest), largest, 0.0)
-    total = tnp.sum(factors * tnp.exp(exponents - largest), axis, keepdims=keepdims)
-    result = tnp.log(tnp.abs(total)) + (largest if keepdims else tnp.squeeze(largest, _axes(exponents.tensor, axis)))
+    exponents = where(factors == 0, -np.inf, exponents)  # what is not there does not set the scale
+    largest = reductions.max(exponents, axis, keepdims=True, initial=-np.inf)
+    largest = where(isfinite(largest), largest, 0.0)
+    total = reductions.sum(factors * exp(exponents - largest), axis, keepdims=keepdims)
+    result = log(table.abs(total)) + (largest if keepdims else squeeze(largest, _axes(exponents.tensor, axis)))
     if return_sign:
-        return result, tnp.sign(total)
-    return tnp.where(total < 0, np.nan, result)[()]
+        return result, sign(total)
+    return where(total < 0, np.nan, result)[()]

@@ -40,7 +40,7 @@ from numpy.testing import (
     verbose,
 )
 
-from tnp._array.ndarray import ndarray
+from tnp._core.base import ndarray
 
 __all__ = [
     "IgnoreException",

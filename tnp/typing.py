@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeAlias, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from tnp._array.ndarray import ndarray
+from tnp._core.base import ndarray
 
 __all__ = ["ArrayLike", "DTypeLike", "NDArray"]
 

@@ -15,10 +15,10 @@ from typing import Any
 
 import numpy as np
 
-import tnp
-from tnp._array.ndarray import ndarray, scalar
-from tnp._array.subclass import as_result, finalised, kept, plain, ranked, subclass, winner
-from tnp.lib import stride_tricks
+from tnp._core import public
+from tnp._core.base import ndarray, scalar, subclass
+from tnp._core.derived_classes import as_result, before_the_first, finalised, kept, plain, ranked, winner
+from tnp._core.mask_selection import Selection
 
 METHODS = frozenset({
     "all", "any", "argmax", "argmin", "argpartition", "argsort", "choose", "clip", "cumprod", "cumsum",
@@ -75,17 +75,19 @@ def _entry(*args: Any, _dispatch: Any, **kwargs: Any) -> Any:
     return _dispatch(args, kwargs)
 
 
-@functools.cache
 def look_for_subclasses() -> None:
     """Let the functions that dispatch in NumPy look for derived classes among their arguments, from now on.
 
     The code of each is exchanged in place, and not wrapped in another function: whoever has the function already, in a
     table of what a class implements or by ``from tnp import mean``, has the same one.
     """
+    from tnp import fft, linalg  # when they are needed, which importing tnp does not do
+    from tnp.lib import stride_tricks
+
     namespaces: list[tuple[str, Any, Any]] = [
-        ("", np, tnp),
-        ("linalg.", np.linalg, tnp.linalg),
-        ("fft.", np.fft, tnp.fft),
+        ("", np, public.namespace()),
+        ("linalg.", np.linalg, linalg),
+        ("fft.", np.fft, fft),
         ("lib.stride_tricks.", np.lib.stride_tricks, stride_tricks),
     ]
     for prefix, theirs, ours in namespaces:
@@ -157,7 +159,7 @@ def _within(values: Any) -> list[Any]:
     found: list[Any] = []
     for value in values:
         if isinstance(value, subclass):
-            if type(value) is not tnp._array.mask_selection.Selection:  # which functions know by themselves
+            if type(value) is not Selection:  # which functions know by themselves
                 found.append(value)
         elif type(value) is list or type(value) is tuple:
             found += _within(value)
@@ -203,3 +205,6 @@ def _mapped(function: Callable[[Any], Any], value: Any) -> Any:
     if type(value) is list or type(value) is tuple:
         return type(value)([_mapped(function, item) for item in value])
     return function(value)
+
+
+before_the_first(look_for_subclasses)

@@ -5,13 +5,11 @@ Layer: owns the names of the flags; the strides that they follow from are the te
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
-import tnp
 from backend_torch.tensors import memory
-
-if TYPE_CHECKING:
-    from tnp._array.ndarray import ndarray
+from tnp._core.base import ndarray
+from tnp._core.readonly_views import is_writeable, set_writeable
 
 
 class Flags:
@@ -65,11 +63,11 @@ class Flags:
     @property
     def writeable(self) -> bool:
         """Elements can be assigned to; assigning False to this makes the array read-only."""
-        return tnp._array.readonly.is_writeable(self._array)
+        return is_writeable(self._array)
 
     @writeable.setter
     def writeable(self, value: Any) -> None:
-        tnp._array.readonly.set_writeable(self._array, value)
+        set_writeable(self._array, value)
 
     @property
     def aligned(self) -> bool:

@@ -14,11 +14,16 @@ import warnings
 from typing import Any
 
 import numpy as np
+from numpy import isscalar
 
-import tnp
 from backend_torch.tensors import memory
-from tnp._array.ndarray import ndarray, scalar
-from tnp._array.subclass import finalised, plain, subclass
+from tnp._core.base import ndarray, scalar, subclass
+from tnp._core.convert import array
+from tnp._core.derived_classes import finalised, plain
+from tnp._manipulation.joining import concatenate, vstack
+from tnp._math import reductions
+from tnp._math.products import dot
+from tnp._ufunc.table import conjugate
 
 NOT_RECOMMENDED = (
     "the matrix subclass is not the recommended way to represent matrices or deal with linear algebra (see "
@@ -67,6 +72,7 @@ class matrix(subclass):
 
     __module__ = "tnp"
     __array_priority__ = 10.0
+    _has_outer = False  # as NumPy's matrix has none
     _indexing = False  # while an index makes an array, which gets its shape from the index
 
     def __new__(cls, data: Any, dtype: Any = None, copy: bool = True) -> matrix:
@@ -78,7 +84,7 @@ class matrix(subclass):
             data = _numbers(data)
         elif not isinstance(data, (ndarray, np.ndarray)) and np.ndim(data) > 2:
             raise ValueError("matrix must be 2-dimensional")
-        return tnp.array(data, dtype, copy=copy or None, order="K").view(cls)
+        return array(data, dtype, copy=copy or None, order="K").view(cls)
 
     def __array_finalize__(self, source: Any, /) -> None:
         if getattr(source, "_indexing", False):
@@ -96,7 +102,7 @@ class matrix(subclass):
         if type(found) is scalar or not found.ndim:
             return found[()]
         if found.ndim == 1:
-            column = isinstance(key, (tuple, list, ndarray)) and len(key) > 1 and tnp.isscalar(key[1])
+            column = isinstance(key, (tuple, list, ndarray)) and len(key) > 1 and isscalar(key[1])
             found = found[:, None] if column else found[None]
         self._indexing = True
         try:
@@ -115,18 +121,20 @@ class matrix(subclass):
 
     def __mul__(self, other: Any) -> Any:
         if isinstance(other, (list, tuple, np.ndarray)) or (isinstance(other, ndarray) and type(other) is not scalar):
-            return tnp.dot(self, asmatrix(other))
-        return tnp.dot(self, other) if tnp.isscalar(other) or not hasattr(other, "__rmul__") else NotImplemented
+            return dot(self, asmatrix(other))
+        return dot(self, other) if isscalar(other) or not hasattr(other, "__rmul__") else NotImplemented
 
     def __rmul__(self, other: Any) -> Any:
-        return tnp.dot(other, self)
+        return dot(other, self)
 
     def __imul__(self, other: Any) -> Any:
         self[:] = self * other
         return self
 
     def __pow__(self, other: Any, modulo: None = None) -> Any:
-        return tnp.linalg.matrix_power(self, other)
+        from tnp.linalg import matrix_power  # imported when it is asked for, as tnp.linalg is
+
+        return matrix_power(self, other)
 
     def __rpow__(self, other: Any, modulo: None = None) -> Any:
         return NotImplemented
@@ -175,7 +183,7 @@ class matrix(subclass):
 
     def ptp(self, axis: Any = None, out: Any = None) -> Any:
         """Maximum minus minimum of all elements, or along an axis."""
-        return _aligned(tnp.ptp(self, axis, out), axis)
+        return _aligned(reductions.ptp(self, axis, out), axis)
 
     def argmax(self, axis: Any = None, out: Any = None) -> Any:
         """Index of the maximum of all elements, or along an axis."""
@@ -200,13 +208,15 @@ class matrix(subclass):
     @property
     def H(self) -> matrix:
         """The conjugate transpose."""
-        return tnp.conjugate(self.T) if self.dtype.kind == "c" else self.T
+        return conjugate(self.T) if self.dtype.kind == "c" else self.T
 
     @property
     def I(self) -> matrix:  # noqa: E743
         """The inverse; the pseudo-inverse of a matrix that is not square."""
+        from tnp.linalg import inv, pinv
+
         rows, columns = self.shape
-        return asmatrix(tnp.linalg.inv(self) if rows == columns else tnp.linalg.pinv(self))
+        return asmatrix(inv(self) if rows == columns else pinv(self))
 
     getA = A.fget
     getA1 = A1.fget
@@ -289,8 +299,8 @@ def bmat(obj: Any, ldict: Any = None, gdict: Any = None) -> matrix:
     if isinstance(obj, (ndarray, np.ndarray)):
         return matrix(obj)
     if any(isinstance(row, (ndarray, np.ndarray)) for row in obj):
-        return matrix(tnp.concatenate(obj, axis=-1))
-    return matrix(tnp.concatenate([tnp.concatenate(row, axis=-1) for row in obj], axis=0))
+        return matrix(concatenate(obj, axis=-1))
+    return matrix(concatenate([concatenate(row, axis=-1) for row in obj], axis=0))
 
 
 _HERE = os.path.join(os.path.dirname(os.path.dirname(__file__)), "")
@@ -313,7 +323,7 @@ def named_blocks(text: str, local: Any, glob: Any) -> matrix:
         return local[name] if name in local else glob[name]
 
     rows = [[block(name) for name in row.replace(",", " ").split()] for row in text.split(";")]
-    return matrix(tnp.concatenate([tnp.concatenate(row, axis=-1) for row in rows], axis=0))
+    return matrix(concatenate([concatenate(row, axis=-1) for row in rows], axis=0))
 
 
 def row_stack(tup: Any, *, dtype: Any = None, casting: str = "same_kind") -> ndarray:
@@ -349,7 +359,7 @@ def row_stack(tup: Any, *, dtype: Any = None, casting: str = "same_kind") -> nda
            [3, 4]])
     """
     warnings.warn("`row_stack` alias is deprecated. Use `np.vstack` directly.", DeprecationWarning, stacklevel=2)
-    return tnp.vstack(tup, dtype=dtype, casting=casting)
+    return vstack(tup, dtype=dtype, casting=casting)
 
 
 def _numbers(text: str) -> list[list[Any]]:

@@ -10,18 +10,27 @@ from __future__ import annotations
 import math
 import operator
 import pickle
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
-import tnp
 from backend_torch.tensors import memory
-from tnp._array import ndarray as _array
+from tnp._array.subclass import viewed
+from tnp._core import convert, host_fallback
+from tnp._core.base import like, ndarray, scalar, wrap_array
+from tnp._core.convert import as_dtype, as_order, asnumpy, element_of, field, sequence_error
 from tnp._core.dtype_table import PLAIN
 from tnp._core.dtypes import DtypeError
-
-if TYPE_CHECKING:
-    from tnp._array.ndarray import ndarray
+from tnp._core.errors import integer_of
+from tnp._core.interop import check_readable
+from tnp._core.readonly_views import view_like
+from tnp._indexing import assignment, diagonals, selection
+from tnp._manipulation import joining, rearranging
+from tnp._manipulation import shape as _shape
+from tnp._math import mathematics, products, reductions, scans
+from tnp._sorting import sorting
+from tnp._statistics import averages
+from tnp._ufunc import table
 
 _NoValue = np._NoValue
 _METACLASS = type  # which an argument of view hides
@@ -34,29 +43,29 @@ class Methods:
 
     def all(self, axis: Any = None, out: Any = None, keepdims: bool = False, *, where: Any = True) -> ndarray:
         """Whether all elements are true; see `tnp.all`."""
-        return tnp.all(self, axis, out, keepdims, where=where)
+        return reductions.all(self, axis, out, keepdims, where=where)
 
     def any(self, axis: Any = None, out: Any = None, keepdims: bool = False, *, where: Any = True) -> ndarray:
         """Whether any element is true; see `tnp.any`."""
-        return tnp.any(self, axis, out, keepdims, where=where)
+        return reductions.any(self, axis, out, keepdims, where=where)
 
     def argmax(self, axis: Any = None, out: Any = None, *, keepdims: bool = False) -> ndarray:
         """Index of the largest element; see `tnp.argmax`."""
-        return tnp.argmax(self, axis, out, keepdims=keepdims)
+        return reductions.argmax(self, axis, out, keepdims=keepdims)
 
     def argmin(self, axis: Any = None, out: Any = None, *, keepdims: bool = False) -> ndarray:
         """Index of the smallest element; see `tnp.argmin`."""
-        return tnp.argmin(self, axis, out, keepdims=keepdims)
+        return reductions.argmin(self, axis, out, keepdims=keepdims)
 
     def argpartition(self, kth: Any, axis: Any = -1, kind: str = "introselect", order: Any = None) -> ndarray:
         """Indices that would partition the array; see `tnp.argpartition`."""
-        return tnp.argpartition(self, kth, axis, kind, order)
+        return sorting.argpartition(self, kth, axis, kind, order)
 
     def argsort(
         self, axis: Any = -1, kind: Any = None, order: Any = None, *, stable: Any = None, descending: Any = None
     ) -> ndarray:
         """Indices that would sort the array; see `tnp.argsort`."""
-        return tnp.argsort(self, axis, kind, order, stable=stable, descending=descending)
+        return sorting.argsort(self, axis, kind, order, stable=stable, descending=descending)
 
     def astype(
         self, dtype: Any, order: str = "K", casting: str = "unsafe", subok: bool = True, copy: bool = True
@@ -86,35 +95,35 @@ class Methods:
         ValueError
             ``casting='same_value'`` and some element changes.
         """
-        return tnp._core.convert.as_dtype(self, dtype, order, casting, copy)
+        return as_dtype(self, dtype, order, casting, copy)
 
     def byteswap(self: Any, inplace: bool = False) -> ndarray:
         """The array with the bytes of each element reversed."""
         swapped = memory.byteswapped(self.tensor)
-        if inplace and type(self) is _array.scalar:
+        if inplace and type(self) is scalar:
             raise ValueError("cannot byteswap a scalar in-place")
         if inplace:
             self.tensor.copy_(swapped)
             return self
-        return _array.wrap_array(swapped)
+        return wrap_array(swapped)
 
     def choose(self, *choices: Any, out: Any = None, mode: str = "raise") -> ndarray:
         """Construct an array from an index array and a list of arrays, or several; see `tnp.choose`."""
-        return tnp.choose(self, choices[0] if len(choices) == 1 else choices, out, mode)
+        return selection.choose(self, choices[0] if len(choices) == 1 else choices, out, mode)
 
     def clip(self, min: Any = None, max: Any = None, out: Any = None, **kwargs: Any) -> ndarray:
         """Limit the values; see `tnp.clip`."""
-        return tnp.clip(self, min, max, out, **kwargs)
+        return mathematics.clip(self, min, max, out, **kwargs)
 
     def compress(self, condition: Any, axis: Any = None, out: Any = None) -> ndarray:
         """Selected slices along an axis; see `tnp.compress`."""
-        return tnp.compress(condition, self, axis, out)
+        return selection.compress(condition, self, axis, out)
 
     def conj(self: Any, out: Any = None, /) -> ndarray:
         """Complex conjugate; see `tnp.conjugate`."""
         if out is not None:
-            return tnp.conjugate(self, out)
-        return _array.like(self, tnp.conjugate(self).tensor) if self.tensor.is_complex() else self
+            return table.conjugate(self, out)
+        return like(self, table.conjugate(self).tensor) if self.tensor.is_complex() else self
 
     def conjugate(self, out: Any = None, /) -> ndarray:
         """Complex conjugate; see `tnp.conjugate`."""
@@ -122,23 +131,23 @@ class Methods:
 
     def copy(self, order: str = "C") -> ndarray:
         """A copy of the array, in C order by default."""
-        return _array.like(self, memory.copied(self.tensor, tnp._core.convert.as_order(order)))
+        return like(self, memory.copied(self.tensor, as_order(order)))
 
     def cumprod(self, axis: Any = None, dtype: Any = None, out: Any = None) -> ndarray:
         """Cumulative product; see `tnp.cumprod`."""
-        return tnp.cumprod(self, axis, dtype, out)
+        return scans.cumprod(self, axis, dtype, out)
 
     def cumsum(self, axis: Any = None, dtype: Any = None, out: Any = None) -> ndarray:
         """Cumulative sum; see `tnp.cumsum`."""
-        return tnp.cumsum(self, axis, dtype, out)
+        return scans.cumsum(self, axis, dtype, out)
 
     def diagonal(self, offset: int = 0, axis1: int = 0, axis2: int = 1) -> ndarray:
         """Diagonals; see `tnp.diagonal`."""
-        return tnp.diagonal(self, offset, axis1, axis2)
+        return diagonals.diagonal(self, offset, axis1, axis2)
 
     def dot(self, b: Any, out: Any = None) -> ndarray:
         """Dot product; see `tnp.dot`."""
-        return tnp.dot(self, b, out)
+        return products.dot(self, b, out)
 
     def dump(self, file: Any) -> None:
         """Pickle the array to a file: a path or an open one."""
@@ -154,18 +163,18 @@ class Methods:
 
     def fill(self, value: Any) -> None:
         """Set every element to a scalar."""
-        value = tnp._core.indexing.element_of(value, self.dtype)
+        value = element_of(value, self.dtype)
         if np.ndim(value):
-            raise tnp._core.indexing.sequence_error(value, self.dtype)
+            raise sequence_error(value, self.dtype)
         self[...] = value
 
     def flatten(self, order: str = "C") -> ndarray:
         """A one-dimensional copy; see `tnp.ravel` for one without a copy."""
-        return _array.wrap_array(memory.copied(tnp.ravel(self, order).tensor))
+        return wrap_array(memory.copied(_shape.ravel(self, order).tensor))
 
     def getfield(self, dtype: Any, offset: int = 0) -> ndarray:
         """The bytes of each element from ``offset`` on under another dtype, a view."""
-        return tnp._core.convert.field(self, dtype, offset)
+        return field(self, dtype, offset)
 
     def item(self, *args: Any) -> Any:
         """One element as a Python scalar: the only one, or the one at a flat index or at a tuple of indices."""
@@ -177,34 +186,34 @@ class Methods:
         if isinstance(key, tuple):
             if len(key) != self.tensor.dim():
                 raise ValueError("incorrect number of indices for array")
-            return self[tuple(map(tnp._core.errors.integer_of, key))].tensor.item()
-        return tnp.take(self, tnp._core.errors.integer_of(key)).tensor.item()
+            return self[tuple(map(integer_of, key))].tensor.item()
+        return selection.take(self, integer_of(key)).tensor.item()
 
     def max(
         self, axis: Any = None, out: Any = None, keepdims: bool = False, initial: Any = _NoValue, where: Any = True
     ) -> ndarray:
         """Maximum; see `tnp.max`."""
-        return tnp.max(self, axis, out, keepdims, initial, where)
+        return reductions.max(self, axis, out, keepdims, initial, where)
 
     def mean(
         self, axis: Any = None, dtype: Any = None, out: Any = None, keepdims: bool = False, *, where: Any = True
     ) -> ndarray:
         """Mean; see `tnp.mean`."""
-        return tnp.mean(self, axis, dtype, out, keepdims, where=where)
+        return averages.mean(self, axis, dtype, out, keepdims, where=where)
 
     def min(
         self, axis: Any = None, out: Any = None, keepdims: bool = False, initial: Any = _NoValue, where: Any = True
     ) -> ndarray:
         """Minimum; see `tnp.min`."""
-        return tnp.min(self, axis, out, keepdims, initial, where)
+        return reductions.min(self, axis, out, keepdims, initial, where)
 
     def nonzero(self) -> tuple[ndarray, ...]:
         """Indices of the elements that are not zero; see `tnp.nonzero`."""
-        return tnp.nonzero(self)
+        return selection.nonzero(self)
 
     def partition(self, kth: Any, axis: Any = -1, kind: str = "introselect", order: Any = None) -> None:
         """Partition in place; see `tnp.partition`."""
-        self[...] = tnp.partition(self, kth, operator.index(axis), kind, order)
+        self[...] = sorting.partition(self, kth, operator.index(axis), kind, order)
 
     def prod(
         self,
@@ -216,25 +225,25 @@ class Methods:
         where: Any = True,
     ) -> ndarray:
         """Product; see `tnp.prod`."""
-        return tnp.prod(self, axis, dtype, out, keepdims, initial, where)
+        return reductions.prod(self, axis, dtype, out, keepdims, initial, where)
 
     def put(self, indices: Any, values: Any, mode: str = "raise") -> None:
         """Set elements at flat indices; see `tnp.put`."""
-        tnp.put(self, indices, values, mode)
+        assignment.put(self, indices, values, mode)
 
     def ravel(self, order: str = "C") -> ndarray:
         """The array in one dimension, a view where that can be; see `tnp.ravel`."""
-        return tnp.ravel(self, order)
+        return _shape.ravel(self, order)
 
     def repeat(self, repeats: Any, axis: Any = None) -> ndarray:
         """Repeat elements; see `tnp.repeat`."""
-        return tnp.repeat(self, repeats, axis)
+        return joining.repeat(self, repeats, axis)
 
     def reshape(self, *shape: Any, order: str = "C", copy: bool | None = None) -> ndarray:
         """The same elements in another shape; see `tnp.reshape`."""
         if not shape:
             raise TypeError("reshape() takes exactly 1 argument (0 given)")
-        return tnp.reshape(self, shape[0] if len(shape) == 1 else shape, order, copy=copy)
+        return _shape.reshape(self, shape[0] if len(shape) == 1 else shape, order, copy=copy)
 
     def resize(self: Any, *new_shape: Any, refcheck: bool = True) -> None:
         """Change shape and size in place; new elements are zero."""
@@ -256,11 +265,11 @@ class Methods:
 
     def round(self, decimals: int = 0, out: Any = None) -> ndarray:
         """Round to decimals; see `tnp.round`."""
-        return tnp.round(self, decimals, out)
+        return mathematics.round(self, decimals, out)
 
     def searchsorted(self, v: Any, side: str = "left", sorter: Any = None) -> ndarray:
         """Where to insert values to keep the order; see `tnp.searchsorted`."""
-        return tnp.searchsorted(self, v, side, sorter)
+        return sorting.searchsorted(self, v, side, sorter)
 
     def setfield(self, val: Any, dtype: Any, offset: int = 0) -> None:
         """Set the bytes of each element from ``offset`` on to values of another dtype."""
@@ -274,11 +283,11 @@ class Methods:
         self, axis: Any = -1, kind: Any = None, order: Any = None, *, stable: Any = None, descending: Any = None
     ) -> None:
         """Sort in place; see `tnp.sort`."""
-        self[...] = tnp.sort(self, operator.index(axis), kind, order, stable=stable, descending=descending)
+        self[...] = sorting.sort(self, operator.index(axis), kind, order, stable=stable, descending=descending)
 
     def squeeze(self, axis: Any = None) -> ndarray:
         """Remove axes of length one; see `tnp.squeeze`."""
-        return tnp.squeeze(self, axis)
+        return _shape.squeeze(self, axis)
 
     def std(
         self,
@@ -293,7 +302,7 @@ class Methods:
         correction: Any = _NoValue,
     ) -> ndarray:
         """Standard deviation; see `tnp.std`."""
-        return tnp.std(self, axis, dtype, out, ddof, keepdims, where=where, mean=mean, correction=correction)
+        return averages.std(self, axis, dtype, out, ddof, keepdims, where=where, mean=mean, correction=correction)
 
     def sum(
         self,
@@ -305,42 +314,46 @@ class Methods:
         where: Any = True,
     ) -> ndarray:
         """Sum; see `tnp.sum`."""
-        return tnp.sum(self, axis, dtype, out, keepdims, initial, where)
+        return reductions.sum(self, axis, dtype, out, keepdims, initial, where)
 
     @property
     def sharding(self) -> Any:
         """How the array lies over processes, a `tnp.distributed.Sharding`; None if it is an ordinary one."""
-        return tnp.distributed.sharding(self) if memory.is_sharded(self.tensor) else None
+        if not memory.is_sharded(self.tensor):
+            return None
+        from tnp.distributed import sharding  # when an array is: it imports torch.distributed
+
+        return sharding(self)
 
     def swapaxes(self, axis1: int, axis2: int) -> ndarray:
         """Exchange two axes; see `tnp.swapaxes`."""
-        return tnp.swapaxes(self, axis1, axis2)
+        return rearranging.swapaxes(self, axis1, axis2)
 
     def take(self, indices: Any, axis: Any = None, out: Any = None, mode: str = "raise") -> ndarray:
         """Elements along an axis; see `tnp.take`."""
-        return tnp.take(self, indices, axis, out, mode)
+        return selection.take(self, indices, axis, out, mode)
 
     def tobytes(self, order: Any = "C") -> bytes:
         """The elements' bytes."""
-        return tnp.asnumpy(self).tobytes(order)
+        return asnumpy(self).tobytes(order)
 
     def tofile(self, fid: Any, sep: str = "", format: str = "%s") -> None:
         """Write the elements to a file, as bytes or as text."""
-        tnp.asnumpy(self).tofile(fid, sep, format)
+        asnumpy(self).tofile(fid, sep, format)
 
     def tolist(self) -> Any:
         """The elements as nested lists of Python scalars."""
         if memory.is_sharded(self.tensor):
-            tnp._core.interop.check_readable(self)
+            check_readable(self)
         return self.tensor.tolist()
 
     def trace(self, offset: int = 0, axis1: int = 0, axis2: int = 1, dtype: Any = None, out: Any = None) -> ndarray:
         """Sum along diagonals; see `tnp.trace`."""
-        return tnp.trace(self, offset, axis1, axis2, dtype, out)
+        return products.trace(self, offset, axis1, axis2, dtype, out)
 
     def transpose(self, *axes: Any) -> ndarray:
         """The axes permuted; see `tnp.transpose`."""
-        return tnp.transpose(self, None if not axes else axes[0] if len(axes) == 1 else axes)
+        return rearranging.transpose(self, None if not axes else axes[0] if len(axes) == 1 else axes)
 
     def var(
         self,
@@ -355,23 +368,23 @@ class Methods:
         correction: Any = _NoValue,
     ) -> ndarray:
         """Variance; see `tnp.var`."""
-        return tnp.var(self, axis, dtype, out, ddof, keepdims, where=where, mean=mean, correction=correction)
+        return averages.var(self, axis, dtype, out, ddof, keepdims, where=where, mean=mean, correction=correction)
 
     def view(self, dtype: Any = _NoValue, type: Any = _NoValue) -> ndarray:
         """The same memory under another dtype or as an array of another class."""
-        if isinstance(dtype, _METACLASS) and issubclass(dtype, _array.ndarray):
+        if isinstance(dtype, _METACLASS) and issubclass(dtype, ndarray):
             if type is not _NoValue:
                 raise ValueError("Cannot specify output type twice.")
             dtype, type = _NoValue, dtype
-        if type is not _NoValue and not (isinstance(type, _METACLASS) and issubclass(type, _array.ndarray)):
+        if type is not _NoValue and not (isinstance(type, _METACLASS) and issubclass(type, ndarray)):
             raise ValueError("Type must be a sub-type of ndarray type")
         if type is not _NoValue or self.__class__ not in PLAIN:
-            return tnp._array.subclass.viewed(self, dtype, type)
+            return viewed(self, dtype, type)
         if dtype is _NoValue:
-            return _array.view_like(self, memory.sliced(self.tensor, (...,)))
+            return view_like(self, memory.sliced(self.tensor, (...,)))
         try:
-            return tnp._core.convert.view(self, dtype)
+            return convert.view(self, dtype)
         except DtypeError:
-            if not tnp._core.host_fallback.kept:
+            if not host_fallback.kept:
                 raise
-            return tnp._core.interop.asnumpy(self).view(dtype)
+            return asnumpy(self).view(dtype)

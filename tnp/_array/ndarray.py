@@ -10,34 +10,41 @@ import numbers
 import types
 import warnings
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.exceptions import ComplexWarning
 
-import tnp
 from backend_torch.tensors import memory
 from backend_torch.tensors.dtypes import to_numpy
 from tnp._array import printing
+from tnp._array.flags import Flags
 from tnp._array.methods import Methods
+from tnp._array.protocols import namespace, numpy_function, numpy_ufunc, torch_function
 from tnp._array.scalars import ScalarMethods
-from tnp._core import interop
-from tnp._core.dtype_table import PLAIN
+from tnp._array.subclass import derive
+from tnp._core import base, interop
+from tnp._core.base import completes, flatiter, wrap, wrap_array
+from tnp._core.convert import tensor_of, view
+from tnp._core.derived_classes import finalised
 from tnp._core.dtypes import native, tensor_dtype
+from tnp._core.indexing import get_item, set_item
 from tnp._core.numpy_version import NUMPY, deprecated
+from tnp._core.readonly_views import view_like
+from tnp._creation.filled import empty
+from tnp._manipulation.rearranging import matrix_transpose, transpose
+from tnp._manipulation.shape import reshape
+from tnp._math import reductions
 from tnp._math.products import matmul
 from tnp._ufunc import table as ufuncs
 
-if TYPE_CHECKING:
-    from tnp._array.flags import Flags
-    from tnp._core.flat import flatiter
-
 Tensor = Any
-_SETTING_WARNS = NUMPY >= "2.5.0"
 _new = object.__new__
+_SETTING_WARNS = NUMPY >= "2.5.0"
 _REPEATED = (list, tuple, str, bytes)  # what an integer scalar repeats, as a Python int does: [0] * n
 
 
+@completes(base.ndarray)
 class ndarray(Methods):
     """An array of numbers or booleans, held by a torch.Tensor.
 
@@ -85,7 +92,7 @@ class ndarray(Methods):
     torch.float64
     """
 
-    __slots__ = ("__weakref__", "tensor")
+    __slots__ = ()
     __array_priority__: ClassVar[float] = 100.0
     __module__ = "tnp"
 
@@ -102,11 +109,9 @@ class ndarray(Methods):
     ) -> ndarray:
         native(dtype)
         if cls is not ndarray:
-            return tnp._array.subclass.finalised(
-                cls, ndarray(shape, dtype, buffer, offset, strides, order).tensor, None
-            )
+            return finalised(cls, ndarray(shape, dtype, buffer, offset, strides, order).tensor, None)
         if buffer is None and strides is None:
-            return tnp.empty(shape, dtype, order or "C")
+            return empty(shape, dtype, order or "C")
         if isinstance(buffer, ndarray):
             buffer = buffer.__array__()
         if isinstance(buffer, ndarray):
@@ -114,9 +119,9 @@ class ndarray(Methods):
         return wrap_array(memory.from_numpy(np.ndarray(shape, dtype, buffer, offset, strides, order)))
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
-        super().__init_subclass__(**kwargs)
+        super(ndarray, cls).__init_subclass__(**kwargs)  # noqa: UP008  the class is the completed shell
         if cls.__module__ != "tnp":
-            tnp._array.subclass.derive(cls)
+            derive(cls)
 
     def __array_finalize__(self, source: Any, /) -> None:
         """What a derived class has to do for each of its arrays; ``source`` is what it was made from, or None."""
@@ -135,7 +140,7 @@ class ndarray(Methods):
                 "Setting the dtype on a NumPy array has been deprecated in NumPy 2.5.\nInstead of changing the dtype "
                 "on an array x, create a new array with x.view(new_dtype)"
             )
-        self.tensor = tnp._core.convert.view(wrap_array(self.tensor), dtype).tensor
+        self.tensor = view(wrap_array(self.tensor), dtype).tensor
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -149,7 +154,7 @@ class ndarray(Methods):
                 "Setting the shape on a NumPy array has been deprecated in NumPy 2.5.\nAs an alternative, you can "
                 "create a new view using np.reshape (with copy=False if needed)."
             )
-        reshaped = tnp.reshape(wrap_array(self.tensor), shape)
+        reshaped = reshape(wrap_array(self.tensor), shape)
         if not memory.same_start(reshaped.tensor, self.tensor):
             raise AttributeError("Incompatible shape for in-place modification. Use `.reshape()` to make a copy")
         self.tensor = reshaped.tensor
@@ -197,16 +202,16 @@ class ndarray(Methods):
     @property
     def flags(self) -> Flags:
         """Memory layout: ``c_contiguous``, ``f_contiguous``, ``owndata``, ``writeable``, ``aligned`` ..."""
-        return tnp._array.flags.Flags(self)
+        return Flags(self)
 
     @property
     def flat(self) -> flatiter:
         """A one-dimensional iterator over the elements in C order, which can be indexed and assigned to."""
-        return tnp._core.flat.flatiter(self)
+        return flatiter(self)
 
     @flat.setter
     def flat(self, values: Any) -> None:
-        tnp._core.flat.flatiter(self)[:] = values
+        flatiter(self)[:] = values
 
     @property
     def data(self) -> memoryview:
@@ -221,14 +226,14 @@ class ndarray(Methods):
     @property
     def T(self) -> ndarray:
         """The array with its axes reversed; a view."""
-        return tnp.transpose(self)
+        return transpose(self)
 
     @property
     def mT(self) -> ndarray:
         """The array with its last two axes swapped; a view."""
         if self.tensor.dim() < 2:
             raise ValueError("matrix transpose with ndim < 2 is undefined")
-        return tnp.matrix_transpose(self)
+        return matrix_transpose(self)
 
     @property
     def real(self) -> ndarray:
@@ -257,14 +262,14 @@ class ndarray(Methods):
         return interop.to_numpy(self, dtype, copy)
 
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **kwargs: Any) -> Any:
-        return interop.numpy_ufunc(ufunc, method, inputs, kwargs)
+        return numpy_ufunc(ufunc, method, inputs, kwargs)
 
     def __array_function__(self, func: Any, types: Any, args: Any, kwargs: Any) -> Any:
-        return interop.numpy_function(func, types, args, kwargs)
+        return numpy_function(func, types, args, kwargs)
 
     def __array_wrap__(self, array: Any, context: Any = None, return_scalar: bool = False) -> ndarray:
         """What NumPy computed of the values as an array of this class."""
-        return (wrap if return_scalar else wrap_array)(tnp._core.convert.tensor_of(array))
+        return (wrap if return_scalar else wrap_array)(tensor_of(array))
 
     @property
     def __array_interface__(self) -> dict[str, Any]:
@@ -273,11 +278,11 @@ class ndarray(Methods):
 
     def __array_namespace__(self, *, api_version: str | None = None) -> Any:
         """The namespace of the Array API standard: tnp."""
-        return interop.namespace(api_version)
+        return namespace(api_version)
 
     @classmethod
     def __torch_function__(cls, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        return interop.torch_function(func, args, kwargs)
+        return torch_function(func, args, kwargs)
 
     def __dlpack__(
         self,
@@ -335,7 +340,7 @@ class ndarray(Methods):
         raise ValueError("cannot delete array elements")
 
     def __contains__(self, value: Any) -> bool:
-        return bool(tnp.any(self == value))
+        return bool(reductions.any(self == value))
 
     def __bool__(self) -> bool:
         if self.tensor.numel() != 1:
@@ -399,14 +404,14 @@ class ndarray(Methods):
             try:
                 tensor = self.tensor[key]
             except (ValueError, TypeError, RuntimeError, IndexError):
-                return tnp._core.indexing.get_item(self, key)
+                return get_item(self, key)
             result = _new(ndarray)
             result.tensor = tensor
             return result
-        return tnp._core.indexing.get_item(self, key)
+        return get_item(self, key)
 
     def __setitem__(self, key: Any, value: Any) -> None:
-        tnp._core.indexing.set_item(self, key, value)
+        set_item(self, key, value)
 
     # Operators: each is its ufunc.
 
@@ -476,6 +481,7 @@ class ndarray(Methods):
     __class_getitem__: ClassVar[Any] = classmethod(types.GenericAlias)
 
 
+@completes(base.scalar)
 class scalar(ScalarMethods, ndarray):  # type: ignore[misc]  # unlike an array it is no Iterable
     """What NumPy gives as a scalar: the 0-d result of an operation, a reduction or a full index.
 
@@ -500,9 +506,7 @@ class scalar(ScalarMethods, ndarray):  # type: ignore[misc]  # unlike an array i
         return printing.scalar_repr(self)
 
     def __getitem__(self, key: Any) -> Any:
-        return tnp._core.indexing.get_item(
-            wrap_array(memory.copied(self.tensor)), key
-        )  # what is written to stays there
+        return get_item(wrap_array(memory.copied(self.tensor)), key)  # what is written to stays there
 
     def __setitem__(self, key: Any, value: Any) -> None:
         if isinstance(key, ndarray) and key.dtype == bool:
@@ -550,36 +554,3 @@ class scalar(ScalarMethods, ndarray):  # type: ignore[misc]  # unlike an array i
 
 
 numbers.Number.register(scalar)
-PLAIN.update((ndarray, scalar))
-
-
-def wrap(tensor: Tensor) -> ndarray:
-    """A result as NumPy returns it: a scalar if it is 0-d, else an array."""
-    result: ndarray = _new(ndarray if tensor.dim() else scalar)
-    result.tensor = tensor
-    return result
-
-
-def wrap_array(tensor: Tensor) -> ndarray:
-    """A tensor as an array, 0-d ones too."""
-    result: ndarray = _new(ndarray)
-    result.tensor = tensor
-    return result
-
-
-def like(source: ndarray, tensor: Tensor) -> ndarray:
-    """A new array, or a scalar if the source is one."""
-    result: ndarray = _new(scalar if type(source) is scalar else ndarray)
-    result.tensor = tensor
-    return result
-
-
-def view_of(source: Any, tensor: Tensor) -> ndarray:
-    """A view of ``source``, whatever that is, as an array: of a read-only array it is read-only."""
-    made = wrap_array(tensor)
-    return made if type(source) is ndarray else tnp._array.readonly.view(source, made)
-
-
-def view_like(source: Any, tensor: Tensor) -> ndarray:
-    """`view_of`, but a scalar's is a scalar."""
-    return wrap(tensor) if type(source) is scalar else view_of(source, tensor)

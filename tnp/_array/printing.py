@@ -7,16 +7,15 @@ elsewhere, or has no values yet because it is being traced, says so.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
-import tnp
 from backend_torch.graphs import dynamo
 from backend_torch.tensors import memory
-
-if TYPE_CHECKING:
-    from tnp._array.ndarray import ndarray
+from tnp._core.base import ndarray, subclass
+from tnp._core.convert import asarray
+from tnp._core.host_fallback import computed
 
 
 def _values(array: ndarray) -> np.ndarray:
@@ -35,10 +34,10 @@ def _without_values(array: ndarray, printed: Callable[..., str] | None = None, *
 
 def _array_of(given: Any, attribute: str) -> ndarray:
     """An array of ours; AttributeError for a number or a list, which NumPy does not print either."""
-    if isinstance(given, tnp.ndarray):
+    if isinstance(given, ndarray):
         return given
     getattr(given, attribute)
-    return tnp.asarray(given)
+    return asarray(given)
 
 
 def array_repr(arr: Any, max_line_width: Any = None, precision: Any = None, suppress_small: Any = None) -> str:
@@ -74,7 +73,7 @@ def array_repr(arr: Any, max_line_width: Any = None, precision: Any = None, supp
     if not memory.is_readable(array.tensor):
         return _without_values(array, np.array_repr, max_line_width, precision, suppress_small)
     text = np.array_repr(_values(array), max_line_width, precision, suppress_small)
-    if isinstance(arr, tnp._array.subclass.subclass):
+    if isinstance(arr, subclass):
         text = _named(type(arr).__name__, text)
     return text if array.tensor.device.type == "cpu" else f"{text[:-1]}, device='{array.device}')"
 
@@ -225,7 +224,7 @@ def format_float_positional(
     >>> np.format_float_positional(np.float32(np.pi))
     '3.1415927'
     """
-    text: str = tnp._core.host_fallback.computed(
+    text: str = computed(
         np.format_float_positional,
         x,
         precision,
@@ -272,7 +271,7 @@ def format_float_scientific(
     >>> np.format_float_scientific(np.float32(np.pi))
     '3.1415927e+00'
     """
-    text: str = tnp._core.host_fallback.computed(
+    text: str = computed(
         np.format_float_scientific,
         x,
         precision,

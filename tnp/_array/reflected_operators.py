@@ -14,8 +14,9 @@ import threading
 from collections.abc import Callable
 from typing import Any
 
-import tnp
 from tnp._array.ndarray import ndarray
+from tnp._core import base
+from tnp._core.base import completes, subclass
 
 
 class _Asked(threading.local):
@@ -43,7 +44,7 @@ def _asking(ordinary: Callable[..., Any], name: str) -> Any:
 
     @functools.wraps(ordinary)
     def operator(self: Any, other: Any, *modulo: Any) -> Any:
-        if isinstance(other, tnp._array.subclass.subclass) and not modulo:
+        if isinstance(other, subclass) and not modulo:
             result = _asked.first(other, name, self)
             if result is not NotImplemented:
                 return result
@@ -52,6 +53,7 @@ def _asking(ordinary: Callable[..., Any], name: str) -> Any:
     return operator
 
 
+@completes(base.asking)
 class asking(ndarray):
     """An ndarray to everybody but Python, which has to be told whom to ask first."""
 

@@ -8,12 +8,11 @@ Layer: owns their errors; the value is the array's.
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-import tnp
-
-if TYPE_CHECKING:
-    from tnp._array.ndarray import ndarray
+from tnp._core.base import ndarray
+from tnp._creation.filled import ones_like
+from tnp._math import mathematics
 
 
 class _NoLengthError(TypeError, AttributeError):
@@ -39,7 +38,7 @@ class ScalarMethods:
     def __round__(self, ndigits: int | None = None) -> Any:
         if self.dtype.kind in "bc":
             raise TypeError(f"type numpy.{self.dtype.name} doesn't define __round__ method")
-        return round(self.tensor.item()) if ndigits is None else tnp.round(self, ndigits)
+        return round(self.tensor.item()) if ndigits is None else mathematics.round(self, ndigits)
 
     def __trunc__(self) -> int:
         return math.trunc(self._real())
@@ -61,7 +60,7 @@ class ScalarMethods:
     @property
     def denominator(self) -> ndarray:
         """One, for an integer."""
-        return tnp.ones_like(self._integer("denominator"))[()]
+        return ones_like(self._integer("denominator"))[()]
 
     def bit_count(self) -> int:
         """Number of one bits in the absolute value of an integer."""

@@ -7,21 +7,21 @@ keep the class.
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
 
-import tnp
 from backend_torch.tensors import memory
-from tnp._array import ndarray as _array
-from tnp._array import readonly
-from tnp._array.ndarray import ndarray, scalar, wrap_array
+from tnp._core import base
+from tnp._core.base import completes, ndarray, readonly, scalar
+from tnp._core.convert import asnumpy, tensor_of, view
+from tnp._core.derived_classes import finalised, of_class, plain
 from tnp._core.dtype_table import PLAIN
+from tnp._core.interop import priority, unpickle
 from tnp._math.products import matmul
 from tnp._ufunc import table as ufuncs
-from tnp._ufunc.ufunc import Ufunc
+from tnp._ufunc.table import conjugate
 
 Tensor = Any
 _new = object.__new__
@@ -61,9 +61,10 @@ def _gives_way(x: Any, other: Any) -> bool:
     override = getattr(kind, "__array_ufunc__", _gives_way)
     if override is not _gives_way:
         return override is None
-    return not isinstance(other, type(x)) and x.__array_priority__ < tnp._core.interop.priority(other)
+    return not isinstance(other, type(x)) and x.__array_priority__ < priority(other)
 
 
+@completes(base.subclass)
 class subclass(ndarray):
     """What a class derived from ndarray has beside it: results are of the class, made known to `__array_finalize__`."""
 
@@ -73,10 +74,10 @@ class subclass(ndarray):
 
     def __array_wrap__(self, array: Any, context: Any = None, return_scalar: bool = False) -> Any:
         """What was computed, as an array of this class."""
-        return array if type(array) is type(self) else finalised(type(self), tnp._core.convert.tensor_of(array), self)
+        return array if type(array) is type(self) else finalised(type(self), tensor_of(array), self)
 
     def __getitem__(self, key: Any) -> Any:
-        return _of_class(self, ndarray.__getitem__(plain(self), key))
+        return of_class(self, ndarray.__getitem__(plain(self), key))
 
     def __setitem__(self, key: Any, value: Any) -> None:
         plain(self)[key] = value
@@ -107,7 +108,7 @@ class subclass(ndarray):
     @property
     def real(self) -> ndarray:
         """The real part; a view."""
-        return _of_class(self, plain(self).real)
+        return of_class(self, plain(self).real)
 
     @real.setter
     def real(self, value: Any) -> None:
@@ -116,7 +117,7 @@ class subclass(ndarray):
     @property
     def imag(self) -> ndarray:
         """The imaginary part; a view of a complex array, zeros for a real one."""
-        return _of_class(self, plain(self).imag)
+        return of_class(self, plain(self).imag)
 
     @imag.setter
     def imag(self, value: Any) -> None:
@@ -130,29 +131,29 @@ class subclass(ndarray):
         result = given.astype(dtype, order, casting, copy=copy)
         if not subok:
             return result
-        return self if result is given else _of_class(self, result)
+        return self if result is given else of_class(self, result)
 
     def byteswap(self, inplace: bool = False) -> ndarray:
         """The array with the bytes of each element reversed."""
         given = plain(self)
         result = given.byteswap(inplace)
-        return self if result is given else _of_class(self, result)
+        return self if result is given else of_class(self, result)
 
     def conj(self, out: Any = None, /) -> Any:
         """Complex conjugate."""
-        return tnp.conjugate(self, out)
+        return conjugate(self, out)
 
     def copy(self, order: str = "C") -> ndarray:
         """A copy of the array, in C order by default."""
-        return _of_class(self, plain(self).copy(order))
+        return of_class(self, plain(self).copy(order))
 
     def flatten(self, order: str = "C") -> ndarray:
         """A one-dimensional copy."""
-        return _of_class(self, plain(self).flatten(order))
+        return of_class(self, plain(self).flatten(order))
 
     def getfield(self, dtype: Any, offset: int = 0) -> ndarray:
         """The bytes of each element from ``offset`` on under another dtype, a view."""
-        return _of_class(self, plain(self).getfield(dtype, offset))
+        return of_class(self, plain(self).getfield(dtype, offset))
 
     def fill(self, value: Any) -> None:
         """Set every element to a scalar."""
@@ -176,15 +177,15 @@ class subclass(ndarray):
         """The array on ``device``: itself if it is there, else a copy."""
         given = plain(self)
         moved = given.to_device(device, stream=stream, non_blocking=non_blocking)
-        return self if moved is given else _of_class(self, moved)
+        return self if moved is given else of_class(self, moved)
 
     def __reduce__(self) -> Any:
-        values = tnp.asnumpy(plain(self))
+        values = asnumpy(plain(self))
         state = (1, values.shape, values.dtype, False, values)
         return _reconstructed, (type(self), (0,), b"b"), state
 
     def __setstate__(self, state: Any) -> None:
-        self.tensor = tnp._core.interop.unpickle(state[-1], "cpu", False, False).tensor
+        self.tensor = unpickle(state[-1], "cpu", False, False).tensor
 
     __add__ = _operator(ufuncs.add)
     __radd__ = _reflected(ufuncs.add)
@@ -248,61 +249,12 @@ class subclass(ndarray):
 
 def derive(cls: type) -> None:
     """Give a class that is derived from ndarray the rows of `subclass`."""
-    if issubclass(cls, (scalar, readonly.readonly)):
+    if issubclass(cls, (scalar, readonly)):
         raise TypeError(
             f"type 'tnp.{cls.__bases__[0].__name__}' is not an acceptable base type: derive from tnp.ndarray"
         )
     if not issubclass(cls, subclass):
         cls.__bases__ = tuple([subclass if base is ndarray else base for base in cls.__bases__])
-
-
-def finalised(cls: Any, tensor: Tensor, source: Any) -> Any:
-    """A tensor as an array of a class, which is told of the array that it was made from."""
-    if not issubclass(cls, subclass):  # ndarray, or what a program has for it
-        return _array.view_of(source, tensor)
-    tnp._array.array_function.look_for_subclasses()
-    made = _new(cls)
-    made.tensor = tensor
-    if isinstance(source, ndarray) and tensor is not source.tensor and memory.same_storage(tensor, source.tensor):
-        _note_base(cls, tensor, source)
-    cls.__array_finalize__(made, source)
-    return made
-
-
-def _note_base(cls: Any, tensor: Tensor, base: Any) -> None:
-    """Note the array that a tensor is a view of: as in NumPy the furthest one of its class, whose bytes those are."""
-    if not base.flags.writeable:
-        memory.lock(tensor)
-    while type(further := memory.source_of(base.tensor)) is cls:
-        base = further
-    memory.with_source(tensor, base)
-
-
-def plain(x: Any) -> Any:
-    """An array without its class, over the same tensor; anything else itself."""
-    if not isinstance(x, subclass):
-        return x
-    return readonly.readonly_array(x.tensor, x) if memory.is_locked(x.tensor) else wrap_array(x.tensor)
-
-
-def _of_class(x: ndarray, result: ndarray) -> Any:
-    """What was made of an array, in its class; scalars stay what they are."""
-    return result if type(result) is scalar else finalised(type(x), result.tensor, x)
-
-
-def kept(given: Any, result: ndarray) -> Any:
-    """What ``asarray`` made of an array, in its class: itself, if nothing had to change."""
-    if not isinstance(given, subclass):
-        return result
-    return given if result.tensor is given.tensor else as_result(given, result)
-
-
-def as_result(source: Any, result: ndarray) -> Any:
-    """A result, read-only or not, in the class of an array."""
-    made = finalised(type(source), result.tensor, source)
-    if type(result) is readonly.readonly:
-        memory.lock(made.tensor)
-    return made
 
 
 _NoValue = np._NoValue
@@ -311,7 +263,7 @@ _NoValue = np._NoValue
 def viewed(x: ndarray, dtype: Any, kind: Any) -> ndarray:
     """``x.view(dtype, type)`` where a class plays a part: a dtype may be None, a class too."""
     given = plain(x)
-    result = given.view() if dtype is _NoValue else tnp._core.convert.view(given, dtype)
+    result = given.view() if dtype is _NoValue else view(given, dtype)
     tensor = result.tensor if result.tensor is not x.tensor else memory.sliced(result.tensor, (...,))
     return finalised(type(x) if kind is _NoValue else kind, tensor, x)
 
@@ -319,118 +271,3 @@ def viewed(x: ndarray, dtype: Any, kind: Any) -> ndarray:
 def _reconstructed(cls: type, shape: Any, typecode: bytes) -> Any:
     """What an unpickled array starts as, before its state is set."""
     return ndarray.__new__(cls, shape, typecode)
-
-
-# Ufuncs.
-
-
-def overriding(operands: Any, out: Any = None) -> list[Any]:
-    """The operands and outputs that have a say in a ufunc: of derived classes, masked arrays, libraries' arrays."""
-    outs = out if isinstance(out, tuple) else (out,)
-    return [x for x in (*operands, *outs) if isinstance(x, subclass) or _has_a_say(x)]
-
-
-def _has_a_say(x: Any) -> bool:
-    return tnp._core.interop.overrides(x) or (isinstance(x, np.ndarray) and tnp._core.interop.is_foreign(x))
-
-
-def call_ufunc(
-    ufunc: Ufunc, method: str, found: list[Any], inputs: tuple[Any, ...], out: Any, options: dict[str, Any]
-) -> Any:
-    """A ufunc or a method of it for operands that have a say in it: by an override, or computed and wrapped."""
-    outs = () if out is None else out if isinstance(out, tuple) else (out,)
-    if method == "outer":
-        for place, x in zip(("first", "second"), inputs, strict=False):
-            if isinstance(x, tnp.matrix):
-                raise TypeError(
-                    f"{ufunc.__name__}.outer() was passed a numpy matrix as {place} argument. Special handling of "
-                    "matrix is removed. Convert to a ndarray via 'matrix.A' "
-                )
-    asked = [x for x in ranked(found) if type(x).__array_ufunc__ is not ndarray.__array_ufunc__]
-    if asked and "sig" in options:
-        options = {"signature": options["sig"], **{name: each for name, each in options.items() if name != "sig"}}
-    for x in asked:
-        if type(x).__array_ufunc__ is None:
-            raise TypeError(f"operand '{type(x).__name__}' does not support ufuncs (__array_ufunc__=None)")
-        if outs:
-            options["out"] = outs
-        if type(x).__array_ufunc__ is np.ndarray.__array_ufunc__:  # a masked array: NumPy's ufuncs know what it is
-            result = tnp._core.host_fallback.on_host(getattr(ufunc._numpy, method), inputs, options)
-            return result if not outs else outs if len(outs) > 1 else outs[0]
-        result = x.__array_ufunc__(ufunc, method, *inputs, **options)
-        if result is not NotImplemented:
-            return result
-    if asked:
-        types = ", ".join(repr(type(x).__name__) for x in (*inputs, *outs))
-        raise TypeError(
-            f"operand type(s) all returned NotImplemented from __array_ufunc__({ufunc!r}, {method!r}, ...): {types}"
-        )
-    return _computed(ufunc, method, inputs, outs, options)
-
-
-def _computed(ufunc: Ufunc, method: str, inputs: Any, outs: tuple[Any, ...], options: dict[str, Any]) -> Any:
-    targets = tuple(map(plain, outs))
-    given = {name: plain(value) for name, value in options.items()}
-    if targets:
-        given["out"] = targets if len(targets) > 1 else targets[0]
-    if method == "__call__":
-        result = ufunc._computed(tuple(map(plain, inputs)), **given)
-    else:
-        result = getattr(ufunc, method)(*map(plain, inputs), **given)
-    if result is None:
-        return None
-    results = result if isinstance(result, tuple) else (result,)
-    source = winner(inputs) if options.get("subok", True) else None
-    wrapped = []
-    for i, each in enumerate(results):
-        context = (ufunc, (*inputs, *outs), i) if method == "__call__" else None
-        target = outs[i] if i < len(outs) else None
-        if target is not None and target is not Ellipsis:
-            changed = isinstance(target, subclass) and type(target).__array_wrap__ is not subclass.__array_wrap__
-            wrapped.append(_wrap(target, target, context, False) if changed else target)
-        elif source is None:
-            wrapped.append(each)
-        else:
-            wrapped.append(_wrap(source, wrap_array(each.tensor), context, type(each) is scalar))
-    return wrapped[0] if not isinstance(result, tuple) else tuple(wrapped)
-
-
-def _wrap(x: Any, array: Any, context: Any, return_scalar: bool) -> Any:
-    """``x.__array_wrap__``, of whatever number of arguments it is."""
-    try:
-        return x.__array_wrap__(array, context, return_scalar)
-    except TypeError as error:
-        for arguments in ((array, context), (array,)):
-            try:
-                result = x.__array_wrap__(*arguments)
-            except TypeError:
-                continue
-            warnings.warn(
-                "__array_wrap__ must accept context and return_scalar arguments (positionally) in the future. "
-                "(Deprecated NumPy 2.0)",
-                DeprecationWarning,
-                stacklevel=5,
-            )
-            return result
-        raise error
-
-
-def ranked(found: list[Any]) -> list[Any]:
-    """One array of each class, those of derived classes before those that they are derived from."""
-    ranked: list[Any] = []
-    for x in found:
-        if all(type(x) is not type(other) for other in ranked):
-            place = next((i for i, other in enumerate(ranked) if issubclass(type(x), type(other))), len(ranked))
-            ranked.insert(place, x)
-    return ranked
-
-
-def winner(operands: Any) -> Any:
-    """The operand whose class a result has: of the highest priority; None for ndarray itself."""
-    chosen, highest = None, -np.inf
-    for x in operands:
-        if isinstance(x, (ndarray, np.ndarray)):
-            priority = x.__array_priority__ if isinstance(x, subclass) else 0.0
-            if priority > highest or (priority == highest and chosen is None):
-                chosen, highest = (x if isinstance(x, subclass) else None), priority
-    return chosen

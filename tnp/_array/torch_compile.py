@@ -11,16 +11,17 @@ from typing import Any
 
 import numpy as np
 
-import tnp
 from backend_torch.autodiff import autodiff, batching
 from backend_torch.graphs import dynamo
 from backend_torch.tensors import constants
 from backend_torch.tensors.dtypes import to_torch
+from tnp._array.array_function import implementation
+from tnp._array.concatenator import AxisConcatenator
 from tnp._array.methods import Methods
-from tnp._array.ndarray import like, ndarray, scalar, wrap, wrap_array
-from tnp._array.readonly import readonly
-from tnp._array.reflected_operators import asking
-from tnp._indexing import index_tricks
+from tnp._core import public
+from tnp._core.base import asking, like, ndarray, readonly, scalar, wrap, wrap_array
+from tnp._creation.grids import nd_grid
+from tnp._indexing.index_tricks import IndexExpression
 from tnp._ufunc.ufunc import Ufunc
 
 _LOOKED_INTO = {
@@ -56,7 +57,7 @@ _TRANSFORMS = (autodiff.value_and_gradients, autodiff.vjp, autodiff.jvp, autodif
 """What calls a function with tensors of a transform, of which Dynamo, asked anew where a graph broke, knows nothing."""
 
 _OPERATORS = frozenset({"operator", "reflected", "inplace", "__pow__", "__rpow__", "__mul__", "__rmul__", "<lambda>"})
-_INDEXED = (index_tricks.nd_grid, index_tricks.AxisConcatenator, index_tricks.IndexExpression)
+_INDEXED = (nd_grid, AxisConcatenator, IndexExpression)
 
 
 # torch 2.11 traces object.__new__ where it is written so, and not under a shorter name.
@@ -92,11 +93,15 @@ def start() -> None:
 
 
 def _register() -> None:
+    from tnp import fft  # when Dynamo is there, which importing tnp does not need
+    from tnp.random import Generator, RandomState
+
     looked_into = {name for names in _LOOKED_INTO.values() for name in names.split()}
     whole: list[Any] = [ndarray.__getitem__, ndarray.__setitem__, scalar.__getitem__]
-    for module in (tnp, tnp.fft):  # Dynamo looks into linalg, whose results are named tuples
+    namespace = public.namespace()
+    for module in (namespace, fft):  # Dynamo looks into linalg, whose results are named tuples
         for name in module.__all__:
-            if name not in tnp._SUBMODULES and name not in looked_into:
+            if name not in namespace._SUBMODULES and name not in looked_into:
                 value = getattr(module, name)
                 if isinstance(value, (Ufunc, FunctionType)):
                     whole.append(value)
@@ -110,10 +115,10 @@ def _register() -> None:
                     whole.append(value)
     dynamo.take_whole(whole, (Ufunc, *_INDEXED))
     python = {name for names in _PYTHON.values() for name in names.split()}
-    holders = (tnp, Methods, ndarray, asking, scalar)
+    holders = (namespace, Methods, ndarray, asking, scalar)
     found = [value for holder in holders for name, value in holder.__dict__.items() if name in python]
-    left = map(tnp._array.array_function.implementation, found)
-    drawing = (tnp.random.Generator, *tnp.random.RandomState.__mro__)
+    left = map(implementation, found)
+    drawing = (Generator, *RandomState.__mro__)
     dynamo.leave_to_python([*left, *drawing, constants.Constants, *_TRANSFORMS])
     for name in ("tnp._program.small", "tnp._program.small_functions"):
         dynamo.leave_out(name)

@@ -16,9 +16,6 @@ import numpy as np
 
 from backend_torch.graphs import compiling, symbolic
 from backend_torch.tensors import devices, memory
-from tnp._array import subclass
-from tnp._array.ndarray import ndarray, scalar
-from tnp._array.readonly import readonly, readonly_array, set_writeable
 from tnp._compile.outer_state import (
     MISSING,
     OPEN,
@@ -29,7 +26,8 @@ from tnp._compile.outer_state import (
     items_of,
     unchanged,
 )
-from tnp._core.flat import flatiter
+from tnp._core.base import flatiter, ndarray, readonly, scalar, subclass
+from tnp._core.readonly_views import readonly_array, set_writeable
 from tnp._transforms import pytree
 
 Tensor = Any
@@ -188,7 +186,7 @@ class Result:
             self.tensors.append(array)
             return value
         self.tensors.append(array.tensor)
-        if isinstance(array, subclass.subclass):
+        if isinstance(array, subclass):
             kept = type(array), _attributes(array), memory.is_locked(array.tensor)
             return self._called(_of_class, *map(self.text.constant, kept), value)
         if type(array) is readonly:

@@ -26,10 +26,10 @@ from backend_torch.graphs.checking import EagerCheckError as EagerCheckError
 from backend_torch.kernels import linalg
 from backend_torch.tensors import devices, memory, trace_state
 from backend_torch.tensors.trace_state import TracedValueError as TracedValueError
-from tnp._array.ndarray import ndarray
 from tnp._compile import call_codegen, saving, shutdown
 from tnp._compile.graph import Graph
 from tnp._compile.outer_state import OuterState, containers, differences
+from tnp._core.base import ndarray
 from tnp._core.convert import tensor_of
 from tnp._core.errors import explain
 from tnp._transforms import pytree
@@ -142,7 +142,9 @@ class _Signatures:
     def _call(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         if memory.sharded and self._is_sharded(args, kwargs):
             if self.parts is None:
-                self.parts = importlib.import_module("tnp._compile.sharded").OverParts(self.function, self.options)
+                self.parts = importlib.import_module("tnp._compile.sharded").OverParts(
+                    self.function, compile, self.options
+                )
             return self.parts(args, kwargs)
         entry, hit, arrays, given, tensors = self.entry(args, kwargs)
         if any(map(compiling.is_fake, tensors)):  # machine code would read memory that there is not

@@ -12,7 +12,7 @@ from typing import Any
 
 from backend_torch.graphs import compiling
 from backend_torch.tensors.dtypes import to_numpy
-from tnp._array.ndarray import ndarray, scalar, wrap, wrap_array
+from tnp._core.base import ndarray, scalar, wrap, wrap_array
 from tnp._core.convert import tensor_of
 from tnp._transforms import pytree
 

@@ -9,9 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-import tnp
 from backend_torch.distributed import arrays as backend
-from tnp._array.ndarray import ndarray, wrap_array
+from tnp._core.base import ndarray, wrap_array
 from tnp._core.convert import tensor_of
 from tnp._transforms import pytree
 
@@ -22,12 +21,15 @@ class OverParts:
     Parameters
     ----------
     function : callable
+    compile : callable
+        ``tnp.compile``.
     options : dict
         Of ``tnp.compile``.
     """
 
-    def __init__(self, function: Callable[..., Any], options: dict[str, Any]) -> None:
+    def __init__(self, function: Callable[..., Any], compile: Callable[..., Any], options: dict[str, Any]) -> None:
         self._function = function
+        self._compile = compile
         self._options = options
         self._programs: dict[Any, tuple[Callable[..., Any], list[Any]]] = {}
 
@@ -79,4 +81,4 @@ class OverParts:
             made.append(pytree.builder(self._function(*given, **named), delivered))
             return results
 
-        return tnp.compile(over_parts, **self._options), made
+        return self._compile(over_parts, **self._options), made

@@ -7,6 +7,7 @@ overflows and mixed types are judged as NumPy judges them.
 from __future__ import annotations
 
 import itertools
+import math
 import operator
 import warnings
 from collections.abc import Callable, Collection
@@ -15,17 +16,20 @@ from typing import Any
 import numpy as np
 from numpy.exceptions import ComplexWarning
 
-import tnp
 from backend_torch.autodiff import autodiff
 from backend_torch.graphs import symbolic
 from backend_torch.tensors import devices, interop, memory
 from backend_torch.tensors.casting import cast
+from backend_torch.tensors.constants import constant
 from backend_torch.tensors.dtypes import to_numpy, to_torch
-from tnp._array.ndarray import like, ndarray, scalar, view_like, view_of, wrap, wrap_array
+from tnp._core import host_fallback
+from tnp._core.base import flatiter, like, ndarray, scalar, wrap, wrap_array
+from tnp._core.derived_classes import kept
 from tnp._core.dtype_table import PLAIN
 from tnp._core.dtypes import DtypeError, native, tensor_dtype
 from tnp._core.errors import MOST_DIMENSIONS, copy_mode, explain
-from tnp._core.flat import flatiter
+from tnp._core.interop import check_libraries, check_library, host_values
+from tnp._core.readonly_views import readonly_array, view_like, view_of
 
 Tensor = Any
 NO_COPY = "Unable to avoid copy while creating an array as requested."
@@ -63,7 +67,7 @@ def tensor_of(value: Any, dtype: Any = None, *, device: Any = None, is_output: b
         tensor = interop.checked(value)
     else:
         if device is not None:
-            tnp._core.interop.check_library(value)
+            check_library(value)
         try:
             tensor, made = _imported(value, dtype, device, None)
             if not (made or is_output) and autodiff.keeps_operands():
@@ -71,7 +75,7 @@ def tensor_of(value: Any, dtype: Any = None, *, device: Any = None, is_output: b
         except ValueError as error:
             tensor = _by_protocol(value, None, error).tensor
     if device is not None and tensor.device != device and tensor.dim():
-        if not (tnp._core.host_fallback.kept and isinstance(value, np.ndarray)):
+        if not (host_fallback.kept and isinstance(value, np.ndarray)):
             raise devices.mixed(device, tensor.device)
         tensor = interop.moved(tensor, device)  # a program run as it is can't say so, as of a structure's field
     return tensor if dtype is None else converted(tensor, tensor_dtype(dtype))
@@ -110,7 +114,7 @@ def home_of(operands: Collection[Any]) -> Any:
         elif home is None and operand.tensor.dim():
             home = operand.tensor.device
     if not all_ours:
-        tnp._core.interop.check_libraries(operands)
+        check_libraries(operands)
     return home
 
 
@@ -237,7 +241,7 @@ def _array_in(sequence: Any) -> Any:
 def _stacked(sequence: Any, dtype: Any, device: Any) -> Tensor:
     """A nested list of arrays as one tensor: stacked, so that gradients and devices are kept."""
     if dtype is not None and (whole := np.dtype(dtype)).kind == "i":
-        sequence = [tnp._core.indexing.checked_number(item, whole) for item in sequence]
+        sequence = [checked_number(item, whole) for item in sequence]
     tensors = [tensor_of(item, dtype, device=device) for item in sequence]
     shapes = [tuple(t.shape) for t in tensors]
     if len(set(shapes)) > 1:
@@ -343,7 +347,7 @@ def _of_subarrays(a: Any, dtype: np.dtype, shape: tuple[int, ...]) -> ndarray:
     if isinstance(a, (ndarray, np.ndarray, np.generic)) or memory.is_tensor(a):
         tensor = converted(tensor_of(a), tensor_dtype(dtype))
         return wrap_array(memory.copied(memory.repeated(tensor, shape)))
-    return wrap_array(_from_numpy(np.array(tnp._core.host_fallback.given(a), (dtype, shape)), dtype))
+    return wrap_array(_from_numpy(np.array(host_fallback.given(a), (dtype, shape)), dtype))
 
 
 def _over_read_only(array: np.ndarray) -> Any:
@@ -351,7 +355,7 @@ def _over_read_only(array: np.ndarray) -> Any:
     if array.dtype not in to_torch:
         return array
     tensor = memory.from_numpy(array, read_only=True)
-    return tnp._array.readonly.readonly_array(tensor, array) if memory.shares(tensor, array) else array
+    return readonly_array(tensor, array) if memory.shares(tensor, array) else array
 
 
 class Builtins:
@@ -428,13 +432,13 @@ class Builtins:
         copy = copy_mode(copy)
         result = asarray(object, dtype, order, device=device, copy=copy, like=like)
         if subok:
-            result = tnp._array.subclass.kept(object, result)
+            result = kept(object, result)
         if type(object) is ndarray and copy is None and result is object and not ndmin:
             return object
         if result.ndim < ndmin:
             if ndmin > MOST_DIMENSIONS:
                 raise ValueError(f"ndmin bigger than allowable number of dimensions ({MOST_DIMENSIONS})")
-            return tnp.reshape(result, (1,) * (ndmin - result.ndim) + result.shape)
+            return result.reshape((1,) * (ndmin - result.ndim) + result.shape)
         return result
 
 
@@ -541,6 +545,36 @@ def astype(x: Any, dtype: Any, /, *, copy: bool = True, device: Any = None) -> n
     return moved.astype(dtype, copy=copy and moved is x)
 
 
+def asnumpy(x: Any) -> np.ndarray:
+    """The values as a NumPy array, copied to the host if they are elsewhere.
+
+    Parameters
+    ----------
+    x : array_like
+
+    Returns
+    -------
+    numpy.ndarray
+        Over the same memory if that is the CPU's. No gradient goes through it.
+
+    Raises
+    ------
+    TypeError
+        The array is being traced or batched and has no values.
+
+    Notes
+    -----
+    NumPy has no such function; CuPy's has the same name.
+
+    Examples
+    --------
+    >>> import tnp as np
+    >>> type(np.asnumpy(np.ones(2))).__module__
+    'numpy'
+    """
+    return x if isinstance(x, np.ndarray) else host_values(x if isinstance(x, ndarray) else asarray(x))
+
+
 def as_dtype(x: ndarray, dtype: Any, order: Any, casting: Any, copy: bool) -> Any:
     """``x.astype(...)``."""
     if copy is not True and isinstance(copy, np._CopyMode):
@@ -550,9 +584,9 @@ def as_dtype(x: ndarray, dtype: Any, order: Any, casting: Any, copy: bool) -> An
     except DtypeError:
         if (parts := np.dtype(dtype).subdtype) is not None:
             return wrap_array(_of_subarrays(x, *parts).tensor)
-        if not tnp._core.host_fallback.kept:
+        if not host_fallback.kept:
             raise
-        return tnp.asnumpy(x).astype(dtype, order, casting)
+        return host_values(x).astype(dtype, order, casting)
     target = to_numpy[wanted]
     if not issubclass(type(casting), (str, bytes)):
         raise TypeError(f"casting must be str, not {type(casting).__name__}")
@@ -604,3 +638,54 @@ def field(x: ndarray, dtype: Any, offset: int) -> ndarray:
         raise ValueError(f"offset {offset} is no multiple of the {wanted.itemsize} bytes of {to_numpy[wanted]}")
     parts = memory.viewed(x.tensor[..., None], wanted)
     return wrap_array(parts[..., offset // wanted.itemsize])
+
+
+# Values to be written to an array.
+
+
+def is_array(value: Any) -> bool:
+    return isinstance(value, (ndarray, np.ndarray)) or memory.is_tensor(value)
+
+
+def sequence_error(value: Any, dtype: np.dtype) -> Exception:
+    """What NumPy raises where more than a number is written to one element."""
+    error = TypeError if dtype.kind in ("c" if is_array(value) else "iuc") else ValueError
+    return error("setting an array element with a sequence.")
+
+
+def element_of(value: Any, dtype: np.dtype) -> Any:
+    """What is written to one element, to a boolean one as its truth: of a sequence, of an array's only element."""
+    if dtype.kind == "b" and isinstance(value, (list, tuple, range)):
+        return bool(value)
+    if dtype.kind == "b" and is_array(value) and math.prod(value.shape) == 1:
+        return value.reshape(())
+    return checked_number(value, dtype)
+
+
+def checked_number(value: Any, dtype: np.dtype) -> Any:
+    """A scalar for an array of signed integers as a Python number, which has to fit: NumPy casts for others."""
+    if dtype.kind != "i" or not (type(value) is scalar or isinstance(value, np.generic)):
+        return value
+    if value.dtype == dtype or value.dtype.kind not in "iuf":
+        return value
+    readable = not isinstance(value, ndarray) or memory.may_be_asked(value.tensor)
+    return value.item() if readable else value
+
+
+def value_of(value: Any, array: ndarray) -> Tensor:
+    """A value to be written to an array, in the array's dtype; scalars are 0-d tensors on the CPU."""
+    if type(value) in _PLAIN:
+        return constant(value, array.dtype)
+    if isinstance(value, np.generic):
+        source = tensor_of(value)
+    elif isinstance(value, (ndarray, np.ndarray)) or memory.is_tensor(value):
+        held = not isinstance(value, np.ndarray) or value.dtype in to_torch  # NumPy reads numbers from anything else
+        source = tensor_of(value, None if held else array.dtype, device=array.device)
+    else:
+        source = tensor_of(value, array.dtype, device=array.device)
+    dtype = array.tensor.dtype
+    if source.dtype is not dtype:
+        if source.is_complex() and array.dtype.kind not in "cb":
+            warnings.warn("Casting complex values to real discards the imaginary part", ComplexWarning, stacklevel=5)
+        source = cast(source, dtype)
+    return source

@@ -13,12 +13,11 @@ from typing import Any
 
 import numpy as np
 
-import tnp
-from backend_torch.tensors import devices, interop
+from backend_torch.tensors import devices, interop, memory
 from backend_torch.tensors.dtypes import to_torch
 from backend_torch.tensors.trace_state import TracedValueError
-from tnp._array import ndarray
 from tnp._core import interop as _interop
+from tnp._core.base import ndarray, scalar, wrap_array
 
 kept = False
 """Whether such data stays NumPy's instead of being refused."""
@@ -28,7 +27,7 @@ def on_host(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[st
     """NumPy's function of these arguments, its results as ``taken`` has them."""
     written = [*_arrays(kwargs.get("out")), *(args[:1] if function.__name__ in _interop.WRITERS else ())]
     for array in written:
-        if isinstance(array, ndarray.ndarray) and array.tensor.device.type != "cpu":
+        if isinstance(array, ndarray) and array.tensor.device.type != "cpu":
             raise TypeError(
                 f"{function.__name__} of data that no tensor can hold runs on the host and can't write to an array on "
                 f"'{array.tensor.device}'"
@@ -45,11 +44,11 @@ def _arrays(out: Any) -> tuple[Any, ...]:
     return out if isinstance(out, tuple) else (out,)
 
 
-def given(value: Any, read: Callable[[ndarray.ndarray], np.ndarray] | None = None) -> Any:
+def given(value: Any, read: Callable[[ndarray], np.ndarray] | None = None) -> Any:
     """Arrays as NumPy's over the same memory, copied from an accelerator; in lists, tuples and dicts too."""
-    if isinstance(value, ndarray.ndarray):
-        array = (read or _interop.asnumpy)(value)
-        return array[()] if isinstance(value, ndarray.scalar) else array
+    if isinstance(value, ndarray):
+        array = (read or _interop.host_values)(value)
+        return array[()] if isinstance(value, scalar) else array
     if type(value) in (list, tuple):
         return type(value)([given(each, read) for each in value])
     if type(value) is dict:
@@ -67,14 +66,16 @@ def computed(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
     raise refusal
 
 
-def _stand_in(array: ndarray.ndarray) -> np.ndarray:
+def _stand_in(array: ndarray) -> np.ndarray:
     return np.ones(array.shape, array.dtype)
 
 
 def taken(value: Any) -> Any:
     """What NumPy returned: plain arrays of numbers as ours, on the default device; everything else as it is."""
     if type(value) is np.ndarray and value.dtype in to_torch:
-        return ndarray.wrap_array(interop.moved(tnp._core.convert.tensor_of(value), devices.state.default))
+        tensor = memory.from_numpy(value)
+        tensor = tensor if memory.shares(tensor, value) else memory.fresh(tensor)
+        return wrap_array(interop.moved(tensor, devices.state.default))
     if type(value) in (list, tuple):
         return type(value)(map(taken, value))
     if isinstance(value, tuple) and hasattr(value, "_make"):

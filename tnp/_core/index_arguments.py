@@ -14,7 +14,7 @@ from backend_torch.kernels import indexing, selection
 from backend_torch.tensors import interop, memory
 from backend_torch.tensors.casting import cast
 from backend_torch.tensors.dtypes import to_numpy
-from tnp._array.ndarray import ndarray, scalar
+from tnp._core.base import ndarray, scalar
 from tnp._core.convert import tensor_of
 from tnp._core.errors import index_of
 from tnp._core.indexing import INT64

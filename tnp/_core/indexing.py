@@ -9,24 +9,22 @@ from __future__ import annotations
 import math
 import operator
 import sys
-import warnings
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.exceptions import ComplexWarning
 
-import tnp
 from backend_torch.kernels import indexing, masking
 from backend_torch.kernels.indexing import Index
 from backend_torch.tensors import interop, memory, trace_state
 from backend_torch.tensors.casting import cast
-from backend_torch.tensors.constants import constant, numbers
+from backend_torch.tensors.constants import numbers
 from backend_torch.tensors.dtypes import to_torch
 from backend_torch.torch_private.functorch import innermost
-from tnp._array.ndarray import ndarray, scalar, wrap, wrap_array
-from tnp._core.convert import tensor_of
+from tnp._core.base import ndarray, scalar, wrap, wrap_array
+from tnp._core.convert import checked_number, element_of, is_array, sequence_error, tensor_of, value_of
 from tnp._core.errors import MOST_DIMENSIONS, MOST_OPERANDS, explain, shapes_text
+from tnp._core.mask_selection import Selection, assign, select
 
 Tensor = Any
 
@@ -135,7 +133,7 @@ def _get(tensor: Tensor, key: Any) -> Any:
     index = key.selection
     if index.arrays and (not tensor.is_cpu or trace_state.is_tracing()):
         _check_bounds(tensor, key)
-    if index.arrays and (selected := tnp._array.mask_selection.select(tensor, index)) is not None:
+    if index.arrays and (selected := select(tensor, index)) is not None:
         return selected
     try:
         result = indexing.get(tensor, index)
@@ -208,15 +206,15 @@ def _set(array: ndarray, key: Any, value: Any) -> None:
     read_key = read(tensor, key)
     value = element_of(value, array.dtype) if read_key.is_element else checked_number(value, array.dtype)
     index = read_key.selection
-    if type(value) is tnp._array.mask_selection.Selection and index.arrays:
-        return tnp._array.mask_selection.assign(array, index, value)
+    if type(value) is Selection and index.arrays:
+        return assign(array, index, value)
     bad = indexing.out_of_bounds(tensor, index) if index.arrays else None
     if bad is not None:  # NumPy looks at integers before the value, at index arrays after it
         raise _explain(IndexError(), tensor, read_key, value_of(value, array) if index.arrays[bad[0]].dim() else None)
     source = value_of(value, array)
     if source.dim() and read_key.is_element:
         raise sequence_error(value, array.dtype)
-    if source.dim() and not _is_array(value) and not any(array.dim() for array in index.arrays):
+    if source.dim() and not is_array(value) and not any(array.dim() for array in index.arrays):
         selected = sum(type(item) is not int for item in index.view) - len(index.arrays)
         if source.dim() > selected:
             raise ValueError(
@@ -232,54 +230,6 @@ def _set(array: ndarray, key: Any, value: Any) -> None:
         indexing.put(tensor, index, source)
     except (IndexError, RuntimeError) as error:
         raise _explain(error, tensor, read_key, source) from None
-
-
-def _is_array(value: Any) -> bool:
-    return isinstance(value, (ndarray, np.ndarray)) or memory.is_tensor(value)
-
-
-def sequence_error(value: Any, dtype: np.dtype) -> Exception:
-    """What NumPy raises where more than a number is written to one element."""
-    error = TypeError if dtype.kind in ("c" if _is_array(value) else "iuc") else ValueError
-    return error("setting an array element with a sequence.")
-
-
-def element_of(value: Any, dtype: np.dtype) -> Any:
-    """What is written to one element, to a boolean one as its truth: of a sequence, of an array's only element."""
-    if dtype.kind == "b" and isinstance(value, (list, tuple, range)):
-        return bool(value)
-    if dtype.kind == "b" and _is_array(value) and math.prod(value.shape) == 1:
-        return value.reshape(())
-    return checked_number(value, dtype)
-
-
-def checked_number(value: Any, dtype: np.dtype) -> Any:
-    """A scalar for an array of signed integers as a Python number, which has to fit: NumPy casts for others."""
-    if dtype.kind != "i" or not (type(value) is scalar or isinstance(value, np.generic)):
-        return value
-    if value.dtype == dtype or value.dtype.kind not in "iuf":
-        return value
-    readable = not isinstance(value, ndarray) or memory.may_be_asked(value.tensor)
-    return value.item() if readable else value
-
-
-def value_of(value: Any, array: ndarray) -> Tensor:
-    """A value to be written to an array, in the array's dtype; scalars are 0-d tensors on the CPU."""
-    if type(value) in _SCALARS:
-        return constant(value, array.dtype)
-    if isinstance(value, np.generic):
-        source = tensor_of(value)
-    elif isinstance(value, (ndarray, np.ndarray)) or memory.is_tensor(value):
-        held = not isinstance(value, np.ndarray) or value.dtype in to_torch  # NumPy reads numbers from anything else
-        source = tensor_of(value, None if held else array.dtype, device=array.device)
-    else:
-        source = tensor_of(value, array.dtype, device=array.device)
-    dtype = array.tensor.dtype
-    if source.dtype is not dtype:
-        if source.is_complex() and array.dtype.kind not in "cb":
-            warnings.warn("Casting complex values to real discards the imaginary part", ComplexWarning, stacklevel=5)
-        source = cast(source, dtype)
-    return source
 
 
 def read(tensor: Tensor, key: Any) -> Key:
@@ -423,7 +373,7 @@ def _entry(item: Any, tensor: Tensor) -> Any:
     if dtype is INT64 or dtype is BOOL:
         return array
     if dtype.is_floating_point or dtype.is_complex:
-        is_number = not array.dim() and (type(item) is scalar or not _is_array(item))
+        is_number = not array.dim() and (type(item) is scalar or not is_array(item))
         raise IndexError(_INVALID if is_number else _INVALID_DTYPE)
     return cast(array, INT64)
 

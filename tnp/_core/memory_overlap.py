@@ -11,7 +11,7 @@ import numpy as np
 
 from backend_torch.graphs import compiling
 from backend_torch.tensors import memory, trace_state
-from tnp._array.ndarray import ndarray
+from tnp._core.base import ndarray
 from tnp._core.convert import asarray
 from tnp._core.interop import check_readable
 

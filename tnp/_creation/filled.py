@@ -16,7 +16,7 @@ from backend_torch.kernels.indexing import without_leading_ones
 from backend_torch.tensors import creation as kernels
 from backend_torch.tensors import devices, memory
 from backend_torch.tensors.dtypes import to_numpy
-from tnp._array.ndarray import ndarray, wrap_array
+from tnp._core.base import ndarray, wrap_array
 from tnp._core.convert import check_like, tensor_of
 from tnp._core.dtypes import numpy_dtype, tensor_dtype
 from tnp._core.errors import explain, shapes_text, too_big

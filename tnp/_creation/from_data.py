@@ -11,10 +11,11 @@ from typing import Any
 import numpy as np
 
 from backend_torch.tensors import devices, interop, memory
-from tnp._array.ndarray import ndarray, view_of, wrap_array
-from tnp._array.subclass import kept
+from tnp._core.base import ndarray, wrap_array
 from tnp._core.convert import asarray, check_like, tensor_of
+from tnp._core.derived_classes import kept
 from tnp._core.dtypes import native, numpy_dtype, tensor_dtype
+from tnp._core.readonly_views import view_of
 from tnp._ufunc.table import isfinite
 
 _FLAGS = {

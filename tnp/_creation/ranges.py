@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import math
 import operator
-from collections.abc import Callable
 from typing import Any, Literal, overload
 
 import numpy as np
@@ -19,11 +18,10 @@ from backend_torch.tensors import creation as kernels
 from backend_torch.tensors import devices, memory
 from backend_torch.tensors.casting import cast
 from backend_torch.tensors.dtypes import to_numpy, to_torch
-from tnp._array.ndarray import ndarray, wrap, wrap_array
+from tnp._core.base import ndarray, wrap, wrap_array
 from tnp._core.convert import asarray, check_like, tensor_of
 from tnp._core.dtypes import DtypeError, numpy_dtype, tensor_dtype
 from tnp._core.errors import explain, integer_of, moved_axis, normalize_axis
-from tnp._indexing.index_tricks import indices
 from tnp._manipulation.broadcasting import broadcast_arrays
 from tnp._manipulation.rearranging import moveaxis
 from tnp._ufunc import table as ufuncs
@@ -487,48 +485,6 @@ def meshgrid(*xi: Any, copy: bool = True, sparse: bool = False, indexing: str = 
         grids.append(wrap_array(tensor_of(x).reshape(shape)))
     arrays = tuple(grids) if sparse else broadcast_arrays(*grids)
     return tuple([wrap_array(memory.copied(array.tensor, "C")) for array in arrays]) if copy else arrays
-
-
-def fromfunction(
-    function: Callable[..., Any], shape: Any, *, dtype: Any = float, like: Any = None, **kwargs: Any
-) -> ndarray:
-    """Call a function with the indices of a grid: one array for each axis.
-
-    Parameters
-    ----------
-    function : callable
-        Takes as many arrays as ``shape`` has axes.
-    shape : tuple of int
-        Of the grid, and so of the arrays.
-    dtype : dtype_like, optional
-        Of the arrays.
-    like : ndarray, optional
-        Only tnp arrays.
-    **kwargs
-        Passed to the function.
-
-    Returns
-    -------
-    any
-        What the function returns.
-
-    See Also
-    --------
-    indices, meshgrid
-
-    Notes
-    -----
-    Source: https://numpy.org/doc/stable/reference/generated/numpy.fromfunction.html
-
-    Examples
-    --------
-    >>> import tnp as np
-    >>> np.fromfunction(lambda i, j: i == j, (2, 2), dtype=int)
-    array([[ True, False],
-           [False,  True]])
-    """
-    check_like(like)
-    return function(*indices(shape, dtype), **kwargs)
 
 
 def vander(x: Any, N: int | None = None, increasing: bool = False) -> ndarray:

@@ -12,9 +12,9 @@ from typing import Any
 
 import numpy as np
 
-import tnp
 from backend_torch import native
 from backend_torch.tensors import config
+from tnp._core import public
 
 
 def show_config(mode: str = "stdout") -> dict[str, Any] | None:
@@ -50,7 +50,7 @@ def show_config(mode: str = "stdout") -> dict[str, Any] | None:
     if mode not in ("stdout", "dicts"):
         raise AttributeError("Invalid `mode`, use one of: stdout, dicts")
     facts = {
-        "tnp": {"version": tnp.__version__, "native core": native.state},
+        "tnp": {"version": public.namespace().__version__, "native core": native.state},
         "NumPy": {"version": np.__version__},
         "Python": {"version": platform.python_version(), "executable": sys.executable, "system": platform.platform()},
         **config.described(),

@@ -9,7 +9,7 @@ from typing import Any
 
 from backend_torch.tensors import devices as backend
 from backend_torch.tensors import interop, transfers
-from tnp._array.ndarray import ndarray, wrap_array
+from tnp._core.base import ndarray, wrap_array
 from tnp._core.convert import tensor_of
 
 Device = backend.Device

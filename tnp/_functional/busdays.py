@@ -9,10 +9,10 @@ from typing import Any
 
 import numpy as np
 
-import tnp
-from tnp._array.ndarray import ndarray, wrap
+from tnp._core.base import ndarray, wrap
 from tnp._core.convert import tensor_of
 from tnp._core.host_fallback import computed
+from tnp._indexing.assignment import copyto
 
 
 def busday_count(
@@ -98,5 +98,5 @@ def _calendar(weekmask: Any, holidays: Any, busdaycal: Any) -> dict[str, Any]:
 def _delivered(result: Any, out: Any) -> Any:
     if out is None:
         return wrap(tensor_of(result))
-    tnp.copyto(out, result)
+    copyto(out, result)
     return out

@@ -13,14 +13,20 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-import tnp
 from backend_torch.tensors import memory, trace_state
 from backend_torch.tensors.casting import cast
-from tnp._array.ndarray import ndarray, wrap_array
-from tnp._array.subclass import kept, winner
-from tnp._core.convert import tensor_of
+from tnp._core.base import ndarray, wrap_array
+from tnp._core.convert import asarray, asnumpy, tensor_of
+from tnp._core.derived_classes import kept, winner
 from tnp._core.dtypes import DtypeError, tensor_dtype
 from tnp._core.errors import broadcast_error, normalize_axis
+from tnp._creation.filled import empty, zeros_like
+from tnp._indexing.selection import where
+from tnp._manipulation.broadcasting import broadcast_to
+from tnp._manipulation.joining import concatenate, stack
+from tnp._manipulation.rearranging import moveaxis
+from tnp._manipulation.shape import expand_dims
+from tnp._math import reductions
 from tnp._transforms.vectorized_map import vectorized_map
 
 _NoValue: Any = np._NoValue
@@ -66,7 +72,7 @@ def apply_along_axis(func1d: Callable[..., Any], axis: Any, arr: Any, *args: Any
     """
     array = wrap_array(tensor_of(arr))
     dim = normalize_axis(axis, array.ndim)
-    slices = tnp.moveaxis(array, dim, -1)
+    slices = moveaxis(array, dim, -1)
     outer = slices.shape[:-1]
     if 0 in outer:
         raise ValueError("Cannot apply_along_axis when any iteration dimensions are 0")
@@ -78,10 +84,10 @@ def apply_along_axis(func1d: Callable[..., Any], axis: Any, arr: Any, *args: Any
         given = [func1d(slices[index], *args, **kwargs) for index in itertools.product(*map(range, outer))]
         results = [wrap_array(tensor_of(each)) for each in given]
         like, dtype, inner = given[0], results[0].dtype, results[0].shape
-        table = tnp.stack([tnp.broadcast_to(result.astype(dtype), inner) for result in results])
+        table = stack([broadcast_to(result.astype(dtype), inner) for result in results])
     table = table.reshape((*outer, *table.shape[1:]))
     first, last = len(outer), table.ndim
-    return kept(like, tnp.moveaxis(table, range(first, last), range(dim, dim + last - first)))
+    return kept(like, moveaxis(table, range(first, last), range(dim, dim + last - first)))
 
 
 def _at_once(function: Callable[..., tuple[Any, ...]], arrays: list[ndarray]) -> tuple[ndarray, ...] | None:
@@ -134,11 +140,11 @@ def apply_over_axes(func: Callable[..., Any], a: Any, axes: Any) -> ndarray:
     """
     value = wrap_array(tensor_of(a))
     ndim = value.ndim
-    for axis in np.atleast_1d(tnp.asnumpy(axes) if isinstance(axes, ndarray) else axes).tolist():
+    for axis in np.atleast_1d(asnumpy(axes) if isinstance(axes, ndarray) else axes).tolist():
         dim = ndim + axis if axis < 0 else axis
-        result = tnp.asarray(func(value, dim))
+        result = asarray(func(value, dim))
         if result.ndim != ndim:
-            result = tnp.expand_dims(result, dim)
+            result = expand_dims(result, dim)
             if result.ndim != ndim:
                 raise ValueError("function is not returning an array of the correct shape")
         value = result
@@ -186,18 +192,18 @@ def piecewise(x: Any, condlist: Any, funclist: Any, *args: Any, **kw: Any) -> nd
     if np.isscalar(condlist) or (type(condlist[0]) not in (list, ndarray, np.ndarray) and array.ndim != 0):
         condlist = [condlist]
     conditions = [cast(tensor_of(c, device=array.tensor.device), tensor_dtype(bool)) for c in condlist]
-    table = tnp.stack([wrap_array(c) for c in conditions])
+    table = stack([wrap_array(c) for c in conditions])
     if count == len(table) + 1:
-        table = tnp.concatenate([table, ~tnp.any(table, axis=0, keepdims=True)])
+        table = concatenate([table, ~reductions.any(table, axis=0, keepdims=True)])
     elif count != len(table):
         raise ValueError(
             f"with {len(table)} condition(s), either {len(table)} or {len(table) + 1} functions are expected"
         )
-    result = tnp.zeros_like(array)
+    result = zeros_like(array)
     for condition, function in zip(table, funclist, strict=True):
         if not memory.is_readable(array.tensor):
             value = function(array, *args, **kw) if callable(function) else function
-            result = tnp.where(condition, tnp.asarray(value).astype(array.dtype), result)
+            result = where(condition, asarray(value).astype(array.dtype), result)
         elif not callable(function):
             result[condition] = function
         else:
@@ -324,7 +330,7 @@ class vectorize:
             shape = np.broadcast_shapes(*[a.shape for a in arrays])
         except ValueError:
             raise broadcast_error(*[a.shape for a in arrays]) from None
-        values = [tnp.asnumpy(a) for a in arrays]
+        values = [asnumpy(a) for a in arrays]
         otypes = self.otypes
         if otypes is None:
             if 0 in shape:
@@ -339,7 +345,7 @@ class vectorize:
         source = winner(vectors)
         wrapped = tuple(
             [
-                kept(source, tnp.asarray(np.asarray(result, dtype=object).astype(dtype), device=device))
+                kept(source, asarray(np.asarray(result, dtype=object).astype(dtype), device=device))
                 for result, dtype in zip(results if len(otypes) > 1 else (results,), otypes, strict=True)
             ]
         )
@@ -361,7 +367,7 @@ class vectorize:
         except ValueError:
             raise broadcast_error(*outer_shapes) from None
         arrays = [
-            tnp.broadcast_to(array, (*outer, *[sizes[name] for name in core]))
+            broadcast_to(array, (*outer, *[sizes[name] for name in core]))
             for array, core in zip(arrays, inputs, strict=True)
         ]
         if math.prod(outer):
@@ -384,7 +390,7 @@ class vectorize:
             _note_sizes(sizes, column[0], core)
             dtype = column[0].dtype if self.otypes is None else self.otypes[i]
             inner = tuple([sizes[name] for name in core])
-            table = tnp.stack([tnp.broadcast_to(value.astype(dtype), inner) for value in column])
+            table = stack([broadcast_to(value.astype(dtype), inner) for value in column])
             results.append(kept(firsts[i], table.reshape((*outer, *inner))))
         return results[0] if len(results) == 1 else tuple(results)
 
@@ -408,7 +414,7 @@ class vectorize:
                 "cannot call `vectorize` with a signature including new output dimensions on size 0 inputs"
             )
         shapes = [(*outer, *[sizes[name] for name in core]) for core in outputs]
-        results = tuple([tnp.empty(shape, dtype) for shape, dtype in zip(shapes, self.otypes, strict=True)])
+        results = tuple([empty(shape, dtype) for shape, dtype in zip(shapes, self.otypes, strict=True)])
         return results[0] if len(results) == 1 else results
 
 
@@ -424,7 +430,7 @@ def _plain(output: Any) -> Any:
     """A result for the host: our arrays as NumPy's scalars."""
     if isinstance(output, tuple):
         return tuple([_plain(each) for each in output])
-    return tnp.asnumpy(output)[()] if isinstance(output, ndarray) else output
+    return asnumpy(output)[()] if isinstance(output, ndarray) else output
 
 
 def _dtype_of(output: Any) -> np.dtype:

@@ -13,11 +13,11 @@ from backend_torch.kernels import indexing, selection
 from backend_torch.tensors.casting import cast
 from backend_torch.tensors.constants import constant
 from backend_torch.tensors.dtypes import to_numpy
-from tnp._array.ndarray import ndarray, scalar, wrap_array
-from tnp._core.convert import tensor_of
+from tnp._core.base import ndarray, scalar, wrap_array
+from tnp._core.convert import tensor_of, value_of
 from tnp._core.errors import normalize_axis, shapes_text
 from tnp._core.index_arguments import in_mode, index_mode, index_tensor, is_array, refuse_cast, writeable_tensor
-from tnp._core.indexing import BOOL, assignable, value_of
+from tnp._core.indexing import BOOL, assignable
 from tnp._indexing.selection import WEAK, along, within
 
 Tensor = Any

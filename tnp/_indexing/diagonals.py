@@ -11,19 +11,19 @@ from typing import Any
 
 import numpy as np
 
-import tnp
 from backend_torch.kernels import indexing, selection
 from backend_torch.tensors import devices, interop
 from backend_torch.tensors.casting import cast
 from backend_torch.tensors.dtypes import to_torch
-from tnp._array.ndarray import ndarray, wrap_array
-from tnp._array.readonly import readonly_array
-from tnp._core.convert import check_like, tensor_of
+from tnp._core.base import ndarray, wrap_array
+from tnp._core.convert import array, check_like, tensor_of, value_of
 from tnp._core.dtypes import tensor_dtype
 from tnp._core.errors import int_of, long_of, normalize_axis, too_big
 from tnp._core.index_arguments import writeable_tensor
-from tnp._core.indexing import value_of
 from tnp._core.numpy_version import NUMPY, deprecated
+from tnp._core.readonly_views import readonly_array
+from tnp._creation.ranges import arange
+from tnp._indexing.selection import where
 from tnp._manipulation.shape import as_length, as_shape
 
 Tensor = Any
@@ -189,7 +189,7 @@ def tri(N: Any, M: Any = None, k: Any = 0, dtype: Any = float, *, device: Any = 
 
 def _triangle(rows: Any, columns: Any, k: Any, dtype: Any, device: Any) -> Tensor:
     if (given := _with_fractions(rows, columns, k)) is not None:
-        return cast(tnp.array(_mask(*given), device=device).tensor, dtype)
+        return cast(array(_mask(*given), device=device).tensor, dtype)
     rows, columns = max(0, operator.index(rows)), max(0, operator.index(columns))
     if not isinstance(k, ndarray) or k.ndim or k.dtype.kind not in "iu":
         k = operator.index(k)
@@ -258,7 +258,7 @@ def tril(m: Any, k: Any = 0) -> ndarray:
     tensor = _matrices(m)
     if (fraction := _fraction(k)) is not None:
         _warn_of_floats(k)
-        return tnp.where(_lower(tensor, fraction), wrap_array(tensor), wrap_array(tensor.new_zeros(1)))
+        return where(_lower(tensor, fraction), wrap_array(tensor), wrap_array(tensor.new_zeros(1)))
     return wrap_array(selection.tril(tensor, long_of(k)))
 
 
@@ -290,7 +290,7 @@ def triu(m: Any, k: Any = 0) -> ndarray:
     tensor = _matrices(m)
     if (fraction := _fraction(k)) is not None:
         _warn_of_floats(k)
-        return tnp.where(_lower(tensor, fraction - 1), wrap_array(tensor.new_zeros(1)), wrap_array(tensor))
+        return where(_lower(tensor, fraction - 1), wrap_array(tensor.new_zeros(1)), wrap_array(tensor))
     return wrap_array(selection.triu(tensor, long_of(k)))
 
 
@@ -325,7 +325,7 @@ def diag_indices(n: int, ndim: int = 2) -> tuple[ndarray, ...]:
     >>> np.diag_indices(3)
     (array([0, 1, 2]), array([0, 1, 2]))
     """
-    return (tnp.arange(n),) * ndim
+    return (arange(n),) * ndim
 
 
 def _numbers(length: int, device: Any) -> ndarray:
@@ -436,7 +436,7 @@ def triu_indices(n: Any, k: Any = 0, m: Any = None) -> tuple[ndarray, ...]:
 def _lower_places(rows: Any, columns: Any, k: Any, device: Any) -> tuple[ndarray, ...]:
     _check_places(rows, columns)
     if (given := _with_fractions(rows, columns, k)) is not None:
-        return tuple([tnp.array(each, device=device) for each in _mask(*given).nonzero()])
+        return tuple([array(each, device=device) for each in _mask(*given).nonzero()])
     lengths = as_length(rows), as_length(columns)
     return tuple(map(wrap_array, selection.lower_indices(*lengths, int(operator.index(k)), device)))
 
@@ -451,7 +451,7 @@ def _upper_places(rows: Any, columns: Any, k: Any, device: Any) -> tuple[ndarray
     _check_places(rows, columns)
     if (given := _with_fractions(rows, columns, k)) is not None:
         rows, columns, k = given
-        return tuple([tnp.array(each, device=device) for each in (~_mask(rows, columns, k - 1)).nonzero()])
+        return tuple([array(each, device=device) for each in (~_mask(rows, columns, k - 1)).nonzero()])
     lengths = as_length(rows), as_length(columns)
     return tuple(map(wrap_array, selection.upper_indices(*lengths, int(operator.index(k)), device)))
 

@@ -10,10 +10,11 @@ from typing import Any
 
 import numpy as np
 
-import tnp
 from backend_torch.tensors import memory
-from tnp._array.ndarray import ndarray, wrap_array
+from tnp._core.base import flatiter, ndarray, wrap_array
 from tnp._core.errors import MOST_OPERANDS, mismatch_error
+from tnp._creation.from_data import asanyarray
+from tnp._manipulation.broadcasting import broadcast_to
 
 
 class broadcast:
@@ -48,7 +49,7 @@ class broadcast:
     def __init__(self, *arrays: Any) -> None:
         given: list[ndarray] = []
         for each in arrays:
-            given.extend(each._given if isinstance(each, broadcast) else [tnp.asanyarray(each)])
+            given.extend(each._given if isinstance(each, broadcast) else [asanyarray(each)])
         shapes = [array.shape for array in given]
         if len(shapes) > MOST_OPERANDS:
             raise ValueError(f"Need at least 0 and at most {MOST_OPERANDS} array objects.")
@@ -57,7 +58,7 @@ class broadcast:
         except ValueError:
             raise mismatch_error(*shapes) from None
         self._given = given
-        self._arrays = [tnp.broadcast_to(array, self.shape) for array in given]
+        self._arrays = [broadcast_to(array, self.shape) for array in given]
         self.index = 0
 
     @property
@@ -83,7 +84,7 @@ class broadcast:
     @property
     def iters(self) -> tuple[Any, ...]:
         """An iterator over the elements of each array."""
-        return tuple([tnp.flatiter(array, base) for array, base in zip(self._arrays, self._given, strict=True)])
+        return tuple([flatiter(array, base) for array, base in zip(self._arrays, self._given, strict=True)])
 
     def reset(self, /) -> None:
         """Start again."""

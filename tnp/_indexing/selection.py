@@ -13,16 +13,16 @@ from typing import Any, overload
 
 import numpy as np
 
-import tnp
 from backend_torch.kernels import indexing, selection
 from backend_torch.tensors.casting import cast
 from backend_torch.tensors.constants import constant
 from backend_torch.tensors.dtypes import to_numpy, to_torch
-from tnp._array.ndarray import ndarray, wrap, wrap_array
+from tnp._core.base import ndarray, wrap, wrap_array
 from tnp._core.convert import home_of, tensor_of, tensor_of_shape, tensors_of
 from tnp._core.errors import broadcast_error, explain, integer_axis, integer_of, normalize_axis
 from tnp._core.index_arguments import check_output, in_mode, index_mode, index_tensor
 from tnp._core.indexing import BOOL, INT64, unmatched_error
+from tnp._core.mask_selection import Selection, over
 from tnp._core.numpy_version import NUMPY
 
 Tensor = Any
@@ -341,8 +341,8 @@ def where(condition: Any, x: Any = _NoValue, y: Any = _NoValue, /) -> ndarray | 
             return wrap_array(selection.where(condition.tensor, x.tensor, y.tensor))
         except RuntimeError:
             pass  # what is wrong is said below
-    if tnp._array.mask_selection.Selection in (type(condition), type(x), type(y)):
-        return tnp._array.mask_selection.over(where, condition, x, y)
+    if Selection in (type(condition), type(x), type(y)):
+        return over(where, condition, x, y)
     home = home_of((condition, x, y))
     mask = tensor_of(condition, device=home)
     one, other = _promoted((x, y), home, _WHERE_WRAPS)

@@ -11,14 +11,13 @@ from typing import Any
 
 import numpy as np
 
-import tnp
-from tnp._array.ndarray import ndarray
-from tnp._core.convert import check_like
+from tnp._core.base import ndarray
+from tnp._core.convert import asarray, asnumpy, check_like
 
 
 def _host(value: Any) -> Any:
     """An array of ours as NumPy's, over the same memory on the host; other values as they are."""
-    return tnp.asnumpy(value) if isinstance(value, ndarray) else value
+    return asnumpy(value) if isinstance(value, ndarray) else value
 
 
 def save(file: Any, arr: Any, allow_pickle: bool = False) -> None:
@@ -132,7 +131,7 @@ class NpzFile(Mapping[str, Any]):
 
 def _ours(value: Any) -> Any:
     """NumPy's array as ours, over the same memory where that can be."""
-    return tnp.asarray(value) if isinstance(value, (np.ndarray, np.generic)) else value
+    return asarray(value) if isinstance(value, (np.ndarray, np.generic)) else value
 
 
 def load(

@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 
 from backend_torch.tensors import shape as kernels
-from tnp._array.ndarray import ndarray, wrap_array
-from tnp._array.readonly import readonly_array
+from tnp._core.base import ndarray, wrap_array
 from tnp._core.convert import tensor_of
 from tnp._core.errors import check_size, explain, shapes_text
+from tnp._core.readonly_views import readonly_array
 from tnp._manipulation.shape import Shape, as_shape
 
 

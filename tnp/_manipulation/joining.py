@@ -16,7 +16,7 @@ from backend_torch.kernels import joining as kernels
 from backend_torch.tensors import memory
 from backend_torch.tensors.casting import cast
 from backend_torch.tensors.dtypes import to_numpy, to_torch
-from tnp._array.ndarray import ndarray, wrap_array
+from tnp._core.base import ndarray, wrap_array
 from tnp._core.convert import tensor_of, tensors_of
 from tnp._core.dtypes import numpy_dtype, tensor_dtype
 from tnp._core.errors import explain, integer_axis, integer_of, long_of, normalize_axis

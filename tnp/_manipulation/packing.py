@@ -8,14 +8,18 @@ from __future__ import annotations
 import operator
 from typing import Any
 
-import tnp
+import numpy as np
+
 from backend_torch.kernels import padding
 from backend_torch.tensors.casting import cast
 from backend_torch.tensors.dtypes import to_numpy
-from tnp._array.ndarray import ndarray, wrap_array
+from tnp._core.base import ndarray, wrap_array
 from tnp._core.convert import tensor_of
 from tnp._core.errors import integer_axis
 from tnp._core.indexing import BOOL
+from tnp._manipulation.joining import concatenate
+from tnp._manipulation.rearranging import moveaxis
+from tnp._manipulation.shape import atleast_1d
 
 
 def packbits(a: Any, /, axis: Any = None, bitorder: str = "big") -> ndarray:
@@ -103,12 +107,12 @@ def unpackbits(a: Any, /, axis: Any = None, count: Any = None, bitorder: str = "
     """
     is_little = _is_little(bitorder)
     tensor = tensor_of(a)
-    if to_numpy[tensor.dtype] != tnp.uint8:
+    if to_numpy[tensor.dtype] != np.uint8:
         raise TypeError("Expected an input array of unsigned byte data type")
     if axis is None:
         tensor, axis = tensor.reshape(-1), 0
     dim = integer_axis(axis, max(tensor.dim(), 1))
-    octets = tnp.moveaxis(tnp.atleast_1d(wrap_array(tensor)), dim, -1)
+    octets = moveaxis(atleast_1d(wrap_array(tensor)), dim, -1)
     bits = wrap_array(padding.unpacked(octets.tensor, is_little))
     size = bits.shape[-1]
     if count is not None:
@@ -116,12 +120,10 @@ def unpackbits(a: Any, /, axis: Any = None, count: Any = None, bitorder: str = "
         if wanted < -size:
             raise ValueError(f"-count larger than number of elements: {-wanted} of {size}")
         if wanted > size:
-            bits = tnp.concatenate(
-                [bits, tnp.zeros((*bits.shape[:-1], wanted - size), "uint8", device=bits.device)], -1
-            )
+            bits = concatenate([bits, wrap_array(bits.tensor.new_zeros((*bits.shape[:-1], wanted - size)))], -1)
         else:
             bits = bits[..., : wanted if wanted >= 0 else size + wanted]
-    return tnp.moveaxis(bits, -1, dim)
+    return moveaxis(bits, -1, dim)
 
 
 def _is_little(bitorder: Any) -> bool:

@@ -14,10 +14,11 @@ from numpy.exceptions import AxisError
 
 from backend_torch.tensors import memory
 from backend_torch.tensors import shape as kernels
-from tnp._array.ndarray import ndarray, view_like, view_of, wrap, wrap_array
+from tnp._core.base import ndarray, wrap, wrap_array
 from tnp._core.convert import tensor_of, tensor_of_shape
 from tnp._core.errors import normalize_axes, normalize_axis
 from tnp._core.numpy_version import NUMPY, deprecated
+from tnp._core.readonly_views import view_like, view_of
 from tnp._manipulation.shape import as_shape
 
 Axes = int | Sequence[int]

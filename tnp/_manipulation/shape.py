@@ -16,9 +16,10 @@ from backend_torch.graphs import symbolic
 from backend_torch.tensors import memory
 from backend_torch.tensors import shape as kernels
 from backend_torch.tensors.trace_state import TracedValueError
-from tnp._array.ndarray import ndarray, view_like, view_of, wrap_array
+from tnp._core.base import ndarray, wrap_array
 from tnp._core.convert import as_order, asarray, tensor_of
 from tnp._core.errors import copy_mode, long_of, normalize_axes, reduced_axes, shapes_text
+from tnp._core.readonly_views import view_like, view_of
 
 Shape = tuple[int, ...]
 Tensor = Any

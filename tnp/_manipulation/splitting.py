@@ -16,9 +16,10 @@ from backend_torch.autodiff import transform_levels
 from backend_torch.kernels import joining as kernels
 from backend_torch.kernels.indexing import without_leading_ones
 from backend_torch.tensors import memory
-from tnp._array.ndarray import ndarray, view_of, wrap, wrap_array
+from tnp._core.base import ndarray, wrap, wrap_array
 from tnp._core.convert import tensor_of, tensors_of
 from tnp._core.errors import long_of, moved_axis, normalize_axes, normalize_axis, shapes_text
+from tnp._core.readonly_views import view_of
 from tnp._manipulation.joining import concatenate
 
 Tensor = Any

@@ -16,7 +16,7 @@ from backend_torch.kernels.indexing import assign
 from backend_torch.tensors import memory
 from backend_torch.tensors.casting import cast
 from backend_torch.tensors.dtypes import to_numpy
-from tnp._array.ndarray import ndarray, wrap
+from tnp._core.base import ndarray, wrap
 from tnp._core.convert import output_tensor, tensors_of
 from tnp._core.dtypes import numpy_dtype, tensor_dtype
 from tnp._core.errors import MOST_DIMENSIONS, broadcast_error, index_of

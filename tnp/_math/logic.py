@@ -11,16 +11,16 @@ from typing import Any
 
 import numpy
 
-import tnp
 from backend_torch.kernels import comparison as kernels
 from backend_torch.tensors import memory
 from backend_torch.tensors.casting import cast
 from backend_torch.tensors.dtypes import to_torch
-from tnp._array.ndarray import ndarray, wrap, wrap_array
 from tnp._core import host_fallback
+from tnp._core.base import ndarray, wrap, wrap_array
 from tnp._core.convert import asarray, home_of, tensor_of
 from tnp._core.dtypes import DtypeError
 from tnp._core.errors import explain
+from tnp._creation.filled import zeros
 from tnp._math.mathematics import INEXACT
 from tnp._ufunc import table as ufuncs
 
@@ -284,7 +284,7 @@ def iscomplex(x: Any) -> ndarray:
     """
     array = asarray(x)
     if array.dtype.kind != "c":
-        return tnp.zeros(array.shape, bool, device=array.device)[()]
+        return zeros(array.shape, bool, device=array.device)[()]
     return ufuncs.not_equal(array.imag, 0)
 
 

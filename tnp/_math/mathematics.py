@@ -10,14 +10,14 @@ from typing import Any, overload
 
 import numpy
 
-import tnp
 from backend_torch.kernels import mathematics as kernels
 from backend_torch.tensors.casting import cast
 from backend_torch.tensors.dtypes import SIGNED, to_numpy, to_torch
-from tnp._array.ndarray import ndarray, wrap, wrap_array
+from tnp._core.base import ndarray, wrap, wrap_array
 from tnp._core.convert import array, asarray, tensor_of
 from tnp._core.dtype_table import PLAIN
 from tnp._core.errors import copy_mode, explain, long_of, shapes_text
+from tnp._core.mask_selection import Selection, over
 from tnp._core.numpy_version import NUMPY, deprecated
 from tnp._ufunc import table as ufuncs
 
@@ -87,8 +87,8 @@ def clip(
         raise TypeError("clip() missing 1 required positional argument: 'a_max'")
     min, max = None if min is _NoValue else min, None if max is _NoValue else max
     if type(a) not in PLAIN:
-        if type(a) is tnp._array.mask_selection.Selection and out is None:
-            return tnp._array.mask_selection.over(clip, a, min, max, **kwargs)
+        if type(a) is Selection and out is None:
+            return over(clip, a, min, max, **kwargs)
         a = asarray(a)
     if out is None and not kwargs and _representable(a, min) and _representable(a, max):
         try:

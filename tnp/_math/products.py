@@ -7,26 +7,26 @@ product.
 from __future__ import annotations
 
 import warnings
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
-import tnp
 from backend_torch.kernels import products as kernels
 from backend_torch.kernels.indexing import assign
 from backend_torch.tensors import memory
 from backend_torch.tensors.casting import cast
 from backend_torch.tensors.dtypes import to_numpy
-from tnp._array import ndarray as _array
+from tnp._core.base import ndarray, wrap, wrap_array
+from tnp._core.convert import output_tensor, tensors_of
 from tnp._core.dtype_table import Loops
 from tnp._core.dtypes import native, tensor_dtype
 from tnp._core.errors import explain, normalize_axis, shapes_text
 from tnp._core.numpy_version import NUMPY
+from tnp._indexing.diagonals import diagonal
+from tnp._math import reductions
 from tnp._ufunc import errstate
 from tnp._ufunc.gufunc import GeneralizedUfunc
-
-if TYPE_CHECKING:
-    from tnp._array.ndarray import ndarray
+from tnp._ufunc.table import multiply
 
 Tensor = Any
 _SINCE_2_5 = NUMPY >= "2.5.0"  # cross takes three components only, a first empty list has the second factor's dtype
@@ -216,11 +216,11 @@ def dot(a: Any, b: Any, out: Any = None) -> ndarray:
     array([[4, 1],
            [2, 2]])
     """
-    if out is not None and not isinstance(out, (_array.ndarray, np.ndarray)):
+    if out is not None and not isinstance(out, (ndarray, np.ndarray)):
         raise TypeError("'out' must be an array")
     one, other = _factors(a, b)
     if not (one.dim() and other.dim()):
-        return _placed(tnp.multiply(_array.wrap_array(one), _array.wrap_array(other)).tensor, out)
+        return _placed(multiply(wrap_array(one), wrap_array(other)).tensor, out)
     return _placed(_aligned(one, other, one.dim() - 1, max(other.dim() - 2, 0)), out)
 
 
@@ -255,7 +255,7 @@ def vdot(a: Any, b: Any, /) -> ndarray:
     one, other = [tensor.reshape(-1) for tensor in _factors(a, b)]
     if one.shape != other.shape:
         raise ValueError(f"cannot reshape array of size {other.shape[0]} into shape {shapes_text([one.shape])}")
-    return _array.wrap(matmul._loops[one.dtype, other.dtype](one.conj(), other))
+    return wrap(matmul._loops[one.dtype, other.dtype](one.conj(), other))
 
 
 def inner(a: Any, b: Any, /) -> ndarray:
@@ -288,8 +288,8 @@ def inner(a: Any, b: Any, /) -> ndarray:
     """
     one, other = _factors(a, b)
     if not (one.dim() and other.dim()):
-        return tnp.multiply(_array.wrap_array(one), _array.wrap_array(other))
-    return _array.wrap(_aligned(one, other, one.dim() - 1, other.dim() - 1))
+        return multiply(wrap_array(one), wrap_array(other))
+    return wrap(_aligned(one, other, one.dim() - 1, other.dim() - 1))
 
 
 def outer(a: Any, b: Any, out: Any = None) -> ndarray:
@@ -317,8 +317,8 @@ def outer(a: Any, b: Any, out: Any = None) -> ndarray:
     array([[3, 4],
            [6, 8]])
     """
-    one, other = tnp._core.convert.tensors_of(a, b)
-    return tnp.multiply(_array.wrap_array(one.reshape(-1, 1)), _array.wrap_array(other.reshape(1, -1)), out)
+    one, other = tensors_of(a, b)
+    return multiply(wrap_array(one.reshape(-1, 1)), wrap_array(other.reshape(1, -1)), out)
 
 
 def tensordot(a: Any, b: Any, axes: Any = 2) -> ndarray:
@@ -353,7 +353,7 @@ def tensordot(a: Any, b: Any, axes: Any = 2) -> ndarray:
     array([12., 12.])
     """
     check = (lambda shape: shape[0]) if np.iterable(axes) or axes else None
-    one, other = _common(*tnp._core.convert.tensors_of(a, b, check=check))
+    one, other = _common(*tensors_of(a, b, check=check))
     if np.iterable(axes):
         first, second = axes
     else:
@@ -371,7 +371,7 @@ def tensordot(a: Any, b: Any, axes: Any = 2) -> ndarray:
         )
     one_axes = [axis % one.dim() for axis in one_axes]
     other_axes = [axis % other.dim() for axis in other_axes]
-    return _array.wrap_array(kernels.contract(one, other, one_axes, other_axes))
+    return wrap_array(kernels.contract(one, other, one_axes, other_axes))
 
 
 def kron(a: Any, b: Any) -> ndarray:
@@ -395,15 +395,15 @@ def kron(a: Any, b: Any) -> ndarray:
     >>> np.kron(np.asarray([1, 10, 100]), np.asarray([5, 6, 7]))
     array([  5,   6,   7,  50,  60,  70, 500, 600, 700])
     """
-    one, other = tnp._core.convert.tensors_of(a, b)
+    one, other = tensors_of(a, b)
     ndim = max(one.dim(), other.dim())
     rows = (*[1] * (ndim - one.dim()), *one.shape)
     columns = (*[1] * (ndim - other.dim()), *other.shape)
-    blocks = tnp.multiply(
-        _array.wrap_array(one.reshape([n for row in rows for n in (row, 1)])),
-        _array.wrap_array(other.reshape([n for column in columns for n in (1, column)])),
+    blocks = multiply(
+        wrap_array(one.reshape([n for row in rows for n in (row, 1)])),
+        wrap_array(other.reshape([n for column in columns for n in (1, column)])),
     )
-    return _array.wrap(blocks.tensor.reshape([row * column for row, column in zip(rows, columns, strict=True)]))
+    return wrap(blocks.tensor.reshape([row * column for row, column in zip(rows, columns, strict=True)]))
 
 
 def _check_vectors(shape: Any) -> None:
@@ -447,7 +447,7 @@ def cross(a: Any, b: Any, axisa: int = -1, axisb: int = -1, axisc: int = -1, axi
     """
     if axis is not None:
         axisa = axisb = axisc = axis
-    one, other = _common(*tnp._core.convert.tensors_of(a, b, check=_check_vectors))
+    one, other = _common(*tensors_of(a, b, check=_check_vectors))
     _check_vectors(one.shape)
     _check_vectors(other.shape)
     one = one.movedim(normalize_axis(axisa, one.dim(), "axisa"), 0)
@@ -468,11 +468,11 @@ def cross(a: Any, b: Any, axisa: int = -1, axisb: int = -1, axisc: int = -1, axi
         )
     if len(one) == 3 or len(other) == 3:
         axisc = normalize_axis(axisc, max(one.dim(), other.dim()), "axisc")
-    a0, a1, *a2 = map(_array.wrap_array, one)
-    b0, b1, *b2 = map(_array.wrap_array, other)
+    a0, a1, *a2 = map(wrap_array, one)
+    b0, b1, *b2 = map(wrap_array, other)
     third = a0 * b1 - a1 * b0
     if not a2 and not b2:
-        return _array.wrap_array(third.tensor)
+        return wrap_array(third.tensor)
     if not b2:
         first, second = -(a2[0] * b1), a2[0] * b0
     elif not a2:
@@ -480,7 +480,7 @@ def cross(a: Any, b: Any, axisa: int = -1, axisb: int = -1, axisc: int = -1, axi
     else:
         first, second = a1 * b2[0] - a2[0] * b1, a2[0] * b0 - a0 * b2[0]
     result = memory.stacked([first.tensor, second.tensor, third.tensor])
-    return _array.wrap_array(result.movedim(0, axisc))
+    return wrap_array(result.movedim(0, axisc))
 
 
 def trace(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1, dtype: Any = None, out: Any = None) -> ndarray:
@@ -520,12 +520,12 @@ def trace(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1, dtype: Any = 
     np.float64(3.0)
     """
     dtype = native(dtype)  # of two errors NumPy names this
-    return tnp.sum(tnp.diagonal(a, offset, axis1, axis2), -1, dtype, out)
+    return reductions.sum(diagonal(a, offset, axis1, axis2), -1, dtype, out)
 
 
 def _factors(a: Any, b: Any) -> list[Tensor]:
     """Operands as tensors of one device; one that is an empty list has the dtype of the other."""
-    one, other = tnp._core.convert.tensors_of(a, b)
+    one, other = tensors_of(a, b)
     if isinstance(b, (list, tuple)) and not other.numel():
         other = cast(other, one.dtype)
     elif _SINCE_2_5 and isinstance(a, (list, tuple)) and not one.numel():
@@ -562,8 +562,8 @@ def _aligned(one: Tensor, other: Tensor, axis: int, other_axis: int) -> Tensor:
 def _placed(result: Tensor, out: Any) -> Any:
     """The result, or ``out`` with the result in it, which has to be just like it."""
     if out is None:
-        return _array.wrap(result)
-    target = tnp._core.convert.output_tensor(out)
+        return wrap(result)
+    target = output_tensor(out)
     if target.dtype is not result.dtype or target.dim() != result.dim() or not target.is_contiguous():
         raise ValueError(
             "output array is not acceptable (must have the right datatype, number of dimensions, and be a C-Array)"

@@ -14,7 +14,7 @@ from backend_torch.kernels import reductions as kernels
 from backend_torch.kernels.indexing import assign
 from backend_torch.tensors.casting import cast
 from backend_torch.tensors.dtypes import to_numpy
-from tnp._array.ndarray import ndarray, wrap
+from tnp._core.base import ndarray, wrap
 from tnp._core.convert import tensor_of
 from tnp._core.dtype_table import Loops
 from tnp._core.errors import integer_axis, reduced_axes, shapes_text

@@ -12,7 +12,7 @@ import numpy as np
 
 from backend_torch.kernels import scans as kernels
 from backend_torch.tensors.dtypes import to_numpy
-from tnp._array.ndarray import ndarray, wrap, wrap_array
+from tnp._core.base import ndarray, wrap, wrap_array
 from tnp._core.convert import tensor_of, tensors_of
 from tnp._core.dtypes import native
 from tnp._core.errors import integer_axis, integer_of, normalize_axis

@@ -23,12 +23,12 @@ from typing import Any
 
 import numpy as np
 
-import tnp
-from tnp._array import ndarray as _array
-from tnp._array import readonly
 from tnp._array.array_function import METHODS
+from tnp._core import base as _base
 from tnp._core import dtypes, host_fallback, interop
+from tnp._core.base import readonly, scalar
 from tnp._core.dtype_table import PLAIN
+from tnp._devices.devices import set_default_device
 from tnp._functional import functional
 from tnp._program import library_adapters, small_functions
 from tnp._program import small as _small
@@ -38,7 +38,7 @@ HOST_ONLY = frozenset({"frompyfunc", "genfromtxt", "load", "loadtxt"})
 
 _OURS = ("tnp", "backend_torch")
 
-_ARRAYS = (_array.ndarray, readonly.readonly, _small.held, _small.small)
+_ARRAYS = (_base.ndarray, readonly, _small.held, _small.small)
 """What is an array of ``numpy.ndarray`` itself in NumPy."""
 
 _KNOWN = frozenset({*PLAIN, np.ndarray, list, tuple, int, float, bool, complex})
@@ -112,7 +112,7 @@ def _stand_in(module_name: str, name: str, theirs: Any, ours: Any, small: bool) 
     """What stands for one of NumPy's names: tnp's, or NumPy's own where it has none."""
     if isinstance(theirs, types.ModuleType):
         return module(theirs.__name__, small) if theirs.__name__.startswith("numpy.") else theirs
-    if ours is _array.ndarray:
+    if ours is _base.ndarray:
         return ndarray
     if ours is functional.vectorize:
         return vectorize
@@ -178,31 +178,31 @@ class _ArrayClass(abc.ABCMeta):
 
     def __new__(cls, name: str, bases: tuple[type, ...], namespace: dict[str, Any], **options: Any) -> Any:
         """A class that a program derives from it is one derived from tnp's own: arrays are of that."""
-        if bases[0] is _array.ndarray:
+        if bases[0] is _base.ndarray:
             return super().__new__(cls, name, bases, namespace)
-        own = tuple([_array.ndarray if base is ndarray else base for base in bases])
+        own = tuple([_base.ndarray if base is ndarray else base for base in bases])
         return types.new_class(name, own, options, lambda names: names.update(namespace))
 
     def __instancecheck__(cls, instance: Any) -> bool:
         if cls is not ndarray:
             return super().__instancecheck__(instance)
-        if isinstance(instance, _array.ndarray):
-            return not isinstance(instance, _array.scalar)
+        if isinstance(instance, _base.ndarray):
+            return not isinstance(instance, scalar)
         return isinstance(instance, np.ndarray)
 
     def __subclasscheck__(cls, subclass: type) -> bool:
         if cls is not ndarray:
             return super().__subclasscheck__(subclass)
-        return issubclass(subclass, (_array.ndarray, np.ndarray)) and not issubclass(subclass, _array.scalar)
+        return issubclass(subclass, (_base.ndarray, np.ndarray)) and not issubclass(subclass, scalar)
 
     def __eq__(cls, other: object) -> bool:
         return cls is other or (cls is ndarray and other in _ARRAYS)
 
     def __hash__(cls) -> int:
-        return hash(_array.ndarray)
+        return hash(_base.ndarray)
 
 
-class ndarray(_array.ndarray, metaclass=_ArrayClass):
+class ndarray(_base.ndarray, metaclass=_ArrayClass):
     """``numpy.ndarray`` to a program that is run as it is: tnp's arrays, and NumPy's of what no tensor can hold."""
 
     __slots__ = ()
@@ -210,9 +210,9 @@ class ndarray(_array.ndarray, metaclass=_ArrayClass):
 
     def __new__(cls, *args: Any, **kwargs: Any) -> Any:
         if cls is not ndarray:  # called for a derived class, by its own ``__new__``
-            return _array.ndarray.__new__(cls, *args, **kwargs)
+            return _base.ndarray.__new__(cls, *args, **kwargs)
         try:
-            return _array.ndarray(*args, **kwargs)
+            return _base.ndarray(*args, **kwargs)
         except dtypes.DtypeError:
             return np.ndarray(*args, **kwargs)
 
@@ -339,7 +339,7 @@ def install(roots: Sequence[str], device: str | None = None, small_arrays: bool 
     global _hook
     remove()
     if device is not None:
-        tnp.set_default_device(device)
+        set_default_device(device)
     host_fallback.kept = True
     interop.host_copies_allowed = True  # libraries read arrays as NumPy's; who wants to know how often asks --report
     _hook = Hook(Importers(roots), small_arrays)

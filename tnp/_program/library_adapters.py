@@ -21,14 +21,14 @@ from typing import Any
 
 import numpy as np
 
-from tnp._array import ndarray
 from tnp._core import host_fallback
+from tnp._core.base import ndarray
 from tnp._functional import functional
+from tnp._signal import polynomials
 from tnp._ufunc import ufunc
-from tnp.polynomial import _poly1d
 from tnp.random import _distributions
 
-_FUNCTION = (types.FunctionType, types.MethodType, functional.vectorize, _poly1d.poly1d)
+_FUNCTION = (types.FunctionType, types.MethodType, functional.vectorize, polynomials.poly1d)
 
 _BINARY = ("add", "sub", "mul", "truediv", "floordiv", "mod", "divmod", "pow", "matmul", "and", "or", "xor")
 _COMPARISONS = ("__lt__", "__le__", "__eq__", "__ne__", "__gt__", "__ge__")
@@ -130,7 +130,7 @@ def given_numpys(function: Callable[..., Any], name: str) -> Callable[..., Any]:
 
 
 def _check_written(dest: Any, *_: Any, **__: Any) -> None:
-    if isinstance(dest, ndarray.ndarray) and dest.tensor.device.type != "cpu":
+    if isinstance(dest, ndarray) and dest.tensor.device.type != "cpu":
         raise TypeError(f"libraries write to the host's memory, not to '{dest.tensor.device}': copy what they wrote")
 
 
@@ -164,7 +164,7 @@ def numpys(value: Any, calls: bool = True) -> Any:
     kind = type(value)
     if kind in _PLAIN or ((kind is list or kind is tuple) and _PLAIN.issuperset(map(type, value))):
         return value
-    if isinstance(value, ndarray.ndarray):
+    if isinstance(value, ndarray):
         return host_fallback.given(value)
     if isinstance(value, ufunc.Ufunc):
         return value._numpy

@@ -16,11 +16,12 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-import tnp
 from backend_torch.tensors.trace_state import user_line
 from backend_torch.tensors.transfers import Watch
-from tnp._array import methods, ndarray, readonly
-from tnp._core import host_fallback, interop
+from tnp._array import methods, protocols
+from tnp._core import host_fallback
+from tnp._core.base import ndarray, readonly, scalar
+from tnp._creation.filled import empty
 from tnp._ufunc import gufunc
 from tnp._ufunc import ufunc as _ufunc
 from tnp.random import _distributions, _generator, _random_state
@@ -154,7 +155,7 @@ def _ufunc_label(ufunc: Any, method: Callable[..., Any]) -> str:
 def watch() -> Record:
     """Put clocks around arrays' methods and operators, ufuncs, generators and the ways out of torch, for good."""
     record = Record()
-    arrays: tuple[type, ...] = (methods.Methods, ndarray.ndarray, ndarray.scalar, readonly.readonly)
+    arrays: tuple[type, ...] = (methods.Methods, ndarray, scalar, readonly)
     ufuncs = (_ufunc.Ufunc, _ufunc.UnaryUfunc, _ufunc.UnaryPairUfunc, _ufunc.BinaryUfunc, gufunc.GeneralizedUfunc)
     generators = (_generator.Generator, _random_state.RandomState, _distributions.Distributions)
     for cls in arrays:
@@ -169,11 +170,11 @@ def watch() -> Record:
         for name, function in _functions(cls):
             if not name.startswith("_"):
                 type.__setattr__(cls, name, record.timed(f"numpy.random.{name}", function, STREAM))
-    tensor_class = type(tnp.empty(0).tensor)
+    tensor_class = type(empty(0).tensor)
     type.__setattr__(tensor_class, "numpy", record.leaving(COMPUTED, tensor_class.numpy))
     host_fallback.on_host = record.leaving(NO_TENSOR, host_fallback.on_host)
     host_fallback.by_method = record.leaving(NUMPY, host_fallback.by_method)
-    interop._host_ufunc = record.leaving(NUMPY, interop._host_ufunc)
+    protocols._host_ufunc = record.leaving(NUMPY, protocols._host_ufunc)
     record.transfers.__enter__()
     return record
 

@@ -35,10 +35,8 @@ import numpy as np
 from backend_torch.tensors import devices
 from backend_torch.tensors import numpy_held as backend
 from backend_torch.tensors.trace_state import watched
-from tnp._array.ndarray import ndarray
-from tnp._array.readonly import readonly
-from tnp._array.reflected_operators import asking
 from tnp._core import interop
+from tnp._core.base import asking, ndarray, readonly
 from tnp._core.dtype_table import PLAIN
 
 LIMIT = 4096

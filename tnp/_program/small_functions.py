@@ -11,10 +11,10 @@ from typing import Any
 
 import numpy as np
 
-import tnp
 from backend_torch.tensors import numpy_held as backend
 from backend_torch.tensors.trace_state import watched
-from tnp._array.ndarray import ndarray
+from tnp._core import public
+from tnp._core.base import ndarray
 from tnp._program.small import HELD, LIMIT, call, function, held, small, wrap_host
 from tnp._ufunc.gufunc import GeneralizedUfunc
 from tnp._ufunc.ufunc import BinaryUfunc, Ufunc, UnaryPairUfunc, UnaryUfunc
@@ -107,7 +107,7 @@ _QUICK: dict[type, Any] = {
 @functools.cache
 def ufunc(name: str) -> Any:
     """One of tnp's ufuncs that is NumPy's for small arrays: the same tables, other calls."""
-    ours = getattr(tnp, name)
+    ours = getattr(public.namespace(), name)
     made: Any = _new(_QUICK[type(ours)])
     made.__dict__ = {**ours.__dict__, "_theirs": getattr(np, name)}
     return made

@@ -10,15 +10,21 @@ from typing import Any, overload
 
 import numpy as np
 
-import tnp
 from backend_torch.kernels import signal
 from backend_torch.tensors.casting import cast
 from backend_torch.tensors.dtypes import to_numpy
-from tnp._array.ndarray import ndarray, wrap, wrap_array
-from tnp._core.convert import tensor_of, tensors_of
+from tnp._core.base import ndarray, wrap, wrap_array
+from tnp._core.convert import asarray, tensor_of, tensors_of
 from tnp._core.dtypes import tensor_dtype
 from tnp._core.errors import normalize_axes, normalize_axis, shapes_text
 from tnp._core.numpy_version import NUMPY
+from tnp._creation.from_data import ascontiguousarray
+from tnp._indexing.selection import where
+from tnp._manipulation.joining import concatenate, stack
+from tnp._manipulation.rearranging import moveaxis
+from tnp._math.scans import diff
+from tnp._sorting.sorting import argsort
+from tnp._ufunc.table import mod
 
 FLOAT64 = tensor_dtype(np.float64)
 _ENDS_ARE_READ = NUMPY < "2.5.0"  # since then interp at no places does not look at left and right
@@ -89,7 +95,7 @@ def gradient(f: Any, *varargs: Any, axis: Any = None, edge_order: int = 1) -> nd
             "required."
         )
     slopes = [
-        tnp.moveaxis(_derivative(tnp.moveaxis(array, dim, -1), step, edge_order, dtype), -1, dim)
+        moveaxis(_derivative(moveaxis(array, dim, -1), step, edge_order, dtype), -1, dim)
         for dim, step in zip(axes, spacings, strict=True)
     ]
     return slopes[0] if len(axes) == 1 else tuple(slopes)
@@ -108,7 +114,7 @@ def _spacing(given: Any, size: int) -> Any:
         raise ValueError("when 1d, distances must match the length of the corresponding dimension")
     if distances.dtype.kind in "iu":
         distances = distances.astype(np.float64)
-    steps = tnp.diff(distances)
+    steps = diff(distances)
     return steps[0] if bool((steps == steps[0]).all()) else steps
 
 
@@ -141,8 +147,8 @@ def _derivative(f: ndarray, step: Any, edge_order: int, dtype: np.dtype) -> ndar
     else:
         head = -1.5 / step * f[..., 0] + 2.0 / step * f[..., 1] + -0.5 / step * f[..., 2]
         tail = 0.5 / step * f[..., -3] + -2.0 / step * f[..., -2] + 1.5 / step * f[..., -1]
-    parts = [tnp.asarray(head)[..., None], inner, tnp.asarray(tail)[..., None]]
-    return tnp.concatenate([part.astype(dtype) for part in parts], axis=-1)
+    parts = [asarray(head)[..., None], inner, asarray(tail)[..., None]]
+    return concatenate([part.astype(dtype) for part in parts], axis=-1)
 
 
 def ediff1d(ary: Any, to_end: Any = None, to_begin: Any = None) -> ndarray:
@@ -185,8 +191,8 @@ def ediff1d(ary: Any, to_end: Any = None, to_begin: Any = None) -> ndarray:
         parts.append(values.astype(line.dtype))
     differences = line[1:] - line[:-1]
     if to_begin is not None:
-        return tnp.concatenate([parts[0], differences, *parts[1:]])
-    return tnp.concatenate([differences, *parts]) if parts else differences
+        return concatenate([parts[0], differences, *parts[1:]])
+    return concatenate([differences, *parts]) if parts else differences
 
 
 def trapezoid(y: Any, x: Any = None, dx: float = 1.0, axis: Any = -1) -> ndarray:
@@ -228,9 +234,9 @@ def trapezoid(y: Any, x: Any = None, dx: float = 1.0, axis: Any = -1) -> ndarray
     if x is not None:
         places = wrap_array(tensor_of(x, device=values.tensor.device))
         if places.ndim == 1:
-            steps = tnp.diff(places)[(slice(None), *(None,) * (values.ndim - 1 - dim))]
+            steps = diff(places)[(slice(None), *(None,) * (values.ndim - 1 - dim))]
         else:
-            steps = tnp.diff(places, axis=axis)
+            steps = diff(places, axis=axis)
     head = (slice(None),) * dim
     return (steps * (values[(*head, slice(1, None))] + values[(*head, slice(None, -1))]) / 2.0).sum(axis)
 
@@ -313,17 +319,17 @@ def interp(x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None, period
 
 def _complex(real: Any, imag: Any) -> Any:
     """Two parts as a complex array, infinite ones too."""
-    joined = tnp.ascontiguousarray(tnp.stack([real, imag], axis=-1)).view(np.complex128)[..., 0]
+    joined = ascontiguousarray(stack([real, imag], axis=-1)).view(np.complex128)[..., 0]
     return wrap(joined.tensor)
 
 
 def _unrolled(x: Any, places: Any, values: Any, period: Any) -> tuple[Any, Any, Any]:
     """Points of one period in ascending order, with one more at each end."""
     wanted, points, heights = wrap_array(x) % period, wrap_array(places) % period, wrap_array(values)
-    order = tnp.argsort(points)
+    order = argsort(points)
     points, heights = points[order], heights[order]
-    points = tnp.concatenate([points[-1:] - period, points, points[:1] + period])
-    heights = tnp.concatenate([heights[-1:], heights, heights[:1]])
+    points = concatenate([points[-1:] - period, points, points[:1] + period])
+    heights = concatenate([heights[-1:], heights, heights[:1]])
     return wanted.tensor, points.tensor, heights.tensor
 
 
@@ -359,7 +365,7 @@ def unwrap(p: Any, discont: Any = None, axis: Any = -1, *, period: Any = 2 * mat
     array([0, 1, 2, 3, 4])
     """
     array = wrap_array(tensor_of(p))
-    steps = tnp.diff(array, axis=axis)
+    steps = diff(array, axis=axis)
     if discont is None:
         discont = period / 2
     dtype = np.result_type(steps.dtype, period.dtype if isinstance(period, ndarray) else period)
@@ -369,10 +375,10 @@ def unwrap(p: Any, discont: Any = None, axis: Any = -1, *, period: Any = 2 * mat
     else:
         high, is_ambiguous = period / 2, True
     low = -high
-    wrapped = tnp.mod(steps - low, period) + low
+    wrapped = mod(steps - low, period) + low
     if is_ambiguous:
-        wrapped = tnp.where((wrapped == low) & (steps > 0), high, wrapped)
-    correction = tnp.where(abs(steps) < discont, 0, wrapped - steps)
+        wrapped = where((wrapped == low) & (steps > 0), high, wrapped)
+    correction = where(abs(steps) < discont, 0, wrapped - steps)
     if correction.shape != steps.shape:
         raise ValueError(
             f"could not broadcast input array from shape {shapes_text([correction.shape])} into shape "
@@ -380,4 +386,4 @@ def unwrap(p: Any, discont: Any = None, axis: Any = -1, *, period: Any = 2 * mat
         )
     head = (slice(None),) * normalize_axis(axis, array.ndim)
     rest_of = array[(*head, slice(1, None))] + correction.cumsum(axis)
-    return tnp.concatenate([array[(*head, slice(0, 1))].astype(dtype), rest_of.astype(dtype)], axis=axis)
+    return concatenate([array[(*head, slice(0, 1))].astype(dtype), rest_of.astype(dtype)], axis=axis)

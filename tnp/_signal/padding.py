@@ -12,11 +12,17 @@ from typing import Any
 
 import numpy as np
 
-import tnp
 from backend_torch.kernels import padding
 from backend_torch.tensors import memory
-from tnp._array.ndarray import ndarray, wrap_array
-from tnp._core.convert import tensor_of
+from tnp._core.base import ndarray, wrap_array
+from tnp._core.convert import asnumpy, tensor_of
+from tnp._creation.filled import empty, full
+from tnp._creation.ranges import linspace
+from tnp._manipulation.broadcasting import broadcast_to
+from tnp._manipulation.joining import concatenate
+from tnp._manipulation.rearranging import flip, moveaxis
+from tnp._math import mathematics, reductions
+from tnp._statistics.averages import mean, median
 
 Width = tuple[int, int]
 
@@ -116,7 +122,7 @@ def _widths(pad_width: Any, ndim: int) -> list[Width]:
             pair = width if isinstance(width, tuple) else (width, width)
             widths[range(ndim)[axis]] = (pair[0], pair[1])
         pad_width = widths
-    given = np.asarray(tnp.asnumpy(pad_width) if isinstance(pad_width, ndarray) else pad_width)
+    given = np.asarray(asnumpy(pad_width) if isinstance(pad_width, ndarray) else pad_width)
     if given.dtype.kind != "i":
         raise TypeError("`pad_width` must be of integral type.")
     return [(int(before), int(after)) for before, after in _pairs(given, ndim, is_index=True)]
@@ -137,7 +143,7 @@ def _pairs(given: Any, ndim: int, is_index: bool = False) -> list[tuple[Any, Any
 
 def _joined(before: ndarray | None, array: ndarray, after: ndarray | None, axis: int) -> ndarray:
     parts = [part.astype(array.dtype, copy=False) for part in (before, array, after) if part is not None]
-    return tnp.concatenate(parts, axis=axis)
+    return concatenate(parts, axis=axis)
 
 
 def _edge(array: ndarray, axis: int, index: int, count: int = 1) -> ndarray:
@@ -160,7 +166,7 @@ def _number_pairs(given: Any, ndim: int) -> list[tuple[Any, Any]]:
     values = wrap_array(tensor_of(given))
     if not values.ndim:
         return [(given, given)] * ndim
-    pairs = tnp.broadcast_to(values, (ndim, 2))
+    pairs = broadcast_to(values, (ndim, 2))
     return [(pairs[i, 0], pairs[i, 1]) for i in range(ndim)]
 
 
@@ -170,7 +176,7 @@ def _constant(array: ndarray, axis: int, width: int, value: Any, is_after: bool)
     shape = (*array.shape[:axis], width, *array.shape[axis + 1 :])
     if isinstance(value, (int, float, complex)):
         value = np.asarray(value).astype(array.dtype)
-    return tnp.full(shape, value, array.dtype, device=array.device)
+    return full(shape, value, array.dtype, device=array.device)
 
 
 def _ramp(array: ndarray, axis: int, width: int, end: Any, is_after: bool) -> ndarray | None:
@@ -179,14 +185,14 @@ def _ramp(array: ndarray, axis: int, width: int, end: Any, is_after: bool) -> nd
         return None
     edge = _edge(array, axis, array.shape[axis] - 1 if is_after else 0)
     edge = edge[(slice(None),) * axis + (0,)]
-    ramp = tnp.linspace(end, edge, width, endpoint=False, dtype=array.dtype, axis=axis)
-    return tnp.flip(ramp, axis) if is_after else ramp
+    ramp = linspace(end, edge, width, endpoint=False, dtype=array.dtype, axis=axis)
+    return flip(ramp, axis) if is_after else ramp
 
 
 def _with_statistic(array: ndarray, widths: list[Width], mode: str, stat_length: Any) -> ndarray:
     """Padded by the maximum, mean, median or minimum of elements next to each end."""
     lengths = _pairs(stat_length, array.ndim, is_index=True) if stat_length is not None else _pairs(None, array.ndim)
-    function: Any = {"maximum": tnp.max, "mean": tnp.mean, "median": tnp.median, "minimum": tnp.min}[mode]
+    function: Any = {"maximum": reductions.max, "mean": mean, "median": median, "minimum": reductions.min}[mode]
     for axis, (width, length) in enumerate(zip(widths, lengths, strict=True)):
         size = array.shape[axis]
         ends: list[Any] = [None, None]
@@ -197,10 +203,10 @@ def _with_statistic(array: ndarray, widths: list[Width], mode: str, stat_length:
             part = _edge(array, axis, 0 if i == 0 else size - count, count)
             value = function(part, axis=axis, keepdims=True)
             if array.dtype.kind in "iu":
-                value = tnp.round(value)
+                value = mathematics.round(value)
             if width[i]:
                 shape = (*array.shape[:axis], width[i], *array.shape[axis + 1 :])
-                ends[i] = tnp.broadcast_to(value, shape)
+                ends[i] = broadcast_to(value, shape)
         array = _joined(ends[0], array, ends[1], axis)
     return array if array.ndim else array.copy()
 
@@ -211,7 +217,7 @@ def _of_nothing(array: ndarray, widths: list[Width]) -> ndarray:
         if not array.shape[axis] and any(width):
             raise ValueError(f"can't extend empty axis {axis} using modes other than 'constant' or 'empty'")
     shape = [n + sum(width) for n, width in zip(array.shape, widths, strict=True)]
-    return tnp.empty(shape, array.dtype, device=array.device)
+    return empty(shape, array.dtype, device=array.device)
 
 
 def _place(index: int, size: int, mode: str) -> int:
@@ -234,13 +240,13 @@ def _reflected(array: ndarray, axis: int, width: Width, with_edge: bool) -> ndar
         size, skipped = array.shape[axis], 0 if with_edge else 1
         count = min(before, size - skipped)
         if count:
-            part = tnp.flip(_edge(array, axis, skipped, count), axis)
+            part = flip(_edge(array, axis, skipped, count), axis)
             array = _joined(2 * _edge(array, axis, 0) - part, array, None, axis)
             before -= count
         if after:
             size_now = array.shape[axis]
             count = min(after, size - skipped)
-            part = tnp.flip(_edge(array, axis, size_now - skipped - count, count), axis)
+            part = flip(_edge(array, axis, size_now - skipped - count, count), axis)
             array = _joined(None, array, 2 * _edge(array, axis, size_now - 1) - part, axis)
             after -= count
     return array
@@ -250,7 +256,7 @@ def _by_function(array: ndarray, widths: list[Width], function: Any, kwargs: dic
     """Padded with zeros, over which a function writes vector by vector."""
     padded = _with_values(array, widths, 0, _constant)
     for axis in range(padded.ndim):
-        view = tnp.moveaxis(padded, axis, -1)
+        view = moveaxis(padded, axis, -1)
         for index in itertools.product(*map(range, view.shape[:-1])):
             function(view[index], widths[axis], axis, kwargs)
     return padded

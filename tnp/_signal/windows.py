@@ -10,18 +10,23 @@ from typing import Any
 
 import numpy as np
 
-import tnp
-from tnp._array.ndarray import ndarray
+from tnp._core.base import ndarray
+from tnp._core.convert import asarray
+from tnp._creation.filled import ones
+from tnp._creation.ranges import arange
+from tnp._indexing.selection import where
+from tnp._math.mathematics import i0
+from tnp._ufunc.table import cos, less_equal, sqrt
 
 
 def _places(M: Any) -> tuple[ndarray | None, float]:
     """``1 - M, 3 - M, ..., M - 1``, None if there are fewer than two, and M as a number."""
     length = float(np.array([0.0, M])[1])
-    return (None if length <= 1 else tnp.arange(1 - length, length, 2)), length  # NaN is arange's to refuse
+    return (None if length <= 1 else arange(1 - length, length, 2)), length  # NaN is arange's to refuse
 
 
 def _short(length: float) -> ndarray:
-    return tnp.ones(1 if length >= 1 else 0)
+    return ones(1 if length >= 1 else 0)
 
 
 def bartlett(M: Any) -> ndarray:
@@ -50,7 +55,7 @@ def bartlett(M: Any) -> ndarray:
     n, length = _places(M)
     if n is None:
         return _short(length)
-    return tnp.where(tnp.less_equal(n, 0), 1 + n / (length - 1), 1 - n / (length - 1))
+    return where(less_equal(n, 0), 1 + n / (length - 1), 1 - n / (length - 1))
 
 
 def blackman(M: Any) -> ndarray:
@@ -80,7 +85,7 @@ def blackman(M: Any) -> ndarray:
     if n is None:
         return _short(length)
     angle = math.pi * n
-    return 0.42 + 0.5 * tnp.cos(angle / (length - 1)) + 0.08 * tnp.cos(2.0 * math.pi * n / (length - 1))
+    return 0.42 + 0.5 * cos(angle / (length - 1)) + 0.08 * cos(2.0 * math.pi * n / (length - 1))
 
 
 def hamming(M: Any) -> ndarray:
@@ -107,7 +112,7 @@ def hamming(M: Any) -> ndarray:
     array([0.08, 1.  , 0.08])
     """
     n, length = _places(M)
-    return _short(length) if n is None else 0.54 + 0.46 * tnp.cos(math.pi * n / (length - 1))
+    return _short(length) if n is None else 0.54 + 0.46 * cos(math.pi * n / (length - 1))
 
 
 def hanning(M: Any) -> ndarray:
@@ -134,7 +139,7 @@ def hanning(M: Any) -> ndarray:
     array([0. , 0.5, 1. , 0.5, 0. ])
     """
     n, length = _places(M)
-    return _short(length) if n is None else 0.5 + 0.5 * tnp.cos(math.pi * n / (length - 1))
+    return _short(length) if n is None else 0.5 + 0.5 * cos(math.pi * n / (length - 1))
 
 
 def kaiser(M: Any, beta: Any) -> ndarray:
@@ -163,7 +168,7 @@ def kaiser(M: Any, beta: Any) -> ndarray:
     array([1., 1., 1.])
     """
     if isinstance(beta, ndarray):
-        given, beta = np.array([0.0, M])[1], tnp.asarray(beta, dtype=float)
+        given, beta = np.array([0.0, M])[1], asarray(beta, dtype=float)
         if beta.ndim:
             raise ValueError(f"beta is one number, not an array of shape {beta.shape}")
     else:
@@ -173,5 +178,5 @@ def kaiser(M: Any, beta: Any) -> ndarray:
     if length == 1:
         return _short(length)
     half = (length - 1) / 2.0
-    n = tnp.arange(0, length)
-    return tnp.i0(beta * tnp.sqrt(1 - ((n - half) / half) ** 2.0)) / tnp.i0(beta)
+    n = arange(0, length)
+    return i0(beta * sqrt(1 - ((n - half) / half) ** 2.0)) / i0(beta)

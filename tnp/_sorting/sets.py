@@ -15,7 +15,7 @@ from backend_torch.kernels import sets as kernels
 from backend_torch.kernels import sorting
 from backend_torch.tensors.casting import cast
 from backend_torch.tensors.dtypes import to_numpy
-from tnp._array.ndarray import ndarray, wrap_array
+from tnp._core.base import ndarray, wrap_array
 from tnp._core.convert import asarray, tensor_of, tensors_of
 from tnp._core.dtypes import DtypeError, tensor_dtype
 from tnp._core.errors import moved_axis

@@ -14,7 +14,7 @@ from backend_torch.kernels import selection
 from backend_torch.kernels import sorting as kernels
 from backend_torch.tensors.casting import cast
 from backend_torch.tensors.dtypes import to_numpy
-from tnp._array.ndarray import ndarray, wrap, wrap_array
+from tnp._core.base import ndarray, wrap, wrap_array
 from tnp._core.convert import tensor_of, tensors_of
 from tnp._core.dtypes import DtypeError, tensor_dtype
 from tnp._core.errors import explain, integer_axis, integer_of, normalize_axis

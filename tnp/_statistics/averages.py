@@ -12,17 +12,17 @@ from typing import Any, Literal, overload
 
 import numpy as np
 
-import tnp
 from backend_torch.kernels import reductions as kernels
 from backend_torch.kernels import sorting, value_checks
 from backend_torch.tensors.casting import cast
 from backend_torch.tensors.dtypes import to_numpy
-from tnp._array.ndarray import ndarray, wrap, wrap_array
+from tnp._core.base import ndarray, wrap, wrap_array
 from tnp._core.convert import output_tensor, tensor_of, tensor_of_shape
 from tnp._core.dtype_table import PLAIN, Loops
 from tnp._core.dtypes import tensor_dtype
 from tnp._core.errors import explain, normalize_axes, normalize_axis, reduced_axes
 from tnp._core.index_arguments import refuse_cast
+from tnp._core.mask_selection import Selection
 from tnp._math.reductions import sum
 from tnp._ufunc import errstate
 from tnp._ufunc.reduction import BOOL, FAILURES, deliver, first_along, kept, mask_of, output_of, reduced_shape
@@ -101,7 +101,7 @@ def mean(
             return wrap(_mean[a.tensor.dtype](a.tensor, axis, keepdims))
         except FAILURES:
             pass
-    if type(a) is tnp._array.mask_selection.Selection:
+    if type(a) is Selection:
         a, axis, where = a.reduction(np.add, axis, keepdims, where)
     tensor = tensor_of(a)
     axes = _axes(axis, tensor.dim(), where)
@@ -336,7 +336,7 @@ def _variance(
     a: Any, axis: Any, dtype: Any, ddof: float, keepdims: Any, where: Any, mean: Any, kernel: Any, target: Any
 ) -> Tensor:
     """Variance or its root, as ``kernel`` is ``var`` or ``std``, with all options."""
-    if type(a) is tnp._array.mask_selection.Selection:
+    if type(a) is Selection:
         a, axis, where = a.reduction(np.add, axis, keepdims, where)
     tensor = tensor_of(a)
     axes = _axes(axis, tensor.dim(), where)

@@ -11,13 +11,21 @@ from typing import Any
 
 import numpy as np
 
-import tnp
 from backend_torch.kernels import signal
 from backend_torch.tensors.casting import cast
 from backend_torch.tensors.dtypes import to_numpy
-from tnp._array.ndarray import ndarray, wrap, wrap_array
+from tnp._core.base import ndarray, wrap, wrap_array
 from tnp._core.convert import tensor_of, tensors_of
 from tnp._core.dtypes import tensor_dtype
+from tnp._creation.filled import empty_like, zeros
+from tnp._indexing.diagonals import diagonal
+from tnp._manipulation.joining import concatenate
+from tnp._manipulation.shape import atleast_1d, atleast_2d
+from tnp._math import mathematics
+from tnp._math.mathematics import clip
+from tnp._math.products import dot
+from tnp._statistics.averages import average
+from tnp._ufunc.table import sqrt, true_divide
 
 _MODES = {"valid": 0, "same": 1, "full": 2, 0: 0, 1: 1, 2: 2}
 
@@ -84,24 +92,24 @@ def cov(
     first = wrap_array(tensor_of(m))
     if first.ndim > 2:
         raise ValueError("m has more than 2 dimensions")
-    variables = [tnp.atleast_2d(first)]
+    variables = [atleast_2d(first)]
     if not rowvar and first.ndim != 1:
         variables[0] = variables[0].T
     if y is not None:
         second = wrap_array(tensor_of(y, device=first.tensor.device))
         if second.ndim > 2:
             raise ValueError("y has more than 2 dimensions")
-        second = tnp.atleast_2d(second)
+        second = atleast_2d(second)
         variables.append(second.T if not rowvar and second.shape[0] != 1 else second)
     if dtype is None:
         dtype = np.result_type(*[v.dtype for v in variables], np.float64)
     if not variables[0].shape[0]:
-        return tnp.zeros((0, 0), device=first.device)
-    table = tnp.concatenate([v.astype(dtype) for v in variables])
+        return zeros((0, 0), device=first.device)
+    table = concatenate([v.astype(dtype) for v in variables])
     if ddof is None:
         ddof = 1 if bias == 0 else 0
     weights, divisor = _weighing(table, ddof, fweights, aweights)
-    means = tnp.average(table, axis=1, weights=weights)
+    means = average(table, axis=1, weights=weights)
     if divisor <= 0:
         warnings.warn("Degrees of freedom <= 0 for slice", RuntimeWarning, stacklevel=2)
         divisor = 0.0
@@ -112,8 +120,8 @@ def cov(
         )
     table = table - means[:, None]
     other = table if weights is None else table * weights
-    matrix = tnp.dot(table, other.T.conj())
-    return wrap_array((matrix * tnp.true_divide(1, divisor).astype(matrix.real.dtype)).tensor.squeeze())
+    matrix = dot(table, other.T.conj())
+    return wrap_array((matrix * true_divide(1, divisor).astype(matrix.real.dtype)).tensor.squeeze())
 
 
 def _weighing(table: ndarray, ddof: Any, fweights: Any, aweights: Any) -> tuple[Any, Any]:
@@ -125,7 +133,7 @@ def _weighing(table: ndarray, ddof: Any, fweights: Any, aweights: Any) -> tuple[
         if given is None:
             continue
         each = wrap_array(tensor_of(given, float, device=table.tensor.device))
-        if name == "fweights" and not bool((each == tnp.round(each)).all()):
+        if name == "fweights" and not bool((each == mathematics.round(each)).all()):
             raise TypeError("fweights must be integer")
         if each.ndim > 1:
             raise RuntimeError(f"cannot handle multidimensional {name}")
@@ -182,12 +190,12 @@ def corrcoef(x: Any, y: Any = None, rowvar: bool = True, *, dtype: Any = None) -
     matrix = cov(x, y, rowvar, dtype=dtype)
     if not matrix.ndim:
         return matrix / matrix
-    spread = tnp.sqrt(tnp.diagonal(matrix).real)
+    spread = sqrt(diagonal(matrix).real)
     matrix = matrix / spread[:, None] / spread[None, :]
     if matrix.dtype.kind != "c":
-        return tnp.clip(matrix, -1, 1)
-    clipped = tnp.empty_like(matrix)
-    clipped.real, clipped.imag = tnp.clip(matrix.real, -1, 1), tnp.clip(matrix.imag, -1, 1)
+        return clip(matrix, -1, 1)
+    clipped = empty_like(matrix)
+    clipped.real, clipped.imag = clip(matrix.real, -1, 1), clip(matrix.imag, -1, 1)
     return clipped
 
 
@@ -253,7 +261,7 @@ def convolve(a: Any, v: Any, mode: Any = "full") -> ndarray:
     >>> np.convolve(np.asarray([1, 2, 3]), np.asarray([0.0, 1.0, 0.5]))
     array([0. , 1. , 2.5, 4. , 1.5])
     """
-    one, other = [tnp.atleast_1d(wrap(tensor)) for tensor in tensors_of(a, v)]
+    one, other = [atleast_1d(wrap(tensor)) for tensor in tensors_of(a, v)]
     for name, sequence in (("a", one), ("v", other)):
         if not len(sequence):
             raise ValueError(f"{name} cannot be empty")

@@ -13,20 +13,26 @@ from typing import Any
 
 import numpy as np
 
-import tnp
 from backend_torch.autodiff import transform_levels
 from backend_torch.kernels import histograms as kernels
 from backend_torch.kernels import host, value_checks
 from backend_torch.tensors import memory
 from backend_torch.tensors.casting import cast
 from backend_torch.tensors.dtypes import to_numpy
-from tnp._array.ndarray import ndarray, wrap, wrap_array
+from tnp._core.base import ndarray, wrap, wrap_array
 from tnp._core.convert import tensor_of, tensors_of
 from tnp._core.dtypes import tensor_dtype
 from tnp._core.errors import index_of, long_of
 from tnp._core.interop import values_of
 from tnp._core.numpy_version import NUMPY
+from tnp._creation.ranges import linspace
+from tnp._indexing.index_tricks import ravel_multi_index
+from tnp._indexing.selection import where
+from tnp._manipulation.shape import atleast_2d
+from tnp._math.scans import diff
 from tnp._sorting.sorting import searchsorted
+from tnp._statistics.averages import mean, std
+from tnp._statistics.quantiles import percentile
 
 Tensor = Any
 INT64 = tensor_dtype(np.int64)
@@ -152,7 +158,7 @@ def digitize(x: Any, bins: Any, right: bool = False) -> ndarray:
         steps = wrap_array(edges)
         rises = (steps[1:] >= steps[:-1]).all()
         value_checks.expect((rises | (steps[1:] <= steps[:-1]).all()).tensor, value_checks.NEITHER_WAY)
-        return tnp.where(rises, rising, _falling(edges, values, side))
+        return where(rises, rising, _falling(edges, values, side))
     direction = kernels.direction(cast(edges, FLOAT64)) if memory.is_readable(edges) else _direction(np.asarray(bins))
     if not direction:
         raise ValueError(value_checks.NEITHER_WAY)
@@ -271,7 +277,7 @@ def histogram(
     common = edges.dtype if uniform else np.promote_types(array.dtype, edges.dtype)
     counts = _counts(array, edges, weighing, common, uniform)
     if density:
-        widths = tnp.diff(edges).astype(float)
+        widths = diff(edges).astype(float)
         return counts / widths / counts.sum(), edges
     return counts, edges
 
@@ -359,7 +365,7 @@ def _edges(array: ndarray, bins: Any, range: Any, weights: Any) -> tuple[ndarray
     dtype = np.result_type(_number(first), _number(last), array.dtype)
     if dtype.kind in "iu":
         dtype = np.result_type(dtype, float)
-    edges = tnp.linspace(first, last, count + 1, dtype=dtype, device=array.device)
+    edges = linspace(first, last, count + 1, dtype=dtype, device=array.device)
     if memory.is_readable(edges.tensor) and (edges[:-1] >= edges[1:]).any():
         raise ValueError(f"Too many bins for data range. Cannot create {count} finite-sized bins.")
     return edges, True
@@ -396,7 +402,7 @@ def _rice(array: ndarray, range: Any) -> Any:
 
 
 def _scott(array: ndarray, range: Any) -> Any:
-    return (24.0 * np.pi**0.5 / array.size) ** (1.0 / 3.0) * values_of(tnp.std(array))[()]
+    return (24.0 * np.pi**0.5 / array.size) ** (1.0 / 3.0) * values_of(std(array))[()]
 
 
 def _stone(array: ndarray, range: Any) -> Any:
@@ -421,17 +427,17 @@ def _doane(array: ndarray, range: Any) -> Any:
     size = array.size
     if size <= 2:
         return 0.0
-    spread = tnp.std(array)
+    spread = std(array)
     if not spread > 0.0:
         return 0.0
     scale = np.sqrt(6.0 * (size - 2) / ((size + 1.0) * (size + 3)))
-    skewness = values_of(tnp.mean(((array - tnp.mean(array)) / spread) ** 3))[()]
+    skewness = values_of(mean(((array - mean(array)) / spread) ** 3))[()]
     return _extent(array) / (1.0 + np.log2(size) + np.log2(1.0 + np.absolute(skewness) / scale))
 
 
 def _fd(array: ndarray, range: Any) -> Any:
     """Freedman and Diaconis's rule."""
-    return 2.0 * np.subtract(*values_of(tnp.percentile(array, [75, 25]))) * array.size ** (-1.0 / 3.0)
+    return 2.0 * np.subtract(*values_of(percentile(array, [75, 25]))) * array.size ** (-1.0 / 3.0)
 
 
 def _auto(array: ndarray, range: Any) -> Any:
@@ -498,7 +504,7 @@ def histogramdd(
     else:
         if not hasattr(sample, "shape"):
             iter(sample)  # TypeError for a number, as in NumPy
-        points = tnp.atleast_2d(sample).T
+        points = atleast_2d(sample).T
     count, ndim = points.shape
     try:
         per_axis = list(bins)
@@ -523,7 +529,7 @@ def histogramdd(
             amounts = None  # NumPy's bincount of nothing looks at no weights
         elif tuple(amounts.shape) != (count,):
             raise ValueError("The weights and list don't have the same length.")
-    flat = tnp.ravel_multi_index(tuple(indices), shape)
+    flat = ravel_multi_index(tuple(indices), shape)
     if math.prod(shape) > np.iinfo(np.intp).max // 8:
         raise ValueError("array is too big; `arr.size * arr.dtype.itemsize` is larger than the maximum possible size.")
     counts = kernels.counted(flat.tensor, amounts, math.prod(shape))
@@ -531,7 +537,7 @@ def histogramdd(
     if density:
         total = hist.sum()
         for axis, line in enumerate(edges):
-            hist = hist / tnp.diff(line).reshape([-1 if i == axis else 1 for i in builtins.range(ndim)])
+            hist = hist / diff(line).reshape([-1 if i == axis else 1 for i in builtins.range(ndim)])
         hist = hist / total
     return hist, edges
 
@@ -543,7 +549,7 @@ def _axis_edges(values: ndarray, axis: int, bins: Any, range: Any) -> ndarray:
             raise ValueError(f"`bins[{axis}]` must be positive, when an integer")
         first, last = _ends(values, range)
         count = index_of(bins, f"`bins[{axis}]` must be an integer, when a scalar")
-        return tnp.linspace(first, last, count + 1, device=values.device)
+        return linspace(first, last, count + 1, device=values.device)
     if np.ndim(bins) == 1:
         edges = wrap_array(tensor_of(bins, device=values.tensor.device))
         _check_order(edges, f"`bins[{axis}]` must be monotonically increasing, when an array")

@@ -11,18 +11,18 @@ from typing import Any
 
 import numpy as np
 
-import tnp
 from backend_torch.kernels import host, reductions, value_checks
 from backend_torch.kernels import quantiles as kernels
 from backend_torch.tensors import interop, memory
 from backend_torch.tensors.dtypes import to_numpy
-from tnp._array.ndarray import ndarray, wrap, wrap_array
-from tnp._core.convert import tensor_of, tensor_of_shape
+from tnp._core import public
+from tnp._core.base import ndarray, wrap, wrap_array
+from tnp._core.convert import asnumpy, tensor_of, tensor_of_shape
 from tnp._core.dtypes import tensor_dtype
 from tnp._core.errors import normalize_axes, shapes_text
 from tnp._core.index_arguments import check_output
-from tnp._core.interop import asnumpy
 from tnp._statistics.averages import aligned_weights
+from tnp._statistics.nanfunctions import nanmean
 from tnp._ufunc.reduction import deliver, first_along, output_of
 
 Tensor = Any
@@ -302,7 +302,7 @@ def _quantile(
             raise ValueError("Weights must be non-negative.")
         weights = reductions.flattened(weights, axes)
     if skip_nan and not tensor.numel():
-        return tnp.nanmean(a, axis, None, out, keepdims is not _NoValue and keepdims)
+        return nanmean(a, axis, None, out, keepdims is not _NoValue and keepdims)
     if method not in _METHODS:
         raise ValueError(f"{method!r} is not a valid method. Use one of: {', '.join(_METHODS)}")
     if q.ndim > 2:
@@ -365,7 +365,7 @@ def _of_each_lane(lanes: Tensor, q: Any, weak: bool, method: str, skip_nan: bool
     size = wrap_array(kernels.valid_count(lanes) if skip_nan else tensor_of([lanes.shape[-1]], device=lanes.device))
     if quantiles.dtype.kind == "f":
         size = size.astype(quantiles.dtype)  # the int that it stands for would take that dtype
-    low, high, weight = _places(tnp, method, size, quantiles)
+    low, high, weight = _places(public.namespace(), method, size, quantiles)
     shape = (*lanes.shape[:-1], quantiles.size)
     low = low.tensor.expand(shape)
     if weight is None:

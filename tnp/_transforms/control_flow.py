@@ -13,7 +13,7 @@ import numpy as np
 from backend_torch.graphs import control_flow
 from backend_torch.tensors import memory
 from backend_torch.tensors.dtypes import to_numpy
-from tnp._array.ndarray import wrap, wrap_array
+from tnp._core.base import wrap, wrap_array
 from tnp._core.convert import tensor_of
 from tnp._transforms import pytree
 

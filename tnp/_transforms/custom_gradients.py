@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 
 from backend_torch.autodiff import autodiff
 from backend_torch.autodiff.replayed_draws import Draws
-from tnp._array.ndarray import like, wrap
+from tnp._core.base import like, wrap
 from tnp._core.convert import tensor_of
 from tnp._transforms import pytree
 from tnp._transforms.gradients import as_array

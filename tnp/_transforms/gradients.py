@@ -13,7 +13,7 @@ from typing import Any
 
 from backend_torch.autodiff import autodiff, jacobians
 from backend_torch.tensors import memory
-from tnp._array.ndarray import like, ndarray, wrap_array
+from tnp._core.base import like, ndarray, wrap_array
 from tnp._core.convert import asarray, tensor_of
 from tnp._transforms import pytree
 

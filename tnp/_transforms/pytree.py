@@ -14,8 +14,9 @@ from typing import Any
 import numpy as np
 
 from backend_torch.tensors import memory
-from tnp._array import readonly, subclass
-from tnp._array.ndarray import ndarray, scalar, wrap, wrap_array
+from tnp._core.base import ndarray, readonly, scalar, subclass, wrap, wrap_array
+from tnp._core.derived_classes import finalised
+from tnp._core.readonly_views import readonly_array
 
 _new = object.__new__
 _NUMBERS = frozenset({bool, int, float, complex})
@@ -46,20 +47,20 @@ def like(array: Any, tensor: Any) -> Any:
 
 def stand_in(array: Any, tensor: Any) -> Any:
     """A tensor in place of an argument: :func:`like`, but of the argument's class, and read-only if the argument is."""
-    if isinstance(array, subclass.subclass):
-        made = subclass.finalised(type(array), tensor, array)
+    if isinstance(array, subclass):
+        made = finalised(type(array), tensor, array)
         memory.lock(tensor, memory.is_locked(array.tensor))
         return made
     if not is_read_only(array):
         return like(array, tensor)
-    return readonly.readonly_array(tensor, memory.source_of(array.tensor) if isinstance(array, ndarray) else array)
+    return readonly_array(tensor, memory.source_of(array.tensor) if isinstance(array, ndarray) else array)
 
 
 def is_read_only(array: Any) -> bool:
     """Whether it is an array that refuses to be written to, and not because its elements share memory."""
     if isinstance(array, np.ndarray):
         return not array.flags.writeable
-    return type(array) is readonly.readonly or (isinstance(array, ndarray) and memory.is_locked(array.tensor))
+    return type(array) is readonly or (isinstance(array, ndarray) and memory.is_locked(array.tensor))
 
 
 def flatten(tree: Any, leaves: list[Any]) -> Any:

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from backend_torch.autodiff import autodiff, jacobians, old_values
-from tnp._array.ndarray import like, ndarray, wrap_array
+from tnp._core.base import like, ndarray, wrap_array
 from tnp._core.convert import tensor_of
 from tnp._transforms import pytree
 from tnp._transforms.gradients import tensor_in

@@ -16,7 +16,7 @@ import numpy as np
 from backend_torch.autodiff import batching
 from backend_torch.graphs import control_flow
 from backend_torch.tensors import trace_state
-from tnp._array.ndarray import ndarray, scalar, wrap, wrap_array
+from tnp._core.base import ndarray, scalar, wrap, wrap_array
 from tnp._core.convert import asarray, tensor_of
 from tnp._core.errors import normalize_axis
 from tnp._manipulation.joining import stack

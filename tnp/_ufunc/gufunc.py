@@ -8,23 +8,21 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Sequence
 from numbers import Number
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.exceptions import AxisError
 
-import tnp
 from backend_torch.kernels.indexing import without_leading_ones
 from backend_torch.kernels.kernel import Kernel
-from tnp._array import ndarray as _array
+from tnp._core.base import ndarray, scalar
 from tnp._core.dtype_table import PLAIN
 from tnp._core.dtypes import DtypeError
 from tnp._core.errors import broadcast_error, explain, integer_axis, integer_of
+from tnp._core.interop import is_foreign
+from tnp._core.ufunc_overrides import overriding
 from tnp._ufunc.outputs import deliver, outputs
 from tnp._ufunc.ufunc import Ufunc, checked_order
-
-if TYPE_CHECKING:
-    from tnp._array.ndarray import ndarray
 
 Tensor = Any
 
@@ -73,7 +71,7 @@ class GeneralizedUfunc(Ufunc):
             result = self.operator(x1, x2)
             if result is not NotImplemented:
                 return result
-            if tnp._array.subclass.overriding((x1, x2)):
+            if overriding((x1, x2)):
                 return self._call((x1, x2))
             raise TypeError(f"operand type(s) all returned NotImplemented from {self!r}: {x1!r}, {x2!r}")
         return self._call((x1, x2), out, **options)
@@ -89,7 +87,7 @@ class GeneralizedUfunc(Ufunc):
                 tensor = loops[tensor.dtype, second.dtype](tensor, second)
             except (RuntimeError, IndexError):
                 return general(self, other)  # which says what is wrong
-            result = _new(_array.ndarray if tensor.dim() else _array.scalar)
+            result = _new(ndarray if tensor.dim() else scalar)
             result.tensor = tensor
             return result
 
@@ -103,11 +101,11 @@ class GeneralizedUfunc(Ufunc):
         call = self._call
 
         def inplace(self: Any, other: Any) -> ndarray:
-            if tnp._core.interop.is_foreign(other):
+            if is_foreign(other):
                 return NotImplemented
             if self.ndim < 1 or np.ndim(other) < 2:
                 mine = np.empty(self.shape, self.dtype)
-                mine @= np.empty(other.shape, other.dtype) if isinstance(other, _array.ndarray) else other
+                mine @= np.empty(other.shape, other.dtype) if isinstance(other, ndarray) else other
                 raise ValueError(
                     "inplace matrix multiplication requires the first operand to have at least one and the second at "
                     "least two dimensions."
@@ -117,7 +115,7 @@ class GeneralizedUfunc(Ufunc):
         return inplace
 
     def _defer_or_call(self, x: Any, other: Any, reflected: bool = False) -> Any:
-        if tnp._core.interop.is_foreign(other):
+        if is_foreign(other):
             return NotImplemented
         try:
             return self._call((other, x) if reflected else (x, other))

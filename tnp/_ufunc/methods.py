@@ -9,27 +9,28 @@ from __future__ import annotations
 import functools
 import operator
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-import tnp
 from backend_torch.kernels import reductions as kernels
 from backend_torch.kernels import scatter, selection
 from backend_torch.kernels.value_checks import OUTSIDE
 from backend_torch.tensors import memory
 from backend_torch.tensors.casting import cast
 from backend_torch.tensors.dtypes import to_numpy
-from tnp._array import subclass
-from tnp._array.ndarray import ndarray, scalar, wrap_array
 from tnp._core import index_arguments, indexing
+from tnp._core.base import ndarray, scalar, wrap_array
 from tnp._core.convert import output_tensor, tensor_of, tensor_of_shape, tensors_of
 from tnp._core.dtypes import DtypeError, native, tensor_dtype
 from tnp._core.errors import normalize_axes, refuse_boolean
 from tnp._core.indexing import INT64
 from tnp._core.numpy_version import NUMPY
+from tnp._core.ufunc_overrides import call_ufunc, overriding
 from tnp._ufunc import errstate, reduction
-from tnp._ufunc.ufunc import Ufunc
+
+if TYPE_CHECKING:
+    from tnp._ufunc.ufunc import Ufunc
 
 Tensor = Any
 
@@ -49,11 +50,11 @@ _MODULAR = frozenset({"add", "subtract", "multiply"})  # on integers, exact modu
 
 def reduce(ufunc: Ufunc, array: Any, axis: Any, dtype: Any, out: Any, keepdims: bool, initial: Any, where: Any) -> Any:
     """``ufunc.reduce``: take axes away by applying the ufunc between their elements."""
-    if found := subclass.overriding((array,), out):
+    if found := overriding((array,), out):
         given = {"axis": axis, "dtype": dtype, "keepdims": keepdims, "initial": initial, "where": where}
         standard = {"axis": 0, "dtype": None, "keepdims": False, "initial": np._NoValue, "where": True}
         options = {name: value for name, value in given.items() if value is not standard[name]}
-        return subclass.call_ufunc(ufunc, "reduce", found, (array,), out, options)
+        return call_ufunc(ufunc, "reduce", found, (array,), out, options)
     _check_reducible(ufunc, "reduce")
     row = reduction.reduction(ufunc._numpy, _on_tensors(ufunc, "reduce"))
     if out is Ellipsis:
@@ -63,9 +64,9 @@ def reduce(ufunc: Ufunc, array: Any, axis: Any, dtype: Any, out: Any, keepdims: 
 
 def accumulate(ufunc: Ufunc, array: Any, axis: Any, dtype: Any, out: Any) -> Any:
     """``ufunc.accumulate``: each partial reduction along an axis."""
-    if found := subclass.overriding((array,), out):
+    if found := overriding((array,), out):
         options = {"axis": axis, "dtype": dtype}
-        return subclass.call_ufunc(ufunc, "accumulate", found, (array,), out, options)
+        return call_ufunc(ufunc, "accumulate", found, (array,), out, options)
     _check_reducible(ufunc, "accumulate")
     out = None if out is Ellipsis else out  # it asks for an array, which every result is
     if dtype is not None:
@@ -80,9 +81,9 @@ def accumulate(ufunc: Ufunc, array: Any, axis: Any, dtype: Any, out: Any) -> Any
 
 def reduceat(ufunc: Ufunc, array: Any, indices: Any, axis: Any, dtype: Any, out: Any) -> Any:
     """``ufunc.reduceat``: reduce each slice ``indices[i]:indices[i + 1]`` along an axis."""
-    if found := subclass.overriding((array, indices), out):
+    if found := overriding((array, indices), out):
         options = {"axis": axis, "dtype": dtype}
-        return subclass.call_ufunc(ufunc, "reduceat", found, (array, indices), out, options)
+        return call_ufunc(ufunc, "reduceat", found, (array, indices), out, options)
     _check_reducible(ufunc, "reduceat")
     out = None if out is Ellipsis else out
     depth = indices.ndim if isinstance(indices, ndarray) else np.ndim(indices)
@@ -110,9 +111,9 @@ def reduceat(ufunc: Ufunc, array: Any, indices: Any, axis: Any, dtype: Any, out:
 
 def outer(ufunc: Any, A: Any, B: Any, options: dict[str, Any]) -> Any:
     """``ufunc.outer``: the ufunc of all pairs of an element of ``A`` and one of ``B``."""
-    if found := subclass.overriding((A, B), options.get("out")):
+    if found := overriding((A, B), options.get("out")):
         rest = {name: value for name, value in options.items() if name != "out"}
-        return subclass.call_ufunc(ufunc, "outer", found, (A, B), options.get("out"), rest)
+        return call_ufunc(ufunc, "outer", found, (A, B), options.get("out"), rest)
     if ufunc.signature is not None:
         raise TypeError("method outer is not allowed in ufunc with non-trivial signature")
     if ufunc.nin != 2:
@@ -124,8 +125,8 @@ def outer(ufunc: Any, A: Any, B: Any, options: dict[str, Any]) -> Any:
 def at(ufunc: Ufunc, a: Any, indices: Any, b: Any) -> None:
     """``ufunc.at``: apply the ufunc in place to ``a[indices]``, to a repeated index repeatedly."""
     operands = (a, indices) if b is np._NoValue else (a, indices, b)
-    if found := subclass.overriding(operands):
-        subclass.call_ufunc(ufunc, "at", found, operands, None, {})
+    if found := overriding(operands):
+        call_ufunc(ufunc, "at", found, operands, None, {})
         return
     if ufunc.signature is not None:
         raise TypeError(
@@ -176,7 +177,7 @@ def _at_binary(ufunc: Ufunc, target: Tensor, positions: Tensor, values: Tensor, 
     if memory.may_overlap(values, target):
         values = memory.copied(values)
     if name == "subtract":
-        ufunc, name, values = tnp.add, "add", scatter.negated(values)
+        ufunc, name, values = ufunc.named["add"], "add", scatter.negated(values)
     loop = errstate.looked_at(ufunc.__name__, ufunc._loop((target.dtype, values.dtype), resolved), "at")
     rounds_only = dtype == resolved[2] or (dtype.kind in "fc" and dtype.kind == resolved[2].kind)
     if name == "add" and dtype.kind != "b" and set(resolved) == {dtype}:

@@ -14,7 +14,7 @@ from backend_torch.kernels import writing
 from backend_torch.kernels.indexing import assign
 from backend_torch.tensors import memory
 from backend_torch.tensors.casting import cast
-from tnp._array import ndarray
+from tnp._core.base import wrap, wrap_array
 from tnp._core.dtype_table import PLAIN, Loops
 from tnp._core.errors import output_error
 
@@ -82,7 +82,7 @@ def deliver(result: Tensor, out: Any, target: Tensor | None, order: str) -> Any:
     if target is None:
         if order in ("C", "F"):
             result = memory.in_order(result, order)
-        return ndarray.wrap_array(result) if out is Ellipsis else ndarray.wrap(result)
+        return wrap_array(result) if out is Ellipsis else wrap(result)
     try:
         fits = np.broadcast_shapes(tuple(result.shape), tuple(target.shape)) == tuple(target.shape)
     except ValueError:

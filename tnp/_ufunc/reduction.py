@@ -14,7 +14,6 @@ from typing import Any
 import numpy as np
 from numpy.exceptions import ComplexWarning
 
-import tnp
 from backend_torch.kernels import reductions as kernels
 from backend_torch.kernels import scans
 from backend_torch.kernels.indexing import assign
@@ -22,11 +21,12 @@ from backend_torch.tensors.casting import cast
 from backend_torch.tensors.constants import constant
 from backend_torch.tensors.dtypes import to_numpy
 from backend_torch.tensors.memory import copied, may_overlap
-from tnp._array.ndarray import ndarray, wrap
+from tnp._core.base import ndarray, wrap
 from tnp._core.convert import output_tensor, tensor_of, tensor_of_shape
 from tnp._core.dtype_table import Loops
 from tnp._core.dtypes import native, numpy_dtype, tensor_dtype
 from tnp._core.errors import explain, normalize_axes, reduced_axes, refuse_boolean, shapes_text
+from tnp._core.mask_selection import Selection
 
 Tensor = Any
 BOOL = tensor_dtype(bool)
@@ -88,7 +88,7 @@ class Reduction:
         keepdims = kept(keepdims)
         if where is not True:
             check_mask(where)
-        if type(a) is tnp._array.mask_selection.Selection:
+        if type(a) is Selection:
             a, axis, where = a.reduction(self._numpy, axis, keepdims, where)
         tensor = tensor_of_shape(a, lambda shape: reduced_axes(axis, len(shape)))
         axes = reduced_axes(axis, tensor.dim())

@@ -16,7 +16,7 @@ from tnp._ufunc.ufunc import BinaryUfunc, UnaryPairUfunc, UnaryUfunc
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from tnp._array.ndarray import ndarray
+    from tnp._core.base import ndarray
 
     class _BinaryPair(BinaryUfunc):
         """What a type checker is told of ``divmod``, which gives two arrays."""

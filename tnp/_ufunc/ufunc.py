@@ -11,11 +11,10 @@ import contextlib
 import inspect
 from collections.abc import Callable
 from numbers import Number
-from typing import TYPE_CHECKING, Any
+from typing import Any, ClassVar
 
 import numpy as np
 
-import tnp
 from backend_torch.graphs import symbolic
 from backend_torch.kernels import masking, writing
 from backend_torch.kernels.kernel import Kernel
@@ -23,15 +22,16 @@ from backend_torch.tensors import memory
 from backend_torch.tensors.casting import cast, casting
 from backend_torch.tensors.constants import cast_constant, constant, constants, numbers
 from backend_torch.tensors.dtypes import to_numpy, to_torch
-from tnp._array import ndarray as _array
+from tnp._core import host_fallback
+from tnp._core.base import ndarray, scalar, wrap
+from tnp._core.convert import as_order, asarray, home_of, output_tensor, tensor_of
 from tnp._core.dtype_table import PLAIN, Loops
 from tnp._core.dtypes import DtypeError, numpy_dtype
 from tnp._core.errors import explain
-from tnp._ufunc import errstate
+from tnp._core.interop import is_foreign
+from tnp._core.ufunc_overrides import call_ufunc, overriding
+from tnp._ufunc import errstate, methods
 from tnp._ufunc.outputs import deliver, outputs, with_outputs, wrote
-
-if TYPE_CHECKING:
-    from tnp._array.ndarray import ndarray
 
 Tensor = Any
 Loop = Callable[..., Any]
@@ -61,14 +61,14 @@ def weak_dtype(scalar_type: type) -> Any:
 
 def checked_order(order: Any) -> str:
     """A ufunc's memory order in capitals; ValueError for what is none."""
-    return "K" if order is None or (order.__class__ is str and order == "K") else tnp._core.convert.as_order(order)
+    return "K" if order is None or (order.__class__ is str and order == "K") else as_order(order)
 
 
 def _mask(where: Any, home: Any) -> Tensor:
     """A ``where`` argument as a boolean tensor: an array has to be one, Python data is read as one."""
-    if not (isinstance(where, (_array.ndarray, np.ndarray)) or memory.is_tensor(where)):
-        where = tnp._core.convert.asarray(where, bool, device=home)
-    mask = tnp._core.convert.tensor_of(where, device=home)
+    if not (isinstance(where, (ndarray, np.ndarray)) or memory.is_tensor(where)):
+        where = asarray(where, bool, device=home)
+    mask = tensor_of(where, device=home)
     if to_numpy[mask.dtype] != np.dtype(bool):
         raise TypeError(
             f"Cannot cast array data from {to_numpy[mask.dtype]!r} to dtype('bool') according to the rule 'safe'"
@@ -94,6 +94,8 @@ class Ufunc:
     """
 
     operator: Callable[..., ndarray]
+    named: ClassVar[dict[str, Ufunc]] = {}
+    """All ufuncs, by NumPy's names."""
 
     def __init__(self, numpy_ufunc: np.ufunc, kernel: Kernel) -> None:
         self.__name__ = self.__qualname__ = numpy_ufunc.__name__
@@ -102,6 +104,7 @@ class Ufunc:
             f"{numpy_ufunc.__doc__}\n\n    Computed by torch; the documentation has the differences. "
             "With ``where=``\n    all elements are computed, in an array of their own, and those chosen are copied.\n"
         )
+        self.named[numpy_ufunc.__name__] = self
         self._numpy = numpy_ufunc
         self._kernel = kernel
         self._loops = self._table(self._build)
@@ -177,18 +180,16 @@ class Ufunc:
 
     def _call(self, operands: tuple[Any, ...], out: Any = None, **options: Any) -> Any:
         """The general path: operands of any kind and every option of a NumPy ufunc."""
-        if not options and type(out) is _array.ndarray and wrote(self, operands, out.tensor):
+        if not options and type(out) is ndarray and wrote(self, operands, out.tensor):
             return out
         try:
-            if found := tnp._array.subclass.overriding(operands, out):
-                return tnp._array.subclass.call_ufunc(self, "__call__", found, operands, out, options)
+            if found := overriding(operands, out):
+                return call_ufunc(self, "__call__", found, operands, out, options)
             return self._computed(operands, out, **options)
         except DtypeError as error:
-            if not tnp._core.host_fallback.kept:
+            if not host_fallback.kept:
                 raise self._refused(error, operands) from None
-            return tnp._core.host_fallback.on_host(
-                self._numpy, operands, options if out is None else {**options, "out": out}
-            )
+            return host_fallback.on_host(self._numpy, operands, options if out is None else {**options, "out": out})
 
     def _computed(
         self,
@@ -256,7 +257,7 @@ class Ufunc:
         self, operands: tuple[Any, ...], outs: tuple[Any, ...], casting: str, dtype: Any, signature: Any, sig: Any
     ) -> tuple[list[Tensor], list[Tensor | None], Any]:
         """The inputs in the dtypes of their loop, the outputs' tensors, and the device of the arrays."""
-        home = tnp._core.convert.home_of(operands)
+        home = home_of(operands)
         if self.__name__ in COMPARISONS and all(type(x) is int for x in operands):
             one, other = operands  # NumPy compares them as Python objects: of any size
             operands = (np.int8((one > other) - (one < other)), np.int8(0))
@@ -269,10 +270,10 @@ class Ufunc:
                 dtypes.append(type(operand))
                 tensors.append(operand)
             else:
-                tensor = tnp._core.convert.tensor_of(operand, device=home)
+                tensor = tensor_of(operand, device=home)
                 dtypes.append(to_numpy[tensor.dtype])
                 tensors.append(tensor)
-        targets = [None if o is None or o is Ellipsis else tnp._core.convert.output_tensor(o) for o in outs]
+        targets = [None if o is None or o is Ellipsis else output_tensor(o) for o in outs]
         dtypes += [None if t is None else to_numpy[t.dtype] for t in targets]
         try:
             resolved = self._resolved(tuple(dtypes), casting, **self._fixed(dtype, signature, sig))
@@ -342,19 +343,19 @@ class Ufunc:
         where: Any = True,
     ) -> ndarray:
         """Reduce ``array`` along ``axis`` by applying the ufunc (``numpy.ufunc.reduce``)."""
-        return tnp._ufunc.methods.reduce(self, array, axis, dtype, out, keepdims, initial, where)
+        return methods.reduce(self, array, axis, dtype, out, keepdims, initial, where)
 
     def accumulate(self, array: Any, axis: int = 0, dtype: Any = None, out: Any = None) -> ndarray:
         """Accumulate the results of applying the ufunc along ``axis`` (``numpy.ufunc.accumulate``)."""
-        return tnp._ufunc.methods.accumulate(self, array, axis, dtype, out)
+        return methods.accumulate(self, array, axis, dtype, out)
 
     def reduceat(self, array: Any, indices: Any, axis: int = 0, dtype: Any = None, out: Any = None) -> ndarray:
         """Reduce the slices of ``array`` that start at ``indices`` (``numpy.ufunc.reduceat``)."""
-        return tnp._ufunc.methods.reduceat(self, array, indices, axis, dtype, out)
+        return methods.reduceat(self, array, indices, axis, dtype, out)
 
     def outer(self, A: Any, B: Any, /, **options: Any) -> ndarray:
         """Apply the ufunc to all pairs of an element of ``A`` and one of ``B`` (``numpy.ufunc.outer``)."""
-        return tnp._ufunc.methods.outer(self, A, B, options)
+        return methods.outer(self, A, B, options)
 
     def at(self, a: Any, indices: Any, b: Any = np._NoValue, /) -> None:
         """Apply the ufunc in place to ``a[indices]``, repeated indices repeatedly (``numpy.ufunc.at``).
@@ -363,7 +364,7 @@ class Ufunc:
         first where the operation allows it: floats may round otherwise than in NumPy, which goes through them one by
         one, and of 0 * 1e200 * 1e200 there may be NaN.
         """
-        tnp._ufunc.methods.at(self, a, indices, b)
+        methods.at(self, a, indices, b)
 
 
 class UnaryUfunc(Ufunc):
@@ -383,7 +384,7 @@ class UnaryUfunc(Ufunc):
                 tensor = self._loops[tensor.dtype](tensor)
             except RuntimeError as error:
                 raise explain(error) from None
-            result = _new(_array.ndarray if tensor.dim() else _array.scalar)
+            result = _new(ndarray if tensor.dim() else scalar)
             result.tensor = tensor
             return result
         return self._call((x,), **options)
@@ -397,7 +398,7 @@ class UnaryUfunc(Ufunc):
                 tensor = loops[tensor.dtype](tensor)
             except RuntimeError as error:
                 raise explain(error) from None
-            result = _new(_array.ndarray if tensor.dim() else _array.scalar)
+            result = _new(ndarray if tensor.dim() else scalar)
             result.tensor = tensor
             return result
 
@@ -441,9 +442,7 @@ class BinaryUfunc(Ufunc):
                 return self._call((x1, x2))
             if result is not NotImplemented:
                 return result
-            if tnp._core.interop.is_foreign(x2 if type(x1) in PLAIN else x1) and not tnp._array.subclass.overriding(
-                (x1, x2)
-            ):
+            if is_foreign(x2 if type(x1) in PLAIN else x1) and not overriding((x1, x2)):
                 raise TypeError(f"operand type(s) all returned NotImplemented from {self!r}: {x1!r}, {x2!r}")
             return self._call((x1, x2))
         return self._call((x1, x2), **options)
@@ -508,7 +507,7 @@ class BinaryUfunc(Ufunc):
             except (NotWeak, RuntimeError, OverflowError):
                 pass  # the general path runs outside of this block: its exceptions have no other behind them
             else:
-                result = _new(_array.ndarray if tensor.dim() else _array.scalar)
+                result = _new(ndarray if tensor.dim() else scalar)
                 result.tensor = tensor
                 return result
             return general(self, other)
@@ -528,7 +527,7 @@ class BinaryUfunc(Ufunc):
             except (NotWeak, RuntimeError, OverflowError):
                 pass
             else:
-                result = _new(_array.ndarray if tensor.dim() else _array.scalar)
+                result = _new(ndarray if tensor.dim() else scalar)
                 result.tensor = tensor
                 return result
             return general(self, other, reflected=True)
@@ -561,7 +560,7 @@ class BinaryUfunc(Ufunc):
 
     def _defer_or_call(self, x: Any, other: Any, reflected: bool = False, out: Any = None) -> Any:
         """The operation on the general path, unless the other operand's class says that it is its own business."""
-        if out is None and tnp._core.interop.is_foreign(other):
+        if out is None and is_foreign(other):
             return NotImplemented
         try:
             return self._call((other, x) if reflected else (x, other), out)
@@ -570,10 +569,10 @@ class BinaryUfunc(Ufunc):
                 shape = np.broadcast_shapes(x.shape, np.shape(other))
                 if not shape:
                     return np.bool_(self.__name__ == "not_equal")
-                return _array.wrap(tnp.full(shape, self.__name__ == "not_equal", device=x.device).tensor)
+                return wrap(asarray(np.full(shape, self.__name__ == "not_equal"), device=x.device).tensor)
             if out is not None or isinstance(other, (np.ndarray, Number, list, tuple)):
                 raise
-            if not isinstance(error, DtypeError) or (isinstance(other, (str, bytes)) and type(x) is not _array.scalar):
+            if not isinstance(error, DtypeError) or (isinstance(other, (str, bytes)) and type(x) is not scalar):
                 raise  # Python would repeat the text
             return NotImplemented
 

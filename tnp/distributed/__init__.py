@@ -18,7 +18,7 @@ from backend_torch.distributed import arrays as backend
 from backend_torch.distributed.arrays import Mesh
 from backend_torch.distributed.operations import ShardingError
 from backend_torch.tensors import devices
-from tnp._array.ndarray import ndarray, wrap, wrap_array
+from tnp._core.base import ndarray, wrap, wrap_array
 from tnp._core.convert import tensor_of
 from tnp._core.dtypes import tensor_dtype
 from tnp._core.errors import normalize_axis

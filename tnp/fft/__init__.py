@@ -9,11 +9,11 @@ from typing import Any
 
 import numpy as np
 
-import tnp
 from backend_torch.kernels import fft as kernels
 from backend_torch.tensors import devices
-from tnp._array.ndarray import ndarray, wrap_array
+from tnp._core.base import ndarray, wrap_array
 from tnp._core.convert import tensor_of
+from tnp._manipulation.rearranging import roll
 from tnp.fft._many_axes import fft2, fftn, ifft2, ifftn, irfft2, irfftn, rfft2, rfftn
 from tnp.fft._one_axis import fft, hfft, ifft, ihfft, irfft, rfft
 
@@ -217,4 +217,4 @@ def _shifted(x: Any, axes: Any, direction: int) -> ndarray:
     elif isinstance(axes, (int, np.integer)):
         axes = (axes,)
     shape = tuple(tensor.shape)
-    return tnp.roll(wrap_array(tensor), [direction * (shape[axis] // 2) for axis in axes], tuple(axes))
+    return roll(wrap_array(tensor), [direction * (shape[axis] // 2) for axis in axes], tuple(axes))

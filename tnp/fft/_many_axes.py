@@ -12,7 +12,7 @@ from typing import Any, cast
 import numpy as np
 
 from backend_torch.kernels import fft as kernels
-from tnp._array.ndarray import ndarray, wrap_array
+from tnp._core.base import ndarray, wrap_array
 from tnp._core.convert import tensors_of
 from tnp._core.errors import normalize_axis
 from tnp.fft._one_axis import check_norm, checked_real, delivered, points, real_result

@@ -13,7 +13,7 @@ import numpy as np
 from backend_torch.kernels import fft as kernels
 from backend_torch.tensors.casting import cast
 from backend_torch.tensors.dtypes import to_numpy
-from tnp._array.ndarray import ndarray, wrap_array
+from tnp._core.base import ndarray, wrap_array
 from tnp._core.convert import output_tensor, tensor_of_shape, tensors_of
 from tnp._core.dtypes import tensor_dtype
 from tnp._core.errors import normalize_axis

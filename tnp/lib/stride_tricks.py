@@ -10,11 +10,11 @@ from typing import Any
 import numpy as np
 
 from backend_torch.tensors import memory
-from tnp._array.ndarray import ndarray, view_of, wrap_array
-from tnp._array.readonly import readonly_array
-from tnp._array.subclass import kept
+from tnp._core.base import ndarray, wrap_array
 from tnp._core.convert import tensor_of
+from tnp._core.derived_classes import kept
 from tnp._core.errors import check_size, normalize_axes
+from tnp._core.readonly_views import readonly_array, view_of
 
 __all__ = ["as_strided", "sliding_window_view"]
 

@@ -11,11 +11,16 @@ from typing import Any
 
 from numpy.linalg import LinAlgError
 
-import tnp
-from tnp._array.ndarray import ndarray, wrap, wrap_array
-from tnp._core.convert import tensors_of
+from tnp._core.base import ndarray, wrap, wrap_array
+from tnp._core.convert import asarray, tensors_of
 from tnp._core.errors import index_of
 from tnp._core.numpy_version import NUMPY
+from tnp._creation.filled import eye
+from tnp._indexing import diagonals
+from tnp._manipulation import rearranging
+from tnp._manipulation.broadcasting import broadcast_to
+from tnp._math import products
+from tnp._math.products import dot
 from tnp.linalg._decompositions import cholesky, eig, eigh, eigvals, eigvalsh, qr, svd, svdvals
 from tnp.linalg._matrices import check_matrix, check_square
 from tnp.linalg._norms import cond, det, matrix_norm, matrix_rank, norm, slogdet, vector_norm
@@ -91,21 +96,21 @@ def matrix_power(a: Any, n: int) -> ndarray:
     array([[1, 5],
            [0, 1]])
     """
-    power = tnp.asarray(a)
+    power = asarray(a)
     check_square(power.tensor)
     n = index_of(n, "exponent must be an integer")
     if n == 0:
-        return tnp.broadcast_to(tnp.eye(power.shape[-1], dtype=power.dtype, device=power.device), power.shape).copy()
+        return broadcast_to(eye(power.shape[-1], dtype=power.dtype, device=power.device), power.shape).copy()
     if n < 0:
         power, n = inv(power), -n
     result: Any = None
     while True:
         n, bit = divmod(n, 2)
         if bit:
-            result = power if result is None else tnp.matmul(result, power)
+            result = power if result is None else products.matmul(result, power)
         if not n:
             return result
-        power = tnp.matmul(power, power)
+        power = products.matmul(power, power)
 
 
 def multi_dot(arrays: Sequence[Any], *, out: Any = None) -> ndarray:
@@ -144,8 +149,8 @@ def multi_dot(arrays: Sequence[Any], *, out: Any = None) -> ndarray:
     if len(arrays) < 2:
         raise ValueError("Expecting at least two arrays.")
     if len(arrays) == 2:
-        return tnp.dot(arrays[0], arrays[1], out)
-    operands = [tnp.asarray(array) for array in arrays]
+        return dot(arrays[0], arrays[1], out)
+    operands = [asarray(array) for array in arrays]
     first, last = operands[0].ndim == 1, operands[-1].ndim == 1
     if first:
         operands[0] = operands[0][None, :]
@@ -160,7 +165,7 @@ def multi_dot(arrays: Sequence[Any], *, out: Any = None) -> ndarray:
             return operands[i]
         k = splits[i, j]
         whole = j - i == len(operands) - 1
-        return tnp.dot(product(i, k), product(k + 1, j), out if whole else None)
+        return dot(product(i, k), product(k + 1, j), out if whole else None)
 
     result = product(0, len(operands) - 1)
     if first and last:
@@ -218,10 +223,10 @@ def outer(x1: Any, x2: Any, /) -> ndarray:
     array([[3, 4],
            [6, 8]])
     """
-    x1, x2 = tnp.asarray(x1), tnp.asarray(x2)
+    x1, x2 = asarray(x1), asarray(x2)
     if x1.ndim != 1 or x2.ndim != 1:
         raise ValueError(f"Input arrays must be one-dimensional, but they are {x1.ndim=} and {x2.ndim=}.")
-    return tnp.outer(x1, x2)
+    return products.outer(x1, x2)
 
 
 def cross(x1: Any, x2: Any, /, *, axis: int = -1) -> ndarray:
@@ -260,7 +265,7 @@ def cross(x1: Any, x2: Any, /, *, axis: int = -1) -> ndarray:
                 "Both input arrays must be (arrays of) 3-dimensional vectors, "
                 f"but they are {x1.shape[axis]} and {x2.shape[axis]} dimensional instead."
             )
-    return tnp.cross(x1, x2, axis=axis)
+    return products.cross(x1, x2, axis=axis)
 
 
 def diagonal(x: Any, /, *, offset: int = 0) -> ndarray:
@@ -293,7 +298,7 @@ def diagonal(x: Any, /, *, offset: int = 0) -> ndarray:
     >>> np.linalg.diagonal([[1, 2], [3, 4]])
     array([1, 4])
     """
-    return tnp.diagonal(x, offset, -2, -1)
+    return diagonals.diagonal(x, offset, -2, -1)
 
 
 def trace(x: Any, /, *, offset: int = 0, dtype: Any = None) -> ndarray:
@@ -328,7 +333,7 @@ def trace(x: Any, /, *, offset: int = 0, dtype: Any = None) -> ndarray:
     >>> np.linalg.trace([[1, 2], [3, 4]])
     np.int64(5)
     """
-    return tnp.trace(x, offset, -2, -1, dtype)
+    return products.trace(x, offset, -2, -1, dtype)
 
 
 def matmul(x1: Any, x2: Any, /) -> ndarray:
@@ -364,7 +369,7 @@ def matmul(x1: Any, x2: Any, /) -> ndarray:
     >>> np.linalg.matmul([[1, 2], [3, 4]], [1, 1])
     array([3, 7])
     """
-    return tnp.matmul(x1, x2)
+    return products.matmul(x1, x2)
 
 
 def tensordot(x1: Any, x2: Any, /, *, axes: Any = 2) -> ndarray:
@@ -396,7 +401,7 @@ def tensordot(x1: Any, x2: Any, /, *, axes: Any = 2) -> ndarray:
     >>> np.linalg.tensordot(np.ones((2, 3, 4)), np.ones((4, 3)), axes=([2, 1], [0, 1]))
     array([12., 12.])
     """
-    return tnp.tensordot(x1, x2, axes)
+    return products.tensordot(x1, x2, axes)
 
 
 def matrix_transpose(x: Any, /) -> ndarray:
@@ -428,7 +433,7 @@ def matrix_transpose(x: Any, /) -> ndarray:
     array([[1, 3],
            [2, 4]])
     """
-    return tnp.matrix_transpose(x)
+    return rearranging.matrix_transpose(x)
 
 
 def vecdot(x1: Any, x2: Any, /, *, axis: int = -1) -> ndarray:
@@ -465,4 +470,4 @@ def vecdot(x1: Any, x2: Any, /, *, axis: int = -1) -> ndarray:
     >>> np.linalg.vecdot([[1.0, 2.0], [3.0, 4.0]], [1.0, 1.0])
     array([3., 7.])
     """
-    return tnp.vecdot(x1, x2, axis=axis)
+    return products.vecdot(x1, x2, axis=axis)

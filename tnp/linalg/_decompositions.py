@@ -12,7 +12,7 @@ from numpy.linalg import LinAlgError
 
 from backend_torch.kernels import linalg as kernels
 from backend_torch.tensors.casting import cast
-from tnp._array.ndarray import ndarray, wrap_array
+from tnp._core.base import ndarray, wrap_array
 from tnp._core.errors import explain
 from tnp._core.numpy_version import NUMPY
 from tnp.linalg._matrices import matrices, result_dtype, square, square_matrices

@@ -12,16 +12,18 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.linalg import LinAlgError
 
-import tnp
 from backend_torch.autodiff import autodiff
 from backend_torch.kernels import linalg as kernels
 from backend_torch.tensors import interop, memory
 from backend_torch.tensors.casting import cast
-from tnp._array.ndarray import ndarray, wrap, wrap_array
+from tnp._core.base import ndarray, wrap, wrap_array
 from tnp._core.convert import tensor_of
 from tnp._core.dtypes import tensor_dtype
 from tnp._core.errors import normalize_axes, normalize_axis
 from tnp._core.numpy_version import NUMPY
+from tnp._indexing.selection import where
+from tnp._manipulation.shape import expand_dims
+from tnp._math.reductions import count_nonzero
 from tnp._ufunc.reduction import kept
 from tnp._ufunc.table import absolute, isnan, reciprocal
 from tnp.linalg._decompositions import svd
@@ -135,7 +137,7 @@ def _of_vectors(tensor: Tensor, ord: Any, axes: tuple[int, ...], keepdims: bool)
     total = (sizes**exponent).sum(axes, keepdims=keepdims)
     if exponent > 0 and autodiff.may_be_differentiated(total.tensor):
         is_zero = total == 0
-        return wrap(tnp.where(is_zero, 0.0, tnp.where(is_zero, 1.0, total) ** (1 / exponent)).tensor)
+        return wrap(where(is_zero, 0.0, where(is_zero, 1.0, total) ** (1 / exponent)).tensor)
     return total ** (1 / exponent)
 
 
@@ -148,7 +150,7 @@ def _of_matrices(tensor: Tensor, ord: Any, rows: int, columns: int, keepdims: bo
             result = values.max(-1, initial=0)
         else:
             result = values.min(-1) if ord == -2 else values.sum(-1)
-        return tnp.expand_dims(result, (rows, columns)) if keepdims else result
+        return expand_dims(result, (rows, columns)) if keepdims else result
     if ord in (1, -1):
         first, second = rows, columns
     elif ord in (math.inf, -math.inf):
@@ -284,7 +286,7 @@ def cond(x: Any, p: Any = None) -> ndarray:
             one, other = [matrix_norm(each, ord=p) for each in pair]
         number = one * other
     singular = isnan(number) & ~isnan(wrap_array(tensor)).any((-2, -1))
-    return wrap(tnp.where(singular, math.inf, number).tensor)
+    return wrap(where(singular, math.inf, number).tensor)
 
 
 def _singular_values(x: ndarray) -> ndarray:
@@ -343,7 +345,7 @@ def matrix_rank(A: Any, tol: Any = None, hermitian: bool = False, *, rtol: Any =
         else:
             relative = _tolerance(rtol, tensor)
         threshold = values.max(-1, keepdims=True, initial=0) * relative
-    return tnp.count_nonzero(values > threshold, -1)
+    return count_nonzero(values > threshold, -1)
 
 
 def _tolerance(value: Any, tensor: Tensor) -> Any:

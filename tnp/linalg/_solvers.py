@@ -11,15 +11,15 @@ from typing import Any
 import numpy as np
 from numpy.linalg import LinAlgError
 
-import tnp
 from backend_torch.autodiff import autodiff
 from backend_torch.kernels import linalg as kernels
 from backend_torch.tensors import interop
 from backend_torch.tensors.casting import cast
 from backend_torch.tensors.dtypes import to_numpy, to_torch
-from tnp._array.ndarray import ndarray, wrap, wrap_array
-from tnp._core.convert import tensor_of, tensors_of
+from tnp._core.base import ndarray, wrap, wrap_array
+from tnp._core.convert import asarray, tensor_of, tensors_of
 from tnp._core.errors import broadcast_error, explain
+from tnp._creation.filled import empty
 from tnp.linalg._decompositions import refuse_infinite
 from tnp.linalg._matrices import check_matrix, check_square, is_empty, matrices, result_dtype, square_matrices
 
@@ -212,7 +212,7 @@ def tensorinv(a: Any, ind: int = 2) -> ndarray:
     """
     if ind <= 0:
         raise ValueError("Invalid ind argument.")
-    array = tnp.asarray(a)
+    array = asarray(a)
     first, second = array.shape[:ind], array.shape[ind:]
     inverse = inv(array.reshape(math.prod(second), -1))
     if not array.ndim:
@@ -271,9 +271,7 @@ def pinv(a: Any, rcond: Any = None, hermitian: bool = False, *, rtol: Any = _NoV
     else:
         relative = rtol
     if given.dim() > 1 and is_empty(given):
-        return tnp.empty(
-            (*given.shape[:-2], given.shape[-1], given.shape[-2]), to_numpy[given.dtype], device=given.device
-        )
+        return empty((*given.shape[:-2], given.shape[-1], given.shape[-2]), to_numpy[given.dtype], device=given.device)
     tensor = (square_matrices if hermitian else matrices)(wrap_array(given))
     if not hermitian:
         refuse_infinite(tensor)

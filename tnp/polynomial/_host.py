@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
-import tnp
-from tnp._array.ndarray import ndarray
+from tnp._core.base import ndarray
+from tnp._core.convert import asarray
 
 
 def host(value: Any) -> Any:
@@ -26,9 +26,9 @@ def host(value: Any) -> Any:
 def ours(value: Any) -> Any:
     """NumPy's arrays and scalars as ours, in lists and tuples too."""
     if isinstance(value, np.ndarray):
-        return tnp.asarray(value)
+        return asarray(value)
     if isinstance(value, np.generic):
-        return tnp.asarray(value)[()]
+        return asarray(value)[()]
     return type(value)(map(ours, value)) if type(value) in (list, tuple) else value
 
 
@@ -57,7 +57,7 @@ class Series:
     @property
     def coef(self) -> ndarray:
         """The coefficients, the lowest degree first."""
-        return tnp.asarray(self._coef)
+        return asarray(self._coef)
 
     @coef.setter
     def coef(self, value: Any) -> None:

@@ -13,17 +13,19 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-import tnp
 from backend_torch.autodiff import replayed_draws
 from backend_torch.kernels import host
 from backend_torch.random import generators
 from backend_torch.random.generators import Stream
 from backend_torch.tensors import devices, memory, trace_state
 from backend_torch.tensors.dtypes import to_torch
-from tnp._array.ndarray import ndarray, scalar, wrap, wrap_array
-from tnp._core.convert import output_tensor, tensor_of
+from tnp._core import host_fallback
+from tnp._core.base import ndarray, scalar, wrap, wrap_array
+from tnp._core.convert import asarray, asnumpy, output_tensor, tensor_of
 from tnp._core.dtypes import tensor_dtype
 from tnp._core.errors import normalize_axis
+from tnp._creation.filled import empty
+from tnp._indexing.selection import take
 from tnp._manipulation.shape import as_shape
 
 Tensor = Any
@@ -41,7 +43,7 @@ def on_host(value: Any) -> Any:
 
 def from_host(result: Any) -> Any:
     """What NumPy drew: an array's memory as one of ours, a scalar as it is."""
-    if isinstance(result, np.ndarray) and not (tnp._core.host_fallback.kept and result.dtype not in to_torch):
+    if isinstance(result, np.ndarray) and not (host_fallback.kept and result.dtype not in to_torch):
         return wrap_array(tensor_of(result))
     return result
 
@@ -120,7 +122,7 @@ class Distributions:
     def _permuted(self, x: ndarray, axis: int) -> Any:
         """A copy with the slices along an axis in random order; gradients flow through it."""
         axis = normalize_axis(axis, x.ndim)
-        return tnp.take(x, self._order(x.shape[axis]).to_device(x.device), axis)
+        return take(x, self._order(x.shape[axis]).to_device(x.device), axis)
 
     def _shuffle(self, x: Any, axis: int) -> None:
         """The slices along an axis in random order, in place."""
@@ -135,11 +137,11 @@ class Distributions:
             else:
                 self._host.shuffle(*values, *([axis] if axis else []))
         elif isinstance(x, np.ndarray) and self._stream() is not None:
-            x[...] = tnp.asnumpy(self._permuted(tnp.asarray(x), axis))
+            x[...] = asnumpy(self._permuted(asarray(x), axis))
         elif self._stream() is not None:
             if axis:
                 raise NotImplementedError("Axis argument is only supported on ndarray objects")
-            x[:] = [x[i] for i in tnp.asnumpy(self._order(len(x)))]
+            x[:] = [x[i] for i in asnumpy(self._order(len(x)))]
         else:
             warned(3, self._host.shuffle, x, *([axis] if axis else []))
 
@@ -148,7 +150,7 @@ class Distributions:
             return self._order(operator.index(x))
         array = array_in(x)
         if array is None and self._stream() is not None:
-            array = tnp.asarray(x)
+            array = asarray(x)
         if array is not None:
             return self._permuted(array, axis)
         return from_host(self._host.permutation(x, axis) if axis else self._host.permutation(x))
@@ -158,7 +160,7 @@ class Distributions:
         stream = self._stream()
         array = array_in(a)
         if array is None and stream is not None and not isinstance(a, (int, np.integer, scalar)):
-            array = tnp.asarray(a)
+            array = asarray(a)
         if array is None or not array.ndim:
             if stream is None:
                 return from_host(draw(on_host(a), axis))
@@ -170,11 +172,11 @@ class Distributions:
         if stream is not None:
             indices = wrap_array(self._chosen(stream, population, size, replace, p))
         elif population:
-            indices = tnp.asarray(draw(population, 0))
+            indices = asarray(draw(population, 0))
         else:
-            indices = tnp.empty(sizes, np.int64)
-        taken = tnp.take(array, indices.to_device(array.device), axis)
-        return taken if size is None else tnp.asarray(taken)
+            indices = empty(sizes, np.int64)
+        taken = take(array, indices.to_device(array.device), axis)
+        return taken if size is None else asarray(taken)
 
     @staticmethod
     def _chosen(stream: Stream, n: int, size: Any, replace: bool, p: Any) -> Tensor:
@@ -374,7 +376,7 @@ def filled(
         raise TypeError(f"Unsupported dtype {np.dtype(dtype)!r} for {kernel.__name__}")
     if out is None:
         return _drawn(kernel(stream, _sizes(size), *map(parameter, parameters), tensor_dtype(dtype)), size)
-    into = tnp.asarray(out)
+    into = asarray(out)
     if into.dtype != np.dtype(dtype):
         raise TypeError(f"Supplied output array has the wrong type. Expected {np.dtype(dtype)}, got {into.dtype}")
     if size is not None and _sizes(size) != into.shape:

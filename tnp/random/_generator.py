@@ -10,11 +10,13 @@ from typing import Any
 
 import numpy as np
 
-import tnp
 from backend_torch.random.generators import Stream
 from backend_torch.tensors import devices
-from tnp._array.ndarray import ndarray, wrap_array
+from tnp._core.base import ndarray, wrap_array
+from tnp._core.convert import asarray
 from tnp._core.errors import normalize_axis
+from tnp._indexing.assignment import copyto
+from tnp._indexing.selection import take
 from tnp.random._distributions import Distributions, Draw, array_in, filled, from_host, integers, on_host, warned
 
 
@@ -199,15 +201,15 @@ class Generator(Distributions):
     def permuted(self, x: Any, *, axis: Any = None, out: Any = None) -> ndarray:
         """Return a copy of ``x``, each line of it along an axis in a random order of its own; all of it if None."""
         array = array_in(x)
-        source = tnp.asarray(x) if array is None else array
-        result = tnp.take(source, self._positions(source, axis).to_device(source.device))
+        source = asarray(x) if array is None else array
+        result = take(source, self._positions(source, axis).to_device(source.device))
         if out is None:
             return result
         if not isinstance(out, (ndarray, np.ndarray)):
             raise TypeError("out must be an array")
         if out.shape != source.shape:
             raise ValueError("out must have the same shape as x")
-        tnp.copyto(tnp.asarray(out), result, casting="safe")
+        copyto(asarray(out), result, casting="safe")
         return out  # type: ignore[return-value]  # NumPy's array, if that was given
 
     def _positions(self, x: ndarray, axis: Any) -> ndarray:

@@ -12,7 +12,7 @@ import numpy as np
 
 from backend_torch.random.generators import Stream
 from backend_torch.tensors import devices
-from tnp._array.ndarray import ndarray
+from tnp._core.base import ndarray
 from tnp.random._distributions import Distributions, Draw, array_in, from_host, integers, on_host, warned
 
 

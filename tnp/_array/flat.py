@@ -11,11 +11,14 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-import tnp
 from backend_torch.tensors import memory
-from tnp._array.ndarray import ndarray, wrap_array
+from tnp._core import base
+from tnp._core.base import completes, ndarray, wrap_array
+from tnp._core.convert import asarray, element_of
+from tnp._manipulation.shape import resize
 
 
+@completes(base.flatiter)
 class flatiter:
     """A one-dimensional iterator over an array, made by ``x.flat``.
 
@@ -75,7 +78,7 @@ class flatiter:
         return self._array.flatten()
 
     def __array__(self, /, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
-        elements = tnp.ravel(self._array).__array__(dtype, copy)
+        elements = self._array.ravel().__array__(dtype, copy)
         if not memory.shares(self._array.tensor, elements):
             elements.flags.writeable = False  # what is written to a copy would be lost
         return elements
@@ -95,7 +98,7 @@ class flatiter:
 
     def __getitem__(self, key: Any) -> ndarray:
         self._index = 0
-        chosen = tnp.ravel(self._array)[_checked(key, self._array.size)]
+        chosen = self._array.ravel()[_checked(key, self._array.size)]
         return wrap_array(memory.copied(chosen.tensor)) if chosen.ndim else chosen
 
     def __setitem__(self, key: Any, value: Any) -> None:
@@ -106,42 +109,42 @@ class flatiter:
         array = self._array
         if not array.flags.writeable:
             raise ValueError("underlying array is read-only")
-        flat = tnp.ravel(array)
+        flat = array.ravel()
         if _is_integer(key):
             flat[key]  # IndexError comes first
-            value = tnp._core.indexing.element_of(value, array.dtype)
+            value = element_of(value, array.dtype)
             if np.ndim(value):
                 raise ValueError("Error setting single item of array.")
             flat[key] = value
         else:
-            values = tnp.ravel(tnp._core.convert.asarray(value, array.dtype, device=array.device))
+            values = asarray(value, array.dtype, device=array.device).ravel()
             chosen = flat[key]
             if not values.size:
                 return
-            flat[key] = values if values.size == 1 else tnp.resize(values, chosen.shape)
+            flat[key] = values if values.size == 1 else resize(values, chosen.shape)
         if not memory.same_start(flat.tensor, array.tensor):
-            array[...] = tnp.reshape(flat, array.shape)
+            array[...] = flat.reshape(array.shape)
 
     def __delitem__(self, key: Any) -> None:
         raise TypeError("Cannot delete iterator elements")
 
     def __eq__(self, other: object) -> Any:
-        return tnp.ravel(self._array) == other
+        return self._array.ravel() == other
 
     def __ne__(self, other: object) -> Any:
-        return tnp.ravel(self._array) != other
+        return self._array.ravel() != other
 
     def __lt__(self, other: Any) -> Any:
-        return tnp.ravel(self._array) < other
+        return self._array.ravel() < other
 
     def __le__(self, other: Any) -> Any:
-        return tnp.ravel(self._array) <= other
+        return self._array.ravel() <= other
 
     def __gt__(self, other: Any) -> Any:
-        return tnp.ravel(self._array) > other
+        return self._array.ravel() > other
 
     def __ge__(self, other: Any) -> Any:
-        return tnp.ravel(self._array) >= other
+        return self._array.ravel() >= other
 
     __hash__: ClassVar[None] = None  # type: ignore[assignment]
 
@@ -165,7 +168,7 @@ def _checked(key: Any, size: int) -> Any:
         warnings.warn("0-dimensional boolean index of an iterator is deprecated", DeprecationWarning, stacklevel=3)
         return 0 if key and size else slice(0, 0)
     if isinstance(key, flatiter):
-        key = tnp.ravel(key.base)
+        key = key.base.ravel()
     if isinstance(key, list):
         key = _listed(key)
     if isinstance(key, (ndarray, np.ndarray)) and key.dtype == np.bool_ and key.ndim == 1 and key.size != size:

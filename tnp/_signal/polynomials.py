@@ -1,4 +1,4 @@
-"""Polynomials by their coefficients, the highest power first, as functions of arrays; ``poly1d`` is in ``_poly1d``.
+"""Polynomials by their coefficients, the highest power first, as functions of arrays and as ``poly1d`` objects.
 
 Layer: owns NumPy's formulas, in terms of arrays.
 """
@@ -7,23 +7,35 @@ from __future__ import annotations
 
 import sys
 import warnings
-from typing import Any, Literal, overload
+from collections.abc import Iterator
+from typing import Any, ClassVar, Literal, overload
 
 import numpy as np
 from numpy.exceptions import RankWarning
 
-import tnp
 from backend_torch.tensors import memory
-from tnp._array.ndarray import ndarray, wrap_array
-from tnp._core.convert import tensor_of
+from tnp._core.base import ndarray, wrap_array
+from tnp._core.convert import asnumpy, tensor_of
 from tnp._core.dtypes import DtypeError
+from tnp._creation import filled
+from tnp._creation.filled import ones, zeros_like
+from tnp._creation.ranges import arange, vander
+from tnp._indexing.diagonals import diag
+from tnp._indexing.selection import nonzero
+from tnp._manipulation.joining import concatenate
+from tnp._manipulation.shape import atleast_1d
+from tnp._manipulation.splitting import trim_zeros
+from tnp._math.logic import allclose
+from tnp._math.products import dot, outer
+from tnp._sorting.sorting import sort
+from tnp._statistics.correlations import convolve
+from tnp._ufunc.table import sqrt
 from tnp.linalg._decompositions import real_if_real
-from tnp.polynomial import _poly1d
 
 
 def coefficients(p: Any) -> ndarray:
     """The coefficients of a polynomial, as an array of at least one dimension."""
-    return p.coeffs if isinstance(p, _poly1d.poly1d) else tnp.atleast_1d(wrap_array(tensor_of(p)))
+    return p.coeffs if isinstance(p, poly1d) else atleast_1d(wrap_array(tensor_of(p)))
 
 
 def _numbers(roots: Any) -> Any:
@@ -41,13 +53,13 @@ def _check_iterable(p: Any) -> None:
 
 
 def _check_length(p: Any, times: int) -> None:
-    if times and not isinstance(p, _poly1d.poly1d) and not np.ndim(p):
+    if times and not isinstance(p, poly1d) and not np.ndim(p):
         raise TypeError("len() of unsized object")
 
 
 def _like(result: ndarray, *given: Any) -> Any:
     """The coefficients, or a ``poly1d`` of them if one was given."""
-    return _poly1d.poly1d(result) if any(isinstance(p, _poly1d.poly1d) for p in given) else result
+    return poly1d(result) if any(isinstance(p, poly1d) for p in given) else result
 
 
 def poly(seq_of_zeros: Any) -> ndarray:
@@ -81,7 +93,7 @@ def poly(seq_of_zeros: Any) -> ndarray:
     from tnp import linalg  # imported when it is needed, as tnp.linalg is
 
     _check_iterable(seq_of_zeros)
-    zeros = tnp.atleast_1d(wrap_array(_numbers(seq_of_zeros)))
+    zeros = atleast_1d(wrap_array(_numbers(seq_of_zeros)))
     if zeros.ndim == 2 and zeros.shape[0] == zeros.shape[1] != 0:
         zeros = linalg.eigvals(zeros)
     elif zeros.ndim != 1:
@@ -90,11 +102,11 @@ def poly(seq_of_zeros: Any) -> ndarray:
         zeros = zeros.astype(np.float64)
     if not zeros.size:
         return 1.0  # type: ignore[return-value]  # NumPy's own stubs leave it out
-    result = tnp.ones(1, zeros.dtype, device=zeros.device)
-    one = tnp.ones(1, zeros.dtype, device=zeros.device)
+    result = ones(1, zeros.dtype, device=zeros.device)
+    one = ones(1, zeros.dtype, device=zeros.device)
     for i in range(zeros.size):
-        result = tnp.convolve(result, tnp.concatenate([one, -zeros[i : i + 1]]))
-    if result.dtype.kind == "c" and bool((tnp.sort(zeros) == tnp.sort(zeros.conj())).all()):
+        result = convolve(result, concatenate([one, -zeros[i : i + 1]]))
+    if result.dtype.kind == "c" and bool((sort(zeros) == sort(zeros.conj())).all()):
         return result.real.copy()
     return result
 
@@ -133,28 +145,28 @@ def roots(p: Any) -> ndarray:
     line = coefficients(p)
     if line.ndim != 1:
         raise ValueError("Input must be a rank-1 array.")
-    (places,) = tnp.nonzero(line)
+    (places,) = nonzero(line)
     if not places.size:
-        return tnp.zeros(0, device=line.device)
+        return filled.zeros(0, device=line.device)
     first, last = int(places[0]), int(places[-1])
     trailing = line.size - last - 1
     line = line[first : last + 1]
     if line.dtype.kind not in "fc":
         line = line.astype(float)
     if line.size > 1:
-        companion = tnp.diag(tnp.ones(line.size - 2, line.dtype, device=line.device), -1)
-        companion = tnp.concatenate([(-line[1:] / line[0])[None], companion[1:]])
+        companion = diag(ones(line.size - 2, line.dtype, device=line.device), -1)
+        companion = concatenate([(-line[1:] / line[0])[None], companion[1:]])
         found = real_if_real(linalg.eigvals(companion), companion.tensor)
     else:
-        found = tnp.zeros(0, device=line.device)
-    return tnp.concatenate([found, tnp.zeros(trailing, found.dtype, device=line.device)])
+        found = filled.zeros(0, device=line.device)
+    return concatenate([found, filled.zeros(trailing, found.dtype, device=line.device)])
 
 
 @overload
-def polyint(p: _poly1d.poly1d, m: Any = 1, k: Any = None) -> _poly1d.poly1d: ...
+def polyint(p: poly1d, m: Any = 1, k: Any = None) -> poly1d: ...
 @overload
 def polyint(p: Any, m: Any = 1, k: Any = None) -> ndarray: ...
-def polyint(p: Any, m: Any = 1, k: Any = None) -> ndarray | _poly1d.poly1d:
+def polyint(p: Any, m: Any = 1, k: Any = None) -> ndarray | poly1d:
     """The integral of a polynomial.
 
     Parameters
@@ -191,28 +203,28 @@ def polyint(p: Any, m: Any = 1, k: Any = None) -> ndarray | _poly1d.poly1d:
     if times < 0:
         raise ValueError("Order of integral must be positive (see polyder)")
     line = coefficients(p)
-    constants = tnp.zeros(1) if k is None else tnp.atleast_1d(wrap_array(tensor_of(k)))
+    constants = filled.zeros(1) if k is None else atleast_1d(wrap_array(tensor_of(k)))
     if len(constants) < times and len(constants) != 1:
         raise ValueError("k must be a scalar or a rank-1 array of length 1 or >m.")
     if times > sys.getrecursionlimit():  # NumPy makes as many constants, if there may be so many, and recurs
         np.zeros(times)
         raise RecursionError("maximum recursion depth exceeded: so many integrals of a polynomial")
     if len(constants) == 1 and times > 1:
-        constants = constants[0] * tnp.ones(times)
-    if not times and not isinstance(p, _poly1d.poly1d):
+        constants = constants[0] * ones(times)
+    if not times and not isinstance(p, poly1d):
         return wrap_array(tensor_of(p))
     _check_length(p, times)
     for i in range(times):
-        powers = tnp.arange(len(line), 0, -1, device=line.device)
-        line = tnp.concatenate([line / powers, constants[i : i + 1].to_device(line.device)])
+        powers = arange(len(line), 0, -1, device=line.device)
+        line = concatenate([line / powers, constants[i : i + 1].to_device(line.device)])
     return _like(line, p)
 
 
 @overload
-def polyder(p: _poly1d.poly1d, m: Any = 1) -> _poly1d.poly1d: ...
+def polyder(p: poly1d, m: Any = 1) -> poly1d: ...
 @overload
 def polyder(p: Any, m: Any = 1) -> ndarray: ...
-def polyder(p: Any, m: Any = 1) -> ndarray | _poly1d.poly1d:
+def polyder(p: Any, m: Any = 1) -> ndarray | poly1d:
     """The derivative of a polynomial.
 
     Parameters
@@ -248,7 +260,7 @@ def polyder(p: Any, m: Any = 1) -> ndarray | _poly1d.poly1d:
     _check_length(p, times)
     times = min(times, len(line) + 1)  # nothing is left of it
     for step in range(times + (line.ndim > 1)):  # NumPy takes one more, which fails for a matrix
-        shorter = line[:-1] * tnp.arange(len(line) - 1, 0, -1, device=line.device)
+        shorter = line[:-1] * arange(len(line) - 1, 0, -1, device=line.device)
         line = shorter if step < times else line
     return _like(line, p)
 
@@ -328,7 +340,7 @@ def polyfit(
         raise TypeError("expected x and y to have same length")
     if rcond is None:
         rcond = len(points) * np.finfo(points.dtype).eps
-    left, right = tnp.vander(points, order), values
+    left, right = vander(points, order), values
     if w is not None:
         weights = wrap_array(tensor_of(w, device=points.tensor.device)) + 0.0
         if weights.ndim != 1:
@@ -337,7 +349,7 @@ def polyfit(
             raise TypeError("expected w and y to have the same length")
         left = left * weights[:, None]
         right = right * (weights[:, None] if right.ndim == 2 else weights)
-    scale = tnp.sqrt((left * left).sum(axis=0))
+    scale = sqrt((left * left).sum(axis=0))
     left = left / scale
     solution, residuals, rank, singular = linalg.lstsq(left, right, rcond)
     solution = (solution.T / scale).T
@@ -347,7 +359,7 @@ def polyfit(
         warnings.warn("Polyfit may be poorly conditioned", RankWarning, stacklevel=2)
     if not cov:
         return solution
-    covariance = linalg.inv(tnp.dot(left.T, left)) / tnp.outer(scale, scale)
+    covariance = linalg.inv(dot(left.T, left)) / outer(scale, scale)
     factor: Any = 1
     if cov != "unscaled":
         if len(points) <= order:
@@ -357,10 +369,10 @@ def polyfit(
 
 
 @overload
-def polyval(p: Any, x: _poly1d.poly1d) -> _poly1d.poly1d: ...
+def polyval(p: Any, x: poly1d) -> poly1d: ...
 @overload
 def polyval(p: Any, x: Any) -> ndarray: ...
-def polyval(p: Any, x: Any) -> ndarray | _poly1d.poly1d:
+def polyval(p: Any, x: Any) -> ndarray | poly1d:
     """The values of a polynomial.
 
     Parameters
@@ -387,20 +399,20 @@ def polyval(p: Any, x: Any) -> ndarray | _poly1d.poly1d:
     line = coefficients(p)
     if not np.ndim(p):
         raise TypeError("iteration over a 0-d array")
-    place = x if isinstance(x, (_poly1d.poly1d, ndarray)) else wrap_array(tensor_of(x, device=line.tensor.device))
-    value: Any = 0 if isinstance(x, _poly1d.poly1d) else tnp.zeros_like(place)
+    place = x if isinstance(x, (poly1d, ndarray)) else wrap_array(tensor_of(x, device=line.tensor.device))
+    value: Any = 0 if isinstance(x, poly1d) else zeros_like(place)
     for coefficient in line:
         value = value * place + coefficient
     return value
 
 
 @overload
-def polyadd(a1: _poly1d.poly1d, a2: Any) -> _poly1d.poly1d: ...
+def polyadd(a1: poly1d, a2: Any) -> poly1d: ...
 @overload
-def polyadd(a1: Any, a2: _poly1d.poly1d) -> _poly1d.poly1d: ...
+def polyadd(a1: Any, a2: poly1d) -> poly1d: ...
 @overload
 def polyadd(a1: Any, a2: Any) -> ndarray: ...
-def polyadd(a1: Any, a2: Any) -> ndarray | _poly1d.poly1d:
+def polyadd(a1: Any, a2: Any) -> ndarray | poly1d:
     """The sum of two polynomials.
 
     Parameters
@@ -427,12 +439,12 @@ def polyadd(a1: Any, a2: Any) -> ndarray | _poly1d.poly1d:
 
 
 @overload
-def polysub(a1: _poly1d.poly1d, a2: Any) -> _poly1d.poly1d: ...
+def polysub(a1: poly1d, a2: Any) -> poly1d: ...
 @overload
-def polysub(a1: Any, a2: _poly1d.poly1d) -> _poly1d.poly1d: ...
+def polysub(a1: Any, a2: poly1d) -> poly1d: ...
 @overload
 def polysub(a1: Any, a2: Any) -> ndarray: ...
-def polysub(a1: Any, a2: Any) -> ndarray | _poly1d.poly1d:
+def polysub(a1: Any, a2: Any) -> ndarray | poly1d:
     """The difference of two polynomials.
 
     Parameters
@@ -463,17 +475,17 @@ def _aligned(a1: Any, a2: Any) -> list[ndarray]:
     lines = [coefficients(a1), coefficients(a2)]
     size = max(map(len, lines))
     return [
-        p if len(p) == size else tnp.concatenate([tnp.zeros(size - len(p), p.dtype, device=p.device), p]) for p in lines
+        p if len(p) == size else concatenate([filled.zeros(size - len(p), p.dtype, device=p.device), p]) for p in lines
     ]
 
 
 @overload
-def polymul(a1: _poly1d.poly1d, a2: Any) -> _poly1d.poly1d: ...
+def polymul(a1: poly1d, a2: Any) -> poly1d: ...
 @overload
-def polymul(a1: Any, a2: _poly1d.poly1d) -> _poly1d.poly1d: ...
+def polymul(a1: Any, a2: poly1d) -> poly1d: ...
 @overload
 def polymul(a1: Any, a2: Any) -> ndarray: ...
-def polymul(a1: Any, a2: Any) -> ndarray | _poly1d.poly1d:
+def polymul(a1: Any, a2: Any) -> ndarray | poly1d:
     """The product of two polynomials.
 
     Parameters
@@ -497,17 +509,17 @@ def polymul(a1: Any, a2: Any) -> ndarray | _poly1d.poly1d:
     """
     if any(isinstance(each, ndarray) and each.ndim > 1 for each in (a1, a2)):  # seen before zeros, which have values
         raise ValueError("Polynomial must be 1d only.")
-    product = tnp.convolve(_poly1d.poly1d(a1).coeffs, _poly1d.poly1d(a2).coeffs)
+    product = convolve(poly1d(a1).coeffs, poly1d(a2).coeffs)
     return _like(product, a1, a2)
 
 
 @overload
-def polydiv(u: _poly1d.poly1d, v: Any) -> tuple[_poly1d.poly1d, _poly1d.poly1d]: ...
+def polydiv(u: poly1d, v: Any) -> tuple[poly1d, poly1d]: ...
 @overload
-def polydiv(u: Any, v: _poly1d.poly1d) -> tuple[_poly1d.poly1d, _poly1d.poly1d]: ...
+def polydiv(u: Any, v: poly1d) -> tuple[poly1d, poly1d]: ...
 @overload
 def polydiv(u: Any, v: Any) -> tuple[ndarray, ndarray]: ...
-def polydiv(u: Any, v: Any) -> tuple[ndarray | _poly1d.poly1d, ndarray | _poly1d.poly1d]:
+def polydiv(u: Any, v: Any) -> tuple[ndarray | poly1d, ndarray | poly1d]:
     """The quotient of two polynomials, and the remainder.
 
     Parameters
@@ -534,12 +546,189 @@ def polydiv(u: Any, v: Any) -> tuple[ndarray | _poly1d.poly1d, ndarray | _poly1d
     degree, lower = len(dividend) - 1, len(divisor) - 1
     dtype = (dividend[0] + divisor[0]).dtype
     scale = 1.0 / divisor[0]
-    quotient = tnp.zeros(max(degree - lower + 1, 1), dtype, device=dividend.device)
+    quotient = filled.zeros(max(degree - lower + 1, 1), dtype, device=dividend.device)
     rest = dividend.astype(dtype)
     for k in range(degree - lower + 1):
         factor = scale * rest[k]
         quotient[k] = factor
         rest[k : k + lower + 1] -= factor * divisor
-    while len(rest) > 1 and bool(tnp.allclose(rest[0], 0, rtol=1e-14)):
+    while len(rest) > 1 and bool(allclose(rest[0], 0, rtol=1e-14)):
         rest = rest[1:]
     return _like(quotient, u, v), _like(rest, u, v)
+
+
+class poly1d:
+    """A polynomial of one variable.
+
+    Parameters
+    ----------
+    c_or_r : array_like or poly1d
+        Its coefficients, the highest power first, or its roots.
+    r : bool, optional
+        They are roots.
+    variable : str, optional
+        What to print.
+
+    Notes
+    -----
+    It prints through NumPy's.
+
+    Source: https://numpy.org/doc/stable/reference/generated/numpy.poly1d.html
+
+    Examples
+    --------
+    >>> import tnp as np
+    >>> p = np.poly1d([1, 2, 3])
+    >>> p(2), p * p
+    (np.int64(11), poly1d([ 1,  4, 10, 12,  9]))
+    """
+
+    __module__ = "tnp"
+    __slots__ = ("_coeffs", "_variable")
+    __hash__: ClassVar[None] = None  # type: ignore[assignment]
+    _coeffs: ndarray
+    _variable: str
+
+    def __init__(self, c_or_r: Any, r: bool = False, variable: str | None = None) -> None:
+        self._variable = "x" if variable is None else variable
+        if isinstance(c_or_r, poly1d):
+            self._coeffs = c_or_r._coeffs
+            if variable is None:
+                self._variable = c_or_r._variable
+            return
+        line = atleast_1d(wrap_array(tensor_of(poly(c_or_r) if r else c_or_r)))
+        if line.ndim > 1:
+            raise ValueError("Polynomial must be 1d only.")
+        line = trim_zeros(line, trim="f")
+        self._coeffs = line if len(line) else filled.zeros(1, line.dtype, device=line.device)
+
+    @property
+    def coeffs(self) -> ndarray:
+        """The coefficients, the highest power first."""
+        return self._coeffs
+
+    @coeffs.setter
+    def coeffs(self, value: Any) -> None:
+        if value is not self._coeffs:
+            raise AttributeError("Cannot set attribute")
+
+    @property
+    def variable(self) -> str:
+        """What is printed for the variable."""
+        return self._variable
+
+    @property
+    def order(self) -> int:
+        """The degree."""
+        return len(self._coeffs) - 1
+
+    @property
+    def roots(self) -> ndarray:
+        """The roots."""
+        return roots(self._coeffs)
+
+    r = roots
+    c = coef = coefficients = coeffs
+    o = order
+
+    def __array__(self, t: Any = None, copy: bool | None = None) -> np.ndarray:
+        return np.array(self._coeffs, t, copy=copy)
+
+    def __repr__(self) -> str:
+        return f"poly1d({repr(self._coeffs)[6:-1]})"
+
+    def __str__(self) -> str:
+        return str(np.poly1d(asnumpy(self._coeffs), variable=self._variable))
+
+    def __len__(self) -> int:
+        return self.order
+
+    @overload
+    def __call__(self, val: poly1d) -> poly1d: ...
+    @overload
+    def __call__(self, val: Any) -> ndarray: ...
+    def __call__(self, val: Any) -> ndarray | poly1d:
+        return polyval(self._coeffs, val)
+
+    def __neg__(self) -> poly1d:
+        return poly1d(-self._coeffs)
+
+    def __pos__(self) -> poly1d:
+        return self
+
+    def __mul__(self, other: Any) -> poly1d:
+        if _is_scalar(other):
+            return poly1d(self._coeffs * other)
+        return poly1d(polymul(self, other))
+
+    def __rmul__(self, other: Any) -> poly1d:
+        if _is_scalar(other):
+            return poly1d(other * self._coeffs)
+        return poly1d(polymul(other, self))
+
+    def __add__(self, other: Any) -> poly1d:
+        return poly1d(polyadd(self, poly1d(other)))
+
+    __radd__ = __add__
+
+    def __sub__(self, other: Any) -> poly1d:
+        return poly1d(polysub(self, poly1d(other)))
+
+    def __rsub__(self, other: Any) -> poly1d:
+        return poly1d(polysub(poly1d(other), self))
+
+    def __pow__(self, val: Any) -> poly1d:
+        if not _is_scalar(val) or int(val) != val or val < 0:
+            raise ValueError("Power to non-negative integers only.")
+        result: Any = [1]
+        for _ in range(int(val)):
+            result = polymul(self._coeffs, result)
+        return poly1d(result)
+
+    def __truediv__(self, other: Any) -> Any:
+        if _is_scalar(other):
+            return poly1d(self._coeffs / other)
+        return polydiv(self, poly1d(other))
+
+    def __rtruediv__(self, other: Any) -> Any:
+        if _is_scalar(other):
+            return poly1d(other / self._coeffs)
+        return polydiv(poly1d(other), self)
+
+    def __eq__(self, other: object) -> Any:
+        if not isinstance(other, poly1d):
+            return NotImplemented
+        if self._coeffs.shape != other._coeffs.shape:
+            return False
+        return (self._coeffs == other._coeffs).all()
+
+    def __ne__(self, other: object) -> Any:
+        return NotImplemented if not isinstance(other, poly1d) else not self == other
+
+    def __getitem__(self, val: Any) -> Any:
+        if val > self.order or val < 0:
+            return filled.zeros((), self._coeffs.dtype, device=self._coeffs.device)[()]
+        return self._coeffs[self.order - val]
+
+    def __setitem__(self, key: Any, val: Any) -> None:
+        if key < 0:
+            raise ValueError("Does not support negative powers.")
+        if key > self.order:
+            more = filled.zeros(key - self.order, self._coeffs.dtype, device=self._coeffs.device)
+            self._coeffs = concatenate([more, self._coeffs])
+        self._coeffs[self.order - key] = val
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self._coeffs)
+
+    def integ(self, m: Any = 1, k: Any = 0) -> poly1d:
+        """The integral, as ``polyint`` says."""
+        return poly1d(polyint(self._coeffs, m, k))
+
+    def deriv(self, m: Any = 1) -> poly1d:
+        """The derivative, as ``polyder`` says."""
+        return poly1d(polyder(self._coeffs, m))
+
+
+def _is_scalar(value: Any) -> bool:
+    return np.isscalar(value) or (isinstance(value, ndarray) and not value.ndim)

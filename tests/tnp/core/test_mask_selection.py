@@ -258,7 +258,7 @@ def test_what_needs_the_shape_is_a_loop(function: Callable[[Any], Any]) -> None:
     expected = [np.asnumpy(np.asarray(function(given(row)))) for row in ROWS]
     with pytest.warns(RuntimeWarning, match="a boolean index selects differs") as caught:
         found = np.vectorized_map(function, given(ROWS))
-    line = int(re.search(r"test_masked\.py:(\d+): ", str(caught[0].message))[1])
+    line = int(re.search(r"test_mask_selection\.py:(\d+): ", str(caught[0].message))[1])
     assert line in {each for _, _, each in function.__code__.co_lines()}
     numpy.testing.assert_allclose(np.asnumpy(found), expected)
     with pytest.raises(TypeError, match="depends on values"):

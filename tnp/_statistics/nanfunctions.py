@@ -12,7 +12,7 @@ import numpy as np
 from backend_torch.kernels import reductions as kernels
 from backend_torch.kernels import sorting, value_checks
 from backend_torch.tensors.casting import cast
-from tnp._array.ndarray import ndarray, wrap, wrap_array
+from tnp._core.base import ndarray, wrap, wrap_array
 from tnp._core.convert import output_tensor, tensor_of
 from tnp._core.dtype_table import Loops
 from tnp._core.dtypes import tensor_dtype

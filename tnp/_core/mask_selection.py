@@ -13,14 +13,11 @@ from typing import Any
 
 import numpy as np
 
-import tnp
 from backend_torch.kernels import masking
 from backend_torch.tensors.dtypes import to_numpy
-from tnp._array.ndarray import ndarray, wrap_array
-from tnp._array.subclass import subclass
-from tnp._core.convert import asarray
+from tnp._core.base import ndarray, subclass, wrap_array
+from tnp._core.convert import asarray, value_of
 from tnp._core.errors import normalize_axes
-from tnp._core.indexing import value_of
 
 Tensor = Any
 _new = object.__new__
@@ -82,7 +79,7 @@ class Selection(subclass):
             return wrap_array(values), axes, wrap_array(self.chosen.broadcast_mask)
         if ufunc not in _EXTREMES or self.dtype.kind not in "biuf" or not masking.has_any(mask):
             raise masking.unknown_error()
-        last = tnp.asarray(_EXTREMES[ufunc](self.dtype), self.dtype)  # which no other is beyond
+        last = asarray(_EXTREMES[ufunc](self.dtype), self.dtype)  # which no other is beyond
         return wrap_array(masking.where(self.chosen.broadcast_mask, values, last.tensor)), axes, True
 
 

@@ -1,0 +1,164 @@
+"""Foreign protocols: what NumPy's functions and ufuncs, torch's functions and Array API consumers get from an array.
+
+Layer: owns which of tnp's functions stands for a function of NumPy's, found by its name in the public namespace.
+"""
+
+from __future__ import annotations
+
+import inspect
+from typing import Any
+
+import numpy as np
+
+from backend_torch.tensors import memory
+from backend_torch.tensors.dtypes import to_torch
+from tnp._array import array_function
+from tnp._core import host_fallback, public
+from tnp._core.base import ndarray, wrap
+from tnp._core.convert import asarray, asnumpy, tensor_of
+from tnp._core.dtypes import DtypeError
+from tnp._core.interop import API_VERSIONS, WRITERS, is_foreign, overrides
+from tnp._ufunc.ufunc import Ufunc
+
+
+def numpy_ufunc(ufunc: Any, method: str, inputs: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """``numpy.add(x, y)`` is ``tnp.add(x, y)``; another library's ufunc runs on the host's memory."""
+    if isinstance(ufunc, Ufunc):
+        outs = kwargs.get("out", ())
+        if any(map(overrides, (*inputs, *(outs if isinstance(outs, tuple) else (outs,))))):
+            return NotImplemented
+        return getattr(ufunc, method)(*inputs, **kwargs)
+    outs = kwargs.pop("out", ())
+    if any(map(is_foreign, (*inputs, *outs))):
+        return NotImplemented
+    name: str = ufunc.__name__
+    if getattr(np, name, None) is not ufunc:
+        return _host_ufunc(ufunc, method, inputs, outs, kwargs)
+    ours = getattr(public.namespace(), name, None)
+    if ours is None:
+        raise TypeError(f"tnp has no {name}: call numpy.{name} on tnp.asnumpy(x)")
+    if method == "at":
+        target = _over(inputs[0])
+        ours.at(target, *inputs[1:])
+        _write_back(inputs[0], target)
+        return None
+    function = ours if method == "__call__" else getattr(ours, method)
+    targets = tuple([_over(out) for out in outs])
+    if targets:
+        kwargs["out"] = targets if len(targets) > 1 else targets[0]
+    result = function(*inputs, **kwargs)
+    for out, written in zip(outs, targets, strict=True):
+        _write_back(out, written)
+    return _results(result, outs)
+
+
+def _over(array: Any) -> Any:
+    """A NumPy array that is written to as one of ours: over its memory where that can be."""
+    return array if array is None or isinstance(array, ndarray) else asarray(array)
+
+
+def _write_back(given: Any, written: Any) -> None:
+    """Bring a result into the NumPy array that was given for it, where ``_over`` had to copy."""
+    if isinstance(given, np.ndarray) and not memory.shares(written.tensor, given):
+        given[...] = asnumpy(written)
+
+
+def _results(result: Any, outs: tuple[Any, ...]) -> Any:
+    """A ufunc's results, with the very arrays that were given as ``out`` in their places."""
+    if not outs:
+        return result
+    results = result if isinstance(result, tuple) else (result,)
+    chosen = tuple([new if out is None else out for new, out in zip(results, outs, strict=True)])
+    return chosen if len(chosen) > 1 else chosen[0]
+
+
+def _host_ufunc(ufunc: np.ufunc, method: str, inputs: tuple[Any, ...], outs: Any, kwargs: dict[str, Any]) -> Any:
+    """A ufunc that is not NumPy's (``scipy.special``): it computes on the host, so gradients would be lost."""
+    if any(isinstance(x, ndarray) and x.tensor.requires_grad for x in inputs):
+        raise TypeError(f"ufunc '{ufunc.__name__}' is not tnp's and would lose the gradient: call it on tnp.asnumpy(x)")
+    inputs = tuple([x.__array__() if isinstance(x, ndarray) else x for x in inputs])
+    if outs:
+        kwargs["out"] = tuple([x.__array__() if isinstance(x, ndarray) else x for x in outs])
+    result = getattr(ufunc, method)(*inputs, **kwargs)
+    if result is None:
+        return None
+    results = result if isinstance(result, tuple) else (result,)
+    wrapped = tuple([_wrapped(each) for each in results])
+    return _results(wrapped if len(wrapped) > 1 else wrapped[0], outs)
+
+
+def _wrapped(result: Any) -> Any:
+    """What another library's ufunc returned as ours, unless no tensor can hold it and NumPy keeps such data."""
+    if host_fallback.kept and np.asarray(result).dtype not in to_torch:
+        return result
+    return wrap(tensor_of(result))
+
+
+def numpy_function(func: Any, types: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """``numpy.linalg.norm(x)`` is ``tnp.linalg.norm(x)``."""
+    if not all(issubclass(t, (ndarray, np.ndarray)) for t in types):
+        return NotImplemented
+    if func.__module__ == "tnp._program.import_hook":  # what a program that is run as it is has for it
+        func = inspect.unwrap(func, stop=array_function.is_dispatching)
+    if array_function.is_dispatching(func):
+        return array_function.array_function(func, args, kwargs)
+    name = f"{func.__module__}.{func.__name__}"
+    ours: Any = public.namespace()
+    for part in name.split(".")[1:]:
+        ours = getattr(ours, part, None)
+    if ours is None or not name.startswith("numpy."):
+        if host_fallback.kept:
+            return host_fallback.on_host(func, args, kwargs)
+        raise TypeError(f"tnp has no {name}: call it on tnp.asnumpy(x)")
+    try:
+        return _in_place_of(func, ours, args, kwargs)
+    except DtypeError:
+        if not host_fallback.kept:
+            raise
+        return host_fallback.on_host(func, args, kwargs)
+
+
+def _in_place_of(func: Any, ours: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """Our function with NumPy's arguments, which may be NumPy arrays to write to."""
+    if func.__name__ in WRITERS and args and isinstance(args[0], np.ndarray):
+        target = _over(args[0])
+        ours(target, *args[1:], **kwargs)
+        return _write_back(args[0], target)
+    out = kwargs.get("out")
+    if not isinstance(out, np.ndarray):
+        return ours(*args, **kwargs)
+    target = _over(out)
+    ours(*args, **{**kwargs, "out": target})
+    _write_back(out, target)
+    return out
+
+
+# torch.
+
+
+def torch_function(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any] | None) -> Any:
+    """``torch.relu(x)`` is ``torch.relu(x.tensor)``: tensors in, tensors out."""
+    return func(*_unwrapped(args), **_unwrapped(kwargs or {}))
+
+
+def _unwrapped(value: Any) -> Any:
+    """Arrays as tensors, in lists, tuples and dicts too."""
+    if isinstance(value, ndarray):
+        return value.tensor
+    if type(value) in (list, tuple):
+        return type(value)(map(_unwrapped, value))
+    if type(value) is dict:
+        return {key: _unwrapped(each) for key, each in value.items()}
+    return value
+
+
+# The Array API standard.
+
+
+def namespace(api_version: str | None) -> Any:
+    """``x.__array_namespace__()``."""
+    if api_version is not None and api_version not in API_VERSIONS:
+        raise ValueError(
+            f'Version "{api_version}" of the Array API Standard is not supported: use one of {", ".join(API_VERSIONS)}'
+        )
+    return public.namespace()

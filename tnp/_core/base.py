@@ -1,0 +1,95 @@
+"""The array's classes as far as every chapter needs them: one slot that holds a tensor, and how results are wrapped.
+
+Layer: owns the classes themselves, empty. ``tnp._array`` completes them with methods and operators once the chapters
+that compute them are there, so that no chapter needs the finished class.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from types import MemberDescriptorType
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from tnp._core.dtype_table import PLAIN
+
+Tensor = Any
+_new = object.__new__
+_Class = TypeVar("_Class", bound=type)
+
+if TYPE_CHECKING:  # a type checker reads the finished classes
+    from tnp._array.flat import flatiter as flatiter
+    from tnp._array.ndarray import ndarray as ndarray
+    from tnp._array.ndarray import scalar as scalar
+    from tnp._array.readonly import readonly as readonly
+    from tnp._array.reflected_operators import asking as asking
+    from tnp._array.subclass import subclass as subclass
+else:
+
+    class ndarray:
+        __slots__ = ("__weakref__", "tensor")
+        __module__ = "tnp"
+
+    class scalar(ndarray):
+        __slots__ = ()
+        __module__ = "tnp"
+
+    class subclass(ndarray):
+        __slots__ = ()
+        __module__ = "tnp"
+
+    class asking(ndarray):
+        __slots__ = ()
+        __module__ = "tnp"
+
+    class readonly(asking):
+        __slots__ = ()
+        __module__ = "tnp"
+
+    class flatiter:
+        __slots__ = ("_array", "_base", "_index")
+        __module__ = "tnp"
+
+
+PLAIN.update((ndarray, scalar, readonly))
+
+# What a class statement adds by itself.
+_OF_THE_STATEMENT = frozenset({
+    "__annotate__", "__annotate_func__", "__annotations__", "__annotations_cache__", "__dict__", "__firstlineno__",
+    "__module__", "__slots__", "__static_attributes__", "__weakref__",
+})  # fmt: skip
+
+
+def completes(shell: type) -> Callable[[_Class], _Class]:
+    """Class decorator: put what the class statement and its mixins define into ``shell``, and give that back."""
+
+    def complete(body: Any) -> Any:
+        for definition in reversed(body.__mro__[:-1]):
+            if definition in shell.__mro__:
+                continue
+            for name, value in vars(definition).items():
+                if name not in _OF_THE_STATEMENT and not isinstance(value, MemberDescriptorType):
+                    setattr(shell, name, value)
+        return shell
+
+    return complete
+
+
+def wrap(tensor: Tensor) -> ndarray:
+    """A result as NumPy returns it: a scalar if it is 0-d, else an array."""
+    result: ndarray = _new(ndarray if tensor.dim() else scalar)
+    result.tensor = tensor
+    return result
+
+
+def wrap_array(tensor: Tensor) -> ndarray:
+    """A tensor as an array, 0-d ones too."""
+    result: ndarray = _new(ndarray)
+    result.tensor = tensor
+    return result
+
+
+def like(source: ndarray, tensor: Tensor) -> ndarray:
+    """A new array, or a scalar if the source is one."""
+    result: ndarray = _new(scalar if type(source) is scalar else ndarray)
+    result.tensor = tensor
+    return result

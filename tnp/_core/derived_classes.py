@@ -1,0 +1,96 @@
+"""Arrays of classes derived from ndarray: how one is made, what it is without its class, whose class a result has.
+
+Layer: owns ``__array_finalize__`` and ``__array_priority__``. The class that such classes really derive from is
+``_array.subclass``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from backend_torch.tensors import memory
+from tnp._core.base import ndarray, readonly, scalar, subclass, wrap_array
+from tnp._core.readonly_views import readonly_array, view_of
+
+Tensor = Any
+_new = object.__new__
+_awaiting: list[Callable[[], object]] = []
+
+
+def before_the_first(function: Callable[[], object]) -> None:
+    """Have ``function`` called before the first array of a derived class is made."""
+    _awaiting.append(function)
+
+
+def finalised(cls: Any, tensor: Tensor, source: Any) -> Any:
+    """A tensor as an array of a class, which is told of the array that it was made from."""
+    if not issubclass(cls, subclass):  # ndarray, or what a program has for it
+        return view_of(source, tensor)
+    while _awaiting:
+        _awaiting.pop()()
+    made = _new(cls)
+    made.tensor = tensor
+    if isinstance(source, ndarray) and tensor is not source.tensor and memory.same_storage(tensor, source.tensor):
+        _note_base(cls, tensor, source)
+    cls.__array_finalize__(made, source)
+    return made
+
+
+def _note_base(cls: Any, tensor: Tensor, base: Any) -> None:
+    """Note the array that a tensor is a view of: as in NumPy the furthest one of its class, whose bytes those are."""
+    if not base.flags.writeable:
+        memory.lock(tensor)
+    while type(further := memory.source_of(base.tensor)) is cls:
+        base = further
+    memory.with_source(tensor, base)
+
+
+def plain(x: Any) -> Any:
+    """An array without its class, over the same tensor; anything else itself."""
+    if not isinstance(x, subclass):
+        return x
+    return readonly_array(x.tensor, x) if memory.is_locked(x.tensor) else wrap_array(x.tensor)
+
+
+def of_class(x: ndarray, result: ndarray) -> Any:
+    """What was made of an array, in its class; scalars stay what they are."""
+    return result if type(result) is scalar else finalised(type(x), result.tensor, x)
+
+
+def kept(given: Any, result: ndarray) -> Any:
+    """What ``asarray`` made of an array, in its class: itself, if nothing had to change."""
+    if not isinstance(given, subclass):
+        return result
+    return given if result.tensor is given.tensor else as_result(given, result)
+
+
+def as_result(source: Any, result: ndarray) -> Any:
+    """A result, read-only or not, in the class of an array."""
+    made = finalised(type(source), result.tensor, source)
+    if type(result) is readonly:
+        memory.lock(made.tensor)
+    return made
+
+
+def ranked(found: list[Any]) -> list[Any]:
+    """One array of each class, those of derived classes before those that they are derived from."""
+    ranked: list[Any] = []
+    for x in found:
+        if all(type(x) is not type(other) for other in ranked):
+            place = next((i for i, other in enumerate(ranked) if issubclass(type(x), type(other))), len(ranked))
+            ranked.insert(place, x)
+    return ranked
+
+
+def winner(operands: Any) -> Any:
+    """The operand whose class a result has: of the highest priority; None for ndarray itself."""
+    chosen, highest = None, -np.inf
+    for x in operands:
+        if isinstance(x, (ndarray, np.ndarray)):
+            priority = x.__array_priority__ if isinstance(x, subclass) else 0.0
+            if priority > highest or (priority == highest and chosen is None):
+                chosen, highest = (x if isinstance(x, subclass) else None), priority
+    return chosen

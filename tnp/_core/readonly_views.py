@@ -1,0 +1,72 @@
+"""Who may write: read-only arrays are arrays of a class that refuses to, over tensors that can always be written to.
+
+Layer: owns which views are read-only and what ``flags.writeable`` sets. The refusals are the class's, in ``_array``.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from backend_torch.tensors import memory
+from tnp._core.base import ndarray, readonly, scalar, wrap, wrap_array
+
+Tensor = Any
+_new = object.__new__
+
+
+def view(source: Any, result: Any) -> Any:
+    """What was made of ``source``: read-only if that is a read-only array and its memory is the same."""
+    if type(result) is not ndarray or not isinstance(source, ndarray) or source.flags.writeable:
+        return result
+    return readonly_array(result.tensor, source) if memory.same_storage(result.tensor, source.tensor) else result
+
+
+def readonly_array(tensor: Tensor, source: Any) -> readonly:
+    """A tensor as a read-only array; ``source`` is the array whose view it is, or what else has the memory."""
+    made: readonly = _new(readonly)
+    itself = isinstance(source, ndarray) and source.tensor is tensor
+    made.tensor = tensor if itself else memory.with_source(tensor, source)
+    return made
+
+
+def set_writeable(x: ndarray, value: Any) -> None:
+    """``x.flags.writeable = value``.
+
+    Raises
+    ------
+    ValueError
+        The array is to be writeable, but has its elements from one that is not, or several of them share a place.
+    """
+    if value and not memory.is_writeable(x.tensor):
+        raise ValueError("cannot set WRITEABLE flag to True of this array: its elements share memory; copy it")
+    if type(x) is ndarray and not value:
+        x.__class__ = readonly
+    elif type(x) is readonly and value:
+        source = memory.source_of(x.tensor)
+        while type(source) is readonly and (further := memory.source_of(source.tensor)) is not None:
+            source = further
+        if source is not None and type(source) is not ndarray:
+            raise ValueError("cannot set WRITEABLE flag to True of this array")
+        x.__class__ = ndarray  # type: ignore[assignment]
+    elif type(x) is not scalar and type(x) is not ndarray:
+        memory.lock(x.tensor, not value)
+    elif type(x) is scalar:
+        raise ValueError("Cannot set flags on array scalars.")
+
+
+def is_writeable(x: ndarray) -> bool:
+    """Whether elements of the array can be assigned to."""
+    if type(x) is readonly or type(x) is scalar or memory.is_locked(x.tensor):
+        return False
+    return memory.is_writeable(x.tensor)
+
+
+def view_of(source: Any, tensor: Tensor) -> ndarray:
+    """A view of ``source``, whatever that is, as an array: of a read-only array it is read-only."""
+    made = wrap_array(tensor)
+    return made if type(source) is ndarray else view(source, made)
+
+
+def view_like(source: Any, tensor: Tensor) -> ndarray:
+    """`view_of`, but a scalar's is a scalar."""
+    return wrap(tensor) if type(source) is scalar else view_of(source, tensor)
