@@ -277,6 +277,21 @@ def is_recording() -> bool:
     return _state.tapes > 0
 
 
+def check_constant(tensor: Tensor, by: str) -> None:
+    """TracedValueError if a derivative of a function would follow the tensor, which ``by`` makes numbers of.
+
+    A recording doesn't mind: programs print the loss there.
+    """
+    if torch.compiler.is_compiling():
+        return
+    recording = {boundary.level for boundary in _state.boundaries}
+    while functorch.is_wrapped(tensor) and not functorch.is_batched(tensor):
+        level = functorch.level_of(tensor)
+        if level not in recording and functorch.is_followed(tensor, level):
+            raise trace_state.constant_error(by)
+        tensor = functorch.get_unwrapped(tensor)
+
+
 def keeps_operands() -> bool:
     """Whether operands may be kept for a gradient: of memory that torch doesn't watch, as NumPy's, it needs a copy."""
     if torch.compiler.is_compiling() or trace_state.is_tracing():  # a graph reads arrays from outside by reference

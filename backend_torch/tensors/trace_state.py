@@ -15,7 +15,10 @@ from typing import Any
 
 
 class TracedValueError(TypeError):
-    """Python asked for the value of an array that has none yet, because the function is being traced."""
+    """Python asked for the value of an array that has none yet, or would lose its derivative.
+
+    The function is being traced or differentiated.
+    """
 
 
 class _State(threading.local):
@@ -25,6 +28,7 @@ class _State(threading.local):
 
     def __init__(self) -> None:
         self.keepers: list[Any] = []  # who is told what gradients need, the innermost last
+        self.differentiating: list[str] = []  # the functions that differentiate what runs, the innermost last
 
 
 state = _State()
@@ -93,6 +97,17 @@ def value_error() -> TracedValueError:
         f"{user_line()}: the value of a traced array is asked for (by if, while, int(), float(), bool(), item(), an "
         "index or a function that NumPy computes), which it has only when the compiled function runs; choose with "
         "tnp.where or tnp.cond, repeat with tnp.while_loop, or leave this part outside tnp.compile"
+    )
+
+
+def constant_error(by: str) -> TracedValueError:
+    """The error of asking for the value of an array that is differentiated, as a number that has no derivative."""
+    name = state.differentiating[-1] if state.differentiating else None
+    what = f"tnp.{name} differentiates" if name else "torch.func differentiates"
+    return TracedValueError(
+        f"{user_line()}: {by} makes a Python number of an array that {what}: its derivative would be lost. Compute "
+        "with tnp's functions (np.exp(x) for math.exp(x), np.stack([x, y]) for np.array([float(x), float(y)])); or, if "
+        "it is to be a constant, say so: float(np.stop_gradient(x))"
     )
 
 

@@ -12,6 +12,7 @@ from typing import Any
 
 import torch
 from torch._functorch import eager_transforms
+from torch.autograd import forward_ad
 
 _functorch: Any = torch._C._functorch
 
@@ -65,6 +66,14 @@ def down_to(level: int | None) -> Iterator[None]:
     finally:
         while left:
             _functorch.push_dynamic_layer_stack(left.pop())
+
+
+def is_followed(tensor: torch.Tensor, level: int) -> bool:
+    """Whether a derivative at that level, the outermost that the tensor is wrapped for, depends on the tensor."""
+    if any(each.key() == TransformType.Jvp for each in stack() or () if each.level() == level):
+        with down_to(level):
+            return forward_ad.unpack_dual(tensor).tangent is not None
+    return tensor.requires_grad
 
 
 def is_disabled() -> bool:

@@ -14,7 +14,9 @@ from typing import Any
 
 import numpy as np
 
+from backend_torch.autodiff import autodiff
 from backend_torch.tensors import memory
+from backend_torch.torch_private.functorch import innermost
 from tnp._array.subclass import viewed
 from tnp._core import convert, host_fallback
 from tnp._core.base import like, ndarray, scalar, wrap_array
@@ -178,6 +180,8 @@ class Methods:
 
     def item(self, *args: Any) -> Any:
         """One element as a Python scalar: the only one, or the one at a flat index or at a tuple of indices."""
+        if innermost() is not None:
+            autodiff.check_constant(self.tensor, "item()")
         if not args:
             if self.tensor.numel() != 1:
                 raise ValueError("can only convert an array of size 1 to a Python scalar")
@@ -345,6 +349,8 @@ class Methods:
         """The elements as nested lists of Python scalars."""
         if memory.is_sharded(self.tensor):
             check_readable(self)
+        if innermost() is not None:
+            autodiff.check_constant(self.tensor, "tolist()")
         return self.tensor.tolist()
 
     def trace(self, offset: int = 0, axis1: int = 0, axis2: int = 1, dtype: Any = None, out: Any = None) -> ndarray:

@@ -15,8 +15,10 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.exceptions import ComplexWarning
 
+from backend_torch.autodiff import autodiff
 from backend_torch.tensors import memory
 from backend_torch.tensors.dtypes import to_numpy
+from backend_torch.torch_private.functorch import innermost
 from tnp._array import printing
 from tnp._array.flags import Flags
 from tnp._array.methods import Methods
@@ -360,9 +362,13 @@ class ndarray(Methods):
         return int(self._real())
 
     def __float__(self) -> float:
+        if innermost() is not None:
+            autodiff.check_constant(self.tensor, "float()")
         return float(self._real())
 
     def __complex__(self) -> complex:
+        if innermost() is not None:
+            autodiff.check_constant(self.tensor, "complex()")
         return complex(self._only())
 
     def __index__(self) -> int:

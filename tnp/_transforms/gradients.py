@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from backend_torch.autodiff import autodiff, jacobians
-from backend_torch.tensors import memory
+from backend_torch.tensors import memory, trace_state
 from tnp._core.base import like, ndarray, wrap_array
 from tnp._core.convert import asarray, tensor_of
 from tnp._transforms import pytree
@@ -94,7 +94,11 @@ class _Call:
         args = list(self.args)
         for number, arg in zip(self.numbers, wanted, strict=True):
             args[number] = arg
-        result = self.fn(*args, **self.kwargs)
+        trace_state.state.differentiating.append(self.name)
+        try:
+            result = self.fn(*args, **self.kwargs)
+        finally:
+            trace_state.state.differentiating.pop()
         aux = None
         if self.has_aux:
             if not isinstance(result, tuple) or len(result) != 2:
