@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from backend_torch.graphs import dynamo
 from backend_torch.tensors import memory
+from backend_torch.torch_private import dynamo
 from tnp._core.base import ndarray, subclass
 from tnp._core.convert import asarray
 from tnp._core.host_fallback import computed

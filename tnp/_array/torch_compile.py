@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 
 from backend_torch.autodiff import autodiff, batching
-from backend_torch.graphs import dynamo
 from backend_torch.tensors import constants
 from backend_torch.tensors.dtypes import to_torch
+from backend_torch.torch_private import dynamo, trees
 from tnp._array.array_function import implementation
 from tnp._array.concatenator import AxisConcatenator
 from tnp._array.methods import Methods
@@ -88,8 +88,8 @@ def _like(source: ndarray, tensor: Any) -> ndarray:
 
 
 def start() -> None:
-    """Tell Dynamo what it takes whole, once it is there; called when tnp has all its names."""
-    dynamo.when_imported(_register)
+    """Tell Dynamo what it takes whole, once it meets something of tnp; called when tnp has all its names."""
+    dynamo.when_met("tnp", (ndarray, scalar, readonly), _register)
 
 
 def _register() -> None:
@@ -123,13 +123,12 @@ def _register() -> None:
     for name in ("tnp._program.small", "tnp._program.small_functions"):
         dynamo.leave_out(name)
     dynamo.format_outside(ndarray)
-    dynamo.take_operators()
-    dynamo.hash_dtypes()
+    dynamo.take_operators(ndarray)
+    dynamo.hash_dtypes("tnp")
     dynamo.trace_instead({wrap: _wrap, wrap_array: _array, like: _like})
-    dynamo.allow_constants()
 
 
-dynamo.register(ndarray, _array, "tnp.ndarray")
-dynamo.register(scalar, _scalar, "tnp.scalar")
-dynamo.register(readonly, _readonly, "tnp.readonly")
-dynamo.take_as_constants(list({type(dtype) for dtype in to_torch if isinstance(dtype, np.dtype)}))
+trees.register(ndarray, _array, "tnp.ndarray")
+trees.register(scalar, _scalar, "tnp.scalar")
+trees.register(readonly, _readonly, "tnp.readonly")
+trees.register_constants(list({type(dtype) for dtype in to_torch if isinstance(dtype, np.dtype)}))

@@ -1,7 +1,8 @@
-"""torch.compile's front end over functions of arrays: which functions it takes as one operation, not looked into.
+"""torch.compile's front end, Dynamo, over functions of arrays: which of them it takes as one operation.
 
-Layer: torch's private entry points for that, used once Dynamo itself is imported; without them torch.compile breaks the
-graph where it meets an array. What is taken whole is traced afterwards, by the operations that it does.
+Layer: owns Dynamo's private entry points and the patches of it. They come with the first object of ours that Dynamo
+meets, act on our classes and functions only, and leave all others to Dynamo: a program that compiles nothing of ours
+has it as it was. What is taken whole is traced afterwards, by the operations that it does.
 """
 
 from __future__ import annotations
@@ -15,17 +16,34 @@ from types import BuiltinFunctionType, CodeType, FunctionType, MethodType, Modul
 from typing import Any
 
 import torch
-from torch.utils import _pytree
+
+from backend_torch.torch_private import trees
 
 _FRONT_END = "torch._dynamo"
 
 
-def when_imported(action: Callable[[], None]) -> None:
-    """Call ``action`` once Dynamo is there: now, or right after its first import, which takes seconds."""
+def when_met(package: str, kinds: Sequence[type], action: Callable[[], None]) -> None:
+    """Call ``action`` once Dynamo meets a function of a package or an object of one of ``kinds``.
+
+    That is after its own import, which takes seconds.
+    """
+
+    def watch() -> None:
+        from torch._dynamo import trace_rules
+        from torch._dynamo.variables.builder import VariableBuilder
+
+        def build(self: Any, value: Any) -> Any:
+            trace_rules._maybe_init_lazy_module(action)
+            return self.wrap_user_defined(value)
+
+        trace_rules.add_module_init_func(package, action)
+        for trace_numpy in (False, True):
+            VariableBuilder._type_dispatch_impl(trace_numpy).update(dict.fromkeys(kinds, build))
+
     if _FRONT_END in sys.modules:
-        action()
+        watch()
     else:
-        sys.meta_path.insert(0, _Finder(action))
+        sys.meta_path.insert(0, _Finder(watch))
 
 
 NO_TEXT = "the text of an array depends on its values, which a graph has only when it runs"
@@ -75,20 +93,16 @@ def take_whole(functions: Sequence[Callable[..., Any]], kinds: tuple[type, ...])
     What is given to one or comes of it may be any Python value; torch's own way is for tensors, numbers and strings.
     Objects of ``kinds`` never change: those among the functions have methods, which are one operation each too.
     """
-    try:
-        from torch._dynamo.trace_rules import _allowed_callable_ids, _nonstrict_trace_callable_ids
-        from torch._dynamo.variables.builder import SourcelessBuilder
-        from torch._dynamo.variables.misc import GetAttrVariable
-        from torch._dynamo.variables.torch import TorchInGraphFunctionVariable as Variable
-    except ImportError:
-        return
+    from torch._dynamo.trace_rules import _allowed_callable_ids, _nonstrict_trace_callable_ids
+    from torch._dynamo.variables.builder import SourcelessBuilder
+    from torch._dynamo.variables.misc import GetAttrVariable
+    from torch._dynamo.variables.torch import TorchInGraphFunctionVariable as Variable
+
     whole = {id(function) for function in functions}
     for key in whole:
         _allowed_callable_ids.add(key)
         _nonstrict_trace_callable_ids.add(key)
-    graphed, method = getattr(Variable, "_call_nonstrict_traceable_function", None), Variable.call_method
-    if graphed is None:
-        return
+    graphed, method, build = Variable._call_nonstrict_traceable_function, Variable.call_method, SourcelessBuilder.create
 
     def call(self: Any, tx: Any, args: Any, kwargs: Any) -> Any:
         if id(self.value) not in whole:
@@ -99,8 +113,6 @@ def take_whole(functions: Sequence[Callable[..., Any]], kinds: tuple[type, ...])
         if not isinstance(self.value, kinds):
             return method(self, tx, name, args, kwargs)
         return _Operation(getattr(self.value, name), graphed, kinds).call(tx, args, kwargs)
-
-    build = SourcelessBuilder.create
 
     def create(tx: Any, value: Any) -> Any:
         """A method of ``kinds``, which torch 2.11 reads at once and has no variable for."""
@@ -113,12 +125,15 @@ def take_whole(functions: Sequence[Callable[..., Any]], kinds: tuple[type, ...])
     Variable.call_method = call_method  # type: ignore[method-assign]
 
 
+def look_into(function: Callable[..., Any], whole: Any) -> None:
+    """Look into a function where another is called, which does the same."""
+    whole._torchdynamo_inline = function
+
+
 def leave_out(module: str) -> None:
     """Never look into a module's functions: where one is called, the graph breaks, and ``fullgraph=True`` says so."""
-    try:
-        from torch._dynamo import trace_rules
-    except ImportError:
-        return
+    from torch._dynamo import trace_rules
+
     trace_rules.add(module)
 
 
@@ -127,11 +142,9 @@ def leave_to_python(values: Sequence[Any]) -> None:
 
     It reads values, which are there by then, or takes NumPy's, of which Dynamo, asked anew, would make fake tensors.
     """
-    try:
-        from torch._C._dynamo.eval_frame import set_code_exec_strategy
-        from torch._dynamo.types import FrameAction, FrameExecStrategy
-    except ImportError:
-        return
+    from torch._C._dynamo.eval_frame import set_code_exec_strategy
+    from torch._dynamo.types import FrameAction, FrameExecStrategy
+
     strategy = FrameExecStrategy(FrameAction.SKIP, FrameAction.SKIP)
     for value in values:
         for part in value.__dict__.values() if isinstance(value, type) else (value,):
@@ -140,73 +153,79 @@ def leave_to_python(values: Sequence[Any]) -> None:
                 set_code_exec_strategy(function.__code__, strategy)
 
 
+def _kind_of(variable: Any) -> type | None:
+    """The class of the user's object that a variable of Dynamo's stands for, asked without a guard; None of others."""
+    from torch._dynamo.variables.lazy import LazyVariableTracker
+    from torch._dynamo.variables.user_defined import UserDefinedObjectVariable
+
+    if isinstance(variable, LazyVariableTracker):
+        if not variable.is_realized():
+            return type(variable._cache.value)
+        variable = variable.realize()
+    return variable.python_type() if isinstance(variable, UserDefinedObjectVariable) else None
+
+
+def _is_of(variable: Any, kind: type) -> bool:
+    found = _kind_of(variable)
+    return found is not None and issubclass(found, kind)
+
+
 def format_outside(kind: type) -> None:
     """Break the graph at the format of an object of ``kind``.
 
     Dynamo formats at the end, when the object may have been written to, or has no attributes yet.
     """
-    try:
-        from torch._dynamo.exc import unimplemented
-        from torch._dynamo.variables.misc import StringFormatVariable
-        from torch._dynamo.variables.user_defined import UserDefinedObjectVariable
-    except ImportError:
-        return
+    from torch._dynamo.exc import unimplemented
+    from torch._dynamo.variables.misc import StringFormatVariable
+
     create = StringFormatVariable.create
 
     def created(*arguments: Any) -> Any:
         text, args, kwargs = arguments[-3:]  # torch 2.15 gives its translator first
-        for given in (*args, *kwargs.values()):
-            if isinstance(given.realize(), UserDefinedObjectVariable) and issubclass(given.python_type(), kind):
-                unimplemented(gb_type="format of an array", context=text, explanation=NO_TEXT, hints=[])
+        if any(_is_of(given, kind) for given in (*args, *kwargs.values())):
+            unimplemented(gb_type="format of an array", context=text, explanation=NO_TEXT, hints=[])
         return create(*arguments)
 
     StringFormatVariable.create = created  # type: ignore[method-assign,assignment]
 
 
-def take_operators() -> None:
-    """Let classes define ``~``, ``@`` and, before torch 2.13, ``divmod``, as they may all other operators."""
-    try:
-        from torch._dynamo.variables.builtin import BuiltinVariable
-        from torch._dynamo.variables.tensor import NumpyNdarrayVariable
-        from torch._dynamo.variables.user_defined import UserDefinedVariable
-    except ImportError:
-        return
+def take_operators(kind: type) -> None:
+    """Let ``kind`` define ``~``, ``@`` and, before torch 2.13, ``divmod``, as classes may all other operators."""
+    from torch._dynamo.variables.builtin import BuiltinVariable
+    from torch._dynamo.variables.tensor import NumpyNdarrayVariable
+    from torch._dynamo.variables.user_defined import UserDefinedVariable
 
-    def invert(self: Any, tx: Any, x: Any) -> Any:
-        return x.call_method(tx, "__invert__", [], {}) if isinstance(x, UserDefinedVariable) else None
+    def operator(name: str, reflected: str | None = None) -> Callable[..., Any]:
+        def call(self: Any, tx: Any, *operands: Any) -> Any:
+            if not any(_is_of(each, kind) for each in operands):
+                return None  # as if there were no such handler
+            first, *others = operands
+            if isinstance(first, UserDefinedVariable):
+                return first.call_method(tx, name, others, {})
+            return None if reflected is None else others[0].call_method(tx, reflected, [first], {})
 
-    def matmul(self: Any, tx: Any, x: Any, y: Any) -> Any:
-        if isinstance(x, UserDefinedVariable):
-            return x.call_method(tx, "__matmul__", [y], {})
-        return y.call_method(tx, "__rmatmul__", [x], {}) if isinstance(y, UserDefinedVariable) else None
-
-    def imatmul(self: Any, tx: Any, x: Any, y: Any) -> Any:
-        return x.call_method(tx, "__imatmul__", [y], {}) if isinstance(x, UserDefinedVariable) else None
-
-    def divided(self: Any, tx: Any, x: Any, y: Any) -> Any:
-        if isinstance(x, UserDefinedVariable):
-            return x.call_method(tx, "__divmod__", [y], {})
-        return y.call_method(tx, "__rdivmod__", [x], {}) if isinstance(y, UserDefinedVariable) else None
+        return call
 
     if not hasattr(BuiltinVariable, "call_divmod"):
-        BuiltinVariable.call_divmod = divided  # type: ignore[assignment,method-assign]
+        BuiltinVariable.call_divmod = operator("__divmod__", "__rdivmod__")  # type: ignore[method-assign]
     if not hasattr(BuiltinVariable, "call_matmul"):
-        BuiltinVariable.call_invert = invert  # type: ignore[attr-defined]
-        BuiltinVariable.call_matmul = matmul  # type: ignore[attr-defined]
-        BuiltinVariable.call_imatmul = imatmul  # type: ignore[attr-defined]
+        BuiltinVariable.call_invert = operator("__invert__")  # type: ignore[attr-defined]
+        BuiltinVariable.call_matmul = operator("__matmul__", "__rmatmul__")  # type: ignore[attr-defined]
+        BuiltinVariable.call_imatmul = operator("__imatmul__")  # type: ignore[attr-defined]
     on_tensors = BuiltinVariable._handle_insert_op_in_graph
 
     def on_numbers(self: Any, tx: Any, args: Any, kwargs: Any) -> Any:
         """Operators between an array and one of NumPy's, a scalar above all, which Dynamo takes for a tensor."""
         name = self.fn.__name__.strip("_")
         if len(args) == 2 and not kwargs and any(type(arg) is NumpyNdarrayVariable for arg in args):
-            if isinstance(args[0], UserDefinedVariable):
+            if _is_of(args[0], kind):
                 return args[0].call_method(tx, f"__{name}__", [args[1]], {})
-            if isinstance(args[1], UserDefinedVariable):
+            if _is_of(args[1], kind):
                 return args[1].call_method(tx, f"__{_REFLECTED.get(name, 'r' + name)}__", [args[0]], {})
         return on_tensors(self, tx, args, kwargs)
 
     BuiltinVariable._handle_insert_op_in_graph = on_numbers  # type: ignore[method-assign]
+    BuiltinVariable.call_function_handler_cache.clear()  # of what was asked for before, by the types of variables
 
 
 _REFLECTED = {"lt": "gt", "gt": "lt", "le": "ge", "ge": "le", "eq": "eq", "ne": "ne"}
@@ -243,13 +262,14 @@ class _Operation:
             values = [_filled(part, given) for part in parts]
             return self._graphed(self.function(*values, **{name: _filled(part, given) for name, part in named.items()}))
 
+        _allow_constants()
         operation.__name__ = getattr(self.function, "__name__", "operation")
         variable = TorchInGraphFunctionVariable(operation, kind=AllowInGraphKind.NONSTRICT_TRACE)
         results = self.graphed(variable, tx, self.given, {}).unpack_var_sequence(tx)
         _keep_structures(tx.output.graph)
         found = dict(zip(self.taken or (), results, strict=True))
         leaves = [found[i] if i in found else VariableTracker.build(tx, leaf) for i, leaf in enumerate(self.leaves)]
-        unflatten = VariableTracker.build(tx, _pytree.tree_unflatten)
+        unflatten = VariableTracker.build(tx, trees.unflatten)
         return unflatten.call_function(
             tx, [VariableTracker.build(tx, leaves), VariableTracker.build(tx, self.spec)], {}
         )
@@ -286,7 +306,7 @@ class _Operation:
 
     def _graphed(self, result: Any) -> list[Any]:
         """The tensors of a result, and what depends on symbols; the rest is known once the function was traced."""
-        leaves, spec = _pytree.tree_flatten(result, is_leaf=lambda value: _pytree.is_constant_class(type(value)))
+        leaves, spec = trees.flatten(result, is_leaf=lambda value: trees.is_constant_class(type(value)))
         if self.taken is None:
             self.taken = [i for i, leaf in enumerate(leaves) if isinstance(leaf, _IN_GRAPHS)]
             self.leaves, self.spec = leaves, spec
@@ -338,16 +358,24 @@ def _names(code: CodeType, known: dict[str, Any]) -> set[str]:
     return {name for name in code.co_names if name in known}.union(*inner)
 
 
-def allow_constants() -> None:
-    """Let this thread's graphs hold the constants that an operation taken whole reads: small tensors, not fake ones.
+def _allow_constants() -> None:
+    """Until Dynamo is done here, let graphs hold the constants that an operation taken whole reads: small, not fake.
 
     torch itself allows them while it traces the operation, and forgets that before Inductor sees the graph.
     """
-    try:
-        from torch._subclasses.fake_tensor import fake_tensor_tls
-    except ImportError:
-        return
-    fake_tensor_tls.allow_non_fake_inputs_override = True
+    from torch._dynamo import callback_handler
+    from torch._subclasses.fake_tensor import fake_tensor_tls
+
+    if fake_tensor_tls.allow_non_fake_inputs_override is None:
+        fake_tensor_tls.allow_non_fake_inputs_override = True
+        if _forget_constants not in callback_handler.end_callbacks:  # torch._dynamo.reset() drops them
+            callback_handler.register_end_callback(_forget_constants)
+
+
+def _forget_constants(args: Any) -> None:
+    from torch._subclasses.fake_tensor import fake_tensor_tls
+
+    fake_tensor_tls.allow_non_fake_inputs_override = None
 
 
 def trace_instead(replacements: dict[Callable[..., Any], Callable[..., Any]]) -> None:
@@ -356,31 +384,19 @@ def trace_instead(replacements: dict[Callable[..., Any], Callable[..., Any]]) ->
         torch._dynamo.substitute_in_graph(function)(replacement)
 
 
-def hash_dtypes() -> None:
-    """Let NumPy's dtypes be looked up in dictionaries, which torch 2.11 refuses."""
-    try:
-        from torch._dynamo.variables.misc import NumpyDTypeVariable
-    except ImportError:
-        return
+def hash_dtypes(package: str) -> None:
+    """Let a package's functions look up NumPy's dtypes in dictionaries, which torch 2.11 refuses."""
+    from torch._dynamo.symbolic_convert import InstructionTranslator
+    from torch._dynamo.variables.misc import NumpyDTypeVariable
+
     kind: Any = NumpyDTypeVariable
-    if hasattr(kind, "get_python_hash"):  # later ones ask the value itself
-        kind.is_python_hashable = lambda self: True
-        kind.get_python_hash = lambda self: hash(self.value)
-        kind.is_python_equal = lambda self, other: self.value == getattr(other, "value", None)
+    if not hasattr(kind, "get_python_hash"):
+        return  # later ones ask the value itself
 
+    def is_hashable(self: Any) -> bool:
+        names = InstructionTranslator.current_tx().f_globals
+        return names.get("__name__", "").partition(".")[0] == package
 
-def register(kind: type, make: Callable[[Any], Any], name: str) -> None:
-    """Let torch's pytrees look into a class that holds a tensor, and ``make`` one of another tensor."""
-    _pytree.register_pytree_node(
-        kind,
-        lambda array: ([array.tensor], None),
-        lambda tensors, _: make(*tensors),
-        serialized_type_name=name,
-        flatten_with_keys_fn=lambda array: ([(_pytree.GetAttrKey("tensor"), array.tensor)], None),
-    )
-
-
-def take_as_constants(classes: Sequence[type]) -> None:
-    """Let the values of classes be arguments of what is taken whole."""
-    for kind in classes:
-        _pytree.register_constant(kind)
+    kind.is_python_hashable = is_hashable
+    kind.get_python_hash = lambda self: hash(self.value)
+    kind.is_python_equal = lambda self, other: self.value == getattr(other, "value", None)

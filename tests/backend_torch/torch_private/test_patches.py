@@ -1,0 +1,125 @@
+"""Nothing of torch's is changed for code that is not tnp's."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[3]
+
+# What has been patched of torch at one time or another: where the code of each comes from.
+ATTRIBUTES = """
+import torch, torch._dynamo, torch._inductor.compile_fx, torch.utils._pytree
+from torch._dynamo.variables.builder import SourcelessBuilder, VariableBuilder
+from torch._dynamo.variables.builtin import BuiltinVariable
+from torch._dynamo.variables.misc import NumpyDTypeVariable, StringFormatVariable
+from torch._dynamo.variables.torch import TorchInGraphFunctionVariable
+from torch._inductor.codegen.cpp import CppVecOverrides
+from torch._inductor.fx_passes import post_grad, reinplace
+from torch._subclasses.fake_tensor import fake_tensor_tls
+from torch._higher_order_ops.effects import _get_effect
+from torch.fx import proxy
+
+def origin(value):
+    value = getattr(value, "__func__", value)
+    code = getattr(value, "__code__", None)
+    return repr(value) if code is None else (code.co_filename, code.co_firstlineno)
+
+for kind in (BuiltinVariable, StringFormatVariable, NumpyDTypeVariable, SourcelessBuilder, VariableBuilder,
+             TorchInGraphFunctionVariable, CppVecOverrides, post_grad, reinplace):
+    for name, value in sorted(vars(kind).items()):
+        if callable(getattr(value, "__func__", value)):
+            print(kind.__name__, name, origin(value))
+print(origin(post_grad.noop_registry[torch.ops.aten.clone.default][0]))
+for operation, value in reinplace.inplaceable_ops.items():
+    print(operation, origin(value.extra_check))
+for kind, value in proxy._create_arg_bypass.items():
+    print(kind, origin(value))
+print(_get_effect(torch.ops.aten._linalg_check_errors.default), fake_tensor_tls.allow_non_fake_inputs_override)
+"""
+
+COMPILES = """
+import tnp as np
+x = np.linspace(0, 1, 100)
+np.compile(lambda x: np.exp(x) @ np.flip(x) + np.linalg.inv(np.eye(2) * x[1])[0, 0])(x)
+np.compile(lambda x: x + np.random.default_rng(0, device="cpu").random(100), backend="eager")(x)
+np.grad(np.compile(lambda x: (x * np.exp(x)).sum()))(x)
+"""
+
+THEIRS = """
+import torch, torch._dynamo, warnings
+
+class Theirs:
+    def __init__(self, number):
+        self.number = number
+    def __matmul__(self, other):
+        return Theirs(self.number * 10 + other.number)
+    def __imatmul__(self, other):
+        self.number += other.number
+        return self
+    def __invert__(self):
+        return Theirs(-self.number)
+    def __divmod__(self, other):
+        return self.number // other, self.number % other
+    def __format__(self, spec):
+        return f"<{self.number}{spec}>"
+
+def changed(theirs):
+    text = f"{theirs}"
+    theirs.number += 1
+    return text
+
+def generator(x):
+    return x + torch.rand(2, generator=torch.Generator().manual_seed(0))
+
+import numpy
+def dtypes(x):
+    return {numpy.dtype("int8"): 1}[numpy.dtype("int8")] + x
+
+cases = [
+    lambda x: (Theirs(2) @ Theirs(3)).number + x, lambda x: (~Theirs(2)).number + x, changed,
+    lambda x: divmod(Theirs(7), 2)[1] + x, lambda x: f"{x:+}!" if isinstance(x, Theirs) else f"{x.shape}",
+    lambda x: f"{x}", generator, dtypes,
+]
+constant = torch.tensor(2.0)
+for full in (True, False):
+    for number, case in enumerate(cases):
+        for given in (torch.ones(2), Theirs(5)):
+            torch._dynamo.reset()
+            torch._dynamo.utils.counters.clear()
+            try:
+                result = torch.compile(case, backend="eager", fullgraph=full)(given)
+            except Exception as error:
+                result = type(error).__name__, str(error).partition("from user code")[0]
+            print(full, number, type(given).__name__, result, dict(torch._dynamo.utils.counters["graph_break"]))
+"""
+
+MET = """
+import torch, tnp as np
+assert torch.compile(lambda x: np.sin(x) @ x, backend="eager", fullgraph=True)(np.ones(2)) > 1
+"""
+
+
+def run(code: str) -> list[str]:
+    done = subprocess.run([sys.executable, "-W", "ignore", "-c", code], cwd=ROOT, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    return re.sub(r"0x\w+", "", done.stdout).splitlines()
+
+
+@pytest.fixture(scope="module")
+def theirs() -> list[str]:
+    """What a program without tnp has of torch.compile."""
+    return run(THEIRS)
+
+
+def test_torch_is_as_it_was_after_tnp_compiled() -> None:
+    assert run(COMPILES + ATTRIBUTES) == run(ATTRIBUTES)
+
+
+@pytest.mark.parametrize("before", ["import tnp", MET], ids=["imported", "met"])
+def test_torch_compile_of_others_classes_is_the_same(theirs: list[str], before: str) -> None:
+    assert run(before + "\n" + THEIRS) == theirs
