@@ -17,10 +17,10 @@ from torch.autograd.graph import GradientEdge
 from torch.utils.checkpoint import checkpoint as _torch_checkpoint
 
 from backend_torch.autodiff import outside, transform_levels
-from backend_torch.autodiff.old_values import OVERWRITTEN, old_values_kept, privately, unhooked
+from backend_torch.autodiff.old_values import old_values_kept, privately, unhooked, was_overwritten
 from backend_torch.autodiff.replayed_draws import Draws
 from backend_torch.tensors import trace_state
-from backend_torch.torch_private import autograd, functorch
+from backend_torch.torch_private import autograd, functorch, messages
 from backend_torch.torch_private.functorch import is_transforming
 from backend_torch.torch_private.tensor_internals import version_of
 
@@ -308,10 +308,6 @@ def is_result(tensor: Tensor) -> bool:
 # Derivatives of functions. They take and return lists or tuples of tensors.
 
 
-_NO_FORWARD = "forward mode AD"  # where an operation has a derivative in reverse mode alone
-_LEAF = "a leaf Variable that requires grad"
-
-
 class _WroteError(Exception):
     """A function has written to arrays from outside."""
 
@@ -396,9 +392,9 @@ class _Attempts:
             self.private = True
         elif not isinstance(error, RuntimeError):
             return False
-        elif not self.copies and _LEAF in str(error):
+        elif not self.copies and messages.says(error, messages.WRITES_TO_LEAF):
             self.copies = True
-        elif not self.private and OVERWRITTEN in str(error):
+        elif not self.private and was_overwritten(error):
             self.private = self.copies = True
         else:
             return False
@@ -451,7 +447,7 @@ class Pullback:
         try:
             return call()
         except RuntimeError as error:
-            if self._again is None or OVERWRITTEN not in str(error):
+            if self._again is None or not was_overwritten(error):
                 raise
         self._pull, self._again = self._again(), None
         return call()
@@ -511,7 +507,7 @@ def jvp(function: Function, tensors: Sequence[Tensor], tangents: Sequence[Tensor
             try:
                 found: Any = torch.func.jvp(split, primals, directions, has_aux=True)
             except NotImplementedError as error:
-                if _NO_FORWARD not in str(error):
+                if not messages.says(error, messages.NO_FORWARD_MODE):
                     raise
             else:
                 outputs, derivatives, others = found

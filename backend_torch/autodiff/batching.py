@@ -16,21 +16,11 @@ from backend_torch.autodiff import autodiff, replayed_draws, transform_levels
 from backend_torch.autodiff.function_kinds import COPIES, FACTORY, QUESTION, WRITE, kinds
 from backend_torch.tensors import trace_state
 from backend_torch.tensors.memory import unwrapped
-from backend_torch.torch_private import functorch
+from backend_torch.torch_private import functorch, messages
 from backend_torch.torch_private.tensor_internals import is_view, storage_of
 
 Tensor = torch.Tensor
 Function = Callable[[list[Tensor]], Sequence[Tensor]]
-
-_REFUSALS = (
-    "vmap",
-    "atching rule",
-    "being batched",
-    "mutate a captured Tensor",
-    "have storage",
-    "shape of the mask",
-)
-"""What torch, or tnp, says of an operation that can't be batched."""
 
 
 class SharedWriteError(RuntimeError):
@@ -90,7 +80,7 @@ class _Buffers(TorchFunctionMode):
         except (RuntimeError, NotImplementedError) as error:
             if is_refusal(error):
                 self.attempt.refused = func
-                self.attempt.shares_write = "`self` not being vmapped over" in str(error)
+                self.attempt.shares_write = messages.says(error, messages.UNBATCHED_WRITE)
             raise
         if kind == FACTORY and (self.attempt.everything or self._is_buffer(result, func)):
             return self._for_each_slice(result)
@@ -195,8 +185,9 @@ class _Attempt:
 
 def is_refusal(error: Exception) -> bool:
     """Whether an error says that something can't be batched, and not that the function is wrong."""
-    text = str(error)
-    return isinstance(error, SharedWriteError) or ("randomness" not in text and any(part in text for part in _REFUSALS))
+    if isinstance(error, SharedWriteError):
+        return True
+    return messages.says(error, messages.NOT_BATCHED) and not messages.says(error, messages.RANDOMNESS)
 
 
 def vmap(

@@ -15,7 +15,7 @@ import torch
 from torch.overrides import TorchFunctionMode
 
 from backend_torch.tensors import trace_state
-from backend_torch.torch_private import functorch, modes
+from backend_torch.torch_private import functorch, messages, modes
 from backend_torch.torch_private.functorch import is_transforming
 from backend_torch.torch_private.modes import TorchDispatchMode
 from backend_torch.torch_private.operators import schema_of
@@ -23,7 +23,14 @@ from backend_torch.torch_private.tensor_internals import storage_of, version_of
 
 Tensor = torch.Tensor
 
-OVERWRITTEN = "modified by an inplace operation"  # in torch's words
+
+class OverwrittenError(RuntimeError):
+    """What a gradient needs is not there any more."""
+
+
+def was_overwritten(error: Exception) -> bool:
+    """Whether an error says that what a gradient needs was overwritten, as torch says it or `old_values_kept`."""
+    return isinstance(error, OverwrittenError) or messages.says(error, messages.OVERWRITTEN)
 
 
 class _Saved:
@@ -53,7 +60,9 @@ class Keeper:
     def unpack(saved: _Saved) -> Tensor:
         """The tensor, as it was."""
         if version_of(saved.tensor) != saved.version:
-            raise RuntimeError(f"an array that a gradient needs was {OVERWRITTEN} after the recording")
+            raise OverwrittenError(
+                "an array that a gradient needs was modified by an inplace operation after the recording"
+            )
         return saved.tensor
 
     def keep(self, tensor: Tensor) -> None:

@@ -16,18 +16,17 @@ from torch.overrides import TorchFunctionMode
 from backend_torch.autodiff.function_kinds import QUESTION, WRITE, kinds
 from backend_torch.tensors import trace_state
 from backend_torch.tensors.memory import unwrapped
-from backend_torch.torch_private import functorch
+from backend_torch.torch_private import functorch, messages
 from backend_torch.torch_private.tensor_internals import is_view, negative_view, storage_of
 
 Tensor = torch.Tensor
-_REFUSED = "mutate a captured Tensor"  # in torch's words
 _WHERE = frozenset({"data_ptr", "untyped_storage"})  # what asks for memory itself
 
 
 def is_refused(error: BaseException | None) -> bool:
     """Whether torch.func has refused to write to a tensor from outside, whatever was made of its error since."""
     while error is not None:
-        if _REFUSED in str(error):
+        if messages.says(error, messages.WRITE_OUTSIDE):
             return True
         error = error.__cause__ or error.__context__
     return False

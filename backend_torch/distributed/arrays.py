@@ -22,10 +22,11 @@ from torch.distributed.device_mesh import DeviceMesh, init_device_mesh
 from torch.distributed.tensor import DTensor, Partial, Placement, Replicate, Shard, distribute_tensor
 
 from backend_torch.distributed import operations
-from backend_torch.distributed.operations import part_of
 from backend_torch.random import uniform
 from backend_torch.tensors import memory, transfers
 from backend_torch.tensors.transfers import Event
+from backend_torch.torch_private import dtensor
+from backend_torch.torch_private.dtensor import part_of
 
 Tensor = torch.Tensor
 Mesh = DeviceMesh
@@ -88,7 +89,7 @@ def mesh(device: str, shape: tuple[int, ...], names: tuple[str, ...]) -> Mesh:
         raise ValueError(f"a mesh of shape {shape} has {math.prod(shape)} places for {size()} processes")
     if len(names) != len(shape) or len(set(names)) != len(names):
         raise ValueError(f"a mesh of shape {shape} needs {len(shape)} different names, not {names}")
-    return init_device_mesh(device, shape, mesh_dim_names=names)
+    return dtensor.adopt(init_device_mesh(device, shape, mesh_dim_names=names))
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -97,6 +98,7 @@ def mesh(device: str, shape: tuple[int, ...], names: tuple[str, ...]) -> Mesh:
 
 def placements(where: Mesh, axes: Sequence[int | None]) -> tuple[Placement, ...]:
     """For each dimension of the mesh the axis that is cut along it, None where all have the same."""
+    dtensor.adopt(where)
     return tuple([Replicate() if axis is None else Shard(axis) for axis in axes])
 
 
@@ -262,7 +264,7 @@ def _register() -> None:
     for name in names:
         transfers.RULES[getattr(collectives, name)] = _sent
     transfers.looked_into.add(DTensor)
-    memory.sharded.append(DTensor)
+    memory.sharded[DTensor] = lambda tensor: dtensor.adopt(tensor.device_mesh)
 
 
 _register()

@@ -1,31 +1,35 @@
 """What DTensor's operations lack or get wrong, mended where it dispatches them, and refused in words that help.
 
-Layer: owns DTensor's dispatcher: writes through what had to be sent, numbers that no backend sends, reductions of parts
-that are empty, and refusals. The names are torch's private ones; without them nothing here would be right, so that
-their absence is an error.
+Layer: owns what tensors over our meshes do: writes through what had to be sent, numbers that no backend sends,
+reductions of parts that are empty, and refusals. torch_private/dtensor.py puts it into DTensor's dispatcher.
 """
 
 from __future__ import annotations
 
 import math
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 import torch
-from torch._prims_common import make_contiguous_strides_for
-from torch.distributed.tensor import DTensor, Partial, Placement, Replicate, Shard, _dispatch, _redistribute
-from torch.distributed.tensor._dtensor_spec import DTensorSpec
-from torch.distributed.tensor._op_schema import OpSchema, OutputSharding
-from torch.distributed.tensor._utils import compute_local_shape_and_global_offset
+from torch.distributed.tensor import DTensor, Partial, Placement, Replicate, Shard
 from torch.distributed.tensor.experimental import register_sharding
-from torch.distributed.tensor.placement_types import _StridedShard
 
 from backend_torch.tensors import memory, trace_state
+from backend_torch.torch_private import dtensor, messages
+from backend_torch.torch_private.dtensor import (
+    Handler,
+    StridedShard,
+    local_of,
+    make_contiguous_strides_for,
+    operands_of,
+    part_of,
+)
+from backend_torch.torch_private.operators import schema_of
+from backend_torch.torch_private.tensor_internals import storage_of
 
 Tensor = torch.Tensor
-Handler = Callable[[Any, tuple[Any, ...], dict[str, Any]], Any]
 aten = torch.ops.aten
 
 # Neither gloo nor NCCL sends such numbers: what goes in their place.
@@ -65,25 +69,8 @@ class ShardingError(ValueError, RuntimeError):
     """
 
 
-def part_of(shape: Sequence[int], where: Any, kept: Sequence[Placement]) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    """The shape of this process' part, and where it begins."""
-    local, offset = compute_local_shape_and_global_offset(tuple(shape), where, kept)
-    return tuple(local), tuple(offset)
-
-
 def prepare() -> None:
     """Mend the dispatcher, once."""
-    dispatcher = DTensor._op_dispatcher
-    propagated = getattr(dispatcher, "_propagate_op_sharding_dispatch_slow_path", None)
-    redistributed = getattr(_redistribute, "redistribute_local_tensor", None)
-    handlers = getattr(dispatcher, "_custom_op_handlers", None)
-    if propagated is None or redistributed is None or handlers is None:
-        raise RuntimeError(f"tnp.distributed does not know the dispatcher of torch {torch.__version__}")
-    if getattr(propagated, "is_ours", False):
-        return
-    dispatcher._propagate_op_sharding_dispatch_slow_path = _ruled(propagated)  # type: ignore[method-assign]
-    _redistribute.redistribute_local_tensor = _sendable(redistributed)
-    _dispatch.redistribute_local_tensor = _redistribute.redistribute_local_tensor
     handled: dict[Any, Handler] = {}
     handled.update(dict.fromkeys(_in_place(), _write))
     handled.update(dict.fromkeys(MIXING, _unmixed))
@@ -96,8 +83,7 @@ def prepare() -> None:
     handled.update(dict.fromkeys(TRUTH, _truth))
     handled.update(dict.fromkeys((aten.argmax.default, aten.argmin.default), _place_of_extreme))
     handled.update(dict.fromkeys(MISNAMED, _renamed))
-    for operation, handler in handled.items():
-        handlers[operation] = _once(handlers, handler, handlers.get(operation))
+    dtensor.patch(_ruled, _redistribute, handled)
     if torch.__version__ < "2.12":
         register_sharding([aten.ne.Tensor, aten.gcd.default, aten.lcm.default])(_elementwise)
 
@@ -114,22 +100,6 @@ def _elementwise(*operands: Any) -> list[Any]:
     return found
 
 
-def _once(handlers: dict[Any, Any], handler: Handler, former: Any) -> Handler:
-    """The handler, within which the operation is torch's own again."""
-
-    def handle(operation: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        mine = handlers.pop(operation, None)
-        if former is not None:
-            handlers[operation] = former
-        try:
-            return handler(operation, args, kwargs)
-        finally:
-            if mine is not None:
-                handlers[operation] = mine
-
-    return handle
-
-
 def _in_place() -> list[Any]:
     """torch's operations that write to their first operand."""
     found = []
@@ -137,28 +107,26 @@ def _in_place() -> list[Any]:
         if name.endswith("_") and not name.startswith("_"):
             packet = getattr(aten, name)
             found += [getattr(packet, overload) for overload in packet.overloads()]
-    return [operation for operation in found if operation._schema.is_mutable]
+    return [operation for operation in found if schema_of(operation).is_mutable]
 
 
 # ---------------------------------------------------------------------------------------------------------------------
 # What is sent
 
 
-def _sendable(redistributed: Callable[..., Tensor]) -> Callable[..., Tensor]:
-    """Have parts sent in a dtype that the backends know."""
-
-    def redistribute(local: Tensor, current: DTensorSpec, target: DTensorSpec, **options: Any) -> Tensor:
-        dtype = local.dtype
-        wider = WIDER.get(dtype)
-        if wider is None or current.placements == target.placements:
-            return redistributed(local, current, target, **options)
-        if dtype is not torch.uint64:
-            return redistributed(local.to(wider), current, target, **options).to(dtype)
-        if any(isinstance(p, Partial) and p.reduce_op != "sum" for p in current.placements):
-            raise ShardingError(f"uint64 numbers can't be combined by {current.placements}")
-        return redistributed(local.view(wider), current, target, **options).view(dtype)
-
-    return redistribute
+def _redistribute(
+    redistributed: Callable[..., Tensor], local: Tensor, current: Any, target: Any, **options: Any
+) -> Tensor:
+    """Send parts in a dtype that the backends know."""
+    dtype = local.dtype
+    wider = WIDER.get(dtype)
+    if wider is None or current.placements == target.placements:
+        return redistributed(local, current, target, **options)
+    if dtype is not torch.uint64:
+        return redistributed(local.to(wider), current, target, **options).to(dtype)
+    if any(isinstance(p, Partial) and p.reduce_op != "sum" for p in current.placements):
+        raise ShardingError(f"uint64 numbers can't be combined by {current.placements}")
+    return redistributed(local.view(wider), current, target, **options).view(dtype)
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -188,16 +156,16 @@ def _view(operation: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         if not reshapes:
             raise
         result = None
-    if result is None or (reshapes and any(isinstance(p, _StridedShard) for p in result.placements)):
+    if result is None or (reshapes and any(isinstance(p, StridedShard) for p in result.placements)):
         # Parts that are no even pieces of the new axis; of those in steps torch picks the wrong elements.
         torch.empty_strided(source.shape, source.stride(), device="meta").view(args[1])  # raises where it is no view
         everywhere = [Replicate()] * source.device_mesh.ndim
-        local = source.redistribute(placements=everywhere)._local_tensor.contiguous()  # in torch 2.11 it may not be
+        local = local_of(source.redistribute(placements=everywhere)).contiguous()  # in torch 2.11 it may not be
         whole = DTensor.from_local(local, source.device_mesh, everywhere, run_check=False)
         result = operation(whole, *args[1:], **kwargs)
     if isinstance(result, DTensor) and operation is not aten._unsafe_view.default:  # which is of a copy
-        local, given = result._local_tensor, source._local_tensor
-        if local.untyped_storage()._cdata != given.untyped_storage()._cdata:
+        local, given = local_of(result), local_of(source)
+        if storage_of(local) != storage_of(given):
             layout = (tuple(local.shape), local.stride(), local.storage_offset())
             arguments = _by_position(operation, args[1:], kwargs)
             sent = Sent(source.detach(), operation, arguments, local.dtype, layout, result.placements, _writes(given))
@@ -207,7 +175,7 @@ def _view(operation: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
 
 def _by_position(operation: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, ...]:
     """All arguments of an operation but its first."""
-    rest = operation._schema.arguments[1 + len(args) :]
+    rest = schema_of(operation).arguments[1 + len(args) :]
     return (*args, *[kwargs.get(each.name, each.default_value) for each in rest])
 
 
@@ -244,7 +212,7 @@ def _write(operation: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any
             "tnp.distributed.replicate(x, mesh)"
         )
     result = _unmixed(operation, args, kwargs)
-    _written(args[0]._local_tensor)
+    _written(local_of(args[0]))
     return result
 
 
@@ -258,7 +226,7 @@ def _written(local: Tensor) -> None:
     if local.dtype is not sent.dtype:
         raise ShardingError(f"{caller()}bits of what several processes have can't be written to: copy it first")
     values = local.as_strided(*sent.layout)
-    target = sent.source._local_tensor
+    target = local_of(sent.source)
     for dim, (was, now) in enumerate(zip(sent.source.placements, sent.placements, strict=True)):
         if isinstance(was, Partial) or (was != now and not isinstance(now, Replicate)):
             raise ShardingError(f"{caller()}a view of {was} along {dim} can't be written to: copy it first")
@@ -323,10 +291,10 @@ def _unmixed(operation: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> A
     try:
         return operation(*args, **kwargs)
     except RuntimeError as error:
-        if "mixed torch.Tensor and DTensor" in str(error):
+        if messages.says(error, messages.MIXED_WITH_SHARDED):
             given = [each for arg in args for each in (arg if isinstance(arg, (list, tuple)) else (arg,))]
             raise memory.mixed_error(*[each for each in given if isinstance(each, Tensor)]) from None
-        if "not supported with DTensor" in str(error):
+        if messages.says(error, messages.UNSUPPORTED_OF_SHARDED):
             raise ShardingError(f"{caller()}{operation} of a sharded array: use tnp.distributed.gather(x)") from None
         raise
 
@@ -346,15 +314,15 @@ def _gather(operation: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> An
     mesh, kept = tensor.device_mesh, [Replicate() if _cuts(p, dim) else p for p in tensor.placements]
     index = index.redistribute(placements=kept)
     shape, offsets = part_of(tensor.shape, mesh, tensor.placements)
-    local = index._local_tensor - offsets[dim]
+    local = local_of(index) - offsets[dim]
     here = (local >= 0) & (local < shape[dim])
     values = torch.zeros(local.shape, dtype=tensor.dtype, device=local.device)
     if shape[dim]:
-        found = tensor._local_tensor.gather(dim, local.clamp(0, shape[dim] - 1))
+        found = local_of(tensor).gather(dim, local.clamp(0, shape[dim] - 1))
         values = torch.where(here, found, values)
     bits = values.view(torch.uint8)  # of numbers -0.0 + 0.0 would be 0.0
     parts = [Partial() if _cuts(p, dim) else p for p in tensor.placements]
-    bits = DTensor.from_local(bits, mesh, parts, run_check=False).redistribute(placements=kept)._local_tensor
+    bits = local_of(DTensor.from_local(bits, mesh, parts, run_check=False).redistribute(placements=kept))
     return DTensor.from_local(
         bits.view(tensor.dtype), mesh, kept, run_check=False, shape=index.shape, stride=index.stride()
     )
@@ -363,7 +331,7 @@ def _gather(operation: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> An
 def _frexp(operation: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Tensor, ...]:
     """Part by part: torch 2.11 has no rule for what has two results."""
     tensor = _placed(args[0], lambda p: isinstance(p, Partial))
-    return tuple([_like(tensor, part) for part in operation(tensor._local_tensor)])
+    return tuple([_like(tensor, part) for part in operation(local_of(tensor))])
 
 
 def _along_whole_axes(operation: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Tensor:
@@ -372,7 +340,7 @@ def _along_whole_axes(operation: Any, args: tuple[Any, ...], kwargs: dict[str, A
     given = _by_name(operation, args, kwargs)
     axes = _axes(given.get("dims", given.get("dim")), tensor.dim())
     tensor = _placed(tensor, lambda p: isinstance(p, Partial) or any(_cuts(p, axis) for axis in axes))
-    return _like(tensor, operation(tensor._local_tensor, *rest, **kwargs))
+    return _like(tensor, operation(local_of(tensor), *rest, **kwargs))
 
 
 def _squeeze(operation: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -387,8 +355,8 @@ def _truth(operation: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Ten
     """Whether any or all are true, part by part: torch 2.11 has no rule for several axes, 2.15 sends them whole."""
     given, tensor = _by_name(operation, args, kwargs), args[0]
     axes = _axes(given.get("dim"), tensor.dim())
-    tensor = _placed(tensor, lambda p: isinstance(p, (Partial, _StridedShard)))
-    part = operation(tensor._local_tensor, *args[1:], **kwargs)
+    tensor = _placed(tensor, lambda p: isinstance(p, (Partial, StridedShard)))
+    part = operation(local_of(tensor), *args[1:], **kwargs)
     left = [axis for axis in range(tensor.dim()) if given.get("keepdim") or axis not in axes]
     shape = torch.Size([1 if axis in axes else tensor.shape[axis] for axis in left])
     combined = Partial("max" if operation.overloadpacket is aten.any else "min")
@@ -404,7 +372,7 @@ def _truth(operation: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Ten
 
 def _by_name(operation: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any]:
     """The arguments of an operation that are given."""
-    return dict(zip([argument.name for argument in operation._schema.arguments], args, strict=False)) | kwargs
+    return dict(zip([argument.name for argument in schema_of(operation).arguments], args, strict=False)) | kwargs
 
 
 def _placed(tensor: Any, is_replaced: Callable[[Placement], bool]) -> Any:
@@ -477,45 +445,31 @@ def caller() -> str:
     return name
 
 
-def _ruled(propagated: Callable[..., Any]) -> Callable[..., Any]:
-    """Have the dispatcher refuse in words that say what to do, and combine parts before a number is read.
+def _ruled(propagated: Callable[..., Any], operation: Any, args: Any, *rest: Any) -> Any:
+    """How an operation is sharded; a refusal says what to do, and parts are combined before a number is read.
 
     ``item()`` of a sum that is still to be made gives the process' own part of it, in silence.
     """
-
-    def ruled(operation: Any, args: Any, *rest: Any) -> Any:
-        operands = [each for arg in args for each in (arg if isinstance(arg, (list, tuple)) else (arg,))]
-        operands = [each for each in operands if isinstance(each, DTensor)]
-        if operation is aten._local_scalar_dense.default:
-            return _read_whole(operation, operands[0])
-        try:
-            rule = propagated(operation, args, *rest)
-        except (RuntimeError, NotImplementedError) as error:
-            if "harding" not in str(error):
-                raise
-            raise ShardingError(
-                f"{caller()}torch has no rule for {operation} of an array that is sharded so: use "
-                f"tnp.distributed.gather(x), or shard it along another axis ({str(error).strip().splitlines()[0]})"
-            ) from error
-        schema = getattr(rule, "redistribute_schema", None)
-        name = operation.overloadpacket.__name__
-        if name in ORDERING and schema is not None and _is_gathered(operands, schema):
-            raise ShardingError(
-                f"{caller()}{name} along a sharded axis takes all of it in one process: use "
-                "tnp.distributed.gather(x), or shard(x, mesh, axis) along another axis"
-            )
-        return rule
-
-    ruled.is_ours = True  # type: ignore[attr-defined]
-    return ruled
-
-
-def _read_whole(operation: Any, tensor: DTensor) -> OutputSharding:
-    """The rule of reading a number: of all parts, combined."""
-    spec = DTensorSpec(
-        tensor.device_mesh, (Replicate(),) * tensor.device_mesh.ndim, tensor_meta=tensor._spec.tensor_meta
-    )
-    return OutputSharding(None, OpSchema(operation, (spec,), {}), needs_redistribute=tensor._spec != spec)
+    operands = operands_of(args)
+    if operation is aten._local_scalar_dense.default:
+        return dtensor.rule_of_reading(operation, operands[0])
+    try:
+        rule = propagated(operation, args, *rest)
+    except (RuntimeError, NotImplementedError) as error:
+        if not messages.says(error, messages.NO_SHARDING_RULE):
+            raise
+        raise ShardingError(
+            f"{caller()}torch has no rule for {operation} of an array that is sharded so: use "
+            f"tnp.distributed.gather(x), or shard it along another axis ({str(error).strip().splitlines()[0]})"
+        ) from error
+    schema = getattr(rule, "redistribute_schema", None)
+    name = operation.overloadpacket.__name__
+    if name in ORDERING and schema is not None and _is_gathered(operands, schema):
+        raise ShardingError(
+            f"{caller()}{name} along a sharded axis takes all of it in one process: use "
+            "tnp.distributed.gather(x), or shard(x, mesh, axis) along another axis"
+        )
+    return rule
 
 
 def _is_gathered(operands: list[Any], schema: Any) -> bool:

@@ -13,7 +13,7 @@ import numpy as np
 import torch
 from torch.utils import dlpack
 
-from backend_torch.tensors import devices
+from backend_torch.tensors import devices, memory
 from backend_torch.tensors.dtypes import to_numpy
 from backend_torch.tensors.memory import from_numpy, is_readable, is_sharded
 
@@ -55,6 +55,8 @@ def checked(tensor: torch.Tensor) -> torch.Tensor:
         raise TypeError(f"an array can't hold a tensor of layout {tensor.layout}: use tensor.to_dense()")
     if tensor.dtype not in to_numpy:
         raise TypeError(f"an array can't hold a tensor of {tensor.dtype}, which is no NumPy dtype: convert it first")
+    if is_sharded(tensor):
+        memory.sharded[type(tensor)](tensor)
     return tensor
 
 

@@ -61,7 +61,8 @@ def is_tensor(value: object) -> bool:
     return isinstance(value, Tensor)
 
 
-sharded: list[type] = []  # torch's class of tensors over several processes, once that is loaded: it takes a second
+sharded: dict[type, Callable[[Any], object]] = {}
+"""torch's class of tensors over several processes, once that is loaded, which takes a second; and what takes in one."""
 
 
 def is_sharded(tensor: Tensor) -> bool:

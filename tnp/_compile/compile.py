@@ -26,6 +26,7 @@ from backend_torch.graphs.checking import EagerCheckError as EagerCheckError
 from backend_torch.kernels import linalg
 from backend_torch.tensors import devices, memory, trace_state
 from backend_torch.tensors.trace_state import TracedValueError as TracedValueError
+from backend_torch.torch_private import dynamo, messages
 from tnp._compile import call_codegen, saving, shutdown
 from tnp._compile.graph import Graph
 from tnp._compile.outer_state import OuterState, containers, differences
@@ -170,7 +171,7 @@ class _Signatures:
             matches = entry.executable.matching(inputs)
             captures, device = entry.executable.captures, devices.state.default
             self.call = entry.make(matches, program, device, captures, self.any_call, self)
-            self.call._torchdynamo_inline = self.inlined  # torch.compile can't look into the machine code
+            dynamo.look_into(self.inlined, self.call)  # torch.compile can't look into the machine code
         return result
 
     def inlined(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -358,6 +359,8 @@ def _write_back(array: Any, given: Tensor, written: Tensor) -> None:
 
 def _explained(error: RuntimeError) -> Exception:
     """NumPy's error for what a compiled function met while it ran."""
+    if messages.is_of_program(error):
+        return error
     if not isinstance(error, linalg.LinAlgError):
         return explain(error)
     text = str(error)

@@ -22,6 +22,7 @@ from backend_torch.tensors import devices, interop, memory
 from backend_torch.tensors.casting import cast
 from backend_torch.tensors.constants import constant
 from backend_torch.tensors.dtypes import to_numpy, to_torch
+from backend_torch.torch_private import messages
 from tnp._core import host_fallback
 from tnp._core.base import flatiter, like, ndarray, scalar, wrap, wrap_array
 from tnp._core.derived_classes import kept
@@ -185,7 +186,7 @@ def _imported(value: Any, dtype: Any, device: Any, copy: bool | None) -> tuple[T
 
 def _by_protocol(value: Any, copy: bool | None, error: ValueError) -> ndarray:
     """Our array that ``value.__array__`` returns, or items of ``value`` do: NumPy, which asked it, raised ``error``."""
-    if "not producing an array" not in str(error):
+    if messages.is_of_program(error) or "not producing an array" not in str(error):
         raise error
     if isinstance(value, (list, tuple)):
         return wrap_array(_stacked(value, None, None))

@@ -17,6 +17,7 @@ from numpy.lib.array_utils import normalize_axis_tuple
 from backend_torch.kernels.value_checks import DEMANDED
 from backend_torch.tensors import devices, memory, out_of_memory
 from backend_torch.tensors.trace_state import TracedValueError
+from backend_torch.torch_private import messages
 
 MOST_DIMENSIONS = 64  # NumPy's limits, kept so that what runs here runs there
 MOST_OPERANDS = 64
@@ -177,9 +178,9 @@ def output_error(out: tuple[int, ...], result: tuple[int, ...]) -> ValueError:
 def explain(error: Exception, *operands: Any) -> Exception:
     """The exception NumPy would raise where torch raised ``error`` for these tensors."""
     for text, kind in DEMANDED.items():
-        if text in str(error):
+        if messages.says(error, (text,)):
             return kind(text)
-    if "mixed torch.Tensor and DTensor" in str(error):
+    if messages.says(error, messages.MIXED_WITH_SHARDED):
         return memory.mixed_error(*operands)
     found = [t.device for t in operands if t.dim() or t.device.type != "cpu"]  # the host's scalars go with any array
     if len(set(found)) > 1:

@@ -16,6 +16,7 @@ from backend_torch.kernels.indexing import without_leading_ones
 from backend_torch.tensors import creation as kernels
 from backend_torch.tensors import devices, memory
 from backend_torch.tensors.dtypes import to_numpy
+from backend_torch.torch_private import messages
 from tnp._core.base import ndarray, wrap_array
 from tnp._core.convert import check_like, tensor_of
 from tnp._core.dtypes import numpy_dtype, tensor_dtype
@@ -60,7 +61,7 @@ def _explained(error: Exception, sizes: Shape, tensor_type: Any) -> Exception:
         return ValueError("negative dimensions are not allowed")
     if any(size > np.iinfo(np.intp).max for size in sizes):
         return ValueError("Maximum allowed dimension exceeded")
-    if "verflow" in str(error):
+    if messages.says(error, messages.OVERFLOW):
         return too_big(sizes)
     explained = explain(error)
     if isinstance(explained, MemoryError):

@@ -16,6 +16,7 @@ from backend_torch.kernels import joining as kernels
 from backend_torch.tensors import memory
 from backend_torch.tensors.casting import cast
 from backend_torch.tensors.dtypes import to_numpy, to_torch
+from backend_torch.torch_private import messages
 from tnp._core.base import ndarray, wrap_array
 from tnp._core.convert import tensor_of, tensors_of
 from tnp._core.dtypes import numpy_dtype, tensor_dtype
@@ -583,7 +584,7 @@ def repeat(a: Any, repeats: Any, axis: int | None = None) -> ndarray:
             return wrap_array(kernels.repeat(tensor, _counts(tensor_of(repeats), length), axis))
         return wrap_array(kernels.select(tensor, np.repeat(np.arange(length), repeats), axis))
     except RuntimeError as error:
-        if "negative" in str(error):
+        if messages.says(error, messages.NEGATIVE):
             raise ValueError("repeats may not contain negative values.") from None
         raise explain(error) from None
 

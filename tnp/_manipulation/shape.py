@@ -16,6 +16,7 @@ from backend_torch.graphs import symbolic
 from backend_torch.tensors import memory
 from backend_torch.tensors import shape as kernels
 from backend_torch.tensors.trace_state import TracedValueError
+from backend_torch.torch_private import messages
 from tnp._core.base import ndarray, wrap_array
 from tnp._core.convert import as_order, asarray, tensor_of
 from tnp._core.errors import copy_mode, long_of, normalize_axes, reduced_axes, shapes_text
@@ -206,7 +207,7 @@ def _reshape_error(error: RuntimeError, tensor: Tensor, lengths: Shape) -> Excep
             return ValueError(f"cannot reshape array of size {count} into shape {shapes_text([lengths])}")
     elif not product or count % product:
         return ValueError(f"cannot reshape array of size {count} into shape ({','.join(map(str, lengths))})")
-    if "view" in str(error):
+    if messages.says(error, messages.NO_VIEW):
         return ValueError("Unable to avoid creating a copy while reshaping.")
     return error
 

@@ -310,7 +310,7 @@ class GradientTape:
         try:
             return function(*args)
         except RuntimeError as error:
-            if old_values.OVERWRITTEN not in str(error):
+            if not old_values.was_overwritten(error):
                 raise
             raise RuntimeError(
                 "an array that the gradient needs was overwritten after it was used (as by e = np.exp(x); e /= 2): "

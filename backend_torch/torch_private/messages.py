@@ -1,0 +1,58 @@
+"""What torch's errors say: the one place that reads their text. torch has no classes for what is to be told apart.
+
+Layer: owns the texts, and which errors are a program's own: what these say decides nothing.
+"""
+
+from __future__ import annotations
+
+import opcode
+import os
+from pathlib import Path
+
+import torch
+
+OVERWRITTEN = ("modified by an inplace operation",)
+WRITES_TO_LEAF = ("a leaf Variable that requires grad",)
+NO_FORWARD_MODE = ("forward mode AD",)
+NOT_BATCHED = ("vmap", "atching rule", "being batched", "mutate a captured Tensor", "have storage", "shape of the mask")
+RANDOMNESS = ("randomness",)
+WRITE_OUTSIDE = ("mutate a captured Tensor",)
+UNBATCHED_WRITE = ("`self` not being vmapped over",)
+
+MIXED_WITH_SHARDED = ("mixed torch.Tensor and DTensor",)
+UNSUPPORTED_OF_SHARDED = ("not supported with DTensor",)
+NO_SHARDING_RULE = ("harding",)
+
+OUT_OF_MEMORY = ("not enough memory", "out of memory", "can't allocate memory", "alloc_cpu.cpp")
+TOO_BIG = (
+    "Storage size calculation overflowed",
+    "Stride calculation overflowed",
+    "cannot be represented as a SymInt",
+    "numel: integer multiplication overflow",
+    "Trying to create tensor with negative dimension",  # of a sum of lengths that no integer holds
+)
+NO_INT64 = ("Overflow when unpacking long", "int too big to convert", "to type int64_t without overflow")
+OVERFLOW = ("verflow",)
+NO_VIEW = ("view",)
+NEGATIVE = ("negative",)
+
+_RAISE = opcode.opmap["RAISE_VARARGS"]  # of ``raise`` and ``assert``
+_FOLDERS = (Path(torch.__file__).parent, *map(Path(__file__).parents[2].joinpath, ("backend_torch", "tnp")))
+_INNER = tuple([os.path.join(folder, "") for folder in _FOLDERS])
+
+
+def is_of_program(error: BaseException) -> bool:
+    """Whether a line of the program raised an error, and neither torch, in Python or in C++, nor tnp."""
+    traceback = error.__traceback__
+    if traceback is None:
+        return False
+    while traceback.tb_next is not None:
+        traceback = traceback.tb_next
+    code = traceback.tb_frame.f_code
+    return code.co_code[traceback.tb_lasti] == _RAISE and not code.co_filename.startswith(_INNER)
+
+
+def says(error: BaseException, texts: tuple[str, ...]) -> bool:
+    """Whether an error that is not of the program says one of these texts."""
+    text = str(error)
+    return any(each in text for each in texts) and not is_of_program(error)
