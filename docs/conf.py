@@ -25,6 +25,7 @@ exclude_patterns = ["_build", ".jupyter_cache", "jupyter_execute"]
 html_theme = "pydata_sphinx_theme"
 html_title = f"tnp {release}"
 html_theme_options = {"show_nav_level": 2, "navigation_with_keys": False}
+html_sidebars = {"index": [], "adding-a-function": []}  # the left column lists a section's pages; these two have no section
 
 _signature = numpydoc.numpydoc.mangle_signature
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import doctest
+import re
 from pathlib import Path
 
 import pytest
@@ -25,3 +26,16 @@ def test_every_function_is_in_the_reference() -> None:
     listed = {line.strip() for page in pages for line in page.splitlines() if line.startswith("   ")}
     own = [name for name in tnp.__all__ if (getattr(getattr(tnp, name), "__module__", "") or "").startswith("tnp")]
     assert own and set(own) - listed == {"__array_namespace_info__"}
+
+
+def test_every_page_is_listed_by_its_section() -> None:
+    """The left column lists the pages of a section: a page that the first one lists alone has none."""
+    listed = {
+        page: [
+            line for block in re.findall(r"```{toctree}(.*?)```", page.read_text(), re.DOTALL) for line in block.split()
+        ]
+        for page in DOCS.rglob("*.md")
+        if "_build" not in page.parts
+    }
+    sections = [DOCS / f"{name}.md" for name in listed[DOCS / "index.md"] if name != ":hidden:"]
+    assert [page.name for page in sections if not listed[page]] == ["adding-a-function.md"]
