@@ -23,7 +23,7 @@ _SINC = [(-1) ** k * math.pi ** (2 * k) / math.factorial(2 * k + 1) for k in ran
 
 
 def sinc(tensor: Tensor) -> Tensor:
-    """torch's; to be differentiated a series near 0, where torch's derivatives lose digits, and the second is NaN."""
+    """torch's sinc; a series near 0 if it may be differentiated: torch's derivatives lose digits there, the second is NaN."""
     if not may_be_differentiated(tensor):
         try:
             return torch.sinc(tensor)
