@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -26,15 +27,13 @@ ALLOWED = {
     # A patch of torch, which goes again.
     ("backend_torch/torch_private/patches.py", "replaced_attribute", "setattr"),
 }
-# torch's private words for transforms and modes, each in the one file that a new torch may break.
-PRIVATE = {
-    "torch._C._functorch": "backend_torch/torch_private/functorch.py",
-    "_DisableFuncTorch": "backend_torch/torch_private/functorch.py",
-    "torch.utils._mode_utils": "backend_torch/torch_private/modes.py",
-    "_torch_dispatch_stack": "backend_torch/torch_private/modes.py",
-    "_push_mode": "backend_torch/torch_private/modes.py",
-    "_pop_mode": "backend_torch/torch_private/modes.py",
-}
+# The one room that may say torch's private words: each is a row of its manifest.
+PRIVATE = Path("backend_torch/torch_private")
+# Names with an underscore that others have, and that are meant for use: of Python, NumPy and named tuples.
+MEANT = {
+    "_CopyMode", "_asdict", "_fields", "_getframe", "_get_running_loop", "_implementation", "_register_atexit",
+    "_replace", "_slotnames", "_theirs",
+}  # fmt: skip
 FILES = sorted(path.relative_to(ROOT) for package in FORBIDDEN for path in (ROOT / package).rglob("*.py"))
 
 
@@ -81,9 +80,79 @@ def test_no_name_is_injected(path: Path) -> None:
     assert not wrong, f"{path} calls {', '.join(sorted(wrong))}"
 
 
-@pytest.mark.parametrize("word", PRIVATE)
-def test_a_private_word_of_torch_stands_in_one_file(word: str) -> None:
-    assert [path.as_posix() for path in FILES if word in (ROOT / path).read_text()] == [PRIVATE[word]]
+def is_private(dotted: str) -> bool:
+    return any(part.startswith("_") and not part.startswith("__") for part in dotted.split("."))
+
+
+@cache
+def own_names() -> frozenset[str]:
+    """What the project itself names: functions, classes, variables, attributes of ``self`` and slots."""
+    found: set[str] = set()
+    for path in FILES:
+        for node in ast.walk(ast.parse((ROOT / path).read_text())):
+            if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
+                found.add(node.name)
+            elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+                found.add(node.id)
+            elif isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store):
+                if isinstance(node.value, ast.Name) and node.value.id == "self":
+                    found.add(node.attr)
+            elif isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "__slots__":
+                found.update(ast.literal_eval(node.value))
+    return frozenset(found | {path.stem for path in FILES} | {path.parent.name for path in FILES})
+
+
+def private_words(tree: ast.AST) -> Iterator[str]:
+    """torch's private words in a module: what is imported, chains of attributes from torch, ``.name`` of an object.
+
+    The last are attributes that the project does not name itself, also as strings that getattr and hasattr are given.
+    Operators, ``torch.ops.aten._to_copy`` and the like, are what graphs consist of, and no private words.
+    """
+    operators = {"ops", "aten", "_aten"}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names if alias.name.startswith("torch") and is_private(alias.name))
+        elif isinstance(node, ast.ImportFrom) and not node.level and (node.module or "").partition(".")[0] == "torch":
+            names = [f"{node.module}.{alias.name}" for alias in node.names]
+            yield from filter(is_private, names)
+        elif isinstance(node, ast.Call) and ast.unparse(node.func) in ("getattr", "hasattr"):
+            name = node.args[1]
+            if isinstance(name, ast.Constant) and isinstance(name.value, str) and is_private(name.value):
+                if not operators & set(ast.unparse(node.args[0]).split(".")) and name.value not in own_names() | MEANT:
+                    yield f".{name.value}"
+    inner = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Attribute)}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Attribute):
+            root, *parts = _chain(node)
+            if operators & {root, *parts}:
+                continue
+            if root == "torch":
+                if id(node) not in inner and is_private(".".join(parts)):
+                    yield ".".join((root, *parts))
+            elif is_private(node.attr) and node.attr not in own_names() | MEANT:
+                yield f".{node.attr}"
+
+
+def _chain(node: ast.expr) -> list[str]:
+    """``a.b.c`` as its names; of an attribute of anything else ``""`` and the names."""
+    if isinstance(node, ast.Attribute):
+        return [*_chain(node.value), node.attr]
+    return [node.id if isinstance(node, ast.Name) else ""]
+
+
+def test_the_walker_sees_private_words() -> None:
+    text = (
+        "import torch._refs\nfrom torch._C import a\nfrom torch.fx import _b, c\ntorch._d.e.f()\n"
+        "x.g()._cdata\nhasattr(y, '_schema')\ntorch.ops.aten._to_copy.default\naten._unique\nself.h\n"
+    )
+    words = {"torch._refs", "torch._C.a", "torch.fx._b", "torch._d.e.f", "._cdata", "._schema"}
+    assert set(private_words(ast.parse(text))) == words
+
+
+@pytest.mark.parametrize("path", FILES, ids=str)
+def test_private_words_of_torch_stand_in_one_room(path: Path) -> None:
+    found = set() if path.parent == PRIVATE else set(private_words(ast.parse((ROOT / path).read_text())))
+    assert not found, f"{path} says {', '.join(sorted(found))}"
 
 
 @pytest.mark.parametrize(("path", "inside", "name"), sorted(ALLOWED))

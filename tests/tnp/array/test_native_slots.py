@@ -84,8 +84,10 @@ def in_python(name: str) -> Callable[..., Any]:
         kinds = type(x), type(y)
         ours = [isinstance(value, tnp.ndarray) for value in (x, y)]
         derived = kinds[0] is not kinds[1] and issubclass(kinds[1], kinds[0])
-        if derived and ours[1] and (
-            name in COMPARISONS or getattr(kinds[0], reflected, None) is not getattr(kinds[1], reflected)
+        if (
+            derived
+            and ours[1]
+            and (name in COMPARISONS or getattr(kinds[0], reflected, None) is not getattr(kinds[1], reflected))
         ):
             result = getattr(kinds[1], reflected)(y, x)
             if result is not NotImplemented:

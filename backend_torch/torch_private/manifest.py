@@ -1,0 +1,298 @@
+"""Every private name and every patch of torch that this room has, for whoever moves to another torch.
+
+Layer: a table, which tests/backend_torch/torch_private/test_manifest.py compares with the code and with torch.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+
+class Row(NamedTuple):
+    """Names that are used, or patched, for one reason.
+
+    Attributes
+    ----------
+    file : str
+        The module of this room.
+    names : str
+        The names, as ``module.name``; as ``owner:name`` where the module reads the name off an object.
+    why : str
+        What they do that nothing public does.
+    patched : str
+        What is replaced, and for whom; nothing where names are only read.
+    torch : str
+        The releases that need it.
+    link : str
+        torch's issue or pull request.
+    test : str
+        The test that fails when torch has mended it, or when the names do something else.
+    """
+
+    file: str
+    names: str
+    why: str
+    patched: str = ""
+    torch: str = ">=2.11"
+    link: str = ""
+    test: str = ""
+
+
+_ISSUE = "https://github.com/pytorch/pytorch/issues/"
+_PULL = "https://github.com/pytorch/pytorch/pull/"
+_MENDED = "tests/backend_torch/torch_private/test_mended.py::"
+_PATCHES = "tests/backend_torch/torch_private/test_patches.py::"
+_TRACES = "tests/backend_torch/graphs/test_compiling.py::"
+_DYNAMO = "tests/tnp/array/test_torch_compile.py::"
+_FUNCTORCH = "tests/backend_torch/autodiff/test_transform_levels.py::test_value_and_gradients"
+
+ROWS = [
+    # -----------------------------------------------------------------------------------------------------------------
+    # Read
+    Row(
+        "autograd",
+        "torch._C._set_grad_enabled torch.autograd.Variable._execution_engine.run_backward",
+        "torch.set_grad_enabled and torch.autograd.grad take longer than the operations of a small program",
+        test=_FUNCTORCH,
+    ),
+    Row(
+        "autograd",
+        "torch._C.DisableTorchFunction torch.autograd.forward_ad:_current_level torch.compiler._is_exporting_flag",
+        "whether modes, forward mode and torch.export are on; torch 2.11's is_exporting() is true in Dynamo",
+        test=_FUNCTORCH,
+    ),
+    Row(
+        "dtensor",
+        "torch._prims_common.make_contiguous_strides_for torch.distributed.tensor._dtensor_spec.DTensorSpec "
+        "torch.distributed.tensor._op_schema.OpSchema torch.distributed.tensor._op_schema.OutputSharding "
+        "torch.distributed.tensor._utils.compute_local_shape_and_global_offset "
+        "torch.distributed.tensor.placement_types._StridedShard torch.distributed.tensor.DTensor:_local_tensor "
+        "torch.distributed.tensor.DTensor:_spec",
+        "rules of operations that DTensor lacks are written in its own terms",
+        test="tests/tnp/distributed/test_distributed.py::test_as_one_process",
+    ),
+    Row(
+        "functorch",
+        "torch._C._functorch torch._C._DisableFuncTorch torch._functorch.eager_transforms "
+        "torch._C._functorch:_vmap_increment_nesting torch._C._functorch:_vmap_decrement_nesting "
+        "torch._C._functorch:_add_batch_dim torch._C._functorch:_remove_batch_dim "
+        "torch._C._functorch:_grad_increment_nesting torch._C._functorch:_grad_decrement_nesting "
+        "torch._C._functorch:_wrap_for_grad torch._C._functorch:_unwrap_for_grad",
+        "a transform of a list of tensors; torch.func's pytrees are half of a small function's time",
+        test=_FUNCTORCH,
+    ),
+    Row(
+        "functorch",
+        "torch._C._autograd torch._C._autograd:_top_saved_tensors_default_hooks "
+        "torch._C._autograd:_push_saved_tensors_default_hooks torch._C._autograd:_pop_saved_tensors_default_hooks "
+        "torch._C._dispatch_tls_is_dispatch_key_excluded torch._C.DispatchKey.FuncTorchDynamicLayerFrontMode",
+        "a transform inside of a recording puts hooks aside, and asks whether torch.func looks at operations",
+        test="tests/tnp/transforms/test_outside.py",
+    ),
+    Row(
+        "functorch",
+        "torch._functorch.eager_transforms:_disable_inference_mode",
+        "where it is missing, inference mode makes the derivatives of torch.func zeros",
+        torch=">=2.13",
+        test="tests/backend_torch/autodiff/test_autodiff.py::test_inference_mode_gives_no_zeros",
+    ),
+    Row(
+        "guards",
+        "torch._C._dynamo.guards.TensorGuards",
+        "the check of a signature in C++, 1 us faster a call than Python's",
+        test=_TRACES + "test_signature_check",
+    ),
+    Row(
+        "inductor",
+        "torch._guards.TracingContext torch._guards.tracing torch._inductor.compile_fx._recursive_joint_graph_passes "
+        "torch._inductor.compile_fx.compile_fx torch._inductor.compile_fx.compile_fx_inner torch._inductor.config "
+        "torch._inductor.config.patch torch._inductor.decomposition.select_decomp_table "
+        "torch._inductor.virtualized.V torch._subclasses.fake_tensor.FakeTensorMode",
+        "a graph that is traced is compiled without Dynamo and without 12 us of wrappers a call",
+        test=_TRACES + "test_results_alias_as_they_do_eagerly",
+    ),
+    Row(
+        "inductor",
+        "torch._inductor.aoti_compile_and_package torch._inductor.aoti_load_package torch._inductor.list_mode_options "
+        "torch._inductor.runtime.runtime_utils.cache_dir torch._inductor.utils.clear_caches",
+        "machine code in a file, the modes of torch.compile, and another cache directory have no public function",
+        test="tests/tnp/compile/test_packaging.py",
+    ),
+    Row(
+        "modes",
+        "torch.utils._python_dispatch torch.utils._python_dispatch.TorchDispatchMode "
+        "torch.utils._python_dispatch:_get_current_dispatch_mode torch.utils._python_dispatch:_pop_mode "
+        "torch.utils._python_dispatch:_push_mode torch.utils._mode_utils.no_dispatch "
+        "torch._C._len_torch_dispatch_stack",
+        "modes that see each operation, how many there are, and a scope without them",
+        test="tests/backend_torch/torch_private/test_modes.py",
+    ),
+    Row(
+        "modes",
+        "torch._C._SetExcludeDispatchKeyGuard torch._C.DispatchKey.Conjugate torch._C.DispatchKey.Negative",
+        "inside a mode torch leaves lazy conjugates of composite operations unresolved: wrong results",
+        test="tests/backend_torch/torch_private/test_modes.py",
+    ),
+    Row(
+        "operators",
+        "torch._ops.HigherOrderOperator torch._ops.OpOverload torch._ops.OpOverload:_schema "
+        "torch._C._dispatch_has_kernel torch._C._dispatch_has_kernel_for_dispatch_key",
+        "what an operator writes to and returns, and whether it has a kernel",
+        test=_TRACES + "test_results_alias_as_they_do_eagerly",
+    ),
+    Row(
+        "operators",
+        "torch._refs torch._refs.logaddexp torch._standard_gamma torch._sample_dirichlet torch._assert_async",
+        "kernels without a public name",
+        test="tests/backend_torch/random/test_generators.py",
+    ),
+    Row(
+        "symbolic_shapes",
+        "torch._dynamo.source.LocalSource torch.utils._sympy.interp.sympy_interp "
+        "torch.utils._sympy.reference.PythonReferenceAnalysis",
+        "symbols with names, and the numbers that expressions of them are",
+        test="tests/tnp/compile/test_compile.py",
+    ),
+    Row(
+        "tensor_internals",
+        "torch.UntypedStorage:_cdata torch.Tensor:_is_view torch.Tensor:_is_zerotensor torch._neg_view",
+        "what a tensor is: its memory's identity without an address, a view, zeros without memory",
+        test="tests/backend_torch/tensors/test_memory.py",
+    ),
+    Row(
+        "traces",
+        "torch._subclasses.fake_tensor.FakeTensor torch._subclasses.fake_tensor.FakeTensorMode "
+        "torch._subclasses.fake_tensor.DataDependentOutputException "
+        "torch._subclasses.fake_tensor.DynamicOutputShapeException torch._C.DisableTorchFunction "
+        "torch.utils._python_dispatch._disable_current_modes torch.fx.graph_module:_loader",
+        "tensors without data, what they raise, and the sources of graphs that torch.fx keeps for ever",
+        test=_TRACES + "test_results_alias_as_they_do_eagerly",
+    ),
+    Row(
+        "trees",
+        "torch.utils._pytree",
+        "torch.utils.pytree has neither constants nor paths of attributes",
+        test=_DYNAMO + "test_arrays_in_and_out",
+    ),
+    # -----------------------------------------------------------------------------------------------------------------
+    # Patched
+    Row(
+        "dtensor",
+        "torch.distributed.tensor.DTensor:_op_dispatcher torch.distributed.tensor._dispatch "
+        "torch.distributed.tensor._redistribute "
+        "torch.distributed.tensor._dispatch.OpDispatcher:_propagate_op_sharding_dispatch_slow_path "
+        "torch.distributed.tensor._dispatch.OpDispatcher:_custom_op_handlers",
+        "views of sharded axes, in-place operations on partial sums and dtypes that gloo does not send are wrong, or "
+        "refused in words that say nothing",
+        patched="the rule, the sending and the handlers of operations; for tensors over tnp's meshes, from "
+        "tnp.distributed.init on",
+        link=_ISSUE + "179502",
+        test="tests/tnp/distributed/test_distributed.py::test_as_one_process",
+    ),
+    Row(
+        "dynamo",
+        "torch._dynamo.callback_handler torch._dynamo.trace_rules torch._dynamo.trace_rules:_maybe_init_lazy_module "
+        "torch._dynamo.variables.builder.VariableBuilder "
+        "torch._dynamo.variables.builder.VariableBuilder:_type_dispatch_impl "
+        "torch._C._dynamo.eval_frame.set_code_exec_strategy torch._dynamo.types.FrameAction "
+        "torch._dynamo.types.FrameExecStrategy torch._dynamo.graph_break torch._dynamo.substitute_in_graph "
+        "torch._dynamo.exc.unimplemented",
+        "Dynamo is told of tnp when it first meets it: what is left to Python, where a graph breaks and why",
+        patched="entries of tnp's own functions and classes in Dynamo's tables; when Dynamo is imported",
+        test=_PATCHES + "test_torch_compile_of_others_classes_is_the_same",
+    ),
+    Row(
+        "dynamo",
+        "torch._dynamo.trace_rules._allowed_callable_ids torch._dynamo.trace_rules._nonstrict_trace_callable_ids "
+        "torch._dynamo.variables.torch.TorchInGraphFunctionVariable torch._dynamo.variables.torch.AllowInGraphKind "
+        "torch._dynamo.variables.torch.TorchInGraphFunctionVariable:_call_nonstrict_traceable_function "
+        "torch._dynamo.variables.base.VariableTracker torch._dynamo.variables.builder.SourcelessBuilder "
+        "torch._dynamo.variables.builder.wrap_fx_proxy torch._dynamo.variables.functions.NestedUserFunctionVariable "
+        "torch._dynamo.variables.lists.ListVariable torch._dynamo.variables.lists.SizeVariable "
+        "torch._dynamo.variables.lists.SliceVariable torch._dynamo.variables.lists.TupleVariable "
+        "torch._dynamo.variables.misc.GetAttrVariable",
+        "a function of arrays is one operation of a graph; torch._dynamo.nonstrict_trace takes and gives tensors, "
+        "numbers and strings alone",
+        patched="the call of a function in a graph and of its methods, and how a method is built; for tnp's "
+        "functions, once Dynamo meets tnp",
+        link=_ISSUE + "157397",
+        test=_MENDED + "test_nonstrict_trace_takes_no_slices",
+    ),
+    Row(
+        "dynamo",
+        "torch._subclasses.fake_tensor.fake_tensor_tls",
+        "constants that an operation reads are refused once torch has traced it",
+        patched="the thread's allow_non_fake_inputs_override; while a graph with a function of tnp's is compiled",
+        test=_PATCHES + "test_torch_is_as_it_was_after_tnp_compiled",
+    ),
+    Row(
+        "dynamo",
+        "torch._dynamo.variables.builtin.BuiltinVariable torch._dynamo.variables.user_defined.UserDefinedVariable "
+        "torch._dynamo.variables.user_defined.UserDefinedObjectVariable "
+        "torch._dynamo.variables.lazy.LazyVariableTracker "
+        "torch._dynamo.variables.lazy.LazyVariableTracker:_cache torch._dynamo.variables.tensor.NumpyNdarrayVariable "
+        "torch._dynamo.variables.builtin.BuiltinVariable:_handle_insert_op_in_graph",
+        "Dynamo knows no ~ and @ of classes, nor operators between an object and an array of NumPy's",
+        patched="call_invert, call_matmul, call_imatmul, call_divmod and _handle_insert_op_in_graph; for operands of "
+        "which one is an array of tnp's, once Dynamo meets tnp",
+        link=_PULL + "189585",
+        test=_MENDED + "test_dynamo_knows_no_matmul_of_classes",
+    ),
+    Row(
+        "dynamo",
+        "torch._dynamo.variables.misc.StringFormatVariable",
+        "Dynamo formats at the end of a graph, when the object may have been written to",
+        patched="create, for arrays of tnp's, once Dynamo meets tnp",
+        link=_ISSUE + "177582",
+        test=_DYNAMO + "test_full_graphs_hold_no_text_of_values",
+    ),
+    Row(
+        "dynamo",
+        "torch._dynamo.variables.misc.NumpyDTypeVariable torch._dynamo.symbolic_convert.InstructionTranslator",
+        "dtypes are no keys of dictionaries",
+        patched="what is hashable, in functions of tnp's, once Dynamo meets tnp",
+        torch="<2.12",
+        test=_PATCHES + "test_torch_compile_of_others_classes_is_the_same",
+    ),
+    Row(
+        "dynamo",
+        "*:_torchdynamo_inline",
+        "torch.compile looks into the function that a compiled one was made of",
+        patched="an attribute of tnp's own function",
+        test="tests/tnp/compile/test_every_full_graph.py",
+    ),
+    Row(
+        "inductor_passes",
+        "torch._inductor.fx_passes.post_grad torch._inductor.fx_passes.reinplace "
+        "torch._inductor.fx_passes.reinplace:_generalized_scatter",
+        "Inductor writes to a part of a tensor before it has read another part",
+        patched="which copies are dropped and what is written to in place; while tnp compiles, in that thread",
+        link=_ISSUE + "197829",
+        test=_MENDED + "test_inductor_writes_before_it_reads",
+    ),
+    Row(
+        "inductor_vector_code",
+        "torch._inductor.codegen.cpp.CppVecOverrides",
+        "exp and sigmoid take half the time of a call of Sleef",
+        patched="exp and sigmoid; while tnp compiles, in that thread",
+        test="tests/backend_torch/torch_private/test_inductor_vector_code.py::test_scope_is_left",
+    ),
+    Row(
+        "traces",
+        "torch.fx.proxy:_create_arg_bypass",
+        "a graph can't hold a generator",
+        patched="an entry for torch.Generator; while tnp traces or compiles, in that thread",
+        torch="<2.13",
+        link=_ISSUE + "88574",
+        test=_PATCHES + "test_torch_is_as_it_was_after_tnp_compiled",
+    ),
+    Row(
+        "traces",
+        "torch._higher_order_ops.effects._EffectType torch._higher_order_ops.effects._register_effectful_op",
+        "the checks of torch.linalg are taken for dead code: cholesky of a matrix that has none returns one",
+        patched="the entry of _linalg_check_errors; while tnp traces or compiles",
+        torch="<2.13",
+        link=_ISSUE + "182965",
+        test=_PATCHES + "test_torch_is_as_it_was_after_tnp_compiled",
+    ),
+]
