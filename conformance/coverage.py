@@ -351,16 +351,16 @@ names of `numpy`, `numpy.linalg`, `numpy.fft`, `numpy.random` and `numpy.ndarray
 
 - run by: "torch"; "torch, NumPy on the CPU": NumPy on the memory of eager CPU arrays, torch on accelerators and in
   compiled code; "NumPy": on the host; "NumPy's own": a dtype, a constant, a type or a function of strings; "tnp":
-  nothing is computed. On the host alone, as no tensor has their data: {hosts}.
-- gradient: what autograd returns is the difference quotient, with respect to the sample's `x`.
-- vmap: `torch.vmap` gives what a loop gives.
+  nothing is computed. No tensor holds the data of these, so only the host runs them: {hosts}.
+- gradient: autograd's derivative by the sample's `x` equals the difference quotient.
+- vmap: `torch.vmap` gives the results of a loop.
 - compile: `tnp.compile` traces the call; fullgraph: `torch.compile(fullgraph=True)` does.
-- accelerator: tried on {accelerator.device_name()}: "yes", with no copy between it and the host; "waits", the host
-  reads or writes a few values on the way (a size, a bound, a check); "copies", it reads or writes more; "no", the call
-  is about the host's memory, or draws what torch has no generator for.
-- sharded: with all arrays cut along their first axis over two processes (`tnp.distributed`). "yes", the bits of one
-  process; "rounds", the same to rounding; "sends", parts go from process to process, and `tnp.transfers()` lists them;
-  "raises", with an error that says what to do; "layout", a text of shape and sharding, for which nothing is sent.
+- accelerator, tried on {accelerator.device_name()}: "yes", without a copy to or from the host; "waits", the host
+  reads or writes a few values on the way (a size, a bound, a check); "copies", the host reads or writes more; "no", the
+  call is about the host's memory, or torch has no generator for what it draws.
+- sharded, with all arrays cut along their first axis over two processes (`tnp.distributed`): "yes", the bits of one
+  process; "rounds", the same up to rounding; "sends", processes send parts, which `tnp.transfers()` lists; "raises",
+  with an error that says what to do; "layout", a text of shape and sharding, for which nothing is sent.
 - A dash: the call has no float array to differentiate by, or no array at all.
 
 """

@@ -17,11 +17,11 @@ PATH = Path(__file__).with_name("known_differences.toml")
 HEADER = """\
 # Known differences from NumPy
 
-Written by `python -m conformance differences --markdown` from `conformance/known_differences.toml`. The tests run every
-example on NumPy and on tnp and fail when one of them no longer does what stands here.
+`python -m conformance differences --markdown` writes this page from `conformance/known_differences.toml`. The tests run
+every example on NumPy and on tnp, and fail when an example no longer prints what this page says.
 
 Functions of floats agree with NumPy's to some units in the last place. On some processors that includes the square
-root, which NumPy rounds correctly: torch takes it from a vector library there (one unit in a sixth of float32).
+root, which NumPy rounds correctly: torch calls a vector library there, which is one unit off for a sixth of float32.
 """
 
 
@@ -75,8 +75,8 @@ def comment(name: str, outcome: str) -> str:
 def markdown(differences: Iterable[Difference]) -> str:
     """The page ``docs/known-differences.md``."""
     entries = [
-        f"## {d.id}\n\n{d.where}: NumPy{f' before {d.until}' if d.until else ''} {d.numpy}; tnp {d.tnp}.\n"
-        f"Why: {d.reason}.\n\n"
+        f"## {d.id}\n\nWhere: {d.where}.\n\n- NumPy{f' before {d.until}' if d.until else ''}: {d.numpy}.\n"
+        f"- tnp: {d.tnp}.\n- Why: {d.reason}.\n\n"
         f"```python\n{d.example}\n{comment('NumPy', d.on_numpy)}\n{comment('tnp', d.on_tnp)}\n```\n"
         for d in differences
     ]

@@ -455,11 +455,12 @@ def markdown(found: Sequence[Error], count: int, device: str) -> str:
 Written by `python -m conformance ulp --markdown`: the largest error of each elementwise function, in units in the last
 place (ulp), against mpmath. A correctly rounded result has at most 0.50. Device: {device}; NumPy {np.__version__}.
 
-Each is tried at {count} numbers of each kind that suits it: of any exponent, subnormal ones too; uniform ones; ever
-smaller ones; the floats around its special points; for trigonometric functions the floats beside multiples of a
-quarter turn, small and huge; for `fmod` and `remainder` dividends up to 2^60 times the divisor. The sample is the same
-each time. "eager" and "compiled" are tnp's; "compiled" is the C++ that Inductor makes. `logaddexp` and `logaddexp2` are
-measured in units of the larger of result and argument: where the two cancel, no digits are left to compare.
+Each function is tried at {count} numbers of each kind that suits it: numbers of any exponent, subnormal ones
+included; uniform numbers; ever smaller numbers; the floats around its special points; for trigonometric functions the
+floats beside multiples of a quarter turn, small and huge; for `fmod` and `remainder` dividends up to 2^60 times the
+divisor. Every run uses the same sample. "eager" and "compiled" are tnp's results; "compiled" runs the C++ that
+Inductor makes. The errors of `logaddexp` and `logaddexp2` are in units of the larger of result and argument: where
+the two cancel, no digits are left.
 
 """
         + "\n".join(f"| {line} |" for line in lines)
@@ -476,8 +477,8 @@ within one ulp.
 Worse than NumPy's, within one ulp:
 
 {close}
-On the CPU, where no gradient is recorded, `hypot` and, in float64, `expm1`, `log1p` and `logaddexp` are NumPy's own, as
-they err less than torch's.
+On the CPU, where no gradient is recorded, tnp calls NumPy's own `hypot` and, in float64, NumPy's own `expm1`, `log1p`
+and `logaddexp`, because their errors are smaller than torch's.
 """
     )
 

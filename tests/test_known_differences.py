@@ -45,7 +45,7 @@ def test_page_is_rendered_from_the_data(capsys: pytest.CaptureFixture[str]) -> N
 def test_table_names_every_place(
     rich: bool, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setenv("COLUMNS", "600")  # wide enough that no cell is folded
+    monkeypatch.setenv("COLUMNS", "1200")  # wide enough that no cell is folded
     if not rich:
         monkeypatch.setitem(sys.modules, "rich.console", None)
     assert main(["differences"]) == 0
