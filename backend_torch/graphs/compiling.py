@@ -270,10 +270,11 @@ def subgraph(
     for index in written:
         with graph.inserting_after(placeholders[-1]):
             copy = graph.call_function(aten.clone.default, (placeholders[index],))
+        values[copy] = values[placeholders[index]]
         placeholders[index].replace_all_uses_with(copy, delete_user_cb=lambda user, copy=copy: user is not copy)
     output = graph.output_node()
     results: list[Node] = list(output.args[0])  # type: ignore[arg-type]
-    used = set(memory)
+    used = set(memory).difference([storage_of(inputs[index]) for index in written])
     for index, node in enumerate(results):
         value = values[node]
         assert value is not None

@@ -144,5 +144,5 @@ def _scanned(
     rows: list[Any] = []
     for i in reversed(range(length)) if reverse else range(length):
         values, ys = step(values, [x[i].clone() for x in xs])
-        rows.append(ys)
+        rows.append([y.clone() for y in ys])  # which the next step may write to, with what is carried
     return values, [torch.stack(column[::-1] if reverse else column) for column in map(list, zip(*rows, strict=True))]

@@ -122,7 +122,7 @@ def _one_by_one(fn: Callable[[Any], Any], elements: _Elements) -> Any:
                 f"the function returns another structure for element {index} than for the first: {result!r}"
             )
         for column, leaf in zip(columns, leaves, strict=True):
-            column.append(leaf)
+            column.append(leaf if type(leaf) is scalar else asarray(leaf).copy())  # fn may write to it at its next call
     stacks = iter([_stacked(column) for column in columns])
     return pytree.mapped(lambda _: next(stacks), result)
 

@@ -272,3 +272,72 @@ def test_writing_to_what_is_outside() -> None:
     line = test_writing_to_what_is_outside.__code__.co_firstlineno + 9
     with pytest.raises(NotImplementedError, match=rf"test_control_flow\.py:{line}: .*carry the array"):
         np.compile(lambda x: np.fori_loop(0, 2, body, x))(arange(3))
+
+
+def adds_to_its_carry(total: Any, x: Any) -> Any:
+    total[0] += x
+    return total, total
+
+
+def returns_what_it_wrote(total: Any, x: Any) -> Any:
+    before = total.copy()
+    total += x
+    return total, (total[0], before, total.reshape(1, 1))
+
+
+@pytest.mark.parametrize("backend", [None, "eager", "inductor"])
+@pytest.mark.parametrize("step", [adds_to_its_carry, returns_what_it_wrote])
+def test_a_step_that_writes_to_its_carry(step: Callable[[Any, Any], Any], backend: str | None) -> None:
+    """The results are what they were when the step returned them."""
+    run = lambda total, xs: np.scan(step, total, xs)  # noqa: E731
+    total = np.zeros(1)
+    carry, ys = (run if backend is None else np.compile(run, backend=backend))(total, np.asarray([1.0, 2.0, 3.0]))
+    assert carry.tolist() == [6.0] and total.tolist() == [0.0]
+    sums = ys if step is adds_to_its_carry else ys[0]
+    assert sums.reshape(-1).tolist() == [1.0, 3.0, 6.0]
+    if step is returns_what_it_wrote:
+        assert ys[1].reshape(-1).tolist() == [0.0, 1.0, 3.0] and ys[2].shape == (3, 1, 1)
+
+
+def test_results_that_the_next_call_writes_to() -> None:
+    total = np.zeros(1)
+
+    def summed(x: Any) -> Any:
+        total[:] += x
+        return total
+
+    assert np.map_fn(summed, np.asarray([1.0, 2.0, 3.0])).tolist() == [[1.0], [3.0], [6.0]]
+
+
+def doubled(i: Any, values: Any) -> Any:
+    values[i] = values[i] * 2
+    return values
+
+
+def raised(values: Any) -> Any:
+    values[0] += 1
+    values[1:] = values[0]
+    return values
+
+
+WRITING_LOOPS: dict[str, Callable[[Any], Any]] = {
+    "fori_loop": lambda x: np.fori_loop(0, 3, doubled, x),
+    "of a view": lambda x: np.fori_loop(0, 2, lambda i, v: doubled(i, v[::1]), x),
+    "while_loop": lambda x: np.while_loop(lambda v: v[0] < 30, raised, x),
+    "scan": lambda x: np.scan(lambda v, i: (doubled(i, v), v[i]), x, np.arange(3)),
+    "of a pair": lambda x: np.fori_loop(0, 3, lambda i, p: (doubled(i, p[1]), p[0]), (x, x)),
+}
+
+
+@pytest.mark.parametrize("backend", ["eager", "inductor"])
+@pytest.mark.parametrize("name", WRITING_LOOPS)
+def test_a_body_that_writes_an_element_of_its_carry(name: str, backend: str) -> None:
+    x = np.asarray([1.0, 2.0, 3.0])
+    expected = WRITING_LOOPS[name](x)
+    found = np.compile(WRITING_LOOPS[name], backend=backend)(x)
+    pairs = zip(found, expected, strict=True) if isinstance(found, tuple) else [(found, expected)]
+    assert all(one.tolist() == other.tolist() for one, other in pairs) and x.tolist() == [1.0, 2.0, 3.0]
+    if name != "while_loop":
+        slopes = np.grad(lambda x: WRITING_LOOPS[name](x)[0].sum())(x)
+        compiled = np.grad(np.compile(lambda x: WRITING_LOOPS[name](x)[0].sum(), backend=backend))(x)
+        assert compiled.tolist() == slopes.tolist()
