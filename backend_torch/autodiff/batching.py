@@ -228,6 +228,7 @@ def vmap(
     refusal: Refusal | None = None
     for everything in (False, True):
         attempt = _Attempt(function, tensors, everything)
+        around, trace_state.state.batch = trace_state.state.batch, object()
         trace_state.state.batches += 1
         trace_state.watched[id(attempt)] = attempt
         try:
@@ -239,6 +240,7 @@ def vmap(
             refusal = Refusal(_name(attempt.refused), error)
         finally:
             trace_state.state.batches -= 1
+            trace_state.state.batch = around
             del trace_state.watched[id(attempt)]
         if not attempt.shares_write:
             break

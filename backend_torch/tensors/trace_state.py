@@ -24,6 +24,7 @@ class TracedValueError(TypeError):
 class _State(threading.local):
     depth = 0
     batches = 0
+    batch: object = None  # which is the innermost of them
     overwrites = 0  # in how many recordings old values are kept: of a write they have to be told by torch
 
     def __init__(self) -> None:

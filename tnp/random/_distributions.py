@@ -76,10 +76,17 @@ class Distributions:
     _host: Any
     _device: Any
     _streams: dict[Any, Stream]
+    _batch: object
+    """The batch in which it was seeded: there it draws the same numbers for each element, as it would in a loop."""
 
-    __slots__ = ("__weakref__", "_device", "_host", "_streams")
+    __slots__ = ("__weakref__", "_batch", "_device", "_host", "_streams")
 
     _poisson_lam_max = np.random.RandomState._poisson_lam_max  # type: ignore[attr-defined]
+
+    def _seeded(self, seed: Any) -> None:
+        """Note that it has just been seeded; with None or by another generator it draws other numbers each time."""
+        is_new = seed is not None and not isinstance(seed, (np.random.BitGenerator, np.random.Generator, Distributions))
+        self._batch = trace_state.state.batch if is_new else None
 
     def _source(self) -> tuple[object, Callable[[], Any], Callable[[Any], object]]:
         """What NumPy draws from, what asks for its state, and what takes it back to one."""
@@ -92,7 +99,10 @@ class Distributions:
     def _stream(self) -> Stream | None:
         """The torch generator that is to draw, None where it is NumPy's turn."""
         device = devices.state.default if self._device is None else self._device
-        if (device is None or device.type == "cpu") and not (trace_state.is_tracing() or trace_state.is_batching()):
+        is_host = device is None or device.type == "cpu"
+        if is_host and self._batch is not None and self._batch is trace_state.state.batch:
+            return None
+        if is_host and not (trace_state.is_tracing() or trace_state.is_batching()):
             if replayed_draws.state.current is not None:
                 replayed_draws.state.current.note(*self._source())
             return None

@@ -75,6 +75,7 @@ class Generator(Distributions):
         self._host = np.random.Generator(bit_generator)
         self._device = None if device is None else devices.parse(device)
         self._streams = {}
+        self._batch = None
 
     def _source(self) -> tuple[object, Callable[[], Any], Callable[[Any], object]]:
         bits = self._host.bit_generator
@@ -266,4 +267,6 @@ def default_rng(seed: Any = None, *, device: Any = None) -> Generator:
     if isinstance(seed, Generator) and device is None:
         return seed
     source = seed._host if isinstance(seed, Distributions) else on_host(seed)
-    return Generator(np.random.default_rng(source).bit_generator, device=device)
+    made = Generator(np.random.default_rng(source).bit_generator, device=device)
+    made._seeded(seed)
+    return made

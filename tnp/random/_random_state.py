@@ -48,9 +48,11 @@ class RandomState(Distributions):
 
     def __init__(self, seed: Any = None) -> None:
         self._begin(np.random.RandomState(on_host(seed)), on_host(seed))
+        self._seeded(seed)
 
     def _begin(self, host: Any, origin: Any) -> None:
         self._host, self._device, self._origin, self._streams = host, None, origin, {}
+        self._batch = None
 
     @classmethod
     def _over(cls, host: Any, origin: Any = None, states: Mapping[Any, np.ndarray] | None = None) -> RandomState:
@@ -75,6 +77,7 @@ class RandomState(Distributions):
     def _restart(self, origin: Any) -> None:
         """Seed torch's generators anew; a compiled function holds them, so they stay the same objects."""
         self._origin = origin
+        self._seeded(origin)
         for stream in self._streams.values():
             stream.seed(self._seed())
 

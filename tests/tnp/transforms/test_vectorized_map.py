@@ -628,3 +628,31 @@ def test_a_copy_of_one_element_from_outside_is_written_to(name: str) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error", RuntimeWarning)  # that it is done one by one
         assert_same(expected, np.vectorized_map(lambda row: total(np, row, start), placed(np, table)))
+
+
+SEEDED: dict[str, Callable[[Any], Any]] = {
+    "default_rng": lambda v: v + np.random.default_rng(0).random(2),
+    "twice": lambda v: v + (lambda rng: rng.normal() + rng.integers(9))(np.random.default_rng([1, 2])),
+    "RandomState": lambda v: v + np.random.RandomState(3).rand(),
+    "seed": lambda v: v + (np.random.seed(4), np.random.random())[1],
+    "permutation": lambda v: np.random.default_rng(0).permutation(v),
+}
+
+
+@pytest.mark.parametrize("name", SEEDED)
+def test_a_generator_that_the_function_seeds(name: str) -> None:
+    """It draws the same numbers for each element, NumPy's, as in a loop."""
+    x = np.arange(6.0).reshape(3, 2)
+    expected = np.map_fn(SEEDED[name], x)
+    assert np.array_equal(np.vectorized_map(SEEDED[name], x, fallback=False), expected)
+    compiled = np.compile(lambda x: np.vectorized_map(SEEDED[name], x, fallback=False), backend="eager")
+    if name != "seed":  # which is done once, while tracing
+        assert np.array_equal(compiled(x), expected)
+
+
+def test_generators_that_differ_from_element_to_element() -> None:
+    outer = np.random.default_rng(0)
+    for function in (lambda v: v + outer.random(), lambda v: v + np.random.default_rng().random()):
+        assert len(set(np.vectorized_map(function, np.zeros(5), fallback=False).tolist())) == 5
+    bits = np.random.PCG64(0)
+    assert len(set(np.vectorized_map(lambda v: v + np.random.Generator(bits).random(), np.zeros(5)).tolist())) == 5
