@@ -6,13 +6,15 @@ buffer is made once for each slice. Which arguments are sliced, and what is done
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Sequence
+from types import FrameType
 from typing import Any
 
 import torch
 from torch.overrides import TorchFunctionMode
 
-from backend_torch.autodiff import autodiff, replayed_draws, transform_levels
+from backend_torch.autodiff import autodiff, handlers, replayed_draws, transform_levels
 from backend_torch.autodiff.function_kinds import COPIES, FACTORY, QUESTION, WRITE, kinds
 from backend_torch.tensors import trace_state
 from backend_torch.tensors.memory import unwrapped
@@ -36,12 +38,15 @@ class Refusal(Exception):
         The torch function that refused.
     error : Exception
         What was raised.
+    line : str
+        Where.
     """
 
-    def __init__(self, operation: str, error: Exception) -> None:
+    def __init__(self, operation: str, error: Exception, line: str | None = None) -> None:
         super().__init__(str(error))
         self.operation = operation
         self.error = error
+        self.line = trace_state.line_of(error) if line is None else line
 
 
 class _Buffers(TorchFunctionMode):
@@ -77,8 +82,9 @@ class _Buffers(TorchFunctionMode):
                 replayed_draws.note(kwargs["generator"])
         try:
             result = func(*args, **kwargs) if kwargs else func(*args)
-        except (RuntimeError, NotImplementedError) as error:
-            if is_refusal(error):
+        except Exception as error:
+            self.attempt.note(error)
+            if isinstance(error, RuntimeError) and is_refusal(error):
                 self.attempt.refused = func
                 self.attempt.shares_write = messages.says(error, messages.UNBATCHED_WRITE)
             raise
@@ -130,7 +136,7 @@ class _Buffers(TorchFunctionMode):
         elif _memory(target) not in self.attempt.made:
             self.attempt.refused = func
             self.attempt.shares_write = True
-            raise SharedWriteError("an array that is the same for all elements is written to")
+            raise trace_state.noted(SharedWriteError("an array that is the same for all elements is written to"))
 
 
 def _is_batched(tensor: Tensor, level: int) -> bool:
@@ -165,6 +171,14 @@ class _Attempt:
         self.shares_write = False
         self.made: dict[int, Tensor] = {}  # memory that is new, but not batched
         self._kept: list[Tensor] | None = None
+        self.token = object()  # that of this batch, and nothing else
+        self.frame: FrameType | None = sys._getframe(1)
+        self.caught: Refusal | None = None
+
+    def note(self, error: Exception) -> None:
+        """Keep an error in mind that would not be one for all slices, and that the function may catch."""
+        if self.caught is None and handlers.may_be_caught(sys._getframe(1), self.frame):
+            self.caught = Refusal(f"except {type(error).__name__}", error, trace_state.user_line())
 
     def __call__(self, level: int, seed: Tensor, *slices: Tensor) -> tuple[Tensor, ...]:
         with _Buffers(level, seed, self):
@@ -228,11 +242,15 @@ def vmap(
     refusal: Refusal | None = None
     for everything in (False, True):
         attempt = _Attempt(function, tensors, everything)
-        around, trace_state.state.batch = trace_state.state.batch, object()
+        around, trace_state.state.batch = trace_state.state.batch, attempt
         trace_state.state.batches += 1
         trace_state.watched[id(attempt)] = attempt
         try:
-            return [_own(result, tensors) for result in _by_chunks(attempt, tensors, dims, chunk_size, randomness)]
+            results = _by_chunks(attempt, tensors, dims, chunk_size, randomness)
+            if attempt.caught is None:
+                return [_own(result, tensors) for result in results]
+            attempt.restore()
+            refusal = attempt.caught
         except Exception as error:
             if attempt.refused is None and not is_refusal(error):
                 raise
@@ -240,7 +258,7 @@ def vmap(
             refusal = Refusal(_name(attempt.refused), error)
         finally:
             trace_state.state.batches -= 1
-            trace_state.state.batch = around
+            trace_state.state.batch, attempt.frame = around, None
             del trace_state.watched[id(attempt)]
         if not attempt.shares_write:
             break

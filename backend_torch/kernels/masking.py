@@ -58,7 +58,9 @@ def unknown_error() -> Exception:
     """The error of asking how many elements such a mask chooses."""
     if trace_state.is_tracing():
         return trace_state.shape_error("a boolean index")
-    return RuntimeError("how many elements a boolean index selects differs among those that are being batched")
+    return trace_state.noted(
+        RuntimeError("how many elements a boolean index selects differs among those that are being batched")
+    )
 
 
 def choose(tensor: Tensor, index: Index) -> Chosen | None:

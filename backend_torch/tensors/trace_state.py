@@ -24,7 +24,7 @@ class TracedValueError(TypeError):
 class _State(threading.local):
     depth = 0
     batches = 0
-    batch: object = None  # which is the innermost of them
+    batch: Any = None  # which is the innermost of them: it wants to `note` errors that depend on values
     overwrites = 0  # in how many recordings old values are kept: of a write they have to be told by torch
 
     def __init__(self) -> None:
@@ -68,6 +68,18 @@ _OWN = tuple([os.path.join(_PACKAGES, name, "") for name in ("backend_torch", "t
 def _inner() -> tuple[str, ...]:
     """How the names of files begin that no user wrote."""
     return (*_OWN, os.path.join(os.path.dirname(sys.modules["torch"].__file__ or ""), ""), "<")
+
+
+def noted(error: Exception) -> Exception:
+    """An error that is about to be raised for all slices of a batch, which has to know if there is one."""
+    if state.batch is not None:
+        state.batch.note(error)
+    return error
+
+
+def is_own(name: str) -> bool:
+    """Whether a file is none of the program's but tnp's, or a library's of its."""
+    return name.startswith(_inner())
 
 
 def user_line() -> str:

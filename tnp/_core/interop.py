@@ -112,9 +112,11 @@ def check_readable(x: ndarray) -> None:
                 f"an array of shape {x.shape} lies over several processes, and none has all its values: "
                 "tnp.distributed.gather(x) has"
             )
-        raise TypeError(
-            f"an array of shape {x.shape} has no values yet: it is being batched or differentiated, or is on the meta "
-            "device. Use tnp's functions on it; NumPy's and Python's numbers are to be had outside"
+        raise trace_state.noted(
+            TypeError(
+                f"an array of shape {x.shape} has no values yet: it is being batched or differentiated, or is on the "
+                "meta device. Use tnp's functions on it; NumPy's and Python's numbers are to be had outside"
+            )
         )
 
 

@@ -15,7 +15,6 @@ import numpy as np
 
 from backend_torch.autodiff import batching
 from backend_torch.graphs import control_flow
-from backend_torch.tensors import trace_state
 from tnp._core.base import ndarray, scalar, wrap, wrap_array
 from tnp._core.convert import asarray, tensor_of
 from tnp._core.errors import normalize_axis
@@ -122,7 +121,7 @@ def _one_by_one(fn: Callable[[Any], Any], elements: _Elements) -> Any:
                 f"the function returns another structure for element {index} than for the first: {result!r}"
             )
         for column, leaf in zip(columns, leaves, strict=True):
-            column.append(leaf if type(leaf) is scalar else asarray(leaf).copy())  # fn may write to it at its next call
+            column.append(leaf)
     stacks = iter([_stacked(column) for column in columns])
     return pytree.mapped(lambda _: next(stacks), result)
 
@@ -224,7 +223,8 @@ def vectorized_map(
     can't depend on values (``len(x[x > 0])``): then there is a loop. What a mask selects may be computed with, written
     back by the same mask (``x[x > 0] *= 2``) and reduced (``x[x > 0].mean()``). What ``fn`` makes may be written to.
     Writes to its element are seen in ``elems``, as in a loop; a write to an array from outside, which all elements
-    share, makes one. Before the loop ``fn`` has run in part: its prints are seen again, its writes to arrays are not.
+    share, makes one. So does an error that ``fn`` catches, as it may be one element's. Before the loop ``fn`` has run
+    in part: its prints are seen again, its writes to arrays are not.
 
     See also ``tf.vectorized_map``, ``jax.vmap`` and ``torch.vmap``.
 
@@ -246,7 +246,7 @@ def vectorized_map(
         return _with_axes(_at_once(fn, elements, chunk_size, randomness), out_axes)
     except batching.Refusal as refusal:
         error = refusal.error
-        problem = f"{trace_state.line_of(error)}: {refusal.operation} can't be done for all elements at once ({error})"
+        problem = f"{refusal.line}: {refusal.operation} can't be done for all elements at once ({error})"
         if not fallback:
             raise RuntimeError(problem) from error
     warnings.warn(f"vectorized_map calls the function once for each element. {problem}", RuntimeWarning, stacklevel=2)

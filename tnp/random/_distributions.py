@@ -86,7 +86,7 @@ class Distributions:
     def _seeded(self, seed: Any) -> None:
         """Note that it has just been seeded; with None or by another generator it draws other numbers each time."""
         is_new = seed is not None and not isinstance(seed, (np.random.BitGenerator, np.random.Generator, Distributions))
-        self._batch = trace_state.state.batch if is_new else None
+        self._batch = trace_state.state.batch.token if is_new and trace_state.is_batching() else None
 
     def _source(self) -> tuple[object, Callable[[], Any], Callable[[Any], object]]:
         """What NumPy draws from, what asks for its state, and what takes it back to one."""
@@ -100,7 +100,7 @@ class Distributions:
         """The torch generator that is to draw, None where it is NumPy's turn."""
         device = devices.state.default if self._device is None else self._device
         is_host = device is None or device.type == "cpu"
-        if is_host and self._batch is not None and self._batch is trace_state.state.batch:
+        if is_host and trace_state.is_batching() and trace_state.state.batch.token is self._batch:
             return None
         if is_host and not (trace_state.is_tracing() or trace_state.is_batching()):
             if replayed_draws.state.current is not None:

@@ -299,16 +299,6 @@ def test_a_step_that_writes_to_its_carry(step: Callable[[Any, Any], Any], backen
         assert ys[1].reshape(-1).tolist() == [0.0, 1.0, 3.0] and ys[2].shape == (3, 1, 1)
 
 
-def test_results_that_the_next_call_writes_to() -> None:
-    total = np.zeros(1)
-
-    def summed(x: Any) -> Any:
-        total[:] += x
-        return total
-
-    assert np.map_fn(summed, np.asarray([1.0, 2.0, 3.0])).tolist() == [[1.0], [3.0], [6.0]]
-
-
 def doubled(i: Any, values: Any) -> Any:
     values[i] = values[i] * 2
     return values

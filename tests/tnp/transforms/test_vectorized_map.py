@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import operator
 import warnings
 from collections import namedtuple
@@ -656,3 +657,80 @@ def test_generators_that_differ_from_element_to_element() -> None:
         assert len(set(np.vectorized_map(function, np.zeros(5), fallback=False).tolist())) == 5
     bits = np.random.PCG64(0)
     assert len(set(np.vectorized_map(lambda v: v + np.random.Generator(bits).random(), np.zeros(5)).tolist())) == 5
+
+
+def inverted(matrix: Any) -> Any:
+    try:
+        return np.linalg.inv(matrix)
+    except np.linalg.LinAlgError:
+        return np.full((2, 2), -1.0)
+
+
+def inverted_or_none(matrix: Any) -> Any:
+    with contextlib.suppress(np.linalg.LinAlgError):
+        return np.linalg.inv(matrix)
+    return matrix * 0
+
+
+def element(matrix: Any) -> Any:
+    index = (2 * matrix[0, 1]).astype(int)
+    try:
+        return np.arange(2.0)[index]
+    except IndexError:
+        return np.asarray(-1.0)
+    finally:
+        index += 1
+
+
+def positive(matrix: Any) -> Any:
+    try:
+        if matrix[0, 1] > 0:
+            return matrix[matrix > 0].reshape(4)
+    except ValueError:
+        return np.zeros(4)
+    return np.ones(4)
+
+
+def as_number(matrix: Any) -> Any:
+    def inner() -> Any:
+        return float(matrix[0, 1]) * matrix
+
+    try:
+        return inner()
+    except Exception:  # as programs do
+        return matrix * 0
+
+
+def as_numpy(matrix: Any) -> Any:
+    try:
+        return np.asarray(numpy.asarray(matrix)) * 2
+    except Exception:
+        return matrix * 0
+
+
+@pytest.mark.parametrize("function", [inverted, inverted_or_none, element, positive, as_number, as_numpy])
+def test_an_error_of_one_element_that_the_function_catches(function: Callable[[Any], Any]) -> None:
+    matrices = np.asarray([[[1.0, 0.0], [0.0, 1.0]], [[1.0, 1.0], [1.0, 1.0]]])
+    expected = np.map_fn(function, matrices)
+    with pytest.warns(RuntimeWarning, match=r"test_vectorized_map.py:\d+: "):
+        assert np.array_equal(np.vectorized_map(function, matrices), expected)
+    with pytest.raises(RuntimeError, match="can't be done for all elements"):
+        np.vectorized_map(function, matrices, fallback=False)
+
+
+def written_in_a_block(x: Any) -> Any:
+    with np.errstate(all="ignore"):
+        try:
+            y = np.zeros(3)
+            y[0] = x
+            y[[1, 2]] = x * 2
+            y[y > 2] *= 2
+            return np.sin(y)
+        finally:
+            x += 1
+
+
+def test_a_handler_that_catches_nothing_makes_no_loop() -> None:
+    x = np.asarray([1.0, 2.0])
+    expected = np.map_fn(written_in_a_block, x.copy())
+    assert np.array_equal(np.vectorized_map(written_in_a_block, x, fallback=False), expected)
