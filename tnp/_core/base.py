@@ -1,7 +1,7 @@
-"""The array's classes as far as every chapter needs them: one slot that holds a tensor, and how results are wrapped.
+"""The shells of the array's classes: one slot that holds a tensor, and the functions that wrap results.
 
-Layer: owns the classes themselves, empty. ``tnp._array`` completes them with methods and operators once the chapters
-that compute them are there, so that no chapter needs the finished class.
+Layer: owns the classes, empty. ``tnp._array`` adds methods and operators once the chapters that compute them are
+imported. So no chapter needs the finished class.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ Tensor = Any
 _new = object.__new__
 _Class = TypeVar("_Class", bound=type)
 
-if TYPE_CHECKING:  # a type checker reads the finished classes
+if TYPE_CHECKING:  # type checkers read the finished classes
     from tnp._array.flat import flatiter as flatiter
     from tnp._array.ndarray import ndarray as ndarray
     from tnp._array.ndarray import scalar as scalar
@@ -52,7 +52,7 @@ else:
 
 PLAIN.update((ndarray, scalar, readonly))
 
-# What a class statement adds by itself.
+# Names that a class statement adds by itself.
 _OF_THE_STATEMENT = frozenset({
     "__annotate__", "__annotate_func__", "__annotations__", "__annotations_cache__", "__dict__", "__firstlineno__",
     "__module__", "__slots__", "__static_attributes__", "__weakref__",
@@ -60,7 +60,7 @@ _OF_THE_STATEMENT = frozenset({
 
 
 def completes(shell: type) -> Callable[[_Class], _Class]:
-    """Class decorator: put what the class statement and its mixins define into ``shell``, and give that back."""
+    """Class decorator: move the definitions of the class and its mixins into ``shell``, and return the shell."""
 
     def complete(body: Any) -> Any:
         for definition in reversed(body.__mro__[:-1]):
@@ -75,21 +75,21 @@ def completes(shell: type) -> Callable[[_Class], _Class]:
 
 
 def wrap(tensor: Tensor) -> ndarray:
-    """A result as NumPy returns it: a scalar if it is 0-d, else an array."""
+    """Return a result as NumPy does: a scalar if it is 0-d, else an array."""
     result: ndarray = _new(ndarray if tensor.dim() else scalar)
     result.tensor = tensor
     return result
 
 
 def wrap_array(tensor: Tensor) -> ndarray:
-    """A tensor as an array, 0-d ones too."""
+    """Return a tensor as an array, even if it is 0-d."""
     result: ndarray = _new(ndarray)
     result.tensor = tensor
     return result
 
 
 def like(source: ndarray, tensor: Tensor) -> ndarray:
-    """A new array, or a scalar if the source is one."""
+    """Return a tensor as a new array, or as a scalar if the source is a scalar."""
     result: ndarray = _new(scalar if type(source) is scalar else ndarray)
     result.tensor = tensor
     return result

@@ -1,7 +1,7 @@
-"""Into an array: from NumPy, torch, nested lists, scalars and whatever speaks a protocol.
+"""Conversion to arrays: from NumPy, torch, nested lists, scalars and objects with a protocol.
 
-Layer: owns ``asarray`` and ``array`` and what they copy. Python data is read by NumPy itself, so that ragged lists,
-overflows and mixed types are judged as NumPy judges them.
+Layer: owns ``asarray`` and ``array``, and decides what they copy. NumPy itself reads Python data, so ragged lists,
+overflows and mixed types have NumPy's results and errors.
 """
 
 from __future__ import annotations
@@ -39,9 +39,9 @@ _OWN_MEMORY = (list, tuple, int, float, complex, np.generic)
 
 
 def tensor_of(value: Any, dtype: Any = None, *, device: Any = None, is_output: bool = False) -> Tensor:
-    """Anything array-like as a tensor, without a copy where that can be.
+    """Convert anything array-like to a tensor, without a copy where possible.
 
-    A gradient that is recorded gets a copy of NumPy's arrays, but not of what ``is_output`` and is to be written to.
+    While a gradient is recorded, NumPy's arrays are copied, unless ``is_output`` says that the tensor is written to.
 
     Parameters
     ----------
@@ -49,19 +49,19 @@ def tensor_of(value: Any, dtype: Any = None, *, device: Any = None, is_output: b
     dtype : dtype_like, optional
         A numeric or boolean dtype; the value's own by default.
     device : torch.device, optional
-        Where the array is that the value is an operand beside: Python data goes there.
+        The device of the other operands: Python data goes there.
 
     Raises
     ------
     ValueError
-        The value is on another device, and no scalar.
+        The value is on another device and is not a scalar.
     TypeError
-        It is an array of another library beside one of ours.
+        The value is an array of another library, beside a tnp array.
     """
     if type(value) is ndarray:
         tensor = value.tensor
     elif type(value) is scalar:
-        tensor = memory.copied(value.tensor)  # a scalar never changes, whatever is written to views of this
+        tensor = memory.copied(value.tensor)  # a scalar never changes, even if a view of the result is written to
     elif isinstance(value, ndarray):
         tensor = value.tensor
     elif memory.is_tensor(value):
@@ -72,20 +72,20 @@ def tensor_of(value: Any, dtype: Any = None, *, device: Any = None, is_output: b
         try:
             tensor, made = _imported(value, dtype, device, None)
             if not (made or is_output) and autodiff.keeps_operands():
-                tensor = memory.copied(tensor)  # NumPy may write to it without anybody's knowledge
+                tensor = memory.copied(tensor)  # NumPy may write to the memory unseen
         except ValueError as error:
             tensor = _by_protocol(value, None, error).tensor
     if device is not None and tensor.device != device and tensor.dim():
         if not (host_fallback.kept and isinstance(value, np.ndarray)):
             raise devices.mixed(device, tensor.device)
-        tensor = interop.moved(tensor, device)  # a program run as it is can't say so, as of a structure's field
+        tensor = interop.moved(tensor, device)  # a program run by python -m tnp can't move it itself
     return tensor if dtype is None else converted(tensor, tensor_dtype(dtype))
 
 
 def tensors_of(*values: Any, check: Callable[[tuple[int, ...]], object] | None = None) -> list[Tensor]:
-    """Operands as tensors of one device; Python data goes where the first array is that has an axis.
+    """Convert operands to tensors on one device: that of the first array that has an axis.
 
-    Of text and objects, which no tensor holds, ``check`` sees the shapes: NumPy complains about them first.
+    If an operand is text or objects, ``check`` is called with the shapes, because NumPy refuses wrong shapes first.
     """
     home = home_of(values)
     try:
@@ -98,7 +98,7 @@ def tensors_of(*values: Any, check: Callable[[tuple[int, ...]], object] | None =
 
 
 def tensor_of_shape(value: Any, check: Callable[[tuple[int, ...]], object]) -> Tensor:
-    """An operand as a tensor; of text and objects, which no tensor holds, ``check`` sees the shape first."""
+    """Convert an operand to a tensor; ``check`` sees the shape of text and objects before they are refused."""
     try:
         return tensor_of(value)
     except DtypeError:
@@ -107,7 +107,7 @@ def tensor_of_shape(value: Any, check: Callable[[tuple[int, ...]], object]) -> T
 
 
 def home_of(operands: Collection[Any]) -> Any:
-    """The device of the first array that has an axis; TypeError where arrays of two libraries meet."""
+    """Return the device of the first array that has an axis; TypeError for arrays of two libraries."""
     home, all_ours = None, True
     for operand in operands:
         if not isinstance(operand, ndarray):
@@ -120,14 +120,14 @@ def home_of(operands: Collection[Any]) -> Any:
 
 
 def output_tensor(out: Any, refusal: str = "output array is read-only") -> Tensor:
-    """The tensor through which ``out``, a tnp or NumPy array, is written.
+    """Return the tensor that writes to ``out``, a tnp or NumPy array.
 
     Raises
     ------
     TypeError
-        It is no array: a list, or a scalar.
+        ``out`` is not an array, but a list or a scalar.
     ValueError
-        It can't be: the array is read-only, a broadcast view, or has strides that no tensor has.
+        ``out`` is read-only, a broadcast view, or has strides that no tensor has.
     """
     if type(out) is scalar or not isinstance(out, (ndarray, np.ndarray)):
         raise TypeError("return arrays must be of ArrayType")
@@ -140,19 +140,19 @@ def output_tensor(out: Any, refusal: str = "output array is read-only") -> Tenso
 
 
 def converted(tensor: Tensor, dtype: Any) -> Tensor:
-    """The tensor in a torch dtype; as in NumPy a discarded imaginary part is warned of."""
+    """Convert a tensor to a torch dtype; warn, as NumPy does, if an imaginary part is discarded."""
     if tensor.dtype is dtype:
         return tensor
     if tensor.is_complex() and to_numpy[dtype].kind in "iuf":
         warnings.warn("Casting complex values to real discards the imaginary part", ComplexWarning, stacklevel=4)
-        tensor = memory.copied(memory.real(tensor))  # a cast makes a view of it, a conversion shares no memory
+        tensor = memory.copied(memory.real(tensor))  # a cast would return a view, but a conversion shares no memory
     return cast(tensor, dtype)
 
 
 def _imported(value: Any, dtype: Any, device: Any, copy: bool | None) -> tuple[Tensor, bool]:
-    """What is neither our array nor torch's, as a tensor, and whether its memory is nobody else's.
+    """Convert a value that is neither a tnp array nor a tensor; return also whether the tensor's memory is its own.
 
-    ``copy`` is NumPy's: False raises where a copy is needed.
+    ``copy`` has NumPy's meaning: False raises where a copy is needed.
     """
     if isinstance(value, flatiter):
         return memory.copied(value.base.ravel().tensor), True
@@ -185,14 +185,14 @@ def _imported(value: Any, dtype: Any, device: Any, copy: bool | None) -> tuple[T
 
 
 def _by_protocol(value: Any, copy: bool | None, error: ValueError) -> ndarray:
-    """Our array that ``value.__array__`` returns, or items of ``value`` do: NumPy, which asked it, raised ``error``."""
+    """Return the tnp array that ``value.__array__``, or that of its items, returns: NumPy raised ``error`` for it."""
     if messages.is_of_program(error) or "not producing an array" not in str(error):
         raise error
     if isinstance(value, (list, tuple)):
         return wrap_array(_stacked(value, None, None))
     try:
         array = value.__array__() if copy is None else value.__array__(copy=copy)
-    except TypeError:  # it has no such argument, of which NumPy warned
+    except TypeError:  # __array__ has no argument copy; NumPy has warned of that
         array = value.__array__()
         array = array.copy() if copy and isinstance(array, ndarray) else array
     if not isinstance(array, ndarray):
@@ -201,7 +201,7 @@ def _by_protocol(value: Any, copy: bool | None, error: ValueError) -> ndarray:
 
 
 def _carried(dtype: Any) -> Any:
-    """The dtype, which some tensor can carry: TypeError before NumPy reads the data, not after."""
+    """Return the dtype if a tensor can carry it; else raise TypeError before NumPy reads the data."""
     tensor_dtype(dtype)
     return dtype
 
@@ -211,14 +211,14 @@ def _from_numpy(array: np.ndarray, dtype: Any) -> Tensor:
         if dtype is not None:
             array = array.astype(to_numpy[tensor_dtype(dtype)])  # numbers of strings, objects, long doubles
         else:
-            native(array.dtype)  # raises for what no tensor can carry; else it is a foreign byte order
+            native(array.dtype)  # raises if no tensor can carry the dtype; else the byte order is foreign
     return memory.from_numpy(array)
 
 
 def _is_elsewhere(value: Any) -> bool:
-    """Whether the value is to be had by DLPack alone: NumPy can't read it, or its memory is not the host's.
+    """Whether only DLPack can read the value: NumPy can't, or the memory is not the host's.
 
-    What NumPy can read goes through NumPy: it knows memory that must not be written to.
+    Everything else goes through NumPy, which knows read-only memory.
     """
     if isinstance(value, (np.ndarray, np.generic)) or not hasattr(value, "__dlpack__"):
         return False
@@ -227,7 +227,7 @@ def _is_elsewhere(value: Any) -> bool:
 
 
 def _array_in(sequence: Any) -> Any:
-    """The first tnp array or tensor in a nested list, None if it has none."""
+    """Return the first tnp array or tensor in a nested list, or None."""
     types = set(map(type, sequence)) - _PLAIN
     if not any(issubclass(t, (ndarray, list, tuple)) or memory.is_tensor_type(t) for t in types):
         return None
@@ -240,7 +240,7 @@ def _array_in(sequence: Any) -> Any:
 
 
 def _stacked(sequence: Any, dtype: Any, device: Any) -> Tensor:
-    """A nested list of arrays as one tensor: stacked, so that gradients and devices are kept."""
+    """Stack a nested list of arrays to one tensor, which keeps gradients and devices."""
     if dtype is not None and (whole := np.dtype(dtype)).kind == "i":
         sequence = [checked_number(item, whole) for item in sequence]
     tensors = [tensor_of(item, dtype, device=device) for item in sequence]
@@ -270,7 +270,7 @@ def asarray(
     copy: bool | None = None,
     like: Any = None,
 ) -> ndarray:
-    """Convert the input to an array, sharing its memory where that can be.
+    """Convert the input to an array that shares its memory where possible.
 
     Parameters
     ----------
@@ -283,7 +283,7 @@ def asarray(
     device : str or torch.device, optional
         Where the result lives; by default an array stays and Python data goes to the default device.
     copy : bool, optional
-        True always copies, False never does and raises where one is needed.
+        True always copies; False never copies, and raises where a copy is needed.
     like : ndarray, optional
         Only tnp arrays.
 
@@ -328,7 +328,7 @@ def asarray(
     else:
         try:
             given, fresh = _imported(a, dtype, wanted, copy)
-        except ValueError as error:  # what __array__ returned is trusted to be a copy if it was to be one
+        except ValueError as error:  # __array__ is trusted to return a copy if one was asked for
             return asarray(_by_protocol(a, copy, error), dtype, order, device=device)
     tensor = given if dtype is None else converted(given, tensor_dtype(dtype))
     tensor = interop.moved(tensor, wanted)
@@ -344,7 +344,7 @@ def asarray(
 
 
 def _of_subarrays(a: Any, dtype: np.dtype, shape: tuple[int, ...]) -> ndarray:
-    """Data as an array of subarrays, whose axes come last: ``(2,)i`` repeats each number; Python data may have both."""
+    """Read data with a dtype of subarrays, whose axes come last: ``(2,)i`` repeats each number that is not a pair."""
     if isinstance(a, (ndarray, np.ndarray, np.generic)) or memory.is_tensor(a):
         tensor = converted(tensor_of(a), tensor_dtype(dtype))
         return wrap_array(memory.copied(memory.repeated(tensor, shape)))
@@ -352,7 +352,7 @@ def _of_subarrays(a: Any, dtype: np.dtype, shape: tuple[int, ...]) -> ndarray:
 
 
 def _over_read_only(array: np.ndarray) -> Any:
-    """A read-only NumPy array as one of ours over its memory; itself where no tensor can be."""
+    """Return a read-only tnp array over a NumPy array's memory, or the NumPy array if no tensor can hold it."""
     if array.dtype not in to_torch:
         return array
     tensor = memory.from_numpy(array, read_only=True)
@@ -360,9 +360,9 @@ def _over_read_only(array: np.ndarray) -> Any:
 
 
 class Builtins:
-    """What a class may hold as an attribute without making a method of it, as it may NumPy's builtins.
+    """Bound methods, which a class can hold as attributes, like NumPy's builtins, without turning them into methods.
 
-    A Python function would become a method there; a bound method does not become another.
+    A plain Python function would become a method of the class.
     """
 
     @classmethod
@@ -447,7 +447,7 @@ array = Builtins.array
 
 
 def as_order(order: Any) -> str:
-    """A memory order in capitals; None is "C"."""
+    """Return a memory order as a capital letter; None is "C"."""
     if order is None:
         return "C"
     if isinstance(order, bytes):
@@ -465,7 +465,7 @@ def _ordered(tensor: Tensor, order: str) -> Tensor:
 
 
 def check_like(like: Any) -> None:
-    """``like=`` names whose array protocol to follow: here that can only be tnp's."""
+    """Raise TypeError unless ``like=`` is a tnp array: tnp follows no other library's protocol."""
     if like is not None and not isinstance(like, ndarray):
         raise TypeError(f"like= must be a tnp array, not {type(like).__name__}: use numpy for the other's arrays")
 
@@ -481,8 +481,8 @@ def copy(a: Any, order: str = "K", subok: bool = False, *, device: Any = None) -
     subok : bool, optional
         Whether the result is of the array's own class, if that is one derived from ndarray.
     device : str or torch.device, optional
-        Where the copy lives; by default the device of the scope (``with tnp.device(...):``), outside of all where
-        ``a`` is.
+        Where the copy lives; by default on the device of the scope (``with tnp.device(...):``), or outside of
+        any scope on the device of ``a``.
 
     Returns
     -------
@@ -547,7 +547,7 @@ def astype(x: Any, dtype: Any, /, *, copy: bool = True, device: Any = None) -> n
 
 
 def asnumpy(x: Any) -> np.ndarray:
-    """The values as a NumPy array, copied to the host if they are elsewhere.
+    """Return the values as a NumPy array, copied to the host if they are elsewhere.
 
     Parameters
     ----------
@@ -556,7 +556,7 @@ def asnumpy(x: Any) -> np.ndarray:
     Returns
     -------
     numpy.ndarray
-        Over the same memory if that is the CPU's. No gradient goes through it.
+        It shares the array's memory if that is the CPU's. No gradient flows through it.
 
     Raises
     ------
@@ -641,7 +641,7 @@ def field(x: ndarray, dtype: Any, offset: int) -> ndarray:
     return wrap_array(parts[..., offset // wanted.itemsize])
 
 
-# Values to be written to an array.
+# Values that are assigned to an array.
 
 
 def is_array(value: Any) -> bool:
@@ -649,13 +649,13 @@ def is_array(value: Any) -> bool:
 
 
 def sequence_error(value: Any, dtype: np.dtype) -> Exception:
-    """What NumPy raises where more than a number is written to one element."""
+    """Return the error that NumPy raises when one element is assigned more than a number."""
     error = TypeError if dtype.kind in ("c" if is_array(value) else "iuc") else ValueError
     return error("setting an array element with a sequence.")
 
 
 def element_of(value: Any, dtype: np.dtype) -> Any:
-    """What is written to one element, to a boolean one as its truth: of a sequence, of an array's only element."""
+    """Return what one element is assigned: for a boolean, the truth of a sequence or an array's only element."""
     if dtype.kind == "b" and isinstance(value, (list, tuple, range)):
         return bool(value)
     if dtype.kind == "b" and is_array(value) and math.prod(value.shape) == 1:
@@ -664,7 +664,7 @@ def element_of(value: Any, dtype: np.dtype) -> Any:
 
 
 def checked_number(value: Any, dtype: np.dtype) -> Any:
-    """A scalar for an array of signed integers as a Python number, which has to fit: NumPy casts for others."""
+    """Return a scalar for an array of signed integers as a Python number, which has to fit; NumPy casts others."""
     if dtype.kind != "i" or not (type(value) is scalar or isinstance(value, np.generic)):
         return value
     if value.dtype == dtype or value.dtype.kind not in "iuf":
@@ -674,13 +674,13 @@ def checked_number(value: Any, dtype: np.dtype) -> Any:
 
 
 def value_of(value: Any, array: ndarray) -> Tensor:
-    """A value to be written to an array, in the array's dtype; scalars are 0-d tensors on the CPU."""
+    """Convert an assigned value to a tensor of the array's dtype; scalars become 0-d tensors on the CPU."""
     if type(value) in _PLAIN:
         return constant(value, array.dtype)
     if isinstance(value, np.generic):
         source = tensor_of(value)
     elif isinstance(value, (ndarray, np.ndarray)) or memory.is_tensor(value):
-        held = not isinstance(value, np.ndarray) or value.dtype in to_torch  # NumPy reads numbers from anything else
+        held = not isinstance(value, np.ndarray) or value.dtype in to_torch  # NumPy reads numbers from other dtypes
         source = tensor_of(value, None if held else array.dtype, device=array.device)
     else:
         source = tensor_of(value, array.dtype, device=array.device)

@@ -1,4 +1,4 @@
-"""Arrays of classes derived from ndarray: how one is made, what it is without its class, whose class a result has.
+"""Classes derived from ndarray: making their arrays, dropping the class, choosing the class of a result.
 
 Layer: owns ``__array_finalize__`` and ``__array_priority__``. The class that such classes really derive from is
 ``_array.subclass``.
@@ -26,8 +26,8 @@ def before_the_first(function: Callable[[], object]) -> None:
 
 
 def finalised(cls: Any, tensor: Tensor, source: Any) -> Any:
-    """A tensor as an array of a class, which is told of the array that it was made from."""
-    if not issubclass(cls, subclass):  # ndarray, or what a program has for it
+    """Return a tensor as an array of a class, and call ``__array_finalize__`` with its source."""
+    if not issubclass(cls, subclass):  # ndarray, or the class that python -m tnp puts in its place
         return view_of(source, tensor)
     while _awaiting:
         _awaiting.pop()()
@@ -40,7 +40,7 @@ def finalised(cls: Any, tensor: Tensor, source: Any) -> Any:
 
 
 def _note_base(cls: Any, tensor: Tensor, base: Any) -> None:
-    """Note the array that a tensor is a view of: as in NumPy the furthest one of its class, whose bytes those are."""
+    """Note the array that a tensor is a view of: as in NumPy, the last array of its class along the chain of bases."""
     if not base.flags.writeable:
         memory.lock(tensor)
     while type(further := memory.source_of(base.tensor)) is cls:
@@ -49,26 +49,26 @@ def _note_base(cls: Any, tensor: Tensor, base: Any) -> None:
 
 
 def plain(x: Any) -> Any:
-    """An array without its class, over the same tensor; anything else itself."""
+    """Return an array without its derived class, over the same tensor; return anything else unchanged."""
     if not isinstance(x, subclass):
         return x
     return readonly_array(x.tensor, x) if memory.is_locked(x.tensor) else wrap_array(x.tensor)
 
 
 def of_class(x: ndarray, result: ndarray) -> Any:
-    """What was made of an array, in its class; scalars stay what they are."""
+    """Return a result in the class of ``x``; scalars stay scalars."""
     return result if type(result) is scalar else finalised(type(x), result.tensor, x)
 
 
 def kept(given: Any, result: ndarray) -> Any:
-    """What ``asarray`` made of an array, in its class: itself, if nothing had to change."""
+    """Return what ``asarray`` made in the class of the input; the input itself if nothing changed."""
     if not isinstance(given, subclass):
         return result
     return given if result.tensor is given.tensor else as_result(given, result)
 
 
 def as_result(source: Any, result: ndarray) -> Any:
-    """A result, read-only or not, in the class of an array."""
+    """Return a result in the class of an array; a read-only result stays read-only."""
     made = finalised(type(source), result.tensor, source)
     if type(result) is readonly:
         memory.lock(made.tensor)
@@ -76,7 +76,7 @@ def as_result(source: Any, result: ndarray) -> Any:
 
 
 def ranked(found: list[Any]) -> list[Any]:
-    """One array of each class, those of derived classes before those that they are derived from."""
+    """Return one array of each class; derived classes come before their bases."""
     ranked: list[Any] = []
     for x in found:
         if all(type(x) is not type(other) for other in ranked):
@@ -86,7 +86,7 @@ def ranked(found: list[Any]) -> list[Any]:
 
 
 def winner(operands: Any) -> Any:
-    """The operand whose class a result has: of the highest priority; None for ndarray itself."""
+    """Return the operand with the highest priority, whose class the result has; None for ndarray itself."""
     chosen, highest = None, -np.inf
     for x in operands:
         if isinstance(x, (ndarray, np.ndarray)):

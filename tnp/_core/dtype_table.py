@@ -1,6 +1,6 @@
-"""The table behind every hot path: dtypes -> the callable that computes, built when it is first asked for.
+"""The dispatch table of every hot path: dtypes -> the callable that computes, built on first use.
 
-Layer: owns the cache and nothing of what is in it.
+Layer: owns the cache, and none of its contents.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""dtypes: NumPy's objects in public, the tensor's behind them.
+"""dtypes: users see NumPy's objects, tensors have torch's.
 
-Layer: owns which dtypes a user may name and what is said about the others.
+Layer: owns the dtypes that a user may name, and the error for the others.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ class DtypeError(TypeError):
 
 
 def tensor_dtype(dtype: Any) -> Any:
-    """The torch dtype for anything ``numpy.dtype`` takes; TypeError for what no tensor can carry."""
+    """Return the torch dtype for anything that ``numpy.dtype`` takes; TypeError if no tensor can carry it."""
     dtype = _as_dtype(dtype)
     try:
         return backend.to_torch[dtype]
@@ -41,14 +41,14 @@ def _as_dtype(dtype: Any) -> np.dtype:
 
 
 def numpy_dtype(dtype: Any) -> np.dtype:
-    """``numpy.dtype``, which takes all that has a dtype for one, but for arrays of NumPy's: here, but for ours."""
+    """``numpy.dtype``, but it refuses tnp's arrays as it refuses NumPy's, instead of reading their attribute dtype."""
     if isinstance(dtype, ndarray) and type(dtype) is not scalar:
         raise TypeError("Cannot construct a dtype from an array")
     return np.dtype(dtype)
 
 
 def native(dtype: Any) -> np.dtype | None:
-    """A dtype in this machine's byte order, of data that is read or of a reduction's numbers; None for nothing."""
+    """Return a dtype in this machine's byte order, for data that is read and for reductions; None stays None."""
     if dtype is None:
         return None
     dtype = _as_dtype(dtype)

@@ -1,6 +1,6 @@
-"""Errors in NumPy's words, and the axes that are checked on the way to them.
+"""Errors with NumPy's texts, and the checks of axes.
 
-Layer: owns exception classes and texts. Nothing here runs before something has failed, but for axes.
+Layer: owns exception classes and texts. Except for the checks of axes, this code runs only after a failure.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from backend_torch.tensors import devices, memory, out_of_memory
 from backend_torch.tensors.trace_state import TracedValueError
 from backend_torch.torch_private import messages
 
-MOST_DIMENSIONS = 64  # NumPy's limits, kept so that what runs here runs there
+MOST_DIMENSIONS = 64  # NumPy's limits, so that a program that runs here also runs with NumPy
 MOST_OPERANDS = 64
 _MAX = np.iinfo(np.intp).max
 _INTS = np.iinfo(np.intc)
@@ -29,7 +29,7 @@ _COPY_MODES = {np._CopyMode.ALWAYS: True, np._CopyMode.IF_NEEDED: None, np._Copy
 
 
 def copy_mode(copy: Any) -> bool | None:
-    """A ``copy`` argument as True, False or None: the truth of what is none of them, but for text."""
+    """Read a ``copy`` argument as True, False or None: other objects by their truth, but text is refused."""
     if copy is None or copy is True or copy is False:
         return copy
     if isinstance(copy, str):
@@ -38,7 +38,7 @@ def copy_mode(copy: Any) -> bool | None:
 
 
 def normalize_axis(axis: Any, ndim: int, argname: str | None = None) -> int:
-    """A non-negative axis of an array of ``ndim`` dimensions; AxisError where there is none."""
+    """Return the axis as a non-negative number; AxisError if an array of ``ndim`` dimensions has no such axis."""
     index = operator.index(axis)
     if not -ndim <= index < ndim:
         raise AxisError(long_of(index), ndim, argname)
@@ -46,7 +46,7 @@ def normalize_axis(axis: Any, ndim: int, argname: str | None = None) -> int:
 
 
 def long_of(number: Any) -> int:
-    """An integer that NumPy's compiled functions hold; OverflowError for a larger one."""
+    """Return an integer that fits NumPy's compiled functions; OverflowError for a larger one."""
     index = operator.index(number)
     if not -_MAX <= index <= _MAX:
         raise OverflowError("Python int too large to convert to C long")
@@ -54,7 +54,7 @@ def long_of(number: Any) -> int:
 
 
 def int_of(number: Any) -> int:
-    """The same of the smaller integers of C in which NumPy holds the number of a diagonal."""
+    """Return an integer that fits C's int, in which NumPy holds the number of a diagonal."""
     index = operator.index(number)
     if not _INTS.min <= index <= _INTS.max:
         raise OverflowError("Python int too large to convert to C int")
@@ -62,13 +62,13 @@ def int_of(number: Any) -> int:
 
 
 def check_size(shape: tuple[int, ...], itemsize: int) -> None:
-    """ValueError of a view with more bytes than NumPy counts: torch makes it, as it needs no memory."""
+    """Raise ValueError for a view with more bytes than NumPy counts; torch would make it, as it needs no memory."""
     if math.prod(shape) * itemsize > _MAX:
         raise too_big(shape)
 
 
 def too_big(*shapes: tuple[int, ...]) -> ValueError:
-    """What NumPy raises for an array with more bytes than it counts."""
+    """Return the error that NumPy raises for an array with more bytes than it counts."""
     return ValueError(
         "array is too big; `arr.size * arr.dtype.itemsize` is larger than the maximum possible size: shape "
         + shapes_text(shapes)
@@ -76,18 +76,18 @@ def too_big(*shapes: tuple[int, ...]) -> ValueError:
 
 
 def integer_axis(axis: Any, ndim: int) -> int:
-    """The same in the functions where NumPy takes no boolean for an axis."""
+    """Check an axis as above, for the functions in which NumPy refuses booleans."""
     return normalize_axis(integer_of(axis), ndim)
 
 
 def integer_of(axis: Any) -> int:
-    """An axis as an int where NumPy takes no boolean for one."""
+    """Return an axis as an int, for the functions in which NumPy refuses booleans."""
     refuse_boolean(axis)
     return operator.index(axis)
 
 
 def index_of(value: Any, message: str) -> int:
-    """What Python indexes with, as an int; a TypeError of this message for the rest, but for what a trace refuses."""
+    """Return anything with ``__index__`` as an int; else TypeError with this message, or the trace's own error."""
     try:
         return operator.index(value)
     except TracedValueError:
@@ -97,13 +97,13 @@ def index_of(value: Any, message: str) -> int:
 
 
 def refuse_boolean(axis: Any) -> None:
-    """Raise what NumPy's compiled functions do for an axis that is True or False."""
+    """Raise the error of NumPy's compiled functions for an axis that is True or False."""
     if isinstance(axis, (bool, np.bool_)):
         raise TypeError("an integer is required for the axis")
 
 
 def normalize_axes(axis: Any, ndim: int, argname: str | None = None) -> tuple[int, ...]:
-    """The axes that an ``axis`` argument names: all for None, one for an int, each once for whatever has several."""
+    """Return the axes that an ``axis`` argument names: all for None, one for an int, each once for a sequence."""
     if axis is None:
         return tuple(range(ndim))
     if not isinstance(axis, (tuple, list)):
@@ -119,16 +119,16 @@ def normalize_axes(axis: Any, ndim: int, argname: str | None = None) -> tuple[in
 
 
 def moved_axis(axis: Any, ndim: int, argname: str = "source") -> int:
-    """One axis where NumPy hands it to ``moveaxis``, which takes it in a tuple too."""
+    """Return one axis, where NumPy calls ``moveaxis``, which also takes a tuple of one."""
     axes = normalize_axis_tuple(axis, ndim, argname)
-    normalize_axis_tuple(0, ndim, "destination")  # an array without axes has none, whatever was given
+    normalize_axis_tuple(0, ndim, "destination")  # an array without axes ignores the argument
     if len(axes) != 1:
         raise ValueError("`source` and `destination` arguments must have the same number of elements")
     return axes[0]
 
 
 def reduced_axes(axis: Any, ndim: int) -> tuple[int, ...]:
-    """The axes that a reduction takes away. The axis of a 0-d array may be 0 or -1, and is none."""
+    """Return the axes that a reduction removes. A 0-d array accepts the axes 0 and -1, and loses none."""
     for one in axis if isinstance(axis, tuple) else (axis,):
         refuse_boolean(one)
     if axis is not None and not isinstance(axis, tuple):
@@ -140,20 +140,20 @@ def reduced_axes(axis: Any, ndim: int) -> tuple[int, ...]:
 
 
 def shapes_text(shapes: Iterable[tuple[int, ...]]) -> str:
-    """Shapes as NumPy writes them in its messages: ``(2,) (3,)``, without spaces inside."""
+    """Format shapes as NumPy's messages do: ``(2,) (3,)``, without spaces inside."""
     return " ".join(str(tuple(shape)).replace(" ", "") for shape in shapes)
 
 
 def broadcast_error(*shapes: tuple[int, ...]) -> ValueError:
-    """What NumPy raises for operands whose shapes do not fit."""
+    """Return the error that NumPy raises for operands whose shapes do not broadcast."""
     return ValueError(f"operands could not be broadcast together with shapes {shapes_text(shapes)} ")
 
 
 def mismatch_error(*shapes: tuple[int, ...]) -> ValueError:
-    """The same of ``broadcast``, which names the first two operands that do not fit."""
+    """Return the error of ``broadcast``, which names the first two operands that do not fit."""
     ndim = max(map(len, shapes))
     for axis in range(-ndim, 0):
-        seen: tuple[int, int] | None = None  # the first operand that is longer than one here, and its length
+        seen: tuple[int, int] | None = None  # the first operand whose axis is longer than one, and that length
         for place, shape in enumerate(shapes):
             length = shape[axis] if len(shape) >= -axis else 1
             if seen is None and length != 1:
@@ -168,7 +168,7 @@ def mismatch_error(*shapes: tuple[int, ...]) -> ValueError:
 
 
 def output_error(out: tuple[int, ...], result: tuple[int, ...]) -> ValueError:
-    """What NumPy raises for an ``out`` that is smaller than what is written to it."""
+    """Return the error that NumPy raises for an ``out`` that is smaller than the result."""
     return ValueError(
         f"non-broadcastable output operand with shape {shapes_text([out])} "
         f"doesn't match the broadcast shape {shapes_text([result])}"
@@ -176,7 +176,7 @@ def output_error(out: tuple[int, ...], result: tuple[int, ...]) -> ValueError:
 
 
 def explain(error: Exception, *operands: Any) -> Exception:
-    """The exception NumPy would raise where torch raised ``error`` for these tensors."""
+    """Return the exception that NumPy raises where torch raised ``error`` for these tensors."""
     for text, kind in DEMANDED.items():
         if messages.says(error, (text,)):
             return kind(text)

@@ -1,9 +1,9 @@
 """Data that no tensor can hold: strings, objects, dates, structures, long doubles.
 
-Layer: owns what becomes of them. ``import tnp`` refuses them (DtypeError). In a program that is run as it is, by
-``python -m tnp``, they stay NumPy's: a function or method that would refuse runs NumPy's own instead, over the memory
-of the arrays that it is given, and what comes out of it as numbers is tnp's again. It is asked only when something has
-been refused, so what is not refused pays nothing.
+Layer: owns the fallback to NumPy. ``import tnp`` refuses such data (DtypeError). In a program that ``python -m tnp``
+runs, the data stays NumPy's: a function or method that would refuse calls NumPy's own instead, over the memory of its
+arrays, and numbers among the results become tnp's again. The fallback runs only after a refusal, so other calls pay
+nothing for it.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ kept = False
 
 
 def on_host(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """NumPy's function of these arguments, its results as ``taken`` has them."""
+    """Call NumPy's function, and convert its results by ``taken``."""
     written = [*_arrays(kwargs.get("out")), *(args[:1] if function.__name__ in _interop.WRITERS else ())]
     for array in written:
         if isinstance(array, ndarray) and array.tensor.device.type != "cpu":
@@ -36,7 +36,7 @@ def on_host(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[st
 
 
 def by_method(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """NumPy's function, which calls the method of that name that a library's object has."""
+    """Call NumPy's function, which calls the method of that name of a library's object."""
     return on_host(function, args, kwargs)
 
 
@@ -45,7 +45,7 @@ def _arrays(out: Any) -> tuple[Any, ...]:
 
 
 def given(value: Any, read: Callable[[ndarray], np.ndarray] | None = None) -> Any:
-    """Arrays as NumPy's over the same memory, copied from an accelerator; in lists, tuples and dicts too."""
+    """Convert arrays to NumPy's over the same memory (copied from an accelerator), also in lists, tuples and dicts."""
     if isinstance(value, ndarray):
         array = (read or _interop.host_values)(value)
         return array[()] if isinstance(value, scalar) else array
@@ -57,7 +57,7 @@ def given(value: Any, read: Callable[[ndarray], np.ndarray] | None = None) -> An
 
 
 def computed(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
-    """NumPy's function of these arguments; what else is wrong with them is said before that one has no values."""
+    """Call NumPy's function, so that other errors come before the one that an array has no values."""
     try:
         return function(*given(args, _interop.values_of), **given(kwargs, _interop.values_of))
     except TracedValueError as error:
@@ -71,7 +71,7 @@ def _stand_in(array: ndarray) -> np.ndarray:
 
 
 def taken(value: Any) -> Any:
-    """What NumPy returned: plain arrays of numbers as ours, on the default device; everything else as it is."""
+    """Convert plain arrays of numbers that NumPy returned to tnp's, on the default device; leave the rest."""
     if type(value) is np.ndarray and value.dtype in to_torch:
         tensor = memory.from_numpy(value)
         tensor = tensor if memory.shares(tensor, value) else memory.fresh(tensor)

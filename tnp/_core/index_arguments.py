@@ -1,6 +1,6 @@
-"""Arguments of functions that pick and put elements: indices, what to do about those out of bounds, outputs.
+"""Arguments of functions that select and assign elements: indices, modes for those out of bounds, outputs.
 
-Layer: owns how NumPy reads them, and their errors.
+Layer: owns how NumPy reads these arguments, and their errors.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from tnp._core.indexing import INT64
 from tnp._core.numpy_version import NUMPY
 
 Tensor = Any
-_MODES = ("clip", "wrap", "raise")  # by their numbers in NumPy
+_MODES = ("clip", "wrap", "raise")  # by NumPy's numbers for the modes
 _BACKWARDS = NUMPY < "2.5.0"  # take asked whether out casts to the result; since then whether the result casts to out
 
 
@@ -35,9 +35,9 @@ def is_array(value: Any) -> bool:
 
 
 def index_tensor(indices: Any, device: Any, rule: str = "safe") -> Tensor:
-    """Indices as int64: an array's dtype has to cast to it, Python data is read as integers.
+    """Convert indices to int64: an array's dtype has to cast to it, Python data is read as integers.
 
-    They are to be on ``device``, where what they pick from is.
+    ``device`` is that of the array that they select from.
     """
     if type(indices) is ndarray and indices.tensor.dtype is INT64 and indices.tensor.device == device:
         return indices.tensor
@@ -50,7 +50,7 @@ def index_tensor(indices: Any, device: Any, rule: str = "safe") -> Tensor:
 
 
 def in_mode(indices: Tensor, axis: int, size: int, mode: str) -> Tensor:
-    """Indices of an axis made valid as ``mode`` says; IndexError if they stay out of bounds."""
+    """Bring the indices of an axis within bounds as ``mode`` says; IndexError if they stay out of bounds."""
     if mode == "raise":
         bad = indexing.outside(indices, size)
         if bad is not None:
@@ -60,7 +60,7 @@ def in_mode(indices: Tensor, axis: int, size: int, mode: str) -> Tensor:
 
 
 def index_mode(mode: Any) -> str:
-    """The name of what to do about indices out of bounds; NumPy knows the names by number too, and None."""
+    """Return the name of a mode for indices out of bounds; NumPy also takes a number or None."""
     if isinstance(mode, str):
         if mode not in _MODES:
             raise ValueError(f"clipmode must be one of 'clip', 'raise', or 'wrap' (got {mode!r})")
@@ -78,7 +78,7 @@ def index_mode(mode: Any) -> str:
 
 
 def writeable_tensor(array: Any, message: str, refusal: str = "assignment destination is read-only") -> Tensor:
-    """The tensor of an array that is to be written to; TypeError with the message for what is none."""
+    """Return the tensor of an array that is written to; TypeError with the message for anything else."""
     if not isinstance(array, ndarray):
         raise TypeError(message)
     if not memory.is_writeable(array.tensor) or (type(array) is not ndarray and not array.flags.writeable):
@@ -87,7 +87,7 @@ def writeable_tensor(array: Any, message: str, refusal: str = "assignment destin
 
 
 def check_output(out: Any, shape: tuple[int, ...], dtype: Any, function: str) -> Tensor:
-    """The tensor behind ``out``; TypeError or ValueError where a result of this shape and dtype can't go there."""
+    """Return the tensor of ``out``; TypeError or ValueError if it can't hold a result of this shape and dtype."""
     target = writeable_tensor(out, "return arrays must be of ArrayType", "output array is read-only")
     if tuple(target.shape) != shape:
         raise (TypeError if "choose" in function else ValueError)(f"output array does not match result of {function}")

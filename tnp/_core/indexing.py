@@ -1,7 +1,7 @@
 """``x[key]`` and ``x[key] = value``.
 
-Layer: owns what a key means: NumPy's rules for what may be in it, which axes its items take, where the dimensions of
-index arrays go, and the errors. The backend reads and writes.
+Layer: owns the meaning of a key: the items that NumPy allows, the axes that they take, the place of index arrays'
+dimensions, and the errors. The backend reads and writes.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ _INVALID_DTYPE = "arrays used as indices must be of integer (or boolean) type"
 
 
 class Key(NamedTuple):
-    """A key that has been read against the shape of an array."""
+    """A key, parsed for the shape of an array."""
 
     selection: Index
     axes: tuple[int, ...]
@@ -96,17 +96,17 @@ def get_item(array: ndarray, key: Any) -> Any:
                     pass  # _get refuses it
                 elif dtype is INT64 or (dtype is BOOL and not masking.is_unknown(index)):
                     result = tensor[index]
-                    if dtype is BOOL or result.numel():  # else torch has not looked at the indices
+                    if dtype is BOOL or result.numel():  # else torch has not checked the indices
                         return wrap_array(result)
             elif dtype is INT64 and indexing.has_values(index):
                 return wrap(tensor[index.item()].clone())
         except _TORCH_ERRORS:
-            pass  # _get says what is wrong
+            pass  # _get raises NumPy's error
     return _get(tensor, key)
 
 
 def _get_tuple(tensor: Tensor, key: tuple[Any, ...]) -> Any:
-    """`get_item` of slices and index arrays, which torch understands as NumPy does, or of anything else."""
+    """`get_item` of a tuple: a short path for slices and index arrays that torch reads as NumPy, else the general one."""
     if len(key) >= MOST_OPERANDS:
         return _get(tensor, key)
     torch_key = [item.tensor if isinstance(item, ndarray) else item for item in key]
@@ -128,7 +128,7 @@ def _get_tuple(tensor: Tensor, key: tuple[Any, ...]) -> Any:
 
 
 def _get(tensor: Tensor, key: Any) -> Any:
-    """The general path of `get_item`."""
+    """The general path of `get_item`, for every key."""
     key = read(tensor, key)
     index = key.selection
     if index.arrays and (not tensor.is_cpu or trace_state.is_tracing()):
@@ -151,7 +151,7 @@ def _get(tensor: Tensor, key: Any) -> Any:
 
 
 def set_item(array: ndarray, key: Any, value: Any) -> None:
-    """``array[key] = value``, broadcast and cast to the array's dtype, as if the value had been copied before.
+    """``array[key] = value``: broadcast and cast the value to the array's dtype, as if it had been copied before.
 
     Raises
     ------
@@ -182,11 +182,11 @@ def set_item(array: ndarray, key: Any, value: Any) -> None:
                 try:
                     return indexing.assign(target, source)
                 except RuntimeError:
-                    pass  # _set says what is wrong
+                    pass  # _set raises NumPy's error
     elif kind is ndarray and type(value) in _SCALARS:
         mask = key.tensor
         fits = mask.dtype is BOOL and mask.shape == tensor.shape and tensor.dim() and mask.is_cpu is tensor.is_cpu
-        if fits and tensor.dtype not in indexing.SIGNED:  # which torch has no kernel for: a trace does not say so
+        if fits and tensor.dtype not in indexing.SIGNED:  # torch has no kernel for it, and a trace would not notice
             number = numbers(tensor.dtype, type(value))[value]
             try:
                 tensor.masked_fill_(mask, number)
@@ -209,7 +209,7 @@ def _set(array: ndarray, key: Any, value: Any) -> None:
     if type(value) is Selection and index.arrays:
         return assign(array, index, value)
     bad = indexing.out_of_bounds(tensor, index) if index.arrays else None
-    if bad is not None:  # NumPy looks at integers before the value, at index arrays after it
+    if bad is not None:  # NumPy checks integers before the value, and index arrays after it
         raise _explain(IndexError(), tensor, read_key, value_of(value, array) if index.arrays[bad[0]].dim() else None)
     source = value_of(value, array)
     if source.dim() and read_key.is_element:
@@ -242,7 +242,7 @@ def read(tensor: Tensor, key: Any) -> Key:
     ValueError
         An index array is on another device.
     """
-    if isinstance(key, ndarray) and tensor.dim():  # the most common keys, at once
+    if isinstance(key, ndarray) and tensor.dim():  # the most common keys first
         array = tensor_of(key, device=tensor.device)
         is_mask = array.dtype is BOOL and array.shape == tensor.shape
         if is_mask or (array.dtype is INT64 and array.dim()):
@@ -278,7 +278,7 @@ def read(tensor: Tensor, key: Any) -> Key:
     axes: list[int] = []
     axis = dim = 0  # of the array, of the view
     position: int | None = None
-    closed = False  # something other than an integer or array came after one
+    closed = False  # another item has come after an integer or array
     for entry in entries:
         if entry is None:
             view.append(None)
@@ -338,7 +338,7 @@ def read(tensor: Tensor, key: Any) -> Key:
 
 
 def checked(tensor: Tensor, key: Any) -> Index:
-    """What a key selects, with index arrays that are within bounds and broadcast together.
+    """Parse a key; check that its index arrays are within bounds and broadcast together.
 
     Raises
     ------
@@ -362,7 +362,7 @@ def _entry(item: Any, tensor: Tensor) -> Any:
         return _bounded(item)
     if isinstance(item, (ndarray, bool, np.bool_)) or memory.is_tensor(item):
         array = tensor_of(item, device=tensor.device)
-    elif isinstance(item, np.ndarray):  # goes where the array is, as a list does
+    elif isinstance(item, np.ndarray):  # goes to the array's device, as a list does
         array = interop.moved(tensor_of(item), tensor.device)
     else:
         try:
@@ -385,7 +385,7 @@ def _bounded(index: int) -> int:
 
 
 def _array_entry(item: Any, tensor: Tensor) -> Tensor:
-    """A list, or whatever else NumPy can read as an array, as a tensor; an empty one holds integers."""
+    """Convert a list, or anything that NumPy reads as an array, to a tensor; an empty list holds integers."""
     try:
         array = tensor_of(item, device=tensor.device)
     except TypeError:
@@ -394,7 +394,7 @@ def _array_entry(item: Any, tensor: Tensor) -> Tensor:
 
 
 def _reversed(item: slice, size: int) -> slice:
-    """The elements of a slice with a negative step, from the first in memory to the last."""
+    """Return the slice with a positive step for the elements of one with a negative step."""
     selected = range(*item.indices(size))
     if not selected:
         return slice(0, 0)
@@ -402,7 +402,7 @@ def _reversed(item: slice, size: int) -> slice:
 
 
 def _fitting_mask(mask: Tensor, shape: tuple[int, ...], axis: int) -> Tensor:
-    """The mask for the axes from ``axis`` on, whose lengths it must have; one of length 0 picks nothing of any."""
+    """Check that a mask has the lengths of the axes from ``axis`` on; a mask of length 0 fits any length."""
     fitting = mask
     for offset, size in enumerate(mask.shape):
         if size != shape[axis + offset]:
@@ -429,13 +429,13 @@ def _bounds_error(value: int, axis: int, size: int) -> IndexError:
 
 
 def unmatched_error(shapes: Sequence[tuple[int, ...]]) -> IndexError:
-    """What NumPy raises for index arrays whose shapes do not fit."""
+    """Return the error that NumPy raises for index arrays whose shapes do not broadcast."""
     text = "shape mismatch: indexing arrays could not be broadcast together with shapes"
     return IndexError(f"{text} {shapes_text(shapes)} ")
 
 
 def _explain(error: Exception, tensor: Tensor, key: Key, value: Tensor | None = None) -> Exception:
-    """The exception that NumPy would raise where torch raised ``error``; that one itself for a mask without values."""
+    """Return NumPy's exception for ``error``, which torch raised; ``error`` itself for a mask without values."""
     if not indexing.has_shape(key.selection):
         return explain(error)
     shapes = indexing.array_shapes(key.selection)
@@ -448,14 +448,14 @@ def _explain(error: Exception, tensor: Tensor, key: Key, value: Tensor | None = 
         if not assignable(shape, selected):
             return _value_error(shape, selected, key)
     if isinstance(explained := explain(error), MemoryError):
-        return explained  # which to compare the indices needs as well
+        return explained  # comparing the indices needs memory too
     try:
         _check_bounds(tensor, key)
     except IndexError as found:
         return found
     if not isinstance(error, RuntimeError):
         return error
-    return explain(error, *[each.new_empty(0) for each in (tensor, *key.selection.arrays)])  # they needn't broadcast
+    return explain(error, *[each.new_empty(0) for each in (tensor, *key.selection.arrays)])  # shapes need not broadcast
 
 
 def _fits_together(shapes: list[tuple[int, ...]]) -> bool:
@@ -463,7 +463,7 @@ def _fits_together(shapes: list[tuple[int, ...]]) -> bool:
 
 
 def _padded(shapes: list[tuple[int, ...]]) -> list[tuple[int, ...]]:
-    """Shapes of as many lengths, with ones in front."""
+    """Prepend ones to shapes, so that all have the same number of dimensions."""
     most = max(map(len, shapes), default=0)
     return [(*[1] * (most - len(shape)), *shape) for shape in shapes]
 

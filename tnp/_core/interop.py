@@ -1,7 +1,7 @@
-"""Interop: what NumPy, torch and Array API consumers find when they are handed an array.
+"""Protocols through which NumPy, torch and Array API consumers read an array.
 
-Layer: owns the protocols' rules: NumPy's functions and ufuncs become tnp's, torch's functions get tensors, and nothing
-is copied between devices unseen.
+Layer: owns the protocols' rules: NumPy's functions and ufuncs become tnp's, torch's functions get tensors, and every
+copy between devices is visible.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ _NO_COPY = "Unable to avoid copy while creating an array as requested."
 
 
 def to_numpy(x: ndarray, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
-    """``x.__array__()``: over the same memory on the CPU, TypeError elsewhere unless host copies are allowed."""
+    """``x.__array__()``: share the memory on the CPU; elsewhere raise TypeError unless host copies are allowed."""
     tensor = _readable(x)
     if tensor.device.type != "cpu":
         if not host_copies_allowed:
@@ -80,18 +80,18 @@ def to_numpy(x: ndarray, dtype: Any = None, copy: bool | None = None) -> np.ndar
 
 
 def host_values(x: ndarray) -> np.ndarray:
-    """An array's values as a NumPy array, copied to the host if they are elsewhere."""
+    """Return an array's values as a NumPy array, copied to the host if they are elsewhere."""
     return memory.to_numpy(memory.to_host(_readable(x)))
 
 
 def values_of(x: ndarray) -> np.ndarray:
-    """An array's values to be looked at here and now, so that in a trace those are enough that it knows."""
+    """Return an array's values for a look at them now: in a trace, values that the trace knows will do."""
     known = memory.known(x.tensor) if trace_state.is_tracing() else None
     return host_values(x) if known is None else known
 
 
 def _readable(x: ndarray) -> Any:
-    """The tensor with an array's values; TypeError where there are none to look at."""
+    """Return the tensor with an array's values; TypeError if there are none."""
     tensor = x.tensor
     if not memory.is_readable(tensor):
         tensor = transform_levels.constant(tensor)
@@ -101,7 +101,7 @@ def _readable(x: ndarray) -> Any:
 
 
 def check_readable(x: ndarray) -> None:
-    """TypeError unless the array has values to look at."""
+    """Raise TypeError unless the array has values."""
     if not memory.is_readable(x.tensor):
         if trace_state.is_tracing():
             raise trace_state.value_error()
@@ -121,20 +121,20 @@ def check_readable(x: ndarray) -> None:
 
 
 def array_interface(x: ndarray) -> dict[str, Any]:
-    """``x.__array_interface__``; AttributeError where there is none, so that NumPy goes on to ``__array__``."""
+    """``x.__array_interface__``; AttributeError if there is none, so that NumPy tries ``__array__`` next."""
     if x.tensor.device.type == "cpu" and memory.is_readable(x.tensor) and x.dtype.isbuiltin == 1:
         values = memory.to_numpy(x.tensor)
-        if memory.shares(x.tensor, values):  # else it is a copy, of a lazily conjugated tensor, that nobody would keep
-            return {**values.__array_interface__, "strides": values.strides}  # not None: that means "ask for a buffer"
+        if memory.shares(x.tensor, values):  # a lazily conjugated tensor gives a copy, and nobody would keep that alive
+            return {**values.__array_interface__, "strides": values.strides}  # None would mean a buffer
     raise AttributeError("only a CPU array with values of a dtype of NumPy's own has an __array_interface__")
 
 
 def is_foreign(operand: Any) -> bool:
-    """Whether an array of another library, or a NumPy array that is more than its values, has rules of its own."""
+    """Whether another library's array, or a derived class of NumPy's, has rules of its own."""
     if type(operand) in PLAIN:
         return False
     override = getattr(type(operand), "__array_ufunc__", np.ndarray.__array_ufunc__)
-    if override is np.ndarray.__array_ufunc__:  # none of its own: a masked array or a matrix would become a plain one
+    if override is np.ndarray.__array_ufunc__:  # a masked array or a matrix would become a plain array
         return priority(operand) > 0 and not memory.is_tensor(operand)
     return override is not ndarray.__array_ufunc__
 
@@ -147,7 +147,7 @@ def has_method(operand: Any, name: str) -> bool:
 
 
 def priority(operand: Any) -> float:
-    """The ``__array_priority__`` of an operand: a scalar's, where that is no number."""
+    """Return the ``__array_priority__`` of an operand, or a scalar's if that is not a number."""
     found = getattr(type(operand), "__array_priority__", None)
     return found if isinstance(found, (int, float)) else -1e6
 
@@ -161,14 +161,14 @@ def overrides(operand: Any) -> bool:
 
 
 def check_libraries(operands: Collection[Any]) -> None:
-    """TypeError where an array meets one of another library of the standard; NumPy's are taken as they are."""
+    """Raise TypeError for arrays of another library of the standard beside tnp's; NumPy's arrays are accepted."""
     if any(isinstance(operand, ndarray) for operand in operands):
         for operand in operands:
             check_library(operand)
 
 
 def check_library(operand: Any) -> None:
-    """TypeError for what an array can't meet: one of another library of the standard."""
+    """Raise TypeError for an array of another library of the standard."""
     cls = type(operand)
     if hasattr(cls, "__array_namespace__") and not issubclass(cls, (ndarray, np.ndarray, np.generic)):
         raise TypeError(
@@ -180,7 +180,7 @@ def check_library(operand: Any) -> None:
 def to_dlpack(x: ndarray, stream: Any, max_version: tuple[int, int] | None, dl_device: Any, copy: bool | None) -> Any:
     """``x.__dlpack__()``."""
     if copy is not None:
-        copy = bool(copy)  # ValueError for an array of several elements
+        copy = bool(copy)  # raises ValueError for an array of several elements
     return interop.to_dlpack(x.tensor, stream, max_version, dl_device, copy)
 
 
@@ -194,11 +194,11 @@ def to_device(x: ndarray, device: Any, stream: Any, non_blocking: bool) -> ndarr
 
 
 def reduce(x: ndarray) -> tuple[Any, ...]:
-    """How an array is pickled: its values as a NumPy array, which keeps the memory order, and what surrounds them."""
+    """Return how an array is pickled: its values as a NumPy array, which keeps the memory order, and its state."""
     return unpickle, (host_values(x), str(x.tensor.device), type(x) is scalar, x.tensor.requires_grad)
 
 
 def unpickle(values: np.ndarray, device: str, is_scalar: bool, requires_grad: bool) -> ndarray:
-    """The array that ``reduce`` took apart."""
+    """Rebuild the array that ``reduce`` took apart."""
     tensor = interop.restored(values, device, requires_grad)
     return wrap(tensor) if is_scalar else wrap_array(tensor)

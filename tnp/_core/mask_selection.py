@@ -1,9 +1,9 @@
-"""``x[mask]`` where nobody can say how many elements that is: in ``vectorized_map`` each has a mask of its own, and in
-``tnp.compile`` it has no values.
+"""``x[mask]`` with an unknown number of elements: ``vectorized_map`` has one mask for each element, and a mask has no
+values in ``tnp.compile``.
 
-Layer: owns what NumPy programs do with such a selection where its shape does not matter: element by element it is
-computed of all, and the mask decides what is written back; reductions are those with ``where=``. Whatever else is done
-with it asks for its tensor, which it has not.
+Layer: owns the operations on such a selection that do not depend on its shape. Elementwise functions compute all
+elements, and the mask decides which of them are written back. Reductions use ``where=``. Any other operation needs the
+tensor, but a selection has no tensor, and raises.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _new = object.__new__
 
 
 class Selection(subclass):
-    """What a mask selects, whatever that will be."""
+    """The elements that a mask selects, of unknown number."""
 
     __slots__ = ("chosen",)
     __module__ = "tnp"
@@ -33,7 +33,7 @@ class Selection(subclass):
 
     @property
     def tensor(self) -> Tensor:
-        """What there is not: its shape depends on values."""
+        """Raise: the shape of a selection depends on values."""
         raise masking.unknown_error()
 
     @tensor.setter
@@ -47,7 +47,7 @@ class Selection(subclass):
 
     @property
     def ndim(self) -> int:
-        """Number of axes: those that the mask chooses from are one."""
+        """Number of axes: the axes of the mask become one."""
         return self.chosen.values.dim() - self.chosen.mask.dim() + 1
 
     def copy(self, order: str = "C") -> ndarray:
@@ -67,7 +67,7 @@ class Selection(subclass):
         return out[0] if len(out) == 1 else results
 
     def reduction(self, ufunc: np.ufunc, axis: Any, keepdims: Any, where: Any) -> tuple[ndarray, Any, Any]:
-        """The array, the axis and the ``where`` of which a ufunc's reduction is that of what is selected."""
+        """Return the array, axis and ``where`` that reduce the selected elements."""
         values, mask, after = self.chosen
         first = values.dim() - after - mask.dim()
         axes = normalize_axes(axis, self.ndim)
@@ -105,7 +105,7 @@ def _selection(like: masking.Chosen, array: Any) -> Selection:
 
 
 def select(tensor: Tensor, index: Any) -> Selection | None:
-    """``x[mask]`` of a mask that can't be looked at; None for other indices."""
+    """``x[mask]`` of a mask without known values; None for other keys."""
     chosen = masking.choose(tensor, index)
     if chosen is None:
         return None
@@ -115,7 +115,7 @@ def select(tensor: Tensor, index: Any) -> Selection | None:
 
 
 def over(function: Callable[..., Any], *operands: Any, out: Any = None, **options: Any) -> Any:
-    """``function``, which computes element by element, of operands among which there are selections by one mask."""
+    """Call an elementwise ``function`` of operands that include selections by one mask."""
     chosen = [each.chosen for each in (*operands, *(out or ())) if type(each) is Selection]
     like = max(chosen, key=lambda each: each.values.dim())
     for other in chosen:
@@ -135,7 +135,7 @@ def over(function: Callable[..., Any], *operands: Any, out: Any = None, **option
 
 
 def _whole(operand: Any, like: masking.Chosen) -> Any:
-    """An operand as it meets all elements; Python's numbers are what they are."""
+    """Return an operand as it combines with all elements; Python's numbers stay as they are."""
     if type(operand) is Selection:
         return wrap_array(operand.chosen.values)
     if type(operand) in (bool, int, float, complex, type(None)):
@@ -147,7 +147,7 @@ def _whole(operand: Any, like: masking.Chosen) -> Any:
 
 
 def assign(array: ndarray, index: Any, value: Selection) -> None:
-    """``array[mask] = value`` where the value is selected by the same mask."""
+    """``array[mask] = value``, where the value was selected by the same mask."""
     chosen = value.chosen._replace(values=value_of(wrap_array(value.chosen.values), array))
     if not masking.put(array.tensor, index, chosen):
         raise masking.unknown_error()

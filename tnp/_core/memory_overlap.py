@@ -1,6 +1,6 @@
 """Shared memory: whether two arrays have elements at the same addresses.
 
-Layer: owns ``numpy.shares_memory`` and ``numpy.may_share_memory``. NumPy solves for the addresses, on any device.
+Layer: owns ``numpy.shares_memory`` and ``numpy.may_share_memory``. NumPy compares the addresses, on any device.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from tnp._core.interop import check_readable
 
 
 def _addresses(a: Any, b: Any) -> tuple[np.ndarray, np.ndarray] | None:
-    """Two arrays to ask NumPy about addresses; None if they are on different devices."""
+    """Return two NumPy arrays with the same addresses; None if the arrays are on different devices."""
     one, other = [x if isinstance(x, ndarray) else asarray(x) for x in (a, b)]
     if trace_state.is_tracing():
         return compiling.addresses(one.tensor, other.tensor)
@@ -64,7 +64,7 @@ def shares_memory(a: Any, b: Any, /, max_work: Any = -1) -> bool:
 
 
 def may_share_memory(a: Any, b: Any, /, max_work: Any = 0) -> bool:
-    """Whether two arrays might have an element in common: the memory that they span overlaps.
+    """Whether two arrays might have an element in common, because the memory that they span overlaps.
 
     Parameters
     ----------

@@ -1,6 +1,6 @@
-"""What the Array API standard lets a namespace say about itself: devices, dtypes and capabilities.
+"""The namespace's description in the Array API standard: devices, dtypes and capabilities.
 
-Layer: owns ``__array_namespace_info__``; which devices there are, the backend knows.
+Layer: owns ``__array_namespace_info__``; the backend lists the devices.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ class NamespaceInfo:
     __module__ = "tnp"
 
     def capabilities(self) -> dict[str, Any]:
-        """What the namespace can do beyond what every one must; see the standard.
+        """Return the namespace's optional capabilities; see the standard.
 
         Returns
         -------

@@ -1,6 +1,6 @@
-"""Which NumPy is installed: tnp gives its answers, also where releases differ.
+"""The installed NumPy's release: tnp gives that release's answers where releases differ.
 
-Layer: the one place that knows the release. A chapter compares with it once, at import, and says what changed.
+Layer: owns the release. A chapter compares with it once, at import, and says what changed.
 """
 
 import warnings
@@ -13,5 +13,5 @@ _HERE = str(Path(__file__).parents[1])
 
 
 def deprecated(text: str) -> None:
-    """Warn of what NumPy deprecates, about the line that is not ours. Since 2.5, whose Python can skip our files."""
+    """Warn of what NumPy deprecates, at the first line outside of tnp. Since NumPy 2.5, whose Python can skip files."""
     warnings.warn(text, DeprecationWarning, skip_file_prefixes=(_HERE,))  # type: ignore[call-overload]

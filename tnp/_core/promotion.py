@@ -1,6 +1,6 @@
-"""Which dtype operands have together, and which casts are allowed: NumPy's rules, asked of NumPy.
+"""Promotion and casting rules: NumPy itself computes them.
 
-Layer: owns the public functions about dtypes; what a tensor can carry is in ``dtypes``.
+Layer: owns the public functions about dtypes. ``dtypes`` knows what a tensor can carry.
 """
 
 from __future__ import annotations
@@ -15,14 +15,14 @@ from tnp._core.dtypes import numpy_dtype
 
 
 def _dtype_of(value: Any) -> Any:
-    """An array's dtype; dtypes and Python scalars as they are, for NumPy to judge."""
+    """Return an array's dtype; return dtypes and Python scalars unchanged, for NumPy to judge."""
     if hasattr(value, "dtype") and not isinstance(value, (type, np.ndarray, np.generic)):
         return asarray(value).dtype
     return value
 
 
 def result_type(*arrays_and_dtypes: Any) -> np.dtype:
-    """The dtype of what an operation of these operands gives.
+    """Return the dtype of an operation's result for these operands.
 
     Parameters
     ----------

@@ -1,6 +1,6 @@
-"""The public namespace, the module ``tnp``, for the protocols that look functions up in it by name.
+"""The public namespace, the module ``tnp``, for protocols that look functions up by name.
 
-Layer: owns the reference. ``tnp/__init__.py`` hands itself in when all its names are there.
+Layer: owns the reference. ``tnp/__init__.py`` registers itself when all its names are defined.
 """
 
 from __future__ import annotations
@@ -11,10 +11,10 @@ _modules: list[ModuleType] = []
 
 
 def publish(module: ModuleType) -> None:
-    """Note the public namespace."""
+    """Register the public namespace."""
     _modules.append(module)
 
 
 def namespace() -> ModuleType:
-    """The module ``tnp``."""
+    """Return the module ``tnp``."""
     return _modules[0]

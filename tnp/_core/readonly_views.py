@@ -1,6 +1,6 @@
-"""Who may write: read-only arrays are arrays of a class that refuses to, over tensors that can always be written to.
+"""Read-only arrays: their class refuses writes; torch has no read-only tensors.
 
-Layer: owns which views are read-only and what ``flags.writeable`` sets. The refusals are the class's, in ``_array``.
+Layer: owns which views are read-only, and what ``flags.writeable`` sets. The class in ``_array`` raises the errors.
 """
 
 from __future__ import annotations
@@ -15,14 +15,14 @@ _new = object.__new__
 
 
 def view(source: Any, result: Any) -> Any:
-    """What was made of ``source``: read-only if that is a read-only array and its memory is the same."""
+    """Return a result of ``source``: read-only if ``source`` is read-only and shares its memory."""
     if type(result) is not ndarray or not isinstance(source, ndarray) or source.flags.writeable:
         return result
     return readonly_array(result.tensor, source) if memory.same_storage(result.tensor, source.tensor) else result
 
 
 def readonly_array(tensor: Tensor, source: Any) -> readonly:
-    """A tensor as a read-only array; ``source`` is the array whose view it is, or what else has the memory."""
+    """Return a tensor as a read-only array; ``source`` is the array or other object that owns the memory."""
     made: readonly = _new(readonly)
     itself = isinstance(source, ndarray) and source.tensor is tensor
     made.tensor = tensor if itself else memory.with_source(tensor, source)
@@ -35,7 +35,7 @@ def set_writeable(x: ndarray, value: Any) -> None:
     Raises
     ------
     ValueError
-        The array is to be writeable, but has its elements from one that is not, or several of them share a place.
+        The array's base is read-only, or several elements share a place, so it can't become writeable.
     """
     if value and not memory.is_writeable(x.tensor):
         raise ValueError("cannot set WRITEABLE flag to True of this array: its elements share memory; copy it")
@@ -62,11 +62,11 @@ def is_writeable(x: ndarray) -> bool:
 
 
 def view_of(source: Any, tensor: Tensor) -> ndarray:
-    """A view of ``source``, whatever that is, as an array: of a read-only array it is read-only."""
+    """Return a view of ``source`` as an array, which is read-only if ``source`` is."""
     made = wrap_array(tensor)
     return made if type(source) is ndarray else view(source, made)
 
 
 def view_like(source: Any, tensor: Tensor) -> ndarray:
-    """`view_of`, but a scalar's is a scalar."""
+    """`view_of`, but the view of a scalar is a scalar."""
     return wrap(tensor) if type(source) is scalar else view_of(source, tensor)

@@ -1,6 +1,6 @@
-"""Operands that have a say in a ufunc: derived classes, masked arrays, libraries' arrays.
+"""Operands that override a ufunc: derived classes, masked arrays, libraries' arrays.
 
-Layer: owns ``__array_ufunc__`` and ``__array_wrap__``. Every ufunc asks here, once, on its general path.
+Layer: owns ``__array_ufunc__`` and ``__array_wrap__``. Every ufunc asks this module once, on its general path.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from tnp._core.derived_classes import plain, ranked, winner
 
 
 def overriding(operands: Any, out: Any = None) -> list[Any]:
-    """The operands and outputs that have a say in a ufunc: of derived classes, masked arrays, libraries' arrays."""
+    """Return the operands and outputs that may override a ufunc: derived classes, masked arrays, libraries' arrays."""
     outs = out if isinstance(out, tuple) else (out,)
     return [x for x in (*operands, *outs) if isinstance(x, subclass) or _has_a_say(x)]
 
@@ -28,7 +28,7 @@ def _has_a_say(x: Any) -> bool:
 def call_ufunc(
     ufunc: Any, method: str, found: list[Any], inputs: tuple[Any, ...], out: Any, options: dict[str, Any]
 ) -> Any:
-    """A ufunc or a method of it for operands that have a say in it: by an override, or computed and wrapped."""
+    """Run a ufunc or its method for such operands: call an override, or compute and wrap the result."""
     outs = () if out is None else out if isinstance(out, tuple) else (out,)
     if method == "outer":
         for place, x in zip(("first", "second"), inputs, strict=False):
@@ -45,7 +45,7 @@ def call_ufunc(
             raise TypeError(f"operand '{type(x).__name__}' does not support ufuncs (__array_ufunc__=None)")
         if outs:
             options["out"] = outs
-        if type(x).__array_ufunc__ is np.ndarray.__array_ufunc__:  # a masked array: NumPy's ufuncs know what it is
+        if type(x).__array_ufunc__ is np.ndarray.__array_ufunc__:  # a masked array, which NumPy's ufuncs know
             result = host_fallback.on_host(getattr(ufunc._numpy, method), inputs, options)
             return result if not outs else outs if len(outs) > 1 else outs[0]
         result = x.__array_ufunc__(ufunc, method, *inputs, **options)
