@@ -1,7 +1,6 @@
-"""Functions that are given arrays of classes derived from ndarray: overrides, and which results keep the class.
+"""Functions of arrays of classes derived from ndarray: overrides, and the class of the results.
 
-Layer: owns the protocol ``__array_function__``. Functions look for such arrays from the first one on that a program
-makes; before that they are what they are.
+Layer: owns the protocol ``__array_function__``. Functions check for such arrays only once a program has made the first.
 """
 
 from __future__ import annotations
@@ -76,12 +75,12 @@ def _entry(*args: Any, _dispatch: Any, **kwargs: Any) -> Any:
 
 
 def look_for_subclasses() -> None:
-    """Let the functions that dispatch in NumPy look for derived classes among their arguments, from now on.
+    """Make the functions that dispatch in NumPy check their arguments for derived classes, from now on.
 
-    The code of each is exchanged in place, and not wrapped in another function: whoever has the function already, in a
-    table of what a class implements or by ``from tnp import mean``, has the same one.
+    The code of each function is exchanged in place. A wrapper would miss references that a program already holds, in a
+    table of implemented functions or by ``from tnp import mean``.
     """
-    from tnp import fft, linalg  # when they are needed, which importing tnp does not do
+    from tnp import fft, linalg  # imported when needed: import tnp does not need them
     from tnp.lib import stride_tricks
 
     namespaces: list[tuple[str, Any, Any]] = [
@@ -115,11 +114,11 @@ def _dispatched(name: str, function: Any, implementation: Any, args: tuple[Any, 
         return implementation(*args, **kwargs)
     call = functools.partial(_default, name, implementation, found)
     caller = sys._getframe(2).f_globals.get("__name__")
-    if caller in _OWN:  # the array's own method: asked for by its name
+    if caller in _OWN:  # the array's own method, found by its name
         return call(args, kwargs)
     overriding = [x for x in ranked(found) if type(x).__array_function__ is not ndarray.__array_function__]
     types = tuple([type(x) for x in ranked(found)])
-    if overriding and caller == "tnp._program.import_hook":  # a program that has another function for NumPy's
+    if overriding and caller == "tnp._program.import_hook":  # python -m tnp puts another function there
         function = sys.modules[caller].public(name)
     for x in overriding:
         result = x.__array_function__(function, types, args, kwargs)
@@ -139,27 +138,27 @@ def _dispatched(name: str, function: Any, implementation: Any, args: tuple[Any, 
 
 
 def array_function(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """What ndarray's own ``__array_function__`` does for one of tnp's functions."""
+    """Do for one of tnp's functions what ndarray's own ``__array_function__`` does."""
     name = function.__kwdefaults__["_dispatch"].args[0]
     return _default(name, implementation(function), _within((*args, *kwargs.values())), args, kwargs)
 
 
 def implementation(function: Any) -> Any:
-    """What computes: the function itself, unless it looks for derived classes first, by code that all such share."""
+    """Return the function that computes: the original code of a function whose code has been exchanged."""
     return function.__kwdefaults__["_dispatch"].args[2] if is_dispatching(function) else function
 
 
 def is_dispatching(function: Any) -> bool:
-    """Whether a function is one of tnp's that look for derived classes."""
+    """Whether a function is a tnp function that checks for derived classes."""
     return getattr(function, "__code__", None) is _entry.__code__
 
 
 def _within(values: Any) -> list[Any]:
-    """The arrays of derived classes among arguments, and in their lists and tuples."""
+    """Return the arrays of derived classes among arguments, and in their lists and tuples."""
     found: list[Any] = []
     for value in values:
         if isinstance(value, subclass):
-            if type(value) is not Selection:  # which functions know by themselves
+            if type(value) is not Selection:  # functions handle these themselves
                 found.append(value)
         elif type(value) is list or type(value) is tuple:
             found += _within(value)
@@ -167,7 +166,7 @@ def _within(values: Any) -> list[Any]:
 
 
 def _default(name: str, implementation: Any, found: list[Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """The function of plain arrays; its results are of the arguments' class where NumPy's are."""
+    """Call the function with plain arrays; give results the arguments' class where NumPy does."""
     if name in SHOWING:
         return implementation(*args, **kwargs)
     stand_ins = {id(x): plain(x) for x in found}
@@ -201,7 +200,7 @@ def _default(name: str, implementation: Any, found: list[Any], args: tuple[Any, 
 
 
 def _mapped(function: Callable[[Any], Any], value: Any) -> Any:
-    """A value, or each one of its lists and tuples, replaced by what the function makes of it."""
+    """Apply the function to a value, or to each value in its lists and tuples."""
     if type(value) is list or type(value) is tuple:
         return type(value)([_mapped(function, item) for item in value])
     return function(value)

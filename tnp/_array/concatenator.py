@@ -1,6 +1,6 @@
 """``r_`` and ``c_``: arrays, ranges and numbers in brackets, joined.
 
-Layer: owns their directives; a matrix is one of the things that they give, so they stand above it.
+Layer: owns their directives. They can return a matrix, so this file imports ``matrix``.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ class AxisConcatenator:
     """Arrays, ranges and scalars in brackets, joined along the first axis (`r_`) or as columns (`c_`).
 
     A leading string names the axis, the least number of dimensions and where an array's own begin: ``'0,2,-1'``.
-    ``'r'`` and ``'c'`` ask for a matrix, a vector being its row or column, and a string alone for one of named blocks.
+    ``'r'`` and ``'c'`` return a matrix, with a vector as its row or column. A string alone is a matrix of named blocks.
 
     Notes
     -----
@@ -68,7 +68,7 @@ class AxisConcatenator:
         if any(isinstance(item, str) for item in items):
             raise ValueError("special directives must be the first entry.")
         parts: list[Any] = []
-        kinds: list[Any] = []  # dtypes, and scalars, which are weak if they are Python's
+        kinds: list[Any] = []  # dtypes and scalars; Python's scalars are weak
         for item in items:
             if isinstance(item, slice):
                 parts.append(_raised(_range(item), ndmin, trans1d, 1))
@@ -100,7 +100,7 @@ def _range(item: slice) -> Any:
 
 
 def _raised(array: ndarray, ndmin: int, trans1d: int, ndim: int) -> ndarray:
-    """The array with ``ndmin`` dimensions; its own begin at ``trans1d``."""
+    """Return the array with ``ndmin`` dimensions; its own dimensions begin at ``trans1d``."""
     raised = convert.array(array, copy=None, ndmin=ndmin)
     if trans1d == -1 or ndim >= ndmin:
         return raised
@@ -111,7 +111,7 @@ def _raised(array: ndarray, ndmin: int, trans1d: int, ndim: int) -> ndarray:
 
 
 def _directive(text: str, axis: int, ndmin: int, trans1d: int) -> tuple[int, int, int]:
-    """What a leading string says: ``'axis'``, ``'axis,ndmin'`` or ``'axis,ndmin,trans1d'``."""
+    """Parse a leading string: ``'axis'``, ``'axis,ndmin'`` or ``'axis,ndmin,trans1d'``."""
     numbers = text.split(",")
     try:
         values = [int(number) for number in numbers[:3]]

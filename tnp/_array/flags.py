@@ -1,6 +1,6 @@
-"""Flags: how an array lies in memory, as ``x.flags`` says it.
+"""Flags: an array's memory layout, as ``x.flags`` shows it.
 
-Layer: owns the names of the flags; the strides that they follow from are the tensor's.
+Layer: owns the names of the flags. They follow from the tensor's strides.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ class Flags:
 
     @property
     def owndata(self) -> bool:
-        """The array is no view of another."""
+        """The array is not a view of another."""
         return self._tensor._base is None
 
     @property
@@ -141,7 +141,7 @@ class Flags:
         self._names[key].__set__(self, value)
 
     def set(self, write: Any, align: Any, uic: Any) -> None:
-        """What ``x.setflags`` does: None leaves a flag as it is."""
+        """Do what ``x.setflags`` does: None leaves a flag unchanged."""
         if align is not None:
             self.aligned = align
         if uic is not None:

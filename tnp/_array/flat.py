@@ -1,6 +1,6 @@
 """Flat iteration: an array of any shape as one dimension, in C order, that is read, indexed and written through.
 
-Layer: owns ``numpy.flatiter``. Indexing itself is that of the array in one dimension.
+Layer: owns ``numpy.flatiter``. Indexing is that of the array in one dimension.
 """
 
 from __future__ import annotations
@@ -80,7 +80,7 @@ class flatiter:
     def __array__(self, /, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
         elements = self._array.ravel().__array__(dtype, copy)
         if not memory.shares(self._array.tensor, elements):
-            elements.flags.writeable = False  # what is written to a copy would be lost
+            elements.flags.writeable = False  # writes to a copy would be lost
         return elements
 
     def __len__(self) -> int:
@@ -111,7 +111,7 @@ class flatiter:
             raise ValueError("underlying array is read-only")
         flat = array.ravel()
         if _is_integer(key):
-            flat[key]  # IndexError comes first
+            flat[key]  # NumPy raises IndexError first
             value = element_of(value, array.dtype)
             if np.ndim(value):
                 raise ValueError("Error setting single item of array.")
@@ -150,12 +150,12 @@ class flatiter:
 
 
 def _is_integer(key: Any) -> bool:
-    """Whether the key chooses one element."""
+    """Whether the key selects one element."""
     return isinstance(key, (int, np.integer)) or (isinstance(key, (ndarray, np.ndarray)) and not key.ndim)
 
 
 def _checked(key: Any, size: int) -> Any:
-    """The key of one dimension: an integer, a slice, an Ellipsis or an array; ``()`` stays a tuple."""
+    """Return the key for one dimension: an integer, a slice, an Ellipsis or an array; ``()`` stays a tuple."""
     if isinstance(key, tuple):
         if len(key) > 1:
             raise IndexError(
@@ -186,7 +186,7 @@ def _checked(key: Any, size: int) -> Any:
 
 
 def _listed(key: list[Any]) -> np.ndarray:
-    """A list of integers as an array of them; numbers that are none are still taken, with a warning."""
+    """Return a list of integers as an array; other numbers are still accepted, with a warning."""
     array = np.asarray(key, None if key else np.intp)
     if array.dtype.kind == "b":
         raise IndexError("boolean indices for iterators are not supported because they are ambiguous: use an array")

@@ -1,9 +1,9 @@
-"""What NumPy advises against and programs still have: matrices, whose ``*`` is the matrix product, and row_stack.
+"""Names that NumPy discourages: matrices, whose ``*`` is the matrix product, and row_stack.
 
-Layer: owns ``numpy.matrix`` and what makes one. It is a class derived from ndarray as a program's own are.
+Layer: owns ``numpy.matrix`` and its constructors. The class derives from ndarray as a program's own classes do.
 """
 # mypy: disable-error-code="override, misc, return-value, attr-defined"
-# NumPy's matrix takes fewer arguments than its array, and functions give the class that they are given.
+# NumPy's matrix methods take fewer arguments than its array's; functions return the class that they are given.
 
 from __future__ import annotations
 
@@ -72,8 +72,8 @@ class matrix(subclass):
 
     __module__ = "tnp"
     __array_priority__ = 10.0
-    _has_outer = False  # as NumPy's matrix has none
-    _indexing = False  # while an index makes an array, which gets its shape from the index
+    _has_outer = False  # NumPy's matrix has none either
+    _indexing = False  # during indexing, which sets the shape afterwards
 
     def __new__(cls, data: Any, dtype: Any = None, copy: bool = True) -> matrix:
         warnings.warn(NOT_RECOMMENDED, PendingDeprecationWarning, stacklevel=2)
@@ -132,7 +132,7 @@ class matrix(subclass):
         return self
 
     def __pow__(self, other: Any, modulo: None = None) -> Any:
-        from tnp.linalg import matrix_power  # imported when it is asked for, as tnp.linalg is
+        from tnp.linalg import matrix_power  # imported on first use, as tnp.linalg is
 
         return matrix_power(self, other)
 
@@ -143,7 +143,7 @@ class matrix(subclass):
         self[:] = self**other
         return self
 
-    # Reductions keep both axes; of all elements they are scalars.
+    # Reductions keep both axes; reductions of all elements are scalars.
 
     def sum(self, axis: Any = None, dtype: Any = None, out: Any = None) -> Any:
         """Sum of all elements, or along an axis."""
@@ -229,7 +229,7 @@ class matrix(subclass):
 
 
 def asmatrix(data: Any, dtype: Any = None) -> matrix:
-    """Data as a matrix, without a copy where that can be.
+    """Return data as a matrix, without a copy where possible.
 
     Parameters
     ----------
@@ -266,7 +266,7 @@ def bmat(obj: Any, ldict: Any = None, gdict: Any = None) -> matrix:
     obj : str or array_like
         ``'A, B; C, D'`` or ``[[A, B], [C, D]]``.
     ldict, gdict : dict, optional
-        Where the names of a string are looked up, one after the other; by default what the caller has.
+        Dictionaries in which the names of a string are looked up, in this order; by default the caller's variables.
 
     Returns
     -------
@@ -307,7 +307,7 @@ _HERE = os.path.join(os.path.dirname(os.path.dirname(__file__)), "")
 
 
 def _callers() -> Any:
-    """The frame of who calls tnp: there may be one more of tnp's between (`_dropin`)."""
+    """Return the caller's frame; ``_program.import_hook`` may add one frame of tnp's."""
     frame: Any = sys._getframe(2)
     while frame.f_code.co_filename.startswith(_HERE):
         frame = frame.f_back
@@ -315,7 +315,7 @@ def _callers() -> Any:
 
 
 def named_blocks(text: str, local: Any, glob: Any) -> matrix:
-    """The matrix of a string of names."""
+    """Return the matrix of a string of names."""
 
     def block(name: str) -> Any:
         if name not in local and name not in glob:
@@ -327,7 +327,7 @@ def named_blocks(text: str, local: Any, glob: Any) -> matrix:
 
 
 def row_stack(tup: Any, *, dtype: Any = None, casting: str = "same_kind") -> ndarray:
-    """`vstack`, by a name that NumPy deprecates.
+    """`vstack`, under a name that NumPy deprecates.
 
     Parameters
     ----------
@@ -363,7 +363,7 @@ def row_stack(tup: Any, *, dtype: Any = None, casting: str = "same_kind") -> nda
 
 
 def _numbers(text: str) -> list[list[Any]]:
-    """The rows of numbers that a string has."""
+    """Parse the rows of numbers in a string."""
     lines = text.replace("[", "").replace("]", "").split(";")
     rows = [[ast.literal_eval(word) for word in line.replace(",", " ").split()] for line in lines]
     if any(len(row) != len(rows[0]) for row in rows):
@@ -372,12 +372,12 @@ def _numbers(text: str) -> list[list[Any]]:
 
 
 def _collapsed(result: Any, axis: Any) -> Any:
-    """A reduction that has kept both axes: of all elements it is its only one."""
+    """Return a reduction that kept both axes; a reduction of all elements becomes its only element."""
     return result[0, 0] if axis is None else result
 
 
 def _aligned(result: Any, axis: Any) -> Any:
-    """A reduction that has become a row: along the rows it is a column."""
+    """Return a reduction that has become a row; a reduction along the rows becomes a column."""
     if axis is None:
         return result if type(result) is scalar else result[0, 0]
     if axis not in (0, 1):

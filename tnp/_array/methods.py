@@ -1,9 +1,9 @@
-"""The array's methods: each is its function (``x.sum()`` is ``tnp.sum(x)``) or a few words about its tensor.
+"""The array's methods: each calls its function (``x.sum()`` is ``tnp.sum(x)``) or reads the tensor.
 
 Layer: owns the signatures of ``numpy.ndarray``'s methods; nothing is computed here.
 """
 # mypy: disable-error-code="attr-defined, index, arg-type"
-# What else an array is, ndarray says, which has these methods.
+# ndarray, which inherits these methods, defines the other attributes.
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ from tnp._statistics import averages
 from tnp._ufunc import table
 
 _NoValue = np._NoValue
-_METACLASS = type  # which an argument of view hides
+_METACLASS = type  # an argument of view hides the name
 
 
 class Methods:
@@ -80,7 +80,7 @@ class Methods:
         order : {'C', 'F', 'A', 'K'}, optional
             Memory order of the result.
         casting : {'no', 'equiv', 'safe', 'same_kind', 'unsafe', 'same_value'}, optional
-            What conversions are allowed; 'same_value' looks at the elements.
+            The allowed conversions; 'same_value' compares the elements.
         subok : bool, optional
             Whether the result is of the array's own class, if that is one derived from ndarray.
         copy : bool, optional
@@ -236,7 +236,7 @@ class Methods:
         assignment.put(self, indices, values, mode)
 
     def ravel(self, order: str = "C") -> ndarray:
-        """The array in one dimension, a view where that can be; see `tnp.ravel`."""
+        """The array in one dimension, a view where possible; see `tnp.ravel`."""
         return _shape.ravel(self, order)
 
     def repeat(self, repeats: Any, axis: Any = None) -> ndarray:
@@ -322,10 +322,10 @@ class Methods:
 
     @property
     def sharding(self) -> Any:
-        """How the array lies over processes, a `tnp.distributed.Sharding`; None if it is an ordinary one."""
+        """The array's layout over processes, a `tnp.distributed.Sharding`; None for an ordinary array."""
         if not memory.is_sharded(self.tensor):
             return None
-        from tnp.distributed import sharding  # when an array is: it imports torch.distributed
+        from tnp.distributed import sharding  # imported only for sharded arrays: it imports torch.distributed
 
         return sharding(self)
 

@@ -1,6 +1,6 @@
-"""The native core on the finished classes, where there is one.
+"""Installs the native core, if there is one, on the finished classes.
 
-Layer: owns which classes and ufuncs the backend's extension is given.
+Layer: owns the list of classes and ufuncs that the backend's extension receives.
 """
 
 from __future__ import annotations

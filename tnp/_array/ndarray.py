@@ -1,7 +1,7 @@
 """The array: one slot that holds a torch.Tensor, and NumPy's attributes, protocols and operators around it.
 
-Layer: owns what ``numpy.ndarray`` is, apart from its methods. An operator is its ufunc (``x + y`` is ``tnp.add``);
-nothing is computed here.
+Layer: owns ``numpy.ndarray``, except for its methods. An operator calls its ufunc (``x + y`` is ``tnp.add``); nothing
+is computed here.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ from tnp._ufunc import table as ufuncs
 Tensor = Any
 _new = object.__new__
 _SETTING_WARNS = NUMPY >= "2.5.0"
-_REPEATED = (list, tuple, str, bytes)  # what an integer scalar repeats, as a Python int does: [0] * n
+_REPEATED = (list, tuple, str, bytes)  # an integer scalar repeats these, as a Python int does: [0] * n
 
 
 @completes(base.ndarray)
@@ -60,7 +60,7 @@ class ndarray(Methods):
     dtype : dtype_like, default float64
         A numeric or boolean dtype.
     buffer : buffer, optional
-        Memory to use; by default new memory with nothing in particular in it.
+        Memory to use; by default new memory with arbitrary contents.
     offset : int, default 0
         Bytes into the buffer.
     strides : tuple of int, optional
@@ -126,13 +126,13 @@ class ndarray(Methods):
             derive(cls)
 
     def __array_finalize__(self, source: Any, /) -> None:
-        """What a derived class has to do for each of its arrays; ``source`` is what it was made from, or None."""
+        """Hook for derived classes, called for each of their arrays; ``source`` is what it was made from, or None."""
 
-    # What it is.
+    # Attributes.
 
     @property
     def dtype(self) -> np.dtype:
-        """NumPy dtype of the elements; assigning sees the same bytes under another."""
+        """NumPy dtype of the elements; assignment reinterprets the same bytes."""
         return to_numpy[self.tensor.dtype]
 
     @dtype.setter
@@ -146,7 +146,7 @@ class ndarray(Methods):
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """Length of each axis; assigning reshapes in place, without a copy."""
+        """Length of each axis; assignment reshapes in place, without a copy."""
         return tuple(self.tensor.shape)
 
     @shape.setter
@@ -189,7 +189,7 @@ class ndarray(Methods):
 
     @property
     def device(self) -> Any:
-        """Where the elements are (a torch.device)."""
+        """Device of the elements (a torch.device)."""
         return self.tensor.device
 
     @property
@@ -260,7 +260,7 @@ class ndarray(Methods):
     # Protocols.
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
-        """A NumPy array over the same memory; on an accelerator this raises rather than copy unseen."""
+        """A NumPy array over the same memory; on an accelerator this raises, because a copy would be hidden."""
         return interop.to_numpy(self, dtype, copy)
 
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **kwargs: Any) -> Any:
@@ -270,7 +270,7 @@ class ndarray(Methods):
         return numpy_function(func, types, args, kwargs)
 
     def __array_wrap__(self, array: Any, context: Any = None, return_scalar: bool = False) -> ndarray:
-        """What NumPy computed of the values as an array of this class."""
+        """Return NumPy's result as an array of this class."""
         return (wrap if return_scalar else wrap_array)(tensor_of(array))
 
     @property
@@ -310,7 +310,7 @@ class ndarray(Methods):
         """The array on ``device``: itself if it is there, else a copy.
 
         With ``non_blocking`` the host does not wait for a copy from page-locked memory (``tnp.pin_memory``) or to the
-        host, whose values are there after ``tnp.synchronize()`` only.
+        host. The values are complete only after ``tnp.synchronize()``.
         """
         return interop.to_device(self, device, stream, non_blocking)
 
@@ -355,7 +355,7 @@ class ndarray(Methods):
                 "The truth value of an array with more than one element is ambiguous. Use a.any() or a.all()"
             )
         if self.dtype == np.uint64:
-            return bool(memory.viewed(self.tensor, tensor_dtype(np.int64)))  # torch takes its truth through an int64
+            return bool(memory.viewed(self.tensor, tensor_dtype(np.int64)))  # torch reads its truth through an int64
         return bool(self.tensor)
 
     def __int__(self) -> int:
@@ -377,7 +377,7 @@ class ndarray(Methods):
         return self.tensor.item()
 
     def _only(self) -> Any:
-        """The element of a 0-d array as a Python scalar; other arrays have none."""
+        """Return the element of a 0-d array as a Python scalar; other arrays raise."""
         if self.tensor.dim():
             raise TypeError("only 0-dimensional arrays can be converted to Python scalars")
         return self.tensor.item()
@@ -399,7 +399,7 @@ class ndarray(Methods):
         return self.tobytes()
 
     def __buffer__(self, flags: int, /) -> memoryview:
-        """The elements' memory, no copy of it, for what takes buffers, which asks since Python 3.12."""
+        """Export the elements' memory as a buffer, without a copy; Python 3.12 and later call this."""
         return self.__array__(copy=False).data
 
     def __sizeof__(self) -> int:
@@ -489,11 +489,11 @@ class ndarray(Methods):
 
 @completes(base.scalar)
 class scalar(ScalarMethods, ndarray):  # type: ignore[misc]  # unlike an array it is no Iterable
-    """What NumPy gives as a scalar: the 0-d result of an operation, a reduction or a full index.
+    """A 0-d result of an operation, a reduction or a full index, for which NumPy returns a scalar.
 
-    It is an array to every function, and like a NumPy scalar it never changes: ``s += 1`` makes another one, so that
-    a value once kept stays as it was. Only ``s[mask] = value`` is taken, with a boolean array: so the Array API's
-    functions fill in what they give, of any shape.
+    Every function treats it as an array. Like a NumPy scalar it never changes: ``s += 1`` makes another scalar, so a
+    kept value stays the same. Only ``s[mask] = value`` with a boolean array is allowed, because functions of Array API
+    libraries fill in results of any shape that way.
     """
 
     __slots__ = ()
@@ -512,25 +512,25 @@ class scalar(ScalarMethods, ndarray):  # type: ignore[misc]  # unlike an array i
         return printing.scalar_repr(self)
 
     def __getitem__(self, key: Any) -> Any:
-        return get_item(wrap_array(memory.copied(self.tensor)), key)  # what is written to stays there
+        return get_item(wrap_array(memory.copied(self.tensor)), key)  # a write goes to this memory
 
     def __setitem__(self, key: Any, value: Any) -> None:
         if isinstance(key, ndarray) and key.dtype == bool:
-            written = wrap_array(memory.copied(self.tensor))  # whoever shares the memory keeps the value
+            written = wrap_array(memory.copied(self.tensor))  # other arrays over the memory keep the value
             written[key] = value
             self.tensor = written.tensor
             return
         raise TypeError(f"'numpy.{self.dtype.name}' object does not support item assignment")
 
     def resize(self, *new_shape: Any, refcheck: bool = True) -> None:
-        """Refused: a scalar never changes."""
+        """Raise: a scalar never changes."""
         raise TypeError(f"'numpy.{self.dtype.name}' object can't be resized")
 
     def __mul__(self, other: Any) -> Any:
         return NotImplemented if type(other) in _REPEATED else ndarray.__mul__(self, other)
 
     def __rmul__(self, other: Any) -> Any:
-        if type(other) is ndarray:  # Python asks the derived class first, and only arrays on the left go the short way
+        if type(other) is ndarray:  # Python calls the derived class's method first, before the fast path
             return ndarray.__mul__(other, self)
         return NotImplemented if type(other) in _REPEATED else ndarray.__rmul__(self, other)
 
@@ -551,7 +551,7 @@ class scalar(ScalarMethods, ndarray):  # type: ignore[misc]  # unlike an array i
         return bytes(self.tensor.item()) if self.dtype.kind in "iu" else self.tobytes()
 
     def _real(self) -> Any:
-        """The value as a real Python scalar; as NumPy's scalars do, a complex one warns and gives its real part."""
+        """Return the value as a real Python scalar; a complex value warns and gives its real part, as in NumPy."""
         value = self.tensor.item()
         if isinstance(value, complex):
             warnings.warn("Casting complex values to real discards the imaginary part", ComplexWarning, stacklevel=3)

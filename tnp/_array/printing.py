@@ -1,7 +1,7 @@
-"""Printing: NumPy's own, of the values wherever they are.
+"""Printing: NumPy prints the values, on whatever device they are.
 
-Layer: owns ``repr``, ``str``, ``format`` and NumPy's functions for them. NumPy prints the elements; an array that is
-elsewhere, or has no values yet because it is being traced, says so.
+Layer: owns ``repr``, ``str``, ``format`` and NumPy's functions for them. NumPy prints the elements. The text of an
+array on another device names it, and the text of a traced array says that it has no values yet.
 """
 
 from __future__ import annotations
@@ -23,17 +23,17 @@ def _values(array: ndarray) -> np.ndarray:
 
 
 def _without_values(array: ndarray, printed: Callable[..., str] | None = None, *args: Any, **options: Any) -> str:
-    """What says that there are none; NumPy's function that would have printed them refuses wrong options first."""
+    """Return the text of an array without values; NumPy's function first refuses wrong options."""
     dynamo.break_for_text()
     if printed is not None:
         printed(np.ones([int(min(size, 1)) for size in array.shape], array.dtype), *args, **options)
-    if memory.is_sharded(array.tensor):  # no values: where one process alone prints, the others send none
+    if memory.is_sharded(array.tensor):  # no values: if only one process prints, the others would not send theirs
         return f"array(shape={array.shape}, dtype={array.dtype}, sharding={array.sharding})"
     return f"array(shape={array.shape}, dtype={array.dtype}, device='{array.device}')"
 
 
 def _array_of(given: Any, attribute: str) -> ndarray:
-    """An array of ours; AttributeError for a number or a list, which NumPy does not print either."""
+    """Return a tnp array; AttributeError for a number or a list, as in NumPy."""
     if isinstance(given, ndarray):
         return given
     getattr(given, attribute)
@@ -41,7 +41,7 @@ def _array_of(given: Any, attribute: str) -> ndarray:
 
 
 def array_repr(arr: Any, max_line_width: Any = None, precision: Any = None, suppress_small: Any = None) -> str:
-    """How an array prints in a console: ``array([1., 2.])``, and its device where it is not the CPU.
+    """Return an array's text in a console: ``array([1., 2.])``, with its device if that is not the CPU.
 
     Parameters
     ----------
@@ -79,7 +79,7 @@ def array_repr(arr: Any, max_line_width: Any = None, precision: Any = None, supp
 
 
 def _named(name: str, text: str) -> str:
-    """The text of an array under the name of its class, its lines moved to where that ends."""
+    """Return the text of an array with its class's name, and its lines indented to match."""
     return text.replace("array", name, 1).replace("\n      ", "\n" + " " * (len(name) + 1))
 
 
@@ -91,7 +91,7 @@ def scalar_repr(array: ndarray) -> str:
 
 
 def array_str(a: Any, max_line_width: Any = None, precision: Any = None, suppress_small: Any = None) -> str:
-    """How ``print`` shows an array: without its class and its dtype.
+    """Return the text that ``print`` shows: without class and dtype.
 
     Parameters
     ----------
@@ -120,7 +120,7 @@ def array_str(a: Any, max_line_width: Any = None, precision: Any = None, suppres
 
 
 def array_format(array: ndarray, spec: str) -> str:
-    """A 0-d array formats as its value; others take no format, as in NumPy."""
+    """Format a 0-d array as its value; other arrays accept no format, as in NumPy."""
     if not memory.is_readable(array.tensor):
         return _without_values(array)
     values = _values(array)
@@ -143,7 +143,7 @@ def array2string(
     suffix: str = "",
     legacy: Any = None,
 ) -> str:
-    """An array as text, with all of NumPy's options.
+    """Convert an array to text, with all of NumPy's options.
 
     Parameters
     ----------
@@ -202,7 +202,7 @@ def format_float_positional(
     pad_right: Any = None,
     min_digits: Any = None,
 ) -> str:
-    """A number in positional notation, with as many digits as tell it from its neighbours.
+    """Format a number in positional notation, with as many digits as distinguish it from its neighbours.
 
     Parameters
     ----------
@@ -249,7 +249,7 @@ def format_float_scientific(
     exp_digits: Any = None,
     min_digits: Any = None,
 ) -> str:
-    """A number in scientific notation, with as many digits as tell it from its neighbours.
+    """Format a number in scientific notation, with as many digits as distinguish it from its neighbours.
 
     Parameters
     ----------

@@ -1,6 +1,6 @@
-"""Foreign protocols: what NumPy's functions and ufuncs, torch's functions and Array API consumers get from an array.
+"""Foreign protocols: NumPy's functions and ufuncs, torch's functions and Array API consumers.
 
-Layer: owns which of tnp's functions stands for a function of NumPy's, found by its name in the public namespace.
+Layer: owns the mapping from NumPy's functions to tnp's, by name in the public namespace.
 """
 
 from __future__ import annotations
@@ -53,18 +53,18 @@ def numpy_ufunc(ufunc: Any, method: str, inputs: tuple[Any, ...], kwargs: dict[s
 
 
 def _over(array: Any) -> Any:
-    """A NumPy array that is written to as one of ours: over its memory where that can be."""
+    """Return a NumPy array that is written to as a tnp array, over its memory where possible."""
     return array if array is None or isinstance(array, ndarray) else asarray(array)
 
 
 def _write_back(given: Any, written: Any) -> None:
-    """Bring a result into the NumPy array that was given for it, where ``_over`` had to copy."""
+    """Copy a result into the NumPy array that was given for it, if ``_over`` had to copy."""
     if isinstance(given, np.ndarray) and not memory.shares(written.tensor, given):
         given[...] = asnumpy(written)
 
 
 def _results(result: Any, outs: tuple[Any, ...]) -> Any:
-    """A ufunc's results, with the very arrays that were given as ``out`` in their places."""
+    """Return a ufunc's results, with the objects that were given as ``out`` in their places."""
     if not outs:
         return result
     results = result if isinstance(result, tuple) else (result,)
@@ -73,7 +73,7 @@ def _results(result: Any, outs: tuple[Any, ...]) -> Any:
 
 
 def _host_ufunc(ufunc: np.ufunc, method: str, inputs: tuple[Any, ...], outs: Any, kwargs: dict[str, Any]) -> Any:
-    """A ufunc that is not NumPy's (``scipy.special``): it computes on the host, so gradients would be lost."""
+    """Call a ufunc that is not NumPy's (``scipy.special``) on the host; raise if a gradient would be lost."""
     if any(isinstance(x, ndarray) and x.tensor.requires_grad for x in inputs):
         raise TypeError(f"ufunc '{ufunc.__name__}' is not tnp's and would lose the gradient: call it on tnp.asnumpy(x)")
     inputs = tuple([x.__array__() if isinstance(x, ndarray) else x for x in inputs])
@@ -88,7 +88,7 @@ def _host_ufunc(ufunc: np.ufunc, method: str, inputs: tuple[Any, ...], outs: Any
 
 
 def _wrapped(result: Any) -> Any:
-    """What another library's ufunc returned as ours, unless no tensor can hold it and NumPy keeps such data."""
+    """Convert another library's result to tnp's, unless no tensor can hold it and NumPy keeps such data."""
     if host_fallback.kept and np.asarray(result).dtype not in to_torch:
         return result
     return wrap(tensor_of(result))
@@ -98,7 +98,7 @@ def numpy_function(func: Any, types: Any, args: tuple[Any, ...], kwargs: dict[st
     """``numpy.linalg.norm(x)`` is ``tnp.linalg.norm(x)``."""
     if not all(issubclass(t, (ndarray, np.ndarray)) for t in types):
         return NotImplemented
-    if func.__module__ == "tnp._program.import_hook":  # what a program that is run as it is has for it
+    if func.__module__ == "tnp._program.import_hook":  # the function in its place in a program run by python -m tnp
         func = inspect.unwrap(func, stop=array_function.is_dispatching)
     if array_function.is_dispatching(func):
         return array_function.array_function(func, args, kwargs)
@@ -119,7 +119,7 @@ def numpy_function(func: Any, types: Any, args: tuple[Any, ...], kwargs: dict[st
 
 
 def _in_place_of(func: Any, ours: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """Our function with NumPy's arguments, which may be NumPy arrays to write to."""
+    """Call tnp's function with NumPy's arguments, which may be NumPy arrays to write to."""
     if func.__name__ in WRITERS and args and isinstance(args[0], np.ndarray):
         target = _over(args[0])
         ours(target, *args[1:], **kwargs)
@@ -142,7 +142,7 @@ def torch_function(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any] | No
 
 
 def _unwrapped(value: Any) -> Any:
-    """Arrays as tensors, in lists, tuples and dicts too."""
+    """Convert arrays to tensors, also in lists, tuples and dicts."""
     if isinstance(value, ndarray):
         return value.tensor
     if type(value) in (list, tuple):

@@ -1,7 +1,7 @@
-"""Read-only arrays: ``flags.writeable`` that is False, broadcast views, and memory that nobody may write to.
+"""Read-only arrays: arrays with ``flags.writeable`` False, broadcast views, and read-only memory.
 
-Layer: owns who may write. A tensor can always be written to, so that a read-only array is an array of a class that
-refuses to; ordinary arrays never ask. What is written to as ``out=`` is checked where its tensor is taken.
+Layer: owns the refusal of writes. torch has no read-only tensors, so a read-only array has a class whose methods refuse
+writes; ordinary arrays need no check. ``output_tensor`` checks arrays that are given as ``out=``.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ Tensor = Any
 
 @completes(base.readonly)
 class readonly(asking):
-    """An array that can't be written to, nor can its views. Otherwise it is what every array is."""
+    """An array that refuses writes, as do its views. In all other respects it is an ordinary array."""
 
     __slots__ = ()
     __module__ = "tnp"
@@ -116,7 +116,7 @@ class readonly(asking):
         raise ValueError("sort array is read-only")
 
     def _refused(self, other: Any) -> NoReturn:
-        """What an in-place operator does."""
+        """Raise for an in-place operator."""
         raise ValueError("output array is read-only")
 
     __iadd__ = _refused

@@ -1,10 +1,10 @@
-"""Operators of the array's classes that NumPy has not: Python's rule that a derived class on the right is asked first.
+"""Reflected operators: give derived classes priority over tnp's own helper classes.
 
-Python asks ``y`` before ``x`` in ``x * y`` if the class of ``y`` is derived from that of ``x``: an array times a matrix
-is a matrix product. An array that is read-only, or in NumPy's hands, is an ndarray to NumPy and to the user, but to
-Python it is of a class from which nobody derives. So it asks in Python's place.
+In ``x * y`` Python calls ``y`` before ``x`` if the class of ``y`` derives from that of ``x``: an array times a matrix is
+a matrix product. NumPy and the user see a read-only array, or an array of ``--small-arrays``, as an ndarray. For Python
+its class is another one, from which no class derives. So its operators apply Python's rule themselves.
 
-Layer: owns which of two arrays' methods computes; the computing is ndarray's.
+Layer: owns the choice between two arrays' methods. ndarray computes.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ from tnp._core.base import completes, subclass
 
 
 class _Asked(threading.local):
-    """Who asks whom in this thread: one that hands the operation back is not asked again."""
+    """The calls in progress in this thread: a method that hands the operation back is not called again."""
 
     pair: tuple[Any, Any] = (None, None)
 
     def first(self, other: Any, name: str, x: Any) -> Any:
-        """What the method says; NotImplemented if it has been asked."""
+        """Call the method; return NotImplemented if a call of it is in progress."""
         before = self.pair
         if before[0] is x and before[1] is other:
             return NotImplemented
@@ -40,7 +40,7 @@ _asked = _Asked()
 
 
 def _asking(ordinary: Callable[..., Any], name: str) -> Any:
-    """An operator that leaves the first word to ``name``, the method of a derived class."""
+    """Make an operator that first calls ``name``, the method of a derived class."""
 
     @functools.wraps(ordinary)
     def operator(self: Any, other: Any, *modulo: Any) -> Any:
@@ -55,7 +55,7 @@ def _asking(ordinary: Callable[..., Any], name: str) -> Any:
 
 @completes(base.asking)
 class asking(ndarray):
-    """An ndarray to everybody but Python, which has to be told whom to ask first."""
+    """The base of helper classes that are ndarrays for the user, but not for Python's rule of reflected operators."""
 
     __slots__ = ()
     __module__ = "tnp"

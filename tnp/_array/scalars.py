@@ -1,9 +1,9 @@
-"""What a scalar has beside an array's methods: those of Python's numbers.
+"""The scalar's methods beyond an array's: those of Python's numbers.
 
-Layer: owns their errors; the value is the array's.
+Layer: owns their errors. The array holds the value.
 """
 # mypy: disable-error-code="attr-defined"
-# What else a scalar is, its class says, which has these methods.
+# scalar, which inherits these methods, defines the other attributes.
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from tnp._math import mathematics
 
 
 class _NoLengthError(TypeError, AttributeError):
-    """What ``len`` raises, and what tells ``hasattr`` that there is none."""
+    """The error of ``len``, which also makes ``hasattr`` False."""
 
 
 class _NoLength:
-    """In the place of an array's ``__len__``: programs tell lists from numbers by it."""
+    """Replaces an array's ``__len__``: programs use it to tell lists from numbers."""
 
     def __get__(self, instance: Any, owner: type) -> Any:
         if instance is None:
@@ -33,7 +33,7 @@ class ScalarMethods:
 
     __slots__ = ()
     __len__ = _NoLength()
-    __iter__ = None  # so that it is no Iterable
+    __iter__ = None  # so that a scalar is not an Iterable
 
     def __round__(self, ndigits: int | None = None) -> Any:
         if self.dtype.kind in "bc":
@@ -80,7 +80,7 @@ class ScalarMethods:
         return self.tensor.item().hex()
 
     def _integer(self: Any, name: str) -> ndarray:
-        """Itself, if it is an integer; the others have no such attribute."""
+        """Return the integer itself; other scalars have no such attribute."""
         if self.dtype.kind not in "iu":
             raise AttributeError(f"'numpy.{self.dtype.name}' object has no attribute '{name}'")
         return self

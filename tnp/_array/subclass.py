@@ -1,8 +1,8 @@
-"""Classes derived from ndarray: what NumPy gives them, and how tnp's functions find out that they were given one.
+"""Classes derived from ndarray: NumPy's protocols for them, and how tnp's functions detect them.
 
-Layer: owns ``__array_finalize__``, ``__array_wrap__``, ``__array_priority__`` and the override ``__array_ufunc__``. An
-ndarray pays for none of it: a class derived from it gets `subclass` in the place of ndarray as its base, whose rows
-keep the class.
+Layer: owns ``__array_finalize__``, ``__array_wrap__``, ``__array_priority__`` and the override ``__array_ufunc__``.
+ndarray itself pays for none of them: a class derived from ndarray gets `subclass` as its base instead, whose methods keep
+the class.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ def _unary(ufunc: Any) -> Callable[[Any], Any]:
 
 
 def _gives_way(x: Any, other: Any) -> bool:
-    """Whether an operator leaves the operation to the other operand: NumPy's rule."""
+    """Whether an operator defers to the other operand, by NumPy's rule."""
     kind = type(other)
     if kind in PLAIN or kind is type(x):
         return False
@@ -66,14 +66,14 @@ def _gives_way(x: Any, other: Any) -> bool:
 
 @completes(base.subclass)
 class subclass(ndarray):
-    """What a class derived from ndarray has beside it: results are of the class, made known to `__array_finalize__`."""
+    """The methods of a derived class: results have the class, and `__array_finalize__` is called for each."""
 
     __module__ = "tnp"
     __slots__ = ()
     __array_priority__ = 0.0
 
     def __array_wrap__(self, array: Any, context: Any = None, return_scalar: bool = False) -> Any:
-        """What was computed, as an array of this class."""
+        """Return a result as an array of this class."""
         return array if type(array) is type(self) else finalised(type(self), tensor_of(array), self)
 
     def __getitem__(self, key: Any) -> Any:
@@ -89,7 +89,7 @@ class subclass(ndarray):
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """Length of each axis; assigning reshapes in place, without a copy."""
+        """Length of each axis; assignment reshapes in place, without a copy."""
         return tuple(self.tensor.shape)
 
     @shape.setter
@@ -248,7 +248,7 @@ class subclass(ndarray):
 
 
 def derive(cls: type) -> None:
-    """Give a class that is derived from ndarray the rows of `subclass`."""
+    """Give a class derived from ndarray the methods of `subclass`."""
     if issubclass(cls, (scalar, readonly)):
         raise TypeError(
             f"type 'tnp.{cls.__bases__[0].__name__}' is not an acceptable base type: derive from tnp.ndarray"
@@ -261,7 +261,7 @@ _NoValue = np._NoValue
 
 
 def viewed(x: ndarray, dtype: Any, kind: Any) -> ndarray:
-    """``x.view(dtype, type)`` where a class plays a part: a dtype may be None, a class too."""
+    """``x.view(dtype, type)`` with a class involved: ``dtype`` may be None, or itself a class."""
     given = plain(x)
     result = given.view() if dtype is _NoValue else view(given, dtype)
     tensor = result.tensor if result.tensor is not x.tensor else memory.sliced(result.tensor, (...,))
@@ -269,5 +269,5 @@ def viewed(x: ndarray, dtype: Any, kind: Any) -> ndarray:
 
 
 def _reconstructed(cls: type, shape: Any, typecode: bytes) -> Any:
-    """What an unpickled array starts as, before its state is set."""
+    """Return the array that unpickling starts from, before its state is set."""
     return ndarray.__new__(cls, shape, typecode)

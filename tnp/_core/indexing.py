@@ -106,7 +106,7 @@ def get_item(array: ndarray, key: Any) -> Any:
 
 
 def _get_tuple(tensor: Tensor, key: tuple[Any, ...]) -> Any:
-    """`get_item` of a tuple: a short path for slices and index arrays that torch reads as NumPy, else the general one."""
+    """`get_item` of a tuple: a short path where torch reads slices and index arrays as NumPy, else the general one."""
     if len(key) >= MOST_OPERANDS:
         return _get(tensor, key)
     torch_key = [item.tensor if isinstance(item, ndarray) else item for item in key]

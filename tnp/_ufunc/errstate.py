@@ -1,8 +1,8 @@
-"""What happens on floating-point errors: ``errstate``, ``seterr`` and their kind.
+"""Handling of floating-point errors: ``errstate``, ``seterr`` and related functions.
 
-Layer: owns the state, one a context (thread or asyncio task), and what is done about an error. By default nothing is
-looked for, which costs nothing. While something is asked for, the ufuncs leave their short ways and are looked at as a
-whole, and a mode of torch's dispatcher looks at the steps of all other functions.
+Layer: owns the state, one for each context (thread or asyncio task), and the actions. By default there is no check,
+which costs nothing. While a check is on, ufuncs leave their fast paths and are checked as a whole, and a mode of
+torch's dispatcher checks each step of all other functions.
 """
 
 from __future__ import annotations
@@ -46,13 +46,13 @@ _OURS = (_HERE, str(Path(floating_errors.__file__).parents[1]), str(Path(sys.mod
 
 
 class _Setting(NamedTuple):
-    """What to do about each kind of error, and whom to call."""
+    """The action for each kind of error, and the callback."""
 
     actions: dict[str, str]
     call: Any
 
     def asks(self) -> bool:
-        """Whether something is to be done about any error."""
+        """Whether any kind of error has an action."""
         return any(action != "ignore" for action in self.actions.values())
 
 
@@ -61,7 +61,7 @@ _setting: ContextVar[_Setting] = ContextVar("tnp.errstate", default=_NOTHING)
 
 
 class _Watching(threading.local):
-    """The mode that looks for errors in this thread."""
+    """The mode that checks for errors in this thread."""
 
     def __init__(self) -> None:
         self.mode = floating_errors.Watch(is_wanted, _report)
@@ -70,7 +70,7 @@ class _Watching(threading.local):
 
 
 def _set(setting: _Setting) -> None:
-    """Make it the setting of this context, and turn the mode on if it asks for something, off if it doesn't."""
+    """Set it for this context, and turn the mode on if any kind of error has an action, else off."""
     _setting.set(setting)
     if _watching.is_paused:
         return
@@ -79,14 +79,14 @@ def _set(setting: _Setting) -> None:
         _watching.is_on = True
         Loops.suspend()
     elif not setting.asks() and _watching.is_on and _watching.mode.is_on() and not asyncio._get_running_loop():
-        _watching.mode.__exit__(None, None, None)  # beside a running loop, another task may still ask
+        _watching.mode.__exit__(None, None, None)  # in a running event loop, another task may still need the mode
         _watching.is_on = False
         Loops.resume()
 
 
 @contextlib.contextmanager
 def paused() -> Iterator[None]:
-    """A scope in which nothing is looked for, as values are not known: what is set in it is unset when it ends."""
+    """A scope without checks, because values are not known; a setting made inside ends with the scope."""
     before, was_paused = _setting.get(), _watching.is_paused
     with np.errstate():
         _set(_NOTHING)  # turns the mode off
@@ -100,17 +100,17 @@ def paused() -> Iterator[None]:
 
 
 def _asks() -> bool:
-    """Whether something is to be done about any error here."""
+    """Whether any kind of error has an action in this context."""
     return not _watching.is_paused and _setting.get().asks()
 
 
 def is_wanted(kind: str) -> bool:
-    """Whether something is to be done about this kind of error here."""
+    """Whether this kind of error has an action in this context."""
     return not _watching.is_paused and _setting.get().actions[kind] != "ignore"
 
 
 def _frames_above() -> int:
-    """How many frames are ours, or torch's, up to the caller's: the warning is about his line."""
+    """Count the frames of tnp and torch below the caller's, so that the warning names the caller's line."""
     frame, count = sys._getframe(1), 1
     while frame.f_back is not None and frame.f_code.co_filename.startswith(_OURS):
         frame, count = frame.f_back, count + 1
@@ -118,7 +118,7 @@ def _frames_above() -> int:
 
 
 def _report(kind: str, name: str) -> None:
-    """Do what the setting says about an error in an operation."""
+    """Take the set action for an error in an operation."""
     text = f"{_TEXTS[kind]} encountered in {name}"
     actions, call = _setting.get()
     action = actions[kind]
@@ -147,7 +147,7 @@ def report_cast(value: complex, largest: float) -> None:
 def run(
     name: str, function: Callable[..., Any], inputs: Sequence[Any], mask: Tensor | None = None, method: str = ""
 ) -> Any:
-    """What a ufunc's kernel makes of its inputs, with the errors reported that it made: its own, or a method's."""
+    """Run a ufunc's kernel, and report the errors in its results, under its own name or a method's."""
     if not _asks():
         return function(*inputs)
     with _watching.mode.quiet():
@@ -161,7 +161,7 @@ def run(
 
 
 def quietly(function: Callable[..., Any], *args: Any, **options: Any) -> Any:
-    """What the function returns, whose own steps are not looked at."""
+    """Call a function without checks of its steps."""
     if not Loops.suspended:
         return function(*args, **options)
     with _watching.mode.quiet():
@@ -169,7 +169,7 @@ def quietly(function: Callable[..., Any], *args: Any, **options: Any) -> Any:
 
 
 def warn_where(is_missing: Callable[[], Tensor], text: str, each: bool = False) -> None:
-    """Warn of results for want of elements, or of each. It takes a look at values: only while errors are asked for."""
+    """Warn of results without enough elements. The check reads values, so it runs only while a check is on."""
     if Loops.suspended and _asks():
         with _watching.mode.quiet():
             missing = is_missing()
@@ -179,12 +179,12 @@ def warn_where(is_missing: Callable[[], Tensor], text: str, each: bool = False) 
 
 
 def looked_at(name: str, loop: Callable[..., Any], method: str = "") -> Callable[..., Any]:
-    """A ufunc's loop, whose errors are reported if somebody asks for them now."""
+    """Return a ufunc's loop, which reports errors if a check is on."""
     return (lambda *inputs: run(name, loop, inputs, method=method)) if Loops.suspended else loop
 
 
 def reporter(name: str) -> Callable[[str, int], None] | None:
-    """Whom a loop of NumPy's own tells of errors, which are a method's; None while nobody asks for them."""
+    """Return the callback for errors in NumPy's own loops, under a method's name; None while no check is on."""
     if not Loops.suspended:
         return None
 
@@ -197,7 +197,7 @@ def reporter(name: str) -> Callable[[str, int], None] | None:
 
 
 class _Scalars:
-    """A table of Python scalars in a loop's dtype, which reports those that are too large for it."""
+    """A table of Python scalars in a loop's dtype, which reports scalars that are too large for it."""
 
     def __init__(self, table: Any) -> None:
         self.table = table
@@ -209,7 +209,7 @@ class _Scalars:
 
 
 def watched(name: str, build: Callable[[Any], Any], inplace: bool = False) -> Callable[[Any], Any]:
-    """What builds a ufunc's loops, for while somebody asks for errors; beside a scalar, a loop with a table."""
+    """Wrap the builder of a ufunc's loops for use while a check is on; a scalar operand gets a table as well."""
 
     def build_watched(key: Any) -> Any:
         made = build(key)
@@ -230,7 +230,7 @@ _watching = _Watching()
 
 
 def geterr() -> dict[str, str]:
-    """What is done about floating-point errors.
+    """Return the actions for floating-point errors.
 
     Returns
     -------
@@ -239,7 +239,7 @@ def geterr() -> dict[str, str]:
 
     Notes
     -----
-    Differences from NumPy: 'ignore' by default, as looking for errors takes time and waits for an accelerator.
+    Differences from NumPy: 'ignore' by default, because a check takes time and waits for an accelerator.
 
     Source: https://numpy.org/doc/stable/reference/generated/numpy.geterr.html
 
@@ -255,7 +255,7 @@ def geterr() -> dict[str, str]:
 def seterr(
     all: Any = None, divide: Any = None, over: Any = None, under: Any = None, invalid: Any = None
 ) -> dict[str, str]:
-    """Say what is done about floating-point errors, in this thread or asyncio task.
+    """Set the actions for floating-point errors, in this thread or asyncio task.
 
     Parameters
     ----------
@@ -267,21 +267,21 @@ def seterr(
     Returns
     -------
     dict
-        What was done before.
+        The former actions.
 
     Raises
     ------
     ValueError
-        There is no such action.
+        An action does not exist.
 
     Notes
     -----
-    What is changed is changed for NumPy too, whose scalars (``np.float32(1)``) are tnp's.
+    The setting also applies to NumPy, because NumPy's scalars (``np.float32(1)``) are tnp's.
 
-    While something is asked for, each operation's result is looked at, which takes time and waits for an accelerator:
-    ``seterr(divide="warn", over="warn", invalid="warn")`` is NumPy's default. A ufunc is looked at as a whole, other
-    functions after each of torch's operations that they consist of. Differences from NumPy: nothing is found inside a
-    compiled function, and what that sets holds until it is traced.
+    While any action is set, each operation's result is checked, which takes time and waits for an accelerator.
+    ``seterr(divide="warn", over="warn", invalid="warn")`` is NumPy's default. A ufunc is checked as a whole, other
+    functions after each of their torch operations. Differences from NumPy: compiled functions have no checks, and a
+    setting that they make ends with their trace.
 
     Source: https://numpy.org/doc/stable/reference/generated/numpy.seterr.html
 
@@ -307,7 +307,7 @@ def seterr(
 
 
 def geterrcall() -> ErrorCall:
-    """Whom an error is reported to by 'call' and 'log'.
+    """Return the callback of the actions 'call' and 'log'.
 
     Returns
     -------
@@ -327,7 +327,7 @@ def geterrcall() -> ErrorCall:
 
 
 def seterrcall(func: ErrorCall) -> ErrorCall:
-    """Say whom an error is reported to by 'call' and 'log'.
+    """Set the callback of the actions 'call' and 'log'.
 
     Parameters
     ----------
@@ -337,12 +337,12 @@ def seterrcall(func: ErrorCall) -> ErrorCall:
     Returns
     -------
     callable, object or None
-        Whom it was reported to before.
+        The former callback.
 
     Raises
     ------
     TypeError
-        It can neither be called nor written to.
+        It is neither callable nor has a ``write`` method.
 
     Notes
     -----
@@ -363,7 +363,7 @@ def seterrcall(func: ErrorCall) -> ErrorCall:
 
 
 class errstate(ContextDecorator):
-    """A scope in which floating-point errors are treated in another way.
+    """A scope with other actions for floating-point errors.
 
     Parameters
     ----------
@@ -404,14 +404,14 @@ class errstate(ContextDecorator):
         self._numpy: np.errstate | None = None
 
     def _recreate_cm(self) -> errstate:
-        """A scope of its own for each call of a decorated function."""
+        """Give each call of a decorated function its own scope."""
         return errstate(call=self._call, **self._errors)
 
     def __enter__(self) -> None:
         if self._before is not None:
             raise TypeError("Cannot enter `np.errstate` twice.")
         self._before = _setting.get()
-        self._numpy = np.errstate()  # NumPy's scalars, np.float64(1) and their kind, follow it as the arrays do
+        self._numpy = np.errstate()  # NumPy's scalars, such as np.float64(1), follow the setting too
         self._numpy.__enter__()
         seterr(**self._errors)
         if self._call is not _NoValue:

@@ -1,6 +1,6 @@
 """Generalized universal functions: loops over the leading axes of operands whose last axes are one core operand.
 
-Layer: owns the calling convention that they add to a ufunc's: core dimensions, ``axes``, ``axis`` and ``keepdims``.
+Layer: owns what they add to the calling convention: core dimensions, ``axes``, ``axis`` and ``keepdims``.
 """
 
 from __future__ import annotations
@@ -40,9 +40,9 @@ class GeneralizedUfunc(Ufunc):
     signature : str
         Core dimensions as NumPy writes them: ``(n?,k),(k,m?)->(n?,m?)``.
     numpy_ufunc : numpy.ufunc
-        Whose dtype rules this has.
+        NumPy's ufunc, which has the dtype rules.
     kernel : Kernel
-        What computes it; its operands have equal dtypes and their core dimensions last.
+        The kernel; its operands have equal dtypes, and their core dimensions are last.
     documentation : str
         The docstring.
     """
@@ -86,7 +86,7 @@ class GeneralizedUfunc(Ufunc):
             try:
                 tensor = loops[tensor.dtype, second.dtype](tensor, second)
             except (RuntimeError, IndexError):
-                return general(self, other)  # which says what is wrong
+                return general(self, other)  # which raises NumPy's error
             result = _new(ndarray if tensor.dim() else scalar)
             result.tensor = tensor
             return result
@@ -145,7 +145,7 @@ class GeneralizedUfunc(Ufunc):
         inputs, (target,), _ = self._operands(operands, outs, casting, dtype, signature, sig)
         cores = self._present(inputs)
         is_short = target is not None and target.dim() < len(cores[-1])
-        if is_short:  # what is missing from the output is missing from the operands, whose axes there are loops
+        if is_short:  # an output lacks a core dimension only if the operands do, whose axis is then a loop axis
             cores = self._present([*inputs, target])
         places = self._places(cores, inputs, axes, axis, keepdims)
         moved = [_axes_last(tensor, place) for tensor, place in zip(inputs, places, strict=False)]
@@ -169,13 +169,13 @@ class GeneralizedUfunc(Ufunc):
             axes = self._normal(places[-1], result.dim())
             result = result.movedim(tuple(range(-len(axes), 0)), axes)
         if target is not None:
-            if places[-1] is None:  # leading axes of length one may be missing from it
+            if places[-1] is None:  # it may lack leading axes of length one
                 result = without_leading_ones(result, max(core, target.dim()))
             self._check_core(target, places[-1], [1] * core if keepdims else [sizes[name] for name in cores[-1]])
         return deliver(result, outs[0], target, order)
 
     def _present(self, inputs: Sequence[Tensor]) -> list[tuple[str, ...]]:
-        """The core dimensions that the operands have: those with a question mark may be missing from all of them."""
+        """Return the operands' core dimensions: those with a question mark may be absent from all operands."""
         absent: set[str] = set()
         for number, (tensor, core) in enumerate(zip(inputs, self._cores, strict=False)):
             lacking = len(core) - tensor.dim()
@@ -190,12 +190,12 @@ class GeneralizedUfunc(Ufunc):
         return [tuple([name for name in core if name not in absent]) for core in self._cores]
 
     def _absent(self, number: int, present: tuple[str, ...]) -> tuple[int, ...]:
-        """The core dimensions that an operand lacks, counted from its last axis."""
+        """Return the core dimensions that an operand lacks, counted from its last axis."""
         core = self._cores[number]
         return tuple([place - len(core) for place, name in enumerate(core) if name not in present])
 
     def _sizes(self, cores: Sequence[tuple[str, ...]], moved: Sequence[Tensor]) -> dict[str, int]:
-        """The length of each core dimension; ValueError where two operands differ."""
+        """Return the length of each core dimension; ValueError if two operands differ."""
         sizes: dict[str, int] = {}
         for number, (tensor, core) in enumerate(zip(moved, cores, strict=False)):
             for place, (name, size) in enumerate(zip(core, tensor.shape[tensor.dim() - len(core) :], strict=True)):
@@ -204,7 +204,7 @@ class GeneralizedUfunc(Ufunc):
         return sizes
 
     def _check_core(self, target: Tensor, place: Any, wanted: Sequence[int]) -> None:
-        """Core dimensions of the output are not broadcast."""
+        """Check ``out``: its core dimensions are not broadcast."""
         if target.dim() < len(wanted):
             raise ValueError(
                 f"{self.__name__}: Output operand 0 does not have enough dimensions (has {target.dim()}, gufunc core "
@@ -223,7 +223,7 @@ class GeneralizedUfunc(Ufunc):
             f"signature {self._signature} (size {size} is different from {other})"
         )
 
-    # Where the core dimensions are: for each operand its axes, or None where they are the last.
+    # The places of the core dimensions: the axes of each operand, or None if they are the last.
 
     def _places(
         self, cores: Sequence[tuple[str, ...]], inputs: Sequence[Tensor], axes: Any, axis: Any, keepdims: bool
@@ -263,7 +263,7 @@ class GeneralizedUfunc(Ufunc):
         return [*places, entries[-1] if complete else None]
 
     def _entry(self, entry: Any, length: int, number: int) -> tuple[int, ...]:
-        """An item of ``axes`` as a tuple; an int stands for one axis."""
+        """Return an item of ``axes`` as a tuple; an int means one axis."""
         if not isinstance(entry, tuple):
             if length != 1:
                 raise AxisError(
@@ -287,7 +287,7 @@ class GeneralizedUfunc(Ufunc):
 
 
 def _call_signature(call: Callable[..., Any]) -> inspect.Signature:
-    """The signature of a ufunc of two operands whose options are those of ``call``."""
+    """Return the signature of a ufunc of two operands with the options of ``call``."""
     operands = [inspect.Parameter(name, inspect.Parameter.POSITIONAL_ONLY) for name in ("x1", "x2")]
     general = inspect.signature(call)
     return general.replace(parameters=[*operands, *list(general.parameters.values())[1:]])
@@ -298,7 +298,7 @@ def _axes_last(tensor: Tensor, axes: tuple[int, ...] | None) -> Tensor:
 
 
 def _with_ones(tensor: Tensor, axes: tuple[int, ...]) -> Tensor:
-    """A view with axes of length one in these places."""
+    """Return a view with axes of length one in these places."""
     for axis in axes:
         tensor = tensor.unsqueeze(axis)
     return tensor

@@ -34,13 +34,13 @@ if TYPE_CHECKING:
 
 Tensor = Any
 
-# f(f(x, a), b) is f(x, f(a, b)) for these, in any order of a and b.
+# For these f(f(x, a), b) equals f(x, f(a, b)), in any order of a and b.
 _FOLDING = frozenset(
     {"add", "multiply", "bitwise_and", "bitwise_or", "bitwise_xor", "logical_and", "logical_or", "logical_xor"}
     | {"maximum", "minimum", "fmax", "fmin", "hypot", "logaddexp", "logaddexp2", "gcd"}
 )
-_EXACT = frozenset({"maximum", "minimum", "fmax", "fmin"})  # of floats too; the others round in another order
-_NOT_IN_PLACE = (  # what ``at`` says of a read-only array, in other words since 2.5.5
+_EXACT = frozenset({"maximum", "minimum", "fmax", "fmin"})  # exact for floats too; other ufuncs round
+_NOT_IN_PLACE = (  # the error of ``at`` for a read-only array, whose text changed in 2.5.5
     "operand array with iterator write flag set is read-only"
     if NUMPY < "2.5.5"
     else "array to perform in place operation on is read-only"
@@ -49,7 +49,7 @@ _MODULAR = frozenset({"add", "subtract", "multiply"})  # on integers, exact modu
 
 
 def reduce(ufunc: Ufunc, array: Any, axis: Any, dtype: Any, out: Any, keepdims: bool, initial: Any, where: Any) -> Any:
-    """``ufunc.reduce``: take axes away by applying the ufunc between their elements."""
+    """``ufunc.reduce``: remove axes by applying the ufunc between their elements."""
     if found := overriding((array,), out):
         given = {"axis": axis, "dtype": dtype, "keepdims": keepdims, "initial": initial, "where": where}
         standard = {"axis": 0, "dtype": None, "keepdims": False, "initial": np._NoValue, "where": True}
@@ -68,7 +68,7 @@ def accumulate(ufunc: Ufunc, array: Any, axis: Any, dtype: Any, out: Any) -> Any
         options = {"axis": axis, "dtype": dtype}
         return call_ufunc(ufunc, "accumulate", found, (array,), out, options)
     _check_reducible(ufunc, "accumulate")
-    out = None if out is Ellipsis else out  # it asks for an array, which every result is
+    out = None if out is Ellipsis else out  # Ellipsis asks for an array, and every result is one
     if dtype is not None:
         native(dtype)  # TypeError for what is none
     if out is not None:
@@ -123,7 +123,7 @@ def outer(ufunc: Any, A: Any, B: Any, options: dict[str, Any]) -> Any:
 
 
 def at(ufunc: Ufunc, a: Any, indices: Any, b: Any) -> None:
-    """``ufunc.at``: apply the ufunc in place to ``a[indices]``, to a repeated index repeatedly."""
+    """``ufunc.at``: apply the ufunc in place to ``a[indices]``, once for each repetition of an index."""
     operands = (a, indices) if b is np._NoValue else (a, indices, b)
     if found := overriding(operands):
         call_ufunc(ufunc, "at", found, operands, None, {})
@@ -146,7 +146,7 @@ def at(ufunc: Ufunc, a: Any, indices: Any, b: Any) -> None:
     try:
         values = [] if ufunc.nin == 1 else [tensor_of(b, device=target.device)]
     except DtypeError:
-        if np.asarray(b).dtype.kind == "O":  # any ufunc takes objects: of two errors NumPy names the index
+        if np.asarray(b).dtype.kind == "O":  # every ufunc takes objects: NumPy refuses the index first
             indexing.checked(target, indices)
         raise
     others = [to_numpy[value.dtype] for value in values]
@@ -169,7 +169,7 @@ def at(ufunc: Ufunc, a: Any, indices: Any, b: Any) -> None:
 
 
 def _at_binary(ufunc: Ufunc, target: Tensor, positions: Tensor, values: Tensor, resolved: tuple[np.dtype, ...]) -> None:
-    """Write in one pass where the values of a repeated position may be combined first, else in turn."""
+    """Write in one pass if the values of a repeated position may be combined first, else one by one."""
     name, dtype = ufunc.__name__, to_numpy[target.dtype]
     if name in _MODULAR and all(d.kind in "iu" for d in (dtype, *resolved)):
         resolved = (dtype, dtype, dtype)
@@ -194,9 +194,9 @@ def _at_binary(ufunc: Ufunc, target: Tensor, positions: Tensor, values: Tensor, 
 
 
 def _on_tensors(ufunc: Ufunc, name: str) -> Callable[[Tensor, Tensor], Tensor]:
-    """A binary ufunc's kernel as a function of two tensors of any one dtype; errors are said to be in ``name``."""
+    """Return a binary ufunc's kernel as a function of two tensors of one dtype; errors name ``name``."""
     kernel = ufunc._kernel
-    if not _is_uniform(ufunc):  # ldexp, whose second operand is an integer
+    if not _is_uniform(ufunc):  # ldexp: its second operand is an integer
 
         def with_integer(left: Tensor, right: Tensor) -> Tensor:
             return kernel.resolve(left.dtype, INT64)(left, cast(right, INT64))

@@ -1,6 +1,6 @@
-"""The outputs of a ufunc: ``out=``, by position or by name, and what is put there.
+"""The outputs of a ufunc: ``out=``, by position or by name.
 
-Layer: owns NumPy's rules for them; what is computed, the ufunc knows.
+Layer: owns NumPy's rules for outputs. The ufunc computes the results.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ Tensor = Any
 
 
 def outputs(ufunc: Any, out: Any) -> tuple[Any, ...]:
-    """``out`` as a tuple of an array or None for each output; of Ellipsis if it asks for an array even if 0-d."""
+    """Return ``out`` as a tuple of an array or None for each output; of Ellipsis if it asks for an array even if 0-d."""
     if out is None or out is Ellipsis:
         return (out,) * ufunc.nout
     if not isinstance(out, tuple):
@@ -37,7 +37,7 @@ def outputs(ufunc: Any, out: Any) -> tuple[Any, ...]:
 
 
 def with_outputs(ufunc: Any, outs: tuple[Any, ...], options: dict[str, Any]) -> dict[str, Any]:
-    """The options, with the outputs that were given by position among them, and without those that are None."""
+    """Return the options with the positional outputs added, and without options that are None."""
     if not outs:
         if "out" in options:
             if options["out"] is None:
@@ -67,7 +67,7 @@ def with_outputs(ufunc: Any, outs: tuple[Any, ...], options: dict[str, Any]) -> 
 
 
 def wrote(ufunc: Any, operands: tuple[Any, ...], target: Tensor) -> bool:
-    """Whether torch could write to ``target`` at once: all are arrays of one dtype of floats."""
+    """Whether torch can write to ``target`` directly: all are arrays of one floating dtype."""
     if Loops.suspended or ufunc.nout > 1 or not target.is_floating_point():
         return False
     tensors = [x.tensor for x in operands if type(x) in PLAIN and x.tensor.dtype is target.dtype]
@@ -78,7 +78,7 @@ def wrote(ufunc: Any, operands: tuple[Any, ...], target: Tensor) -> bool:
 
 
 def deliver(result: Tensor, out: Any, target: Tensor | None, order: str) -> Any:
-    """The result as a new array, or written to ``out``."""
+    """Return the result as a new array, or write it to ``out``."""
     if target is None:
         if order in ("C", "F"):
             result = memory.in_order(result, order)

@@ -1,7 +1,7 @@
 """Reductions and accumulations of binary ufuncs: one row each, for ``add.reduce`` and ``sum`` alike.
 
-Layer: owns their dtype rule (asked of NumPy), axes, ``out``, ``where`` and ``initial``. The functions with names of
-their own are in ``_reductions``, ``_averages``, ``_nanfunctions`` and ``_scans``.
+Layer: owns their dtype rule (NumPy's resolver), axes, ``out``, ``where`` and ``initial``. The public functions are in
+``_math`` and ``_statistics``.
 """
 
 from __future__ import annotations
@@ -31,15 +31,15 @@ from tnp._core.mask_selection import Selection
 Tensor = Any
 BOOL = tensor_dtype(bool)
 _NoValue: Any = np._NoValue
-# What torch raises for an axis out of range or beyond int64, for no elements or for an option of another type than it
-# takes; the general path finds NumPy's words for it.
+# torch's errors for an axis out of range or beyond int64, for no elements, or for an option of a wrong type. The
+# general path raises NumPy's error instead.
 FAILURES = (IndexError, RuntimeError, TypeError, ValueError)
-_UNSIGNING = {np.gcd, np.hypot}  # f(x, identity) is not x for a negative x, which stays where nothing is chosen
-_REORDERABLE = {np.maximum, np.minimum, np.fmax, np.fmin}  # beside those that have an identity
+_UNSIGNING = {np.gcd, np.hypot}  # f(x, identity) differs from a negative x, but x must stay where the mask is false
+_REORDERABLE = {np.maximum, np.minimum, np.fmax, np.fmin}  # in addition to the ufuncs with an identity
 
 
 def resolve(ufunc: np.ufunc, given: Any, dtype: Any = None, out: Any = None) -> Any:
-    """The torch dtype in which NumPy reduces with a ufunc: operand's, ``dtype=`` and ``out=``'s dtype are known."""
+    """Return the torch dtype in which NumPy reduces, from the dtypes of the operand, ``dtype=`` and ``out=``."""
     signature = (None if dtype is None else numpy_dtype(dtype), None, None)
     target = None if out is None else to_numpy[out]
     dtypes = (target, to_numpy[given], None)
@@ -50,7 +50,7 @@ def resolve(ufunc: np.ufunc, given: Any, dtype: Any = None, out: Any = None) -> 
 
 
 def is_reorderable(ufunc: np.ufunc) -> bool:
-    """Whether a ufunc may combine elements in any order, by NumPy's own account."""
+    """Whether NumPy allows a ufunc to combine elements in any order."""
     return ufunc.identity is not None or ufunc in _REORDERABLE
 
 
@@ -61,7 +61,7 @@ class Reduction:
     ----------
     loops : Loops
         ``loops[tensor.dtype](tensor, axis, keepdims)`` is the reduction by NumPy's default dtype rule. The axis is an
-        int or None (all); torch's own errors come out.
+        int or None (all); the loop raises torch's own errors.
     """
 
     __slots__ = ("_kernel", "_numpy", "loops")
@@ -83,7 +83,7 @@ class Reduction:
     ) -> Any:
         """Reduce with any of the options of ``numpy.ufunc.reduce``."""
         if dtype is not None:
-            native(dtype)  # TypeError for what is none; NumPy reads all options before the array and the axis
+            native(dtype)  # TypeError for anything else; NumPy reads all options before the array and the axis
         target = None if out is None else output_of(out)
         keepdims = kept(keepdims)
         if where is not True:
@@ -104,14 +104,14 @@ class Reduction:
                     f"reduction operation '{self._numpy.__name__}' does not have an identity, so to use a where mask "
                     "one has to specify 'initial'"
                 )
-            mask = mask_of(where, tensor)  # of two errors NumPy names its shape before the initial value
+            mask = mask_of(where, tensor)  # NumPy checks its shape before the initial value
         start = self._start(initial, result)
         if mask is not None and start is not None:
             tensor = cast(tensor, result)
             if not is_reorderable(self._numpy):
                 chosen = self._chosen(tensor, mask, axes, keepdims, start)
                 return deliver(chosen, out, target, self._numpy.__name__)
-            identity = self._start(_NoValue, result)  # without one, maximum and its like may repeat the initial value
+            identity = self._start(_NoValue, result)  # maximum and others have none: the initial value may repeat
             tensor = kernels.masked(tensor, mask, start if identity is None else identity)
         given = initial is not _NoValue and initial is not None
         try:
@@ -145,7 +145,7 @@ class Reduction:
         return reduced
 
     def _chosen(self, tensor: Tensor, mask: Tensor, axes: Any, keepdims: bool, start: Tensor) -> Tensor:
-        """The elements where the mask is true, in their order, after the initial value, reduced one by one."""
+        """Reduce the elements under a true mask one by one, in order, after the initial value."""
         shape = reduced_shape(tensor.shape, axes, keepdims)
         if not axes:
             tensor, mask = tensor.unsqueeze(0), mask.expand(tensor.shape).unsqueeze(0)
@@ -155,11 +155,11 @@ class Reduction:
         return kernels.fold_chosen(loop, tensor, mask, axes[0] if axes else 0, start).reshape(shape)
 
     def _start(self, initial: Any, result: Any) -> Tensor | None:
-        """What the reduction starts with, as a 0-d tensor: ``initial``, the ufunc's identity, or None."""
+        """Return the start of the reduction as a 0-d tensor: ``initial``, the ufunc's identity, or None."""
         dtype = to_numpy[result]
         if initial is _NoValue:
             identity = self._numpy.identity
-            # bitwise_and's is -1, which no unsigned dtype takes but by wrapping around.
+            # The identity of bitwise_and is -1, which wraps around in unsigned dtypes.
             return None if identity is None else constant(np.array(identity).astype(dtype)[()], dtype)
         if initial is None:
             return None
@@ -196,7 +196,7 @@ class Accumulation:
     def accumulate(self, a: Any, axis: Any = 0, dtype: Any = None, out: Any = None) -> Any:
         """Accumulate with the options of ``numpy.ufunc.accumulate``."""
         if dtype is not None:
-            native(dtype)  # TypeError for what is none, before errors of the axis
+            native(dtype)  # TypeError for anything else, before errors of the axis
         target = None if out is None else output_of(out)
         if axis is not None and not isinstance(axis, tuple):
             operator.index(axis)
@@ -208,7 +208,7 @@ class Accumulation:
         if len(axes) != 1:
             raise ValueError("accumulate does not allow multiple axes")
         (dim,) = axes
-        if target is not None and may_overlap(tensor, target):  # its derivative needs what is overwritten
+        if target is not None and may_overlap(tensor, target):  # its derivative needs the old values
             tensor = copied(tensor)
         result = resolve(self._numpy, tensor.dtype, dtype, None if target is None else target.dtype)
         try:
@@ -224,31 +224,31 @@ class Accumulation:
 
 
 def reduction(ufunc: np.ufunc, function: Callable[[Tensor, Tensor], Tensor]) -> Reduction:
-    """The row of any binary ufunc: its own where there is one, else ``function`` folded along the axis."""
+    """Return the reduction of a binary ufunc: its own row, or else ``function`` folded along the axis."""
     return _REDUCTIONS.get(ufunc) or Reduction(ufunc, kernels.Folded(function, is_reorderable(ufunc)))
 
 
 def accumulation(ufunc: np.ufunc, function: Callable[[Tensor, Tensor], Tensor]) -> Accumulation:
-    """The row of any binary ufunc: its own where there is one, else ``function`` along the axis."""
+    """Return the accumulation of a binary ufunc: its own row, or else ``function`` along the axis."""
     return _ACCUMULATIONS.get(ufunc) or Accumulation(ufunc, scans.Scanned(function, is_reorderable(ufunc)))
 
 
 def kept(keepdims: Any) -> bool:
-    """Whether axes stay, with one element: as in NumPy, what is no integer is an error and not just true."""
+    """Read ``keepdims``: as in NumPy, anything but an integer is an error, whatever its truth."""
     if isinstance(keepdims, float):
         raise TypeError("integer argument expected, got float")
     return operator.index(keepdims) != 0
 
 
 def reduced_shape(shape: Any, axes: tuple[int, ...], keepdims: bool) -> tuple[int, ...]:
-    """The shape that is left without the axes, or with ones in their place."""
+    """Return the shape without the axes, or with ones in their place."""
     if keepdims:
         return tuple([1 if i in axes else n for i, n in enumerate(shape)])
     return tuple([n for i, n in enumerate(shape) if i not in axes])
 
 
 def check_mask(where: Any) -> None:
-    """TypeError for an array as ``where`` that is not of booleans: NumPy looks at it before anything else."""
+    """Raise TypeError if ``where`` is an array of another dtype than bool: NumPy checks this first."""
     if isinstance(where, (ndarray, np.ndarray)) and where.dtype.kind != "b":
         raise TypeError(
             f"Cannot cast array data from {where.dtype!r} to {np.dtype(bool)!r} according to the rule 'safe'"
@@ -256,7 +256,7 @@ def check_mask(where: Any) -> None:
 
 
 def mask_of(where: Any, tensor: Tensor) -> Tensor:
-    """A ``where`` argument as a mask that broadcasts to the tensor's shape."""
+    """Return a ``where`` argument as a mask that broadcasts to the tensor's shape."""
     mask = tensor_of(where, device=tensor.device)
     given, shape = tuple(mask.shape), tuple(tensor.shape)
     try:
@@ -276,19 +276,19 @@ def mask_of(where: Any, tensor: Tensor) -> Tensor:
 
 
 def output_of(out: Any) -> Tensor:
-    """The tensor behind an ``out`` argument."""
+    """Return the tensor of an ``out`` argument."""
     if isinstance(out, tuple) and len(out) == 1:
         (out,) = out
     return output_tensor(out)
 
 
 def first_along(target: Tensor, axes: Collection[int], ndim: int) -> Tensor:
-    """Where NumPy puts a result of which it keeps the reduced axes, along which an output may be longer."""
+    """Return the part of ``out`` for a result with kept axes, along which NumPy allows a longer output."""
     return target[(..., *[0 if axis in axes else slice(None) for axis in range(ndim)])]
 
 
 def deliver(result: Tensor, out: Any, target: Tensor | None, name: str) -> Any:
-    """The result as a new array, or written to ``out``, whose shape must be its own."""
+    """Return the result as a new array, or write it to ``out``, which must have its shape."""
     if target is None:
         return wrap(result)
     if target.dim() != result.dim():

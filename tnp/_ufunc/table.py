@@ -1,7 +1,7 @@
 """Elementwise functions: NumPy's ufuncs, one row each.
 
-Layer: owns which NumPy ufunc (name, dtype rules, documentation) goes with which kernel. What torch computes
-differently is the kernel's business, how a ufunc is called is ``_ufunc``'s.
+Layer: owns the pairs of a NumPy ufunc (name, dtype rules, documentation) and its kernel. The kernel handles torch's
+differences, and ``ufunc.py`` the calling convention.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from tnp._core.base import ndarray
 
     class _BinaryPair(BinaryUfunc):
-        """What a type checker is told of ``divmod``, which gives two arrays."""
+        """The type of ``divmod`` for type checkers: it returns two arrays."""
 
         operator: Callable[[Any, Any], tuple[ndarray, ndarray]]  # type: ignore[assignment]
         reflected: Callable[[Any, Any], tuple[ndarray, ndarray]]  # type: ignore[assignment]

@@ -1,8 +1,8 @@
 """Universal functions: an operator, its function and its in-place form are one table of loops.
 
-Layer: owns NumPy's calling convention. A ufunc holds, per combination of operand dtypes, the torch callable that
-computes it ("loop"). A loop is looked up by dtype on each call and built on first use from NumPy's own resolver
-(``numpy.ufunc.resolve_dtypes``) and the backend's kernel; after that a call costs a dictionary lookup.
+Layer: owns NumPy's calling convention. A ufunc holds a dispatch table: operand dtypes -> the torch callable that
+computes ("loop"). The first use builds a loop from NumPy's resolver (``numpy.ufunc.resolve_dtypes``) and the backend's
+kernel; later calls cost a dictionary lookup.
 """
 
 from __future__ import annotations
@@ -43,11 +43,11 @@ _new = object.__new__
 
 
 class NotWeak(Exception):
-    """The operand is neither an array nor a scalar: the general path has to look at it."""
+    """The operand is neither an array nor a scalar, so it needs the general path."""
 
 
 def weak_dtype(scalar_type: type) -> Any:
-    """What NumPy's resolver is told of a scalar: its weak Python type, or its dtype."""
+    """Return what NumPy's resolver takes for a scalar: its weak Python type, or its dtype."""
     if scalar_type in WEAK:
         return scalar_type
     if scalar_type is bool:
@@ -60,12 +60,12 @@ def weak_dtype(scalar_type: type) -> Any:
 
 
 def checked_order(order: Any) -> str:
-    """A ufunc's memory order in capitals; ValueError for what is none."""
+    """Return a ufunc's memory order as a capital letter; ValueError for anything else."""
     return "K" if order is None or (order.__class__ is str and order == "K") else as_order(order)
 
 
 def _mask(where: Any, home: Any) -> Tensor:
-    """A ``where`` argument as a boolean tensor: an array has to be one, Python data is read as one."""
+    """Return a ``where`` argument as a boolean tensor: an array must have that dtype, Python data is converted."""
     if not (isinstance(where, (ndarray, np.ndarray)) or memory.is_tensor(where)):
         where = asarray(where, bool, device=home)
     mask = tensor_of(where, device=home)
@@ -88,7 +88,7 @@ class Ufunc:
     Parameters
     ----------
     numpy_ufunc : numpy.ufunc
-        Whose dtype rules, name and documentation this has.
+        NumPy's ufunc, which has the dtype rules, the name and the documentation.
     kernel : Kernel
         What computes it.
     """
@@ -99,7 +99,7 @@ class Ufunc:
 
     def __init__(self, numpy_ufunc: np.ufunc, kernel: Kernel) -> None:
         self.__name__ = self.__qualname__ = numpy_ufunc.__name__
-        self.__module__ = "tnp"  # where pickle looks for the name
+        self.__module__ = "tnp"  # where pickle finds the name
         self.__doc__ = (
             f"{numpy_ufunc.__doc__}\n\n    Computed by torch; the documentation has the differences. "
             "With ``where=``\n    all elements are computed, in an array of their own, and those chosen are copied.\n"
@@ -110,7 +110,7 @@ class Ufunc:
         self._loops = self._table(self._build)
 
     def _table(self, build: Callable[[Any], Any], inplace: bool = False) -> Loops:
-        """A table of loops, and what stands in for them while somebody asks for floating-point errors."""
+        """Make a table of loops, and the loops that replace them while floating-point errors are checked."""
         return Loops(build, errstate.watched(self.__name__, build, inplace))
 
     @property
@@ -140,7 +140,7 @@ class Ufunc:
 
     @property
     def identity(self) -> Any:
-        """The value that leaves the other operand as it is, or None."""
+        """The value that leaves the other operand unchanged, or None."""
         return self._numpy.identity
 
     @property
@@ -149,7 +149,7 @@ class Ufunc:
         return self._numpy.signature
 
     def __getattr__(self, name: str) -> Any:
-        # inspect.signature says NumPy's own parameters, where NumPy tells them (from 2.4 on); a class must not have it.
+        # inspect.signature shows NumPy's own parameters, from NumPy 2.4 on; a class must not have the attribute.
         if name == "__signature__":
             with contextlib.suppress(ValueError):
                 return inspect.signature(self._numpy)
@@ -168,7 +168,7 @@ class Ufunc:
         return self._loop(given, self._numpy.resolve_dtypes((*map(to_numpy.__getitem__, given), *[None] * self.nout)))
 
     def _loop(self, given: tuple[Any, ...], resolved: tuple[Any, ...]) -> Loop:
-        """The kernel for the dtypes that NumPy resolved, behind casts from those that are given."""
+        """Return the kernel for the dtypes that NumPy resolved, with casts from the operands' dtypes."""
         wanted = tuple([self._tensor_dtype(dtype) for dtype in resolved[: self.nin]])
         return casting(self._kernel.resolve(*wanted), given, wanted)
 
@@ -215,11 +215,11 @@ class Ufunc:
         function = self._kernel.resolve(*[t.dtype for t in inputs])
         try:
             for target in targets:
-                if target is not None and not target.numel():  # nothing is computed: no exponent and no gradient counts
+                if target is not None and not target.numel():  # nothing is computed: exponents do not matter
                     mask = target != 0 if mask is None else mask & (target != 0)
             if mask is not None:
                 inputs = [masking.computed_where(each, mask) for each in inputs]
-                if self._numpy is np.power:  # negative exponents of integers may be masked
+                if self._numpy is np.power:  # a mask may exclude negative exponents of integers
                     inputs[1] = writing.masked(inputs[1], mask, None)
             if (
                 mask is None
@@ -242,7 +242,7 @@ class Ufunc:
         return tuple([deliver(*each, order) for each in zip(results, outs, targets, strict=True)])
 
     def _refused(self, error: DtypeError, operands: tuple[Any, ...]) -> DtypeError:
-        """What is raised for operands that no tensor can hold: of objects, NumPy asks each for a method of its own."""
+        """Return the error for operands that no tensor can hold: for objects, NumPy calls a method of each."""
         if self.nin > 1:
             return error
         given = np.asarray(operands[0])
@@ -256,13 +256,13 @@ class Ufunc:
     def _operands(
         self, operands: tuple[Any, ...], outs: tuple[Any, ...], casting: str, dtype: Any, signature: Any, sig: Any
     ) -> tuple[list[Tensor], list[Tensor | None], Any]:
-        """The inputs in the dtypes of their loop, the outputs' tensors, and the device of the arrays."""
+        """Return the inputs in their loop's dtypes, the outputs' tensors, and the device."""
         home = home_of(operands)
         if self.__name__ in COMPARISONS and all(type(x) is int for x in operands):
-            one, other = operands  # NumPy compares them as Python objects: of any size
+            one, other = operands  # NumPy compares them as Python objects, of any size
             operands = (np.int8((one > other) - (one < other)), np.int8(0))
         elif self.nin == 1 and type(operands[0]) in WEAK:
-            operands = (np.asarray(operands[0]),)  # weak beside nothing: of its default dtype, or uint64
+            operands = (np.asarray(operands[0]),)  # a Python scalar alone gets its default dtype, or uint64
         dtypes: list[Any] = []
         tensors: list[Tensor] = []
         for operand in operands:
@@ -278,7 +278,7 @@ class Ufunc:
         try:
             resolved = self._resolved(tuple(dtypes), casting, **self._fixed(dtype, signature, sig))
         except TypeError as error:
-            has_loop = type(error) is not TypeError  # but a cast is refused: Python's integers are the first to be
+            has_loop = type(error) is not TypeError  # NumPy refuses the casts of Python's integers first
             if has_loop and dtype is not None and np.dtype(dtype).kind in "iu":
                 for value in tensors:
                     if type(value) is int:
@@ -288,7 +288,7 @@ class Ufunc:
             for value, wanted in zip(tensors, resolved, strict=False):
                 if type(value) in WEAK and wanted.kind in "fc":
                     errstate.report_cast(value, float(np.finfo(wanted).max))
-        made = cast_constant if signature is sig is None else constant  # which a signature has as the operand itself
+        made = cast_constant if signature is sig is None else constant  # a signature names the operand itself
         try:
             inputs = [
                 made(value, wanted) if type(value) in WEAK else cast(value, self._tensor_dtype(wanted))
@@ -301,7 +301,7 @@ class Ufunc:
         return inputs, targets, home
 
     def _resolved(self, dtypes: tuple[Any, ...], casting: Any, **fixed: Any) -> tuple[np.dtype, ...]:
-        """What NumPy resolves these dtypes, or weak Python types, to."""
+        """Return the dtypes to which NumPy resolves these dtypes or weak Python types."""
         if not issubclass(type(casting), (str, bytes)):
             raise TypeError(f"casting must be str, not {type(casting).__name__}")
         if casting != "equiv":
@@ -315,7 +315,7 @@ class Ufunc:
         return resolved
 
     def _fixed(self, dtype: Any, signature: Any, sig: Any) -> dict[str, Any]:
-        """``dtype=``, ``signature=`` or its short name as the keyword of NumPy's resolver, if any is given."""
+        """Return ``dtype=``, ``signature=`` or ``sig=`` as the keyword of NumPy's resolver, if one is given."""
         if sig is not None:
             if signature is not None:
                 raise TypeError("cannot specify both 'sig' and 'signature'")
@@ -327,7 +327,7 @@ class Ufunc:
         return {} if signature is None else {"signature": signature}
 
     def _masked(self, results: Any, mask: Tensor, targets: list[Tensor | None]) -> Any:
-        """Results where the mask is true; elsewhere what ``out`` held, or nothing in particular."""
+        """Return results where the mask is true; elsewhere the values of ``out``, or arbitrary values."""
         if self.nout == 1:
             return writing.masked(results, mask, targets[0])
         return tuple([writing.masked(r, mask, t) for r, t in zip(results, targets, strict=True)])
@@ -358,11 +358,11 @@ class Ufunc:
         return methods.outer(self, A, B, options)
 
     def at(self, a: Any, indices: Any, b: Any = np._NoValue, /) -> None:
-        """Apply the ufunc in place to ``a[indices]``, repeated indices repeatedly (``numpy.ufunc.at``).
+        """Apply the ufunc in place to ``a[indices]``, once for each repetition (``numpy.ufunc.at``).
 
-        On an accelerator, in a trace, and where gradients are recorded, the operands of a repeated index are combined
-        first where the operation allows it: floats may round otherwise than in NumPy, which goes through them one by
-        one, and of 0 * 1e200 * 1e200 there may be NaN.
+        On an accelerator, in a trace, and while gradients are recorded, the operands of a repeated index are combined
+        first if the operation allows it. NumPy takes them one by one, so floats may round differently, and
+        0 * 1e200 * 1e200 may give NaN.
         """
         methods.at(self, a, indices, b)
 
@@ -447,7 +447,7 @@ class BinaryUfunc(Ufunc):
             return self._call((x1, x2))
         return self._call((x1, x2), **options)
 
-    # Loops. A Python scalar beside an array: (loop, table of the scalars in the loop's dtype).
+    # Loops. For a Python scalar beside an array: (loop, table of the scalars in the loop's dtype).
 
     def _build_weak(self, key: tuple[Any, Any]) -> tuple[Loop, Any]:
         given, scalar_type = key
@@ -482,7 +482,7 @@ class BinaryUfunc(Ufunc):
         )
 
     def _written(self, loop: Loop, given: Any, other: Any, resolved: tuple[Any, ...]) -> Loop:
-        """The loop with its result written to the first operand: by torch's own method where it has a right one."""
+        """Return the loop that writes to the first operand: torch's own method if it gives the right result."""
         method = self._kernel.inplace
         if method is None or self._kernel.resolve(given, other) is not self._kernel.default:
             method = None
@@ -505,7 +505,7 @@ class BinaryUfunc(Ufunc):
                     loop, scalars = weak[tensor.dtype, type(other)]
                     tensor = loop(tensor, scalars[other])
             except (NotWeak, RuntimeError, OverflowError):
-                pass  # the general path runs outside of this block: its exceptions have no other behind them
+                pass  # the general path runs outside of this block, so that its exceptions have no context
             else:
                 result = _new(ndarray if tensor.dim() else scalar)
                 result.tensor = tensor
@@ -542,7 +542,7 @@ class BinaryUfunc(Ufunc):
             try:
                 if type(other) in plain:
                     second = other.tensor
-                    if second.is_meta and not tensor.is_meta:  # torch would write nothing, in silence
+                    if second.is_meta and not tensor.is_meta:  # torch would silently write nothing
                         return general(self, other, out=self)
                     loops[tensor.dtype, second.dtype](tensor, second)
                 else:
@@ -556,15 +556,15 @@ class BinaryUfunc(Ufunc):
 
         return inplace
 
-    # What the hot paths leave.
+    # The cases that the hot paths leave.
 
     def _defer_or_call(self, x: Any, other: Any, reflected: bool = False, out: Any = None) -> Any:
-        """The operation on the general path, unless the other operand's class says that it is its own business."""
+        """Run the operation on the general path, unless the other operand's class claims it."""
         if out is None and is_foreign(other):
             return NotImplemented
         try:
             return self._call((other, x) if reflected else (x, other), out)
-        except TypeError as error:  # a DtypeError, or that of NumPy's ufunc, which compares less than its operator
+        except TypeError as error:  # a DtypeError, or that of NumPy's ufunc, which takes less than its operator
             if out is None and self.__name__ in ("equal", "not_equal") and _equals_no_number(other):
                 shape = np.broadcast_shapes(x.shape, np.shape(other))
                 if not shape:
@@ -573,7 +573,7 @@ class BinaryUfunc(Ufunc):
             if out is not None or isinstance(other, (np.ndarray, Number, list, tuple)):
                 raise
             if not isinstance(error, DtypeError) or (isinstance(other, (str, bytes)) and type(x) is not scalar):
-                raise  # Python would repeat the text
+                raise  # Python's own fallback would repeat the text
             return NotImplemented
 
 
@@ -586,17 +586,17 @@ def _equals_no_number(value: Any) -> bool:
 
 
 def _beyond(value: Any) -> Tensor:
-    """Stand-ins to compare integers with a Python int that their dtype can't hold: it is beyond each of them."""
+    """Return stand-ins for comparing integers with a Python int that their dtype can't hold."""
     if type(value) is int:
         return constant(1 if value > 0 else -1, np.dtype(np.int8))
     return writing.zeros_like(value)
 
 
 def casting_left(function: Loop, given: Any, wanted: Any) -> Loop:
-    """``function(tensor, number)`` behind a cast of the tensor, if it needs one."""
+    """Return ``function(tensor, number)``, with a cast of the tensor if it needs one."""
     return function if given is wanted else lambda tensor, number: function(tensor.to(wanted), number)
 
 
 def casting_right(function: Loop, given: Any, wanted: Any) -> Loop:
-    """``function(number, tensor)`` behind a cast of the tensor, if it needs one."""
+    """Return ``function(number, tensor)``, with a cast of the tensor if it needs one."""
     return function if given is wanted else lambda number, tensor: function(number, tensor.to(wanted))
