@@ -469,7 +469,9 @@ class Executable:
         graph = self.graph
         mode, inputs = self._stand_ins()
         with mode:
-            pure = inductor.functional(graph_copies.duplicate(graph.module, graph.results), inputs, TABLE)
+            pure = inductor.functional(
+                graph_copies.duplicate(graph.module, graph.results), inputs, TABLE, self._settings or {}
+            )
         loops.unroll(pure)
         products.choose(pure)
         drawn = random_inputs.taken_out(pure)

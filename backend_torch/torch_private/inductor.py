@@ -64,13 +64,18 @@ def _decompositions(ours: Table) -> Table:
     return {**select_decomp_table(), **ours}
 
 
-def functional(module: GraphModule, inputs: Sequence[Tensor], table: Table) -> GraphModule:
+def functional(module: GraphModule, inputs: Sequence[Tensor], table: Table, settings: dict[str, Any]) -> GraphModule:
     """The graph without writes but those to its inputs, at its end, and in the operations that Inductor knows."""
-    with torch.no_grad():
+    with torch.no_grad(), _rounding(settings):
         pure = make_fx(torch.func.functionalize(module, remove="mutations"), _decompositions(table))(*inputs)
     pure.graph.eliminate_dead_code()
     pure.recompile()
     return pure
+
+
+def _rounding(settings: dict[str, Any]) -> contextlib.AbstractContextManager[Any]:
+    """A scope in which a trace marks the operations after which eager code rounds: Inductor rounds at those alone."""
+    return torch._inductor.config.patch(emulate_precision_casts=settings.get("emulate_precision_casts", False))
 
 
 def options_of(mode: str | None, options: dict[str, Any] | None) -> dict[str, Any]:
@@ -223,8 +228,8 @@ def package(exported: torch.export.ExportedProgram, path: str, settings: dict[st
     """Write an exported program as machine code that C++ loads; torch has no other way to do that."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", FutureWarning)  # torch copies what it itself has deprecated
-        pure = exported.run_decompositions(_decompositions(table))
-        with PATCHES.applied():
+        with PATCHES.applied(), _rounding(settings):
+            pure = exported.run_decompositions(_decompositions(table))
             torch._inductor.aoti_compile_and_package(pure, package_path=path, inductor_configs=settings)
 
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from backend_torch.torch_private.patches import Patches, Undo, replaced_attribute
 
-VERSION = "1"
+VERSION = "2"
 """To be changed with the code: it tells apart what lies in caches on disk."""
 
 # exp(x) is 2**n * exp(r), n the integer next to x / log(2) and r = x - n * log(2), log(2) in two parts of which n times

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy
 import pytest
+import torch
 
 import tnp
 from tests.oracle import Raised, assert_same, outcome, outcome_compiled
@@ -335,3 +336,29 @@ def test_what_is_wrong_apart_from_values_is_said_first(function: Any) -> None:
     assert isinstance(expected, Raised)
     compiled = tnp.compile(lambda x: function(tnp, x), backend="eager")
     assert_same(expected, outcome(lambda xp: compiled(xp.asarray(x)), tnp))
+
+
+LOW_PRECISION: list[Any] = [
+    lambda x: x * x / x,
+    lambda x: (x * x + 1) - x * x,
+    lambda x: tnp.where(x * x / x == x, x * 3.3 / 3.3, -x),
+    lambda x: -abs(x * x) * 0.1 / x,
+    lambda x: tnp.fori_loop(0, 3, lambda i, carry: carry * carry / carry / 2, x),
+]
+
+
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
+@pytest.mark.parametrize("number", range(len(LOW_PRECISION)))
+def test_low_precision_is_rounded_after_each_operation(dtype: torch.dtype, number: int) -> None:
+    function = LOW_PRECISION[number]
+    traced = tnp.compile(function, dynamic=number == 0)
+    for length in (1, 35):
+        x = tnp.asarray(torch.linspace(200, 450, length).to(dtype))
+        expected = function(x).tensor
+        assert torch.equal(traced(x).tensor.nan_to_num(-1), expected.nan_to_num(-1))
+
+
+def test_low_precision_may_be_traded_for_speed() -> None:
+    x = tnp.asarray(torch.full((4,), 300.0, dtype=torch.float16))
+    traced = tnp.compile(LOW_PRECISION[0], options={"emulate_precision_casts": False})
+    assert traced(x).tolist() == [300.0] * 4
