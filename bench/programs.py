@@ -1,7 +1,7 @@
 """``python -m bench programs``: NumPy programs as they are, run by NumPy and by tnp, worst first.
 
-All run in one process, in turn: a program's file is loaded by Python, as ``python -m tnp`` loads it and as ``python -m
-tnp --small-arrays`` does, and its ``main(size)`` is timed without imports, its printing caught.
+All run in one process, in turn: a program's file is loaded by Python and as ``python -m tnp`` loads it, and its
+``main(size)`` is timed without imports, its printing caught.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ PROGRAMS = [
 
 @dataclass(frozen=True)
 class Run:
-    """A program's seconds by NumPy, by tnp, and with small arrays in NumPy's hands; ratios are paired within rounds."""
+    """A program's seconds by NumPy and by tnp; the ratio is paired within rounds."""
 
     program: str
     kind: str
@@ -70,8 +70,6 @@ class Run:
     numpy: timing.Summary
     tnp: timing.Summary
     ratio: float
-    small_arrays: timing.Summary
-    small_ratio: float
 
 
 def loaded(program: Program) -> Callable[[int], None]:
@@ -100,28 +98,16 @@ def compare(program: Program, rounds: int, device: str = place.HOST, size: int |
     try:
         import_hook.install([str(FOLDER)], device)
         by_tnp = loaded(program)
-        import_hook.install([str(FOLDER)], device, small_arrays=True)
-        by_small = loaded(program)
         contestants = [
             timing.Contestant("numpy", lambda: output(by_numpy, size)),
             timing.Contestant("tnp", lambda: output(by_tnp, size)),
-            timing.Contestant("small", lambda: output(by_small, size)),
         ]
         samples = timing.measure(contestants, rounds, clock=place.clock(device))
     finally:
         import_hook.remove()
     summaries = {name: timing.Summary.of(times) for name, times in samples.items()}
-    ratios = [timing.paired_ratio(samples[name], samples["numpy"]) for name in ("tnp", "small")]
-    return Run(
-        program.name,
-        program.kind,
-        size,
-        summaries["numpy"],
-        summaries["tnp"],
-        ratios[0],
-        summaries["small"],
-        ratios[1],
-    )
+    ratio = timing.paired_ratio(samples["tnp"], samples["numpy"])
+    return Run(program.name, program.kind, size, summaries["numpy"], summaries["tnp"], ratio)
 
 
 def worst_first(results: list[Run]) -> list[Run]:
@@ -130,8 +116,8 @@ def worst_first(results: list[Run]) -> list[Run]:
 
 
 def missed(results: list[Run]) -> list[Run]:
-    """The programs above the target of their kind, with small arrays in NumPy's hands."""
-    return [run for run in results if run.small_ratio > TARGETS.get(run.kind, float("inf"))]
+    """The programs above the target of their kind."""
+    return [run for run in results if run.ratio > TARGETS.get(run.kind, float("inf"))]
 
 
 def table(results: list[Run]) -> Table:
@@ -139,7 +125,7 @@ def table(results: list[Run]) -> Table:
     out = report.plain_table("NumPy programs, unchanged: tnp over NumPy")
     out.add_column("program")
     out.add_column("kind")
-    for name in ("size", "NumPy", "±", "tnp", "±", "tnp / NumPy", "--small-arrays", "±", "/ NumPy"):
+    for name in ("size", "NumPy", "±", "tnp", "±", "tnp / NumPy"):
         out.add_column(name, justify="right")
     late = missed(results)
     for run in worst_first(results):
@@ -152,9 +138,6 @@ def table(results: list[Run]) -> Table:
             report.seconds(run.tnp.median),
             f"{run.tnp.spread:.0%}",
             report.significant(run.ratio),
-            report.seconds(run.small_arrays.median),
-            f"{run.small_arrays.spread:.0%}",
-            report.significant(run.small_ratio),
             style="red" if run in late else None,
         )
     return out
@@ -184,6 +167,6 @@ def run(chosen: argparse.Namespace) -> int:
     print(report.headline(facts))
     print("one process, in turn, imports not counted")
     limits = ", ".join(f"{kind} {limit:g}" for kind, limit in TARGETS.items())
-    print(f"targets with --small-arrays, times NumPy: {limits}; missed by {len(missed(results))} of {len(results)}")
+    print(f"targets, times NumPy: {limits}; missed by {len(missed(results))} of {len(results)}")
     print(report.write_json(chosen.out / "programs.json", worst_first(results), facts, targets=TARGETS))
     return 1 if chosen.check and missed(results) else 0

@@ -1,4 +1,4 @@
-"""``python -m bench small``: single elements and small arrays by NumPy, by tnp and with ``--small-arrays``."""
+"""``python -m bench small``: single elements and small arrays by NumPy and by tnp."""
 
 from __future__ import annotations
 
@@ -45,15 +45,13 @@ ARRAYS = [
 
 @dataclass(frozen=True)
 class Result:
-    """A statement at one size: seconds by NumPy, by tnp and with small arrays in NumPy's hands, and paired ratios."""
+    """A statement at one size: seconds by NumPy and by tnp, and their paired ratio."""
 
     size: int
     statement: str
     numpy: timing.Summary
     tnp: timing.Summary
     ratio: float
-    small_arrays: timing.Summary
-    small_ratio: float
 
 
 def names(np: Any, size: int) -> dict[str, Any]:
@@ -69,12 +67,10 @@ def compare(statement: str, size: int, rounds: int, clock: timing.Clock = time.p
     import numpy
 
     import tnp
-    from tnp._program import import_hook
 
     contestants = [
         timing.Contestant("numpy", statement, names(numpy, size)),
         timing.Contestant("tnp", statement, names(tnp, size)),
-        timing.Contestant("small", statement, names(import_hook.module("numpy", True), size)),
     ]
     samples = timing.measure(contestants, rounds, least=5e-4, clock=clock)
     return Result(
@@ -83,8 +79,6 @@ def compare(statement: str, size: int, rounds: int, clock: timing.Clock = time.p
         timing.Summary.of(samples["numpy"]),
         timing.Summary.of(samples["tnp"]),
         timing.paired_ratio(samples["tnp"], samples["numpy"]),
-        timing.Summary.of(samples["small"]),
-        timing.paired_ratio(samples["small"], samples["numpy"]),
     )
 
 
@@ -93,7 +87,7 @@ def table(results: list[Result]) -> Table:
     out = report.plain_table("single elements and small arrays, tnp over NumPy, float64")
     out.add_column("size", justify="right")
     out.add_column("statement")
-    for name in ("NumPy µs", "tnp µs", "ratio", "--small-arrays µs", "ratio"):
+    for name in ("NumPy µs", "tnp µs", "ratio"):
         out.add_column(name, justify="right")
     for number, row in enumerate(results):
         first_of_size = number == 0 or results[number - 1].size != row.size
@@ -105,8 +99,6 @@ def table(results: list[Result]) -> Table:
             f"{row.numpy.median * 1e6:.3f}",
             f"{row.tnp.median * 1e6:.3f}",
             f"{row.ratio:.1f}",
-            f"{row.small_arrays.median * 1e6:.3f}",
-            f"{row.small_ratio:.1f}",
         )
     return out
 

@@ -1,7 +1,6 @@
 """Options of the whole suite: ``--device`` runs it with another default device, ``--compiled`` also compiled.
 
-``--small-arrays`` runs each function over ``xp`` also as in a program of ``python -m tnp --small-arrays``, and
-``--thorough`` every combination and 1000 examples of what hypothesis draws, which takes hours.
+``--thorough`` runs every combination and 1000 examples of what hypothesis draws, which takes hours.
 """
 
 from __future__ import annotations
@@ -33,11 +32,6 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         choices=["eager", "inductor"],
         help="run each function over xp compiled too: traced and run one by one, or as machine code",
     )
-    parser.addoption(
-        "--small-arrays",
-        action="store_true",
-        help="run each function over xp also with small arrays in NumPy's hands, as python -m tnp --small-arrays does",
-    )
     parser.addoption("--thorough", action="store_true", help="every combination, and many more drawn examples")
 
 
@@ -65,10 +59,6 @@ def pytest_configure(config: pytest.Config) -> None:
         except ValueError as error:
             raise pytest.UsageError(f"--device {device}: {error}") from None
         oracle.device = device
-    if config.getoption("--small-arrays"):
-        from tests import oracle
-
-        oracle.small_arrays = True
     backend = config.getoption("--compiled")
     if backend:
         from tests.oracle import compiled

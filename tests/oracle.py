@@ -23,7 +23,6 @@ import numpy as np
 
 import tnp
 from backend_torch.graphs import compiling
-from tnp._program import import_hook
 
 BOOL = ["bool"]
 SIGNED = ["int8", "int16", "int32", "int64"]
@@ -36,18 +35,6 @@ ALL = BOOL + REAL + COMPLEX
 
 
 device: str | None = None  # where ``--device`` has the suite's arrays; None is the CPU
-small_arrays = False  # whether ``--small-arrays`` has each function run with small arrays in NumPy's hands, too
-SMALL_GAPS = (
-    "tnp/array/test_subclass.py::test_array_function_override",  # it gets functions of the drop-in, here none
-    "tnp/core/test_convert.py::test_a_class_may_hold_array_as_an_attribute",  # the drop-in's functions are Python's
-    # Scalars are NumPy's own: what they make of lists and of NumPy's arrays, and views of them, are NumPy's arrays.
-    "tnp/array/test_array.py::test_nothing_written_to_a_view_reaches_the_scalar",
-    "tnp/core/test_interop.py::test_operators_with_numpy_and_python",
-    "tnp/core/test_interop.py::test_a_scalar_is_an_operand_like_others",
-    # NumPy's own warnings are about the line that calls it, which is tnp's.
-    "tnp/core/test_deprecations.py::test_the_same_warnings_about_the_same_line",
-)
-"""Tests in which programs with small arrays differ from NumPy or from tnp, and why."""
 
 
 class Placing:
@@ -140,11 +127,6 @@ def outcome(function: Callable[..., Any], xp: Any, *args: Any, **kwargs: Any) ->
             return Raised(error)
 
 
-def kinds_of_arrays() -> tuple[type, ...]:
-    """What tnp's arrays and scalars are; scalars are NumPy's where it holds small arrays."""
-    return (tnp.ndarray, np.generic) if small_arrays else (tnp.ndarray,)
-
-
 def assert_same(expected: Any, actual: Any, rtol: float | None = None, atol: float = 0.0, where: str = "") -> None:
     """``actual``, from tnp, is what ``expected``, from NumPy, says."""
     if isinstance(expected, Raised) or isinstance(actual, Raised):
@@ -157,7 +139,7 @@ def assert_same(expected: Any, actual: Any, rtol: float | None = None, atol: flo
         for key in expected:
             assert_same(expected[key], actual[key], rtol, atol, f"{where}[{key!r}]")
     elif isinstance(expected, (np.ndarray, np.generic)):
-        assert isinstance(actual, kinds_of_arrays()), f"{type(actual)}{where} is no tnp.ndarray; NumPy: {expected!r}"
+        assert isinstance(actual, tnp.ndarray), f"{type(actual)}{where} is no tnp.ndarray; NumPy: {expected!r}"
         assert actual.dtype == expected.dtype, f"dtype {actual.dtype}{where}; NumPy: {expected.dtype}"
         assert actual.shape == expected.shape, f"shape {actual.shape}{where}; NumPy: {expected.shape}"
         values = tnp.asnumpy(actual)
@@ -179,10 +161,6 @@ def compare(
     """Run ``function(xp, ...)`` on both and assert that they agree; returns NumPy's outcome."""
     expected = outcome(function, np, *args, **kwargs)
     assert_same(expected, outcome(function, ours(), *args, **kwargs), rtol, atol)
-    if small_arrays and not running_test().startswith(SMALL_GAPS):
-        assert_same(
-            expected, outcome(function, import_hook.module("numpy", True), *args, **kwargs), rtol, atol, " (small)"
-        )
     if compiled.backend is not None:
         compare_compiled(expected, function, *args, rtol=rtol, atol=atol, **kwargs)
     return expected

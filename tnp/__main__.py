@@ -33,21 +33,12 @@ def parser() -> argparse.ArgumentParser:
     """The command line's options."""
     options = argparse.ArgumentParser(
         prog="python -m tnp",
-        usage="%(prog)s [--device DEVICE] [--small-arrays] [--report] (script.py | -m module) [arguments ...]",
+        usage="%(prog)s [--device DEVICE] [--report] (script.py | -m module) [arguments ...]",
         description="Run a NumPy program as it is, with tnp for NumPy in its own modules; libraries keep NumPy.",
         allow_abbrev=False,
     )
     options.add_argument("--device", help="where new arrays are made: cpu, cuda, cuda:1 ... (default: cpu)")
-    options.add_argument(
-        "--report",
-        action="store_true",
-        help="print at exit what ran where, and the time in it; not with --small-arrays",
-    )
-    options.add_argument(
-        "--small-arrays",
-        action="store_true",
-        help="leave small arrays on the CPU to NumPy until torch is asked for them",
-    )
+    options.add_argument("--report", action="store_true", help="print at exit what ran where, and the time in it")
     options.add_argument("-m", dest="module", nargs=argparse.REMAINDER, help="run a module, as python -m does")
     options.add_argument("program", nargs=argparse.REMAINDER, help="a script, or a folder or zip file with __main__.py")
     return options
@@ -70,10 +61,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
         name, sys.argv = options.module[0], options.module
         roots = [os.getcwd()]
     if options.report:
-        if options.small_arrays:
-            parser().error("--report tells what torch computes: leave --small-arrays off")
         _watch()
-    import_hook.install(roots, options.device, options.small_arrays)
+    import_hook.install(roots, options.device)
     try:
         _run(name, options.module is not None)
     except BaseException:

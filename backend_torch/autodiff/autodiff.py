@@ -109,14 +109,12 @@ def bounded(function: Callable[..., Sequence[Tensor]], *args: Any) -> tuple[Tens
     """``function(*args)``, which a transform of torch.func calls, such that it may record."""
     boundary = _Boundary()
     _state.boundaries.append(boundary)
-    trace_state.watched[id(boundary)] = boundary
     try:
         results = tuple(function(*args))
         level = boundary.level
         return results if level is None else tuple([functorch.unwrapped_for_grad(each, level) for each in results])
     finally:
         _state.boundaries.pop()
-        del trace_state.watched[id(boundary)]
         if boundary.level is not None:
             functorch.leave_grad()
 

@@ -244,7 +244,6 @@ def vmap(
         attempt = _Attempt(function, tensors, everything)
         around, trace_state.state.batch = trace_state.state.batch, attempt
         trace_state.state.batches += 1
-        trace_state.watched[id(attempt)] = attempt
         try:
             results = _by_chunks(attempt, tensors, dims, chunk_size, randomness)
             if attempt.caught is None:
@@ -259,7 +258,6 @@ def vmap(
         finally:
             trace_state.state.batches -= 1
             trace_state.state.batch, attempt.frame = around, None
-            del trace_state.watched[id(attempt)]
         if not attempt.shares_write:
             break
     assert refusal is not None

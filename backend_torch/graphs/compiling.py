@@ -148,7 +148,7 @@ def _trace(
         return tuple(result if traces.is_fake(result) else watch.stand_in(result) for result in results)
 
     try:
-        with trace_state.tracing(watch), mode:
+        with trace_state.tracing(), mode:
             module = traces.capture(watched, inputs)
     finally:
         traces.end(mode, trace_state.left_over_error)

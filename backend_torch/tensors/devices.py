@@ -15,7 +15,6 @@ from typing import Any
 
 import torch
 
-from backend_torch.tensors import trace_state
 from backend_torch.torch_private.modes import no_dispatch
 
 CPU = torch.device("cpu")
@@ -27,12 +26,10 @@ class _State(threading.local):
 
     default: torch.device | None
     outer: list[torch.device | None]
-    key: int
 
     def __init__(self) -> None:
         self.default = _initial
         self.outer = []  # the defaults around the scopes that this thread is in, innermost last
-        self.key = id(self.outer)  # which Dynamo of torch 2.11 can't ask for
 
 
 state = _State()
@@ -93,7 +90,6 @@ def set_default(device: object, fallback: object = None) -> None:
     global _initial, moved
     moved = True
     _initial = state.default = None if device is None else chosen(device, fallback)
-    _watch(0)
 
 
 def enter(device: torch.device) -> None:
@@ -102,26 +98,11 @@ def enter(device: torch.device) -> None:
     moved = True
     state.outer.append(state.default)
     state.default = device
-    _watch(state.key)
 
 
 def leave() -> None:
     """End the innermost scope of this thread."""
     state.default = state.outer.pop()
-    _watch(state.key)
-
-
-def is_elsewhere() -> bool:
-    """Whether this thread's default is another device than the CPU."""
-    return state.default is not None and state.default.type != "cpu"
-
-
-def _watch(key: int) -> None:
-    """Have arrays that NumPy holds ask for the default device while it is another than the CPU."""
-    if is_elsewhere():
-        trace_state.watched[key] = state
-    else:
-        trace_state.watched.pop(key, None)
 
 
 def of_scope() -> torch.device | None:

@@ -34,21 +34,15 @@ class _State(threading.local):
 
 state = _State()
 
-watched: dict[int, object] = {}
-"""What arrays that NumPy holds (`held`) have to ask about, empty most of the time: each trace and transform that is
-under way, in whatever thread, and memory of theirs that has a tensor."""
-
 
 @contextlib.contextmanager
-def tracing(by: object) -> Iterator[None]:
+def tracing() -> Iterator[None]:
     """A scope in which this thread traces a function."""
     state.depth += 1
-    watched[id(by)] = by
     try:
         yield
     finally:
         state.depth -= 1
-        del watched[id(by)]
 
 
 def is_tracing() -> bool:

@@ -130,13 +130,6 @@ def look_into(function: Callable[..., Any], whole: Any) -> None:
     whole._torchdynamo_inline = function
 
 
-def leave_out(module: str) -> None:
-    """Never look into a module's functions: where one is called, the graph breaks, and ``fullgraph=True`` says so."""
-    from torch._dynamo import trace_rules
-
-    trace_rules.add(module)
-
-
 def leave_to_python(values: Sequence[Any]) -> None:
     """Where a graph broke at one of the functions, or of the classes' methods, run it and what it calls as Python does.
 

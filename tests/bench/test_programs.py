@@ -10,12 +10,11 @@ import pytest
 import tnp
 from bench import programs, timing
 from bench.__main__ import main
-from tnp._program.small import small
 
 
 def run(name: str, kind: str, ratio: float) -> programs.Run:
     summary = timing.Summary(1.0, 1.0, 1.0, 1.0, 1)
-    return programs.Run(name, kind, 1, summary, summary, 2 * ratio, summary, ratio)
+    return programs.Run(name, kind, 1, summary, summary, ratio)
 
 
 def test_every_program_is_timed() -> None:
@@ -44,9 +43,9 @@ def test_each_way_runs_its_own_copy(monkeypatch: pytest.MonkeyPatch, tmp_path: P
 
     monkeypatch.setattr(programs, "loaded", kept)
     result = programs.compare(programs.Program("which", "small", 3), 1)
-    assert result.ratio > 0 and result.small_ratio > 0 and result.size == 3
+    assert result.ratio > 0 and result.size == 3
     seen = [set(function.__globals__["seen"]) for function in loaded]
-    assert seen == [{numpy.ndarray}, {tnp.ndarray}, {small}]
+    assert seen == [{numpy.ndarray}, {tnp.ndarray}]
     assert {programs.output(function, 3) for function in loaded} == {"3\n"}
 
 

@@ -120,8 +120,6 @@ def _register() -> None:
     left = map(implementation, found)
     drawing = (Generator, *RandomState.__mro__)
     dynamo.leave_to_python([*left, *drawing, constants.Constants, *_TRANSFORMS])
-    for name in ("tnp._program.small", "tnp._program.small_functions"):
-        dynamo.leave_out(name)
     dynamo.format_outside(ndarray)
     dynamo.take_operators(ndarray)
     dynamo.hash_dtypes("tnp")

@@ -30,15 +30,14 @@ from tnp._core.base import readonly, scalar
 from tnp._core.dtype_table import PLAIN
 from tnp._devices.devices import set_default_device
 from tnp._functional import functional
-from tnp._program import library_adapters, small_functions
-from tnp._program import small as _small
+from tnp._program import library_adapters
 
 HOST_ONLY = frozenset({"frompyfunc", "genfromtxt", "load", "loadtxt"})
 """Functions that are NumPy's own here: they return what no tensor holds as often as not, or read a file only once."""
 
 _OURS = ("tnp", "backend_torch")
 
-_ARRAYS = (_base.ndarray, readonly, _small.held, _small.small)
+_ARRAYS = (_base.ndarray, readonly)
 """What is an array of ``numpy.ndarray`` itself in NumPy."""
 
 _KNOWN = frozenset({*PLAIN, np.ndarray, list, tuple, int, float, bool, complex})
@@ -66,16 +65,9 @@ _class: Any = types.ModuleType
 _dictionary = _class.__dict__["__dict__"].__get__
 
 
-def module(name: str, small: bool = False) -> types.ModuleType:
-    """The module that stands for ``numpy`` or one of its submodules, or NumPy's own where tnp has no such module.
-
-    With ``small`` it is one whose small arrays NumPy holds (`_small`).
-    """
-    return _module(name, small)
-
-
 @functools.cache
-def _module(name: str, small: bool) -> types.ModuleType:
+def module(name: str) -> types.ModuleType:
+    """The module that stands for ``numpy`` or one of its submodules, or NumPy's own where tnp has no such module."""
     theirs = importlib.import_module(name)
     try:
         ours = importlib.import_module("tnp" + name.removeprefix("numpy"))
@@ -94,7 +86,7 @@ def _module(name: str, small: bool) -> types.ModuleType:
         if known != attribute and getattr(ours, known, None) is our:  # `np.concat` is `np.concatenate`
             found = getattr(stand_in, known)
         else:
-            found = _stand_in(name, attribute, their, our, small)
+            found = _stand_in(name, attribute, their, our)
         names[attribute] = found
         return found
 
@@ -105,13 +97,13 @@ def _module(name: str, small: bool) -> types.ModuleType:
 
 def public(name: str) -> Any:
     """The function that the program has for one of NumPy's, ``linalg.inv`` for example."""
-    return operator.attrgetter(name)(module("numpy", _hook is not None and _hook.small))
+    return operator.attrgetter(name)(module("numpy"))
 
 
-def _stand_in(module_name: str, name: str, theirs: Any, ours: Any, small: bool) -> Any:
+def _stand_in(module_name: str, name: str, theirs: Any, ours: Any) -> Any:
     """What stands for one of NumPy's names: tnp's, or NumPy's own where it has none."""
     if isinstance(theirs, types.ModuleType):
-        return module(theirs.__name__, small) if theirs.__name__.startswith("numpy.") else theirs
+        return module(theirs.__name__) if theirs.__name__.startswith("numpy.") else theirs
     if ours is _base.ndarray:
         return ndarray
     if ours is functional.vectorize:
@@ -127,11 +119,8 @@ def _stand_in(module_name: str, name: str, theirs: Any, ours: Any, small: bool) 
         call = _with_host(ours, theirs, path)
         if name in METHODS:
             call = _asking_for_method(call, theirs, name)
-        if small:
-            call = small_functions.stand_in(path, theirs, call)
-            call.__module__, call.__qualname__ = __name__, f"small_{path}"
         return call if record is None else record.timed(path, call)
-    return small_functions.stand_in(f"{module_name}.{name}", theirs, ours) if small else ours
+    return ours
 
 
 def _taking(theirs: Any) -> Any:
@@ -229,8 +218,8 @@ class vectorize(functional.vectorize):
 
 def __getattr__(name: str) -> Any:
     """``numpy``, by which pickle finds the functions of the modules that stand for NumPy's."""
-    if name in ("numpy", "small_numpy"):
-        return module("numpy", name == "small_numpy")
+    if name == "numpy":
+        return module("numpy")
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
@@ -276,9 +265,8 @@ class Importers:
 class Hook:
     """What ``builtins.__import__`` and ``importlib.import_module`` are while the drop-in is on."""
 
-    def __init__(self, importers: Importers, small: bool = False) -> None:
+    def __init__(self, importers: Importers) -> None:
         self.importers = importers
-        self.small = small
         self.statement: _Import = builtins.__import__
         self.function: _Import = importlib.import_module
 
@@ -306,7 +294,7 @@ class Hook:
         if level or not (name == "numpy" or name.startswith("numpy.")):
             library_adapters.prepare()
             return found
-        return module(found.__name__, self.small)
+        return module(found.__name__)
 
     def by_function(self, name: str, package: str | None = None) -> Any:
         """``importlib.import_module``."""
@@ -316,7 +304,7 @@ class Hook:
         if name != "numpy" and not name.startswith("numpy."):
             library_adapters.prepare()
             return found
-        return module(name, self.small)
+        return module(name)
 
 
 # On and off.
@@ -324,7 +312,7 @@ class Hook:
 _hook: Hook | None = None
 
 
-def install(roots: Sequence[str], device: str | None = None, small_arrays: bool = False) -> None:
+def install(roots: Sequence[str], device: str | None = None) -> None:
     """Give tnp to the modules under ``roots``, and to what has no file, wherever they import NumPy.
 
     Parameters
@@ -333,8 +321,6 @@ def install(roots: Sequence[str], device: str | None = None, small_arrays: bool 
         Folders.
     device : str, optional
         Where new arrays are made.
-    small_arrays : bool, default False
-        Whether NumPy computes with small arrays in CPU memory, until torch is asked for them.
     """
     global _hook
     remove()
@@ -342,10 +328,10 @@ def install(roots: Sequence[str], device: str | None = None, small_arrays: bool 
         set_default_device(device)
     host_fallback.kept = True
     interop.host_copies_allowed = True  # libraries read arrays as NumPy's; who wants to know how often asks --report
-    _hook = Hook(Importers(roots), small_arrays)
+    _hook = Hook(Importers(roots))
     _hook.install()
     library_adapters.prepare()  # a notebook may have imported them before
-    _bequeath(roots, device, small_arrays)
+    _bequeath(roots, device)
 
 
 def remove() -> None:
@@ -374,14 +360,14 @@ def _prepared(data: bytes, arguments: tuple[Any, ...]) -> dict[str, Any]:
 _described: Any = None
 
 
-def _bequeath(roots: Sequence[str], device: str | None, small_arrays: bool) -> None:
+def _bequeath(roots: Sequence[str], device: str | None) -> None:
     """Turn the drop-in on in the processes that this one starts with ``spawn`` or ``forkserver``."""
     global _described
     from multiprocessing import spawn
 
     if _described is None:
         _described = spawn.get_preparation_data
-    described, arguments = _described, ([os.path.abspath(root) for root in roots], device, small_arrays)
+    described, arguments = _described, ([os.path.abspath(root) for root in roots], device)
 
     def with_drop_in(name: str) -> dict[str, Any]:
         data = described(name)
