@@ -354,21 +354,30 @@ def _names(code: CodeType, known: dict[str, Any]) -> set[str]:
 def _allow_constants() -> None:
     """Until Dynamo is done here, let graphs hold the constants that an operation taken whole reads: small, not fake.
 
-    torch itself allows them while it traces the operation, and forgets that before Inductor sees the graph.
+    torch itself allows them while it traces the operation, and forgets that before Inductor sees the graph. Derivatives
+    are compiled later, when they are first asked for.
     """
     from torch._dynamo import callback_handler
-    from torch._subclasses.fake_tensor import fake_tensor_tls
 
-    if fake_tensor_tls.allow_non_fake_inputs_override is None:
-        fake_tensor_tls.allow_non_fake_inputs_override = True
-        if _forget_constants not in callback_handler.end_callbacks:  # torch._dynamo.reset() drops them
-            callback_handler.register_end_callback(_forget_constants)
+    _set_constants(True)
+    if _forget_constants not in callback_handler.end_callbacks:  # torch._dynamo.reset() drops them
+        callback_handler.register_start_callback(_allow_in_derivatives)
+        callback_handler.register_end_callback(_forget_constants)
+
+
+def _allow_in_derivatives(args: Any) -> None:
+    if args.callback_trigger.name == "LAZY_BACKWARD":
+        _set_constants(True)
 
 
 def _forget_constants(args: Any) -> None:
+    _set_constants(None)
+
+
+def _set_constants(allowed: bool | None) -> None:
     from torch._subclasses.fake_tensor import fake_tensor_tls
 
-    fake_tensor_tls.allow_non_fake_inputs_override = None
+    fake_tensor_tls.allow_non_fake_inputs_override = allowed
 
 
 def trace_instead(replacements: dict[Callable[..., Any], Callable[..., Any]]) -> None:
@@ -387,7 +396,7 @@ def hash_dtypes(package: str) -> None:
         return  # later ones ask the value itself
 
     def is_hashable(self: Any) -> bool:
-        names = InstructionTranslator.current_tx().f_globals
+        names = InstructionTranslator.current_tx().output.current_tx.f_globals
         return names.get("__name__", "").partition(".")[0] == package
 
     kind.is_python_hashable = is_hashable

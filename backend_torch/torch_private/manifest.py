@@ -222,7 +222,8 @@ ROWS = [
         "dynamo",
         "torch._subclasses.fake_tensor.fake_tensor_tls",
         "constants that an operation reads are refused once torch has traced it",
-        patched="the thread's allow_non_fake_inputs_override; while a graph with a function of tnp's is compiled",
+        patched="the thread's allow_non_fake_inputs_override; while a graph with a function of tnp's is compiled, and "
+        "from then on while derivatives are",
         test=_PATCHES + "test_torch_is_as_it_was_after_tnp_compiled",
     ),
     Row(

@@ -100,7 +100,9 @@ for full in (True, False):
 
 MET = """
 import torch, tnp as np
+from torch._subclasses.fake_tensor import fake_tensor_tls
 assert torch.compile(lambda x: np.sin(x) @ x, backend="eager", fullgraph=True)(np.ones(2)) > 1
+assert fake_tensor_tls.allow_non_fake_inputs_override is None
 """
 
 
