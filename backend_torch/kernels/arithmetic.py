@@ -32,7 +32,7 @@ def _divide_number(number: Any, x: Tensor) -> Tensor:
 
 
 def _reciprocal_integer(x: Tensor) -> Tensor:
-    """1 / x cut to an integer, with what C on x86 makes of 1 / 0."""
+    """Return 1 / x, truncated to an integer; 1 / 0 gives the result of C on x86."""
     result = x * (x.abs() == 1)
     if x.dtype is torch.int32 or x.dtype is torch.int64:
         result = result.masked_fill(x == 0, torch.iinfo(x.dtype).min)
@@ -44,13 +44,13 @@ def _reciprocal_unsigned(x: Tensor) -> Tensor:
 
 
 def _reciprocal_complex(z: Tensor) -> Tensor:
-    """torch's 1 / 0j has an infinite part, which NumPy's quotient has too, but not its reciprocal."""
+    """Correct torch's 1 / 0j, which has an infinite part: NumPy's quotient has it too, but not its reciprocal."""
     parts = torch.view_as_real(torch.reciprocal(z))
     return torch.view_as_complex(parts.masked_fill((z == 0).unsqueeze(-1), torch.nan))
 
 
 def _sign_float(x: Tensor) -> Tensor:
-    """torch.sign(nan) is 0: https://github.com/pytorch/pytorch/issues/41245."""
+    """Correct torch.sign(nan), which is 0: https://github.com/pytorch/pytorch/issues/41245."""
     return torch.where(torch.isnan(x), x, torch.sign(x))
 
 
@@ -59,9 +59,9 @@ def _sign_unsigned(x: Tensor) -> Tensor:
 
 
 def _sign_complex(z: Tensor) -> Tensor:
-    """z / |z|, with limits at infinity, where torch.sgn has nan: https://github.com/pytorch/pytorch/issues/53958.
+    """Return z / |z|, with limits at infinity, where torch.sgn is nan: https://github.com/pytorch/pytorch/issues/53958.
 
-    Where |z| of finite parts overflows, NumPy's is the imaginary part's sign.
+    Where |z| of finite parts overflows, NumPy returns the imaginary part's sign.
     """
     parts = torch.view_as_real(z.resolve_conj())
     size = torch.abs(z).unsqueeze(-1)
@@ -74,7 +74,7 @@ def _sign_complex(z: Tensor) -> Tensor:
 
 
 def _heaviside(x: Tensor, at_zero: Tensor) -> Tensor:
-    """torch.heaviside(nan, y) is 0 and has no gradient: https://github.com/pytorch/pytorch/issues/187296."""
+    """torch.heaviside(nan, y) is 0, and has no gradient: https://github.com/pytorch/pytorch/issues/187296."""
     return torch.where(x == 0, at_zero, (_sign_float(x) + 1) / 2)
 
 
@@ -95,9 +95,9 @@ def _fmin_complex(x: Tensor, y: Tensor) -> Tensor:
 
 
 def _cbrt(x: Tensor) -> Tensor:
-    """torch has no cbrt, and 1/3 is not a float: a power of float64, then one of Newton's steps.
+    """Return the cube root, which torch lacks: a power of float64, corrected by a Newton step as 1/3 is not a float.
 
-    The sign is a factor, not what torch.abs and torch.copysign make of it: they have the derivative 0 at 0.
+    The sign is a factor, because torch.abs and torch.copysign have the derivative 0 at 0.
     """
     wide = x.to(torch.float64)
     sign = torch.copysign(torch.ones_like(wide), wide.detach())
@@ -110,7 +110,7 @@ def _cbrt(x: Tensor) -> Tensor:
 
 
 def _hypot(x: Tensor, y: Tensor) -> Tensor:
-    """torch.hypot, whose derivatives at the origin are 0 / 0; here 0, as those of a norm are."""
+    """torch.hypot with derivatives 0 at the origin, as those of a norm; torch's are 0 / 0."""
     if is_readable(x) and is_readable(y) and not (x.requires_grad or y.requires_grad):
         return torch.hypot(x, y)
     origin = (x == 0) & (y == 0)
@@ -118,7 +118,7 @@ def _hypot(x: Tensor, y: Tensor) -> Tensor:
 
 
 def _refuse_negative(exponent: Tensor) -> None:
-    """Raise, as NumPy does, for a negative power of integers: here and now, or when a graph runs."""
+    """Raise, as NumPy does, for a negative power of integers: now, or when a graph runs."""
     if is_readable(exponent):
         negative = bool((exponent < 0).any())
     else:
@@ -131,7 +131,7 @@ def _refuse_negative(exponent: Tensor) -> None:
 
 
 def _power_float(x: Tensor, y: Tensor) -> Tensor:
-    """torch.pow, whose derivative by the exponent takes no base that is the host's beside one on CUDA."""
+    """torch.pow with a base moved to CUDA: its derivative by a CUDA exponent refuses a base on the host."""
     if x.is_cpu and not y.is_cpu and (y.requires_grad or may_be_differentiated(y)):
         x = memory.brought(x, y)
     return torch.pow(x, y)
@@ -139,7 +139,7 @@ def _power_float(x: Tensor, y: Tensor) -> Tensor:
 
 def _power_integer(x: Tensor, y: Tensor) -> Tensor:
     if not torch.compiler.is_compiling():  # Dynamo reads neither values nor lengths
-        if not x.numel():  # CUDA's, by -1 of the host, is a reciprocal, which integers have none of
+        if not x.numel():  # CUDA computes the power -1 of the host as a reciprocal, which has no integer kernel
             return torch.mul(x, y)
         if y.dtype is not torch.uint8:
             _refuse_negative(y)
@@ -147,14 +147,14 @@ def _power_integer(x: Tensor, y: Tensor) -> Tensor:
 
 
 def _power_uint64(x: Tensor, y: Tensor) -> Tensor:
-    """x ** y modulo 2**64. What the top bit of y stands for, x ** 2**63, is 1 for an odd x and 0 for an even one."""
+    """Return x ** y modulo 2**64. The top bit of y stands for x ** 2**63: 1 for an odd x, 0 for an even one."""
     base, exponent = x.view(torch.int64), y.view(torch.int64)
     power = torch.pow(base, exponent & torch.iinfo(torch.int64).max)
     return torch.where(exponent < 0, power * (base & 1), power).view(torch.uint64)
 
 
 def _power_complex(x: Tensor, y: Tensor) -> Tensor:
-    """torch.pow, and what it makes nan: powers of 0 (https://github.com/pytorch/pytorch/issues/54622), inf ** 0."""
+    """torch.pow without its nan: for powers of 0 (https://github.com/pytorch/pytorch/issues/54622), inf ** 0."""
     amiss = ((x == 0) & ((y.real <= 0) | (y.imag != 0))) | ((y == 0) & ~torch.isfinite(x))
     power = torch.pow(torch.where(amiss, 1.0, x), y)
     part = torch.where(y.real <= 0, torch.nan, 0.0).to(y.real.dtype)
@@ -162,7 +162,7 @@ def _power_complex(x: Tensor, y: Tensor) -> Tensor:
 
 
 def _power_whole(z: Tensor, exponent: int) -> Tensor:
-    """A complex tensor to one whole power, by products."""
+    """Raise a complex tensor to one whole power, by products."""
     product, square, rest = None, z, abs(exponent)
     while rest:
         if rest & 1:
@@ -174,7 +174,7 @@ def _power_whole(z: Tensor, exponent: int) -> Tensor:
 
 
 def _power_number(x: Tensor, number: Any) -> Tensor:
-    """NumPy's own short cuts: -1, 0, 0.5, 1 and 2 are a reciprocal, ones, a root, a copy and a square."""
+    """Return NumPy's shortcuts: the powers -1, 0, 0.5, 1 and 2 are a reciprocal, ones, a root, a copy and a square."""
     if x.is_floating_point():
         if number == 2:
             return torch.square(x)
@@ -182,7 +182,7 @@ def _power_number(x: Tensor, number: Any) -> Tensor:
             return torch.sqrt(x)
         if number == -1:
             return torch.reciprocal(x)
-        if number != -0.5:  # torch's short cut through a root has another limit at -inf
+        if number != -0.5:  # torch's shortcut through a root has another limit at -inf
             return torch.pow(x, number)
     elif x.is_complex():
         if number == 0.5:
@@ -231,7 +231,7 @@ reciprocal = Kernel(
 square = Kernel(torch.square, unsigned=same_bits(torch.square))
 sqrt = Kernel(torch.sqrt)
 cbrt = Kernel(hosted(np.cbrt, _cbrt), half=_cbrt)
-hypot = Kernel(hosted(np.hypot, _hypot), half=_hypot)  # torch's errs by up to 0.9 ulp, NumPy's by 0.5
+hypot = Kernel(hosted(np.hypot, _hypot), half=_hypot)  # torch's error is up to 0.9 ulp, NumPy's 0.5
 heaviside = Kernel(hosted(np.heaviside, _heaviside), half=_heaviside)
 rint = Kernel(torch.round, complex=by_parts(torch.round))
 floor = Kernel(torch.floor, bool=torch.clone, integer=torch.clone, unsigned=torch.clone)

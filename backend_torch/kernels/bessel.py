@@ -1,7 +1,7 @@
 """Bessel functions of order 0 and 1: torch's have 8 digits and no gradient.
 
-Layer: owns their rational functions and expansions, which are those of Cephes (S. L. Moshier, Methods and Programs for
-Mathematical Functions, 1989).
+Layer: owns their rational functions and expansions, from Cephes (S. L. Moshier, Methods and Programs for Mathematical
+Functions, 1989).
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _ORDER_1: tuple[Coefficients, ...] = (
     (1.0, 7.42373277035675149943e1, 1.05644886038262816351e3, 4.98641058337653607651e3, 9.56231892404756170795e3,
      7.99704160447350683650e3, 2.82619278517639096600e3, 3.36093607810698293419e2),
 )  # fmt: skip
-# Up to 5: squares of the first two zeros of j0 and j1, and what is left of them when these are divided out.
+# Up to 5: squares of the first two zeros of j0 and j1, and the remaining functions when these are divided out.
 _ZEROS = (5.78318596294678452118, 3.04712623436620863991e1), (1.46819706421238932572e1, 4.92184563216946036703e1)
 _FIRST: tuple[tuple[Coefficients, Coefficients], ...] = (
     (
@@ -49,7 +49,7 @@ _FIRST: tuple[tuple[Coefficients, Coefficients], ...] = (
          4.74914122079991414898e12, 7.84369607876235854894e14, 8.95222336184627338078e16, 5.32278620332680085395e18),
     ),
 )  # fmt: skip
-# What y0 and y1 are beside a logarithm.
+# The parts of y0 and y1 without the logarithm.
 _SECOND: tuple[tuple[Coefficients, Coefficients], ...] = (
     (
         (1.55924367855235737965e4, -1.46639295903971606143e7, 5.43526477051876500413e9, -9.82136065717911466409e11,
@@ -68,7 +68,7 @@ _LIMIT = 5.0
 
 
 def _polynomial(x: Tensor, coefficients: Coefficients) -> Tensor:
-    """The value by Horner's rule."""
+    """Evaluate a polynomial by Horner's rule."""
     result = torch.full_like(x, coefficients[0])
     for coefficient in coefficients[1:]:
         result = result * x + coefficient
@@ -80,7 +80,7 @@ def _quotient(x: Tensor, tables: Sequence[Coefficients]) -> Tensor:
 
 
 def _expansion(x: Tensor, order: int) -> tuple[Tensor, Tensor]:
-    """The functions of the first and of the second kind beyond 5."""
+    """Return the functions of the first and second kind for x > 5."""
     tables = (_ORDER_0, _ORDER_1)[order]
     inverse = _LIMIT / x
     square = inverse * inverse
@@ -92,7 +92,7 @@ def _expansion(x: Tensor, order: int) -> tuple[Tensor, Tensor]:
 
 
 def _near(x: Tensor, order: int) -> Tensor:
-    """The function of the first kind from -5 to 5."""
+    """Return the function of the first kind from -5 to 5."""
     square = x * x
     one, other = _ZEROS[order]
     value = (square - one) * (square - other) * _quotient(square, _FIRST[order])

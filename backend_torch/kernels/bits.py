@@ -16,14 +16,14 @@ Tensor = torch.Tensor
 
 
 def _right_shift_uint64(x: Tensor, y: Tensor) -> Tensor:
-    """A shift that brings in zeros: by one and the sign bit cleared, then by the rest."""
+    """Shift right and fill with zeros: shift by one, clear the sign bit, then shift by the rest."""
     value, count = x.view(torch.int64), y.view(torch.int64)
     halved = (value >> 1) & torch.iinfo(torch.int64).max
     return torch.where(count == 0, value, halved >> (count - 1)).view(torch.uint64)
 
 
 def _count(value: Tensor) -> Tensor:
-    """The number of ones in each int64, as uint8: sums of ever wider fields, then of bytes by a product."""
+    """Count the ones in each int64, as uint8: sum ever wider fields, then sum the bytes by a product."""
     value = value - ((value >> 1) & 0x5555555555555555)
     value = (value & 0x3333333333333333) + ((value >> 2) & 0x3333333333333333)
     value = (value + (value >> 4)) & 0x0F0F0F0F0F0F0F0F
@@ -31,7 +31,7 @@ def _count(value: Tensor) -> Tensor:
 
 
 def _count_integer(x: Tensor) -> Tensor:
-    """NumPy counts the bits of the absolute value."""
+    """Count the bits of the absolute value, as NumPy does."""
     return _count(torch.abs(x.to(torch.int64)))
 
 

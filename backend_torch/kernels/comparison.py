@@ -15,7 +15,7 @@ Tensor = torch.Tensor
 
 
 def _ordered_complex(strict: Function, imaginary: Function) -> Function:
-    """A comparison of complex numbers: ``strict`` of the real parts, or equal ones and ``imaginary`` of the others."""
+    """Compare complex numbers: ``strict`` by the real parts, or by ``imaginary`` if the real parts are equal."""
 
     def compare(x: Tensor, y: Tensor) -> Tensor:
         comparable = (x.imag == x.imag) & (y.imag == y.imag)
@@ -25,7 +25,7 @@ def _ordered_complex(strict: Function, imaginary: Function) -> Function:
 
 
 def _mixed(function: Function) -> Function:
-    """A comparison of int64 with uint64: where either is outside the other's range, of -1 with 0."""
+    """Compare int64 with uint64: where one is outside the other's range, compare -1 with 0 instead."""
 
     @together
     def compare(x: Tensor, y: Tensor) -> Tensor:
@@ -67,7 +67,7 @@ logical_not = Kernel(torch.logical_not, unsigned=same_bits(torch.logical_not))
 
 
 def isclose(one: Tensor, other: Tensor, rtol: float, atol: float, equal_nan: bool) -> Tensor:
-    """torch's, for tensors of one inexact dtype and tolerances that are not negative."""
-    if equal_nan and one.shape != other.shape:  # torch 2.11 writes what NaN says to the first one's shape
+    """torch.isclose, for tensors of one inexact dtype and tolerances that are not negative."""
+    if equal_nan and one.shape != other.shape:  # torch 2.11 gives the NaN part the first tensor's shape
         one, other = torch.broadcast_tensors(one, other)
     return torch.isclose(one, other, rtol, atol, equal_nan)

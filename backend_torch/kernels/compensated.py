@@ -1,8 +1,8 @@
-"""Elementwise functions of CPU tensors to little more than half an ulp, in operations that vectorised code has.
+"""Elementwise functions of CPU tensors with errors little above half an ulp, from operations that vectorise.
 
-Layer: owns the arithmetic that keeps what rounding takes off: a value is the sum of a float and a far smaller one
-(Dekker, "A floating-point technique for extending the available precision", 1971). Vectorised libraries err by up to
-one ulp, NumPy's loops by half of one. `decompositions` puts these in their place.
+Layer: owns compensated arithmetic: a value is the sum of a float and a far smaller one, which holds the rounding error
+(Dekker, "A floating-point technique for extending the available precision", 1971). The error of vectorised libraries is
+up to one ulp, that of NumPy's loops half an ulp. `decompositions` replaces the libraries' functions by these.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _ROOT_OF_HALF = 0x3FE6A09E667F3BCD  # the bits of sqrt(0.5)
 
 
 def _halves(x: Tensor) -> Pair:
-    """x as the sum of two floats of half as many digits, whose products are exact."""
+    """Split x into two floats of half as many digits, whose products are exact."""
     scaled = x * _SPLIT
     high = scaled - (scaled - x)
     return high, x - high
@@ -34,7 +34,7 @@ def _sum(x: Tensor, y: Tensor) -> Pair:
 
 
 def _sum_of_ordered(x: Tensor, y: Tensor) -> Pair:
-    """The sum where x is 0 or the larger one."""
+    """Return the sum and its rounding error, if x is 0 or the larger one."""
     total = x + y
     return total, y - (total - x)
 
@@ -46,14 +46,14 @@ def _square(x: Tensor) -> Pair:
 
 
 def _power_of_two(exponent: Tensor) -> Tensor:
-    """2 ** exponent of an integer tensor from -1023, whose power is taken for 0, to 1023."""
+    """Return 2 ** exponent for an integer tensor from -1023, where the power counts as 0, to 1023."""
     return ((exponent + 1023) << 52).view(torch.float64)
 
 
 def _exp(x: Tensor, rest: Tensor | float, k: Tensor) -> Pair:
-    """exp(x + rest) / 2^k - 1 in float64, where k ln 2 is near x, and what the first part rounds off.
+    """Return exp(x + rest) / 2^k - 1 in float64, with k ln 2 near x, and the first part's rounding error.
 
-    With x = k ln 2 + r it is r + r^2 / 2 and a Taylor series of which little is left to round.
+    With x = k ln 2 + r it is r + r^2 / 2 and a Taylor series, whose rounding error is small.
     """
     most = x - k * _LN2[0]
     r = most - k * _LN2[1]
@@ -68,10 +68,10 @@ def _exp(x: Tensor, rest: Tensor | float, k: Tensor) -> Pair:
 
 
 def expm1(x: Tensor) -> Tensor:
-    """exp(x) - 1 in float64: 2^k (exp(r) - 1) + 2^k - 1, each sum with what it rounds off."""
+    """Return exp(x) - 1 in float64: 2^k (exp(r) - 1) + 2^k - 1, each sum with its rounding error."""
     k = torch.round(x * (1 / math.log(2))).clamp(-60, 1024)
     near, rest = _exp(x, 0.0, k)
-    power_of_two = _power_of_two(k.to(torch.int64) - 1)  # for 2 ** 1024 is infinite
+    power_of_two = _power_of_two(k.to(torch.int64) - 1)  # because 2 ** 1024 is infinite
     whole = power_of_two - 0.5
     near = near * power_of_two
     total = whole + near
@@ -85,7 +85,7 @@ def expm1(x: Tensor) -> Tensor:
 
 
 def _log1p(x: Tensor, rest: Tensor | float = 0.0) -> Pair:
-    """log(1 + x + rest) for -1 < x < inf in float64, and what the first part rounds off.
+    """Return log(1 + x + rest) for -1 < x < inf in float64, and the first part's rounding error.
 
     With 1 + x = 2^k (1 + f) it is k ln 2 + 2 artanh(s) for s = f / (2 + f), which is s and a series in s^2.
     """
@@ -125,7 +125,7 @@ def logaddexp(x: Tensor, y: Tensor) -> Tensor:
     near, rest = _exp(difference.clamp_min(-748), torch.where(torch.isfinite(difference), rest, 0.0), k)
     exponential, rounded_off = _sum(torch.ones_like(near), near)
     exponential, rest = _sum(exponential, rest + rounded_off)
-    half = k.to(torch.int64) >> 1  # 2 ** -1074 is no normal number, so that there are two factors
+    half = k.to(torch.int64) >> 1  # 2 ** -1074 is not a normal number, so two factors are needed
     factors = _power_of_two(half), _power_of_two(k.to(torch.int64) - half)
     exponential = exponential * factors[0] * factors[1]
     more, rest = _log1p(exponential, rest * factors[0] * factors[1])
@@ -135,10 +135,10 @@ def logaddexp(x: Tensor, y: Tensor) -> Tensor:
 
 
 def hypot(x: Tensor, y: Tensor) -> Tensor:
-    """The root of x * x + y * y, in float32 and float64; the squares of float32 are exact in float64.
+    """Return the root of x * x + y * y, in float32 and float64; the squares of float32 are exact in float64.
 
-    Those of float64 are taken of x and y over a power of two near the larger one, so that none overflows, and the root
-    gets back what they, their sum and the root itself round off.
+    For float64, x and y are divided by a power of two near the larger one, so that no square overflows. The rounding
+    errors of the squares, their sum and the root are added to the root.
     """
     infinite = torch.isinf(x) | torch.isinf(y)
     if x.dtype is torch.float32:

@@ -22,16 +22,16 @@ from backend_torch.tensors.dtypes import SIGNED
 Tensor = torch.Tensor
 _HIGH = torch.iinfo(torch.int64).min
 _LOW = torch.iinfo(torch.int64).max
-_OWN = {*SIGNED, torch.float16, torch.bfloat16}  # dtypes whose division by a number is not torch's either
+_OWN = {*SIGNED, torch.float16, torch.bfloat16}  # dtypes for which torch's division by a number is wrong too
 
 
 def _special(divisor: Tensor) -> Tensor:
-    """Where an integer divisor is one that the processor refuses."""
+    """Return where an integer division would fault in the processor."""
     return divisor == 0 if divisor.dtype is torch.uint8 else (divisor == 0) | (divisor == -1)
 
 
 def _floor_divide_integer(x: Tensor, y: Tensor) -> Tensor:
-    """x // y; for a divisor of 0 or -1, x times it."""
+    """Return x // y; for a divisor of 0 or -1, x times the divisor."""
     special = _special(y)
     quotient = torch.div(x, y.masked_fill(special, 1), rounding_mode="floor")
     return quotient * y.masked_fill(~special, 1)
@@ -47,7 +47,7 @@ def _fmod_integer(x: Tensor, y: Tensor) -> Tensor:
 
 @together
 def _divmod_uint64(x: Tensor, y: Tensor) -> tuple[Tensor, Tensor]:
-    """Quotient and remainder of the uint64 values that int64 tensors stand for (Hacker's Delight, 9-3); 0, 0 by 0."""
+    """Return quotient and remainder of uint64 values held as int64 (Hacker's Delight, 9-3); 0 and 0 for a divisor 0."""
     zero, high = y == 0, y < 0
     halved = torch.div((x >> 1) & _LOW, y.masked_fill(zero | high, 1), rounding_mode="trunc")
     quotient = (halved << 1).masked_fill(high, 0)
@@ -68,7 +68,7 @@ def _gcd_uint64(x: Tensor, y: Tensor) -> Tensor:
 
 
 def _uint64(function: Function) -> Function:
-    """A function of int64 tensors that stand for uint64 values as one of uint64 tensors."""
+    """Turn a function of int64 tensors that hold uint64 values into one of uint64 tensors."""
 
     def through_int64(x: Tensor, y: Tensor) -> Tensor:
         return function(x.view(torch.int64), y.view(torch.int64)).view(torch.uint64)
@@ -78,12 +78,12 @@ def _uint64(function: Function) -> Function:
 
 @together
 def _gcd_integer(x: Tensor, y: Tensor) -> Tensor:
-    """torch.gcd of INT_MIN may be negative: https://github.com/pytorch/pytorch/issues/121343."""
+    """Correct torch.gcd, which may be negative for INT_MIN: https://github.com/pytorch/pytorch/issues/121343."""
     return torch.abs(torch.gcd(x, y))
 
 
 def _lcm_integer(x: Tensor, y: Tensor) -> Tensor:
-    """|x| / gcd * |y|, wrapping round as NumPy's does; torch.lcm kills the process for INT_MIN (same issue)."""
+    """Return |x| / gcd * |y|, which wraps around as in NumPy; torch.lcm kills the process for INT_MIN (same issue)."""
     divisor = _gcd_integer(x, y)
     divisor = divisor.masked_fill(divisor == 0, 1)
     return torch.div(torch.abs(x), divisor, rounding_mode="trunc") * torch.abs(y)
@@ -95,13 +95,13 @@ def _lcm_uint64(x: Tensor, y: Tensor) -> Tensor:
 
 
 def _lifted(divisor: Tensor) -> Tensor:
-    """The divisor, times a power of two if it is below 1."""
+    """Return the divisor, times a power of two if it is below 1."""
     scale = 2.0 ** (15 if divisor.dtype is torch.float16 else 1023 if divisor.dtype is torch.float64 else 127)
     return torch.where(torch.abs(divisor) < 1, divisor * scale, divisor)
 
 
 def _reduced(x: Tensor, divisor: Tensor) -> Tensor:
-    """x without multiples of the divisor that are so large that a quotient overflows: subnormal ones need two steps."""
+    """Reduce x by large multiples of the divisor, so that no quotient overflows; subnormal divisors need two steps."""
     lifted = _lifted(divisor)
     return torch.fmod(torch.fmod(x, _lifted(lifted)), lifted)
 
@@ -111,7 +111,7 @@ def _fmod_float(x: Tensor, y: Tensor) -> Tensor:
 
 
 def _remainder_float(x: Tensor, y: Tensor) -> Tensor:
-    """Python's remainder, whose zeros have the sign of y: for a negative y, that of -x by -y, negated.
+    """Return Python's remainder, whose zeros have the sign of y; for a negative y, negate that of -x by -y.
 
     ``+ 0.0`` makes a negative zero positive, and unlike copysign keeps the gradient where the remainder is zero. New
     memory of a batched function would be one number for each element, on y's device, which may be the host.
@@ -123,7 +123,7 @@ def _remainder_float(x: Tensor, y: Tensor) -> Tensor:
 
 
 def _floor_divide_float(x: Tensor, y: Tensor | float) -> Tensor:
-    """torch.floor_divide has no derivative (https://github.com/pytorch/pytorch/issues/43327); div's is zero."""
+    """div has the derivative zero; torch.floor_divide has none (https://github.com/pytorch/pytorch/issues/43327)."""
     return torch.div(x, y, rounding_mode="floor")
 
 
@@ -133,7 +133,7 @@ def _floor_divide_inplace(x: Tensor, y: Tensor) -> Tensor:
 
 
 def _floor_divide_half(x: Tensor, y: Tensor) -> Tensor:
-    """As NumPy computes it, in float32: torch rounds the steps to half."""
+    """Compute in float32, as NumPy does: torch rounds the steps to half."""
     return _floor_divide_float(x.to(torch.float32), y.to(torch.float32)).to(x.dtype)
 
 
@@ -146,7 +146,7 @@ def _divmod_unsigned(x: Tensor, y: Tensor) -> tuple[Tensor, Tensor]:
 
 
 def _simple(x: Tensor, number: Any) -> bool:
-    """Whether torch is right about dividing by this number: a positive one, for floats no fraction."""
+    """Whether torch divides by this number correctly: it is positive and, for floats, whole."""
     return number >= 1 and x.dtype not in _OWN
 
 

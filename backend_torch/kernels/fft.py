@@ -1,7 +1,7 @@
 """Discrete Fourier transforms.
 
-Layer: owns what torch's transforms leave out: float16 on the CPU, integers in double precision, repeated axes, arrays
-without elements (https://github.com/pytorch/pytorch/issues/174984).
+Layer: owns the cases that torch's transforms lack: float16 on the CPU, integers in double precision, repeated axes,
+arrays without elements (https://github.com/pytorch/pytorch/issues/174984).
 """
 
 from __future__ import annotations
@@ -44,19 +44,19 @@ def _complex(
 
 @explaining
 def fft(tensor: Tensor, lengths: Sequence[int], axes: Sequence[int], norm: str | None) -> Tensor:
-    """Transform over axes, each cut or filled up with zeros to its length first; the last axis is the first to go."""
+    """Transform over axes, each first cut or padded with zeros to its length; the last axis comes first."""
     return _complex(torch.fft.fftn, tensor, lengths, axes, norm)
 
 
 @explaining
 def ifft(tensor: Tensor, lengths: Sequence[int], axes: Sequence[int], norm: str | None) -> Tensor:
-    """The inverse of ``fft``."""
+    """Return the inverse of ``fft``."""
     return _complex(torch.fft.ifftn, tensor, lengths, axes, norm)
 
 
 @explaining
 def rfft(tensor: Tensor, length: int, axis: int, norm: str | None) -> Tensor:
-    """The frequencies of a real tensor that are not negative."""
+    """Return the frequencies of a real tensor that are not negative."""
     tensor = _in_floats(tensor)
     if not tensor.numel():
         return _zeros(tensor, [length // 2 + 1], [axis], tensor.dtype.to_complex())
@@ -65,7 +65,7 @@ def rfft(tensor: Tensor, length: int, axis: int, norm: str | None) -> Tensor:
 
 @explaining
 def irfft(tensor: Tensor, length: int, axis: int, norm: str | None) -> Tensor:
-    """The real tensor that has these frequencies."""
+    """Return the real tensor with these frequencies."""
     tensor = _in_floats(tensor)
     if not tensor.numel():
         return _zeros(tensor, [length], [axis], tensor.dtype.to_real())
@@ -75,7 +75,7 @@ def irfft(tensor: Tensor, length: int, axis: int, norm: str | None) -> Tensor:
 
 
 def hermitian(tensor: Tensor, length: int, axis: int) -> Tensor:
-    """The frequencies of a real signal without imaginary parts of the lowest and the highest, which are none.
+    """Drop the imaginary parts of a real signal's lowest and highest frequencies, which should be zero.
 
     cuFFT gives no defined result for them (https://github.com/pytorch/pytorch/issues/154496).
     """
@@ -85,12 +85,12 @@ def hermitian(tensor: Tensor, length: int, axis: int) -> Tensor:
 
 
 def conj(tensor: Tensor) -> Tensor:
-    """The conjugate, in memory of its own."""
+    """Return the conjugate, in its own memory."""
     return tensor.conj().resolve_conj()
 
 
 @explaining
 def frequencies(count: int, start: int, device: torch.device | None) -> Tensor:
-    """The ``count`` whole numbers from 0 on, those from ``start`` on less ``count``."""
+    """Return the ``count`` whole numbers from 0 on; those from ``start`` on are reduced by ``count``."""
     numbers = torch.arange(count, device=device)
     return numbers if start >= count else torch.where(numbers < start, numbers, numbers - count)

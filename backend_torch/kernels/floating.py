@@ -1,7 +1,7 @@
-"""Floating point: what its values are made of, and the special ones.
+"""Floating point: the parts of floats, and special values.
 
 Layer: owns how torch computes NumPy's floating point routines: ``isnan``, ``signbit``, ``nextafter``, ``frexp`` and
-their like.
+others.
 """
 
 from __future__ import annotations
@@ -28,38 +28,38 @@ _SECOND_ZERO = bool(np.signbit(np.nextafter(np.float16(0.0), np.float16(-0.0))))
 
 
 def _nextafter_half(x: Tensor, y: Tensor) -> Tensor:
-    """Of two zeros, NumPy's half gives the first before NumPy 2.5, its wider types the second."""
+    """Return one of two zeros as NumPy does: before 2.5 half gives the first, wider types the second."""
     return torch.where(x == y, y if _SECOND_ZERO else x, torch.nextafter(x, y))
 
 
 def _spacing(x: Tensor) -> Tensor:
-    """The way to the next value away from zero; from either zero to the smallest positive one."""
+    """Return the distance to the next value away from zero; from either zero, to the smallest positive value."""
     x = x + 0.0
     return torch.nextafter(x, torch.copysign(torch.full_like(x, torch.inf), x)) - x
 
 
 def _spacing_half(x: Tensor) -> Tensor:
-    """NumPy's half is another: always the way up. ``x - x`` is nan for an infinity."""
+    """Return NumPy's spacing of half: always the distance upwards. ``x - x`` is nan for an infinity."""
     return torch.nextafter(x, torch.full_like(x, torch.inf)) - x + (x - x)
 
 
 def _modf(x: Tensor) -> tuple[Tensor, Tensor]:
-    """fmod keeps the sign of a zero and the gradient, which ``x - trunc(x)`` and copysign lose."""
+    """Use fmod, which keeps the sign of a zero and the gradient; ``x - trunc(x)`` and copysign lose them."""
     fraction = torch.fmod(x, 1.0)
     return torch.where(torch.isinf(x), torch.copysign(torch.zeros_like(x), x), fraction), torch.trunc(x)
 
 
 def _power_of_two(exponent: Tensor, dtype: torch.dtype) -> Tensor:
-    """2 ** exponent, exactly, from the bits of a float32 or float64: for exponents of normal numbers."""
+    """Return 2 ** exponent exactly, from the bits of a float32 or float64, for exponents of normal numbers."""
     if dtype is torch.float64:
         return ((exponent + 1023) << 52).view(dtype)
     return ((exponent + 127) << 23).to(torch.int32).view(dtype)
 
 
 def _ldexp(x: Tensor, exponent: Tensor) -> Tensor:
-    """torch.ldexp is x * 2.0 ** exponent, and that power may be infinite or 0 where the product is neither.
+    """Correct torch.ldexp: it is x * 2.0 ** exponent, and the power may be infinite or 0 where the product is neither.
 
-    The mantissa takes the sum of both exponents in two steps, of which only the last rounds.
+    The mantissa is scaled by the sum of both exponents in two steps, of which only the last rounds.
     """
     wide = x if x.dtype is torch.float64 else x.to(torch.float32)
     largest = 1023 if x.dtype is torch.float64 else 127

@@ -1,9 +1,9 @@
-"""Floating-point errors: found after an operation while somebody asks for them, never otherwise.
+"""Floating-point errors: operations are checked only inside of a scope that asks for checks.
 
-Layer: owns which operations are looked at, and which error an element of a result stands for. torch has no status
-flags: the operands tell. A ufunc is looked at as a whole (``of_ufunc``), whatever steps its kernel takes; the other
-functions step by step, by a mode of torch's dispatcher. Nothing of it is on the way of an operation outside a scope
-that asks.
+Layer: owns the list of checked operations, and the error that an element of a result stands for. torch has no status
+flags, so the check compares results with operands. A ufunc is checked as a whole (``of_ufunc``), whatever steps its
+kernel takes; other functions are checked step by step, by a mode of torch's dispatcher. Outside of such a scope, an
+operation runs none of this code.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from backend_torch.torch_private.modes import TorchDispatchMode
 Tensor = torch.Tensor
 Report = Callable[[str, str], None]
 
-# torch's names of the steps that are looked at, and what NumPy calls them.
+# torch's names of the checked steps, and NumPy's names for them.
 NAMES = {
     "add": "add",
     "sub": "subtract",
@@ -70,9 +70,9 @@ _MODULI = {"remainder", "fmod", "divmod"}
 
 
 class Watch(TorchDispatchMode):
-    """While it is on, ``report(kind, name)`` is called after a step that made an error.
+    """A mode that calls ``report(kind, name)`` after each step that made an error.
 
-    Kinds are NumPy's: divide, over, under, invalid. ``wanted(kind)`` says whether one is asked for.
+    Kinds are NumPy's: divide, over, under, invalid. ``wanted(kind)`` says whether to check for one.
     """
 
     def __init__(self, wanted: Callable[[str], bool], report: Report) -> None:
@@ -87,7 +87,7 @@ class Watch(TorchDispatchMode):
             _names[func] = NAMES.get(func.overloadpacket.__name__ if func is _TO_COPY else _name_of(func))
         name = _names[func]
         if name is not None and not self.is_quiet and isinstance(result, Tensor):
-            # An operation in place has written over its operand, and what it was is not known: it counts as finite.
+            # An operation in place has overwritten its operand, whose former value is unknown and counts as finite.
             operands = [a for a in args[:2] if a is not result and isinstance(a, (Tensor, int, float))]
             with self.quiet():
                 kinds = _cast(operands[0], result) if name == "cast" else of_step(name, operands, result, self.wanted)
@@ -98,7 +98,7 @@ class Watch(TorchDispatchMode):
 
     @contextmanager
     def quiet(self) -> Iterator[None]:
-        """Within the block, steps are not looked at, nor sent through the mode where that can be left."""
+        """Within the block, steps are not checked, and if possible not sent through the mode."""
         before, self.is_quiet = self.is_quiet, True
         was_on = modes.leave(self)
         try:
@@ -109,7 +109,7 @@ class Watch(TorchDispatchMode):
             self.is_quiet = before
 
     def is_on(self) -> bool:
-        """Whether it is the innermost mode."""
+        """Whether this is the innermost mode."""
         return modes.is_innermost(self)
 
 
@@ -118,13 +118,13 @@ _names: dict[Any, str | None] = {}
 
 
 def _name_of(func: Any) -> str:
-    """torch's name of an operation, without the underscore of its form in place."""
+    """Return torch's name of an operation, without the underscore of its in-place form."""
     name: str = func.overloadpacket.__name__
     return name.rstrip("_")
 
 
 def of_step(name: str, operands: Sequence[Any], result: Tensor, wanted: Callable[[str], bool]) -> list[str]:
-    """The errors in a result that follows from one element of each operand, or from all of a reduction's."""
+    """Return the errors in a result of one element of each operand, or of all elements of a reduction."""
     if not (result.is_floating_point() or result.is_complex()) or not is_readable(result) or not result.numel():
         return []
     kinds = []
@@ -145,7 +145,7 @@ def of_step(name: str, operands: Sequence[Any], result: Tensor, wanted: Callable
 def of_ufunc(
     name: str, operands: Sequence[Any], results: Sequence[Tensor], mask: Tensor | None, wanted: Callable[[str], bool]
 ) -> list[str]:
-    """The errors that a ufunc made of these operands, tensors or numbers, where the mask is true."""
+    """Return the errors of a ufunc for these operands, tensors or numbers, where the mask is true."""
     operands = [torch.as_tensor(operand) for operand in operands]
     if not all(map(is_readable, (*operands, *results))):
         return []
@@ -157,12 +157,12 @@ def of_ufunc(
         return _of_integers(name, operands)
     kinds = [kind for result in results for kind in of_step(name, operands, result, wanted)]
     if name in _QUOTIENTS and "over" in kinds:
-        kinds.append("invalid")  # NumPy's rounding of a quotient that is infinite subtracts it from itself
+        kinds.append("invalid")  # NumPy's rounding subtracts an infinite quotient from itself
     return list(dict.fromkeys(kinds))
 
 
 def _of_integers(name: str, operands: list[Tensor]) -> list[str]:
-    """The errors of integers: division by zero, and the one quotient that is too large."""
+    """Return the errors of integers: division by zero, and the one quotient that is too large."""
     if name == "reciprocal":
         return ["divide", "invalid"] * bool((operands[0] == 0).any())  # NumPy casts the infinite quotient
     if name not in _QUOTIENTS | _MODULI:
@@ -175,7 +175,7 @@ def _of_integers(name: str, operands: list[Tensor]) -> list[str]:
 
 
 def _not_finite(name: str, operands: list[Tensor], result: Tensor) -> list[str]:
-    """The errors by which elements that are not finite came of operands that were."""
+    """Return the errors that turned finite operands into elements that are not finite."""
     nan, unbounded = torch.zeros_like(result, dtype=torch.bool), torch.zeros_like(result, dtype=torch.bool)
     for operand in operands:
         nan, unbounded = nan | operand.isnan(), unbounded | ~operand.isfinite()
@@ -186,7 +186,7 @@ def _not_finite(name: str, operands: list[Tensor], result: Tensor) -> list[str]:
 
 
 def _at_pole(name: str, operands: list[Tensor]) -> Tensor:
-    """Where an operation has a pole at its operands, rather than a result that is too large."""
+    """Return where an operation has a pole at its operands, instead of a result that is too large."""
     first, last = operands[0], operands[-1]
     if name in ("divide", "floor_divide", "divmod", "reciprocal", "log", "log2", "log10"):
         return last == 0
@@ -200,7 +200,7 @@ def _at_pole(name: str, operands: list[Tensor]) -> Tensor:
 
 
 def _is_small(name: str, operands: Sequence[Any], result: Tensor) -> bool:
-    """Whether a result is too small to have all its digits."""
+    """Whether a result is too small for all its digits."""
     small = result.abs() < torch.finfo(result.dtype).tiny
     for operand in operands:
         if name == "multiply" or (name in ("square", "power", "float_power", "divide") and operand is operands[0]):
@@ -211,7 +211,7 @@ def _is_small(name: str, operands: Sequence[Any], result: Tensor) -> bool:
 
 
 def _cast(tensor: Any, result: Tensor) -> list[str]:
-    """The errors of a cast: a finite number that becomes infinite, one that an integer can't hold."""
+    """Return the errors of a cast: a finite number that becomes infinite, or that an integer can't hold."""
     if not isinstance(tensor, Tensor) or not is_readable(tensor) or tensor.dtype is result.dtype:
         return []
     if result.is_floating_point() or result.is_complex():

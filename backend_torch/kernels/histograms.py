@@ -1,6 +1,6 @@
-"""Histograms: in which bin a value lies, and how many, or how much weight, lie in each.
+"""Histograms: the bin of each value, and the number or weight of the values in each bin.
 
-Layer: owns counting; edges and their checks are the caller's.
+Layer: owns counting. The caller checks the edges.
 """
 
 from __future__ import annotations
@@ -13,13 +13,13 @@ from backend_torch.tensors.casting import cast
 from backend_torch.tensors.memory import is_readable
 
 Tensor = torch.Tensor
-# Values are looked up in blocks: their indices take more memory than they do.
+# Values are looked up in blocks, because their indices take more memory than the values.
 BLOCK = 1 << 20
 SORTED = 1 << 16
 
 
 def bins(values: Tensor, edges: Tensor) -> Tensor:
-    """The bin of each value, of the dtype of the edges: 0 before the first bin, one more than their number after it.
+    """Return the bin of each value, of the edges' dtype: 0 before the first bin, their number + 1 after the last.
 
     As in NumPy a bin holds its lower edge, and the last one its upper edge too. NaN comes after all bins, and
     the upper edge behind edges of NaN is -1.
@@ -29,14 +29,14 @@ def bins(values: Tensor, edges: Tensor) -> Tensor:
 
 
 def counted(indices: Tensor, weights: Tensor | None, size: int) -> Tensor:
-    """How often each index below ``size`` occurs, as int64, or the sum of its weights, in their dtype.
+    """Count each index below ``size``, as int64, or sum its weights, in their dtype.
 
     ``torch.bincount`` has no gradient, takes no complex weights and can't be traced.
 
     Raises
     ------
     MemoryError
-        There is not as much memory.
+        There is not enough memory.
     """
     try:
         return _counted(indices, weights, size)
@@ -50,13 +50,13 @@ def _counted(indices: Tensor, weights: Tensor | None, size: int) -> Tensor:
     if weights is None:
         weights = torch.ones_like(indices)
     elif weights.dtype is torch.float64 and is_readable(indices) and is_readable(weights) and not weights.requires_grad:
-        if indices.is_cpu or not torch.are_deterministic_algorithms_enabled():  # CUDA's adds up in any order
+        if indices.is_cpu or not torch.are_deterministic_algorithms_enabled():  # CUDA adds in no fixed order
             return torch.bincount(indices, weights, minlength=size)
     return torch.zeros(size, dtype=weights.dtype, device=indices.device).index_add(0, indices, weights)
 
 
 def histogram(values: Tensor, edges: Tensor, weights: Tensor | None, common: torch.dtype) -> Tensor:
-    """How many values, or how much weight, lie between the edges; looked up in a common dtype, weights as they are."""
+    """Count the values, or sum the weights, between the edges; values and edges are compared in a common dtype."""
     edges = cast(edges, common)
     if weights is None and len(edges) <= len(values) and host.computes(values):
         return _between(values, edges, common)
@@ -73,7 +73,7 @@ def histogram(values: Tensor, edges: Tensor, weights: Tensor | None, common: tor
 
 
 def _between(values: Tensor, edges: Tensor, common: torch.dtype) -> Tensor:
-    """`histogram` by the places of the edges among sorted values: NumPy's sort takes less time than looking each up."""
+    """`histogram` by the places of the edges among sorted values: NumPy's sort is faster than lookups."""
     places = torch.zeros(len(edges), dtype=torch.int64)
     for start in range(0, len(values), SORTED):
         line = sorting.sort(cast(values[start : start + SORTED], common), 0)
@@ -83,17 +83,17 @@ def _between(values: Tensor, edges: Tensor, common: torch.dtype) -> Tensor:
 
 
 def smallest(tensor: Tensor) -> int:
-    """The smallest element of an integer tensor that has some."""
+    """Return the smallest element of an integer tensor that is not empty."""
     return int(tensor.min())
 
 
 def largest(tensor: Tensor) -> int:
-    """The largest element of an integer tensor that has some."""
+    """Return the largest element of an integer tensor that is not empty."""
     return int(tensor.max())
 
 
 def direction(line: Tensor) -> int:
-    """1 if a 1-d tensor never decreases, or has no values, -1 if it never increases, 0 otherwise."""
+    """Return 1 if a 1-d tensor never decreases or is empty, -1 if it never increases, else 0."""
     if line.is_meta:
         return 1
     earlier, later = line[:-1], line[1:]

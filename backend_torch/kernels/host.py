@@ -1,7 +1,7 @@
-"""NumPy's own loops on the memory of CPU tensors, where torch's take many times as long.
+"""NumPy's own loops on the memory of CPU tensors, where torch is many times slower.
 
-Layer: owns when NumPy may compute in torch's place: on the CPU, in eager code, where no gradient is recorded. Elsewhere
-the same kernel runs on torch alone.
+Layer: owns the condition under which NumPy may compute: on the CPU, in eager code, with no gradient recorded. Otherwise
+torch computes.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _PLAIN = (Tensor, torch.nn.Parameter)
 
 
 def computes(*tensors: Tensor, bfloat16: bool = False) -> bool:
-    """Whether NumPy can compute on the tensors' memory; on bfloat16, which is not its own, where that is asked for."""
+    """Whether NumPy can compute on the tensors' memory; bfloat16, which NumPy lacks, has to be allowed."""
     if not memory.host_computes or torch.compiler.is_compiling() or trace_state.is_tracing():
         return False
     if current_level() is not None:  # inside vmap, grad and the like no tensor shows its memory
@@ -39,7 +39,7 @@ def computes(*tensors: Tensor, bfloat16: bool = False) -> bool:
 
 
 def array(tensor: Tensor) -> np.ndarray:
-    """The memory of a tensor that NumPy can compute on; a copy where torch holds values that it would negate."""
+    """Return a tensor's memory for NumPy; a copy if the tensor is lazily negated or conjugated."""
     try:
         return tensor.numpy()
     except RuntimeError:  # as it does of those, and of a tensor that may have a gradient
@@ -49,9 +49,9 @@ def array(tensor: Tensor) -> np.ndarray:
 
 
 def small(*tensors: Tensor, most: int = FEW) -> list[np.ndarray] | None:
-    """The tensors' memory if they have few elements: several calls of torch take longer than one of NumPy's.
+    """Return the tensors' memory if they have few elements: several calls of torch take longer than one of NumPy's.
 
-    None where there are more, or torch has to compute.
+    None if they have more elements, or torch has to compute.
     """
     if not computes(*tensors):
         return None
@@ -62,16 +62,16 @@ def small(*tensors: Tensor, most: int = FEW) -> list[np.ndarray] | None:
 
 
 def arrays(*tensors: Tensor) -> list[np.ndarray] | None:
-    """The tensors' memory, None where torch has to compute."""
+    """Return the tensors' memory; None if torch has to compute."""
     return list(map(array, tensors)) if computes(*tensors) else None
 
 
 def to_write(
     target: Tensor, *others: Tensor, most: int | None = None, bfloat16: bool = False
 ) -> list[np.ndarray] | None:
-    """The tensors' memory, the first to be written to; autograd is told of the write.
+    """Return the tensors' memory, and tell autograd that the first is written to.
 
-    None where torch has to, and where one of them has more elements than ``most``.
+    None if torch has to compute, or a tensor has more elements than ``most``.
     """
     can = computes(target, *others, bfloat16=True) if bfloat16 else computes(target, *others)  # a keyword takes time
     if not can or trace_state.state.overwrites:
@@ -87,12 +87,12 @@ def to_write(
 
 
 def errors_to(report: Report | None) -> np.errstate:
-    """A scope in which NumPy tells ``report`` of floating-point errors, nobody if there is none."""
+    """A scope in which NumPy calls ``report`` for floating-point errors, or ignores them if it is None."""
     return np.errstate(all="ignore") if report is None else np.errstate(all="call", call=report)
 
 
 def wrapped(result: Any) -> Any:
-    """NumPy's result as a tensor, or a tuple of them, over its memory."""
+    """Return NumPy's result as a tensor over its memory, or as a tuple of tensors."""
     if type(result) is not np.ndarray:
         return tuple(map(wrapped, result)) if isinstance(result, tuple) else from_numpy(np.asarray(result))
     try:
@@ -102,7 +102,7 @@ def wrapped(result: Any) -> Any:
 
 
 def hosted(ufunc: np.ufunc, otherwise: Function, warns: bool = True) -> Function:
-    """``ufunc``, which warns of errors or has none, where NumPy can compute, ``otherwise`` elsewhere."""
+    """Return a function that calls ``ufunc`` if NumPy can compute, and ``otherwise`` if not."""
 
     def on_host(*tensors: Tensor) -> Any:
         given = arrays(*tensors)
@@ -110,7 +110,7 @@ def hosted(ufunc: np.ufunc, otherwise: Function, warns: bool = True) -> Function
             return otherwise(*tensors)
         if not warns:
             return wrapped(ufunc(*given))
-        with np.errstate(all="ignore"):  # what NumPy would warn of is asked of the result, if at all
+        with np.errstate(all="ignore"):  # tnp checks the result itself, if a check is on
             return wrapped(ufunc(*given))
 
     return on_host

@@ -1,8 +1,8 @@
 """Indexing: reading and writing the elements that an index selects.
 
-Layer: owns what torch's indexing lacks or leaves undefined: negative steps, which dimension the index arrays end up in,
-the bounds of an index before a write, the order of repeated writes, and uint16, uint32 and uint64. What a Python key
-means is the caller's: an `Index` says it in torch's terms.
+Layer: owns what torch's indexing lacks or leaves undefined: negative steps, the dimension of the index arrays in the
+result, the check of bounds before a write, the order of repeated writes, and uint16, uint32 and uint64. The caller
+parses a Python key into an `Index`, in torch's terms.
 """
 
 from __future__ import annotations
@@ -36,13 +36,13 @@ from backend_torch.torch_private.functorch import is_transforming
 Tensor = torch.Tensor
 _gather = torch.ops.aten.index.Tensor
 
-# A write of fewer elements is left to one thread: torch's own threshold is 3000 (IndexKernelUtils.h).
+# One thread writes fewer elements than this: torch's own threshold is 3000 (IndexKernelUtils.h).
 _ONE_THREAD = 2048
 _FEW = 64
 
 
 class Index(NamedTuple):
-    """Which elements of a tensor: first a view of it, then what index arrays pick from the view."""
+    """A selection of a tensor's elements: first a view, then the elements of the view that index arrays select."""
 
     view: tuple[int | slice | None, ...]
     """torch's own basic index; steps are positive. Empty for the tensor itself."""
@@ -57,7 +57,7 @@ class Index(NamedTuple):
 
 
 class Picks(NamedTuple):
-    """The index arrays of an `Index` with the bool ones turned into integers: one array a dimension."""
+    """Return the index arrays of an `Index`, with bool arrays turned into integers: one array for each dimension."""
 
     arrays: tuple[Tensor, ...]
     dims: tuple[int, ...]
@@ -68,46 +68,46 @@ class Picks(NamedTuple):
 
 
 def has_values(tensor: Tensor) -> bool:
-    """Whether the tensor's values can be asked for here and now, and not only when a traced function runs."""
+    """Whether the tensor's values are known now, and not only when a traced function runs."""
     return not trace_state.is_tracing() and not torch.compiler.is_compiling() and is_readable(tensor)
 
 
 def is_counted(mask: Tensor) -> bool:
-    """Whether `count_true` can be asked for: the mask has values, or is Python's own data in a trace."""
+    """Whether `count_true` is known: the mask has values, or is Python's own data in a trace."""
     return has_values(mask) or (trace_state.is_tracing() and memory.known(mask) is not None)
 
 
 def count_true(mask: Tensor) -> int:
-    """How many elements of a bool tensor are true."""
+    """Count the true elements of a bool tensor."""
     values = memory.known(mask) if trace_state.is_tracing() else None
     return int(torch.count_nonzero(mask)) if values is None else int(np.count_nonzero(values))
 
 
 def has_shape(index: Index) -> bool:
-    """Whether `array_shapes` can be asked for."""
+    """Whether `array_shapes` is known."""
     return all(array.dtype is not torch.bool or is_counted(array) for array in index.arrays)
 
 
 def same_width(tensor: Tensor) -> Tensor:
-    """A tensor of a dtype that torch's indexing kernels know: itself, or its bits as signed integers."""
+    """Return a tensor in a dtype with indexing kernels: itself, or its bits as signed integers."""
     signed = SIGNED.get(tensor.dtype)
     return tensor if signed is None else tensor.view(signed)
 
 
 def on_bits(function: Callable[..., Tensor], tensor: Tensor, *arguments: Any) -> Tensor:
-    """``function``, which only moves elements, of a tensor whose dtype it may not know."""
+    """Call ``function``, which only moves elements, on a tensor whose dtype may lack a kernel."""
     if tensor.dtype in SIGNED:
         return function(same_width(tensor), *arguments).view(tensor.dtype)
     return function(tensor, *arguments)
 
 
 def view_of(tensor: Tensor, index: Index) -> Tensor:
-    """The view that the index arrays pick from."""
+    """Return the view from which the index arrays select."""
     return sliced(tensor, index.view) if index.view else tensor
 
 
 def get(tensor: Tensor, index: Index) -> Tensor:
-    """The elements that ``index`` selects: a view for a basic index, but a copy where a step is negative.
+    """Return the elements that ``index`` selects: a view for a basic index, but a copy if a step is negative.
 
     Raises
     ------
@@ -124,7 +124,7 @@ def get(tensor: Tensor, index: Index) -> Tensor:
 
 
 def pick(tensor: Tensor, dim: int, array: Tensor) -> Tensor:
-    """``tensor`` with dimension ``dim`` replaced by those of an integer array that picks from it."""
+    """Replace dimension ``dim`` of ``tensor`` by those of an integer array that selects from it."""
     return on_bits(_gather, tensor, [None] * dim + [array])
 
 
@@ -137,13 +137,13 @@ def _get(view: Tensor, picks: Picks, position: int) -> Tensor:
 
 
 def _inverse_order(broadcast: int, rest: int, position: int) -> list[int]:
-    """The order that moves the leading ``broadcast`` dimensions of a result to ``position``."""
+    """Return the permutation that moves the leading ``broadcast`` dimensions to ``position``."""
     others = range(broadcast, broadcast + rest)
     return [*others[:position], *range(broadcast), *others[position:]]
 
 
 def places(mask: Tensor) -> Tensor:
-    """The indices of the elements that are not zero, one a row. CUDA's kernel takes 16 dimensions."""
+    """Return the indices of the elements that are not zero, one in each row. CUDA's kernel takes 16 dimensions."""
     if mask.is_meta:
         raise NotImplementedError("how many elements are selected depends on values, which the meta device has not")
     if mask.dim() <= 16 or mask.is_cpu:
@@ -168,7 +168,7 @@ def _picks(view: Tensor, index: Index) -> Picks:
 
 
 def shape(tensor: Tensor, index: Index) -> tuple[int, ...]:
-    """The shape of what ``index`` selects."""
+    """Return the shape of the selection."""
     view = view_of(tensor, index)
     if not index.arrays:
         return tuple(view.shape)
@@ -178,7 +178,7 @@ def shape(tensor: Tensor, index: Index) -> tuple[int, ...]:
 
 
 def array_shapes(index: Index) -> list[tuple[int, ...]]:
-    """The shapes that the index arrays broadcast from; a bool array counts as its true elements' indices."""
+    """Return the index arrays' shapes before broadcasting; a bool array counts as its true elements' indices."""
     shapes: list[tuple[int, ...]] = []
     for array in index.arrays:
         if array.dtype is torch.bool:
@@ -189,23 +189,23 @@ def array_shapes(index: Index) -> list[tuple[int, ...]]:
 
 
 def out_of_bounds(tensor: Tensor, index: Index) -> tuple[int, int] | None:
-    """The first index array that leaves its dimension and the value that does; None if all stay, or can't be read.
+    """Return the first index array with a value out of bounds, and that value; None if there is none, or none is known.
 
-    On an accelerator an index out of bounds ends the process' use of the device, and a write on the CPU has written
-    some elements before it is noticed, so this comes first. It is one reduction an array.
+    This check comes first: on an accelerator an index out of bounds makes the device unusable for the process, and the
+    CPU has written some elements before it raises. The check costs one reduction for each array.
     """
     view = view_of(tensor, index)
     for number, (array, dim) in enumerate(zip(index.arrays, index.dims, strict=True)):
         if array.dtype is not torch.bool:
             bad = outside(array, view.shape[dim])
-            # As in NumPy, index arrays that broadcast to nothing are not looked at; a 0-d one is like an integer.
+            # As in NumPy, index arrays that broadcast to nothing are not checked; a 0-d one is like an integer.
             if bad is not None and not (array.dim() and any(0 in each for each in array_shapes(index))):
                 return number, bad
     return None
 
 
 def outside(array: Tensor, size: int) -> int | None:
-    """A value of an integer array that is no index of ``size`` elements; None if there is none, or none to be seen."""
+    """Return a value that is out of bounds for ``size`` elements; None if there is none, or none is known."""
     if not array.numel():
         return None
     if not has_values(array):
@@ -221,7 +221,7 @@ def outside(array: Tensor, size: int) -> int | None:
 
 
 def from_start(array: Tensor, size: int) -> Tensor:
-    """Indices with the negative ones counted from the end; the array itself where it is seen to have none."""
+    """Count negative indices from the end; return the array itself if it is known to have none."""
     if array.numel() and has_values(array) and array.is_cpu and array.min().item() >= 0:
         return array
     return torch.where(array < 0, array + size, array)
@@ -230,13 +230,13 @@ def from_start(array: Tensor, size: int) -> Tensor:
 def assign(view: Tensor, value: Tensor) -> None:
     """Write ``value``, broadcast, to all of ``view``, as if it had been copied before.
 
-    torch notices overlap of dense tensors only (https://github.com/pytorch/pytorch/issues/60010), and copies between
-    devices unasked.
+    torch detects overlap of dense tensors only (https://github.com/pytorch/pytorch/issues/60010), and silently copies
+    between devices.
 
     Raises
     ------
     ValueError
-        The two are on different devices, and the value is no scalar.
+        The two are on different devices, and the value is not a scalar.
     """
     if value.dim():
         if value.device != view.device:
@@ -251,7 +251,7 @@ def assign(view: Tensor, value: Tensor) -> None:
             return  # x[1:5] += 1 ends with x[1:5] = x[1:5]
         value = copied(value)
     elif trace_state.is_tracing() and memory.same_storage(view, value):
-        value = value.clone()  # what is refused below when the graph runs
+        value = value.clone()  # the code below refuses it when the graph runs
     try:
         view.copy_(value)
     except RuntimeError:
@@ -260,7 +260,7 @@ def assign(view: Tensor, value: Tensor) -> None:
         if value.dim():
             with_history(view).copy_(value)
         else:
-            with_history(view).copy_(value.clone())  # one of the view's own elements, which torch takes for a conflict
+            with_history(view).copy_(value.clone())  # torch refuses one of the view's own elements as a conflict
 
 
 def _may_overlap(one: Tensor, other: Tensor) -> bool:
@@ -268,14 +268,14 @@ def _may_overlap(one: Tensor, other: Tensor) -> bool:
 
 
 def without_leading_ones(value: Tensor, ndim: int) -> Tensor:
-    """``value`` with at most ``ndim`` dimensions where those before are of length one: assignment ignores them."""
+    """Drop leading dimensions of length one beyond ``ndim``, which assignment ignores."""
     while value.dim() > ndim and value.shape[0] == 1:
         value = value[0]
     return value
 
 
 def put(tensor: Tensor, index: Index, value: Tensor) -> None:
-    """Write ``value``, of the tensor's dtype, broadcast to what ``index`` selects. The last of repeated writes stays.
+    """Write ``value``, of the tensor's dtype, broadcast to the selection. The last of repeated writes stays.
 
     The index arrays are within bounds: see `out_of_bounds`.
 
@@ -307,7 +307,7 @@ def put(tensor: Tensor, index: Index, value: Tensor) -> None:
 
 
 def put_few(tensor: Tensor, array: Tensor, value: Tensor) -> bool:
-    """Write few values, of the tensor's dtype, through one index array, by NumPy; whether it could."""
+    """Write a few values, of the tensor's dtype, through one index array, by NumPy; return whether it could."""
     given = host.to_write(tensor, array, value, most=host.FEW)
     if given is None:
         return False
@@ -319,9 +319,9 @@ def put_few(tensor: Tensor, array: Tensor, value: Tensor) -> bool:
 
 
 def _in_places(tensor: Tensor, mask: Tensor, values: Tensor) -> Tensor:
-    """A vector's values one after the other where the mask is true, and the tensor's elsewhere.
+    """Return a vector's values one after the other where the mask is true, and the tensor's elsewhere.
 
-    ``masked_scatter`` is this, but its derivative has none in forward mode (torch 2.13).
+    ``masked_scatter`` does the same, but its derivative has no forward mode (torch 2.13).
     """
     if not values.numel():
         return tensor
@@ -330,7 +330,7 @@ def _in_places(tensor: Tensor, mask: Tensor, values: Tensor) -> Tensor:
 
 
 def _put_masked(view: Tensor, index: Index, value: Tensor) -> bool:
-    """Write through one bool array without asking where it is true, so that it can be traced; False if it can't."""
+    """Write through one bool array without its values, so that it can be traced; return False if that is impossible."""
     mask, dim = index.arrays[0], index.dims[0]
     if mask.is_cpu is not view.is_cpu:
         mask = mask.to(view.device)
@@ -359,7 +359,7 @@ def _put_masked(view: Tensor, index: Index, value: Tensor) -> bool:
 
 
 def _check_count(mask: Tensor, values: int) -> None:
-    """Raise, here or when the graph runs, unless as many elements are true: torch leaves values over unseen."""
+    """Raise, now or when the graph runs, unless as many elements are true: torch silently drops values."""
     if not is_counted(mask) and values <= mask.numel():
         demand(mask.sum() == values, MISCOUNTED)
     elif values > mask.numel() or count_true(mask) != values:
@@ -372,14 +372,14 @@ def _put(view: Tensor, picks: Picks, index: Index, value: Tensor) -> None:
     if dims != tuple(range(len(dims))):
         target = target.permute(*dims, *rest)
     value = same_width(value)
-    # Or it can't be known; one place alone is not repeated.
+    # Or it is unknown; a single place is not repeated.
     differentiated = math.prod(broadcast) != 1 and (value.requires_grad or not has_values(value))
     if value.dim() or differentiated:
         position, count = index.position, len(broadcast)
         value = without_leading_ones(value, count + len(rest))
         sizes = tuple(target.shape[len(dims) :])
         shape = (*sizes[:position], *broadcast, *sizes[position:])
-        first = value.dim() - len(shape) + position  # the dimension of value that meets the arrays' first
+        first = value.dim() - len(shape) + position  # the dimension of value that aligns with the arrays' first
         varies = any(size != 1 for size in value.shape[max(0, first) : max(0, first + count)])
         varies = varies or differentiated  # one value everywhere, but for each place one gradient
         if value.shape != shape:
@@ -393,7 +393,7 @@ def _put(view: Tensor, picks: Picks, index: Index, value: Tensor) -> None:
                 value = value.reshape(arrays[0].shape[0], *sizes)
             given = host.to_write(target, value, *arrays)
             if given is not None:
-                # One write after the other takes NumPy 15 ms for 10**6 elements; to sort them, torch 900.
+                # NumPy writes 10**6 elements one by one in 15 ms; torch sorts them in 900.
                 given[0][tuple(given[2:])] = given[1]
                 return
             arrays, value = _in_order(target, arrays, value)
@@ -401,7 +401,7 @@ def _put(view: Tensor, picks: Picks, index: Index, value: Tensor) -> None:
 
 
 def put_(target: Tensor, arrays: tuple[Tensor, ...], value: Tensor, accumulate: bool = False) -> None:
-    """``torch.index_put_``, which in batches of batches takes the slices' dimension for the indices' (torch 2.13)."""
+    """``torch.index_put_``, which in batches of batches confuses the slices' dimension with the indices' (2.13)."""
     transforms = functorch.stack()
     if transforms and sum(each.key() == functorch.TransformType.Vmap for each in transforms) > 1:
         target.copy_(target.index_put(arrays, value, accumulate))
@@ -410,11 +410,11 @@ def put_(target: Tensor, arrays: tuple[Tensor, ...], value: Tensor, accumulate: 
 
 
 def _in_order(target: Tensor, arrays: tuple[Tensor, ...], value: Tensor) -> tuple[tuple[Tensor, ...], Tensor]:
-    """One-dimensional index arrays and their values, such that it does not matter in which order they are written.
+    """Return one-dimensional index arrays and values that may be written in any order.
 
-    With repeated indices torch leaves open which value stays, and gives each of them the gradient. A small write on
-    the CPU is done in order, by one thread. Else only the last of each is left; or, where their number can't be known,
-    all have the value of the last, which alone has the gradient.
+    With repeated indices torch does not define which value stays, and gives each the gradient. On the CPU one thread
+    does a small write in order. For other writes only the last of each index is kept; if their number is unknown, all
+    get the value of the last, which alone gets the gradient.
     """
     if not value.numel():
         return arrays, value
@@ -439,5 +439,5 @@ def _in_order(target: Tensor, arrays: tuple[Tensor, ...], value: Tensor) -> tupl
 
 
 def _with_gradient(value: Tensor, where: Tensor) -> Tensor:
-    """``value``, to which gradients flow at some places of its first axis only."""
+    """Return ``value`` with gradients at some places of its first axis only."""
     return torch.where(where.reshape(-1, *[1] * (value.dim() - 1)), value, value.detach())

@@ -1,4 +1,4 @@
-"""Joining, splitting and tiling: tensors laid side by side, and taken apart.
+"""Joining, splitting and tiling of tensors.
 
 Layer: owns the memory order of what is joined and the dtypes that torch cannot select from; dtypes and axes come
 decided.
@@ -20,7 +20,7 @@ Tensor = torch.Tensor
 
 
 def concatenate(tensors: Sequence[Tensor], axis: int) -> Tensor:
-    """Tensors of one dtype and rank end to end along ``axis``; in Fortran order if all of them are."""
+    """Concatenate tensors of one dtype and rank along ``axis``; in Fortran order if all of them are."""
     first = tensors[0]
     if not first.is_contiguous() and all(map(is_fortran, tensors)):
         return reversed_axes(torch.cat([reversed_axes(tensor) for tensor in tensors], first.dim() - 1 - axis))
@@ -28,7 +28,7 @@ def concatenate(tensors: Sequence[Tensor], axis: int) -> Tensor:
 
 
 def select(tensor: Tensor, indices: np.ndarray | Tensor, axis: int) -> Tensor:
-    """The slices of ``axis`` that a vector of non-negative indices, int32 or int64, names."""
+    """Return the slices of ``axis`` at a vector of non-negative indices, int32 or int64."""
     if isinstance(indices, np.ndarray):
         indices = from_numpy(indices)
     indices = indices.to(tensor.device)
@@ -41,29 +41,29 @@ def select(tensor: Tensor, indices: np.ndarray | Tensor, axis: int) -> Tensor:
 
 
 def repeat(tensor: Tensor, repeats: int | Tensor, axis: int) -> Tensor:
-    """Each slice of ``axis`` ``repeats`` times, or as often as a vector of counts says."""
+    """Repeat each slice of ``axis`` ``repeats`` times, or as often as a vector of counts says."""
     if isinstance(repeats, int):
         if repeats > 0 and not tensor.shape[axis]:
-            return tensor.clone()  # torch computes the strides that so many would have
+            return tensor.clone()  # torch computes the strides of so many elements
         if repeats * tensor.shape[axis] > torch.iinfo(torch.int64).max:
-            raise ValueError("negative dimensions are not allowed")  # as NumPy says, whose product wraps around
+            raise ValueError("negative dimensions are not allowed")  # NumPy's error: its product wraps around
         return tensor.repeat_interleave(repeats, axis)
     return select(tensor, torch.repeat_interleave(repeats), axis)
 
 
 def tile(tensor: Tensor, repeats: tuple[int, ...]) -> Tensor:
-    """The whole tensor side by side, ``repeats`` times along each of its axes; a copy."""
+    """Tile the tensor ``repeats`` times along each of its axes; a copy."""
     return tensor.repeat(repeats)
 
 
 def insert(tensor: Tensor, values: Tensor, order: np.ndarray, axis: int) -> Tensor:
-    """``tensor`` and ``values``, joined along ``axis`` and taken in ``order``."""
+    """Join ``tensor`` and ``values`` along ``axis``, and select in ``order``."""
     return select(torch.cat((tensor, values), axis), order, axis)
 
 
 @explaining
 def insert_few(tensor: Tensor, values: Tensor, places: Sequence[int], axis: int) -> Tensor:
-    """``tensor`` with one slice of ``values`` before each of these places of ``axis``, or all before the only one."""
+    """Insert one slice of ``values`` before each of these places of ``axis``, or all before a single place."""
     order = sorted(range(len(places)), key=places.__getitem__)
     bounds = [0, *[places[index] for index in order], tensor.shape[axis]]
     parts = [tensor.narrow(axis, low, high - low) for low, high in itertools.pairwise(bounds)]
@@ -73,13 +73,13 @@ def insert_few(tensor: Tensor, values: Tensor, places: Sequence[int], axis: int)
 
 
 def slices(tensor: Tensor, bounds: Sequence[int | None], axis: int) -> list[Tensor]:
-    """Views of ``axis`` between neighbouring bounds, which follow Python's slicing rules; None is an end."""
+    """Return views of ``axis`` between neighbouring bounds, which follow Python's slicing rules; None is an end."""
     before = (slice(None),) * axis
     return [tensor[(*before, slice(low, high))] for low, high in itertools.pairwise(bounds)]
 
 
 def occupied(tensor: Tensor, axis: int) -> tuple[int, int] | None:
-    """The first and the last slice of ``axis`` that has an element that is not zero; None if none has."""
+    """Return the first and last slice of ``axis`` with an element that is not zero; None if there is none."""
     others = tuple([other for other in range(tensor.dim()) if other != axis])
     filled = tensor.to(torch.bool)
     places = torch.nonzero(filled.any(others) if others else filled)

@@ -1,7 +1,7 @@
-"""A kernel: torch's function for an operation, and what stands in for it on the dtypes that torch leaves out.
+"""A kernel: torch's function for an operation, and substitutes on the dtypes that torch lacks.
 
-Layer: owns which torch code computes an operation on tensors that already have the operation's dtype; promotion and
-casting rules are the caller's.
+Layer: owns the choice of torch code for an operation on tensors that already have its dtype. The caller promotes and
+casts.
 """
 
 from __future__ import annotations
@@ -32,8 +32,8 @@ class Kernel:
     inplace : callable, optional
         torch's method that writes into the first operand (``torch.Tensor.add_``), right wherever ``default`` is.
     scalar_left, scalar_right : callable, optional
-        ``f(number, tensor)`` and ``f(tensor, number)`` for a Python number that has the tensor's dtype, where there is
-        something faster than a 0-d tensor: ``1. / x`` is one reciprocal, ``x ** 2`` one product.
+        ``f(number, tensor)`` and ``f(tensor, number)`` for a Python number that has the tensor's dtype, if something is
+        faster than a 0-d tensor: ``1. / x`` is one reciprocal, ``x ** 2`` one product.
     """
 
     __slots__ = (
@@ -75,7 +75,7 @@ class Kernel:
         self.scalar_right = scalar_right
 
     def resolve(self, *dtypes: torch.dtype) -> Function:
-        """The function for operands of these loop dtypes."""
+        """Return the function for operands of these loop dtypes."""
         dtype = dtypes[0]
         special = None
         if self.mixed is not None and any(other is not dtype for other in dtypes[1:]):
@@ -94,7 +94,7 @@ class Kernel:
 
 
 def large_enough(method: Function) -> Function:
-    """A method that writes to its first operand, too small a one of which torch sees here, but not in traces."""
+    """Wrap a method that writes to its first operand: check its size, which torch does not do in traces."""
 
     def inplace(target: torch.Tensor, other: torch.Tensor) -> torch.Tensor:
         if trace_state.is_tracing() and torch.broadcast_shapes(target.shape, other.shape) != target.shape:
@@ -105,9 +105,9 @@ def large_enough(method: Function) -> Function:
 
 
 def same_bits(function: Function) -> Function:
-    """``function`` on uint16, uint32 and uint64 through the signed type of the same width: its bits are the same.
+    """Run ``function`` on uint16, uint32 and uint64 through the signed type of the same width, with the same bits.
 
-    A result that has not the signed type (a comparison gives bool) is left alone.
+    A result of another type (a comparison gives bool) is left alone.
     """
 
     def through_signed(*tensors: torch.Tensor) -> torch.Tensor:
@@ -120,7 +120,7 @@ def same_bits(function: Function) -> Function:
 
 
 def same_order(function: Function) -> Function:
-    """``function`` on uint64 through int64 with the sign bit flipped, which keeps the order of all values."""
+    """Run ``function`` on uint64 through int64 with the sign bit flipped, which keeps the order of all values."""
     flip = torch.iinfo(torch.int64).min
 
     def through_flipped(*tensors: torch.Tensor) -> torch.Tensor:
@@ -131,9 +131,9 @@ def same_order(function: Function) -> Function:
 
 
 def widened(function: Function, uint64: Function) -> Function:
-    """``function`` on uint16 and uint32 through a wider type, ``uint64`` on the type that has none.
+    """Run ``function`` on uint16 and uint32 through a wider type, and ``uint64`` on the type that has none.
 
-    The result is cast back where the function kept the wider type (a comparison gives bool and is left alone).
+    The result is cast back if the function kept the wider type; bool, from a comparison, is left alone.
     """
 
     def through_wider(*tensors: torch.Tensor) -> torch.Tensor:
@@ -148,12 +148,12 @@ def widened(function: Function, uint64: Function) -> Function:
 
 
 def by_parts(function: Function) -> Function:
-    """``function`` on complex tensors as its real form on real and imaginary parts, which do not meet."""
+    """Run ``function`` on complex tensors as its real form on real and imaginary parts separately."""
 
     def through_parts(first: torch.Tensor, *others: torch.Tensor) -> torch.Tensor:
         parts = [torch.view_as_real(first.resolve_conj())]
         for other in others:
-            # A 0-d tensor has an axis once it is seen as parts: it no longer mixes with another device.
+            # A 0-d tensor viewed as parts has an axis, so it no longer combines with another device.
             if other.dim() == 0:
                 other = other.to(first.device)
             elif first.dim() == 0:

@@ -1,8 +1,8 @@
 """Reflected operators: give derived classes priority over tnp's own helper classes.
 
-In ``x * y`` Python calls ``y`` before ``x`` if the class of ``y`` derives from that of ``x``: an array times a matrix is
-a matrix product. NumPy and the user see a read-only array as an ndarray. For Python
-its class is another one, from which no class derives. So its operators apply Python's rule themselves.
+In ``x * y`` Python calls ``y`` before ``x`` if the class of ``y`` derives from that of ``x``: an array times a matrix
+is a matrix product. NumPy and the user see a read-only array as an ndarray. For Python its class is another one, from
+which no class derives. So its operators apply Python's rule themselves.
 
 Layer: owns the choice between two arrays' methods. ndarray computes.
 """

@@ -1,8 +1,8 @@
 """Classes derived from ndarray: NumPy's protocols for them, and how tnp's functions detect them.
 
 Layer: owns ``__array_finalize__``, ``__array_wrap__``, ``__array_priority__`` and the override ``__array_ufunc__``.
-ndarray itself pays for none of them: a class derived from ndarray gets `subclass` as its base instead, whose methods keep
-the class.
+ndarray itself pays for none of them: a class derived from ndarray gets `subclass` as its base instead, whose methods
+keep the class.
 """
 
 from __future__ import annotations

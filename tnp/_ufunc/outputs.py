@@ -22,7 +22,7 @@ Tensor = Any
 
 
 def outputs(ufunc: Any, out: Any) -> tuple[Any, ...]:
-    """Return ``out`` as a tuple of an array or None for each output; of Ellipsis if it asks for an array even if 0-d."""
+    """Return ``out`` as a tuple of an array or None for each output; Ellipsis asks for an array even if 0-d."""
     if out is None or out is Ellipsis:
         return (out,) * ufunc.nout
     if not isinstance(out, tuple):
