@@ -20,7 +20,7 @@ import numpy as np
 import torch
 from torch.fx import GraphModule, Node
 
-from backend_torch.graphs import graph_copies, loops, random_inputs, symbolic
+from backend_torch.graphs import graph_copies, loop_lowering, loops, random_inputs, symbolic
 from backend_torch.graphs.decompositions import TABLE
 from backend_torch.graphs.watching import Watch
 from backend_torch.kernels import products
@@ -272,6 +272,7 @@ def subgraph(
             copy = graph.call_function(aten.clone.default, (placeholders[index],))
         values[copy] = values[placeholders[index]]
         placeholders[index].replace_all_uses_with(copy, delete_user_cb=lambda user, copy=copy: user is not copy)
+        values[copy] = values[placeholders[index]]
     output = graph.output_node()
     results: list[Node] = list(output.args[0])  # type: ignore[arg-type]
     used = set(memory).difference([storage_of(inputs[index]) for index in written])
@@ -468,16 +469,17 @@ class Executable:
     def _compiled(self) -> Program:
         graph = self.graph
         mode, inputs = self._stand_ins()
+        module = graph_copies.duplicate(graph.module, graph.results)
+        has_lowered = loop_lowering.lower(module)
         with mode:
-            pure = inductor.functional(
-                graph_copies.duplicate(graph.module, graph.results), inputs, TABLE, self._settings or {}
-            )
+            pure = inductor.functional(module, inputs, TABLE, self._settings or {})
         loops.unroll(pure)
         products.choose(pure)
         drawn = random_inputs.taken_out(pure)
         settings = self._settings_of(pure)
         inputs += [traces.like(mode, tensor) for _, tensor in drawn]
-        return random_inputs.before(inductor.compiled(pure, inputs, mode, settings), drawn)
+        program = random_inputs.before(inductor.compiled(pure, inputs, mode, settings), drawn)
+        return loop_lowering.raising(program) if has_lowered else program
 
     def _with_outputs(self, run: Program, outputs: list[Output]) -> Program:
         written = self.graph.written

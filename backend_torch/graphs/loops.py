@@ -111,6 +111,15 @@ def unroll(module: GraphModule) -> None:
     module.recompile()
 
 
+def is_elementwise(module: GraphModule, node: Node) -> bool:
+    """Whether a loop is counted and its steps are elementwise: several of them can be taken a trip."""
+    if node.target is not torch.ops.higher_order.while_loop:
+        return False
+    graphs: Any = node.args[:2]
+    test, step = [getattr(module, graph.target) for graph in graphs]
+    return _steps(step) > 1 and _counter(test, step) is not None
+
+
 def _loop_before(module: GraphModule, node: Node, counter: int, steps: int) -> None:
     """Put a loop of as many whole trips of ``steps`` as there are before another, which goes on from there."""
     graphs: Any = node.args[:2]

@@ -64,7 +64,9 @@ def _decompositions(ours: Table) -> Table:
     return {**select_decomp_table(), **ours}
 
 
-def functional(module: GraphModule, inputs: Sequence[Tensor], table: Table, settings: dict[str, Any]) -> GraphModule:
+def functional(
+    module: Callable[..., Any], inputs: Sequence[Tensor], table: Table, settings: dict[str, Any]
+) -> GraphModule:
     """The graph without writes but those to its inputs, at its end, and in the operations that Inductor knows."""
     with torch.no_grad(), _rounding(settings):
         pure = make_fx(torch.func.functionalize(module, remove="mutations"), _decompositions(table))(*inputs)

@@ -1,4 +1,4 @@
-"""Loops of a graph that is to be compiled: how many there are, and how much is compiled for them."""
+"""Loops that are not lowered: how many the compiler gets, and how much is compiled for them."""
 
 from __future__ import annotations
 
@@ -9,9 +9,15 @@ import pytest
 import torch
 
 import tnp
+from backend_torch.graphs import loop_lowering
 from backend_torch.torch_private import inductor
 
 Function = Callable[[Any], Any]
+
+
+@pytest.fixture(autouse=True)
+def nothing_is_lowered(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(loop_lowering, "lower", lambda module: False)
 
 
 def compiled(function: Function, monkeypatch: pytest.MonkeyPatch, x: Any) -> tuple[int, int]:

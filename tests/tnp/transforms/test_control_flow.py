@@ -70,6 +70,14 @@ def writing_long(x: Any) -> Any:
     return result, np.fori_loop(0, 0, body, x), x
 
 
+def writing_element(x: Any) -> Any:
+    def body(i: Any, v: Any) -> Any:
+        v[i] = v[i - 1] / 2 + i
+        return v
+
+    return np.fori_loop(1, 6, body, x), x
+
+
 def collatz(x: Any) -> Any:
     n = x.sum().astype(int)
     step = lambda n: np.cond(n % 2 == 0, lambda n: n // 2, lambda n: 3 * n + 1, n)  # noqa: E731
@@ -109,6 +117,7 @@ PROGRAMS: dict[str, Function] = {
     "outer": outer,
     "nested": nested,
     "writing": writing,
+    "writing an element": writing_element,
     "collatz": collatz,
     "loops in loops": lambda x: np.fori_loop(
         0, 3, lambda i, v: np.fori_loop(0, 2, lambda j, v: v * np.sin(v) + x, v), x

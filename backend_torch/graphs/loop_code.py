@@ -1,0 +1,306 @@
+"""Loops of a graph as C++: what lies in memory, what is computed where it is read, and when it is written.
+
+Layer: owns values and statements. A value is in memory (a view of a buffer), or it is computed for each element that is
+read (lazy). What an operation means is loop_operations.py's, and loop_prelude.py's in C++.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import torch
+
+Dtype = torch.dtype
+Shape = tuple[int, ...]
+Index = Sequence[str]
+
+CTYPES: dict[Dtype, str] = {
+    torch.float64: "double",
+    torch.float32: "float",
+    torch.float16: "c10::Half",
+    torch.bfloat16: "c10::BFloat16",
+    torch.complex64: "c10::complex<float>",
+    torch.complex128: "c10::complex<double>",
+    torch.int64: "int64_t",
+    torch.int32: "int32_t",
+    torch.int16: "int16_t",
+    torch.int8: "int8_t",
+    torch.uint64: "uint64_t",
+    torch.uint32: "uint32_t",
+    torch.uint16: "uint16_t",
+    torch.uint8: "uint8_t",
+    torch.bool: "bool",
+}
+_SMALL = 2048  # bytes of a buffer that lies on the stack, and is copied rather than exchanged
+_MOST_SCRATCH = 1 << 28
+
+
+class Unsupported(Exception):
+    """A loop holds what is not lowered; it runs as it did before."""
+
+
+@dataclass(eq=False)
+class Buffer:
+    """Memory of the loop's: on the stack if it is small, else where a pointer points, which may be exchanged.
+
+    Attributes
+    ----------
+    constant : bool
+        Nobody writes to it, because it is an input.
+    """
+
+    name: str
+    dtype: Dtype
+    size: int
+    constant: bool = False
+    pointer: bool = False
+
+    @property
+    def ctype(self) -> str:
+        return CTYPES[self.dtype]
+
+
+@dataclass(eq=False)
+class View:
+    """Elements of a buffer.
+
+    Attributes
+    ----------
+    offset : str
+        The first element's place, where that is not 0.
+    copied : bool
+        It stands for the values that are there now, and not for the memory.
+    """
+
+    buffer: Buffer
+    shape: Shape
+    strides: Shape
+    offset: str = ""
+    copied: bool = False
+    dtype: Dtype = None  # type: ignore[assignment]
+
+    def __post_init__(self) -> None:
+        self.dtype = self.buffer.dtype
+
+    @property
+    def reads(self) -> frozenset[Buffer]:
+        return frozenset([self.buffer])
+
+    @property
+    def cost(self) -> int:
+        return 0
+
+    def place(self, index: Index) -> str:
+        """Where the element at an index is in the buffer."""
+        terms = [self.offset] if self.offset else []
+        for i, size, stride in zip(index, self.shape, self.strides, strict=True):
+            if size != 1 and stride and i != "0":
+                terms.append(i if stride == 1 else f"{i} * {stride}")
+        return " + ".join(terms) or "0"
+
+    def at(self, index: Index) -> str:
+        place = self.place(index)
+        if _recording is not None:
+            _recording.append((self.buffer, place))
+        return f"{self.buffer.name}[{place}]"
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether the elements lie one after the other, in C order."""
+        return self.strides == plain(self.shape) or all(
+            size == 1 or stride == expected
+            for size, stride, expected in zip(self.shape, self.strides, plain(self.shape), strict=True)
+        )
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether these are all elements of the buffer, in their order."""
+        return not self.offset and self.is_plain and math.prod(self.shape) == self.buffer.size
+
+    @property
+    def pointer(self) -> str:
+        return f"{self.buffer.name} + {self.offset}" if self.offset else self.buffer.name
+
+
+@dataclass(eq=False)
+class Lazy:
+    """Elements that are computed where they are read.
+
+    Attributes
+    ----------
+    element : callable
+        The C++ of the element at an index.
+    reads : frozenset of Buffer
+        The memory that it reads.
+    cost : int
+        How many operations it takes.
+    """
+
+    dtype: Dtype
+    shape: Shape
+    element: Callable[[Index], str]
+    reads: frozenset[Buffer] = frozenset()
+    cost: int = 0
+
+    def at(self, index: Index) -> str:
+        return self.element(index)
+
+
+Value = View | Lazy
+
+_recording: list[tuple[Buffer, str]] | None = None
+
+
+def places_read(value: Value, index: Index) -> list[tuple[Buffer, str]]:
+    """Which elements of which memory a value's element at an index is computed from."""
+    global _recording
+    before, _recording = _recording, []
+    try:
+        value.at(index)
+        return _recording
+    finally:
+        _recording = before
+
+
+def plain(shape: Sequence[int]) -> Shape:
+    """The strides of a new tensor."""
+    strides = [1] * len(shape)
+    for axis in range(len(shape) - 2, -1, -1):
+        strides[axis] = strides[axis + 1] * max(shape[axis + 1], 1)
+    return tuple(strides)
+
+
+def literal(value: Any, dtype: Dtype) -> str:
+    """A Python number as C++ of a dtype."""
+    ctype = CTYPES[dtype]
+    if dtype is torch.bool:
+        return "true" if value else "false"
+    if dtype.is_complex:
+        value = complex(value)
+        part = torch.float64 if dtype is torch.complex128 else torch.float32
+        return f"{ctype}({literal(value.real, part)}, {literal(value.imag, part)})"
+    if not dtype.is_floating_point:
+        wrapped = int(value) & ((1 << 64) - 1)
+        return f"static_cast<{ctype}>({wrapped}ull)" if wrapped >= 1 << 31 else f"{ctype}({wrapped})"
+    value = float(value)
+    if math.isnan(value):
+        number = "std::numeric_limits<double>::quiet_NaN()"
+    elif math.isinf(value):
+        number = ("-" if value < 0 else "") + "std::numeric_limits<double>::infinity()"
+    else:
+        number = value.hex()
+    return f"static_cast<{ctype}>({number})" if dtype.itemsize > 2 else f"{ctype}(static_cast<float>({number}))"
+
+
+def constant(value: Any, dtype: Dtype, shape: Shape = ()) -> Lazy:
+    """A number as a value."""
+    text = literal(value, dtype)
+    return Lazy(dtype, shape, lambda index: text)
+
+
+@dataclass
+class Code:
+    """A C++ function that is being written.
+
+    Attributes
+    ----------
+    declared : list of str
+        What comes before its first statement: pointers into the scratch memory, and inputs that are laid out otherwise.
+    """
+
+    lines: list[str] = field(default_factory=list)
+    declared: list[str] = field(default_factory=list)
+    scratch: int = 0  # bytes
+    depth: int = 1
+    numbers: Iterator[int] = field(default_factory=itertools.count)
+    packed: dict[Any, View] = field(default_factory=dict)
+    permuted: bool = False  # whether results may lie in each other's memory
+
+    def line(self, text: str) -> None:
+        self.lines.append("  " * self.depth + text)
+
+    def open(self, text: str) -> None:
+        self.line(text + " {")
+        self.depth += 1
+
+    def close(self) -> None:
+        self.depth -= 1
+        self.line("}")
+
+    def name(self, letter: str) -> str:
+        return f"{letter}{next(self.numbers)}"
+
+    def buffer(self, dtype: Dtype, size: int, points_to: str | None = None) -> Buffer:
+        """New memory; or that of an output, which it has at first."""
+        ctype, name = CTYPES[dtype], self.name("m")
+        small = size * dtype.itemsize <= _SMALL
+        if points_to is not None and not small:
+            self.line(f"{ctype}* {name} = {points_to};")
+        elif small:
+            self.line(f"alignas(64) {ctype} {name}[{max(size, 1)}];")
+        else:
+            self.declared.append(f"{ctype}* {name} = reinterpret_cast<{ctype}*>(scratch + {self.scratch});")
+            self.scratch += -(-size * dtype.itemsize // 64) * 64
+            if self.scratch > _MOST_SCRATCH:
+                raise Unsupported("it needs too much memory")
+        return Buffer(name, dtype, size, pointer=not small)
+
+    def new(self, dtype: Dtype, shape: Sequence[int]) -> View:
+        """New memory for elements of a shape."""
+        return View(self.buffer(dtype, math.prod(shape)), tuple(shape), plain(shape))
+
+    def loops(self, shape: Shape, body: Callable[[list[str]], None], ordered: bool = False) -> None:
+        """Go through all indices of a shape; unless ``ordered``, no element waits for another."""
+        index = ["0" if size == 1 else self.name("i") for size in shape]
+        counted = [axis for axis, size in enumerate(shape) if size != 1]
+        for axis in counted:
+            if axis == counted[-1] and not ordered:
+                self.line("#pragma GCC ivdep")
+            i = index[axis]
+            self.open(f"for (int64_t {i} = 0; {i} < {shape[axis]}; {i}++)")
+        body(index)
+        for _ in counted:
+            self.close()
+
+    def store(self, target: View, value: Value) -> None:
+        """Write a value that reads nothing of the target, but each element where it is written."""
+        if target.shape == value.shape and isinstance(value, View) and value.is_plain and target.is_plain:
+            size = math.prod(value.shape)
+            if size > 1:
+                self.line(f"std::memcpy({target.pointer}, {value.pointer}, {size} * sizeof({target.buffer.ctype}));")
+                return
+        self.loops(target.shape, lambda index: self.line(f"{target.at(index)} = {value.at(index)};"))
+
+    def in_memory(self, value: Value) -> View:
+        """The value as it lies in memory, where it is put if it is computed."""
+        if isinstance(value, View):
+            return value
+        view = self.new(value.dtype, value.shape)
+        self.store(view, value)
+        return view
+
+    def as_new(self, value: Value) -> View:
+        """The value in memory of its own."""
+        view = self.new(value.dtype, value.shape)
+        self.store(view, value)
+        return view
+
+    def in_c_order(self, value: Value) -> View:
+        """The value in memory, one element after the other."""
+        return value if isinstance(value, View) and value.is_plain else self.as_new(value)
+
+    def scalar(self, value: Value) -> Lazy:
+        """A value of one element, computed now."""
+        if isinstance(value, Lazy) and not value.cost and not value.reads:
+            return value
+        name = self.name("v")
+        self.line(f"const {CTYPES[value.dtype]} {name} = {value.at(['0'] * len(value.shape))};")
+        return Lazy(value.dtype, value.shape, lambda index: name)
+
+    def exchange(self, one: Buffer, other: Buffer) -> None:
+        """Let two pointers have each other's memory."""
+        self.line(f"std::swap({one.name}, {other.name});")

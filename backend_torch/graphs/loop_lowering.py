@@ -1,0 +1,727 @@
+"""Loops of a graph become one C++ function each: no Python, no dispatcher and no allocation between steps.
+
+Layer: owns the order of a loop's statements, what each of them writes, and which memory a carried value is in. What is
+not lowered raises `Unsupported`, and its loop stays as it was.
+"""
+
+from __future__ import annotations
+
+import itertools
+import logging
+import math
+import operator
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch.fx import GraphModule, Node
+
+from backend_torch.graphs import loops
+from backend_torch.graphs.decompositions import TABLE
+from backend_torch.graphs.loop_code import (
+    CTYPES,
+    Buffer,
+    Code,
+    Lazy,
+    Unsupported,
+    Value,
+    View,
+    constant,
+    places_read,
+    plain,
+)
+from backend_torch.graphs.loop_operations import (
+    EMPTY,
+    IN_PLACE_VIEWS,
+    Operation,
+    broadcast,
+    cast,
+    indexed,
+    operand,
+)
+from backend_torch.graphs.loop_prelude import PRELUDE
+from backend_torch.tensors import aliasing
+from backend_torch.torch_private import inductor, inductor_loops, traces, trees
+from backend_torch.torch_private.inductor import Program
+from backend_torch.torch_private.operators import schema_of
+from backend_torch.torch_private.tensor_internals import storage_of
+
+Tensor = torch.Tensor
+aten = torch.ops.aten
+higher_order = torch.ops.higher_order
+_log = logging.getLogger(__name__)
+_MOST_NODES = 2000
+_LARGE_ELEMENTWISE = 1 << 16  # elements that a loop carries
+_LARGE = 1 << 24  # elements of an input, beyond which a step's work is a library's or many threads'
+
+
+def lower(module: GraphModule) -> bool:
+    """Replace the loops of a graph by calls of their C++; whether there were any."""
+    found = False
+    for node in list(module.graph.nodes):
+        if node.target not in (higher_order.while_loop, higher_order.scan):
+            continue
+        try:
+            kernel = lowered(module, node)
+        except Unsupported as reason:
+            _log.debug("a loop's steps are called one by one: %s", reason)
+            continue
+        found = True
+        with module.graph.inserting_before(node):
+            call = inductor_loops.call(module.graph, kernel.inputs, kernel.source, kernel.types, kernel.outputs)
+            for position, index in enumerate(kernel.results):
+                result = module.graph.call_function(operator.getitem, (call, position))
+                for user in [user for user in node.users if user.args[1] == index]:
+                    user.replace_all_uses_with(result)
+        for user in list(node.users):
+            module.graph.erase_node(user)
+        module.graph.erase_node(node)
+    if found:
+        module.graph.eliminate_dead_code()
+        module.recompile()
+    return found
+
+
+_ERRORS = {f"tnp.{error.__name__}: ": error for error in (IndexError, KeyboardInterrupt, MemoryError)}
+
+
+def raising(program: Program) -> Program:
+    """A program whose loops raise what went wrong in them, of which Inductor's functions make a RuntimeError."""
+
+    def run(tensors: list[Tensor]) -> Sequence[Tensor]:
+        try:
+            return program(tensors)
+        except RuntimeError as error:
+            text = str(error)
+            for prefix, kind in _ERRORS.items():
+                if text.startswith(prefix):
+                    raise kind(text.removeprefix(prefix)) from None
+            raise
+
+    return run
+
+
+@dataclass
+class Kernel:
+    """A loop as a C++ function ``kernel(inputs..., outputs...)``.
+
+    Attributes
+    ----------
+    source : str
+    types : list of str
+        Of its parameters.
+    inputs : list of Node
+        Of the graph that the loop is in.
+    results : list of int
+        Which of the loop's results it gives.
+    outputs : list of Tensor
+        What they are like.
+    """
+
+    source: str
+    types: list[str]
+    inputs: list[Node]
+    results: list[int]
+    outputs: list[Tensor]
+
+
+def lowered(module: GraphModule, node: Node) -> Kernel:
+    """The kernel of a loop in a graph.
+
+    Raises
+    ------
+    Unsupported
+    """
+    if loops.is_elementwise(module, node) and sum([e.numel() for e in node.meta["val"]]) > _LARGE_ELEMENTWISE:
+        raise Unsupported("many steps an element at once, in many threads, are faster")
+    code = Code()
+    users = sorted({int(user.args[1]) for user in node.users if user.users})  # type: ignore[arg-type]
+    inputs: list[Node] = []
+    types: list[str] = []
+    known: dict[Node, Value] = {}
+
+    def given(operand: Node) -> Value:
+        if operand not in known:
+            known[operand] = _literal(operand) or _input(operand)
+        return known[operand]
+
+    def _input(operand: Node) -> View:
+        example = _tensor(operand)
+        if example.numel() > _LARGE:
+            raise Unsupported("an array is large")
+        inputs.append(operand)
+        buffer = Buffer(f"in{len(inputs) - 1}", example.dtype, example.numel(), constant=True, pointer=True)
+        types.append(f"const {buffer.ctype}*")
+        shape = tuple(example.shape)
+        return View(buffer, shape, plain(shape))
+
+    examples = list(node.meta["val"])
+    outputs = [examples[index] for index in users]
+    for example in outputs:
+        _check(example)
+        types.append(f"{CTYPES[example.dtype]}*")
+    targets = {index: f"out{position}" for position, index in enumerate(users)}
+    frame = _Frame(code, module)
+    arguments = _map(node.args, given)
+    results = frame.loop(node, arguments, targets)
+    _returned(code, [results[index] for index in users], list(targets.values()))
+    types = [text for text in types if text.startswith("const")] + [t for t in types if not t.startswith("const")]
+    names = [f"in{i}" for i in range(len(inputs))] + [f"out{i}" for i in range(len(outputs))]
+    parameters = ", ".join([f"{ctype} {name}" for ctype, name in zip(types, names, strict=True)])
+    lines = [f'extern "C" void kernel({parameters}) {{']
+    if code.scratch:
+        allocated = f"static_cast<char*>(std::aligned_alloc(64, {code.scratch}))"
+        lines.append(f"  std::unique_ptr<char, void (*)(void*)> memory({allocated}, std::free);")
+        lines.append('  if (!memory) throw std::runtime_error("tnp.MemoryError: ");')
+        lines.append("  char* scratch = memory.get();")
+    lines += [f"  {line.strip()}" for line in code.declared]
+    lines += ["  uint32_t steps = 0;", *code.lines, "}", ""]
+    return Kernel(PRELUDE + "\n".join(lines), types, inputs, users, outputs)
+
+
+def _returned(code: Code, results: Sequence[View], targets: Sequence[str]) -> None:
+    """Put results where they belong; memory that was exchanged may be another result's."""
+    moved = [(r.buffer, target) for r, target in zip(results, targets, strict=True) if r.buffer.name != target]
+    pointers = [(buffer, target) for buffer, target in moved if buffer.pointer]
+    for buffer, target in pointers:
+        others = [other for other in targets if other != target]
+        if code.permuted and others:
+            spare = code.buffer(buffer.dtype, buffer.size)
+            taken = " || ".join([f"(const void*){buffer.name} == {other}" for other in others])
+            code.open(f"if ({taken})")
+            code.line(f"std::memcpy({spare.name}, {buffer.name}, {buffer.size} * sizeof({buffer.ctype}));")
+            code.line(f"{buffer.name} = {spare.name};")
+            code.close()
+    for buffer, target in moved:
+        differs = f"if ({buffer.name} != {target}) " if buffer.pointer else ""
+        code.line(f"{differs}std::memcpy({target}, {buffer.name}, {buffer.size} * sizeof({buffer.ctype}));")
+
+
+def _check(example: Any) -> None:
+    if not isinstance(example, Tensor):
+        raise Unsupported("it takes what is no array")
+    if example.device.type != "cpu" or example.dtype not in CTYPES:
+        raise Unsupported(f"it has {example.dtype} on {example.device}")
+    if not all(isinstance(size, int) for size in example.shape):
+        raise Unsupported("sizes are left open")
+
+
+def _tensor(node: Node) -> Tensor:
+    return _one(node.meta.get("val"))
+
+
+def _literal(node: Node) -> Value | None:
+    """What a number in a graph is."""
+    if node.op != "call_function":
+        return None
+    if node.target is aten.full.default and isinstance(node.args[1], (bool, int, float)):
+        value: Any = node.args[1]
+    elif node.target is aten.zeros.default:
+        value = 0
+    else:
+        return None
+    example = _tensor(node)
+    return constant(value, example.dtype, tuple(example.shape))
+
+
+def _map(argument: Any, function: Any) -> Any:
+    if isinstance(argument, Node):
+        return argument if argument.op == "get_attr" else function(argument)
+    if isinstance(argument, (list, tuple)):
+        return type(argument)([_map(each, function) for each in argument])
+    return argument
+
+
+def _storage(value: Any) -> int | None:
+    return storage_of(value) if isinstance(value, Tensor) else None
+
+
+class _Frame:
+    """The operations of one graph, as statements.
+
+    Parameters
+    ----------
+    code : Code
+    module : GraphModule
+    owned : iterable of Buffer
+        Memory from outside that it may write to: what it carries.
+    """
+
+    def __init__(self, code: Code, module: GraphModule, owned: Sequence[Buffer] = ()) -> None:
+        self.code = code
+        self.module = module
+        self.owned = set(owned)
+        self.values: dict[Node, Any] = {}
+        self.last: dict[Node, int] = {}
+        self.last_of_memory: dict[int, int] = {}
+        self.mutated: set[int] = set()
+        self.position = -1
+
+    # -- the graph ----------------------------------------------------------------------------------------------------
+
+    def run(self, arguments: Sequence[Value]) -> list[Value]:
+        """The values of the graph's results."""
+        graph = self.module.graph
+        nodes = _alive(list(graph.nodes))
+        if len(nodes) > _MOST_NODES:
+            raise Unsupported("it is long")
+        for position, node in enumerate(nodes):
+            for used in node.all_input_nodes:
+                self.last[used] = position
+                storage = _storage(used.meta.get("val"))
+                if storage is not None:
+                    self.last_of_memory[storage] = position
+            if node.op == "call_function" and node.target not in IN_PLACE_VIEWS:
+                self.mutated.update(
+                    storage for each in aliasing.targets(node) if (storage := _storage(each.meta.get("val")))
+                )
+        values = iter(arguments)
+        for self.position, node in enumerate(nodes):
+            if node.op == "placeholder":
+                value = next(values)
+                is_written = _storage(node.meta.get("val")) in self.mutated
+                self.values[node] = value if is_written or math.prod(value.shape) != 1 else self.code.scalar(value)
+            elif node.op == "output":
+                returned: Any = node.args[0]
+                returned = list(returned) if isinstance(returned, (list, tuple)) else [returned]
+                return [self.value(each) for each in returned]
+            elif node.op == "call_function":
+                self.values[node] = self.done(node)
+            elif node.op != "get_attr" or not isinstance(getattr(self.module, str(node.target)), GraphModule):
+                raise Unsupported(f"{node.op} is not lowered")
+        raise AssertionError("a graph has an output")
+
+    def value(self, node: Any) -> Any:
+        """What a node stands for."""
+        if not isinstance(node, Node):
+            raise Unsupported("a result is no array")
+        return self.values[node]
+
+    def done(self, node: Node) -> Any:
+        """One operation."""
+        target: Any = node.target
+        if target is operator.getitem:
+            return self.value(node.args[0])[node.args[1]]
+        args = _map(node.args, self.value)
+        if target in (higher_order.while_loop, higher_order.scan):
+            return self.loop(node, args, {})
+        if target is higher_order.cond:
+            return self.branch(node, args)
+        schema = schema_of(target)
+        if schema is None:
+            raise Unsupported(f"{target} is not lowered")
+        kwargs = {name: _map(value, self.value) for name, value in node.kwargs.items()}
+        if schema.is_mutable and target not in IN_PLACE_VIEWS:
+            return self.mutation(node, args, kwargs)
+        example = node.meta.get("val")
+        if isinstance(example, (list, tuple)):
+            return self.computed(target, args, kwargs, [_one(each) for each in example])
+        example = _tensor(node)
+        shape = tuple(example.shape)
+        storage = _storage(example)
+        is_mutated = storage in self.mutated
+        if target.overloadpacket in EMPTY:
+            if not is_mutated and not _is_used_to_write(node):
+                return constant(0, example.dtype, shape)
+            return self.own(self.code.new(example.dtype, shape))
+        if target is aten.clone.default and is_mutated:
+            adopted = self.adopted(args[0], node.args[0])
+            if adopted is not None:
+                return adopted
+        value = self.computed(target, args, kwargs, [example])
+        if value.shape != shape or value.dtype is not example.dtype:
+            raise Unsupported(f"{target} gives {value.dtype}{value.shape}, not {example.dtype}{shape}")
+        if any(_storage(each.meta.get("val")) == storage for each in node.all_input_nodes):
+            if is_mutated and not (isinstance(value, View) and not value.copied):
+                raise Unsupported("a view of what is written to is computed")
+            return value
+        if isinstance(value, View) and not _reads(args, value.buffer):
+            self.own(value)  # it was made here
+        if is_mutated:
+            return self.own(self.code.as_new(value))
+        if math.prod(shape) == 1:
+            return self.code.scalar(value)
+        if isinstance(value, Lazy) and value.cost and len(node.users) > 1:
+            return self.own(self.code.as_new(value))
+        return value
+
+    def computed(self, target: Any, args: Any, kwargs: dict[str, Any], examples: Sequence[Tensor]) -> Any:
+        """What an operation that writes to nothing gives, in terms of simpler ones if need be."""
+        operation = Operation(self.code, target, args, kwargs, examples[0].dtype, tuple(examples[0].shape))
+        if operation.is_known:
+            return operation.lowered()
+        leaves, spec = trees.flatten((args, kwargs))
+        places = [index for index, leaf in enumerate(leaves) if isinstance(leaf, (View, Lazy))]
+
+        def run(*tensors: Tensor) -> Any:
+            filled = list(leaves)
+            for place, tensor in zip(places, tensors, strict=True):
+                filled[place] = tensor
+            filled_args, filled_kwargs = trees.unflatten(filled, spec)
+            return target(*filled_args, **filled_kwargs)
+
+        with traces.new_fake_mode():
+            inputs = [torch.empty(leaves[place].shape, dtype=leaves[place].dtype) for place in places]
+            module = inductor.functional(run, inputs, TABLE, inductor.SETTINGS)
+        if any(node.target is target for node in module.graph.nodes):
+            raise Unsupported(f"{target} is not lowered")
+        values = _Frame(self.code, module).run([self.settled(leaves[place]) for place in places])
+        values = [
+            self.own(value) if isinstance(value, View) and not _reads(leaves, value.buffer) else value
+            for value in values
+        ]
+        return values if len(examples) > 1 else values[0]
+
+    def own(self, view: View) -> View:
+        """Note that memory is the frame's."""
+        self.owned.add(view.buffer)
+        return view
+
+    def adopted(self, value: Value, node: Any) -> View | None:
+        """The memory of a value whose copy is to be written to, if nobody needs the value any more."""
+        if not isinstance(value, View) or not value.is_whole or value.buffer not in self.owned:
+            return None
+        storage = _storage(node.meta.get("val"))
+        if storage is None or self.last_of_memory[storage] > self.position:
+            return None
+        for other, known in self.values.items():
+            last = self.last.get(other, -1)
+            if other is not node and last >= self.position and _reads(known, value.buffer):
+                if last == self.position or not (isinstance(known, Lazy) or getattr(known, "copied", False)):
+                    return None  # what is only read later is computed before it is written to
+        return View(value.buffer, value.shape, value.strides)
+
+    # -- writes -------------------------------------------------------------------------------------------------------
+
+    def before_write(self, buffer: Buffer) -> None:
+        """Compute what is still to be read of memory, as it is now."""
+        for node, value in self.values.items():
+            if self.last.get(node, -1) <= self.position or not isinstance(value, (View, Lazy)):
+                continue
+            if buffer in value.reads and (isinstance(value, Lazy) or value.copied):
+                self.values[node] = self.own(self.code.as_new(value))
+
+    def mutation(self, node: Node, args: Any, kwargs: dict[str, Any]) -> Any:
+        """An operation that writes to its first operand."""
+        target: Any = node.target
+        written = aliasing.targets(node)
+        if len(written) != 1 or written[0] is not node.args[0]:
+            raise Unsupported(f"{target} is not lowered")
+        view = args[0]
+        if not isinstance(view, View) or view.copied or view.buffer not in self.owned:
+            raise Unsupported("it writes to what it does not own")
+        packet = target.overloadpacket
+        if packet is aten.copy_:
+            self.write(view, cast(args[1], view.dtype))
+        elif packet is aten.zero_:
+            self.write(view, constant(0, view.dtype))
+        elif packet is aten.fill_:
+            self.write(view, operand(args[1], view.dtype))
+        elif packet is aten.index_put_:
+            self.put(view, *args[1:], **kwargs)
+        elif packet.__name__.endswith("_"):
+            functional = getattr(getattr(torch.ops, target.namespace), packet.__name__[:-1])
+            overload = getattr(functional, schema_of(target).overload_name or "default")
+            example = _tensor(node)
+            self.write(view, self.computed(overload, args, kwargs, [example]))
+        else:
+            raise Unsupported(f"{target} is not lowered")
+        return view
+
+    def write(self, view: View, value: Value) -> None:
+        """Write a value, of the view's dtype, to memory."""
+        buffer = view.buffer
+        value = broadcast(value, view.shape)
+        self.before_write(buffer)
+        if buffer in value.reads and math.prod(view.shape) > 1:
+            index = [f"_{axis}" for axis in range(len(view.shape))]
+            place = view.place(index)
+            if any(read is buffer and at != place for read, at in places_read(value, index)):
+                if self.exchanged(view, value):
+                    return
+                value = self.code.as_new(value)
+        self.code.store(view, value)
+
+    def exchanged(self, view: View, value: Value) -> bool:
+        """Write a value that is computed from other places of the memory, into other memory with the rest copied."""
+        buffer, code = view.buffer, self.code
+        box = _box(view)
+        if not buffer.pointer or box is None or 2 * math.prod(view.shape) < buffer.size:
+            return False
+        shape, starts = box
+        whole = View(buffer, shape, plain(shape))
+        other = View(code.buffer(buffer.dtype, buffer.size), shape, plain(shape))
+        for axis, start in enumerate(starts):
+            for first, last in ((0, start), (start + view.shape[axis], shape[axis])):
+                sizes = [*view.shape[:axis], last - first, *shape[axis + 1 :]]
+                corner = [*starts[:axis], first, *[0] * (len(shape) - axis - 1)]
+                if math.prod(sizes):
+                    code.store(_part(other, corner, sizes), _part(whole, corner, sizes))
+        code.store(_part(other, starts, view.shape), value)
+        code.exchange(buffer, other.buffer)
+        return True
+
+    def put(self, view: View, places: Sequence[Any], value: Value, accumulate: bool = False) -> None:
+        """Write to the elements at indices."""
+        value = cast(value, view.dtype)
+        for place in places:
+            if place is not None and view.buffer in place.reads:
+                raise Unsupported("indices are read from what is written to")
+        if all(place is None or not place.shape for place in places):
+            part = indexed(self.code, view, places, copied=False)
+            assert isinstance(part, View)
+            if accumulate:
+                now = View(part.buffer, part.shape, part.strides, part.offset)
+                added = Operation(self.code, aten.add.Tensor, [now, value], {}, view.dtype, part.shape).lowered()
+                value = added
+            if math.prod(part.shape) == 1:
+                value = self.code.scalar(value)
+            self.write(part, value)
+            return
+        part = indexed(self.code, view, places, copied=False)
+        value = broadcast(value, part.shape)
+        self.before_write(view.buffer)
+        if view.buffer in value.reads:
+            value = self.code.as_new(value)
+
+        def one(index: list[str]) -> None:
+            place, new = part.at(index), value.at(index)
+            self.code.line(f"auto& element = {place};")
+            self.code.line(f"element = op::add(element, {new});" if accumulate else f"element = {new};")
+
+        self.code.open("")
+        self.code.loops(part.shape, one, ordered=True)
+        self.code.close()
+
+    # -- branches and loops -------------------------------------------------------------------------------------------
+
+    def branch(self, node: Node, args: Any) -> list[View]:
+        """``cond``: what the branch that is taken gives."""
+        predicate, operands = args[0], [self.settled(value) for value in args[3]]
+        results = [self.own(self.code.new(_one(e).dtype, tuple(e.shape))) for e in node.meta["val"]]
+        keyword = f"if ({predicate.at(['0'] * len(predicate.shape))})"
+        for graph in args[1:3]:
+            self.code.open(keyword)
+            inner = _Frame(self.code, getattr(self.module, graph.target))
+            for result, value in zip(results, inner.run(operands), strict=True):
+                inner.code.store(result, _like(value, result))
+            self.code.close()
+            keyword = "else"
+        return [self.code.scalar(r) if r.buffer.size == 1 else r for r in results]  # type: ignore[misc]
+
+    def settled(self, value: Value) -> Value:
+        """A value that a graph inside of this one reads."""
+        return value if isinstance(value, View) or not value.cost else self.own(self.code.in_memory(value))
+
+    def loop(self, node: Node, args: Any, targets: dict[int, str]) -> list[View]:
+        """A loop's results; ``targets`` are where those of the outermost loop belong."""
+        nodes: Any = node.args
+        if node.target is higher_order.while_loop:
+            test, step = [getattr(self.module, graph.target) for graph in args[:2]]
+            carried = self.carried(nodes[2], args[2], targets)
+            return self.while_loop(test, step, carried, [self.settled(value) for value in args[3]])
+        step = getattr(self.module, args[0].target)
+        count = len(args[1])
+        along = [self.settled(value) for value in args[2]]
+        outer = [self.settled(value) for value in args[3]]
+        carried = self.carried(nodes[1], args[1], targets)
+        examples = node.meta["val"][count:]
+        return self.scan(step, carried, along, outer, [_one(e) for e in examples], targets)
+
+    def carried(self, nodes: Sequence[Node], values: Sequence[Value], targets: dict[int, str]) -> list[View]:
+        """The memory of what a loop carries: an array's own, if nobody needs its value any more."""
+        views = []
+        storages = [_storage(node.meta.get("val")) for node in nodes]
+        for index, (node, value) in enumerate(zip(nodes, values, strict=True)):
+            view = None
+            if storages.count(storages[index]) == 1:
+                view = self.adopted(value, node)
+            if view is not None:
+                self.before_write(view.buffer)
+            else:
+                shape = value.shape
+                view = View(self.code.buffer(value.dtype, math.prod(shape), targets.get(index)), shape, plain(shape))
+                self.code.store(view, value)
+            views.append(self.own(view))
+        return views
+
+    def while_loop(
+        self, test: GraphModule, step: GraphModule, carried: list[View], outer: Sequence[Value]
+    ) -> list[View]:
+        code = self.code
+        code.open("for (;;)")
+        code.line("op::poll(steps);")
+        (condition,) = _Frame(code, test).run([*_read_only(carried), *outer])
+        code.line(f"if (!{condition.at(['0'] * len(condition.shape))}) break;")
+        inner = _Frame(code, step, [view.buffer for view in carried])
+        inner.finish(carried, inner.run([*carried, *outer]))
+        code.close()
+        return carried
+
+    def scan(
+        self,
+        step: GraphModule,
+        carried: list[View],
+        along: Sequence[Value],
+        outer: Sequence[Value],
+        stacked: Sequence[Tensor],
+        targets: dict[int, str],
+    ) -> list[View]:
+        code, count = self.code, len(carried)
+        rows = []
+        for index, example in enumerate(stacked):
+            target = targets.get(count + index)
+            if target is None:
+                view = self.own(code.new(example.dtype, tuple(example.shape)))
+            else:
+                buffer = Buffer(target, example.dtype, example.numel(), pointer=True)
+                view = View(buffer, tuple(example.shape), plain(example.shape))
+            rows.append(view)
+        t = code.name("t")
+        length = along[0].shape[0]
+        code.open(f"for (int64_t {t} = 0; {t} < {length}; {t}++)")
+        code.line("op::poll(steps);")
+        slices = [_row(value, t) for value in along]
+        inner = _Frame(code, step, [view.buffer for view in carried])
+        values = inner.run([*carried, *slices, *outer])
+        for view, value in zip(rows, values[count:], strict=True):
+            row = _row(view, t)
+            assert isinstance(row, View)
+            code.store(row, _like(value, row))
+        inner.finish(carried, values[:count])
+        code.close()
+        return [*carried, *rows]
+
+    def finish(self, carried: Sequence[View], values: Sequence[Value]) -> None:
+        """Let the carried memory have the values of a step, all at once."""
+        code = self.code
+        left: dict[int, Value] = {}
+        for index, (view, value) in enumerate(zip(carried, values, strict=True)):
+            value = _like(value, view)
+            if not (isinstance(value, View) and value.buffer is view.buffer and value.is_whole):
+                left[index] = value
+        while left:
+            ready = [index for index in left if self._is_ready(index, carried, left)]
+            if ready:
+                code.store(carried[ready[0]], left.pop(ready[0]))
+                continue
+            sources = [self._source(left[index], carried[index], left, carried) for index in left]
+            buffers = [source.buffer if source is not None else None for source in sources]
+            if None not in buffers and len(set(buffers)) == len(buffers):
+                self._permute([carried[index].buffer for index in left], buffers)  # type: ignore[arg-type]
+                return
+            targets = {carried[index].buffer for index in left}
+            stuck = [
+                index
+                for index, source in zip(left, sources, strict=True)
+                if source is None and not targets.isdisjoint(left[index].reads)
+            ]
+            index = stuck[0] if stuck else next(i for i, b in zip(left, buffers, strict=True) if buffers.count(b) > 1)
+            left[index] = self.own(code.as_new(left[index]))
+
+    def _is_ready(self, index: int, carried: Sequence[View], left: dict[int, Value]) -> bool:
+        """Whether a value can be written now: nobody else needs what it replaces."""
+        view, value = carried[index], left[index]
+        if any(other != index and view.buffer in left[other].reads for other in left):
+            return False
+        if isinstance(value, View) and self._source(value, view, left, carried) is not None:
+            return False  # memory is exchanged, and not copied
+        if view.buffer not in value.reads:
+            return True
+        places = [f"_{axis}" for axis in range(len(view.shape))]
+        place = view.place(places)
+        return all(read is not view.buffer or at == place for read, at in places_read(value, places))
+
+    def _source(self, value: Value, view: View, left: dict[int, Value], carried: Sequence[View]) -> View | None:
+        """The memory that can take the place of a carried value's."""
+        if not isinstance(value, View) or not value.is_whole or not value.buffer.pointer or not view.buffer.pointer:
+            return None
+        if value.buffer not in self.owned or value.buffer.size != view.buffer.size:
+            return None
+        if value.buffer in [each.buffer for index, each in enumerate(carried) if index not in left]:
+            return None  # another carried value stays there
+        return value
+
+    def _permute(self, targets: list[Buffer], sources: list[Buffer]) -> None:
+        code = self.code
+        code.permuted = True
+        freed = [buffer for buffer in targets if buffer not in sources]
+        taken = [buffer for buffer in sources if buffer not in targets]
+        names = []
+        for source in [*sources, *freed]:
+            names.append(code.name("p"))
+            code.line(f"auto* {names[-1]} = {source.name};")
+        for buffer, name in zip([*targets, *taken], names, strict=True):
+            code.line(f"{buffer.name} = {name};")
+
+
+def _alive(nodes: list[Node]) -> list[Node]:
+    """The operations that a result or a write depends on."""
+    needed: set[Node] = set()
+    for node in reversed(nodes):
+        schema = schema_of(node.target)
+        if node.op in ("placeholder", "output") or node in needed or (schema is not None and schema.is_mutable):
+            needed.add(node)
+            needed.update(node.all_input_nodes)
+    return [node for node in nodes if node in needed]
+
+
+def _reads(argument: Any, buffer: Buffer) -> bool:
+    if isinstance(argument, (list, tuple)):
+        return any(_reads(each, buffer) for each in argument)
+    return isinstance(argument, (View, Lazy)) and buffer in argument.reads
+
+
+def _is_used_to_write(node: Node) -> bool:
+    return any(getattr(schema_of(user.target), "is_mutable", False) for user in node.users)
+
+
+def _one(example: Any) -> Tensor:
+    _check(example)
+    return example
+
+
+def _read_only(views: Sequence[View]) -> list[View]:
+    return [View(view.buffer, view.shape, view.strides, view.offset, copied=True) for view in views]
+
+
+def _like(value: Value, view: View) -> Value:
+    if value.shape != view.shape or value.dtype is not view.dtype:
+        raise Unsupported("a value changes its shape")
+    return value
+
+
+def _row(value: Value, t: str) -> Value:
+    """The slice of a value at a step."""
+    if isinstance(value, Lazy):
+        return Lazy(value.dtype, value.shape[1:], lambda index: value.at([t, *index]), value.reads, value.cost)
+    stride = value.strides[0]
+    offset = f"{t} * {stride}" if stride != 1 else t
+    offset = f"{value.offset} + {offset}" if value.offset else offset
+    return View(value.buffer, value.shape[1:], value.strides[1:], offset if stride else value.offset, value.copied)
+
+
+def _box(view: View) -> tuple[tuple[int, ...], list[int]] | None:
+    """The shape of the whole memory and where a view begins in it, if it is a box of it."""
+    if view.offset and not view.offset.isdigit():
+        return None
+    strides = view.strides
+    if not strides or strides[-1] != 1 or 0 in strides or list(strides) != sorted(strides, reverse=True):
+        return None
+    sizes = [view.buffer.size, *strides]
+    if any(outer % inner for outer, inner in itertools.pairwise(sizes)):
+        return None
+    shape = tuple([outer // inner for outer, inner in itertools.pairwise(sizes)])
+    starts, left = [], int(view.offset or 0)
+    for stride in strides:
+        starts.append(left // stride)
+        left %= stride
+    if any(start + size > whole for start, size, whole in zip(starts, view.shape, shape, strict=True)):
+        return None
+    return shape, starts
+
+
+def _part(view: View, starts: Sequence[int], sizes: Sequence[int]) -> View:
+    offset = sum([start * stride for start, stride in zip(starts, view.strides, strict=True)])
+    return View(view.buffer, tuple(sizes), view.strides, str(offset) if offset else "")

@@ -1,0 +1,262 @@
+"""The C++ that every lowered loop starts with: NumPy's arithmetic on one element, and small products.
+
+Layer: owns what an operation means in C++. Integers wrap around, float16 and bfloat16 are rounded after each operation,
+and NaN wins in the larger and the smaller of two, as in torch's own kernels.
+"""
+
+from __future__ import annotations
+
+PRELUDE = r"""
+#include <torch/csrc/inductor/cpp_prefix.h>
+#include <string>
+#pragma GCC optimize("tree-loop-vectorize")  // Inductor has its own vectors, and turns the compiler's off
+extern "C" int PyErr_CheckSignals(void);
+namespace {
+namespace op {
+template <class T> constexpr bool is_low = std::is_same_v<T, c10::Half> || std::is_same_v<T, c10::BFloat16>;
+template <class T> constexpr bool is_real = std::is_floating_point_v<T>;
+template <class T> constexpr bool is_int = std::is_integral_v<T> && !std::is_same_v<T, bool>;
+template <class T> struct wide { using type = T; };
+template <> struct wide<c10::Half> { using type = float; };
+template <> struct wide<c10::BFloat16> { using type = float; };
+template <class T> using wide_t = typename wide<T>::type;
+template <class T> using wrap_t = std::conditional_t<(sizeof(T) < 8), uint32_t, uint64_t>;
+template <class T> inline wide_t<T> up(T x) { return static_cast<wide_t<T>>(x); }
+template <class To, class From> inline To to(From x) {
+  if constexpr (std::is_same_v<To, From>) return x;
+  else if constexpr (std::is_same_v<To, bool>) return x != From(0);
+  else return c10::convert<To, From>(x);
+}
+template <class To, class From> inline To bits(From x) {
+  static_assert(sizeof(To) == sizeof(From)); To r; std::memcpy(&r, &x, sizeof(r)); return r;
+}
+template <class T> inline bool is_nan(T x) { return x != x; }
+
+[[noreturn]] __attribute__((noinline, cold)) void out_of_bounds(int64_t i, int64_t n, int axis) {
+  throw std::runtime_error("tnp.IndexError: index " + std::to_string(i) + " is out of bounds for axis " +
+                           std::to_string(axis) + " with size " + std::to_string(n));
+}
+inline int64_t place(int64_t i, int64_t n, int axis) {
+  int64_t j = i < 0 ? i + n : i;
+  if (static_cast<uint64_t>(j) >= static_cast<uint64_t>(n)) [[unlikely]] out_of_bounds(i, n, axis);
+  return j;
+}
+[[noreturn]] __attribute__((noinline, cold)) void divided_by_zero() { throw std::runtime_error("ZeroDivisionError"); }
+inline void poll(uint32_t& steps) {  // a loop that never ends can be stopped
+  if ((++steps & 255) == 0 && PyErr_CheckSignals()) [[unlikely]] throw std::runtime_error("tnp.KeyboardInterrupt: ");
+}
+
+template <class T> inline T add(T a, T b) {
+  if constexpr (is_int<T>) return static_cast<T>(static_cast<wrap_t<T>>(a) + static_cast<wrap_t<T>>(b));
+  else if constexpr (std::is_same_v<T, bool>) return a || b;
+  else return a + b;
+}
+template <class T> inline T sub(T a, T b) {
+  if constexpr (is_int<T>) return static_cast<T>(static_cast<wrap_t<T>>(a) - static_cast<wrap_t<T>>(b));
+  else return a - b;
+}
+template <class T> inline T mul(T a, T b) {
+  if constexpr (is_int<T>) return static_cast<T>(static_cast<wrap_t<T>>(a) * static_cast<wrap_t<T>>(b));
+  else if constexpr (std::is_same_v<T, bool>) return a && b;
+  else return a * b;
+}
+template <class T> inline T neg(T a) {
+  if constexpr (is_int<T>) return static_cast<T>(wrap_t<T>(0) - static_cast<wrap_t<T>>(a));
+  else return -a;
+}
+template <class T> inline T true_div(T a, T b) { return a / b; }
+template <class T> inline T floor_div(T a, T b) {
+  if constexpr (is_int<T>) {
+    if (b == 0) [[unlikely]] divided_by_zero();
+    if constexpr (std::is_signed_v<T>) {
+      if (b == T(-1)) return neg(a);
+      T q = a / b;
+      return (a % b != 0 && ((a < 0) != (b < 0))) ? T(q - 1) : q;
+    } else return a / b;
+  } else return T(c10::div_floor_floating(up(a), up(b)));
+}
+template <class T> inline T trunc_div(T a, T b) {
+  if constexpr (is_int<T>) {
+    if (b == 0) [[unlikely]] divided_by_zero();
+    if constexpr (std::is_signed_v<T>) { if (b == T(-1)) return neg(a); }
+    return a / b;
+  } else return T(std::trunc(up(a) / up(b)));
+}
+template <class T> inline T remainder(T a, T b) {
+  if constexpr (is_int<T>) {
+    if (b == 0) [[unlikely]] divided_by_zero();
+    if constexpr (std::is_signed_v<T>) {
+      if (b == T(-1)) return 0;
+      T r = a % b;
+      return (r != 0 && ((r < 0) != (b < 0))) ? T(r + b) : r;
+    } else return a % b;
+  } else {
+    auto x = up(a), y = up(b);
+    auto r = std::fmod(x, y);
+    if (r != 0 && ((y < 0) != (r < 0))) r += y;
+    return T(r);
+  }
+}
+template <class T> inline T fmod(T a, T b) {
+  if constexpr (is_int<T>) {
+    if (b == 0) [[unlikely]] divided_by_zero();
+    if constexpr (std::is_signed_v<T>) { if (b == T(-1)) return 0; }
+    return a % b;
+  } else return T(std::fmod(up(a), up(b)));
+}
+template <class T> inline T pow(T a, T b) {
+  if constexpr (is_int<T>) {
+    if constexpr (std::is_signed_v<T>) {
+      if (b < 0) return a == 1 ? T(1) : a == T(-1) ? (b % 2 ? T(-1) : T(1)) : T(0);
+    }
+    T r = 1;
+    for (; b; b = b / 2, a = mul(a, a)) if (b & 1) r = mul(r, a);
+    return r;
+  } else return T(std::pow(up(a), up(b)));
+}
+template <class T> inline T maximum(T a, T b) { return (a > b || is_nan(a)) ? a : b; }
+template <class T> inline T minimum(T a, T b) { return (a < b || is_nan(a)) ? a : b; }
+template <class T> inline T fmax(T a, T b) {
+  if constexpr (is_real<T> || is_low<T>) return T(std::fmax(up(a), up(b))); else return a > b ? a : b;
+}
+template <class T> inline T fmin(T a, T b) {
+  if constexpr (is_real<T> || is_low<T>) return T(std::fmin(up(a), up(b))); else return a < b ? a : b;
+}
+template <class T> inline T atan2(T a, T b) { return T(std::atan2(up(a), up(b))); }
+template <class T> inline T hypot(T a, T b) { return T(std::hypot(up(a), up(b))); }
+template <class T> inline T copysign(T a, T b) { return T(std::copysign(up(a), up(b))); }
+template <class T> inline T bit_and(T a, T b) { return static_cast<T>(a & b); }
+template <class T> inline T bit_or(T a, T b) { return static_cast<T>(a | b); }
+template <class T> inline T bit_xor(T a, T b) { return static_cast<T>(a ^ b); }
+template <class T> inline T shift_left(T a, T b) {
+  constexpr T most = sizeof(T) * 8;
+  return (std::is_signed_v<T> && b < 0) || b >= most ? T(0) : static_cast<T>(static_cast<wrap_t<T>>(a) << b);
+}
+template <class T> inline T shift_right(T a, T b) {
+  constexpr T most = sizeof(T) * 8 - std::is_signed_v<T>;
+  return (std::is_signed_v<T> && b < 0) || b >= most ? (std::is_signed_v<T> ? T(a >> most) : T(0)) : T(a >> b);
+}
+template <class T> inline bool eq(T a, T b) { return a == b; }
+template <class T> inline bool ne(T a, T b) { return a != b; }
+template <class T> inline bool lt(T a, T b) { return a < b; }
+template <class T> inline bool le(T a, T b) { return a <= b; }
+template <class T> inline bool gt(T a, T b) { return a > b; }
+template <class T> inline bool ge(T a, T b) { return a >= b; }
+template <class T> inline bool logical_and(T a, T b) { return a != T(0) && b != T(0); }
+template <class T> inline bool logical_or(T a, T b) { return a != T(0) || b != T(0); }
+template <class T> inline bool logical_xor(T a, T b) { return (a != T(0)) != (b != T(0)); }
+template <class T> inline bool logical_not(T a) { return a == T(0); }
+template <class T> inline T bit_not(T a) { if constexpr (std::is_same_v<T, bool>) return !a; else return T(~a); }
+template <class T> inline bool isnan(T a) { return a != a; }
+template <class T> inline bool isinf(T a) {
+  if constexpr (is_real<T> || is_low<T>) return std::isinf(up(a)); else return false;
+}
+template <class T> inline bool signbit(T a) {
+  if constexpr (is_real<T> || is_low<T>) return std::signbit(up(a)); else return a < T(0);
+}
+template <class T> inline auto abs(T a) {
+  if constexpr (is_int<T>) { if constexpr (std::is_signed_v<T>) return a < 0 ? neg(a) : a; else return a; }
+  else if constexpr (std::is_same_v<T, bool>) return a;
+  else if constexpr (is_real<T> || is_low<T>) return T(std::fabs(up(a)));
+  else return std::abs(a);
+}
+template <class T> inline T sign(T a) {
+  if constexpr (is_real<T> || is_low<T>) return T(float((up(a) > 0) - (up(a) < 0)));  // 0 of NaN, as torch's
+  else return T((a > T(0)) - (a < T(0)));
+}
+template <class T> inline T relu(T a) { return a < T(0) ? T(0) : a; }
+template <class T> inline T reciprocal(T a) { return T(1) / a; }
+template <class T> inline T rsqrt(T a) { return T(wide_t<T>(1) / std::sqrt(up(a))); }
+template <class T> inline T sigmoid(T a) { return T(wide_t<T>(1) / (wide_t<T>(1) + std::exp(-up(a)))); }
+template <class T> inline T round(T a) {
+  if constexpr (std::is_integral_v<T>) return a; else return T(std::nearbyint(up(a)));
+}
+#define WHOLE(name) template <class T> inline T name(T a) { \
+  if constexpr (std::is_integral_v<T>) return a; else return T(std::name(up(a))); }
+WHOLE(floor) WHOLE(ceil) WHOLE(trunc)
+#define INEXACT(name) template <class T> inline T name(T a) { return T(std::name(up(a))); }
+INEXACT(sqrt) INEXACT(exp) INEXACT(exp2) INEXACT(expm1) INEXACT(log) INEXACT(log2) INEXACT(log10) INEXACT(log1p)
+INEXACT(sin) INEXACT(cos) INEXACT(tan) INEXACT(asin) INEXACT(acos) INEXACT(atan) INEXACT(sinh) INEXACT(cosh)
+INEXACT(tanh) INEXACT(asinh) INEXACT(acosh) INEXACT(atanh) INEXACT(erf) INEXACT(erfc)
+template <class T> inline T where(bool c, T a, T b) { return c ? a : b; }
+template <class T> inline T clamp_min(T a, T low) { return is_nan(a) ? a : (a < low || is_nan(low)) ? low : a; }
+template <class T> inline T clamp_max(T a, T high) { return is_nan(a) ? a : (a > high || is_nan(high)) ? high : a; }
+
+// One function of all elements, by torch's vector code.
+template <class T, class F> inline void each(T* out, const T* in, int64_t n, F f) {
+  using V = at::vec::Vectorized<T>;
+  int64_t i = 0;
+  for (; i + V::size() <= n; i += V::size()) f(V::loadu(in + i)).store(out + i);
+  if (i < n) f(V::loadu(in + i, n - i)).store(out + i, n - i);
+}
+
+// Reductions along one axis, in several lanes so that they are vectors.
+template <class A, class F, class G> inline A fold(int64_t n, A start, F f, G combine) {
+  constexpr int L = sizeof(A) <= 4 ? 32 : 16;
+  A lanes[L];
+  int64_t i = 0;
+  A r = start;
+  if (n >= L) {
+    for (int l = 0; l < L; l++) lanes[l] = f(l);
+    for (i = L; i + L <= n; i += L)
+      for (int l = 0; l < L; l++) lanes[l] = combine(lanes[l], f(i + l));
+    for (int w = L / 2; w; w /= 2)
+      for (int l = 0; l < w; l++) lanes[l] = combine(lanes[l], lanes[l + w]);
+    r = combine(r, lanes[0]);
+  }
+  for (; i < n; i++) r = combine(r, f(i));
+  return r;
+}
+template <bool largest, class F> inline int64_t arg_extreme(int64_t n, F f) {
+  auto best = f(0);
+  int64_t at = 0;
+  for (int64_t i = 1; i < n; i++) {
+    auto x = f(i);
+    if ((largest ? x > best : x < best) || (is_nan(x) && !is_nan(best))) { best = x; at = i; }
+  }
+  return at;
+}
+
+// c = a @ b, where neither is large. c is in C order and apart from both.
+template <class T, int J> inline void columns(
+    T* __restrict__ c, const T* a, int64_t ak, const T* b, int64_t bk, int64_t K) {
+  using V = at::vec::Vectorized<T>;
+  V sums[J];
+#pragma GCC unroll 8
+  for (int j = 0; j < J; j++) sums[j] = V(T(0));
+  for (int64_t k = 0; k < K; k++) {
+    V x(a[k * ak]);
+#pragma GCC unroll 8
+    for (int j = 0; j < J; j++) sums[j] = at::vec::fmadd(x, V::loadu(b + k * bk + j * V::size()), sums[j]);
+  }
+#pragma GCC unroll 8
+  for (int j = 0; j < J; j++) sums[j].store(c + j * V::size());
+}
+template <class T> inline void product(
+    T* __restrict__ c, const T* a, int64_t ai, int64_t ak, const T* b, int64_t bk, int64_t bj,
+    int64_t M, int64_t K, int64_t N) {
+  for (int64_t i = 0; i < M; i++, a += ai, c += N) {
+    int64_t j = 0;
+    if constexpr (is_real<T>) {
+      using V = at::vec::Vectorized<T>;
+      if (bj == 1) {
+        for (; j + 8 * V::size() <= N; j += 8 * V::size()) columns<T, 8>(c + j, a, ak, b + j, bk, K);
+        for (; j + 4 * V::size() <= N; j += 4 * V::size()) columns<T, 4>(c + j, a, ak, b + j, bk, K);
+        for (; j + 2 * V::size() <= N; j += 2 * V::size()) columns<T, 2>(c + j, a, ak, b + j, bk, K);
+        for (; j + V::size() <= N; j += V::size()) columns<T, 1>(c + j, a, ak, b + j, bk, K);
+      }
+    }
+    for (; j < N; j++) {
+      const T* column = b + j * bj;
+      if constexpr (is_int<T>)
+        c[j] = fold(K, T(0), [&](int64_t k) { return mul(a[k * ak], column[k * bk]); },
+                    [](T x, T y) { return add(x, y); });
+      else
+        c[j] = T(fold(K, wide_t<T>(0), [&](int64_t k) { return up(a[k * ak]) * up(column[k * bk]); },
+                      [](auto x, auto y) { return x + y; }));
+    }
+  }
+}
+}  // namespace op
+}  // namespace
+"""
