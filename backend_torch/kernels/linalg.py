@@ -1,11 +1,11 @@
 """Linear algebra: decompositions, solvers and inverses of stacks of matrices.
 
-Layer: owns the precision in which they are computed, and what stands in where torch has no kernel: least squares of
+Layer: owns the precision of the computation, and the substitutes where torch has no kernel: least squares of
 matrices that lack rank on an accelerator (https://github.com/pytorch/pytorch/issues/117122), and what keeps ``eig``
 within its memory.
 
 Matrices have one of the four dtypes of LAPACK. Those of single precision are computed in double on the CPU, as NumPy
-computes them; on an accelerator only what decides by a tolerance which singular values are zero is.
+computes them; on an accelerator only the functions that compare singular values with a tolerance are.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ LinAlgError = torch.linalg.LinAlgError
 
 _DOUBLE = {torch.float32: torch.float64, torch.complex64: torch.complex128}
 _LONGEST_DOT = {torch.float32: 1 << 17, torch.complex64: 1 << 17, torch.float64: 1 << 62, torch.complex128: 1 << 62}
-_FEW_ROWS = 25  # LAPACK's SMLSIZ: matrices of more rows are divided, and have the same signs everywhere
+_FEW_ROWS = 25  # LAPACK's SMLSIZ: larger matrices are divided, and get the same signs from every LAPACK
 _SINGLE = {double: single for single, double in _DOUBLE.items()}
 
 
@@ -37,7 +37,7 @@ def _narrowed(tensor: Tensor) -> Tensor:
 
 
 def _in_double(function: Callable[..., Any], everywhere: bool = False) -> Callable[..., Any]:
-    """``function`` of matrices of one dtype, computed in double precision on the CPU, or ``everywhere``."""
+    """Compute ``function`` of matrices of one dtype in double precision, on the CPU or ``everywhere``."""
 
     @functools.wraps(function)
     def compute(*tensors: Tensor, **options: Any) -> Any:
@@ -62,7 +62,7 @@ householder = _in_double(torch.geqrf)
 
 
 def _eigvals(tensor: Tensor) -> Tensor:
-    """NumPy's on the CPU, in its order, real if it found them real."""
+    """Return NumPy's eigenvalues on the CPU, in NumPy's order, real if NumPy returns real ones."""
     given = host.arrays(tensor)
     return torch.linalg.eigvals(tensor) if given is None else host.wrapped(np.linalg.eigvals(*given))
 
@@ -71,7 +71,7 @@ eigvals = _in_double(_eigvals)
 
 
 def _eig(tensor: Tensor) -> tuple[Tensor, Tensor]:
-    """NumPy's on the CPU, real if it found them real: the same LAPACK, which is kept within its memory for nothing."""
+    """Return NumPy's results on the CPU, real if NumPy's are: the same LAPACK, without torch's out-of-bounds write."""
     given = host.arrays(tensor)
     if given is not None:
         values, vectors = host.wrapped(np.linalg.eig(*given))
@@ -90,7 +90,7 @@ eig = _in_double(_eig)
 
 
 def _eigh(tensor: Tensor, UPLO: Literal["L", "U"] = "L") -> tuple[Tensor, Tensor]:
-    """NumPy's on the CPU for matrices of few rows, to which torch's LAPACK gives eigenvectors of other signs."""
+    """Return NumPy's results on the CPU for matrices of few rows: torch's LAPACK gives eigenvectors other signs."""
     given = host.arrays(tensor) if tensor.shape[-1] <= _FEW_ROWS else None
     if given is None:
         return torch.linalg.eigh(tensor, UPLO=UPLO)
@@ -105,7 +105,7 @@ svdvals = _in_double(torch.linalg.svdvals)
 
 
 def _pinv(tensor: Tensor, *, rtol: float | Tensor, hermitian: bool) -> Tensor:
-    """torch's, which takes each singular value that is not above an absolute tolerance for zero: 0 by default."""
+    """torch's lstsq, which treats singular values up to an absolute tolerance, by default 0, as zero."""
     atol = torch.full_like(rtol, -torch.inf) if isinstance(rtol, Tensor) else -torch.inf
     return torch.linalg.pinv(tensor, rtol=rtol, atol=atol, hermitian=hermitian)
 
@@ -174,18 +174,18 @@ Singular values count as zero up to ``rcond`` times the largest.
 
 
 def residuals(a: Tensor, b: Tensor, solution: Tensor) -> Tensor:
-    """For each column of ``b``, the sum of squares of ``b - a @ solution``."""
+    """Return the sum of squares of ``b - a @ solution`` for each column of ``b``."""
     difference = b - a @ solution
     return (difference.conj() * difference).real.sum(-2)
 
 
 def eps(tensor: Tensor) -> float:
-    """The precision of a tensor's dtype: the distance from one to the next number."""
+    """Return the precision of a tensor's dtype: the distance from one to the next number."""
     return float(torch.finfo(tensor.dtype).eps)
 
 
 def is_real(tensor: Tensor) -> bool:
-    """Whether all imaginary parts are zero; no while the values are not to be looked at."""
+    """Whether all imaginary parts are zero; False while the values are unknown."""
     if not tensor.is_complex():
         return True
     some = tensor.imag.count_nonzero() if may_be_asked(tensor) else tensor  # which is faster than any()
@@ -193,21 +193,21 @@ def is_real(tensor: Tensor) -> bool:
 
 
 def is_not_finite(tensor: Tensor) -> bool:
-    """Whether there is a NaN or an infinity; no while the values are not to be looked at."""
+    """Whether there is a NaN or an infinity; False while the values are unknown."""
     if not (tensor.is_floating_point() or tensor.is_complex()):
         return False
     total = tensor.sum() if may_be_asked(tensor) else tensor
-    # Whatever has a finite sum is finite, and the sum is the fastest to ask; large numbers may have an infinite one.
+    # A finite sum means finite elements, and a sum is the fastest check; large numbers may have an infinite sum.
     return may_be_asked(total) and not cmath.isfinite(total.item()) and not bool(tensor.isfinite().all())
 
 
 def lacks_rank(rank: Tensor, columns: int) -> bool:
-    """Whether a rank is less than the number of columns; no while the values are not to be looked at."""
+    """Whether a rank is less than the number of columns; False while the values are unknown."""
     return may_be_asked(rank) and int(rank) != columns
 
 
 def euclidean(tensor: Tensor, dims: tuple[int, ...] | None, keepdims: bool) -> Tensor:
-    """Root of the sum of squares over axes, over all for None.
+    """Return the root of the sum of squares over axes; None means all.
 
     A dot product is the fastest, but loses digits of long vectors in single precision. ``torch.linalg.vector_norm``
     loses more, and is slow on complex and strided tensors.
@@ -219,4 +219,4 @@ def euclidean(tensor: Tensor, dims: tuple[int, ...] | None, keepdims: bool) -> T
         return found.reshape([1] * tensor.dim()) if keepdims else found
     squares = tensor.real.square() + tensor.imag.square() if tensor.is_complex() else tensor * tensor
     dims = tuple(range(tensor.dim())) if dims is None else dims
-    return root(squares.sum(dims, keepdim=bool(keepdims)) if dims else squares)  # torch takes no axes for all
+    return root(squares.sum(dims, keepdim=bool(keepdims)) if dims else squares)  # torch reads no axes as all axes

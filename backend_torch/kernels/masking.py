@@ -1,6 +1,6 @@
-"""Masks whose values nobody can ask for: they differ among the slices of a batch, or are there when a graph runs.
+"""Masks without known values: they differ among the slices of a batch, or exist only when a graph runs.
 
-Layer: owns what can be said of such a mask, and how what was computed of all elements reaches those that it chooses.
+Layer: owns what is known of such a mask, and writes results, computed for all elements, to those that it chooses.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ Tensor = torch.Tensor
 
 
 class Chosen(NamedTuple):
-    """The elements where a mask is true: all elements there are, and the mask, which has dimensions of its own."""
+    """A selection by a mask: all elements, and the mask with its dimensions."""
 
     values: Tensor
     mask: Tensor
@@ -34,7 +34,7 @@ class Chosen(NamedTuple):
 
     @property
     def broadcast_mask(self) -> Tensor:
-        """The mask with a dimension for each that comes after its own."""
+        """Return the mask with an axis of length one for each dimension after its own."""
         return _behind(self.mask, self.after)
 
 
@@ -43,7 +43,7 @@ def _behind(mask: Tensor, after: int) -> Tensor:
 
 
 def is_unknown(mask: Tensor) -> bool:
-    """Whether it can't be asked where a mask is true; or what another tensor's values are."""
+    """Whether a mask's, or another tensor's, values are unknown."""
     state = trace_state.state
     if not (state.batches or state.depth) or torch.compiler.is_compiling():  # Dynamo has rules of its own
         return False
@@ -55,7 +55,7 @@ def is_unknown(mask: Tensor) -> bool:
 
 
 def unknown_error() -> Exception:
-    """The error of asking how many elements such a mask chooses."""
+    """Return the error for a request of the number of elements that such a mask chooses."""
     if trace_state.is_tracing():
         return trace_state.shape_error("a boolean index")
     return trace_state.noted(
@@ -64,7 +64,7 @@ def unknown_error() -> Exception:
 
 
 def choose(tensor: Tensor, index: Index) -> Chosen | None:
-    """What an index of one such mask selects, a copy; None for any other."""
+    """Return the selection by an index of one such mask, a copy; None for any other index."""
     if len(index.arrays) != 1 or index.dims[0] != index.position:
         return None
     (mask,) = index.arrays
@@ -78,17 +78,16 @@ def choose(tensor: Tensor, index: Index) -> Chosen | None:
 
 
 def guarded(values: Tensor, mask: Tensor) -> Tensor:
-    """A copy, as large as the mask at least: gradients flow to what the mask chooses alone.
+    """Return a copy, at least as large as the mask, whose gradients flow only to the elements that the mask chooses.
 
-    What is computed of the others is of no use, and may have no derivative there: without this a NaN would reach what
-    they were made of.
+    Results for the other elements are not used, and may have no derivative: otherwise a NaN would reach their sources.
     """
     differentiable = is_differentiable(values) and may_be_differentiated(values)
     return where(mask, values, values.detach() if differentiable else values)
 
 
 def beside(tensor: Tensor, chosen: Chosen) -> Tensor | None:
-    """An operand of what is chosen as one of all elements; None for one that has a length for each that is chosen."""
+    """Return an operand as one for all elements; None if its length is the unknown number of chosen elements."""
     own = tensor.dim() - chosen.after
     if own > 0:
         if tensor.shape[own - 1] != 1 or own > chosen.values.dim() - chosen.after - chosen.mask.dim() + 1:
@@ -98,12 +97,12 @@ def beside(tensor: Tensor, chosen: Chosen) -> Tensor | None:
 
 
 def computed_where(tensor: Tensor, mask: Tensor) -> Tensor:
-    """An operand of what is computed of all and used where the mask is true: the others' gradients don't count."""
+    """Return an operand of a computation for all elements, without gradients where the mask is false."""
     return guarded(tensor, mask) if is_differentiable(tensor) and may_be_differentiated(tensor) else tensor
 
 
 def are_equal(one: Tensor, other: Tensor) -> bool:
-    """Whether two masks are seen to choose the same elements; both are copies that are not written to."""
+    """Whether two masks are known to choose the same elements; both are copies that nobody writes to."""
     if one is other:
         return True
     if one.shape != other.shape:
@@ -114,14 +113,14 @@ def are_equal(one: Tensor, other: Tensor) -> bool:
 
 
 def has_any(mask: Tensor) -> bool:
-    """Whether the mask is seen to choose at least one element, in each slice."""
+    """Whether the mask is known to choose at least one element, in each slice."""
     return not trace_state.is_tracing() and transform_levels.is_true_throughout(mask.any())
 
 
 def put(tensor: Tensor, index: Index, chosen: Chosen) -> bool:
-    """Write what was computed of chosen elements, of the tensor's dtype, to those that ``index`` selects.
+    """Write results for chosen elements, of the tensor's dtype, to the elements that ``index`` selects.
 
-    Returns whether that could be: if the index is of one mask, seen to be the same.
+    Return whether it was possible: the index has to be one mask, known to be the same.
     """
     if len(index.arrays) != 1 or index.dims[0] != index.position or index.arrays[0].dtype is not torch.bool:
         return False
@@ -143,7 +142,7 @@ def _fits(values: Tensor, view: Tensor) -> bool:
         return False
 
 
-# Masks of a trace: two operations of the same kind on the same operands, to none of which is written in between.
+# Masks of a trace are the same if equal operations made them of the same operands, without a write in between.
 
 
 def _are_recorded_alike(one: Tensor, other: Tensor) -> bool:
@@ -172,7 +171,7 @@ def _are_recorded_alike(one: Tensor, other: Tensor) -> bool:
 
 
 def _are_alike(one: Any, other: Any, seen: set[Any]) -> bool:
-    """Whether two arguments of operations are the same, those that made them noted in ``seen``."""
+    """Whether two arguments of operations are the same; ``seen`` holds the operations that made them."""
     if isinstance(one, torch.fx.Node):
         if not isinstance(other, torch.fx.Node):
             return False

@@ -1,6 +1,6 @@
-"""Elementwise mathematics that are no ufuncs: bounds, replacing what is not finite, sinc and Bessel's i0.
+"""Elementwise functions that are not ufuncs: bounds, replacement of values that are not finite, sinc and Bessel's i0.
 
-Layer: owns the torch functions behind them, on tensors of one dtype.
+Layer: owns their torch code, on tensors of one dtype.
 """
 
 from __future__ import annotations
@@ -38,9 +38,9 @@ def sinc(tensor: Tensor) -> Tensor:
 
 
 def nan_to_num(tensor: Tensor, *replacements: float | None) -> Tensor:
-    """The elements with numbers for nan and the two infinities; None is the largest finite one. For real dtypes."""
+    """Replace nan and the two infinities by numbers; None means the largest finite number. For real dtypes."""
     largest = torch.finfo(tensor.dtype).max
-    # torch refuses a number that overflows the dtype, NumPy makes it infinite.
+    # torch refuses a number that overflows the dtype; NumPy makes it infinite.
     held = [n if n is None or n != n or abs(n) <= largest else math.copysign(math.inf, n) for n in replacements]
     try:
         return torch.nan_to_num(tensor, *held)
@@ -49,7 +49,7 @@ def nan_to_num(tensor: Tensor, *replacements: float | None) -> Tensor:
 
 
 def where_not_finite(tensor: Tensor, nan: Tensor, posinf: Tensor | None, neginf: Tensor | None) -> Tensor:
-    """nan_to_num with a tensor of replacements for each; None leaves the largest finite number. For real dtypes."""
+    """nan_to_num with tensors as replacements; None means the largest finite number. For real dtypes."""
     limits = torch.finfo(tensor.dtype)
     result = torch.where(torch.isnan(tensor), nan, tensor)
     result = torch.where(tensor == torch.inf, limits.max if posinf is None else posinf, result)
@@ -57,10 +57,10 @@ def where_not_finite(tensor: Tensor, nan: Tensor, posinf: Tensor | None, neginf:
 
 
 def parts(tensor: Tensor) -> Tensor:
-    """A complex tensor as its parts, along a new last axis."""
+    """Return the parts of a complex tensor along a new last axis."""
     return torch.view_as_real(tensor.resolve_conj())
 
 
 def from_parts(tensor: Tensor) -> Tensor:
-    """The complex tensor that ``parts`` shows."""
+    """Return the complex tensor with these ``parts``."""
     return torch.view_as_complex(tensor)

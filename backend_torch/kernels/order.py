@@ -1,7 +1,7 @@
 """Order: NumPy's order of values on the dtypes that torch does not order itself.
 
-Layer: owns the mapping of bool, uint16, uint32 and uint64 onto dtypes that torch orders, and complex numbers'
-lexicographic order. Reductions, scans and sorting are built on it.
+Layer: owns the mapping of bool, uint16, uint32 and uint64 onto dtypes that torch orders, and the lexicographic order of
+complex numbers. Reductions, scans and sorting use both.
 """
 
 from __future__ import annotations
@@ -13,9 +13,9 @@ from backend_torch.tensors.dtypes import SIGNED
 
 
 def ordered(tensor: torch.Tensor) -> torch.Tensor:
-    """The values in a real dtype that torch orders, in the same order; the tensor itself if torch orders its dtype.
+    """Map values to a real dtype that torch orders, in the same order; return the tensor itself if torch orders it.
 
-    An unsigned number with its highest bit flipped is a signed one at the same place of the order
+    An unsigned number with its highest bit flipped is a signed number at the same place of the order
     (torch orders no unsigned type but uint8, https://github.com/pytorch/pytorch/issues/58734).
     """
     dtype = tensor.dtype
@@ -28,7 +28,7 @@ def ordered(tensor: torch.Tensor) -> torch.Tensor:
 
 
 def restored(tensor: torch.Tensor, dtype: torch.dtype) -> torch.Tensor:
-    """The values of ``dtype`` that ``ordered`` mapped to these."""
+    """Return the values of ``dtype`` that ``ordered`` mapped to these."""
     if dtype is torch.bool:
         return tensor.view(torch.bool)
     if dtype in SIGNED:
@@ -37,7 +37,7 @@ def restored(tensor: torch.Tensor, dtype: torch.dtype) -> torch.Tensor:
 
 
 def reversed_order(tensor: torch.Tensor) -> torch.Tensor:
-    """Values of the same dtype in the opposite order, NaN as it is; its own inverse."""
+    """Map values to the same dtype in the opposite order, and NaN to itself; its own inverse."""
     dtype = tensor.dtype
     if has_nan(dtype):
         return arithmetic.negative.resolve(dtype)(tensor)
@@ -50,7 +50,7 @@ def has_nan(dtype: torch.dtype) -> bool:
 
 
 def precedes(one: torch.Tensor, other: torch.Tensor) -> torch.Tensor:
-    """Where ``one`` is sorted before ``other``: NaN last, complex numbers by real part, then imaginary part.
+    """Return where ``one`` sorts before ``other``: NaN last, complex numbers by real part, then imaginary part.
 
     Complex numbers with a NaN follow all others, in the order ``a + nan j``, ``nan + b j``, ``nan + nan j``.
     """
@@ -66,14 +66,14 @@ def precedes(one: torch.Tensor, other: torch.Tensor) -> torch.Tensor:
 
 
 def nan_class(tensor: torch.Tensor) -> torch.Tensor:
-    """Which part of a complex number is NaN: 0 neither, 1 the imaginary one, 2 the real one, 3 both."""
+    """Return which parts of a complex number are NaN: 0 none, 1 the imaginary part, 2 the real part, 3 both."""
     return tensor.real.isnan().to(torch.uint8) * 2 + tensor.imag.isnan()
 
 
 def complex_extreme(tensor: torch.Tensor, dim: int, largest: bool) -> torch.Tensor:
-    """The index along ``dim`` (kept) of the first largest or smallest complex number; of the first NaN if there is one.
+    """Return the index along ``dim`` (kept) of the first largest or smallest complex number, or of the first NaN.
 
-    Not where the sort puts it: a number with a NaN in either part is the maximum and the minimum.
+    Unlike in a sort, a number with a NaN in either part is both the maximum and the minimum.
     """
     extreme = torch.amax if largest else torch.amin
     last = float("-inf") if largest else float("inf")

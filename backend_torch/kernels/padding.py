@@ -1,4 +1,4 @@
-"""Padding: parts of a tensor put beside it, and bits packed into bytes.
+"""Padding: parts of a tensor joined to it, and bits packed into bytes.
 
 Layer: owns moving elements of any dtype by index.
 """
@@ -17,18 +17,18 @@ Tensor = torch.Tensor
 
 @explaining
 def rearranged(tensor: Tensor, places: list[int], dim: int) -> Tensor:
-    """The slices at ``places`` along an axis, in that order."""
+    """Return the slices at ``places`` along an axis, in that order."""
     index = torch.tensor(places, dtype=torch.int64, device=tensor.device)
     return on_bits(torch.index_select, tensor, dim, index)
 
 
 def extended(tensor: Tensor, before: list[int], after: list[int], dim: int) -> Tensor:
-    """The tensor between its slices at the places ``before`` and ``after`` along an axis."""
+    """Return the tensor between its own slices at the places ``before`` and ``after`` along an axis."""
     return torch.cat([rearranged(tensor, before, dim), tensor, rearranged(tensor, after, dim)], dim)
 
 
 def packed(bits: Tensor, is_little: bool) -> Tensor:
-    """Bools along the last axis as the bits of bytes; those that the last byte lacks are zeros."""
+    """Pack bools along the last axis into bytes; missing bits of the last byte are zeros."""
     if host.computes(bits):  # torch has no such function: shifts and a sum take 30 times as long
         return host.wrapped(np.packbits(host.array(bits), axis=-1, bitorder="little" if is_little else "big"))
     octets = torch.nn.functional.pad(bits.to(torch.uint8), (0, -bits.shape[-1] % 8)).unflatten(-1, (-1, 8))
@@ -36,7 +36,7 @@ def packed(bits: Tensor, is_little: bool) -> Tensor:
 
 
 def unpacked(octets: Tensor, is_little: bool) -> Tensor:
-    """The bits of bytes along the last axis, as zeros and ones."""
+    """Unpack bytes along the last axis into zeros and ones."""
     if host.computes(octets):
         return host.wrapped(np.unpackbits(host.array(octets), axis=-1, bitorder="little" if is_little else "big"))
     bits = (octets.unsqueeze(-1) >> _shifts(octets, is_little)) & 1

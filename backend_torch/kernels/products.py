@@ -1,6 +1,6 @@
 """Products: sums of products over matched axes, on every dtype and device.
 
-Layer: owns which torch code multiplies matrices of a dtype, and what stands in where torch has none: booleans anywhere,
+Layer: owns the torch code that multiplies matrices of a dtype, and substitutes where torch has none: booleans anywhere,
 unsigned integers wider than a byte anywhere, integers on an accelerator
 (https://github.com/pytorch/pytorch/issues/44428).
 """
@@ -30,10 +30,9 @@ _EXACT = 53  # bits of a float64's significand
 
 
 def in_limbs(function: Bilinear, one: Tensor, other: Tensor, terms: int) -> Tensor:
-    """A sum of ``terms`` products of integers, modulo the width of their dtype, by products of float64.
+    """Sum ``terms`` products of integers, modulo the width of their dtype, by products of float64.
 
-    Integers are cut into limbs that are small enough for each float64 sum to be exact: of 16 bits while there are at
-    most 2**21 terms, else of 8.
+    Integers are cut into limbs so small that each float64 sum is exact: 16 bits for up to 2**21 terms, else 8.
     """
     dtype = one.dtype
     width = 16 if terms <= 1 << (_EXACT - 32) else 8
@@ -41,13 +40,13 @@ def in_limbs(function: Bilinear, one: Tensor, other: Tensor, terms: int) -> Tens
     left, right = _limbs(one, width, count), _limbs(other, width, count)
     total: Any = 0
     for i, low in enumerate(left):
-        for j, high in enumerate(right[: count - i]):  # those beyond are multiples of the modulus
+        for j, high in enumerate(right[: count - i]):  # higher limbs are multiples of the modulus
             total = total + (function(low, high).to(torch.int64) << width * (i + j))
     return total.to(dtype)
 
 
 def _limbs(tensor: Tensor, width: int, count: int) -> list[Tensor]:
-    """The ``count`` low limbs of integers in two's complement, each as float64, none negative."""
+    """Return the ``count`` low limbs of integers in two's complement, each as a non-negative float64."""
     tensor = tensor.to(torch.int64)
     mask = (1 << width) - 1
     return [(tensor >> width * i & mask).to(torch.float64) for i in range(count)]
@@ -64,14 +63,14 @@ def _boolean_matmul(one: Tensor, other: Tensor) -> Tensor:
     return torch.matmul(one.float(), other.float()) > 0
 
 
-# torch multiplies float32 by MKL, which leaves half of a processor idle that is not Intel's: from 256x256 on oneDNN,
-# which torch carries for its own compiler, takes half the time there.
+# torch multiplies float32 by MKL, which leaves half of a processor idle if it is not Intel's. From 256x256 on oneDNN,
+# which torch contains for its own compiler, takes half the time there.
 LARGE = 1 << 16
 
 
 @functools.cache
 def prefers_onednn() -> bool:
-    """Whether large products of float32 on this machine's CPU are oneDNN's."""
+    """Whether oneDNN computes large products of float32 on this machine's CPU."""
     if not torch.backends.mkldnn.is_available() or not torch.backends.mkl.is_available():
         return False
     if not hasattr(torch.ops.mkldnn, "_linear_pointwise"):
@@ -81,7 +80,7 @@ def prefers_onednn() -> bool:
 
 
 def cpu_vendor() -> str | None:
-    """The processor's vendor where Linux tells it."""
+    """Return the processor's vendor if Linux names it."""
     try:
         with open("/proc/cpuinfo") as file:
             for line in file:
@@ -96,7 +95,7 @@ def _onednn_matmul(one: Tensor, other: Tensor) -> Tensor:
     return torch.ops.mkldnn._linear_pointwise(one, other.mT, None, "none", [], "")
 
 
-# The same as an operation of a graph: Inductor takes oneDNN's own for a layer's, with weights that never change.
+# The same as an operation of a graph: Inductor takes oneDNN's own operation for a layer with constant weights.
 _library = torch.library.Library("tnp", "DEF")
 _library.define("mm(Tensor one, Tensor other) -> Tensor")
 _library.impl("mm", _onednn_matmul, "CPU")
@@ -104,7 +103,7 @@ torch.library.register_fake("tnp::mm", lambda one, other: one.new_empty((one.sha
 
 
 class _OneDNN(torch.autograd.Function):
-    """A product of two float32 matrices by oneDNN; so are its derivatives."""
+    """Multiply two float32 matrices by oneDNN, which also computes the derivatives."""
 
     @staticmethod
     def forward(ctx: Any, one: Tensor, other: Tensor) -> Tensor:
@@ -126,12 +125,12 @@ def _float32_matmul(one: Tensor, other: Tensor) -> Tensor:
     if one.device.type != "cpu" or other.device.type != "cpu" or one.shape[1] != other.shape[0]:
         return torch.matmul(one, other)
     if modes.number() or functorch.innermost() is not None:
-        return torch.matmul(one, other)  # a trace or a transform knows this one; the compiler chooses for itself
+        return torch.matmul(one, other)  # traces and transforms know this operation; the compiler chooses for itself
     return _OneDNN.apply(one, other)
 
 
 def choose(module: GraphModule) -> None:
-    """Let large products of float32 in a graph be computed as they are when they run one by one."""
+    """Let graphs compute large products of float32 as eager code does."""
     if not prefers_onednn():
         return
     for node in module.graph.find_nodes(op="call_function", target=torch.ops.aten.mm.default):
@@ -142,7 +141,7 @@ def choose(module: GraphModule) -> None:
 
 
 class Product(Kernel):
-    """A product of two tensors of one dtype, made of a matrix product.
+    """A product of two tensors of one dtype, built on a matrix product.
 
     Parameters
     ----------
@@ -157,7 +156,7 @@ class Product(Kernel):
         self.shaped = shaped
 
     def resolve(self, *dtypes: torch.dtype) -> Bilinear:
-        """The function for operands of this dtype."""
+        """Return the function for operands of this dtype."""
         dtype = dtypes[0]
         if dtype is torch.bool:
             return self.shaped(_boolean_matmul)
@@ -170,7 +169,7 @@ class Product(Kernel):
         return self.shaped(_integer_matmul)
 
 
-# A one-dimensional "matrix" has no mT and a 0-d "vector" no unsqueeze(-2), where matmul would take what it is given.
+# A one-dimensional "matrix" has no mT and a 0-d "vector" no unsqueeze(-2), but matmul would accept them.
 
 
 def _matvec(product: Bilinear) -> Bilinear:
@@ -188,7 +187,7 @@ def _vecdot(product: Bilinear) -> Bilinear:
 
 
 def _together(function: Bilinear) -> Bilinear:
-    """The function of operands of one device: torch multiplies a vector on the CPU by memory that meta has not."""
+    """Check that operands are on one device: torch multiplies a vector on the CPU by a meta tensor's absent memory."""
 
     def checked(one: Tensor, other: Tensor) -> Tensor:
         if one.is_meta is not other.is_meta:  # torch refuses the other mixtures itself
@@ -206,16 +205,16 @@ vecdot = Product(_vecdot)
 
 @explaining
 def contract(one: Tensor, other: Tensor, one_axes: Sequence[int], other_axes: Sequence[int]) -> Tensor:
-    """The sum of products over pairs of axes, which have equal lengths; the others of ``one`` come first.
+    """Sum products over pairs of axes of equal lengths; the other axes of ``one`` come first.
 
-    Both tensors are made matrices, so that every dtype goes through the one matrix product.
+    Both tensors become matrices, so that the matrix product serves every dtype.
     """
     one_free = [axis for axis in range(one.dim()) if axis not in one_axes]
     other_free = [axis for axis in range(other.dim()) if axis not in other_axes]
     rows = [one.shape[axis] for axis in one_free]
     columns = [other.shape[axis] for axis in other_free]
     terms = math.prod([one.shape[axis] for axis in one_axes])
-    if not one_free and not other_free:  # a product of vectors: torch's of a row and a column takes four times as long
+    if not one_free and not other_free:  # vectors: torch's row times column takes four times as long
         left, right = (t.permute(tuple(axes)).reshape(terms) for t, axes in ((one, one_axes), (other, other_axes)))
         return matmul.resolve(one.dtype)(left, right)
     left = one.permute((*one_free, *one_axes)).reshape(math.prod(rows), terms)
@@ -225,9 +224,9 @@ def contract(one: Tensor, other: Tensor, one_axes: Sequence[int], other_axes: Se
 
 @explaining
 def einsum(inputs: Sequence[str], output: str, tensors: Sequence[Tensor]) -> Tensor:
-    """``torch.einsum`` with all subscripts given as letters, for tensors of one dtype, which the result has too.
+    """``torch.einsum`` with all subscripts as letters, for tensors and a result of one dtype.
 
-    A view where there is one operand and nothing to sum, as in NumPy.
+    One operand without a sum gives a view, as in NumPy.
     """
     dtype = tensors[0].dtype
     if len(set().union(*inputs)) > len(ascii_letters):
@@ -238,7 +237,7 @@ def einsum(inputs: Sequence[str], output: str, tensors: Sequence[Tensor]) -> Ten
     if dtype is torch.bool and len(tensors) > 1:
         return einsum(inputs, output, [tensor.float() for tensor in tensors]) > 0
     if len(tensors) == 1 or dtype.is_floating_point or dtype.is_complex:
-        # Of one operand torch sums integers and booleans in int64.
+        # torch sums integers and booleans of a single operand in int64.
         return cast(torch.einsum(f"{','.join(inputs)}->{output}", *tensors), dtype)
     # Integers two at a time, from the left.
     subscripts, result = inputs[0], tensors[0]
@@ -253,7 +252,7 @@ def einsum(inputs: Sequence[str], output: str, tensors: Sequence[Tensor]) -> Ten
 
 
 def _without_ones(inputs: Sequence[str], output: str, tensors: Sequence[Tensor]) -> Tensor:
-    """The same without the axes of length one, for more subscripts than torch has letters."""
+    """Drop the axes of length one, for more subscripts than torch has letters."""
     long = {
         s
         for term, tensor in zip(inputs, tensors, strict=True)

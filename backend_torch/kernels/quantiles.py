@@ -1,6 +1,6 @@
 """Quantiles: values at places of a sorted axis, and between two of them.
 
-Layer: owns the elements that are sorted and how they are mixed; which places a method names is the caller's.
+Layer: owns sorting and interpolation. The caller chooses the places by the method.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _MANY = 16
 
 @explaining
 def arranged(lanes: Tensor, places: Sequence[int]) -> Tensor:
-    """The lanes (last axis) with the elements at ``places`` where a sort puts them, and NaN, if there is one, last."""
+    """Partition the lanes (last axis): the elements at ``places`` are where a sort puts them, and a NaN is last."""
     if len(places) > _MANY:
         return sorting.sort(lanes, -1)
     last = lanes.shape[-1] - 1
@@ -32,18 +32,18 @@ def arranged(lanes: Tensor, places: Sequence[int]) -> Tensor:
 
 
 def at(lanes: Tensor, places: np.ndarray) -> Tensor:
-    """The elements at the same places of each lane."""
+    """Return the elements at the same places of each lane."""
     index = torch.from_numpy(np.ascontiguousarray(places, np.int64)).to(lanes.device)
     return restored(ordered(lanes).index_select(-1, index), lanes.dtype)
 
 
 def at_each(lanes: Tensor, places: Tensor) -> Tensor:
-    """The elements at places of its own of each lane."""
+    """Return the elements at different places of each lane."""
     return restored(ordered(lanes).gather(-1, places), lanes.dtype)
 
 
 def between(low: Tensor, high: Tensor, weight: Tensor, dtype: torch.dtype) -> Tensor:
-    """``low`` and ``high`` mixed, as NumPy does it: from the nearer of the two, by a difference that may wrap round."""
+    """Interpolate ``low`` and ``high`` as NumPy does: from the nearer one, by a difference that may wrap around."""
     difference = cast(arithmetic.subtract.resolve(high.dtype, low.dtype)(high, low), dtype)
     low, high = cast(low, dtype), cast(high, dtype)
     weight = weight.to(low.device)
@@ -52,7 +52,7 @@ def between(low: Tensor, high: Tensor, weight: Tensor, dtype: torch.dtype) -> Te
 
 
 def or_nan(values: Tensor, lanes: Tensor) -> Tensor:
-    """The values, NaN for the lanes whose last element is NaN."""
+    """Return the values, with NaN for the lanes whose last element is NaN."""
     if not has_nan(lanes.dtype):
         return values
     last = lanes[..., -1:]
@@ -60,12 +60,12 @@ def or_nan(values: Tensor, lanes: Tensor) -> Tensor:
 
 
 def valid_count(lanes: Tensor) -> Tensor:
-    """How many elements of each lane are not NaN; the last axis is kept."""
+    """Count the elements of each lane that are not NaN; the last axis is kept."""
     return reductions.count(~lanes.isnan(), -1, True)
 
 
 def weighted(lanes: Tensor, weights: Tensor, quantiles: Tensor, skip_nan: bool) -> Tensor | None:
-    """The inverse of the empirical distribution function at the quantiles; None if a lane's weights do not add up."""
+    """Return the inverse of the empirical distribution function; None if a lane's weights have no valid sum."""
     order = sorting.argsort(lanes, -1)
     lanes, weights = at_each(lanes, order), at_each(weights, order).to(torch.float64)
     size = lanes.shape[-1]
@@ -79,7 +79,7 @@ def weighted(lanes: Tensor, weights: Tensor, quantiles: Tensor, skip_nan: bool) 
         return None
     if quantiles.is_floating_point():
         share = share.to(quantiles.dtype)
-    share = torch.where(share == 0, -1, share)  # no element without weight is the first one
+    share = torch.where(share == 0, -1, share)  # an element without weight is never the first one
     wanted = quantiles.to(share.dtype).reshape(-1).expand(*share.shape[:-1], quantiles.numel())
     places = torch.searchsorted(share.contiguous(), wanted.contiguous())
     values = at_each(lanes, places.clamp(max=last))

@@ -1,7 +1,7 @@
-"""Reductions: kernels that take axes away, and the folding of any binary kernel along an axis.
+"""Reductions: kernels that remove axes, and the folding of any binary kernel along an axis.
 
-Layer: owns which torch code reduces a dtype, in which dtype it accumulates and what it costs; which axes, dtypes and
-identities are right is the caller's.
+Layer: owns the torch code that reduces a dtype, the dtype in which it accumulates, and its cost. The caller chooses
+axes, dtypes and identities.
 
 A kernel's ``resolve(given, result)`` is the callable ``loop(tensor, axes, keepdims)`` for tensors of dtype ``given``
 that computes in dtype ``result``. ``axes`` is an int, a non-empty tuple, or None for all.
@@ -34,10 +34,10 @@ Axes = int | tuple[int, ...] | None
 
 
 class Resolver(Protocol):
-    """What a kernel of this file is to its caller."""
+    """The interface of this file's kernels."""
 
     def resolve(self, given: torch.dtype, result: torch.dtype) -> Loop:
-        """The loop for tensors of dtype ``given`` that computes in dtype ``result``."""
+        """Return the loop for tensors of dtype ``given`` that computes in dtype ``result``."""
 
 
 def is_integer(dtype: torch.dtype) -> bool:
@@ -46,16 +46,16 @@ def is_integer(dtype: torch.dtype) -> bool:
 
 
 class Accumulator:
-    """A reduction or scan that adds up or multiplies, in a dtype that is chosen.
+    """A reduction or scan that adds or multiplies, in a chosen dtype.
 
     Parameters
     ----------
     function : callable
         ``function(tensor, *dims, dtype=...)``; without ``dtype``, integers accumulate in int64.
     boolean : Resolver
-        What the operation is on booleans: ``any`` for a sum.
+        The operation on booleans: ``any`` for a sum.
     counting : callable, optional
-        ``counting(tensor, *dims)`` is the function of booleans in int64, if that is done otherwise.
+        ``counting(tensor, *dims)`` is the function of booleans in int64, if that is another one.
     """
 
     __slots__ = ("boolean", "counting", "function")
@@ -66,7 +66,7 @@ class Accumulator:
         self.counting = counting
 
     def resolve(self, given: torch.dtype, result: torch.dtype) -> Loop:
-        """The loop for tensors of dtype ``given`` that accumulates in dtype ``result``."""
+        """Return the loop for tensors of dtype ``given`` that accumulates in dtype ``result``."""
         function = self.function
         if result is torch.bool:
             return self.boolean.resolve(given, result)
@@ -75,7 +75,7 @@ class Accumulator:
         if given not in SIGNED and result is (torch.int64 if is_integer(given) else given):
             return function
         if result in SIGNED:
-            signed = SIGNED[result]  # modulo 2**bits the sum of the bits is the same
+            signed = SIGNED[result]  # the sum modulo 2**bits is the same for the signed type
             if given is result:
                 return lambda t, *dims: function(t.view(signed), *dims, dtype=signed).view(result)
             if is_integer(given):
@@ -135,13 +135,13 @@ class Logical:
             if given in SIGNED:
                 tensor = tensor.view(SIGNED[given])  # CUDA has no kernel for these
             found = function(tensor, axes, keepdims)
-            return found.view(torch.bool) if given is torch.uint8 else found  # uint8's is uint8, of zeros and ones
+            return found.view(torch.bool) if given is torch.uint8 else found  # uint8 gives uint8, zeros and ones
 
         return loop
 
 
 class Folded:
-    """Any binary kernel, folded along the axes one after the other.
+    """Any binary kernel, folded along the axes, one axis after the other.
 
     Parameters
     ----------
@@ -172,10 +172,10 @@ class Folded:
 
 
 def fold(function: Binary, tensor: Tensor, dim: int, associative: bool) -> Tensor:
-    """``function`` between all elements along ``dim``, which holds at least one and is taken away.
+    """Fold ``function`` over all elements along ``dim``, which holds at least one and is removed.
 
-    One after the other from the first; if ``associative``, which here means that order does not matter either, one
-    half with the other, so that the function is called log2(n) times.
+    Elements are folded one by one. If ``associative``, which here also means commutative, one half is combined with
+    the other, so the function is called log2(n) times.
     """
     if tensor.shape[dim] == 1:
         return tensor.squeeze(dim).clone()
@@ -192,7 +192,7 @@ def fold(function: Binary, tensor: Tensor, dim: int, associative: bool) -> Tenso
 
 
 def fold_chosen(loop: Loop, tensor: Tensor, mask: Tensor, dim: int, start: Tensor) -> Tensor:
-    """``start`` reduced with one after the other of those elements along ``dim`` where the mask is true.
+    """Reduce ``start`` with the elements along ``dim`` where the mask is true, one by one.
 
     There is at least one element along ``dim``.
     """
@@ -217,7 +217,7 @@ def reduceat(
 ) -> Tensor:
     """``ufunc.reduceat`` in the tensor's own dtype, whose kernel is ``function``: see `segment_fold`.
 
-    NumPy's loop tells ``report`` of floating-point errors, which of the kernel's the caller finds.
+    NumPy's loop calls ``report`` for floating-point errors; the caller finds those of the kernel.
     """
     if ufunc not in _WRONG_IN_TURN and host.computes(tensor, indices):
         array = host.array(tensor)
@@ -237,7 +237,7 @@ def segment_fold(function: Binary, tensor: Tensor, indices: Tensor, dim: int, as
     """
     dtype = tensor.dtype
     size = tensor.shape[dim]
-    if dtype in SIGNED:  # moving elements about is the same for the signed type, and torch does it for that
+    if dtype in SIGNED:  # torch moves elements of the signed type, which has the same bits
         signed = SIGNED[dtype]
 
         def through_unsigned(left: Tensor, right: Tensor) -> Tensor:
@@ -255,7 +255,7 @@ def segment_fold(function: Binary, tensor: Tensor, indices: Tensor, dim: int, as
             right = tensor.index_select(dim, indices[going] + step)
             folded = folded.index_copy(dim, going, function(left, right))
         return folded
-    # The segments side by side; neighbours in each are folded until each has one element.
+    # The segments lie side by side; neighbours in each are folded until each has one element.
     folded = tensor.index_select(dim, _positions(indices, lengths))
     while longest > 1:
         starts = lengths.cumsum(0) - lengths
@@ -271,13 +271,13 @@ def segment_fold(function: Binary, tensor: Tensor, indices: Tensor, dim: int, as
 
 
 def _positions(starts: Tensor, lengths: Tensor, step: int = 1) -> Tensor:
-    """``starts[i] + step * (0, 1, ..., lengths[i] - 1)`` for each i, one after the other."""
+    """Concatenate ``starts[i] + step * (0, 1, ..., lengths[i] - 1)`` for each i."""
     within = torch.arange(int(lengths.sum()), device=starts.device)
     return torch.repeat_interleave(starts - step * (lengths.cumsum(0) - lengths), lengths) + step * within
 
 
 def _dims(axes: Axes, tensor: Tensor) -> tuple[int, ...]:
-    """The axes in ascending order; none of a 0-d tensor, whose axis 0 is no axis of it."""
+    """Return the axes in ascending order; none for a 0-d tensor, which accepts axis 0 without having it."""
     ndim = tensor.dim()
     if axes is None:
         return tuple(range(ndim))
@@ -289,7 +289,7 @@ def _dims(axes: Axes, tensor: Tensor) -> tuple[int, ...]:
 
 
 def flattened(tensor: Tensor, axes: Axes) -> Tensor:
-    """The axes made one, the last; their elements stay in C order."""
+    """Merge the axes into one, the last; their elements stay in C order."""
     dims = _dims(axes, tensor)
     if not dims:
         return tensor.unsqueeze(-1)
@@ -298,7 +298,7 @@ def flattened(tensor: Tensor, axes: Axes) -> Tensor:
 
 
 def unflattened(tensor: Tensor, axes: Axes, source: Tensor) -> Tensor:
-    """``tensor``, in which the axes of ``source`` are taken away, with those axes as ones of length 1."""
+    """Return a reduced ``tensor`` with the removed axes of ``source`` as axes of length 1."""
     for dim in _dims(axes, source):
         tensor = tensor.unsqueeze(dim)
     return tensor
@@ -311,7 +311,7 @@ def _complex_extreme(tensor: Tensor, axes: Axes, keepdims: bool, largest: bool) 
 
 
 def _prod(tensor: Tensor, axes: Axes, keepdims: bool, dtype: torch.dtype | None = None) -> Tensor:
-    """torch.prod over several axes: it takes one at a time (https://github.com/pytorch/pytorch/issues/56586)."""
+    """torch.prod over several axes: torch takes one at a time (https://github.com/pytorch/pytorch/issues/56586)."""
     if isinstance(axes, int):
         return torch.prod(tensor, axes, keepdims, dtype=dtype)
     if axes is None and not keepdims:
@@ -325,7 +325,7 @@ def _prod(tensor: Tensor, axes: Axes, keepdims: bool, dtype: torch.dtype | None 
 
 
 class NanExtreme:
-    """The largest or smallest element that is not NaN, NaN if all are."""
+    """The largest or smallest element that is not NaN; NaN if all are."""
 
     __slots__ = ("extreme", "function", "ufunc")
 
@@ -349,7 +349,7 @@ class NanExtreme:
         return Folded(function, associative=True).resolve(given, result)
 
     def _real(self, otherwise: Loop, result: torch.dtype) -> Loop:
-        """NumPy's loop, which takes a quarter of the time of folds in halves, where it can compute."""
+        """Use NumPy's loop where it can compute: it takes a quarter of the time of folding halves."""
         ufunc = self.ufunc
 
         def loop(tensor: Tensor, axes: Axes, keepdims: bool) -> Tensor:
@@ -362,7 +362,7 @@ class NanExtreme:
 
 
 def count(mask: Tensor, axes: Axes, keepdims: bool) -> Tensor:
-    """How many elements of a mask are true, as int64: torch makes int64 of all of them before it adds them up."""
+    """Count the true elements of a mask, as int64, without torch's int64 copy of the whole mask."""
     array = host.arrays(mask)
     if array is None:
         return torch.sum(mask, axes, keepdims)
@@ -380,7 +380,7 @@ nanmin = NanExtreme(min, torch.fmin, np.fmin)
 
 
 def nansum(dtype: torch.dtype) -> Loop:
-    """The sum of float or complex numbers with NaN taken as zero."""
+    """Sum float or complex numbers, with NaN as zero."""
     if dtype.is_complex:
         return lambda t, axes, keepdims: torch.sum(without_nan(t, 0), axes, keepdims)
     return torch.nansum
@@ -422,7 +422,7 @@ def _argextreme(dtype: torch.dtype, largest: bool) -> Loop:
 
 
 def mean(given: torch.dtype, result: torch.dtype) -> Loop:
-    """The mean in a float or complex dtype; float16 accumulates in float32."""
+    """Return the mean in a float or complex dtype; float16 accumulates in float32."""
     if given is result:
         return torch.mean
     if given.is_complex and not result.is_complex:
@@ -433,7 +433,7 @@ def mean(given: torch.dtype, result: torch.dtype) -> Loop:
 
 
 def var(given: torch.dtype, result: torch.dtype) -> Loop:
-    """The variance, computed in a float or complex dtype; of complex numbers it is real.
+    """Return the variance, computed in a float or complex dtype; it is real for complex numbers too.
 
     ``loop(tensor, axes, keepdims, correction)``; the correction is less than the number of elements.
     """
@@ -458,7 +458,7 @@ def _std(tensor: Tensor, axes: Axes, keepdims: bool, correction: float) -> Tenso
 
 
 def squared_deviation(tensor: Tensor, mean: Tensor, mask: Tensor | None = None) -> Tensor:
-    """``|tensor - mean|**2``, real; of float16 in float32. Zero where a mask does not choose the element."""
+    """Return ``|tensor - mean|**2``, which is real, and float32 for float16; zero where the mask is false."""
     if mean.dtype is torch.bool:
         if tensor.dtype is torch.bool:
             raise TypeError(
@@ -467,7 +467,7 @@ def squared_deviation(tensor: Tensor, mean: Tensor, mask: Tensor | None = None) 
             )
         mean = mean.to(tensor.dtype)
     if tensor.dtype in SIGNED:
-        signed = SIGNED[tensor.dtype]  # the same bits, also where they wrap around
+        signed = SIGNED[tensor.dtype]  # the signed type has the same bits, even when they wrap around
         return squared_deviation(tensor.view(signed), mean.view(signed), mask).view(tensor.dtype)
     if tensor.dtype in (torch.float16, torch.bfloat16):
         tensor = tensor.float()
@@ -480,7 +480,7 @@ def squared_deviation(tensor: Tensor, mean: Tensor, mask: Tensor | None = None) 
 
 
 def count_nonzero(tensor: Tensor, axes: Axes, keepdims: bool) -> Tensor:
-    """How many elements are not zero, as int64."""
+    """Count the elements that are not zero, as int64."""
     if tensor.dtype in SIGNED:
         tensor = tensor.view(SIGNED[tensor.dtype])
     if axes is None and not keepdims:
@@ -491,18 +491,18 @@ def count_nonzero(tensor: Tensor, axes: Axes, keepdims: bool) -> Tensor:
 
 
 def true_count(mask: Tensor, shape: tuple[int, ...], axes: tuple[int, ...], keepdims: bool) -> Tensor:
-    """How many elements a mask, broadcast to ``shape``, chooses along the axes."""
+    """Count the elements that a mask, broadcast to ``shape``, chooses along the axes."""
     mask = mask.expand(shape)
     return count(mask, axes, keepdims) if axes else mask.to(torch.int64)
 
 
 def total(tensor: Tensor, axes: tuple[int, ...], keepdims: bool) -> Tensor:
-    """The sum in the tensor's own dtype; over no axes the tensor itself."""
+    """Sum in the tensor's own dtype; over no axes, return the tensor itself."""
     return sum.resolve(tensor.dtype, tensor.dtype)(tensor, axes, keepdims) if axes else tensor
 
 
 def quotient(total: Tensor, count: Tensor | float) -> Tensor:
-    """The sum of so many elements as their mean; NaN or infinite for none. Integers give float64."""
+    """Divide a sum by the number of elements; none give NaN or infinity, integers give float64."""
     if is_integer(total.dtype):
         total = total.to(torch.float64)
     if isinstance(count, Tensor):
@@ -511,13 +511,13 @@ def quotient(total: Tensor, count: Tensor | float) -> Tensor:
 
 
 def degrees_left(count: Tensor | float, ddof: float) -> Tensor | float:
-    """The divisor of a variance of so many elements, at least zero."""
+    """Return the divisor of a variance of so many elements, at least zero."""
     left = count - ddof
     return left.clamp(min=0) if isinstance(left, Tensor) else left if left > 0 else 0
 
 
 def root(tensor: Tensor) -> Tensor:
-    """The square root of a sum of squares: where that is zero, so is the derivative, as that of torch's own norms."""
+    """Return the square root of a sum of squares, with the derivative zero at zero, as torch's norms have it."""
     if not may_be_differentiated(tensor):
         return torch.sqrt(tensor)
     is_zero = tensor == 0
@@ -525,41 +525,41 @@ def root(tensor: Tensor) -> Tensor:
 
 
 def size_of(shape: tuple[int, ...], axes: tuple[int, ...]) -> int:
-    """How many elements one result has behind it."""
+    """Return the number of elements that each result reduces."""
     return math.prod([shape[axis] for axis in axes])
 
 
 def masked(tensor: Tensor, mask: Tensor, fill: Tensor | float) -> Tensor:
-    """The tensor where the mask is true, ``fill`` in its dtype elsewhere."""
+    """Return the tensor where the mask is true, and ``fill`` in its dtype elsewhere."""
     if not isinstance(fill, Tensor):
         fill = torch.full((), fill, dtype=tensor.dtype, device=tensor.device)
     return where(mask, tensor, fill)
 
 
 def without_nan(tensor: Tensor, fill: float) -> Tensor:
-    """The tensor with ``fill`` in the place of NaN; itself if its dtype has none."""
+    """Replace NaN by ``fill``; return the tensor itself if its dtype has no NaN."""
     return tensor if is_integer(tensor.dtype) else torch.where(tensor.isnan(), fill, tensor)
 
 
 def all_nan(tensor: Tensor, axis: int | None) -> Tensor:
-    """Whether there is nothing but NaN along the axis, or at all."""
+    """Whether all elements are NaN, along the axis or in total."""
     return torch.all(tensor.isnan(), axis)
 
 
 def full(shape: tuple[int, ...], value: Tensor | float, dtype: torch.dtype, like: Tensor) -> Tensor:
-    """A tensor of one value on the device of ``like``."""
+    """Return a tensor of one value on the device of ``like``."""
     if isinstance(value, Tensor):
         return value.to(device=like.device, dtype=dtype).expand(shape).clone()
     return torch.full(shape, value, dtype=dtype, device=like.device)
 
 
 def with_initial(loop: Loop, tensor: Tensor, initial: Tensor) -> Tensor:
-    """A reduced tensor combined with the initial value, by the loop of the reduction."""
+    """Combine a reduced tensor with the initial value, by the loop of the reduction."""
     return loop(torch.stack([initial.to(tensor.device).expand(tensor.shape), tensor]), 0, False)
 
 
 def may_be_negative_zero(initial: Tensor | None) -> bool:
-    """Whether a sum starts from -0.0, which is not what torch's start from, or from what is not known yet."""
+    """Whether a sum starts from -0.0, unlike torch's sums, or from an unknown value."""
     if initial is None or not (initial.is_floating_point() or initial.is_complex()):
         return False
     if is_readable(initial):
@@ -573,7 +573,7 @@ def may_be_negative_zero(initial: Tensor | None) -> bool:
 def with_negative_zeros(
     total: Tensor, tensor: Tensor, initial: Tensor, axes: tuple[int, ...], keepdims: bool
 ) -> Tensor:
-    """A sum from ``initial`` on: where that is -0.0, a sum of nothing but negative zeros is one too."""
+    """Add ``initial`` to a sum: if it is -0.0, a sum of nothing but negative zeros is -0.0 too."""
     flags = _negative_zeros(tensor)
     for axis in sorted(axes, reverse=True):
         flags = flags.all(axis, keepdim=keepdims)
@@ -583,18 +583,18 @@ def with_negative_zeros(
 
 
 def _negative_zeros(tensor: Tensor) -> Tensor:
-    """Which elements are -0.0; of complex ones, which parts, along a last axis."""
+    """Return which elements are -0.0; for complex numbers, which parts, along a last axis."""
     parts = torch.view_as_real(tensor.resolve_conj()) if tensor.is_complex() else tensor
     return (parts == 0) & parts.signbit()
 
 
 def after_initial(tensor: Tensor, initial: Tensor, dim: int) -> Tensor:
-    """The initial value put before the first element along ``dim``."""
+    """Put the initial value before the first element along ``dim``."""
     shape = list(tensor.shape)
     shape[dim] = 1
     return torch.cat([initial.to(tensor.device).expand(shape), tensor], dim)
 
 
 def real_dtype(dtype: torch.dtype) -> torch.dtype:
-    """The dtype of a complex dtype's parts; a real one itself."""
+    """Return the dtype of a complex dtype's parts; a real dtype itself."""
     return REAL_OF.get(dtype, dtype)

@@ -1,6 +1,6 @@
 """Scans: kernels whose result holds each partial reduction along an axis.
 
-Layer: owns which torch code scans a dtype; axes and dtypes are the caller's. ``resolve(given, result)`` is the
+Layer: owns the torch code that scans a dtype. The caller chooses axes and dtypes. ``resolve(given, result)`` is the
 callable ``loop(tensor, dim)`` for tensors of dtype ``given`` that computes in dtype ``result``.
 """
 
@@ -22,10 +22,10 @@ Tensor = torch.Tensor
 
 
 def scan(function: Binary, tensor: Tensor, dim: int, associative: bool = False) -> Tensor:
-    """Each element along ``dim`` is ``function`` of the result before it and the element there.
+    """Scan along ``dim``: each result is ``function`` of the result before it and the element there.
 
-    One after the other; if ``associative``, with neighbours at distances 1, 2, 4, ..., so that the function is called
-    log2(n) times.
+    Elements are taken one by one. If ``associative``, neighbours at distances 1, 2, 4, ... are combined, so the
+    function is called log2(n) times.
     """
     size = tensor.shape[dim]
     if size <= 1:
@@ -68,7 +68,7 @@ class Scanned:
 
 
 class RunningExtreme:
-    """The largest or smallest element so far; NaN from the first NaN on."""
+    """A running maximum or minimum; NaN from the first NaN on."""
 
     __slots__ = ("function", "largest")
 
@@ -90,7 +90,7 @@ class RunningExtreme:
 
 
 class RunningLogical:
-    """Whether any or all elements so far are true."""
+    """A running any or all."""
 
     __slots__ = ("function",)
 
@@ -112,7 +112,7 @@ min = RunningExtreme(torch.cummin, largest=False)
 
 
 def after_value(tensor: Tensor, value: int, dim: int) -> Tensor:
-    """``value`` put before the first element along ``dim``."""
+    """Put ``value`` before the first element along ``dim``."""
     shape = list(tensor.shape)
     shape[dim] = 1
     return torch.cat([torch.full(shape, value, dtype=tensor.dtype, device=tensor.device), tensor], dim)
@@ -120,7 +120,7 @@ def after_value(tensor: Tensor, value: int, dim: int) -> Tensor:
 
 @explaining
 def difference(tensor: Tensor, dim: int) -> Tensor:
-    """Each element along ``dim`` less the one before it; whether they differ, for booleans."""
+    """Subtract from each element along ``dim`` the one before it; for booleans, whether they differ."""
     size = tensor.shape[dim]
     count = size - 1 if size else 0
     here, before = tensor.narrow(dim, size - count, count), tensor.narrow(dim, 0, count)
@@ -128,6 +128,6 @@ def difference(tensor: Tensor, dim: int) -> Tensor:
 
 
 def _subtracted(one: Tensor, other: Tensor) -> Tensor:
-    """``one - other``; of unsigned numbers through the signed type, whose bits are the same."""
+    """Return ``one - other``; unsigned numbers go through the signed type, which has the same bits."""
     signed = SIGNED.get(one.dtype)
     return one - other if signed is None else (one.view(signed) - other.view(signed)).view(one.dtype)

@@ -1,6 +1,6 @@
-"""Scatter: an operation applied in place at positions that may repeat, each repetition on what the one before left.
+"""Scatter: an operation applied in place at positions that may repeat; each repetition acts on the previous result.
 
-Layer: owns how repeated positions take effect without a Python loop over elements. Positions are flat, in C order, and
+Layer: owns the handling of repeated positions without a Python loop over elements. Positions are flat, in C order, and
 within bounds.
 """
 
@@ -26,19 +26,19 @@ Tensor = torch.Tensor
 
 
 def positions(target: Tensor, index: Index) -> Tensor:
-    """The flat position of each element that ``index`` selects, in the shape of the selection."""
+    """Return the flat position of each element that ``index`` selects, in the shape of the selection."""
     if target.dim() == len(index.arrays) == 1 and not index.flips and index.arrays[0].dtype is not torch.bool:
         (array,) = index.arrays
         array = array.to(target.device)
         if target[index.view].shape == target.shape:
             found = indexing.from_start(array, target.shape[0])
-            # A sum, and no clone, which under vmap would be made for each slice, and so be unknown.
+            # A sum instead of a clone: under vmap a clone would exist for each slice, and be unknown.
             return found + 0 if found is array and may_overlap(array, target) else found
     if not target.dim():
         return torch.zeros(indexing.shape(target, index), dtype=torch.int64, device=target.device)
     result: Any = 0
     for dim, size in enumerate(target.shape):
-        # Where along this axis an element is; indexed like the target, but of memory for one axis alone.
+        # An element's place along this axis; indexed like the target, but with memory for this axis only.
         along = torch.arange(size, device=target.device).reshape(-1, *[1] * (target.dim() - dim - 1))
         result = result * size + indexing.get(along.expand(target.shape), index)
     return result
@@ -53,9 +53,9 @@ def add(target: Tensor, where: Tensor, values: Tensor) -> None:
 
 
 def by_numpy(ufunc: np.ufunc, target: Tensor, index: Tensor, values: Tensor, report: host.Report | None = None) -> bool:
-    """``ufunc.at`` in the memory of small tensors by NumPy itself, values of the target's dtype; whether it could.
+    """Run NumPy's ``ufunc.at`` in small tensors' memory, with values of the target's dtype; return whether it could.
 
-    It tells ``report`` of floating-point errors.
+    NumPy calls ``report`` for floating-point errors.
     """
     given = host.to_write(target, index, values, most=host.FEW)
     if given is None or any(np.may_share_memory(given[0], other) for other in given[1:]):
@@ -66,9 +66,9 @@ def by_numpy(ufunc: np.ufunc, target: Tensor, index: Tensor, values: Tensor, rep
 
 
 def in_order(ufunc: np.ufunc, target: Tensor, where: Tensor, values: Tensor, report: host.Report | None = None) -> bool:
-    """`by_numpy` at flat positions of tensors of any size, the target's memory not among the others'.
+    """`by_numpy` at flat positions of tensors of any size; the target's memory is not among the others'.
 
-    For what `folded` would round in another order, and to which it may be too large: 0 * (1e200 * 1e200).
+    It serves operations that `folded` would round in another order, or overflow: 0 * (1e200 * 1e200).
     """
     given = host.to_write(target, where, values, bfloat16=True)
     if given is None:
@@ -82,7 +82,7 @@ def in_order(ufunc: np.ufunc, target: Tensor, where: Tensor, values: Tensor, rep
 
 
 def negated(values: Tensor) -> Tensor:
-    """``-values``; of unsigned integers modulo their width."""
+    """Return ``-values``; unsigned integers wrap around."""
     signed = SIGNED.get(values.dtype)
     return -values if signed is None else (-values.view(signed)).view(values.dtype)
 
@@ -115,7 +115,7 @@ REDUCED = {"multiply": "prod", "maximum": "amax", "minimum": "amin"}
 
 
 def reduced(name: str, target: Tensor, where: Tensor, values: Tensor) -> bool:
-    """`folded` where the positions differ among the slices of a batch, or are traced; whether it was that."""
+    """`folded` for positions that differ among the slices of a batch or are traced; return whether they do."""
     if name not in REDUCED or target.dtype in SIGNED or not masking.is_unknown(where):
         return False
     values = values.to(target.device).expand(where.shape).reshape(-1)
@@ -129,9 +129,9 @@ def reduced(name: str, target: Tensor, where: Tensor, values: Tensor) -> bool:
 
 
 def _products(where: Tensor, values: Tensor, size: int) -> Tensor:
-    """For each of so many positions the product of its values, in log2 of their number passes over all.
+    """Return the product of the values at each of so many positions, in log2(n) passes over all values.
 
-    The derivatives of torch's ``scatter_reduce`` of products ask for values, and in forward mode are zero (torch 2.13).
+    The derivatives of torch's ``scatter_reduce`` of products need values, and are zero in forward mode (torch 2.13).
     """
     ordered, order = torch.sort(where, stable=True)
     values = values[order]
@@ -141,16 +141,16 @@ def _products(where: Tensor, values: Tensor, size: int) -> Tensor:
         values = torch.cat([values[:step], torch.where(of_same, values[:-step] * values[step:], values[step:])])
         step *= 2
     is_last = torch.cat([ordered[1:] != ordered[:-1], ordered.new_ones(ordered[:1].shape, dtype=torch.bool)])
-    none = torch.zeros_like(values).neg()  # a sum with -0.0 is the other number, of either sign
+    none = torch.zeros_like(values).neg()  # adding -0.0 keeps the other number, of either sign
     products = none.new_zeros(size).neg().index_put((ordered,), torch.where(is_last, values, none), accumulate=True)
     is_written = is_last.new_zeros(size).index_put((ordered,), torch.ones_like(is_last))
     return torch.where(is_written, products, products.new_ones(()))
 
 
 def in_turn(function: Callable[..., Tensor], target: Tensor, where: Tensor, *values: Tensor) -> None:
-    """``target[where] = function(target[where], *values)``, for a repeated position one value after the other.
+    """``target[where] = function(target[where], *values)``; a repeated position takes one value after the other.
 
-    There is a round for the first occurrences of all positions, one for the second ones, and so on.
+    One round writes the first occurrences of all positions, the next round the second ones, and so on.
     """
     operands = [value.to(target.device).expand(where.shape).reshape(-1) for value in values]
     operands = [operand.clone() if may_overlap(target, operand) else operand for operand in operands]
@@ -160,19 +160,19 @@ def in_turn(function: Callable[..., Tensor], target: Tensor, where: Tensor, *val
 
 
 def _apply(function: Callable[..., Tensor], target: Tensor, where: Tensor, *values: Tensor) -> None:
-    # Indexed, not torch.take: that keeps the whole target for its gradient, and the target is about to change.
+    # Not torch.take, which keeps the whole target for its gradient, although the target is about to change.
     indices, elements = _indices(target, where), _elements(target)
     result = function(on_bits(torch.Tensor.__getitem__, elements, indices), *values)
     put_(same_width(elements), indices, same_width(cast(result, target.dtype)))
 
 
 def _elements(target: Tensor) -> Tensor:
-    """The target, with an axis to index if it has none."""
+    """Return the target, with an axis to index if it is 0-d."""
     return target if target.dim() else target.unsqueeze(0)
 
 
 def _indices(target: Tensor, where: Tensor) -> tuple[Tensor, ...]:
-    """Flat positions as an index array for each axis of ``_elements(target)``."""
+    """Convert flat positions to an index array for each axis of ``_elements(target)``."""
     return torch.unravel_index(where, target.shape) if target.dim() > 1 else (where,)
 
 
@@ -181,15 +181,15 @@ def _select(values: Tensor, chosen: Tensor) -> Tensor:
 
 
 def _first_of_run(ordered: Tensor) -> Tensor:
-    """Where in an ordered tensor a value differs from the one before."""
+    """Return where a value in an ordered tensor differs from the one before."""
     return torch.cat([ordered.new_ones(1, dtype=torch.bool), ordered[1:] != ordered[:-1]])
 
 
 def _rounds(flat: Tensor) -> Iterator[Tensor]:
-    """Which elements are the first of their value, which the second, and so on."""
+    """Return the rank of each element among those of its value: first, second, and so on."""
     if not flat.numel():
         return
-    if trace_state.is_batching() or is_transforming():  # torch can't be asked for ranks, but the positions are known
+    if trace_state.is_batching() or is_transforming():  # torch can't compute ranks here, but the positions are known
         yield from map(torch.from_numpy, _known_rounds(transform_levels.values(flat)))
         return
     ordered, order = torch.sort(flat, stable=True)

@@ -1,6 +1,6 @@
-"""Selection: choosing among elements by condition, by flat position and by diagonal.
+"""Selection of elements by condition, by flat position and by diagonal.
 
-Layer: owns the kernels of these for every dtype; shapes fit and index arrays are within bounds when they arrive.
+Layer: owns these kernels for every dtype. The caller has checked shapes and bounds.
 """
 
 from __future__ import annotations
@@ -33,14 +33,14 @@ def where(condition: Tensor, one: Tensor, other: Tensor) -> Tensor:
 
 
 def nonzero(tensor: Tensor) -> tuple[Tensor, ...]:
-    """One int64 tensor a dimension: where the elements are that are not zero."""
+    """Return the places of the elements that are not zero, as one int64 tensor for each dimension."""
     if tensor.dim() and host.computes(tensor):
         return host.wrapped(host.array(tensor).nonzero())
     return places(same_width(tensor)).unbind(1)
 
 
 def taken(tensor: Tensor, indices: Tensor, dim: int, mode: str) -> Tensor | None:
-    """``numpy.take`` of few elements, which looks at the indices itself; None where NumPy does not compute.
+    """``numpy.take`` of few elements, which checks the indices itself; None if NumPy may not compute.
 
     Raises
     ------
@@ -53,7 +53,7 @@ def taken(tensor: Tensor, indices: Tensor, dim: int, mode: str) -> Tensor | None
 
 @explaining
 def lower_indices(rows: int, columns: int, k: int, device: torch.device | None) -> tuple[Tensor, ...]:
-    """Rows and columns of the elements on and below the ``k``-th diagonal; no mask is made, nor counted."""
+    """Rows and columns of the elements on and below the ``k``-th diagonal, without a mask."""
     return torch.tril_indices(max(rows, 0), max(columns, 0), k, device=device).unbind()
 
 
@@ -72,7 +72,7 @@ def argwhere(tensor: Tensor) -> Tensor:
 
 @explaining
 def outside(array: Tensor, low: int, high: int, text: str = INVALID) -> int | None:
-    """An element of an integer array that is not in ``[low, high)``; None if there is none, or a graph is to look."""
+    """Return an element of an integer array outside of ``[low, high)``; None if there is none, or a graph checks."""
     if not array.numel():
         return None
     if not has_values(array):
@@ -89,17 +89,17 @@ def outside(array: Tensor, low: int, high: int, text: str = INVALID) -> int | No
 
 
 def wrapped(array: Tensor, size: int) -> Tensor:
-    """Indices counted round and round."""
+    """Wrap indices around."""
     return torch.remainder(array, size)
 
 
 def clipped(array: Tensor, size: int) -> Tensor:
-    """Indices moved to the nearest valid one; negative ones are not counted from the end."""
+    """Clip indices to the valid ones; negative ones are not counted from the end."""
     return array.clamp(0, size - 1)
 
 
 def cycled(values: Tensor, length: int, positions: Tensor | None = None) -> Tensor:
-    """The elements of one-dimensional ``values`` at ``0, 1, ... length - 1``, or at ``positions``, round and round."""
+    """The elements of one-dimensional ``values`` at ``0, 1, ... length - 1``, or at ``positions``, cyclically."""
     if positions is None:
         if values.shape[0] >= length:
             return values[:length]
@@ -125,7 +125,7 @@ def put_flat(tensor: Tensor, positions: Tensor, values: Tensor) -> None:
 
 
 def put_cycled(tensor: Tensor, mask: Tensor, values: Tensor) -> None:
-    """Write to the true places of a mask of the tensor's size the values at the same places, round and round."""
+    """Write to the true places of a mask of the tensor's size the values at the same places, cyclically."""
     given = host.to_write(tensor, mask, values, most=host.FEW) if mask.dtype is torch.bool else None
     if given is not None:
         np.putmask(*given)
@@ -138,7 +138,7 @@ def put_cycled(tensor: Tensor, mask: Tensor, values: Tensor) -> None:
 
 
 def place(tensor: Tensor, mask: Tensor, values: Tensor) -> None:
-    """Write to the true places of a mask, in C order, one value after the other, round and round."""
+    """Write to the true places of a mask, in C order, one value after the other, cyclically."""
     given = None if may_overlap(tensor, values) else host.to_write(tensor, mask, values)
     if given is not None:
         np.place(*given)
@@ -155,7 +155,7 @@ def place(tensor: Tensor, mask: Tensor, values: Tensor) -> None:
 def copy_where(target: Tensor, mask: Tensor, values: Tensor) -> None:
     """Write ``values``, broadcast, to the places of ``target`` where the mask, broadcast, is true."""
     given = host.to_write(target, values, mask, most=host.FEW) if mask.dtype is torch.bool else None
-    if given is not None and not np.may_share_memory(given[0], given[2]):  # NumPy would read a mask that it has written
+    if given is not None and not np.may_share_memory(given[0], given[2]):  # NumPy reads the mask as it writes
         np.copyto(given[0], given[1], where=given[2])
         return
     if not write_where(target, mask, values):
@@ -163,7 +163,7 @@ def copy_where(target: Tensor, mask: Tensor, values: Tensor) -> None:
 
 
 def along(tensor: Tensor, indices: Tensor, dim: int) -> Tensor:
-    """The elements that ``indices`` picks along a dimension, the others matched up or broadcast."""
+    """Return the elements that ``indices`` selects along a dimension; the other dimensions match or broadcast."""
     size = tensor.shape[dim]
     if not (has_values(indices) or has_values(transform_levels.constant(indices))):  # torch's goes round and round
         expect((indices >= -size) & (indices < size), OUTSIDE)
@@ -172,9 +172,9 @@ def along(tensor: Tensor, indices: Tensor, dim: int) -> Tensor:
 
 
 def put_along(tensor: Tensor, indices: Tensor, values: Tensor, dim: int) -> None:
-    """Write ``values``, broadcast, to the places that ``indices`` picks along a dimension."""
+    """Write ``values``, broadcast, to the places that ``indices`` selects along a dimension."""
     if not indices.numel():
-        return  # torch's own rule for batches refuses to broadcast no index
+        return  # torch's rule for batches refuses to broadcast an empty index
     arrays = [
         indices
         if axis == dim
@@ -186,7 +186,7 @@ def put_along(tensor: Tensor, indices: Tensor, values: Tensor, dim: int) -> None
 
 @explaining
 def choose(indices: Tensor, choices: list[Tensor]) -> Tensor:
-    """At each place the element of the choice with the number that stands there; the shapes broadcast."""
+    """Return at each place the element of the choice that is numbered there; the shapes broadcast."""
     result = choices[0]
     for number, choice in enumerate(choices[1:], 1):
         result = where(indices == number, choice, result)
@@ -194,7 +194,7 @@ def choose(indices: Tensor, choices: list[Tensor]) -> Tensor:
 
 
 def unravel(positions: Tensor, shape: tuple[int, ...]) -> tuple[Tensor, ...]:
-    """Positions in C order as one index array a dimension."""
+    """Convert positions in C order to one index array for each dimension."""
     arrays: list[Tensor] = []
     for size in reversed(shape):
         arrays.append(positions % size)
@@ -203,7 +203,7 @@ def unravel(positions: Tensor, shape: tuple[int, ...]) -> tuple[Tensor, ...]:
 
 
 def ravel(arrays: list[Tensor], shape: tuple[int, ...]) -> Tensor:
-    """One index array a dimension as positions in C order."""
+    """Convert one index array for each dimension to positions in C order."""
     positions = arrays[0]
     for array, size in zip(arrays[1:], shape[1:], strict=True):
         positions = positions * size + array

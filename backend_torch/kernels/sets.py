@@ -1,6 +1,6 @@
-"""Sets: the distinct values or rows of a tensor, and which values are in another one.
+"""Sets: the distinct values or rows of a tensor, and membership in another tensor.
 
-Layer: owns finding runs of equal values in a sorted tensor, on every dtype and with NaN.
+Layer: owns the search for runs of equal values in a sorted tensor, for every dtype and with NaN.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _SPARSE = 6
 
 
 class Unique(NamedTuple):
-    """Distinct values in order; None for what was not asked for."""
+    """Distinct values in order; None for results that were not requested."""
 
     values: Tensor
     indices: Tensor | None = None
@@ -32,7 +32,7 @@ class Unique(NamedTuple):
 
 @explaining
 def unique(line: Tensor, index: bool, inverse: bool, counts: bool, equal_nan: bool) -> Unique:
-    """The distinct values of a 1-d tensor: where each is first, which one each element is, how often each occurs."""
+    """Return the distinct values of a 1-d tensor: first places, the value of each element, and counts."""
     given = host.small(line)
     if given is not None:
         found: Any = np.unique(given[0], index, inverse, counts, equal_nan=equal_nan)  # type: ignore[call-overload]
@@ -54,7 +54,7 @@ def unique(line: Tensor, index: bool, inverse: bool, counts: bool, equal_nan: bo
 
 @explaining
 def unique_rows(rows: Tensor, index: bool, inverse: bool, counts: bool) -> Unique:
-    """The distinct rows of a 2-d tensor in lexicographic order; a row with NaN is equal to no other."""
+    """Return the distinct rows of a 2-d tensor in lexicographic order; a row with NaN equals no other."""
     dtype = rows.dtype
     keys = ordered(rows)
     if rows.shape[1]:
@@ -76,7 +76,7 @@ def _described(values: Tensor, order: Tensor, mask: Tensor, index: bool, inverse
 
 
 def _starts(arranged: Tensor, equal_nan: bool) -> Tensor:
-    """Where the runs of equal values in a sorted 1-d tensor begin."""
+    """Return where the runs of equal values in a sorted 1-d tensor begin."""
     mask = torch.ones(len(arranged), dtype=torch.bool, device=arranged.device)
     mask[1:] = arranged[1:] != arranged[:-1]
     if equal_nan and has_nan(arranged.dtype):
@@ -86,14 +86,14 @@ def _starts(arranged: Tensor, equal_nan: bool) -> Tensor:
 
 
 def _lengths(mask: Tensor) -> Tensor:
-    """How long the runs are."""
+    """Return the lengths of the runs."""
     starts = mask.nonzero()[:, 0]
     return torch.diff(starts, append=starts.new_full((1,), len(mask)))
 
 
 @explaining
 def contains(line: Tensor, values: Tensor) -> Tensor:
-    """Which values are among those of the 1-d tensor, of the same dtype; NaN is in none."""
+    """Return which values are in the 1-d tensor of the same dtype; NaN is in none."""
     if not len(line):
         return torch.zeros(values.shape, dtype=torch.bool, device=values.device)
     if not has_nan(line.dtype) and line.device.type == "cpu" and is_readable(line):
@@ -107,7 +107,7 @@ def contains(line: Tensor, values: Tensor) -> Tensor:
 
 
 def _in_table(keys: Tensor, values: Tensor, least: int, most: int) -> Tensor:
-    """``contains`` for whole numbers close to each other: each number between the least and the most has a flag."""
+    """``contains`` for integers in a small range: each number from the least to the largest has a flag."""
     table = torch.zeros(most - least + 1, dtype=torch.bool, device=keys.device)
     table[keys.to(torch.int64) - least] = True
     places = values.to(torch.int64)
@@ -116,13 +116,13 @@ def _in_table(keys: Tensor, values: Tensor, least: int, most: int) -> Tensor:
 
 
 def repeated(arranged: Tensor) -> Tensor:
-    """Where an element of a sorted 1-d tensor equals the next one; one shorter than the tensor."""
+    """Return where an element of a sorted 1-d tensor equals the next one; the result is one shorter."""
     keys = ordered(arranged)
     return keys[1:] == keys[:-1]
 
 
 def single(arranged: Tensor) -> Tensor:
-    """The values that occur once in a sorted 1-d tensor."""
+    """Return the values that occur once in a sorted 1-d tensor."""
     if not len(arranged):
         return arranged
     keys = ordered(arranged)
@@ -132,5 +132,5 @@ def single(arranged: Tensor) -> Tensor:
 
 
 def select(line: Tensor, mask: Tensor) -> Tensor:
-    """The elements of a 1-d tensor where the mask is true."""
+    """Return the elements of a 1-d tensor where the mask is true."""
     return restored(ordered(line)[mask], line.dtype)

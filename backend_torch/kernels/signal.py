@@ -1,6 +1,6 @@
 """Sums over sliding windows, and interpolation between points.
 
-Layer: owns how a correlation is cut into products that torch is fast at, on every dtype.
+Layer: owns the split of a correlation into products that are fast in torch, for every dtype.
 """
 
 from __future__ import annotations
@@ -13,19 +13,19 @@ from backend_torch.tensors.dtypes import SIGNED
 from backend_torch.tensors.out_of_memory import explaining
 
 Tensor = torch.Tensor
-# Up to this length each element of the shorter line is a product with the whole of the longer one.
+# Up to this length each element of the shorter line is multiplied by the whole longer line.
 FEW = 32
-# How many elements a block of windows may hold: each element is in many of them.
+# The most elements in a block of windows; each element is in many windows.
 BLOCK = 1 << 20
 
 
 @explaining
 def correlate(line: Tensor, window: Tensor, left: int, right: int) -> Tensor:
-    """The products of ``window`` with each part of ``line``, which gets zeros before and after; both of one dtype."""
+    """Correlate ``window`` with ``line``, which is padded with zeros; both have one dtype."""
     dtype = line.dtype
     if dtype is torch.bool:
         return correlate(line.to(torch.float32), window.to(torch.float32), left, right) != 0
-    if dtype in SIGNED:  # sums and products that wrap around are the same
+    if dtype in SIGNED:  # sums and products that wrap around have the same bits
         signed = SIGNED[dtype]
         return correlate(line.view(signed), window.view(signed), left, right).view(dtype)
     if dtype is torch.float16:
@@ -63,10 +63,10 @@ def interpolate(x: Tensor, places: Tensor, values: Tensor, left: Tensor, right: 
     slope = (to - from_) / torch.where(between, above - below, 1.0)
     rise = slope * (x - below)
     found = rise + from_
-    # Points or values at infinity: from the other end, and flat between equal values.
+    # Points or values at infinity: interpolate from the other end, and stay flat between equal values.
     found = torch.where(found.isnan(), slope * (x - above) + to, found)
     found = torch.where(found.isnan() & (from_ == to), from_, found)
-    # A point is itself, negative zero too, and has the derivative of the line that begins there.
+    # A point gives its own value, even -0.0, and the derivative of the line that begins there.
     found = torch.where(x == below, torch.where(rise.isfinite(), from_ - (rise.detach() - rise), from_), found)
     found = torch.where(index >= last, values[-1], found)
     found = torch.where(x > places[-1], right, found)

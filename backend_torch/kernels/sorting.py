@@ -1,10 +1,10 @@
 """Sorting: values and indices in NumPy's order, NaN last.
 
-Layer: owns which code sorts a dtype on a device; axes and argument checks are the caller's.
+Layer: owns the choice of code that sorts a dtype on a device. The caller checks axes and arguments.
 
-On the CPU the values are sorted in place by NumPy, in a tensor's memory: its vectorised sort takes 2.7 ms for 10**6
-float32, torch's 85 (https://github.com/pytorch/pytorch/issues/76654). torch sorts on other
-devices, where a gradient is recorded, and where there are no values to look at.
+On the CPU NumPy sorts in place, in a tensor's memory: its vectorised sort takes 2.7 ms for 10**6 float32, torch's 85
+ms (https://github.com/pytorch/pytorch/issues/76654). torch sorts on other
+devices, while a gradient is recorded, and where values are unknown.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ from backend_torch.tensors.memory import is_readable
 from backend_torch.tensors.out_of_memory import explained, explaining
 
 Tensor = torch.Tensor
-_BLOCK = 1 << 13  # so many values at a time are looked at beside their neighbours
-_LONG = 4096  # shorter lines are sorted stably by NumPy in less time than the detour's calls take
+_BLOCK = 1 << 13  # the number of values compared with their neighbours at a time
+_LONG = 4096  # NumPy's stable sort of shorter lines takes less time than the detour's calls
 
 
 def sort(tensor: Tensor, dim: int, stable: bool = False, descending: bool = False) -> Tensor:
-    """The values along ``dim`` in ascending or descending order, NaN last in both."""
+    """Sort the values along ``dim`` in ascending or descending order, NaN last in both."""
     if descending:
         return reversed_order(sort(reversed_order(tensor), dim, stable))
     if host.computes(tensor):
@@ -39,7 +39,7 @@ def sort(tensor: Tensor, dim: int, stable: bool = False, descending: bool = Fals
 
 
 def argsort(tensor: Tensor, dim: int, stable: bool = False, descending: bool = False) -> Tensor:
-    """The indices that sort the values along ``dim``; equal ones in their order if ``stable``."""
+    """Return the indices that sort the values along ``dim``; equal values keep their order if ``stable``."""
     if descending:
         return argsort(reversed_order(tensor), dim, stable)
     if host.computes(tensor):
@@ -51,7 +51,7 @@ def argsort(tensor: Tensor, dim: int, stable: bool = False, descending: bool = F
 
 
 def _keys(tensor: Tensor) -> Tensor:
-    """Real values as torch's sort takes them.
+    """Prepare real values for torch's sort.
 
     CUDA's goes by bits: a NaN that has a sign, as 0 / 0 has on x86, or that was negated, would come first
     (https://github.com/pytorch/pytorch/issues/190781).
@@ -82,7 +82,7 @@ def _stable_order(array: np.ndarray, axis: int) -> np.ndarray:
 
 
 def _numbers(lines: np.ndarray, order: np.ndarray) -> np.ndarray:
-    """Which value each is, from the smallest on, in lines (last axis) that the order sorts; NaN is one value."""
+    """Return the rank of each value in lines (last axis) that the order sorts; NaN counts as one value."""
     numbers = np.zeros(order.shape, np.int32 if order.shape[-1] <= np.iinfo(np.int32).max else np.int64)
     for place in np.ndindex(order.shape[:-1]):
         line, places, counts = lines[place], order[place], numbers[place]
@@ -98,14 +98,14 @@ def _numbers(lines: np.ndarray, order: np.ndarray) -> np.ndarray:
 
 
 def _shift(order: np.ndarray, number: np.ndarray, by: int) -> None:
-    """Add ``by`` times the number to each place, in blocks, for ``number`` is narrower."""
+    """Add ``by`` times the number to each place, in blocks because ``number`` is narrower."""
     places, numbers = order.reshape(-1), number.reshape(-1)
     for start in range(0, len(places), _BLOCK):
         places[start : start + _BLOCK] += np.multiply(numbers[start : start + _BLOCK], by, dtype=np.int64)
 
 
 def partition(tensor: Tensor, dim: int, kth: Sequence[int]) -> Tensor:
-    """The values with those at ``kth`` where a sort puts them, no larger ones before and no smaller ones after."""
+    """Partition the values: those at ``kth`` are where a sort puts them, smaller ones before, larger ones after."""
     if host.computes(tensor):
         result = tensor.clone()
         host.array(result).partition(np.asarray(kth, np.intp), axis=dim)
@@ -114,7 +114,7 @@ def partition(tensor: Tensor, dim: int, kth: Sequence[int]) -> Tensor:
 
 
 def argpartition(tensor: Tensor, dim: int, kth: Sequence[int]) -> Tensor:
-    """The indices that partition the values along ``dim``."""
+    """Return the indices that partition the values along ``dim``."""
     if host.computes(tensor):
         return host.wrapped(host.array(tensor).argpartition(np.asarray(kth, np.intp), axis=dim))
     return argsort(tensor, dim) if kth else torch.ones_like(tensor, dtype=torch.int64).cumsum(dim) - 1
@@ -122,7 +122,7 @@ def argpartition(tensor: Tensor, dim: int, kth: Sequence[int]) -> Tensor:
 
 @explaining
 def lexsort(keys: Sequence[Tensor], dim: int) -> Tensor:
-    """The indices that sort by the last key, where it is equal by the one before it, and so on."""
+    """Return the indices that sort by the last key, then by the one before it, and so on."""
     first, *others = keys
     order = argsort(first, dim, stable=True)
     if first.dim() != 1 or len(first) > torch.iinfo(torch.int32).max:
@@ -131,20 +131,20 @@ def lexsort(keys: Sequence[Tensor], dim: int) -> Tensor:
             order = order.gather(dim, argsort(ordered(key).gather(dim, order), dim, stable=True))
         return order
     for key in others:
-        order = order.to(torch.int32)  # takes half the memory while the next key is sorted
+        order = order.to(torch.int32)  # halves the memory while the next key is sorted
         order = order[argsort(ordered(key).index_select(0, order), 0, stable=True)]
     return order.to(torch.int64)
 
 
 def searchsorted(line: Tensor, values: Tensor, right: bool, sorter: Tensor | None = None) -> Tensor:
-    """Where each value goes in the sorted 1-d tensor, of the same dtype, before or after those equal to it."""
+    """Return where each value belongs in the sorted 1-d tensor of the same dtype, before or after equal values."""
     given = host.small(values, line) if sorter is None else None
     if given is not None:
         return host.wrapped(given[1].searchsorted(given[0], "right" if right else "left"))
     if sorter is not None:
         line = restored(ordered(line).index_select(0, sorter), line.dtype)
     if line.is_complex() or (has_nan(line.dtype) and len(line) and (not is_readable(line) or bool(line[-1].isnan()))):
-        # torch takes a NaN in the line for less than any value (https://github.com/pytorch/pytorch/issues/158738).
+        # torch treats a NaN in the line as less than any value (https://github.com/pytorch/pytorch/issues/158738).
         return _bisect(line, values, right)
     try:
         return torch.searchsorted(ordered(line).contiguous(), ordered(values).contiguous(), right=right)
@@ -168,7 +168,7 @@ def _bisect(line: Tensor, values: Tensor, right: bool) -> Tensor:
 
 @explaining
 def median(tensor: Tensor, dim: int, dtype: torch.dtype) -> Tensor:
-    """The middle value along ``dim`` or the mean of the two, in float or complex ``dtype``; NaN if there is one.
+    """Return the middle value along ``dim`` or the mean of the two, in float or complex ``dtype``; NaN if there is one.
 
     The axis holds at least one element.
     """
@@ -188,13 +188,13 @@ def median(tensor: Tensor, dim: int, dtype: torch.dtype) -> Tensor:
 
 
 def finds_nan(tensor: Tensor) -> bool:
-    """Whether there is a NaN; no while the values are not to be looked at."""
+    """Whether there is a NaN; False while the values are unknown."""
     return has_nan(tensor.dtype) and is_readable(tensor) and bool(tensor.isnan().any())
 
 
 @explaining
 def nanmedian(tensor: Tensor, dim: int) -> Tensor:
-    """The median of the values along ``dim`` that are not NaN; NaN where there is none. Float or complex."""
+    """Return the median of the values along ``dim`` that are not NaN, or NaN if there is none. Float or complex."""
     sorted_ = sort(tensor, dim)
     count = reductions.count(~sorted_.isnan(), dim, True)
     low = sorted_.gather(dim, ((count - 1) // 2).clamp(min=0))

@@ -1,6 +1,6 @@
 """Special functions: torch's, under SciPy's names.
 
-Layer: owns which torch function is which and what stands in where torch's is another. Operands are float32 or float64.
+Layer: owns the torch function for each name, and a substitute where torch's differs. Operands are float32 or float64.
 """
 
 from __future__ import annotations
@@ -48,21 +48,21 @@ zeta = special.zeta
 
 
 def xlogy(x: Tensor, y: Tensor) -> Tensor:
-    """x log(y), which does not depend on y where x is 0: torch divides 0 by 0 there."""
+    """Return x log(y), which is independent of y where x is 0; torch divides 0 by 0 there."""
     if may_be_differentiated(x) or may_be_differentiated(y):
         y = torch.where((x == 0) & (y <= 0), 1.0, y)
     return special.xlogy(x, y)
 
 
 def xlog1py(x: Tensor, y: Tensor) -> Tensor:
-    """x log(1 + y), in the same way."""
+    """Return x log(1 + y), which is independent of y where x is 0."""
     if may_be_differentiated(x) or may_be_differentiated(y):
         y = torch.where((x == 0) & (y <= -1), 0.0, y)
     return special.xlog1py(x, y)
 
 
 def polygamma(order: int, x: Tensor) -> Tensor:
-    """The derivative of ``digamma`` of this order."""
+    """Return the derivative of ``digamma`` of this order."""
     return special.polygamma(order, x)
 
 
@@ -89,7 +89,7 @@ def log_softmax(x: Tensor, axes: tuple[int, ...]) -> Tensor:
 
 
 def _over_axes(function: Any, x: Tensor, axes: tuple[int, ...]) -> Tensor:
-    """A function of one axis over several: they are made one, and apart again."""
+    """Apply a function of one axis to several, which are merged first and split afterwards."""
     if len(axes) == 1:
         return function(x, axes[0])
     if not axes:  # each element by itself

@@ -1,6 +1,6 @@
 """Transcendental functions: exponentials, logarithms, trigonometric and hyperbolic functions.
 
-Layer: owns how torch computes them on floats and complex numbers; integers arrive cast.
+Layer: owns their torch code for floats and complex numbers. The caller casts integers.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ _EXP_OVERFLOWS = {torch.float32: 88.0, torch.float64: 709.0}  # soon after these
 
 
 def _arccos_complex(z: Tensor) -> Tensor:
-    """From arccosh, which is +-i times it: torch's pi / 2 - arcsin(z) loses all digits of a small result."""
+    """Use arccosh, which is +-i times arccos: torch's pi / 2 - arcsin(z) loses all digits of a small result."""
     sign = torch.copysign(torch.ones_like(z.real), z.imag)
     other = torch.acosh(z)
     return torch.complex(sign * other.imag, -sign * other.real)
 
 
 def _arcsin_complex(z: Tensor) -> Tensor:
-    """torch's; to be differentiated on the real axis beyond 1, where torch has one side's derivative, by arccos."""
+    """torch's arcsin, or by arccos if it may be differentiated: beyond 1 torch's derivative is that of one side."""
     if not may_be_differentiated(z):
         return torch.asin(z)
     cut = (z.imag == 0) & (torch.abs(z.real) > 1)
@@ -37,7 +37,7 @@ def _arcsin_complex(z: Tensor) -> Tensor:
 
 
 def _arcsinh_complex(z: Tensor) -> Tensor:
-    """As `_arcsin_complex`, which is -i times it of i z, on the imaginary axis."""
+    """As `_arcsin_complex`, on the imaginary axis: arcsinh(z) is -i arcsin(i z)."""
     if not may_be_differentiated(z):
         return torch.asinh(z)
     turned = _arcsin_complex(torch.complex(z.imag, -z.real))
@@ -56,7 +56,7 @@ def _expm1_complex(z: Tensor) -> Tensor:
 
 
 def _hosted_in_double(ufunc: np.ufunc, function: Function) -> Function:
-    """NumPy's function in float64, where its error is half an ulp and torch's up to one; in float32 torch's is less."""
+    """Use NumPy's function in float64, where its error is half an ulp and torch's up to one; not in float32."""
     double = hosted(ufunc, function)
     return lambda *tensors: double(*tensors) if tensors[0].dtype is torch.float64 else function(*tensors)
 
@@ -74,16 +74,16 @@ def _log1p_complex(z: Tensor) -> Tensor:
 
 
 def _tanh_complex(z: Tensor) -> Tensor:
-    """At infinity the zero has the sign of the imaginary part: https://github.com/data-apis/array-api/issues/1006."""
+    """Give the zero at infinity the sign of the imaginary part: https://github.com/data-apis/array-api/issues/1006."""
     result = torch.tanh(z)
     limit = torch.isinf(z.real) & torch.isfinite(z.imag)
     return torch.complex(result.real, torch.where(limit, torch.copysign(torch.zeros_like(z.imag), z.imag), result.imag))
 
 
 def _hyperbolic(function: Function, odd: bool) -> Function:
-    """torch's sinh or cosh, and half of the exponential where that is nearly infinite.
+    """torch's sinh or cosh, but half of the exponential where that is nearly infinite.
 
-    On the CPU torch's are infinite as soon as exp(x) is, a factor of two too early
+    On the CPU torch's result is infinite as soon as exp(x) is, a factor of two too early
     (https://github.com/pytorch/pytorch/issues/48641).
     """
 
@@ -102,7 +102,7 @@ def _hyperbolic(function: Function, odd: bool) -> Function:
 
 
 def _arctan2(y: Tensor, x: Tensor) -> Tensor:
-    """torch's; where gradients may flow, beside an infinity, where they are 0, torch's are infinity / infinity."""
+    """torch's function with gradients 0 beside an infinity, where torch's own are infinity / infinity."""
     if not (x.requires_grad or may_be_differentiated(y)):
         return torch.atan2(y, x)
     infinite = (torch.isinf(y) & ~torch.isnan(x)) | (torch.isinf(x) & ~torch.isnan(y))

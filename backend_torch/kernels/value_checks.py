@@ -1,6 +1,6 @@
-"""What has to hold of values: it is looked at here and now, or by a graph when it runs.
+"""Checks of values: they run at once, or in a graph when it runs.
 
-Layer: owns the words in which a running graph refuses values, and the exception that each stands for.
+Layer: owns the texts with which a running graph refuses values, and the exception that each text stands for.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ DEMANDED: dict[str, type[Exception]] = {
 
 
 def demand(condition: Tensor, text: str) -> None:
-    """Raise, here or when the graph runs, unless a bool tensor is true everywhere; ``text`` is one of `DEMANDED`."""
+    """Raise, now or when the graph runs, unless a bool tensor is true everywhere; ``text`` is one of `DEMANDED`."""
     with transform_levels.unseen():  # a batch may make all that is new for each slice
         condition = memory.unwrapped(memory.unwrapped(condition).all())  # torch.func holds what is made of it
     if memory.is_sharded(condition):
@@ -56,9 +56,9 @@ def demand(condition: Tensor, text: str) -> None:
 
 
 def expect(condition: Tensor, text: str) -> None:
-    """`demand`, where what is computed else has no meaning, but harms nothing.
+    """`demand` for values whose results have no meaning, but do no harm.
 
-    A graph on an accelerator does not look: what it finds there ends the process's use of the device.
+    A graph on an accelerator does not check: a failed check there makes the device unusable for the process.
     """
     if condition.is_cpu or memory.is_readable(memory.unwrapped(condition)):
         demand(condition, text)

@@ -1,6 +1,6 @@
 """Writing a result: to ``out``, under ``where``, in place, in a memory order.
 
-Layer: owns how a computed tensor reaches the place that the caller asked for.
+Layer: owns the write of a computed tensor to its destination.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from backend_torch.torch_private.functorch import current_level
 
 
 def masked(result: torch.Tensor, mask: torch.Tensor, target: torch.Tensor | None) -> torch.Tensor:
-    """``result`` where ``mask`` is true, ``target`` elsewhere; nothing in particular if there is no target."""
+    """Return ``result`` where ``mask`` is true, ``target`` elsewhere; without a target, arbitrary values."""
     if target is None:
         return torch.where(mask, result, torch.zeros((), dtype=result.dtype, device=result.device))
     result = result.to(target.dtype)
@@ -26,9 +26,9 @@ def masked(result: torch.Tensor, mask: torch.Tensor, target: torch.Tensor | None
 
 
 def write_where(target: torch.Tensor, mask: torch.Tensor, values: torch.Tensor) -> bool:
-    """Write the values, broadcast, where the mask, broadcast, is true, with no array in between; whether that could be.
+    """Write the values, broadcast, where the mask is true, without a temporary array; return whether it was possible.
 
-    It can if nothing is differentiated, traced or batched, and neither of the two lies across the target.
+    It is possible if nothing is differentiated, traced or batched, and neither operand partly overlaps the target.
     """
     for tensor in (target, mask, values):
         if not is_readable(tensor) or tensor.requires_grad or tensor.is_conj() or tensor.is_neg():
@@ -47,7 +47,7 @@ DIRECT: dict[Any, Any] = {}
 
 
 def together(function: Callable[..., Any]) -> Callable[..., Any]:
-    """A function of two tensors for which CUDA takes no 0-d operand of the host, as it does for most."""
+    """Wrap a function of two tensors for which CUDA, as an exception, refuses a 0-d operand of the host."""
 
     def on_one_device(x: torch.Tensor, y: torch.Tensor) -> Any:
         if x.is_cpu is not y.is_cpu:
@@ -60,10 +60,10 @@ def together(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def write_into(function: Any, operands: list[torch.Tensor], target: torch.Tensor) -> bool:
-    """Have torch write ``function(*operands)`` to ``target`` with no array in between; whether it could.
+    """Have torch write ``function(*operands)`` to ``target`` without a temporary array; return whether it could.
 
-    It can if the function is torch's own, nothing is differentiated, traced or batched, and no operand lies across the
-    target: one that is the target itself, element by element, or has another memory, does not.
+    It can if the function is torch's own, nothing is differentiated, traced or batched, and no operand partly overlaps
+    the target; the target itself may be an operand.
     """
     if not isinstance(function, BuiltinFunctionType):
         function = DIRECT.get(function)
@@ -78,7 +78,7 @@ def write_into(function: Any, operands: list[torch.Tensor], target: torch.Tensor
         return False
     try:
         function(*operands, out=target)
-    except (TypeError, RuntimeError):  # it takes no out, or none of this dtype
+    except (TypeError, RuntimeError):  # the function takes no out, or none of this dtype
         return False
     return True
 
@@ -95,12 +95,12 @@ def _fill(target: torch.Tensor, *operands: torch.Tensor) -> bool:
 
 
 def zeros_like(tensor: torch.Tensor) -> torch.Tensor:
-    """int8 zeros of the tensor's shape."""
+    """Return int8 zeros of the tensor's shape."""
     return torch.zeros_like(tensor, dtype=torch.int8)
 
 
 def written(function: Any, method: Any) -> Any:
-    """``function`` with its result written to its first operand, by torch's in-place ``method`` where that is safe.
+    """Write the result of ``function`` to its first operand, by torch's in-place ``method`` where that is safe.
 
     torch refuses operands that overlap in part only if both are dense, which batched ones are not, whatever they say;
     for others the result is computed first, of a copy where a gradient may ask for the operand as it was. It also
