@@ -9,7 +9,7 @@ import numpy
 import pytest
 
 import tnp
-from bench import overhead, small, timing
+from bench import loops, overhead, small, timing
 from bench.__main__ import main
 
 CURVES = ["NumPy", "tnp eager", "tnp compiled", "torch eager"]
@@ -47,6 +47,16 @@ def test_overhead_check(
     monkeypatch.setattr(overhead, "compare", lambda *arguments: result)
     assert main(["overhead", "--check", "--out", str(tmp_path)]) == status
     assert f"{difference * 1e6:+.2f}" in capsys.readouterr().out
+
+
+def test_loops(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    jobs = loops.workloads()
+    monkeypatch.setattr(loops, "workloads", lambda: [jobs[0], jobs[-1]])
+    assert main(["loops", "--repeats", "1", "--out", str(tmp_path)]) == 0
+    rows = json.loads((tmp_path / "loops.json").read_text())["rows"]
+    assert [row["title"] for row in rows] == [jobs[0].title, jobs[-1].title]
+    assert all({"numpy", "tnp"} <= set(row["seconds"]) for row in rows)
+    assert all(row["title"] in capsys.readouterr().out for row in rows[:1])
 
 
 def test_small(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
