@@ -16,6 +16,7 @@ from torch.overrides import TorchFunctionMode
 
 from backend_torch.autodiff import autodiff, handlers, replayed_draws, transform_levels
 from backend_torch.autodiff.function_kinds import COPIES, FACTORY, QUESTION, WRITE, kinds
+from backend_torch.autodiff.outside import memory_of
 from backend_torch.tensors import trace_state
 from backend_torch.tensors.memory import unwrapped
 from backend_torch.torch_private import functorch, messages
@@ -94,8 +95,11 @@ class _Buffers(TorchFunctionMode):
             if self.attempt.everything:
                 return self._all_for_each_slice(result, args)
             if isinstance(result, Tensor) and not functorch.is_wrapped(result):
-                if not is_view(result) and not any(result is each for each in args):
-                    self.attempt.made[_memory(result)] = result
+                memory = _memory(result)  # in a trace, that of a tensor from outside too, of which it is a view
+                if not is_view(result) and not any(
+                    memory_of(each) == memory for each in args if isinstance(each, Tensor)
+                ):
+                    self.attempt.made[memory] = result
         return result
 
     @staticmethod
@@ -124,7 +128,7 @@ class _Buffers(TorchFunctionMode):
         if not isinstance(result, Tensor) or _is_batched(result, self.level):
             return result
         memory = _memory(result)
-        if any(isinstance(each, Tensor) and _memory(each) == memory for each in args):
+        if any(isinstance(each, Tensor) and memory_of(each) == memory for each in args):
             return result
         return self._for_each_slice(result)
 

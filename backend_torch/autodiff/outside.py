@@ -63,7 +63,7 @@ class Outside(TorchFunctionMode):
         self._level: int = functorch.current_level()
         stack = functorch.stack()
         self._around: int | None = stack[-2].level() if len(stack) > 1 else None
-        self._own = set(map(_memory, arguments))
+        self._own = set(map(memory_of, arguments))
         self._places: dict[int, _Place] = {}
         self._by_stand_in: dict[int, _Place] = {}
 
@@ -89,14 +89,14 @@ class Outside(TorchFunctionMode):
         if targets:
             return args[0] if kind == WRITE and isinstance(result, Tensor) else kwargs.get("out", result)
         if isinstance(result, Tensor) and not is_view(result):
-            memory = _memory(result)  # that of an operand, if it is that or has been detached
-            if all(memory != _memory(tensor) for tensor in _tensors(args)):
+            memory = memory_of(result)  # that of an operand, if it is that or has been detached
+            if all(memory != memory_of(tensor) for tensor in _tensors(args)):
                 self._own.add(memory)
         return result
 
     def seen(self, tensor: Tensor) -> Tensor:
         """The same elements of what stands for a tensor's memory, or the tensor."""
-        place = self._places.get(_memory(tensor))
+        place = self._places.get(memory_of(tensor))
         if place is None:
             return tensor
         below, made = unwrapped(tensor), place.inside
@@ -120,14 +120,14 @@ class Outside(TorchFunctionMode):
         return {memory: around(place.inside) for memory, place in self._places.items() if not place.is_written}
 
     def _write(self, tensor: Tensor) -> None:
-        memory = _memory(tensor)
+        memory = memory_of(tensor)
         place = self._by_stand_in.get(memory) or self._place(tensor)
         if place is not None:
             place.is_written = True
 
     def _place(self, tensor: Tensor) -> _Place | None:
         """The stand-in of a tensor's memory, made if there is none; None for what the function has itself."""
-        memory = _memory(tensor)
+        memory = memory_of(tensor)
         if memory in self._own or memory in self._by_stand_in:
             return None
         if memory not in self._places:
@@ -142,12 +142,12 @@ class Outside(TorchFunctionMode):
                 around = tensor.as_strided((length,), (1,), 0)
             with functorch.down_to(self._level):
                 inside = self._before.get(memory, around).clone()
-            self._places[memory] = self._by_stand_in[_memory(inside)] = _Place(around, inside)
+            self._places[memory] = self._by_stand_in[memory_of(inside)] = _Place(around, inside)
         return self._places[memory]
 
     def _update(self, tensor: Tensor) -> None:
         """Have memory from outside hold what was written to its stand-in."""
-        place = self._places.get(_memory(tensor))
+        place = self._places.get(memory_of(tensor))
         if place is not None and place.is_written and not trace_state.is_tracing():
             with torch.no_grad():
                 unwrapped(place.around).copy_(unwrapped(place.inside))
@@ -172,7 +172,7 @@ def _tensors(value: Any) -> Iterator[Tensor]:
         yield from _tensors(list(value.values()))
 
 
-def _memory(tensor: Tensor) -> int:
+def memory_of(tensor: Tensor) -> int:
     """Which memory a tensor has; of one from outside of a trace that of its stand-in there."""
     below = unwrapped(tensor)
     if trace_state.is_tracing() and type(below) is Tensor:

@@ -33,7 +33,7 @@ from tnp._compile.outer_state import OuterState, containers, differences
 from tnp._core.base import ndarray
 from tnp._core.convert import tensor_of
 from tnp._core.errors import explain
-from tnp._transforms import pytree
+from tnp._transforms import of_compiled, pytree
 from tnp._ufunc import errstate
 
 Tensor = Any
@@ -461,17 +461,17 @@ def compile(
     >>> sigmoid.cache_info().traces
     1
     """
+    settings: dict[str, Any] = {
+        "backend": backend,
+        "mode": mode,
+        "dynamic": dynamic,
+        "options": options,
+        "fullgraph": fullgraph,
+        "eager_check": eager_check,
+        "cache_size": cache_size,
+    }
     if fn is None:
-        return functools.partial(
-            compile,
-            backend=backend,
-            mode=mode,
-            dynamic=dynamic,
-            options=options,
-            fullgraph=fullgraph,
-            eager_check=eager_check,
-            cache_size=cache_size,
-        )
+        return functools.partial(compile, **settings)
     if cache_size is not None and operator.index(cache_size) < 1:
         raise ValueError(f"cache_size must be at least 1, not {cache_size}")
     signatures = _Signatures(
@@ -492,6 +492,7 @@ def compile(
     def cache_info() -> CacheInfo:
         return CacheInfo(signatures.traces, signatures.hits, signatures.seconds)
 
+    of_compiled.mark(compiled, functools.partial(compile, **settings))
     compiled.cache_info = cache_info  # type: ignore[attr-defined]
     compiled.graph = signatures.graph  # type: ignore[attr-defined]
     compiled.warmup = signatures.warmup  # type: ignore[attr-defined]

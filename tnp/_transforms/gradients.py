@@ -12,10 +12,12 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from backend_torch.autodiff import autodiff, jacobians
+from backend_torch.graphs.compiling import is_inside
 from backend_torch.tensors import memory, trace_state
 from tnp._core.base import like, ndarray, wrap_array
 from tnp._core.convert import asarray, tensor_of
 from tnp._transforms import pytree
+from tnp._transforms.of_compiled import alike, compiled_too
 
 Tensor = Any
 _DIFFERENTIABLE = ("float", "bfloat", "complex")
@@ -211,7 +213,18 @@ def value_and_grad(
     def wrapped(*args: Any, **kwargs: Any) -> Any:
         return _value_and_grad("value_and_grad", fn, args, kwargs, argnums, has_aux)
 
-    return wrapped
+    return compiled_too(fn, wrapped, lambda args: _with_arrays(args, argnums))
+
+
+def _with_arrays(args: tuple[Any, ...], argnums: int | Sequence[int]) -> list[Any]:
+    """Arguments of which those that are differentiated have arrays: Python numbers are constants to a trace."""
+    numbers: Sequence[int] = argnums if isinstance(argnums, (tuple, list)) else [argnums]  # type: ignore[list-item]
+    chosen = {number % len(args) for number in numbers} if args else set()
+    return [_arrays(arg) if number in chosen else arg for number, arg in enumerate(args)]
+
+
+def _arrays(tree: Any) -> Any:
+    return pytree.mapped(as_array, tree, pytree.becomes_array)
 
 
 def _value_and_grad(name: str, fn: Any, args: Any, kwargs: Any, argnums: Any, has_aux: bool) -> Any:
@@ -267,7 +280,7 @@ def grad(fn: Callable[..., Any], argnums: int | Sequence[int] = 0, has_aux: bool
         value, found = _value_and_grad("grad", fn, args, kwargs, argnums, has_aux)
         return (found, value[1]) if has_aux else found
 
-    return wrapped
+    return compiled_too(fn, wrapped, lambda args: _with_arrays(args, argnums))
 
 
 def jacobian(
@@ -348,7 +361,7 @@ def jacobian(
         built = pytree.mapped(lambda _: call.built([wrap_array(part) for part in next(remaining)]), call.result)
         return (built, aux) if has_aux else built
 
-    return wrapped
+    return compiled_too(fn, wrapped, lambda args: _with_arrays(args, argnums))
 
 
 def _check_real(call: _Call, arrays: Sequence[Any]) -> None:
@@ -501,6 +514,10 @@ def jvp(fn: Callable[..., Any], primals: Sequence[Any], tangents: Sequence[Any],
     >>> np.jvp(np.sin, (np.asarray(0.0),), (np.asarray(2.0),))
     (np.float64(0.0), np.float64(2.0))
     """
+    by = alike(fn)
+    if by is not None and not is_inside():
+        compiled = by.kept(("jvp", has_aux), lambda primals, tangents: jvp(fn, primals, tangents, has_aux=has_aux))
+        return compiled(_arrays(tuple(primals)), _arrays(tuple(tangents)))
     call = _Call("jvp", fn, tuple(primals), {}, tuple(range(len(primals))), has_aux)
 
     def run(*tensors: Tensor) -> list[Tensor]:

@@ -15,15 +15,21 @@ import numpy as np
 
 from backend_torch.autodiff import batching
 from backend_torch.graphs import control_flow
+from backend_torch.graphs.compiling import is_inside
 from tnp._core.base import ndarray, scalar, wrap, wrap_array
 from tnp._core.convert import asarray, tensor_of
 from tnp._core.errors import normalize_axis
 from tnp._manipulation.joining import stack
 from tnp._transforms import pytree
+from tnp._transforms.of_compiled import alike
 
 Tensor = Any
 _UNROLLED = 8  # a loop over as many elements is unrolled when it is traced: the operations of all are fused
 _RANDOMNESS = ("different", "same", "error")
+
+
+class _UnbatchedError(RuntimeError):
+    """The elements can't be computed at once."""
 
 
 class _Elements:
@@ -241,6 +247,14 @@ def vectorized_map(
         raise ValueError(f"randomness must be one of {', '.join(map(repr, _RANDOMNESS))}, not {randomness!r}")
     if chunk_size is not None and operator.index(chunk_size) < 1:
         raise ValueError(f"chunk_size must be at least 1, not {chunk_size}")
+    by = alike(fn)
+    if by is not None and not is_inside():
+        options = {"in_axes": in_axes, "out_axes": out_axes, "chunk_size": chunk_size, "randomness": randomness}
+        run = by.kept(
+            ("vectorized_map", repr(options)), lambda elems: vectorized_map(fn, elems, fallback=False, **options)
+        )
+        with contextlib.suppress(_UnbatchedError):  # a loop runs the compiled function
+            return run(elems)
     elements = _Elements(elems, in_axes)
     try:
         return _with_axes(_at_once(fn, elements, chunk_size, randomness), out_axes)
@@ -248,7 +262,7 @@ def vectorized_map(
         error = refusal.error
         problem = f"{refusal.line}: {refusal.operation} can't be done for all elements at once ({error})"
         if not fallback:
-            raise RuntimeError(problem) from error
+            raise _UnbatchedError(problem) from error
     warnings.warn(f"vectorized_map calls the function once for each element. {problem}", RuntimeWarning, stacklevel=2)
     return _with_axes(_one_by_one(fn, elements), out_axes)
 

@@ -734,3 +734,16 @@ def test_a_handler_that_catches_nothing_makes_no_loop() -> None:
     x = np.asarray([1.0, 2.0])
     expected = np.map_fn(written_in_a_block, x.copy())
     assert np.array_equal(np.vectorized_map(written_in_a_block, x, fallback=False), expected)
+
+
+@pytest.mark.filterwarnings("ignore:vectorized_map calls the function")
+@pytest.mark.parametrize("key", [..., slice(None), (slice(None),)])
+def test_a_shared_array_is_written_to_in_a_trace(key: Any) -> None:
+    total, rows = np.zeros(2), np.asarray([[1.0, 2.0], [3.0, 4.0]])
+
+    def adding(row: Any) -> Any:
+        total[key] += row
+        return row.sum()
+
+    compiled = np.compile(lambda rows: np.vectorized_map(adding, rows), backend="eager")
+    assert compiled(rows).tolist() == [3.0, 7.0] and total.tolist() == [4.0, 6.0]
