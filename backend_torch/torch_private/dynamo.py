@@ -395,10 +395,14 @@ def hash_dtypes(package: str) -> None:
     if not hasattr(kind, "get_python_hash"):
         return  # later ones ask the value itself
 
-    def is_hashable(self: Any) -> bool:
-        names = InstructionTranslator.current_tx().output.current_tx.f_globals
-        return names.get("__name__", "").partition(".")[0] == package
+    def either(ours: Callable[..., Any], theirs: Callable[..., Any]) -> Callable[..., Any]:
+        def chosen(self: Any, *others: Any) -> Any:
+            names = InstructionTranslator.current_tx().output.current_tx.f_globals
+            is_ours = names.get("__name__", "").partition(".")[0] == package
+            return (ours if is_ours else theirs)(self, *others)
 
-    kind.is_python_hashable = is_hashable
-    kind.get_python_hash = lambda self: hash(self.value)
-    kind.is_python_equal = lambda self, other: self.value == getattr(other, "value", None)
+        return chosen
+
+    kind.is_python_hashable = either(lambda self: True, kind.is_python_hashable)
+    kind.get_python_hash = either(lambda self: hash(self.value), kind.get_python_hash)
+    kind.is_python_equal = either(lambda self, other: self.value == getattr(other, "value", None), kind.is_python_equal)
