@@ -1,6 +1,7 @@
-"""How results lie in memory: which are inputs, which new, and which views of either.
+"""Memory of results: inputs, new memory, or views of either.
 
-Layer: owns that a compiled function's results share memory as the traced function's do, and what operations write to.
+Layer: owns the rule that a compiled function's results share memory as the traced function's do, and the memory that
+operations write to.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ Geometry = tuple[torch.dtype, tuple[int, ...], tuple[int, ...], int]
 
 @dataclass(frozen=True)
 class Output:
-    """How a result is had: an input or a result of the program, or a view of one's memory."""
+    """The source of a result: an input or a result of the program, or a view of its memory."""
 
     of_input: bool
     index: int
@@ -34,7 +35,7 @@ class Output:
 def outputs_of(
     nodes: Sequence[Node], placeholders: list[Node], values: dict[Node, Tensor], memory: dict[int, list[int]]
 ) -> tuple[list[Output] | None, list[Node]]:
-    """Which outputs are inputs, new memory, or views of either."""
+    """Find which outputs are inputs, new memory, or views of either."""
     positions = {node: index for index, node in enumerate(placeholders)}
     pieces: dict[int, list[Node]] = {}
     for node in nodes:
@@ -64,7 +65,7 @@ def outputs_of(
 
 
 def _offset(value: Tensor) -> Any:
-    """Bytes from the start of the tensor's memory."""
+    """Return the bytes from the start of the tensor's memory."""
     return value.storage_offset() * value.itemsize
 
 
@@ -75,7 +76,7 @@ def _span(value: Tensor) -> tuple[int, int]:
 
 
 def _whole(sharing: list[Node], values: dict[Node, Tensor]) -> Node | None:
-    """Of nodes that share memory, one that holds all of it: the others can be views of it."""
+    """Return the one of several nodes with shared memory that spans all of it; the others can be views of it."""
     if len(sharing) == 1:
         return sharing[0]
     spans = [_span(values[node]) for node in sharing]
@@ -88,7 +89,7 @@ def _whole(sharing: list[Node], values: dict[Node, Tensor]) -> Node | None:
 
 
 def _geometry(value: Tensor, base: Tensor) -> Geometry | None:
-    """How ``value`` lies in the memory of ``base``; None if it is the same."""
+    """Return how ``value`` lies in the memory of ``base``; None if both are the same."""
     offset = _offset(value) - _offset(base)
     if value.dtype is base.dtype and value.shape == base.shape and value.stride() == base.stride() and not offset:
         return None
@@ -104,7 +105,7 @@ def viewed(base: Tensor, dtype: torch.dtype, size: tuple[int, ...], stride: tupl
 
 
 def targets(node: Node) -> list[Node]:
-    """The nodes whose memory an operation writes to."""
+    """Return the nodes whose memory an operation writes to."""
     schema = schema_of(node.target)
     if node.op != "call_function" or schema is None or not schema.is_mutable:
         return []
@@ -112,7 +113,7 @@ def targets(node: Node) -> list[Node]:
 
 
 def written(schema: Any, args: Sequence[Any], kwargs: Any, kind: Any) -> list[Any]:
-    """The arguments of a class that an operation with this schema writes to."""
+    """Return the arguments of a class that an operation with this schema writes to."""
     found: list[Any] = []
     for position, argument in enumerate(schema.arguments):
         if argument.alias_info is None or not argument.alias_info.is_write:
@@ -123,7 +124,7 @@ def written(schema: Any, args: Sequence[Any], kwargs: Any, kind: Any) -> list[An
 
 
 def is_plain(tensor: Tensor) -> bool:
-    """Whether a tensor lies in memory as a new one would, in C order."""
+    """Whether a tensor has the memory layout of a new one, in C order."""
     expected = 1
     for size, stride in zip(reversed(tensor.shape), reversed(tensor.stride()), strict=True):
         if stride != expected:
@@ -133,7 +134,7 @@ def is_plain(tensor: Tensor) -> bool:
 
 
 def overlap(tensors: list[Tensor], written: frozenset[int]) -> bool:
-    """Whether memory that is written to is another input's too: then the order of the operations matters."""
+    """Whether another input shares the memory of a write, so that the order of the operations matters."""
     storages = [tensor.untyped_storage().data_ptr() for tensor in tensors]
     for index in written:
         if storages.count(storages[index]) > 1:
@@ -144,7 +145,7 @@ def overlap(tensors: list[Tensor], written: frozenset[int]) -> bool:
 
 
 def lies_across(target: Any, other: Any) -> bool:
-    """Whether an operand shares a part of the memory that is written to: torch refuses that, if tensors have memory."""
+    """Whether an operand partly overlaps the memory of a write, which torch refuses if tensors have memory."""
     if other is target or not isinstance(other, Tensor) or not isinstance(target, Tensor):
         return False
     if storage_of(target) != storage_of(other):
@@ -158,7 +159,7 @@ def lies_across(target: Any, other: Any) -> bool:
 
 
 def _extent(tensor: Tensor) -> tuple[Any, Any]:
-    """Where in its memory the tensor's first element is, and what comes behind its last."""
+    """Return the offset of the tensor's first element, and the offset after its last."""
     start = tensor.storage_offset()
     return start, start + 1 + sum(
         (size - 1) * stride for size, stride in zip(tensor.shape, tensor.stride(), strict=True)

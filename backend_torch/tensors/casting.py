@@ -1,6 +1,6 @@
-"""Casting: a function of tensors of one dtype made to take tensors of others.
+"""Casting: makes a function of tensors of one dtype take tensors of others.
 
-Layer: owns ``.to``; which dtypes an operation runs in is decided by the caller.
+Layer: owns ``.to``. The caller decides in which dtypes an operation runs.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ Function = Callable[..., Any]
 
 
 def cast(tensor: torch.Tensor, dtype: torch.dtype) -> torch.Tensor:
-    """The tensor in ``dtype``: itself if it has it, the real part of a complex one if ``dtype`` is real."""
+    """Return the tensor in ``dtype``: itself if it has it, the real part of a complex tensor if ``dtype`` is real."""
     if tensor.dtype is dtype:
         return tensor
     if tensor.is_complex() and not dtype.is_complex and dtype is not torch.bool:
-        tensor = tensor.real  # .to() would warn: whether to warn is NumPy's business
+        tensor = tensor.real  # .to() would warn, but tnp decides by NumPy's rules whether to warn
     try:
         return tensor.to(dtype)
     except RuntimeError as error:
@@ -28,7 +28,7 @@ def cast(tensor: torch.Tensor, dtype: torch.dtype) -> torch.Tensor:
 
 
 def casting(function: Function, given: tuple[torch.dtype, ...], wanted: tuple[torch.dtype, ...]) -> Function:
-    """``function``, which takes ``wanted`` dtypes, as a function of ``given`` ones; no frame where they are equal."""
+    """Make ``function``, which takes ``wanted`` dtypes, take ``given`` ones; equal dtypes add no frame."""
     if given == wanted:
         return function
     if len(given) == 1:

@@ -1,4 +1,4 @@
-"""What torch was built with and runs on here.
+"""The configuration of torch and the machine.
 
 Layer: owns the facts about torch, the processor's threads and the compilers that compiled functions need.
 """
@@ -19,7 +19,7 @@ ALLOCATOR = ("THP_MEM_ALLOC_ENABLE", "PYTORCH_ALLOC_CONF", "PYTORCH_CUDA_ALLOC_C
 
 
 def described() -> dict[str, Any]:
-    """Torch's build, devices, threads, allocator and compilers."""
+    """Return torch's build, devices, threads, allocator and compilers."""
     return {
         "Torch": {
             "version": torch.__version__,

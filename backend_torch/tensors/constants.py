@@ -1,7 +1,7 @@
-"""Python scalars as 0-d tensors, made once: ``t + one`` is twice as fast as ``t + 1.``.
+"""A cache of Python scalars as 0-d tensors: ``t + one`` is twice as fast as ``t + 1.``.
 
-Layer: owns the cache. A constant lives on the CPU (torch mixes 0-d CPU tensors with any device), is never written to
-and never returned to a user.
+Layer: owns the cache. A constant is on the CPU, because torch combines 0-d CPU tensors with any device. Nothing writes
+to a constant, and no user receives one.
 """
 
 from __future__ import annotations
@@ -16,18 +16,18 @@ from backend_torch.tensors.dtypes import to_numpy, to_torch
 from backend_torch.tensors.memory import from_numpy, unwrapped
 from backend_torch.torch_private.modes import no_dispatch
 
-_LIMIT = 4096  # constants a dtype: a program that draws its scalars at random must not grow the cache for ever
+_LIMIT = 4096  # constants for each dtype: a program with random scalars must not grow the cache for ever
 _owned: WeakValueDictionary[int, torch.Tensor] = WeakValueDictionary()
 
 
 def _exact(value: Any, dtype: np.dtype) -> np.ndarray:
-    """The scalar in ``dtype``, as NumPy converts it: an int that does not fit raises OverflowError."""
+    """Convert a scalar to ``dtype`` as NumPy does: an int that does not fit raises OverflowError."""
     with np.errstate(over="ignore"):
         return np.array(value, dtype)
 
 
 def _key(value: Any) -> Any:
-    """What finds a scalar again. 0.0 and -0.0 are equal: zeros go by their spelling. NaN equals nothing: by none."""
+    """Return a scalar's key. 0.0 equals -0.0, so zeros go by their text; NaN equals nothing, so its key is None."""
     if type(value) is int:
         return value
     if value != value:
@@ -38,7 +38,7 @@ def _key(value: Any) -> Any:
 
 
 class _Table(dict[Any, Any]):
-    """Scalar -> what ``_make`` makes of it. All keys are of one Python type, or 1 and True would meet."""
+    """Scalar -> the result of ``_make``. All keys have one Python type, because 1 equals True."""
 
     def __init__(self, dtype: torch.dtype) -> None:
         self.dtype = to_numpy[dtype]
@@ -62,21 +62,21 @@ class Constants(_Table):
     """Scalar -> 0-d tensor of one dtype."""
 
     def _make(self, exact: np.ndarray) -> torch.Tensor:
-        with no_dispatch():  # a constant made in a trace or a transform is a real one, and not of that: it stays
+        with no_dispatch():  # a constant made in a trace or a transform is a real tensor, and outlives it
             constant = unwrapped(from_numpy(exact))
         _owned[id(constant)] = constant
         return constant
 
 
 class Numbers(_Table):
-    """Scalar -> the Python number that it is in one dtype, for kernels that take a number (``torch.pow``)."""
+    """Scalar -> its Python number in one dtype, for kernels that take a number (``torch.pow``)."""
 
     def _make(self, exact: np.ndarray) -> Any:
         return exact.item()
 
 
 class _OpenConstants:
-    """A size that a trace leaves open -> 0-d tensor of one dtype, made in the trace."""
+    """Symbolic size of a trace -> 0-d tensor of one dtype, made in the trace."""
 
     def __init__(self, dtype: torch.dtype) -> None:
         self.dtype = dtype
@@ -86,7 +86,7 @@ class _OpenConstants:
 
 
 class _OpenNumbers(_OpenConstants):
-    """A size that a trace leaves open -> what stands for it where a kernel takes a number."""
+    """Symbolic size of a trace -> its substitute in kernels that take a number."""
 
     def __getitem__(self, size: Any) -> Any:
         return size if not (self.dtype.is_floating_point or self.dtype.is_complex) else torch.sym_float(size)
@@ -97,7 +97,7 @@ _numbers: dict[tuple[torch.dtype, type], Any] = {}
 
 
 def constants(dtype: torch.dtype, scalar_type: type) -> Any:
-    """The table of constants of ``dtype`` for scalars of one Python or NumPy type."""
+    """Return the table of constants of ``dtype`` for scalars of one Python or NumPy type."""
     key = dtype, scalar_type
     if key not in _constants:
         _constants[key] = _OpenConstants(dtype) if scalar_type is torch.SymInt else Constants(dtype)
@@ -105,7 +105,7 @@ def constants(dtype: torch.dtype, scalar_type: type) -> Any:
 
 
 def numbers(dtype: torch.dtype, scalar_type: type) -> Any:
-    """The table of plain numbers of ``dtype`` for scalars of one type."""
+    """Return the table of plain numbers of ``dtype`` for scalars of one type."""
     key = dtype, scalar_type
     if key not in _numbers:
         _numbers[key] = _OpenNumbers(dtype) if scalar_type is torch.SymInt else Numbers(dtype)
@@ -113,12 +113,12 @@ def numbers(dtype: torch.dtype, scalar_type: type) -> Any:
 
 
 def constant(value: Any, dtype: np.dtype) -> torch.Tensor:
-    """One scalar as a 0-d tensor of a NumPy dtype."""
+    """Return a scalar as a 0-d tensor of a NumPy dtype."""
     return constants(to_torch[dtype], type(value))[value]
 
 
 def cast_constant(value: Any, dtype: np.dtype) -> torch.Tensor:
-    """The same of an operand of which NumPy makes an array: a float is cut as elements are, whether it fits or not."""
+    """Return a scalar that NumPy converts like an array's elements: a float is truncated, whether it fits or not."""
     if type(value) in (float, complex):
         if dtype.kind in "iu":
             with np.errstate(invalid="ignore"):
@@ -129,5 +129,5 @@ def cast_constant(value: Any, dtype: np.dtype) -> torch.Tensor:
 
 
 def is_constant(tensor: torch.Tensor) -> bool:
-    """Whether a tensor was made here, so that a graph may hold its value in its place."""
+    """Whether a tensor is such a constant, so that a graph may hold its value instead."""
     return _owned.get(id(tensor)) is tensor

@@ -1,7 +1,7 @@
 """Creation: new tensors from a shape, a value or a range.
 
-Layer: owns how each dtype and memory order is filled where torch's factory functions leave one out, and NumPy's
-arithmetic for ranges; dtypes, shapes and lengths come decided.
+Layer: owns filling in the dtypes and memory orders that torch's factory functions lack, and NumPy's arithmetic for
+ranges. The caller decides dtypes, shapes and lengths.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ Shape = tuple[int, ...]
 
 
 def empty(shape: Shape, dtype: torch.dtype, device: Device, order: str) -> Tensor:
-    """Memory as it is found."""
+    """Return memory with arbitrary contents."""
     if order == "F":
         return reversed_axes(torch.empty(shape[::-1], dtype=dtype, device=device))
     return torch.empty(shape, dtype=dtype, device=device)
@@ -60,7 +60,7 @@ def like(
     device: Device,
     order: str,
 ) -> Tensor:
-    """What ``make(shape, dtype, device, order)`` gives for ``tensor``'s shape and memory order."""
+    """Call ``make(shape, dtype, device, order)`` with ``tensor``'s shape and memory order."""
     if is_sharded(tensor) and shape in (None, tensor.shape):
         return torch.empty_like(tensor, dtype=dtype).copy_(make((), dtype, device, "C"))
     shape = tuple(tensor.shape) if shape is None else shape
@@ -91,14 +91,14 @@ def full_like(
 
 
 def _kept_axes(tensor: Tensor, shape: Shape) -> tuple[int, ...] | None:
-    """The tensor's axes from the slowest to the fastest, for a new tensor of ``shape``; None for C order."""
+    """Return the tensor's axes from the slowest to the fastest, for a new tensor of ``shape``; None for C order."""
     return None if tensor.is_contiguous() or tensor.dim() != len(shape) else memory_axes(tensor)
 
 
 def eye(rows: int, columns: int, k: int, dtype: torch.dtype, device: Device, order: str) -> Tensor:
     """Ones on the ``k``-th diagonal, zeros elsewhere."""
     matrix = zeros((rows, columns), dtype, device, order)
-    matrix.diagonal(k).fill_(1)  # torch.eye has no other diagonal, and no kernel for uint16, uint32 and uint64
+    matrix.diagonal(k).fill_(1)  # torch.eye has only the main diagonal, and not uint16, uint32 and uint64
     return matrix
 
 
@@ -119,7 +119,7 @@ def arange(length: int, first: Any, second: Any, dtype: torch.dtype, device: Dev
 
 
 def _floats(length: int, first: float, second: float, dtype: torch.dtype, device: Device) -> Tensor:
-    """NumPy computes float16 and bfloat16 ranges in float32, and all others in their own type."""
+    """Compute a range as NumPy does: float16 and bfloat16 in float32, all others in their own type."""
     working = torch.float32 if dtype.itemsize == 2 else dtype
     scalar = to_numpy[working].type
     start, delta = scalar(first), scalar(second) - scalar(first)
@@ -128,13 +128,13 @@ def _floats(length: int, first: float, second: float, dtype: torch.dtype, device
         numbers *= float(delta)
     if start != 0:
         numbers += float(start)
-    if start + delta != second:  # rounded, or infinite: the first two are what was asked for
+    if start + delta != second:  # rounded or infinite: the first two are exactly the arguments
         numbers[0], numbers[1] = first, second
     return numbers.to(dtype)
 
 
 def _integers(length: int, first: int, delta: int, dtype: torch.dtype, device: Device) -> Tensor:
-    """Integers that wrap around as two's complement does."""
+    """A range of integers that wraps around in two's complement."""
     stop = first + length * delta
     if delta and dtype not in SIGNED:
         limits = torch.iinfo(dtype)
@@ -147,12 +147,12 @@ def _integers(length: int, first: int, delta: int, dtype: torch.dtype, device: D
 
 
 def _wrapped(number: int) -> int:
-    """An integer modulo 2**64, as int64."""
+    """Return an integer modulo 2**64, as int64."""
     return (number + 2**63) % 2**64 - 2**63
 
 
 def linspace(start: Tensor, stop: Tensor, num: int, endpoint: bool, device: Device) -> tuple[Tensor, Tensor | None]:
-    """``num`` samples along a new first axis, and their step; None where there is no step to speak of.
+    """Return ``num`` samples along a new first axis, and their step; None if there is no step.
 
     ``start`` and ``stop`` have one inexact dtype and broadcast. Without a ``device`` the samples are on theirs.
     """
@@ -166,7 +166,7 @@ def linspace(start: Tensor, stop: Tensor, num: int, endpoint: bool, device: Devi
     step = None
     if divisions > 0:
         step = delta / divisions
-        # A step that underflows to zero is NumPy's special case, decided for all columns at once.
+        # A step that underflows to zero is a special case in NumPy, for all columns together.
         vanishes = (step == 0).any()
         if is_readable(step) and step.device.type == "cpu":
             samples = samples / divisions * delta if vanishes else samples * step
@@ -183,11 +183,11 @@ def linspace(start: Tensor, stop: Tensor, num: int, endpoint: bool, device: Devi
 def geomspace(start: Tensor, stop: Tensor, num: int, endpoint: bool, device: Device) -> Tensor:
     """``num`` samples in geometric progression along a new first axis.
 
-    The start is rotated to the positive reals and the result back, so that negative and complex ends have a logarithm.
+    The start is rotated to the positive reals, and the result back, so that the logarithm of other ends exists.
     """
     sign = torch.sgn(start)
     start, stop = start / sign, stop / sign
-    if num <= (2 if endpoint else 1):  # the ends alone, which have a gradient where they have no logarithm
+    if num <= (2 if endpoint else 1):  # only the ends, which have a gradient even without a logarithm
         samples = torch.stack(torch.broadcast_tensors(start, stop))[:num]
         return (samples if device is None else samples.to(device)) * sign
     logarithms, _ = linspace(torch.log10(start), torch.log10(stop), num, endpoint, device)

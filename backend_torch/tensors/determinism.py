@@ -1,7 +1,7 @@
-"""Deterministic algorithms: torch's switch, which is one for the whole process.
+"""Deterministic algorithms: torch's switch, which acts on the whole process.
 
-Layer: owns what it takes: cuBLAS adds up in an order of its own unless it is given fixed workspaces, of which it reads
-in the environment when it starts.
+Layer: owns the switch and its condition: cuBLAS adds in a fixed order only with fixed workspaces, which it reads from
+the environment when it starts.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ _WORKSPACE = "CUBLAS_WORKSPACE_CONFIG"
 
 
 def mode() -> tuple[bool, bool]:
-    """Whether algorithms have to be deterministic, and whether one that is not only warns."""
+    """Whether algorithms have to be deterministic, and whether others only cause a warning."""
     return torch.are_deterministic_algorithms_enabled(), torch.is_deterministic_algorithms_warn_only_enabled()
 
 

@@ -1,4 +1,4 @@
-"""Devices: which ones there are, and which one new arrays are made on.
+"""Devices: the machine's devices, and the default device of new arrays.
 
 Layer: owns torch's device objects. The default is each thread's own, so that threads with a scope each don't disturb
 one another, and it is an attribute that a thread's storage always has: Dynamo guards that, as it can't guard a context
@@ -18,11 +18,11 @@ import torch
 from backend_torch.torch_private.modes import no_dispatch
 
 CPU = torch.device("cpu")
-_initial: torch.device | None = None  # what a thread's default is at first
+_initial: torch.device | None = None  # the initial default of a thread
 
 
 class _State(threading.local):
-    """A thread's own: where creation functions put an array that was given no device, None being the CPU."""
+    """A thread's state: the device of new arrays without an explicit device; None is the CPU."""
 
     default: torch.device | None
     outer: list[torch.device | None]
@@ -43,7 +43,7 @@ _present: dict[object, torch.device] = {name: torch.device(name) for name in ("c
 
 
 def parse(device: object) -> torch.device | None:
-    """``device`` as torch's object, the default for None; ValueError if this machine has no such device."""
+    """Return ``device`` as torch's object, or the default for None; ValueError if this machine lacks it."""
     if device is None:
         return state.default
     if isinstance(device, torch.device) and device.type in ("cpu", "meta") and not device.index:
@@ -65,7 +65,7 @@ def _found(device: Any) -> torch.device:
 
 
 def _named(device: Any) -> torch.device:
-    """What torch calls a device; ValueError for what is none."""
+    """Return torch's device object; ValueError for anything else."""
     if isinstance(device, Device):
         device = str(device)
     try:
@@ -77,7 +77,7 @@ def _named(device: Any) -> torch.device:
 
 
 def chosen(device: object, fallback: object) -> torch.device:
-    """``device`` if this machine has it, else ``fallback``, unless that is None."""
+    """Return ``device`` if this machine has it, else ``fallback``, unless that is None."""
     if device is None:
         raise ValueError("a device is needed: 'cpu', 'cuda', 'cuda:0', ... or a torch.device")
     if fallback is not None and not is_present(_named(device)):
@@ -106,25 +106,25 @@ def leave() -> None:
 
 
 def of_scope() -> torch.device | None:
-    """The device of the innermost scope that this thread is in, None outside of all."""
+    """Return the device of this thread's innermost scope, or None outside of any."""
     return state.default if state.outer else None
 
 
 def current() -> torch.device:
-    """The device that new arrays are made on."""
+    """Return the device of new arrays."""
     return torch.device("cpu") if state.default is None else state.default
 
 
 def numbered(device: torch.device) -> torch.device:
-    """The device by the name that its tensors say: one without a number is the current one of its kind."""
-    number: int | None = device.index  # torch's own types know no None
+    """Return a device with the index that its tensors have: without an index it is the current one of its kind."""
+    number: int | None = device.index  # torch's type hints lack None
     if number is not None or device.type in ("cpu", "meta"):
         return device
     return torch.device(device.type, torch.get_device_module(device).current_device())
 
 
 def accelerator() -> torch.device | None:
-    """The kind of accelerator that this machine has and torch can use, as a device without an index."""
+    """Return the kind of accelerator that torch can use on this machine, as a device without an index."""
     return torch.accelerator.current_accelerator() if torch.accelerator.is_available() else None
 
 
@@ -136,27 +136,27 @@ def present() -> tuple[torch.device, ...]:
 
 
 def available() -> str:
-    """The devices of this machine, for a message."""
+    """Return the devices of this machine, for a message."""
     return "this machine has " + ", ".join(f"'{device}'" for device in present())
 
 
 def is_present(device: torch.device) -> bool:
     """Whether this machine has the device."""
     if device.type in ("cpu", "meta"):
-        return not device.index  # torch takes any number of them for the one there is
+        return not device.index  # torch accepts any index for the only one
     kind = accelerator()
     if kind is not None and kind.type == device.type:
         return (device.index or 0) < torch.accelerator.device_count()
     try:
-        with no_dispatch():  # inside a trace every device seems to be there
+        with no_dispatch():  # inside a trace every device seems to exist
             torch.empty(0, device=device)
-    except (RuntimeError, AssertionError, AttributeError):  # this build of torch knows nothing of such devices
+    except (RuntimeError, AssertionError, AttributeError):  # this build of torch has no support for such devices
         return False
     return True
 
 
 def mixed(*found: torch.device) -> ValueError:
-    """What is raised for operands that are on different devices."""
+    """Return the error for operands on different devices."""
     names = " and ".join(dict.fromkeys(map(str, found)))
     return ValueError(f"operands are on different devices: {names}; move one with x.to_device(...)")
 
@@ -175,12 +175,12 @@ class Device:
     kind : str
         ``"cpu"``, ``"cuda"``, ``"mps"``, ``"xpu"`` ...
     index : int
-        Which of its kind.
+        The index among the devices of its kind.
     name : str
-        What its maker calls it.
+        The manufacturer's name.
     memory_total, memory_free : int or None
-        Bytes, as the system or the driver counts them; None where it doesn't say. What torch's allocator keeps for
-        reuse is not free.
+        Bytes, as the system or the driver counts them; None if it doesn't tell. Memory that torch's allocator keeps
+        for reuse is not free.
     """
 
     kind: str
@@ -203,7 +203,7 @@ def _host() -> Device:
 
 
 def _processor() -> str:
-    """The processor's own name where Linux tells it."""
+    """Return the processor's name if Linux tells it."""
     try:
         with open("/proc/cpuinfo") as file:
             for line in file:
@@ -215,7 +215,7 @@ def _processor() -> str:
 
 
 def _host_memory() -> tuple[int | None, int | None]:
-    """Bytes of the machine's memory, and those that programs can still have."""
+    """Return the bytes of the machine's memory, and those still available."""
     try:
         page = os.sysconf("SC_PAGE_SIZE")
         total = page * os.sysconf("SC_PHYS_PAGES")

@@ -1,6 +1,6 @@
-"""torch's dtypes and NumPy's, each named by the other.
+"""torch's dtypes and NumPy's, each mapped to the other.
 
-Layer: owns which dtypes a tensor can carry and where torch's kernels leave one out; knows nothing of promotion.
+Layer: owns the dtypes that a tensor can carry, and those that torch's kernels lack. Promotion is tnp's.
 """
 
 from __future__ import annotations
@@ -42,8 +42,8 @@ else:
     to_torch[np.dtype(ml_dtypes.bfloat16)] = torch.bfloat16
 
 # torch stores these three but has few kernels for them (https://github.com/pytorch/pytorch/issues/58734).
-# Where only bits move, or two's complement makes the answer the same, a kernel works on the signed type of the same
-# width through a view; where the value matters, on a wider type.
+# A kernel works on the signed type of the same width, through a view, if only bits move or two's complement gives the
+# same result; if the value matters, it works on a wider type.
 SIGNED: dict[torch.dtype, torch.dtype] = {
     torch.uint16: torch.int16,
     torch.uint32: torch.int32,
@@ -58,9 +58,9 @@ REAL_OF: dict[torch.dtype, torch.dtype] = {torch.complex64: torch.float32, torch
 def _viewed(
     info: Any, batched: tuple[int | None, ...], tensor: torch.Tensor, dtype: torch.dtype
 ) -> tuple[torch.Tensor, int]:
-    """``tensor.view(dtype)`` of every slice: the slices go first, as the last axis may change its size."""
+    """``tensor.view(dtype)`` of every slice: the batch axis goes first, because the last axis may change its size."""
     return tensor.movedim(batched[0] or 0, 0).view(dtype), 0
 
 
 if not BATCHES_VIEWS_OF_BITS:
-    torch.library.register_vmap("aten::view.dtype", _viewed)  # torch 2.13 has a rule of its own
+    torch.library.register_vmap("aten::view.dtype", _viewed)  # torch 2.13 has its own rule

@@ -1,6 +1,6 @@
 """Interop: tensors to and from other libraries and other devices.
 
-Layer: owns DLPack, moves between devices and what a pickle restores; sharing with NumPy is memory's.
+Layer: owns DLPack, moves between devices and unpickling. ``memory`` shares with NumPy.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _FLAGS_AT = 24  # bytes into DLManagedTensorVersioned: behind the version, the m
 
 
 def is_read_only(capsule: Any) -> bool:
-    """Whether a DLPack capsule says that its memory must not be written to; those before version 1 can't say."""
+    """Whether a DLPack capsule marks its memory as read-only; capsules before version 1 have no such mark."""
     is_valid, pointer = ctypes.pythonapi.PyCapsule_IsValid, ctypes.pythonapi.PyCapsule_GetPointer
     is_valid.argtypes = pointer.argtypes = [ctypes.py_object, ctypes.c_char_p]
     pointer.restype = ctypes.c_void_p
@@ -34,7 +34,7 @@ def is_read_only(capsule: Any) -> bool:
 
 
 class _Source:
-    """What torch imports from, with an eye on the flag that it ignores: read-only memory."""
+    """Wraps an exporter for torch, and records the flag that torch ignores: read-only memory."""
 
     def __init__(self, source: Any) -> None:
         self.source = source
@@ -50,7 +50,7 @@ class _Source:
 
 
 def checked(tensor: torch.Tensor) -> torch.Tensor:
-    """The tensor, which an array can hold; TypeError for a sparse one and for a dtype that NumPy does not have."""
+    """Return the tensor if an array can hold it; TypeError for a sparse one and for a dtype that NumPy lacks."""
     if tensor.layout is not torch.strided:
         raise TypeError(f"an array can't hold a tensor of layout {tensor.layout}: use tensor.to_dense()")
     if tensor.dtype not in to_numpy:
@@ -61,7 +61,7 @@ def checked(tensor: torch.Tensor) -> torch.Tensor:
 
 
 def from_dlpack(source: Any, device: torch.device | None = None, copy: bool | None = None) -> torch.Tensor:
-    """A tensor over the memory that ``source`` exports; a copy where it is read-only or on another device."""
+    """Return a tensor over the memory that ``source`` exports; a copy if it is read-only or on another device."""
     watched = _Source(source)
     imported = dlpack.from_dlpack(watched)
     tensor = moved(imported, device)
@@ -76,9 +76,9 @@ def from_dlpack(source: Any, device: torch.device | None = None, copy: bool | No
 
 
 def from_cuda(source: Any) -> torch.Tensor:
-    """A tensor over the memory that ``source`` tells of by ``__cuda_array_interface__``; a copy where it is read-only.
+    """Return a tensor over the memory of ``source.__cuda_array_interface__``; a copy if it is read-only.
 
-    What its library has queued comes first: torch does not look at the interface's stream.
+    It first waits for the work that the other library has queued, because torch ignores the interface's stream.
     """
     interface = source.__cuda_array_interface__
     tensor = torch.as_tensor(source, device="cuda")
@@ -94,7 +94,7 @@ def from_cuda(source: Any) -> torch.Tensor:
 def to_dlpack(
     tensor: torch.Tensor, stream: Any, max_version: tuple[int, int] | None, dl_device: Any, copy: bool | None
 ) -> Any:
-    """The tensor's memory as a DLPack capsule; BufferError where a capsule can't say what the tensor is."""
+    """Return the tensor's memory as a DLPack capsule; BufferError if a capsule can't describe the tensor."""
     if not is_readable(tensor):
         if is_sharded(tensor):
             raise BufferError("an array that lies over several processes can't be exported: tnp.distributed.gather(x)")
@@ -117,7 +117,7 @@ def to_dlpack(
 def moved(
     tensor: torch.Tensor, device: torch.device | None, stream: Any = None, non_blocking: bool = False
 ) -> torch.Tensor:
-    """The tensor on ``device``: itself if it is there, or for None."""
+    """Return the tensor on ``device``; itself if it is there, or for None."""
     if device is None:
         return tensor
     if stream is not None:
@@ -134,7 +134,7 @@ def moved(
 
 
 def pinned(tensor: torch.Tensor) -> torch.Tensor:
-    """The values of a CPU tensor in page-locked memory: itself if they are."""
+    """Return a CPU tensor's values in page-locked memory; itself if they are there."""
     if tensor.device.type != "cpu":
         raise ValueError(f"only the host's memory can be page-locked, and the array is on '{tensor.device}'")
     if devices.accelerator() is None:
@@ -143,7 +143,7 @@ def pinned(tensor: torch.Tensor) -> torch.Tensor:
 
 
 def restored(array: np.ndarray, device: str, requires_grad: bool) -> torch.Tensor:
-    """The tensor that a pickle holds, on its device if this machine has it and else on the CPU."""
+    """Return the tensor that a pickle holds, on its device if this machine has it, else on the CPU."""
     tensor = from_numpy(array)
     wanted = torch.device(device)
     if wanted.type != "cpu":

@@ -1,6 +1,6 @@
 """Memory: the allocator's settings, sharing with NumPy and through DLPack, and which tensors overlap.
 
-Layer: owns where a tensor's bytes are and who else sees them.
+Layer: owns the location of a tensor's bytes, and the sharing of them.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ import numpy as np
 
 
 def _tune_allocator() -> None:
-    """Ask for huge pages and keep freed memory, or large arrays spend their time in page faults.
+    """Ask for huge pages and keep freed memory; otherwise large arrays spend their time in page faults.
 
     torch reads ``THP_MEM_ALLOC_ENABLE`` before its first allocation. glibc gives every large block back to the kernel
     on free, and the next one faults all its pages in again; without mmap and with a high trim threshold it keeps up to
@@ -66,12 +66,12 @@ sharded: dict[type, Callable[[Any], object]] = {}
 
 
 def is_sharded(tensor: Tensor) -> bool:
-    """Whether the tensor lies over several processes, each of which has a part."""
+    """Whether the tensor is sharded over several processes."""
     return type(tensor) in sharded
 
 
 def mixed_error(*tensors: Tensor) -> ValueError:
-    """What is raised for operands of which some are sharded and others not, as far as they are known."""
+    """Return the error for operands of which some are sharded and others not."""
     texts = [f"{'sharded' if is_sharded(tensor) else 'ordinary'} {tuple(tensor.shape)}" for tensor in tensors]
     named = f": {', '.join(texts)}" if texts else ""
     return ValueError(
@@ -81,24 +81,24 @@ def mixed_error(*tensors: Tensor) -> ValueError:
 
 
 def is_readable(tensor: Tensor) -> bool:
-    """Whether the tensor has values to look at: it is not batched by vmap or on the meta device, and nothing is traced.
+    """Whether the tensor's values are known: it is not batched by vmap or on the meta device, and nothing is traced.
 
-    While a function is traced, a tensor from outside has values, but not those that the graph will find there.
+    While a function is traced, a tensor from outside has values, but the graph may find others when it runs.
     """
     return (
         not trace_state.is_tracing()
-        and not torch.compiler.is_compiling()  # Dynamo can't trace the last but one question
+        and not torch.compiler.is_compiling()  # Dynamo can't trace the last check but one
         and type(tensor) in (Tensor, torch.nn.Parameter)
         and not functorch.is_wrapped(tensor)
-        and not tensor.is_meta  # which the modes of a batch see
+        and not tensor.is_meta  # the modes of a batch see the check
     )
 
 
 def from_numpy(array: np.ndarray, *, read_only: bool = False) -> Tensor:
-    """A tensor over the array's memory; a copy where torch can't describe it.
+    """Return a tensor over the array's memory; a copy if torch can't describe it.
 
-    torch has no negative strides, no foreign byte order and no read-only memory: with ``read_only`` the caller sees to
-    it that the tensor is not written to.
+    torch has no negative strides, no foreign byte order and no read-only memory. With ``read_only`` the caller ensures
+    that nothing writes to the tensor.
     """
     if not array.dtype.isnative:
         array = array.astype(array.dtype.newbyteorder("="))
@@ -108,34 +108,34 @@ def from_numpy(array: np.ndarray, *, read_only: bool = False) -> Tensor:
         array = array.copy("K")
     if not array.flags.writeable:
         array = np.asarray(_Place({**array.__array_interface__, "data": (array.ctypes.data, False)}, array))
-    if array.dtype.char == "Q":  # torch knows C's unsigned long, but not its twin unsigned long long
+    if array.dtype.char == "Q":  # torch knows C's unsigned long, but not unsigned long long of the same width
         array = array.view(np.uint64)
     if to_torch.get(array.dtype) is torch.bfloat16:  # torch.from_numpy does not know NumPy's
         return torch.from_numpy(array.view(np.uint16)).view(torch.bfloat16)
     if trace_state.is_tracing():
-        with no_dispatch():  # torch would take it for new memory, but NumPy's owner may see it change
+        with no_dispatch():  # torch would treat it as new memory, but it is shared with NumPy's owner
             return torch.from_numpy(array)
     return torch.from_numpy(array)
 
 
 def note_known(tensor: Tensor, values: Tensor | None) -> None:
-    """Note that a tensor of a trace was made of Python's data, the same whenever the graph runs; None: it is not."""
+    """Note that a tensor of a trace was made of Python's data, which never changes; None withdraws the note."""
     tensor.known = version_of(tensor), values  # type: ignore[attr-defined]
 
 
 def is_known(tensor: Tensor) -> bool:
-    """Whether `note_known` noted what the tensor's values are, and nothing was written to it since."""
+    """Whether `note_known` noted the tensor's values, and nothing was written to it since."""
     version, values = getattr(tensor, "known", (None, None))
     return values is not None and version_of(tensor) == version
 
 
 def may_be_asked(tensor: Tensor) -> bool:
-    """Whether Python may ask for the tensor's values here and now: it has some, or they are known in a trace."""
+    """Whether Python may read the tensor's values now: they exist, or a trace knows them."""
     return is_readable(tensor) or is_known(tensor)
 
 
 def known(tensor: Tensor) -> np.ndarray | None:
-    """The values that `note_known` noted, to be read; None for other tensors, and after a write to the tensor."""
+    """Return the values that `note_known` noted; None for other tensors, and after a write to the tensor."""
     if not is_known(tensor):
         return None
     with no_dispatch():
@@ -145,7 +145,7 @@ def known(tensor: Tensor) -> np.ndarray | None:
 
 
 def to_numpy(tensor: Tensor) -> np.ndarray:
-    """A NumPy array over a CPU tensor's memory; values alone where a gradient is recorded."""
+    """Return a NumPy array over a CPU tensor's memory, without its gradient."""
     if trace_state.is_tracing():
         array = known(tensor)
         if array is None:
@@ -155,7 +155,7 @@ def to_numpy(tensor: Tensor) -> np.ndarray:
 
 
 def _unwrapped_by(function: Callable[[Tensor], Any], tensor: Tensor) -> Any:
-    """``function(tensor)``; of a tensor from outside no transform of torch.func, which would wrap it, sees anything."""
+    """Call ``function(tensor)``; hide the call from torch.func's transforms, which would wrap a tensor from outside."""
     if functorch.innermost() is None or functorch.is_wrapped(tensor):
         return function(tensor)
     with functorch.disabled():
@@ -176,26 +176,26 @@ def _viewed(tensor: Tensor) -> np.ndarray:
 
 
 def fresh(tensor: Tensor) -> Tensor:
-    """A tensor over memory that nobody else has, as a trace or a transform of torch.func has to know."""
+    """Return a tensor with its own memory as a new one, for a trace or a transform of torch.func."""
     if modes.number() or functorch.innermost() is not None:
         return torch.ops.aten.lift_fresh.default(tensor)
     return tensor
 
 
 def to_host(tensor: Tensor) -> Tensor:
-    """The tensor in CPU memory, copied there if it is elsewhere."""
+    """Return the tensor in CPU memory, copied there if it is elsewhere."""
     return tensor if tensor.is_cpu else _unwrapped_by(Tensor.cpu, tensor)
 
 
 def brought(number: Tensor, tensor: Tensor) -> Tensor:
-    """A 0-d tensor of the host where ``tensor`` is: it goes there with the order to fill, and no memory is copied."""
+    """Return a 0-d host tensor on ``tensor``'s device: the fill kernel carries the value, so no memory is copied."""
     if is_readable(number):
         return torch.full((), number.item(), dtype=number.dtype, device=tensor.device)
     return torch.zeros((), dtype=number.dtype, device=tensor.device).fill_(number)
 
 
 def extent(tensor: Tensor) -> tuple[int, int]:
-    """The first byte of a tensor's elements and the byte after the last."""
+    """Return the address of a tensor's first byte, and of the byte after its last."""
     start = tensor.data_ptr()
     if tensor.is_contiguous() or tensor.numel() == 0:
         return start, start + tensor.nbytes
@@ -206,7 +206,7 @@ def extent(tensor: Tensor) -> tuple[int, int]:
 def may_overlap(one: Tensor, other: Tensor) -> bool:
     """Whether two tensors may share bytes: their extents meet (NumPy's ``may_share_memory``).
 
-    torch itself looks only at dense tensors: ``x[::2][1:].copy_(x[::2][:-1])`` is not noticed
+    torch itself looks only at dense tensors: torch misses ``x[::2][1:].copy_(x[::2][:-1])``
     (https://github.com/pytorch/pytorch/issues/60010).
     """
     if one.device != other.device:
@@ -223,9 +223,9 @@ def overlaps(one: Tensor, other: Tensor) -> bool:
 
 
 def addresses(tensor: Tensor, start: int | None = None) -> np.ndarray:
-    """An array to ask NumPy about addresses and never to read: of the tensor's elements, on whatever device.
+    """Return a NumPy array with the tensor's addresses, on any device, for comparisons of addresses only.
 
-    ``start`` is where its memory begins, if it has none.
+    ``start`` is the address of its memory, if it has none.
     """
     first = tensor.data_ptr() if start is None else start + tensor.storage_offset() * tensor.itemsize
     strides = tuple(stride * tensor.itemsize for stride in tensor.stride())
@@ -234,7 +234,7 @@ def addresses(tensor: Tensor, start: int | None = None) -> np.ndarray:
 
 
 class _Place:
-    """What NumPy makes an array of without looking at memory, and what owns that."""
+    """An array interface for NumPy, which does not read the memory, and the memory's owner."""
 
     def __init__(self, interface: dict[str, object], owner: object = None) -> None:
         self.__array_interface__ = interface
@@ -242,17 +242,17 @@ class _Place:
 
 
 def is_writeable(tensor: Tensor) -> bool:
-    """Whether each element has a place of its own: a broadcast view has not, and counts as read-only."""
+    """Whether each element has its own place; a broadcast view does not, and counts as read-only."""
     return not tensor.numel() or all(s or n <= 1 for n, s in zip(tensor.shape, tensor.stride(), strict=True))
 
 
 def is_tensor_type(cls: type) -> bool:
-    """Whether a class is torch.Tensor or below it."""
+    """Whether a class is torch.Tensor or derives from it."""
     return issubclass(cls, Tensor)
 
 
 def stacked(tensors: list[Tensor]) -> Tensor:
-    """The tensors, all of one shape and dtype, along a new first axis."""
+    """Stack tensors of one shape and dtype along a new first axis."""
     return torch.stack(tensors)
 
 
@@ -261,34 +261,34 @@ def same_start(one: Tensor, other: Tensor) -> bool:
     if one is other:
         return True
     if one.device != other.device or one.dtype is not other.dtype or torch.compiler.is_compiling():
-        return False  # Dynamo can't trace the questions
+        return False  # Dynamo can't trace the checks
     if is_readable(one) and is_readable(other):
         return one.data_ptr() == other.data_ptr()
     return same_storage(one, other) and unwrapped(one).storage_offset() == unwrapped(other).storage_offset()
 
 
 def same_storage(one: Tensor, other: Tensor) -> bool:
-    """Whether two tensors are views of one memory, or one tensor; those of transforms have the memory below them."""
+    """Whether two tensors are views of one memory, or one tensor; a transform's tensor has that of the tensor below."""
     one, other = unwrapped(one), unwrapped(other)
     return one is other or storage_of(one) == storage_of(other)
 
 
 def with_source(tensor: Tensor, source: object) -> Tensor:
-    """The tensor with a note of what else has its memory: an array that it is a view of, or a buffer."""
+    """Note on the tensor the other owner of its memory: an array that it is a view of, or a buffer."""
     tensor.source = source  # type: ignore[attr-defined]
     return tensor
 
 
 def source_of(tensor: Tensor) -> object:
-    """What `with_source` noted, or None."""
+    """Return the owner that `with_source` noted, or None."""
     return getattr(tensor, "source", None)
 
 
 def holder_of(tensor: Tensor, kind: type) -> Any:
-    """The object of a class whose attribute ``tensor`` this tensor is, if there is one.
+    """Return the object of a class whose attribute ``tensor`` is this tensor, if there is one.
 
-    A tensor knows nothing of who holds it: Python's garbage collector does, and is asked once a tensor. That takes some
-    milliseconds, which only those who want to know pay.
+    A tensor has no reference to its holder, so this asks Python's garbage collector, once for each tensor. That takes
+    some milliseconds, only for callers of this function.
     """
     if not is_readable(tensor):
         return None
@@ -301,7 +301,7 @@ def holder_of(tensor: Tensor, kind: type) -> Any:
 
 
 def held_by(tensor: Tensor, holder: Any) -> Any:
-    """The holder, noted for `holder_of`."""
+    """Note the holder for `holder_of`, and return it."""
     if is_readable(tensor):
         _holders[tensor] = weakref.ref(holder)
     return holder
@@ -311,27 +311,27 @@ _holders = WeakTensorKeyDictionary()
 
 
 def lock(tensor: Tensor, locked: bool = True) -> None:
-    """Note whether the array that has this tensor may be written to."""
+    """Note that the array with this tensor is read-only, or writeable again."""
     tensor.locked = locked  # type: ignore[attr-defined]
 
 
 def is_locked(tensor: Tensor) -> bool:
-    """What `lock` noted."""
+    """Whether `lock` marked the tensor as read-only."""
     return getattr(tensor, "locked", False)
 
 
 def shares(tensor: Tensor, array: np.ndarray) -> bool:
-    """Whether a CPU tensor's first element is a NumPy array's first, or there is none."""
+    """Whether a CPU tensor and a NumPy array share their first element, or have none."""
     if not array.size:
         return True
     try:
         return tensor.device.type == "cpu" and unwrapped(tensor).data_ptr() == array.__array_interface__["data"][0]
-    except RuntimeError:  # torch.compile's fake tensors have no memory: each is a constant of its own
+    except RuntimeError:  # torch.compile's fake tensors have no memory: each is a separate constant
         return False
 
 
 def unwrapped(tensor: Tensor) -> Tensor:
-    """The tensor below all that transforms of torch.func wrapped around it: slices are along further dimensions."""
+    """Return the tensor below all wrappers of torch.func's transforms; slices are along further dimensions."""
     while functorch.is_wrapped(tensor):
         tensor = functorch.get_unwrapped(tensor)
     return tensor
@@ -340,8 +340,8 @@ def unwrapped(tensor: Tensor) -> Tensor:
 def sliced(tensor: Tensor, key: tuple[Any, ...]) -> Tensor:
     """``tensor[key]``, of slices, integers, None and Ellipsis: a view.
 
-    Of all elements torch gives an alias, through which a transform of torch.func lets programs write to tensors from
-    outside with no derivative (torch 2.13); to no other view.
+    For all elements torch returns an alias. Through it, and no other view, a transform of torch.func lets programs
+    write to tensors from outside, without a derivative (torch 2.13).
     """
     view = tensor[key]
     if functorch.innermost() is not None and view.shape == tensor.shape:
@@ -352,10 +352,10 @@ def sliced(tensor: Tensor, key: tuple[Any, ...]) -> Tensor:
 
 
 def with_history(tensor: Tensor) -> Tensor:
-    """The tensor, which may be written to.
+    """Return the tensor, ready for a write.
 
-    torch takes a view for a leaf, and refuses to write to it, if another view was written to since: until somebody asks
-    for its history, which it has at each level of derivatives of derivatives.
+    After a write to another view, torch treats a view as a leaf and refuses to write to it, until its history is read
+    once at each level of derivatives of derivatives.
     """
     below = tensor
     _ = below.grad_fn
@@ -366,12 +366,12 @@ def with_history(tensor: Tensor) -> Tensor:
 
 
 def reversed_axes(tensor: Tensor) -> Tensor:
-    """The tensor with its axes in reverse order, a view."""
+    """Return the tensor with its axes in reverse order, a view."""
     return tensor.permute(tuple(reversed(range(tensor.dim()))))
 
 
 def in_order(tensor: Tensor, order: str) -> Tensor:
-    """The tensor's values in C or Fortran order: itself if they are, else a copy."""
+    """Return the tensor's values in C or Fortran order: itself if they are, else a copy."""
     try:
         if order == "C":
             return tensor.contiguous()
@@ -394,7 +394,7 @@ def copied(tensor: Tensor, order: str = "K") -> Tensor:
 
 
 def is_fortran(tensor: Tensor) -> bool:
-    """Whether the values lie in Fortran order and not in C order."""
+    """Whether the values are in Fortran order and not in C order."""
     return not tensor.is_contiguous() and reversed_axes(tensor).is_contiguous()
 
 
@@ -411,15 +411,15 @@ def imag(tensor: Tensor) -> Tensor:
 
 
 def viewed(tensor: Tensor, dtype: torch.dtype) -> Tensor:
-    """The tensor's bytes under another dtype, a view; the last axis takes up a difference in size.
+    """Return the tensor's bytes under another dtype, a view; the last axis absorbs a difference in size.
 
-    Gradients go through complex numbers seen as pairs of real ones and back; through bits there are none. torch has
-    none through a view of the dtype that a tensor has already.
+    Gradients flow between complex numbers and pairs of real ones, but not through bits. In torch none flow through a
+    view in the tensor's own dtype.
     """
     if tensor.dtype is dtype:
         return tensor.view_as(tensor)
     tensor = tensor.resolve_conj().resolve_neg()
-    if not tensor.numel():  # torch looks at strides and offsets of no bytes
+    if not tensor.numel():  # torch checks strides and offsets even of no bytes
         shape = (*tensor.shape[:-1], tensor.shape[-1] * tensor.itemsize // dtype.itemsize)
         return tensor.as_strided((0,), (1,), 0).view(dtype).view(shape)
     if tensor.itemsize != dtype.itemsize and tensor.shape[-1] == 1:
@@ -449,13 +449,13 @@ def byteswapped(tensor: Tensor) -> Tensor:
 
 
 def repeated(tensor: Tensor, shape: tuple[int, ...]) -> Tensor:
-    """Each element repeated over further axes, which come last; a view."""
+    """Repeat each element over further axes, which come last; a view."""
     return tensor[(..., *[None] * len(shape))].expand(*tensor.shape, *shape)
 
 
 @out_of_memory.explaining
 def resized(tensor: Tensor, shape: tuple[int, ...]) -> Tensor:
-    """The elements in C order in another shape, cut off or filled up with zeros."""
+    """Return the elements in C order in another shape, truncated or padded with zeros."""
     result = torch.zeros(shape, dtype=tensor.dtype, device=tensor.device)
     count = min(result.numel(), tensor.numel())
     result.view(-1)[:count] = tensor.reshape(-1)[:count]
@@ -464,5 +464,5 @@ def resized(tensor: Tensor, shape: tuple[int, ...]) -> Tensor:
 
 
 def strided(tensor: Tensor, shape: tuple[int, ...], strides: tuple[int, ...]) -> Tensor:
-    """A view with other strides, in elements, from the tensor's first element on."""
+    """Return a view with other strides, in elements, from the tensor's first element on."""
     return tensor.as_strided(shape, strides)

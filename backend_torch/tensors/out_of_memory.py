@@ -1,6 +1,6 @@
-"""Running out of memory: torch's RuntimeError of it as Python's MemoryError, or as ValueError where none is enough.
+"""Out-of-memory errors: turns torch's RuntimeError into MemoryError, or ValueError if no memory is large enough.
 
-Layer: nothing here runs before something has failed.
+Layer: owns this conversion. Nothing here runs before a failure.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ _Result = TypeVar("_Result")
 
 
 def explained(error: Exception) -> Exception:
-    """A MemoryError if torch ran out of memory, on whatever device; of what no memory can hold NumPy's ValueError."""
+    """Return a MemoryError if torch ran out of memory on any device; NumPy's ValueError for sizes beyond any memory."""
     if messages.says(error, messages.NO_INT64):
         return ValueError("Maximum allowed dimension exceeded")
     if messages.says(error, messages.TOO_BIG):
@@ -25,8 +25,9 @@ def explained(error: Exception) -> Exception:
 
 
 def explaining(kernel: Callable[_Arguments, _Result]) -> Callable[_Arguments, _Result]:
-    """The kernel with the errors of :func:`explained`: for those that make as many elements as a number says, or more
-    than they are given, and that take long enough for a frame of Python not to count."""
+    """Wrap a kernel to raise the errors of :func:`explained`.
+
+    It is for kernels whose result can be larger than their operands, and whose time hides a frame of Python."""
 
     @functools.wraps(kernel)
     def explaining_kernel(*args: _Arguments.args, **options: _Arguments.kwargs) -> _Result:

@@ -1,4 +1,4 @@
-"""Shapes and memory orders: the same elements seen under other axes.
+"""Shapes and memory orders: the same elements under other axes.
 
 Layer: owns which tensor is a view and which a copy, and how Fortran order is spelled in strides; axes and shapes come
 normalised.
@@ -18,9 +18,9 @@ Tensor = torch.Tensor
 
 
 def memory_axes(tensor: Tensor) -> tuple[int, ...]:
-    """The axes from the slowest to the fastest in memory; NumPy's order "K".
+    """Return the axes from the slowest to the fastest in memory: NumPy's order "K".
 
-    An axis of stride 0 says nothing about the order, and stays where it is, as in NumPy's iterator.
+    An axis of stride 0 does not affect the order, and keeps its place, as in NumPy's iterator.
     """
     strides = tensor.stride()
     axes: list[int] = []
@@ -37,7 +37,7 @@ def memory_axes(tensor: Tensor) -> tuple[int, ...]:
 
 
 def inverse(axes: Sequence[int]) -> tuple[int, ...]:
-    """The permutation that undoes ``axes``."""
+    """Return the inverse permutation of ``axes``."""
     places = [0] * len(axes)
     for place, axis in enumerate(axes):
         places[axis] = place
@@ -45,28 +45,28 @@ def inverse(axes: Sequence[int]) -> tuple[int, ...]:
 
 
 def effective_order(tensor: Tensor, order: str) -> str:
-    """Order "C" or "F", where "A" is "F" for a tensor in Fortran order and "C" for all others."""
+    """Return order "C" or "F"; "A" means "F" for a tensor in Fortran order and "C" for all others."""
     if order == "A":
         return "F" if is_fortran(tensor) else "C"
     return order
 
 
 def reshape(tensor: Tensor, shape: tuple[int, ...], order: str) -> Tensor:
-    """The elements, read and laid out in ``order``, in another shape: a view where strides allow."""
+    """Return the elements, read and laid out in ``order``, in another shape: a view where strides allow."""
     if order != "C" and effective_order(tensor, order) == "F":
         return reversed_axes(reversed_axes(tensor).reshape(shape[::-1]))
     return tensor.reshape(shape)
 
 
 def reshape_view(tensor: Tensor, shape: tuple[int, ...], order: str) -> Tensor:
-    """As `reshape`, and a RuntimeError where that would copy."""
+    """Reshape without a copy; RuntimeError if `reshape` would copy."""
     if effective_order(tensor, order) == "F":
         return reversed_axes(reversed_axes(tensor.squeeze()).view(shape[::-1]))
-    return tensor.squeeze().view(shape)  # a trace takes what is beside an axis of length one for what can be merged
+    return tensor.squeeze().view(shape)  # a trace merges axes beside an axis of length one
 
 
 def ravel(tensor: Tensor, order: str) -> Tensor:
-    """The elements in ``order`` as one contiguous axis: a view only of memory that is contiguous in that order."""
+    """Return the elements in ``order`` as one contiguous axis: a view if the memory is contiguous in that order."""
     if order == "K":
         tensor = tensor.permute(memory_axes(tensor))
     elif effective_order(tensor, order) == "F":
@@ -78,7 +78,7 @@ def ravel(tensor: Tensor, order: str) -> Tensor:
 
 
 def flip(tensor: Tensor, axes: tuple[int, ...]) -> Tensor:
-    """The elements in reverse along ``axes``; a copy, as torch has no negative strides."""
+    """Reverse the elements along ``axes``; a copy, as torch has no negative strides."""
     try:
         if tensor.dtype in SIGNED:  # https://github.com/pytorch/pytorch/issues/58734
             return tensor.view(SIGNED[tensor.dtype]).flip(axes).view(tensor.dtype)
@@ -88,7 +88,7 @@ def flip(tensor: Tensor, axes: tuple[int, ...]) -> Tensor:
 
 
 def rot90(tensor: Tensor, turns: int, axis: int, other: int) -> Tensor:
-    """Rotated ``turns`` times by a right angle, from ``axis`` towards ``other``."""
+    """Rotate ``turns`` times by a right angle, from ``axis`` towards ``other``."""
     turns %= 4
     if turns == 0:
         return sliced(tensor, (...,))
@@ -100,43 +100,43 @@ def rot90(tensor: Tensor, turns: int, axis: int, other: int) -> Tensor:
 
 
 def roll(tensor: Tensor, shifts: tuple[int, ...], axes: tuple[int, ...]) -> Tensor:
-    """The elements shifted along ``axes``, those that fall off an end back at the other."""
+    """Shift the elements along ``axes``; those that leave one end return at the other."""
     return _rolled(tensor, shifts, axes) if axes else tensor.clone()
 
 
 @out_of_memory.explaining
 def roll_flat(tensor: Tensor, shift: int) -> Tensor:
-    """The elements shifted in C order, whatever their axes."""
+    """Shift the elements in C order, across axes."""
     return _rolled(tensor.reshape(-1), (shift,), (0,)).reshape(tensor.shape)
 
 
 def _rolled(tensor: Tensor, shifts: tuple[int, ...], axes: tuple[int, ...]) -> Tensor:
-    """torch's, which on CUDA has no kernel for uint16, uint32 and uint64."""
+    """Call torch.roll, which on CUDA has no kernel for uint16, uint32 and uint64."""
     if tensor.dtype in SIGNED:
         return tensor.view(SIGNED[tensor.dtype]).roll(shifts, axes).view(tensor.dtype)
     return tensor.roll(shifts, axes)
 
 
 def squeeze(tensor: Tensor, axes: Sequence[int] | None) -> Tensor:
-    """Without ``axes``, which have length one, or without all that have; a view."""
+    """Remove ``axes``, which have length one, or all axes of length one; a view."""
     return tensor.squeeze() if axes is None else tensor.squeeze(axes)  # type: ignore[call-overload]
 
 
 def unsqueeze(tensor: Tensor, axes: Sequence[int]) -> Tensor:
-    """With new axes of length one at these places of the result; a view."""
+    """Insert axes of length one at these places of the result; a view."""
     for axis in sorted(axes):
         tensor = tensor.unsqueeze(axis)
     return tensor
 
 
 def broadcast(tensors: Sequence[Tensor]) -> tuple[Tensor, ...]:
-    """All tensors in their common shape; views."""
+    """Broadcast all tensors to their common shape; views."""
     return tuple(torch.broadcast_tensors(*tensors))
 
 
 @out_of_memory.explaining
 def resize(tensor: Tensor, shape: tuple[int, ...], size: int) -> Tensor:
-    """The elements in C order, repeated from the start as often as ``shape`` needs; zeros where there is none."""
+    """Fill ``shape`` with the elements in C order, repeated from the start; with zeros if there are none."""
     flat = tensor.reshape(-1)
     if not flat.numel() or not size:
         return flat.new_zeros(shape)

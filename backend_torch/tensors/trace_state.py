@@ -1,6 +1,6 @@
-"""What is known while a function is traced or batched: that it is, and which of the user's lines is running.
+"""The state of traces and batches: whether one runs, and which of the user's lines it runs.
 
-Layer: owns the error of asking a traced array for its values. It imports nothing of ours, so that every module may ask.
+Layer: owns the error for a read of a traced array's values. It imports no module of the project, so that all may use it.
 """
 
 from __future__ import annotations

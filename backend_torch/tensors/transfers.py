@@ -1,7 +1,7 @@
-"""Transfers: what is copied from one device to another, and when the host waits for a device, seen at the dispatcher.
+"""Transfers: copies between devices, and waits of the host for a device, recorded at torch's dispatcher.
 
-Layer: owns which of torch's operations copy between devices or wait. A thread that watches nothing pays nothing: the
-watch is a dispatch mode, and torch has none to call.
+Layer: owns the list of torch's operations that copy between devices or wait. The recorder is a dispatch mode, so a
+thread without one pays nothing.
 """
 
 from __future__ import annotations
@@ -22,21 +22,21 @@ aten = torch.ops.aten
 
 HOST = "cpu"
 NOWHERE = "meta"
-COUNT = 8  # bytes of the integer, a number of elements, that a shape which depends on values waits for
+COUNT = 8  # bytes of the number of elements, for which a data-dependent shape waits
 
 
 @dataclass(frozen=True)
 class Transfer:
-    """A copy between two devices, or the host's waiting for one.
+    """A copy between two devices, or a wait of the host for one.
 
     Attributes
     ----------
     operation : str
-        Torch's name for what was done.
+        torch's name of the operation.
     source, target : str
-        The devices that bytes went from and to.
+        The devices of the copy.
     nbytes : int
-        How many; 0 where the host only waited.
+        The number of bytes; 0 if the host only waited.
     waits : bool
         Whether the host waited until the device was done.
     line : str
@@ -59,7 +59,7 @@ class Transfer:
 class TransferError(Exception):
     """A copy between devices, or a wait for one, where transfers are forbidden."""
 
-    # No RuntimeError: those are taken for torch's, and explained or worked around.
+    # Not a RuntimeError, which could be taken for one of torch's.
 
 
 Event = tuple[torch.device, torch.device, int, bool]
@@ -68,14 +68,14 @@ Rule = Callable[[tuple[Any, ...], dict[str, Any]], Iterator[Event]]
 
 
 def _copy(source: torch.device, target: torch.device, nbytes: int, non_blocking: bool) -> Iterator[Event]:
-    """A copy, if the devices are two and have memory."""
+    """Return a copy's record if the devices differ and have memory."""
     same = source.type == target.type and target.index in (None, source.index)
     if not same and nbytes and NOWHERE not in (source.type, target.type):
         yield source, target, nbytes, HOST in (source.type, target.type) and not non_blocking
 
 
 def _wait(tensor: Tensor, nbytes: int = COUNT) -> Iterator[Event]:
-    """What the host waits for and reads."""
+    """Return the record of a value that the host waits for and reads."""
     if tensor.device.type not in (HOST, NOWHERE):
         yield tensor.device, torch.device(HOST), nbytes, True
 
@@ -94,7 +94,7 @@ def _copy_(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Iterator[Event]:
 
 
 def _lift(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Iterator[Event]:
-    """``torch.tensor([...], device=...)``: torch copies below the dispatcher, and this is all that one sees of it."""
+    """``torch.tensor([...], device=...)``: torch copies below the dispatcher, so only this operation shows the copy."""
     yield from _copy(torch.device(HOST), args[0].device, args[0].nbytes, False)
 
 
@@ -127,11 +127,11 @@ def _index_put(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Iterator[Event]
         yield from _copy(values.device, tensor.device, values.nbytes, False)
     masks = all(index is None or index.dtype in (torch.bool, torch.uint8) for index in indices)
     if masks and values.numel() == 1 and values.device.type == HOST:
-        return  # one number from the host is filled in where the mask is true: nothing is counted
+        return  # a fill with one number from the host counts nothing
     yield from _index((tensor, indices), {})
 
 
-looked_into: set[type] = set()  # classes of tensors whose operations consist of others on what they hold
+looked_into: set[type] = set()  # tensor classes whose operations consist of operations on the tensors that they hold
 RULES: dict[Any, Rule] = {
     aten._to_copy: _to_copy,
     aten.copy_: _copy_,
@@ -156,7 +156,7 @@ RULES: dict[Any, Rule] = {
 
 
 class _Watches(threading.local):
-    """The watches of a thread, innermost last."""
+    """The recorders of a thread, innermost last."""
 
     def __init__(self) -> None:
         self.active: list[Watch] = []
@@ -189,11 +189,11 @@ class Watch(TorchDispatchMode):
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         kwargs = kwargs or {}
-        if not looked_into.isdisjoint(types):  # what it consists of in each process comes here in its turn
+        if not looked_into.isdisjoint(types):  # its local operations in each process arrive here one by one
             return NotImplemented
-        if func.namespace == "prim":  # a question about a tensor of a subclass, and no operator of the dispatcher
+        if func.namespace == "prim":  # a query about a tensor of a subclass, not an operator of the dispatcher
             return modes.run(func, args, kwargs)
-        with self:  # what consists of other operations is seen part by part (in inference mode it is not, otherwise)
+        with self:  # record composite operations part by part, also in inference mode
             result = func.decompose(*args, **kwargs)
         if result is not NotImplemented:
             return result

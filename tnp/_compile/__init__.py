@@ -1,4 +1,4 @@
 """Compiled functions: tracing, the generated call, graphs, saving, sharded calls, shutdown.
 
-It imports ``_transforms`` and below; machine code is made in ``backend_torch.graphs``.
+It imports ``_functional`` and below; ``backend_torch.graphs`` makes the machine code.
 """

@@ -1,4 +1,4 @@
 """Files: npy, npz, text and memory maps.
 
-It imports ``_functional`` and below; printing is in ``_array``.
+It imports ``_signal`` and below; printing is in ``_array``.
 """

@@ -1,4 +1,4 @@
 """Signals: windows, padding, differences, interpolation.
 
-It imports ``_statistics`` and below; Fourier transforms are in ``fft``.
+It imports ``fft`` and below; Fourier transforms are in ``fft``.
 """

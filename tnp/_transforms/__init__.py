@@ -1,4 +1,4 @@
 """Program transforms: gradients, tapes, vectorized maps, control flow, custom rules, trees of arrays.
 
-It imports the array and below; it never compiles.
+It imports ``_devices`` and below; it never compiles.
 """
