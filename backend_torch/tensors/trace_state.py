@@ -1,6 +1,6 @@
 """The state of traces and batches: whether one runs, and which of the user's lines it runs.
 
-Layer: owns the error for a read of a traced array's values. It imports no module of the project, so that all may use it.
+Layer: owns the error for a read of a traced array's values. It imports no module of the project: all may use it.
 """
 
 from __future__ import annotations

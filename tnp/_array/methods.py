@@ -82,7 +82,7 @@ class Methods:
         casting : {'no', 'equiv', 'safe', 'same_kind', 'unsafe', 'same_value'}, optional
             The allowed conversions; 'same_value' compares the elements.
         subok : bool, optional
-            Whether the result is of the array's own class, if that is one derived from ndarray.
+            Whether the result keeps the array's class, if that derives from ndarray.
         copy : bool, optional
             False returns the array itself if nothing has to change.
 

@@ -392,7 +392,7 @@ class Builtins:
         order : {'K', 'A', 'C', 'F'}, optional
             Memory order.
         subok : bool, optional
-            Whether the result is of the array's own class, if that is one derived from ndarray.
+            Whether the result keeps the array's class, if that derives from ndarray.
         ndmin : int, optional
             Dimensions of length one are prepended up to this many.
         ndmax : int, optional
@@ -479,7 +479,7 @@ def copy(a: Any, order: str = "K", subok: bool = False, *, device: Any = None) -
     order : {'C', 'F', 'A', 'K'}, optional
         Memory order of the copy; 'K' is that of ``a``.
     subok : bool, optional
-        Whether the result is of the array's own class, if that is one derived from ndarray.
+        Whether the result keeps the array's class, if that derives from ndarray.
     device : str or torch.device, optional
         Where the copy lives; by default on the device of the scope (``with tnp.device(...):``), or outside of
         any scope on the device of ``a``.

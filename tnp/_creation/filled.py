@@ -1,6 +1,6 @@
-"""Creation: arrays from a shape, a value, or data that is there.
+"""Creation: arrays from a shape, a value, or existing data.
 
-Layer: owns dtype, order and device arguments of creation functions; ``asarray`` and ``array`` are conversion's.
+Layer: owns dtype, order and device arguments of creation functions. ``_core.convert`` has ``asarray`` and ``array``.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ Tensor = Any
 
 
 def _made(make: Callable[..., Tensor], shape: Any, dtype: Any, order: Any, device: Any, like: Any) -> ndarray:
-    """What the kernel ``make`` gives for the arguments of a creation function."""
+    """Call the kernel ``make`` with the arguments of a creation function."""
     if like is not None:
         check_like(like)
     sizes = as_shape(_not_none(shape))
@@ -48,7 +48,7 @@ def _not_none(shape: Any) -> Any:
 
 
 def two_orders(order: Any) -> str:
-    """A memory order in capitals, of the two that new elements have; None is "C"."""
+    """Return a memory order as a capital letter, "C" or "F"; None is "C"."""
     letter = as_order(order)
     if letter not in ("C", "F"):
         raise ValueError("only 'C' or 'F' order is permitted")
@@ -56,7 +56,7 @@ def two_orders(order: Any) -> str:
 
 
 def _explained(error: Exception, sizes: Shape, tensor_type: Any) -> Exception:
-    """What NumPy says where torch could not make a tensor of these sizes."""
+    """Return NumPy's error, after torch could not make a tensor of these sizes."""
     if any(size < 0 for size in sizes):
         return ValueError("negative dimensions are not allowed")
     if any(size > np.iinfo(np.intp).max for size in sizes):
@@ -71,7 +71,7 @@ def _explained(error: Exception, sizes: Shape, tensor_type: Any) -> Exception:
 
 
 def empty(shape: Any, dtype: Any = None, order: Any = "C", *, device: Any = None, like: Any = None) -> ndarray:
-    """Return a new array with nothing in particular in it.
+    """Return a new array with arbitrary contents.
 
     Parameters
     ----------
@@ -260,13 +260,13 @@ def full(
 
 
 def _fill(value: Any, dtype: Any, shape: Any) -> tuple[Any, Any]:
-    """A fill value as a Python number of the dtype, or as a tensor; and the dtype, the value's own for None."""
+    """Return a fill value as a Python number of the dtype or as a tensor, and the dtype, by default the value's own."""
     if isinstance(value, (ndarray, np.ndarray, list, tuple)) or memory.is_tensor(value):
         tensor = tensor_of(value)
         return without_leading_ones(tensor, 0), to_numpy[tensor.dtype] if dtype is None else dtype
     try:
         number = np.asarray(value) if dtype is None else np.full((), value, numpy_dtype(dtype))
-    except (TypeError, ValueError):  # where there is nothing to fill, NumPy converts nothing
+    except (TypeError, ValueError):  # without elements NumPy converts nothing
         if 0 not in as_shape(shape):
             raise
         number = np.zeros((), numpy_dtype(dtype))
@@ -275,7 +275,7 @@ def _fill(value: Any, dtype: Any, shape: Any) -> tuple[Any, Any]:
 
 
 def _fill_error(error: RuntimeError, value: Any, sizes: Shape) -> Exception:
-    """What NumPy says of a filling array that does not broadcast to these sizes."""
+    """Return NumPy's error for a filling array that does not broadcast to these sizes."""
     if not memory.is_tensor(value) or isinstance(error, NotImplementedError):  # on the meta device there is no value
         return error
     shapes = shapes_text([value.shape]), shapes_text([sizes])
@@ -283,7 +283,7 @@ def _fill_error(error: RuntimeError, value: Any, sizes: Shape) -> Exception:
 
 
 def _made_like(make: Callable[..., Tensor], prototype: Any, dtype: Any, order: Any, shape: Any, device: Any) -> ndarray:
-    """What ``make(tensor, shape, dtype, device, order)`` gives for an array, whose own dtype and device are default."""
+    """Call ``make(tensor, shape, dtype, device, order)`` for an array, with its dtype and device as defaults."""
     tensor = tensor_of(prototype)
     tensor_type = tensor.dtype if dtype is None else tensor_dtype(dtype)
     sizes = None if shape is None else as_shape(shape)
@@ -305,17 +305,17 @@ def empty_like(
     *,
     device: Any = None,
 ) -> ndarray:
-    """Return a new array like another, with nothing in particular in it.
+    """Return a new array like another, with arbitrary contents.
 
     Parameters
     ----------
     prototype : array_like
-        Whose shape, dtype, memory order and device the result has.
+        The array that gives the result its shape, dtype, memory order and device.
     dtype : dtype_like, optional
     order : {'C', 'F', 'A', 'K'}, optional
         'K' is the prototype's memory order.
     subok : bool, optional
-        Whether the result is of the array's own class, if that is one derived from ndarray.
+        Whether the result keeps the array's class, if that derives from ndarray.
     shape : int or tuple of int, optional
     device : str or torch.device, optional
 
@@ -348,12 +348,12 @@ def zeros_like(
     Parameters
     ----------
     a : array_like
-        Whose shape, dtype, memory order and device the result has.
+        The array that gives the result its shape, dtype, memory order and device.
     dtype : dtype_like, optional
     order : {'C', 'F', 'A', 'K'}, optional
         'K' is the other's memory order.
     subok : bool, optional
-        Whether the result is of the array's own class, if that is one derived from ndarray.
+        Whether the result keeps the array's class, if that derives from ndarray.
     shape : int or tuple of int, optional
     device : str or torch.device, optional
 
@@ -386,12 +386,12 @@ def ones_like(
     Parameters
     ----------
     a : array_like
-        Whose shape, dtype, memory order and device the result has.
+        The array that gives the result its shape, dtype, memory order and device.
     dtype : dtype_like, optional
     order : {'C', 'F', 'A', 'K'}, optional
         'K' is the other's memory order.
     subok : bool, optional
-        Whether the result is of the array's own class, if that is one derived from ndarray.
+        Whether the result keeps the array's class, if that derives from ndarray.
     shape : int or tuple of int, optional
     device : str or torch.device, optional
 
@@ -431,14 +431,14 @@ def full_like(
     Parameters
     ----------
     a : array_like
-        Whose shape, dtype, memory order and device the result has.
+        The array that gives the result its shape, dtype, memory order and device.
     fill_value : scalar or array_like
         Broadcast to the shape.
     dtype : dtype_like, optional
     order : {'C', 'F', 'A', 'K'}, optional
         'K' is the other's memory order.
     subok : bool, optional
-        Whether the result is of the array's own class, if that is one derived from ndarray.
+        Whether the result keeps the array's class, if that derives from ndarray.
     shape : int or tuple of int, optional
     device : str or torch.device, optional
 

@@ -1,6 +1,6 @@
 """From existing data: arrays in a required form, and arrays over buffers, iterators and text.
 
-Layer: owns these functions' requirements; what NumPy parses on the host, NumPy parses.
+Layer: owns these functions' requirements. NumPy parses buffers and text on the host.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ _FLAGS = {
 def asanyarray(
     a: Any, dtype: Any = None, order: Any = None, *, device: Any = None, copy: bool | None = None, like: Any = None
 ) -> ndarray:
-    """Convert the input to an array, but let arrays of a class derived from ndarray be what they are.
+    """Convert the input to an array, but keep classes derived from ndarray.
 
     Parameters
     ----------
@@ -260,7 +260,7 @@ def require(a: Any, dtype: Any = None, requirements: Any = None, *, like: Any = 
 
 
 def fromiter(iter: Iterable[Any], dtype: Any, count: int = -1, *, device: Any = None, like: Any = None) -> ndarray:
-    """Make a vector of what an iterable yields.
+    """Make a vector of the items of an iterable.
 
     Parameters
     ----------
@@ -307,7 +307,7 @@ def fromiter(iter: Iterable[Any], dtype: Any, count: int = -1, *, device: Any = 
 
 
 def _numbers(items: Iterable[Any]) -> Iterator[Any]:
-    """The items, with arrays of one element as numbers."""
+    """Yield the items, with arrays of one element as numbers."""
     for item in items:
         yield item.item() if isinstance(item, ndarray) else item
 
@@ -389,7 +389,7 @@ def from_dlpack(x: Any, /, *, device: Any = None, copy: bool | None = None) -> n
 
     Notes
     -----
-    Differences from NumPy: what another library exports as read-only is copied.
+    Differences from NumPy: memory that another library exports as read-only is copied.
 
     Source: https://numpy.org/doc/stable/reference/generated/numpy.from_dlpack.html
 
@@ -432,7 +432,7 @@ def fromstring(
     Raises
     ------
     ValueError
-        No separator, or text that is no number.
+        No separator, or text that is not a number.
 
     See Also
     --------

@@ -115,7 +115,7 @@ def indices(
 
 
 def _open(ranges: list[Any]) -> tuple[ndarray, ...]:
-    """One-dimensional arrays, each along an axis of its own."""
+    """Return one-dimensional arrays, each along its own axis."""
     new = [(None,) * count for count in range(len(ranges))]
     return tuple([line[(*new[axis], slice(None), *new[-1 - axis])] for axis, line in enumerate(ranges)])
 
@@ -169,13 +169,13 @@ class nd_grid:
 if TYPE_CHECKING:
 
     class _OpenGrid(nd_grid):
-        """What a type checker is told of ``ogrid``, which gives an array for each axis."""
+        """The type of ``ogrid`` for type checkers: it returns an array for each axis."""
 
         def __getitem__(self, key: Any) -> tuple[ndarray, ...]: ...  # type: ignore[override]
 
 
 def _number(value: Any) -> Any:
-    """A bound of a slice as Python's or NumPy's scalar."""
+    """Return a bound of a slice as a Python or NumPy scalar."""
     return value.dtype.type(value.item()) if isinstance(value, ndarray) else value
 
 
@@ -189,7 +189,7 @@ def is_count(step: Any) -> bool:
 
 
 def _points(item: slice) -> tuple[int, Any, Any, tuple[Any, ...]]:
-    """How many points a slice has, the first, the distance, and the numbers that decide the dtype."""
+    """Return a slice's number of points, the first, the step, and the numbers that decide the dtype."""
     start, stop, step = parts_of(item)
     if stop is None:
         raise TypeError(f"a grid of several axes has an end on each: {item}")

@@ -31,7 +31,7 @@ WEAK = (int, float, complex)
 
 
 def _number(value: Any) -> Any:
-    """An argument of `arange` as a Python or NumPy scalar."""
+    """Return an argument of `arange` as a Python or NumPy scalar."""
     if isinstance(value, ndarray) or memory.is_tensor(value):
         value = memory.to_numpy(memory.to_host(transform_levels.held(tensor_of(value))))
     elif symbolic.is_symbol(value):
@@ -57,10 +57,10 @@ def arange(
     start_or_stop : number, optional
         The first number; 0 if only one argument is given: that is ``stop``.
     stop : number
-        The end, which is not included (but for what rounding does to a step that is no integer).
+        The end, which is not included, except by rounding if the step is not an integer.
     step : number, optional
     dtype : dtype_like, optional
-        By default what holds the arguments, at least int64.
+        By default the dtype that holds the arguments, at least int64.
     start : number, optional
         The first number by name; then ``stop`` has to be given.
     device : str or torch.device, optional
@@ -82,7 +82,7 @@ def arange(
     OverflowError
         A start that the dtype cannot hold.
     TypeError
-        No ``stop``, arguments that are no numbers, or more than two booleans.
+        No ``stop``, arguments that are not numbers, or more than two booleans.
 
     See Also
     --------
@@ -148,7 +148,7 @@ def _dtype_of(number: Any) -> np.dtype:
 
 
 def _length(start: Any, stop: Any, step: Any) -> int:
-    """How many numbers there are from ``start`` to ``stop``."""
+    """Return how many numbers there are from ``start`` to ``stop``."""
     distance = stop - start
     with np.errstate(all="ignore"):
         steps = distance / step
@@ -171,7 +171,7 @@ def _whole(steps: Any) -> int:
 
 
 def _samples(num: Any) -> int:
-    """How many samples; ValueError for a number that can't be."""
+    """Return the number of samples; ValueError for an invalid number."""
     count = operator.index(num)
     if count < 0:
         raise ValueError(f"Number of samples, {count}, must be non-negative.")
@@ -181,12 +181,12 @@ def _samples(num: Any) -> int:
 
 
 def _inexact(values: tuple[Any, ...]) -> np.dtype:
-    """The floating or complex dtype that holds these, among which Python's own scalars are weak."""
+    """Return the floating or complex dtype that holds these; Python's scalars are weak."""
     return np.result_type(0.0, *[type(v)(0) if type(v) in WEAK else to_numpy[tensor_of(v).dtype] for v in values])
 
 
 def _ends(start: Any, stop: Any, dtype: np.dtype, device: Any) -> tuple[Tensor, Tensor, Any]:
-    """Both ends as tensors, and the device of the samples: None is that of the ends."""
+    """Return both ends as tensors, and the device of the samples; None is that of the ends."""
     ends = tensor_of(start, dtype), tensor_of(stop, dtype)
     placed = any(isinstance(end, ndarray) or memory.is_tensor(end) for end in (start, stop))
     return *ends, None if device is None and placed else devices.parse(device)
@@ -363,7 +363,7 @@ def logspace(
 
 
 def _padded(value: Any, rank: int) -> ndarray:
-    """An array with leading axes of length one up to ``rank``."""
+    """Return an array with leading axes of length one up to ``rank``."""
     tensor = tensor_of(value)
     return wrap_array(tensor[(None,) * (rank - tensor.dim())])
 

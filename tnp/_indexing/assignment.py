@@ -36,7 +36,7 @@ def put(a: ndarray, ind: Any, v: Any, mode: str = "raise") -> None:
     v : array_like
         Values, repeated as needed and cast to the array's dtype.
     mode : {'raise', 'wrap', 'clip'}, optional
-        What indices out of bounds do.
+        What to do with indices out of bounds.
 
     Raises
     ------
@@ -157,7 +157,7 @@ def place(arr: ndarray, mask: Any, vals: Any) -> None:
 
 
 def _safe_values(values: Any, array: ndarray) -> Tensor:
-    """Values to be written, in one dimension; an array's dtype must cast safely, numbers and lists as they fit."""
+    """Return values to write, in one dimension; an array's dtype must cast safely, numbers and lists must fit."""
     if is_array(values) and not isinstance(values, (np.generic, scalar)):
         refuse_cast(to_numpy[tensor_of(values).dtype], array.dtype, "safe")
     return value_of(values, array).reshape(-1)
@@ -222,7 +222,7 @@ def copyto(dst: ndarray, src: Any, casting: str = "same_kind", where: Any = True
 
 
 def _copy_source(src: Any, dst: ndarray, casting: str) -> Tensor:
-    """The source in the target's dtype, which a Python scalar takes if it is of its kind or of a wider one."""
+    """Return the source in the target's dtype; a Python scalar takes it if the dtype's kind is the same or wider."""
     if type(src) in WEAK and dst.dtype.kind in {int: "iufc", float: "fc", complex: "c"}[type(src)]:
         if casting == "equiv" and dst.dtype != np.dtype(type(src)):
             raise TypeError(f"cannot cast Python {type(src).__name__} to {dst.dtype} under the casting rule 'equiv'")
@@ -254,7 +254,7 @@ def put_along_axis(arr: ndarray, indices: Any, values: Any, axis: Any) -> None:
     arr : ndarray
         The target.
     indices : ndarray of int
-        As many dimensions as the target; the others are matched up or broadcast.
+        As many dimensions as the target; the other dimensions match or broadcast.
     values : array_like
         Broadcast to ``indices`` and cast to the target's dtype; of repeated indices the last counts.
     axis : int or None

@@ -28,7 +28,7 @@ from tnp._manipulation.shape import as_length, as_shape
 
 Tensor = Any
 BOOL = to_torch[np.dtype(np.bool_)]
-_FLOATS_WARN = NUMPY >= "2.5.0"  # which deprecates them as lengths and as the number of a diagonal
+_FLOATS_WARN = NUMPY >= "2.5.0"  # NumPy 2.5 deprecates floats as lengths and as the number of a diagonal
 
 
 def diag(v: Any, k: int = 0) -> ndarray:
@@ -136,7 +136,7 @@ def diagonal(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> ndarray
     array([0, 3])
     """
     for number in (offset, axis1, axis2):
-        operator.index(number)  # of two errors NumPy names this
+        operator.index(number)  # of two errors NumPy raises this one
     tensor = tensor_of(a)
     if tensor.dim() < 2:
         raise ValueError("diag requires an array of at least two dimensions")
@@ -197,7 +197,7 @@ def _triangle(rows: Any, columns: Any, k: Any, dtype: Any, device: Any) -> Tenso
 
 
 def _with_fractions(*numbers: Any) -> list[Any] | None:
-    """The numbers for NumPy's arange, which counts and cuts off floats; None where there is no float."""
+    """Return the arguments of NumPy's arange, which counts with floats and truncates; None if there is no float."""
     fractions = [_fraction(number) for number in numbers]
     if all(fraction is None for fraction in fractions):
         return None
@@ -210,7 +210,7 @@ def _mask(rows: Any, columns: Any, k: Any) -> np.ndarray:
 
 
 def _warn_of_floats(*numbers: Any) -> None:
-    """Say what NumPy 2.5 does of a length or a diagonal that is no integer."""
+    """Warn, as NumPy 2.5 does, of a length or a diagonal that is not an integer."""
     for number in numbers:
         if _FLOATS_WARN and _fraction(number) is not None:
             text = f"Cannot convert {type(number).__name__} safely to an integer. This will raise an error in future "
@@ -219,14 +219,14 @@ def _warn_of_floats(*numbers: Any) -> None:
 
 
 def _fraction(k: Any) -> Any:
-    """A float as the number of a diagonal, which NumPy's arange cuts off; None for what is to be an integer."""
+    """Truncate a float as the number of a diagonal, as NumPy's arange does; None for what must be an integer."""
     if isinstance(k, ndarray) and not k.ndim and k.dtype.kind == "f":
         return k.dtype.type(k.item())
     return k if isinstance(k, (float, np.floating)) else None
 
 
 def _lower(tensor: Tensor, k: Any) -> ndarray:
-    """Which elements of matrices are at and below the ``k``-th diagonal."""
+    """Return which elements of matrices are at and below the ``k``-th diagonal."""
     return wrap_array(_triangle(tensor.shape[-2], tensor.shape[-1], k, BOOL, tensor.device))
 
 
@@ -442,7 +442,7 @@ def _lower_places(rows: Any, columns: Any, k: Any, device: Any) -> tuple[ndarray
 
 
 def _check_places(rows: Any, columns: Any) -> None:
-    """ValueError of a matrix of which NumPy could not number the rows or columns, few as the places may be."""
+    """Raise ValueError for a matrix whose rows or columns NumPy could not number, however few the places are."""
     if max(rows, columns) >= 1 << 60:
         raise too_big((rows, columns))
 
@@ -509,14 +509,14 @@ def _matrix(arr: Any) -> Tensor:
 
 
 def mask_indices(n: int, mask_func: Callable[..., Any], k: Any = 0) -> tuple[ndarray, ...]:
-    """The indices that a masking function keeps of a square matrix.
+    """The indices that a masking function keeps in a square matrix.
 
     Parameters
     ----------
     n : int
         Number of rows and columns.
     mask_func : callable
-        Called with a matrix of ones and ``k``, as are `triu` and `tril`; what is not zero in its result counts.
+        Called with a matrix of ones and ``k``, as are `triu` and `tril`; the nonzero elements of its result count.
     k : scalar, optional
         Passed on.
 
@@ -575,14 +575,14 @@ def fill_diagonal(a: ndarray, val: Any, wrap: bool = False) -> None:
     if target.dim() > 2:
         _check_equal_lengths(target)
     else:
-        wrap = bool(wrap)  # of two errors NumPy names this
+        wrap = bool(wrap)  # of two errors NumPy raises this one
     values = interop.moved(value_of(val, a), target.device).reshape(-1)  # a constant is on the host
     if not values.numel():
         return
     if target.dim() > 2:
         blocks = [selection.main_diagonal(target)]
     elif wrap:
-        step = target.shape[1] + 1  # by slices: what split gives can't be written to where a gradient is recorded
+        step = target.shape[1] + 1  # by slices: the results of split can't be written to while a gradient is recorded
         blocks = [selection.diagonal(target[i : i + step], 0, 0, 1) for i in range(0, len(target), step)]
     else:
         blocks = [selection.diagonal(target, 0, 0, 1)]

@@ -1,6 +1,6 @@
 """Indices as objects: index expressions, multi-indices, and flat indices to and from multi-indices.
 
-Layer: owns their arguments.
+Layer: owns the arguments of these functions.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ _LARGEST = np.iinfo(np.intp).max
 
 
 class IndexExpression:
-    """An index written in brackets, as an object: `s_` as it is, `index_exp` always as a tuple.
+    """An index in brackets, as an object: `s_` unchanged, `index_exp` always as a tuple.
 
     Notes
     -----
@@ -64,7 +64,7 @@ index_exp = IndexExpression(maketuple=True)
 
 
 class ndenumerate:
-    """An iterator over an array that gives pairs of a multi-index and an element.
+    """An iterator over an array that yields pairs of a multi-index and an element.
 
     Parameters
     ----------
@@ -109,7 +109,7 @@ def unravel_index(indices: Any, shape: Any, order: str = "C") -> tuple[ndarray, 
     Returns
     -------
     tuple of ndarray
-        One a dimension, of the shape of ``indices``.
+        One for each dimension, of the shape of ``indices``.
 
     Raises
     ------
@@ -155,11 +155,11 @@ def ravel_multi_index(multi_index: Any, dims: Any, mode: Any = "raise", order: s
     Parameters
     ----------
     multi_index : tuple of array_like of int
-        One a dimension; they broadcast.
+        One for each dimension; they broadcast.
     dims : int or tuple of int
         The shape of the array.
     mode : {'raise', 'wrap', 'clip'} or tuple of them, optional
-        What indices out of bounds do, along all dimensions or along each.
+        What to do with indices out of bounds, along all dimensions or along each.
     order : {'C', 'F'}, optional
         The order in which the array is flattened.
 
@@ -211,7 +211,7 @@ def ravel_multi_index(multi_index: Any, dims: Any, mode: Any = "raise", order: s
 
 
 def _integers(value: Any, home: Any = None) -> Tensor:
-    """Indices as int64; an empty list of unknown type is refused, as are floats."""
+    """Return indices as int64; floats and an empty list of unknown type raise."""
     tensor = tensor_of(value, device=home)
     if to_numpy[tensor.dtype].kind not in "biu":
         if not tensor.numel() and not isinstance(value, (ndarray, np.ndarray)):

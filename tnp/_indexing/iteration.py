@@ -102,12 +102,12 @@ class broadcast:
 
 
 def _host(operand: Any) -> Any:
-    """An operand in the host's memory; None, which NumPy allocates, as it is."""
+    """Return an operand in the host's memory; None stays None, because NumPy allocates it."""
     return operand.__array__() if isinstance(operand, ndarray) else operand
 
 
 def _wrapped(value: Any) -> Any:
-    """NumPy's arrays as ours, over the same memory, in tuples too."""
+    """Convert NumPy's arrays to tnp's over the same memory, also in tuples."""
     if isinstance(value, tuple):
         return tuple([_wrapped(each) for each in value])
     return wrap_array(memory.from_numpy(value)) if isinstance(value, np.ndarray) else value
@@ -116,8 +116,8 @@ def _wrapped(value: Any) -> Any:
 class nditer:
     """NumPy's iterator over one array or several.
 
-    Computed on the host: NumPy's own ``nditer`` visits the arrays' memory, and what is written to the elements it gives
-    is written to the arrays.
+    Computed on the host: NumPy's own ``nditer`` visits the arrays' memory, and writes to its elements reach the
+    arrays.
 
     Parameters
     ----------
@@ -206,7 +206,7 @@ class nditer:
 
     @property
     def operands(self) -> tuple[ndarray, ...]:
-        """The arrays, also those that were allocated."""
+        """The arrays, including those that were allocated."""
         given = [*self._given, *[None] * (self._host.nop - len(self._given))]
         return tuple(
             [
@@ -217,7 +217,7 @@ class nditer:
 
     @property
     def value(self) -> Any:
-        """The elements that it stands at."""
+        """The current elements."""
         return _wrapped(self._host.value)
 
     @property
@@ -227,7 +227,7 @@ class nditer:
 
     @property
     def dtypes(self) -> tuple[np.dtype, ...]:
-        """The dtypes that the elements are given in."""
+        """The dtypes of the elements."""
         return self._host.dtypes
 
     @property
@@ -242,12 +242,12 @@ class nditer:
 
     @property
     def has_index(self) -> bool:
-        """Whether it knows a flat index."""
+        """Whether it tracks a flat index."""
         return self._host.has_index
 
     @property
     def has_multi_index(self) -> bool:
-        """Whether it knows the index of each axis."""
+        """Whether it tracks the index of each axis."""
         return self._host.has_multi_index
 
     @property
@@ -267,7 +267,7 @@ class nditer:
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """What the operands are broadcast to."""
+        """The broadcast shape of the operands."""
         return self._host.shape
 
     @property
@@ -332,7 +332,7 @@ class nditer:
         self._host.enable_external_loop()
 
     def iternext(self) -> bool:
-        """Go on; False after the last element."""
+        """Advance; False after the last element."""
         return self._host.iternext()
 
     def remove_axis(self, i: int, /) -> None:

@@ -1,7 +1,7 @@
 """Choosing among elements: by condition, by flat index, along an axis.
 
-Layer: owns the arguments of these functions, their index modes, casting rules and errors. Writing to the elements so
-chosen is in _assignment.
+Layer: owns the arguments of these functions, their index modes, casting rules and errors. Writing to such
+elements is in ``assignment``.
 """
 
 from __future__ import annotations
@@ -36,13 +36,13 @@ _WHERE_WRAPS = NUMPY < "2.5.0"  # where took integers that its dtype can't hold,
 
 @functools.cache
 def _common_dtype(*kinds: Any) -> np.dtype:
-    """What NumPy promotes these dtypes and types of Python scalars to."""
+    """Return the dtype to which NumPy promotes these dtypes and types of Python scalars."""
     operands: list[Any] = [kind(0) if isinstance(kind, type) else kind for kind in kinds]
     return np.result_type(*operands)
 
 
 def _promoted(values: Sequence[Any], home: Any, wraps: bool = True) -> list[Tensor]:
-    """Arrays and Python scalars as tensors of the dtype that they promote to; Python data goes to ``home``."""
+    """Convert arrays and Python scalars to tensors of their promoted dtype; Python data goes to ``home``."""
     operands = [value if type(value) in WEAK else tensor_of(value, device=home) for value in values]
     kinds: list[Any] = [type(v) if type(v) in WEAK else to_numpy[v.dtype] for v in operands]
     dtype = _common_dtype(*kinds)
@@ -51,7 +51,7 @@ def _promoted(values: Sequence[Any], home: Any, wraps: bool = True) -> list[Tens
 
 
 def _weak(value: Any, dtype: np.dtype) -> Tensor:
-    """A Python scalar in ``dtype``; here, unlike in arithmetic, NumPy lets integers wrap."""
+    """Convert a Python scalar to ``dtype``; unlike in arithmetic, NumPy lets integers wrap here."""
     try:
         return constant(value, dtype)
     except OverflowError:
@@ -83,12 +83,12 @@ def take(a: Any, indices: Any, axis: Any = None, out: Any = None, mode: str = "r
     out : ndarray, optional
         Where the result goes.
     mode : {'raise', 'wrap', 'clip'}, optional
-        What indices out of bounds do.
+        What to do with indices out of bounds.
 
     Returns
     -------
     ndarray
-        The shape of ``indices`` stands in the place of the axis.
+        The shape of ``indices`` replaces the axis.
 
     Raises
     ------
@@ -125,7 +125,7 @@ def take(a: Any, indices: Any, axis: Any = None, out: Any = None, mode: str = "r
     if not size and picks.numel() and times * math.prod(after):
         raise IndexError("cannot do a non-empty take from an empty axes.")
     try:
-        if picks.numel() and times:  # NumPy looks at the indices once for each of these
+        if picks.numel() and times:  # NumPy checks the indices once for each of these
             picks = in_mode(picks, axis, size, mode)
         result = indexing.pick(tensor, axis, picks) if size else tensor.new_empty((*before, *picks.shape, *after))
     except RuntimeError as error:
@@ -144,7 +144,7 @@ def take_along_axis(arr: Any, indices: Any, axis: Any = -1) -> ndarray:
     arr : array_like
         The source.
     indices : ndarray of int
-        As many dimensions as the source; the others are matched up or broadcast.
+        As many dimensions as the source; the other dimensions match or broadcast.
     axis : int, optional
         The axis to take along; None is the flattened source with one-dimensional indices.
 
@@ -172,7 +172,7 @@ def take_along_axis(arr: Any, indices: Any, axis: Any = -1) -> ndarray:
            [50]])
     """
     if axis is not None:
-        normalize_axis(axis, arr.ndim)  # lists have no axes here, in NumPy too
+        normalize_axis(axis, arr.ndim)  # lists have no axes here, as in NumPy
     if not hasattr(indices, "dtype"):
         raise AttributeError(f"{type(indices).__name__!r} object has no attribute 'dtype'")
     tensor, picks = tensors_of(arr, indices)
@@ -181,7 +181,7 @@ def take_along_axis(arr: Any, indices: Any, axis: Any = -1) -> ndarray:
 
 
 def along(tensor: Tensor, picks: Tensor, axis: Any) -> tuple[Tensor, Tensor, int]:
-    """The operands of `take_along_axis` and `put_along_axis`: a tensor, index tensor and dimension."""
+    """Return the operands of `take_along_axis` and `put_along_axis`: a tensor, index tensor and dimension."""
     if axis is None and picks.dim() != 1:
         raise ValueError("when axis=None, `indices` must have a single dimension.")
     tensor, axis = (tensor.reshape(-1), 0) if axis is None else (tensor, normalize_axis(axis, tensor.dim()))
@@ -193,7 +193,7 @@ def along(tensor: Tensor, picks: Tensor, axis: Any) -> tuple[Tensor, Tensor, int
 
 
 def within(tensor: Tensor, picks: Tensor, axis: int, check: Callable[[tuple[int, ...]], object] = len) -> Tensor:
-    """The indices as int64, checked; ``check`` sees the shape that they select first."""
+    """Return the indices as int64, checked; ``check`` is first called with the shape that they select."""
     others = (*tensor.shape[:axis], 1, *tensor.shape[axis + 1 :])
     try:
         shape = np.broadcast_shapes(others, tuple(picks.shape))
@@ -223,7 +223,7 @@ def nonzero(a: Any) -> tuple[ndarray, ...]:
     Returns
     -------
     tuple of ndarray
-        One int64 array a dimension, in C order of the elements.
+        One int64 array for each dimension, in C order of the elements.
 
     Raises
     ------
@@ -336,11 +336,11 @@ def where(condition: Any, x: Any = _NoValue, y: Any = _NoValue, /) -> ndarray | 
         raise ValueError("either both or neither of x and y should be given")
     if (
         type(condition) is type(x) is type(y) is ndarray and x.tensor.dtype is y.tensor.dtype
-    ):  # the most common, at once
+    ):  # the most common case first
         try:
             return wrap_array(selection.where(condition.tensor, x.tensor, y.tensor))
         except RuntimeError:
-            pass  # what is wrong is said below
+            pass  # the code below raises the right error
     if Selection in (type(condition), type(x), type(y)):
         return over(where, condition, x, y)
     home = home_of((condition, x, y))
@@ -358,13 +358,13 @@ def choose(a: Any, choices: Any, out: Any = None, mode: str = "raise") -> ndarra
     Parameters
     ----------
     a : array_like of int
-        At each place the number of the choice to take from.
+        The number of the choice at each place.
     choices : sequence of array_like
         All broadcast with ``a``.
     out : ndarray, optional
         Where the result goes.
     mode : {'raise', 'wrap', 'clip'}, optional
-        What numbers without a choice do.
+        What to do with numbers without a choice.
 
     Returns
     -------
@@ -413,7 +413,7 @@ def compress(condition: Any, a: Any, axis: Any = None, out: Any = None) -> ndarr
     Parameters
     ----------
     condition : array_like of bool
-        One-dimensional; slices that it has no element for are left out.
+        One-dimensional; slices without an element are left out.
     a : array_like
         The source.
     axis : int, optional
@@ -446,7 +446,7 @@ def compress(condition: Any, a: Any, axis: Any = None, out: Any = None) -> ndarr
     source, mask = tensors_of(a, condition)
     if mask.dim() != 1:
         raise ValueError("condition must be a 1-d array")
-    normalize_axis(along, source.dim() or 1)  # before the values of a mask are asked for
+    normalize_axis(along, source.dim() or 1)  # before the values of a mask are needed
     return take(wrap_array(source), wrap_array(selection.nonzero(mask)[0]), axis, out)
 
 
@@ -485,11 +485,11 @@ def select(condlist: Any, choicelist: Any, default: Any = 0) -> ndarray:
     Parameters
     ----------
     condlist : sequence of bool ndarray
-        Conditions, the first that is true counts.
+        Conditions; the first that is true counts.
     choicelist : sequence of array_like
         A choice for each condition.
     default : scalar, optional
-        What stands where no condition is true.
+        The value where no condition is true.
 
     Returns
     -------

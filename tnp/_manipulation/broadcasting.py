@@ -1,6 +1,6 @@
-"""Broadcasting: arrays seen in a larger shape, and in their common one.
+"""Broadcasting: views of arrays in a larger shape, and in their common shape.
 
-Layer: owns NumPy's words for shapes that do not fit each other; the views are torch's.
+Layer: owns NumPy's errors for shapes that do not broadcast. torch makes the views.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ def broadcast_to(array: Any, shape: Any, subok: bool = False) -> ndarray:
     array : array_like
     shape : int or tuple of int
     subok : bool, optional
-        Whether the result is of the array's own class, if that is one derived from ndarray.
+        Whether the result keeps the array's class, if that derives from ndarray.
 
     Returns
     -------
     ndarray
-        A view in which elements share memory, so that it is read-only.
+        A view whose elements share memory, and which is therefore read-only.
 
     Raises
     ------
@@ -77,7 +77,7 @@ def broadcast_arrays(*args: Any, subok: bool = False) -> tuple[ndarray, ...]:
     ----------
     *args : array_like
     subok : bool, optional
-        Whether the result is of the array's own class, if that is one derived from ndarray.
+        Whether the result keeps the array's class, if that derives from ndarray.
 
     Returns
     -------
@@ -105,12 +105,12 @@ def broadcast_arrays(*args: Any, subok: bool = False) -> tuple[ndarray, ...]:
     array([[3, 3],
            [4, 4]])
     """
-    bool(subok)  # an array of several elements has no truth
+    bool(subok)  # an array of several elements has no truth value
     tensors = [tensor_of(array) for array in args]
     try:
         return tuple([wrap_array(tensor) for tensor in kernels.broadcast(tensors)])
     except RuntimeError:
-        np.broadcast_shapes(*[tuple(tensor.shape) for tensor in tensors])  # raises in NumPy's words
+        np.broadcast_shapes(*[tuple(tensor.shape) for tensor in tensors])  # raises NumPy's error
         raise
 
 

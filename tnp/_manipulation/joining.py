@@ -1,6 +1,6 @@
 """Joining and tiling: arrays end to end, stacked, in blocks and repeated.
 
-Layer: owns the dtype that joined arrays get, and NumPy's words for shapes that do not fit together.
+Layer: owns the dtype that joined arrays get, and NumPy's errors for shapes that do not fit together.
 """
 
 from __future__ import annotations
@@ -29,12 +29,12 @@ CASTINGS = ("no", "equiv", "safe", "same_kind", "unsafe")
 
 @lru_cache(maxsize=1024)
 def _common(operands: tuple[Any, ...]) -> Any:
-    """The torch dtype that holds all of these, each a torch dtype or the type of a weak Python scalar."""
+    """Return the torch dtype that holds all of these: torch dtypes and types of weak Python scalars."""
     return to_torch[np.result_type(*[to_numpy[one] if one in to_numpy else one(0) for one in operands])]
 
 
 def _alike(tensors: Sequence[Tensor], target: Any, casting: str, weak: dict[int, type] | None = None) -> list[Tensor]:
-    """The tensors in the dtype ``target``, or in their common one if that is None."""
+    """Cast the tensors to the dtype ``target``, or to their common dtype if that is None."""
     given = [tensor.dtype for tensor in tensors]
     if target is None:
         first = given[0]
@@ -49,7 +49,7 @@ def _alike(tensors: Sequence[Tensor], target: Any, casting: str, weak: dict[int,
 
 
 def _check_casting(given: Sequence[Any], target: np.dtype, casting: Any, weak: dict[int, type]) -> None:
-    """TypeError for a cast that the rule forbids; a weak scalar may go to any dtype of its kind or above."""
+    """Raise TypeError for a cast that the rule forbids; a weak scalar may go to any dtype of its kind or above."""
     for i, dtype in enumerate(given):
         rule: Any = "same_kind" if i in weak and casting != "unsafe" else casting
         if not np.can_cast(to_numpy[dtype], target, rule):
@@ -66,12 +66,12 @@ def concatenate(
     dtype: Any = None,
     casting: str = "same_kind",
 ) -> ndarray:
-    """Join arrays along an axis that they have.
+    """Join arrays along an existing axis.
 
     Parameters
     ----------
     arrays : sequence of array_like
-        Of one shape but for ``axis``.
+        Arrays of one shape, except along ``axis``.
     axis : int, optional
         None flattens the arrays first.
     out : ndarray, optional
@@ -139,7 +139,7 @@ concat = concatenate
 def _joined(
     tensors: Sequence[Tensor], axis: int, out: Any, dtype: Any, casting: str, weak: dict[int, type] | None = None
 ) -> ndarray:
-    """The tensors end to end, in a common dtype or that of ``dtype`` or ``out``."""
+    """Concatenate the tensors, in a common dtype or that of ``dtype`` or ``out``."""
     if out is not None and not isinstance(out, ndarray):
         raise TypeError("'out' must be an array")
     if not isinstance(casting, str):
@@ -171,7 +171,7 @@ def _joined(
 
 
 def _mismatch(tensors: Sequence[Tensor], axis: int) -> ValueError | None:
-    """What NumPy says of the first array whose shape does not fit the first one's."""
+    """Return NumPy's error for the first array whose shape does not fit that of the first array."""
     first = tensors[0].shape
     for i, tensor in enumerate(tensors):
         for place, (one, other) in enumerate(zip(first, tensor.shape, strict=True)):
@@ -185,7 +185,7 @@ def _mismatch(tensors: Sequence[Tensor], axis: int) -> ValueError | None:
 
 
 def _sequence(arrays: Any) -> Any:
-    """The arrays to stack: anything that can be indexed."""
+    """Return the arrays to stack: anything that can be indexed."""
     if not hasattr(arrays, "__getitem__"):
         raise TypeError('arrays to stack must be passed as a "sequence" type such as list or tuple.')
     return arrays
@@ -247,7 +247,7 @@ def stack(
 
 
 def _stacked(view: Callable[..., Any], arrays: Any, axis: int | None, dtype: Any, casting: str) -> ndarray:
-    """Join what ``view`` makes of the arrays; along the first axis for None, if they are vectors, or the second."""
+    """Join the results of ``view``; ``axis`` None means the first axis for vectors, else the second."""
     tensors = [view(wrap_array(tensor)).tensor for tensor in tensors_of(*_sequence(arrays))]
     if not tensors:
         raise ValueError("need at least one array to concatenate")
@@ -456,7 +456,7 @@ def block(arrays: Any) -> ndarray:
 
 
 def _block_depth(arrays: Any, place: tuple[int, ...]) -> tuple[int, int, str | None]:
-    """How deep the lists below ``place`` are nested, the most dimensions of an array in them, and an empty list."""
+    """Return the depth of the lists below ``place``, the most dimensions of their arrays, and an empty list."""
     name = "arrays" + "".join(f"[{i}]" for i in place)
     if isinstance(arrays, tuple):
         raise TypeError(
@@ -481,7 +481,7 @@ def _block_depth(arrays: Any, place: tuple[int, ...]) -> tuple[int, int, str | N
 
 
 def _block(arrays: Any, dimensions: int, depth: int) -> ndarray:
-    """The lists of this depth joined into one array of so many dimensions."""
+    """Join the lists of this depth into one array of so many dimensions."""
     if not depth:
         tensor = tensor_of(arrays)
         return wrap_array(tensor[(None,) * (dimensions - tensor.dim())])
@@ -490,13 +490,13 @@ def _block(arrays: Any, dimensions: int, depth: int) -> ndarray:
 
 
 def tile(A: Any, reps: Any) -> ndarray:
-    """Repeat the whole array side by side.
+    """Tile copies of the whole array.
 
     Parameters
     ----------
     A : array_like
     reps : int or sequence of int
-        How often along each axis, the last of them along the last; missing ones are one.
+        How often along each axis, aligned with the last axis; missing counts are one.
 
     Returns
     -------
@@ -554,7 +554,7 @@ def repeat(a: Any, repeats: Any, axis: int | None = None) -> ndarray:
     ValueError
         A negative count, or not as many counts as slices.
     TypeError
-        Counts that are no integers.
+        Counts that are not integers.
 
     See Also
     --------
@@ -590,7 +590,7 @@ def repeat(a: Any, repeats: Any, axis: int | None = None) -> ndarray:
 
 
 def _counts(counts: Tensor, length: int) -> Tensor:
-    """Counts of repetition as int64, one for each of ``length`` slices."""
+    """Return counts of repetition as int64, one for each of ``length`` slices."""
     if counts.dim() > 1:
         raise ValueError("object too deep for desired array")
     given = to_numpy[counts.dtype]

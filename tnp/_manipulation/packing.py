@@ -1,4 +1,4 @@
-"""Bits packed into bytes, and taken out of them.
+"""Packing of bits into bytes, and unpacking.
 
 Layer: owns axes, counts and bit orders.
 """
@@ -28,7 +28,7 @@ def packbits(a: Any, /, axis: Any = None, bitorder: str = "big") -> ndarray:
     Parameters
     ----------
     a : array_like of int or bool
-        What is not zero is a bit that is set.
+        Every element that is not zero is a set bit.
     axis : int, optional
         Along which to pack; flattened by default.
     bitorder : {'big', 'little'}, optional

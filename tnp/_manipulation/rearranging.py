@@ -1,6 +1,6 @@
 """Transposing and rearranging: the same elements along other axes, or in another order along them.
 
-Layer: owns axis arguments of these functions and NumPy's words for the wrong ones.
+Layer: owns the axis arguments of these functions, and NumPy's errors for invalid ones.
 """
 
 from __future__ import annotations
@@ -203,14 +203,14 @@ def moveaxis(a: Any, source: Axes, destination: Axes) -> ndarray:
 
 
 def _listed(axes: Any) -> Any:
-    """Axes as `normalize_axes` takes them: any iterable as a tuple; None is no axis here."""
+    """Return axes for `normalize_axes`: any iterable as a tuple; None is invalid here."""
     if axes is None:
         raise TypeError("'NoneType' object is not iterable")
     return tuple(axes) if np.iterable(axes) else axes
 
 
 def rollaxis(a: Any, axis: int, start: int = 0) -> ndarray:
-    """Move one axis to stand before another; `moveaxis` says this more plainly.
+    """Move one axis before another; `moveaxis` is the clearer function.
 
     Parameters
     ----------
@@ -218,7 +218,7 @@ def rollaxis(a: Any, axis: int, start: int = 0) -> ndarray:
     axis : int
         The axis that moves.
     start : int, optional
-        Before which of the array's axes it goes; ``ndim`` for the end.
+        The axis before which it goes; ``ndim`` for the end.
 
     Returns
     -------
@@ -390,12 +390,12 @@ def rot90(m: Any, k: int = 1, axes: Sequence[int] = (0, 1)) -> ndarray:
     Returns
     -------
     ndarray
-        A copy; a view where ``k`` is a multiple of 4.
+        A copy; a view if ``k`` is a multiple of 4.
 
     Raises
     ------
     ValueError
-        The axes are not two different ones of the array's.
+        The axes are not two different axes of the array.
 
     See Also
     --------
@@ -445,7 +445,7 @@ def _turns(k: Any) -> int:
 
 
 def roll(a: Any, shift: Any, axis: Any = None) -> ndarray:
-    """Shift the elements along axes; those that fall off an end come back at the other.
+    """Shift the elements along axes; those that leave one end return at the other.
 
     Parameters
     ----------
@@ -493,12 +493,12 @@ def roll(a: Any, shift: Any, axis: Any = None) -> ndarray:
 
 
 def _within(places: int, size: int) -> int:
-    """A shift of any size as one that an int64 holds."""
+    """Reduce a shift of any size to one that int64 holds."""
     return places % size if size else 0
 
 
 def _places(shift: Any) -> np.ndarray:
-    """Shifts as a vector."""
+    """Return shifts as a vector."""
     shifts = np.atleast_1d(np.asarray(shift))
     if shifts.ndim > 1:
         raise ValueError("'shift' and 'axis' should be scalars or 1D sequences")

@@ -1,6 +1,6 @@
 """Shapes: the same elements in another shape, and with more or fewer axes.
 
-Layer: owns shape arguments, and NumPy's words for shapes that do not fit.
+Layer: owns shape arguments, and NumPy's errors for shapes that do not fit.
 """
 
 from __future__ import annotations
@@ -24,19 +24,19 @@ from tnp._core.readonly_views import view_like, view_of
 
 Shape = tuple[int, ...]
 Tensor = Any
-MAXDIMS = 64  # torch has no limit, but what it makes beyond this one NumPy can't read
+MAXDIMS = 64  # torch has no limit, but NumPy can't read arrays beyond this one
 
 
 _LENGTHS = frozenset({int})
 
 
 def as_length(length: Any) -> int:
-    """A length as an int; one that a trace leaves open stays what it is."""
+    """Return a length as an int; a symbolic size of a trace stays as it is."""
     return length if symbolic.is_symbol(length) else operator.index(length)
 
 
 def as_shape(shape: Any) -> Shape:
-    """A shape argument, one length or a sequence of them, as a tuple of ints."""
+    """Return a shape argument, one length or a sequence, as a tuple of ints."""
     if type(shape) is not tuple:
         if isinstance(shape, (bool, np.bool_)):
             raise TypeError(f"expected a sequence of integers or a single integer, got '{shape}'")
@@ -143,7 +143,7 @@ def reshape(a: Any, /, shape: Any, order: Any = "C", *, copy: bool | None = None
     ----------
     a : array_like
     shape : int or tuple of int
-        One length may be negative: it is what the others leave over.
+        One length may be negative: it is computed from the others.
     order : {'C', 'F', 'A'}, optional
         In which order elements are read and placed; 'A' is 'F' for an array that lies in Fortran order.
     copy : bool, optional
@@ -188,16 +188,16 @@ def reshape(a: Any, /, shape: Any, order: Any = "C", *, copy: bool | None = None
             order = kernels.effective_order(tensor, order)
             return wrap_array(kernels.reshape_view(memory.copied(tensor, order), lengths, order))
         return view_of(a, kernels.reshape_view(tensor, lengths, order))
-    except TypeError:  # torch's for what no int64 holds
+    except TypeError:  # torch's error for what no int64 holds
         raise ValueError("Maximum allowed dimension exceeded") from None
     except RuntimeError as error:
-        if any(length < -1 for length in lengths):  # NumPy takes every negative length for the unknown one
+        if any(length < -1 for length in lengths):  # NumPy accepts every negative length as the unknown one
             return reshape(a, tuple([max(length, -1) for length in lengths]), order, copy=copy)
         raise _reshape_error(error, tensor, lengths) from None
 
 
 def _reshape_error(error: RuntimeError, tensor: Tensor, lengths: Shape) -> Exception:
-    """What NumPy says where torch could not give ``tensor`` the shape ``lengths``."""
+    """Return NumPy's error, after torch could not give ``tensor`` the shape ``lengths``."""
     known = [length for length in lengths if length >= 0]
     count, product = tensor.numel(), math.prod(known)
     if len(lengths) - len(known) > 1:
@@ -219,7 +219,7 @@ def ravel(a: Any, order: Any = "C") -> ndarray:
     ----------
     a : array_like
     order : {'C', 'F', 'A', 'K'}, optional
-        In which order elements are read; 'K' is the order that they have in memory.
+        In which order elements are read; 'K' is their order in memory.
 
     Returns
     -------
@@ -285,7 +285,7 @@ def resize(a: Any, new_shape: Any) -> ndarray:
     except ValueError as error:
         if not tensor.numel():
             raise
-        long_of(-(-size // tensor.numel()))  # as many copies NumPy puts into a tuple, before it counts elements
+        long_of(-(-size // tensor.numel()))  # NumPy puts this many copies into a tuple before it counts elements
         raise MemoryError(str(error)) from None
 
 
@@ -385,7 +385,7 @@ def atleast_1d(*arys: Any) -> ndarray | tuple[ndarray, ...]:
     Returns
     -------
     ndarray or tuple of ndarray
-        One for one input; views, or the arrays themselves where they have the dimensions.
+        One array for one input. Views, or the arrays themselves if they have enough dimensions.
 
     See Also
     --------
@@ -418,7 +418,7 @@ def atleast_2d(*arys: Any) -> ndarray | tuple[ndarray, ...]:
     Returns
     -------
     ndarray or tuple of ndarray
-        One for one input; views, or the arrays themselves where they have the dimensions.
+        One array for one input. Views, or the arrays themselves if they have enough dimensions.
 
     See Also
     --------
@@ -451,7 +451,7 @@ def atleast_3d(*arys: Any) -> ndarray | tuple[ndarray, ...]:
     Returns
     -------
     ndarray or tuple of ndarray
-        One for one input; views, or the arrays themselves where they have the dimensions.
+        One array for one input. Views, or the arrays themselves if they have enough dimensions.
 
     See Also
     --------
@@ -472,7 +472,7 @@ def atleast_3d(*arys: Any) -> ndarray | tuple[ndarray, ...]:
 
 
 def _each(arrays: Sequence[Any], view: Any) -> Any:
-    """``view`` of each array's tensor, or the array itself where that is None."""
+    """Return ``view`` of each array's tensor, or the array itself if that is None."""
     results = []
     for array in map(asarray, arrays):
         tensor = view(array.tensor)

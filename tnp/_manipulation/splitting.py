@@ -1,7 +1,7 @@
-"""Splitting and editing: arrays taken apart, and elements added and removed.
+"""Splitting and editing: dividing arrays, and adding and removing elements.
 
-Layer: owns where an array is cut, and which elements an index argument adds or removes. Both decide the result's shape,
-so they are read on the host.
+Layer: owns the places of cuts, and the elements that an index argument adds or removes. Both decide the result's shape,
+so the host reads them.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ def array_split(ary: Any, indices_or_sections: Any, axis: int = 0) -> list[ndarr
     ----------
     ary : array_like
     indices_or_sections : int or sequence of int
-        How many parts, or where along the axis to cut.
+        The number of parts, or the places along the axis to cut at.
     axis : int, optional
 
     Returns
@@ -86,7 +86,7 @@ def split(ary: Any, indices_or_sections: Any, axis: int = 0) -> list[ndarray]:
     ----------
     ary : array_like
     indices_or_sections : int or sequence of int
-        How many parts, or where along the axis to cut.
+        The number of parts, or the places along the axis to cut at.
     axis : int, optional
 
     Returns
@@ -128,7 +128,7 @@ def hsplit(ary: Any, indices_or_sections: Any) -> list[ndarray]:
     ary : array_like
         At least one-dimensional.
     indices_or_sections : int or sequence of int
-        How many equal parts, or where along the axis to cut.
+        The number of equal parts, or the places along the axis to cut at.
 
     Returns
     -------
@@ -166,7 +166,7 @@ def vsplit(ary: Any, indices_or_sections: Any) -> list[ndarray]:
     ary : array_like
         At least two-dimensional.
     indices_or_sections : int or sequence of int
-        How many equal parts, or where along the axis to cut.
+        The number of equal parts, or the places along the axis to cut at.
 
     Returns
     -------
@@ -204,7 +204,7 @@ def dsplit(ary: Any, indices_or_sections: Any) -> list[ndarray]:
     ary : array_like
         At least three-dimensional.
     indices_or_sections : int or sequence of int
-        How many equal parts, or where along the axis to cut.
+        The number of equal parts, or the places along the axis to cut at.
 
     Returns
     -------
@@ -240,7 +240,7 @@ def _check_rank(array: Any, rank: int, name: str) -> None:
 
 
 def unstack(x: Any, /, *, axis: int = 0) -> tuple[ndarray, ...]:
-    """Split an array into what lies along an axis, without that axis.
+    """Split an array into its slices along an axis, without that axis.
 
     Parameters
     ----------
@@ -286,7 +286,7 @@ def append(arr: Any, values: Any, axis: int | None = None) -> ndarray:
     Parameters
     ----------
     arr, values : array_like
-        Of one shape but for ``axis``.
+        Arrays of one shape, except along ``axis``.
     axis : int, optional
         None flattens both first.
 
@@ -327,7 +327,7 @@ def insert(arr: Any, obj: Any, values: Any, axis: int | None = None) -> ndarray:
     ----------
     arr : array_like
     obj : int, slice, or sequence of int or bool
-        Before which places of the array as it is.
+        The places before which to insert, in the original array.
     values : array_like
         They get the array's dtype.
     axis : int, optional
@@ -462,7 +462,7 @@ def trim_zeros(filt: Any, trim: str = "fb", axis: int | Sequence[int] | None = N
 def trim_zeros(
     filt: Any, trim: str = "fb", axis: int | Sequence[int] | None = None
 ) -> ndarray | list[Any] | tuple[Any, ...]:
-    """Remove the zeros before the first and after the last element that is none.
+    """Remove the zeros before the first and after the last nonzero element.
 
     Parameters
     ----------
@@ -475,7 +475,7 @@ def trim_zeros(
     Returns
     -------
     ndarray, list or tuple
-        What is left of the input: a view, or a list of a list.
+        The rest of the input: a view, or a list for a list.
 
     Raises
     ------
@@ -518,7 +518,7 @@ def trim_zeros(
 
 
 def _along(array: Any, axis: int | None) -> tuple[Tensor, int]:
-    """The tensor, flat for None, and the axis."""
+    """Return the tensor, flat for None, and the axis."""
     tensor = tensor_of(array)
     if axis is None:
         return tensor.reshape(-1), 0
@@ -526,14 +526,14 @@ def _along(array: Any, axis: int | None) -> tuple[Tensor, int]:
 
 
 def _host(obj: Any) -> Any:
-    """An index argument as NumPy reads it."""
+    """Return an index argument as NumPy reads it."""
     if isinstance(obj, ndarray) or memory.is_tensor(obj):
         return transform_levels.values(tensor_of(obj))
     return obj
 
 
 def _places(obj: Any, length: int) -> np.ndarray:
-    """The places that an index argument of `insert` names, not yet checked against the axis."""
+    """Return the places that an index argument of `insert` names, without a check against the axis."""
     if isinstance(obj, slice):
         return np.arange(*obj.indices(length))
     places = np.array(_host(obj))

@@ -1,6 +1,6 @@
 """Einstein's summation convention.
 
-Layer: owns how subscripts are written and which are refused; the backend is given one letter an axis.
+Layer: owns the notation of subscripts and its errors. The backend receives one letter for each axis.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from tnp._core.errors import MOST_DIMENSIONS, broadcast_error, index_of
 from tnp._ufunc.ufunc import checked_order
 
 Tensor = Any
-_LETTERS = string.ascii_uppercase + string.ascii_lowercase  # in the order of the numbers of the other notation
+_LETTERS = string.ascii_uppercase + string.ascii_lowercase  # in the order of the numbers in the other notation
 _BEYOND = "".join(map(chr, range(256, 256 + MOST_DIMENSIONS)))  # for the axes of an ellipsis where letters run out
 
 
@@ -45,9 +45,9 @@ def einsum(
     out : ndarray, optional
         Where to put the result.
     optimize : bool, str or list, optional
-        Accepted. More than two operands are multiplied from the left, whatever it says.
+        Accepted. More than two operands are always multiplied from the left.
     dtype : dtype_like, optional
-        In which to compute; by default the one to which the operands, and ``out``, promote.
+        The dtype of the computation; by default that to which the operands, and ``out``, promote.
     order : {'K', 'A', 'C', 'F'}, optional
         Memory order of the result.
     casting : {'safe', 'no', 'equiv', 'same_kind', 'unsafe'}, optional
@@ -56,7 +56,7 @@ def einsum(
     Returns
     -------
     ndarray
-        A view where there is one operand and nothing is summed, whatever ``dtype`` and ``order`` say.
+        One operand without a sum gives a view, whatever ``dtype`` and ``order`` say.
 
     Raises
     ------
@@ -80,11 +80,11 @@ def einsum(
            [14, 50]])
     """
     order = checked_order(order)
-    np.can_cast(bool, bool, casting)  # raises for what is no casting rule
+    np.can_cast(bool, bool, casting)  # raises for an unknown casting rule
     if len(operands) < 2:
         raise ValueError("must provide at least an operand and a subscripts list to einsum")
     if isinstance(optimize, (list, tuple)):
-        einsum_path(*operands, optimize=optimize)  # raises for what is no path of these operands
+        einsum_path(*operands, optimize=optimize)  # raises for an invalid path
     terms, explicit, arrays = _terms(operands)
     tensors = tensors_of(*arrays)
     inputs, output = _letters(terms, explicit, [tuple(tensor.shape) for tensor in tensors])
@@ -103,7 +103,7 @@ def einsum(
 
 
 def _dtype(tensors: Sequence[Tensor], target: Tensor | None, dtype: Any, casting: Any) -> Any:
-    """The torch dtype to compute in; TypeError where ``casting`` does not allow the way to it, or from it."""
+    """Return the torch dtype of the computation; TypeError if ``casting`` forbids the cast to it, or from it."""
     given = [to_numpy[tensor.dtype] for tensor in tensors]
     into = [] if target is None else [to_numpy[target.dtype]]
     wanted = np.result_type(*given, *into) if dtype is None else numpy_dtype(dtype)
@@ -117,7 +117,7 @@ def _dtype(tensors: Sequence[Tensor], target: Tensor | None, dtype: Any, casting
 
 
 def _terms(operands: Sequence[Any]) -> tuple[list[str], str | None, list[Any]]:
-    """The subscripts of each operand, those of the output if they are given, and the operands."""
+    """Return the subscripts of each operand, those of the output if given, and the operands."""
     if not operands:
         raise ValueError(
             "must specify the einstein sum subscripts string and at least one operand, or at least one operand and its "
@@ -146,7 +146,7 @@ def _terms(operands: Sequence[Any]) -> tuple[list[str], str | None, list[Any]]:
 
 
 def _from_list(subscripts: Any) -> str:
-    """A list of numbers and Ellipsis as a string."""
+    """Return a list of numbers and Ellipsis as a string."""
     try:
         numbers = ["..." if s is Ellipsis else range(52)[_number(s)] for s in subscripts]
     except IndexError:
@@ -164,7 +164,7 @@ def _number(subscript: Any) -> int:
 
 
 def _letters(terms: Sequence[str], explicit: str | None, shapes: Sequence[tuple[int, ...]]) -> tuple[list[str], str]:
-    """Each operand's subscripts and the output's, one letter an axis: an ellipsis gets letters of its own."""
+    """Return each operand's subscripts and the output's, one letter for each axis: an ellipsis gets its own letters."""
     parts = [_split(term, f"operand {i}") for i, term in enumerate(terms)]
     extra = []
     for i, (part, shape) in enumerate(zip(parts, shapes, strict=True)):
@@ -204,7 +204,7 @@ def _letters(terms: Sequence[str], explicit: str | None, shapes: Sequence[tuple[
 
 
 def _split(term: str, what: str) -> list[str]:
-    """The letters before and after an ellipsis, or all of them if there is none."""
+    """Return the letters before and after an ellipsis, or all of them if there is none."""
     parts = term.split("...")
     if len(parts) > 2 or "." in "".join(parts):
         raise ValueError(
@@ -219,7 +219,7 @@ def _split(term: str, what: str) -> list[str]:
 
 
 def _check_lengths(letters: Sequence[str], shapes: Sequence[tuple[int, ...]]) -> None:
-    """Axes of one subscript have one length, or in different operands length one."""
+    """Check that axes of one subscript have one length, or in different operands length one."""
     lengths: dict[str, int] = {}
     for subscripts, shape in zip(letters, shapes, strict=True):
         own: dict[str, int] = {}
@@ -237,7 +237,7 @@ def _check_lengths(letters: Sequence[str], shapes: Sequence[tuple[int, ...]]) ->
 
 
 def einsum_path(*operands: Any, optimize: Any = "greedy", einsum_call: Any = False) -> tuple[list[Any], Any]:
-    """In which order ``einsum`` should contract its operands.
+    """Return the order in which ``einsum`` should contract its operands.
 
     Parameters
     ----------

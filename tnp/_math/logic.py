@@ -1,6 +1,6 @@
-"""Logic functions that are no ufuncs: closeness, equality of whole arrays, what kind of number an element is.
+"""Logic functions that are not ufuncs: closeness, equality of whole arrays, the kind of a number.
 
-Layer: owns their signatures and dtype rules; they are made of ufuncs, or of one kernel where torch has it whole.
+Layer: owns their signatures and dtype rules. They consist of ufuncs, or of one kernel if torch has the function.
 """
 
 from __future__ import annotations
@@ -76,7 +76,7 @@ def isclose(a: Any, b: Any, rtol: Any = 1e-5, atol: Any = 1e-8, equal_nan: bool 
 
 
 def _is_finite(tolerance: Any) -> bool:
-    """Whether a tolerance is finite, as far as that can be seen without a look at an accelerator or a traced value."""
+    """Whether a tolerance is known to be finite, without a read from an accelerator or of a traced value."""
     if isinstance(tolerance, ndarray) and not (
         memory.is_readable(tolerance.tensor) and tolerance.tensor.device.type == "cpu"
     ):
@@ -85,7 +85,7 @@ def _is_finite(tolerance: Any) -> bool:
 
 
 def _common_inexact(x: Any, y: Any) -> Any:
-    """The torch dtype in which two operands are compared: a float or complex one."""
+    """Return the torch dtype in which two operands are compared: a float or complex one."""
     if isinstance(x, ndarray) and isinstance(y, ndarray) and x.tensor.dtype is y.tensor.dtype:
         return INEXACT[x.tensor.dtype]
     return to_torch[numpy.result_type(*[v.dtype if isinstance(v, ndarray) else v for v in (x, y)], 1.0)]
@@ -334,7 +334,7 @@ def iscomplexobj(x: Any) -> bool:
     True
     """
     try:
-        kind: type = x.dtype.type  # of whatever says a dtype, as pandas' extension arrays do
+        kind: type = x.dtype.type  # of any object with a dtype, such as pandas' extension arrays
     except AttributeError:
         kind = asarray(x).dtype.type
     return issubclass(kind, numpy.complexfloating)

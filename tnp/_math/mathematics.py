@@ -1,6 +1,6 @@
-"""Elementwise mathematics that are no ufuncs: clipping, rounding to decimals, sinc, parts of complex numbers.
+"""Elementwise functions that are not ufuncs: clipping, rounding to decimals, sinc, parts of complex numbers.
 
-Layer: owns their signatures and dtype rules; they are made of ufuncs, or of one kernel where torch has it whole.
+Layer: owns their signatures and dtype rules. They consist of ufuncs, or of one kernel if torch has the function.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ def clip(
     ----------
     a : array_like
     min, max : array_like or None, optional
-        The bounds, broadcast against ``a``; None for no bound. The upper one wins where they are the wrong way round.
+        The bounds, broadcast against ``a``; None for no bound. The upper one wins if they are reversed.
     out : ndarray, optional
         Where to put the result.
     a_min, a_max : array_like or None, optional
@@ -63,7 +63,7 @@ def clip(
 
     Notes
     -----
-    Differences from NumPy: one bound alone may be given by position, as the Array API has it.
+    Differences from NumPy: one bound alone may be given by position, as in the Array API standard.
 
     Source: https://numpy.org/doc/stable/reference/generated/numpy.clip.html
 
@@ -96,7 +96,7 @@ def clip(
         except RuntimeError as error:
             raise explain(error) from None
     if a.dtype.kind in "iu":
-        # Python's integers beyond the dtype's range bound nothing.
+        # Python's integers beyond the dtype's range are no bounds.
         if type(min) is int and min <= numpy.iinfo(a.dtype).min:
             min = None
         if type(max) is int and max >= numpy.iinfo(a.dtype).max:
@@ -134,14 +134,14 @@ def round(a: Any, decimals: Any = 0, out: Any = None) -> ndarray:
     ----------
     a : array_like
     decimals : int, default 0
-        Places after the decimal point; a negative number counts before it.
+        Places after the decimal point; negative numbers count to its left.
     out : ndarray, optional
         Where to put the result.
 
     Returns
     -------
     ndarray
-        Of the dtype of ``a``; real and imaginary parts are rounded apart.
+        Of the dtype of ``a``; real and imaginary parts are rounded separately.
 
     Notes
     -----
@@ -218,13 +218,13 @@ def nan_to_num(x: Any, copy: bool = True, nan: Any = 0.0, posinf: Any = None, ne
     Parameters
     ----------
     x : array_like
-        Real or complex; the parts of a complex number are replaced apart.
+        Real or complex; the parts of a complex number are replaced separately.
     copy : bool, default True
         False writes to ``x`` itself.
     nan : array_like of real numbers, default 0.0
-        What nan becomes.
+        The replacement of nan.
     posinf, neginf : array_like of real numbers, optional
-        What the infinities become; by default the dtype's largest and smallest number.
+        The replacements of the infinities; by default the dtype's largest and smallest number.
 
     Returns
     -------
@@ -275,7 +275,7 @@ def nan_to_num(x: Any, copy: bool = True, nan: Any = 0.0, posinf: Any = None, ne
 
 
 def _real_fill(fill: Any, dtype: numpy.dtype) -> Any:
-    """A replacement as a Python number, or as an array that can be cast to ``dtype``."""
+    """Return a replacement as a Python number, or as an array that can be cast to ``dtype``."""
     if isinstance(fill, (int, float)):
         return fill
     fill = asarray(fill)
@@ -412,7 +412,7 @@ def angle(z: Any, deg: bool = False) -> ndarray:
     ----------
     z : array_like
     deg : bool, default False
-        In degrees and not in radians.
+        Whether the result is in degrees instead of radians.
 
     Returns
     -------
@@ -441,7 +441,7 @@ def real_if_close(a: Any, tol: float = 100) -> ndarray:
     ----------
     a : array_like
     tol : float, default 100
-        How close: in machine epsilons if it is above 1, else absolute.
+        The tolerance: in machine epsilons if it is above 1, else absolute.
 
     Returns
     -------
@@ -449,7 +449,7 @@ def real_if_close(a: Any, tol: float = 100) -> ndarray:
 
     Notes
     -----
-    The dtype of the result depends on values: a traced array can't be asked for them.
+    The dtype of the result depends on values, which a traced array lacks.
 
     Source: https://numpy.org/doc/stable/reference/generated/numpy.real_if_close.html
 

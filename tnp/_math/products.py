@@ -1,4 +1,4 @@
-"""Products of arrays: dot, matmul and their kin.
+"""Products of arrays: dot, matmul and others.
 
 Layer: owns which axes a product sums over and the shapes it refuses; all sums of products are the backend's matrix
 product.
@@ -194,7 +194,7 @@ def dot(a: Any, b: Any, out: Any = None) -> ndarray:
     a, b : array_like
         A scalar multiplies; the only axis of a one-dimensional ``b`` is summed over.
     out : ndarray, optional
-        Where to put the result: of exactly its dtype and shape, and in C order.
+        Where to put the result: an array of exactly its dtype and shape, in C order.
 
     Returns
     -------
@@ -203,7 +203,7 @@ def dot(a: Any, b: Any, out: Any = None) -> ndarray:
     Raises
     ------
     ValueError
-        The two axes differ in length, or ``out`` is not what it has to be.
+        The two axes differ in length, or ``out`` has the wrong dtype, shape or order.
 
     Notes
     -----
@@ -338,7 +338,7 @@ def tensordot(a: Any, b: Any, axes: Any = 2) -> ndarray:
     Raises
     ------
     ValueError
-        A pair of axes differs in length, there are not as many of ``a`` as of ``b``, or one is repeated.
+        A pair of axes differs in length, ``a`` and ``b`` have different numbers of axes, or one is repeated.
     IndexError
         An array has no such axis.
 
@@ -430,7 +430,7 @@ def cross(a: Any, b: Any, axisa: int = -1, axisb: int = -1, axisc: int = -1, axi
     Raises
     ------
     ValueError
-        The vectors have not three components.
+        The vectors do not have three components.
 
     Notes
     -----
@@ -495,7 +495,7 @@ def trace(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1, dtype: Any = 
     axis1, axis2 : int, optional
         The axes of the matrices.
     dtype : dtype_like, optional
-        In which to sum; by default as in `sum`.
+        The dtype of the sum; by default as in `sum`.
     out : ndarray, optional
         Where to put the result.
 
@@ -519,12 +519,12 @@ def trace(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1, dtype: Any = 
     >>> np.trace(np.eye(3))
     np.float64(3.0)
     """
-    dtype = native(dtype)  # of two errors NumPy names this
+    dtype = native(dtype)  # of two errors NumPy raises this one
     return reductions.sum(diagonal(a, offset, axis1, axis2), -1, dtype, out)
 
 
 def _factors(a: Any, b: Any) -> list[Tensor]:
-    """Operands as tensors of one device; one that is an empty list has the dtype of the other."""
+    """Convert operands to tensors on one device; an empty list gets the dtype of the other operand."""
     one, other = tensors_of(a, b)
     if isinstance(b, (list, tuple)) and not other.numel():
         other = cast(other, one.dtype)
@@ -534,13 +534,13 @@ def _factors(a: Any, b: Any) -> list[Tensor]:
 
 
 def _common(one: Tensor, other: Tensor) -> tuple[Tensor, Tensor]:
-    """Both tensors in the dtype to which they promote."""
+    """Cast both tensors to the dtype to which they promote."""
     dtype = tensor_dtype(np.result_type(to_numpy[one.dtype], to_numpy[other.dtype]))
     return cast(one, dtype), cast(other, dtype)
 
 
 def _aligned(one: Tensor, other: Tensor, axis: int, other_axis: int) -> Tensor:
-    """The sum of products over an axis of each."""
+    """Sum products over an axis of each."""
     if one.shape[axis] != other.shape[other_axis]:
         raise ValueError(
             f"shapes {shapes_text([one.shape])} and {shapes_text([other.shape])} not aligned: {one.shape[axis]} (dim "
@@ -560,7 +560,7 @@ def _aligned(one: Tensor, other: Tensor, axis: int, other_axis: int) -> Tensor:
 
 
 def _placed(result: Tensor, out: Any) -> Any:
-    """The result, or ``out`` with the result in it, which has to be just like it."""
+    """Return the result, or write it to ``out``, which must have its dtype, shape and order."""
     if out is None:
         return wrap(result)
     target = output_tensor(out)

@@ -1,7 +1,7 @@
 """Reductions: sums, products, extremes, their indices, truth and counts along axes.
 
-Layer: owns the public functions. With all options at their defaults an array goes straight to the loop of its dtype;
-whatever fails there, and every option, is judged on the general path.
+Layer: owns the public functions. With all options at their defaults an array goes straight to the loop of its dtype.
+The general path handles every option, and whatever fails there.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from tnp._ufunc.table import subtract
 
 _NoValue: Any = np._NoValue
 
-# Read by name: an attribute look-up less on the hot path.
+# Read by name: saves an attribute lookup on the hot path.
 _sum, _prod, _max, _min, _any, _all = SUM.loops, PROD.loops, MAX.loops, MIN.loops, ANY.loops, ALL.loops
 _argmax = Loops(lambda given: kernels.argextreme(given, largest=True))
 _argmin = Loops(lambda given: kernels.argextreme(given, largest=False))
@@ -44,15 +44,16 @@ def sum(
     ----------
     a : array_like
     axis : int or tuple of int, optional
-        Axes to take away; all by default.
+        Axes to reduce; all by default.
     dtype : dtype_like, optional
-        In which to compute; by default the array's, and int64 (uint64 if unsigned) for smaller integers and bool.
+        The dtype of the computation; by default the array's, but int64 (uint64 if unsigned) for smaller
+        integers and bool.
     out : ndarray, optional
         Where to put the result.
     keepdims : bool, optional
         Keep the axes, with length one.
     initial : scalar, optional
-        What the sum starts with.
+        The start of the sum.
     where : array_like of bool, optional
         Which elements to sum.
 
@@ -108,15 +109,16 @@ def prod(
     ----------
     a : array_like
     axis : int or tuple of int, optional
-        Axes to take away; all by default.
+        Axes to reduce; all by default.
     dtype : dtype_like, optional
-        In which to compute; by default the array's, and int64 (uint64 if unsigned) for smaller integers and bool.
+        The dtype of the computation; by default the array's, but int64 (uint64 if unsigned) for smaller
+        integers and bool.
     out : ndarray, optional
         Where to put the result.
     keepdims : bool, optional
         Keep the axes, with length one.
     initial : scalar, optional
-        What the product starts with.
+        The start of the product.
     where : array_like of bool, optional
         Which elements to multiply.
 
@@ -169,13 +171,13 @@ def max(
     ----------
     a : array_like
     axis : int or tuple of int, optional
-        Axes to take away; all by default.
+        Axes to reduce; all by default.
     out : ndarray, optional
         Where to put the result.
     keepdims : bool, optional
         Keep the axes, with length one.
     initial : scalar, optional
-        The least that the result can be; needed where there may be no elements.
+        The least possible result; required if there may be no elements.
     where : array_like of bool, optional
         Which elements to compare; needs ``initial``.
 
@@ -231,13 +233,13 @@ def min(
     ----------
     a : array_like
     axis : int or tuple of int, optional
-        Axes to take away; all by default.
+        Axes to reduce; all by default.
     out : ndarray, optional
         Where to put the result.
     keepdims : bool, optional
         Keep the axes, with length one.
     initial : scalar, optional
-        The most that the result can be; needed where there may be no elements.
+        The largest possible result; required if there may be no elements.
     where : array_like of bool, optional
         Which elements to compare; needs ``initial``.
 
@@ -287,13 +289,13 @@ def any(a: Any, axis: Any = None, out: Any = None, keepdims: Any = False, *, whe
     a : array_like
         Numbers are true if they are not zero; NaN is.
     axis : int or tuple of int, optional
-        Axes to take away; all by default.
+        Axes to reduce; all by default.
     out : ndarray, optional
         Where to put the result.
     keepdims : bool, optional
         Keep the axes, with length one.
     where : array_like of bool, optional
-        Which elements to look at.
+        Which elements to test.
 
     Returns
     -------
@@ -331,13 +333,13 @@ def all(a: Any, axis: Any = None, out: Any = None, keepdims: Any = False, *, whe
     a : array_like
         Numbers are true if they are not zero; NaN is.
     axis : int or tuple of int, optional
-        Axes to take away; all by default.
+        Axes to reduce; all by default.
     out : ndarray, optional
         Where to put the result.
     keepdims : bool, optional
         Keep the axes, with length one.
     where : array_like of bool, optional
-        Which elements to look at.
+        Which elements to test.
 
     Returns
     -------
@@ -482,7 +484,7 @@ def count_nonzero(a: Any, axis: Any = None, *, keepdims: Any = False) -> ndarray
     ----------
     a : array_like
     axis : int or tuple of int, optional
-        Axes to take away; all by default.
+        Axes to reduce; all by default.
     keepdims : bool, optional
         Keep the axes, with length one.
 
@@ -512,13 +514,13 @@ def count_nonzero(a: Any, axis: Any = None, *, keepdims: Any = False) -> ndarray
 
 
 def ptp(a: Any, axis: Any = None, out: Any = None, keepdims: Any = False) -> ndarray:
-    """Peak to peak: the maximum less the minimum.
+    """Peak to peak: the maximum minus the minimum.
 
     Parameters
     ----------
     a : array_like
     axis : int or tuple of int, optional
-        Axes to take away; all by default.
+        Axes to reduce; all by default.
     out : ndarray, optional
         Where to put the result.
     keepdims : bool, optional

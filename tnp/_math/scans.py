@@ -1,6 +1,6 @@
 """Scans: cumulative sums and products, and differences.
 
-Layer: owns the public functions; their dtype rule and ``out`` are those of the ufuncs' ``accumulate``.
+Layer: owns the public functions. Their dtype rule and ``out`` are those of the ufuncs' ``accumulate``.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ def cumsum(a: Any, axis: Any = None, dtype: Any = None, out: Any = None) -> ndar
     axis : int, optional
         The axis to sum along; by default the array is flattened.
     dtype : dtype_like, optional
-        In which to sum; by default integers and booleans smaller than int64 sum in it, or uint64 if unsigned.
+        The dtype of the sum; by default int64, or uint64 if unsigned, for smaller integers and booleans.
     out : ndarray, optional
         Where to put the result.
 
@@ -75,7 +75,7 @@ def cumprod(a: Any, axis: Any = None, dtype: Any = None, out: Any = None) -> nda
     axis : int, optional
         The axis to multiply along; by default the array is flattened.
     dtype : dtype_like, optional
-        In which to multiply; by default integers and booleans smaller than int64 do so in it, or uint64 if unsigned.
+        The dtype of the product; by default int64, or uint64 if unsigned, for smaller integers and booleans.
     out : ndarray, optional
         Where to put the result.
 
@@ -108,7 +108,7 @@ def cumprod(a: Any, axis: Any = None, dtype: Any = None, out: Any = None) -> nda
 
 
 def _line(a: Any, axis: Any) -> tuple[Any, Any]:
-    """The array and its axis: flattened for None, and a 0-d array as one element, which has axis 0."""
+    """Return the array and its axis: flattened for None; a 0-d array counts as one element with axis 0."""
     tensor = tensor_of(a)
     if axis is None or not tensor.dim():
         return wrap_array(tensor.reshape(-1)), 0 if axis is None else integer_of(axis)
@@ -239,7 +239,7 @@ def diff(a: Any, n: int = 1, axis: Any = -1, prepend: Any = _NoValue, append: An
     n : int, default 1
         How many times to take differences; 0 returns the input.
     axis : int, default -1
-        The axis along which neighbours are.
+        The axis of the neighbours.
     prepend, append : array_like, optional
         Values to put before and after those of the array; a scalar stands for a slice of length one.
 
@@ -279,13 +279,13 @@ def diff(a: Any, n: int = 1, axis: Any = -1, prepend: Any = _NoValue, append: An
     ]
     if len(parts) > 1:
         tensor = concatenate([wrap_array(tensor) if part is a else part for part in parts], axis).tensor
-    for _ in range(min(operator.index(n), tensor.shape[axis])):  # nothing is left of it
+    for _ in range(min(operator.index(n), tensor.shape[axis])):  # no element is left
         tensor = kernels.difference(tensor, axis)
     return wrap_array(tensor)
 
 
 def _slice_for(value: Any, tensor: Any, axis: int) -> ndarray:
-    """A value that is put beside the array: a scalar is broadcast to one slice of it."""
+    """Return a value to join to the array: a scalar is broadcast to one slice."""
     beside = tensor_of(value, device=tensor.device)
     if beside.dim():
         return wrap_array(beside)

@@ -258,7 +258,7 @@ def polyder(p: Any, m: Any = 1) -> ndarray | poly1d:
         raise ValueError("Order of derivative must be positive (see polyint)")
     line = coefficients(p)
     _check_length(p, times)
-    times = min(times, len(line) + 1)  # nothing is left of it
+    times = min(times, len(line) + 1)  # no element is left
     for step in range(times + (line.ndim > 1)):  # NumPy takes one more, which fails for a matrix
         shorter = line[:-1] * arange(len(line) - 1, 0, -1, device=line.device)
         line = shorter if step < times else line

@@ -57,7 +57,7 @@ def mean(
     ----------
     a : array_like
     axis : int or tuple of int, optional
-        Axes to take away; all by default.
+        Axes to reduce; all by default.
     dtype : dtype_like, optional
         In which to compute; by default the array's, and float64 for integers and bool.
     out : ndarray, optional
@@ -142,7 +142,7 @@ def _accumulator(dtype: Any) -> Any:
 def _axes(axis: Any, ndim: int, where: Any) -> tuple[int, ...]:
     """The axes to average over: with a mask as for sums, where 0 and -1 are allowed for no dimensions."""
     if where is True and isinstance(axis, bool):
-        normalize_axis(axis, ndim)  # of two errors NumPy names this
+        normalize_axis(axis, ndim)  # of two errors NumPy raises this one
     if axis is not None and not isinstance(axis, tuple):
         operator.index(axis)
     return reduced_axes(axis, ndim) if ndim or where is not True or isinstance(axis, list) else normalize_axes(axis, 0)
@@ -175,7 +175,7 @@ def var(
     ----------
     a : array_like
     axis : int or tuple of int, optional
-        Axes to take away; all by default.
+        Axes to reduce; all by default.
     dtype : dtype_like, optional
         In which to compute; by default the array's, and float64 for integers and bool.
     out : ndarray, optional
@@ -185,7 +185,7 @@ def var(
     keepdims : bool, optional
         Keep the axes, with length one.
     where : array_like of bool, optional
-        Which elements to look at.
+        Which elements to test.
     mean : array_like, optional
         The mean, with its axes kept, if it is known.
     correction : float, optional
@@ -254,7 +254,7 @@ def std(
     ----------
     a : array_like
     axis : int or tuple of int, optional
-        Axes to take away; all by default.
+        Axes to reduce; all by default.
     dtype : dtype_like, optional
         In which to compute; by default the array's, and float64 for integers and bool.
     out : ndarray, optional
@@ -264,7 +264,7 @@ def std(
     keepdims : bool, optional
         Keep the axes, with length one.
     where : array_like of bool, optional
-        Which elements to look at.
+        Which elements to test.
     mean : array_like, optional
         The mean, with its axes kept, if it is known.
     correction : float, optional
@@ -397,7 +397,7 @@ def median(a: Any, axis: Any = None, out: Any = None, overwrite_input: bool = Fa
     ----------
     a : array_like
     axis : int or tuple of int, optional
-        Axes to take away; all by default.
+        Axes to reduce; all by default.
     out : ndarray, optional
         Where to put the result.
     overwrite_input : bool, optional
@@ -473,7 +473,7 @@ def average(
     ----------
     a : array_like
     axis : int or tuple of int, optional
-        Axes to take away; all by default.
+        Axes to reduce; all by default.
     weights : array_like, optional
         Of the array's shape, or of the shape of the axes; equal ones by default.
     returned : bool, optional

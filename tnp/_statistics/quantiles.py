@@ -60,7 +60,7 @@ def quantile(
     q : array_like
         Between 0 and 1.
     axis : int or tuple of int, optional
-        Axes to take away; all by default.
+        Axes to reduce; all by default.
     out : ndarray, optional
         Where to put the result.
     overwrite_input : bool, optional

@@ -121,7 +121,7 @@ def multi_dot(arrays: Sequence[Any], *, out: Any = None) -> ndarray:
     arrays : sequence of array_like
         Matrices; the first may be a row vector and the last a column vector.
     out : ndarray, optional
-        Where to put the result: of exactly its dtype and shape, and in C order.
+        Where to put the result: an array of exactly its dtype and shape, in C order.
 
     Returns
     -------
@@ -246,7 +246,7 @@ def cross(x1: Any, x2: Any, /, *, axis: int = -1) -> ndarray:
     Raises
     ------
     ValueError
-        The vectors have not three components.
+        The vectors do not have three components.
 
     Notes
     -----
