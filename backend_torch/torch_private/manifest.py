@@ -119,6 +119,14 @@ ROWS = [
         test="tests/tnp/compile/test_packaging.py",
     ),
     Row(
+        "inductor_loops",
+        "torch._inductor.codecache.CppPythonBindingsCodeCache torch._inductor.ir "
+        "torch._inductor.lowering.empty_strided torch._inductor.lowering.register_lowering "
+        "torch._inductor.virtualized.V",
+        "a loop's C++ is compiled and called as Inductor's own kernels; it registers tnp's own operator",
+        test="tests/backend_torch/graphs/test_loop_lowering.py",
+    ),
+    Row(
         "modes",
         "torch.utils._python_dispatch torch.utils._python_dispatch.TorchDispatchMode "
         "torch.utils._python_dispatch:_get_current_dispatch_mode torch.utils._python_dispatch:_pop_mode "
