@@ -285,11 +285,11 @@ from tnp._statistics.nanfunctions import (
     nanvar,
 )
 from tnp._statistics.quantiles import nanpercentile, nanquantile, percentile, quantile
-from tnp._transforms.control_flow import cond, fori_loop, scan, while_loop
-from tnp._transforms.custom_gradients import checkpoint, custom_gradient, stop_gradient
+from tnp._transforms.control_flow import associative_scan, cond, fori_loop, scan, switch, while_loop
+from tnp._transforms.custom_gradients import checkpoint, custom_gradient, custom_jvp, stop_gradient
 from tnp._transforms.gradients import grad, hessian, jacobian, jvp, linearize, value_and_grad, vjp
 from tnp._transforms.tape import GradientTape
-from tnp._transforms.vectorized_map import map_fn, vectorized_map
+from tnp._transforms.vectorized_map import map_fn, vectorized_map, vmap
 from tnp._ufunc.errstate import errstate, geterr, geterrcall, seterr, seterrcall
 from tnp._ufunc.table import (
     abs,
@@ -517,6 +517,7 @@ __all__ = [
     "asinh",
     "asmatrix",
     "asnumpy",
+    "associative_scan",
     "astype",
     "atan",
     "atan2",
@@ -590,6 +591,7 @@ __all__ = [
     "cumulative_prod",
     "cumulative_sum",
     "custom_gradient",
+    "custom_jvp",
     "datetime64",
     "datetime_as_string",
     "datetime_data",
@@ -911,6 +913,7 @@ __all__ = [
     "subtract",
     "sum",
     "swapaxes",
+    "switch",
     "synchronize",
     "take",
     "take_along_axis",
@@ -968,6 +971,7 @@ __all__ = [
     "vectorize",
     "vectorized_map",
     "vjp",
+    "vmap",
     "void",
     "vsplit",
     "vstack",

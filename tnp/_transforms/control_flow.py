@@ -5,7 +5,7 @@ Layer: owns the trees that go in and come out and what has to be alike in them; 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
 import numpy as np
@@ -15,6 +15,8 @@ from backend_torch.tensors import memory
 from backend_torch.tensors.dtypes import to_numpy
 from tnp._core.base import wrap, wrap_array
 from tnp._core.convert import tensor_of
+from tnp._manipulation.joining import concatenate, stack
+from tnp._manipulation.rearranging import flip, moveaxis
 from tnp._transforms import pytree
 
 Tensor = Any
@@ -139,6 +141,58 @@ def cond(pred: Any, true_fun: Callable[..., Tree], false_fun: Callable[..., Tree
     return results[0].filled(tensors)
 
 
+def switch(index: Any, branches: Sequence[Callable[..., Tree]], *operands: Any) -> Tree:
+    """Apply one of several functions to the operands.
+
+    Parameters
+    ----------
+    index : int or integer scalar array
+        Which of them; below 0 the first, beyond the last the last.
+    branches : sequence of callables
+        Functions of the operands.
+    *operands : pytrees of arrays
+
+    Returns
+    -------
+    pytree of arrays
+        What the function returned.
+
+    Raises
+    ------
+    ValueError
+        There are no branches.
+    TypeError
+        ``index`` is no integer scalar; or, in a compiled function, results differ in structure, dtype or shape.
+
+    Notes
+    -----
+    Outside of compiled functions one function is called. In one, all are traced, one of them runs.
+
+    Source: https://docs.jax.dev/en/latest/_autosummary/jax.lax.switch.html
+
+    Examples
+    --------
+    >>> import tnp as np
+    >>> branches = [np.sin, np.cos, lambda x: x * 0]
+    >>> np.compile(lambda i, x: np.switch(i, branches, x))(np.asarray(1), np.asarray(0.0))
+    np.float64(1.0)
+    """
+    branches = list(branches)
+    if not branches:
+        raise ValueError("switch: there are no branches")
+    number = _bound(index, "the index")
+    if isinstance(number, int):
+        return branches[min(max(number, 0), len(branches) - 1)](*operands)
+
+    def among(first: int, last: int) -> Tree:
+        if last - first == 1:
+            return branches[first](*operands)
+        middle = (first + last) // 2
+        return cond(index < middle, lambda: among(first, middle), lambda: among(middle, last))
+
+    return among(0, len(branches))
+
+
 def while_loop(cond_fun: Callable[[Tree], Any], body_fun: Callable[[Tree], Any], init_val: Tree) -> Tree:
     """Repeat ``val = body_fun(val)`` while ``cond_fun(val)`` is true.
 
@@ -241,13 +295,13 @@ def fori_loop(lower: Any, upper: Any, body_fun: Callable[[Any, Tree], Any], init
     return carry.filled(control_flow.fori_loop(_bound(lower), _bound(upper), body, carry.tensors))
 
 
-def _bound(value: Any) -> Any:
-    """A loop's bound as a Python integer or a 0-d tensor."""
+def _bound(value: Any, what: str = "a bound") -> Any:
+    """A loop's bound, or what else ``what`` says, as a Python integer or a 0-d tensor."""
     if not pytree.is_array(value):
         return value.__index__()
-    tensor = _truth(value, "a bound")
+    tensor = _truth(value, what)
     if to_numpy[tensor.dtype].kind not in "iu":
-        raise TypeError(f"a bound is an integer, not {to_numpy[tensor.dtype]}")
+        raise TypeError(f"{what} is an integer, not {to_numpy[tensor.dtype]}")
     return int(value) if isinstance(value, np.generic) else tensor
 
 
@@ -334,3 +388,83 @@ def _length(xs: _Tree, length: int | None) -> int:
         known = ", ".join(map(str, sorted(lengths)))
         raise ValueError(f"the first axes of xs have different lengths: {known}" if known else "xs or length is needed")
     return lengths.pop()
+
+
+def associative_scan(fn: Callable[[Any, Any], Any], elems: Any, reverse: bool = False, axis: int = 0) -> Any:
+    """All sums from the first element on, of an associative operation in the place of the sum.
+
+    Parameters
+    ----------
+    fn : callable
+        Takes two containers like ``elems``, of as many elements, and returns such a one: the operation on each pair of
+        elements.
+    elems : pytree of arrays
+        The elements, along an axis of each array.
+    reverse : bool, default False
+        From the last element on.
+    axis : int, default 0
+        The axis of the elements.
+
+    Returns
+    -------
+    pytree of arrays
+        Built like ``elems``.
+
+    Raises
+    ------
+    ValueError
+        The arrays differ in their numbers of elements.
+    TypeError
+        ``fn`` returns something of another structure.
+
+    Notes
+    -----
+    It takes about twice as many operations as `scan`, in logarithmically many calls of ``fn``.
+
+    Source: https://docs.jax.dev/en/latest/_autosummary/jax.lax.associative_scan.html
+
+    Examples
+    --------
+    >>> import tnp as np
+    >>> np.associative_scan(np.add, np.arange(5))
+    array([ 0,  1,  3,  6, 10])
+    >>> np.associative_scan(np.maximum, np.asarray([2, 5, 3, 7]), reverse=True)
+    array([7, 7, 7, 7])
+    """
+    tree = _Tree(elems)
+    arrays = [moveaxis(wrap_array(tensor), axis, 0) for tensor in tree.tensors]
+    if len({len(array) for array in arrays}) != 1:
+        raise ValueError(f"associative_scan: elems has arrays of {sorted({len(array) for array in arrays})} elements")
+
+    def filled(arrays: list[Any]) -> Any:
+        return tree.filled([moveaxis(array, 0, axis).tensor for array in arrays], _stack)
+
+    def combined(one: list[Any], other: list[Any]) -> list[Any]:
+        first, second = (other, one) if reverse else (one, other)
+        result = _Tree(fn(filled(first), filled(second)))
+        if result.structure != _Tree(filled(first)).structure:
+            raise TypeError(f"associative_scan: what fn returns is not built as elems is: {result}")
+        return [moveaxis(wrap_array(tensor), axis, 0) for tensor in result.tensors]
+
+    def scanned(arrays: list[Any]) -> list[Any]:
+        length = len(arrays[0])
+        if length < 2:
+            return arrays
+        pairs = combined([array[: length - 1 : 2] for array in arrays], [array[1::2] for array in arrays])
+        odd = scanned(pairs)
+        even = [array[:1] for array in arrays]
+        if length > 2:
+            later = combined([each[: (length - 1) // 2] for each in odd], [array[2::2] for array in arrays])
+            even = [concatenate([first, rest]) for first, rest in zip(even, later, strict=True)]
+        return [_woven(one, other) for one, other in zip(even, odd, strict=True)]
+
+    if reverse:
+        return filled([flip(each, 0) for each in scanned([flip(array, 0) for array in arrays])])
+    return filled(scanned(arrays))
+
+
+def _woven(even: Any, odd: Any) -> Any:
+    """Elements of two arrays in turn, of which the first may have one more."""
+    length = len(odd)
+    both = stack([even[:length], odd], axis=1).reshape((2 * length, *odd.shape[1:]))
+    return concatenate([both, even[length:]])

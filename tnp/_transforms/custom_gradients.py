@@ -14,7 +14,7 @@ from backend_torch.autodiff.replayed_draws import Draws
 from tnp._core.base import like, wrap
 from tnp._core.convert import tensor_of
 from tnp._transforms import pytree
-from tnp._transforms.gradients import as_array
+from tnp._transforms.gradients import as_array, vjp
 
 Tensor = Any
 Tree = TypeVar("Tree")
@@ -160,6 +160,80 @@ def custom_gradient(fn: Callable[..., Any]) -> Callable[..., Any]:
         return made[0] if single else made
 
     return wrapped
+
+
+def custom_jvp(fn: Callable[..., Any]) -> CustomJvp:
+    """A function with a derivative in forward mode that it is told, from which those in reverse mode follow.
+
+    Parameters
+    ----------
+    fn : callable
+        Takes arrays, and returns an array or a tuple of arrays.
+
+    Returns
+    -------
+    CustomJvp
+        A function like ``fn``; its method ``defjvp`` takes the rule: a function of a tuple of arguments and a tuple of
+        their tangents, linear in the tangents, that returns the result and its tangent.
+
+    Raises
+    ------
+    ValueError
+        When differentiated: ``defjvp`` has not been called, or a tangent has another shape than its result.
+
+    Notes
+    -----
+    Gradients are the rule's transpose, which `vjp` finds; the rule can be differentiated as well.
+
+    See also `custom_gradient`, which takes a gradient, and ``jax.custom_jvp``.
+
+    Examples
+    --------
+    >>> import tnp as np
+    >>> @np.custom_jvp
+    ... def log1pexp(x):
+    ...     return np.log(1 + np.exp(x))
+    >>> @log1pexp.defjvp
+    ... def log1pexp_jvp(primals, tangents):
+    ...     (x,), (x_dot,) = primals, tangents
+    ...     return log1pexp(x), (1 - 1 / (1 + np.exp(x))) * x_dot
+    >>> np.grad(log1pexp)(100.0)
+    np.float64(1.0)
+    >>> np.jvp(log1pexp, (0.0,), (2.0,))
+    (np.float64(0.6931471805599453), np.float64(1.0))
+    """
+    return CustomJvp(fn)
+
+
+class CustomJvp:
+    """What `custom_jvp` returns."""
+
+    def __init__(self, fn: Callable[..., Any]) -> None:
+        self._rule: Callable[[Any, Any], Any] | None = None
+        self._fn = fn
+        self._call = custom_gradient(self._with_gradient)
+        functools.update_wrapper(self, fn)
+
+    def __call__(self, *args: Any) -> Any:
+        return self._call(*args)
+
+    def defjvp(self, rule: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
+        """Say what the derivative is; returns the rule, as a decorator does."""
+        self._rule = rule
+        return rule
+
+    def _with_gradient(self, *primals: Any) -> tuple[Any, Callable[..., Any]]:
+        result = self._fn(*primals)
+
+        def gradient(*upstream: Any) -> Any:
+            if self._rule is None:
+                raise ValueError("custom_jvp: the function has no rule: call its defjvp")
+            rule = self._rule
+            zeros = [like(array, autodiff.zeros(array.tensor)) for array in primals]
+            _, pullback = vjp(lambda *tangents: rule(primals, tangents)[1], *zeros)
+            return pullback(upstream if isinstance(result, (tuple, list)) else upstream[0])
+
+        return result, gradient
 
 
 def _fitting(gradient: Tensor, argument: Any, index: int) -> Tensor:

@@ -290,6 +290,7 @@ def jacobian(
     *,
     mode: str = "auto",
     chunk_size: int | None = None,
+    holomorphic: bool = False,
 ) -> Callable[..., Any]:
     """A function that returns the derivatives of each element of what ``fn`` returns.
 
@@ -306,6 +307,8 @@ def jacobian(
         takes the one with fewer.
     chunk_size : int, optional
         How many passes are done at once: less takes less memory. By default all.
+    holomorphic : bool, default False
+        Whether ``fn`` is a holomorphic function of complex arguments, so that it has one complex derivative.
 
     Returns
     -------
@@ -316,7 +319,8 @@ def jacobian(
     Raises
     ------
     TypeError
-        When called: an argument or a result holds integers, booleans or complex numbers.
+        When called: an argument or a result holds integers or booleans; an argument is complex and the function not
+        said to be holomorphic, or a result is and the mode is 'reverse'.
     ValueError
         The mode is unknown, or when called: ``argnums`` names no argument.
 
@@ -339,20 +343,27 @@ def jacobian(
     @functools.wraps(fn)
     def wrapped(*args: Any, **kwargs: Any) -> Any:
         call = _Call("jacobian", fn, args, kwargs, argnums, has_aux)
-        _check_real(call, call.arrays)
+        if not holomorphic and any(map(_is_complex, call.arrays)):
+            raise TypeError(
+                "jacobian: complex arrays: differentiate with respect to real and imaginary parts, or give "
+                "holomorphic=True if the function is complex differentiable"
+            )
 
         def run(*tensors: Tensor) -> list[Tensor]:
             results = call.run(*tensors)
             call.check_floating()
-            _check_real(call, call.outputs[: call.count])
+            if mode == "reverse" and any(map(_is_complex, call.outputs[: call.count])):
+                raise TypeError("jacobian: complex results have their derivatives in forward mode")
             return results
 
         size = sum(tensor.numel() for tensor in call.tensors)
         found = None
-        if mode != "forward":
+        if mode != "forward" and not holomorphic:
             results, pullback = autodiff.vjp(run, call.tensors, lambda: call.count)
             outputs = results[: call.count]
-            if mode == "reverse" or pullback.wrote or sum(output.numel() for output in outputs) <= size:
+            if any(map(_is_complex, call.outputs[: call.count])):
+                pass  # reverse mode has the conjugate, and of its real part alone
+            elif mode == "reverse" or pullback.wrote or sum(output.numel() for output in outputs) <= size:
                 found = jacobians.reverse(outputs, pullback, call.tensors, chunk_size)
         if found is None:
             results, found = jacobians.forward(run, call.tensors, lambda: call.count, chunk_size)
@@ -364,9 +375,8 @@ def jacobian(
     return compiled_too(fn, wrapped, lambda args: _with_arrays(args, argnums))
 
 
-def _check_real(call: _Call, arrays: Sequence[Any]) -> None:
-    if any(asarray(array).dtype.kind == "c" for array in arrays):
-        raise TypeError(f"{call.name}: complex arrays: differentiate real and imaginary parts")
+def _is_complex(array: Any) -> bool:
+    return asarray(array).dtype.kind == "c"
 
 
 def hessian(

@@ -6,6 +6,7 @@ Layer: owns which axes of which arrays are the elements, and the loop that stand
 from __future__ import annotations
 
 import contextlib
+import functools
 import operator
 import warnings
 from collections.abc import Callable, Iterator
@@ -26,10 +27,6 @@ from tnp._transforms.of_compiled import alike
 Tensor = Any
 _UNROLLED = 8  # a loop over as many elements is unrolled when it is traced: the operations of all are fused
 _RANDOMNESS = ("different", "same", "error")
-
-
-class _UnbatchedError(RuntimeError):
-    """The elements can't be computed at once."""
 
 
 class _Elements:
@@ -249,12 +246,13 @@ def vectorized_map(
         raise ValueError(f"chunk_size must be at least 1, not {chunk_size}")
     by = alike(fn)
     if by is not None and not is_inside():
-        options = {"in_axes": in_axes, "out_axes": out_axes, "chunk_size": chunk_size, "randomness": randomness}
-        run = by.kept(
-            ("vectorized_map", repr(options)), lambda elems: vectorized_map(fn, elems, fallback=False, **options)
+        options = repr((in_axes, out_axes, chunk_size, randomness))
+        at_once = by.kept(
+            ("vectorized_map", options),
+            lambda elems: _with_axes(_at_once(fn, _Elements(elems, in_axes), chunk_size, randomness), out_axes),
         )
-        with contextlib.suppress(_UnbatchedError):  # a loop runs the compiled function
-            return run(elems)
+        with contextlib.suppress(batching.Refusal):  # a loop runs the compiled function
+            return at_once(elems)
     elements = _Elements(elems, in_axes)
     try:
         return _with_axes(_at_once(fn, elements, chunk_size, randomness), out_axes)
@@ -262,12 +260,79 @@ def vectorized_map(
         error = refusal.error
         problem = f"{refusal.line}: {refusal.operation} can't be done for all elements at once ({error})"
         if not fallback:
-            raise _UnbatchedError(problem) from error
+            raise RuntimeError(problem) from error
     warnings.warn(f"vectorized_map calls the function once for each element. {problem}", RuntimeWarning, stacklevel=2)
     return _with_axes(_one_by_one(fn, elements), out_axes)
 
 
-def map_fn(fn: Callable[[Any], Any], elems: Any, *, in_axes: Any = 0, out_axes: Any = 0) -> Any:
+def vmap(
+    fn: Callable[..., Any],
+    in_axes: Any = 0,
+    out_axes: Any = 0,
+    *,
+    chunk_size: int | None = None,
+    fallback: bool = True,
+    randomness: str = "different",
+) -> Callable[..., Any]:
+    """A function of several arguments, applied to all elements of theirs at once.
+
+    Parameters
+    ----------
+    fn : callable
+        Takes one element of each argument, and returns arrays or containers of arrays.
+    in_axes : int or None, or a tuple or list of these and of containers, default 0
+        For each positional argument the axis of the elements in its arrays; None for an argument that each call gets
+        whole. Arguments by name have their elements along axis 0.
+    out_axes : int, or a container of these, default 0
+        The axis of the elements in each array of the result.
+    chunk_size, fallback, randomness
+        As in `vectorized_map`.
+
+    Returns
+    -------
+    callable
+        Takes what ``fn`` takes, with an axis of elements more.
+
+    Raises
+    ------
+    ValueError
+        When called: ``in_axes`` is not for as many arguments, or the arrays differ in their numbers of elements.
+
+    Notes
+    -----
+    It is `vectorized_map` of a tuple of arguments: what can't be done at once is a loop, with a warning.
+
+    See also ``jax.vmap`` and ``torch.vmap``.
+
+    Examples
+    --------
+    >>> import tnp as np
+    >>> dot = lambda x, y: (x * y).sum()
+    >>> np.vmap(dot, in_axes=(0, None))(np.eye(2), np.asarray([3.0, 4.0]))
+    array([3., 4.])
+    """
+
+    @functools.wraps(fn)
+    def mapped(*args: Any, **kwargs: Any) -> Any:
+        axes = tuple(in_axes) if isinstance(in_axes, (tuple, list)) else (in_axes,) * len(args)
+        if len(axes) != len(args):
+            raise ValueError(f"vmap: in_axes {in_axes!r} is for {len(axes)} arguments, but there are {len(args)}")
+        return vectorized_map(
+            lambda element: fn(*element[0], **element[1]),
+            (args, kwargs),
+            in_axes=(axes, 0),
+            out_axes=out_axes,
+            chunk_size=chunk_size,
+            fallback=fallback,
+            randomness=randomness,
+        )
+
+    return mapped
+
+
+def map_fn(
+    fn: Callable[[Any], Any], elems: Any, *, in_axes: Any = 0, out_axes: Any = 0, batch_size: int | None = None
+) -> Any:
     """Apply a function to one element of arrays after the other.
 
     Parameters
@@ -278,6 +343,8 @@ def map_fn(fn: Callable[[Any], Any], elems: Any, *, in_axes: Any = 0, out_axes: 
         The elements, along an axis of each array.
     in_axes, out_axes : int or None, or a container of these, default 0
         As in ``vectorized_map``.
+    batch_size : int, optional
+        Do as many at once, one batch after the other; it is ``chunk_size`` of `vectorized_map`.
 
     Returns
     -------
@@ -294,7 +361,7 @@ def map_fn(fn: Callable[[Any], Any], elems: Any, *, in_axes: Any = 0, out_axes: 
     In a compiled function, a few elements are done one after the other and more are a loop of the graph, of one trace
     of ``fn``, unless that writes to an array.
 
-    See also ``tf.map_fn`` and ``vectorized_map``, which does the same at once.
+    See also ``tf.map_fn``, ``jax.lax.map`` and ``vectorized_map``, which does the same at once.
 
     Examples
     --------
@@ -302,6 +369,8 @@ def map_fn(fn: Callable[[Any], Any], elems: Any, *, in_axes: Any = 0, out_axes: 
     >>> np.map_fn(lambda row: float(row.sum()), np.ones((2, 3)))
     array([3., 3.])
     """
+    if batch_size is not None:
+        return vectorized_map(fn, elems, in_axes=in_axes, out_axes=out_axes, chunk_size=batch_size)
     elements = _Elements(elems, in_axes)
     if elements.length > _UNROLLED and control_flow.is_recorded():
         with contextlib.suppress(NotImplementedError):  # fn writes to an array
