@@ -1,6 +1,6 @@
 """Differences, gradients, integrals and interpolation of sampled functions.
 
-Layer: owns NumPy's formulas, in terms of arrays: what they are made of has its own chapters.
+Layer: owns NumPy's formulas, in terms of functions of other chapters.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from tnp._sorting.sorting import argsort
 from tnp._ufunc.table import mod
 
 FLOAT64 = tensor_dtype(np.float64)
-_ENDS_ARE_READ = NUMPY < "2.5.0"  # since then interp at no places does not look at left and right
+_ENDS_ARE_READ = NUMPY < "2.5.0"  # since then interp without places ignores left and right
 
 
 @overload
@@ -88,7 +88,7 @@ def gradient(f: Any, *varargs: Any, axis: Any = None, edge_order: int = 1) -> nd
     if array.dtype.kind in "iu":
         array = array.astype(np.float64)
     if array.dtype == bool and axes and array.shape[axes[0]] > edge_order:
-        array - array  # NumPy goes axis by axis, and booleans have no difference along the first
+        array - array  # NumPy goes axis by axis, and fails at the first, because booleans have no difference
     if any(array.shape[dim] < edge_order + 1 for dim in axes):
         raise ValueError(
             "Shape of array too small to calculate a numerical gradient, at least (edge_order + 1) elements are "
@@ -102,7 +102,7 @@ def gradient(f: Any, *varargs: Any, axis: Any = None, edge_order: int = 1) -> nd
 
 
 def _spacing(given: Any, size: int) -> Any:
-    """The distances between coordinates: one number if they are equal."""
+    """Return the distances between coordinates, or one number if they are equal."""
     if isinstance(given, (int, float, complex)):
         return given
     distances = wrap_array(tensor_of(given))
@@ -119,7 +119,7 @@ def _spacing(given: Any, size: int) -> Any:
 
 
 def _derivative(f: ndarray, step: Any, edge_order: int, dtype: np.dtype) -> ndarray:
-    """The derivative along the last axis."""
+    """Return the derivative along the last axis."""
     if np.ndim(step):
         before, after = step[:-1], step[1:]
         inner = (
@@ -168,7 +168,7 @@ def ediff1d(ary: Any, to_end: Any = None, to_begin: Any = None) -> ndarray:
     Raises
     ------
     TypeError
-        What is put at an end is of another kind than the array.
+        A value for an end is of another kind than the array.
 
     Notes
     -----
@@ -255,7 +255,7 @@ def interp(x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None, period
     left, right : scalar, optional
         Values before the first and after the last point; the values there by default.
     period : float, optional
-        Of the points; ``left`` and ``right`` are left out of account.
+        Of the points; ``left`` and ``right`` are then ignored.
 
     Returns
     -------
@@ -318,13 +318,13 @@ def interp(x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None, period
 
 
 def _complex(real: Any, imag: Any) -> Any:
-    """Two parts as a complex array, infinite ones too."""
+    """Combine two parts to a complex array, even if they are infinite."""
     joined = ascontiguousarray(stack([real, imag], axis=-1)).view(np.complex128)[..., 0]
     return wrap(joined.tensor)
 
 
 def _unrolled(x: Any, places: Any, values: Any, period: Any) -> tuple[Any, Any, Any]:
-    """Points of one period in ascending order, with one more at each end."""
+    """Return the points of one period in ascending order, with one more at each end."""
     wanted, points, heights = wrap_array(x) % period, wrap_array(places) % period, wrap_array(values)
     order = argsort(points)
     points, heights = points[order], heights[order]
@@ -334,7 +334,7 @@ def _unrolled(x: Any, places: Any, values: Any, period: Any) -> tuple[Any, Any, 
 
 
 def unwrap(p: Any, discont: Any = None, axis: Any = -1, *, period: Any = 2 * math.pi) -> ndarray:
-    """Jumps of more than half a period taken out of a sequence, by multiples of the period.
+    """Remove jumps of more than half a period from a sequence, by multiples of the period.
 
     Parameters
     ----------
@@ -347,7 +347,7 @@ def unwrap(p: Any, discont: Any = None, axis: Any = -1, *, period: Any = 2 * mat
     Returns
     -------
     ndarray
-        Of integers if array and period are.
+        An integer array if array and period are integers.
 
     Raises
     ------

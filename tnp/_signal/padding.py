@@ -1,7 +1,7 @@
 """Padding: arrays made larger at both ends of each axis.
 
-Layer: owns the modes and their arguments. Axes are padded one after the other, so that corners hold what the last of
-them puts there.
+Layer: owns the modes and their arguments. Axes are padded one after the other, so the last axis
+decides the corners.
 """
 
 from __future__ import annotations
@@ -43,13 +43,13 @@ _OPTIONS: dict[str, tuple[str, ...]] = {
 
 
 def pad(array: Any, pad_width: Any, mode: Any = "constant", **kwargs: Any) -> ndarray:
-    """An array with elements added before and after, along each axis.
+    """Add elements to an array before and after each axis.
 
     Parameters
     ----------
     array : array_like
     pad_width : int, pair of int, sequence of pairs, or dict of axis to int or pair
-        How many before and after.
+        The number of elements before and after.
     mode : str or callable, optional
         'constant', 'edge', 'linear_ramp', 'maximum', 'mean', 'median', 'minimum', 'reflect', 'symmetric', 'wrap',
         'empty', or a function ``f(vector, iaxis_pad_width, iaxis, kwargs)`` that writes to a padded vector.
@@ -108,14 +108,14 @@ def _padded(padded: ndarray, widths: list[Width], mode: Any, kwargs: dict[str, A
             padded = _reflected(padded, axis, width, mode == "symmetric")
         elif any(width):
             size = padded.shape[axis]
-            outside = list(range(-width[0], 0)), list(range(size, size + width[1]))  # or at once a MemoryError
+            outside = list(range(-width[0], 0)), list(range(size, size + width[1]))  # or an immediate MemoryError
             before, after = [[_place(i, size, mode) for i in indices] for indices in outside]
             padded = wrap_array(padding.extended(padded.tensor, before, after, axis))
     return padded if any(map(any, widths)) else padded.copy()
 
 
 def _widths(pad_width: Any, ndim: int) -> list[Width]:
-    """How many elements go before and after along each axis."""
+    """Return the numbers of elements before and after each axis."""
     if isinstance(pad_width, dict):
         widths: list[Width] = [(0, 0)] * ndim
         for axis, width in pad_width.items():
@@ -129,7 +129,7 @@ def _widths(pad_width: Any, ndim: int) -> list[Width]:
 
 
 def _pairs(given: Any, ndim: int, is_index: bool = False) -> list[tuple[Any, Any]]:
-    """A number, a pair, or pairs, as one pair for each axis."""
+    """Return a number, a pair, or pairs as one pair for each axis."""
     if given is None:
         return [(None, None)] * ndim
     values = np.asarray(given)
@@ -147,12 +147,12 @@ def _joined(before: ndarray | None, array: ndarray, after: ndarray | None, axis:
 
 
 def _edge(array: ndarray, axis: int, index: int, count: int = 1) -> ndarray:
-    """Slices of length ``count`` from a place along an axis."""
+    """Return slices of length ``count`` from a place along an axis."""
     return array[(slice(None),) * axis + (slice(index, index + count),)]
 
 
 def _with_values(array: ndarray, widths: list[Width], given: Any, made: Callable[..., Any]) -> ndarray:
-    """Padded by what ``made`` makes of values that are given for both ends of each axis."""
+    """Pad by the results of ``made`` for the values that are given for both ends of each axis."""
     pairs = _number_pairs(given, array.ndim)
     for axis, (width, values) in enumerate(zip(widths, pairs, strict=True)):
         before = made(array, axis, width[0], values[0], False)
@@ -162,7 +162,7 @@ def _with_values(array: ndarray, widths: list[Width], given: Any, made: Callable
 
 
 def _number_pairs(given: Any, ndim: int) -> list[tuple[Any, Any]]:
-    """As ``_pairs``, but arrays of ours may be among them, whose gradient is kept."""
+    """As ``_pairs``, but tnp arrays are allowed, and keep their gradients."""
     values = wrap_array(tensor_of(given))
     if not values.ndim:
         return [(given, given)] * ndim
@@ -180,7 +180,7 @@ def _constant(array: ndarray, axis: int, width: int, value: Any, is_after: bool)
 
 
 def _ramp(array: ndarray, axis: int, width: int, end: Any, is_after: bool) -> ndarray | None:
-    """A straight line from an end value to the edge."""
+    """Return a straight line from an end value to the edge."""
     if not width:
         return None
     edge = _edge(array, axis, array.shape[axis] - 1 if is_after else 0)
@@ -190,7 +190,7 @@ def _ramp(array: ndarray, axis: int, width: int, end: Any, is_after: bool) -> nd
 
 
 def _with_statistic(array: ndarray, widths: list[Width], mode: str, stat_length: Any) -> ndarray:
-    """Padded by the maximum, mean, median or minimum of elements next to each end."""
+    """Pad by the maximum, mean, median or minimum of the elements next to each end."""
     lengths = _pairs(stat_length, array.ndim, is_index=True) if stat_length is not None else _pairs(None, array.ndim)
     function: Any = {"maximum": reductions.max, "mean": mean, "median": median, "minimum": reductions.min}[mode]
     for axis, (width, length) in enumerate(zip(widths, lengths, strict=True)):

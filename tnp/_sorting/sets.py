@@ -1,4 +1,4 @@
-"""Sets: the distinct values of arrays, and unions, intersections and differences of them.
+"""Sets: distinct values of arrays, and their unions, intersections and differences.
 
 Layer: owns flattening, axes, common dtypes and the shapes of the results.
 """
@@ -26,7 +26,7 @@ Tensor = Any
 
 
 class UniqueAllResult(NamedTuple):
-    """What ``unique_all`` returns."""
+    """The result of ``unique_all``."""
 
     values: ndarray
     indices: ndarray
@@ -35,14 +35,14 @@ class UniqueAllResult(NamedTuple):
 
 
 class UniqueCountsResult(NamedTuple):
-    """What ``unique_counts`` returns."""
+    """The result of ``unique_counts``."""
 
     values: ndarray
     counts: ndarray
 
 
 class UniqueInverseResult(NamedTuple):
-    """What ``unique_inverse`` returns."""
+    """The result of ``unique_inverse``."""
 
     values: ndarray
     inverse_indices: ndarray
@@ -120,21 +120,21 @@ def unique(
     ar : array_like
         Flattened unless an axis is given.
     return_index : bool, optional
-        Return also where each of them is first.
+        Also return the first place of each value.
     return_inverse : bool, optional
-        Return also which of them each element is.
+        Also return the number of each element's value.
     return_counts : bool, optional
-        Return also how often each of them occurs.
+        Also return the number of occurrences of each value.
     axis : int, optional
         The slices along this axis are compared.
     equal_nan : bool, optional
         NaNs are one value.
     sorted : bool, optional
-        The result is in ascending order whatever this says.
+        Without effect: the result is always in ascending order.
 
     Returns
     -------
-    ndarray, or tuple of ndarray if more than the values are asked for
+    ndarray, or tuple of ndarray if more than the values is requested
         The inverse has the shape of ``ar``; with an axis it is one-dimensional.
 
     Raises
@@ -144,7 +144,7 @@ def unique(
 
     Notes
     -----
-    The size of the result depends on the values: an accelerator is waited for.
+    The size of the result depends on the values, so the host waits for an accelerator.
 
     Source: https://numpy.org/doc/stable/reference/generated/numpy.unique.html
 
@@ -177,7 +177,7 @@ def unique(
 
 
 def _axis_of_slices(axis: Any, ndim: int) -> int:
-    """The axis of ``unique``: one of several goes to ``moveaxis`` and then to a list, which takes no tuple."""
+    """Return the axis of ``unique``: NumPy gives it to ``moveaxis`` and then indexes a list, which takes no tuple."""
     if ndim == 1:
         return normalize_axis_index(axis, 1)
     try:
@@ -188,7 +188,7 @@ def _axis_of_slices(axis: Any, ndim: int) -> int:
 
 
 def unique_all(x: Any) -> UniqueAllResult:
-    """The distinct values of an array with everything that is known of them; NaNs count as different.
+    """The distinct values of an array, their places, inverse and counts; NaNs count as different.
 
     Parameters
     ----------
@@ -307,9 +307,9 @@ def intersect1d(
     ar1, ar2 : array_like
         Flattened.
     assume_unique : bool, optional
-        No value occurs twice in one of them; if one does, the result is wrong.
+        States that no value occurs twice in one array; if one does, the result is wrong.
     return_indices : bool, optional
-        Return also where each value is first, in the one and in the other.
+        Also return the first place of each value in either array.
 
     Returns
     -------
@@ -379,7 +379,7 @@ def setdiff1d(ar1: Any, ar2: Any, assume_unique: bool = False) -> ndarray:
     ar1, ar2 : array_like
         Flattened.
     assume_unique : bool, optional
-        Leave the values of ``ar1`` as they are: in their order, and repeated if they are.
+        Keep the values of ``ar1`` in their order, with repetitions.
 
     Returns
     -------
@@ -401,14 +401,14 @@ def setdiff1d(ar1: Any, ar2: Any, assume_unique: bool = False) -> ndarray:
 
 
 def setxor1d(ar1: Any, ar2: Any, assume_unique: bool = False) -> ndarray:
-    """The values that are in just one of two arrays, in ascending order.
+    """The values that are in exactly one of two arrays, in ascending order.
 
     Parameters
     ----------
     ar1, ar2 : array_like
         Flattened.
     assume_unique : bool, optional
-        No value occurs twice in one of them; if one does, the result is wrong.
+        States that no value occurs twice in one array; if one does, the result is wrong.
 
     Returns
     -------
@@ -442,9 +442,9 @@ def isin(
     assume_unique : bool, optional
         Without effect.
     invert : bool, optional
-        Say which elements are not.
+        Return which elements are not in the other array.
     kind : {None, 'sort', 'table'}, optional
-        Checked and without effect: a table is used where whole numbers are close to each other, else they are sorted.
+        Checked and without effect: integers in a small range use a table, all others are sorted.
 
     Returns
     -------
@@ -490,10 +490,10 @@ def isin(
 
 
 def _in_mixed(values: Tensor, line: Tensor) -> Tensor:
-    """``contains`` for uint64 and a signed dtype, which have no common one that holds both."""
+    """``contains`` for uint64 and a signed dtype, which have no common integer dtype."""
     int64 = tensor_dtype(np.int64)
     unsigned = to_numpy[values.dtype].kind == "u"
-    values, line = cast(values, int64), cast(line, int64)  # what is beyond int64 wraps around and counts as negative
+    values, line = cast(values, int64), cast(line, int64)  # numbers beyond int64 wrap around and count as negative
     if unsigned:
         return kernels.contains(line[line >= 0], values)
     return kernels.contains(line, values) & (values >= 0)

@@ -42,13 +42,13 @@ def sort(
     axis : int, optional
         The axis to sort along; None flattens the array first.
     kind : {'quicksort', 'mergesort', 'heapsort', 'stable'}, optional
-        'stable' and 'mergesort' keep equal elements in their order, which shows for zeros of both signs only.
+        'stable' and 'mergesort' keep the order of equal elements, which is visible only for zeros of both signs.
     order : None
         Only None: arrays have no fields.
     stable : bool, optional
-        The Array API's way to ask for a stable sort.
+        The Array API's argument for a stable sort.
     descending : bool, optional
-        Largest first; NaN stays last, and equal elements stay in their order where the sort is stable.
+        Largest first; NaN stays last, and a stable sort keeps the order of equal elements.
 
     Returns
     -------
@@ -103,13 +103,13 @@ def argsort(
     axis : int, optional
         The axis to sort along; None flattens the array first.
     kind : {'quicksort', 'mergesort', 'heapsort', 'stable'}, optional
-        'stable' and 'mergesort' keep equal elements in their order, and so does the default.
+        'stable' and 'mergesort' keep the order of equal elements, and so does the default.
     order : None
         Only None: arrays have no fields.
     stable : bool, optional
-        The Array API's way to ask for a stable sort, which is its default, or for one that need not be.
+        The Array API's argument for a stable sort, which is its default.
     descending : bool, optional
-        Largest first; NaN stays last, and equal elements stay in their order where the sort is stable.
+        Largest first; NaN stays last, and a stable sort keeps the order of equal elements.
 
     Returns
     -------
@@ -125,7 +125,7 @@ def argsort(
 
     Notes
     -----
-    Differences from NumPy: on an accelerator the order of equal elements of a sort that is not stable may differ.
+    Differences from NumPy: on an accelerator a sort that is not stable may order equal elements differently.
 
     Source: https://numpy.org/doc/stable/reference/generated/numpy.argsort.html
 
@@ -151,7 +151,7 @@ def partition(a: Any, kth: Any, axis: Any = -1, kind: str = "introselect", order
     ----------
     a : array_like
     kth : int or sequence of int
-        Which elements to put where a sort puts them.
+        The elements to put where a sort puts them.
     axis : int, optional
         The axis to sort along; None flattens the array first.
     kind : {'introselect'}, optional
@@ -198,7 +198,7 @@ def argpartition(a: Any, kth: Any, axis: Any = -1, kind: str = "introselect", or
     ----------
     a : array_like
     kth : int or sequence of int
-        Which elements to put where a sort puts them.
+        The elements to put where a sort puts them.
     axis : int, optional
         The axis to sort along; None flattens the array first.
     kind : {'introselect'}, optional
@@ -240,7 +240,7 @@ def argpartition(a: Any, kth: Any, axis: Any = -1, kind: str = "introselect", or
 
 
 def _line_of_scalar(tensor: Tensor, axis: Any) -> Tensor:
-    """A 0-d array as NumPy's ``arg`` functions see it: one element, that has an axis."""
+    """Return a 0-d array as NumPy's ``arg`` functions read it: one element, with an axis."""
     return tensor if tensor.dim() else tensor.reshape(1)
 
 
@@ -255,7 +255,7 @@ def _check_kind(kind: Any) -> None:
 
 
 def _is_stable(kind: Any, stable: bool | None, descending: bool | None) -> bool:
-    """Whether a stable sort is asked for; NumPy reads the first letter of ``kind``, in either case."""
+    """Whether the sort has to be stable; NumPy reads the first letter of ``kind``, in either case."""
     if kind is None:
         return bool(stable)
     if not isinstance(kind, str):
@@ -269,7 +269,7 @@ def _is_stable(kind: Any, stable: bool | None, descending: bool | None) -> bool:
 
 
 def _positions(kth: Any, tensor: Tensor, dim: int, kind: Any, order: Any) -> list[int]:
-    """``kth`` as positions along an axis of a tensor."""
+    """Return ``kth`` as positions along an axis of a tensor."""
     size = tensor.shape[dim] if tensor.numel() else 0
     _check_kind(kind)
     if kind[:1].lower() != "i":
@@ -283,13 +283,13 @@ def _positions(kth: Any, tensor: Tensor, dim: int, kind: Any, order: Any) -> lis
     if positions.dtype.kind not in "iu":
         raise TypeError("Partition index must be integer")
     for position in positions.ravel().tolist():
-        if size and not -size <= position < size:  # of no elements any is the k-th
+        if size and not -size <= position < size:  # without elements every k is valid
             raise ValueError(f"kth(={position}) out of bounds ({size})")
     return [position % size if size else 0 for position in positions.ravel().tolist()]
 
 
 def searchsorted(a: Any, v: Any, side: str = "left", sorter: Any = None) -> ndarray:
-    """Indices at which values go into a sorted array to keep it sorted.
+    """Indices at which to insert values into a sorted array to keep it sorted.
 
     Parameters
     ----------
@@ -298,7 +298,7 @@ def searchsorted(a: Any, v: Any, side: str = "left", sorter: Any = None) -> ndar
     v : array_like
         What to look for.
     side : {'left', 'right'}, optional
-        Before or after elements that are equal.
+        Whether to insert before or after equal elements.
     sorter : array_like of int, optional
         Indices that sort ``a``, as ``argsort`` gives them.
 
@@ -316,8 +316,8 @@ def searchsorted(a: Any, v: Any, side: str = "left", sorter: Any = None) -> ndar
 
     Notes
     -----
-    NaN comes last, as in ``sort``. Whether the last element of a float array is one has to be known: on an accelerator
-    this waits for it.
+    NaN comes last, as in ``sort``. The last element of a float array has to be read for that: the host waits for
+    an accelerator.
 
     Source: https://numpy.org/doc/stable/reference/generated/numpy.searchsorted.html
 
@@ -346,7 +346,7 @@ def searchsorted(a: Any, v: Any, side: str = "left", sorter: Any = None) -> ndar
         order = cast(order, tensor_dtype(np.int64))
         if selection.outside(order, 0, line.shape[0]) is not None:
             raise ValueError("Sorter index out of range.")
-    # NumPy's rule for a Python scalar here is that of arrays.
+    # NumPy treats a Python scalar here as an array.
     dtype = tensor_dtype(np.promote_types(to_numpy[line.dtype], to_numpy[values.dtype]))
     return wrap(kernels.searchsorted(cast(line, dtype), cast(values, dtype), side == "right", order))
 

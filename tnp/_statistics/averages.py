@@ -1,7 +1,7 @@
 """Averages and variances: mean, median, weighted average, variance and standard deviation along axes.
 
-Layer: owns their dtype rule, the number of elements that they divide by, and NumPy's warnings where that is zero.
-Which values are there is not looked at for a warning: that would wait for an accelerator.
+Layer: owns their dtype rule, the number of elements in the divisor, and NumPy's warnings where that is zero. No warning
+depends on values, because reading them would wait for an accelerator.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _NoValue: Any = np._NoValue
 
 
 def _default_dtype(given: Any) -> Any:
-    """In which dtype NumPy averages: float64 for integers and bool."""
+    """Return the dtype in which NumPy averages: float64 for integers and bool."""
     return tensor_dtype(float) if kernels.is_integer(given) else given
 
 
@@ -59,7 +59,7 @@ def mean(
     axis : int or tuple of int, optional
         Axes to reduce; all by default.
     dtype : dtype_like, optional
-        In which to compute; by default the array's, and float64 for integers and bool.
+        The dtype of the computation; by default the array's, but float64 for integers and bool.
     out : ndarray, optional
         Where to put the result.
     keepdims : bool, optional
@@ -127,7 +127,7 @@ def _holds_integers(target: Tensor | None) -> bool:
 
 
 def _divided(total: Tensor, count: Any, dtype: Any, target: Tensor | None) -> Tensor:
-    """A sum divided in a torch dtype, or in that of the output, where NumPy keeps the sum."""
+    """Divide a sum in a torch dtype, or in that of the output, where NumPy keeps the sum."""
     if target is not None:
         dtype = target.dtype
         total = cast(total, dtype)
@@ -135,12 +135,12 @@ def _divided(total: Tensor, count: Any, dtype: Any, target: Tensor | None) -> Te
 
 
 def _accumulator(dtype: Any) -> Any:
-    """In which dtype sums of a dtype are kept: NumPy's float16 averages are computed in float32."""
+    """Return the dtype of a sum: NumPy computes float16 averages in float32."""
     return tensor_dtype(np.float32) if dtype is tensor_dtype(np.float16) else dtype
 
 
 def _axes(axis: Any, ndim: int, where: Any) -> tuple[int, ...]:
-    """The axes to average over: with a mask as for sums, where 0 and -1 are allowed for no dimensions."""
+    """Return the axes to average over: with a mask as for sums, which allow 0 and -1 for a 0-d array."""
     if where is True and isinstance(axis, bool):
         normalize_axis(axis, ndim)  # of two errors NumPy raises this one
     if axis is not None and not isinstance(axis, tuple):
@@ -149,7 +149,7 @@ def _axes(axis: Any, ndim: int, where: Any) -> tuple[int, ...]:
 
 
 def _total(tensor: Tensor, axes: Any, keepdims: bool, dtype: Any, mask: Any) -> tuple[Tensor, Any]:
-    """Sum and number of the elements along axes: an int, or a tensor where a mask chooses them."""
+    """Return the sum and number of the elements along axes; the number is an int, or a tensor with a mask."""
     count: Any = kernels.size_of(tensor.shape, axes)
     if mask is not None:
         count = kernels.true_count(mask, tensor.shape, axes, keepdims)
@@ -177,17 +177,17 @@ def var(
     axis : int or tuple of int, optional
         Axes to reduce; all by default.
     dtype : dtype_like, optional
-        In which to compute; by default the array's, and float64 for integers and bool.
+        The dtype of the computation; by default the array's, but float64 for integers and bool.
     out : ndarray, optional
         Where to put the result.
     ddof : float, default 0
-        The divisor is the number of elements less this.
+        The divisor is the number of elements minus this.
     keepdims : bool, optional
         Keep the axes, with length one.
     where : array_like of bool, optional
         Which elements to test.
     mean : array_like, optional
-        The mean, with its axes kept, if it is known.
+        The mean, with its axes kept, if already computed.
     correction : float, optional
         The Array API's name for ``ddof``.
 
@@ -256,17 +256,17 @@ def std(
     axis : int or tuple of int, optional
         Axes to reduce; all by default.
     dtype : dtype_like, optional
-        In which to compute; by default the array's, and float64 for integers and bool.
+        The dtype of the computation; by default the array's, but float64 for integers and bool.
     out : ndarray, optional
         Where to put the result.
     ddof : float, default 0
-        The divisor is the number of elements less this.
+        The divisor is the number of elements minus this.
     keepdims : bool, optional
         Keep the axes, with length one.
     where : array_like of bool, optional
         Which elements to test.
     mean : array_like, optional
-        The mean, with its axes kept, if it is known.
+        The mean, with its axes kept, if already computed.
     correction : float, optional
         The Array API's name for ``ddof``.
 
@@ -322,20 +322,20 @@ def std(
 
 
 def degrees(ddof: Any, correction: Any) -> Any:
-    """What the number of elements is reduced by, under either of its names."""
+    """Return the correction of the divisor, under either of its names."""
     if correction is not _NoValue:
         if ddof != 0:
             raise ValueError("ddof and correction can't be provided simultaneously.")
         ddof = correction
     if isinstance(ddof, ndarray) and ddof.dtype.kind in "bu":
-        ddof = ddof.astype(np.int64)  # a number of elements less an unsigned one wraps around
-    return int(ddof) if isinstance(ddof, (bool, np.bool)) else ddof  # torch subtracts no truth
+        ddof = ddof.astype(np.int64)  # subtraction of an unsigned number wraps around
+    return int(ddof) if isinstance(ddof, (bool, np.bool)) else ddof  # torch does not subtract booleans
 
 
 def _variance(
     a: Any, axis: Any, dtype: Any, ddof: float, keepdims: Any, where: Any, mean: Any, kernel: Any, target: Any
 ) -> Tensor:
-    """Variance or its root, as ``kernel`` is ``var`` or ``std``, with all options."""
+    """Compute the variance or its root, with ``kernel`` ``var`` or ``std``, with all options."""
     if type(a) is Selection:
         a, axis, where = a.reduction(np.add, axis, keepdims, where)
     tensor = tensor_of(a)
@@ -365,17 +365,17 @@ def _variance(
 
 
 def root(variance: Tensor, dtype: Any) -> Tensor:
-    """The deviation in a torch dtype; of several, NumPy takes the roots in place, where integers hold none."""
+    """Return the deviation in a torch dtype; NumPy takes the roots of an array in place, which integers refuse."""
     if variance.dim():
         np.sqrt.resolve_dtypes((to_numpy[dtype], to_numpy[dtype]))
     return cast(kernels.root(variance), dtype)
 
 
 def squares(tensor: Tensor, axes: Any, keepdims: bool, dtype: Any, mask: Any, mean: Any = _NoValue) -> Any:
-    """Sum of the squared deviations from the mean, and the number of elements."""
+    """Return the sum of the squared deviations from the mean, and the number of elements."""
     accumulator = _accumulator(dtype)
     whole = kernels.is_integer(accumulator)
-    # As in NumPy, dtype= is that of the mean and of the sum of the squares: deviations keep what it would cut off.
+    # As in NumPy, dtype= is that of the mean and of the sum of squares; the deviations keep their precision.
     if not tensor.is_complex() and not (whole and (tensor.is_floating_point() or accumulator is BOOL)):
         tensor = cast(tensor, accumulator)
     if mean is _NoValue:
@@ -401,7 +401,7 @@ def median(a: Any, axis: Any = None, out: Any = None, overwrite_input: bool = Fa
     out : ndarray, optional
         Where to put the result.
     overwrite_input : bool, optional
-        Without effect: the input is left as it is.
+        Without effect: the input stays unchanged.
     keepdims : bool, optional
         Keep the axes, with length one.
 
@@ -439,14 +439,14 @@ def median(a: Any, axis: Any = None, out: Any = None, overwrite_input: bool = Fa
     else:
         warnings.warn("Mean of empty slice", RuntimeWarning, stacklevel=2)
         nothing = kernels.full(reduced_shape(tensor.shape, axes, kept(keepdims)), 0, result, tensor)
-        middle = kernels.quotient(nothing, nothing)  # NaN, of which errors are reported if somebody asks
+        middle = kernels.quotient(nothing, nothing)  # NaN; the error is reported if a check is on
     if target is not None:
         _refuse_nan(tensor, target)
     return deliver(middle, out, target, "median")
 
 
 def _refuse_nan(tensor: Tensor, target: Tensor) -> None:
-    """Raise where NaN is the median, and the target's dtype has none: others are cast to any dtype."""
+    """Raise if the median is NaN and the target's dtype has no NaN; other values are cast to any dtype."""
     given, wanted = to_numpy[tensor.dtype], to_numpy[target.dtype]
     if not np.can_cast(given, wanted, "same_kind") and sorting.finds_nan(tensor):
         refuse_cast(given, wanted, "same_kind", "array data" if target.dim() else "scalar")
@@ -477,7 +477,7 @@ def average(
     weights : array_like, optional
         Of the array's shape, or of the shape of the axes; equal ones by default.
     returned : bool, optional
-        Return the sum of the weights too.
+        Also return the sum of the weights.
     keepdims : bool, optional
         Keep the axes, with length one.
 
@@ -490,7 +490,7 @@ def average(
     Raises
     ------
     TypeError
-        The weights have another shape than the array, and there is no axis to lay them along.
+        The weights have another shape than the array, and there is no axis for them.
     ValueError
         The weights do not have the shape of the axes.
     ZeroDivisionError
@@ -527,7 +527,7 @@ def average(
 
 
 def aligned_weights(weights: Tensor, tensor: Tensor, axes: tuple[int, ...] | None) -> Tensor:
-    """The weights, broadcast to the array's shape."""
+    """Return the weights, broadcast to the array's shape."""
     if weights.shape == tensor.shape:
         return weights
     if axes is None:

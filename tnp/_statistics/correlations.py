@@ -46,15 +46,15 @@ def cov(
     Parameters
     ----------
     m : array_like
-        A variable, or one a row.
+        A variable, or one in each row.
     y : array_like, optional
-        More of them.
+        More variables.
     rowvar : bool, optional
         Variables are rows, not columns.
     bias : bool, optional
-        Divide by the number of observations, not by one less.
+        Divide by the number of observations, not by that number minus one.
     ddof : int, optional
-        Divide by the number of observations less this, whatever ``bias`` says.
+        Divide by the number of observations minus this, whatever ``bias`` says.
     fweights : array_like of int, optional
         How often each observation was made.
     aweights : array_like, optional
@@ -72,9 +72,9 @@ def cov(
     RuntimeError
         Weights are not one-dimensional, or not as many as the observations.
     TypeError
-        ``fweights`` are no integers.
+        ``fweights`` are not integers.
     ValueError
-        There are more than two dimensions, ``ddof`` is no integer, or a weight is negative.
+        There are more than two dimensions, ``ddof`` is not an integer, or a weight is negative.
 
     Notes
     -----
@@ -125,7 +125,7 @@ def cov(
 
 
 def _weighing(table: ndarray, ddof: Any, fweights: Any, aweights: Any) -> tuple[Any, Any]:
-    """The product of both kinds of weights, None if there are none, and what the sums are divided by."""
+    """Return the product of both kinds of weights, or None, and the divisor of the sums."""
     count = table.shape[1]
     weights: Any = None
     analytic: Any = None
@@ -158,9 +158,9 @@ def corrcoef(x: Any, y: Any = None, rowvar: bool = True, *, dtype: Any = None) -
     Parameters
     ----------
     x : array_like
-        A variable, or one a row.
+        A variable, or one in each row.
     y : array_like, optional
-        More of them.
+        More variables.
     rowvar : bool, optional
         Variables are rows, not columns.
     dtype : dtype_like, optional
@@ -271,7 +271,7 @@ def convolve(a: Any, v: Any, mode: Any = "full") -> ndarray:
 
 
 def _correlated(one: Any, other: Any, mode: Any) -> ndarray:
-    """The correlation without conjugation."""
+    """Return the correlation without conjugation."""
     if isinstance(mode, (bool, float)):
         raise TypeError("convolve/correlate mode not understood")
     if isinstance(mode, ndarray):

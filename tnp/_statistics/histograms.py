@@ -1,7 +1,7 @@
-"""Histograms and counts: edges of bins, and what lies between them.
+"""Histograms and counts: the edges of bins, and the values between them.
 
-Layer: owns the edges: NumPy's rules for the number of bins, ranges, and the checks on both. The ends of the data are
-read on the host, as the number of bins depends on them.
+Layer: owns the edges: NumPy's rules for the number of bins, ranges, and the checks on both. The host
+reads the ends of the data, because the number of bins depends on them.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ from tnp._statistics.quantiles import percentile
 Tensor = Any
 INT64 = tensor_dtype(np.int64)
 FLOAT64 = tensor_dtype(np.float64)
-_CASTS_LISTS = NUMPY < "2.5.0"  # bincount took numbers that are no integers, unless from an array
+_CASTS_LISTS = NUMPY < "2.5.0"  # bincount took numbers that are not integers, unless from an array
 
 
 def _check_line(shape: Any) -> None:
@@ -46,7 +46,7 @@ def _check_line(shape: Any) -> None:
 
 
 def bincount(x: Any, /, weights: Any = None, minlength: Any = 0) -> ndarray:
-    """How often each non-negative integer occurs, or the sum of its weights.
+    """Count each non-negative integer, or sum its weights.
 
     Parameters
     ----------
@@ -64,13 +64,13 @@ def bincount(x: Any, /, weights: Any = None, minlength: Any = 0) -> ndarray:
     Raises
     ------
     TypeError
-        The elements are no integers, or ``minlength`` is none.
+        The elements, or ``minlength``, are not integers.
     ValueError
         ``x`` is not one-dimensional or has a negative element, or the weights are not as many.
 
     Notes
     -----
-    The length of the result depends on the values: an accelerator is waited for.
+    The length of the result depends on the values, so the host waits for an accelerator.
 
     Source: https://numpy.org/doc/stable/reference/generated/numpy.bincount.html
 
@@ -94,7 +94,7 @@ def bincount(x: Any, /, weights: Any = None, minlength: Any = 0) -> ndarray:
         raise ValueError("'minlength' must not be negative")
     indices = cast(tensor, INT64)
     amounts = None
-    if weights is not None and tensor.numel():  # of no integers NumPy does not look at the weights
+    if weights is not None and tensor.numel():  # without integers NumPy ignores the weights
         amounts = tensor_of(weights, device=tensor.device)
         if not np.can_cast(to_numpy[amounts.dtype], np.float64):
             raise TypeError(
@@ -121,7 +121,7 @@ def digitize(x: Any, bins: Any, right: bool = False) -> ndarray:
     bins : array_like, one-dimensional
         Edges in ascending or descending order.
     right : bool, optional
-        A bin holds its right edge, not its left one.
+        A bin includes its right edge, not its left one.
 
     Returns
     -------
@@ -133,7 +133,7 @@ def digitize(x: Any, bins: Any, right: bool = False) -> ndarray:
     TypeError
         ``x`` is complex.
     ValueError
-        The edges are in no order.
+        The edges neither increase nor decrease.
 
     Notes
     -----
@@ -154,7 +154,7 @@ def digitize(x: Any, bins: Any, right: bool = False) -> ndarray:
         raise TypeError("bins may not be complex")
     side = "left" if right else "right"
     rising = searchsorted(wrap_array(edges), wrap_array(values), side)
-    if not memory.is_readable(edges) and isinstance(bins, ndarray):  # whether they rise is known when it runs
+    if not memory.is_readable(edges) and isinstance(bins, ndarray):  # their order is known only when the graph runs
         steps = wrap_array(edges)
         rises = (steps[1:] >= steps[:-1]).all()
         value_checks.expect((rises | (steps[1:] <= steps[:-1]).all()).tensor, value_checks.NEITHER_WAY)
@@ -166,7 +166,7 @@ def digitize(x: Any, bins: Any, right: bool = False) -> ndarray:
 
 
 def _direction(edges: np.ndarray) -> int:
-    """As the kernel's, of edges that are no traced array."""
+    """Call the kernel with edges that are not a traced array."""
     steps = np.diff(edges)
     return 1 if (steps >= 0).all() else -1 if (steps <= 0).all() else 0
 
@@ -176,7 +176,7 @@ def _falling(edges: Tensor, values: Tensor, side: str) -> ndarray:
 
 
 def _check_order(edges: ndarray, refusal: str) -> None:
-    """Raise what says so for edges that fall; while they are traced, when it runs."""
+    """Raise for edges that decrease; for traced edges, when the graph runs."""
     wrong = edges[:-1] > edges[1:]
     if not memory.is_readable(edges.tensor):
         value_checks.expect((~wrong).tensor, value_checks.FALLING)
@@ -207,7 +207,7 @@ def histogram_bin_edges(a: Any, bins: Any = 10, range: Any = None, weights: Any 
     Raises
     ------
     TypeError
-        ``bins`` is no integer, string or array; or a string, and there are weights.
+        ``bins`` is not an integer, string or array; or it is a string, and there are weights.
     ValueError
         The rule is unknown, the range is empty or not finite, or edges do not increase.
 
@@ -239,7 +239,7 @@ def histogram(
     density : bool, optional
         Divide so that the integral over the bins is one.
     weights : array_like, optional
-        Of the shape of ``a``: add them up instead of counting.
+        Of the shape of ``a``: sum the weights instead of counting.
 
     Returns
     -------
@@ -251,7 +251,7 @@ def histogram(
     Raises
     ------
     TypeError
-        ``bins`` is no integer, string or array; or a string, and there are weights.
+        ``bins`` is not an integer, string or array; or it is a string, and there are weights.
     ValueError
         The rule is unknown, the range is empty or not finite, edges do not increase, or there are not as many weights.
 
@@ -283,7 +283,7 @@ def histogram(
 
 
 def _counts(array: ndarray, edges: ndarray, weights: Any, common: np.dtype, uniform: bool) -> ndarray:
-    """Counts in int64; or weights in their own dtype, added up in a wide one: as integers in bins of any widths."""
+    """Return counts in int64, or weights in their own dtype, summed in a wide one."""
     if weights is None:
         return wrap_array(kernels.histogram(array.tensor, edges.tensor, None, tensor_dtype(common)))
     whole = weights.dtype.kind in "iu" and not uniform
@@ -293,7 +293,7 @@ def _counts(array: ndarray, edges: ndarray, weights: Any, common: np.dtype, unif
 
 
 def _raveled(a: Any, weights: Any) -> tuple[ndarray, Any]:
-    """The values and their weights, flat."""
+    """Return the values and their weights, flat."""
     array = wrap_array(tensor_of(a))
     if array.dtype.kind == "b":
         warnings.warn(
@@ -309,9 +309,9 @@ def _raveled(a: Any, weights: Any) -> tuple[ndarray, Any]:
 
 
 def _ends(array: ndarray, range: Any) -> tuple[Any, Any]:
-    """The first and the last edge: NumPy scalars of the array's dtype, or what ``range`` says.
+    """Return the first and last edge: NumPy scalars of the array's dtype, or those of ``range``.
 
-    They are arrays where a gradient flows to them.
+    They are arrays if a gradient flows to them.
     """
     lowest, highest = range if range is not None else (array.min(), array.max()) if array.size else (0, 1)
     first, last = _number(lowest), _number(highest)
@@ -327,14 +327,14 @@ def _ends(array: ndarray, range: Any) -> tuple[Any, Any]:
 
 
 def _number(end: Any) -> Any:
-    """The value of an edge, which is known where it is differentiated too."""
+    """Return the value of an edge, which is known even while it is differentiated."""
     if not isinstance(end, ndarray):
         return end
     return values_of(wrap(transform_levels.held(end.tensor)))[()]
 
 
 def _distance(last: Any, first: Any) -> Any:
-    """The difference of two scalars, which for signed integers may only fit into unsigned ones."""
+    """Return the difference of two scalars; that of signed integers may need an unsigned dtype."""
     dtype = np.result_type(first, last)
     if dtype.kind != "i":
         return np.subtract(last, first, dtype=dtype)
@@ -343,7 +343,7 @@ def _distance(last: Any, first: Any) -> Any:
 
 
 def _edges(array: ndarray, bins: Any, range: Any, weights: Any) -> tuple[ndarray, bool]:
-    """The edges, and whether they were computed."""
+    """Return the edges, and whether they were computed."""
     if isinstance(bins, str):
         if bins not in _RULES:
             raise ValueError(f"{bins!r} is not a valid estimator for `bins`")
@@ -372,7 +372,7 @@ def _edges(array: ndarray, bins: Any, range: Any, weights: Any) -> tuple[ndarray
 
 
 def _number_of_bins(array: ndarray, rule: str, first: Any, last: Any, is_cut: bool) -> int:
-    """How many equal bins a rule wants."""
+    """Return the number of equal bins by a rule."""
     if is_cut:
         array = array[(array >= first) & (array <= last)]
     if not array.size:
@@ -406,7 +406,7 @@ def _scott(array: ndarray, range: Any) -> Any:
 
 
 def _stone(array: ndarray, range: Any) -> Any:
-    """The width with the least estimated error of cross validation."""
+    """Return the width with the least estimated error of cross validation."""
     size, extent = array.size, _extent(array)
     if size <= 1 or extent == 0:
         return 0
@@ -472,7 +472,7 @@ def histogramdd(
     density : bool, optional
         Divide so that the integral over the bins is one.
     weights : (N,) array_like, optional
-        Add them up instead of counting.
+        Sum the weights instead of counting.
 
     Returns
     -------
@@ -484,7 +484,7 @@ def histogramdd(
     Raises
     ------
     TypeError
-        A number of bins is no integer.
+        A number of bins is not an integer.
     ValueError
         Bins or ranges are not as many as the dimensions, or are not increasing.
 
@@ -526,7 +526,7 @@ def histogramdd(
     if weights is not None:
         amounts = cast(tensor_of(weights, device=points.tensor.device), FLOAT64)
         if not count:
-            amounts = None  # NumPy's bincount of nothing looks at no weights
+            amounts = None  # NumPy's bincount of nothing ignores weights
         elif tuple(amounts.shape) != (count,):
             raise ValueError("The weights and list don't have the same length.")
     flat = ravel_multi_index(tuple(indices), shape)
@@ -543,7 +543,7 @@ def histogramdd(
 
 
 def _axis_edges(values: ndarray, axis: int, bins: Any, range: Any) -> ndarray:
-    """The edges along one dimension."""
+    """Return the edges along one dimension."""
     if np.ndim(bins) == 0:
         if bins < 1:
             raise ValueError(f"`bins[{axis}]` must be positive, when an integer")
@@ -573,7 +573,7 @@ def histogram2d(
     density : bool, optional
         Divide so that the integral over the bins is one.
     weights : (N,) array_like, optional
-        Add them up instead of counting.
+        Sum the weights instead of counting.
 
     Returns
     -------

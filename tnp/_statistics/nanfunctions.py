@@ -1,6 +1,6 @@
-"""Reductions and scans that leave NaN out.
+"""Reductions and scans that ignore NaN.
 
-Layer: owns what stands in for NaN in each of them. Arrays whose dtype has no NaN take the plain function.
+Layer: owns the substitute for NaN in each of them. Arrays whose dtype has no NaN use the plain function.
 """
 
 from __future__ import annotations
@@ -29,12 +29,12 @@ _nansum = Loops(lambda given: SUM.loops[given] if kernels.is_integer(given) else
 
 
 def _filled(a: Any, fill: float) -> Any:
-    """The array with ``fill`` in the place of NaN."""
+    """Return the array with ``fill`` in place of NaN."""
     return wrap_array(kernels.without_nan(tensor_of(a), fill))
 
 
 def _chosen(tensor: Tensor, where: Any) -> Any:
-    """A mask of the elements that are not NaN and that ``where`` chooses; True for all of them."""
+    """Return a mask of the elements that are not NaN and that ``where`` chooses; True means all."""
     if kernels.is_integer(tensor.dtype):
         return where
     mask = ~tensor.isnan()
@@ -220,7 +220,7 @@ def nanmin(
 
 
 def _warned(result: Any) -> Any:
-    """The result, after a warning where it is NaN."""
+    """Return the result, after a warning if it is NaN."""
     errstate.warn_where(lambda: tensor_of(result).isnan(), "All-NaN slice encountered")
     return result
 
@@ -348,7 +348,7 @@ def nanmean(
 
 
 def _check_inexact(tensor: Any, dtype: Any, out: Any) -> None:
-    """TypeError where what may be NaN would go to integers."""
+    """Raise TypeError if a possible NaN would be written to integers."""
     if kernels.is_integer(tensor.dtype):
         return
     if dtype is not None and kernels.is_integer(tensor_dtype(dtype)):
@@ -464,7 +464,7 @@ def nanstd(
 def _variance(
     tensor: Tensor, axis: Any, dtype: Any, ddof: float, keepdims: Any, where: Any, mean: Any, correction: Any
 ) -> tuple[Tensor, Any]:
-    """The variance of what is not NaN, and the torch dtype that the result has."""
+    """Return the variance of the elements that are not NaN, and the result's torch dtype."""
     compute = tensor.dtype if dtype is None else tensor_dtype(dtype)
     result = kernels.real_dtype(compute) if dtype is None else compute
     axes = reduced_axes(axis, tensor.dim())

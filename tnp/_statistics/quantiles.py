@@ -64,7 +64,7 @@ def quantile(
     out : ndarray, optional
         Where to put the result.
     overwrite_input : bool, optional
-        Without effect: the input is left as it is.
+        Without effect: the input stays unchanged.
     method : str, optional
         'linear', 'lower', 'higher', 'midpoint', 'nearest', 'inverted_cdf', 'averaged_inverted_cdf',
         'closest_observation', 'interpolated_inverted_cdf', 'hazen', 'weibull', 'median_unbiased' or 'normal_unbiased'.
@@ -76,7 +76,7 @@ def quantile(
     Returns
     -------
     ndarray
-        The axes of ``q`` come first. NaN where there is one among the elements.
+        The axes of ``q`` come first. NaN if an element is NaN.
 
     Raises
     ------
@@ -127,7 +127,7 @@ def percentile(
     Returns
     -------
     ndarray
-        The axes of ``q`` come first. NaN where there is one among the elements.
+        The axes of ``q`` come first. NaN if an element is NaN.
 
     Raises
     ------
@@ -252,7 +252,7 @@ def nanpercentile(
 
 
 def _fitted(found: Tensor, target: Tensor, of_nan: bool, picked: bool) -> Tensor:
-    """What is written to ``out``: NumPy takes elements into it, or adds into it, or assigns what skips NaN."""
+    """Write to ``out`` as NumPy does: by ``take``, by ``add``, or by assignment in the functions that skip NaN."""
     if picked and not of_nan:
         check_output(wrap_array(target), tuple(found.shape), found.dtype, "ndarray.take")
         return found
@@ -269,7 +269,7 @@ def _fitted(found: Tensor, target: Tensor, of_nan: bool, picked: bool) -> Tensor
 
 
 def _checked(q: Any, scale: int) -> Any:
-    """The quantiles as numbers from 0 to 1: on the host, unless their gradient is recorded or they have no values."""
+    """Return the quantiles as numbers from 0 to 1: on the host, unless a gradient is recorded or values are unknown."""
     if isinstance(q, ndarray) and (q.tensor.requires_grad or not memory.is_readable(q.tensor)):
         if not q.size and q.ndim != 1:
             np.zeros(q.shape).min()  # as NumPy does it
@@ -344,7 +344,7 @@ def _quantile(
 
 
 def _of_all_lanes(lanes: Tensor, q: np.ndarray, weak: bool, method: str) -> Tensor:
-    """Quantiles of lanes that are read at the same places."""
+    """Return quantiles of lanes that are read at the same places."""
     size = lanes.shape[-1]
     low, high, weight = _places(np, method, size, q)
     if weight is None:
@@ -359,12 +359,12 @@ def _of_all_lanes(lanes: Tensor, q: np.ndarray, weak: bool, method: str) -> Tens
 
 
 def _of_each_lane(lanes: Tensor, q: Any, weak: bool, method: str, skip_nan: bool) -> Tensor:
-    """Quantiles of lanes of which each has places of its own, or whose places the host does not know."""
+    """Return quantiles of lanes with different places, or with places that the host does not know."""
     quantiles = wrap_array(interop.moved(tensor_of(q), lanes.device).reshape(-1))
     lanes = kernels.arranged(lanes, range(lanes.shape[-1]))
     size = wrap_array(kernels.valid_count(lanes) if skip_nan else tensor_of([lanes.shape[-1]], device=lanes.device))
     if quantiles.dtype.kind == "f":
-        size = size.astype(quantiles.dtype)  # the int that it stands for would take that dtype
+        size = size.astype(quantiles.dtype)  # the int in its place would take that dtype
     low, high, weight = _places(public.namespace(), method, size, quantiles)
     shape = (*lanes.shape[:-1], quantiles.size)
     low = low.tensor.expand(shape)
@@ -378,7 +378,7 @@ def _of_each_lane(lanes: Tensor, q: Any, weak: bool, method: str, skip_nan: bool
 
 
 def _mixed_dtype(lanes: Tensor, weight: Any, weak: bool) -> Any:
-    """In which dtype NumPy mixes two elements."""
+    """Return the dtype in which NumPy interpolates two elements."""
     given = to_numpy[lanes.dtype]
     if given.kind == "b":
         raise TypeError(
@@ -388,7 +388,7 @@ def _mixed_dtype(lanes: Tensor, weight: Any, weak: bool) -> Any:
 
 
 def _places(xp: Any, method: str, n: Any, q: Any) -> tuple[Any, Any, Any]:
-    """Where a method reads a sorted axis of n elements: two places and the weight of the second, None for one place.
+    """Return where a method reads a sorted axis of n elements: two places and the second's weight, None for one place.
 
     ``xp`` is numpy or tnp, as ``n`` and ``q`` are.
     """
@@ -423,12 +423,12 @@ def _places(xp: Any, method: str, n: Any, q: Any) -> tuple[Any, Any, Any]:
 
 
 def _nearest(xp: Any, n: Any, index: Any, is_lower: Any) -> Any:
-    """The place below an index or the one above it."""
+    """Return the place below an index or the one above it."""
     below = xp.floor(index)
     return _within(xp, n, xp.where(is_lower, below, below + 1))
 
 
 def _within(xp: Any, n: Any, index: Any) -> Any:
-    """Indices as integers of an axis of n elements, the first or last of it for those outside; NaN is the last."""
+    """Clip indices to an axis of n elements, as integers; NaN becomes the last."""
     index = xp.where(index == index, index, n - 1)
     return xp.maximum(xp.minimum(index, n - 1), 0).astype(np.int64)
