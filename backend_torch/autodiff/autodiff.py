@@ -211,6 +211,11 @@ def begin() -> Before:
     return before
 
 
+def is_second_of_compiled(error: RuntimeError) -> bool:
+    """Whether an error says that a compiled function's derivative was to be differentiated."""
+    return messages.says(error, messages.NO_SECOND_DERIVATIVE)
+
+
 def is_inner() -> bool:
     """Whether a recording is inside of another one."""
     return _state.tapes > 1

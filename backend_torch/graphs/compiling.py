@@ -20,6 +20,7 @@ import numpy as np
 import torch
 from torch.fx import GraphModule, Node
 
+from backend_torch.autodiff import autodiff
 from backend_torch.graphs import graph_copies, loop_lowering, loops, random_inputs, symbolic
 from backend_torch.graphs.decompositions import TABLE
 from backend_torch.graphs.watching import Watch
@@ -437,7 +438,9 @@ class Executable:
         drawn = random_inputs.taken_out(module)
         settings = self._settings_of(module)
         inputs += [traces.like(mode, tensor) for _, tensor in drawn]
-        return random_inputs.before(inductor.differentiable(module, inputs, settings, TABLE), drawn)
+        program = random_inputs.before(inductor.differentiable(module, inputs, settings, TABLE), drawn)
+        # torch's compiled derivatives have none themselves, which recordings in recordings are for.
+        return lambda tensors: self._eager(tensors) if autodiff.is_inner() else program(tensors)
 
     def _make_plain(self) -> Program:
         graph = self.graph

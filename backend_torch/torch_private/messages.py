@@ -13,6 +13,7 @@ import torch
 
 OVERWRITTEN = ("modified by an inplace operation",)
 WRITES_TO_LEAF = ("a leaf Variable that requires grad",)
+NO_SECOND_DERIVATIVE = ("does not currently support double backward",)
 NO_FORWARD_MODE = ("forward mode AD",)
 NOT_BATCHED = ("vmap", "atching rule", "being batched", "mutate a captured Tensor", "have storage", "shape of the mask")
 RANDOMNESS = ("randomness",)

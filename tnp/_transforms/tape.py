@@ -310,6 +310,11 @@ class GradientTape:
         try:
             return function(*args)
         except RuntimeError as error:
+            if autodiff.is_second_of_compiled(error):
+                raise RuntimeError(
+                    "a compiled function that one tape recorded has first derivatives only: nest two tapes around its "
+                    "call, or use tnp.grad of tnp.grad"
+                ) from error
             if not old_values.was_overwritten(error):
                 raise
             raise RuntimeError(

@@ -83,3 +83,24 @@ def test_what_can_not_be_batched() -> None:
     with pytest.warns(RuntimeWarning, match="once for each element"):
         assert np.vectorized_map(function, rows).tolist() == [3.0, 7.0]
     assert total.tolist() == [4.0, 6.0]
+
+
+def test_second_derivatives_on_tapes() -> None:
+    x, cubes = np.asarray([1.0, 2.0]), np.compile(lambda x: (x**3).sum())
+    for _ in range(2):
+        with np.GradientTape() as outer:
+            outer.watch(x)
+            with np.GradientTape() as inner:
+                inner.watch(x)
+                value = cubes(x)
+            slope = inner.gradient(value, x)
+        assert outer.gradient(slope, x).tolist() == [6.0, 12.0]
+        with np.GradientTape() as one:
+            one.watch(x)
+            value = cubes(x)
+        assert one.gradient(value, x).tolist() == [3.0, 12.0]
+    with np.GradientTape(persistent=True) as single:
+        single.watch(x)
+        slope = single.gradient(cubes(x), x).sum()
+    with pytest.raises(RuntimeError, match="nest two tapes"):
+        single.gradient(slope, x)
