@@ -11,7 +11,7 @@ from typing import Any
 
 import torch
 
-from backend_torch.graphs import compiling
+from backend_torch.graphs import compiling, loop_derivatives
 from backend_torch.tensors import trace_state
 from backend_torch.torch_private import functorch, traces
 from backend_torch.torch_private.tensor_internals import storage_of
@@ -91,6 +91,9 @@ def fori_loop(
 
         start = torch.full((), lower) if isinstance(lower, int) else lower.to(torch.int64)
         return while_loop(lambda values: values[0] < upper, step, [start, *carry])[1:]
+    if isinstance(lower, int) and isinstance(upper, int) and loop_derivatives.applies(upper - lower):
+        counted = torch.arange(lower, upper)
+        return scan(lambda values, x: (body(x[0], values), []), carry, [counted], upper - lower, reverse=False)[0]
     values = [tensor.clone() for tensor in carry]
     for i in range(int(lower), int(upper)):
         values = body(torch.full((), i), values)
@@ -114,6 +117,11 @@ def scan(
         zeros = [torch.zeros(x.shape[1:], dtype=x.dtype, device=x.device) for x in xs]
         _, ys = step([tensor.clone() for tensor in carry], zeros)
         return [tensor.clone() for tensor in carry], [y.new_empty((0, *y.shape)) for y in ys]
+    if loop_derivatives.applies(length) and not pure:
+        forward = [x.flip(0) for x in xs] if reverse else xs
+        done = loop_derivatives.scanned(scan, step, carry, forward, length)
+        if done is not None:
+            return done[0], [y.flip(0) for y in done[1]] if reverse else done[1]
     if not is_recorded():
         return _scanned(step, carry, xs, length, reverse)
     # torch's operator wants at least one carried tensor, and one to go through.

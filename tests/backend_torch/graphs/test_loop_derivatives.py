@@ -1,0 +1,119 @@
+"""Gradients of loops in compiled functions: loops again, whose values are those of the same loops run step by step."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy
+import pytest
+
+import tnp as np
+from tests.oracle import assert_same
+
+Function = Callable[..., Any]
+STEPS = 20
+rng = numpy.random.default_rng(0)
+SCALE, CAPTURED = numpy.float64(0.3), np.asarray(rng.random(4))
+
+
+def states(h: Any, xs: Any, w: Any, reverse: bool = False) -> Any:
+    def step(h: Any, x: Any) -> Any:
+        h = np.tanh(h @ w + x * SCALE)
+        return h, (h * CAPTURED, x)
+
+    return np.scan(step, h, xs, reverse=reverse)
+
+
+def network(h: Any, xs: Any, w: Any) -> Any:
+    h, (hs, _) = states(h, xs, w)
+    return h.sum() + (hs * hs).sum()
+
+
+def reversed_network(h: Any, xs: Any, w: Any) -> Any:
+    return (states(h, xs, w, reverse=True)[1][0] ** 2).sum()
+
+
+def last_state(h: Any, xs: Any, w: Any) -> Any:
+    return states(h, xs, w)[0].sum()
+
+
+def counting(h: Any, xs: Any, w: Any) -> Any:
+    def step(state: Any, x: Any) -> Any:
+        n, h = state
+        return (n + 1, h * x + n), n
+
+    (n, h), ns = np.scan(step, (0, h), xs)
+    return (h * n).sum() + ns.sum() * w.sum()
+
+
+def counted(h: Any, xs: Any, w: Any) -> Any:
+    return np.fori_loop(0, STEPS, lambda i, h: np.sin(h @ w) + xs[i] * i, h).sum()
+
+
+def writing(h: Any, xs: Any, w: Any) -> Any:
+    def body(i: Any, xs: Any) -> Any:
+        xs[i] = np.cos(xs[i - 1]) * w[0] + xs[i]
+        return xs
+
+    return (np.fori_loop(1, STEPS, body, xs * 1.0) ** 2).sum() + h.sum()
+
+
+def nested(h: Any, xs: Any, w: Any) -> Any:
+    def step(h: Any, x: Any) -> Any:
+        h = np.fori_loop(0, 3, lambda i, h: np.tanh(h @ w), h) + x
+        return h, h
+
+    return np.scan(step, h, xs)[1].sum()
+
+
+def writing_around(h: Any, xs: Any, w: Any) -> Any:
+    total = h * 0
+
+    def step(h: Any, x: Any) -> Any:
+        total[...] += h
+        return h * x, None
+
+    np.scan(step, h, xs)
+    return total.sum() * w.sum()
+
+
+LOOPS = [network, reversed_network, last_state, counting, counted, writing]
+UNROLLED = [nested, writing_around]  # alike whatever the backend
+
+
+def arguments(steps: int = STEPS) -> list[Any]:
+    return [np.asarray(each) for each in (rng.random(4), rng.random((steps, 4)), rng.standard_normal((4, 4)) / 2)]
+
+
+@pytest.mark.parametrize(
+    ("program", "backend"),
+    [*[(each, "inductor") for each in LOOPS], *[(each, "eager") for each in LOOPS + UNROLLED]],
+)
+def test_gradients(program: Function, backend: str) -> None:
+    given = arguments()
+
+    def gradients(*given: Any) -> Any:
+        return np.grad(program, argnums=(0, 1, 2))(*given)
+
+    expected = gradients(*given)
+    actual = np.compile(gradients, backend=backend)(*given)
+    for one, other in zip(expected, actual, strict=True):
+        assert_same(np.asnumpy(one), other, rtol=1e-9, atol=1e-12)
+
+
+@pytest.mark.parametrize("transform", [np.jacobian, np.hessian, lambda f: np.grad(np.grad(f))])
+def test_other_derivatives(transform: Function) -> None:
+    h, xs, w = arguments()
+
+    def function(scale: Any) -> Any:
+        return states(h * scale, xs, w)[0].sum()
+
+    x = np.asarray(0.7)
+    expected = transform(function)(x)
+    assert_same(np.asnumpy(expected), np.compile(transform(function), backend="eager")(x), rtol=1e-9, atol=1e-12)
+
+
+def test_what_is_compiled_does_not_grow_with_the_number_of_steps() -> None:
+    sizes = [len(list(np.compile(np.grad(network)).graph(*arguments(steps)))) for steps in (30, 3000)]
+    assert sizes[0] == sizes[1]
