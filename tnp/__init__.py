@@ -101,7 +101,7 @@ from numpy import (
 
 from tnp._array import native_slots as _native_slots
 from tnp._array import readonly as _readonly  # noqa: F401  completes its class, as the next does
-from tnp._array import reflected_operators as _reflected_operators  # noqa: F401
+from tnp._array import subclass as _subclass  # noqa: F401
 from tnp._array import torch_compile as _torch_compile
 from tnp._array.concatenator import c_, r_
 from tnp._array.flat import flatiter

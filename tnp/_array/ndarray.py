@@ -24,11 +24,10 @@ from tnp._array.flags import Flags
 from tnp._array.methods import Methods
 from tnp._array.protocols import namespace, numpy_function, numpy_ufunc, torch_function
 from tnp._array.scalars import ScalarMethods
-from tnp._array.subclass import derive
 from tnp._core import base, interop
 from tnp._core.base import completes, flatiter, wrap, wrap_array
 from tnp._core.convert import tensor_of, view
-from tnp._core.derived_classes import finalised
+from tnp._core.derived_classes import derive, finalised
 from tnp._core.dtypes import native, tensor_dtype
 from tnp._core.indexing import get_item, set_item
 from tnp._core.numpy_version import NUMPY, deprecated

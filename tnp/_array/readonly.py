@@ -11,15 +11,21 @@ from typing import Any, NoReturn
 import numpy as np
 
 from backend_torch.tensors import memory
+from tnp._array.operators import asking, operators
 from tnp._core import base
-from tnp._core.base import asking, completes, ndarray
+from tnp._core.base import completes, ndarray
 from tnp._core.readonly_views import view
 
 Tensor = Any
 
 
+def _refused(self: Any, other: Any) -> NoReturn:
+    """Raise for an in-place operator."""
+    raise ValueError("output array is read-only")
+
+
 @completes(base.readonly)
-class readonly(asking):
+class readonly(ndarray):
     """An array that refuses writes, as do its views. In all other respects it is an ordinary array."""
 
     __slots__ = ()
@@ -115,20 +121,4 @@ class readonly(asking):
         """Refused: it would write."""
         raise ValueError("sort array is read-only")
 
-    def _refused(self, other: Any) -> NoReturn:
-        """Raise for an in-place operator."""
-        raise ValueError("output array is read-only")
-
-    __iadd__ = _refused
-    __isub__ = _refused
-    __imul__ = _refused
-    __itruediv__ = _refused
-    __ifloordiv__ = _refused
-    __imod__ = _refused
-    __ipow__ = _refused
-    __ilshift__ = _refused
-    __irshift__ = _refused
-    __iand__ = _refused
-    __ior__ = _refused
-    __ixor__ = _refused
-    __imatmul__ = _refused
+    vars().update(operators(operator=asking, inplace=lambda name, ufunc: _refused))

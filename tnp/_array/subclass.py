@@ -10,46 +10,42 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any
 
-import numpy as np
-
 from backend_torch.tensors import memory
+from tnp._array.operators import operators
 from tnp._core import base
-from tnp._core.base import completes, ndarray, readonly, scalar
-from tnp._core.convert import asnumpy, tensor_of, view
+from tnp._core.base import completes, ndarray
+from tnp._core.convert import asnumpy, tensor_of
 from tnp._core.derived_classes import finalised, of_class, plain
 from tnp._core.dtype_table import PLAIN
 from tnp._core.interop import priority, unpickle
-from tnp._math.products import matmul
-from tnp._ufunc import table as ufuncs
 from tnp._ufunc.table import conjugate
 
 Tensor = Any
-_new = object.__new__
 
 
-def _operator(ufunc: Any) -> Callable[[Any, Any], Any]:
-    def binary(self: Any, other: Any) -> Any:
-        if _gives_way(self, other):
+def _operator(name: str, ufunc: Any) -> Callable[..., Any]:
+    def binary(self: Any, other: Any, modulo: None = None) -> Any:
+        if modulo is not None or _gives_way(self, other):
             return NotImplemented
         return ufunc(self, other) if isinstance(other, ndarray) else ufunc._defer_or_call(self, other)
 
     return binary
 
 
-def _reflected(ufunc: Any) -> Callable[[Any, Any], Any]:
-    def reflected(self: Any, other: Any) -> Any:
-        if _gives_way(self, other):
+def _reflected(name: str, ufunc: Any) -> Callable[..., Any]:
+    def reflected(self: Any, other: Any, modulo: None = None) -> Any:
+        if modulo is not None or _gives_way(self, other):
             return NotImplemented
         return ufunc(other, self) if isinstance(other, ndarray) else ufunc._defer_or_call(self, other, reflected=True)
 
     return reflected
 
 
-def _inplace(ufunc: Any) -> Callable[[Any, Any], Any]:
+def _inplace(name: str, ufunc: Any) -> Callable[[Any, Any], Any]:
     return lambda self, other: ufunc(self, other, out=self)
 
 
-def _unary(ufunc: Any) -> Callable[[Any], Any]:
+def _unary(name: str, ufunc: Any) -> Callable[[Any], Any]:
     return lambda self: ufunc(self)
 
 
@@ -187,85 +183,7 @@ class subclass(ndarray):
     def __setstate__(self, state: Any) -> None:
         self.tensor = unpickle(state[-1], "cpu", False, False).tensor
 
-    __add__ = _operator(ufuncs.add)
-    __radd__ = _reflected(ufuncs.add)
-    __iadd__ = _inplace(ufuncs.add)
-    __sub__ = _operator(ufuncs.subtract)
-    __rsub__ = _reflected(ufuncs.subtract)
-    __isub__ = _inplace(ufuncs.subtract)
-    __mul__ = _operator(ufuncs.multiply)
-    __rmul__ = _reflected(ufuncs.multiply)
-    __imul__ = _inplace(ufuncs.multiply)
-    __truediv__ = _operator(ufuncs.divide)
-    __rtruediv__ = _reflected(ufuncs.divide)
-    __itruediv__ = _inplace(ufuncs.divide)
-    __floordiv__ = _operator(ufuncs.floor_divide)
-    __rfloordiv__ = _reflected(ufuncs.floor_divide)
-    __ifloordiv__ = _inplace(ufuncs.floor_divide)
-    __mod__ = _operator(ufuncs.remainder)
-    __rmod__ = _reflected(ufuncs.remainder)
-    __imod__ = _inplace(ufuncs.remainder)
-    __divmod__ = _operator(ufuncs.divmod)
-    __rdivmod__ = _reflected(ufuncs.divmod)
-    __lshift__ = _operator(ufuncs.left_shift)
-    __rlshift__ = _reflected(ufuncs.left_shift)
-    __ilshift__ = _inplace(ufuncs.left_shift)
-    __rshift__ = _operator(ufuncs.right_shift)
-    __rrshift__ = _reflected(ufuncs.right_shift)
-    __irshift__ = _inplace(ufuncs.right_shift)
-    __and__ = _operator(ufuncs.bitwise_and)
-    __rand__ = _reflected(ufuncs.bitwise_and)
-    __iand__ = _inplace(ufuncs.bitwise_and)
-    __or__ = _operator(ufuncs.bitwise_or)
-    __ror__ = _reflected(ufuncs.bitwise_or)
-    __ior__ = _inplace(ufuncs.bitwise_or)
-    __xor__ = _operator(ufuncs.bitwise_xor)
-    __rxor__ = _reflected(ufuncs.bitwise_xor)
-    __ixor__ = _inplace(ufuncs.bitwise_xor)
-    __lt__ = _operator(ufuncs.less)
-    __le__ = _operator(ufuncs.less_equal)
-    __gt__ = _operator(ufuncs.greater)
-    __ge__ = _operator(ufuncs.greater_equal)
-    __eq__ = _operator(ufuncs.equal)
-    __ne__ = _operator(ufuncs.not_equal)
-    __hash__ = None
-    __neg__ = _unary(ufuncs.negative)
-    __pos__ = _unary(ufuncs.positive)
-    __abs__ = _unary(ufuncs.absolute)
-    __invert__ = _unary(ufuncs.invert)
-    __matmul__ = _operator(matmul)
-    __rmatmul__ = _reflected(matmul)
-    __imatmul__ = _inplace(matmul)
-    _power = _operator(ufuncs.power)
-    _rpower = _reflected(ufuncs.power)
-    __ipow__ = _inplace(ufuncs.power)
-
-    def __pow__(self, other: Any, modulo: None = None) -> Any:
-        return NotImplemented if modulo is not None else self._power(other)
-
-    def __rpow__(self, other: Any, modulo: None = None) -> Any:
-        return NotImplemented if modulo is not None else self._rpower(other)
-
-
-def derive(cls: type) -> None:
-    """Give a class derived from ndarray the methods of `subclass`."""
-    if issubclass(cls, (scalar, readonly)):
-        raise TypeError(
-            f"type 'tnp.{cls.__bases__[0].__name__}' is not an acceptable base type: derive from tnp.ndarray"
-        )
-    if not issubclass(cls, subclass):
-        cls.__bases__ = tuple([subclass if base is ndarray else base for base in cls.__bases__])
-
-
-_NoValue = np._NoValue
-
-
-def viewed(x: ndarray, dtype: Any, kind: Any) -> ndarray:
-    """``x.view(dtype, type)`` with a class involved: ``dtype`` may be None, or itself a class."""
-    given = plain(x)
-    result = given.view() if dtype is _NoValue else view(given, dtype)
-    tensor = result.tensor if result.tensor is not x.tensor else memory.sliced(result.tensor, (...,))
-    return finalised(type(x) if kind is _NoValue else kind, tensor, x)
+    vars().update(operators(unary=_unary, operator=_operator, reflected=_reflected, inplace=_inplace))
 
 
 def _reconstructed(cls: type, shape: Any, typecode: bytes) -> Any:

@@ -19,7 +19,7 @@ from tnp._array.array_function import implementation
 from tnp._array.concatenator import AxisConcatenator
 from tnp._array.methods import Methods
 from tnp._core import public
-from tnp._core.base import asking, like, ndarray, readonly, scalar, wrap, wrap_array
+from tnp._core.base import like, ndarray, readonly, scalar, wrap, wrap_array
 from tnp._creation.grids import nd_grid
 from tnp._indexing.index_tricks import IndexExpression
 from tnp._ufunc.ufunc import Ufunc
@@ -108,14 +108,14 @@ def _register() -> None:
                 elif isinstance(value, MethodType):  # it takes the function behind it
                     whole.append(value.__func__)
     whole += [kind.__getitem__ for kind in _INDEXED]
-    for kind in (Methods, ndarray, asking, scalar):
+    for kind in (Methods, ndarray, readonly, scalar):
         for name, value in kind.__dict__.items():
             if isinstance(value, FunctionType) and name not in looked_into:
-                if not name.startswith("_") or value.__name__ in _OPERATORS:
+                if value.__name__ in _OPERATORS or not (name.startswith("_") or kind is readonly):
                     whole.append(value)
     dynamo.take_whole(whole, (Ufunc, *_INDEXED))
     python = {name for names in _PYTHON.values() for name in names.split()}
-    holders = (namespace, Methods, ndarray, asking, scalar)
+    holders = (namespace, Methods, ndarray, scalar)
     found = [value for holder in holders for name, value in holder.__dict__.items() if name in python]
     left = map(implementation, found)
     drawing = (Generator, *RandomState.__mro__)

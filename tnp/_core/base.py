@@ -21,7 +21,6 @@ if TYPE_CHECKING:  # type checkers read the finished classes
     from tnp._array.ndarray import ndarray as ndarray
     from tnp._array.ndarray import scalar as scalar
     from tnp._array.readonly import readonly as readonly
-    from tnp._array.reflected_operators import asking as asking
     from tnp._array.subclass import subclass as subclass
 else:
 
@@ -37,11 +36,7 @@ else:
         __slots__ = ()
         __module__ = "tnp"
 
-    class asking(ndarray):
-        __slots__ = ()
-        __module__ = "tnp"
-
-    class readonly(asking):
+    class readonly(ndarray):
         __slots__ = ()
         __module__ = "tnp"
 

@@ -25,6 +25,16 @@ def before_the_first(function: Callable[[], object]) -> None:
     _awaiting.append(function)
 
 
+def derive(cls: type) -> None:
+    """Give a class derived from ndarray the methods of `subclass`."""
+    if issubclass(cls, (scalar, readonly)):
+        raise TypeError(
+            f"type 'tnp.{cls.__bases__[0].__name__}' is not an acceptable base type: derive from tnp.ndarray"
+        )
+    if not issubclass(cls, subclass):
+        cls.__bases__ = tuple([subclass if base is ndarray else base for base in cls.__bases__])
+
+
 def finalised(cls: Any, tensor: Tensor, source: Any) -> Any:
     """Return a tensor as an array of a class, and call ``__array_finalize__`` with its source."""
     if not issubclass(cls, subclass):  # ndarray, or the class that python -m tnp puts in its place
