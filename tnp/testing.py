@@ -41,6 +41,7 @@ from numpy.testing import (
 )
 
 from tnp._core.base import ndarray
+from tnp._core.trees import replaced
 
 __all__ = [
     "IgnoreException",
@@ -80,12 +81,7 @@ __all__ = [
 
 def _host(value: Any) -> Any:
     """Arrays of ours as NumPy's, in containers too: these assertions look at the type."""
-    if isinstance(value, ndarray):
-        array = np.asarray(value)
-        return array if array.ndim else array[()]
-    if isinstance(value, dict):
-        return {key: _host(each) for key, each in value.items()}
-    return type(value)(map(_host, value)) if type(value) in (list, tuple) else value
+    return replaced(lambda leaf: np.asarray(leaf)[()] if isinstance(leaf, ndarray) else leaf, value)
 
 
 def assert_equal(actual: Any, desired: Any, err_msg: str = "", verbose: bool = True, *, strict: bool = False) -> None:

@@ -8,7 +8,6 @@ from __future__ import annotations
 import functools
 import inspect
 import sys
-from collections.abc import Callable
 from types import FunctionType
 from typing import Any
 
@@ -18,6 +17,7 @@ from tnp._core import public
 from tnp._core.base import ndarray, scalar, subclass
 from tnp._core.derived_classes import as_result, before_the_first, finalised, kept, plain, ranked, winner
 from tnp._core.mask_selection import Selection
+from tnp._core.trees import replaced
 
 METHODS = frozenset({
     "all", "any", "argmax", "argmin", "argpartition", "argsort", "choose", "clip", "cumprod", "cumsum",
@@ -172,14 +172,13 @@ def _default(name: str, implementation: Any, found: list[Any], args: tuple[Any, 
     stand_ins = {id(x): plain(x) for x in found}
     originals = {id(stand_ins[id(x)]): x for x in found}
 
-    def replaced(value: Any) -> Any:
+    def stand_in(value: Any) -> Any:
         if name in CALLING and callable(value):
             of = winner(found)
             return lambda first, *rest, **more: value(finalised(type(of), first.tensor, of), *rest, **more)
         return stand_ins.get(id(value), value)
 
-    plain_args = [_mapped(replaced, value) for value in args]
-    result = implementation(*plain_args, **{key: _mapped(replaced, value) for key, value in kwargs.items()})
+    result = implementation(*replaced(stand_in, args), **replaced(stand_in, kwargs))
     if name in EACH:
         return tuple([kept(x, each) for x, each in zip(args, result, strict=True)]) if kwargs.get("subok") else result
     source = winner(found) if kwargs.get("subok", name in KEEPS or name in JOIN) else None
@@ -196,14 +195,7 @@ def _default(name: str, implementation: Any, found: list[Any], args: tuple[Any, 
             return value if type(value) is scalar and name in SCALARS_STAY and not made.ndim else made
         return value
 
-    return _mapped(restored, result)
-
-
-def _mapped(function: Callable[[Any], Any], value: Any) -> Any:
-    """Apply the function to a value, or to each value in its lists and tuples."""
-    if type(value) is list or type(value) is tuple:
-        return type(value)([_mapped(function, item) for item in value])
-    return function(value)
+    return replaced(restored, result)
 
 
 before_the_first(look_for_subclasses)

@@ -41,12 +41,12 @@ def operators(**make: Callable[[str, Any], Any]) -> dict[str, Any]:
 
 
 class _Asked(threading.local):
-    """Who asks whom in this thread: one that hands the operation back is not asked again."""
+    """The calls in progress in this thread: a method that hands the operation back is not called again."""
 
     pair: tuple[Any, Any] = (None, None)
 
     def first(self, other: Any, name: str, x: Any) -> Any:
-        """What the method says; NotImplemented if it has been asked."""
+        """Call the method; return NotImplemented if a call of it is in progress."""
         before = self.pair
         if before[0] is x and before[1] is other:
             return NotImplemented
@@ -62,7 +62,7 @@ _SWAPPED = {"lt": "gt", "le": "ge", "gt": "lt", "ge": "le", "eq": "eq", "ne": "n
 
 
 def asking(name: str, ufunc: Any) -> Any:
-    """ndarray's operator, which first leaves the word to the reflected method of a derived class."""
+    """Make ndarray's operator one that first calls the reflected method of a derived class."""
     ordinary = getattr(ndarray, name)
     word = name.strip("_")
     reflected = f"__{_SWAPPED.get(word, 'r' + word)}__"

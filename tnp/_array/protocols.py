@@ -18,6 +18,7 @@ from tnp._core.base import ndarray, wrap
 from tnp._core.convert import asarray, asnumpy, tensor_of
 from tnp._core.dtypes import DtypeError
 from tnp._core.interop import API_VERSIONS, WRITERS, is_foreign, overrides
+from tnp._core.trees import replaced
 from tnp._ufunc.ufunc import Ufunc
 
 
@@ -138,18 +139,8 @@ def _in_place_of(func: Any, ours: Any, args: tuple[Any, ...], kwargs: dict[str, 
 
 def torch_function(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any] | None) -> Any:
     """``torch.relu(x)`` is ``torch.relu(x.tensor)``: tensors in, tensors out."""
-    return func(*_unwrapped(args), **_unwrapped(kwargs or {}))
-
-
-def _unwrapped(value: Any) -> Any:
-    """Convert arrays to tensors, also in lists, tuples and dicts."""
-    if isinstance(value, ndarray):
-        return value.tensor
-    if type(value) in (list, tuple):
-        return type(value)(map(_unwrapped, value))
-    if type(value) is dict:
-        return {key: _unwrapped(each) for key, each in value.items()}
-    return value
+    args, kwargs = replaced(lambda leaf: leaf.tensor if isinstance(leaf, ndarray) else leaf, (args, kwargs or {}))
+    return func(*args, **kwargs)
 
 
 # The Array API standard.

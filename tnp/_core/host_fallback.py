@@ -18,6 +18,7 @@ from backend_torch.tensors.dtypes import to_torch
 from backend_torch.tensors.trace_state import TracedValueError
 from tnp._core import interop as _interop
 from tnp._core.base import ndarray, scalar, wrap_array
+from tnp._core.trees import replaced
 
 kept = False
 """Whether such data stays NumPy's instead of being refused."""
@@ -46,14 +47,14 @@ def _arrays(out: Any) -> tuple[Any, ...]:
 
 def given(value: Any, read: Callable[[ndarray], np.ndarray] | None = None) -> Any:
     """Convert arrays to NumPy's over the same memory (copied from an accelerator), also in lists, tuples and dicts."""
-    if isinstance(value, ndarray):
-        array = (read or _interop.host_values)(value)
-        return array[()] if isinstance(value, scalar) else array
-    if type(value) in (list, tuple):
-        return type(value)([given(each, read) for each in value])
-    if type(value) is dict:
-        return {key: given(each, read) for key, each in value.items()}
-    return value
+    read = read or _interop.host_values
+
+    def host(leaf: Any) -> Any:
+        if not isinstance(leaf, ndarray):
+            return leaf
+        return read(leaf)[()] if isinstance(leaf, scalar) else read(leaf)
+
+    return replaced(host, value)
 
 
 def computed(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
@@ -72,12 +73,12 @@ def _stand_in(array: ndarray) -> np.ndarray:
 
 def taken(value: Any) -> Any:
     """Convert plain arrays of numbers that NumPy returned to tnp's, on the default device; leave the rest."""
-    if type(value) is np.ndarray and value.dtype in to_torch:
-        tensor = memory.from_numpy(value)
-        tensor = tensor if memory.shares(tensor, value) else memory.fresh(tensor)
-        return wrap_array(interop.moved(tensor, devices.state.default))
-    if type(value) in (list, tuple):
-        return type(value)(map(taken, value))
-    if isinstance(value, tuple) and hasattr(value, "_make"):
-        return value._make(map(taken, value))
-    return value
+    return replaced(_taken, value)
+
+
+def _taken(value: Any) -> Any:
+    if type(value) is not np.ndarray or value.dtype not in to_torch:
+        return value
+    tensor = memory.from_numpy(value)
+    tensor = tensor if memory.shares(tensor, value) else memory.fresh(tensor)
+    return wrap_array(interop.moved(tensor, devices.state.default))

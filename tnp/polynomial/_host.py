@@ -13,23 +13,23 @@ import numpy as np
 
 from tnp._core.base import ndarray
 from tnp._core.convert import asarray
+from tnp._core.trees import replaced
 
 
 def host(value: Any) -> Any:
     """Arrays of ours as NumPy's, in lists and tuples too."""
-    if isinstance(value, ndarray):
-        array = value.__array__()
-        return array if array.ndim else array[()]
-    return type(value)(map(host, value)) if type(value) in (list, tuple) else value
+    return replaced(lambda leaf: leaf.__array__()[()] if isinstance(leaf, ndarray) else leaf, value)
 
 
 def ours(value: Any) -> Any:
     """NumPy's arrays and scalars as ours, in lists and tuples too."""
-    if isinstance(value, np.ndarray):
-        return asarray(value)
+    return replaced(_ours, value)
+
+
+def _ours(value: Any) -> Any:
     if isinstance(value, np.generic):
         return asarray(value)[()]
-    return type(value)(map(ours, value)) if type(value) in (list, tuple) else value
+    return asarray(value) if isinstance(value, np.ndarray) else value
 
 
 @functools.cache
@@ -43,7 +43,7 @@ def member(module: types.ModuleType, name: str) -> Any:
 
     @functools.wraps(found)
     def hosted(*args: Any, **kwargs: Any) -> Any:
-        return ours(found(*map(host, args), **{key: host(value) for key, value in kwargs.items()}))
+        return ours(found(*host(args), **host(kwargs)))
 
     return hosted
 
@@ -96,10 +96,10 @@ class Series:
     def fit(cls, x: Any, y: Any, *args: Any, **kwargs: Any) -> Any:
         """The polynomial that fits points best, by least squares."""
         base: Any = super()
-        return base.fit(host(x), host(y), *map(host, args), **{key: host(value) for key, value in kwargs.items()})
+        return base.fit(host(x), host(y), *host(args), **host(kwargs))
 
     @classmethod
     def fromroots(cls, roots: Any, *args: Any, **kwargs: Any) -> Any:
         """The polynomial that has given roots."""
         base: Any = super()
-        return base.fromroots(host(roots), *map(host, args), **{key: host(value) for key, value in kwargs.items()})
+        return base.fromroots(host(roots), *host(args), **host(kwargs))
