@@ -21,8 +21,9 @@ def test_the_function_is_followed_through_both_layers_and_its_test() -> None:
 
 @pytest.mark.parametrize(("path", "shown"), HOPS, ids=[path for path, _ in HOPS])
 def test_what_is_shown_is_there(path: str, shown: str) -> None:
-    lines = (ROOT / path).read_text().splitlines()
-    assert not [line for line in shown.splitlines() if line not in lines]
+    text = (ROOT / path).read_text()  # a name is a word of a line
+    parts = [line if path != "tnp/__init__.py" else line.strip() for line in shown.splitlines()]
+    assert not [part for part in parts if not re.search(rf"(^| ){re.escape(part)}( |$)", text, re.MULTILINE)]
 
 
 def test_it_is_one_page() -> None:

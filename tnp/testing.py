@@ -8,37 +8,14 @@ from typing import Any
 
 import numpy as np
 import numpy.testing
-from numpy.testing import (
-    IgnoreException,
-    KnownFailureException,
-    SkipTest,
-    TestCase,
-    assert_,
-    assert_allclose,
-    assert_array_almost_equal,
-    assert_array_almost_equal_nulp,
-    assert_array_compare,
-    assert_array_equal,
-    assert_array_less,
-    assert_array_max_ulp,
-    assert_no_gc_cycles,
-    assert_no_warnings,
-    assert_raises,
-    assert_raises_regex,
-    assert_string_equal,
-    assert_warns,
-    break_cycles,
-    build_err_msg,
-    clear_and_catch_warnings,
-    decorate_methods,
-    measure,
-    print_assert_equal,
-    rundocs,
-    runstring,
-    tempdir,
-    temppath,
-    verbose,
-)
+
+from numpy.testing import (  # isort: skip
+    IgnoreException, KnownFailureException, SkipTest, TestCase, assert_, assert_allclose, assert_array_almost_equal,
+    assert_array_almost_equal_nulp, assert_array_compare, assert_array_equal, assert_array_less, assert_array_max_ulp,
+    assert_no_gc_cycles, assert_no_warnings, assert_raises, assert_raises_regex, assert_string_equal, assert_warns,
+    break_cycles, build_err_msg, clear_and_catch_warnings, decorate_methods, measure, print_assert_equal, rundocs,
+    runstring, tempdir, temppath, verbose,
+)  # fmt: skip
 
 from tnp._core.base import ndarray
 from tnp._core.trees import replaced
