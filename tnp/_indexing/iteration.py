@@ -5,6 +5,7 @@ Layer: owns the iterators. ``nditer`` is NumPy's own over the host's memory.
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Iterator
 from typing import Any
 
@@ -111,6 +112,12 @@ def _wrapped(value: Any) -> Any:
     if isinstance(value, tuple):
         return tuple([_wrapped(each) for each in value])
     return wrap_array(memory.from_numpy(value)) if isinstance(value, np.ndarray) else value
+
+
+def _of_host(name: str, doc: str) -> Any:
+    """An attribute that is that of NumPy's iterator."""
+    read, write = operator.attrgetter(f"_host.{name}"), lambda self, value: setattr(self._host, name, value)
+    return property(read, write, doc=doc)
 
 
 class nditer:
@@ -225,91 +232,20 @@ class nditer:
         """Views of the operands in the order of iteration."""
         return _wrapped(self._host.itviews)
 
-    @property
-    def dtypes(self) -> tuple[np.dtype, ...]:
-        """The dtypes of the elements."""
-        return self._host.dtypes
-
-    @property
-    def finished(self) -> bool:
-        """Whether all elements were visited."""
-        return self._host.finished
-
-    @property
-    def has_delayed_bufalloc(self) -> bool:
-        """Whether ``reset`` still has to be called."""
-        return self._host.has_delayed_bufalloc
-
-    @property
-    def has_index(self) -> bool:
-        """Whether it tracks a flat index."""
-        return self._host.has_index
-
-    @property
-    def has_multi_index(self) -> bool:
-        """Whether it tracks the index of each axis."""
-        return self._host.has_multi_index
-
-    @property
-    def iterationneedsapi(self) -> bool:
-        """Whether Python objects are visited."""
-        return self._host.iterationneedsapi
-
-    @property
-    def ndim(self) -> int:
-        """Number of axes that are visited."""
-        return self._host.ndim
-
-    @property
-    def nop(self) -> int:
-        """Number of operands."""
-        return self._host.nop
-
-    @property
-    def shape(self) -> tuple[int, ...]:
-        """The broadcast shape of the operands."""
-        return self._host.shape
-
-    @property
-    def itersize(self) -> int:
-        """Number of elements."""
-        return self._host.itersize
-
-    @property
-    def index(self) -> int:
-        """The flat index."""
-        return self._host.index
-
-    @index.setter
-    def index(self, value: int) -> None:
-        self._host.index = value
-
-    @property
-    def iterindex(self) -> int:
-        """How many elements were visited."""
-        return self._host.iterindex
-
-    @iterindex.setter
-    def iterindex(self, value: int) -> None:
-        self._host.iterindex = value
-
-    @property
-    def iterrange(self) -> tuple[int, int]:
-        """The first element to visit and the one after the last."""
-        return self._host.iterrange
-
-    @iterrange.setter
-    def iterrange(self, value: tuple[int, int]) -> None:
-        self._host.iterrange = value
-
-    @property
-    def multi_index(self) -> tuple[int, ...]:
-        """The index of each axis."""
-        return self._host.multi_index
-
-    @multi_index.setter
-    def multi_index(self, value: tuple[int, ...]) -> None:
-        self._host.multi_index = value
+    dtypes = _of_host("dtypes", "The dtypes of the elements.")
+    finished = _of_host("finished", "Whether all elements were visited.")
+    has_delayed_bufalloc = _of_host("has_delayed_bufalloc", "Whether ``reset`` still has to be called.")
+    has_index = _of_host("has_index", "Whether it tracks a flat index.")
+    has_multi_index = _of_host("has_multi_index", "Whether it tracks the index of each axis.")
+    iterationneedsapi = _of_host("iterationneedsapi", "Whether Python objects are visited.")
+    ndim = _of_host("ndim", "Number of axes that are visited.")
+    nop = _of_host("nop", "Number of operands.")
+    shape = _of_host("shape", "The broadcast shape of the operands.")
+    itersize = _of_host("itersize", "Number of elements.")
+    index = _of_host("index", "The flat index.")
+    iterindex = _of_host("iterindex", "How many elements were visited.")
+    iterrange = _of_host("iterrange", "The first element to visit and the one after the last.")
+    multi_index = _of_host("multi_index", "The index of each axis.")
 
     def close(self) -> None:
         """Write back what is in buffers."""
