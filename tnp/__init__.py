@@ -7,7 +7,9 @@ import importlib
 import sys
 from typing import TYPE_CHECKING, Any
 
-from numpy import (  # isort: skip
+# fmt: off
+# isort: off
+from numpy import (
     False_, ScalarType, True_, base_repr, binary_repr, bool, bool_, busdaycalendar, byte, bytes_, cdouble, character,
     clongdouble, complex64, complex128, complexfloating, csingle, datetime64, datetime_data, double, dtype, dtypes, e,
     euler_gamma, finfo, flexible, float16, float32, float64, floating, generic, get_include, get_printoptions,
@@ -16,7 +18,7 @@ from numpy import (  # isort: skip
     object_, pi, printoptions, promote_types, recarray, record, sctypeDict, set_printoptions, setbufsize, short,
     show_runtime, signedinteger, single, str_, timedelta64, typecodes, typename, ubyte, uint, uint8, uint16, uint32,
     uint64, uintc, uintp, ulong, ulonglong, unsignedinteger, ushort, void,
-)  # fmt: skip
+)
 
 from tnp._array import native_slots as _native_slots
 from tnp._array import readonly as _readonly  # noqa: F401  completes its class, as the next does
@@ -36,16 +38,8 @@ from tnp._core.promotion import can_cast, common_type, min_scalar_type, result_t
 from tnp._core.public import publish
 from tnp._creation.filled import empty, empty_like, eye, full, full_like, identity, ones, ones_like, zeros, zeros_like
 from tnp._creation.from_data import (
-    asanyarray,
-    asarray_chkfinite,
-    ascontiguousarray,
-    asfortranarray,
-    from_dlpack,
-    frombuffer,
-    fromiter,
-    fromstring,
-    isfortran,
-    require,
+    asanyarray, asarray_chkfinite, ascontiguousarray, asfortranarray, from_dlpack, frombuffer, fromiter, fromstring,
+    isfortran, require,
 )
 from tnp._creation.grids import fromfunction, indices, ix_, mgrid, ogrid
 from tnp._creation.ranges import arange, geomspace, linspace, logspace, meshgrid, vander
@@ -58,100 +52,32 @@ from tnp._functional.functional import apply_along_axis, apply_over_axes, frompy
 from tnp._functional.host_names import busday_offset, datetime_as_string, fromregex
 from tnp._indexing.assignment import copyto, place, put, put_along_axis, putmask
 from tnp._indexing.diagonals import (
-    diag,
-    diag_indices,
-    diag_indices_from,
-    diagflat,
-    diagonal,
-    fill_diagonal,
-    mask_indices,
-    tri,
-    tril,
-    tril_indices,
-    tril_indices_from,
-    triu,
-    triu_indices,
-    triu_indices_from,
+    diag, diag_indices, diag_indices_from, diagflat, diagonal, fill_diagonal, mask_indices, tri, tril, tril_indices,
+    tril_indices_from, triu, triu_indices, triu_indices_from,
 )
 from tnp._indexing.index_tricks import index_exp, ndenumerate, ndindex, ravel_multi_index, s_, unravel_index
 from tnp._indexing.iteration import broadcast, nditer
 from tnp._indexing.selection import (
-    argwhere,
-    choose,
-    compress,
-    extract,
-    flatnonzero,
-    nonzero,
-    select,
-    take,
-    take_along_axis,
-    where,
+    argwhere, choose, compress, extract, flatnonzero, nonzero, select, take, take_along_axis, where,
 )
 from tnp._io.files import fromfile, genfromtxt, load, loadtxt, memmap, save, savetxt, savez, savez_compressed
 from tnp._manipulation.broadcasting import broadcast_arrays, broadcast_shapes, broadcast_to
 from tnp._manipulation.joining import (
-    block,
-    column_stack,
-    concat,
-    concatenate,
-    dstack,
-    hstack,
-    repeat,
-    stack,
-    tile,
-    vstack,
+    block, column_stack, concat, concatenate, dstack, hstack, repeat, stack, tile, vstack,
 )
 from tnp._manipulation.packing import packbits, unpackbits
 from tnp._manipulation.rearranging import (
-    flip,
-    fliplr,
-    flipud,
-    matrix_transpose,
-    moveaxis,
-    permute_dims,
-    roll,
-    rollaxis,
-    rot90,
-    swapaxes,
-    transpose,
+    flip, fliplr, flipud, matrix_transpose, moveaxis, permute_dims, roll, rollaxis, rot90, swapaxes, transpose,
 )
 from tnp._manipulation.shape import (
-    atleast_1d,
-    atleast_2d,
-    atleast_3d,
-    expand_dims,
-    ndim,
-    ravel,
-    reshape,
-    resize,
-    shape,
-    size,
-    squeeze,
+    atleast_1d, atleast_2d, atleast_3d, expand_dims, ndim, ravel, reshape, resize, shape, size, squeeze,
 )
 from tnp._manipulation.splitting import (
-    append,
-    array_split,
-    delete,
-    dsplit,
-    hsplit,
-    insert,
-    split,
-    trim_zeros,
-    unstack,
-    vsplit,
+    append, array_split, delete, dsplit, hsplit, insert, split, trim_zeros, unstack, vsplit,
 )
 from tnp._math.einsum import einsum, einsum_path
 from tnp._math.logic import (
-    allclose,
-    array_equal,
-    array_equiv,
-    isclose,
-    iscomplex,
-    iscomplexobj,
-    isneginf,
-    isposinf,
-    isreal,
-    isrealobj,
+    allclose, array_equal, array_equiv, isclose, iscomplex, iscomplexobj, isneginf, isposinf, isreal, isrealobj,
 )
 from tnp._math.mathematics import angle, around, clip, fix, i0, imag, nan_to_num, real, real_if_close, round, sinc
 from tnp._math.products import cross, dot, inner, kron, matmul, matvec, outer, tensordot, trace, vdot, vecdot, vecmat
@@ -160,48 +86,18 @@ from tnp._math.scans import cumprod, cumsum, cumulative_prod, cumulative_sum, di
 from tnp._signal.calculus import ediff1d, gradient, interp, trapezoid, unwrap
 from tnp._signal.padding import pad
 from tnp._signal.polynomials import (
-    poly,
-    poly1d,
-    polyadd,
-    polyder,
-    polydiv,
-    polyfit,
-    polyint,
-    polymul,
-    polysub,
-    polyval,
-    roots,
+    poly, poly1d, polyadd, polyder, polydiv, polyfit, polyint, polymul, polysub, polyval, roots,
 )
 from tnp._signal.windows import bartlett, blackman, hamming, hanning, kaiser
 from tnp._sorting.sets import (
-    intersect1d,
-    isin,
-    setdiff1d,
-    setxor1d,
-    union1d,
-    unique,
-    unique_all,
-    unique_counts,
-    unique_inverse,
-    unique_values,
+    intersect1d, isin, setdiff1d, setxor1d, union1d, unique, unique_all, unique_counts, unique_inverse, unique_values,
 )
 from tnp._sorting.sorting import argpartition, argsort, lexsort, partition, searchsorted, sort, sort_complex
 from tnp._statistics.averages import average, mean, median, std, var
 from tnp._statistics.correlations import convolve, corrcoef, correlate, cov
 from tnp._statistics.histograms import bincount, digitize, histogram, histogram2d, histogram_bin_edges, histogramdd
 from tnp._statistics.nanfunctions import (
-    nanargmax,
-    nanargmin,
-    nancumprod,
-    nancumsum,
-    nanmax,
-    nanmean,
-    nanmedian,
-    nanmin,
-    nanprod,
-    nanstd,
-    nansum,
-    nanvar,
+    nanargmax, nanargmin, nancumprod, nancumsum, nanmax, nanmean, nanmedian, nanmin, nanprod, nanstd, nansum, nanvar,
 )
 from tnp._statistics.quantiles import nanpercentile, nanquantile, percentile, quantile
 from tnp._transforms.control_flow import associative_scan, cond, fori_loop, scan, switch, while_loop
@@ -211,110 +107,18 @@ from tnp._transforms.tape import GradientTape
 from tnp._transforms.vectorized_map import map_fn, vectorized_map, vmap
 from tnp._ufunc.errstate import errstate, geterr, geterrcall, seterr, seterrcall
 from tnp._ufunc.table import (
-    abs,
-    absolute,
-    acos,
-    acosh,
-    add,
-    arccos,
-    arccosh,
-    arcsin,
-    arcsinh,
-    arctan,
-    arctan2,
-    arctanh,
-    asin,
-    asinh,
-    atan,
-    atan2,
-    atanh,
-    bitwise_and,
-    bitwise_count,
-    bitwise_invert,
-    bitwise_left_shift,
-    bitwise_not,
-    bitwise_or,
-    bitwise_right_shift,
-    bitwise_xor,
-    cbrt,
-    ceil,
-    conj,
-    conjugate,
-    copysign,
-    cos,
-    cosh,
-    deg2rad,
-    degrees,
-    divide,
-    divmod,
-    equal,
-    exp,
-    exp2,
-    expm1,
-    fabs,
-    float_power,
-    floor,
-    floor_divide,
-    fmax,
-    fmin,
-    fmod,
-    frexp,
-    gcd,
-    greater,
-    greater_equal,
-    heaviside,
-    hypot,
-    invert,
-    isfinite,
-    isinf,
-    isnan,
-    isnat,
-    lcm,
-    ldexp,
-    left_shift,
-    less,
-    less_equal,
-    log,
-    log1p,
-    log2,
-    log10,
-    logaddexp,
-    logaddexp2,
-    logical_and,
-    logical_not,
-    logical_or,
-    logical_xor,
-    maximum,
-    minimum,
-    mod,
-    modf,
-    multiply,
-    negative,
-    nextafter,
-    not_equal,
-    positive,
-    pow,
-    power,
-    rad2deg,
-    radians,
-    reciprocal,
-    remainder,
-    right_shift,
-    rint,
-    sign,
-    signbit,
-    sin,
-    sinh,
-    spacing,
-    sqrt,
-    square,
-    subtract,
-    tan,
-    tanh,
-    true_divide,
-    trunc,
+    abs, absolute, acos, acosh, add, arccos, arccosh, arcsin, arcsinh, arctan, arctan2, arctanh, asin, asinh, atan,
+    atan2, atanh, bitwise_and, bitwise_count, bitwise_invert, bitwise_left_shift, bitwise_not, bitwise_or,
+    bitwise_right_shift, bitwise_xor, cbrt, ceil, conj, conjugate, copysign, cos, cosh, deg2rad, degrees, divide,
+    divmod, equal, exp, exp2, expm1, fabs, float_power, floor, floor_divide, fmax, fmin, fmod, frexp, gcd, greater,
+    greater_equal, heaviside, hypot, invert, isfinite, isinf, isnan, isnat, lcm, ldexp, left_shift, less, less_equal,
+    log, log1p, log2, log10, logaddexp, logaddexp2, logical_and, logical_not, logical_or, logical_xor, maximum, minimum,
+    mod, modf, multiply, negative, nextafter, not_equal, positive, pow, power, rad2deg, radians, reciprocal, remainder,
+    right_shift, rint, sign, signbit, sin, sinh, spacing, sqrt, square, subtract, tan, tanh, true_divide, trunc,
 )
 from tnp._ufunc.ufunc import Ufunc as ufunc
+# fmt: on
+# isort: on
 
 if TYPE_CHECKING:  # when they are asked for, __getattr__ imports them
     from numpy import char as char
