@@ -40,7 +40,6 @@ from tnp._math.products import matmul
 from tnp._ufunc import table as ufuncs
 
 Tensor = Any
-_new = object.__new__
 _SETTING_WARNS = NUMPY >= "2.5.0"
 _REPEATED = (list, tuple, str, bytes)  # an integer scalar repeats these, as a Python int does: [0] * n
 
@@ -405,14 +404,6 @@ class ndarray(Methods):
         return object.__sizeof__(self) + (self.nbytes if self.tensor._base is None else 0)
 
     def __getitem__(self, key: Any) -> ndarray:
-        if type(key) is slice and key.step is None and self.tensor.dim():
-            try:
-                tensor = self.tensor[key]
-            except (ValueError, TypeError, RuntimeError, IndexError):
-                return get_item(self, key)
-            result = _new(ndarray)
-            result.tensor = tensor
-            return result
         return get_item(self, key)
 
     def __setitem__(self, key: Any, value: Any) -> None:

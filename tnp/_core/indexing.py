@@ -62,31 +62,13 @@ def get_item(array: ndarray, key: Any) -> Any:
         The key has too many items, one out of bounds or of a wrong type, or arrays that do not broadcast.
     """
     tensor = array.tensor
-    kind = type(key)
-    if kind is tuple:
-        for item in key:
-            if type(item) not in _BASIC:
-                return _get_tuple(tensor, key)
-        ellipses = key.count(Ellipsis)
-        if ellipses > 1:
-            return _get(tensor, key)
-        try:
-            result = tensor[key] if innermost() is None else memory.sliced(tensor, key)
-        except _TORCH_ERRORS:
-            return _get(tensor, key)
-        if result.dim() or ellipses:
-            return wrap_array(result) if result.dim() <= MOST_DIMENSIONS else _get(tensor, key)
-        return wrap(result.clone())
-    if kind is int:
-        try:
-            result = tensor[key]
-        except _TORCH_ERRORS:
-            return _get(tensor, key)
-        return wrap_array(result) if result.dim() else wrap(result.clone())
-    if kind is slice and tensor.dim():
-        if key.step is not None and operator.index(key.step) < 0:
-            return wrap_array(indexing.get(tensor, Index((_reversed(key, tensor.shape[0]),), (0,))))
-        return wrap_array(tensor[key])
+    view = _view(tensor, key)
+    if view is not None and view.dim() <= MOST_DIMENSIONS:
+        if view.dim() or (type(key) is tuple and Ellipsis in key):
+            return wrap_array(view)
+        return wrap(view.clone())
+    if type(key) is tuple:
+        return _get_tuple(tensor, key)
     if isinstance(key, ndarray) and tensor.is_cpu:
         index = key.tensor
         dtype = index.dtype
@@ -103,6 +85,20 @@ def get_item(array: ndarray, key: Any) -> Any:
         except _TORCH_ERRORS:
             pass  # _get raises NumPy's error
     return _get(tensor, key)
+
+
+def _view(tensor: Tensor, key: Any) -> Tensor | None:
+    """The view that integers, slices, None and one ellipsis select; None for other keys, and where torch refuses."""
+    kind = type(key)
+    if kind is tuple:
+        if not _BASIC.issuperset(map(type, key)) or key.count(Ellipsis) > 1:
+            return None
+    elif kind is not int and kind is not slice:
+        return None
+    try:
+        return tensor[key] if innermost() is None else memory.sliced(tensor, key)
+    except _TORCH_ERRORS:
+        return None
 
 
 def _get_tuple(tensor: Tensor, key: tuple[Any, ...]) -> Any:
@@ -167,11 +163,8 @@ def set_item(array: ndarray, key: Any, value: Any) -> None:
     if 0 in tensor.stride() and not memory.is_writeable(tensor):
         raise ValueError("assignment destination is read-only")
     kind = type(key)
-    if kind is slice or kind is int or (kind is tuple and _BASIC.issuperset(map(type, key)) and key.count(...) < 2):
-        try:
-            target = tensor[key] if innermost() is None else memory.sliced(tensor, key)
-        except _TORCH_ERRORS:
-            return _set(array, key, value)
+    target = _view(tensor, key)
+    if target is not None:
         if type(value) in _SCALARS:
             target.fill_(numbers(tensor.dtype, type(value))[value])
             return None
