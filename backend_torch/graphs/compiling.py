@@ -6,7 +6,6 @@ results share, and that a program which can't be compiled still runs. What a sig
 
 from __future__ import annotations
 
-import contextlib
 import copy
 import functools
 import re
@@ -377,6 +376,14 @@ class Executable:
             return same_signature(tensors)
         return self.graph.sizes.matching(tensors, len(tensors) - len(self.captures))
 
+    def problem(self, tensors: Sequence[Tensor]) -> Exception | None:
+        """What the operations raise that machine code failed at, which says more of it; they run on copies."""
+        try:
+            self._operations(*[tensor.detach().clone() for tensor in tensors])
+        except Exception as error:
+            return error
+        return None
+
     def is_ready(self, tensors: Sequence[Tensor]) -> bool:
         """Whether :meth:`program` has nothing to compile."""
         return self._tracked(tensors) in self._programs
@@ -408,13 +415,17 @@ class Executable:
         try:
             return make()
         except Exception as error:  # whatever goes wrong in a compiler, the graph is still there to run
+            trace_state.raise_of_signal(error)
             cause = _cause(error)
             if cause not in warned and self._backend in (None, "inductor"):
                 # It may be the cache on disk: broken, full, or not to be written to.
-                with contextlib.suppress(Exception), inductor.another_cache() as old:
-                    program = make()
+                try:
+                    with inductor.another_cache() as old:
+                        program = make()
                     _warn_once(f"compiles in a temporary directory, because {old} can't be used", cause)
                     return program
+                except Exception as again:
+                    trace_state.raise_of_signal(again)
             _warn_once("runs the traced operations one by one, because compiling them failed", cause)
             return self._eager
 

@@ -9,6 +9,7 @@ import functools
 from collections.abc import Callable
 from typing import ParamSpec, TypeVar
 
+from backend_torch.tensors import trace_state
 from backend_torch.torch_private import messages
 
 _Arguments = ParamSpec("_Arguments")
@@ -16,7 +17,12 @@ _Result = TypeVar("_Result")
 
 
 def explained(error: Exception) -> Exception:
-    """Return a MemoryError if torch ran out of memory on any device; NumPy's ValueError for sizes beyond any memory."""
+    """Return a MemoryError if torch ran out of memory on any device; NumPy's ValueError for sizes beyond any memory.
+
+    A tensor of a batch that is used after the batch meets this function first: its error says so.
+    """
+    if messages.says(error, messages.ESCAPED_FROM_BATCH):
+        return trace_state.escaped_error()
     if messages.says(error, messages.NO_INT64):
         return ValueError("Maximum allowed dimension exceeded")
     if messages.says(error, messages.TOO_BIG):

@@ -1,17 +1,22 @@
 """The state of traces and batches: whether one runs, and which of the user's lines it runs.
 
-Layer: owns the error for a read of a traced array's values. It imports no module of the project: all may use it.
+Layer: owns the error for a read of a traced array's values. Of the project it imports the error's words alone: all may
+use it.
 """
 
 from __future__ import annotations
 
 import contextlib
 import os
+import signal
 import sys
 import threading
 from collections.abc import Iterator
 from pathlib import Path
+from types import FrameType
 from typing import Any
+
+from backend_torch.tensors.value_questions import question
 
 
 class TracedValueError(TypeError):
@@ -56,6 +61,7 @@ def is_batching() -> bool:
 
 
 _PACKAGES = Path(__file__).parents[2]
+_FRONT = os.path.join(_PACKAGES, "tnp", "")
 _OWN = tuple([os.path.join(_PACKAGES, name, "") for name in ("backend_torch", "tnp")])
 
 
@@ -78,11 +84,18 @@ def is_own(name: str) -> bool:
 
 def user_line() -> str:
     """The file and line of the innermost frame that is not in tnp or a library of its."""
-    inner = _inner()
-    frame = sys._getframe(1)
-    while frame.f_back is not None and frame.f_code.co_filename.startswith(inner):
-        frame = frame.f_back
+    frame, _ = _user_frame()
     return f"{frame.f_code.co_filename}:{frame.f_lineno}"
+
+
+def _user_frame() -> tuple[FrameType, str]:
+    """The innermost frame that is not in tnp or a library of its, and the name of tnp's function that it called."""
+    inner = _inner()
+    frame, called = sys._getframe(1), ""
+    while frame.f_back is not None and frame.f_code.co_filename.startswith(inner):
+        called = frame.f_code.co_name if frame.f_code.co_filename.startswith(_FRONT) else ""
+        frame = frame.f_back
+    return frame, called
 
 
 def line_of(error: BaseException) -> str:
@@ -98,12 +111,54 @@ def line_of(error: BaseException) -> str:
     return line
 
 
+def raise_of_signal(error: BaseException) -> None:
+    """Raise what a signal's handler raised, if that is what went wrong: a time limit, most of all."""
+    handlers = map(signal.getsignal, signal.valid_signals())
+    codes = {getattr(handler, "__code__", None) for handler in handlers} - {None}
+    cause: BaseException | None = error
+    found = None
+    while cause is not None:
+        traceback = cause.__traceback__
+        while traceback is not None:
+            if traceback.tb_frame.f_code in codes:
+                found = cause  # the innermost: a compiler's error around it has its traceback, too
+            traceback = traceback.tb_next
+        cause = cause.__cause__ or cause.__context__
+    if found is not None:
+        raise found
+
+
+def asked_by(error: BaseException) -> str:
+    """What asked for a value where ``error`` was raised, and what to do instead."""
+    inner, traceback = _inner(), error.__traceback__
+    frame, called = sys._getframe(), ""
+    while traceback is not None:
+        code = traceback.tb_frame.f_code
+        if not code.co_filename.startswith(inner):
+            frame, called = traceback.tb_frame, ""
+        elif not called and code.co_filename.startswith(_FRONT):
+            called = code.co_name
+        traceback = traceback.tb_next
+    what, advice = question(frame, called)
+    return f"by {what}; {advice}"
+
+
+def escaped_error() -> TracedValueError:
+    """The error of using an array of a batch once that is over."""
+    return TracedValueError(
+        f"{user_line()}: an array is used that stood for one element of each array in vectorized_map or a derivative, "
+        "which is over: it has no values any more. Return it from there, instead of keeping it in an attribute, a list "
+        "or a global"
+    )
+
+
 def value_error() -> TracedValueError:
     """The error of asking for a value."""
+    frame, called = _user_frame()
+    what, advice = question(frame, called)
     return TracedValueError(
-        f"{user_line()}: the value of a traced array is asked for (by if, while, int(), float(), bool(), item(), an "
-        "index or a function that NumPy computes), which it has only when the compiled function runs; choose with "
-        "tnp.where or tnp.cond, repeat with tnp.while_loop, or leave this part outside tnp.compile"
+        f"{frame.f_code.co_filename}:{frame.f_lineno}: the value of a traced array is asked for (by {what}), which it "
+        f"has only when the compiled function runs; {advice}, or leave this part outside tnp.compile"
     )
 
 
@@ -120,6 +175,8 @@ def constant_error(by: str) -> TracedValueError:
 
 def shape_error(operation: str) -> TracedValueError:
     """The error of asking for a shape that depends on values."""
+    _, called = _user_frame()
+    operation = operation if called.startswith("_") else called or operation
     return TracedValueError(
         f"{user_line()}: the shape of {operation}'s result depends on values, which an array has only when the "
         "compiled function runs; select with tnp.where(condition, a, b) instead of a boolean index, or leave this part "

@@ -8,6 +8,7 @@ from __future__ import annotations
 import contextlib
 import itertools
 import linecache
+import logging
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
@@ -54,18 +55,29 @@ def _not_held(tracer: Any, generator: torch.Generator) -> Any:
     raise NotImplementedError(f"argument of type: {type(generator)}")  # as torch refuses it
 
 
-def _put(patches: Patches) -> list[Undo]:
-    """Before torch 2.13: let graphs hold generators, and keep the checks of torch.linalg.
+class _Silence(logging.Filter):
+    """Drops what torch logs of operations that fail on tensors without data, with its traceback."""
 
-    These have no result, so that they are taken for dead code.
+    def filter(self, record: logging.LogRecord) -> bool:
+        return "failed while attempting to run meta" not in str(record.msg)
+
+
+def _put(patches: Patches) -> list[Undo]:
+    """Keep torch from logging an error that is raised in NumPy's words.
+
+    Before torch 2.13 let graphs hold generators, and keep the checks of torch.linalg, which have no result, so that
+    they are taken for dead code.
     """
+    log, silence = logging.getLogger(FakeTensorMode.__module__), _Silence()
+    log.addFilter(silence)
+    silenced = [lambda: log.removeFilter(silence)]
     if torch.__version__ >= "2.13":
-        return []
+        return silenced
     from torch._higher_order_ops.effects import _EffectType, _register_effectful_op
 
     check = _register_effectful_op(torch.ops.aten._linalg_check_errors.default, _EffectType.ORDERED)
     hold = patches.either(_held, _not_held)
-    return [check.destroy, replaced_item(proxy._create_arg_bypass, torch.Generator, hold)]
+    return [*silenced, check.destroy, replaced_item(proxy._create_arg_bypass, torch.Generator, hold)]
 
 
 PATCHES = Patches(_put)

@@ -174,6 +174,16 @@ class _Signatures:
             dynamo.look_into(self.inlined, self.call)  # torch.compile can't look into the machine code
         return result
 
+    def explained(self, error: Exception, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Exception:
+        """NumPy's error for what a compiled function met while it ran."""
+        if messages.says(error, messages.OUT_OF_BOUNDS) and not compiling.is_inside():
+            entry, _, _, _, tensors = self.entry(args, kwargs)
+            error = entry.executable.problem([*tensors, *entry.captures()]) or error  # machine code does not say which
+        found = _explained(error) if isinstance(error, RuntimeError) else error
+        if isinstance(found, IndexError) and "for dimension" in str(found):
+            return IndexError(str(found).replace("for dimension", "for axis"))
+        return found
+
     def inlined(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """The function itself."""
         return self.function(*args, **kwargs)
@@ -284,8 +294,10 @@ class _Signatures:
         results, run = self._runner(args, kwargs, arrays, outer)
         graph, only = None, None
         if self.dynamic and not fixed:
-            with contextlib.suppress(Exception):  # the function's own errors are raised below
+            try:
                 graph = compiling.trace(run, tensors, symbolic.Sizes(tensors))
+            except Exception as error:  # the function's own errors are raised below
+                trace_state.raise_of_signal(error)
         if graph is None:
             graph = compiling.trace(run, tensors)
             only = compiling.signature(tensors) if self.dynamic else None
@@ -442,8 +454,8 @@ def compile(
     What the function reads outside of its arguments, by the names in its code and in that of functions it can reach
     (attributes, globals, closures' variables, entries of lists and dictionaries), is compared at each call: another
     array of the same signature is taken, another value of another kind is another trace. Assignments to such places,
-    and to containers among the arguments, happen at each call; what is appended to a list from outside, and new static
-    entries of a dictionary, are notes of the trace.
+    and to containers among the arguments, happen at each call. What is appended to a list from outside, new static
+    entries of a dictionary and new attributes of a SimpleNamespace are notes of the trace.
 
     Inside another compiled function or a transform, the function runs as if it weren't compiled. Gradients flow
     through.
@@ -483,8 +495,8 @@ def compile(
         try:
             call = signatures.call  # in two steps: Python looks for a method first otherwise
             return call(args, kwargs)
-        except RuntimeError as error:
-            explained = _explained(error)
+        except (RuntimeError, IndexError) as error:
+            explained = signatures.explained(error, args, kwargs)
             if explained is error:
                 raise
             raise explained from None

@@ -17,6 +17,8 @@ import numpy as np
 from backend_torch.autodiff import batching
 from backend_torch.graphs import control_flow
 from backend_torch.graphs.compiling import is_inside
+from backend_torch.tensors import trace_state
+from backend_torch.torch_private import messages
 from tnp._core.base import ndarray, scalar, wrap, wrap_array
 from tnp._core.convert import asarray, tensor_of
 from tnp._core.errors import normalize_axis
@@ -254,11 +256,14 @@ def vectorized_map(
         with contextlib.suppress(batching.Refusal):  # a loop runs the compiled function
             return at_once(elems)
     elements = _Elements(elems, in_axes)
+    _check_takes_one(fn, elems)
     try:
         return _with_axes(_at_once(fn, elements, chunk_size, randomness), out_axes)
     except batching.Refusal as refusal:
         error = refusal.error
-        problem = f"{refusal.line}: {refusal.operation} can't be done for all elements at once ({error})"
+        asks = messages.says(error, messages.VALUE_OF_BATCH)
+        reason = trace_state.asked_by(error) if asks else str(error)
+        problem = f"{refusal.line}: {refusal.operation} can't be done for all elements at once ({reason})"
         if not fallback:
             raise RuntimeError(problem) from error
     warnings.warn(f"vectorized_map calls the function once for each element. {problem}", RuntimeWarning, stacklevel=2)
@@ -330,6 +335,19 @@ def vmap(
     return mapped
 
 
+def _check_takes_one(fn: Callable[..., Any], elems: Any) -> None:
+    """TypeError for a function of several arguments: it is given one, built like ``elems``."""
+    code = getattr(fn, "__code__", None)
+    if code is None or type(elems) not in (tuple, list) or len(elems) < 2:
+        return
+    count = code.co_argcount - len(getattr(fn, "__defaults__", None) or ()) - hasattr(fn, "__self__")
+    if count == len(elems):
+        raise TypeError(
+            f"{fn.__qualname__}() takes {count} arguments, and is given one: a {type(elems).__name__} of an element of "
+            "each array. Map lambda each: function(*each)"
+        )
+
+
 def map_fn(
     fn: Callable[[Any], Any], elems: Any, *, in_axes: Any = 0, out_axes: Any = 0, batch_size: int | None = None
 ) -> Any:
@@ -372,6 +390,7 @@ def map_fn(
     if batch_size is not None:
         return vectorized_map(fn, elems, in_axes=in_axes, out_axes=out_axes, chunk_size=batch_size)
     elements = _Elements(elems, in_axes)
+    _check_takes_one(fn, elems)
     if elements.length > _UNROLLED and control_flow.is_recorded():
         with contextlib.suppress(NotImplementedError):  # fn writes to an array
             return _with_axes(_as_a_loop(fn, elements), out_axes)

@@ -1,0 +1,97 @@
+"""What asks a traced array for its value, in the user's words, and what to write instead.
+
+Layer: owns the wording. Where the question comes from is read off the user's frame: the expression that runs in it, and
+which of the package's functions that entered. It imports nothing of ours.
+"""
+
+from __future__ import annotations
+
+import linecache
+from itertools import islice
+from types import FrameType
+
+_ANYTHING = (
+    "if, while, int(), float(), bool(), item(), an index or a function that NumPy computes",
+    "choose with tnp.where or tnp.cond, repeat with tnp.while_loop",
+)
+_STATIC = "pass a Python int, which is static, or take it from a shape"
+_BY_FUNCTION = {
+    "range": "repeat with tnp.fori_loop, or " + _STATIC,
+    "int": "leave int() out, as arrays of no dimension count and index too, or x.astype(int)",
+    "float": "leave float() out: an array of no dimension goes wherever a number does",
+    "complex": "leave complex() out: an array of no dimension goes wherever a number does",
+    "item": "leave item() out: an array of no dimension goes wherever a number does",
+    "tolist": "leave tolist() out: an array goes wherever a list of numbers does",
+    "bool": "keep the array, choose with tnp.where or tnp.cond",
+    "max": "use tnp.max, or tnp.maximum of two",
+    "min": "use tnp.min, or tnp.minimum of two",
+    "sorted": "use tnp.sort",
+    "any": "use tnp.any",
+    "all": "use tnp.all",
+    "round": "use tnp.round",
+}
+_BY_METHOD = {
+    "__float__": "use tnp's function of that name",
+    "__complex__": "use tnp's function of that name",
+    "__array__": "use tnp's function of that name",
+    "__contains__": "use (x == value).any()",
+}
+_SHAPES = {"zeros", "ones", "empty", "full", "eye", "identity", "reshape", "resize", "broadcast_to", "tile"}
+_SLICE = (
+    "a slice's length is a part of the trace: of one that is fixed take the elements, x[i + tnp.arange(1)] for "
+    "x[i:i+1]; of another choose with tnp.where(tnp.arange(len(x)) < i, x, 0) for x[:i]"
+)
+_ITEM = "put what is chosen from into an array, tnp.stack(list)[i], or choose with tnp.cond"
+
+
+def question(frame: FrameType, called: str) -> tuple[str, str]:
+    """What asks in a user's frame, which called a function of this package of that name, and what to do instead."""
+    expression = _expression(frame)
+    if not called:
+        return _ANYTHING
+    function = expression.partition("(")[0].rpartition(".")[2] if expression.endswith(")") else ""
+    shown = f"`{expression}`" if expression else called
+    line = linecache.getline(frame.f_code.co_filename, frame.f_lineno).strip()
+    if called in ("__getitem__", "__setitem__"):
+        return f"the bounds of a slice, {shown}", _SLICE
+    if (function in _BY_FUNCTION and called != function) or called in ("item", "tolist"):
+        return f"{function or called}(), {shown}", _BY_FUNCTION[function or called]
+    if called == "__bool__":
+        if line.startswith("while "):
+            return f"while, {shown}", "repeat with tnp.while_loop"
+        if line.startswith("assert "):
+            return f"assert, {shown}", "return the condition, and assert it outside"
+        word = "if" if line.startswith(("if ", "elif ")) else "if, and, or, not or bool()"
+        advice = "choose with tnp.where or tnp.cond, combine conditions by &, | and ~, repeat with tnp.while_loop"
+        return f"{word}, {shown}", advice
+    if called in ("__index__", "__int__"):
+        if expression.endswith("]"):
+            return f"the index of a list or a tuple, {shown}", _ITEM
+        return f"what wants a Python int, {shown}", _STATIC
+    if called in _BY_METHOD:
+        return f"{function + '()' if function else 'what NumPy or Python computes'}, {shown}", _BY_METHOD[called]
+    if called in _SHAPES:
+        return f"a shape, {shown}", f"a shape is a part of the trace: {_STATIC}"
+    return f"{called}(), {shown}", f"an axis or a number of elements is a part of the trace: {_STATIC}"
+
+
+def _expression(frame: FrameType) -> str:
+    """The source of what runs in a frame, on one line; nothing where it is not known, as of code without a file."""
+    code = frame.f_code
+    first, last, start, end = next(islice(code.co_positions(), frame.f_lasti // 2, None), (None,) * 4)
+    if first is None or last is None or start is None or end is None:
+        return ""
+    lines = [linecache.getline(code.co_filename, number) for number in range(first, last + 1)]
+    if not all(lines):
+        return ""
+    lines[-1] = _cut(lines[-1], 0, end)
+    lines[0] = _cut(lines[0], start, None)
+    word, _, rest = lines[0].partition(" ")
+    if word in ("if", "elif", "while", "assert"):  # the whole statement, of which its condition asks
+        return rest.strip().removesuffix(":").partition(": ")[0]
+    return " ".join(" ".join(lines).split())
+
+
+def _cut(line: str, start: int, end: int | None) -> str:
+    """A part of a line; positions count bytes."""
+    return line.encode()[start:end].decode(errors="replace")
