@@ -223,6 +223,9 @@ class _Search:
             member = above.get(name, MISSING)
             if isinstance(member, types.MemberDescriptorType):
                 self._add(Place("attribute", instance, name))
+            elif isinstance(member, functools.cached_property):
+                self._visit(member)
+                self._add(Place("item", own, name))
             elif member is not MISSING and hasattr(type(member), "__get__"):
                 self._visit(member)
             elif isinstance(instance, types.ModuleType):
@@ -400,10 +403,13 @@ class OuterState:
 
         for instance, before in self._dictionaries:
             own = getattr(instance, "__dict__", {})
-            for name in {**before, **own}:
+            bag = type(instance) is types.SimpleNamespace  # what is new in it is a note of the trace
+            for name in before if bag else {**before, **own}:
                 note(Place("attribute", instance, name), before.get(name, MISSING), own.get(name, MISSING))
+        owned = {id(getattr(instance, "__dict__", None)) for instance, _ in self._dictionaries}
         for place, value in zip(self.places, self.values, strict=True):
-            note(place, value, place.get())
+            if id(place.holder) not in owned:
+                note(place, value, place.get())
         for container, content in self._contents.values():
             for place, before, now in differences(container, content):
                 self.pinned[id(container)] = container

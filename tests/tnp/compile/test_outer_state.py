@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 import types
 from typing import Any
 
@@ -334,6 +335,44 @@ def test_slots_properties_and_hasattr() -> None:
         lambda: setattr(each, "late", np.ones(3)),
         lambda: delattr(each, "late"),
     )
+
+
+def test_what_an_object_computes_once() -> None:
+    class Cached:
+        def __init__(self) -> None:
+            self.weight = np.ones(3)
+
+        @functools.cached_property
+        def scaled(self) -> Any:
+            return self.weight * 10
+
+    each, expected = Cached(), Cached()
+    traced = compiled(lambda x: x + each.scaled)
+    for value in (1.0, 0.0, 2.0):
+        each.weight = expected.weight = np.full(3, value)
+        assert_array_equal(traced(np.ones(3)), np.ones(3) + expected.scaled)
+    assert_array_equal(each.scaled, expected.scaled)
+
+
+def test_an_optimizers_step() -> None:
+    class Momentum:
+        def __init__(self) -> None:
+            self.weights = {"w": np.ones(2), "b": np.zeros(1)}
+            self.speed = {name: np.zeros_like(each) for name, each in self.weights.items()}
+
+        def step(self, gradients: dict[str, Any]) -> Any:
+            for name in self.weights:
+                self.speed[name] = 0.9 * self.speed[name] + gradients[name]
+                self.weights[name] = self.weights[name] - 0.1 * self.speed[name]
+            return sum(each.sum() for each in self.weights.values())
+
+    model, expected = Momentum(), Momentum()
+    traced = compiled(model.step)
+    gradients = {"w": np.ones(2), "b": np.ones(1)}
+    for _ in range(4):
+        assert traced(gradients) == expected.step(gradients)
+    assert_array_equal(model.weights["w"], expected.weights["w"])
+    assert traced.cache_info().traces == 1
 
 
 def test_an_error_leaves_what_was_there() -> None:
