@@ -25,7 +25,8 @@ exclude_patterns = ["_build", ".jupyter_cache", "jupyter_execute"]
 html_theme = "pydata_sphinx_theme"
 html_title = f"tnp {release}"
 html_theme_options = {"show_nav_level": 2, "navigation_with_keys": False}
-html_sidebars = {"index": [], "adding-a-function": []}  # the left column lists a section's pages; these two have no section
+# The left column lists the pages of a section; these two have none.
+html_sidebars = {"index": [], "adding-a-function": []}
 
 _signature = numpydoc.numpydoc.mangle_signature
 
