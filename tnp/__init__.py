@@ -120,7 +120,7 @@ from tnp._ufunc.ufunc import Ufunc as ufunc
 # fmt: on
 # isort: on
 
-if TYPE_CHECKING:  # when they are asked for, __getattr__ imports them
+if TYPE_CHECKING:  # __getattr__ imports them on first use
     from numpy import char as char
     from numpy import ctypeslib as ctypeslib
     from numpy import f2py as f2py
@@ -163,7 +163,7 @@ _ABSENT = {
 
 
 def __getattr__(name: str) -> Any:
-    """NumPy's submodules, and what ``%load_ext tnp`` calls, imported when they are first asked for."""
+    """Import NumPy's submodules, and the functions of ``%load_ext tnp``, on first use."""
     if name in _SUBMODULES:
         return importlib.import_module(f"tnp.{name}")
     if name in _NUMPYS:
@@ -174,7 +174,7 @@ def __getattr__(name: str) -> Any:
         raise AttributeError(f"module 'tnp' has no attribute {name!r}: {_ABSENT[name]}")
     try:
         getattr(importlib.import_module("numpy"), name)
-    except AttributeError as error:  # NumPy says of a name that it has no more what to use instead
+    except AttributeError as error:  # NumPy names the replacement of a removed name
         raise AttributeError(str(error).replace("module 'numpy'", "module 'tnp'")) from None
     raise AttributeError(f"module 'tnp' has no attribute {name!r}")
 

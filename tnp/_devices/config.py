@@ -1,4 +1,4 @@
-"""``show_config``: the versions, and what arrays are computed by.
+"""``show_config``: the versions, and the libraries that compute.
 
 Layer: owns NumPy's spelling of it; the facts about torch are the backend's.
 """

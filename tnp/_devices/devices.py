@@ -98,7 +98,7 @@ class device:
 
 
 def set_default_device(device: Any, *, fallback: Any = None) -> None:
-    """Make a device the one that new arrays are made on, outside of every scope.
+    """Make a device the default of new arrays, outside of every scope.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Business days: counts of them and whether dates are some.
+"""Business days: counting them, and testing dates.
 
 Layer: owns nothing: NumPy counts on the host, as no tensor holds dates; the results are arrays of ours.
 """
@@ -89,7 +89,7 @@ def is_busday(
 
 
 def _calendar(weekmask: Any, holidays: Any, busdaycal: Any) -> dict[str, Any]:
-    """NumPy takes either a calendar or what makes one."""
+    """Check the arguments: NumPy takes either a calendar or the parts of one."""
     if busdaycal is not None:
         return {"busdaycal": busdaycal}
     return {"weekmask": weekmask} if holidays is None else {"weekmask": weekmask, "holidays": holidays}

@@ -1,4 +1,4 @@
-"""Functions of functions: applied along axes, by pieces, and element by element.
+"""Functions of functions: they apply a function along axes, by pieces, and element by element.
 
 Layer: owns the loops over slices; what a given function does with them is its own affair.
 """
@@ -91,7 +91,7 @@ def apply_along_axis(func1d: Callable[..., Any], axis: Any, arr: Any, *args: Any
 
 
 def _at_once(function: Callable[..., tuple[Any, ...]], arrays: list[ndarray]) -> tuple[ndarray, ...] | None:
-    """What a function returns for all slices along the first axes, stacked; None where it is to be called for each.
+    """Return a function's stacked results for all slices along the first axes; None if a loop has to call it.
 
     It is in NumPy, whose programs may see that. In a trace and in vectorized_map nobody does, so one call is enough if
     all slices can be computed at once.
@@ -104,7 +104,7 @@ def _at_once(function: Callable[..., tuple[Any, ...]], arrays: list[ndarray]) ->
 
     try:
         return vectorized_map(arrays_of, tuple(arrays), fallback=False)
-    except RuntimeError:  # the loop says what is wrong, if it is the function itself
+    except RuntimeError:  # the loop raises the error again, if it is the function's own
         return None
 
 
@@ -296,7 +296,7 @@ class vectorize:
             self._core = inputs, outputs
 
     def _describe(self) -> None:
-        """Take over the function's name and docstring."""
+        """Copy the function's name and docstring."""
         if hasattr(self.pyfunc, "__name__"):
             self.__name__ = self.pyfunc.__name__
         if self._doc is None:
@@ -312,7 +312,7 @@ class vectorize:
         vectors = [args[i] for i in places] + [kwargs[name] for name in names]
 
         def function(*values: Any) -> Any:
-            """The function of the arguments that are not excluded."""
+            """Return the function of the arguments that are not excluded."""
             given = list(args)
             for place, value in zip(places, values, strict=False):
                 given[place] = value
@@ -397,7 +397,7 @@ class vectorize:
     def _shaped(
         self, tables: tuple[ndarray, ...], outer: tuple[int, ...], sizes: dict[str, int], outputs: list[Core]
     ) -> Any:
-        """The results of all calls, stacked, as those of each output."""
+        """Return the stacked results of all calls, for each output."""
         results = []
         for i, (table, core) in enumerate(zip(tables, outputs, strict=True)):
             _note_sizes(sizes, table[0], core)
@@ -406,7 +406,7 @@ class vectorize:
         return results[0] if len(results) == 1 else tuple(results)
 
     def _of_nothing(self, outer: tuple[int, ...], sizes: dict[str, int], outputs: list[Core]) -> Any:
-        """The results where the function is never called."""
+        """Return the results if the function is never called."""
         if self.otypes is None:
             raise ValueError("cannot call `vectorize` on size 0 inputs unless `otypes` is set")
         if any(name not in sizes for core in outputs for name in core):
@@ -419,7 +419,7 @@ class vectorize:
 
 
 def _numbers_or_objects(vector: Any) -> Any:
-    """An argument as one of our arrays, or as NumPy's if it holds what no tensor can: the function takes anything."""
+    """Return an argument as a tnp array, or as NumPy's if no tensor can hold it: the function takes anything."""
     try:
         return wrap_array(tensor_of(vector))
     except DtypeError:
@@ -427,7 +427,7 @@ def _numbers_or_objects(vector: Any) -> Any:
 
 
 def _plain(output: Any) -> Any:
-    """A result for the host: our arrays as NumPy's scalars."""
+    """Return a result for the host: tnp arrays become NumPy's scalars."""
     if isinstance(output, tuple):
         return tuple([_plain(each) for each in output])
     return asnumpy(output)[()] if isinstance(output, ndarray) else output
@@ -438,7 +438,7 @@ def _dtype_of(output: Any) -> np.dtype:
 
 
 def _outputs(result: Any, outputs: list[Core]) -> tuple[Any, ...]:
-    """What a function returned as so many outputs."""
+    """Return a function's result as so many outputs."""
     count = len(result) if isinstance(result, tuple) else 1
     if count != len(outputs):
         raise ValueError(f"wrong number of outputs from pyfunc: expected {len(outputs)!r}, got {count!r}")
@@ -446,7 +446,7 @@ def _outputs(result: Any, outputs: list[Core]) -> tuple[Any, ...]:
 
 
 def _after(first: Any, function: Callable[..., Any]) -> Callable[..., Any]:
-    """The function, whose first result is known."""
+    """Wrap the function, whose first result is known."""
     known = [first]
     return lambda *args: known.pop() if known else function(*args)
 

@@ -1,4 +1,4 @@
-"""What only the host can do, about data that no tensor can hold: dates and records. Its results are NumPy's own arrays.
+"""Functions of data that no tensor can hold, dates and records: the host computes them, and returns NumPy's arrays.
 
 Layer: owns nothing: NumPy does it, over the memory of the arrays of numbers that it is given. The submodules ``char``,
 ``strings``, ``rec``, ``ctypeslib`` and ``f2py`` are NumPy's too.
@@ -22,7 +22,7 @@ def busday_offset(
     busdaycal: Any = None,
     out: Any = None,
 ) -> np.datetime64 | np.ndarray:
-    """The business day that is so many business days after a date.
+    """The business day that follows a date by so many business days.
 
     Parameters
     ----------

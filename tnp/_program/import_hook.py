@@ -1,4 +1,4 @@
-"""The drop-in: programs that say ``import numpy`` and are not touched get tnp, the libraries that they use keep NumPy.
+"""The drop-in: unchanged programs that say ``import numpy`` get tnp, and the libraries that they use keep NumPy.
 
 Layer: owns which importer gets which, and the modules that stand for ``numpy`` and its submodules. The decision falls
 when an import statement runs, by the file that it stands in; afterwards nothing of this is left on any path but the
@@ -48,11 +48,11 @@ record: Any = None
 _Import = Callable[..., Any]
 
 
-# The modules that stand for NumPy's.
+# The modules that replace NumPy's.
 
 
 class _StandIn(types.ModuleType):
-    """A module whose names are found when each is first asked for, or all at once by who asks for its dictionary."""
+    """A module whose names are found on first use, or all at once when its dictionary is read."""
 
     @property
     def __dict__(self) -> dict[str, Any]:  # type: ignore[override]  # a module's own is no property
@@ -67,7 +67,7 @@ _dictionary = _class.__dict__["__dict__"].__get__
 
 @functools.cache
 def module(name: str) -> types.ModuleType:
-    """The module that stands for ``numpy`` or one of its submodules, or NumPy's own where tnp has no such module."""
+    """Return the module that replaces ``numpy`` or one of its submodules, or NumPy's own if tnp has no such module."""
     theirs = importlib.import_module(name)
     try:
         ours = importlib.import_module("tnp" + name.removeprefix("numpy"))
@@ -80,7 +80,7 @@ def module(name: str) -> types.ModuleType:
             names[fact] = getattr(theirs, fact)
 
     def find(attribute: str) -> Any:
-        """Found once: the module's own dictionary has it from then on."""
+        """Find a name once; then the module's dictionary has it."""
         their, our = getattr(theirs, attribute), getattr(ours, attribute, None)
         known = getattr(our, "__name__", attribute) if isinstance(our, types.FunctionType) else attribute
         if known != attribute and getattr(ours, known, None) is our:  # `np.concat` is `np.concatenate`
@@ -96,12 +96,12 @@ def module(name: str) -> types.ModuleType:
 
 
 def public(name: str) -> Any:
-    """The function that the program has for one of NumPy's, ``linalg.inv`` for example."""
+    """Return the function in place of one of NumPy's, such as ``linalg.inv``."""
     return operator.attrgetter(name)(module("numpy"))
 
 
 def _stand_in(module_name: str, name: str, theirs: Any, ours: Any) -> Any:
-    """What stands for one of NumPy's names: tnp's, or NumPy's own where it has none."""
+    """Return the object for one of NumPy's names: tnp's, or NumPy's own if tnp has none."""
     if isinstance(theirs, types.ModuleType):
         return module(theirs.__name__) if theirs.__name__.startswith("numpy.") else theirs
     if ours is _base.ndarray:
@@ -109,7 +109,7 @@ def _stand_in(module_name: str, name: str, theirs: Any, ours: Any) -> Any:
     if ours is functional.vectorize:
         return vectorize
     if isinstance(theirs, type) and isinstance(ours, types.FunctionType):
-        return theirs  # memmap: a program flushes what it wrote, and asks for the class
+        return theirs  # memmap: programs flush it, and check for the class
     if ours is None or ours is theirs or name.startswith("__") or (module_name == "numpy" and name in HOST_ONLY):
         if name not in HOST_ONLY:
             return theirs
@@ -124,7 +124,7 @@ def _stand_in(module_name: str, name: str, theirs: Any, ours: Any) -> Any:
 
 
 def _taking(theirs: Any) -> Any:
-    """NumPy's own function, whose results become tnp's where a tensor can hold them."""
+    """Wrap NumPy's own function: results become tnp's if a tensor can hold them."""
 
     @functools.wraps(theirs)
     def call(*args: Any, **kwargs: Any) -> Any:
@@ -134,7 +134,7 @@ def _taking(theirs: Any) -> Any:
 
 
 def _with_host(ours: Any, theirs: Any, path: str) -> Any:
-    """A function of tnp's that is NumPy's own for data that no tensor can hold."""
+    """Wrap a tnp function: data that no tensor can hold goes to NumPy's own."""
 
     @functools.wraps(ours)
     def call(*args: Any, **kwargs: Any) -> Any:
@@ -143,12 +143,12 @@ def _with_host(ours: Any, theirs: Any, path: str) -> Any:
         except dtypes.DtypeError:
             return host_fallback.on_host(theirs, args, kwargs)
 
-    call.__module__, call.__qualname__ = __name__, path  # where pickle finds it
+    call.__module__, call.__qualname__ = __name__, path  # pickle finds it there
     return call
 
 
 def _asking_for_method(ours: Any, theirs: Any, name: str) -> Any:
-    """A function that is NumPy's own for a library's object that has such a method: ``np.mean(frame)`` is a Series."""
+    """Wrap a function: NumPy's own calls the method of a library's object, so ``np.mean(frame)`` is a Series."""
 
     @functools.wraps(ours)
     def call(*args: Any, **kwargs: Any) -> Any:
@@ -160,13 +160,13 @@ def _asking_for_method(ours: Any, theirs: Any, name: str) -> Any:
 
 
 class _ArrayClass(abc.ABCMeta):
-    """Both kinds of array are instances of the class that such a program knows; a scalar is none, as in NumPy.
+    """Both kinds of array are instances of the class that such a program knows; a scalar is not, as in NumPy.
 
     It is an ABCMeta so that a class may be derived from arrays and from an abstract class.
     """
 
     def __new__(cls, name: str, bases: tuple[type, ...], namespace: dict[str, Any], **options: Any) -> Any:
-        """A class that a program derives from it is one derived from tnp's own: arrays are of that."""
+        """A class that a program derives from it derives from tnp's ndarray, the class of its arrays."""
         if bases[0] is _base.ndarray:
             return super().__new__(cls, name, bases, namespace)
         own = tuple([_base.ndarray if base is ndarray else base for base in bases])
@@ -198,7 +198,7 @@ class ndarray(_base.ndarray, metaclass=_ArrayClass):
     __module__ = "tnp"
 
     def __new__(cls, *args: Any, **kwargs: Any) -> Any:
-        if cls is not ndarray:  # called for a derived class, by its own ``__new__``
+        if cls is not ndarray:  # a derived class's own ``__new__`` calls this
             return _base.ndarray.__new__(cls, *args, **kwargs)
         try:
             return _base.ndarray(*args, **kwargs)
@@ -207,7 +207,7 @@ class ndarray(_base.ndarray, metaclass=_ArrayClass):
 
 
 class vectorize(functional.vectorize):
-    """``numpy.vectorize``, of functions that return what no tensor can hold too."""
+    """``numpy.vectorize``, also of functions whose results no tensor can hold."""
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         try:
@@ -217,17 +217,17 @@ class vectorize(functional.vectorize):
 
 
 def __getattr__(name: str) -> Any:
-    """``numpy``, by which pickle finds the functions of the modules that stand for NumPy's."""
+    """``numpy``, by which pickle finds the functions of the modules that replace NumPy's."""
     if name == "numpy":
         return module("numpy")
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
-# Whose import it is.
+# Deciding whose import it is.
 
 
 class Importers:
-    """Which modules are the user's: those under ``roots``, and those that no file has, but no library's.
+    """The user's modules: those under ``roots`` and those without a file, except libraries.
 
     Parameters
     ----------
@@ -240,7 +240,7 @@ class Importers:
         paths = sysconfig.get_paths()
         libraries = [paths[name] for name in ("stdlib", "platstdlib", "purelib", "platlib")]
         libraries += [*site.getsitepackages(), site.getusersitepackages()]
-        # A checkout under the current folder has its libraries in an environment of its own; tnp's may be one.
+        # A checkout in the current folder may contain an environment with its libraries, tnp among them.
         libraries += [os.path.dirname(importlib.import_module(name).__file__ or "") for name in _OURS]
         self.libraries = tuple({os.path.join(os.path.realpath(each), "") for each in libraries})
         self._known: dict[str, bool] = {}
@@ -263,7 +263,7 @@ class Importers:
 
 
 class Hook:
-    """What ``builtins.__import__`` and ``importlib.import_module`` are while the drop-in is on."""
+    """The replacements of ``builtins.__import__`` and ``importlib.import_module`` while the drop-in is on."""
 
     def __init__(self, importers: Importers) -> None:
         self.importers = importers
@@ -271,12 +271,12 @@ class Hook:
         self.function: _Import = importlib.import_module
 
     def install(self) -> None:
-        """Be what imports."""
+        """Install the replacements."""
         builtins.__import__ = self.by_statement
         importlib.import_module = self.by_function
 
     def remove(self) -> None:
-        """Put back what was there."""
+        """Restore the originals."""
         builtins.__import__, importlib.import_module = self.statement, self.function
 
     def by_statement(
@@ -313,7 +313,7 @@ _hook: Hook | None = None
 
 
 def install(roots: Sequence[str], device: str | None = None) -> None:
-    """Give tnp to the modules under ``roots``, and to what has no file, wherever they import NumPy.
+    """Give tnp to the modules under ``roots``, and to code without a file, wherever they import NumPy.
 
     Parameters
     ----------
@@ -327,15 +327,15 @@ def install(roots: Sequence[str], device: str | None = None) -> None:
     if device is not None:
         set_default_device(device)
     host_fallback.kept = True
-    interop.host_copies_allowed = True  # libraries read arrays as NumPy's; who wants to know how often asks --report
+    interop.host_copies_allowed = True  # libraries read arrays as NumPy's; --report counts that
     _hook = Hook(Importers(roots))
     _hook.install()
-    library_adapters.prepare()  # a notebook may have imported them before
+    library_adapters.prepare()  # a notebook may have imported them already
     _bequeath(roots, device)
 
 
 def remove() -> None:
-    """Give NumPy to everybody again; what has been imported stays what it is."""
+    """Give NumPy to all modules again; existing imports stay."""
     global _hook
     if _hook is not None:
         _hook.remove()
@@ -344,7 +344,7 @@ def remove() -> None:
 
 
 class _Preparation(dict[str, Any]):
-    """What ``multiprocessing`` tells a process that it starts: when unpickled, the drop-in is on there too."""
+    """A message of ``multiprocessing`` to a new process: unpickling it turns the drop-in on there."""
 
     install: tuple[Any, ...]
 

@@ -1,4 +1,4 @@
-"""Libraries that ask for NumPy's class rather than for an array: what a program hands to them arrives as NumPy's own.
+"""Libraries that insist on NumPy's class: a program's arrays arrive there as NumPy's own.
 
 pandas takes a boolean array for a mask, and a scalar for a number, only if it is NumPy's; h5py reads into nothing else.
 In a program that is run as it is (`_dropin`) the methods by which it speaks to them are given NumPy's arrays over the
@@ -38,11 +38,11 @@ _SPECIAL = _OPERATORS.union(("__init__", "__getitem__", "__setitem__", "__call__
 _STORE = _OPERATORS.union(("__init__", "__new__", "__setitem__", "fillna", "insert", "isin", "replace"))
 """What takes functions that it is given for values, and calls none but a key."""
 
-_Place = tuple[Any, str]  # an object, and the name of its function
+_Place = tuple[Any, str]  # an object, and its function's name
 
 
 def _of(kind: type) -> Iterator[_Place]:
-    """The methods of a class that a program calls, inherited ones too."""
+    """Return the methods of a class that a program can call, including inherited ones."""
     for name, function in inspect.getmembers(kind, inspect.isroutine):
         static = inspect.getattr_static(kind, name)
         is_method = static is function or isinstance(static, classmethod)
@@ -79,7 +79,7 @@ _prepared: dict[str, list[tuple[Any, str, Any]]] = {}
 
 
 def prepare() -> None:
-    """Have the libraries that are there by now given NumPy's arrays."""
+    """Give NumPy's arrays to the libraries that are imported by now."""
     for name, places in LIBRARIES.items():
         if name in sys.modules and name not in _prepared:
             _prepared[name] = []
@@ -91,7 +91,7 @@ def prepare() -> None:
 
 
 def leave() -> None:
-    """Put back what was there."""
+    """Restore the originals."""
     for places in _prepared.values():
         for owner, attribute, function in places:
             _put(owner, attribute, function)
@@ -99,7 +99,7 @@ def leave() -> None:
 
 
 def _put(owner: Any, attribute: str, function: Any) -> None:
-    """Put a library's function in its place, or take away what stands before an inherited one."""
+    """Restore a library's function, or remove the wrapper that hides an inherited one."""
     kind: Any = type(owner)
     if function is None:
         kind.__delattr__(owner, attribute)
@@ -108,7 +108,7 @@ def _put(owner: Any, attribute: str, function: Any) -> None:
 
 
 def given_numpys(function: Callable[..., Any], name: str) -> Callable[..., Any]:
-    """A library's function that gets NumPy's arrays; what is written to must be the host's memory."""
+    """Wrap a library's function to get NumPy's arrays; an array that it writes to must be in the host's memory."""
     calls = name not in _STORE
 
     @functools.wraps(function)
@@ -122,7 +122,7 @@ def given_numpys(function: Callable[..., Any], name: str) -> Callable[..., Any]:
         given = [_argument(each, calls or (place == 1 and name == "__setitem__")) for place, each in enumerate(args)]
         return function(*given, **{name: _argument(value, calls) for name, value in kwargs.items()})
 
-    # A library warns of the first line that is not in its own files: that is to be the program's.
+    # A library's warning names the first line outside of its own files, which should be the program's.
     made: Any = call
     code = function.__code__
     made.__code__ = made.__code__.replace(co_filename=code.co_filename, co_firstlineno=code.co_firstlineno)
@@ -139,7 +139,7 @@ _EXPRESSIONS = frozenset({"query", "eval"})
 
 
 def _name_values(frame: Any, args: tuple[Any, ...], options: dict[str, Any]) -> None:
-    """Say what the names are, which pandas would look for one frame too near."""
+    """Pass the names, which pandas would look up one frame too near."""
     if {"local_dict", "global_dict"} <= options.keys():
         return
     for _ in range(options.pop("level", 0)):
@@ -160,7 +160,7 @@ def _argument(value: Any, calls: bool) -> Any:
 
 
 def numpys(value: Any, calls: bool = True) -> Any:
-    """An argument with NumPy's arrays, scalars and ufuncs for ours; with ``calls`` functions return such as well."""
+    """Convert arrays, scalars and ufuncs in an argument to NumPy's; with ``calls``, also the results of functions."""
     kind = type(value)
     if kind in _PLAIN or ((kind is list or kind is tuple) and _PLAIN.issuperset(map(type, value))):
         return value
@@ -169,7 +169,7 @@ def numpys(value: Any, calls: bool = True) -> Any:
     if isinstance(value, ufunc.Ufunc):
         return value._numpy
     if isinstance(value, _distributions.Distributions):
-        return value._host  # the same stream: what either draws is not drawn again
+        return value._host  # one stream: neither repeats the numbers of the other
     if calls and isinstance(value, functools.partial):
         return functools.partial(numpys(value.func), *value.args, **value.keywords)
     if calls and isinstance(value, _FUNCTION):
@@ -183,7 +183,7 @@ def numpys(value: Any, calls: bool = True) -> Any:
             return value
         items = [numpys(each, calls) for each in value.values()]
         if not all(map(operator.is_, items, value.values())):
-            keys, value = [*value], copy.copy(value)  # a defaultdict remains one
+            keys, value = [*value], copy.copy(value)  # a defaultdict stays one
             for key, item in zip(keys, items, strict=True):
                 value[key] = item
     return value

@@ -1,4 +1,4 @@
-"""``python -m tnp --report``: what a program called, where it ran and why there, how long it took, and on which lines.
+"""``python -m tnp --report``: a program's calls, where they ran and why, their time, and their lines.
 
 Layer: owns what is counted. Nothing of it is loaded unless it is asked for: ``watch`` puts a clock around the functions
 and methods that a program can call, and calls that those make in turn are part of them.
@@ -45,7 +45,7 @@ _READS = frozenset(
 
 @dataclass
 class Row:
-    """One function at one place: how often it was called from which lines, seconds, and bytes between devices."""
+    """One function at one place: its calls by line, seconds, and bytes between devices."""
 
     calls: int = 0
     seconds: float = 0.0
@@ -54,7 +54,7 @@ class Row:
 
 
 class _Thread(threading.local):
-    """The call that this thread is in: whether there is one, and why it left torch if it did."""
+    """The call in progress in this thread: whether there is one, and why it left torch if it did."""
 
     def __init__(self) -> None:
         self.inside = False
@@ -62,7 +62,7 @@ class _Thread(threading.local):
 
 
 class Record:
-    """What has been called since the start.
+    """The calls since the start.
 
     Attributes
     ----------
@@ -79,7 +79,7 @@ class Record:
         self._lock = threading.Lock()
 
     def timed(self, name: str | None, function: Callable[..., Any], where: str = TORCH) -> Callable[..., Any]:
-        """The function with a clock; without a name it is a ufunc's method, and the ufunc has the name."""
+        """Add a clock to a function; without a name it is a ufunc's method, and the ufunc has the name."""
         thread = self._thread
 
         @functools.wraps(function)
@@ -108,7 +108,7 @@ class Record:
             row.lines[user_line()] += 1
 
     def leaving(self, why: str, function: Callable[..., Any]) -> Callable[..., Any]:
-        """The function by which a call leaves torch, told of it if more than a few values go with it."""
+        """Wrap a function by which a call leaves torch, and record calls with more than a few values."""
         thread = self._thread
 
         @functools.wraps(function)
@@ -120,7 +120,7 @@ class Record:
         return call
 
     def table(self) -> Any:
-        """The rows as a table of rich's, the longest first."""
+        """Return the rows as a rich table, the longest first."""
         from rich import box
         from rich.table import Table
 
@@ -142,7 +142,7 @@ class Record:
         return table
 
     def print(self) -> None:
-        """Print the table, beside what the program prints."""
+        """Print the table, beside the program's output."""
         from rich.console import Console
 
         Console(stderr=True, width=None if sys.stderr.isatty() else 160, markup=False).print(self.table())
@@ -153,7 +153,7 @@ def _ufunc_label(ufunc: Any, method: Callable[..., Any]) -> str:
 
 
 def watch() -> Record:
-    """Put clocks around arrays' methods and operators, ufuncs, generators and the ways out of torch, for good."""
+    """Put clocks around arrays' methods and operators, ufuncs, generators and exits from torch, for good."""
     record = Record()
     arrays: tuple[type, ...] = (methods.Methods, ndarray, scalar, readonly)
     ufuncs = (_ufunc.Ufunc, _ufunc.UnaryUfunc, _ufunc.UnaryPairUfunc, _ufunc.BinaryUfunc, gufunc.GeneralizedUfunc)

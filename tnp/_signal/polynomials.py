@@ -282,7 +282,7 @@ def polyfit(
 def polyfit(
     x: Any, y: Any, deg: Any, rcond: Any = None, full: bool = False, w: Any = None, cov: Any = False
 ) -> ndarray | tuple[Any, ...]:
-    """The polynomial that fits points best, by least squares.
+    """Return the polynomial that fits points best, by least squares.
 
     Parameters
     ----------

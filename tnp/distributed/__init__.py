@@ -57,7 +57,7 @@ def init(device: Any = None, *, timeout: float = 300.0) -> None:
 
 
 def rank() -> int:
-    """Which of the processes this is, from 0 on.
+    """The number of this process, from 0 on.
 
     Examples
     --------
@@ -116,7 +116,7 @@ def mesh(shape: Any, names: Any, *, device: Any = None) -> Mesh:
 
 @dataclass(frozen=True)
 class Sharding:
-    """How an array lies over processes.
+    """The layout of an array over processes.
 
     Attributes
     ----------
@@ -136,7 +136,7 @@ class Sharding:
 
 
 def sharding(x: Any) -> Sharding | None:
-    """How an array lies over processes; None if it is an ordinary one. The same as ``x.sharding``.
+    """The layout of an array over processes; None for an ordinary array. The same as ``x.sharding``.
 
     Parameters
     ----------
@@ -204,7 +204,7 @@ def shard(x: Any, mesh: Mesh, axis: Any = 0) -> ndarray:
 
 
 def _axes(axis: Any, mesh: Mesh, ndim: int) -> tuple[int | None, ...]:
-    """An axis, or None, for each dimension of the mesh."""
+    """Return an axis, or None, for each dimension of the mesh."""
     given = axis if isinstance(axis, tuple) else (axis, *[None] * (mesh.ndim - 1))
     if len(given) != mesh.ndim:
         raise ValueError(f"axis has {len(given)} entries for the {mesh.ndim} dimensions of the mesh")
@@ -319,7 +319,7 @@ class Generator:
 
     @property
     def state(self) -> ndarray:
-        """The state as an array of bytes, which a checkpoint can hold; assigning it goes on from there."""
+        """The state as an array of bytes, which a checkpoint can hold; assigning a state continues from it."""
         return wrap_array(self._keys.state)
 
     @state.setter

@@ -73,7 +73,7 @@ def fftfreq(n: int, d: Any = 1.0, device: Any = None, *, dtype: Any = None) -> n
     array([ 0.  ,  0.25, -0.5 , -0.25])
     """
     step = _step(n, d)
-    if isinstance(n, bool):  # which is a length to rfftfreq
+    if isinstance(n, bool):  # rfftfreq reads it as a length
         raise TypeError(f"expected a sequence of integers or a single integer, got '{n}'")
     if n < 0:
         raise ValueError("negative dimensions are not allowed")
@@ -123,7 +123,7 @@ _MOST = np.iinfo(np.intp).max
 
 
 def _step(n: Any, d: Any) -> Any:
-    """The lowest frequency that is not zero."""
+    """Return the lowest frequency that is not zero."""
     if not isinstance(n, (int, np.integer)):
         raise ValueError("n should be an integer")
     if not -_MOST <= n <= _MOST:

@@ -23,13 +23,13 @@ Tensor = Any
 def _grid(
     tensor: Tensor, s: Any, axes: Any, norm: Any, half: bool = False, halved: bool = False
 ) -> tuple[list[int], list[int]]:
-    """The number of points along each axis, and the axes.
+    """Return the number of points along each axis, and the axes.
 
     ``half`` says that the last axis has only half of the frequencies, by which its default length is found; ``halved``
     that the result has.
     """
     if s is None and isinstance(axes, (dict, set)):
-        list(np.take(tuple(tensor.shape), cast(Any, axes)))  # NumPy says what is wrong with them
+        list(np.take(tuple(tensor.shape), cast(Any, axes)))  # NumPy raises the error
     if axes is None:
         if s is not None:
             warnings.warn(
@@ -47,7 +47,7 @@ def _grid(
         axes = [normalize_axis(axis, tensor.dim()) for axis in axes]
     except (TypeError, IndexError):
         if s is None:
-            list(np.take(tuple(tensor.shape), axes))  # NumPy takes the lengths first, and says what is wrong
+            list(np.take(tuple(tensor.shape), axes))  # NumPy reads the lengths first, and raises the error
         raise
     lengths = [None] * len(axes) if s is None else list(s)
     if s is not None and None in lengths:
@@ -72,7 +72,7 @@ def _grid(
 
 
 def _check_axes(shape: tuple[int, ...], s: Any, axes: Any) -> None:
-    """Raise what NumPy says of axes before it looks at the elements."""
+    """Raise NumPy's errors for axes, which come before those for elements."""
     if axes is not None and s is None:
         np.take(shape, axes)
     elif axes is not None and len(s) != len(axes):

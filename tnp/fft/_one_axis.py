@@ -24,13 +24,13 @@ _SWAPPED = {None: "forward", "backward": "forward", "ortho": "ortho", "forward":
 
 
 def check_norm(norm: Any) -> None:
-    """ValueError for what is no norm."""
+    """Raise ValueError for an unknown norm."""
     if norm not in _SWAPPED:
         raise ValueError(f'Invalid norm value {norm}; should be "backward", "ortho" or "forward".')
 
 
 def points(n: Any, halved: bool = False) -> int:
-    """The number of points of a transform, which is at least one; True is one only where NumPy halves it."""
+    """Return the number of points of a transform, at least one; True counts as one only where NumPy halves it."""
     if n < 1:
         raise ValueError(f"Invalid number of FFT data points ({n}) specified.")
     count = operator.index(n)
@@ -40,14 +40,14 @@ def points(n: Any, halved: bool = False) -> int:
 
 
 def checked_real(tensor: Tensor) -> Tensor:
-    """The tensor; TypeError if it is complex."""
+    """Return the tensor; TypeError if it is complex."""
     if tensor.is_complex():
         raise TypeError(f"the transform of real input takes no {to_numpy[tensor.dtype]}: use fft, or the real part")
     return tensor
 
 
 def real_result(tensor: Tensor, given: Any) -> Tensor:
-    """A real result in the dtype that NumPy gives it: float16 for float16."""
+    """Return a real result in NumPy's dtype: float16 for float16."""
     return cast(tensor, given) if given is tensor_dtype(np.float16) else tensor
 
 
@@ -68,7 +68,7 @@ def delivered(result: Tensor, out: Any) -> Any:
 
 
 def _length(shape: tuple[int, ...], axis: Any) -> int:
-    """The length of an axis, whose number NumPy takes for an index here; AxisError where there is none."""
+    """Return the length of an axis, which NumPy reads as an index here; AxisError if there is none."""
     try:
         return shape[normalize_axis(axis, len(shape))]
     except OverflowError:
@@ -76,14 +76,14 @@ def _length(shape: tuple[int, ...], axis: Any) -> int:
 
 
 def _check_line(a: Any, shape: tuple[int, ...], n: Any, axis: Any) -> None:
-    """Raise what NumPy says of data that no tensor can hold, in its order."""
+    """Raise NumPy's errors for data that no tensor can hold, in NumPy's order."""
     points(_length(shape, axis) if n is None else n)
     np.result_type(np.asarray(a), 1.0)
     normalize_axis(axis, len(shape))
 
 
 def _line(a: Any, n: Any, axis: Any, norm: Any, halved: bool = False) -> tuple[Tensor, int, int]:
-    """The tensor, the number of points and the axis of a transform along one."""
+    """Return the tensor, the number of points and the axis of a transform along one axis."""
     (tensor,) = tensors_of(a, check=lambda shape: _check_line(a, shape, n, axis))
     if n is None:
         n = _length(tuple(tensor.shape), axis)

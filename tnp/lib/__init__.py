@@ -1,4 +1,4 @@
-"""``numpy.lib``: the parts of it that are about arrays.
+"""``numpy.lib``: its parts about arrays.
 
 Layer: owns nothing.
 """

@@ -1,4 +1,4 @@
-"""Views with strides of one's own.
+"""Views with arbitrary strides.
 
 Layer: owns their NumPy spelling: strides in bytes, windows along axes.
 """

@@ -33,7 +33,7 @@ __all__ = [
     "vector_norm",
 ]  # fmt: skip
 
-_CROSS_CHECKS = NUMPY < "2.5.0"  # since then the main namespace's cross refuses two components itself
+_CROSS_CHECKS = NUMPY < "2.5.0"  # from 2.5 on the main namespace's cross refuses two components itself
 
 
 def matrix_power(a: Any, n: int) -> ndarray:
@@ -146,7 +146,7 @@ def multi_dot(arrays: Sequence[Any], *, out: Any = None) -> ndarray:
 
 
 def _cheapest_splits(sizes: Sequence[int]) -> dict[tuple[int, int], int]:
-    """After which matrix to split the product of each run of matrices, so that it costs the fewest multiplications.
+    """Return the matrix after which to split the product of each run of matrices, for the fewest multiplications.
 
     Matrix ``i`` has shape ``(sizes[i], sizes[i + 1])``. Source: Cormen, Introduction to Algorithms, chapter 15.2.
     """
@@ -157,7 +157,7 @@ def _cheapest_splits(sizes: Sequence[int]) -> dict[tuple[int, int], int]:
         for i in range(count - length):
             j = i + length
             of_splits = [costs[i, k] + costs[k + 1, j] + sizes[i] * sizes[k + 1] * sizes[j + 1] for k in range(i, j)]
-            costs[i, j] = min(*of_splits, of_splits[0])  # two at least: Dynamo takes no minimum of a list
+            costs[i, j] = min(*of_splits, of_splits[0])  # two at least: Dynamo supports no minimum of a list
             splits[i, j] = i + of_splits.index(costs[i, j])
     return splits
 

@@ -19,33 +19,33 @@ from tnp.linalg._matrices import matrices, result_dtype, square, square_matrices
 
 _EIGENVALUES = "Eigenvalues did not converge"
 _SVD = "SVD did not converge"
-_INFINITE_SVD = NUMPY < "2.5.4"  # infinite matrices had singular values, of no meaning; NaN has always been an error
+_INFINITE_SVD = NUMPY < "2.5.4"  # infinite matrices had meaningless singular values; NaN has always been an error
 _REAL_IF_REAL = NUMPY < "2.5.0"  # since then eigenvalues of real matrices are complex, whatever their values
 
 
 class EigResult(NamedTuple):
-    """What ``eig`` returns."""
+    """The result of ``eig``."""
 
     eigenvalues: ndarray
     eigenvectors: ndarray
 
 
 class EighResult(NamedTuple):
-    """What ``eigh`` returns."""
+    """The result of ``eigh``."""
 
     eigenvalues: ndarray
     eigenvectors: ndarray
 
 
 class QRResult(NamedTuple):
-    """What ``qr`` returns."""
+    """The result of ``qr``."""
 
     Q: ndarray
     R: ndarray
 
 
 class SVDResult(NamedTuple):
-    """What ``svd`` returns."""
+    """The result of ``svd``."""
 
     U: ndarray
     S: ndarray
@@ -97,7 +97,7 @@ def qr(a: Any, mode: Literal["r"]) -> ndarray: ...
 @overload
 def qr(a: Any, mode: str = "reduced") -> ndarray | tuple[ndarray, ndarray]: ...
 def qr(a: Any, mode: str = "reduced") -> ndarray | tuple[ndarray, ndarray]:
-    """QR decomposition: an orthonormal times an upper triangular matrix.
+    """QR decomposition: the product of an orthonormal and an upper triangular matrix.
 
     Parameters
     ----------
@@ -218,7 +218,7 @@ def svd(a: Any, full_matrices: bool = True, compute_uv: bool = True, hermitian: 
 
 
 def refuse_infinite(tensor: Any) -> None:
-    """What NumPy says of singular values of a matrix that is not finite; an accelerator is not waited for."""
+    """Raise NumPy's error for singular values of a matrix that is not finite, without waiting for an accelerator."""
     if not _INFINITE_SVD and tensor.is_cpu and kernels.is_not_finite(tensor):
         raise LinAlgError(_SVD)
 
@@ -355,7 +355,7 @@ def eigvals(a: Any) -> ndarray:
 
 
 def real_if_real(values: ndarray, matrix: Any) -> ndarray:
-    """Eigenvalues of a real matrix without their imaginary parts, if those are zero."""
+    """Drop the imaginary parts of a real matrix's eigenvalues, if all are zero."""
     if matrix.is_complex() or not values.tensor.is_complex() or not kernels.is_real(values.tensor):
         return values
     return wrap_array(values.tensor.real.contiguous())

@@ -34,27 +34,27 @@ def result_dtype(*tensors: Tensor) -> Any:
 
 
 def matrices(a: Any) -> Tensor:
-    """A stack of matrices in the dtype of the result."""
+    """Return a stack of matrices in the dtype of the result."""
     (tensor,) = tensors_of(a, check=_check_rank)
     _check_dimensions(tensor)
     return cast(tensor, result_dtype(tensor))
 
 
 def square_matrices(a: Any) -> Tensor:
-    """A stack of square matrices in the dtype of the result."""
+    """Return a stack of square matrices in the dtype of the result."""
     tensor = square(a)
     return cast(tensor, result_dtype(tensor))
 
 
 def square(a: Any) -> Tensor:
-    """A stack of square matrices in their own dtype."""
+    """Return a stack of square matrices in their own dtype."""
     (tensor,) = tensors_of(a, check=_check_rank)
     check_square(tensor)
     return tensor
 
 
 def check_square(tensor: Tensor) -> None:
-    """LinAlgError for anything but a stack of square matrices."""
+    """Raise LinAlgError for anything but a stack of square matrices."""
     _check_dimensions(tensor)
     rows, columns = tensor.shape[-2:]
     if rows != columns:
@@ -62,7 +62,7 @@ def check_square(tensor: Tensor) -> None:
 
 
 def check_matrix(tensor: Tensor) -> None:
-    """LinAlgError for anything but one matrix."""
+    """Raise LinAlgError for anything but one matrix."""
     if tensor.dim() != 2:
         raise LinAlgError(f"{tensor.dim()}-dimensional array given. Array must be two-dimensional")
 
@@ -73,7 +73,7 @@ def _check_rank(shape: tuple[int, ...]) -> None:
 
 
 def is_empty(tensor: Tensor) -> bool:
-    """Whether the matrices have no elements, and not only the stack no matrices."""
+    """Whether the matrices have no elements; a stack without matrices alone does not count."""
     return 0 in tensor.shape[-2:]
 
 

@@ -1,4 +1,4 @@
-"""Numbers that say something about a matrix: norms, condition, rank, determinant.
+"""Numbers that describe a matrix: norms, condition, rank, determinant.
 
 Layer: owns what the orders of a norm mean and which arrays have one. All but the Euclidean norm are made of tnp's own
 reductions.
@@ -34,7 +34,7 @@ _ANY_COND = NUMPY >= "2.5.4"  # cond of a matrix that is not finite is NaN or in
 
 
 class SlogdetResult(NamedTuple):
-    """What ``slogdet`` returns."""
+    """The result of ``slogdet``."""
 
     sign: ndarray
     logabsdet: ndarray

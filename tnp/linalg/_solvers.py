@@ -74,7 +74,7 @@ def solve(a: Any, b: Any) -> ndarray:
             f"{left.shape[-1]})"
         )
     missing = left.dim() - columns.dim()
-    if missing > 0:  # else torch takes matrices for a stack of vectors
+    if missing > 0:  # otherwise torch reads matrices as a stack of vectors
         columns = columns[(None,) * missing]
     try:
         solution = kernels.solve(cast(left, dtype), cast(columns, dtype))
@@ -86,7 +86,7 @@ def solve(a: Any, b: Any) -> ndarray:
 
 
 def _mismatch(error: RuntimeError, left: Tensor, right: Tensor) -> Exception:
-    """What NumPy says of two stacks of matrices that do not broadcast."""
+    """Return NumPy's error for two stacks of matrices that do not broadcast."""
     try:
         np.broadcast_shapes(left.shape[:-2], right.shape[:-2])
     except ValueError:

@@ -35,21 +35,21 @@ Draw: TypeAlias = ndarray | Any
 
 
 def on_host(value: Any) -> Any:
-    """An argument as NumPy takes it: our arrays over the same memory, anything else as it is."""
+    """Return an argument for NumPy: tnp arrays over the same memory, anything else unchanged."""
     if isinstance(value, ndarray):
         return value.__array__()[()] if isinstance(value, scalar) else value.__array__()
     return value
 
 
 def from_host(result: Any) -> Any:
-    """What NumPy drew: an array's memory as one of ours, a scalar as it is."""
+    """Return NumPy's draw: an array as a tnp array over its memory, a scalar unchanged."""
     if isinstance(result, np.ndarray) and not (host_fallback.kept and result.dtype not in to_torch):
         return wrap_array(tensor_of(result))
     return result
 
 
 def warned(stacklevel: int, function: Callable[..., Any], *args: Any, **keywords: Any) -> Any:
-    """What the function returns; a warning that NumPy gives is told of the user's line, which is further up."""
+    """Call the function; a warning of NumPy's names the user's line, which is further up the stack."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         result = function(*args, **keywords)
@@ -59,19 +59,19 @@ def warned(stacklevel: int, function: Callable[..., Any], *args: Any, **keywords
 
 
 def parameter(value: Any) -> Any:
-    """A parameter as torch's streams take it: a Python number as it is, an array's tensor."""
+    """Return a parameter for torch's streams: a Python number unchanged, an array's tensor."""
     return value if isinstance(value, (int, float, np.generic)) else tensor_of(value)
 
 
 def array_in(x: Any) -> ndarray | None:
-    """What is to be permuted or chosen from, if it is an array of ours or a tensor and not a number."""
+    """Return the array to permute or choose from, if it is a tnp array or a tensor and not a number."""
     if isinstance(x, ndarray):
         return None if isinstance(x, scalar) else x
     return wrap_array(x) if memory.is_tensor(x) else None
 
 
 class Distributions:
-    """What draws numbers: NumPy's generator for the CPU, and for other places one of torch's each."""
+    """The generators: NumPy's for the CPU, and one of torch's for each other device."""
 
     _host: Any
     _device: Any
@@ -84,20 +84,20 @@ class Distributions:
     _poisson_lam_max = np.random.RandomState._poisson_lam_max  # type: ignore[attr-defined]
 
     def _seeded(self, seed: Any) -> None:
-        """Note that it has just been seeded; with None or by another generator it draws other numbers each time."""
+        """Note a seed; with None, or after a seed by another generator, it draws other numbers each time."""
         is_new = seed is not None and not isinstance(seed, (np.random.BitGenerator, np.random.Generator, Distributions))
         self._batch = trace_state.state.batch.token if is_new and trace_state.is_batching() else None
 
     def _source(self) -> tuple[object, Callable[[], Any], Callable[[Any], object]]:
-        """What NumPy draws from, what asks for its state, and what takes it back to one."""
+        """NumPy's generator, and the functions that get and set its state."""
         raise NotImplementedError
 
     def _seed(self) -> int:
-        """64 bits that follow from the seed: what torch's generators start from."""
+        """Return 64 bits that follow from the seed, with which torch's generators start."""
         raise NotImplementedError
 
     def _stream(self) -> Stream | None:
-        """The torch generator that is to draw, None where it is NumPy's turn."""
+        """Return the torch generator that has to draw, or None if NumPy draws."""
         device = devices.state.default if self._device is None else self._device
         is_host = device is None or device.type == "cpu"
         if is_host and trace_state.is_batching() and trace_state.state.batch.token is self._batch:
@@ -114,28 +114,28 @@ class Distributions:
         return self._streams[device]
 
     def _generator_on(self, device: Any) -> Any:
-        """The torch generator of a device that traced functions draw from."""
+        """Return the torch generator of a device for traced functions."""
         return self._stream_on(None if device.type == "cpu" else device).generator
 
     def _draw(self, numpy_method: Callable[..., Any], kernel: Kernel, size: Any, *parameters: Any) -> Any:
-        """What NumPy's method or, elsewhere, torch's kernel draws with these parameters."""
+        """Draw with these parameters by NumPy's method or, elsewhere, by torch's kernel."""
         stream = self._stream()
         if stream is None:
             return from_host(numpy_method(*[on_host(each) for each in parameters], on_host(size)))
         return _drawn(kernel(stream, _sizes(size), *[parameter(each) for each in parameters]), size)
 
     def _order(self, n: int) -> ndarray:
-        """The first ``n`` integers in random order."""
+        """Return the first ``n`` integers in random order."""
         stream = self._stream()
         return from_host(self._host.permutation(n)) if stream is None else wrap_array(stream.permutation(n))
 
     def _permuted(self, x: ndarray, axis: int) -> Any:
-        """A copy with the slices along an axis in random order; gradients flow through it."""
+        """Return a copy with the slices along an axis in random order; gradients flow through it."""
         axis = normalize_axis(axis, x.ndim)
         return take(x, self._order(x.shape[axis]).to_device(x.device), axis)
 
     def _shuffle(self, x: Any, axis: int) -> None:
-        """The slices along an axis in random order, in place."""
+        """Shuffle the slices along an axis in place."""
         array = array_in(x)
         if array is not None:
             if not array.ndim:
@@ -327,7 +327,7 @@ class Distributions:
         return self._draw(self._host.geometric, Stream.geometric, size, p)
 
     def hypergeometric(self, ngood: Any, nbad: Any, nsample: Any, size: Any = None) -> Draw:
-        """Draw the good ones among ``nsample`` out of ``ngood + nbad``; on the CPU only."""
+        """Draw how many of ``nsample`` out of ``ngood + nbad`` are good; on the CPU only."""
         return self._draw(self._host.hypergeometric, Stream.hypergeometric, size, ngood, nbad, nsample)
 
     def logseries(self, p: Any, size: Any = None) -> Draw:
@@ -335,7 +335,7 @@ class Distributions:
         return self._draw(self._host.logseries, Stream.logseries, size, p)
 
     def multinomial(self, n: Any, pvals: Any, size: Any = None) -> ndarray:
-        """Draw how often each of the outcomes, of probabilities ``pvals``, comes in ``n`` trials."""
+        """Draw the counts of outcomes with probabilities ``pvals`` in ``n`` trials."""
         stream = self._stream()
         if stream is None:
             return from_host(self._host.multinomial(on_host(n), on_host(pvals), on_host(size)))
@@ -359,12 +359,12 @@ def _sizes(size: Any) -> tuple[int, ...] | None:
 
 
 def _drawn(tensor: Tensor, size: Any) -> ndarray:
-    """What torch drew: a scalar where no size was asked for and no parameter has one."""
+    """Return torch's draw: a scalar if neither the call nor a parameter has a size."""
     return wrap(tensor) if size is None else wrap_array(tensor)
 
 
 def integers(stream: Stream, low: Any, high: Any, size: Any, dtype: Any, endpoint: bool) -> ndarray:
-    """Uniform integers drawn by torch, with NumPy's reading of the bounds."""
+    """Draw uniform integers by torch, with NumPy's reading of the bounds."""
     low, high = (0, low) if high is None else (low, high)
     drawn = stream.integers(_sizes(size), parameter(low), parameter(high), tensor_dtype(dtype), endpoint)
     return _drawn(drawn, size)
@@ -378,7 +378,7 @@ def filled(
         given = [on_host(each) for each in parameters]
         if out is None:
             return from_host(draw(*given, size=on_host(size), dtype=dtype))
-        on_host(out)  # raises for an array that is not the host's
+        on_host(out)  # raises for an array that is not on the host
         target = output_tensor(out)
         generators.fill_on_host(target, lambda values: draw(*given, size=on_host(size), dtype=dtype, out=values))
         return out

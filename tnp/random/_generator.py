@@ -91,7 +91,7 @@ class Generator(Distributions):
         return self._host.bit_generator
 
     def _seed(self) -> int:
-        sequence = self.bit_generator.seed_seq or np.random.SeedSequence()  # a bit generator of old pickles has none
+        sequence = self.bit_generator.seed_seq or np.random.SeedSequence()  # bit generators of old pickles have none
         return int(sequence.generate_state(1, np.uint64)[0])
 
     def spawn(self, n_children: int) -> list[Generator]:
@@ -112,7 +112,7 @@ class Generator(Distributions):
 
     @classmethod
     def _restored(cls, bit_generator: Any, device: str | None, states: Mapping[Any, np.ndarray]) -> Generator:
-        """The generator that ``__reduce__`` took apart."""
+        """Rebuild the generator that ``__reduce__`` took apart."""
         generator = cls(bit_generator, device=device)
         for place, state in states.items():
             generator._stream_on(None if place is None else devices.parse(place)).state = state
@@ -151,7 +151,7 @@ class Generator(Distributions):
         """Draw from the gamma distribution with scale 1."""
         return filled(self._host.standard_gamma, self._stream(), _standard_gamma, size, dtype, out, shape)
 
-    # Several numbers that belong together.
+    # Draws of several dependent numbers.
 
     def multivariate_normal(
         self,
@@ -200,7 +200,7 @@ class Generator(Distributions):
         return self._permutation(x, axis)
 
     def permuted(self, x: Any, *, axis: Any = None, out: Any = None) -> ndarray:
-        """Return a copy of ``x``, each line of it along an axis in a random order of its own; all of it if None."""
+        """Return a copy of ``x`` with each line along an axis in its own random order; None permutes all elements."""
         array = array_in(x)
         source = asarray(x) if array is None else array
         result = take(source, self._positions(source, axis).to_device(source.device))
@@ -214,7 +214,7 @@ class Generator(Distributions):
         return out  # type: ignore[return-value]  # NumPy's array, if that was given
 
     def _positions(self, x: ndarray, axis: Any) -> ndarray:
-        """Where in ``x``, flattened, each element of the permuted array comes from."""
+        """Return the flat place in ``x`` of each element of the permuted array."""
         if not x.ndim:
             raise TypeError("len() of unsized object")
         if axis is None:

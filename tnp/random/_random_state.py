@@ -56,7 +56,7 @@ class RandomState(Distributions):
 
     @classmethod
     def _over(cls, host: Any, origin: Any = None, states: Mapping[Any, np.ndarray] | None = None) -> RandomState:
-        """The same stream as a RandomState of NumPy's."""
+        """Return the same stream as a RandomState of NumPy's."""
         state = cls.__new__(cls)
         state._begin(host, origin)
         for place, values in (states or {}).items():
@@ -103,7 +103,7 @@ class RandomState(Distributions):
         return self._host.get_state(legacy)
 
     def set_state(self, state: Any) -> None:
-        """Go on from a state that ``get_state`` returned."""
+        """Continue from a state that ``get_state`` returned."""
         self._host.set_state(state)
         current = self._host.get_state(legacy=False)["state"]
         self._restart([*map(int, current["key"]), int(current["pos"])])
@@ -161,7 +161,7 @@ class RandomState(Distributions):
         """Draw from the gamma distribution with scale 1."""
         return self._draw(self._host.standard_gamma, Stream.standard_gamma, size, shape)
 
-    # Several numbers that belong together.
+    # Draws of several dependent numbers.
 
     def multivariate_normal(
         self, mean: Any, cov: Any, size: Any = None, check_valid: str = "warn", tol: float = 1e-8
