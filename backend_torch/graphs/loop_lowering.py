@@ -64,7 +64,7 @@ def lower(module: GraphModule) -> bool:
             continue
         try:
             kernel = lowered(module, node)
-        except Unsupported as reason:
+        except Exception as reason:  # Unsupported, or what an operation is not known to be given: it runs as it did
             _log.debug("a loop's steps are called one by one: %s", reason)
             continue
         found = True

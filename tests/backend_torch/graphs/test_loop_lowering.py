@@ -5,6 +5,7 @@ Steps of many kinds are carried by one loop, so that it is compiled once.
 
 from __future__ import annotations
 
+import signal
 import warnings
 from collections.abc import Callable
 from typing import Any
@@ -355,6 +356,21 @@ def test_out_of_bounds(calls: list[str], index: int) -> None:
     assert function(x, np.asarray(-4)).tolist() == run(x, -4).tolist()
     with pytest.raises(IndexError, match=rf"index {index} is out of bounds for axis 1 with size 4"):
         function(x, np.asarray(index))
+    assert calls
+
+
+@pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="Windows has no timers that send signals")
+def test_a_loop_that_never_ends_can_be_stopped(calls: list[str]) -> None:
+    function = np.compile(lambda x: np.while_loop(lambda v: v >= 0, lambda v: v * 0, x))
+    assert function(np.asarray(-1)) == -1
+    before = signal.signal(signal.SIGALRM, signal.default_int_handler)
+    signal.setitimer(signal.ITIMER_REAL, 0.2)
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            function(np.asarray(1))
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
     assert calls
 
 
