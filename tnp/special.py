@@ -16,8 +16,9 @@ from backend_torch.tensors.casting import cast
 from backend_torch.tensors.constants import constant
 from backend_torch.tensors.dtypes import to_numpy, to_torch
 from tnp._core.base import wrap
-from tnp._core.convert import home_of, output_tensor, tensor_of
+from tnp._core.convert import asarray, home_of, output_tensor, tensor_of
 from tnp._core.errors import explain, normalize_axes
+from tnp._creation.filled import full
 from tnp._indexing.selection import where
 from tnp._manipulation.shape import squeeze
 from tnp._math import mathematics, reductions
@@ -192,23 +193,18 @@ def sinc(x: Any) -> Any:
     return mathematics.sinc(x)
 
 
-def polygamma(n: int, x: Any) -> Any:
+def polygamma(n: Any, x: Any) -> Any:
     """Derivatives of the digamma function.
 
     Parameters
     ----------
-    n : int
-        The order.
+    n : array_like
+        The orders; below 0 the result is NaN. Each order among them is one call of torch's function.
     x : array_like
 
     Returns
     -------
     ndarray
-
-    Raises
-    ------
-    NotImplementedError
-        ``n`` is an array: call it once for each order.
 
     Notes
     -----
@@ -220,10 +216,13 @@ def polygamma(n: int, x: Any) -> Any:
     >>> np.special.polygamma(1, np.asarray([1.0]))
     array([1.64493407])
     """
-    if np.ndim(n):
-        raise NotImplementedError("polygamma takes one order: call it once for each")
     (tensor,) = floats("polygamma", x)
-    return wrap(kernels.polygamma(int(n), tensor))
+    orders = asarray(n, device=tensor.device)
+    shape = np.broadcast_shapes(orders.shape, tuple(tensor.shape))
+    result = full(shape, np.nan, to_numpy[tensor.dtype], device=tensor.device)
+    for order in sorted({int(each) for each in orders.ravel().tolist() if each >= 0}):
+        result = where(orders == order, wrap(kernels.polygamma(order, tensor)), result)
+    return result[()]
 
 
 def multigammaln(a: Any, d: int) -> Any:

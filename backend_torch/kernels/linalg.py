@@ -32,8 +32,11 @@ _FEW_ROWS = 25  # LAPACK's SMLSIZ: larger matrices are divided, and get the same
 _SINGLE = {double: single for single, double in _DOUBLE.items()}
 
 
-def _narrowed(tensor: Tensor) -> Tensor:
-    return tensor.to(_SINGLE.get(tensor.dtype, tensor.dtype))
+def _finished(result: Any, narrowed: bool) -> Any:
+    """Tensors in C order, as NumPy's are, whatever LAPACK's order is."""
+    if not isinstance(result, Tensor):
+        return tuple([_finished(each, narrowed) for each in result])
+    return (result.to(_SINGLE.get(result.dtype, result.dtype)) if narrowed else result).contiguous()
 
 
 def _in_double(function: Callable[..., Any], everywhere: bool = False) -> Callable[..., Any]:
@@ -43,12 +46,12 @@ def _in_double(function: Callable[..., Any], everywhere: bool = False) -> Callab
     def compute(*tensors: Tensor, **options: Any) -> Any:
         wide = _DOUBLE.get(tensors[0].dtype)
         try:
-            if wide is None or not (everywhere or tensors[0].device.type == "cpu"):
-                return function(*tensors, **options)
-            result = function(*[tensor.to(wide) for tensor in tensors], **options)
+            narrowed = wide is not None and (everywhere or tensors[0].device.type == "cpu")
+            if narrowed:
+                tensors = tuple([tensor.to(wide) for tensor in tensors])
+            return _finished(function(*tensors, **options), narrowed)
         except RuntimeError as error:
             raise out_of_memory.explained(error) from None
-        return _narrowed(result) if isinstance(result, Tensor) else tuple(map(_narrowed, result))
 
     return compute
 

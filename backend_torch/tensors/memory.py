@@ -251,9 +251,9 @@ def is_tensor_type(cls: type) -> bool:
     return issubclass(cls, Tensor)
 
 
-def stacked(tensors: list[Tensor]) -> Tensor:
-    """Stack tensors of one shape and dtype along a new first axis."""
-    return torch.stack(tensors)
+def stacked(tensors: list[Tensor], axis: int = 0) -> Tensor:
+    """Stack tensors of one shape and dtype along a new axis, by default the first."""
+    return torch.stack(tensors, axis)
 
 
 def same_start(one: Tensor, other: Tensor) -> bool:
@@ -379,6 +379,15 @@ def in_order(tensor: Tensor, order: str) -> Tensor:
         return tensor if backwards.is_contiguous() else reversed_axes(backwards.contiguous())
     except RuntimeError as error:
         raise out_of_memory.explained(error) from None
+
+
+def in_order_of(tensor: Tensor, source: Tensor) -> Tensor:
+    """The tensor's values without gaps, its axes in the order of another's in memory, of as many axes."""
+    if source.is_contiguous():
+        return in_order(tensor, "C")
+    strides = source.stride()
+    axes = sorted(range(source.dim()), key=lambda axis: -strides[axis])
+    return in_order(tensor.permute(axes), "C").permute(sorted(range(source.dim()), key=axes.__getitem__))
 
 
 def copied(tensor: Tensor, order: str = "K") -> Tensor:

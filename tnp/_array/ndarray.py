@@ -237,8 +237,8 @@ class ndarray(Methods):
 
     @property
     def real(self) -> ndarray:
-        """The real part; a view."""
-        return view_like(self, memory.real(self.tensor))
+        """The real part: a view of a complex array, a real one itself."""
+        return view_like(self, memory.real(self.tensor)) if self.tensor.is_complex() else self
 
     @real.setter
     def real(self, value: Any) -> None:

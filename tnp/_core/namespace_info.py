@@ -104,6 +104,6 @@ class NamespaceInfo:
         names = dict.fromkeys(name for each in kinds for name in _KINDS[each])
         return {name: np.dtype(name) for name in names if double or name not in ("float64", "complex128")}
 
-    def devices(self) -> tuple[Any, ...]:
+    def devices(self) -> list[Any]:
         """The devices of this machine that arrays can be on (torch.device objects)."""
-        return devices.present()
+        return list(devices.present())

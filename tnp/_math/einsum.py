@@ -88,12 +88,13 @@ def einsum(
     terms, explicit, arrays = _terms(operands)
     tensors = tensors_of(*arrays)
     inputs, output = _letters(terms, explicit, [tuple(tensor.shape) for tensor in tensors])
-    if out is None and dtype is None and len(tensors) == 1 and set(inputs[0]) == set(output):
+    wanted = None if dtype is None else numpy_dtype(dtype)
+    if out is None and len(tensors) == 1 and set(inputs[0]) == set(output):
         view = kernels.einsum(inputs, output, tensors)
         return wrap(view if view.dim() else view.clone())
     target = None if out is None else output_tensor(out)
-    wanted = _dtype(tensors, target, dtype, casting)
-    result = kernels.einsum(inputs, output, [cast(tensor, wanted) for tensor in tensors])
+    computed = _dtype(tensors, target, wanted, casting)
+    result = kernels.einsum(inputs, output, [cast(tensor, computed) for tensor in tensors])
     if target is None:
         return wrap(memory.in_order(result, order) if order in ("C", "F") else result)
     if target.shape != result.shape:
@@ -106,12 +107,18 @@ def _dtype(tensors: Sequence[Tensor], target: Tensor | None, dtype: Any, casting
     """Return the torch dtype of the computation; TypeError if ``casting`` forbids the cast to it, or from it."""
     given = [to_numpy[tensor.dtype] for tensor in tensors]
     into = [] if target is None else [to_numpy[target.dtype]]
-    wanted = np.result_type(*given, *into) if dtype is None else numpy_dtype(dtype)
-    for source, destination in [*[(one, wanted) for one in given], *[(wanted, one) for one in into]]:
-        if not np.can_cast(source, destination, casting):
+    wanted = np.result_type(*given, *into) if dtype is None else dtype
+    for i, one in enumerate(given):
+        if not np.can_cast(one, wanted, casting):
             raise TypeError(
-                f"einsum: an operand could not be cast from {source!r} to {destination!r} according to the rule "
+                f"Iterator operand {i} dtype could not be cast from {one!r} to {wanted!r} according to the rule "
                 f"'{casting}'"
+            )
+    for one in into:
+        if not np.can_cast(wanted, one, casting):
+            raise TypeError(
+                f"Iterator requested dtype could not be cast from {wanted!r} to {one!r}, the operand {len(given)} "
+                f"dtype, according to the rule '{casting}'"
             )
     return tensor_dtype(wanted)
 

@@ -479,8 +479,8 @@ def cross(a: Any, b: Any, axisa: int = -1, axisb: int = -1, axisc: int = -1, axi
         first, second = a1 * b2[0], -(a0 * b2[0])
     else:
         first, second = a1 * b2[0] - a2[0] * b1, a2[0] * b0 - a0 * b2[0]
-    result = memory.stacked([first.tensor, second.tensor, third.tensor])
-    return wrap_array(result.movedim(0, axisc))
+    result = memory.stacked([first.tensor, second.tensor, third.tensor], -1)
+    return wrap_array(result.movedim(-1, axisc))
 
 
 def trace(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1, dtype: Any = None, out: Any = None) -> ndarray:

@@ -11,6 +11,7 @@ from typing import Any, overload
 import numpy as np
 
 from backend_torch.kernels import signal
+from backend_torch.tensors import memory
 from backend_torch.tensors.casting import cast
 from backend_torch.tensors.dtypes import to_numpy
 from tnp._core.base import ndarray, wrap, wrap_array
@@ -98,7 +99,8 @@ def gradient(f: Any, *varargs: Any, axis: Any = None, edge_order: int = 1) -> nd
         moveaxis(_derivative(moveaxis(array, dim, -1), step, edge_order, dtype), -1, dim)
         for dim, step in zip(axes, spacings, strict=True)
     ]
-    return slopes[0] if len(axes) == 1 else tuple(slopes)
+    laid = [wrap_array(memory.in_order_of(slope.tensor, array.tensor)) for slope in slopes]
+    return laid[0] if len(axes) == 1 else tuple(laid)
 
 
 def _spacing(given: Any, size: int) -> Any:

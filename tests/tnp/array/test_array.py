@@ -880,3 +880,9 @@ def test_views_are_small() -> None:
         x = xp.ones(1000)
         assert sys.getsizeof(x) > x.nbytes > sys.getsizeof(x[...])
         assert sys.getsizeof(x.reshape(10, 100)) < 1000
+
+
+@agrees
+def test_the_real_part_of_a_real_array_is_itself(xp: Any) -> Any:
+    x, z = xp.ones(3), xp.ones(3, "c8")
+    return x.real is x, xp.real(x) is x, z.real is z, xp.ones(3, bool)[:2].real, xp.ones(3)[0].real

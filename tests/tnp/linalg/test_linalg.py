@@ -629,3 +629,27 @@ def test_a_tolerance_has_the_gradient_zero() -> None:
     found = tnp.grad(lambda x, r: tnp.linalg.pinv(x, rtol=r).sum(), argnums=[0, 1])(x, tnp.asarray(0.01))
     expected = tnp.grad(lambda x: tnp.linalg.pinv(x).sum())(x)
     assert found[0].tolist() == expected.tolist() and float(found[1]) == 0.0
+
+
+MATRICES = np.array([[[4.0, 1, 0], [1, 5, 2], [0, 2, 6]], [[3, 1, 1], [1, 4, 1], [1, 1, 5]]])
+LAID_OUT = {
+    "cholesky": lambda xp, a: [xp.linalg.cholesky(a), xp.linalg.cholesky(a, upper=True)],
+    "inv": lambda xp, a: [xp.linalg.inv(a), xp.linalg.matrix_power(a, -2), xp.linalg.matrix_power(a, 3)],
+    "solve": lambda xp, a: [xp.linalg.solve(a, a[..., :2])],
+    "qr": lambda xp, a: [*xp.linalg.qr(a[..., :2]), *xp.linalg.qr(a, "complete"), xp.linalg.qr(a, "r")],
+    "raw": lambda xp, a: list(xp.linalg.qr(a, "raw")),
+    "svd": lambda xp, a: [*xp.linalg.svd(a), *xp.linalg.svd(a[..., :2], full_matrices=False)],
+    "eigh": lambda xp, a: [*xp.linalg.eigh(a)],
+    "pinv": lambda xp, a: [xp.linalg.pinv(a[..., :2])],
+}
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "complex128"])
+@pytest.mark.parametrize("name", LAID_OUT)
+@agrees
+def test_results_are_in_numpys_memory_order(xp: Any, name: str, dtype: str) -> Any:
+    a = xp.asarray(MATRICES.astype(dtype))
+    results = [*LAID_OUT[name](xp, a), *LAID_OUT[name](xp, a[0])]
+    if name != "raw":
+        results.append(xp.linalg.lstsq(a[0], a[1])[0])
+    return [(each.strides, each.flags.c_contiguous, each.flags.f_contiguous) for each in results]

@@ -251,3 +251,26 @@ def test_a_view_of_more_axes_than_letters(xp: Any) -> Any:
     x = xp.arange(4).reshape((*(1,) * 58, 2, 2))
     xp.einsum("...ij->ij...", x)[1] = 9
     return x
+
+
+@agrees
+def test_one_operand_is_seen_whatever_its_dtype_is_to_be(xp: Any) -> Any:
+    x = xp.ones((2, 2), "f4")
+    seen = xp.einsum("ii->i", x, dtype="f8", casting="no")
+    seen[...] = 7
+    return x, seen, xp.einsum("ij->", x, dtype="f8")
+
+
+@pytest.mark.parametrize("casting", ["safe", "same_kind"])
+@pytest.mark.parametrize(("given", "out", "dtype"), [("i4", None, "f4"), ("f8", "i4", None), ("i4", "f8", "c8")])
+def test_refused_casts_name_the_operand(casting: str, given: str, out: str | None, dtype: str | None) -> None:
+    compare(
+        lambda xp: xp.einsum(
+            "ij,jk->ik",
+            xp.ones((2, 2), given),
+            xp.ones((2, 2), given),
+            out=None if out is None else xp.zeros((2, 2), out),
+            dtype=dtype,
+            casting=casting,
+        )
+    )

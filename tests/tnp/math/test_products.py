@@ -444,3 +444,10 @@ def test_an_empty_list_has_the_dtype_of_the_other_factor(name: str) -> None:
         compare(lambda xp, dtype=dtype: getattr(xp, name)([], xp.asarray([], dtype)))
         compare(lambda xp, dtype=dtype: getattr(xp, name)(((),), xp.zeros((1, 0), dtype)))
     compare(lambda xp: getattr(xp, name)([], []))
+
+
+@agrees
+def test_cross_products_are_made_in_c_order_of_vectors(xp: Any) -> Any:
+    x, y = sample(xp, (4, 3), "float64"), sample(xp, (3, 4), "float64", 1)
+    results = xp.cross(x, x[::2][:1]), xp.cross(y, y, axis=0), xp.cross(x, y, axisb=0), xp.cross(x, y, axisb=0, axisc=0)
+    return [(each, each.strides) for each in results]

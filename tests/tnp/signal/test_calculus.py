@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -140,3 +141,10 @@ def test_gradient_reaches_interpolated_values() -> None:
     values.tensor.requires_grad_()
     tnp.interp(1.25, [0, 1, 2], values).tensor.backward()
     assert values.tensor.grad.tolist() == [0.0, 0.75, 0.25]
+
+
+@pytest.mark.parametrize("order", ["C", "F"])
+@agrees
+def test_gradients_lie_in_memory_as_the_array_does(xp: Any, order: str) -> Any:
+    x = xp.asarray(np.arange(24.0).reshape(2, 3, 4) ** 2, order=order)
+    return [each.strides for each in (*xp.gradient(x), xp.gradient(x, axis=1), xp.gradient(x[0], axis=0))]
