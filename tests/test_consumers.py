@@ -283,4 +283,8 @@ def test_matplotlib() -> None:
     axes.errorbar(tnp.arange(20), y, yerr=tnp.abs(y))
     counts, _, _ = axes.hist(y)
     assert counts.sum() == 20
+    bars = axes.bar(tnp.arange(3), y[:3], width=tnp.ones(3))
+    assert [bar.get_height() for bar in bars] == LINE[:3].tolist()
+    axes.barh(tnp.arange(3), tnp.ones(3), xerr=tnp.ones(3))
+    figure.canvas.draw()
     plt.close(figure)

@@ -113,10 +113,16 @@ def numpy_function(func: Any, types: Any, args: tuple[Any, ...], kwargs: dict[st
         raise TypeError(f"tnp has no {name}: call it on tnp.asnumpy(x)")
     try:
         return _in_place_of(func, ours, args, kwargs)
-    except DtypeError:
+    except DtypeError:  # NumPy's own function, of a library that has such data and wants NumPy's answer
         if not host_fallback.kept:
-            raise
+            args, kwargs = host_fallback.given((args, kwargs), _on_host_already)
         return host_fallback.on_host(func, args, kwargs)
+
+
+def _on_host_already(x: ndarray) -> np.ndarray:
+    if x.tensor.requires_grad:
+        raise TypeError("data that no tensor can hold would lose the array's gradient: call NumPy on tnp.asnumpy(x)")
+    return x.__array__()
 
 
 def _in_place_of(func: Any, ours: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:

@@ -79,6 +79,8 @@ def taken(value: Any) -> Any:
 def _taken(value: Any) -> Any:
     if type(value) is not np.ndarray or value.dtype not in to_torch:
         return value
-    tensor = memory.from_numpy(value)
+    if repeated := 0 in value.strides and value.size > 0:
+        value.flags.writeable = False  # as ours are; NumPy would warn of the question
+    tensor = memory.from_numpy(value, read_only=repeated)
     tensor = tensor if memory.shares(tensor, value) else memory.fresh(tensor)
     return wrap_array(interop.moved(tensor, devices.state.default))

@@ -661,3 +661,20 @@ def test_ufuncs_of_masked_arrays_keep_the_mask() -> None:
     array += masked
     assert array is same
     np.testing.assert_array_equal(tnp.asnumpy(array), np.add(np.array([1.0, 2.0, 3.0]), masked, out=np.zeros(3)))
+
+
+@agrees
+def test_numpys_functions_take_data_that_no_tensor_holds_beside_an_array(xp: Any) -> Any:
+    x = xp.ones(2)
+    joined = np.concatenate([x, np.array(["a", None], dtype=object)])
+    both = np.broadcast_arrays(x, np.array([["b"]]))
+    assert type(joined) is type(both[1]) is np.ndarray
+    return joined.tolist(), both[1].tolist(), both[0]
+
+
+def test_data_that_no_tensor_holds_has_no_gradient() -> None:
+    x = tnp.asarray(torch.ones(2, requires_grad=True))
+    with pytest.raises(TypeError, match="gradient"):
+        np.concatenate([x, np.array(["a"], dtype=object)])
+    with pytest.raises(TypeError, match="keep such data in numpy"):
+        tnp.concatenate([x, np.array(["a"], dtype=object)])
