@@ -502,7 +502,9 @@ def jvp(function: Function, tensors: Sequence[Tensor], tangents: Sequence[Tensor
             results = function(*tensors)
             return results[: count()], results[count() :]
 
-        if not functorch.is_forward_mode_nested():
+        # In a trace of a batch torch has tangents without memory on the meta device, and results computed of them.
+        is_traced = trace_state.is_tracing() and trace_state.is_batching()
+        if not functorch.is_forward_mode_nested() and not is_traced:
             primals = tuple([tensor.clone() for tensor in tensors])  # dual numbers are written to without complaint
             directions = tuple(tangents)
             if trace_state.is_batching():  # what is written to them differs among the slices where the tensors do

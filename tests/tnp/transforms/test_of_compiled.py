@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -104,3 +105,22 @@ def test_second_derivatives_on_tapes() -> None:
         slope = single.gradient(cubes(x), x).sum()
     with pytest.raises(RuntimeError, match="nest two tapes"):
         single.gradient(slope, x)
+
+
+@pytest.mark.parametrize("backend", ["eager", "inductor"])
+def test_second_derivatives_of_a_batch(backend: str) -> None:
+    x = numpy.asarray([[1.0, 2.0], [0.5, 3.0]])
+    hessians = np.compile(lambda x: np.vectorized_map(np.hessian(lambda x: (x**3).sum()), x), backend=backend)
+    numpy.testing.assert_allclose(np.asnumpy(hessians(np.asarray(x))), [numpy.diag(6 * row) for row in x])
+
+
+def test_a_gradient_of_writes_is_compiled() -> None:
+    def squares(x: Any) -> Any:
+        y = np.zeros(3)
+        y[1:] = x
+        y *= y
+        return y.sum()
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert np.compile(np.grad(squares))(np.asarray([1.0, 2.0])).tolist() == [2.0, 4.0]
