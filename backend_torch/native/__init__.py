@@ -13,7 +13,7 @@ import importlib.util
 import os
 import platform
 import warnings
-from types import ModuleType
+from types import ModuleType, SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -29,6 +29,12 @@ DTYPES = (
 )
 """The dtypes by the numbers that the extension has for them (`dtypes.h`)."""
 
+HEADS = (
+    *("zeros", "ones", "array", "copy", "reshape", "transpose", "sum", "prod", "max", "min", "any", "all", "argmax"),
+    *("argmin", "mean", "dot", "norm", "where", "concatenate"),
+)
+"""The functions that have a native head."""
+
 _WEAK = (int, float)  # Python's numbers, whose numbers come after those of the dtypes
 _GIVEN = (*[to_numpy.get(dtype) for dtype in DTYPES], *_WEAK)
 _NUMBERS = {to_numpy[dtype]: number for number, dtype in enumerate(DTYPES) if dtype in to_numpy}
@@ -38,31 +44,52 @@ state = f"off: {_BUILD}"
 """What ``show_config`` says."""
 
 
-def install(array: type, scalar: type, ufunc_types: tuple[type, type], ufuncs: dict[str, tuple[Any, np.ufunc]]) -> None:
-    """Put the native slots into the finished classes, if there is an extension that fits.
+class _Slot:
+    """What holds the tensor of an array, where there is no extension."""
+
+    __slots__ = ("__weakref__", "tensor")
+
+
+def install(
+    array: type, scalar: type, ufunc_types: tuple[type, type], ufuncs: dict[str, tuple[Any, np.ufunc]], devices: Any
+) -> None:
+    """Put the native slots into the finished classes, if there is an extension.
 
     Parameters
     ----------
     array, scalar : type
-        The classes of arrays and scalars, which have one slot ``tensor``.
+        The classes of arrays and scalars, which are below `Slot`.
     ufunc_types : tuple of type
         The classes of ufuncs of one operand and of two.
     ufuncs : dict
         Name -> the ufunc, and NumPy's ufunc, whose dtype rules it has.
+    devices : object
+        Whose attribute ``default`` is the device where arrays are made.
     """
-    global state
-    if os.environ.get("TNP_NATIVE") == "0":
-        state = "off: TNP_NATIVE=0"
-        return
-    extension = _load()
-    if extension is not None:
-        extension.install(array, scalar, ufunc_types, ufuncs, _resolve)
-        state = "on"
+    if _extension is not None:
+        _extension.set_names(_dtype_numbers(), devices)
+        _extension.install(array, scalar, ufunc_types, ufuncs, _resolve)
+
+
+def _dtype_numbers() -> dict[Any, int]:
+    """What creation functions are given as a dtype -> its number."""
+    numbers: dict[Any, int] = {bool: 0, int: _NUMBERS[np.dtype(np.int64)], float: _NUMBERS[np.dtype(np.float64)]}
+    for dtype, number in _NUMBERS.items():
+        numbers |= {dtype: number, dtype.type: number, dtype.name: number}
+    return numbers
+
+
+def find_holder(tensor: torch.Tensor, kind: type) -> Any:
+    """The array of a class that has a tensor of which Python's garbage collector does not know, or None."""
+    return None if _extension is None else _extension.find_holder(tensor, kind)
 
 
 def _load() -> ModuleType | None:
     """The extension for the running Python and torch; one line of warning where there are others only."""
     global state
+    if os.environ.get("TNP_NATIVE") == "0":
+        state = "off: TNP_NATIVE=0"
+        return None
     path = target(torch.__version__)
     if not path.exists():
         others = sorted(HERE.glob("core-*"))
@@ -79,6 +106,7 @@ def _load() -> ModuleType | None:
     try:
         extension = importlib.util.module_from_spec(spec)
         loader.exec_module(extension)
+        state = "on"
         return extension
     except ImportError as error:
         state = f"off: {error}"
@@ -93,3 +121,14 @@ def _resolve(ufunc: np.ufunc, *given: int) -> tuple[int, ...] | None:
         return tuple([_NUMBERS[dtype] for dtype in resolved])
     except (TypeError, KeyError):  # it refuses, or would compute in a dtype that no tensor can carry
         return None
+
+
+def _refuse(*args: Any) -> None:
+    """The head of each function, where there is no extension."""
+
+
+_extension = _load()
+heads: Any = SimpleNamespace(**dict.fromkeys(HEADS, _refuse)) if _extension is None else _extension
+"""Native heads of functions: ``heads.zeros(shape, dtype)`` is the array, or None if the function has to make it."""
+Slot: Any = _Slot if _extension is None else _extension.Slot
+"""The class below that of arrays: an attribute ``tensor``, weak references, and nothing else."""

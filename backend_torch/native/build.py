@@ -22,7 +22,10 @@ from pathlib import Path
 
 HERE = Path(__file__).parent
 # What is compiled as one: torch's headers take most of the time.
-SOURCES = {"core": ("core", "indexing", "kernels", "ufuncs", "slots", "module"), "loops": ("loops",)}
+SOURCES = {
+    "core": ("core", "layout", "indexing", "kernels", "ufuncs", "functions", "slots", "module"),
+    "loops": ("loops",),
+}
 # Sums that are not fused, integers that wrap round: the loops have the bits of torch's kernels.
 FLAGS = "-O3 -std=c++20 -fPIC -fvisibility=hidden -ffp-contract=off -fno-math-errno -fno-trapping-math -fwrapv -w"
 VECTORS = {"x86_64": "-mavx2", "AMD64": "-mavx2"}

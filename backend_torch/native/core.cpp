@@ -8,8 +8,6 @@
 
 namespace tnp {
 
-Layout layout;
-
 const std::array<at::ScalarType, DTYPES> SCALAR_TYPES = {
     at::kBool,   at::kByte,  at::kUInt16, at::kUInt32, at::kUInt64, at::kChar,          at::kShort,        at::kInt,
     at::kLong,   at::kFloat, at::kDouble, at::kHalf,   at::kBFloat16, at::kComplexFloat, at::kComplexDouble};
@@ -21,24 +19,17 @@ const std::array<int8_t, 64> DTYPE_OF = [] {
   return numbers;
 }();
 
-PyObject* wrap_as(PyTypeObject* type, at::Tensor&& tensor) {
-  PyObject* made = type->tp_alloc(type, 0);
-  if (made == nullptr) return nullptr;
-  PyObject* held = THPVariable_Wrap(std::move(tensor));
-  if (held == nullptr) {
-    Py_DECREF(made);
-    return nullptr;
-  }
-  slot_of(made) = held;
-  return made;
-}
-
-PyObject* wrap(at::Tensor&& tensor) {
-  return wrap_as(tensor.dim() == 0 ? layout.scalar : layout.array, std::move(tensor));
-}
-
 at::Tensor empty(c10::IntArrayRef sizes, int8_t dtype) {
   return at::detail::empty_cpu(sizes, SCALAR_TYPES[dtype]);
+}
+
+bool is_dense(const at::Tensor& tensor) {
+  int64_t expected = 1;
+  for (int64_t axis = tensor.dim() - 1; axis >= 0; axis--) {
+    if (tensor.strides()[axis] != expected) return false;
+    expected *= tensor.sizes()[axis];
+  }
+  return true;
 }
 
 bool may_overlap(const at::Tensor& one, const at::Tensor& other) {

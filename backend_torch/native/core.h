@@ -1,4 +1,4 @@
-// What every chapter of the native core needs: the layout of the array's classes, the guard.
+// What every chapter of the native core needs: dtypes, the guard, new memory, numbers.
 #pragma once
 
 #include <Python.h>
@@ -21,20 +21,7 @@ inline int8_t dtype_of(const c10::TensorImpl* impl) {
   return DTYPE_OF[static_cast<int8_t>(c10::typeMetaToScalarType(impl->dtype()))];
 }
 
-// The finished Python classes. Each has one slot, which holds the torch.Tensor.
-struct Layout {
-  PyTypeObject* array = nullptr;
-  PyTypeObject* scalar = nullptr;
-  Py_ssize_t offset = 0;
-};
-extern Layout layout;
-
-inline bool is_array(PyObject* x) { return Py_TYPE(x) == layout.array; }
-inline bool is_scalar(PyObject* x) { return Py_TYPE(x) == layout.scalar; }
-inline bool is_ours(PyObject* x) { return is_array(x) || is_scalar(x); }
-inline PyObject*& slot_of(PyObject* x) {
-  return *reinterpret_cast<PyObject**>(reinterpret_cast<char*>(x) + layout.offset);
-}
+inline int8_t dtype_of(const at::Tensor& tensor) { return dtype_of(tensor.unsafeGetTensorImpl()); }
 
 // The guard. A call is native if the thread is in its plain state (no dispatch mode, no transform of torch.func, no
 // inference mode, no autocast, no function mode) and each operand is a dense CPU tensor that wants no gradient.
@@ -54,19 +41,6 @@ inline bool is_plain(const at::Tensor& tensor) {
   return !impl->requires_grad() && !impl->_fw_grad(0, tensor).defined();
 }
 
-// The tensor of an array or scalar, nullptr where the guard refuses it.
-inline const at::Tensor* plain_tensor(PyObject* x) {
-  if (!is_ours(x)) return nullptr;
-  PyObject* held = slot_of(x);
-  if (held == nullptr || !THPVariable_CheckExact(held)) return nullptr;
-  const at::Tensor& tensor = THPVariable_Unpack(held);
-  return is_plain(tensor) ? &tensor : nullptr;
-}
-
-// A tensor as an array, or as a scalar if it is 0-d. A new reference; nullptr with an exception set.
-PyObject* wrap(at::Tensor&& tensor);
-PyObject* wrap_as(PyTypeObject* type, at::Tensor&& tensor);
-
 // New memory in C order.
 at::Tensor empty(c10::IntArrayRef sizes, int8_t dtype);
 
@@ -76,6 +50,15 @@ inline char* data_of(const at::Tensor& tensor) {  // to be read
 inline char* writeable_data_of(const at::Tensor& tensor) {
   return static_cast<char*>(tensor.unsafeGetTensorImpl()->mutable_data());
 }
+
+constexpr int64_t LARGE = 32768;  // elements; from here on torch's kernels take several threads
+
+// Sets of dtypes.
+constexpr uint32_t bit(int dtype) { return 1u << dtype; }
+constexpr uint32_t FLOATS = bit(F32) | bit(F64);
+
+// Whether a tensor's strides are those of new memory, axes of length one included: so are those of a result then.
+bool is_dense(const at::Tensor& tensor);
 
 // Whether two tensors may share bytes, whatever storages they are of.
 bool may_overlap(const at::Tensor& one, const at::Tensor& other);

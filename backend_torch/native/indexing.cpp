@@ -1,12 +1,10 @@
 #include "indexing.h"
 
-#include <ATen/core/grad_mode.h>
-#include <c10/core/AutogradState.h>
 #include <c10/util/SmallVector.h>
-#include <torch/csrc/autograd/VariableTypeUtils.h>
 
 #include <cstring>
 
+#include "layout.h"
 #include "loops.h"
 
 namespace tnp {
@@ -123,33 +121,10 @@ int64_t count(const View& view) {
   return n;
 }
 
-char* start_of(char* storage_start, const View& view, int64_t width) { return storage_start + view.offset * width; }
-
-}  // namespace
-
-at::Tensor view_of(const at::Tensor& base, c10::IntArrayRef sizes, c10::IntArrayRef strides, int64_t offset) {
-  using torch::autograd::CreationMeta;
-  auto* source = base.unsafeGetTensorImpl();
-  auto impl = c10::make_intrusive<c10::TensorImpl>(
-      c10::TensorImpl::VIEW, c10::Storage(source->storage()), source->key_set(), source->dtype());
-  impl->set_sizes_and_strides(sizes, strides, offset);
-  return torch::autograd::as_view(base, at::Tensor(std::move(impl)), true, true, nullptr, nullptr,
-                                  at::GradMode::is_enabled() ? CreationMeta::DEFAULT : CreationMeta::NO_GRAD_MODE);
-}
-
-namespace {
-
-bool may_view() { return !c10::AutogradState::get_tls_state().get_view_replay_enabled(); }
-
-PyObject* element_or_view(const at::Tensor& tensor, int8_t dtype, const View& view, bool is_element) {
-  int64_t width = itemsize(dtype);
-  if (is_element) {
-    at::Tensor element = empty({}, dtype);
-    std::memcpy(writeable_data_of(element), data_of(tensor) + (view.offset - tensor.storage_offset()) * width, width);
-    return wrap_as(layout.scalar, std::move(element));
-  }
-  if (!may_view()) return nullptr;
-  return wrap_as(layout.array, view_of(tensor, view.sizes, view.strides, view.offset));
+PyObject* element_or_view(PyObject* array, const at::Tensor& tensor, int8_t dtype, const View& view, bool is_element) {
+  if (is_element)
+    return wrap_scalar(data_of(tensor) + (view.offset - tensor.storage_offset()) * itemsize(dtype), dtype);
+  return wrap_view(array, tensor, view.sizes, view.strides, view.offset);
 }
 
 }  // namespace
@@ -161,7 +136,7 @@ PyObject* get_item(PyObject* array, PyObject* key) {
   int8_t dtype = dtype_of(tensor->unsafeGetTensorImpl());
   View view;
   if (dtype == NONE || !parse(*tensor, key, view)) return nullptr;
-  return element_or_view(*tensor, dtype, view, view.is_element);
+  return element_or_view(array, *tensor, dtype, view, view.is_element);
 }
 
 PyObject* get_row(PyObject* array, int64_t index) {
@@ -173,7 +148,7 @@ PyObject* get_row(PyObject* array, int64_t index) {
   View view;
   view.offset = tensor->storage_offset() + index * tensor->strides()[0];
   for (int64_t axis = 1; axis < tensor->dim(); axis++) add_axis(*tensor, axis, view);
-  return element_or_view(*tensor, dtype, view, view.sizes.empty());
+  return element_or_view(array, *tensor, dtype, view, view.sizes.empty());
 }
 
 bool set_item(PyObject* array, PyObject* key, PyObject* value) {
@@ -196,9 +171,13 @@ bool set_item(PyObject* array, PyObject* key, PyObject* value) {
   if (PyFloat_CheckExact(value) || PyLong_CheckExact(value) || PyBool_Check(value)) {
     if (!store_number(value, dtype, number, true)) return false;
   } else {
-    const at::Tensor* source = plain_tensor(value);
-    if (source == nullptr || source->scalar_type() != tensor->scalar_type()) return false;
-    if (source->dim() == 0) {
+    if (!is_ours(value)) return false;
+    const Held* given = held(value);
+    const at::Tensor* source = given->has_value ? nullptr : plain_tensor(value);
+    if (given->has_value ? given->dtype != dtype : source == nullptr || source->dtype() != tensor->dtype()) return false;
+    if (given->has_value) {
+      std::memcpy(number, given->value, width);
+    } else if (source->dim() == 0) {
       std::memcpy(number, data_of(*source), width);
     } else if (source->sizes() != c10::IntArrayRef(view.sizes)) {
       return false;

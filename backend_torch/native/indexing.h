@@ -14,7 +14,4 @@ bool set_item(PyObject* array, PyObject* key, PyObject* value);
 // Row `index` of an array with an axis, as iteration gives it: a scalar of a vector, else a view.
 PyObject* get_row(PyObject* array, int64_t index);
 
-// A view of a tensor that passed the guard, of which autograd knows as it knows of torch's own.
-at::Tensor view_of(const at::Tensor& base, c10::IntArrayRef sizes, c10::IntArrayRef strides, int64_t offset);
-
 }  // namespace tnp

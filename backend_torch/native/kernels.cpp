@@ -54,8 +54,7 @@ namespace {
 using at::Tensor;
 
 // For which dtypes backend_torch's Kernel of the same name has torch's function itself.
-constexpr uint32_t bit(int dtype) { return 1u << dtype; }
-constexpr uint32_t SINGLE = bit(F32), DOUBLE = bit(F64), FLOATS = SINGLE | DOUBLE, HALVES = bit(F16) | bit(BF16);
+constexpr uint32_t SINGLE = bit(F32), HALVES = bit(F16) | bit(BF16);
 constexpr uint32_t COMPLEX = bit(C64) | bit(C128);
 constexpr uint32_t INTEGERS = bit(U8) | bit(I8) | bit(I16) | bit(I32) | bit(I64), BOOL = bit(B1);
 constexpr uint32_t REAL = FLOATS | HALVES | INTEGERS | BOOL;

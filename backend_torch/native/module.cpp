@@ -1,6 +1,6 @@
 // The extension module: one call installs all of it.
-#include <torch/version.h>
-
+#include "functions.h"
+#include "layout.h"
 #include "slots.h"
 #include "ufuncs.h"
 
@@ -13,7 +13,7 @@ PyObject* install(PyObject*, PyObject* args) {
   if (!PyArg_ParseTuple(args, "O!O!(O!O!)O!O", &PyType_Type, &array, &PyType_Type, &scalar, &PyType_Type, &unary,
                         &PyType_Type, &binary, &PyDict_Type, &table, &resolve))
     return nullptr;
-  if (layout.array != nullptr) {
+  if (classes.array != nullptr) {
     PyErr_SetString(PyExc_RuntimeError, "the native core has been installed before");
     return nullptr;
   }
@@ -31,7 +31,21 @@ PyObject* install(PyObject*, PyObject* args) {
   Py_RETURN_NONE;
 }
 
+// find_holder(tensor, class): the array of the class that has the tensor, or None
+PyObject* find(PyObject*, PyObject* args) {
+  PyObject *tensor, *type;
+  if (!PyArg_ParseTuple(args, "OO!", &tensor, &PyType_Type, &type)) return nullptr;
+  if (!THPVariable_Check(tensor) || !PyType_IsSubtype(reinterpret_cast<PyTypeObject*>(type), classes.slot)) {
+    PyErr_SetString(PyExc_TypeError, "a tensor and a class of arrays");
+    return nullptr;
+  }
+  PyObject* found = find_holder(THPVariable_Unpack(tensor), reinterpret_cast<PyTypeObject*>(type));
+  if (found != nullptr || PyErr_Occurred()) return found;
+  Py_RETURN_NONE;
+}
+
 PyMethodDef METHODS[] = {
+    {"find_holder", find, METH_VARARGS, "The array of a class that has a tensor, or None."},
     {"install", install, METH_VARARGS, "Put the native slots into the finished classes."},
     {nullptr, nullptr, 0, nullptr},
 };
@@ -44,6 +58,11 @@ PyModuleDef MODULE = {
 
 PyMODINIT_FUNC PyInit_core() {
   PyObject* module = PyModule_Create(&tnp::MODULE);
-  if (module != nullptr) PyModule_AddStringConstant(module, "TORCH", TORCH_VERSION);
+  if (module == nullptr) return nullptr;
+  PyTypeObject* slot = tnp::make_slot_type();
+  if (slot == nullptr || PyModule_AddType(module, slot) < 0 || PyModule_AddFunctions(module, tnp::FUNCTIONS) < 0) {
+    Py_DECREF(module);
+    return nullptr;
+  }
   return module;
 }

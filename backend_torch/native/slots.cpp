@@ -2,13 +2,12 @@
 // rules of CPython's own slots of Python classes: `SLOT1BINFULL` in Objects/typeobject.c.
 #include "slots.h"
 
-#include <structmember.h>
-
 #include <cstring>
 #include <string>
 #include <utility>
 
 #include "indexing.h"
+#include "layout.h"
 #include "ufuncs.h"
 
 namespace tnp {
@@ -166,10 +165,15 @@ PyObject* float_methods[CLASSES];
 PyObject* int_methods[CLASSES];
 PyObject* index_methods[CLASSES];
 PyObject* bool_methods[CLASSES];
+PyObject* hash_method;  // of scalars
 
 // Where the only element of a real array lies, nullptr for others; of no axis, or with any as long as they are one.
 const char* only_element(PyObject* self, bool any_axes, int8_t& dtype) {
   if (!is_quiet()) return nullptr;
+  if (held(self)->has_value) {
+    dtype = held(self)->dtype;
+    return dtype >= LOOPS ? nullptr : held(self)->value;
+  }
   const at::Tensor* tensor = plain_tensor(self);
   if (tensor == nullptr || (any_axes ? tensor->numel() != 1 : tensor->dim() != 0)) return nullptr;
   dtype = dtype_of(tensor->unsafeGetTensorImpl());
@@ -243,6 +247,20 @@ int to_bool(PyObject* self) {
                return answer;
              })
       .value;
+}
+
+Py_hash_t hash(PyObject* self) {
+  int8_t dtype;
+  const char* element = only_element(self, false, dtype);
+  PyObject* number = element == nullptr ? nullptr : load_number(element, dtype);
+  if (number == nullptr) {
+    PyErr_Clear();
+    number = PyObject_CallOneArg(hash_method, self);
+    if (number == nullptr) return -1;
+  }
+  Py_hash_t result = PyObject_Hash(number);
+  Py_DECREF(number);
+  return result;
 }
 
 // Elements.
@@ -435,13 +453,10 @@ void put_unary(PyTypeObject* type, std::integer_sequence<int, I...>) {
 
 bool install_slots(PyTypeObject* array, PyTypeObject* scalar) {
   PyTypeObject* types[] = {array, scalar};
-  PyObject* member = PyObject_GetAttrString(reinterpret_cast<PyObject*>(array), "tensor");
-  if (member == nullptr || Py_TYPE(member) != &PyMemberDescr_Type) {
-    if (!PyErr_Occurred()) PyErr_SetString(PyExc_TypeError, "the class has no slot 'tensor'");
+  if (!PyType_IsSubtype(array, classes.slot) || !PyType_IsSubtype(scalar, array)) {
+    PyErr_SetString(PyExc_TypeError, "the classes are not below Slot");
     return false;
   }
-  layout.offset = reinterpret_cast<PyMemberDescrObject*>(member)->d_member->offset;
-  Py_DECREF(member);
   rows_type = reinterpret_cast<PyTypeObject*>(PyType_FromSpec(&ROWS_SPEC));
   if (rows_type == nullptr) return false;
   for (int kind = 0; kind < CLASSES; kind++) {
@@ -470,14 +485,14 @@ bool install_slots(PyTypeObject* array, PyTypeObject* scalar) {
     index_methods[kind] = method_of(type, "__index__");
     bool_methods[kind] = method_of(type, "__bool__");
   }
+  hash_method = method_of(scalar, "__hash__");
   getting = method_of(array, "__getitem__");
   setting = method_of(array, "__setitem__");
   measuring = method_of(array, "__len__");
   iterating = method_of(array, "__iter__");
   if (PyErr_Occurred()) return false;
 
-  layout.array = array;
-  layout.scalar = scalar;
+  install_layout(array, scalar);
   for (PyTypeObject* type : types) {
     put_binary(type, std::make_integer_sequence<int, BINARIES - 1>());
     type->tp_as_number->nb_power = power;
@@ -489,6 +504,7 @@ bool install_slots(PyTypeObject* array, PyTypeObject* scalar) {
     type->tp_as_number->nb_bool = to_bool;
     type->tp_richcompare = compare;
   }
+  scalar->tp_hash = hash;
   array->tp_as_mapping->mp_subscript = subscript;
   array->tp_as_mapping->mp_ass_subscript = assign_subscript;
   array->tp_as_mapping->mp_length = length;

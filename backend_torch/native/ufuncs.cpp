@@ -1,7 +1,7 @@
 #include "ufuncs.h"
 
 #include <ATen/ops/pow_cpu_dispatch.h>
-#include <c10/util/SmallVector.h>
+#include <c10/util/accumulate.h>
 
 #include <algorithm>
 #include <cstring>
@@ -14,20 +14,26 @@ PyObject* resolver = nullptr;
 
 namespace {
 
-constexpr int64_t LARGE = 32768;  // from here on torch's kernels take several threads
-
 std::unordered_map<PyObject*, Ufunc*> by_object;
 std::vector<std::unique_ptr<Ufunc>> ufuncs;
 
-// An operand: a tensor, or a Python number with its kind in the place of a dtype.
+// An operand: a tensor, a scalar's value, or a Python number with its kind in the place of a dtype.
 struct Operand {
   const at::Tensor* tensor = nullptr;
+  const char* value = nullptr;
   PyObject* number = nullptr;
   int8_t given = NONE;
+  bool is_0d() const { return tensor == nullptr || tensor->dim() == 0; }
+  c10::IntArrayRef sizes() const { return tensor == nullptr ? c10::IntArrayRef() : tensor->sizes(); }
 };
 
 bool read(PyObject* x, Operand& operand) {
   if (is_ours(x)) {
+    if (held(x)->has_value) {
+      operand.value = held(x)->value;
+      operand.given = held(x)->dtype;
+      return true;
+    }
     operand.tensor = plain_tensor(x);
     if (operand.tensor == nullptr) return false;
     operand.given = dtype_of(operand.tensor->unsafeGetTensorImpl());
@@ -91,17 +97,6 @@ const UnaryPlan& make_plan(Ufunc* ufunc, UnaryPlan& plan, int8_t a) {
   return plan;
 }
 
-// Whether a tensor's strides are those of new memory, axes of length one included: so are those of the result then.
-bool is_dense(const at::Tensor& tensor) {
-  auto sizes = tensor.sizes(), strides = tensor.strides();
-  int64_t expected = 1;
-  for (int64_t i = static_cast<int64_t>(sizes.size()) - 1; i >= 0; i--) {
-    if (strides[i] != expected) return false;
-    expected *= sizes[i];
-  }
-  return true;
-}
-
 // An operand as a loop takes it: a pointer and a stride.
 struct Source {
   const char* data = nullptr;
@@ -117,20 +112,14 @@ bool prepare(const Operand& operand, int8_t wanted, Source& source) {
     source.data = source.value;
     return true;
   }
-  const auto& tensor = *operand.tensor;
-  int64_t dim = tensor.dim();
-  const char* data = data_of(tensor);
-  if (dim == 0) {
-    source.data = data;
-  } else if (dim == 1) {
-    source.data = data;
-    source.stride = tensor.strides()[0];
-  } else if (is_dense(tensor)) {
-    source.data = data;
+  int64_t dim = operand.sizes().size();
+  source.data = operand.value != nullptr ? operand.value : data_of(*operand.tensor);
+  if (dim == 1)
+    source.stride = operand.tensor->strides()[0];
+  else if (dim > 1 && is_dense(*operand.tensor))
     source.stride = 1;
-  } else {
+  else if (dim > 1)
     return false;
-  }
   if (operand.given == wanted) return true;
   if (operand.given >= LOOPS || wanted >= LOOPS) return false;
   auto loop = copy_loop(operand.given, wanted);
@@ -140,7 +129,7 @@ bool prepare(const Operand& operand, int8_t wanted, Source& source) {
     source.data = source.value;
     return true;
   }
-  int64_t n = tensor.numel();
+  int64_t n = operand.tensor->numel();
   source.cast = empty({n}, wanted);
   loop(writeable_data_of(source.cast), source.data, n, 1, source.stride);
   source.data = data_of(source.cast);
@@ -154,16 +143,33 @@ bool tensor_of(const Operand& operand, int8_t wanted, at::Tensor& tensor) {
     tensor = empty({}, wanted);
     return wanted < LOOPS && store_number(operand.number, wanted, writeable_data_of(tensor), false);
   }
-  tensor = operand.given == wanted ? *operand.tensor : operand.tensor->to(SCALAR_TYPES[wanted]);
+  if (operand.value != nullptr) {
+    tensor = empty({}, operand.given);
+    std::memcpy(writeable_data_of(tensor), operand.value, itemsize(operand.given));
+  } else {
+    tensor = *operand.tensor;
+  }
+  if (operand.given != wanted) tensor = tensor.to(SCALAR_TYPES[wanted]);
   return true;
 }
 
-// The shape that two operands have together, if one of them has it and the other has the same, or none.
-const at::Tensor* shaped_as(const Operand& a, const Operand& b) {
-  if (b.number != nullptr || b.tensor->dim() == 0)
-    return a.tensor != nullptr ? a.tensor : b.tensor;
-  if (a.number != nullptr || a.tensor->dim() == 0) return b.tensor;
-  return a.tensor->sizes() == b.tensor->sizes() ? a.tensor : nullptr;
+// Whether one of two operands has the shape of both, and the other the same, or none.
+bool has_common_shape(const Operand& a, const Operand& b, c10::IntArrayRef& sizes) {
+  sizes = a.is_0d() ? b.sizes() : a.sizes();
+  return a.is_0d() || b.is_0d() || a.sizes() == b.sizes();
+}
+
+// What a loop computes, as an array or a scalar of a shape.
+template <class Loop>
+PyObject* computed(c10::IntArrayRef sizes, int8_t dtype, Loop&& loop) {
+  if (sizes.empty()) {
+    alignas(16) char value[16];
+    loop(value);
+    return wrap_scalar(value, dtype);
+  }
+  at::Tensor result = empty(sizes, dtype);
+  loop(writeable_data_of(result));
+  return wrap_array(std::move(result));
 }
 
 // NumPy's short cuts for a number as the exponent; the rest is torch's.
@@ -183,10 +189,10 @@ PyObject* call_power(const BinaryPlan& plan, const Operand& a, const Operand& b)
                                                   : nullptr;
   if (name != nullptr) {
     Source source;
-    if (!prepare(a, dtype, source) || a.tensor->numel() > LARGE) return nullptr;
-    at::Tensor result = empty(a.tensor->sizes(), dtype);
-    unary_loop(name, dtype).loop(writeable_data_of(result), source.data, result.numel(), source.stride);
-    return wrap(std::move(result));
+    int64_t n = a.tensor == nullptr ? 1 : a.tensor->numel();
+    if (n > LARGE || !prepare(a, dtype, source)) return nullptr;
+    auto loop = unary_loop(name, dtype).loop;
+    return computed(a.sizes(), dtype, [&](char* out) { loop(out, source.data, n, source.stride); });
   }
   if (!is_float || exponent == -0.5) return nullptr;
   at::Tensor base;
@@ -235,15 +241,14 @@ PyObject* call_binary(Ufunc* ufunc, PyObject* x, PyObject* y) {
   if (plan.state == BinaryPlan::UNKNOWN) make_plan(ufunc, plan, a.given, b.given, NONE);
   if (plan.state == BinaryPlan::PYTHON) return nullptr;
   if (ufunc->is_power && b.number != nullptr) return call_power(plan, a, b);
-  const at::Tensor* shape = shaped_as(a, b);
-  if (plan.loop != nullptr && shape != nullptr) {
-    int64_t n = shape->numel();
+  c10::IntArrayRef sizes;
+  if (plan.loop != nullptr && has_common_shape(a, b, sizes)) {
+    int64_t n = c10::multiply_integers(sizes);
     Source left, right;
-    if (n < LARGE && prepare(a, plan.left, left) && prepare(b, plan.right, right)) {
-      at::Tensor result = empty(shape->sizes(), plan.out);
-      plan.loop(writeable_data_of(result), left.data, right.data, n, left.stride, right.stride);
-      return wrap(std::move(result));
-    }
+    if (n < LARGE && prepare(a, plan.left, left) && prepare(b, plan.right, right))
+      return computed(sizes, plan.out, [&](char* out) {
+        plan.loop(out, left.data, right.data, n, left.stride, right.stride);
+      });
     if (PyErr_Occurred()) return nullptr;
   }
   if (plan.kernel == nullptr) return nullptr;
@@ -258,14 +263,13 @@ PyObject* call_unary(Ufunc* ufunc, PyObject* x) {
   UnaryPlan& plan = ufunc->unary[a.given];
   if (plan.state == UnaryPlan::UNKNOWN) make_plan(ufunc, plan, a.given);
   if (plan.state == UnaryPlan::PYTHON) return nullptr;
-  int64_t n = a.tensor->numel();
-  if (plan.loop != nullptr) {
+  int64_t n = a.tensor == nullptr ? 1 : a.tensor->numel();
+  if (plan.loop != nullptr && n < LARGE) {
+    // torch's copies of one element keep any stride.
+    bool is_odd = n == 1 && a.sizes().size() == 1 && a.tensor->strides()[0] != 1;
     Source source;
-    if (n < LARGE && !(a.tensor->dim() == 1 && n == 1 && a.tensor->strides()[0] != 1) && prepare(a, plan.in, source)) {
-      at::Tensor result = empty(a.tensor->sizes(), plan.out);
-      plan.loop(writeable_data_of(result), source.data, n, source.stride);
-      return wrap(std::move(result));
-    }
+    if (!is_odd && prepare(a, plan.in, source))
+      return computed(a.sizes(), plan.out, [&](char* out) { plan.loop(out, source.data, n, source.stride); });
   }
   if (plan.kernel == nullptr) return nullptr;
   at::Tensor operand;
@@ -275,7 +279,7 @@ PyObject* call_unary(Ufunc* ufunc, PyObject* x) {
 
 bool call_inplace(Ufunc* ufunc, PyObject* x, PyObject* y) {
   Operand a, b;
-  if (!is_quiet() || !is_array(x) || !read(x, a) || !read(y, b)) return false;
+  if (!is_quiet() || !is_array(x) || !read(x, a) || a.tensor == nullptr || !read(y, b)) return false;
   BinaryPlan& plan = ufunc->inplace[a.given][b.given];
   if (plan.state == BinaryPlan::UNKNOWN) make_plan(ufunc, plan, a.given, b.given, a.given);
   if (plan.state == BinaryPlan::PYTHON || plan.loop == nullptr || plan.left != a.given || plan.out != a.given)
@@ -283,14 +287,14 @@ bool call_inplace(Ufunc* ufunc, PyObject* x, PyObject* y) {
   const at::Tensor& target = *a.tensor;
   int64_t n = target.numel();
   if (n >= LARGE || !target.is_contiguous()) return false;
-  if (b.tensor != nullptr && b.tensor->dim() != 0) {
+  if (!b.is_0d()) {
     if (b.tensor->sizes() != target.sizes()) return false;
     bool is_target = data_of(*b.tensor) == data_of(target) && b.tensor->is_contiguous();
     if (!is_target && may_overlap(*b.tensor, target)) return false;
   }
   Source left, right;
   if (!prepare(b, plan.right, right)) return false;
-  if (b.tensor != nullptr && b.tensor->dim() == 0 && right.data != right.value) {  // it may be the target's own element
+  if (b.is_0d() && right.data != right.value) {  // it may be the target's own element
     std::memcpy(right.value, right.data, itemsize(plan.right));
     right.data = right.value;
   }

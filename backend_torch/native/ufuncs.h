@@ -5,6 +5,7 @@
 #include <string>
 
 #include "kernels.h"
+#include "layout.h"
 #include "loops.h"
 
 namespace tnp {

@@ -40,6 +40,7 @@ _tune_allocator()
 import torch  # noqa: E402  after the settings that it reads
 from torch.utils.weak import WeakTensorKeyDictionary  # noqa: E402
 
+from backend_torch import native  # noqa: E402
 from backend_torch.tensors import out_of_memory, trace_state  # noqa: E402
 from backend_torch.tensors.dtypes import REAL_OF, to_torch  # noqa: E402
 from backend_torch.tensors.dtypes import to_numpy as numpy_dtype_of  # noqa: E402
@@ -297,7 +298,8 @@ def holder_of(tensor: Tensor, kind: type) -> Any:
     for holder in gc.get_referrers(tensor):
         if isinstance(holder, kind) and getattr(holder, "tensor", None) is tensor:
             return held_by(tensor, holder)
-    return None
+    holder = native.find_holder(tensor, kind)
+    return None if holder is None else held_by(tensor, holder)
 
 
 def held_by(tensor: Tensor, holder: Any) -> Any:

@@ -386,6 +386,12 @@ def trace_instead(replacements: dict[Callable[..., Any], Callable[..., Any]]) ->
         torch._dynamo.substitute_in_graph(function)(replacement)
 
 
+def trace_refused(functions: Sequence[Callable[..., Any]]) -> None:
+    """Trace native heads of functions as what they are in a graph: refused."""
+    for function in functions:
+        torch._dynamo.substitute_in_graph(function, skip_signature_check=True)(lambda *args: None)
+
+
 def hash_dtypes(package: str) -> None:
     """Let a package's functions look up NumPy's dtypes in dictionaries, which torch 2.11 refuses."""
     from torch._dynamo.symbolic_convert import InstructionTranslator

@@ -6,6 +6,7 @@ Layer: owns the list of classes and ufuncs that the backend's extension receives
 from __future__ import annotations
 
 from backend_torch import native
+from backend_torch.tensors import devices
 from tnp._array.ndarray import ndarray, scalar
 from tnp._ufunc import table
 from tnp._ufunc.ufunc import BinaryUfunc, UnaryUfunc
@@ -18,4 +19,4 @@ def install() -> None:
         for ufunc in table.__dict__.values()
         if type(ufunc) in (UnaryUfunc, BinaryUfunc) and ufunc.nout == 1
     }
-    native.install(ndarray, scalar, (UnaryUfunc, BinaryUfunc), ufuncs)
+    native.install(ndarray, scalar, (UnaryUfunc, BinaryUfunc), ufuncs, devices.state)

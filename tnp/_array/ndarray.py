@@ -16,6 +16,7 @@ import numpy as np
 from numpy.exceptions import ComplexWarning
 
 from backend_torch.autodiff import autodiff
+from backend_torch.native import heads
 from backend_torch.tensors import memory
 from backend_torch.tensors.dtypes import to_numpy
 from backend_torch.torch_private.functorch import innermost
@@ -226,7 +227,8 @@ class ndarray(Methods):
     @property
     def T(self) -> ndarray:
         """The array with its axes reversed; a view."""
-        return transpose(self)
+        view = heads.transpose(self)
+        return transpose(self) if view is None else view
 
     @property
     def mT(self) -> ndarray:

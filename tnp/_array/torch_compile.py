@@ -11,7 +11,9 @@ from typing import Any
 
 import numpy as np
 
+from backend_torch import native
 from backend_torch.autodiff import autodiff, batching
+from backend_torch.native import heads
 from backend_torch.tensors import constants
 from backend_torch.tensors.dtypes import to_torch
 from backend_torch.torch_private import dynamo, trees
@@ -124,6 +126,8 @@ def _register() -> None:
     dynamo.take_operators(ndarray)
     dynamo.hash_dtypes("tnp")
     dynamo.trace_instead({wrap: _wrap, wrap_array: _array, like: _like})
+    if native.state == "on":
+        dynamo.trace_refused([getattr(heads, name) for name in native.HEADS])
 
 
 trees.register(ndarray, _array, "tnp.ndarray")

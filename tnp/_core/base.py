@@ -10,6 +10,7 @@ from collections.abc import Callable
 from types import MemberDescriptorType
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from backend_torch.native import Slot
 from tnp._core.dtype_table import PLAIN
 
 Tensor = Any
@@ -24,8 +25,8 @@ if TYPE_CHECKING:  # type checkers read the finished classes
     from tnp._array.subclass import subclass as subclass
 else:
 
-    class ndarray:
-        __slots__ = ("__weakref__", "tensor")
+    class ndarray(Slot):
+        __slots__ = ()
         __module__ = "tnp"
 
     class scalar(ndarray):

@@ -18,6 +18,7 @@ from numpy.exceptions import ComplexWarning
 
 from backend_torch.autodiff import autodiff
 from backend_torch.graphs import symbolic
+from backend_torch.native import heads
 from backend_torch.tensors import devices, interop, memory
 from backend_torch.tensors.casting import cast
 from backend_torch.tensors.constants import constant
@@ -423,6 +424,9 @@ class Builtins:
         >>> np.array([1, 2.5])
         array([1. , 2.5])
         """
+        if copy is True and order == "K" and ndmin == ndmax == 0 and device is None and like is None:
+            if (made := heads.array(object, dtype)) is not None:
+                return made
         ndmin, ndmax = operator.index(ndmin), operator.index(ndmax)
         if not 0 <= ndmax <= MOST_DIMENSIONS:
             raise ValueError(f"ndmax must be in the range [0, NPY_MAXDIMS ({MOST_DIMENSIONS})]")

@@ -14,6 +14,7 @@ from typing import Any, overload
 import numpy as np
 
 from backend_torch.kernels import indexing, selection
+from backend_torch.native import heads
 from backend_torch.tensors.casting import cast
 from backend_torch.tensors.constants import constant
 from backend_torch.tensors.dtypes import to_numpy, to_torch
@@ -334,6 +335,8 @@ def where(condition: Any, x: Any = _NoValue, y: Any = _NoValue, /) -> ndarray | 
         return nonzero(condition)
     if x is _NoValue or y is _NoValue:
         raise ValueError("either both or neither of x and y should be given")
+    if (chosen := heads.where(condition, x, y)) is not None:
+        return chosen
     if (
         type(condition) is type(x) is type(y) is ndarray and x.tensor.dtype is y.tensor.dtype
     ):  # the most common case first

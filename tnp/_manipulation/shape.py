@@ -13,6 +13,7 @@ from typing import Any, overload
 import numpy as np
 
 from backend_torch.graphs import symbolic
+from backend_torch.native import heads
 from backend_torch.tensors import memory
 from backend_torch.tensors import shape as kernels
 from backend_torch.tensors.trace_state import TracedValueError
@@ -174,6 +175,8 @@ def reshape(a: Any, /, shape: Any, order: Any = "C", *, copy: bool | None = None
     array([[0, 2, 4],
            [1, 3, 5]])
     """
+    if order == "C" and copy is None and (view := heads.reshape(a, shape)) is not None:
+        return view
     tensor = tensor_of(a)
     lengths = tuple(tensor.shape) if shape is None else as_shape(shape)
     copy = copy_mode(copy)

@@ -12,6 +12,7 @@ import numpy as np
 
 from backend_torch.kernels import reductions as kernels
 from backend_torch.kernels.indexing import assign
+from backend_torch.native import heads
 from backend_torch.tensors.casting import cast
 from backend_torch.tensors.dtypes import to_numpy
 from tnp._core.base import ndarray, wrap
@@ -87,6 +88,8 @@ def sum(
         and initial is _NoValue
         and where is True
     ):
+        if (found := heads.sum(a, axis, keepdims)) is not None:
+            return found
         try:
             return wrap(_sum[a.tensor.dtype](a.tensor, axis, keepdims))
         except FAILURES:
@@ -150,6 +153,8 @@ def prod(
         and initial is _NoValue
         and where is True
     ):
+        if (found := heads.prod(a, axis, keepdims)) is not None:
+            return found
         try:
             return wrap(_prod[a.tensor.dtype](a.tensor, axis, keepdims))
         except FAILURES:
@@ -212,6 +217,8 @@ def max(
         and initial is _NoValue
         and where is True
     ):
+        if (found := heads.max(a, axis, keepdims)) is not None:
+            return found
         try:
             return wrap(_max[a.tensor.dtype](a.tensor, axis, keepdims))
         except FAILURES:
@@ -274,6 +281,8 @@ def min(
         and initial is _NoValue
         and where is True
     ):
+        if (found := heads.min(a, axis, keepdims)) is not None:
+            return found
         try:
             return wrap(_min[a.tensor.dtype](a.tensor, axis, keepdims))
         except FAILURES:
@@ -318,6 +327,8 @@ def any(a: Any, axis: Any = None, out: Any = None, keepdims: Any = False, *, whe
     array([ True, False])
     """
     if isinstance(a, ndarray) and (axis is None or axis.__class__ is int) and out is None and where is True:
+        if (found := heads.any(a, axis, keepdims)) is not None:
+            return found
         try:
             return wrap(_any[a.tensor.dtype](a.tensor, axis, keepdims))
         except FAILURES:
@@ -362,6 +373,8 @@ def all(a: Any, axis: Any = None, out: Any = None, keepdims: Any = False, *, whe
     array([ True, False])
     """
     if isinstance(a, ndarray) and (axis is None or axis.__class__ is int) and out is None and where is True:
+        if (found := heads.all(a, axis, keepdims)) is not None:
+            return found
         try:
             return wrap(_all[a.tensor.dtype](a.tensor, axis, keepdims))
         except FAILURES:
@@ -405,6 +418,8 @@ def argmax(a: Any, axis: Any = None, out: Any = None, *, keepdims: Any = False) 
     array([1, 1])
     """
     if isinstance(a, ndarray) and (axis is None or axis.__class__ is int) and out is None:
+        if (found := heads.argmax(a, axis, keepdims)) is not None:
+            return found
         try:
             return wrap(_argmax[a.tensor.dtype](a.tensor, axis, keepdims))
         except FAILURES:
@@ -448,6 +463,8 @@ def argmin(a: Any, axis: Any = None, out: Any = None, *, keepdims: Any = False) 
     array([0, 0])
     """
     if isinstance(a, ndarray) and (axis is None or axis.__class__ is int) and out is None:
+        if (found := heads.argmin(a, axis, keepdims)) is not None:
+            return found
         try:
             return wrap(_argmin[a.tensor.dtype](a.tensor, axis, keepdims))
         except FAILURES:

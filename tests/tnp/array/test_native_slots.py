@@ -295,12 +295,14 @@ def test_views_are_of_the_array() -> None:
 
 def test_views_carry_gradients() -> None:
     x = tnp.zeros(4)
-    view = x[1:]
+    view, before = x[1:], x[2:]
     weight = torch.ones(3, dtype=torch.float64, requires_grad=True)
     view[...] = tnp.asarray(weight) * 2
-    tnp.sum(x).tensor.backward()
-    assert weight.grad is not None
-    assert weight.grad.tolist() == [2.0, 2.0, 2.0]
+    for array, expected in ((x, [2.0, 2.0, 2.0]), (before, [0.0, 2.0, 2.0]), (x[:2], [2.0, 0.0, 0.0])):
+        weight.grad = None
+        tnp.sum(array).tensor.backward(retain_graph=True)
+        assert weight.grad is not None
+        assert weight.grad.tolist() == expected
     with torch.no_grad():
         locked = tnp.asarray(torch.zeros(3))[1:]
     with pytest.raises(RuntimeError, match="no_grad"):
@@ -403,3 +405,116 @@ def test_threads() -> None:
     with concurrent.futures.ThreadPoolExecutor(16) as pool:
         for seed, result in enumerate(pool.map(work, range(16))):
             assert result == [float(i + seed) for i in range(100)]
+
+
+HEADS: dict[str, list[tuple[Any, ...]]] = {
+    "sum": [(), (0,), (-1,), (1,), (5,)],
+    "prod": [(), (0,), (-1,), (5,)],
+    "max": [(), (0,), (-1,), (5,)],
+    "min": [(), (0,), (-1,), (5,)],
+    "any": [(), (0,), (-1,)],
+    "all": [(), (0,), (-1,)],
+    "argmax": [(), (0,), (-1,)],
+    "argmin": [(), (0,), (-1,)],
+    "mean": [(), (0,), (-1,), (5,)],
+    "transpose": [()],
+    "reshape": [(-1,), ((3, -1),), ((-1, 2, 1),), ((0, -1),), (7,), ((2, 3.0),), ((-1, -1),), (2**70,), ((1, 6, 1),)],
+    "copy": [()],
+    "where": [(1, 2)],
+}
+
+
+@pytest.fixture
+def without_heads(monkeypatch: pytest.MonkeyPatch) -> Callable[[Callable[[], Any]], Any]:
+    """Calls a function with the native heads of functions refusing everything."""
+
+    def call(function: Callable[[], Any]) -> Any:
+        with monkeypatch.context() as patch:
+            for name in native.HEADS:
+                patch.setattr(native.heads, name, lambda *args: None)
+            return outcome(function)
+
+    return call
+
+
+@pytest.mark.parametrize("name", HEADS)
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_functions(name: str, dtype: str, without_heads: Callable[[Callable[[], Any]], Any]) -> None:
+    makes: list[Callable[[], Any]] = [
+        lambda: samples(dtype, (6,)),
+        lambda: samples(dtype, (2, 3)),
+        lambda: samples(dtype, (3, 2)).T,
+        lambda: samples(dtype, (12,))[::2],
+        lambda: samples(dtype, (0,)),
+        lambda: samples(dtype, ()),
+        lambda: samples(dtype, (2, 1, 3))[:, :, ::2],
+        lambda: samples(dtype, (4,))[1:],
+        lambda: samples(dtype, (1, 5))[0][1],
+    ]
+    function = getattr(tnp, name)
+    for make, options in itertools.product(makes, HEADS[name]):
+        assert outcome(lambda make=make, options=options: function(make(), *options)) == without_heads(
+            lambda make=make, options=options: function(make(), *options)
+        )
+
+
+def test_functions_of_several_arrays(without_heads: Callable[[Callable[[], Any]], Any]) -> None:
+    x, y = samples("f8"), samples("f8")[::-1]
+    m = samples("f8", (2, 7))
+    f = samples("f4")
+    calls: list[Callable[[], Any]] = [
+        lambda: tnp.where(x < y, x, y),
+        lambda: tnp.where(x < y, x, f),
+        lambda: tnp.where(x < y, x, 0.0),
+        lambda: tnp.where(m < 1, m, -m),
+        lambda: tnp.dot(f, f),
+        lambda: tnp.dot(x[1:4], y[2:5]),
+        lambda: tnp.dot(x[2:5], x[2:4]),
+        lambda: tnp.linalg.norm(x[2:5]),
+        lambda: tnp.linalg.norm(m),
+        lambda: tnp.concatenate((x, y)),
+        lambda: tnp.concatenate([m, m], axis=1),
+        lambda: tnp.concatenate([m, m]),
+        lambda: tnp.concatenate((x, f)),
+        lambda: tnp.concatenate((x, m)),
+        lambda: tnp.concatenate(x),
+        lambda: tnp.concatenate([]),
+        lambda: tnp.concatenate((x, x), axis=2),
+        *[lambda shape=shape: tnp.zeros(shape) for shape in (3, (2, 3), -1, (), (0, 2), 2.0, None, [2], 2**70)],
+        *[lambda dtype=dtype: tnp.ones(2, dtype) for dtype in (*DTYPES, int, float, bool, complex, "float32", "O")],
+        lambda: tnp.zeros(3, order="F"),
+    ]
+    for call in calls:
+        assert outcome(call) == without_heads(call)
+
+
+LISTS: list[Any] = [
+    *([1, 2.5], [1, 2], [True, False], [True, 2], [True, 2.5], [], [[]], [[1, 2], [3, 4]], [[1], [2.5]], [[1], 2]),
+    *([[1, 2], [3]], (1.0, 2.0), [(1, 2), [3.0, 4]], [2**63], [2**64], [-(2**63) - 1, 1.5], [10**400, 1.0], [None]),
+    *(["a"], [1j], [[[[1]]]], [[[[[1, 2]]]]], [float("nan")], [0.1, 1], 5, 2.5, "x", [300], [-1], [numpy.float32(1)]),
+]
+
+
+@pytest.mark.parametrize("given", LISTS, ids=repr)
+def test_arrays_of_lists(given: Any, without_heads: Callable[[Callable[[], Any]], Any]) -> None:
+    for dtype in (None, *DTYPES, int, float, bool):
+        assert outcome(lambda dtype=dtype: tnp.array(given, dtype)) == without_heads(
+            lambda dtype=dtype: tnp.array(given, dtype)
+        )
+
+
+def test_arrays_of_scalars(without_heads: Callable[[Callable[[], Any]], Any]) -> None:
+    x, i = tnp.arange(3.0) + 0.1, tnp.arange(3)
+    for given in ([x[0], x[1], 1.0], [x[0], 1], [x[0], True], [i[0], i[1]], [x[0], i[0]], [[x[0]], [2.0]]):
+        for dtype in (None, "f4", "i8", "f8"):
+            assert outcome(lambda given=given, dtype=dtype: tnp.array(given, dtype)) == without_heads(
+                lambda given=given, dtype=dtype: tnp.array(given, dtype)
+            )
+
+
+def test_functions_where_something_watches() -> None:
+    with tnp.device("meta"):
+        assert tnp.zeros(2).device.type == "meta"
+        assert tnp.array([1.0, 2.0]).device.type == "meta"
+    assert tnp.vectorized_map(lambda row: row.sum() + tnp.max(row), tnp.ones((2, 3))).shape == (2,)
+    assert tnp.grad(lambda x: tnp.dot(x, x) + x.reshape(-1).sum())(tnp.ones(3)).shape == (3,)

@@ -1,0 +1,475 @@
+#include "functions.h"
+
+#include <ATen/TensorUtils.h>
+#include <ATen/ops/amax_cpu_dispatch.h>
+#include <ATen/ops/amin_cpu_dispatch.h>
+#include <ATen/ops/dot_cpu_dispatch.h>
+#include <ATen/ops/mean_cpu_dispatch.h>
+#include <ATen/ops/sum_cpu_dispatch.h>
+#include <c10/util/SmallVector.h>
+#include <c10/util/accumulate.h>
+#include <torch/csrc/Device.h>
+
+#include <cmath>
+#include <cstring>
+
+#include "layout.h"
+#include "loops.h"
+
+namespace tnp {
+namespace {
+
+using Shape = c10::SmallVector<int64_t, 6>;
+
+// A function's body: nullptr without an exception stands for None.
+template <class Body>
+PyObject* head(Body&& body) {
+  return guarded(body, [] { return Py_NewRef(Py_None); });
+}
+
+// The tensor of an array that passes the guard.
+const at::Tensor* array_tensor(PyObject* x) { return is_array(x) ? plain_tensor(x) : nullptr; }
+
+// A tensor's elements in C order as a loop takes them: `stride` apart.
+bool is_line(const at::Tensor& tensor, int64_t& stride) {
+  stride = tensor.dim() == 1 ? tensor.strides()[0] : 1;
+  return tensor.dim() == 1 || tensor.is_contiguous();
+}
+
+// A length or a tuple of lengths; false for what is none, and for what numbers alone do not say.
+bool read_shape(PyObject* given, Shape& shape, int64_t least) {
+  auto add = [&](PyObject* length) {
+    if (!PyLong_CheckExact(length)) return false;
+    int overflow;
+    int64_t value = PyLong_AsLongLongAndOverflow(length, &overflow);
+    if (overflow || value < least) return false;
+    shape.push_back(value);
+    return true;
+  };
+  if (!PyTuple_CheckExact(given)) return add(given);
+  Py_ssize_t count = PyTuple_GET_SIZE(given);
+  if (count > 32) return false;
+  for (Py_ssize_t i = 0; i < count; i++)
+    if (!add(PyTuple_GET_ITEM(given, i))) return false;
+  return true;
+}
+
+// Creation.
+
+PyObject* dtype_numbers = nullptr;  // dtype, scalar class or Python type -> its number
+PyObject* default_device = nullptr; // what has the attribute `default`
+
+PyObject* set_names(PyObject*, PyObject* args) {
+  if (!PyArg_ParseTuple(args, "O!O", &PyDict_Type, &dtype_numbers, &default_device)) return nullptr;
+  Py_INCREF(dtype_numbers);
+  Py_INCREF(default_device);
+  Py_RETURN_NONE;
+}
+
+// Whether arrays are made on the host now.
+bool makes_on_cpu() {
+  static PyObject* name = PyUnicode_InternFromString("default");
+  PyObject* device = PyObject_GetAttr(default_device, name);
+  bool is_cpu = device == Py_None || (THPDevice_Check(device) && reinterpret_cast<THPDevice*>(device)->device.is_cpu());
+  Py_XDECREF(device);
+  PyErr_Clear();
+  return is_cpu;
+}
+
+int8_t read_dtype(PyObject* given, int8_t otherwise) {
+  if (given == Py_None) return otherwise;
+  PyObject* number = PyDict_GetItemWithError(dtype_numbers, given);
+  if (number == nullptr) {
+    PyErr_Clear();
+    return NONE;
+  }
+  return static_cast<int8_t>(PyLong_AsLong(number));
+}
+
+// zeros(shape, dtype), ones(shape, dtype): in C order on the host.
+template <int FILL>
+PyObject* filled(PyObject*, PyObject* const* args, Py_ssize_t count) {
+  return head([&]() -> PyObject* {
+    Shape shape;
+    if (count != 2 || !is_quiet() || !read_shape(args[0], shape, 0)) return nullptr;
+    int8_t dtype = read_dtype(args[1], F64);
+    if (dtype == NONE || dtype >= LOOPS || !makes_on_cpu()) return nullptr;
+    int64_t n = 1;
+    for (int64_t length : shape) {
+      n *= length;
+      if (n > LARGE) return nullptr;
+    }
+    at::Tensor made = empty(shape, dtype);
+    char* data = writeable_data_of(made);
+    if (FILL == 0) {
+      std::memset(data, 0, n * itemsize(dtype));
+    } else {
+      alignas(16) char one[16] = {1};
+      copy_loop(B1, dtype)(one, "\1", 1, 1, 1);
+      copy_loop(dtype, dtype)(data, one, n, 1, 0);
+    }
+    return wrap_array(std::move(made));
+  });
+}
+
+// What a nested list of numbers holds: its shape, and which kinds.
+struct Listed {
+  Shape shape;
+  bool has_float = false, has_int = false, has_bool = false, has_scalar = false;
+};
+
+PyObject** items_of(PyObject* list) { return PySequence_Fast_ITEMS(list); }
+bool is_list(PyObject* x) { return PyList_CheckExact(x) || PyTuple_CheckExact(x); }
+
+bool survey(PyObject* list, size_t depth, Listed& found) {
+  Py_ssize_t n = PySequence_Fast_GET_SIZE(list);
+  if (n == 0 || n > LARGE) return false;
+  if (found.shape.size() == depth)
+    found.shape.push_back(n);
+  else if (found.shape[depth] != n)
+    return false;
+  PyObject** items = items_of(list);
+  bool is_inner = is_list(items[0]);
+  if (is_inner ? depth > 3 : found.shape.size() != depth + 1) return false;
+  for (Py_ssize_t i = 0; i < n; i++) {
+    PyObject* item = items[i];
+    if (is_inner) {
+      if (!is_list(item) || !survey(item, depth + 1, found)) return false;
+    } else if (PyFloat_CheckExact(item)) {
+      found.has_float = true;
+    } else if (PyLong_CheckExact(item)) {
+      int overflow;
+      PyLong_AsLongLongAndOverflow(item, &overflow);
+      if (overflow) return false;  // an unsigned integer, or an object
+      found.has_int = true;
+    } else if (PyBool_Check(item)) {
+      found.has_bool = true;
+    } else if (is_scalar(item) && held(item)->has_value && held(item)->dtype == F64) {
+      found.has_scalar = found.has_float = true;
+    } else {
+      return false;
+    }
+  }
+  return true;
+}
+
+bool store_list(PyObject* list, size_t depth, const Listed& found, int8_t dtype, char*& to) {
+  PyObject** items = items_of(list);
+  for (int64_t i = 0; i < found.shape[depth]; i++) {
+    if (depth + 1 < found.shape.size()) {
+      if (!store_list(items[i], depth + 1, found, dtype, to)) return false;
+      continue;
+    }
+    if (is_scalar(items[i]))
+      copy_loop(F64, dtype)(to, held(items[i])->value, 1, 1, 1);
+    else if (!store_number(items[i], dtype, to, false))
+      return false;
+    to += itemsize(dtype);
+  }
+  return true;
+}
+
+// array(object, dtype): of numbers in nested lists.
+PyObject* array(PyObject*, PyObject* const* args, Py_ssize_t count) {
+  return head([&]() -> PyObject* {
+    if (count != 2 || !is_list(args[0]) || !is_quiet()) return nullptr;
+    Listed found;
+    if (!survey(args[0], 0, found) || (found.has_scalar && found.has_bool)) return nullptr;
+    int8_t dtype = read_dtype(args[1], found.has_float ? F64 : found.has_int ? I64 : B1);
+    if (dtype == NONE || dtype >= LOOPS || (found.has_scalar && dtype != F64 && dtype != F32)) return nullptr;
+    if (dtype == B1 && (found.has_float || found.has_int)) return nullptr;
+    if (!makes_on_cpu() || c10::multiply_integers(found.shape) > LARGE) return nullptr;
+    at::Tensor made = empty(found.shape, dtype);
+    char* to = writeable_data_of(made);
+    return store_list(args[0], 0, found, dtype, to) ? wrap_array(std::move(made)) : nullptr;
+  });
+}
+
+// copy(x): in C order.
+PyObject* copy(PyObject*, PyObject* x) {
+  return head([&]() -> PyObject* {
+    const at::Tensor* tensor = is_quiet() ? array_tensor(x) : nullptr;
+    if (tensor == nullptr || dtype_of(*tensor) == NONE || tensor->numel() > LARGE || !is_dense(*tensor)) return nullptr;
+    at::Tensor made = empty(tensor->sizes(), dtype_of(*tensor));
+    std::memcpy(writeable_data_of(made), data_of(*tensor), tensor->nbytes());
+    return wrap_array(std::move(made));
+  });
+}
+
+// Views.
+
+// reshape(x, shape): a view, of an array whose strides allow one.
+PyObject* reshape(PyObject*, PyObject* const* args, Py_ssize_t count) {
+  return head([&]() -> PyObject* {
+    const at::Tensor* tensor = count == 2 && is_quiet() ? array_tensor(args[0]) : nullptr;
+    Shape shape;
+    if (tensor == nullptr || !read_shape(args[1], shape, -1)) return nullptr;
+    int64_t n = tensor->numel(), known = 1, unknown = -1;
+    if (n == 0) return nullptr;
+    for (size_t i = 0; i < shape.size(); i++) {
+      if (shape[i] != -1) {
+        if (shape[i] == 0 || __builtin_mul_overflow(known, shape[i], &known)) return nullptr;
+      } else if (unknown >= 0) {
+        return nullptr;
+      } else {
+        unknown = static_cast<int64_t>(i);
+      }
+    }
+    if (unknown >= 0) {
+      if (n % known != 0) return nullptr;
+      shape[unknown] = n / known;
+    } else if (known != n) {
+      return nullptr;
+    }
+    at::DimVector wanted(shape.begin(), shape.end());
+    auto strides = at::detail::computeStride(tensor->sizes(), tensor->strides(), wanted);
+    return strides ? wrap_view(args[0], *tensor, shape, *strides, tensor->storage_offset()) : nullptr;
+  });
+}
+
+// transpose(x): with its axes reversed.
+PyObject* transpose(PyObject*, PyObject* x) {
+  return head([&]() -> PyObject* {
+    const at::Tensor* tensor = is_quiet() ? array_tensor(x) : nullptr;
+    if (tensor == nullptr) return nullptr;
+    Shape sizes(tensor->sizes().rbegin(), tensor->sizes().rend());
+    Shape strides(tensor->strides().rbegin(), tensor->strides().rend());
+    return wrap_view(x, *tensor, sizes, strides, tensor->storage_offset());
+  });
+}
+
+// Reductions: reduce(x, axis, keepdims).
+
+enum Reduced { SUM, PROD, MAX, MIN, ANY, ALL, ARGMAX, ARGMIN, MEAN };
+
+template <class T>
+bool is_nan(T value) {
+  return value != value;
+}
+
+template <int KIND, class T>
+PyObject* reduce_elements(const T* x, int64_t n, int64_t stride, int8_t dtype) {
+  alignas(16) char value[16];
+  auto result = [&](auto number, int8_t of) {
+    std::memcpy(value, &number, sizeof number);
+    return wrap_scalar(value, of);
+  };
+  if constexpr (KIND == ANY || KIND == ALL) {
+    constexpr bool DECIDES = KIND == ANY;
+    bool found = !DECIDES;
+    for (int64_t i = 0; i < n && found != DECIDES; i++) found = x[i * stride] != T(0);
+    return result(found, B1);
+  } else if constexpr (KIND == SUM || KIND == PROD) {
+    if constexpr (std::is_floating_point_v<T>) {
+      return nullptr;
+    } else {
+      uint64_t total = KIND == PROD;
+      for (int64_t i = 0; i < n; i++) {
+        uint64_t item = static_cast<uint64_t>(static_cast<int64_t>(x[i * stride]));
+        total = KIND == SUM ? total + item : total * item;
+      }
+      return result(total, std::is_unsigned_v<T> && !std::is_same_v<T, bool> ? U64 : I64);
+    }
+  } else {
+    constexpr bool LARGEST = KIND == MAX || KIND == ARGMAX;
+    int64_t at = 0;
+    T best = x[0];
+    for (int64_t i = 1; i < n && !is_nan(best); i++) {
+      T item = x[i * stride];
+      if ((LARGEST ? item > best : item < best) || is_nan(item)) {
+        best = item;
+        at = i;
+      }
+    }
+    return KIND == MAX || KIND == MIN ? result(best, dtype) : result(at, I64);
+  }
+}
+
+constexpr uint32_t COUNTED = bit(B1) | bit(U8) | bit(I8) | bit(I16) | bit(I32) | bit(I64);
+
+template <int KIND>
+PyObject* by_kernel(const at::Tensor& tensor, at::OptionalIntArrayRef axes, int8_t dtype) {
+  switch (KIND) {
+    case SUM: return bit(dtype) & FLOATS ? wrap(at::cpu::sum(tensor, axes)) : nullptr;
+    case MEAN:
+      if (bit(dtype) & FLOATS) return wrap(at::cpu::mean(tensor, axes));
+      return bit(dtype) & COUNTED ? wrap(at::cpu::mean(tensor, axes, false, at::kDouble)) : nullptr;
+    case MAX:
+    case MIN:
+      if (!(bit(dtype) & (FLOATS | COUNTED)) || !axes.has_value()) return nullptr;
+      return wrap(KIND == MAX ? at::cpu::amax(tensor, *axes) : at::cpu::amin(tensor, *axes));
+    default: return nullptr;
+  }
+}
+
+template <int KIND>
+PyObject* reduce(PyObject*, PyObject* const* args, Py_ssize_t count) {
+  return head([&]() -> PyObject* {
+    const at::Tensor* tensor = count == 3 && args[2] == Py_False && is_quiet() ? array_tensor(args[0]) : nullptr;
+    if (tensor == nullptr || tensor->numel() == 0 || tensor->numel() >= LARGE || tensor->dim() == 0) return nullptr;
+    int8_t dtype = dtype_of(*tensor);
+    if (dtype == NONE || dtype >= LOOPS) return nullptr;
+    int64_t axis = 0, dim = tensor->dim(), stride;
+    bool is_all = args[1] == Py_None;
+    if (!is_all) {
+      if (!PyLong_CheckExact(args[1])) return nullptr;
+      int overflow;
+      axis = PyLong_AsLongLongAndOverflow(args[1], &overflow);
+      if (overflow || axis < -dim || axis >= dim) return nullptr;
+    }
+    bool is_float = bit(dtype) & FLOATS;
+    if ((is_all || dim == 1) && KIND != MEAN && !((KIND == SUM || KIND == PROD) && is_float) && is_line(*tensor, stride)) {
+      int64_t n = tensor->numel();
+      const char* data = data_of(*tensor);
+      switch (dtype) {
+#define TNP_CASE(DTYPE, TYPE) \
+  case DTYPE: return reduce_elements<KIND>(reinterpret_cast<const TYPE*>(data), n, stride, dtype);
+        TNP_CASE(B1, bool)
+        TNP_CASE(U8, uint8_t)
+        TNP_CASE(U16, uint16_t)
+        TNP_CASE(U32, uint32_t)
+        TNP_CASE(U64, uint64_t)
+        TNP_CASE(I8, int8_t)
+        TNP_CASE(I16, int16_t)
+        TNP_CASE(I32, int32_t)
+        TNP_CASE(I64, int64_t)
+        TNP_CASE(F32, float)
+        TNP_CASE(F64, double)
+#undef TNP_CASE
+        default: return nullptr;
+      }
+    }
+    if (is_all) return by_kernel<KIND>(*tensor, std::nullopt, dtype);
+    return by_kernel<KIND>(*tensor, at::IntArrayRef(axis), dtype);
+  });
+}
+
+// Products.
+
+const at::Tensor* vector(PyObject* x) {
+  const at::Tensor* tensor = array_tensor(x);
+  if (tensor == nullptr || tensor->dim() != 1 || tensor->numel() == 0 || tensor->numel() >= LARGE) return nullptr;
+  return bit(dtype_of(*tensor)) & FLOATS ? tensor : nullptr;
+}
+
+// dot(a, b) of vectors.
+PyObject* dot(PyObject*, PyObject* const* args, Py_ssize_t count) {
+  return head([&]() -> PyObject* {
+    if (count != 2 || !is_quiet()) return nullptr;
+    const at::Tensor *a = vector(args[0]), *b = vector(args[1]);
+    if (a == nullptr || b == nullptr || a->sizes() != b->sizes() || a->dtype() != b->dtype()) return nullptr;
+    return wrap(at::cpu::dot(*a, *b));
+  });
+}
+
+// norm(x) of a vector: the root of its product with itself.
+PyObject* norm(PyObject*, PyObject* x) {
+  return head([&]() -> PyObject* {
+    const at::Tensor* tensor = is_quiet() ? vector(x) : nullptr;
+    if (tensor == nullptr || !tensor->is_contiguous()) return nullptr;
+    at::Tensor square = at::cpu::dot(*tensor, *tensor);
+    int8_t dtype = dtype_of(square);
+    alignas(16) char value[16];
+    unary_loop("sqrt", dtype).loop(value, data_of(square), 1, 1);
+    return wrap_scalar(value, dtype);
+  });
+}
+
+// Choosing and joining.
+
+template <class T>
+void choose(char* out, const char* condition, const char* one, const char* other, int64_t n) {
+  for (int64_t i = 0; i < n; i++)
+    reinterpret_cast<T*>(out)[i] =
+        condition[i] ? reinterpret_cast<const T*>(one)[i] : reinterpret_cast<const T*>(other)[i];
+}
+
+// where(condition, x, y): arrays of one shape.
+PyObject* where(PyObject*, PyObject* const* args, Py_ssize_t count) {
+  return head([&]() -> PyObject* {
+    if (count != 3 || !is_quiet()) return nullptr;
+    const at::Tensor* given[3];
+    for (int i = 0; i < 3; i++) {
+      given[i] = array_tensor(args[i]);
+      if (given[i] == nullptr || given[i]->sizes() != given[0]->sizes() || !is_dense(*given[i])) return nullptr;
+    }
+    int8_t dtype = dtype_of(*given[1]);
+    int64_t n = given[0]->numel();
+    if (dtype_of(*given[0]) != B1 || dtype == NONE || dtype >= LOOPS || dtype_of(*given[2]) != dtype) return nullptr;
+    if (n >= LARGE || given[0]->dim() == 0) return nullptr;
+    at::Tensor result = empty(given[0]->sizes(), dtype);
+    char* out = writeable_data_of(result);
+    const char *condition = data_of(*given[0]), *one = data_of(*given[1]), *other = data_of(*given[2]);
+    switch (itemsize(dtype)) {
+      case 1: choose<uint8_t>(out, condition, one, other, n); break;
+      case 2: choose<uint16_t>(out, condition, one, other, n); break;
+      case 4: choose<uint32_t>(out, condition, one, other, n); break;
+      default: choose<uint64_t>(out, condition, one, other, n);
+    }
+    return wrap_array(std::move(result));
+  });
+}
+
+// concatenate(arrays): along the first axis.
+PyObject* concatenate(PyObject*, PyObject* arrays) {
+  return head([&]() -> PyObject* {
+    if (!is_list(arrays) || !is_quiet()) return nullptr;
+    Py_ssize_t count = PySequence_Fast_GET_SIZE(arrays);
+    if (count == 0 || count > 64) return nullptr;
+    const at::Tensor* parts[64];
+    Shape shape;
+    int64_t bytes = 0;
+    for (Py_ssize_t i = 0; i < count; i++) {
+      parts[i] = array_tensor(items_of(arrays)[i]);
+      if (parts[i] == nullptr || parts[i]->dim() == 0 || parts[i]->numel() == 0) return nullptr;
+      if (!is_dense(*parts[i]) || parts[i]->dtype() != parts[0]->dtype()) return nullptr;
+      if (i == 0)
+        shape.append(parts[i]->sizes().begin(), parts[i]->sizes().end());
+      else if (parts[i]->sizes().slice(1) != parts[0]->sizes().slice(1))
+        return nullptr;
+      else
+        shape[0] += parts[i]->sizes()[0];
+      bytes += static_cast<int64_t>(parts[i]->nbytes());
+    }
+    int8_t dtype = dtype_of(*parts[0]);
+    if (dtype == NONE || bytes > LARGE * 8) return nullptr;
+    at::Tensor result = empty(shape, dtype);
+    char* out = writeable_data_of(result);
+    for (Py_ssize_t i = 0; i < count; i++) {
+      std::memcpy(out, data_of(*parts[i]), parts[i]->nbytes());
+      out += parts[i]->nbytes();
+    }
+    return wrap_array(std::move(result));
+  });
+}
+
+#define TNP_FAST(NAME, FUNCTION) \
+  { NAME, reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(FUNCTION)), METH_FASTCALL, nullptr }
+
+}  // namespace
+
+PyMethodDef FUNCTIONS[] = {
+    {"set_names", set_names, METH_VARARGS, nullptr},
+    TNP_FAST("zeros", filled<0>),
+    TNP_FAST("ones", filled<1>),
+    TNP_FAST("array", array),
+    {"copy", copy, METH_O, nullptr},
+    TNP_FAST("reshape", reshape),
+    {"transpose", transpose, METH_O, nullptr},
+    TNP_FAST("sum", reduce<SUM>),
+    TNP_FAST("prod", reduce<PROD>),
+    TNP_FAST("max", reduce<MAX>),
+    TNP_FAST("min", reduce<MIN>),
+    TNP_FAST("any", reduce<ANY>),
+    TNP_FAST("all", reduce<ALL>),
+    TNP_FAST("argmax", reduce<ARGMAX>),
+    TNP_FAST("argmin", reduce<ARGMIN>),
+    TNP_FAST("mean", reduce<MEAN>),
+    TNP_FAST("dot", dot),
+    {"norm", norm, METH_O, nullptr},
+    TNP_FAST("where", where),
+    {"concatenate", concatenate, METH_O, nullptr},
+    {nullptr, nullptr, 0, nullptr},
+};
+
+}  // namespace tnp

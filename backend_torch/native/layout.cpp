@@ -1,0 +1,236 @@
+#include "layout.h"
+
+#include <structmember.h>
+
+#include <ATen/core/grad_mode.h>
+#include <c10/core/AutogradState.h>
+#include <c10/core/InferenceMode.h>
+#include <torch/csrc/autograd/VariableTypeUtils.h>
+
+#include <cstring>
+
+namespace tnp {
+
+Classes classes;
+
+namespace {
+
+using torch::autograd::CreationMeta;
+
+// Freed arrays and scalars, of which the next ones are made.
+constexpr int KEPT = 64;
+struct Kept {
+  Held* items[KEPT];
+  int count = 0;
+};
+Kept kept[2];
+
+Held* allocate(PyTypeObject* type, Kept& from) {
+  Held* it;
+  if (from.count > 0) {
+    it = from.items[--from.count];
+    PyObject_Init(reinterpret_cast<PyObject*>(it), type);
+  } else {
+    it = PyObject_GC_New(Held, type);
+    if (it == nullptr) return nullptr;
+  }
+  std::memset(reinterpret_cast<char*>(it) + sizeof(PyObject), 0, sizeof(Held) - sizeof(PyObject));
+  return it;
+}
+
+void drop(c10::TensorImpl*& impl) {
+  if (impl != nullptr) at::Tensor(c10::intrusive_ptr<c10::TensorImpl, c10::UndefinedTensorImpl>::reclaim(std::exchange(impl, nullptr)));
+}
+
+void release(Held* it) {
+  Py_CLEAR(it->tensor);
+  drop(it->impl);
+  drop(it->base);
+  it->has_value = false;
+}
+
+void deallocate(PyObject* self) {
+  PyTypeObject* type = Py_TYPE(self);
+  PyObject_GC_UnTrack(self);
+  Held* it = held(self);
+  if (it->weakrefs != nullptr) PyObject_ClearWeakRefs(self);
+  release(it);
+  Kept* keep = type == classes.array ? &kept[0] : type == classes.scalar ? &kept[1] : nullptr;
+  if (keep != nullptr && keep->count < KEPT)
+    keep->items[keep->count++] = it;
+  else
+    type->tp_free(self);
+  Py_DECREF(type);
+}
+
+int traverse(PyObject* self, visitproc visit, void* arg) {
+  Py_VISIT(Py_TYPE(self));
+  Py_VISIT(held(self)->tensor);
+  return 0;
+}
+
+int clear(PyObject* self) {
+  Py_CLEAR(held(self)->tensor);
+  return 0;
+}
+
+at::Tensor taken(c10::TensorImpl*& impl) {
+  return at::Tensor(c10::intrusive_ptr<c10::TensorImpl, c10::UndefinedTensorImpl>::reclaim(std::exchange(impl, nullptr)));
+}
+
+// Make the torch.Tensor that Python asks for; false with an exception set.
+bool show(Held* it) {
+  at::Tensor tensor;
+  if (it->has_value) {
+    c10::InferenceMode outside(false);  // the value was there before
+    tensor = empty({}, it->dtype);
+    std::memcpy(writeable_data_of(tensor), it->value, itemsize(it->dtype));
+  } else if (it->impl != nullptr) {
+    tensor = as_tensor(it->impl);
+    if (it->base != nullptr) {
+      // As torch's views are made (`as_view` in VariableTypeUtils.h), though later.
+      tensor = torch::autograd::make_variable_differentiable_view(
+          tensor, torch::autograd::ViewInfo(as_tensor(it->base), nullptr, nullptr), std::nullopt, true,
+          it->is_without_grad ? CreationMeta::NO_GRAD_MODE : CreationMeta::DEFAULT);
+      torch::autograd::impl::get_view_autograd_meta(tensor)->set_attr_version(it->version);
+      drop(it->base);
+    }
+  } else {
+    PyErr_SetString(PyExc_AttributeError, "tensor");
+    return false;
+  }
+  PyObject* made = THPVariable_Wrap(tensor);
+  if (made == nullptr) return false;
+  tensor.reset();
+  drop(it->impl);  // which `made` has now
+  it->has_value = false;
+  it->tensor = made;
+  if (!PyObject_GC_IsTracked(reinterpret_cast<PyObject*>(it))) PyObject_GC_Track(it);
+  return true;
+}
+
+PyObject* get_tensor(PyObject* self, void*) {
+  Held* it = held(self);
+  if (it->tensor == nullptr) {
+    try {
+      if (!show(it)) return nullptr;
+    } catch (const std::exception& error) {
+      PyErr_SetString(PyExc_RuntimeError, error.what());
+      return nullptr;
+    }
+  }
+  return Py_NewRef(it->tensor);
+}
+
+int set_tensor(PyObject* self, PyObject* value, void*) {
+  Held* it = held(self);
+  if (value == nullptr && it->tensor == nullptr && it->impl == nullptr && !it->has_value) {
+    PyErr_SetString(PyExc_AttributeError, "tensor");
+    return -1;
+  }
+  Py_XINCREF(value);
+  PyObject* before = std::exchange(it->tensor, value);
+  drop(it->impl);
+  drop(it->base);
+  it->has_value = false;
+  Py_XDECREF(before);
+  if (value != nullptr && !PyObject_GC_IsTracked(self)) PyObject_GC_Track(self);
+  return 0;
+}
+
+PyGetSetDef GETSET[] = {
+    {"tensor", get_tensor, set_tensor, "The torch.Tensor.", nullptr}, {nullptr, nullptr, nullptr, nullptr, nullptr}};
+PyMemberDef MEMBERS[] = {
+    {"__weaklistoffset__", T_PYSSIZET, offsetof(Held, weakrefs), READONLY, nullptr}, {nullptr, 0, 0, 0, nullptr}};
+PyType_Slot SLOTS[] = {
+    {Py_tp_doc, const_cast<char*>("What holds the tensor of an array.")},
+    {Py_tp_dealloc, reinterpret_cast<void*>(deallocate)},
+    {Py_tp_traverse, reinterpret_cast<void*>(traverse)},
+    {Py_tp_clear, reinterpret_cast<void*>(clear)},
+    {Py_tp_getset, GETSET},
+    {Py_tp_members, MEMBERS},
+    {0, nullptr},
+};
+PyType_Spec SPEC = {"backend_torch.native.Slot", sizeof(Held), 0,
+                    Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE | Py_TPFLAGS_HAVE_GC, SLOTS};
+
+}  // namespace
+
+PyTypeObject* make_slot_type() {
+  classes.slot = reinterpret_cast<PyTypeObject*>(PyType_FromSpec(&SPEC));
+  return classes.slot;
+}
+
+void install_layout(PyTypeObject* array, PyTypeObject* scalar) {
+  classes.array = array;
+  classes.scalar = scalar;
+  array->tp_dealloc = deallocate;
+  scalar->tp_dealloc = deallocate;
+}
+
+PyObject* wrap_array(at::Tensor&& tensor) {
+  Held* it = allocate(classes.array, kept[0]);
+  if (it == nullptr) return nullptr;
+  it->impl = tensor.unsafeReleaseTensorImpl();
+  PyObject_GC_Track(it);
+  return reinterpret_cast<PyObject*>(it);
+}
+
+PyObject* wrap_scalar(const char* value, int8_t dtype) {
+  Held* it = allocate(classes.scalar, kept[1]);
+  if (it == nullptr) return nullptr;
+  it->has_value = true;
+  it->dtype = dtype;
+  std::memcpy(it->value, value, itemsize(dtype));
+  return reinterpret_cast<PyObject*>(it);  // that nothing is reached from, until Python has its tensor
+}
+
+PyObject* wrap(at::Tensor&& tensor) {
+  if (tensor.dim() != 0) return wrap_array(std::move(tensor));
+  return wrap_scalar(data_of(tensor), dtype_of(tensor.unsafeGetTensorImpl()));
+}
+
+PyObject* wrap_view(PyObject* array, const at::Tensor& tensor, c10::IntArrayRef sizes, c10::IntArrayRef strides,
+                    int64_t offset) {
+  if (c10::AutogradState::get_tls_state().get_view_replay_enabled()) return nullptr;
+  const Held* source = held(array);
+  auto* impl = tensor.unsafeGetTensorImpl();
+  auto made = c10::make_intrusive<c10::TensorImpl>(
+      c10::TensorImpl::VIEW, c10::Storage(impl->storage()), impl->key_set(), impl->dtype());
+  made->set_sizes_and_strides(sizes, strides, offset);
+  bool is_without_grad = !at::GradMode::is_enabled();
+  at::Tensor view(std::move(made));
+  if (impl->autograd_meta() != nullptr) {  // a view that autograd knows, perhaps: of its base
+    auto mode = is_without_grad ? CreationMeta::NO_GRAD_MODE : CreationMeta::DEFAULT;
+    return wrap_array(torch::autograd::as_view(tensor, view, true, true, nullptr, nullptr, mode));
+  }
+  c10::TensorImpl* base = source->base != nullptr ? source->base : impl;
+  view.unsafeGetTensorImpl()->set_version_counter(base->version_counter());
+  PyObject* result = wrap_array(std::move(view));
+  if (result == nullptr) return nullptr;
+  held(result)->base = at::Tensor(as_tensor(base)).unsafeReleaseTensorImpl();
+  held(result)->version = base->version_counter().current_version();
+  held(result)->is_without_grad = is_without_grad || (source->base != nullptr && source->is_without_grad);
+  return result;
+}
+
+PyObject* find_holder(const at::Tensor& tensor, PyTypeObject* type) {
+  PyObject* module = PyImport_ImportModule("gc");
+  PyObject* objects = module == nullptr ? nullptr : PyObject_CallMethod(module, "get_objects", nullptr);
+  Py_XDECREF(module);
+  if (objects == nullptr) return nullptr;
+  PyObject* found = nullptr;
+  for (Py_ssize_t i = 0; found == nullptr && i < PyList_GET_SIZE(objects); i++) {
+    PyObject* each = PyList_GET_ITEM(objects, i);
+    if (!PyType_IsSubtype(Py_TYPE(each), type)) continue;
+    const Held* it = held(each);
+    const c10::TensorImpl* impl = it->impl;
+    if (it->tensor != nullptr && THPVariable_CheckExact(it->tensor))
+      impl = THPVariable_Unpack(it->tensor).unsafeGetTensorImpl();
+    if (impl == tensor.unsafeGetTensorImpl()) found = Py_NewRef(each);
+  }
+  Py_DECREF(objects);
+  return found;
+}
+
+}  // namespace tnp

@@ -1,0 +1,71 @@
+// What an array holds: a torch.Tensor, or what one is made of when Python asks for it.
+#pragma once
+
+#include "core.h"
+
+namespace tnp {
+
+// The layout of class Slot, below that of all arrays and scalars. Zeros hold nothing, as after object.__new__.
+struct Held {
+  PyObject_HEAD
+  PyObject* weakrefs;
+  PyObject* tensor;         // what Python has seen, or put here: a torch.Tensor, as a rule
+  c10::TensorImpl* impl;    // else: a tensor that Python has not seen, with no history of its own
+  c10::TensorImpl* base;    // and what that is a view of, if it is one; autograd is told when Python asks
+  uint32_t version;         // of the base when the view was made
+  bool is_without_grad;     // whether it was made under no_grad
+  bool has_value;           // else: a scalar's element
+  int8_t dtype;
+  alignas(8) char value[16];
+};
+
+// The finished Python classes, and class Slot.
+struct Classes {
+  PyTypeObject* slot = nullptr;
+  PyTypeObject* array = nullptr;
+  PyTypeObject* scalar = nullptr;
+};
+extern Classes classes;
+
+PyTypeObject* make_slot_type();
+
+// Give the two classes their own way of being freed, which keeps some for the next ones.
+void install_layout(PyTypeObject* array, PyTypeObject* scalar);
+
+inline bool is_array(PyObject* x) { return Py_TYPE(x) == classes.array; }
+inline bool is_scalar(PyObject* x) { return Py_TYPE(x) == classes.scalar; }
+inline bool is_ours(PyObject* x) { return is_array(x) || is_scalar(x); }
+inline Held* held(PyObject* x) { return reinterpret_cast<Held*>(x); }
+
+inline const at::Tensor& as_tensor(c10::TensorImpl* const& impl) {
+  static_assert(sizeof(at::Tensor) == sizeof(c10::TensorImpl*));
+  return reinterpret_cast<const at::Tensor&>(impl);
+}
+
+// The tensor of one of our arrays, nullptr where the guard refuses it, and for a scalar that has none.
+inline const at::Tensor* plain_tensor(PyObject* x) {
+  const Held* it = held(x);
+  if (it->tensor == nullptr) {
+    // A write of what has a gradient to a view of it gives it a history that Python has not seen either.
+    if (it->impl == nullptr || !is_plain(as_tensor(it->base != nullptr ? it->base : it->impl))) return nullptr;
+    return &as_tensor(it->impl);
+  }
+  if (!THPVariable_CheckExact(it->tensor)) return nullptr;
+  const at::Tensor& tensor = THPVariable_Unpack(it->tensor);
+  return is_plain(tensor) ? &tensor : nullptr;
+}
+
+// A tensor that Python has not seen, as an array, or as a scalar if it is 0-d. A new reference; nullptr with an
+// exception set.
+PyObject* wrap(at::Tensor&& tensor);
+PyObject* wrap_array(at::Tensor&& tensor);
+PyObject* wrap_scalar(const char* value, int8_t dtype);
+
+// A view of an array's tensor, which passed the guard; nullptr without an exception where torch has to make it.
+PyObject* wrap_view(PyObject* array, const at::Tensor& tensor, c10::IntArrayRef sizes, c10::IntArrayRef strides,
+                    int64_t offset);
+
+// The array that has a tensor, among all that there are: nullptr without an exception if none has.
+PyObject* find_holder(const at::Tensor& tensor, PyTypeObject* type);
+
+}  // namespace tnp
