@@ -24,6 +24,8 @@ ALLOWED = {
     # The array's classes are completed above the chapters.
     ("tnp/_core/base.py", "complete", "setattr"),
     ("tnp/_core/base.py", "complete", "vars"),
+    # An attribute of NumPy's iterator is set, which is no name of ours.
+    ("tnp/_indexing/iteration.py", "_of_host", "setattr"),
     # A patch of torch, which goes again.
     ("backend_torch/torch_private/patches.py", "replaced_attribute", "setattr"),
 }

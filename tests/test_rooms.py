@@ -21,7 +21,7 @@ ROOMS = {
         "distributed", "_array", "_devices", "_transforms", "_functional", "_compile", "testing", "typing",
         "_program", "__main__",
     ],
-    "backend_torch": ["torch_private", "tensors", "autodiff", "kernels", "random", "graphs", "distributed", "native"],
+    "backend_torch": ["torch_private", "tensors", "autodiff", "kernels", "random", "graphs", "native", "distributed"],
 }  # fmt: skip
 
 

@@ -20,6 +20,7 @@ import numpy as np
 import torch
 
 from backend_torch.native.build import HERE, VECTORS, target
+from backend_torch.tensors import memory
 from backend_torch.tensors.dtypes import to_numpy
 
 DTYPES = (
@@ -79,11 +80,6 @@ def _dtype_numbers() -> dict[Any, int]:
     return numbers
 
 
-def find_holder(tensor: torch.Tensor, kind: type) -> Any:
-    """The array of a class that has a tensor of which Python's garbage collector does not know, or None."""
-    return None if _extension is None else _extension.find_holder(tensor, kind)
-
-
 def _load() -> ModuleType | None:
     """The extension for the running Python and torch; one line of warning where there are others only."""
     global state
@@ -128,6 +124,8 @@ def _refuse(*args: Any) -> None:
 
 
 _extension = _load()
+if _extension is not None:
+    memory.uncollected.append(_extension.find_holder)
 heads: Any = SimpleNamespace(**dict.fromkeys(HEADS, _refuse)) if _extension is None else _extension
 """Native heads of functions: ``heads.zeros(shape, dtype)`` is the array, or None if the function has to make it."""
 Slot: Any = _Slot if _extension is None else _extension.Slot

@@ -40,7 +40,6 @@ _tune_allocator()
 import torch  # noqa: E402  after the settings that it reads
 from torch.utils.weak import WeakTensorKeyDictionary  # noqa: E402
 
-from backend_torch import native  # noqa: E402
 from backend_torch.tensors import out_of_memory, trace_state  # noqa: E402
 from backend_torch.tensors.dtypes import REAL_OF, to_torch  # noqa: E402
 from backend_torch.tensors.dtypes import to_numpy as numpy_dtype_of  # noqa: E402
@@ -298,8 +297,14 @@ def holder_of(tensor: Tensor, kind: type) -> Any:
     for holder in gc.get_referrers(tensor):
         if isinstance(holder, kind) and getattr(holder, "tensor", None) is tensor:
             return held_by(tensor, holder)
-    holder = native.find_holder(tensor, kind)
-    return None if holder is None else held_by(tensor, holder)
+    for find in uncollected:
+        if (holder := find(tensor, kind)) is not None:
+            return held_by(tensor, holder)
+    return None
+
+
+uncollected: list[Callable[[Tensor, type], Any]] = []
+"""What finds holders that the garbage collector does not know: those of the native core."""
 
 
 def held_by(tensor: Tensor, holder: Any) -> Any:

@@ -24,11 +24,11 @@ from tnp._ufunc import table as ufuncs
 def _table() -> list[tuple[str, Any, str]]:
     """Each operator of ndarray, its ufunc, and which form of it: "unary", "operator", "reflected" or "inplace"."""
     forms: dict[Any, tuple[Any, str]] = {}
-    for ufunc in (*vars(ufuncs).values(), matmul):
+    for ufunc in (*ufuncs.__dict__.values(), matmul):
         for form in ("operator", "reflected", "inplace"):
             forms[getattr(ufunc, form, None)] = ufunc, "unary" if getattr(ufunc, "nin", 2) == 1 else form
     forms[ndarray.__pow__], forms[ndarray.__rpow__] = (ufuncs.power, "operator"), (ufuncs.power, "reflected")
-    functions = [each for each in vars(ndarray).items() if isinstance(each[1], FunctionType)]
+    functions = [each for each in ndarray.__dict__.items() if isinstance(each[1], FunctionType)]
     return [(name, *forms[function]) for name, function in functions if function in forms]
 
 

@@ -24,7 +24,7 @@ def _refused(self: Any, other: Any) -> NoReturn:
     raise ValueError("output array is read-only")
 
 
-@completes(base.readonly)
+@completes(base.readonly, operators(operator=asking, inplace=lambda name, ufunc: _refused))
 class readonly(ndarray):
     """An array that refuses writes, as do its views. In all other respects it is an ordinary array."""
 
@@ -120,5 +120,3 @@ class readonly(ndarray):
     ) -> NoReturn:
         """Refused: it would write."""
         raise ValueError("sort array is read-only")
-
-    vars().update(operators(operator=asking, inplace=lambda name, ufunc: _refused))

@@ -60,7 +60,7 @@ def _gives_way(x: Any, other: Any) -> bool:
     return not isinstance(other, type(x)) and x.__array_priority__ < priority(other)
 
 
-@completes(base.subclass)
+@completes(base.subclass, operators(unary=_unary, operator=_operator, reflected=_reflected, inplace=_inplace))
 class subclass(ndarray):
     """The methods of a derived class: results have the class, and `__array_finalize__` is called for each."""
 
@@ -182,8 +182,6 @@ class subclass(ndarray):
 
     def __setstate__(self, state: Any) -> None:
         self.tensor = unpickle(state[-1], "cpu", False, False).tensor
-
-    vars().update(operators(unary=_unary, operator=_operator, reflected=_reflected, inplace=_inplace))
 
 
 def _reconstructed(cls: type, shape: Any, typecode: bytes) -> Any:

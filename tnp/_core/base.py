@@ -6,7 +6,7 @@ imported. So no chapter needs the finished class.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from types import MemberDescriptorType
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -55,14 +55,13 @@ _OF_THE_STATEMENT = frozenset({
 })  # fmt: skip
 
 
-def completes(shell: type) -> Callable[[_Class], _Class]:
-    """Class decorator: move the definitions of the class and its mixins into ``shell``, and return the shell."""
+def completes(shell: type, members: Mapping[str, Any] | None = None) -> Callable[[_Class], _Class]:
+    """Class decorator: move ``members`` and what the class and its mixins define into ``shell``, and return that."""
 
     def complete(body: Any) -> Any:
-        for definition in reversed(body.__mro__[:-1]):
-            if definition in shell.__mro__:
-                continue
-            for name, value in vars(definition).items():
+        definitions = [vars(each) for each in reversed(body.__mro__[:-1]) if each not in shell.__mro__]
+        for definition in (members or {}, *definitions):
+            for name, value in definition.items():
                 if name not in _OF_THE_STATEMENT and not isinstance(value, MemberDescriptorType):
                     setattr(shell, name, value)
         return shell
