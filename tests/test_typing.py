@@ -47,7 +47,7 @@ ANY = {
 }
 """Samples of which mypy cannot know the result, and why."""
 
-PYTREES = {"jvp", "linearize", "map_fn", "vectorized_map", "vjp"}
+PYTREES = {"associative_scan", "jvp", "linearize", "map_fn", "vectorized_map", "vjp"}
 """Functions that return what the function they are given does, in containers of any kind."""
 
 DEFINITIONS = """

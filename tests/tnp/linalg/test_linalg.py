@@ -602,7 +602,10 @@ def test_dynamo(name: str) -> None:
         expected if isinstance(expected, tuple) else [expected],
         strict=True,
     ):
-        np.testing.assert_allclose(tnp.asnumpy(one), tnp.asnumpy(other), atol=1e-12)
+        found, wanted = tnp.asnumpy(one), tnp.asnumpy(other)
+        if name in ("eig", "eigh") and wanted.ndim == 2:  # eagerly they are NumPy's, whose signs may be others
+            found = found * np.sign(found[0].real) * np.sign(wanted[0].real)
+        np.testing.assert_allclose(found, wanted, atol=1e-12)
 
 
 @pytest.mark.parametrize("hermitian", [99, None, "yes", 0])
