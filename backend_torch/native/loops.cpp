@@ -315,6 +315,7 @@ TNP_QUESTION(IsFinite, std::fabs(a) < std::numeric_limits<T>::infinity(), true)
 
 template <class Operation, class T>
 void binary(char* out_, const char* a_, const char* b_, int64_t n, int64_t stride_a, int64_t stride_b) {
+  if (n == 0) return;  // an empty operand may have no memory, and any stride
   using R = decltype(Operation::template of<T>(T(), T()));
   auto* out = reinterpret_cast<R*>(out_);  // may be an operand, element by element
   const auto* a = reinterpret_cast<const T*>(a_);

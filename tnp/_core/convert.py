@@ -424,7 +424,15 @@ class Builtins:
         >>> np.array([1, 2.5])
         array([1. , 2.5])
         """
-        if copy is True and order == "K" and ndmin == ndmax == 0 and device is None and like is None:
+        if (
+            copy is True
+            and order.__class__ is str
+            and order == "K"
+            and ndmin.__class__ is ndmax.__class__ is int
+            and not (ndmin or ndmax)
+            and device is None
+            and like is None
+        ):
             if (made := heads.array(object, dtype)) is not None:
                 return made
         ndmin, ndmax = operator.index(ndmin), operator.index(ndmax)

@@ -154,7 +154,12 @@ def zeros(shape: Any, dtype: Any = None, order: Any = "C", *, device: Any = None
     >>> np.zeros(2, dtype=int)
     array([0, 0])
     """
-    if order == "C" and device is None and like is None and (made := heads.zeros(shape, dtype)) is not None:
+    if (
+        order.__class__ is str
+        and order == "C"
+        and device is like is None
+        and (made := heads.zeros(shape, dtype)) is not None
+    ):
         return made
     return _made(kernels.zeros, shape, dtype, order, device, like)
 
@@ -199,7 +204,12 @@ def ones(shape: Any, dtype: Any = None, order: Any = "C", *, device: Any = None,
     >>> np.ones(2)
     array([1., 1.])
     """
-    if order == "C" and device is None and like is None and (made := heads.ones(shape, dtype)) is not None:
+    if (
+        order.__class__ is str
+        and order == "C"
+        and device is like is None
+        and (made := heads.ones(shape, dtype)) is not None
+    ):
         return made
     return _made(kernels.ones, shape, dtype, order, device, like)
 

@@ -109,7 +109,14 @@ def concatenate(
     array([[1. , 2. ],
            [3. , 4.5]])
     """
-    if axis.__class__ is int and axis == 0 and out is None and dtype is None and casting == "same_kind":
+    if (
+        axis.__class__ is int
+        and axis == 0
+        and out is None
+        and dtype is None
+        and casting.__class__ is str
+        and casting == "same_kind"
+    ):
         if (joined := heads.concatenate(arrays)) is not None:
             return joined
     if not hasattr(arrays, "__getitem__"):

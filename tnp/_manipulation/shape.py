@@ -175,7 +175,7 @@ def reshape(a: Any, /, shape: Any, order: Any = "C", *, copy: bool | None = None
     array([[0, 2, 4],
            [1, 3, 5]])
     """
-    if order == "C" and copy is None and (view := heads.reshape(a, shape)) is not None:
+    if order.__class__ is str and order == "C" and copy is None and (view := heads.reshape(a, shape)) is not None:
         return view
     tensor = tensor_of(a)
     lengths = tuple(tensor.shape) if shape is None else as_shape(shape)

@@ -518,3 +518,8 @@ def test_functions_where_something_watches() -> None:
         assert tnp.array([1.0, 2.0]).device.type == "meta"
     assert tnp.vectorized_map(lambda row: row.sum() + tnp.max(row), tnp.ones((2, 3))).shape == (2,)
     assert tnp.grad(lambda x: tnp.dot(x, x) + x.reshape(-1).sum())(tnp.ones(3)).shape == (3,)
+
+
+def test_an_empty_operand_without_memory() -> None:
+    x, y = tnp.zeros(0), tnp.asarray([])
+    assert [(x == y).shape, (y + y).shape, (y * 2.0).shape, (2.0 * y).shape] == [(0,)] * 4
