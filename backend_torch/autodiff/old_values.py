@@ -52,7 +52,7 @@ class Keeper:
 
     def pack(self, tensor: Tensor) -> _Saved:
         """What autograd keeps in the place of a tensor."""
-        saved = _Saved(tensor)
+        saved = _Saved(tensor.detach())  # a result of its own operation would hold itself, which nobody would find
         self._by_memory.setdefault(storage_of(tensor), []).append(weakref.ref(saved))
         return saved
 
