@@ -45,7 +45,8 @@ def test_every_function_has_a_sample() -> None:
 def test_page_says_what_runs_each_name() -> None:
     page = coverage.read()
     written = {name: columns[0] for name, columns in page.items() if name not in GONE}
-    code = "import json; from conformance import coverage as c; print(json.dumps({r.name: r.run_by for r in c.rows(True)}))"
+    rows = "{row.name: row.run_by for row in coverage.rows(True)}"
+    code = f"import json; from conformance import coverage; print(json.dumps({rows}))"
     environment = {**os.environ, "TNP_NATIVE": "0"}  # the page says who computes where there is no native core
     run = subprocess.run([sys.executable, "-c", code], cwd=ROOT, env=environment, capture_output=True, text=True)
     assert json.loads(run.stdout.splitlines()[-1]) == written, PAGE
