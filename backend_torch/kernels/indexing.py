@@ -2,7 +2,7 @@
 
 Layer: owns what torch's indexing lacks or leaves undefined: negative steps, the dimension of the index arrays in the
 result, the check of bounds before a write, the order of repeated writes, and uint16, uint32 and uint64. The caller
-parses a Python key into an `Index`, in torch's terms.
+parses a Python key into a `Plan`, in torch's terms.
 """
 
 from __future__ import annotations
@@ -41,8 +41,8 @@ _ONE_THREAD = 2048
 _FEW = 64
 
 
-class Index(NamedTuple):
-    """A selection of a tensor's elements: first a view, then the elements of the view that index arrays select."""
+class Plan(NamedTuple):
+    """How a key selects a tensor's elements: first a view, then the elements of the view that index arrays select."""
 
     view: tuple[int | slice | None, ...]
     """torch's own basic index; steps are positive. Empty for the tensor itself."""
@@ -54,10 +54,23 @@ class Index(NamedTuple):
     """The (first) dimension of the view that each index array picks from."""
     position: int = 0
     """The dimension of the result where those of the broadcast index arrays begin."""
+    axes: tuple[int, ...] = ()
+    """The (first) dimension of the tensor that each index array picks from."""
+    is_element: bool = False
+    """Whether the key is one integer an axis and nothing else, and so selects a scalar."""
+    is_mask: bool = False
+    """Whether the key is one bool array for all axes and nothing else."""
+
+    @property
+    def lone_mask(self) -> Tensor | None:
+        """The only index array, if it is a bool array and the result has its elements where the view has them."""
+        if len(self.arrays) != 1 or self.dims[0] != self.position or self.arrays[0].dtype is not torch.bool:
+            return None
+        return self.arrays[0]
 
 
 class Picks(NamedTuple):
-    """Return the index arrays of an `Index`, with bool arrays turned into integers: one array for each dimension."""
+    """Return the index arrays of a `Plan`, with bool arrays turned into integers: one array for each dimension."""
 
     arrays: tuple[Tensor, ...]
     dims: tuple[int, ...]
@@ -83,9 +96,9 @@ def count_true(mask: Tensor) -> int:
     return int(torch.count_nonzero(mask)) if values is None else int(np.count_nonzero(values))
 
 
-def has_shape(index: Index) -> bool:
+def has_shape(plan: Plan) -> bool:
     """Whether `array_shapes` is known."""
-    return all(array.dtype is not torch.bool or is_counted(array) for array in index.arrays)
+    return all(array.dtype is not torch.bool or is_counted(array) for array in plan.arrays)
 
 
 def same_width(tensor: Tensor) -> Tensor:
@@ -101,26 +114,29 @@ def on_bits(function: Callable[..., Tensor], tensor: Tensor, *arguments: Any) ->
     return function(tensor, *arguments)
 
 
-def view_of(tensor: Tensor, index: Index) -> Tensor:
+def view_of(tensor: Tensor, plan: Plan) -> Tensor:
     """Return the view from which the index arrays select."""
-    return sliced(tensor, index.view) if index.view else tensor
+    return sliced(tensor, plan.view) if plan.view else tensor
 
 
-def get(tensor: Tensor, index: Index) -> Tensor:
-    """Return the elements that ``index`` selects: a view for a basic index, but a copy if a step is negative.
+def flipped(view: Tensor, plan: Plan) -> Tensor:
+    """Return the view, copied in the order of its negative steps if it has any."""
+    return flip(view, plan.flips) if plan.flips else view
+
+
+def get(tensor: Tensor, plan: Plan) -> Tensor:
+    """Return the elements that ``plan`` selects: a view for a basic index, but a copy if a step is negative.
 
     Raises
     ------
     IndexError, RuntimeError
         torch's own, where an index array is out of bounds or the arrays do not broadcast.
     """
-    view = view_of(tensor, index)
-    if index.flips:
-        view = flip(view, index.flips)
-    if not index.arrays:
+    view = flipped(view_of(tensor, plan), plan)
+    if not plan.arrays:
         return view
-    picks = _picks(view, index)
-    return _get(view, picks, index.position)
+    picks = _picks(view, plan)
+    return _get(view, picks, plan.position)
 
 
 def pick(tensor: Tensor, dim: int, array: Tensor) -> Tensor:
@@ -151,10 +167,10 @@ def places(mask: Tensor) -> Tensor:
     return torch.stack(torch.unravel_index(torch.nonzero(mask.reshape(-1))[:, 0], mask.shape), 1)
 
 
-def _picks(view: Tensor, index: Index) -> Picks:
+def _picks(view: Tensor, plan: Plan) -> Picks:
     arrays: list[Tensor] = []
     dims: list[int] = []
-    for array, dim in zip(index.arrays, index.dims, strict=True):
+    for array, dim in zip(plan.arrays, plan.dims, strict=True):
         if array.dtype is torch.bool:
             arrays.extend(places(array).unbind(1))
             dims.extend(range(dim, dim + array.dim()))
@@ -167,20 +183,20 @@ def _picks(view: Tensor, index: Index) -> Picks:
     return Picks(tuple(arrays), tuple(dims), rest, tuple(shape))
 
 
-def shape(tensor: Tensor, index: Index) -> tuple[int, ...]:
+def shape(tensor: Tensor, plan: Plan) -> tuple[int, ...]:
     """Return the shape of the selection."""
-    view = view_of(tensor, index)
-    if not index.arrays:
+    view = view_of(tensor, plan)
+    if not plan.arrays:
         return tuple(view.shape)
-    picks = _picks(view, index)
+    picks = _picks(view, plan)
     rest = [view.shape[dim] for dim in picks.rest]
-    return (*rest[: index.position], *picks.shape, *rest[index.position :])
+    return (*rest[: plan.position], *picks.shape, *rest[plan.position :])
 
 
-def array_shapes(index: Index) -> list[tuple[int, ...]]:
+def array_shapes(plan: Plan) -> list[tuple[int, ...]]:
     """Return the index arrays' shapes before broadcasting; a bool array counts as its true elements' indices."""
     shapes: list[tuple[int, ...]] = []
-    for array in index.arrays:
+    for array in plan.arrays:
         if array.dtype is torch.bool:
             shapes.extend([(count_true(array),)] * array.dim())
         else:
@@ -188,18 +204,18 @@ def array_shapes(index: Index) -> list[tuple[int, ...]]:
     return shapes
 
 
-def out_of_bounds(tensor: Tensor, index: Index) -> tuple[int, int] | None:
+def out_of_bounds(tensor: Tensor, plan: Plan) -> tuple[int, int] | None:
     """Return the first index array with a value out of bounds, and that value; None if there is none, or none is known.
 
     This check comes first: on an accelerator an index out of bounds makes the device unusable for the process, and the
     CPU has written some elements before it raises. The check costs one reduction for each array.
     """
-    view = view_of(tensor, index)
-    for number, (array, dim) in enumerate(zip(index.arrays, index.dims, strict=True)):
+    view = view_of(tensor, plan)
+    for number, (array, dim) in enumerate(zip(plan.arrays, plan.dims, strict=True)):
         if array.dtype is not torch.bool:
             bad = outside(array, view.shape[dim])
             # As in NumPy, index arrays that broadcast to nothing are not checked; a 0-d one is like an integer.
-            if bad is not None and not (array.dim() and any(0 in each for each in array_shapes(index))):
+            if bad is not None and not (array.dim() and any(0 in each for each in array_shapes(plan))):
                 return number, bad
     return None
 
@@ -274,7 +290,7 @@ def without_leading_ones(value: Tensor, ndim: int) -> Tensor:
     return value
 
 
-def put(tensor: Tensor, index: Index, value: Tensor) -> None:
+def put(tensor: Tensor, plan: Plan, value: Tensor) -> None:
     """Write ``value``, of the tensor's dtype, broadcast to the selection. The last of repeated writes stays.
 
     The index arrays are within bounds: see `out_of_bounds`.
@@ -284,11 +300,11 @@ def put(tensor: Tensor, index: Index, value: Tensor) -> None:
     RuntimeError
         ``value`` does not broadcast; nothing has been written.
     """
-    view = view_of(tensor, index)
-    if not index.arrays:
+    view = view_of(tensor, plan)
+    if not plan.arrays:
         value = without_leading_ones(value, view.dim())
-        if index.flips and value.dim():
-            value = flip(value.expand(view.shape), index.flips)
+        if plan.flips and value.dim():
+            value = flip(value.expand(view.shape), plan.flips)
         assign(view, value)
         return
     view = with_history(view)
@@ -296,14 +312,14 @@ def put(tensor: Tensor, index: Index, value: Tensor) -> None:
         value = value.to(tensor.device)
     if _may_overlap(tensor, value):
         value = copied(value)
-    if any(array.dtype is tensor.dtype and _may_overlap(tensor, array) for array in index.arrays):
-        index = index._replace(arrays=tuple([array.clone() for array in index.arrays]))
-    target = flip(view, index.flips) if index.flips else view
-    is_mask = len(index.arrays) == 1 and index.arrays[0].dtype is torch.bool and index.dims[0] == index.position
-    if not (is_mask and _put_masked(target, index, value)):
-        _put(target, _picks(target, index), index, value)
-    if index.flips:
-        view.copy_(flip(target, index.flips))
+    if any(array.dtype is tensor.dtype and _may_overlap(tensor, array) for array in plan.arrays):
+        plan = plan._replace(arrays=tuple([array.clone() for array in plan.arrays]))
+    target = flipped(view, plan)
+    mask = plan.lone_mask
+    if mask is None or not _put_masked(target, mask, plan.position, value):
+        _put(target, _picks(target, plan), plan, value)
+    if plan.flips:
+        view.copy_(flip(target, plan.flips))
 
 
 def put_few(tensor: Tensor, array: Tensor, value: Tensor) -> bool:
@@ -329,9 +345,8 @@ def _in_places(tensor: Tensor, mask: Tensor, values: Tensor) -> Tensor:
     return torch.where(mask, values[places].reshape(mask.shape), tensor)
 
 
-def _put_masked(view: Tensor, index: Index, value: Tensor) -> bool:
+def _put_masked(view: Tensor, mask: Tensor, dim: int, value: Tensor) -> bool:
     """Write through one bool array without its values, so that it can be traced; return False if that is impossible."""
-    mask, dim = index.arrays[0], index.dims[0]
     if mask.is_cpu is not view.is_cpu:
         mask = mask.to(view.device)
     view, value = same_width(view), same_width(value)
@@ -366,7 +381,7 @@ def _check_count(mask: Tensor, values: int) -> None:
         raise RuntimeError(MISCOUNTED)
 
 
-def _put(view: Tensor, picks: Picks, index: Index, value: Tensor) -> None:
+def _put(view: Tensor, picks: Picks, plan: Plan, value: Tensor) -> None:
     arrays, dims, rest, broadcast = picks
     target = same_width(view)
     if dims != tuple(range(len(dims))):
@@ -375,7 +390,7 @@ def _put(view: Tensor, picks: Picks, index: Index, value: Tensor) -> None:
     # Or it is unknown; a single place is not repeated.
     differentiated = math.prod(broadcast) != 1 and (value.requires_grad or not has_values(value))
     if value.dim() or differentiated:
-        position, count = index.position, len(broadcast)
+        position, count = plan.position, len(broadcast)
         value = without_leading_ones(value, count + len(rest))
         sizes = tuple(target.shape[len(dims) :])
         shape = (*sizes[:position], *broadcast, *sizes[position:])
@@ -387,7 +402,7 @@ def _put(view: Tensor, picks: Picks, index: Index, value: Tensor) -> None:
         if position:
             inner = range(position, position + count)
             value = value.permute(*inner, *[dim for dim in range(len(shape)) if dim not in inner])
-        if varies and any(array.dtype is not torch.bool for array in index.arrays):
+        if varies and any(array.dtype is not torch.bool for array in plan.arrays):
             if count != 1 or any(array.shape != broadcast for array in arrays):
                 arrays = tuple([array.expand(broadcast).reshape(-1) for array in arrays])
                 value = value.reshape(arrays[0].shape[0], *sizes)

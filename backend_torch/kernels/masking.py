@@ -12,11 +12,10 @@ import torch
 
 from backend_torch.autodiff import transform_levels
 from backend_torch.autodiff.autodiff import is_differentiable, may_be_differentiated
-from backend_torch.kernels.indexing import Index, view_of
+from backend_torch.kernels.indexing import Plan, flipped, view_of
 from backend_torch.kernels.selection import where
 from backend_torch.tensors import memory, trace_state
 from backend_torch.tensors.aliasing import written
-from backend_torch.tensors.shape import flip
 from backend_torch.torch_private import functorch, traces
 from backend_torch.torch_private.operators import schema_of
 from backend_torch.torch_private.tensor_internals import storage_of
@@ -63,17 +62,13 @@ def unknown_error() -> Exception:
     )
 
 
-def choose(tensor: Tensor, index: Index) -> Chosen | None:
+def choose(tensor: Tensor, plan: Plan) -> Chosen | None:
     """Return the selection by an index of one such mask, a copy; None for any other index."""
-    if len(index.arrays) != 1 or index.dims[0] != index.position:
+    mask = plan.lone_mask
+    if mask is None or not is_unknown(mask):
         return None
-    (mask,) = index.arrays
-    if mask.dtype is not torch.bool or not is_unknown(mask):
-        return None
-    view = view_of(tensor, index)
-    if index.flips:
-        view = flip(view, index.flips)
-    after = view.dim() - index.position - mask.dim()
+    view = flipped(view_of(tensor, plan), plan)
+    after = view.dim() - plan.position - mask.dim()
     return Chosen(guarded(view, _behind(mask, after)), mask.clone(), after)
 
 
@@ -117,21 +112,19 @@ def has_any(mask: Tensor) -> bool:
     return not trace_state.is_tracing() and transform_levels.is_true_throughout(mask.any())
 
 
-def put(tensor: Tensor, index: Index, chosen: Chosen) -> bool:
-    """Write results for chosen elements, of the tensor's dtype, to the elements that ``index`` selects.
+def put(tensor: Tensor, plan: Plan, chosen: Chosen) -> bool:
+    """Write results for chosen elements, of the tensor's dtype, to the elements that ``plan`` selects.
 
     Return whether it was possible: the index has to be one mask, known to be the same.
     """
-    if len(index.arrays) != 1 or index.dims[0] != index.position or index.arrays[0].dtype is not torch.bool:
+    mask, values = plan.lone_mask, chosen.values
+    if mask is None:
         return False
-    view = view_of(tensor, index)
-    mask, values = index.arrays[0].clone(), chosen.values
-    after = view.dim() - index.position - mask.dim()
+    mask, view = mask.clone(), view_of(tensor, plan)
+    after = view.dim() - plan.position - mask.dim()
     if after != chosen.after or not _fits(values, view) or not are_equal(chosen.mask, mask):
         return False
-    target = flip(view, index.flips) if index.flips else view
-    result = where(_behind(mask, after), values.expand(view.shape), target)
-    view.copy_(flip(result, index.flips) if index.flips else result)
+    view.copy_(flipped(where(_behind(mask, after), values.expand(view.shape), flipped(view, plan)), plan))
     return True
 
 

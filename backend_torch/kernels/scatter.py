@@ -14,7 +14,7 @@ import torch
 
 from backend_torch.autodiff import transform_levels
 from backend_torch.kernels import host, indexing, masking
-from backend_torch.kernels.indexing import Index, on_bits, put_, same_width
+from backend_torch.kernels.indexing import Plan, on_bits, put_, same_width
 from backend_torch.kernels.reductions import segment_fold
 from backend_torch.tensors import trace_state
 from backend_torch.tensors.casting import cast
@@ -25,22 +25,22 @@ from backend_torch.torch_private.functorch import is_transforming
 Tensor = torch.Tensor
 
 
-def positions(target: Tensor, index: Index) -> Tensor:
-    """Return the flat position of each element that ``index`` selects, in the shape of the selection."""
-    if target.dim() == len(index.arrays) == 1 and not index.flips and index.arrays[0].dtype is not torch.bool:
-        (array,) = index.arrays
+def positions(target: Tensor, plan: Plan) -> Tensor:
+    """Return the flat position of each element that ``plan`` selects, in the shape of the selection."""
+    if target.dim() == len(plan.arrays) == 1 and not plan.flips and plan.arrays[0].dtype is not torch.bool:
+        (array,) = plan.arrays
         array = array.to(target.device)
-        if target[index.view].shape == target.shape:
+        if target[plan.view].shape == target.shape:
             found = indexing.from_start(array, target.shape[0])
             # A sum instead of a clone: under vmap a clone would exist for each slice, and be unknown.
             return found + 0 if found is array and may_overlap(array, target) else found
     if not target.dim():
-        return torch.zeros(indexing.shape(target, index), dtype=torch.int64, device=target.device)
+        return torch.zeros(indexing.shape(target, plan), dtype=torch.int64, device=target.device)
     result: Any = 0
     for dim, size in enumerate(target.shape):
         # An element's place along this axis; indexed like the target, but with memory for this axis only.
         along = torch.arange(size, device=target.device).reshape(-1, *[1] * (target.dim() - dim - 1))
-        result = result * size + indexing.get(along.expand(target.shape), index)
+        result = result * size + indexing.get(along.expand(target.shape), plan)
     return result
 
 

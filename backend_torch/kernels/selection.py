@@ -12,7 +12,7 @@ import torch
 
 from backend_torch.autodiff import transform_levels
 from backend_torch.kernels import host
-from backend_torch.kernels.indexing import Index, from_start, has_values, on_bits, places, put, same_width
+from backend_torch.kernels.indexing import Plan, from_start, has_values, on_bits, places, put, same_width
 from backend_torch.kernels.value_checks import INVALID, OUTSIDE, demand, expect
 from backend_torch.kernels.writing import write_where
 from backend_torch.tensors import memory, trace_state
@@ -114,14 +114,14 @@ def put_flat(tensor: Tensor, positions: Tensor, values: Tensor) -> None:
         given[0].put(given[1], given[2])
         return
     if tensor.is_contiguous():
-        put(tensor.view(-1), Index((slice(None),), (), (positions,), (0,)), values)
+        put(tensor.view(-1), Plan((slice(None),), (), (positions,), (0,)), values)
         return
     count = tensor.numel()
     if not has_values(positions) and not (trace_state.is_tracing() and memory.known(positions) is not None):
         demand((positions >= -count) & (positions < count), OUTSIDE)  # what is computed of them would not be
     positions = from_start(positions, count)
     arrays = unravel(positions, tuple(tensor.shape))
-    put(tensor, Index((slice(None),) * tensor.dim(), (), arrays, tuple(range(tensor.dim()))), values)
+    put(tensor, Plan((slice(None),) * tensor.dim(), (), arrays, tuple(range(tensor.dim()))), values)
 
 
 def put_cycled(tensor: Tensor, mask: Tensor, values: Tensor) -> None:
@@ -181,7 +181,7 @@ def put_along(tensor: Tensor, indices: Tensor, values: Tensor, dim: int) -> None
         else torch.arange(size, device=tensor.device).reshape(-1, *[1] * (tensor.dim() - axis - 1))
         for axis, size in enumerate(tensor.shape)
     ]
-    put(tensor, Index((slice(None),) * tensor.dim(), (), tuple(arrays), tuple(range(tensor.dim()))), values)
+    put(tensor, Plan((slice(None),) * tensor.dim(), (), tuple(arrays), tuple(range(tensor.dim()))), values)
 
 
 @explaining

@@ -10,12 +10,12 @@ import math
 import operator
 import sys
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from backend_torch.kernels import indexing, masking
-from backend_torch.kernels.indexing import Index
+from backend_torch.kernels.indexing import Plan
 from backend_torch.tensors import interop, memory, trace_state
 from backend_torch.tensors.casting import cast
 from backend_torch.tensors.constants import numbers
@@ -28,7 +28,10 @@ from tnp._core.mask_selection import Selection, assign, select
 
 Tensor = Any
 
-_BASIC = frozenset({int, slice, type(None), type(Ellipsis)})
+_KEPT = frozenset({slice, type(None), type(Ellipsis)})  # items that pick no element of an axis
+_BASIC = _KEPT | {int}
+_ALL: tuple[Any, ...] = (slice(None),)
+_NEW: tuple[Any, ...] = (None,)
 _SCALARS = frozenset({float, int, bool, complex})
 INT64 = to_torch[np.dtype(np.int64)]
 BOOL = to_torch[np.dtype(np.bool_)]
@@ -39,18 +42,6 @@ _INVALID = (
     "indices"
 )
 _INVALID_DTYPE = "arrays used as indices must be of integer (or boolean) type"
-
-
-class Key(NamedTuple):
-    """A key, parsed for the shape of an array."""
-
-    selection: Index
-    axes: tuple[int, ...]
-    """The array's axis that each index array picks from."""
-    is_element: bool
-    """Whether it is one integer an axis and nothing else, and so selects a scalar."""
-    is_mask: bool
-    """Whether it is one boolean array and nothing else."""
 
 
 def get_item(array: ndarray, key: Any) -> Any:
@@ -67,24 +58,33 @@ def get_item(array: ndarray, key: Any) -> Any:
         if view.dim() or (type(key) is tuple and Ellipsis in key):
             return wrap_array(view)
         return wrap(view.clone())
-    if type(key) is tuple:
-        return _get_tuple(tensor, key)
-    if isinstance(key, ndarray) and tensor.is_cpu:
-        index = key.tensor
-        dtype = index.dtype
+    as_torch = _as_torch(tensor, key)
+    if as_torch is not None:
         try:
-            if index.dim():
-                if not index.is_cpu:
-                    pass  # _get refuses it
-                elif dtype is INT64 or (dtype is BOOL and not masking.is_unknown(index)):
-                    result = tensor[index]
-                    if dtype is BOOL or result.numel():  # else torch has not checked the indices
-                        return wrap_array(result)
-            elif dtype is INT64 and indexing.has_values(index):
-                return wrap(tensor[index.item()].clone())
+            result = tensor[as_torch]
         except _TORCH_ERRORS:
-            pass  # _get raises NumPy's error
-    return _get(tensor, key)
+            pass  # the plan raises NumPy's error
+        else:
+            if result.numel():  # else torch has not checked the indices
+                return wrap_array(result)
+    plan = parse(tensor, key)
+    if plan.arrays and (not tensor.is_cpu or trace_state.is_tracing()):
+        _check_bounds(tensor, plan)
+    if plan.arrays and (selected := select(tensor, plan)) is not None:
+        return selected
+    try:
+        result = indexing.get(tensor, plan)
+    except (IndexError, RuntimeError) as error:
+        raise _explain(error, tensor, plan) from None
+    if result.dim() > MOST_DIMENSIONS:
+        raise IndexError(
+            f"number of dimensions must be within [0, {MOST_DIMENSIONS}], indexing result would have {result.dim()}"
+        )
+    if plan.is_element:
+        return wrap(result if plan.arrays else result.clone())
+    if plan.arrays and tensor.is_cpu and not result.numel():
+        _check_bounds(tensor, plan)
+    return wrap_array(result)
 
 
 def _view(tensor: Tensor, key: Any) -> Tensor | None:
@@ -101,49 +101,24 @@ def _view(tensor: Tensor, key: Any) -> Tensor | None:
         return None
 
 
-def _get_tuple(tensor: Tensor, key: tuple[Any, ...]) -> Any:
-    """`get_item` of a tuple: a short path where torch reads slices and index arrays as NumPy, else the general one."""
-    if len(key) >= MOST_OPERANDS:
-        return _get(tensor, key)
-    torch_key = [item.tensor if isinstance(item, ndarray) else item for item in key]
-    for item in torch_key:
-        if type(item) is slice:
-            continue
-        if not (memory.is_tensor(item) and item.dim() and item.is_cpu):
-            return _get(tensor, key)
-        if item.dtype is not INT64 and (item.dtype is not BOOL or masking.is_unknown(item)):
-            return _get(tensor, key)
-    if tensor.is_cpu:
-        try:
-            result = tensor[tuple(torch_key)]
-        except _TORCH_ERRORS:
-            return _get(tensor, key)
-        if result.numel():
-            return wrap_array(result)
-    return _get(tensor, key)
-
-
-def _get(tensor: Tensor, key: Any) -> Any:
-    """The general path of `get_item`, for every key."""
-    key = read(tensor, key)
-    index = key.selection
-    if index.arrays and (not tensor.is_cpu or trace_state.is_tracing()):
-        _check_bounds(tensor, key)
-    if index.arrays and (selected := select(tensor, index)) is not None:
-        return selected
-    try:
-        result = indexing.get(tensor, index)
-    except (IndexError, RuntimeError) as error:
-        raise _explain(error, tensor, key) from None
-    if result.dim() > MOST_DIMENSIONS:
-        raise IndexError(
-            f"number of dimensions must be within [0, {MOST_DIMENSIONS}], indexing result would have {result.dim()}"
-        )
-    if key.is_element:
-        return wrap(result if index.arrays else result.clone())
-    if index.arrays and tensor.is_cpu and not result.numel():  # torch has not looked at the indices
-        _check_bounds(tensor, key)
-    return wrap_array(result)
+def _as_torch(tensor: Tensor, key: Any) -> Any:
+    """A key of slices and index arrays that torch reads as NumPy does, for a tensor on the CPU; else None."""
+    if not tensor.is_cpu:
+        return None
+    if type(key) is tuple:
+        items = []
+        for item in key:
+            if type(item) is not slice and (item := _as_torch(tensor, item)) is None:
+                return None
+            items.append(item)
+        return tuple(items) if len(items) < MOST_OPERANDS else None
+    if isinstance(key, ndarray):
+        key = key.tensor
+    elif not memory.is_tensor(key):
+        return None
+    if key.dim() and key.is_cpu and (key.dtype is INT64 or (key.dtype is BOOL and not masking.is_unknown(key))):
+        return key
+    return None
 
 
 def set_item(array: ndarray, key: Any, value: Any) -> None:
@@ -196,37 +171,36 @@ def set_item(array: ndarray, key: Any, value: Any) -> None:
 def _set(array: ndarray, key: Any, value: Any) -> None:
     """The general path of `set_item`."""
     tensor = array.tensor
-    read_key = read(tensor, key)
-    value = element_of(value, array.dtype) if read_key.is_element else checked_number(value, array.dtype)
-    index = read_key.selection
-    if type(value) is Selection and index.arrays:
-        return assign(array, index, value)
-    bad = indexing.out_of_bounds(tensor, index) if index.arrays else None
+    plan = parse(tensor, key)
+    value = element_of(value, array.dtype) if plan.is_element else checked_number(value, array.dtype)
+    if type(value) is Selection and plan.arrays:
+        return assign(array, plan, value)
+    bad = indexing.out_of_bounds(tensor, plan) if plan.arrays else None
     if bad is not None:  # NumPy checks integers before the value, and index arrays after it
-        raise _explain(IndexError(), tensor, read_key, value_of(value, array) if index.arrays[bad[0]].dim() else None)
+        raise _explain(IndexError(), tensor, plan, value_of(value, array) if plan.arrays[bad[0]].dim() else None)
     source = value_of(value, array)
-    if source.dim() and read_key.is_element:
+    if source.dim() and plan.is_element:
         raise sequence_error(value, array.dtype)
-    if source.dim() and not is_array(value) and not any(array.dim() for array in index.arrays):
-        selected = sum(type(item) is not int for item in index.view) - len(index.arrays)
+    if source.dim() and not is_array(value) and not any(each.dim() for each in plan.arrays):
+        selected = indexing.view_of(tensor, plan).dim() - len(plan.arrays)
         if source.dim() > selected:
             raise ValueError(
                 "setting an array element with a sequence. "
                 f"The requested array would exceed the maximum number of dimension of {selected}."
             )
-    if read_key.is_mask and source.dim() > 1:
+    if plan.is_mask and source.dim() > 1:
         raise TypeError(
             "NumPy boolean array indexing assignment requires a 0 or 1-dimensional input, input has "
             f"{source.dim()} dimensions"
         )
     try:
-        indexing.put(tensor, index, source)
+        indexing.put(tensor, plan, source)
     except (IndexError, RuntimeError) as error:
-        raise _explain(error, tensor, read_key, source) from None
+        raise _explain(error, tensor, plan, source) from None
 
 
-def read(tensor: Tensor, key: Any) -> Key:
-    """The key in torch's terms.
+def parse(tensor: Tensor, key: Any) -> Plan:
+    """The plan by which a key selects from a tensor.
 
     Raises
     ------
@@ -239,98 +213,80 @@ def read(tensor: Tensor, key: Any) -> Key:
         array = tensor_of(key, device=tensor.device)
         is_mask = array.dtype is BOOL and array.shape == tensor.shape
         if is_mask or (array.dtype is INT64 and array.dim()):
-            return Key(Index((), (), (array,), (0,)), (0,), is_element=False, is_mask=is_mask)
+            return Plan((), (), (array,), (0,), axes=(0,), is_mask=is_mask)
     items = tuple(key) if isinstance(key, tuple) else (key,)
-    entries = [
-        item if item is None or item is Ellipsis or type(item) is slice else _entry(item, tensor) for item in items
+    entries = [item if type(item) in _KEPT else _entry(item, tensor) for item in items]
+    kinds = [*map(type, entries)]
+    counts = [  # of the axes that each item takes, an ellipsis those that are missing
+        (kind is slice) if kind in _KEPT else 1 if kind is int or entry.dtype is not BOOL else entry.dim()
+        for entry, kind in zip(entries, kinds, strict=True)
     ]
-    taken = 0
-    ellipses = 0
-    has_arrays = False
-    for entry in entries:
-        if entry is Ellipsis:
-            ellipses += 1
-        elif type(entry) is int or type(entry) is slice:
-            taken += 1
-        elif entry is not None:
-            has_arrays = True
-            taken += entry.dim() if entry.dtype is BOOL else 1
-    if ellipses > 1:
-        raise IndexError("an index can only have a single ellipsis ('...')")
     shape = tensor.shape
-    missing = len(shape) - taken
+    missing = len(shape) - sum(counts)
+    if kinds.count(type(Ellipsis)) > 1:
+        raise IndexError("an index can only have a single ellipsis ('...')")
     if missing < 0:
-        raise IndexError(f"too many indices for array: array is {len(shape)}-dimensional, but {taken} were indexed")
-    if not ellipses and missing:
+        text = f"array is {len(shape)}-dimensional, but {sum(counts)} were indexed"
+        raise IndexError(f"too many indices for array: {text}")
+    if type(Ellipsis) in kinds:
+        counts[kinds.index(type(Ellipsis))] = missing
+    elif missing:
         entries.append(Ellipsis)
+        kinds.append(type(Ellipsis))
+        counts.append(missing)
 
     view: list[Any] = []
     flips: list[int] = []
     arrays: list[Tensor] = []
     dims: list[int] = []
     axes: list[int] = []
-    axis = dim = 0  # of the array, of the view
-    position: int | None = None
-    closed = False  # another item has come after an integer or array
-    for entry in entries:
-        if entry is None:
-            view.append(None)
-            dim += 1
-        elif entry is Ellipsis:
-            view.extend([slice(None)] * missing)
-            axis += missing
-            dim += missing
-        elif type(entry) is slice:
+    picking: list[int] = []  # the places of integers and arrays in the key
+    axis = dim = first = 0  # of the array, of the view, of the view where the first of them picks
+    for place, (entry, kind, count) in enumerate(zip(entries, kinds, counts, strict=True)):
+        if kind is slice:
             if entry.step is not None and operator.index(entry.step) < 0:
                 entry = _reversed(entry, shape[axis])
                 flips.append(dim)
-            view.append(entry)
-            axis += 1
-            dim += 1
+            pieces: tuple[Any, ...] = (entry,)
+        elif kind in _KEPT:
+            pieces = _ALL * count if entry is Ellipsis else _NEW
         else:
-            if position is None:
-                position = dim
-            elif closed:
-                position = 0
-            if type(entry) is int:
+            if not picking:
+                first = dim
+            picking.append(place)
+            if kind is int:
                 if not -shape[axis] <= entry < shape[axis]:
                     raise _bounds_error(entry, axis, shape[axis])
-                view.append(entry)
-                axis += 1
-                continue
-            arrays.append(entry)
-            dims.append(dim)
-            axes.append(axis)
-            if entry.dtype is not BOOL:
-                view.append(slice(None))
-                axis += 1
-                dim += 1
-            elif entry.dim() == 0:  # picks the one element of a new axis, or none
-                arrays[-1] = entry.reshape(1)
-                view.append(None)
-                dim += 1
+                pieces = (entry,)
+                dim -= 1
             else:
-                arrays[-1] = _fitting_mask(entry, shape, axis)
-                view.extend([slice(None)] * entry.dim())
-                axis += entry.dim()
-                dim += entry.dim()
-            continue
-        closed = position is not None
+                arrays.append(_fitting_mask(entry, shape, axis) if entry.dtype is BOOL else entry)
+                dims.append(dim)
+                axes.append(axis)
+                pieces = _ALL * count or _NEW  # a 0-d mask picks the one element of a new axis, or none
+        view += pieces
+        axis += count
+        dim += len(pieces)
     if len(arrays) >= MOST_OPERANDS:
         raise IndexError(
             "too many advanced (array) indices. This probably means you are indexing with too many booleans. (more "
             f"than {MOST_OPERANDS - 1} found)"
         )
-    return Key(
-        Index(tuple(view), tuple(flips), tuple(arrays), tuple(dims), position if arrays and position else 0),
+    is_whole = arrays and view == [*_ALL * len(shape)]
+    together = arrays and picking[-1] - picking[0] < len(picking)
+    return Plan(
+        () if is_whole else tuple(view),
+        tuple(flips),
+        tuple(arrays),
+        tuple(dims),
+        first if together else 0,
         tuple(axes),
-        is_element=not (ellipses or missing)
-        and all(type(e) is int or (e is not None and type(e) is not slice and _is_integer_0d(e)) for e in entries),
-        is_mask=len(items) == 1 and has_arrays and arrays[0].dtype is BOOL and not missing,
+        is_element=_KEPT.isdisjoint(kinds) and all(not each.dim() and each.dtype is not BOOL for each in arrays),
+        is_mask=len(entries) == 1 and bool(arrays) and arrays[0].dtype is BOOL,
     )
 
 
-def checked(tensor: Tensor, key: Any) -> Index:
+def checked(tensor: Tensor, key: Any) -> Plan:
     """Parse a key; check that its index arrays are within bounds and broadcast together.
 
     Raises
@@ -338,15 +294,11 @@ def checked(tensor: Tensor, key: Any) -> Index:
     IndexError
         As in `get_item`.
     """
-    read_key = read(tensor, key)
-    if not _fits_together(indexing.array_shapes(read_key.selection)):
-        raise _explain(IndexError(), tensor, read_key)
-    _check_bounds(tensor, read_key)
-    return read_key.selection
-
-
-def _is_integer_0d(entry: Any) -> bool:
-    return entry.dim() == 0 and entry.dtype is not BOOL
+    plan = parse(tensor, key)
+    if not _fits_together(indexing.array_shapes(plan)):
+        raise _explain(IndexError(), tensor, plan)
+    _check_bounds(tensor, plan)
+    return plan
 
 
 def _entry(item: Any, tensor: Tensor) -> Any:
@@ -396,7 +348,7 @@ def _reversed(item: slice, size: int) -> slice:
 
 def _fitting_mask(mask: Tensor, shape: tuple[int, ...], axis: int) -> Tensor:
     """Check that a mask has the lengths of the axes from ``axis`` on; a mask of length 0 fits any length."""
-    fitting = mask
+    fitting = mask if mask.dim() else mask.reshape(1)
     for offset, size in enumerate(mask.shape):
         if size != shape[axis + offset]:
             if size == 0:
@@ -409,11 +361,11 @@ def _fitting_mask(mask: Tensor, shape: tuple[int, ...], axis: int) -> Tensor:
     return fitting
 
 
-def _check_bounds(tensor: Tensor, key: Key) -> None:
-    found = indexing.out_of_bounds(tensor, key.selection)
+def _check_bounds(tensor: Tensor, plan: Plan) -> None:
+    found = indexing.out_of_bounds(tensor, plan)
     if found is not None:
         number, value = found
-        axis = key.axes[number]
+        axis = plan.axes[number]
         raise _bounds_error(value, axis, tensor.shape[axis])
 
 
@@ -427,28 +379,28 @@ def unmatched_error(shapes: Sequence[tuple[int, ...]]) -> IndexError:
     return IndexError(f"{text} {shapes_text(shapes)} ")
 
 
-def _explain(error: Exception, tensor: Tensor, key: Key, value: Tensor | None = None) -> Exception:
+def _explain(error: Exception, tensor: Tensor, plan: Plan, value: Tensor | None = None) -> Exception:
     """Return NumPy's exception for ``error``, which torch raised; ``error`` itself for a mask without values."""
-    if not indexing.has_shape(key.selection):
+    if not indexing.has_shape(plan):
         return explain(error)
-    shapes = indexing.array_shapes(key.selection)
+    shapes = indexing.array_shapes(plan)
     if not _fits_together(shapes):
         return unmatched_error(shapes)
     if math.prod(map(max, zip(*_padded(shapes), strict=True))) > np.iinfo(np.intp).max:
         return ValueError("iterator is too large")
     if value is not None:
-        shape, selected = tuple(value.shape), indexing.shape(tensor, key.selection)
+        shape, selected = tuple(value.shape), indexing.shape(tensor, plan)
         if not assignable(shape, selected):
-            return _value_error(shape, selected, key)
+            return _value_error(shape, selected, plan)
     if isinstance(explained := explain(error), MemoryError):
         return explained  # comparing the indices needs memory too
     try:
-        _check_bounds(tensor, key)
+        _check_bounds(tensor, plan)
     except IndexError as found:
         return found
     if not isinstance(error, RuntimeError):
         return error
-    return explain(error, *[each.new_empty(0) for each in (tensor, *key.selection.arrays)])  # shapes need not broadcast
+    return explain(error, *[each.new_empty(0) for each in (tensor, *plan.arrays)])  # shapes need not broadcast
 
 
 def _fits_together(shapes: list[tuple[int, ...]]) -> bool:
@@ -468,13 +420,13 @@ def assignable(shape: tuple[int, ...], selected: tuple[int, ...]) -> bool:
     return set(shape[:extra]) <= {1} and all(n in (1, m) for n, m in zip(padded, selected, strict=True))
 
 
-def _value_error(shape: tuple[int, ...], selected: tuple[int, ...], key: Key) -> ValueError:
-    if key.is_mask and shape:
+def _value_error(shape: tuple[int, ...], selected: tuple[int, ...], plan: Plan) -> ValueError:
+    if plan.is_mask and shape:
         return ValueError(
             f"NumPy boolean array indexing assignment cannot assign {shape[0]} input values to the "
             f"{selected[0]} output values where the mask is true"
         )
-    if key.selection.arrays:
+    if plan.arrays:
         return ValueError(
             f"shape mismatch: value array of shape {shapes_text([shape])} could not be broadcast to "
             f"indexing result of shape {shapes_text([selected])}"

@@ -1,4 +1,4 @@
-"""Reading and writing through an `Index`: the order of repeated writes, bounds, and the transforms of torch."""
+"""Reading and writing through a `Plan`: the order of repeated writes, bounds, and the transforms of torch."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ import torch
 from torch._subclasses.fake_tensor import FakeTensorMode
 
 from backend_torch.kernels import indexing
-from backend_torch.kernels.indexing import Index
+from backend_torch.kernels.indexing import Plan
 from backend_torch.tensors.dtypes import to_torch
 
 EVERY = slice(None)
 DTYPES = [dtype for dtype in to_torch.values() if dtype is not torch.bfloat16]
-ROWS = Index((), (), (torch.tensor([2, 0, -1, 2]),), (0,))
-COLUMNS = Index((EVERY, EVERY), (), (torch.tensor([2, 0, -1, 2]),), (1,), 1)
-POINTS = Index((EVERY, EVERY), (), (torch.tensor([[0], [1]]), torch.tensor([2, 0, 2])), (0, 1))
-MASK = Index((EVERY, EVERY), (), (torch.tensor([True, False, True, False]),), (0,))
-REVERSED = Index((slice(0, 4), slice(0, 3)), (1,), (torch.tensor([3, 1]),), (0,))
+ROWS = Plan((), (), (torch.tensor([2, 0, -1, 2]),), (0,))
+COLUMNS = Plan((EVERY, EVERY), (), (torch.tensor([2, 0, -1, 2]),), (1,), 1)
+POINTS = Plan((EVERY, EVERY), (), (torch.tensor([[0], [1]]), torch.tensor([2, 0, 2])), (0, 1))
+MASK = Plan((EVERY, EVERY), (), (torch.tensor([True, False, True, False]),), (0,))
+REVERSED = Plan((slice(0, 4), slice(0, 3)), (1,), (torch.tensor([3, 1]),), (0,))
 INDICES = {"rows": ROWS, "columns": COLUMNS, "points": POINTS, "mask": MASK, "reversed": REVERSED}
 KEYS: dict[str, Any] = {
     "rows": np.s_[[2, 0, -1, 2]],
@@ -69,7 +69,7 @@ def test_last_of_repeated_writes_stays(count: int, trailing: tuple[int, ...]) ->
     array[-1] = array[0]
     value = numbers(torch.float64, count, *trailing)
     tensor, expected = torch.zeros(100, *trailing, dtype=torch.float64), np.zeros((100, *trailing))
-    indexing.put(tensor, Index((), (), (array,), (0,)), value)
+    indexing.put(tensor, Plan((), (), (array,), (0,)), value)
     for place, row in zip(array.tolist(), value.numpy(), strict=True):
         expected[place] = row
     np.testing.assert_array_equal(tensor.numpy(), expected)
@@ -80,7 +80,7 @@ def test_last_of_repeated_writes_stays(count: int, trailing: tuple[int, ...]) ->
 def test_last_of_repeated_writes_has_the_gradient(count: int, by: Any) -> None:
     generator = torch.Generator().manual_seed(count)
     rows, columns = torch.randint(-9, 9, (count,), generator=generator), torch.randint(0, 7, (count,))
-    index = Index((), (), (rows, columns), (0, 1))
+    index = Plan((), (), (rows, columns), (0, 1))
     weights = torch.arange(1.0, 64.0, dtype=torch.float64).reshape(9, 7)
 
     def written(value: torch.Tensor) -> torch.Tensor:
@@ -113,7 +113,7 @@ def test_last_of_repeated_writes_stays_in_inner_dimensions(rows: tuple[int, ...]
     tensor = torch.zeros(3, 7, 5, dtype=torch.float64)
     expected = tensor.numpy().copy()
     value = numbers(torch.float64, 3, *shape) if varies else numbers(torch.float64, 3, *[1] * len(shape))
-    indexing.put(tensor, Index((EVERY,) * 3, (), arrays, (1, 2), 1), value)
+    indexing.put(tensor, Plan((EVERY,) * 3, (), arrays, (1, 2), 1), value)
     expected[:, arrays[0].numpy(), arrays[1].numpy()] = value.numpy()
     np.testing.assert_array_equal(tensor.numpy(), expected)
 
@@ -127,7 +127,7 @@ def test_last_of_repeated_writes_has_the_gradient_in_inner_dimensions(rows: tupl
 
     def weighed(value: torch.Tensor) -> torch.Tensor:
         tensor = torch.zeros(2, 2, 3, dtype=torch.float64)
-        indexing.put(tensor, Index((EVERY,) * 3, (), arrays, (1, 2), 1), value)
+        indexing.put(tensor, Plan((EVERY,) * 3, (), arrays, (1, 2), 1), value)
         return (tensor * weights).sum()
 
     value = numbers(torch.float64, 2, *shape).requires_grad_(by is torch.autograd.grad)
@@ -143,7 +143,7 @@ def test_last_of_repeated_writes_has_the_gradient_in_inner_dimensions(rows: tupl
 @pytest.mark.parametrize("rows", [[2, 2], [2, 0, -1, 2], [3], [[1], [-3]]], ids=repr)
 @pytest.mark.parametrize("by", [torch.autograd.grad, torch.func.grad], ids=["autograd", "torch.func"])
 def test_a_number_has_the_gradient_of_each_place_once(rows: Any, by: Any) -> None:
-    index, weights = Index((), (), (torch.tensor(rows),), (0,)), torch.tensor([1.0, 2.0, 4.0, 8.0])
+    index, weights = Plan((), (), (torch.tensor(rows),), (0,)), torch.tensor([1.0, 2.0, 4.0, 8.0])
 
     def weighed(value: torch.Tensor) -> torch.Tensor:
         tensor = torch.zeros(4)
@@ -162,7 +162,7 @@ OUTSIDE = [([0, 3], None), ([0, 4], 4), ([-5, 4], -5), ([-4, 4], 4), ([-4], None
 def test_out_of_bounds(values: list[int], bad: int | None) -> None:
     array = torch.tensor(values, dtype=torch.int64)
     assert indexing.outside(array, 4) == bad
-    index = Index((EVERY, EVERY), (), (torch.zeros_like(array), array), (1, 0))
+    index = Plan((EVERY, EVERY), (), (torch.zeros_like(array), array), (1, 0))
     assert indexing.out_of_bounds(torch.zeros(4, 3), index) == (None if bad is None else (1, bad))
 
 
@@ -172,7 +172,7 @@ def test_what_does_not_broadcast_is_not_written() -> None:
         with pytest.raises(RuntimeError):
             indexing.put(tensor, index, torch.ones(5))
     with pytest.raises(RuntimeError):
-        indexing.put(tensor, Index((slice(0, 2),)), torch.ones(2))
+        indexing.put(tensor, Plan((slice(0, 2),)), torch.ones(2))
     assert not tensor.any()
 
 
@@ -191,7 +191,7 @@ def test_nothing_is_written_over_itself() -> None:
     assert tensor._version == version
 
 
-def written(index: Index) -> Callable[[torch.Tensor, torch.Tensor], torch.Tensor]:
+def written(index: Plan) -> Callable[[torch.Tensor, torch.Tensor], torch.Tensor]:
     def write(tensor: torch.Tensor, value: torch.Tensor) -> torch.Tensor:
         tensor = tensor.clone()
         indexing.put(tensor, index, value)
@@ -225,7 +225,7 @@ def test_transforms(name: str) -> None:
 def test_fake_tensors(name: str) -> None:
     index = INDICES[name]
     with FakeTensorMode() as mode:
-        fake = Index(*index[:2], tuple([mode.from_tensor(array) for array in index.arrays]), *index[3:])
+        fake = Plan(*index[:2], tuple([mode.from_tensor(array) for array in index.arrays]), *index[3:])
         tensor = torch.zeros(4, 3)
         indexing.put(tensor, fake, torch.zeros(()))
         assert indexing.out_of_bounds(tensor, fake) is None
@@ -235,7 +235,7 @@ def test_fake_tensors(name: str) -> None:
 
 
 def test_masked_values_are_counted_unless_traced() -> None:
-    index = Index((), (), (torch.tensor([True, False, True]),), (0,))
+    index = Plan((), (), (torch.tensor([True, False, True]),), (0,))
     with pytest.raises(RuntimeError, match="another number"):
         indexing.put(torch.zeros(3), index, torch.ones(3))
     batched = torch.vmap(written(index))(torch.zeros(2, 3), torch.ones(2, 2))
@@ -245,7 +245,7 @@ def test_masked_values_are_counted_unless_traced() -> None:
 def test_masks_of_a_batch_are_counted() -> None:
     def write(mask: torch.Tensor) -> torch.Tensor:
         tensor = mask.new_zeros(3, dtype=torch.float64)
-        indexing.put(tensor, Index((), (), (mask,), (0,)), torch.tensor([1.0, 2.0], dtype=torch.float64))
+        indexing.put(tensor, Plan((), (), (mask,), (0,)), torch.tensor([1.0, 2.0], dtype=torch.float64))
         return tensor
 
     masks = torch.tensor([[True, False, True], [False, True, True]])

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from backend_torch.kernels import scatter
-from backend_torch.kernels.indexing import Index
+from backend_torch.kernels.indexing import Plan
 from backend_torch.tensors.dtypes import to_torch
 
 DTYPES = ["uint8", "int8", "uint16", "uint32", "uint64", "int64", "float16", "float32", "float64", "complex64"]
@@ -145,23 +145,23 @@ def test_gradient_reaches_target_and_values() -> None:
     torch.testing.assert_close(values.grad, torch.tensor([10.0, 10.0, 10.0]))
 
 
-INDICES: list[tuple[tuple[int, ...], Any, Index]] = [
-    ((5,), [0, -1, 2], Index((slice(None),), (), (torch.tensor([0, -1, 2]),), (0,))),
-    ((5,), slice(1, 4), Index((slice(1, 4),))),
-    ((2, 3), (slice(None), [0, -1]), Index((slice(None), slice(None)), (), (torch.tensor([0, -1]),), (1,), 1)),
+INDICES: list[tuple[tuple[int, ...], Any, Plan]] = [
+    ((5,), [0, -1, 2], Plan((slice(None),), (), (torch.tensor([0, -1, 2]),), (0,))),
+    ((5,), slice(1, 4), Plan((slice(1, 4),))),
+    ((2, 3), (slice(None), [0, -1]), Plan((slice(None), slice(None)), (), (torch.tensor([0, -1]),), (1,), 1)),
     (
         (2, 3),
         ([0, 1], [2, -3]),
-        Index((slice(None), slice(None)), (), (torch.tensor([0, 1]), torch.tensor([2, -3])), (0, 1)),
+        Plan((slice(None), slice(None)), (), (torch.tensor([0, 1]), torch.tensor([2, -3])), (0, 1)),
     ),
-    ((2, 3), slice(None, None, -1), Index((slice(None), slice(None)), (0,))),
-    ((5,), ([0, 1],), Index((slice(None),), (), (torch.tensor([0, 1]),), (0,))),
-    ((5,), (slice(2, 5), None), Index((slice(2, 5), None))),
+    ((2, 3), slice(None, None, -1), Plan((slice(None), slice(None)), (0,))),
+    ((5,), ([0, 1],), Plan((slice(None),), (), (torch.tensor([0, 1]),), (0,))),
+    ((5,), (slice(2, 5), None), Plan((slice(2, 5), None))),
 ]
 
 
-@pytest.mark.parametrize(("shape", "key", "index"), INDICES, ids=lambda x: repr(x) if not isinstance(x, Index) else "")
-def test_positions(shape: tuple[int, ...], key: Any, index: Index) -> None:
+@pytest.mark.parametrize(("shape", "key", "index"), INDICES, ids=lambda x: repr(x) if not isinstance(x, Plan) else "")
+def test_positions(shape: tuple[int, ...], key: Any, index: Plan) -> None:
     expected = np.arange(np.prod(shape)).reshape(shape)[key]
     np.testing.assert_array_equal(scatter.positions(torch.zeros(shape), index).numpy(), expected)
 
