@@ -35,6 +35,7 @@ _NEW: tuple[Any, ...] = (None,)
 _SCALARS = frozenset({float, int, bool, complex})
 INT64 = to_torch[np.dtype(np.int64)]
 BOOL = to_torch[np.dtype(np.bool_)]
+_INTEGERS = frozenset({to_torch[np.dtype(code)] for code in np.typecodes["AllInteger"] if np.dtype(code) in to_torch})
 _TORCH_ERRORS = (IndexError, RuntimeError, ValueError, TypeError)
 
 _INVALID = (
@@ -93,12 +94,21 @@ def _view(tensor: Tensor, key: Any) -> Tensor | None:
     if kind is tuple:
         if not _BASIC.issuperset(map(type, key)) or key.count(Ellipsis) > 1:
             return None
+    elif kind is scalar:
+        if (key := _integer(key)) is None:
+            return None
     elif kind is not int and kind is not slice:
         return None
     try:
         return tensor[key] if innermost() is None else memory.sliced(tensor, key)
     except _TORCH_ERRORS:
         return None
+
+
+def _integer(item: ndarray) -> int | None:
+    """The value of an integer scalar, with which, as with Python's integers, a key selects a view; None if unknown."""
+    tensor = item.tensor
+    return int(tensor.item()) if tensor.dtype in _INTEGERS and indexing.has_values(tensor) else None
 
 
 def _as_torch(tensor: Tensor, key: Any) -> Any:
@@ -305,6 +315,8 @@ def _entry(item: Any, tensor: Tensor) -> Any:
     """An item of a key as an int, or as an int64 or bool tensor."""
     if type(item) is int:
         return _bounded(item)
+    if type(item) is scalar and (number := _integer(item)) is not None:
+        return _bounded(number)
     if isinstance(item, (ndarray, bool, np.bool_)) or memory.is_tensor(item):
         array = tensor_of(item, device=tensor.device)
     elif isinstance(item, np.ndarray):  # goes to the array's device, as a list does

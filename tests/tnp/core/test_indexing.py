@@ -429,6 +429,16 @@ def test_elements_read_by_other_keys_do_not_change_with_their_array(xp: Any) -> 
     return read
 
 
+@pytest.mark.host
+@agrees
+def test_integer_scalars_select_views(xp: Any) -> Any:
+    x, one = xp.zeros((2, 3, 2)), xp.argmax(xp.asarray([1.0, 5.0]))
+    for key in (one, (one, 0), (slice(None), one, one), xp.asarray(1), (0, xp.asarray(1))):  # 0-d arrays select copies
+        view = x[key]
+        view[0] += 1
+    return x, x[one, one, one], type(x[one]) is type(x)
+
+
 @pytest.mark.parametrize("key", [0, slice(0, 1), np.array([True, False]).view(Given)], ids=repr)
 def test_a_number_is_cast_by_its_class(key: Any) -> None:
     """A complex number is refused where integers are, also one that equals what was written before."""
