@@ -105,12 +105,19 @@ _FOREIGN = (
 )
 
 
-def bounded(function: Callable[..., Sequence[Tensor]], *args: Any) -> tuple[Tensor, ...]:
-    """``function(*args)``, which a transform of torch.func calls, such that it may record."""
+def bounded(function: Callable[..., Sequence[Tensor]], *args: Any, outside_too: bool = False) -> tuple[Tensor, ...]:
+    """``function(*args)``, which a transform of torch.func calls, such that it may record.
+
+    If ``outside_too``, it may also write what it records to arrays from outside of the recording.
+    """
     boundary = _Boundary()
     _state.boundaries.append(boundary)
     try:
-        results = tuple(function(*args))
+        if outside_too:
+            boundary.open()
+            results = outside.written_back(function, args)
+        else:
+            results = tuple(function(*args))
         level = boundary.level
         return results if level is None else tuple([functorch.unwrapped_for_grad(each, level) for each in results])
     finally:
@@ -172,16 +179,11 @@ def _handle(tensor: Tensor) -> Tensor:
         if not _state.boundaries:
             raise RuntimeError(_FOREIGN)
         level = _state.boundaries[-1].open()
-        if functorch.level_of(tensor) != level:
+        if functorch.level_of(tensor) != level or not tensor.requires_grad:
+            if functorch.level_of(tensor) == level:
+                tensor = functorch.get_unwrapped(tensor)  # detach() would cut it off from the levels below, too
             (handle,) = transform_levels.require_gradients([tensor], level)
             return handle
-        if not tensor.requires_grad:
-            before = functorch.may_require_grad()
-            functorch.let_require_grad(True)
-            try:
-                return tensor.detach().requires_grad_()
-            finally:
-                functorch.let_require_grad(before)
     elif not tensor.requires_grad:
         return tensor.detach().requires_grad_()
     return _unsafe_view(tensor, tensor.shape)
@@ -320,7 +322,8 @@ class _Attempts:
 
     It is run once more with copies of the arguments if it writes to them; with stand-ins for arrays from outside if it
     writes to those; with old values if it overwrites what its derivative needs: by ``kept``, which looks at each
-    operation, or where torch.func transforms by copies for each.
+    operation, or where torch.func transforms by copies for each. A tape inside that records such a write gets stand-ins
+    of its own.
 
     Parameters
     ----------
@@ -345,7 +348,7 @@ class _Attempts:
         self.function, self._attempt, self._kept = function, attempt, kept
         self._later, self._keeps = later, keeps
         self.outside = self.copies = keeps
-        self.private = self.wrote = False
+        self.private = self.wrote = self.records = False
         self._held: dict[int, Tensor] = {}  # arrays from outside that were read
 
     def __call__(self, drawn: Draws) -> Any:
@@ -374,7 +377,8 @@ class _Attempts:
         function = privately(self.function) if self.private else self.function
 
         def inside(*tensors: Tensor) -> tuple[Tensor, ...]:
-            return bounded(function, *([tensor.clone() for tensor in tensors] if self.copies else tensors))
+            given = [tensor.clone() for tensor in tensors] if self.copies else tensors
+            return bounded(function, *given, outside_too=self.records)
 
         if self.outside:
             done = self.private or not self._later
@@ -391,6 +395,8 @@ class _Attempts:
         """Whether the error says that more is needed."""
         if not self.outside and outside.is_refused(error):
             self.outside = self.copies = True
+        elif not self.records and outside.is_refused(error):  # a tape inside has a level of its own
+            self.records = True
         elif isinstance(error, _WroteError):
             self.private = True
         elif not isinstance(error, RuntimeError):

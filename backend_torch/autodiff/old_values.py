@@ -184,7 +184,7 @@ class _Private(TorchFunctionMode):
     def __torch_function__(self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: Any = None) -> Any:
         kwargs = kwargs or {}
         name = getattr(func, "__name__", "").split(".")[0]
-        if name in _VIEWS or name in _QUESTIONS:
+        if name in _VIEWS or name in _QUESTIONS or func is torch.autograd.grad:  # no gradient flows to a copy
             return func(*args, **kwargs)
         if name == "__getitem__":  # a view, or of elements that index arrays choose
             return func(args[0], _copied(args[1]))

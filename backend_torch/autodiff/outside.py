@@ -7,10 +7,11 @@ level: views of that are read and written instead, and what was written goes bac
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import torch
+from torch.multiprocessing.reductions import StorageWeakRef
 from torch.overrides import TorchFunctionMode
 
 from backend_torch.autodiff.function_kinds import QUESTION, WRITE, kinds
@@ -63,7 +64,9 @@ class Outside(TorchFunctionMode):
         self._level: int = functorch.current_level()
         stack = functorch.stack()
         self._around: int | None = stack[-2].level() if len(stack) > 1 else None
-        self._own = set(map(memory_of, arguments))
+        self._own: dict[int, StorageWeakRef] = {}  # references, so that no other memory gets an identifier of these
+        for tensor in arguments:
+            self._add(tensor)
         self._places: dict[int, _Place] = {}
         self._by_stand_in: dict[int, _Place] = {}
 
@@ -72,7 +75,7 @@ class Outside(TorchFunctionMode):
         kind = kinds[func]
         if getattr(func, "__name__", "") in _WHERE:
             return func(unwrapped(self.seen(args[0])), *args[1:])
-        if kind == QUESTION:
+        if kind == QUESTION or func is torch.autograd.grad:
             return func(*args, **kwargs)
         if functorch.is_disabled():  # somebody looks at values below all transforms
             for tensor in _tensors((args, kwargs)):
@@ -83,7 +86,7 @@ class Outside(TorchFunctionMode):
             self._write(tensor)
         if self._keeps:
             for tensor in _tensors((args, kwargs)):
-                if not functorch.is_wrapped(tensor) or functorch.level_of(tensor) != self._level:
+                if not self._is_inside(tensor):
                     self._place(tensor)
         result = func(*self._replaced(args), **self._replaced(kwargs))
         if targets:
@@ -91,8 +94,22 @@ class Outside(TorchFunctionMode):
         if isinstance(result, Tensor) and not is_view(result):
             memory = memory_of(result)  # that of an operand, if it is that or has been detached
             if all(memory != memory_of(tensor) for tensor in _tensors(args)):
-                self._own.add(memory)
+                self._add(result)
         return result
+
+    def _add(self, tensor: Tensor) -> None:
+        """Note that memory is the function's own."""
+        below = _below(tensor)
+        self._own[storage_of(below)] = StorageWeakRef(below.untyped_storage())
+
+    def _is_inside(self, tensor: Tensor) -> bool:
+        """Whether the function computed a tensor: the transform's own level is among those that wrap it."""
+        while functorch.is_wrapped(tensor):
+            level = functorch.level_of(tensor)
+            if level is None or level <= self._level:
+                return level == self._level
+            tensor = functorch.get_unwrapped(tensor)
+        return False
 
     def seen(self, tensor: Tensor) -> Tensor:
         """The same elements of what stands for a tensor's memory, or the tensor."""
@@ -174,10 +191,26 @@ def _tensors(value: Any) -> Iterator[Tensor]:
 
 def memory_of(tensor: Tensor) -> int:
     """Which memory a tensor has; of one from outside of a trace that of its stand-in there."""
+    return storage_of(_below(tensor))
+
+
+def _below(tensor: Tensor) -> Tensor:
     below = unwrapped(tensor)
     if trace_state.is_tracing() and type(below) is Tensor:
         below = unwrapped(torch.ops.aten.alias.default(below))
-    return storage_of(below)
+    return below
+
+
+def written_back(function: Callable[..., Any], args: Sequence[Tensor]) -> tuple[Tensor, ...]:
+    """``function(*args)`` at the innermost level, which a tape opened: what it writes goes to the level around."""
+    mode = Outside((), False, {})
+    with mode:
+        results = tuple(map(mode.seen, function(*args)))
+    for place in mode.written():
+        value = functorch.unwrapped_for_grad(place.inside, functorch.current_level())
+        with functorch.down_to(functorch.stack()[-2].level()):
+            place.around.copy_(value)
+    return results
 
 
 def differentiated(

@@ -1,0 +1,461 @@
+"""Compositions: a small function under two to four of compile, derivatives, maps and loops, against plain torch.
+
+Layer: owns the functions, what each transform is, and the same transforms on torch's tensors, where loops are Python's
+and derivatives are torch.autograd's alone.
+"""
+
+from __future__ import annotations
+
+import functools
+import random
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import torch
+
+import tnp
+from conformance.fuzz.compare import Disagreement
+
+Function = Callable[[Any], Any]
+LENGTH = 3
+_REFUSALS = (NotImplementedError, tnp.TracedValueError)  # which say what to write instead
+
+
+class State:
+    """What the functions read and write outside of their arguments, of one library's arrays."""
+
+    def __init__(self, made: Callable[[Any], Any]) -> None:
+        self.buffer = made([0.5, -1.0, 0.25])
+        self.captured = made([0.5, 1.5, -0.75])
+        self.attribute = made([0.1, 0.2, 0.3])
+        self.steps = made(3)
+        self.numbers = np.asarray([1.25, -0.5, 0.75])  # NumPy's own
+
+
+# The functions, of an array and the state: first as NumPy's code, then on torch's tensors, where nothing is written to.
+
+
+def _is_scaled(x: Any, state: State) -> Any:
+    return tnp.sin(x) * state.captured
+
+
+def _scaled(x: Any, state: State) -> Any:
+    return torch.sin(x) * state.captured
+
+
+def _reads_numpy(x: Any, state: State) -> Any:
+    return tnp.tanh(x) * state.numbers
+
+
+def _with_numpy(x: Any, state: State) -> Any:
+    return torch.tanh(x) * torch.as_tensor(state.numbers)
+
+
+def _writes_a_copy(x: Any, state: State) -> Any:
+    y = x.copy()
+    y[1:] *= x[:-1]
+    return tnp.sin(y)
+
+
+def _copied(x: Any, state: State) -> Any:
+    return torch.sin(torch.cat([x[:1], x[1:] * x[:-1]]))
+
+
+def _fills(x: Any, state: State) -> Any:
+    y = tnp.zeros_like(x)
+    y[::2] = x[::2] ** 2
+    y += x
+    return y * 0.5
+
+
+def _filled(x: Any, state: State) -> Any:
+    return (x + x**2 * torch.tensor([1.0, 0.0, 1.0], dtype=x.dtype)) * 0.5
+
+
+def _writes_its_argument(x: Any, state: State) -> Any:
+    x *= state.captured
+    return tnp.sin(x)
+
+
+def _overwritten(x: Any, state: State) -> Any:
+    return torch.sin(x * state.captured)
+
+
+def _writes_outside(x: Any, state: State) -> Any:
+    state.buffer[...] = x * 2
+    return tnp.sin(state.buffer) * x
+
+
+def _outside(x: Any, state: State) -> Any:
+    state.buffer = x * 2
+    return torch.sin(state.buffer) * x
+
+
+def _writes_an_element(x: Any, state: State) -> Any:
+    state.buffer[1] = x[0] * x[2]
+    return tnp.tanh(x * state.buffer)
+
+
+def _element(x: Any, state: State) -> Any:
+    state.buffer = torch.stack([state.buffer[0], x[0] * x[2], state.buffer[2]])
+    return torch.tanh(x * state.buffer)
+
+
+def _writes_by_out(x: Any, state: State) -> Any:
+    tnp.multiply(x, x, out=state.buffer)
+    return state.buffer * 0.5 + x
+
+
+def _by_out(x: Any, state: State) -> Any:
+    state.buffer = x * x
+    return state.buffer * 0.5 + x
+
+
+def _adds_outside(x: Any, state: State) -> Any:
+    state.buffer += tnp.sin(x)
+    return state.buffer * x
+
+
+def _added(x: Any, state: State) -> Any:
+    state.buffer = state.buffer + torch.sin(x)
+    return state.buffer * x
+
+
+def _rebinds(x: Any, state: State) -> Any:
+    state.attribute = state.attribute * 0.5 + x
+    return tnp.cos(state.attribute)
+
+
+def _rebound(x: Any, state: State) -> Any:
+    state.attribute = state.attribute * 0.5 + x
+    return torch.cos(state.attribute)
+
+
+def _multiplies(x: Any, state: State) -> Any:
+    return tnp.outer(x, x) @ x / (1 + (x * x).sum())
+
+
+def _multiplied(x: Any, state: State) -> Any:
+    return torch.outer(x, x) @ x / (1 + (x * x).sum())
+
+
+def _sorts(x: Any, state: State) -> Any:
+    return tnp.cumsum(tnp.sort(x) * state.captured)
+
+
+def _sorted(x: Any, state: State) -> Any:
+    return torch.cumsum(torch.sort(x)[0] * state.captured, 0)
+
+
+def _masks(x: Any, state: State) -> Any:
+    y = x * 1.0
+    y[y > 0] *= 2
+    return tnp.sin(y)
+
+
+def _masked(x: Any, state: State) -> Any:
+    return torch.sin(torch.where(x > 0, x * 2, x))
+
+
+def _repeats(x: Any, state: State) -> Any:
+    return tnp.fori_loop(0, 20, lambda i, c: tnp.sin(c) + 0.01 * i, x)
+
+
+def _repeated(x: Any, state: State) -> Any:
+    for i in range(20):
+        x = torch.sin(x) + 0.01 * i
+    return x
+
+
+def _reverses(x: Any, state: State) -> Any:
+    y = x[::-1]
+    return tnp.concatenate([y[:1], y[1:] * x[1:]])
+
+
+def _reversed(x: Any, state: State) -> Any:
+    y = x.flip(0)
+    return torch.cat([y[:1], y[1:] * x[1:]])
+
+
+def _is_smooth(x: Any, state: State) -> Any:
+    return tnp.tanh(x) ** 3
+
+
+def _smooth(x: Any, state: State) -> Any:
+    return torch.tanh(x) ** 3
+
+
+FUNCTIONS: dict[str, tuple[Callable[[Any, State], Any], Callable[[Any, State], Any]]] = {
+    "smooth": (_is_smooth, _smooth),
+    "scaled": (_is_scaled, _scaled),
+    "reads NumPy's": (_reads_numpy, _with_numpy),
+    "writes a copy": (_writes_a_copy, _copied),
+    "fills": (_fills, _filled),
+    "writes its argument": (_writes_its_argument, _overwritten),
+    "writes outside": (_writes_outside, _outside),
+    "writes an element outside": (_writes_an_element, _element),
+    "writes outside by out=": (_writes_by_out, _by_out),
+    "adds outside": (_adds_outside, _added),
+    "rebinds an attribute": (_rebinds, _rebound),
+    "multiplies": (_multiplies, _multiplied),
+    "sorts": (_sorts, _sorted),
+    "masks": (_masks, _masked),
+    "repeats": (_repeats, _repeated),
+    "reverses": (_reverses, _reversed),
+}
+
+# The transforms: each makes of a function of LENGTH numbers another such function.
+
+
+def _total(f: Function) -> Function:
+    return lambda x: f(x).sum()
+
+
+def _jvp(f: Function, state: State, backend: str | None) -> Function:
+    return lambda x: tnp.jvp(f, (x,), (tnp.asarray([1.0, -0.5, 2.0]),))[1]
+
+
+def _vjp(f: Function, state: State, backend: str | None) -> Function:
+    return lambda x: tnp.vjp(f, x)[1](tnp.asarray([1.0, -0.5, 2.0]))[0]
+
+
+def _linearize(f: Function, state: State, backend: str | None) -> Function:
+    return lambda x: tnp.linearize(f, x)[1](tnp.asarray([1.0, -0.5, 2.0]))
+
+
+def _tape(f: Function, state: State, backend: str | None) -> Function:
+    def run(x: Any) -> Any:
+        with tnp.GradientTape() as tape:
+            x = x * 1.0
+            tape.watch(x)
+            y = f(x).sum()
+        found = tape.gradient(y, x)
+        return tnp.zeros_like(x) if found is None else found
+
+    return run
+
+
+def _vmap(f: Function, state: State, backend: str | None) -> Function:
+    return lambda x: tnp.vectorized_map(f, tnp.stack([x, x * 0.5, -x])).sum(0)
+
+
+def _map_fn(f: Function, state: State, backend: str | None) -> Function:
+    return lambda x: tnp.map_fn(f, tnp.stack([x, x * 0.5, -x])).sum(0)
+
+
+def _cond(f: Function, state: State, backend: str | None) -> Function:
+    return lambda x: tnp.cond(x[0] > 0.2, f, lambda x: f(x * 1.0) * 0.5 - x, x * 1.0)
+
+
+def _scan(f: Function, state: State, backend: str | None) -> Function:
+    def run(x: Any) -> Any:
+        carry, rows = tnp.scan(lambda c, r: (f(c * 1.0) + r, c * r), x * 1.0, tnp.stack([x, x * 0.5, -x]))
+        return carry + rows.sum(0)
+
+    return run
+
+
+def _long_scan(f: Function, state: State, backend: str | None) -> Function:
+    def run(x: Any) -> Any:
+        carry, _ = tnp.scan(lambda c, i: (f(c) * 0.5 + i * 0.01, None), x * 1.0, tnp.arange(18.0))
+        return carry
+
+    return run
+
+
+def _fori(f: Function, state: State, backend: str | None) -> Function:
+    return lambda x: tnp.fori_loop(0, 3, lambda i, c: f(c) * 0.5, x * 1.0)
+
+
+def _traced_fori(f: Function, state: State, backend: str | None) -> Function:
+    return lambda x: tnp.fori_loop(0, state.steps, lambda i, c: f(c) * 0.5, x * 1.0)
+
+
+def _while(f: Function, state: State, backend: str | None) -> Function:
+    def run(x: Any) -> Any:
+        return tnp.while_loop(lambda c: c[0] < 3, lambda c: (c[0] + 1, f(c[1]) * 0.5), (0, x * 1.0))[1]
+
+    return run
+
+
+TRANSFORMS: dict[str, Callable[[Function, State, str | None], Function]] = {
+    "compile": lambda f, state, backend: f if backend is None else tnp.compile(f, backend=backend),
+    "grad": lambda f, state, backend: tnp.grad(_total(f)),
+    "jvp": _jvp,
+    "vjp": _vjp,
+    "linearize": _linearize,
+    "tape": _tape,
+    "jacobian": lambda f, state, backend: lambda x: tnp.jacobian(f)(x).sum(0),
+    "hessian": lambda f, state, backend: lambda x: tnp.hessian(_total(f))(x).sum(0),
+    "vectorized_map": _vmap,
+    "map_fn": _map_fn,
+    "cond": _cond,
+    "scan": _scan,
+    "long scan": _long_scan,
+    "fori_loop": _fori,
+    "fori_loop to a traced bound": _traced_fori,
+    "while_loop": _while,
+}
+
+# The same on torch's tensors.
+
+
+def _gradient(result: Any, x: Any, weights: Any = None) -> Any:
+    """The gradient; None where nothing depends on ``x``."""
+    if not result.requires_grad:
+        return None
+    return torch.autograd.grad(result, x, weights, create_graph=True, allow_unused=True)[0]
+
+
+def _by_reverse(f: Function, weights: list[float]) -> Function:
+    def run(x: Any) -> Any:
+        with torch.enable_grad():
+            inside = (x if x.requires_grad else x.detach().requires_grad_()) * 1.0
+            total = (f(inside) * torch.tensor(weights, dtype=x.dtype)).sum()
+            found = _gradient(total, inside)
+        return torch.zeros_like(x) if found is None else found
+
+    return run
+
+
+def _by_forward(f: Function) -> Function:
+    """Forward mode as the derivative of reverse mode, by its weights."""
+
+    def run(x: Any) -> Any:
+        with torch.enable_grad():
+            inside = (x if x.requires_grad else x.detach().requires_grad_()) * 1.0
+            result = f(inside)
+            weights = torch.zeros_like(result).requires_grad_()
+            back = _gradient(result, inside, weights)
+            found = None if back is None else _gradient(back, weights, torch.tensor([1.0, -0.5, 2.0], dtype=x.dtype))
+        return torch.zeros_like(result) if found is None else found
+
+    return run
+
+
+def _rows(x: Any) -> list[Any]:
+    return [x, x * 0.5, -x]
+
+
+def _mapped(f: Function, state: State) -> Function:
+    return lambda x: torch.stack([f(row) for row in _rows(x)]).sum(0)
+
+
+def _chosen(f: Function, state: State) -> Function:
+    return lambda x: f(x * 1.0) if x[0] > 0.2 else f(x * 1.0) * 0.5 - x
+
+
+def _scanned(f: Function, state: State) -> Function:
+    def run(x: Any) -> Any:
+        carry, total = x, 0
+        for row in _rows(x):
+            total = total + carry * row
+            carry = f(carry) + row
+        return carry + total
+
+    return run
+
+
+def _looped(f: Function, steps: int, shift: float = 0.0) -> Function:
+    def run(x: Any) -> Any:
+        for i in range(steps):
+            x = f(x) * 0.5 + shift * i
+        return x
+
+    return run
+
+
+def _once(f: Function) -> Function:
+    """The Hessian's rows summed: the gradient of the gradient's sum."""
+    ones = [1.0] * LENGTH
+    return _by_reverse(_by_reverse(f, ones), ones)
+
+
+REFERENCES: dict[str, Callable[[Function, State], Function]] = {
+    "compile": lambda f, state: f,
+    "grad": lambda f, state: _by_reverse(f, [1.0] * LENGTH),
+    "jvp": lambda f, state: _by_forward(f),
+    "vjp": lambda f, state: _by_reverse(f, [1.0, -0.5, 2.0]),
+    "linearize": lambda f, state: _by_forward(f),
+    "tape": lambda f, state: _by_reverse(f, [1.0] * LENGTH),
+    "jacobian": lambda f, state: _by_reverse(f, [1.0] * LENGTH),
+    "hessian": lambda f, state: _once(f),
+    "vectorized_map": _mapped,
+    "map_fn": _mapped,
+    "cond": _chosen,
+    "scan": _scanned,
+    "long scan": lambda f, state: _looped(f, 18, 0.01),
+    "fori_loop": lambda f, state: _looped(f, 3),
+    "fori_loop to a traced bound": lambda f, state: _looped(f, 3),
+    "while_loop": lambda f, state: _looped(f, 3),
+}
+
+
+@dataclass(frozen=True)
+class Composition:
+    """A function under transforms, the innermost first.
+
+    Attributes
+    ----------
+    backend : str or None
+        Of ``tnp.compile``; None leaves it out.
+    """
+
+    function: str
+    transforms: tuple[str, ...]
+    backend: str | None = "eager"
+    values: tuple[float, ...] = field(default=(0.6, -0.4, 0.9))
+
+    def __str__(self) -> str:
+        text = self.function
+        for name in self.transforms:
+            text = f"{name}({text})"
+        return f"{text} at {list(self.values)}, {self.backend}"
+
+    def by_torch(self) -> tuple[np.ndarray, ...]:
+        """The result, and what the arrays outside hold then."""
+        state = State(lambda value: torch.as_tensor(value, dtype=None if isinstance(value, int) else torch.float64))
+        plain = FUNCTIONS[self.function][1]
+        function: Function = functools.partial(plain, state=state)
+        for name in self.transforms:
+            function = REFERENCES[name](function, state)
+        result = function(torch.tensor(self.values, dtype=torch.float64))
+        return tuple([each.detach().numpy() for each in (result, state.buffer, state.attribute)])
+
+    def by_tnp(self, calls: int = 1) -> tuple[np.ndarray, ...]:
+        """The same with tnp; the state is as after one call."""
+        state = State(tnp.asarray)
+        plain = FUNCTIONS[self.function][0]
+        function: Function = functools.partial(plain, state=state)
+        for name in self.transforms:
+            function = TRANSFORMS[name](function, state, self.backend)
+        for _ in range(calls):
+            state.__init__(tnp.asarray)  # type: ignore[misc]
+            x = tnp.asarray(list(self.values))
+            result = function(x)
+        return tuple([tnp.asnumpy(each) for each in (result, state.buffer, state.attribute)])
+
+    def disagreement(self) -> Disagreement | None:
+        """How tnp's second call disagrees; None too where it says what it can't do, and what to write instead."""
+        expected = self.by_torch()
+        try:
+            actual = self.by_tnp(calls=2)
+        except Exception as error:
+            if isinstance(error, _REFUSALS):
+                return None
+            return Disagreement("error", "", f"{type(error).__name__}: {error}")
+        for what, right, found in zip(("result", "buffer", "attribute"), expected, actual, strict=True):
+            if right.shape != found.shape or not np.allclose(found, right, rtol=1e-7, atol=1e-9, equal_nan=True):
+                return Disagreement(what, str(right), str(found))
+        return None
+
+
+def drawn(seed: str, machine_code: int = 0, index: int = 0) -> Composition:
+    """A composition of two to four, or one that a seed gives."""
+    rng = random.Random(seed)
+    transforms = tuple(rng.choices(list(TRANSFORMS), k=rng.randint(2, 4)))
+    values = tuple(round(rng.uniform(-1.5, 1.5), 2) for _ in range(LENGTH))
+    backend = "inductor" if machine_code and index % machine_code == 0 else "eager"
+    return Composition(rng.choice(list(FUNCTIONS)), transforms, backend, values)

@@ -1,0 +1,81 @@
+"""Transforms of transforms against the same in plain torch: what the fuzzer found, and a few drawn ones."""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy
+import pytest
+
+import tnp as np
+from conformance.fuzz.compositions import Composition, drawn
+
+FOUND = [
+    ("smooth", "linearize", "hessian"),
+    ("smooth", "linearize", "tape"),
+    ("smooth", "vjp", "tape"),
+    ("smooth", "linearize", "linearize"),
+    ("smooth", "jacobian", "linearize"),
+    ("smooth", "vectorized_map", "linearize", "hessian"),
+    ("smooth", "jacobian", "tape", "tape"),
+    ("writes outside", "linearize", "jacobian"),
+    ("writes outside", "vjp", "vjp"),
+    ("writes an element outside", "linearize", "vjp"),
+    ("writes outside by out=", "jacobian", "tape"),
+    ("writes outside", "jvp", "jacobian", "tape"),
+    ("adds outside", "hessian", "tape"),
+    ("writes outside", "linearize", "tape"),
+]
+
+
+@pytest.mark.parametrize("composition", FOUND, ids=" of ".join)
+def test_what_was_wrong_or_refused(composition: tuple[str, ...]) -> None:
+    function, *transforms = composition
+    case = Composition(function, tuple(reversed(transforms)))
+    for expected, actual in zip(case.by_torch(), case.by_tnp(), strict=True):
+        numpy.testing.assert_allclose(actual, expected, rtol=1e-9, atol=1e-12)
+
+
+@pytest.mark.parametrize("number", range(8))
+def test_drawn(number: int) -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # a loop in the place of a batch
+        assert drawn(f"tests:{number}").disagreement() is None
+
+
+def locked(rows: object) -> np.ndarray:
+    x = np.array(rows)
+    x.flags.writeable = False
+    return x
+
+
+@pytest.mark.parametrize("compiled", [False, True])
+@pytest.mark.parametrize("apply", [np.map_fn, np.vectorized_map])
+@pytest.mark.parametrize("made", [locked, lambda rows: np.broadcast_to(np.array(rows[0]), (2, 2)), None])
+def test_elements_of_read_only_arrays_are_read_only(apply: object, made: object, compiled: bool) -> None:
+    x = made([[1.0, 2.0], [3.0, 4.0]]) if made else numpy.ones((2, 2))  # type: ignore[operator]
+    if not made:
+        x.flags.writeable = False
+    before = numpy.array(x)
+
+    def doubles(row: np.ndarray) -> np.ndarray:
+        row *= 2
+        return row
+
+    def run(x: object) -> object:
+        return apply(doubles, x)  # type: ignore[operator]
+
+    with pytest.raises(ValueError, match="output array is read-only"):
+        (np.compile(run, backend="eager") if compiled else run)(x)
+    numpy.testing.assert_array_equal(numpy.asarray(x), before)
+
+
+def test_an_associative_scan_leaves_its_elements() -> None:
+    x = np.arange(4.0)
+
+    def add(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+        a += b
+        return a
+
+    numpy.testing.assert_array_equal(np.asnumpy(np.associative_scan(add, x)), [0, 1, 3, 6])
+    numpy.testing.assert_array_equal(np.asnumpy(x), numpy.arange(4.0))
