@@ -441,7 +441,8 @@ def associative_scan(fn: Callable[[Any, Any], Any], elems: Any, reverse: bool = 
 
     def combined(one: list[Any], other: list[Any]) -> list[Any]:
         first, second = (other, one) if reverse else (one, other)
-        result = _Tree(fn(filled(first), filled(second)))
+        given = [filled([array.copy() for array in arrays]) for arrays in (first, second)]  # fn may write to them
+        result = _Tree(fn(*given))
         if result.structure != _Tree(filled(first)).structure:
             raise TypeError(f"associative_scan: what fn returns is not built as elems is: {result}")
         return [moveaxis(wrap_array(tensor), axis, 0) for tensor in result.tensors]

@@ -51,9 +51,15 @@ def stand_in(array: Any, tensor: Any) -> Any:
         made = finalised(type(array), tensor, array)
         memory.lock(tensor, memory.is_locked(array.tensor))
         return made
-    if not is_read_only(array):
-        return like(array, tensor)
-    return readonly_array(tensor, memory.source_of(array.tensor) if isinstance(array, ndarray) else array)
+    made = like(array, tensor)
+    return locked(array, made) if is_read_only(array) else made
+
+
+def locked(source: Any, made: Any) -> Any:
+    """``made``, which stands for memory of the read-only array ``source``, as a read-only array; a scalar as it is."""
+    if type(made) is not ndarray:
+        return made
+    return readonly_array(made.tensor, memory.source_of(source.tensor) if isinstance(source, ndarray) else source)
 
 
 def is_read_only(array: Any) -> bool:

@@ -57,10 +57,15 @@ class _Elements:
 
     @staticmethod
     def _leaf(dims: Iterator[int | None]) -> Callable[[Any], Callable[[Any, Any], Any]]:
-        """What makes each array of an element: an element without axes is a scalar, as ``x[i]`` is."""
+        """What makes each array of an element: an element without axes is a scalar, as ``x[i]`` is.
+
+        An element of a read-only array is read-only.
+        """
 
         def leaf(array: Any) -> Callable[[Any, Any], Any]:
             made = wrap_array if next(dims) is None and type(array) is not scalar else wrap
+            if pytree.is_read_only(array):
+                return lambda tensors, _: pytree.locked(array, made(next(tensors)))
             return lambda tensors, _: made(next(tensors))
 
         return leaf
