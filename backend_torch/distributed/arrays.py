@@ -1,7 +1,7 @@
-"""Tensors over several processes: torch.distributed's DTensor, how it is made, gathered, drawn and saved.
+"""Sharded tensors on torch.distributed's DTensor: how they are made, gathered, drawn and saved.
 
-Layer: owns all that knows DTensor. Importing it loads torch.distributed.tensor (a second), so nothing else imports it:
-it tells `memory` and `transfers` of the class, and ordinary tensors are never asked whether they are sharded.
+Layer: owns all that uses DTensor. The import loads torch.distributed.tensor, which takes a second, so only this room
+imports it. The module registers the class with `memory` and `transfers`; programs without it pay for no check.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ Tensor = torch.Tensor
 Mesh = DeviceMesh
 Axis = int | str | None
 BACKENDS = {"cuda": "nccl", "xpu": "xccl"}
-_RESPITE = 0.2  # seconds in which other threads have the interpreter
+_RESPITE = 0.2  # seconds that other threads get to let go of tensors
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -40,7 +40,7 @@ _RESPITE = 0.2  # seconds in which other threads have the interpreter
 
 
 def init(device: str, timeout: float) -> None:
-    """Join the processes that torchrun started, or be the only one; nothing if that is done."""
+    """Join the processes that torchrun started, or be the only process. Do nothing if that is done already."""
     operations.prepare()
     if dist.is_initialized():
         return
@@ -55,10 +55,10 @@ def init(device: str, timeout: float) -> None:
 
 
 def _leave() -> None:
-    """End the groups, once their threads have let go of the last tensors.
+    """End the process groups, after a wait for their threads to let go of the last tensors.
 
-    A thread of gloo that does so takes the interpreter's lock; where Python ends meanwhile, that aborts the process. Of
-    a mesh's groups torch joins no threads.
+    A gloo thread takes the interpreter's lock to let go of a tensor, and aborts the process if Python ends meanwhile.
+    torch does not join the threads of a mesh's groups.
     """
     if dist.is_initialized():
         time.sleep(_RESPITE)
@@ -66,23 +66,23 @@ def _leave() -> None:
 
 
 def rank() -> int:
-    """Which of the processes this is."""
+    """Return this process's number."""
     return dist.get_rank() if dist.is_initialized() else 0
 
 
 def size() -> int:
-    """How many processes there are."""
+    """Return the number of processes."""
     return dist.get_world_size() if dist.is_initialized() else 1
 
 
 def barrier() -> None:
-    """Wait until all processes are here."""
+    """Wait until all processes have called this function."""
     if dist.is_initialized():
         dist.barrier()
 
 
 def mesh(device: str, shape: tuple[int, ...], names: tuple[str, ...]) -> Mesh:
-    """The processes in a grid."""
+    """Return a grid of the processes."""
     if not dist.is_initialized():
         raise RuntimeError("there are no processes yet: call tnp.distributed.init() first")
     if math.prod(shape) != size():
@@ -97,13 +97,13 @@ def mesh(device: str, shape: tuple[int, ...], names: tuple[str, ...]) -> Mesh:
 
 
 def placements(where: Mesh, axes: Sequence[int | None]) -> tuple[Placement, ...]:
-    """For each dimension of the mesh the axis that is cut along it, None where all have the same."""
+    """Return DTensor's placements: for each dimension of the mesh the axis that is cut along it, None if no axis is."""
     dtensor.adopt(where)
     return tuple([Replicate() if axis is None else Shard(axis) for axis in axes])
 
 
 def place(tensor: Tensor, where: Mesh, axes: Sequence[int | None]) -> Tensor:
-    """A tensor that each process has whole, or a sharded one, cut along these axes; nothing is sent of the first."""
+    """Cut a tensor along these axes. Nothing is sent of an ordinary tensor, which each process has whole."""
     if isinstance(tensor, DTensor):
         if tensor.device_mesh != where:
             raise ValueError("the array lies over another mesh: gather it first")
@@ -112,14 +112,14 @@ def place(tensor: Tensor, where: Mesh, axes: Sequence[int | None]) -> Tensor:
 
 
 def whole(tensor: Any) -> Tensor:
-    """The whole tensor in each process, received from the others."""
+    """Return the whole tensor, with the parts of the other processes."""
     if not isinstance(tensor, DTensor):
         return tensor
     return tensor.full_tensor()
 
 
 def part(tensor: Tensor) -> Tensor:
-    """What this process holds."""
+    """Return this process's part, after parts of sums are combined."""
     if not isinstance(tensor, DTensor):
         return tensor
     if any(isinstance(p, Partial) for p in tensor.placements):
@@ -128,7 +128,7 @@ def part(tensor: Tensor) -> Tensor:
 
 
 def sharding(tensor: Tensor) -> tuple[Mesh, tuple[Axis, ...]] | None:
-    """The mesh, and for each of its dimensions the axis that is cut, None, or how parts are still to be combined."""
+    """Return the mesh, and for each of its dimensions the cut axis, None, or the reduction that is still to be done."""
     if not isinstance(tensor, DTensor):
         return None
     return tensor.device_mesh, tuple([_axis(p) for p in tensor.placements])
@@ -144,19 +144,19 @@ Layout = tuple[Mesh, tuple[Placement, ...], tuple[int, ...], tuple[int, ...]]
 
 
 def layout(tensor: Tensor) -> Layout | None:
-    """All of a sharded tensor but its part; None of an ordinary one."""
+    """Return what describes a sharded tensor besides its part; None for an ordinary tensor."""
     if not isinstance(tensor, DTensor):
         return None
     return tensor.device_mesh, tensor.placements, tuple(tensor.shape), tensor.stride()
 
 
 def held(tensor: Tensor) -> Tensor:
-    """The part as it is, even of a sum that is still to be made."""
+    """Return this process's part as it is, even if it is a part of a sum."""
     return tensor.to_local() if isinstance(tensor, DTensor) else tensor
 
 
 def put_together(local: Tensor, kept: Layout | None) -> Any:
-    """A tensor of this process' part of it."""
+    """Return the tensor with this layout from this process's part."""
     if kept is None:
         return local
     where, places, shape, stride = kept
@@ -170,23 +170,23 @@ def _assembled(local: Tensor, shape: tuple[int, ...], where: Mesh, kept: Sequenc
 
 
 # ---------------------------------------------------------------------------------------------------------------------
-# Random numbers: element i of a draw is a function of a key and of i, whoever makes it.
+# Random numbers: element i of a draw is a function of a key and of i, and does not depend on the process.
 
 
 class Keys:
-    """The keys of one seed, the same in each process."""
+    """A sequence of keys from a seed, the same in each process."""
 
     def __init__(self, seed: int) -> None:
         self._generator = torch.Generator()
         self._generator.manual_seed(seed)
 
     def draw(self) -> Tensor:
-        """The next key."""
+        """Return the next key."""
         return uniform.new_key(self._generator)
 
     @property
     def state(self) -> Tensor:
-        """The generator's state, to be saved."""
+        """The generator's state, for a checkpoint."""
         return self._generator.get_state()
 
     @state.setter
@@ -197,7 +197,7 @@ class Keys:
 def uniform_part(
     keys: Sequence[Tensor], shape: tuple[int, ...], dtype: torch.dtype, where: Mesh, axes: Sequence[int | None]
 ) -> list[Tensor]:
-    """For each key uniform numbers in [0, 1) of a shape, of which each process makes its own part."""
+    """Return a tensor of uniform numbers in [0, 1) for each key; each process makes its own part."""
     kept = placements(where, axes)
     local, offset = part_of(shape, where, kept)
     index = torch.zeros((), dtype=torch.int64)
@@ -212,7 +212,7 @@ def uniform_part(
 
 
 def save(path: str, tensors: Mapping[str, Tensor]) -> None:
-    """Write tensors to a folder, each process its part; what was there before stays until all is written."""
+    """Write tensors to a folder, each process its part. A former checkpoint stays until all is written."""
     writing, former = f"{path}.writing", f"{path}.former"
     if rank() == 0:
         shutil.rmtree(writing, ignore_errors=True)
@@ -231,28 +231,28 @@ def save(path: str, tensors: Mapping[str, Tensor]) -> None:
 
 
 def found(path: str) -> str | None:
-    """The folder of a checkpoint that is complete; None if there is none."""
+    """Return the folder of a complete checkpoint; None if there is none."""
     return next((each for each in (path, f"{path}.former") if os.path.isfile(os.path.join(each, ".metadata"))), None)
 
 
 def saved(folder: str) -> dict[str, tuple[tuple[int, ...], torch.dtype]]:
-    """The shapes and dtypes of what a checkpoint holds."""
+    """Return the shapes and dtypes of a checkpoint's tensors."""
     entries = checkpoint.FileSystemReader(folder).read_metadata().state_dict_metadata
     return {name: (tuple(entry.size), entry.properties.dtype) for name, entry in entries.items()}  # type: ignore[union-attr]
 
 
 def restore(folder: str, tensors: Mapping[str, Tensor]) -> None:
-    """Read tensors from a checkpoint into their memory, however they are sharded now."""
+    """Read a checkpoint into the memory of tensors, which may be sharded in another way than the saved ones."""
     with torch.no_grad():
         checkpoint.load(dict(tensors), checkpoint_id=folder, no_dist=not dist.is_initialized())
 
 
 # ---------------------------------------------------------------------------------------------------------------------
-# What is sent, as transfers
+# Transfers: what collectives send
 
 
 def _sent(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Iterator[Event]:
-    """What this process gives to the others: its part, or its share of a sum's two rounds."""
+    """Yield what this process sends in a collective: its part, or its share of the two rounds of a sum."""
     tensor = args[0]
     if size() > 1 and tensor.numel():
         yield tensor.device, tensor.device, tensor.nbytes, True

@@ -1,7 +1,8 @@
-"""What DTensor's operations lack or get wrong, mended where it dispatches them, and refused in words that help.
+"""Corrections of DTensor's operations, and refusals that say what to do instead.
 
-Layer: owns what tensors over our meshes do: writes through what had to be sent, numbers that no backend sends,
-reductions of parts that are empty, and refusals. torch_private/dtensor.py puts it into DTensor's dispatcher.
+Layer: owns what operations on sharded tensors do where DTensor lacks a rule or has a wrong one: writes to views whose
+elements were sent, dtypes that no backend sends, reductions of empty parts, and refusals. torch_private/dtensor.py
+puts these handlers into DTensor's dispatcher.
 """
 
 from __future__ import annotations
@@ -32,9 +33,9 @@ from backend_torch.torch_private.tensor_internals import storage_of
 Tensor = torch.Tensor
 aten = torch.ops.aten
 
-# Neither gloo nor NCCL sends such numbers: what goes in their place.
+# gloo and NCCL send no tensors of these dtypes. Tensors of the wider dtype are sent instead.
 WIDER = {torch.int16: torch.int32, torch.uint16: torch.int32, torch.uint32: torch.int64, torch.uint64: torch.int64}
-# An order over a sharded axis takes all its elements: DTensor would give each process the whole array.
+# These operations need all elements of the axis. DTensor would gather a sharded axis in each process.
 ORDERING = frozenset({"sort", "argsort", "topk", "kthvalue", "median", "nanmedian", "mode", "unique_dim", "_unique2"})
 EXTREMES = (
     aten.amax.default, aten.amin.default, aten.aminmax.default, aten.max.default, aten.max.dim, aten.min.default,
@@ -42,7 +43,7 @@ EXTREMES = (
 )  # fmt: skip
 TRUTH = (aten.any.default, aten.any.dim, aten.any.dims, aten.all.default, aten.all.dim, aten.all.dims)
 VIEWS = (aten.slice.Tensor, aten.select.int, aten.diagonal.default, aten.view.default, aten._unsafe_view.default)
-# DTensor takes an operation whose name ends in "_" for one in place, and gives back what it was given.
+# DTensor takes an operation for an in-place one if its name ends in "_", and returns the operand itself.
 MISNAMED = {
     aten.__lshift__.Scalar: aten.bitwise_left_shift.Tensor_Scalar,
     aten.__lshift__.Tensor: aten.bitwise_left_shift.Tensor,
@@ -55,7 +56,9 @@ MISNAMED = {
     aten.__xor__.Scalar: aten.bitwise_xor.Scalar,
     aten.__xor__.Tensor: aten.bitwise_xor.Tensor,
 }
-LINEAR = frozenset({aten.mul_, aten.div_, aten.neg_, aten.add_, aten.sub_})  # of sums, torch knows what to do
+LINEAR = frozenset(
+    {aten.mul_, aten.div_, aten.neg_, aten.add_, aten.sub_}
+)  # torch applies these to sums that are still in parts
 MIXING = (
     aten.index.Tensor, aten.index_select.default, aten.searchsorted.Tensor, aten.index_add.default, aten.cat.default,
     aten.as_strided.default, aten.where.self,
@@ -63,14 +66,15 @@ MIXING = (
 
 
 class ShardingError(ValueError, RuntimeError):
-    """What can't be computed of arrays over several processes.
+    """An operation has no result on arrays sharded as they are.
 
-    It is a RuntimeError to torch, which raises one here, and a ValueError as for operands on different devices.
+    The class derives from RuntimeError, which torch raises in such cases, and from ValueError, which tnp raises for
+    operands on different devices.
     """
 
 
 def prepare() -> None:
-    """Mend the dispatcher, once."""
+    """Put the handlers into DTensor's dispatcher; called once."""
     handled: dict[Any, Handler] = {}
     handled.update(dict.fromkeys(_in_place(), _write))
     handled.update(dict.fromkeys(MIXING, _unmixed))
@@ -89,7 +93,7 @@ def prepare() -> None:
 
 
 def _elementwise(*operands: Any) -> list[Any]:
-    """How two operands may be placed, and the result of each way: as torch's own rules of elementwise functions."""
+    """Return the placements that an elementwise function accepts, each as the result's and the operands'."""
     dim = max(operand.ndim for operand in operands)
     found: list[Any] = [([Replicate()], [Replicate()] * len(operands))]
     for axis in range(dim):
@@ -101,7 +105,7 @@ def _elementwise(*operands: Any) -> list[Any]:
 
 
 def _in_place() -> list[Any]:
-    """torch's operations that write to their first operand."""
+    """Return torch's operations that write to their first operand."""
     found = []
     for name in dir(aten):
         if name.endswith("_") and not name.startswith("_"):
@@ -117,7 +121,7 @@ def _in_place() -> list[Any]:
 def _redistribute(
     redistributed: Callable[..., Tensor], local: Tensor, current: Any, target: Any, **options: Any
 ) -> Tensor:
-    """Send parts in a dtype that the backends know."""
+    """Send parts in a dtype that the backends can send."""
     dtype = local.dtype
     wider = WIDER.get(dtype)
     if wider is None or current.placements == target.placements:
@@ -130,12 +134,12 @@ def _redistribute(
 
 
 # ---------------------------------------------------------------------------------------------------------------------
-# Views: where a part of a sharded axis is sent, what is written to it goes back.
+# Views. A view of a sharded axis may have elements that other processes sent; writes to it go back to the source.
 
 
 @dataclass
 class Sent:
-    """What a view's memory was sent from: noted on the memory, as views of the view have it too."""
+    """Where a view's elements were sent from. The storage holds the record, so that views of the view find it too."""
 
     source: DTensor
     operation: Any
@@ -147,7 +151,7 @@ class Sent:
 
 
 def _view(operation: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """A view; where it takes elements of other processes they are sent, and writes to it go to them."""
+    """Return a view. Elements of other processes are sent, and a record on the storage lets writes go back to them."""
     source = args[0]
     reshapes = operation in (aten.view.default, aten._unsafe_view.default)
     try:
@@ -157,13 +161,15 @@ def _view(operation: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
             raise
         result = None
     if result is None or (reshapes and any(isinstance(p, StridedShard) for p in result.placements)):
-        # Parts that are no even pieces of the new axis; of those in steps torch picks the wrong elements.
-        torch.empty_strided(source.shape, source.stride(), device="meta").view(args[1])  # raises where it is no view
+        # The parts are no even pieces of the new axis, or lie in steps, where torch would pick the wrong elements.
+        torch.empty_strided(source.shape, source.stride(), device="meta").view(
+            args[1]
+        )  # raises if the shape is no view
         everywhere = [Replicate()] * source.device_mesh.ndim
-        local = local_of(source.redistribute(placements=everywhere)).contiguous()  # in torch 2.11 it may not be
+        local = local_of(source.redistribute(placements=everywhere)).contiguous()  # not so in torch 2.11
         whole = DTensor.from_local(local, source.device_mesh, everywhere, run_check=False)
         result = operation(whole, *args[1:], **kwargs)
-    if isinstance(result, DTensor) and operation is not aten._unsafe_view.default:  # which is of a copy
+    if isinstance(result, DTensor) and operation is not aten._unsafe_view.default:  # a view of a copy
         local, given = local_of(result), local_of(source)
         if storage_of(local) != storage_of(given):
             layout = (tuple(local.shape), local.stride(), local.storage_offset())
@@ -174,7 +180,7 @@ def _view(operation: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
 
 
 def _by_position(operation: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, ...]:
-    """All arguments of an operation but its first."""
+    """Return all arguments of an operation but the first, with defaults filled in."""
     rest = schema_of(operation).arguments[1 + len(args) :]
     return (*args, *[kwargs.get(each.name, each.default_value) for each in rest])
 
@@ -197,13 +203,13 @@ def _view_dtype(operation: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -
 
 
 def _view_as_real(operation: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Tensor:
-    """The parts of complex numbers; torch's rule does not know a single one."""
+    """Return the parts of complex numbers; torch's rule fails for a 0-d tensor."""
     tensor = args[0]
     return operation(tensor) if tensor.dim() else operation(tensor.unsqueeze(0)).squeeze(0)
 
 
 def _write(operation: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """In place; and to the parts that the memory was sent from."""
+    """Run an in-place operation, and write its result to the parts that the memory was sent from."""
     if not isinstance(args[0], DTensor):
         raise memory.mixed_error(*[each for each in args if isinstance(each, Tensor)])
     if operation.overloadpacket not in LINEAR and any(isinstance(p, Partial) for p in args[0].placements):
@@ -217,7 +223,7 @@ def _write(operation: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any
 
 
 def _written(local: Tensor) -> None:
-    """Count a write; what a view has is written to the array that it was sent from, too."""
+    """Count a write. Write a view's elements to the array that they were sent from, too."""
     storage: Any = local.untyped_storage()
     storage.writes = _writes(local) + 1
     sent = getattr(storage, "sent", None)
@@ -240,12 +246,12 @@ def _written(local: Tensor) -> None:
 
 
 def _writes(local: Tensor) -> int:
-    """How often the memory of a part was written to; torch's own count knows whole arrays only."""
+    """Return how often a part's memory was written to; torch counts writes to whole arrays only."""
     return getattr(local.untyped_storage(), "writes", 0)
 
 
 def _places(sent: Sent, target: Tensor, values: Tensor) -> list[tuple[Tensor, Tensor]]:
-    """Which elements of this process' part a view has, and which of the view they are."""
+    """Return pairs: elements of this process's part that are in the view, and the view's values for them."""
     source = sent.source
     shape, offsets = part_of(source.shape, source.device_mesh, source.placements)
     cut = {p.dim for p in source.placements if isinstance(p, Shard)}
@@ -256,7 +262,7 @@ def _places(sent: Sent, target: Tensor, values: Tensor) -> list[tuple[Tensor, Te
     if sent.operation is aten.slice.Tensor:
         dim, step = sent.args[0] % source.dim(), sent.args[3]
         start, end, _ = slice(*sent.args[1:3]).indices(source.shape[dim])
-        first = max(0, -((start - offsets[dim]) // step))  # the first element of the slice that lies here
+        first = max(0, -((start - offsets[dim]) // step))  # the first element of the slice in this part
         last = max(first, -((start - min(end, offsets[dim] + shape[dim])) // step))
         if first == last:
             return []
@@ -287,7 +293,7 @@ def _renamed(operation: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> A
 
 
 def _unmixed(operation: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """The operation; beside ordinary operands, and where torch knows no way, ShardingError."""
+    """Run the operation. Raise ShardingError for ordinary operands beside sharded ones, and where torch has no rule."""
     try:
         return operation(*args, **kwargs)
     except RuntimeError as error:
@@ -300,7 +306,7 @@ def _unmixed(operation: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> A
 
 
 def _gather(operation: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """Elements of a sharded axis: each process gives those that it has, and their bits are summed."""
+    """Gather elements of a sharded axis: each process contributes its own as bits, and the bits are summed."""
     tensor, dim, index = args[:3]
     dim %= max(1, index.dim())
     if not (isinstance(tensor, DTensor) and isinstance(index, DTensor)) or not any(
@@ -320,7 +326,7 @@ def _gather(operation: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> An
     if shape[dim]:
         found = local_of(tensor).gather(dim, local.clamp(0, shape[dim] - 1))
         values = torch.where(here, found, values)
-    bits = values.view(torch.uint8)  # of numbers -0.0 + 0.0 would be 0.0
+    bits = values.view(torch.uint8)  # the sum of the numbers -0.0 and 0.0 would be 0.0
     parts = [Partial() if _cuts(p, dim) else p for p in tensor.placements]
     bits = local_of(DTensor.from_local(bits, mesh, parts, run_check=False).redistribute(placements=kept))
     return DTensor.from_local(
@@ -329,13 +335,13 @@ def _gather(operation: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> An
 
 
 def _frexp(operation: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Tensor, ...]:
-    """Part by part: torch 2.11 has no rule for what has two results."""
+    """Run frexp on each part: torch 2.11 has no rule for operations with two results."""
     tensor = _placed(args[0], lambda p: isinstance(p, Partial))
     return tuple([_like(tensor, part) for part in operation(local_of(tensor))])
 
 
 def _along_whole_axes(operation: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Tensor:
-    """Part by part, but for the axes that are named, or all: torch 2.11 has no rule."""
+    """Run on each part, after gathering the named axes (all if none is named): torch 2.11 has no rule."""
     tensor, *rest = args
     given = _by_name(operation, args, kwargs)
     axes = _axes(given.get("dims", given.get("dim")), tensor.dim())
@@ -344,7 +350,7 @@ def _along_whole_axes(operation: Any, args: tuple[Any, ...], kwargs: dict[str, A
 
 
 def _squeeze(operation: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """Without axes of length one: of the array, where torch 2.11 asks the part that each process has."""
+    """Drop the array's axes of length one; torch 2.11 drops those of each process's part."""
     tensor = args[0]
     for axis in reversed([axis for axis, length in enumerate(tensor.shape) if length == 1]):
         tensor = aten.squeeze.dim(tensor, axis)
@@ -352,7 +358,7 @@ def _squeeze(operation: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> A
 
 
 def _truth(operation: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Tensor:
-    """Whether any or all are true, part by part: torch 2.11 has no rule for several axes, 2.15 sends them whole."""
+    """Reduce each part, then the results: torch 2.11 has no rule for several axes, and 2.15 gathers the array first."""
     given, tensor = _by_name(operation, args, kwargs), args[0]
     axes = _axes(given.get("dim"), tensor.dim())
     tensor = _placed(tensor, lambda p: isinstance(p, (Partial, StridedShard)))
@@ -371,38 +377,40 @@ def _truth(operation: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Ten
 
 
 def _by_name(operation: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any]:
-    """The arguments of an operation that are given."""
+    """Return the given arguments of an operation by name."""
     return dict(zip([argument.name for argument in schema_of(operation).arguments], args, strict=False)) | kwargs
 
 
 def _placed(tensor: Any, is_replaced: Callable[[Placement], bool]) -> Any:
-    """The array whole in each process, along axes of the mesh with some placements."""
+    """Replicate the array along the axes of the mesh whose placements ``is_replaced`` selects."""
     return tensor.redistribute(placements=[Replicate() if is_replaced(p) else p for p in tensor.placements])
 
 
 def _like(tensor: Any, part: Tensor) -> Tensor:
-    """A sharded array of another's shape, in C order, of which this is this process' part."""
+    """Return a sharded array in C order, with the shape of ``tensor``, from this process's part."""
     where, mesh, shape = tensor.placements, tensor.device_mesh, tensor.shape
     stride = make_contiguous_strides_for(shape)
     return DTensor.from_local(part.contiguous(), mesh, where, run_check=False, shape=shape, stride=stride)
 
 
 def _extreme(operation: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """A maximum or a minimum; where a process has no elements, which has none, of the whole axis."""
+    """Return a maximum or a minimum. An empty part has none, so the axis is gathered if a process has an empty part."""
     return operation(_with_parts(args), *args[1:], **kwargs)
 
 
 def _place_of_extreme(operation: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     tensor = _with_parts(args)
-    if (len(args) < 2 or args[1] is None) and torch.__version__ < "2.12":  # which sends numbers without an axis
+    if (
+        len(args) < 2 or args[1] is None
+    ) and torch.__version__ < "2.12":  # 2.11 sends the numbers of all axes without an axis
         tensor = _placed(tensor, lambda p: True)
-    if tensor.dtype in WIDER:  # in the same order, and sent by torch itself, which knows no others
+    if tensor.dtype in WIDER:  # torch sends these numbers itself; the wider dtype has the same order
         tensor = tensor.to(WIDER[tensor.dtype])
     return operation(tensor, *args[1:], **kwargs)
 
 
 def _with_parts(args: tuple[Any, ...]) -> Any:
-    """The operand; whole in each process where one of them has no elements along a reduced axis."""
+    """Return the operand, gathered if some process has no elements along a reduced axis."""
     tensor, axes = args[0], args[1] if len(args) > 1 else None
     if not _has_empty_part(tensor, _axes(axes, tensor.dim())):
         return tensor
@@ -410,13 +418,13 @@ def _with_parts(args: tuple[Any, ...]) -> Any:
 
 
 def _axes(named: Any, dim: int) -> set[int]:
-    """The axes that a reduction names: one, several, or all by naming none."""
+    """Return the axes that a reduction names; all if it names none."""
     listed = [named] if isinstance(named, int) else named
     return {axis % max(dim, 1) for axis in listed} if listed else set(range(dim))
 
 
 def _has_empty_part(tensor: DTensor, axes: set[int]) -> bool:
-    """Whether some process has nothing along one of these axes, which has a length."""
+    """Whether some process has no elements along one of these axes, although the axis has a length."""
     for dim, placement in enumerate(tensor.placements):
         if isinstance(placement, Shard) and placement.dim in axes:
             length, processes = tensor.shape[placement.dim], tensor.device_mesh.size(dim)
@@ -434,7 +442,7 @@ def _cuts(placement: Placement, axis: int) -> bool:
 
 
 def caller() -> str:
-    """The function of ours that the program called, by its name where it has one."""
+    """Return the name of the public tnp function that the program called, with a colon; "" if it has no public name."""
     name, frame = "", sys._getframe(1)
     inner = trace_state._inner()
     while frame is not None and frame.f_code.co_filename.startswith(inner):
@@ -446,9 +454,9 @@ def caller() -> str:
 
 
 def _ruled(propagated: Callable[..., Any], operation: Any, args: Any, *rest: Any) -> Any:
-    """How an operation is sharded; a refusal says what to do, and parts are combined before a number is read.
+    """Return DTensor's sharding rule for an operation; a refusal says what to do instead.
 
-    ``item()`` of a sum that is still to be made gives the process' own part of it, in silence.
+    Parts are combined before a number is read: DTensor's ``item()`` of a sum in parts silently returns one part.
     """
     operands = operands_of(args)
     if operation is aten._local_scalar_dense.default:
@@ -473,7 +481,7 @@ def _ruled(propagated: Callable[..., Any], operation: Any, args: Any, *rest: Any
 
 
 def _is_gathered(operands: list[Any], schema: Any) -> bool:
-    """Whether what a rule asks for has no shard any more where an operand has one."""
+    """Whether a rule asks for operands without shards, and an operand has one."""
     cut = any(isinstance(p, Shard) for operand in operands for p in operand.placements)
     kept = any(isinstance(p, Shard) for spec in schema.args_spec for p in spec.placements)
     return cut and not kept

@@ -38,7 +38,7 @@ def fill_on_host(tensor: Tensor, fill: Callable[[np.ndarray], object]) -> None:
 
 
 def _check(message: str, value: Parameter, is_wrong: Callable[[Any], Any]) -> None:
-    """ValueError for a parameter that is wrong; one on an accelerator or in a trace is not looked at."""
+    """Raise ValueError for a wrong parameter. Values on an accelerator or in a trace are not checked."""
     if not isinstance(value, Tensor):
         wrong = is_wrong(value)
     else:
@@ -62,7 +62,7 @@ def _probability(p: Parameter) -> None:
 
 
 class Stream:
-    """Random numbers drawn by one torch.Generator; a trace holds it by reference and draws anew at each call.
+    """Random numbers from a torch.Generator. A traced function holds a reference to it and draws at each call.
 
     Parameters
     ----------
@@ -79,19 +79,19 @@ class Stream:
         replayed_draws.watch(self)
 
     def seed(self, seed: int) -> None:
-        """Start anew."""
+        """Restart the stream from a seed."""
         self.generator.manual_seed(seed)
 
     @property
     def state(self) -> np.ndarray:
-        """The generator's state as bytes; assigning it goes on from there."""
+        """The generator's state as bytes; a state that is assigned continues its stream."""
         return self.generator.get_state().numpy()
 
     @state.setter
     def state(self, state: np.ndarray) -> None:
         self.generator.set_state(torch.from_numpy(state.copy()))
 
-    # What the others are made of.
+    # The numbers from which the distributions are made.
 
     def _tensor(self, value: Parameter) -> Tensor:
         if isinstance(value, Tensor):
@@ -99,7 +99,7 @@ class Stream:
         return torch.full((), float(value), dtype=torch.float64, device=self.device)
 
     def _expanded(self, size: Size, *parameters: Parameter) -> list[Tensor]:
-        """The parameters as float64 tensors of the result's shape."""
+        """Return the parameters as float64 tensors of the result's shape."""
         tensors = [self._tensor(parameter) for parameter in parameters]
         shapes = [tuple(tensor.shape) for tensor in tensors]
         try:
@@ -198,7 +198,7 @@ class Stream:
         return 2 * self._gamma(df / 2)
 
     def noncentral_chisquare(self, size: Size, df: Parameter, nonc: Parameter) -> Tensor:
-        """Noncentral chi-square: a chi-square with Poisson many degrees of freedom more."""
+        """Noncentral chi-square: a chi-square with a Poisson number of additional degrees of freedom."""
         _positive(df=df)
         _non_negative(nonc=nonc)
         df, nonc = self._expanded(size, df, nonc)
@@ -303,7 +303,7 @@ class Stream:
         mu, kappa = self._expanded(size, mu, kappa)
         if trace_state.is_tracing():
             raise NotImplementedError(f"vonmises repeats until all numbers are accepted: {ON_HOST}")
-        concentration = kappa.clamp_min(1e-6)  # so flat that it is uniform
+        concentration = kappa.clamp_min(1e-6)  # so flat that the distribution is uniform
         r = 1 + torch.sqrt(1 + 4 * concentration**2)
         rho = (r - torch.sqrt(2 * r)) / (2 * concentration)
         s = (1 + rho**2) / (2 * rho)
@@ -379,7 +379,7 @@ class Stream:
         return torch.floor(1 + torch.log(self._open(p)) / torch.log(q)).long()
 
     def multinomial(self, size: Size, n: Parameter, pvals: Tensor) -> Tensor:
-        """Multinomial: one binomial after the other of what is left."""
+        """Multinomial: for each outcome a binomial number of the trials that are left."""
         pvals = self._tensor(pvals)
         _non_negative(n=n)
         _probability(pvals)
@@ -395,11 +395,11 @@ class Stream:
         return torch.stack([*counts, left], -1).long()
 
     def hypergeometric(self, size: Size, ngood: Parameter, nbad: Parameter, nsample: Parameter) -> Tensor:
-        """Not to be had from what torch draws."""
+        """Raise NotImplementedError: torch draws no such numbers."""
         raise NotImplementedError(f"torch has no hypergeometric numbers: {ON_HOST}")
 
     def zipf(self, size: Size, a: Parameter) -> Tensor:
-        """Not to be had from what torch draws."""
+        """Raise NotImplementedError: torch draws no such numbers."""
         raise NotImplementedError(f"torch has no Zipf numbers: {ON_HOST}")
 
     def integers(self, size: Size, low: Parameter, high: Parameter, dtype: torch.dtype, endpoint: bool) -> Tensor:
@@ -447,12 +447,12 @@ class Stream:
         return torch.randperm(n, device=self.device, generator=self.generator)
 
     def permuted(self, shape: tuple[int, ...], axis: int) -> Tensor:
-        """Positions in an array of ``shape``, flattened, each line of them along ``axis`` in an order of its own."""
+        """Flat positions in an array of ``shape``, with each line along ``axis`` in a random order of its own."""
         positions = torch.arange(math.prod(shape), device=self.device).reshape(shape)
         return positions.gather(axis, torch.argsort(self.random(shape), dim=axis))
 
     def choice(self, size: Size, n: int, replace: bool, p: Tensor | None) -> Tensor:
-        """Integers below ``n``, with probabilities ``p``; without replacement none comes twice."""
+        """Integers below ``n`` with probabilities ``p``; all different if drawn without replacement."""
         shape = size or ()
         count = math.prod(shape)
         if n <= 0 and count:

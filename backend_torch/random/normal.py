@@ -1,7 +1,7 @@
 """Normal random numbers in graphs on the CPU: element i is a function of a key and of i, so that loops can fuse it.
 
-Layer: owns the way from the integers of ``uniform``, whose keys these are, to normal numbers: Box and Muller's, which
-takes no loop and no table. torch.randn in a graph makes them one after the other, into memory.
+Layer: owns how normal numbers are made of the integers and keys of ``uniform``: by Box and Muller's method, which needs
+no loop and no table. In a graph, torch.randn makes the numbers one after the other and stores them first.
 """
 
 from __future__ import annotations
@@ -17,15 +17,16 @@ Tensor = torch.Tensor
 
 
 def of_key(key: Tensor, size: Sequence[int], dtype: torch.dtype) -> Tensor:
-    """Numbers of a key's stream, the first ones."""
+    """Return the first numbers of a key's stream."""
     return _numbers(key, torch.arange(math.prod(size), device=key.device), dtype).reshape(size)
 
 
 def _numbers(key: Tensor, index: Tensor, dtype: torch.dtype) -> Tensor:
-    """The numbers of a stream with these indices.
+    """Return the numbers of a stream at these indices.
 
-    A radius and an angle for each, of two integers for float64, and for float32 of the halves of one: 32 bits, as with
-    24 no number would be beyond 5.8. What the logarithm is taken of is in (0, 1], and finer the nearer it is to 0.
+    Each number has a radius and an angle, from two integers for float64, and from the halves of one integer for
+    float32. The halves have 32 bits: with 24 bits no number would be beyond 5.8. The logarithm's argument is in (0, 1],
+    and its steps are finer near 0.
     """
     if dtype is torch.float64:
         first, second = uniform.integers(key, 2 * index), uniform.integers(key, 2 * index + 1)
