@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-import numpy as np
 import torch
 
 from backend_torch.autodiff import transform_levels
@@ -16,6 +15,7 @@ from backend_torch.kernels.indexing import Plan, flipped, view_of
 from backend_torch.kernels.selection import where
 from backend_torch.tensors import memory, trace_state
 from backend_torch.tensors.aliasing import written
+from backend_torch.tensors.shape import broadcasts
 from backend_torch.torch_private import functorch, traces
 from backend_torch.torch_private.operators import schema_of
 from backend_torch.torch_private.tensor_internals import storage_of
@@ -122,17 +122,10 @@ def put(tensor: Tensor, plan: Plan, chosen: Chosen) -> bool:
         return False
     mask, view = mask.clone(), view_of(tensor, plan)
     after = view.dim() - plan.position - mask.dim()
-    if after != chosen.after or not _fits(values, view) or not are_equal(chosen.mask, mask):
+    if after != chosen.after or not broadcasts(values.shape, view.shape) or not are_equal(chosen.mask, mask):
         return False
     view.copy_(flipped(where(_behind(mask, after), values.expand(view.shape), flipped(view, plan)), plan))
     return True
-
-
-def _fits(values: Tensor, view: Tensor) -> bool:
-    try:
-        return np.broadcast_shapes(tuple(values.shape), tuple(view.shape)) == tuple(view.shape)
-    except ValueError:
-        return False
 
 
 # Masks of a trace are the same if equal operations made them of the same operands, without a write in between.

@@ -141,3 +141,9 @@ def resize(tensor: Tensor, shape: tuple[int, ...], size: int) -> Tensor:
     if not flat.numel() or not size:
         return flat.new_zeros(shape)
     return flat.repeat(-(-size // flat.numel()))[:size].view(shape)
+
+
+def broadcasts(shape: Sequence[int], target: Sequence[int]) -> bool:
+    """Whether a tensor of a shape broadcasts to the target shape."""
+    lengths = zip(reversed(shape), reversed(target), strict=False)
+    return len(shape) <= len(target) and all(n in (1, m) for n, m in lengths)

@@ -20,6 +20,7 @@ from backend_torch.tensors import interop, memory, trace_state
 from backend_torch.tensors.casting import cast
 from backend_torch.tensors.constants import numbers
 from backend_torch.tensors.dtypes import to_torch
+from backend_torch.tensors.shape import broadcasts
 from backend_torch.torch_private.functorch import innermost
 from tnp._core.base import ndarray, scalar, wrap, wrap_array
 from tnp._core.convert import checked_number, element_of, is_array, sequence_error, tensor_of, value_of
@@ -428,8 +429,7 @@ def _padded(shapes: list[tuple[int, ...]]) -> list[tuple[int, ...]]:
 def assignable(shape: tuple[int, ...], selected: tuple[int, ...]) -> bool:
     """Whether a value of this shape broadcasts to what is selected; leading dimensions of length one do not count."""
     extra = max(0, len(shape) - len(selected))
-    padded = (*[1] * (len(selected) - len(shape)), *shape[extra:])
-    return set(shape[:extra]) <= {1} and all(n in (1, m) for n, m in zip(padded, selected, strict=True))
+    return set(shape[:extra]) <= {1} and broadcasts(shape[extra:], selected)
 
 
 def _value_error(shape: tuple[int, ...], selected: tuple[int, ...], plan: Plan) -> ValueError:

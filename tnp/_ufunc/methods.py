@@ -19,6 +19,7 @@ from backend_torch.kernels.value_checks import OUTSIDE
 from backend_torch.tensors import memory
 from backend_torch.tensors.casting import cast
 from backend_torch.tensors.dtypes import to_numpy
+from backend_torch.tensors.shape import broadcasts
 from tnp._core import index_arguments, indexing
 from tnp._core.base import ndarray, scalar, wrap_array
 from tnp._core.convert import output_tensor, tensor_of, tensor_of_shape, tensors_of
@@ -159,11 +160,7 @@ def at(ufunc: Ufunc, a: Any, indices: Any, b: Any) -> None:
         loop = errstate.looked_at(ufunc.__name__, ufunc._loop((target.dtype,), resolved), "at")
         scatter.in_turn(loop, target, positions)
         return
-    try:
-        fits = np.broadcast_shapes(values[0].shape, positions.shape) == tuple(positions.shape)
-    except ValueError:
-        fits = False
-    if not fits:
+    if not broadcasts(values[0].shape, positions.shape):
         raise ValueError("array is not broadcastable to correct shape")
     _at_binary(ufunc, target, positions, values[0], resolved)
 

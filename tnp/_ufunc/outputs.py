@@ -8,12 +8,11 @@ from __future__ import annotations
 import warnings
 from typing import Any
 
-import numpy as np
-
 from backend_torch.kernels import writing
 from backend_torch.kernels.indexing import assign
 from backend_torch.tensors import memory
 from backend_torch.tensors.casting import cast
+from backend_torch.tensors.shape import broadcasts
 from tnp._core.base import wrap, wrap_array
 from tnp._core.dtype_table import PLAIN, Loops
 from tnp._core.errors import output_error
@@ -83,11 +82,7 @@ def deliver(result: Tensor, out: Any, target: Tensor | None, order: str) -> Any:
         if order in ("C", "F"):
             result = memory.in_order(result, order)
         return wrap_array(result) if out is Ellipsis else wrap(result)
-    try:
-        fits = np.broadcast_shapes(tuple(result.shape), tuple(target.shape)) == tuple(target.shape)
-    except ValueError:
-        fits = False
-    if not fits:
+    if not broadcasts(result.shape, target.shape):
         raise output_error(tuple(target.shape), tuple(result.shape))
     assign(target, cast(result, target.dtype))
     return out
