@@ -30,11 +30,10 @@ from tnp._core.derived_classes import kept
 from tnp._core.dtype_table import PLAIN
 from tnp._core.dtypes import DtypeError, native, tensor_dtype
 from tnp._core.errors import MOST_DIMENSIONS, copy_mode, explain
-from tnp._core.interop import check_libraries, check_library, host_values
+from tnp._core.interop import NO_COPY, check_libraries, check_library, host_values
 from tnp._core.readonly_views import readonly_array, view_like, view_of
 
 Tensor = Any
-NO_COPY = "Unable to avoid copy while creating an array as requested."
 _PLAIN = frozenset({int, float, bool, complex})
 _OWN_MEMORY = (list, tuple, int, float, complex, np.generic)
 
@@ -603,14 +602,11 @@ def as_dtype(x: ndarray, dtype: Any, order: Any, casting: Any, copy: bool) -> An
     target = to_numpy[wanted]
     if not issubclass(type(casting), (str, bytes)):
         raise TypeError(f"casting must be str, not {type(casting).__name__}")
-    if casting == "same_value":
-        result = converted(x.tensor, wanted)
-        if not memory.same_values(x.tensor, cast(result, x.tensor.dtype)):
-            raise ValueError(f"could not cast 'same_value' {x.dtype} to {target}")
-    else:
-        if casting != "unsafe" and not np.can_cast(x.dtype, target, casting):
-            raise TypeError(f"Cannot cast array data from {x.dtype!r} to {target!r} according to the rule {casting!r}")
-        result = converted(x.tensor, wanted)
+    if casting not in ("same_value", "unsafe") and not np.can_cast(x.dtype, target, casting):
+        raise TypeError(f"Cannot cast array data from {x.dtype!r} to {target!r} according to the rule {casting!r}")
+    result = converted(x.tensor, wanted)
+    if casting == "same_value" and not memory.same_values(x.tensor, cast(result, x.tensor.dtype)):
+        raise ValueError(f"could not cast 'same_value' {x.dtype} to {target}")
     order = "K" if order is None else as_order(order)
     if copy and result is x.tensor:
         return like(x, memory.copied(result, order))

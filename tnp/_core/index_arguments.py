@@ -15,7 +15,7 @@ from backend_torch.tensors import interop, memory
 from backend_torch.tensors.casting import cast
 from backend_torch.tensors.dtypes import to_numpy
 from tnp._core.base import ndarray, scalar
-from tnp._core.convert import tensor_of
+from tnp._core.convert import is_array, tensor_of
 from tnp._core.errors import index_of
 from tnp._core.indexing import INT64
 from tnp._core.numpy_version import NUMPY
@@ -30,8 +30,9 @@ def refuse_cast(given: np.dtype, wanted: np.dtype, rule: str, what: str = "array
         raise TypeError(f"Cannot cast {what} from {given!r} to {wanted!r} according to the rule '{rule}'")
 
 
-def is_array(value: Any) -> bool:
-    return isinstance(value, (ndarray, np.ndarray, np.generic)) or memory.is_tensor(value)
+def has_own_dtype(value: Any) -> bool:
+    """Whether a value is an array, whose dtype a cast has to respect; Python data and scalars only have to fit."""
+    return is_array(value) and not isinstance(value, scalar)
 
 
 def index_tensor(indices: Any, device: Any, rule: str = "safe") -> Tensor:
@@ -41,7 +42,7 @@ def index_tensor(indices: Any, device: Any, rule: str = "safe") -> Tensor:
     """
     if type(indices) is ndarray and indices.tensor.dtype is INT64 and indices.tensor.device == device:
         return indices.tensor
-    if not is_array(indices) or isinstance(indices, (np.generic, scalar)):
+    if not has_own_dtype(indices):
         return tensor_of(indices, np.int64, device=device)
     is_host = isinstance(indices, np.ndarray)  # goes where the array is, as a list does
     tensor = interop.moved(tensor_of(indices), device) if is_host else tensor_of(indices, device=device)

@@ -58,7 +58,7 @@ def allow_host_copies() -> Iterator[None]:
 
 # NumPy.
 
-_NO_COPY = "Unable to avoid copy while creating an array as requested."
+NO_COPY = "Unable to avoid copy while creating an array as requested."
 
 
 def to_numpy(x: ndarray, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
@@ -71,11 +71,11 @@ def to_numpy(x: ndarray, dtype: Any = None, copy: bool | None = None) -> np.ndar
                 'x.to_device("cpu"), or allow it in a scope: with tnp.allow_host_copies(): ...'
             )
         if copy is False:
-            raise ValueError(_NO_COPY)
+            raise ValueError(NO_COPY)
         tensor = memory.to_host(tensor)
     values = memory.to_numpy(tensor)
     if copy is False and not memory.shares(tensor, values):
-        raise ValueError(_NO_COPY)
+        raise ValueError(NO_COPY)
     return values if dtype is None and not copy else np.array(values, dtype, copy=copy)
 
 

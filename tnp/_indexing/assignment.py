@@ -13,10 +13,10 @@ from backend_torch.kernels import indexing, selection
 from backend_torch.tensors.casting import cast
 from backend_torch.tensors.constants import constant
 from backend_torch.tensors.dtypes import to_numpy
-from tnp._core.base import ndarray, scalar, wrap_array
+from tnp._core.base import ndarray, wrap_array
 from tnp._core.convert import tensor_of, value_of
 from tnp._core.errors import normalize_axis, shapes_text
-from tnp._core.index_arguments import in_mode, index_mode, index_tensor, is_array, refuse_cast, writeable_tensor
+from tnp._core.index_arguments import has_own_dtype, in_mode, index_mode, index_tensor, refuse_cast, writeable_tensor
 from tnp._core.indexing import BOOL, assignable
 from tnp._indexing.selection import WEAK, along, within
 
@@ -158,7 +158,7 @@ def place(arr: ndarray, mask: Any, vals: Any) -> None:
 
 def _safe_values(values: Any, array: ndarray) -> Tensor:
     """Return values to write, in one dimension; an array's dtype must cast safely, numbers and lists must fit."""
-    if is_array(values) and not isinstance(values, (np.generic, scalar)):
+    if has_own_dtype(values):
         refuse_cast(to_numpy[tensor_of(values).dtype], array.dtype, "safe")
     return value_of(values, array).reshape(-1)
 
@@ -212,7 +212,7 @@ def copyto(dst: ndarray, src: Any, casting: str = "same_kind", where: Any = True
         return
     mask = tensor_of(where, device=target.device)
     if mask.dtype is not BOOL:
-        if is_array(where) and not isinstance(where, (np.generic, scalar)):
+        if has_own_dtype(where):
             refuse_cast(to_numpy[mask.dtype], np.dtype(bool), "safe", _what(mask))
         mask = cast(mask, BOOL)
     if mask.dim() > target.dim():
