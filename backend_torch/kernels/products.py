@@ -75,20 +75,7 @@ def prefers_onednn() -> bool:
         return False
     if not hasattr(torch.ops.mkldnn, "_linear_pointwise"):
         return False
-    vendor = cpu_vendor()
-    return vendor is not None and vendor != "GenuineIntel"
-
-
-def cpu_vendor() -> str | None:
-    """Return the processor's vendor if Linux names it."""
-    try:
-        with open("/proc/cpuinfo") as file:
-            for line in file:
-                if line.startswith("vendor_id"):
-                    return line.partition(":")[2].strip()
-    except OSError:
-        pass
-    return None
+    return devices.cpu_fact("vendor_id") not in (None, "GenuineIntel")
 
 
 def _onednn_matmul(one: Tensor, other: Tensor) -> Tensor:

@@ -199,19 +199,16 @@ def described() -> list[Device]:
 
 
 def _host() -> Device:
-    return Device("cpu", 0, _processor(), *_host_memory())
+    return Device("cpu", 0, cpu_fact("model name") or platform.processor() or platform.machine(), *_host_memory())
 
 
-def _processor() -> str:
-    """Return the processor's name if Linux tells it."""
+def cpu_fact(name: str) -> str | None:
+    """Return what Linux says of the processor under this name; None on another system."""
     try:
         with open("/proc/cpuinfo") as file:
-            for line in file:
-                if line.startswith("model name"):
-                    return line.partition(":")[2].strip()
+            return next((line.partition(":")[2].strip() for line in file if line.startswith(name)), None)
     except OSError:
-        pass
-    return platform.processor() or platform.machine()
+        return None
 
 
 def _host_memory() -> tuple[int | None, int | None]:

@@ -10,6 +10,7 @@ import torch
 
 from backend_torch.graphs import compiling
 from backend_torch.kernels import products
+from backend_torch.tensors import devices
 from backend_torch.tensors.dtypes import to_numpy
 
 INTEGERS = [torch.uint8, torch.int8, torch.int16, torch.uint16, torch.int32, torch.uint32, torch.int64, torch.uint64]
@@ -134,7 +135,7 @@ def test_shapes_that_do_not_match() -> None:
 
 @pytest.mark.parametrize("vendor", ["GenuineIntel", "AuthenticAMD", None])
 def test_whose_products_they_are(vendor: str | None, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(products, "cpu_vendor", lambda: vendor)
+    monkeypatch.setattr(devices, "cpu_fact", lambda name: vendor)
     assert products.prefers_onednn.__wrapped__() in ([False] if vendor != "AuthenticAMD" else [True, False])
 
 
