@@ -42,9 +42,9 @@ def array(tensor: Tensor) -> np.ndarray:
     """Return a tensor's memory for NumPy; a copy if the tensor is lazily negated or conjugated."""
     try:
         return tensor.numpy()
-    except RuntimeError:  # as it does of those, and of a tensor that may have a gradient
+    except RuntimeError:  # lazily negated or conjugated, or may have a gradient
         return tensor.detach().resolve_conj().resolve_neg().numpy()
-    except TypeError:  # as it does of bfloat16
+    except TypeError:  # bfloat16
         return memory.to_numpy(tensor)
 
 

@@ -70,7 +70,7 @@ class Plan(NamedTuple):
 
 
 class Picks(NamedTuple):
-    """Return the index arrays of a `Plan`, with bool arrays turned into integers: one array for each dimension."""
+    """A plan's index arrays, with bool arrays turned into integers: one array for each dimension."""
 
     arrays: tuple[Tensor, ...]
     dims: tuple[int, ...]
@@ -267,7 +267,7 @@ def assign(view: Tensor, value: Tensor) -> None:
             return  # x[1:5] += 1 ends with x[1:5] = x[1:5]
         value = copied(value)
     elif trace_state.is_tracing() and memory.same_storage(view, value):
-        value = value.clone()  # the code below refuses it when the graph runs
+        value = value.clone()  # the copy below would fail when the graph runs
     try:
         view.copy_(value)
     except RuntimeError:
@@ -329,7 +329,7 @@ def put_few(tensor: Tensor, array: Tensor, value: Tensor) -> bool:
         return False
     try:
         given[0][given[1]] = given[2]
-    except (IndexError, TypeError, ValueError):  # before anything is written
+    except (IndexError, TypeError, ValueError):  # raised before anything is written
         return False
     return True
 
@@ -354,7 +354,7 @@ def _put_masked(view: Tensor, mask: Tensor, dim: int, value: Tensor) -> bool:
     value = without_leading_ones(value, dim + 1 + after)
     if value.dim() > after and value.shape[value.dim() - after - 1] != 1:
         if dim or after or value.dim() > 1 or (has_values(mask) and not is_readable(view)):
-            return False  # where vmap has index_put_, but not masked_scatter_
+            return False  # vmap has a rule for index_put_, but none for masked_scatter_
         _check_count(mask, value.shape[0])
         if is_transforming():
             view.copy_(_in_places(view, mask, value))
@@ -366,7 +366,7 @@ def _put_masked(view: Tensor, mask: Tensor, dim: int, value: Tensor) -> bool:
         value = value.reshape(*value.shape[:before], *[1] * mask.dim(), *value.shape[before + 1 :])
     if after:
         mask = mask.reshape(*mask.shape, *[1] * after)
-    if value.dim() or not has_values(mask):  # vmap knows torch.where, but not masked_fill_ of a tensor
+    if value.dim() or not has_values(mask):  # vmap has a rule for torch.where, but none for masked_fill_ of a tensor
         view.copy_(torch.where(mask, value.expand(view.shape), view))
     else:
         view.masked_fill_(mask, value)
@@ -374,7 +374,7 @@ def _put_masked(view: Tensor, mask: Tensor, dim: int, value: Tensor) -> bool:
 
 
 def _check_count(mask: Tensor, values: int) -> None:
-    """Raise, now or when the graph runs, unless as many elements are true: torch silently drops values."""
+    """Raise, now or when the graph runs, unless the mask has one true element for each value: torch drops values."""
     if not is_counted(mask) and values <= mask.numel():
         demand(mask.sum() == values, MISCOUNTED)
     elif values > mask.numel() or count_true(mask) != values:
@@ -387,7 +387,7 @@ def _put(view: Tensor, picks: Picks, plan: Plan, value: Tensor) -> None:
     if dims != tuple(range(len(dims))):
         target = target.permute(*dims, *rest)
     value = same_width(value)
-    # Or it is unknown; a single place is not repeated.
+    # True also if that is unknown. A single place is not repeated.
     differentiated = math.prod(broadcast) != 1 and (value.requires_grad or not has_values(value))
     if value.dim() or differentiated:
         position, count = plan.position, len(broadcast)
@@ -396,7 +396,7 @@ def _put(view: Tensor, picks: Picks, plan: Plan, value: Tensor) -> None:
         shape = (*sizes[:position], *broadcast, *sizes[position:])
         first = value.dim() - len(shape) + position  # the dimension of value that aligns with the arrays' first
         varies = any(size != 1 for size in value.shape[max(0, first) : max(0, first + count)])
-        varies = varies or differentiated  # one value everywhere, but for each place one gradient
+        varies = varies or differentiated  # all places have one value, but each has its own gradient
         if value.shape != shape:
             value = value.expand(shape)
         if position:
@@ -416,7 +416,7 @@ def _put(view: Tensor, picks: Picks, plan: Plan, value: Tensor) -> None:
 
 
 def put_(target: Tensor, arrays: tuple[Tensor, ...], value: Tensor, accumulate: bool = False) -> None:
-    """``torch.index_put_``, which in batches of batches confuses the slices' dimension with the indices' (2.13)."""
+    """``torch.index_put_``, but not in nested batches: there torch 2.13 mistakes a batch's dimension for another."""
     transforms = functorch.stack()
     if transforms and sum(each.key() == functorch.TransformType.Vmap for each in transforms) > 1:
         target.copy_(target.index_put(arrays, value, accumulate))

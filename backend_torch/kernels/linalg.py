@@ -81,8 +81,8 @@ def _eig(tensor: Tensor) -> tuple[Tensor, Tensor]:
         return values, vectors
     if tensor.is_complex() or tensor.device.type != "cpu":
         return torch.linalg.eig(tensor)
-    # Where LAPACK does not converge, torch takes the last column for the first of two and writes the other behind the
-    # last matrix (https://github.com/pytorch/pytorch/issues/162358): there is one more, of eigenvalues that differ.
+    # If LAPACK does not converge, torch takes the last column for the first of a pair and writes the second behind the
+    # last matrix (https://github.com/pytorch/pytorch/issues/162358). So one more matrix is added, which converges.
     last = torch.arange(tensor.shape[-1], dtype=tensor.dtype, device=tensor.device).diag().expand(1, *tensor.shape[-2:])
     stack = tensor.unsqueeze(0) if tensor.dim() == 2 else tensor.flatten(0, -3)
     values, vectors = torch.linalg.eig(torch.cat((stack, last)))

@@ -18,7 +18,7 @@ from backend_torch.tensors.out_of_memory import explaining
 Tensor = torch.Tensor
 
 _MANY = 16
-"""Of more places than these all elements are sorted: a partition looks at each element once for each place."""
+"""For more places than this, all elements are sorted: a partition looks at each element once for each place."""
 
 
 @explaining

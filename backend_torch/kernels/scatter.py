@@ -111,7 +111,7 @@ def folded(
 
 
 REDUCED = {"multiply": "prod", "maximum": "amax", "minimum": "amin"}
-"""What torch combines at positions that nobody can ask for, by the names of ufuncs."""
+"""Name of a ufunc -> torch's name of the reduction that combines values at positions without known values."""
 
 
 def reduced(name: str, target: Tensor, where: Tensor, values: Tensor) -> bool:

@@ -118,7 +118,7 @@ def put_flat(tensor: Tensor, positions: Tensor, values: Tensor) -> None:
         return
     count = tensor.numel()
     if not has_values(positions) and not (trace_state.is_tracing() and memory.known(positions) is not None):
-        demand((positions >= -count) & (positions < count), OUTSIDE)  # what is computed of them would not be
+        demand((positions >= -count) & (positions < count), OUTSIDE)  # the indices computed from them always fit
     positions = from_start(positions, count)
     arrays = unravel(positions, tuple(tensor.shape))
     put(tensor, Plan((slice(None),) * tensor.dim(), (), arrays, tuple(range(tensor.dim()))), values)
@@ -155,7 +155,7 @@ def place(tensor: Tensor, mask: Tensor, values: Tensor) -> None:
 def copy_where(target: Tensor, mask: Tensor, values: Tensor) -> None:
     """Write ``values``, broadcast, to the places of ``target`` where the mask, broadcast, is true."""
     given = host.to_write(target, values, mask, most=host.FEW) if mask.dtype is torch.bool else None
-    if given is not None and not np.may_share_memory(given[0], given[2]):  # NumPy reads the mask as it writes
+    if given is not None and not np.may_share_memory(given[0], given[2]):  # NumPy reads the mask while it writes
         np.copyto(given[0], given[1], where=given[2])
         return
     if not write_where(target, mask, values):
@@ -165,7 +165,7 @@ def copy_where(target: Tensor, mask: Tensor, values: Tensor) -> None:
 def along(tensor: Tensor, indices: Tensor, dim: int) -> Tensor:
     """Return the elements that ``indices`` selects along a dimension; the other dimensions match or broadcast."""
     size = tensor.shape[dim]
-    if not (has_values(indices) or has_values(transform_levels.constant(indices))):  # torch's goes round and round
+    if not (has_values(indices) or has_values(transform_levels.constant(indices))):  # torch's wraps repeatedly
         expect((indices >= -size) & (indices < size), OUTSIDE)
     indices = from_start(indices, size)
     return on_bits(torch.take_along_dim, tensor, indices, dim)

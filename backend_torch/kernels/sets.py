@@ -18,7 +18,7 @@ from backend_torch.tensors.out_of_memory import explaining
 Tensor = torch.Tensor
 
 _SPARSE = 6
-"""So many flags for each element take less time than a sort."""
+"""Up to this many flags for each element take less time than a sort."""
 
 
 class Unique(NamedTuple):

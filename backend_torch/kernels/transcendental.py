@@ -17,7 +17,7 @@ from backend_torch.kernels.writing import DIRECT, together
 from backend_torch.tensors.memory import is_readable
 
 Tensor = torch.Tensor
-_EXP_OVERFLOWS = {torch.float32: 88.0, torch.float64: 709.0}  # soon after these
+_EXP_OVERFLOWS = {torch.float32: 88.0, torch.float64: 709.0}  # a little above these
 
 
 def _arccos_complex(z: Tensor) -> Tensor:

@@ -40,18 +40,18 @@ DEMANDED: dict[str, type[Exception]] = {
     "index out of bounds: ": IndexError,  # Inductor's own
     "input tensor should not contain infs or NaNs": np.linalg.LinAlgError,  # of linalg.eig
 }
-"""What a graph says that finds values which it can't work with -> the exception to be raised."""
+"""Text of a check that fails when a graph runs -> class of the exception."""
 
 
 def demand(condition: Tensor, text: str) -> None:
     """Raise, now or when the graph runs, unless a bool tensor is true everywhere; ``text`` is one of `DEMANDED`."""
-    with transform_levels.unseen():  # a batch may make all that is new for each slice
-        condition = memory.unwrapped(memory.unwrapped(condition).all())  # torch.func holds what is made of it
+    with transform_levels.unseen():  # in a batch, the new tensor may exist for each slice
+        condition = memory.unwrapped(memory.unwrapped(condition).all())  # results in torch.func are wrapped again
     if memory.is_sharded(condition):
         condition = condition.full_tensor()  # type: ignore[attr-defined]
     if not memory.is_readable(condition):
         assert_async(condition, text)
-    elif not memory.to_numpy(memory.to_host(condition)):  # which no transform sees
+    elif not memory.to_numpy(memory.to_host(condition)):  # hidden from transforms
         raise DEMANDED[text](text)
 
 

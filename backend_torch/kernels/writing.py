@@ -43,7 +43,7 @@ def write_where(target: torch.Tensor, mask: torch.Tensor, values: torch.Tensor) 
 
 
 DIRECT: dict[Any, Any] = {}
-"""torch's own function for one of ours that differs from it in gradients alone."""
+"""A function of ours -> torch's function that differs from it in gradients alone."""
 
 
 def together(function: Callable[..., Any]) -> Callable[..., Any]:
