@@ -95,6 +95,12 @@ def _kept_axes(tensor: Tensor, shape: Shape) -> tuple[int, ...] | None:
     return None if tensor.is_contiguous() or tensor.dim() != len(shape) else memory_axes(tensor)
 
 
+def number(value: complex) -> Tensor:
+    """Return a Python number as a scalar of the host, in Python's precision."""
+    dtype = torch.complex128 if type(value) is complex else torch.float64
+    return torch.scalar_tensor(value, dtype=dtype, device="cpu")
+
+
 def eye(rows: int, columns: int, k: int, dtype: torch.dtype, device: Device, order: str) -> Tensor:
     """Ones on the ``k``-th diagonal, zeros elsewhere."""
     matrix = zeros((rows, columns), dtype, device, order)

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from backend_torch.graphs import compiling, symbolic
-from backend_torch.tensors import devices, memory
+from backend_torch.tensors import creation, devices, memory
 from tnp._compile.outer_state import (
     MISSING,
     OPEN,
@@ -29,6 +29,7 @@ from tnp._compile.outer_state import (
 from tnp._core.base import flatiter, ndarray, readonly, scalar, subclass
 from tnp._core.readonly_views import readonly_array, set_writeable
 from tnp._transforms import pytree
+from tnp._transforms.traced_numbers import Number
 
 Tensor = Any
 Call = Callable[[tuple[Any, ...], dict[str, Any]], Any]
@@ -89,7 +90,12 @@ class Result:
         self.text = _Text("made_of_", new=object.__new__)
         self.given = len(arrays)
         self._inside = inside
-        self._arguments = [(wrapped, f"a{i}") for i, wrapped in enumerate(inside) if isinstance(arrays[i], ndarray)]
+        own = [
+            (i, wrapped)
+            for i, wrapped in enumerate(inside)
+            if isinstance(arrays[i], ndarray) or type(wrapped) is Number
+        ]
+        self._arguments = [(wrapped, f"a{i}") for i, wrapped in own]
         for index, (array, wrapped, stand_in) in enumerate(zip(arrays, inside, stand_ins, strict=True)):
             if isinstance(array, (ndarray, np.ndarray)):
                 self._set_attributes(array, wrapped, stand_in, f"a{index}")
@@ -175,6 +181,8 @@ class Result:
         for wrapped, name in self._arguments:
             if array is wrapped:
                 return name  # the argument itself
+        if type(array) is Number:
+            array.known()  # which is computed by Python
         if id(array) in self._names:
             return self._names[id(array)]
         if isinstance(array, (np.ndarray, np.generic)):
@@ -370,6 +378,8 @@ class _Reading(_Text):
         other_kind = f"type({name}) is not {self.constant(kind)}"
         if kind is ndarray or kind is scalar or kind is readonly:
             return other_kind
+        if kind is Number:
+            return f"type({name}) is not {self.constant(type(value.value))}"
         if kind is complex or kind is slice or pytree.is_array(value):
             raise _Unreadable
         if kind is tuple or kind is list:
@@ -439,7 +449,11 @@ def maker(
         return None
     if outer is not None:
         reading.outer(outer, captured or {})
-    tensors = "".join([f"a{index}.tensor, " for index in range(result.given)]) + _names("c", captures)
+    arrays: list[Any] = []
+    pytree.flatten((args, kwargs), arrays)
+    made = reading.constant(creation.number)
+    given = [f"{made}(a{i})" if type(array) is Number else f"a{i}.tensor" for i, array in enumerate(arrays)]
+    tensors = "".join([f"{each}, " for each in given]) + _names("c", captures)
     lines = [*reading.lines, f"tensors = ({tensors})"]
     lines += ["if not matches(*tensors): return otherwise(args, kwargs)"]
     if reading.unread:

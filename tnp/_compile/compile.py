@@ -10,6 +10,7 @@ import dataclasses
 import functools
 import importlib
 import inspect
+import itertools
 import operator
 import os
 import threading
@@ -33,7 +34,8 @@ from tnp._compile.outer_state import OuterState, containers, differences
 from tnp._core.base import ndarray
 from tnp._core.convert import tensor_of
 from tnp._core.errors import explain
-from tnp._transforms import of_compiled, pytree
+from tnp._transforms import of_compiled, pytree, traced_numbers
+from tnp._transforms.traced_numbers import KINDS, Number, ValueNeeded
 from tnp._ufunc import errstate
 
 Tensor = Any
@@ -128,6 +130,9 @@ class _Signatures:
         self.traces = 0
         self.seconds = 0.0
         self.hits = 0
+        self._static: dict[
+            Any, frozenset[int]
+        ] = {}  # of the numbers in arguments, those that Python needs, by structure
         self._last: dict[str, str] = {}
         self._told = False
         self.parts: Any = None  # of arrays over several processes
@@ -194,12 +199,64 @@ class _Signatures:
         return any(isinstance(array, ndarray) and memory.is_sharded(array.tensor) for array in arrays)
 
     def entry(
+        self, args: tuple[Any, ...], kwargs: dict[str, Any], numbers_too: bool = True
+    ) -> tuple[_Entry, bool, list[Any], list[Tensor], list[Tensor]]:
+        """The trace for these arguments, whether it was there, their arrays, tensors, and tensors to be read.
+
+        If ``numbers_too``, Python's numbers among the arguments are arrays of the trace, but for those whose values
+        Python needs.
+        """
+        if self.eager_check or not numbers_too:
+            return self._entry(args, kwargs)
+        opened, numbers, structure = self._with_numbers(args, kwargs)
+        try:
+            return self._entry(*opened)
+        except ValueNeeded as needed:
+            self._static[structure] = self._static.get(structure, frozenset()) | needed.numbers
+        except Exception as error:  # the function's own errors are raised again
+            if not numbers:
+                raise
+            trace_state.raise_of_signal(error)
+            self._static[structure] = frozenset(range(numbers + len(self._static.get(structure, ()))))
+        return self.entry(args, kwargs)
+
+    def _with_numbers(
+        self, args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> tuple[tuple[tuple[Any, ...], dict[str, Any]], int, Any]:
+        """The arguments with traced numbers in them, how many, and the structure with all numbers traced."""
+        trace: list[bool] = []
+        count = 0
+
+        def number(value: Any) -> Any:
+            nonlocal count
+            if type(value) not in KINDS:
+                return value
+            count += 1
+            return Number(value, numbers=frozenset((count - 1,)), trace=trace)
+
+        def is_number(value: Any) -> bool:
+            return type(value) in KINDS
+
+        opened = pytree.mapped(number, (args, kwargs), is_number)
+        if not count:
+            return (args, kwargs), 0, None  # the containers themselves
+        structure = pytree.flatten(opened, [])
+        static = self._static.get(structure, frozenset())
+        if static:
+            index = itertools.count()
+            opened = pytree.mapped(
+                lambda value: value.value if type(value) is Number and next(index) in static else value,
+                opened,
+                lambda value: type(value) is Number,
+            )
+        return opened, count - len(static), structure
+
+    def _entry(
         self, args: tuple[Any, ...], kwargs: dict[str, Any]
     ) -> tuple[_Entry, bool, list[Any], list[Tensor], list[Tensor]]:
-        """The trace for these arguments, whether it was there, their arrays, tensors, and tensors to be read."""
         arrays: list[Any] = []
         structure = pytree.flatten((args, kwargs), arrays)
-        given = [tensor_of(array) for array in arrays]
+        given = [array.tensor if type(array) is Number else tensor_of(array) for array in arrays]
         tensors = [compiling.physical(tensor) for tensor in given]
         sizes = symbolic.pattern(tensors) if self.dynamic else compiling.signature(tensors)
         key = structure, sizes, devices.state.default
@@ -208,6 +265,7 @@ class _Signatures:
         if entry is None:
             with _lock:
                 entry = self._known(key, tensors, args, kwargs) or self._traced(key, args, kwargs, arrays, tensors)
+        arrays = [array.value if type(array) is Number else array for array in arrays]
         return entry, hit, arrays, given, tensors
 
     def _known(self, key: Any, tensors: list[Tensor], args: tuple[Any, ...], kwargs: dict[str, Any]) -> _Entry | None:
@@ -222,6 +280,7 @@ class _Signatures:
     def graph(self, *args: Any, **kwargs: Any) -> Graph:
         """The graph for these arguments, traced if it has not been; nothing runs."""
         entry, _, _, _, tensors = self.entry(args, kwargs)
+        (args, kwargs), _, _ = self._with_numbers(args, kwargs)
         traced = entry.graph()
         names = [name for name, _ in self._described(args, kwargs, arrays_only=True)]
         names += [f"captured_{index}" for index in range(len(traced.captures))]
@@ -257,7 +316,7 @@ class _Signatures:
         self, args: tuple[Any, ...], kwargs: dict[str, Any], drawing_too: bool = False
     ) -> tuple[exporting.Program, list[Tensor], str]:
         """The program for these arguments, their tensors, and the text about it."""
-        entry, _, arrays, _, tensors = self.entry(args, kwargs)
+        entry, _, arrays, _, tensors = self.entry(args, kwargs, numbers_too=False)
         if entry.has_effects:
             raise NotImplementedError(
                 f"{self.function.__qualname__} assigns to what is outside of it, or to an argument's attributes, "
@@ -316,14 +375,15 @@ class _Signatures:
             before = [*containers(given[0], "args"), *containers(given[1], "kwargs")]
             outer.note()
             changes: list[Any] = []
-            try:
-                result = self.function(*given[0], **given[1])
-            finally:
-                changes = outer.changes()
-                outer.undo(changes)
-            for container, held, text in before:
-                changes += differences(container, held, text)
-            results.append(call_codegen.Result(result, arrays, inside, tensors, changes))
+            with traced_numbers.traced(inside, outer.asks_types):
+                try:
+                    result = self.function(*given[0], **given[1])
+                finally:
+                    changes = outer.changes()
+                    outer.undo(changes)
+                for container, held, text in before:
+                    changes += differences(container, held, text)
+                results.append(call_codegen.Result(result, arrays, inside, tensors, changes))
             return results[-1].tensors
 
         return results, run
@@ -447,9 +507,11 @@ def compile(
     Notes
     -----
     Python runs only while tracing: ``print`` prints then, loops are unrolled, calls are inlined. A signature is the
-    structure of the arguments, each array's dtype, shape, strides and device, and each static value: a Python number
-    is static, so another number is another trace. Arrays from outside are read when the graph runs, not when it is
-    traced; assigning to one (``a[...] = b``, ``a += b``) and to an argument happens at each call.
+    structure of the arguments, each array's dtype, shape, strides and device, and each static value. Python's floats
+    and complex numbers are traced, so ten learning rates are one trace; one that Python needs the value of (``if lr >
+    0.1``, ``math.exp(lr)``, ``x**p``, ``f"{lr}"``, a result) is static, so another number is another trace. ints and
+    bools are static. Arrays from outside are read when the graph runs, not when it is traced; assigning to one
+    (``a[...] = b``, ``a += b``) and to an argument happens at each call.
 
     What the function reads outside of its arguments, by the names in its code and in that of functions it can reach
     (attributes, globals, closures' variables, entries of lists and dictionaries), is compared at each call: another

@@ -110,6 +110,7 @@ class _Search:
         self.instances: dict[int, Any] = {}
         self.names: set[str] = set()
         self.asked: set[str] = set()  # what hasattr and getattr may ask about
+        self.asks_types = False  # whether code names ``type``
         self._seen: dict[int, Any] = {}
         self._visit(function)
         for root in roots:
@@ -197,6 +198,7 @@ class _Search:
         self.names |= words
         if not found.isdisjoint(("getattr", "hasattr")):
             self.asked |= words
+        self.asks_types |= "type" in found
         if "vars" in found:
             self.names.add("__dict__")
         return found
@@ -298,6 +300,8 @@ class OuterState:
     places : list of Place
     values : list
         What they held.
+    asks_types : bool
+        Whether its code asks for the type of something.
     pinned : dict
         The containers that the function wrote to, by identifier: there another container is another trace.
     """
@@ -306,6 +310,7 @@ class OuterState:
         statics = _statics(arguments)
         found = _Search(function, statics)
         self.places = list(found.places.values())
+        self.asks_types = found.asks_types
         self._instances = [each for each in found.instances.values() if not isinstance(each, (type, types.ModuleType))]
         self._given = [(index, each) for index, each in enumerate(statics) if id(each) in found.instances]
         self._lists = lists
@@ -437,8 +442,9 @@ class OuterState:
 
 
 def _statics(arguments: Any) -> list[Any]:
-    """What among the arguments is no array, in order."""
-    return [leaf for _, leaf in pytree.named(arguments, "") if not pytree.is_array(leaf)]
+    """What among the arguments is neither an array nor a number that may be traced, in order."""
+    leaves = [leaf for _, leaf in pytree.named(arguments, "")]
+    return [leaf for leaf in leaves if type(leaf) not in (float, complex) and not pytree.is_array(leaf)]
 
 
 def _pattern(arrays: list[Tensor]) -> list[tuple[int, int]]:

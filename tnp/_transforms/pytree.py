@@ -17,6 +17,7 @@ from backend_torch.tensors import memory
 from tnp._core.base import ndarray, readonly, scalar, subclass, wrap, wrap_array
 from tnp._core.derived_classes import finalised
 from tnp._core.readonly_views import readonly_array
+from tnp._transforms.traced_numbers import Number
 
 _new = object.__new__
 _NUMBERS = frozenset({bool, int, float, complex})
@@ -26,7 +27,7 @@ def is_array(value: Any) -> bool:
     """Whether a value is an array: tnp's, NumPy's (its scalars too) or torch's."""
     if type(value) is ndarray:
         return True
-    return isinstance(value, (ndarray, np.ndarray, np.generic)) or memory.is_tensor(value)
+    return isinstance(value, (ndarray, np.ndarray, np.generic)) or memory.is_tensor(value) or type(value) is Number
 
 
 def becomes_array(value: Any) -> bool:
@@ -35,7 +36,7 @@ def becomes_array(value: Any) -> bool:
 
 
 def like(array: Any, tensor: Any) -> Any:
-    """A tensor in place of an array: of the array's kind, NumPy's as tnp's; a number's as a scalar."""
+    """A tensor in place of an array: of the array's kind, NumPy's as tnp's; a Python number's as a scalar."""
     if isinstance(array, ndarray):
         made = _new(scalar if type(array) is scalar else ndarray)
         made.tensor = tensor
@@ -51,6 +52,8 @@ def stand_in(array: Any, tensor: Any) -> Any:
         made = finalised(type(array), tensor, array)
         memory.lock(tensor, memory.is_locked(array.tensor))
         return made
+    if type(array) is Number:
+        return Number(array.value, tensor, array.numbers, array.trace)
     made = like(array, tensor)
     return locked(array, made) if is_read_only(array) else made
 
@@ -91,6 +94,8 @@ def flatten(tree: Any, leaves: list[Any]) -> Any:
         return slice, tree.start, tree.stop, tree.step
     if is_array(tree):
         leaves.append(tree)
+        if kind is Number:
+            return Number, type(tree.value)
         if memory.is_tensor(tree):
             return "array", "tensor"
         kind = np.ndarray if isinstance(tree, np.ndarray) else kind  # NumPy's own are arrays, whatever their class
@@ -234,7 +239,9 @@ def dtype_name(array: Any) -> str:
 def described(tree: Any, path: str) -> Iterator[tuple[str, str]]:
     """Where each array and static value is and what it is, for people: ``("x[0]", "float32 (3, 4)")``."""
     for where, leaf in named(tree, path):
-        if is_array(leaf):
+        if type(leaf) is Number:
+            yield where, f"{type(leaf.value).__name__}"
+        elif is_array(leaf):
             yield where, f"{type(leaf).__name__} {dtype_name(leaf)} {tuple(leaf.shape)}{_layout(leaf)}"
         else:
             yield where, f"the {type(leaf).__name__} {leaf!r}"
