@@ -52,7 +52,12 @@ class _Slot:
 
 
 def install(
-    array: type, scalar: type, ufunc_types: tuple[type, type], ufuncs: dict[str, tuple[Any, np.ufunc]], devices: Any
+    array: type,
+    scalar: type,
+    float64: type,
+    ufunc_types: tuple[type, type],
+    ufuncs: dict[str, tuple[Any, np.ufunc]],
+    devices: Any,
 ) -> None:
     """Put the native slots into the finished classes, if there is an extension.
 
@@ -60,6 +65,8 @@ def install(
     ----------
     array, scalar : type
         The classes of arrays and scalars, which are below `Slot`.
+    float64 : type
+        The class of scalars that are Python's floats to C, derived from ``scalar`` and nothing else.
     ufunc_types : tuple of type
         The classes of ufuncs of one operand and of two.
     ufuncs : dict
@@ -69,7 +76,8 @@ def install(
     """
     if _extension is not None:
         _extension.set_names(_dtype_numbers(), devices)
-        _extension.install(array, scalar, ufunc_types, ufuncs, _resolve)
+        scalar_classes = tuple([to_numpy[dtype].type if dtype in to_numpy else None for dtype in DTYPES])
+        _extension.install(array, scalar, float64, scalar_classes, ufunc_types, ufuncs, _resolve)
 
 
 def _dtype_numbers() -> dict[Any, int]:

@@ -55,7 +55,7 @@ void deallocate(PyObject* self) {
   Held* it = held(self);
   if (it->weakrefs != nullptr) PyObject_ClearWeakRefs(self);
   release(it);
-  Kept* keep = type == classes.array ? &kept[0] : type == classes.scalar ? &kept[1] : nullptr;
+  Kept* keep = type == classes.array ? &kept[0] : is_scalar(self) ? &kept[1] : nullptr;
   if (keep != nullptr && keep->count < KEPT)
     keep->items[keep->count++] = it;
   else
@@ -122,6 +122,16 @@ PyObject* get_tensor(PyObject* self, void*) {
   return Py_NewRef(it->tensor);
 }
 
+// Make a scalar that got another tensor a float64, or a plain scalar, whose value C must not read.
+void choose_class(PyObject* self) {
+  const at::Tensor* tensor = is_quiet() && held(self)->tensor != nullptr ? plain_tensor(self) : nullptr;
+  bool is_float = tensor != nullptr && tensor->dim() == 0 && dtype_of(*tensor) == F64;
+  if (is_float) std::memcpy(held(self)->value, data_of(*tensor), sizeof(double));
+  PyTypeObject* before = Py_TYPE(self);
+  Py_SET_TYPE(self, reinterpret_cast<PyTypeObject*>(Py_NewRef(is_float ? classes.float64 : classes.scalar)));
+  Py_DECREF(before);
+}
+
 int set_tensor(PyObject* self, PyObject* value, void*) {
   Held* it = held(self);
   if (value == nullptr && it->tensor == nullptr && it->impl == nullptr && !it->has_value) {
@@ -135,8 +145,23 @@ int set_tensor(PyObject* self, PyObject* value, void*) {
   it->has_value = false;
   Py_XDECREF(before);
   if (value != nullptr && !PyObject_GC_IsTracked(self)) PyObject_GC_Track(self);
+  if (is_scalar(self)) choose_class(self);
   return 0;
 }
+
+PyObject* scalar_classes;  // NumPy's, by number; None for a dtype that NumPy has not
+
+PyObject* get_class(PyObject* self, void*) {
+  const Held* it = held(self);
+  int8_t dtype = it->has_value ? it->dtype : NONE;
+  if (!it->has_value && it->tensor != nullptr && THPVariable_Check(it->tensor))
+    dtype = dtype_of(THPVariable_Unpack(it->tensor));
+  else if (!it->has_value && it->impl != nullptr)
+    dtype = dtype_of(it->impl);
+  PyObject* found = dtype == NONE ? Py_None : PyTuple_GET_ITEM(scalar_classes, dtype);
+  return Py_NewRef(found == Py_None ? reinterpret_cast<PyObject*>(Py_TYPE(self)) : found);
+}
+PyGetSetDef CLASS = {"__class__", get_class, nullptr, "NumPy's class of such a scalar.", nullptr};
 
 PyGetSetDef GETSET[] = {
     {"tensor", get_tensor, set_tensor, "The torch.Tensor.", nullptr}, {nullptr, nullptr, nullptr, nullptr, nullptr}};
@@ -161,11 +186,37 @@ PyTypeObject* make_slot_type() {
   return classes.slot;
 }
 
-void install_layout(PyTypeObject* array, PyTypeObject* scalar) {
+bool install_layout(PyTypeObject* array, PyTypeObject* scalar, PyTypeObject* float64) {
   classes.array = array;
   classes.scalar = scalar;
-  array->tp_dealloc = deallocate;
-  scalar->tp_dealloc = deallocate;
+  classes.float64 = float64;
+  for (PyTypeObject* type : {array, scalar, float64}) type->tp_dealloc = deallocate;
+  // A class statement refuses the two bases, because Held is not declared to begin as a float does. It does.
+  Py_ssize_t count = PyTuple_GET_SIZE(float64->tp_mro);
+  PyObject* order = PyTuple_New(count + 1);
+  if (order == nullptr) return false;
+  for (Py_ssize_t i = 0; i <= count; i++) {
+    PyObject* each = i < count - 1 ? PyTuple_GET_ITEM(float64->tp_mro, i)
+                                   : reinterpret_cast<PyObject*>(i < count ? &PyFloat_Type : &PyBaseObject_Type);
+    PyTuple_SET_ITEM(order, i, Py_NewRef(each));
+  }
+  Py_SETREF(float64->tp_mro, order);
+  float64->tp_flags &= ~Py_TPFLAGS_BASETYPE;
+  PyType_Modified(float64);
+  return true;
+}
+
+bool install_scalar_classes(PyObject* numpys) {
+  if (PyTuple_GET_SIZE(numpys) != DTYPES) {
+    PyErr_SetString(PyExc_ValueError, "a class for each dtype");
+    return false;
+  }
+  scalar_classes = Py_NewRef(numpys);
+  PyObject* descriptor = PyDescr_NewGetSet(classes.scalar, &CLASS);
+  bool done = descriptor != nullptr && PyDict_SetItemString(classes.scalar->tp_dict, "__class__", descriptor) == 0;
+  Py_XDECREF(descriptor);
+  PyType_Modified(classes.scalar);
+  return done;
 }
 
 PyObject* wrap_array(at::Tensor&& tensor) {
@@ -177,7 +228,7 @@ PyObject* wrap_array(at::Tensor&& tensor) {
 }
 
 PyObject* wrap_scalar(const char* value, int8_t dtype) {
-  Held* it = allocate(classes.scalar, kept[1]);
+  Held* it = allocate(dtype == F64 ? classes.float64 : classes.scalar, kept[1]);
   if (it == nullptr) return nullptr;
   it->has_value = true;
   it->dtype = dtype;

@@ -8,32 +8,37 @@ namespace tnp {
 // The layout of class Slot, below that of all arrays and scalars. Zeros hold nothing, as after object.__new__.
 struct Held {
   PyObject_HEAD
+  alignas(8) char value[16];  // a scalar's element; of a float64, where Python's float has its own
   PyObject* weakrefs;
   PyObject* tensor;         // what Python has seen, or put here: a torch.Tensor, as a rule
   c10::TensorImpl* impl;    // else: a tensor that Python has not seen, with no history of its own
   c10::TensorImpl* base;    // and what that is a view of, if it is one; autograd is told when Python asks
   uint32_t version;         // of the base when the view was made
   bool is_without_grad;     // whether it was made under no_grad
-  bool has_value;           // else: a scalar's element
+  bool has_value;           // else: the value alone
   int8_t dtype;
-  alignas(8) char value[16];
 };
+static_assert(offsetof(Held, value) == offsetof(PyFloatObject, ob_fval));
 
 // The finished Python classes, and class Slot.
 struct Classes {
   PyTypeObject* slot = nullptr;
   PyTypeObject* array = nullptr;
   PyTypeObject* scalar = nullptr;
+  PyTypeObject* float64 = nullptr;  // below scalar and, to C, below Python's float
 };
 extern Classes classes;
 
 PyTypeObject* make_slot_type();
 
 // Give the two classes their own way of being freed, which keeps some for the next ones.
-void install_layout(PyTypeObject* array, PyTypeObject* scalar);
+bool install_layout(PyTypeObject* array, PyTypeObject* scalar, PyTypeObject* float64);
+
+// Let a scalar's `__class__` be NumPy's of its dtype.
+bool install_scalar_classes(PyObject* numpys);
 
 inline bool is_array(PyObject* x) { return Py_TYPE(x) == classes.array; }
-inline bool is_scalar(PyObject* x) { return Py_TYPE(x) == classes.scalar; }
+inline bool is_scalar(PyObject* x) { return Py_TYPE(x) == classes.scalar || Py_TYPE(x) == classes.float64; }
 inline bool is_ours(PyObject* x) { return is_array(x) || is_scalar(x); }
 inline Held* held(PyObject* x) { return reinterpret_cast<Held*>(x); }
 

@@ -7,11 +7,11 @@
 namespace tnp {
 namespace {
 
-// install(array class, scalar class, (unary ufunc class, binary ufunc class), {name: (ufunc, NumPy's)}, resolver)
+// install(array class, scalar class, float class, NumPy's scalar classes by number, (unary ufunc class, binary ufunc class), {name: (ufunc, NumPy's)}, resolver)
 PyObject* install(PyObject*, PyObject* args) {
-  PyObject *array, *scalar, *unary, *binary, *table, *resolve;
-  if (!PyArg_ParseTuple(args, "O!O!(O!O!)O!O", &PyType_Type, &array, &PyType_Type, &scalar, &PyType_Type, &unary,
-                        &PyType_Type, &binary, &PyDict_Type, &table, &resolve))
+  PyObject *array, *scalar, *float64, *numpys, *unary, *binary, *table, *resolve;
+  if (!PyArg_ParseTuple(args, "O!O!O!O!(O!O!)O!O", &PyType_Type, &array, &PyType_Type, &scalar, &PyType_Type, &float64,
+                        &PyTuple_Type, &numpys, &PyType_Type, &unary, &PyType_Type, &binary, &PyDict_Type, &table, &resolve))
     return nullptr;
   if (classes.array != nullptr) {
     PyErr_SetString(PyExc_RuntimeError, "the native core has been installed before");
@@ -26,7 +26,9 @@ PyObject* install(PyObject*, PyObject* args) {
     add_ufunc(ufunc, numpy, text);
   }
   resolver = Py_NewRef(resolve);
-  if (!install_slots(reinterpret_cast<PyTypeObject*>(array), reinterpret_cast<PyTypeObject*>(scalar))) return nullptr;
+  auto type_of = [](PyObject* x) { return reinterpret_cast<PyTypeObject*>(x); };
+  if (!install_slots(type_of(array), type_of(scalar), type_of(float64))) return nullptr;
+  if (!install_scalar_classes(numpys)) return nullptr;
   if (!install_calls(reinterpret_cast<PyTypeObject*>(unary), reinterpret_cast<PyTypeObject*>(binary))) return nullptr;
   Py_RETURN_NONE;
 }

@@ -379,6 +379,12 @@ PyObject* iterate(PyObject* self) {
   return reinterpret_cast<PyObject*>(rows);
 }
 
+// Of scalars, whose class has a `__iter__` that raises.
+PyObject* refuse_to_iterate(PyObject* self) {
+  static PyObject* name = PyUnicode_InternFromString("__iter__");
+  return PyObject_GetAttr(self, name);
+}
+
 // Calls of ufuncs.
 
 PyObject* python_calls[2];
@@ -451,9 +457,9 @@ void put_unary(PyTypeObject* type, std::integer_sequence<int, I...>) {
 
 }  // namespace
 
-bool install_slots(PyTypeObject* array, PyTypeObject* scalar) {
-  PyTypeObject* types[] = {array, scalar};
-  if (!PyType_IsSubtype(array, classes.slot) || !PyType_IsSubtype(scalar, array)) {
+bool install_slots(PyTypeObject* array, PyTypeObject* scalar, PyTypeObject* float64) {
+  PyTypeObject* types[] = {array, scalar, float64};
+  if (!PyType_IsSubtype(array, classes.slot) || !PyType_IsSubtype(scalar, array) || !PyType_IsSubtype(float64, scalar)) {
     PyErr_SetString(PyExc_TypeError, "the classes are not below Slot");
     return false;
   }
@@ -492,7 +498,7 @@ bool install_slots(PyTypeObject* array, PyTypeObject* scalar) {
   iterating = method_of(array, "__iter__");
   if (PyErr_Occurred()) return false;
 
-  install_layout(array, scalar);
+  if (!install_layout(array, scalar, float64)) return false;
   for (PyTypeObject* type : types) {
     put_binary(type, std::make_integer_sequence<int, BINARIES - 1>());
     type->tp_as_number->nb_power = power;
@@ -504,7 +510,8 @@ bool install_slots(PyTypeObject* array, PyTypeObject* scalar) {
     type->tp_as_number->nb_bool = to_bool;
     type->tp_richcompare = compare;
   }
-  scalar->tp_hash = hash;
+  scalar->tp_hash = float64->tp_hash = hash;
+  scalar->tp_iter = float64->tp_iter = refuse_to_iterate;
   array->tp_as_mapping->mp_subscript = subscript;
   array->tp_as_mapping->mp_ass_subscript = assign_subscript;
   array->tp_as_mapping->mp_length = length;

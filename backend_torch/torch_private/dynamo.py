@@ -30,11 +30,16 @@ def when_met(package: str, kinds: Sequence[type], action: Callable[[], None]) ->
 
     def watch() -> None:
         from torch._dynamo import trace_rules
+        from torch._dynamo.guards import GuardBuilder
         from torch._dynamo.variables.builder import VariableBuilder
+        from torch._dynamo.variables.user_defined import UserDefinedObjectVariable
 
         def build(self: Any, value: Any) -> Any:
+            """As ``wrap_user_defined``, which takes what says that it is a float for a constant of the graph."""
             trace_rules._maybe_init_lazy_module(action)
-            return self.wrap_user_defined(value)
+            self.install_guards(GuardBuilder.TYPE_MATCH)
+            made = UserDefinedObjectVariable(value, source=self.source)
+            return self.tx.output.side_effects.track_object_existing(value, made)
 
         trace_rules.add_module_init_func(package, action)
         for trace_numpy in (False, True):

@@ -204,8 +204,9 @@ ROWS = [
         "torch._dynamo.variables.builder.VariableBuilder:_type_dispatch_impl "
         "torch._C._dynamo.eval_frame.set_code_exec_strategy torch._dynamo.types.FrameAction "
         "torch._dynamo.types.FrameExecStrategy torch._dynamo.graph_break torch._dynamo.substitute_in_graph "
-        "torch._dynamo.exc.unimplemented",
-        "Dynamo is told of tnp when it first meets it: what is left to Python, where a graph breaks and why",
+        "torch._dynamo.exc.unimplemented torch._dynamo.guards.GuardBuilder",
+        "Dynamo is told of tnp when it first meets it: what is left to Python, where a graph breaks and why, "
+        "and that a scalar, which says that it is a float, is no constant",
         patched="entries of tnp's own functions and classes in Dynamo's tables; when Dynamo is imported",
         test=_PATCHES + "test_torch_compile_of_others_classes_is_the_same",
     ),

@@ -192,7 +192,7 @@ def _default(name: str, implementation: Any, found: list[Any], args: tuple[Any, 
             return value
         if isinstance(value, ndarray) and source is not None:
             made = as_result(source, value)
-            return value if type(value) is scalar and name in SCALARS_STAY and not made.ndim else made
+            return value if isinstance(value, scalar) and name in SCALARS_STAY and not made.ndim else made
         return value
 
     return replaced(restored, result)

@@ -12,7 +12,7 @@ import numpy as np
 
 from tnp._array.matrix import matrix, named_blocks
 from tnp._core import convert, host_fallback
-from tnp._core.base import ndarray
+from tnp._core.base import SCALARS, ndarray
 from tnp._core.convert import asarray, home_of
 from tnp._core.dtypes import DtypeError
 from tnp._creation.grids import is_count, parts_of
@@ -72,7 +72,7 @@ class AxisConcatenator:
         for item in items:
             if isinstance(item, slice):
                 parts.append(_raised(_range(item), ndmin, trans1d, 1))
-            elif isinstance(item, (int, float, complex, np.generic)):
+            elif isinstance(item, (int, float, complex, np.generic)) and type(item) not in SCALARS:
                 parts.append(item)
             else:
                 array = asarray(item)

@@ -99,7 +99,7 @@ class matrix(subclass):
 
     def __getitem__(self, key: Any) -> Any:
         found = ndarray.__getitem__(plain(self), key)
-        if type(found) is scalar or not found.ndim:
+        if isinstance(found, scalar) or not found.ndim:
             return found[()]
         if found.ndim == 1:
             column = isinstance(key, (tuple, list, ndarray)) and len(key) > 1 and isscalar(key[1])
@@ -120,7 +120,9 @@ class matrix(subclass):
     # Products.
 
     def __mul__(self, other: Any) -> Any:
-        if isinstance(other, (list, tuple, np.ndarray)) or (isinstance(other, ndarray) and type(other) is not scalar):
+        if isinstance(other, (list, tuple, np.ndarray)) or (
+            isinstance(other, ndarray) and not isinstance(other, scalar)
+        ):
             return dot(self, asmatrix(other))
         return dot(self, other) if isscalar(other) or not hasattr(other, "__rmul__") else NotImplemented
 
@@ -379,7 +381,7 @@ def _collapsed(result: Any, axis: Any) -> Any:
 def _aligned(result: Any, axis: Any) -> Any:
     """Return a reduction that has become a row; a reduction along the rows becomes a column."""
     if axis is None:
-        return result if type(result) is scalar else result[0, 0]
+        return result if isinstance(result, scalar) else result[0, 0]
     if axis not in (0, 1):
         raise ValueError("unsupported axis")
     return result.T if axis == 1 else result

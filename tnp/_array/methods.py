@@ -103,7 +103,7 @@ class Methods:
     def byteswap(self: Any, inplace: bool = False) -> ndarray:
         """The array with the bytes of each element reversed."""
         swapped = memory.byteswapped(self.tensor)
-        if inplace and type(self) is scalar:
+        if inplace and isinstance(self, scalar):
             raise ValueError("cannot byteswap a scalar in-place")
         if inplace:
             self.tensor.copy_(swapped)
@@ -387,7 +387,7 @@ class Methods:
             dtype, type = _NoValue, dtype
         if type is not _NoValue and not (isinstance(type, _METACLASS) and issubclass(type, ndarray)):
             raise ValueError("Type must be a sub-type of ndarray type")
-        if type is not _NoValue or self.__class__ not in PLAIN:
+        if type is not _NoValue or _METACLASS(self) not in PLAIN:
             return viewed(self, dtype, type)
         if dtype is _NoValue:
             return view_like(self, memory.sliced(self.tensor, (...,)))

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from backend_torch import native
 from backend_torch.tensors import devices
-from tnp._array.ndarray import ndarray, scalar
+from tnp._core.base import float64, ndarray, scalar
 from tnp._ufunc import table
 from tnp._ufunc.ufunc import BinaryUfunc, UnaryUfunc
 
@@ -19,4 +19,4 @@ def install() -> None:
         for ufunc in table.__dict__.values()
         if type(ufunc) in (UnaryUfunc, BinaryUfunc) and ufunc.nout == 1
     }
-    native.install(ndarray, scalar, (UnaryUfunc, BinaryUfunc), ufuncs, devices.state)
+    native.install(ndarray, scalar, float64, (UnaryUfunc, BinaryUfunc), ufuncs, devices.state)

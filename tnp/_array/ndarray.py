@@ -6,7 +6,6 @@ is computed here.
 
 from __future__ import annotations
 
-import numbers
 import types
 import warnings
 from collections.abc import Iterator
@@ -495,6 +494,8 @@ class scalar(ScalarMethods, ndarray):  # type: ignore[misc]  # unlike an array i
     shape = property(lambda self: (), doc="No axes: ``()``.")
 
     def __new__(cls, *args: Any, **kwargs: Any) -> scalar:
+        if cls is base.float64:
+            return wrap(tensor_of(np.float64(*args, **kwargs)))  # type: ignore[return-value]
         raise TypeError("a scalar's class has no dtype: instead of type(x)(value) write x.dtype.type(value)")
 
     def __hash__(self) -> int:  # type: ignore[override]
@@ -549,6 +550,3 @@ class scalar(ScalarMethods, ndarray):  # type: ignore[misc]  # unlike an array i
             warnings.warn("Casting complex values to real discards the imaginary part", ComplexWarning, stacklevel=3)
             return value.real
         return value
-
-
-numbers.Number.register(scalar)

@@ -15,25 +15,11 @@ from tnp._creation.filled import ones_like
 from tnp._math import mathematics
 
 
-class _NoLengthError(TypeError, AttributeError):
-    """The error of ``len``, which also makes ``hasattr`` False."""
-
-
-class _NoLength:
-    """Replaces an array's ``__len__``: programs use it to tell lists from numbers."""
-
-    def __get__(self, instance: Any, owner: type) -> Any:
-        if instance is None:
-            return self
-        raise _NoLengthError(f"object of type 'numpy.{instance.dtype.name}' has no len()")
-
-
 class ScalarMethods:
     """The methods of scalar."""
 
     __slots__ = ()
-    __len__ = _NoLength()
-    __iter__ = None  # so that a scalar is not an Iterable
+    __contains__ = None
 
     def __round__(self, ndigits: int | None = None) -> Any:
         if self.dtype.kind in "bc":

@@ -21,7 +21,7 @@ from tnp._array.array_function import implementation
 from tnp._array.concatenator import AxisConcatenator
 from tnp._array.methods import Methods
 from tnp._core import public
-from tnp._core.base import like, ndarray, readonly, scalar, wrap, wrap_array
+from tnp._core.base import SCALARS, float64, like, ndarray, readonly, scalar, wrap, wrap_array
 from tnp._creation.grids import nd_grid
 from tnp._indexing.index_tricks import IndexExpression
 from tnp._ufunc.ufunc import Ufunc
@@ -86,12 +86,12 @@ def _wrap(tensor: Any) -> ndarray:
 
 
 def _like(source: ndarray, tensor: Any) -> ndarray:
-    return _scalar(tensor) if type(source) is scalar else _array(tensor)
+    return _scalar(tensor) if type(source) in SCALARS else _array(tensor)
 
 
 def start() -> None:
     """Tell Dynamo what it takes whole, once it meets something of tnp; called when tnp has all its names."""
-    dynamo.when_met("tnp", (ndarray, scalar, readonly), _register)
+    dynamo.when_met("tnp", (ndarray, *SCALARS, readonly), _register)
 
 
 def _register() -> None:
@@ -132,5 +132,6 @@ def _register() -> None:
 
 trees.register(ndarray, _array, "tnp.ndarray")
 trees.register(scalar, _scalar, "tnp.scalar")
+trees.register(float64, _scalar, "tnp.float64")
 trees.register(readonly, _readonly, "tnp.readonly")
 trees.register_constants(list({type(dtype) for dtype in to_torch if isinstance(dtype, np.dtype)}))

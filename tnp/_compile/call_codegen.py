@@ -26,7 +26,7 @@ from tnp._compile.outer_state import (
     items_of,
     unchanged,
 )
-from tnp._core.base import flatiter, ndarray, readonly, scalar, subclass
+from tnp._core.base import SCALARS, flatiter, ndarray, readonly, subclass
 from tnp._core.readonly_views import readonly_array, set_writeable
 from tnp._transforms import pytree
 from tnp._transforms.traced_numbers import Number
@@ -185,7 +185,7 @@ class Result:
             array.known()  # which is computed by Python
         if id(array) in self._names:
             return self._names[id(array)]
-        if isinstance(array, (np.ndarray, np.generic)):
+        if issubclass(type(array), (np.ndarray, np.generic)):
             return self.text.constant(array)  # made by NumPy of static values
         if symbolic.is_symbol(array):
             return self.text.constant(symbolic.decided(array))
@@ -307,7 +307,7 @@ class _Reading(_Text):
         self._parts += 1
         self.lines.append(f"{name} = {expression}")
         kind, known = type(value), self.constant(value)
-        other_kind = f"type({name}) is not {self.constant(kind)}"
+        other_kind = self._other_kind(name, kind)
         if kind in OPEN or memory.is_tensor(value):
             self._array(name, value, other_kind)
             return
@@ -372,11 +372,17 @@ class _Reading(_Text):
         for container in containers:
             self._items(*container)
 
+    def _other_kind(self, name: str, kind: type) -> str:
+        """An expression: whether what has this name is not of a class; the two of scalars are one."""
+        if kind in SCALARS:
+            return f"type({name}) not in {self.constant(SCALARS)}"
+        return f"type({name}) is not {self.constant(kind)}"
+
     def _differs(self, name: str, value: Any) -> str:
         """An expression: whether what has this name is not like ``value``."""
         kind = type(value)
-        other_kind = f"type({name}) is not {self.constant(kind)}"
-        if kind is ndarray or kind is scalar or kind is readonly:
+        other_kind = self._other_kind(name, kind)
+        if kind in OPEN:
             return other_kind
         if kind is Number:
             return f"type({name}) is not {self.constant(type(value.value))}"

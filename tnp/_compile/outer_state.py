@@ -22,6 +22,7 @@ from backend_torch.graphs import compiling
 from backend_torch.tensors import memory
 from tnp._array.ndarray import ndarray, scalar
 from tnp._array.readonly import readonly
+from tnp._core.base import SCALARS
 from tnp._transforms import pytree
 
 Tensor = Any
@@ -32,7 +33,7 @@ _ATTRIBUTES = {"LOAD_ATTR", "LOAD_METHOD", "STORE_ATTR", "DELETE_ATTR", "LOAD_SU
 _OPAQUE = {"tnp", "backend_torch", "numpy", "builtins"}  # packages whose objects are not looked into
 _LIBRARIES = _OPAQUE | {"torch"} | sys.stdlib_module_names
 _PLAIN = (type(None), bool, int, str, bytes)
-OPEN = (ndarray, scalar, readonly)
+OPEN = (ndarray, *SCALARS, readonly)
 
 
 class Place:
@@ -128,7 +129,7 @@ class _Search:
         return root not in _LIBRARIES and not file.startswith(_installed())
 
     def _visit(self, value: Any) -> None:
-        if isinstance(value, _PLAIN) or type(value) is float or id(value) in self._seen or pytree.is_array(value):
+        if issubclass(type(value), _PLAIN) or type(value) is float or id(value) in self._seen or pytree.is_array(value):
             return
         self._seen[id(value)] = value
         if isinstance(value, types.FunctionType):
@@ -356,14 +357,14 @@ class OuterState:
 
     def _outline(self, value: Any, arrays: list[Tensor]) -> Any:
         kind = type(value)
-        if isinstance(value, _PLAIN):
+        if issubclass(kind, _PLAIN):
             return kind, value
         if kind is float:
             return kind, value.hex()
         if kind in OPEN or memory.is_tensor(value):
             arrays.append(value.tensor if isinstance(value, ndarray) else value)
-            return kind
-        if isinstance(value, np.generic):
+            return scalar if kind in SCALARS else kind
+        if issubclass(kind, np.generic):
             return kind, value.tobytes()
         if id(value) in self.grown or (kind is list and not self._lists):
             return _Same(value)

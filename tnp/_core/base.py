@@ -10,7 +10,8 @@ from collections.abc import Callable, Mapping
 from types import MemberDescriptorType
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from backend_torch.native import Slot
+from backend_torch.native import Slot, state
+from backend_torch.tensors.dtypes import to_numpy
 from tnp._core.dtype_table import PLAIN
 
 Tensor = Any
@@ -23,13 +24,61 @@ if TYPE_CHECKING:  # type checkers read the finished classes
     from tnp._array.ndarray import scalar as scalar
     from tnp._array.readonly import readonly as readonly
     from tnp._array.subclass import subclass as subclass
+
+    float64 = scalar
 else:
 
     class ndarray(Slot):
         __slots__ = ()
         __module__ = "tnp"
 
-    class scalar(ndarray):
+    class _MissingError(TypeError, AttributeError):
+        """The error of ``len`` and ``iter``, which also makes ``hasattr`` False."""
+
+    class _Missing:
+        """Replaces a method of arrays that programs look for to tell lists from numbers."""
+
+        def __init__(self, text: str) -> None:
+            self.text = text
+
+        def __get__(self, instance: Any, owner: type) -> Any:
+            if instance is None:
+                return self
+            raise _MissingError(self.text.format(f"numpy.{instance.dtype.name}"))
+
+    class _NoContainer:
+        __slots__ = ()
+        __len__ = _Missing("object of type '{}' has no len()")
+        # Without the native core Python would go on with __getitem__ where __iter__ raises, but not where it is None.
+        __iter__ = _Missing("'{}' object is not iterable") if state == "on" else None
+
+    class _SeenByAbstractClasses:
+        __len__ = __iter__ = None
+
+    class _ScalarClass(type):
+        """The class of scalars' classes, in which ``collections.abc`` finds no length: it reads ``__mro__``.
+
+        Scalars derive from arrays, and a None that Python itself sees would be an attribute of each.
+        """
+
+        @property
+        def __mro__(cls) -> tuple[type, ...]:
+            order = type.__dict__["__mro__"].__get__(cls)
+            return tuple([_SeenByAbstractClasses if each is _NoContainer else each for each in order])
+
+    class scalar(_NoContainer, ndarray, metaclass=_ScalarClass):
+        __slots__ = ()
+        __module__ = "tnp"
+
+        # isinstance asks it, so a scalar is a number wherever NumPy's is; type(x) stays tnp's.
+        __class__ = property(lambda self: _SCALAR_CLASSES.get(self.tensor.dtype, type(self)))
+
+    class float64(scalar):
+        """A scalar of a float64 on the host that nothing records: C takes it for Python's float, as NumPy's.
+
+        The native core makes it, and makes a plain scalar of it when it gets a tensor of another kind.
+        """
+
         __slots__ = ()
         __module__ = "tnp"
 
@@ -46,7 +95,9 @@ else:
         __module__ = "tnp"
 
 
-PLAIN.update((ndarray, scalar, readonly))
+SCALARS = frozenset({scalar, float64})
+PLAIN.update((ndarray, *SCALARS, readonly))
+_SCALAR_CLASSES = {tensor_dtype: dtype.type for tensor_dtype, dtype in to_numpy.items()}
 
 # Names that a class statement adds by itself.
 _OF_THE_STATEMENT = frozenset({
@@ -85,6 +136,6 @@ def wrap_array(tensor: Tensor) -> ndarray:
 
 def like(source: ndarray, tensor: Tensor) -> ndarray:
     """Return a tensor as a new array, or as a scalar if the source is a scalar."""
-    result: ndarray = _new(scalar if type(source) is scalar else ndarray)
+    result: ndarray = _new(scalar if type(source) in SCALARS else ndarray)
     result.tensor = tensor
     return result

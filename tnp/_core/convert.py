@@ -25,7 +25,7 @@ from backend_torch.tensors.constants import constant
 from backend_torch.tensors.dtypes import to_numpy, to_torch
 from backend_torch.torch_private import messages
 from tnp._core import host_fallback
-from tnp._core.base import flatiter, like, ndarray, scalar, wrap, wrap_array
+from tnp._core.base import SCALARS, flatiter, like, ndarray, scalar, wrap, wrap_array
 from tnp._core.derived_classes import kept
 from tnp._core.dtype_table import PLAIN
 from tnp._core.dtypes import DtypeError, native, tensor_dtype
@@ -60,7 +60,7 @@ def tensor_of(value: Any, dtype: Any = None, *, device: Any = None, is_output: b
     """
     if type(value) is ndarray:
         tensor = value.tensor
-    elif type(value) is scalar:
+    elif type(value) in SCALARS:
         tensor = memory.copied(value.tensor)  # a scalar never changes, even if a view of the result is written to
     elif isinstance(value, ndarray):
         tensor = value.tensor
@@ -129,7 +129,7 @@ def output_tensor(out: Any, refusal: str = "output array is read-only") -> Tenso
     ValueError
         ``out`` is read-only, a broadcast view, or has strides that no tensor has.
     """
-    if type(out) is scalar or not isinstance(out, (ndarray, np.ndarray)):
+    if isinstance(out, scalar) or not isinstance(out, (ndarray, np.ndarray)):
         raise TypeError("return arrays must be of ArrayType")
     tensor = tensor_of(out, is_output=True)
     if not memory.is_writeable(tensor) or (type(out) is not ndarray and not out.flags.writeable):
@@ -220,7 +220,7 @@ def _is_elsewhere(value: Any) -> bool:
 
     Everything else goes through NumPy, which knows read-only memory.
     """
-    if isinstance(value, (np.ndarray, np.generic)) or not hasattr(value, "__dlpack__"):
+    if issubclass(type(value), (np.ndarray, np.generic)) or not hasattr(value, "__dlpack__"):
         return False
     host = 1  # kDLCPU
     return not hasattr(value, "__array__") or value.__dlpack_device__()[0] != host
@@ -322,7 +322,7 @@ def asarray(
     if isinstance(a, np.ndarray) and not copy and not a.flags.writeable:
         a = _over_read_only(a)
     if isinstance(a, ndarray) or memory.is_tensor(a):
-        given, fresh = tensor_of(a), type(a) is scalar
+        given, fresh = tensor_of(a), isinstance(a, scalar)
         if fresh and copy is False:
             raise ValueError(NO_COPY)
     else:
@@ -549,8 +549,8 @@ def astype(x: Any, dtype: Any, /, *, copy: bool = True, device: Any = None) -> n
     >>> np.astype(np.asarray([1, 2]), np.float32)
     array([1., 2.], dtype=float32)
     """
-    if isinstance(x, (np.ndarray, np.generic)):
-        x = wrap(tensor_of(x)) if isinstance(x, np.generic) else wrap_array(tensor_of(x))
+    if issubclass(type(x), (np.ndarray, np.generic)):
+        x = wrap_array(tensor_of(x)) if isinstance(x, np.ndarray) else wrap(tensor_of(x))
     if not isinstance(x, ndarray):
         raise TypeError(f"Input should be a NumPy array. It is a {type(x)} instead: use asarray.")
     moved = x if device is None else x.to_device(device)
@@ -673,7 +673,7 @@ def element_of(value: Any, dtype: np.dtype) -> Any:
 
 def checked_number(value: Any, dtype: np.dtype) -> Any:
     """Return a scalar for an array of signed integers as a Python number, which has to fit; NumPy casts others."""
-    if dtype.kind != "i" or not (type(value) is scalar or isinstance(value, np.generic)):
+    if dtype.kind != "i" or not isinstance(value, (scalar, np.generic)):
         return value
     if value.dtype == dtype or value.dtype.kind not in "iuf":
         return value
@@ -685,7 +685,7 @@ def value_of(value: Any, array: ndarray) -> Tensor:
     """Convert an assigned value to a tensor of the array's dtype; scalars become 0-d tensors on the CPU."""
     if type(value) in _PLAIN:
         return constant(value, array.dtype)
-    if isinstance(value, np.generic):
+    if issubclass(type(value), np.generic):
         source = tensor_of(value)
     elif isinstance(value, (ndarray, np.ndarray)) or memory.is_tensor(value):
         held = not isinstance(value, np.ndarray) or value.dtype in to_torch  # NumPy reads numbers from other dtypes

@@ -67,7 +67,7 @@ def plain(x: Any) -> Any:
 
 def of_class(x: ndarray, result: ndarray) -> Any:
     """Return a result in the class of ``x``; scalars stay scalars."""
-    return result if type(result) is scalar else finalised(type(x), result.tensor, x)
+    return result if isinstance(result, scalar) else finalised(type(x), result.tensor, x)
 
 
 def kept(given: Any, result: ndarray) -> Any:

@@ -42,7 +42,7 @@ def _as_dtype(dtype: Any) -> np.dtype:
 
 def numpy_dtype(dtype: Any) -> np.dtype:
     """``numpy.dtype``, but it refuses tnp's arrays as it refuses NumPy's, instead of reading their attribute dtype."""
-    if isinstance(dtype, ndarray) and type(dtype) is not scalar:
+    if isinstance(dtype, ndarray) and not isinstance(dtype, scalar):
         raise TypeError("Cannot construct a dtype from an array")
     return np.dtype(dtype)
 

@@ -156,7 +156,7 @@ def set_item(array: ndarray, key: Any, value: Any) -> None:
             return None
         if isinstance(value, ndarray):
             source = value.tensor
-            number = type(value) is scalar and not tensor.is_floating_point()
+            number = isinstance(value, scalar) and not tensor.is_floating_point()
             if source.dtype is tensor.dtype or not (number or source.is_complex()):
                 try:
                     return indexing.assign(target, source)
@@ -331,7 +331,7 @@ def _entry(item: Any, tensor: Tensor) -> Any:
     if dtype is INT64 or dtype is BOOL:
         return array
     if dtype.is_floating_point or dtype.is_complex:
-        is_number = not array.dim() and (type(item) is scalar or not is_array(item))
+        is_number = not array.dim() and (isinstance(item, scalar) or not is_array(item))
         raise IndexError(_INVALID if is_number else _INVALID_DTYPE)
     return cast(array, INT64)
 

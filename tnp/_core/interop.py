@@ -195,7 +195,7 @@ def to_device(x: ndarray, device: Any, stream: Any, non_blocking: bool) -> ndarr
 
 def reduce(x: ndarray) -> tuple[Any, ...]:
     """Return how an array is pickled: its values as a NumPy array, which keeps the memory order, and its state."""
-    return unpickle, (host_values(x), str(x.tensor.device), type(x) is scalar, x.tensor.requires_grad)
+    return unpickle, (host_values(x), str(x.tensor.device), isinstance(x, scalar), x.tensor.requires_grad)
 
 
 def unpickle(values: np.ndarray, device: str, is_scalar: bool, requires_grad: bool) -> ndarray:

@@ -9,14 +9,14 @@ from typing import Any
 
 import numpy as np
 
-from tnp._core.base import ndarray
+from tnp._core.base import SCALARS, ndarray
 from tnp._core.convert import asarray, asnumpy
 from tnp._core.dtypes import numpy_dtype
 
 
 def _dtype_of(value: Any) -> Any:
     """Return an array's dtype; return dtypes and Python scalars unchanged, for NumPy to judge."""
-    if hasattr(value, "dtype") and not isinstance(value, (type, np.ndarray, np.generic)):
+    if hasattr(value, "dtype") and not issubclass(type(value), (type, np.ndarray, np.generic)):
         return asarray(value).dtype
     return value
 
@@ -113,7 +113,7 @@ def min_scalar_type(a: Any) -> np.dtype:
     >>> np.min_scalar_type(np.asarray([10, 20]))
     dtype('int64')
     """
-    array = a if isinstance(a, (bool, int, float, complex)) else asarray(a)
+    array = a if isinstance(a, (bool, int, float, complex)) and type(a) not in SCALARS else asarray(a)
     if isinstance(array, ndarray):
         return array.dtype if array.ndim else np.min_scalar_type(asnumpy(array))
     return np.min_scalar_type(array)

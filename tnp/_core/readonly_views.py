@@ -48,15 +48,15 @@ def set_writeable(x: ndarray, value: Any) -> None:
         if source is not None and type(source) is not ndarray:
             raise ValueError("cannot set WRITEABLE flag to True of this array")
         x.__class__ = ndarray  # type: ignore[assignment]
-    elif type(x) is not scalar and type(x) is not ndarray:
+    elif not isinstance(x, scalar) and type(x) is not ndarray:
         memory.lock(x.tensor, not value)
-    elif type(x) is scalar:
+    elif isinstance(x, scalar):
         raise ValueError("Cannot set flags on array scalars.")
 
 
 def is_writeable(x: ndarray) -> bool:
     """Whether elements of the array can be assigned to."""
-    if type(x) is readonly or type(x) is scalar or memory.is_locked(x.tensor):
+    if type(x) is readonly or isinstance(x, scalar) or memory.is_locked(x.tensor):
         return False
     return memory.is_writeable(x.tensor)
 
@@ -69,4 +69,4 @@ def view_of(source: Any, tensor: Tensor) -> ndarray:
 
 def view_like(source: Any, tensor: Tensor) -> ndarray:
     """`view_of`, but the view of a scalar is a scalar."""
-    return wrap(tensor) if type(source) is scalar else view_of(source, tensor)
+    return wrap(tensor) if isinstance(source, scalar) else view_of(source, tensor)

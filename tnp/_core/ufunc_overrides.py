@@ -82,7 +82,7 @@ def _computed(ufunc: Any, method: str, inputs: Any, outs: tuple[Any, ...], optio
         elif source is None:
             wrapped.append(each)
         else:
-            wrapped.append(_wrap(source, wrap_array(each.tensor), context, type(each) is scalar))
+            wrapped.append(_wrap(source, wrap_array(each.tensor), context, isinstance(each, scalar)))
     return wrapped[0] if not isinstance(result, tuple) else tuple(wrapped)
 
 

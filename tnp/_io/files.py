@@ -131,7 +131,7 @@ class NpzFile(Mapping[str, Any]):
 
 def _ours(value: Any) -> Any:
     """NumPy's array as ours, over the same memory where that can be."""
-    return asarray(value) if isinstance(value, (np.ndarray, np.generic)) else value
+    return asarray(value) if issubclass(type(value), (np.ndarray, np.generic)) else value
 
 
 def load(

@@ -13,7 +13,7 @@ import numpy
 from backend_torch.kernels import mathematics as kernels
 from backend_torch.tensors.casting import cast
 from backend_torch.tensors.dtypes import SIGNED, to_numpy, to_torch
-from tnp._core.base import ndarray, wrap, wrap_array
+from tnp._core.base import SCALARS, ndarray, wrap, wrap_array
 from tnp._core.convert import array, asarray, tensor_of
 from tnp._core.dtype_table import PLAIN
 from tnp._core.errors import copy_mode, explain, long_of, shapes_text
@@ -254,7 +254,7 @@ def nan_to_num(x: Any, copy: bool = True, nan: Any = 0.0, posinf: Any = None, ne
     values = kernels.parts(tensor) if complex_parts else tensor
     real = wrap_array(values).dtype
     fills = [None if fill is None else _real_fill(fill, real) for fill in (nan, posinf, neginf)]
-    if all(fill is None or isinstance(fill, (int, float)) for fill in fills):
+    if all(fill is None or not isinstance(fill, ndarray) for fill in fills):
         values = kernels.nan_to_num(values, *fills)
     else:
         tensors: list[Any] = [None if fill is None else tensor_of(fill, real, device=tensor.device) for fill in fills]
@@ -276,7 +276,7 @@ def nan_to_num(x: Any, copy: bool = True, nan: Any = 0.0, posinf: Any = None, ne
 
 def _real_fill(fill: Any, dtype: numpy.dtype) -> Any:
     """Return a replacement as a Python number, or as an array that can be cast to ``dtype``."""
-    if isinstance(fill, (int, float)):
+    if isinstance(fill, (int, float)) and type(fill) not in SCALARS:
         return fill
     fill = asarray(fill)
     if not numpy.can_cast(fill.dtype, dtype, "same_kind"):

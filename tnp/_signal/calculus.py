@@ -14,7 +14,7 @@ from backend_torch.kernels import signal
 from backend_torch.tensors import memory
 from backend_torch.tensors.casting import cast
 from backend_torch.tensors.dtypes import to_numpy
-from tnp._core.base import ndarray, wrap, wrap_array
+from tnp._core.base import SCALARS, ndarray, wrap, wrap_array
 from tnp._core.convert import asarray, tensor_of, tensors_of
 from tnp._core.dtypes import tensor_dtype
 from tnp._core.errors import normalize_axes, normalize_axis, shapes_text
@@ -105,7 +105,7 @@ def gradient(f: Any, *varargs: Any, axis: Any = None, edge_order: int = 1) -> nd
 
 def _spacing(given: Any, size: int) -> Any:
     """Return the distances between coordinates, or one number if they are equal."""
-    if isinstance(given, (int, float, complex)):
+    if isinstance(given, (int, float, complex)) and type(given) not in SCALARS:
         return given
     distances = wrap_array(tensor_of(given))
     if not distances.ndim:

@@ -14,7 +14,7 @@ import numpy as np
 
 from backend_torch.kernels import padding
 from backend_torch.tensors import memory
-from tnp._core.base import ndarray, wrap_array
+from tnp._core.base import SCALARS, ndarray, wrap_array
 from tnp._core.convert import asnumpy, tensor_of
 from tnp._creation.filled import empty, full
 from tnp._creation.ranges import linspace
@@ -174,7 +174,7 @@ def _constant(array: ndarray, axis: int, width: int, value: Any, is_after: bool)
     if not width:
         return None
     shape = (*array.shape[:axis], width, *array.shape[axis + 1 :])
-    if isinstance(value, (int, float, complex)):
+    if isinstance(value, (int, float, complex)) and type(value) not in SCALARS:
         value = np.asarray(value).astype(array.dtype)
     return full(shape, value, array.dtype, device=array.device)
 

@@ -302,7 +302,7 @@ def _bound(value: Any, what: str = "a bound") -> Any:
     tensor = _truth(value, what)
     if to_numpy[tensor.dtype].kind not in "iu":
         raise TypeError(f"{what} is an integer, not {to_numpy[tensor.dtype]}")
-    return int(value) if isinstance(value, np.generic) else tensor
+    return int(value) if issubclass(type(value), np.generic) else tensor
 
 
 def scan(

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from backend_torch.tensors import memory
-from tnp._core.base import ndarray, readonly, scalar, subclass, wrap, wrap_array
+from tnp._core.base import SCALARS, ndarray, readonly, scalar, subclass, wrap, wrap_array
 from tnp._core.derived_classes import finalised
 from tnp._core.readonly_views import readonly_array
 from tnp._transforms.traced_numbers import Number
@@ -38,7 +38,7 @@ def becomes_array(value: Any) -> bool:
 def like(array: Any, tensor: Any) -> Any:
     """A tensor in place of an array: of the array's kind, NumPy's as tnp's; a Python number's as a scalar."""
     if isinstance(array, ndarray):
-        made = _new(scalar if type(array) is scalar else ndarray)
+        made = _new(scalar if type(array) in SCALARS else ndarray)
         made.tensor = tensor
         return made
     if isinstance(array, np.ndarray):
@@ -81,9 +81,9 @@ def flatten(tree: Any, leaves: list[Any]) -> Any:
         A value is neither an array nor hashable.
     """
     kind = type(tree)
-    if kind is ndarray or kind is scalar:
+    if kind is ndarray or kind in SCALARS:
         leaves.append(tree)
-        return kind
+        return ndarray if kind is ndarray else scalar
     if kind is tuple or kind is list:
         return kind, tuple([flatten(item, leaves) for item in tree])
     if tree is None:
@@ -128,7 +128,7 @@ def mapped(function: Callable[[Any], Any], tree: Any, is_leaf: Callable[[Any], b
     kind = type(tree)
     if kind is tuple or kind is list:
         return kind([function(x) if type(x) is ndarray else mapped(function, x, is_leaf) for x in tree])
-    if kind is ndarray or kind is scalar or is_leaf(tree):
+    if kind is ndarray or kind in SCALARS or is_leaf(tree):
         return function(tree)
     if tree is None:
         return None

@@ -63,7 +63,7 @@ class _Elements:
         """
 
         def leaf(array: Any) -> Callable[[Any, Any], Any]:
-            made = wrap_array if next(dims) is None and type(array) is not scalar else wrap
+            made = wrap_array if next(dims) is None and not isinstance(array, scalar) else wrap
             if pytree.is_read_only(array):
                 return lambda tensors, _: pytree.locked(array, made(next(tensors)))
             return lambda tensors, _: made(next(tensors))

@@ -136,7 +136,7 @@ def at(ufunc: Ufunc, a: Any, indices: Any, b: Any) -> None:
         )
     if ufunc.nout != 1:
         raise ValueError("Only single output ufuncs supported at this time")
-    if type(a) is scalar or not isinstance(a, (ndarray, np.ndarray)):
+    if isinstance(a, scalar) or not isinstance(a, (ndarray, np.ndarray)):
         raise TypeError("first operand must be array")
     if ufunc.nin == 1 and b is not np._NoValue:
         raise ValueError("second operand provided when ufunc is unary")

@@ -572,7 +572,7 @@ class BinaryUfunc(Ufunc):
                 return wrap(asarray(np.full(shape, self.__name__ == "not_equal"), device=x.device).tensor)
             if out is not None or isinstance(other, (np.ndarray, Number, list, tuple)):
                 raise
-            if not isinstance(error, DtypeError) or (isinstance(other, (str, bytes)) and type(x) is not scalar):
+            if not isinstance(error, DtypeError) or (isinstance(other, (str, bytes)) and not isinstance(x, scalar)):
                 raise  # Python's own fallback would repeat the text
             return NotImplemented
 

@@ -16,7 +16,7 @@ from backend_torch.kernels import linalg as kernels
 from backend_torch.tensors import interop
 from backend_torch.tensors.casting import cast
 from backend_torch.tensors.dtypes import to_numpy, to_torch
-from tnp._core.base import ndarray, wrap, wrap_array
+from tnp._core.base import SCALARS, ndarray, wrap, wrap_array
 from tnp._core.convert import asarray, tensor_of, tensors_of
 from tnp._core.errors import broadcast_error, explain
 from tnp._creation.filled import empty
@@ -275,7 +275,7 @@ def pinv(a: Any, rcond: Any = None, hermitian: bool = False, *, rtol: Any = _NoV
     tensor = (square_matrices if hermitian else matrices)(wrap_array(given))
     if not hermitian:
         refuse_infinite(tensor)
-    if not isinstance(relative, float):
+    if not isinstance(relative, float) or type(relative) in SCALARS:
         relative = cast(tensor_of(relative, device=tensor.device), to_torch[np.dtype(float)])
         relative = autodiff.detached(interop.moved(relative, tensor.device))  # a tolerance has the gradient zero
     try:

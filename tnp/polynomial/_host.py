@@ -27,7 +27,7 @@ def ours(value: Any) -> Any:
 
 
 def _ours(value: Any) -> Any:
-    if isinstance(value, np.generic):
+    if issubclass(type(value), np.generic):
         return asarray(value)[()]
     return asarray(value) if isinstance(value, np.ndarray) else value
 

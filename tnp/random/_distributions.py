@@ -60,7 +60,11 @@ def warned(stacklevel: int, function: Callable[..., Any], *args: Any, **keywords
 
 def parameter(value: Any) -> Any:
     """Return a parameter for torch's streams: a Python number unchanged, an array's tensor."""
-    return value if isinstance(value, (int, float, np.generic)) else tensor_of(value)
+    return (
+        value
+        if issubclass(type(value), (int, float, np.generic)) and not isinstance(value, scalar)
+        else tensor_of(value)
+    )
 
 
 def array_in(x: Any) -> ndarray | None:

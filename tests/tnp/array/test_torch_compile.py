@@ -154,7 +154,7 @@ def test_export(name: str, device: str) -> None:
 def test_arrays_in_and_out() -> None:
     compiled = torch.compile(lambda x: (np.exp(x) * 2, x.sum()), fullgraph=True, backend="eager")
     pair = compiled(np.zeros(3))
-    assert [type(part).__name__ for part in pair] == ["ndarray", "scalar"]
+    assert type(pair[0]) is np.ndarray and isinstance(pair[1], numpy.float64)
     assert (pair[0].tolist(), pair[1]) == ([2, 2, 2], 0)
 
 
