@@ -237,11 +237,15 @@ def addresses(one: Tensor, other: Tensor) -> tuple[np.ndarray, np.ndarray] | Non
 
 
 def subgraph(
-    function: Callable[[list[Tensor]], Sequence[Tensor]], examples: Sequence[Tensor], pure: bool = False
+    function: Callable[[list[Tensor]], Sequence[Tensor]],
+    examples: Sequence[Tensor],
+    pure: bool = False,
+    writes: list[Tensor] | None = None,
 ) -> Subgraph:
     """What ``function`` does on tensors like ``examples``, while another function is being traced.
 
-    It writes to copies of its arguments, and each of its results is memory of its own in C order.
+    It writes to copies of its arguments, and each of its results is memory of its own in C order. With ``writes``, a
+    list that gets the tensors from around it that it writes to, it returns those as they are then, after its results.
 
     Raises
     ------
@@ -262,20 +266,29 @@ def subgraph(
     finally:
         watch.literals = literals
     outer = _lift(module)
-    values, memory, written = _reads_and_writes(module, [*inputs, *outer])
-    if any(pure or index >= len(inputs) for index in written):
+    everything = [*inputs, *outer]
+    values, memory, written = _reads_and_writes(module, everything)
+    if any(pure or (index >= len(inputs) and writes is None) for index in written):
         raise trace_state.write_error()
     graph = module.graph
     placeholders = graph.find_nodes(op="placeholder")
-    for index in written:
+    updated: list[Node] = []
+    for index in sorted(written):
+        if index >= len(inputs):
+            if len(memory[storage_of(everything[index])]) > 1 or not aliasing.is_plain(everything[index]):
+                raise trace_state.shared_write_error()
+            writes.append(everything[index])  # type: ignore[union-attr]
         with graph.inserting_after(placeholders[-1]):
             copy = graph.call_function(aten.clone.default, (placeholders[index],))
         values[copy] = values[placeholders[index]]
         placeholders[index].replace_all_uses_with(copy, delete_user_cb=lambda user, copy=copy: user is not copy)
         values[copy] = values[placeholders[index]]
+        copy.meta["val"] = values[copy]
+        if index >= len(inputs):
+            updated.append(copy)
     output = graph.output_node()
-    results: list[Node] = list(output.args[0])  # type: ignore[arg-type]
-    used = set(memory).difference([storage_of(inputs[index]) for index in written])
+    results: list[Node] = [*output.args[0], *updated]  # type: ignore[misc]
+    used = set(memory).difference([storage_of(everything[index]) for index in written])
     for index, node in enumerate(results):
         value = values[node]
         assert value is not None
@@ -290,12 +303,30 @@ def subgraph(
     return module, outer
 
 
-def aligned(subgraphs: Sequence[Subgraph]) -> tuple[list[Tensor], list[GraphModule]]:
-    """The same graphs with one list of tensors from around them, that all take."""
-    union = {id(tensor): tensor for _, outer in subgraphs for tensor in outer}
+def aligned(subgraphs: Sequence[Subgraph], first: Sequence[Tensor] = ()) -> tuple[list[Tensor], list[GraphModule]]:
+    """The same graphs with one list of tensors from around them, that all take; ``first`` are before the others."""
+    union = {id(tensor): tensor for tensor in [*first, *[tensor for _, outer in subgraphs for tensor in outer]]}
     return list(union.values()), [
         graph_copies.with_inputs(module, list(map(id, outer)), union) for module, outer in subgraphs
     ]
+
+
+def add_written(module: GraphModule, own: Sequence[Tensor], written: Sequence[Tensor]) -> None:
+    """Let a graph of `aligned`, whose first inputs are ``written``, give all those last, not only its ``own``."""
+    output = module.graph.output_node()
+    results: list[Node] = list(output.args[0])  # type: ignore[arg-type]
+    count = len(results) - len(own)
+    known = dict(zip(map(id, own), results[count:], strict=True))
+    placeholders = module.graph.find_nodes(op="placeholder")
+    del results[count:]
+    for tensor, placeholder in zip(written, placeholders, strict=False):
+        if id(tensor) not in known:
+            with module.graph.inserting_before(output):
+                known[id(tensor)] = module.graph.call_function(aten.clone.default, (placeholder,))
+            known[id(tensor)].meta["val"] = tensor
+        results.append(known[id(tensor)])
+    output.args = (tuple(results),)
+    module.recompile()
 
 
 # ---------------------------------------------------------------------------------------------------------------------

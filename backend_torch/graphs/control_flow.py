@@ -7,9 +7,11 @@ around it as inputs, writes to none of them and returns new memory. Inside a tra
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import torch
+from torch.fx import GraphModule
 
 from backend_torch.graphs import compiling, loop_derivatives
 from backend_torch.tensors import trace_state
@@ -58,6 +60,76 @@ def cond(predicate: Tensor, true: Callable[[], Tensors], false: Callable[[], Ten
     outer, (first, second) = compiling.aligned(branches)
     (operands,) = _apart(outer)
     return list(torch.ops.higher_order.cond(predicate, first, second, tuple(operands)))
+
+
+def number(value: bool | int) -> Tensor:
+    """A 0-d tensor of a trace, whose value the trace does not know."""
+    return torch.ops.aten.full.default([], value)
+
+
+def zeros(shape: Sequence[int], dtype: torch.dtype) -> Tensor:
+    """Zeros."""
+    return torch.zeros(shape, dtype=dtype)
+
+
+@dataclass
+class Traced:
+    """What a branch or a loop's body became.
+
+    Attributes
+    ----------
+    graph : (GraphModule, list of Tensor)
+        Its operations, and the tensors from around it that they take.
+    written : list of Tensor
+        Those of them that it writes to; the graph returns them last.
+    """
+
+    graph: compiling.Subgraph
+    written: Tensors
+
+    @property
+    def operations(self) -> int:
+        """How many operations there are, in inner loops and branches too."""
+        modules = [module for module in self.graph[0].modules() if isinstance(module, GraphModule)]
+        return sum([node.op == "call_function" for module in modules for node in module.graph.nodes])
+
+
+def traced(function: Callable[[Tensors], Tensors], examples: Sequence[Tensor]) -> Traced:
+    """What a function of tensors like these does; it may write to tensors from around it."""
+    written: Tensors = []
+    return Traced(compiling.subgraph(function, _operands(examples), writes=written), written)
+
+
+def branched(predicate: Tensor, true: Traced, false: Traced) -> Tensors:
+    """The results of one of two branches, which are alike; what it writes to tensors from around it is written."""
+    written = list({id(tensor): tensor for tensor in [*true.written, *false.written]}.values())
+    outer, (first, second) = compiling.aligned([true.graph, false.graph], written)
+    for module, branch in ((first, true), (second, false)):
+        compiling.add_written(module, branch.written, written)
+    (operands,) = _apart(outer)
+    results = list(torch.ops.higher_order.cond(is_true(predicate), first, second, tuple(operands)))
+    return _written_back(results, written)
+
+
+def repeated(condition: Callable[[Tensors], Tensor], body: Traced, carry: Sequence[Tensor]) -> Tensors:
+    """What is carried after a loop; what its steps write to tensors from around them is written."""
+    values = _operands(carry)
+    tested = compiling.subgraph(lambda given: [is_true(condition(given))], values)
+    outer, (test, step) = compiling.aligned([tested, body.graph], body.written)
+    around, carried = _apart(outer[len(body.written) :], [*values, *outer[: len(body.written)]])
+
+    def first(*tensors: Tensor) -> Tensor:
+        return test(*tensors)[0]  # the operator's condition is a tensor and not a sequence of one
+
+    results = list(torch.ops.higher_order.while_loop(first, step, tuple(carried), tuple(around)))
+    return _written_back(results, body.written)
+
+
+def _written_back(results: Tensors, written: Tensors) -> Tensors:
+    count = len(results) - len(written)
+    for tensor, value in zip(written, results[count:], strict=True):
+        tensor.copy_(value)
+    return results[:count]
 
 
 def while_loop(

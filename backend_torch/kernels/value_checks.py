@@ -25,6 +25,8 @@ FALLING = "`bins` must increase monotonically, when an array"
 NEITHER_WAY = "bins must be monotonically increasing or decreasing"
 NO_QUANTILES = "Quantiles must be in the range [0, 1]"
 NO_PERCENTILES = "Percentiles must be in the range [0, 100]"
+ASSERTED = "an assert of a compiled function failed"
+UNASSIGNED = "cannot access a local variable that is assigned in a loop which took no step"
 DEMANDED: dict[str, type[Exception]] = {
     MISCOUNTED: ValueError,
     OUTSIDE: IndexError,
@@ -37,6 +39,8 @@ DEMANDED: dict[str, type[Exception]] = {
     NEITHER_WAY: ValueError,
     NO_QUANTILES: ValueError,
     NO_PERCENTILES: ValueError,
+    ASSERTED: AssertionError,
+    UNASSIGNED: UnboundLocalError,
     "index out of bounds: ": IndexError,  # Inductor's own
     "input tensor should not contain infs or NaNs": np.linalg.LinAlgError,  # of linalg.eig
 }

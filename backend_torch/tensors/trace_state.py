@@ -199,3 +199,11 @@ def write_error() -> NotImplementedError:
         f"{user_line()}: a branch or a loop's body that is traced can't write to an array from around it: return the "
         "new value, or carry the array through the loop"
     )
+
+
+def shared_write_error() -> NotImplementedError:
+    """The error of writing, in a branch or a loop's body, to one of several arrays of one memory."""
+    return NotImplementedError(
+        f"{user_line()}: a branch or a loop's body that is traced writes to an array that shares memory with another "
+        "one from around it, or is not in C order: make the views inside, or copy the array before"
+    )

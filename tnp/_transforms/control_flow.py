@@ -24,7 +24,7 @@ Tree = TypeVar("Tree")
 _LEAF = object()
 
 
-class _Tree:
+class Leaves:
     """Arrays in their containers, taken apart: Python's numbers are arrays too, of NumPy's default dtypes."""
 
     def __init__(self, tree: Any) -> None:
@@ -46,7 +46,7 @@ class _Tree:
         """Where each array is, for people."""
         return [path for path, _ in pytree.named(self._build(self.tensors, ()), "")]
 
-    def check(self, other: _Tree, what: str, than: str) -> None:
+    def check(self, other: Leaves, what: str, than: str) -> None:
         """TypeError unless ``other``, which is ``what``, has this tree's structure, dtypes and shapes."""
         if other.structure != self.structure:
             raise TypeError(f"{what} is not built as {than} is: {other} where {self} is expected")
@@ -54,11 +54,11 @@ class _Tree:
             if own.dtype is not tensor.dtype or own.shape != tensor.shape:
                 raise TypeError(
                     f"{what} is not of the dtypes and shapes of {than}: {self.paths()[index] or 'it'} is "
-                    f"{_described(tensor)} where {_described(own)} is expected"
+                    f"{described(tensor)} where {described(own)} is expected"
                 )
 
     def __repr__(self) -> str:
-        return repr(self._build([_Named(_described(tensor)) for tensor in self.tensors], ()))
+        return repr(self._build([_Named(described(tensor)) for tensor in self.tensors], ()))
 
 
 class _Named(str):
@@ -67,7 +67,7 @@ class _Named(str):
     __repr__ = str.__str__
 
 
-def _described(tensor: Tensor) -> str:
+def described(tensor: Tensor) -> str:
     return f"{to_numpy[tensor.dtype]}{tuple(tensor.shape)}"
 
 
@@ -125,11 +125,11 @@ def cond(pred: Any, true_fun: Callable[..., Tree], false_fun: Callable[..., Tree
     """
     if not pytree.is_array(pred):
         return true_fun(*operands) if pred else false_fun(*operands)
-    results: list[_Tree] = []
+    results: list[Leaves] = []
 
     def branch(function: Callable[..., Any]) -> Callable[[], list[Tensor]]:
         def run() -> list[Tensor]:
-            result = _Tree(function(*operands))
+            result = Leaves(function(*operands))
             if results:
                 results[0].check(result, "the result of false_fun", "that of true_fun")
             results.append(result)
@@ -234,7 +234,7 @@ def while_loop(cond_fun: Callable[[Tree], Any], body_fun: Callable[[Tree], Any],
     >>> root(np.asarray(2.0)).round(6)
     np.float64(1.414214)
     """
-    carry = _Tree(init_val)
+    carry = Leaves(init_val)
 
     def condition(tensors: list[Tensor]) -> Tensor:
         return _truth(cond_fun(carry.filled(tensors)), "the result of cond_fun")
@@ -245,8 +245,8 @@ def while_loop(cond_fun: Callable[[Tree], Any], body_fun: Callable[[Tree], Any],
     return carry.filled(control_flow.while_loop(condition, body, carry.tensors))
 
 
-def _next(carry: _Tree, value: Any, name: str) -> list[Tensor]:
-    after = _Tree(value)
+def _next(carry: Leaves, value: Any, name: str) -> list[Tensor]:
+    after = Leaves(value)
     carry.check(after, f"what {name} returns", "what it carries")
     return after.tensors
 
@@ -287,7 +287,7 @@ def fori_loop(lower: Any, upper: Any, body_fun: Callable[[Any, Tree], Any], init
     >>> np.compile(lambda x: np.fori_loop(0, 10, lambda i, x: x + i, x))(np.asarray([0, 100]))
     array([ 45, 145])
     """
-    carry = _Tree(init_val)
+    carry = Leaves(init_val)
 
     def body(i: Tensor, tensors: list[Tensor]) -> list[Tensor]:
         return _next(carry, body_fun(pytree.like(0, i), carry.filled(tensors)), "body_fun")
@@ -354,13 +354,13 @@ def scan(
     >>> sums
     array([ 0,  1,  3,  6, 10])
     """
-    carry, given = _Tree(init), _Tree(xs)
+    carry, given = Leaves(init), Leaves(xs)
     length = _length(given, length)
-    results: list[_Tree] = []
+    results: list[Leaves] = []
 
     def step(values: list[Tensor], x: list[Tensor]) -> tuple[list[Tensor], list[Tensor]]:
         after, y = f(carry.filled(values), given.filled(x, _element))
-        result = _Tree(y)
+        result = Leaves(y)
         if results:
             results[0].check(result, "the result of f", "that of the step before")
         results[:] = [result]
@@ -378,7 +378,7 @@ def _stack(array: Any, tensor: Tensor) -> Any:
     return tensor if memory.is_tensor(array) else wrap_array(tensor)
 
 
-def _length(xs: _Tree, length: int | None) -> int:
+def _length(xs: Leaves, length: int | None) -> int:
     lengths = set() if length is None else {length.__index__()}
     for tensor in xs.tensors:
         if not tensor.dim():
@@ -431,7 +431,7 @@ def associative_scan(fn: Callable[[Any, Any], Any], elems: Any, reverse: bool = 
     >>> np.associative_scan(np.maximum, np.asarray([2, 5, 3, 7]), reverse=True)
     array([7, 7, 7, 7])
     """
-    tree = _Tree(elems)
+    tree = Leaves(elems)
     arrays = [moveaxis(wrap_array(tensor), axis, 0) for tensor in tree.tensors]
     if len({len(array) for array in arrays}) != 1:
         raise ValueError(f"associative_scan: elems has arrays of {sorted({len(array) for array in arrays})} elements")
@@ -442,8 +442,8 @@ def associative_scan(fn: Callable[[Any, Any], Any], elems: Any, reverse: bool = 
     def combined(one: list[Any], other: list[Any]) -> list[Any]:
         first, second = (other, one) if reverse else (one, other)
         given = [filled([array.copy() for array in arrays]) for arrays in (first, second)]  # fn may write to them
-        result = _Tree(fn(*given))
-        if result.structure != _Tree(filled(first)).structure:
+        result = Leaves(fn(*given))
+        if result.structure != Leaves(filled(first)).structure:
             raise TypeError(f"associative_scan: what fn returns is not built as elems is: {result}")
         return [moveaxis(wrap_array(tensor), axis, 0) for tensor in result.tensors]
 
