@@ -26,6 +26,9 @@ ALLOWED = {
     ("tnp/_core/base.py", "complete", "vars"),
     # An attribute of NumPy's iterator is set, which is no name of ours.
     ("tnp/_indexing/iteration.py", "_of_host", "setattr"),
+    # A field of a syntax tree is set; or an attribute of the user's, as a block of theirs set it.
+    ("tnp/_autograph/names.py", "put", "setattr"),
+    ("tnp/_autograph/operators.py", "set_attribute", "setattr"),
     # A patch of torch, which goes again.
     ("backend_torch/torch_private/patches.py", "replaced_attribute", "setattr"),
 }

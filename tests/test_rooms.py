@@ -18,8 +18,8 @@ ROOMS = {
     "tnp": [
         "_core", "_ufunc", "_manipulation", "_creation", "_indexing", "_math", "_sorting", "_statistics",
         "linalg", "fft", "_signal", "_io", "random", "polynomial", "special", "emath", "exceptions", "lib",
-        "distributed", "_array", "_devices", "_transforms", "_functional", "_compile", "testing", "typing",
-        "_program", "__main__",
+        "distributed", "_array", "_devices", "_transforms", "_functional", "_autograph", "_compile", "testing",
+        "typing", "_program", "__main__",
     ],
     "backend_torch": ["torch_private", "tensors", "autodiff", "kernels", "random", "graphs", "native", "distributed"],
 }  # fmt: skip

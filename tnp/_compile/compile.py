@@ -28,6 +28,7 @@ from backend_torch.kernels import linalg
 from backend_torch.tensors import devices, memory, trace_state
 from backend_torch.tensors.trace_state import TracedValueError as TracedValueError
 from backend_torch.torch_private import dynamo, messages
+from tnp._autograph.operators import converted
 from tnp._compile import call_codegen, saving, shutdown
 from tnp._compile.graph import Graph
 from tnp._compile.outer_state import OuterState, containers, differences
@@ -120,8 +121,10 @@ class _Signatures:
         dynamic: bool,
         eager_check: bool,
         cache_size: int | None,
+        autograph: bool = True,
     ) -> None:
         self.function = function
+        self.traced_function = converted(function) if autograph else function
         self.options = options
         self.dynamic = dynamic
         self.eager_check = eager_check
@@ -141,7 +144,8 @@ class _Signatures:
     def any_call(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """The result for any arguments; the next call with such arguments has a shortcut."""
         if compiling.is_inside():
-            return self.function(*args, **kwargs)
+            function = self.traced_function if trace_state.is_tracing() else self.function
+            return function(*args, **kwargs)
         with shutdown.waited_for():
             return self._call(args, kwargs)
 
@@ -377,7 +381,8 @@ class _Signatures:
             changes: list[Any] = []
             with traced_numbers.traced(inside, outer.asks_types):
                 try:
-                    result = self.function(*given[0], **given[1])
+                    function = self.traced_function if trace_state.is_tracing() else self.function
+                    result = function(*given[0], **given[1])
                 finally:
                     changes = outer.changes()
                     outer.undo(changes)
@@ -452,6 +457,7 @@ def compile(
     fullgraph: bool = False,
     eager_check: bool = False,
     cache_size: int | None = 256,
+    autograph: bool = True,
 ) -> Callable[..., Any]:
     """Trace a function of arrays once for each signature, and run the trace as machine code.
 
@@ -474,6 +480,10 @@ def compile(
         Settings of the backend, as in torch.compile.
     fullgraph : bool, optional
         Without effect: a function is always one graph, or an error says where it can't be.
+    autograph : bool, default True
+        Let Python's own ``if``, ``while``, ``for``, ``and``, ``or``, ``not``, ``x if c else y`` and ``assert`` work on
+        traced values, in the function and in those of the user's that it calls, from their source. False: the function
+        runs as it is, and a condition on a traced value is an error.
     eager_check : bool, default False
         Run the function itself too, at each call, and compare results and what is written to arguments and captured
         arrays: within the square root of the dtype's precision, and of random numbers dtypes and shapes only.
@@ -506,7 +516,9 @@ def compile(
 
     Notes
     -----
-    Python runs only while tracing: ``print`` prints then, loops are unrolled, calls are inlined. A signature is the
+    Python runs only while tracing: ``print`` prints then, calls are inlined. A branch or a loop whose condition is a
+    traced value is kept in the graph, as is a loop over a range or an array whose steps times the operations of one are
+    more than 256, if its variables keep their dtypes and shapes; other loops are unrolled. A signature is the
     structure of the arguments, each array's dtype, shape, strides and device, and each static value. Python's floats
     and complex numbers are traced, so ten learning rates are one trace; one that Python needs the value of (``if lr >
     0.1``, ``math.exp(lr)``, ``x**p``, ``f"{lr}"``, a result) is static, so another number is another trace. ints and
@@ -543,13 +555,14 @@ def compile(
         "fullgraph": fullgraph,
         "eager_check": eager_check,
         "cache_size": cache_size,
+        "autograph": autograph,
     }
     if fn is None:
         return functools.partial(compile, **settings)
     if cache_size is not None and operator.index(cache_size) < 1:
         raise ValueError(f"cache_size must be at least 1, not {cache_size}")
     signatures = _Signatures(
-        fn, {"backend": backend, "mode": mode, "options": options}, bool(dynamic), eager_check, cache_size
+        fn, {"backend": backend, "mode": mode, "options": options}, bool(dynamic), eager_check, cache_size, autograph
     )
 
     @functools.wraps(fn)

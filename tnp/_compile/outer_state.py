@@ -9,9 +9,7 @@ from __future__ import annotations
 import dis
 import functools
 import operator
-import os
 import sys
-import sysconfig
 import types
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -22,6 +20,7 @@ from backend_torch.graphs import compiling
 from backend_torch.tensors import memory
 from tnp._array.ndarray import ndarray, scalar
 from tnp._array.readonly import readonly
+from tnp._autograph.conversion import installed
 from tnp._core.base import SCALARS
 from tnp._transforms import pytree
 
@@ -126,7 +125,7 @@ class _Search:
         root = module.partition(".")[0]
         if root == self.package and root not in _LIBRARIES:
             return True
-        return root not in _LIBRARIES and not file.startswith(_installed())
+        return root not in _LIBRARIES and not file.startswith(installed())
 
     def _visit(self, value: Any) -> None:
         if issubclass(type(value), _PLAIN) or type(value) is float or id(value) in self._seen or pytree.is_array(value):
@@ -240,13 +239,6 @@ class _Search:
             for entries in [entries for entries in list(own.values()) if type(entries) is dict]:
                 for name in self.names & entries.keys():
                     self._add(Place("item", entries, name))
-
-
-@functools.cache
-def _installed() -> tuple[str, ...]:
-    """Where Python's own modules and installed packages are."""
-    paths = sysconfig.get_paths()
-    return tuple(os.path.join(paths[name], "") for name in ("stdlib", "platstdlib", "purelib", "platlib"))
 
 
 def _file_of(kind: type) -> str:

@@ -14,7 +14,7 @@ import tnp as np
 
 
 def compiled(function: Any) -> Any:
-    return np.compile(function, backend="eager")
+    return np.compile(function, backend="eager", autograph=False)
 
 
 def looped(x: Any, i: Any) -> Any:

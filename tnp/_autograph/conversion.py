@@ -1,0 +1,202 @@
+"""A function's source, found and rewritten: the result is a function with the same globals, closure and lines.
+
+Layer: owns which functions are converted, where their source is, and why one is not. Libraries' functions are not.
+"""
+
+from __future__ import annotations
+
+import ast
+import copy
+import functools
+import linecache
+import os
+import sysconfig
+import types
+from typing import Any
+
+from tnp._autograph import rewriting
+
+_PACKAGES = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+OWN = tuple([os.path.join(_PACKAGES, name, "") for name in ("tnp", "backend_torch")])
+CELL = types.CellType()  # what converted functions find their operators in
+_codes: dict[types.CodeType, types.CodeType | str] = {}  # of a function -> of the converted one, or why there is none
+
+
+@functools.cache
+def installed() -> tuple[str, ...]:
+    """Where Python's own modules and installed packages are."""
+    paths = sysconfig.get_paths()
+    return tuple(os.path.join(paths[name], "") for name in ("stdlib", "platstdlib", "purelib", "platlib"))
+
+
+def converted(function: Any, root: bool = False) -> Any:
+    """The function that branches and loops over traced values; itself, if it is a library's or can't be converted.
+
+    Parameters
+    ----------
+    function : callable
+    root : bool
+        Whether the user named the function: it may be from an installed package.
+    """
+    if isinstance(function, types.FunctionType):
+        file = function.__code__.co_filename
+        if rewriting.OPERATORS in function.__code__.co_freevars:
+            return function  # it is converted
+        if file.startswith(OWN):
+            return _with_converted_cells(function)
+        if file.startswith(installed()) and not root:
+            return function
+        code = _codes.get(function.__code__)
+        if code is None:
+            code = _codes[function.__code__] = _rewritten(function)
+        return function if isinstance(code, str) else _rebuilt(function, code)
+    if isinstance(function, types.MethodType):
+        inner = converted(function.__func__, root)
+        return function if inner is function.__func__ else types.MethodType(inner, function.__self__)
+    if isinstance(function, functools.partial) and type(function) is functools.partial:
+        inner = converted(function.func, root)
+        return function if inner is function.func else functools.partial(inner, *function.args, **function.keywords)
+    if isinstance(function, type) or not hasattr(type(function), "__dict__"):
+        return function
+    call = type(function).__dict__.get("__call__")
+    if isinstance(call, types.FunctionType) and not call.__code__.co_filename.startswith(OWN):
+        inner = converted(call, root)
+        return function if inner is call else types.MethodType(inner, function)
+    return function
+
+
+def reason(code: types.CodeType) -> str | None:
+    """Why a function was not converted; None if it was, or nobody tried."""
+    found = _codes.get(code)
+    return found if isinstance(found, str) else None
+
+
+def _with_converted_cells(function: types.FunctionType) -> Any:
+    """A function of tnp's around the user's, such as ``grad(f)``, around the converted one."""
+    cells, changed = [], False
+    for cell in function.__closure__ or ():
+        try:
+            value = cell.cell_contents
+        except ValueError:
+            value = None
+        made = converted(value) if isinstance(value, (types.FunctionType, types.MethodType)) else value
+        changed = changed or made is not value
+        cells.append(types.CellType(made) if made is not value else cell)
+    return _rebuilt(function, function.__code__, tuple(cells)) if changed else function
+
+
+def _rebuilt(function: types.FunctionType, code: types.CodeType, closure: Any = None) -> types.FunctionType:
+    if closure is None:
+        cells = dict(zip(function.__code__.co_freevars, function.__closure__ or (), strict=True))
+        cells[rewriting.OPERATORS] = CELL
+        closure = tuple([cells[name] for name in code.co_freevars])
+    made = types.FunctionType(code, function.__globals__, function.__name__, function.__defaults__, closure)
+    made.__kwdefaults__ = function.__kwdefaults__
+    made.__dict__.update(function.__dict__)
+    made.__qualname__, made.__module__, made.__doc__ = function.__qualname__, function.__module__, function.__doc__
+    return made
+
+
+def _rewritten(function: types.FunctionType) -> types.CodeType | str:
+    code = function.__code__
+    lines = linecache.getlines(code.co_filename, function.__globals__)
+    if not lines:
+        return f"the source of {function.__qualname__} is not known"
+    try:
+        tree = _parsed("".join(lines))
+    except SyntaxError:
+        return f"the source of {function.__qualname__} has changed"
+    found = _find(tree, code)
+    if found is None:
+        return f"the source of {function.__qualname__} is not found in {code.co_filename}"
+    node, around = found
+    try:
+        rewriting.check(node)
+        node = copy.deepcopy(node)
+        made: ast.stmt
+        if isinstance(node, ast.Lambda):
+            made = ast.Return(rewriting.Rewriter().visit(node))
+        else:
+            made = rewriting.Rewriter().function(node)
+            defaults = node.args
+            defaults.defaults = [ast.Constant(None) for _ in defaults.defaults]
+            defaults.kw_defaults = [each and ast.Constant(None) for each in defaults.kw_defaults]
+        names = [*code.co_freevars, rewriting.OPERATORS]
+        given = ast.arguments([], [ast.arg(name) for name in names], None, [], [], None, [])
+        factory: ast.stmt = ast.FunctionDef("_tnp_factory", given, [made], [])
+        factory.type_params = []  # type: ignore[attr-defined]
+        for name in reversed(around):  # for names that a class hides
+            factory = ast.ClassDef(name, [], [], [factory], [])
+            factory.type_params = []  # type: ignore[attr-defined]
+        module = ast.fix_missing_locations(ast.Module([factory], []))
+        whole = compile(module, code.co_filename, "exec", dont_inherit=True, flags=code.co_flags & _FUTURE)
+    except rewriting.NotConvertible as error:
+        return f"{function.__qualname__} is not converted: {error}"
+    inner = _inner(_inner(whole, "_tnp_factory"), code.co_name)
+    return _named(inner, code)
+
+
+_FUTURE = __import__("__future__").annotations.compiler_flag
+
+
+@functools.lru_cache(8)
+def _parsed(source: str) -> ast.Module:
+    return ast.parse(source)
+
+
+def _find(tree: ast.Module, code: types.CodeType) -> tuple[ast.FunctionDef | ast.Lambda, list[str]] | None:
+    """The node of a function's code, and the names of the classes around it, the innermost last."""
+    found: list[tuple[Any, list[str]]] = []
+    spots = [p for p in code.co_positions() if None not in p] if code.co_name == "<lambda>" else []
+
+    def visit(node: ast.AST, around: list[str]) -> None:
+        if isinstance(node, ast.FunctionDef) and node.name == code.co_name:
+            first = min([node.lineno, *[each.lineno for each in node.decorator_list]])
+            if first == code.co_firstlineno:
+                found.append((node, around))
+        elif isinstance(node, ast.Lambda) and code.co_name == "<lambda>":
+            body = node.body
+            begin, end = (body.lineno, body.col_offset), (body.end_lineno or 0, body.end_col_offset or 0)
+            inner = [p for p in spots if p[2] or p[3]]
+            if inner and all(begin <= (p[0], p[2]) and (p[1], p[3]) <= end for p in inner):
+                found.append((node, around))
+        inside = [node.name] if isinstance(node, ast.ClassDef) else []
+        for child in ast.iter_child_nodes(node):
+            visit(child, inside or around)
+
+    visit(tree, [])
+    wanted = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
+    fitting = []
+    for node, around in found:
+        arguments = node.args
+        given = [*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs]
+        hidden = tuple([_mangled(each.arg, around) for each in given])
+        if hidden == wanted:
+            fitting.append((node, around))
+    return fitting[-1] if fitting else None
+
+
+def _mangled(name: str, around: list[str]) -> str:
+    if not around or not name.startswith("__") or name.endswith("__"):
+        return name
+    return f"_{around[-1].lstrip('_')}{name}"
+
+
+def _inner(code: types.CodeType, name: str) -> types.CodeType:
+    for constant in code.co_consts:
+        if isinstance(constant, types.CodeType):
+            if constant.co_name == name:
+                return constant
+            try:
+                return _inner(constant, name)
+            except LookupError:
+                pass
+    raise LookupError(name)
+
+
+def _named(code: types.CodeType, like: types.CodeType) -> types.CodeType:
+    """The code with the function's own name for the parts that its blocks have become."""
+    constants = tuple([_named(each, like) if isinstance(each, types.CodeType) else each for each in code.co_consts])
+    if not code.co_name.startswith("_tnp_") and code.co_name != like.co_name:
+        return code.replace(co_consts=constants)
+    return code.replace(co_consts=constants, co_name=like.co_name, co_qualname=like.co_qualname)

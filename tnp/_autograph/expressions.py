@@ -1,0 +1,160 @@
+"""Expressions that ask for truth: `and`, `or`, `not`, chained comparisons, `x if c else y`, and built-in functions.
+
+Layer: owns what they give where a value is traced; for every other value they are Python's.
+"""
+
+from __future__ import annotations
+
+import math
+import operator
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+from tnp._autograph import statements
+from tnp._autograph.values import predicate, traced
+from tnp._core.base import ndarray, wrap
+from tnp._ufunc import table
+
+Thunk = Callable[[], Any]
+_COMPARISONS: dict[str, Callable[[Any, Any], Any]] = {
+    "Lt": operator.lt,
+    "LtE": operator.le,
+    "Gt": operator.gt,
+    "GtE": operator.ge,
+    "Eq": operator.eq,
+    "NotEq": operator.ne,
+    "Is": operator.is_,
+    "IsNot": operator.is_not,
+    "In": lambda item, items: item in items,
+    "NotIn": lambda item, items: item not in items,
+}
+
+
+def choose(test: Any, one: Thunk, other: Thunk) -> Any:
+    """``one() if test else other()``."""
+    if predicate(test) is None:
+        return one() if test else other()
+    result: list[Any] = [None]
+
+    def put(values: tuple[Any, ...]) -> None:
+        result[:] = values
+
+    def taken(thunk: Thunk) -> Callable[[], None]:
+        return lambda: result.__setitem__(0, thunk())
+
+    statements.choose(test, taken(one), taken(other), lambda: (result[0],), put)
+    return result[0]
+
+
+def and_(one: Any, other: Thunk) -> Any:
+    """``one and other()``."""
+    if predicate(one) is None:
+        return one and other()
+    return choose(one, other, lambda: one)
+
+
+def or_(one: Any, other: Thunk) -> Any:
+    """``one or other()``."""
+    if predicate(one) is None:
+        return one or other()
+    return choose(one, lambda: one, other)
+
+
+def not_(value: Any) -> Any:
+    """``not value``."""
+    condition = predicate(value)
+    return not value if condition is None else wrap(condition == 0)
+
+
+def compare(first: Any, *rest: tuple[str, Thunk]) -> Any:
+    """``first < second() < third()``, with the comparisons' names."""
+    (name, thunk), *more = rest
+    second = thunk()
+    result = _COMPARISONS[name](first, second)
+    return and_(result, lambda: compare(second, *more)) if more else result
+
+
+def assert_(test: Any, message: Thunk | None) -> None:
+    """``assert test, message()``; of a traced condition when the graph runs, without the message's values."""
+    condition = predicate(test)
+    if condition is None:
+        if not test and __debug__:
+            raise AssertionError(*([message()] if message else []))
+        return
+    statements.demand(condition)
+
+
+def int_(*args: Any, **kwargs: Any) -> Any:
+    """``int``; of a traced number the integer array."""
+    if len(args) == 1 and not kwargs and predicate_like(args[0]):
+        return args[0].astype("int64")
+    return int(*args, **kwargs)
+
+
+def float_(*args: Any) -> Any:
+    """``float``; of a traced number the array of float64."""
+    return args[0].astype("float64") if len(args) == 1 and predicate_like(args[0]) else float(*args)
+
+
+def bool_(*args: Any) -> Any:
+    """``bool``; of a traced number the array of bool."""
+    return args[0].astype("bool") if len(args) == 1 and predicate_like(args[0]) else bool(*args)
+
+
+def predicate_like(value: Any) -> bool:
+    """Whether a value is a traced array of no dimension."""
+    return isinstance(value, ndarray) and value.ndim == 0 and traced(value) is not None
+
+
+def _itself(value: Any) -> Any:
+    return value
+
+
+def _extreme(function: Any) -> Any:
+    def of(*args: Any, **kwargs: Any) -> Any:
+        given = args if len(args) > 1 else list(args[0]) if args and type(args[0]) in (list, tuple) else ()
+        if kwargs or not any(map(predicate_like, given)):
+            return function(*args, **kwargs)
+        result = given[0]
+        for each in given[1:]:
+            # As Python chooses: the first of equal ones, and of what can't be compared.
+            better = each > result if function is max else each < result
+            result = choose(better, partial(_itself, each), partial(_itself, result))
+        return result
+
+    return of
+
+
+_MATH = {
+    name: getattr(table, instead)
+    for name, instead in {
+        "sqrt": "sqrt", "exp": "exp", "log": "log", "log2": "log2", "log10": "log10", "log1p": "log1p",
+        "expm1": "expm1", "sin": "sin", "cos": "cos", "tan": "tan", "tanh": "tanh", "sinh": "sinh", "cosh": "cosh",
+        "atan": "arctan", "asin": "arcsin", "acos": "arccos", "atan2": "arctan2", "hypot": "hypot", "fabs": "fabs",
+        "isnan": "isnan", "isinf": "isinf", "isfinite": "isfinite", "copysign": "copysign", "fmod": "fmod",
+        "asinh": "arcsinh", "acosh": "arccosh", "atanh": "arctanh",
+    }.items()
+    if hasattr(table, instead)
+}  # fmt: skip
+
+
+def _of_math(function: Any, ufunc: Any) -> Any:
+    return lambda *args: ufunc(*args) if any(map(predicate_like, args)) else function(*args)
+
+
+def _rounded(function: Any, ufunc: Any) -> Any:
+    return lambda value: ufunc(value).astype("int64") if predicate_like(value) else function(value)
+
+
+BUILTINS: dict[Any, Any] = {
+    int: int_,
+    float: float_,
+    bool: bool_,
+    max: _extreme(max),
+    min: _extreme(min),
+    math.floor: _rounded(math.floor, table.floor),
+    math.ceil: _rounded(math.ceil, table.ceil),
+    **{getattr(math, name): _of_math(getattr(math, name), ufunc) for name, ufunc in _MATH.items()},
+}
+"""Functions of Python that want a number, and what they are in converted functions."""

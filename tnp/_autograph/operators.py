@@ -1,0 +1,104 @@
+"""What converted functions call in the place of Python's statements, by the names that `rewriting` writes.
+
+Layer: owns the names, and which functions are converted where they are called.
+"""
+
+from __future__ import annotations
+
+import sys
+import types
+from typing import Any
+
+from tnp._autograph import conversion, expressions, iteration
+from tnp._autograph.expressions import and_ as and_
+from tnp._autograph.expressions import assert_ as assert_
+from tnp._autograph.expressions import choose as choose
+from tnp._autograph.expressions import compare as compare
+from tnp._autograph.expressions import not_ as not_
+from tnp._autograph.expressions import or_ as or_
+from tnp._autograph.statements import for_ as for_
+from tnp._autograph.statements import if_ as if_
+from tnp._autograph.statements import raised as raised
+from tnp._autograph.statements import while_ as while_
+from tnp._autograph.values import Undefined as Undefined
+from tnp._autograph.values import read as read
+from tnp._autograph.values import returned as returned
+from tnp._transforms import pytree
+
+_BUILTINS = {
+    **expressions.BUILTINS,
+    range: iteration.range_,
+    enumerate: iteration.enumerate_,
+    zip: iteration.zip_,
+    reversed: iteration.reversed_,
+}
+_FUNCTIONS = frozenset(
+    {"fn", "f", "func", "function", "body_fun", "cond_fun", "true_fun", "false_fun", "func1d", "pyfunc", "branches"}
+)
+_NO_ATTRIBUTE = object()
+
+
+def converted(function: Any) -> Any:
+    """A function that the user has named, converted: it may be a library's."""
+    return conversion.converted(function, root=True)
+
+
+def callee(function: Any) -> Any:
+    """What is called in the place of a function: a converted one, if it is the user's."""
+    kind = type(function)
+    if kind is types.FunctionType:
+        code = function.__code__
+        if code.co_filename.startswith(conversion.OWN) and not _FUNCTIONS.isdisjoint(
+            code.co_varnames[: code.co_argcount]
+        ):
+            return _taking_functions(function)
+        return conversion.converted(function)
+    if kind is types.BuiltinFunctionType or kind is type:
+        try:
+            return _BUILTINS.get(function, function)
+        except TypeError:
+            return function
+    return conversion.converted(function)
+
+
+def _taking_functions(function: Any) -> Any:
+    """A function of tnp's that calls functions, of converted ones."""
+
+    def call(*args: Any, **kwargs: Any) -> Any:
+        return function(*map(_argument, args), **{name: _argument(value) for name, value in kwargs.items()})
+
+    return call
+
+
+def _argument(value: Any) -> Any:
+    if type(value) in (list, tuple):
+        return type(value)(map(_argument, value))
+    if isinstance(value, (types.FunctionType, types.MethodType)):
+        return conversion.converted(value)
+    return value
+
+
+def attribute(owner: Any, name: str) -> Any:
+    """An attribute that a block sets, if it has been set; those of arrays are no state of their own."""
+    try:
+        holder = owner()
+        if isinstance(holder, Undefined) or pytree.is_array(holder):
+            return _NO_ATTRIBUTE
+        return getattr(holder, name)
+    except (AttributeError, NameError):
+        return Undefined(name)
+
+
+def set_attribute(owner: Any, name: str, value: Any) -> None:
+    """Put back what `attribute` gave."""
+    if value is _NO_ATTRIBUTE:
+        return
+    holder = owner()
+    if not isinstance(value, Undefined):
+        if getattr(holder, name, _NO_ATTRIBUTE) is not value:
+            setattr(holder, name, value)
+    elif name in getattr(holder, "__dict__", ()):
+        delattr(holder, name)
+
+
+conversion.CELL.cell_contents = sys.modules[__name__]

@@ -1,0 +1,335 @@
+"""A function's statements and expressions become calls of operators that branch and loop over traced values too.
+
+Layer: owns the new source: which variables go through a branch or a loop, and which lines they have. What the operators
+do is theirs.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Sequence
+from typing import Any
+
+from tnp._autograph import names
+from tnp._autograph.jumps import RESULT, flags_of, without_jumps
+from tnp._autograph.names import Names
+
+OPERATORS = "_tnp_operators"
+_FRAME_READERS = {"locals", "vars", "dir", "eval", "exec", "globals"}
+_NONE: Names = frozenset()
+
+
+class NotConvertible(Exception):
+    """What stands in the way of converting a function, and its line."""
+
+
+def check(function: ast.AST) -> None:
+    """NotConvertible if a function holds what the rewriting can't keep."""
+    for node in ast.walk(function):
+        line = getattr(node, "lineno", 0)
+        if isinstance(node, (ast.Yield, ast.YieldFrom, ast.Await, ast.AsyncFunctionDef)):
+            raise NotConvertible(f"line {line} makes it a generator or a coroutine")
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in _FRAME_READERS:
+            if node.func.id not in ("vars", "dir") or not node.args:
+                raise NotConvertible(f"line {line} calls {node.func.id}()")
+
+
+class Rewriter(ast.NodeTransformer):
+    """One function; those inside of it have their own."""
+
+    def __init__(self, first_parameter: str | None = None) -> None:
+        self.count = 0
+        self.first_parameter = first_parameter
+        self.globals: Names = _NONE
+        self.stateful: Names = _NONE
+        self.always: Names = _NONE  # what functions inside may read at any time
+
+    # -- functions ----------------------------------------------------------------------------------------------------
+
+    def function(self, node: ast.FunctionDef) -> ast.FunctionDef:
+        """The function, converted."""
+        arguments = node.args
+        first = [*arguments.posonlyargs, *arguments.args]
+        self.first_parameter = first[0].arg if first else None
+        self.globals = names.declared(node, ast.Global)
+        outer = names.declared(node, ast.Nonlocal)
+        body = [statement for statement in node.body if not isinstance(statement, (ast.Global, ast.Nonlocal))]
+        scope = [each for each in node.body if isinstance(each, (ast.Global, ast.Nonlocal))]
+        if any(isinstance(each, (ast.Global, ast.Nonlocal)) for s in body for each in ast.walk(s)):
+            raise NotConvertible(f"line {node.lineno} holds a global or nonlocal statement in a block")
+        body = without_jumps(body or [ast.copy_location(ast.Pass(), node)])
+        blocks = [each for s in body for each in ast.walk(s) if isinstance(each, (ast.If, ast.While, ast.For))]
+        self.stateful = names.assigned(blocks)
+        self.always = names.captured(body) | self.globals | outer
+        made = self.block(body, _NONE)
+        unbound = self.stateful - names.parameters(arguments) - self.globals - outer
+        unbound = frozenset(name for name in unbound if "." not in name)
+        start = [_placed(_assign(name, _operator("Undefined", _text(name))), node) for name in sorted(unbound)]
+        docstring = (
+            made[:1] if made and isinstance(made[0], ast.Expr) and isinstance(made[0].value, ast.Constant) else []
+        )
+        node.body = [*docstring, *scope, *start, *made[len(docstring) :]]
+        node.decorator_list, node.returns = [], None
+        for each in [*first, *arguments.kwonlyargs, arguments.vararg, arguments.kwarg]:
+            if each is not None:
+                each.annotation = None
+        return node
+
+    def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:
+        try:
+            check(node)
+        except NotConvertible:
+            return node
+        decorators = [self.visit(each) for each in node.decorator_list]
+        node.args.defaults = [self.visit(each) for each in node.args.defaults]
+        node.args.kw_defaults = [each and self.visit(each) for each in node.args.kw_defaults]
+        made = Rewriter().function(node)
+        made.decorator_list = decorators
+        return made
+
+    def visit_ClassDef(self, node: ast.ClassDef) -> ast.AST:
+        return node
+
+    # -- statements ---------------------------------------------------------------------------------------------------
+
+    def block(self, statements: Sequence[ast.stmt], after: Names) -> list[ast.stmt]:
+        """Statements converted; ``after`` are the variables that may be read after them."""
+        made: list[ast.stmt] = []
+        for number, statement in enumerate(statements):
+            live = names.live_before(statements[number + 1 :], after)
+            if isinstance(statement, ast.If):
+                made += self.branch(statement, live)
+            elif isinstance(statement, (ast.While, ast.For)):
+                made += self.loop(statement, live)
+            elif isinstance(statement, (ast.With, ast.Try, ast.Match)):
+                made.append(self.nested(statement, live))
+            elif isinstance(statement, ast.Assert):
+                message = _thunk(self.visit(statement.msg)) if statement.msg else ast.Constant(None)
+                call = ast.Expr(_operator("assert_", self.visit(statement.test), message))
+                made.append(_placed(call, statement))
+            elif isinstance(statement, ast.Raise) and statement.exc is not None:
+                made.append(self.visit(statement))
+                statement.exc = _placed(_operator("raised", statement.exc), statement)
+            elif isinstance(statement, ast.Delete) and all(
+                isinstance(target, ast.Name) and target.id in self.stateful for target in statement.targets
+            ):
+                for target in statement.targets:
+                    name = target.id  # type: ignore[attr-defined]
+                    made.append(_placed(_assign(name, _operator("Undefined", _text(name))), statement))
+            else:
+                if isinstance(statement, ast.AugAssign) and isinstance(statement.target, ast.Name):
+                    if statement.target.id in self.stateful:
+                        made.append(_placed(ast.Expr(self.loaded(statement.target.id)), statement))
+                made.append(self.visit(statement))
+        return made
+
+    def nested(self, statement: ast.With | ast.Try | ast.Match, live: Names) -> ast.stmt:
+        """A statement with blocks that runs as it is."""
+        # What a block assigns may be read by each of the others.
+        seen = live | names.read([statement]) if isinstance(statement, ast.Try) else live
+        for field in ("body", "orelse", "finalbody"):
+            if getattr(statement, field, None):
+                names.put(statement, field, self.block(getattr(statement, field), seen))
+        for holder in [*getattr(statement, "handlers", []), *getattr(statement, "cases", [])]:
+            holder.body = self.block(holder.body, seen)
+        for field in ("items", "subject"):
+            value = getattr(statement, field, None)
+            if value is not None:
+                names.put(
+                    statement, field, [self.visit(v) for v in value] if isinstance(value, list) else self.visit(value)
+                )
+        return statement
+
+    def branch(self, statement: ast.If, live: Names) -> list[ast.stmt]:
+        self.count += 1
+        number = self.count
+        changed = names.assigned([*statement.body, *statement.orelse])
+        test = self.visit(statement.test)
+        made = [
+            self.part(f"_tnp_body_{number}", self.block(statement.body, live), changed, statement),
+            self.part(f"_tnp_orelse_{number}", self.block(statement.orelse, live), changed, statement),
+        ]
+        state = self.state(number, changed, live, [*statement.body, *statement.orelse], statement)
+        call = _operator("if_", test, _name(f"_tnp_body_{number}"), _name(f"_tnp_orelse_{number}"), *state.values)
+        return [*made, *state.made, _placed(ast.Expr(call), statement)]
+
+    def loop(self, statement: ast.While | ast.For, live: Names) -> list[ast.stmt]:
+        self.count += 1
+        number = self.count
+        flags = flags_of(statement)
+        changed = names.assigned([statement] if isinstance(statement, ast.For) else statement.body)
+        live = names.live_in_loop(statement, live) | frozenset(flags)
+        body = self.block(statement.body, live)
+        ending: list[ast.expr] = [ast.UnaryOp(ast.Not(), _name(flag)) for flag in flags]
+        made: list[ast.stmt] = []
+        target = f"_tnp_test_{number}"
+        if isinstance(statement, ast.While):
+            constant = isinstance(statement.test, ast.Constant) and bool(statement.test.value)
+            tests = [*ending, *([] if constant and ending else [statement.test])]
+            test = tests[0] if len(tests) == 1 else ast.BoolOp(ast.And(), tests)
+            made.append(self.part(target, [ast.Return(self.visit(test))], _NONE, statement))
+            made.append(self.part(f"_tnp_body_{number}", body, changed, statement))
+            first: list[ast.expr] = [_name(target)]
+        else:
+            item = f"_tnp_item_{number}"
+            bind = ast.Assign([self.visit(statement.target)], _name(item))
+            made.append(self.part(f"_tnp_body_{number}", [bind, *body], changed, statement, [item]))
+            first = [self.visit(statement.iter)]
+            if ending:
+                test = ending[0] if len(ending) == 1 else ast.BoolOp(ast.And(), ending)
+                made.append(self.part(target, [ast.Return(self.visit(test))], _NONE, statement))
+                first.append(_name(target))
+            else:
+                first.append(ast.Constant(None))
+        state = self.state(number, changed, live, [statement], statement)
+        operator = "while_" if isinstance(statement, ast.While) else "for_"
+        call = _operator(operator, *first, _name(f"_tnp_body_{number}"), *state.values)
+        return [*made, *state.made, _placed(ast.Expr(call), statement)]
+
+    def part(
+        self, name: str, body: list[ast.stmt], changed: Names, where: ast.AST, given: Sequence[str] = ()
+    ) -> ast.stmt:
+        """A function of a block's statements, which assigns to the variables around it."""
+        bound = [each for each in sorted(changed) if "." not in each]
+        statements: list[ast.stmt] = []
+        if shared := [each for each in bound if each in self.globals]:
+            statements.append(ast.Global(shared))
+        if outer := [each for each in bound if each not in self.globals]:
+            statements.append(ast.Nonlocal(outer))
+        made = ast.FunctionDef(name, _arguments(given), [*statements, *(body or [ast.Pass()])], [])
+        made.type_params = []  # type: ignore[attr-defined]
+        return _placed(made, where)
+
+    def state(self, number: int, changed: Names, live: Names, nodes: list[ast.stmt], where: ast.AST) -> _State:
+        """Functions that read and set the variables that a block changes and that are read after it."""
+        lines: dict[str, int] = {}
+        for node in [each for top in nodes for each in ast.walk(top) if hasattr(each, "lineno")]:
+            for name in (
+                names.assigned([node]) if isinstance(node, (ast.Assign, ast.AugAssign, ast.For, ast.AnnAssign)) else ()
+            ):
+                lines[name] = node.lineno
+        kept = sorted(n for n in changed if "." not in n and n in live | self.always)
+        roots = [n for n in sorted(changed) if "." in n and n.partition(".")[0] not in changed]
+        values: list[ast.expr] = [_name(name) for name in kept]
+        body: list[ast.stmt] = []
+        parts = [f"_tnp_part_{index}" for index in range(len(roots))]
+        for text, part in zip(roots, parts, strict=True):
+            owner, _, attribute = text.rpartition(".")
+            holder = ast.parse(owner, mode="eval").body
+            values.append(_operator("attribute", _thunk(holder), _text(attribute)))
+            body.append(ast.Expr(_operator("set_attribute", _thunk(holder), _text(attribute), _name(part))))
+        made = [self.part(f"_tnp_get_{number}", [ast.Return(ast.Tuple(values, ast.Load()))], _NONE, where)]
+        if kept or parts:
+            targets: list[ast.expr] = [ast.Name(name, ast.Store()) for name in [*kept, *parts]]
+            body.insert(0, ast.Assign([ast.Tuple(targets, ast.Store())], _name("_tnp_values")))
+        made.append(self.part(f"_tnp_set_{number}", body, frozenset(kept), where, ["_tnp_values"]))
+        described = ast.Tuple(
+            [
+                ast.Tuple([_text(name), ast.Constant(lines.get(name, where.lineno))], ast.Load())  # type: ignore[attr-defined]
+                for name in [*kept, *roots]
+            ],
+            ast.Load(),
+        )
+        return _State(made, [_name(f"_tnp_get_{number}"), _name(f"_tnp_set_{number}"), described])
+
+    # -- expressions --------------------------------------------------------------------------------------------------
+
+    def loaded(self, name: str) -> ast.expr:
+        return _operator("read", _name(name))
+
+    def visit_Name(self, node: ast.Name) -> ast.AST:
+        if isinstance(node.ctx, ast.Load) and node.id in self.stateful and not node.id.startswith("_tnp_"):
+            return _placed(self.loaded(node.id), node)
+        if node.id == RESULT and isinstance(node.ctx, ast.Load):
+            return _placed(_operator("returned", _name(node.id)), node)
+        return node
+
+    def visit_BoolOp(self, node: ast.BoolOp) -> ast.AST:
+        if _binds(node):
+            return self.generic_visit(node)
+        operator = "and_" if isinstance(node.op, ast.And) else "or_"
+        made = self.visit(node.values[-1])
+        for value in reversed(node.values[:-1]):
+            made = _operator(operator, self.visit(value), _thunk(made))
+        return _placed(made, node)
+
+    def visit_UnaryOp(self, node: ast.UnaryOp) -> ast.AST:
+        if not isinstance(node.op, ast.Not):
+            return self.generic_visit(node)
+        return _placed(_operator("not_", self.visit(node.operand)), node)
+
+    def visit_Compare(self, node: ast.Compare) -> ast.AST:
+        if len(node.ops) == 1 or _binds(node):
+            return self.generic_visit(node)
+        pairs: list[ast.expr] = []
+        for operation, value in zip(node.ops, node.comparators, strict=True):
+            pairs.append(ast.Tuple([_text(type(operation).__name__), _thunk(self.visit(value))], ast.Load()))
+        return _placed(_operator("compare", self.visit(node.left), *pairs), node)
+
+    def visit_IfExp(self, node: ast.IfExp) -> ast.AST:
+        if _binds(node):
+            return self.generic_visit(node)
+        thunks = [_thunk(self.visit(node.body)), _thunk(self.visit(node.orelse))]
+        return _placed(_operator("choose", self.visit(node.test), *thunks), node)
+
+    def visit_Call(self, node: ast.Call) -> ast.AST:
+        if isinstance(node.func, ast.Name) and node.func.id == "super" and not node.args and self.first_parameter:
+            node.args = [_placed(_name("__class__"), node), _placed(_name(self.first_parameter), node)]
+            return node
+        self.generic_visit(node)
+        node.func = _placed(_operator("callee", node.func), node.func)
+        return node
+
+
+class _State:
+    def __init__(self, made: list[ast.stmt], values: list[ast.expr]) -> None:
+        self.made = made
+        self.values = values
+
+
+def _binds(node: ast.AST) -> bool:
+    """Whether an expression binds a variable, which would be a lambda's."""
+    return any(isinstance(each, ast.NamedExpr) for each in ast.walk(node))
+
+
+def _name(name: str) -> ast.Name:
+    return ast.Name(name, ast.Load())
+
+
+def _text(text: str) -> ast.Constant:
+    return ast.Constant(text)
+
+
+def _assign(name: str, value: ast.expr) -> ast.stmt:
+    return ast.Assign([ast.Name(name, ast.Store())], value)
+
+
+def _operator(name: str, *args: ast.expr) -> ast.expr:
+    return ast.Call(ast.Attribute(_name(OPERATORS), name, ast.Load()), list(args), [])
+
+
+def _thunk(value: ast.expr) -> ast.expr:
+    return ast.Lambda(_arguments(()), value)
+
+
+def _arguments(given: Sequence[str]) -> ast.arguments:
+    return ast.arguments([], [ast.arg(name) for name in given], None, [], [], None, [])
+
+
+def _placed(node: ast.AST, where: ast.AST) -> Any:
+    """The node at the place of another; what is in it and has one keeps it."""
+
+    def place(each: ast.AST, line: tuple[int, int, int, int]) -> None:
+        if "lineno" in each._attributes:
+            if not hasattr(each, "lineno"):
+                each.lineno, each.col_offset, each.end_lineno, each.end_col_offset = line  # type: ignore[attr-defined]
+            else:
+                line = (each.lineno, each.col_offset, each.end_lineno, each.end_col_offset)  # type: ignore[attr-defined]
+        for child in ast.iter_child_nodes(each):
+            place(child, line)
+
+    if hasattr(where, "lineno"):  # otherwise what it is in is placed
+        line, end = (where.lineno, where.col_offset), (where.end_lineno, where.end_col_offset)  # type: ignore[attr-defined]
+        # An attribute that goes over several lines would have the last of them.
+        place(node, (*line, *(end if end[0] == line[0] else line)))
+    return node

@@ -1,0 +1,468 @@
+"""Branches and loops of a converted function: Python's own, or the graph's where their condition is traced.
+
+Layer: owns when a branch or a loop becomes a part of the graph, and what its variables are then.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from backend_torch.graphs import control_flow as backend
+from backend_torch.kernels import value_checks
+from backend_torch.tensors import trace_state
+from tnp._autograph import iteration
+from tnp._autograph.jumps import RESULT
+from tnp._autograph.values import Conflict, Containers, Part, Undefined, as_dtypes, common, is_same, predicate
+from tnp._core.base import wrap
+
+Tensor = Any
+Block = Callable[..., Any]
+State = dict[str, Any]
+MOST_OPERATIONS = 256
+"""A loop over a range or an array is unrolled if its steps times the operations of one are not more."""
+_FEW_STEPS = 8  # so many are unrolled whatever their operations
+_MOST_ROUNDS = 12  # in which the dtypes of what a loop carries are found
+
+
+class NotStaged(TypeError):
+    """A loop that can't be one in the graph."""
+
+
+class _State(threading.local):
+    blocks = 0  # that are being traced, one in the other
+
+
+_state = _State()
+
+
+def raised(error: Any) -> Any:
+    """The exception of a ``raise``, or in a block that may not run at all, that there can be none."""
+    if not _state.blocks:
+        return error
+    return trace_state.TracedValueError(
+        f"{trace_state.user_line()}: a `raise` in a branch or a loop whose condition is a traced array can't be "
+        "kept in a graph: `assert` the condition, or check it outside of tnp.compile"
+    )
+
+
+class _Variables:
+    """The variables that a block changes, with the lines where it does."""
+
+    def __init__(self, get: Callable[[], Any], put: Callable[[Any], None], lines: Sequence[tuple[str, int]]) -> None:
+        self._get = get
+        self._put = put
+        self.lines = dict(lines)
+
+    def get(self) -> State:
+        return dict(zip(self.lines, self._get(), strict=True))
+
+    def put(self, state: State) -> None:
+        self._put(tuple([state[name] for name in self.lines]))
+
+    def where(self, name: str) -> str:
+        """The file and line where a variable is assigned."""
+        return f"{trace_state.user_line().rpartition(':')[0]}:{self.lines[name]}"
+
+
+def _shown(name: str) -> str:
+    return "the result of the function" if name == RESULT else name
+
+
+def if_(test: Any, body: Block, orelse: Block, get: Any, put: Any, lines: Any) -> None:
+    """``if test: body() else: orelse()``; where ``test`` is traced, both are, and one of them runs."""
+    condition = predicate(test)
+    if condition is None:
+        (body if test else orelse)()
+    else:
+        _branch(condition, body, orelse, _Variables(get, put, lines))
+
+
+def choose(test: Any, body: Block, orelse: Block, get: Any, put: Any) -> None:
+    """`if_` of a condition that is traced, in an expression of one result.
+
+    Raises
+    ------
+    TypeError
+        The two results can't be one array.
+    """
+    condition = predicate(test)
+    _branch(condition, body, orelse, _Variables(get, put, [("the expression", 0)]))
+    (value,) = get()
+    if isinstance(value, Undefined):
+        raise value.error()
+
+
+def demand(condition: Tensor) -> None:
+    """Raise an AssertionError when the graph runs, unless a condition holds."""
+    value_checks.demand(backend.is_true(condition), value_checks.ASSERTED)
+
+
+Forms = dict[str, list[tuple[Any, Any]]]
+"""Variable -> the dtypes and shapes of its arrays after a branch."""
+
+
+def _branch(condition: Tensor, body: Block, orelse: Block, variables: _Variables) -> None:
+    line = trace_state.user_line()
+    before = variables.get()
+    first, one = _one_branch(body, variables, before)
+    forms = {name: part.forms for name, part in one.items()}
+    second, two = _one_branch(orelse, variables, before, forms)
+    values, wanted, others = _merged(before, one, two, line, variables)
+    if wanted != forms or wanted != {name: part.forms for name, part in two.items()}:
+        first, _ = _one_branch(body, variables, before, wanted, exactly=True)
+        second, _ = _one_branch(orelse, variables, before, wanted, exactly=True)
+    results = iter(backend.branched(condition, first, second))
+    after = {name: values[name].filled([next(results) for _ in form]) for name, form in wanted.items()}
+    variables.put({**before, **others, **after})
+
+
+def _one_branch(
+    block: Block, variables: _Variables, before: State, forms: Forms | None = None, exactly: bool = False
+) -> tuple[backend.Traced, dict[str, Part]]:
+    """A branch that is traced, and the variables that it gives: those of ``forms`` and what changes.
+
+    With ``exactly``, those of ``forms`` alone, of their dtypes.
+    """
+    forms = forms or {}
+    parts: dict[str, Part] = {}
+
+    def run(_: list[Tensor]) -> list[Tensor]:
+        after = _run(block, variables, before, "a branch")
+        changed = [name for name in variables.lines if not exactly and not is_same(before[name], after[name])]
+        parts.update({name: Part(after[name]) for name in dict.fromkeys([*forms, *changed])})
+        if exactly:
+            return [tensor for name, form in forms.items() for tensor in _formed(parts[name], form)]
+        return [tensor for part in parts.values() for tensor in part.tensors]
+
+    return backend.traced(run, []), parts
+
+
+def _formed(part: Part, form: list[tuple[Any, Any]]) -> list[Tensor]:
+    if isinstance(part.value, Undefined):
+        return [backend.zeros(shape, dtype) for dtype, shape in form]
+    return as_dtypes(part, [dtype for dtype, _ in form])
+
+
+def _merged(
+    before: State, one: dict[str, Part], two: dict[str, Part], line: str, variables: _Variables
+) -> tuple[dict[str, Part], Forms, State]:
+    """How the variables after either branch are built, their forms, and what holds no array of both branches."""
+    values: dict[str, Part] = {}
+    forms: Forms = {}
+    others: State = {}
+    for name in {**one, **two}:
+        first = one[name] if name in one else Part(before[name])
+        second = two[name] if name in two else Part(before[name])
+        if is_same(first.value, second.value):
+            others[name] = first.value
+        elif isinstance(first.value, Undefined) or isinstance(second.value, Undefined):
+            there = second if isinstance(first.value, Undefined) else first
+            if name == RESULT and there.tree is not None:  # a flag says whether it is read
+                values[name], forms[name] = there, there.forms
+            else:
+                why = f"one branch of the `if` at {line} assigns it, and its condition is a traced array"
+                others[name] = Undefined(name, f"{why}; assign to it before, too")
+        elif (dtypes := common(first, second)) is None:
+            why = (
+                f"{variables.where(name)}: {_shown(name)} is {first} after one branch of the `if` at {line}, and "
+                f"{second} after the other: its condition is a traced array, so both have to be of one dtype and shape"
+            )
+            others[name] = Conflict(name, why)
+        else:
+            values[name] = second if first.is_number else first
+            forms[name] = [(dtype, shape) for dtype, (_, shape) in zip(dtypes, first.forms, strict=True)]
+    return values, forms, others
+
+
+def _run(block: Block, variables: _Variables, before: State, what: str) -> State:
+    """The variables after a block that is traced; they and every container are put back.
+
+    Raises
+    ------
+    NotImplementedError
+        The block changes a container.
+    """
+    containers = Containers([block], before.values())
+    _state.blocks += 1
+    try:
+        variables.put(before)
+        block()
+        after = variables.get()
+    finally:
+        _state.blocks -= 1
+        variables.put(before)
+        changed = containers.restored()
+    if changed is not None:
+        raise NotImplementedError(
+            f"{trace_state.user_line()}: {what} whose condition is traced changes a {type(changed).__name__} or an "
+            "attribute of an object: it would be changed while tracing, and not at each call; keep the values in an "
+            "array, or give the variable a new value"
+        )
+    return after
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Loops
+
+
+def while_(test: Block, body: Block, get: Any, put: Any, lines: Any) -> None:
+    """``while test(): body()``; from the step on where ``test()`` is traced, a loop of the graph."""
+    while True:
+        value = test()
+        if predicate(value) is not None:
+            _staged_while(test, body, _Variables(get, put, lines))
+            return
+        if not value:
+            return
+        body()
+
+
+def _staged_while(test: Block, body: Block, variables: _Variables) -> None:
+    def condition(_: list[Tensor]) -> Any:
+        return test()
+
+    _Loop(variables, condition, lambda _: body(), [], "the `while` at " + trace_state.user_line()).run()
+
+
+def for_(items: Any, test: Block | None, body: Block, get: Any, put: Any, lines: Any) -> None:
+    """``for item in items: body(item)`` while ``test()``, if there is one."""
+    source = iteration.source(items)
+    if source is None or isinstance(items, iteration.Unrolled):
+        _python_for(items, test, body, get, put, lines)
+        return
+    variables = _Variables(get, put, lines)
+    length = source.length
+    if isinstance(length, int) and not (length > _FEW_STEPS and backend.is_recorded()):
+        _python_for(items, test, body, get, put, lines)
+        return
+    if isinstance(length, int):
+        if not _try_staged(source, 0, length, test, body, variables):
+            _python_for(items, test, body, get, put, lines)
+    else:
+        _staged_for(source, 0, length, test, body, variables, None)
+
+
+def _python_for(items: Any, test: Block | None, body: Block, get: Any, put: Any, lines: Any) -> None:
+    """Python's loop; once its flags are traced, each further step is a branch."""
+    for item in items:
+        if test is not None:
+            value = test()
+            if predicate(value) is not None:
+                if_(value, lambda item=item: body(item), _nothing, get, put, lines)
+                continue
+            if not value:
+                return
+        body(item)
+
+
+def _nothing() -> None:
+    """An empty block."""
+
+
+def _try_staged(source: Any, start: int, stop: int, test: Block | None, body: Block, variables: _Variables) -> bool:
+    """Make a loop of a known number of steps one of the graph, if it is long and that can be."""
+    before = variables.get()
+    containers = Containers([body], before.values())
+    try:
+        _staged_for(source, start, stop, test, body, variables, stop - start)
+    except Exception as error:  # which the steps raise again that Python takes, if it is the function's own
+        trace_state.raise_of_signal(error)
+        variables.put(before)
+        containers.restored()
+        return False
+    return True
+
+
+def _staged_for(
+    source: Any, start: int, stop: Any, test: Block | None, body: Block, variables: _Variables, steps: int | None
+) -> None:
+    counter = backend.number(start)
+    end = stop if isinstance(stop, int) else stop.tensor
+
+    def condition(values: list[Tensor]) -> Any:
+        before_end = wrap(values[0] < end)
+        if test is None:
+            return before_end
+        more = test()
+        return before_end & more if predicate(more) is not None else (before_end if more else wrap(values[0] < start))
+
+    def step(values: list[Tensor]) -> None:
+        body(source.item(wrap(values[0])))
+
+    loop = _Loop(variables, condition, step, [counter], "the `for` at " + trace_state.user_line())
+    loop.run(steps)
+
+
+def _dtypes_of(part: Part) -> list[Any]:
+    return [tensor.dtype for tensor in part.tensors]
+
+
+class _Changed(Exception):
+    """A step gives variables values that the loop has to carry."""
+
+    def __init__(self, after: State) -> None:
+        super().__init__()
+        self.after = {name: Part(value) for name, value in after.items()}  # here: to take them apart may be traced
+
+
+class _Loop:
+    """A loop of the graph.
+
+    Parameters
+    ----------
+    variables : _Variables
+    condition, step : callable
+        They take the counter, if there is one, and work on the variables.
+    counter : list of Tensor
+        An integer that is one more after each step, or nothing.
+    what : str
+        The loop, for people.
+    """
+
+    def __init__(self, variables: _Variables, condition: Block, step: Block, counter: list[Tensor], what: str) -> None:
+        self.variables = variables
+        self.condition = condition
+        self.step = step
+        self.counter = counter
+        self.what = what
+        self.before = variables.get()
+        self.parts: dict[str, Part] = {}  # of what is carried
+        self.start: dict[str, list[Tensor]] = {}
+        self.last: list[Part] = []
+        self.unset: list[str] = []
+
+    def run(self, steps: int | None = None) -> None:
+        """Trace it; ``steps`` is how many there are, if that is known and too few are not worth it."""
+        traced = self._traced()
+        if steps is not None and steps * traced.operations <= MOST_OPERATIONS:
+            raise NotStaged("it is short")
+        if steps is None and self.unset:
+            self._demand_a_step()
+        results = backend.repeated(self._tested, traced, self._carry())
+        self.variables.put(self._state(results[len(self.counter) :]))
+
+    def _carry(self) -> list[Tensor]:
+        return [*self.counter, *[tensor for tensors in self.start.values() for tensor in tensors]]
+
+    def _state(self, tensors: Sequence[Tensor]) -> State:
+        state, rest = dict(self.before), iter(tensors)
+        for name, part in self.parts.items():
+            state[name] = part.filled([next(rest) for _ in part.tensors])
+        return state
+
+    def _tested(self, tensors: list[Tensor]) -> Tensor:
+        self.variables.put(self._state(tensors[len(self.counter) :]))
+        try:
+            value = self.condition(tensors)
+        finally:
+            self.variables.put(self.before)
+        found = predicate(value)
+        return found if found is not None else backend.number(bool(value))
+
+    def _traced(self) -> backend.Traced:
+        knows = True  # what the first step reads may be known, and written by the step before
+        for _ in range(_MOST_ROUNDS):
+            try:
+                traced = backend.traced(self._stepped, self._carry())
+            except _Changed as change:
+                self._carry_also(change.after)
+                continue
+            if not traced.written or not knows:
+                return traced
+            knows = False
+        raise NotStaged(f"{self.what}: the dtypes of its variables do not settle")
+
+    def _stepped(self, tensors: list[Tensor]) -> list[Tensor]:
+        count = len(self.counter)
+        state = self._state(tensors[count:])
+        after = _run(lambda: self.step(tensors), self.variables, state, "a loop")
+        results = [tensors[0] + 1] if count else []
+        for name in self.variables.lines:
+            part = self.parts.get(name)
+            if part is None:
+                if not is_same(self.before[name], after[name]):
+                    raise _Changed(after)
+                continue
+            new = Part(after[name])
+            dtypes = self._wanted(part, new)
+            if dtypes is None:
+                raise _Changed(after)
+            results += as_dtypes(new, dtypes)
+        # The order is that of the carried values.
+        return self._ordered(results, after)
+
+    def _wanted(self, part: Part, new: Part) -> list[Any] | None:
+        """The dtypes that a carried value keeps, if a step gives it one of them, or a number of Python's."""
+        if not part.is_like(new):
+            return None
+        start = part.tensors
+        for own, other, leaf in zip(start, new.tensors, new.leaves, strict=True):
+            if own.shape != other.shape:
+                return None
+            if own.dtype is not other.dtype and not (
+                type(leaf) in (bool, int, float, complex) and common(part, new) == _dtypes_of(part)
+            ):
+                return None
+        return [tensor.dtype for tensor in start]
+
+    def _ordered(self, results: list[Tensor], after: State) -> list[Tensor]:
+        head = results[: len(self.counter)]
+        rest = iter(results[len(head) :])
+        found = {}
+        for name in self.variables.lines:
+            if name in self.parts:
+                found[name] = [next(rest) for _ in self.parts[name].tensors]
+        return [*head, *[tensor for name in self.parts for tensor in found[name]]]
+
+    def _carry_also(self, after: dict[str, Part]) -> None:
+        """Carry the variables that a step has changed, from the values that they have."""
+        for name, new in after.items():
+            value, before, part = new.value, self.before[name], self.parts.get(name)
+            if part is None and is_same(before, value):
+                continue
+            if part is not None and self._wanted(part, new) is not None:
+                continue
+            if isinstance(value, Undefined):
+                raise self._error(name, part or Part(before), new)
+            if isinstance(before, Undefined):
+                if new.tree is None:
+                    raise self._error(name, Part(before), new)
+                if name not in self.unset:
+                    self.unset.append(name)
+                start = [backend.zeros(tuple(tensor.shape), tensor.dtype) for tensor in new.tensors]
+                self._set(name, new, start)
+                continue
+            old = Part(before)
+            dtypes = common(old, new)
+            if dtypes is None or (part is not None and dtypes == _dtypes_of(part)):
+                raise self._error(name, part or old, new)
+            if not old.is_number and dtypes != _dtypes_of(old) and old.tensors:
+                if any(
+                    type(leaf) not in (bool, int, float, complex) and own.dtype is not dtype
+                    for leaf, own, dtype in zip(old.leaves, old.tensors, dtypes, strict=True)
+                ):
+                    raise self._error(name, old, new)
+            self._set(name, new if old.is_number else old, as_dtypes(old, dtypes))
+
+    def _set(self, name: str, like: Part, start: list[Tensor]) -> None:
+        self.parts[name] = Part(like.filled(start))
+        self.start[name] = start
+
+    def _error(self, name: str, old: Part, new: Part) -> NotStaged:
+        return NotStaged(
+            f"{self.variables.where(name)}: {_shown(name)} changes from {old} to {new} in {self.what}, which is "
+            "traced: a variable keeps its dtype and shape from step to step"
+        )
+
+    def _demand_a_step(self) -> None:
+        if all(each.startswith("_tnp_") for each in self.unset):
+            return
+        condition = self._first_test()
+        value_checks.demand(backend.is_true(condition), value_checks.UNASSIGNED)
+
+    def _first_test(self) -> Tensor:
+        self.variables.put(self.before)
+        found = predicate(self.condition(self.counter))
+        return found if found is not None else backend.number(True)
