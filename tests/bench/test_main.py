@@ -9,7 +9,7 @@ import numpy
 import pytest
 
 import tnp
-from bench import loops, overhead, small, timing
+from bench import latency, loops, overhead, small, timing
 from bench.__main__ import main
 
 CURVES = ["NumPy", "tnp eager", "tnp compiled", "torch eager"]
@@ -86,6 +86,25 @@ def test_small_statements_do_the_same(statement: str) -> None:
 def test_import(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["import", "--repeats", "1"]) == 0
     assert "import tnp, after it" in capsys.readouterr().out
+
+
+def test_latency(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each process gets its own function, unless its caches are to be full; those here compile nothing."""
+    told = tmp_path / "told"
+    body = f"""
+open({str(told)!r}, "a").write("@factor@ ")
+found = {{"import": imported - begin, "first call": 0.5, "modules": len(sys.modules) - modules}}
+"""
+    monkeypatch.setattr(latency, "contestants", lambda: [latency.Contestant("ours", "import math", body)])
+    assert main(["latency", "--repeats", "2", "--out", str(tmp_path)]) == 0
+    assert told.read_text().split() == ["1.0", "2.0", "1.0", "3.0", "1.0"]
+    rows = json.loads((tmp_path / "latency.json").read_text())["rows"]
+    expected = [
+        (cache, what) for cache in ("empty", "of others", "full") for what in ("import", "first call", "process")
+    ]
+    assert [(row["cache"], row["what"]) for row in rows] == expected
+    assert [len(row["samples"]) for row in rows] == [1] * 3 + [2] * 6
+    assert "of others" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize("arguments", [[], ["nothing"], ["sigmoid", "--sizes", "0"], ["import", "--repeats", "0"]])
