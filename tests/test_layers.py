@@ -21,6 +21,8 @@ ALLOWED = {
     # The one function that may run what it has written, as dataclasses and namedtuple do: the call of a compiled
     # function, of which closures over closures would be the larger half. It puts names into a dictionary of its own.
     ("tnp/_compile/call_codegen.py", "written", "exec"),
+    # Inductor's code, which a process before wrote to the cache, in a dictionary of its own.
+    ("backend_torch/torch_private/inductor_code.py", "put_together", "exec"),
     # The array's classes are completed above the chapters.
     ("tnp/_core/base.py", "complete", "setattr"),
     ("tnp/_core/base.py", "complete", "vars"),

@@ -6,6 +6,7 @@ results share, and that a program which can't be compiled still runs. What a sig
 
 from __future__ import annotations
 
+import contextlib
 import copy
 import functools
 import re
@@ -20,13 +21,13 @@ import torch
 from torch.fx import GraphModule, Node
 
 from backend_torch.autodiff import autodiff
-from backend_torch.graphs import graph_copies, loop_lowering, loops, random_inputs, symbolic
+from backend_torch.graphs import code_cache, graph_copies, loop_lowering, loops, random_inputs, symbolic
 from backend_torch.graphs.decompositions import TABLE
 from backend_torch.graphs.watching import Watch
 from backend_torch.kernels import products
 from backend_torch.tensors import aliasing, trace_state
 from backend_torch.tensors.aliasing import Output
-from backend_torch.torch_private import functorch, inductor, traces, trees
+from backend_torch.torch_private import functorch, inductor, light_imports, traces, trees
 from backend_torch.torch_private.guards import same_signature
 from backend_torch.torch_private.inductor import Program
 from backend_torch.torch_private.tensor_internals import storage_of
@@ -129,7 +130,8 @@ def trace(
     TracedValueError
         The function asks for a value, or for a shape that depends on one.
     """
-    with traces.scope():  # no decorator: its frame would count as the user's
+    light = light_imports.PATCHES.applied() if sizes is None else contextlib.nullcontext()
+    with traces.scope(), light:  # no decorator: its frame would count as the user's
         return _trace(function, tensors, sizes)
 
 
@@ -359,10 +361,17 @@ class Executable:
         self.written = graph.written
         inductor.check_backend(backend)
         self._backend = backend
-        self._settings = inductor.options_of(mode, options) if backend in (None, "inductor") else options
+        self._options = options
         self._mode = mode
+        if mode is not None or options:
+            _ = self._settings  # a name that is no setting's is an error now
         self._programs: dict[Any, Program] = {}
         self._operations = loops.by_python(graph.module) if loops.has_control_flow(graph.module) else graph.module
+
+    @functools.cached_property
+    def _settings(self) -> dict[str, Any] | None:
+        """The backend's settings; Inductor's are looked for in Inductor, whose import takes long."""
+        return inductor.options_of(self._mode, self._options) if self._backend in (None, "inductor") else self._options
 
     def program(self, tensors: Sequence[Tensor]) -> Program:
         """The program for these inputs, arguments and then captures; compiled on first need.
@@ -513,6 +522,10 @@ class Executable:
 
     def _compiled(self) -> Program:
         graph = self.graph
+        key = code_cache.key(graph, self._mode, self._options)
+        known = None if key is None else code_cache.load(key)
+        if known is not None:
+            return known
         mode, inputs = self._stand_ins()
         module = graph_copies.duplicate(graph.module, graph.results)
         has_lowered = loop_lowering.lower(module)
@@ -523,7 +536,10 @@ class Executable:
         drawn = random_inputs.taken_out(pure)
         settings = self._settings_of(pure)
         inputs += [traces.like(mode, tensor) for _, tensor in drawn]
-        program = random_inputs.before(inductor.compiled(pure, inputs, mode, settings), drawn)
+        code = inductor.compiled(pure, inputs, mode, settings)
+        if key is not None and not drawn and not has_lowered:
+            code_cache.store(key, code, graph)
+        program = random_inputs.before(code, drawn)
         return loop_lowering.raising(program) if has_lowered else program
 
     def _with_outputs(self, run: Program, outputs: list[Output]) -> Program:

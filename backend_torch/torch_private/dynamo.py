@@ -18,6 +18,7 @@ from typing import Any
 import torch
 
 from backend_torch.torch_private import trees
+from backend_torch.torch_private.modes import no_dispatch
 
 _FRONT_END = "torch._dynamo"
 
@@ -88,7 +89,8 @@ class _Loader(importlib.abc.Loader):
         return self.loader.create_module(spec)
 
     def exec_module(self, module: ModuleType) -> None:
-        self.loader.exec_module(module)
+        with no_dispatch():  # it computes with tensors, which a trace that asks for it would record
+            self.loader.exec_module(module)
         self.action()
 
 

@@ -9,6 +9,7 @@ import atexit
 import contextlib
 import os
 import shutil
+import sys
 import tempfile
 import warnings
 from collections.abc import Callable, Iterator, Sequence
@@ -20,7 +21,7 @@ from torch._subclasses.fake_tensor import FakeTensorMode
 from torch.fx import GraphModule, Node
 from torch.fx.experimental.proxy_tensor import make_fx
 
-from backend_torch.torch_private import inductor_passes, inductor_vector_code
+from backend_torch.torch_private import inductor_code, inductor_passes, inductor_vector_code
 from backend_torch.torch_private.operators import schema_of
 from backend_torch.torch_private.patches import Patches
 
@@ -80,8 +81,29 @@ def _rounding(settings: dict[str, Any]) -> contextlib.AbstractContextManager[Any
     return torch._inductor.config.patch(emulate_precision_casts=settings.get("emulate_precision_casts", False))
 
 
+_noted: list[
+    tuple[str, dict[str, Any]]
+] = []  # Inductor's settings before tnp compiled: which were not its own, and all
+
+
+def changed_settings() -> str | None:
+    """What the program has set of Inductor's settings, in words; None if that takes more than words."""
+    config: Any = sys.modules.get("torch._inductor.config")
+    if config is None:
+        return ""
+    now = config.get_config_copy()
+    if not _noted:
+        _noted.append((config.codegen_config(), now))
+    before, defaults = _noted[0]
+    changed = {name: value for name, value in sorted(now.items()) if value != defaults.get(name)}
+    plain = all(isinstance(value, (bool, int, float, str, type(None))) for value in changed.values())
+    return f"{before}{changed or ''}" if plain else None
+
+
 def options_of(mode: str | None, options: dict[str, Any] | None) -> dict[str, Any]:
     """Inductor's settings for a ``mode`` and ``options`` of torch.compile."""
+    _ = torch._inductor.config
+    changed_settings()  # before tnp sets any, of which torch remembers that they were set
     settings = dict(SETTINGS)
     if mode is not None and mode != "default":
         settings.update(torch._inductor.list_mode_options(mode))
@@ -128,17 +150,9 @@ def compiled(module: GraphModule, inputs: Sequence[Tensor], mode: FakeTensorMode
         return code
     names = getattr(inner, "__globals__", {})
     if names.get("torch") is torch:
-        _TORCH.__dict__.update(torch.__dict__)
-        names["torch"] = _TORCH
+        inductor_code.TORCH.__dict__.update(torch.__dict__)
+        names["torch"] = inductor_code.TORCH
     return inner
-
-
-class _Names:
-    """An object whose attributes Python finds where it found them last, as it does not in a module with __getattr__."""
-
-
-_TORCH = _Names()
-"""torch as generated code sees it, which saves it 40 ns for each new array, whose dtype it names."""
 
 
 def _adapted(settings: dict[str, Any], inputs: Sequence[Tensor]) -> dict[str, Any]:
@@ -216,7 +230,12 @@ def another_cache() -> Iterator[str]:
 
 def check_backend(backend: Any) -> None:
     """Raise ValueError for a name that torch.compile does not know."""
-    if isinstance(backend, str) and backend not in torch.compiler.list_backends(exclude_tags=()):
+    known = ("eager", "inductor")  # to list all is to import Dynamo
+    if (
+        isinstance(backend, str)
+        and backend not in known
+        and backend not in torch.compiler.list_backends(exclude_tags=())
+    ):
         raise ValueError(f"backend {backend!r} is none of torch.compiler.list_backends()")
 
 

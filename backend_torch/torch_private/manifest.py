@@ -119,6 +119,13 @@ ROWS = [
         test="tests/tnp/compile/test_packaging.py",
     ),
     Row(
+        "inductor_code",
+        "torch._C._dynamo.guards torch._C._dynamo.guards:_torchinductor_pyobject_tensor_data_ptr "
+        "torch._C._dynamo.guards:_empty_strided_cpu torch._C._dynamo.guards:_reinterpret_tensor",
+        "code that Inductor made runs in a process that does not import Inductor",
+        test="tests/backend_torch/graphs/test_code_cache.py::test_a_later_process_imports_no_compiler",
+    ),
+    Row(
         "inductor_loops",
         "torch._inductor.codecache.CppPythonBindingsCodeCache torch._inductor.ir "
         "torch._inductor.lowering.empty_strided torch._inductor.lowering.register_lowering "

@@ -1,0 +1,135 @@
+"""Code that Inductor made, taken apart to be kept, and put together again in a process that does not import Inductor.
+
+Layer: owns what of it can be kept: a class ``Runner`` in Python, which calls kernels in shared libraries, and operators
+of torch's own. Whatever else such code names is refused, so that what is kept needs nothing but torch.
+"""
+
+from __future__ import annotations
+
+import ast
+import builtins
+import importlib.machinery
+import importlib.util
+import os
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from math import inf, nan
+from pathlib import Path
+from typing import Any
+
+import torch
+
+Tensor = torch.Tensor
+
+
+class _Names:
+    """An object whose attributes Python finds where it found them last, as it does not in a module with __getattr__."""
+
+
+TORCH = _Names()
+"""torch as generated code sees it, which saves it 40 ns for each new array, whose dtype it names."""
+
+_OPERATORS = {"aten", "mkl", "mkldnn"}  # whose operators are torch's own C++
+
+
+def _known() -> dict[str, Any]:
+    """What code may name beside its kernels."""
+    TORCH.__dict__.update(torch.__dict__)
+    guards: Any = torch._C._dynamo.guards
+    return {
+        "aten": torch.ops.aten,
+        "assert_size_stride": guards.assert_size_stride,
+        "device": torch.device,
+        "empty_strided": torch.empty_strided,
+        "empty_strided_cpu": guards._empty_strided_cpu,
+        "extern_kernels": TORCH,
+        "inf": inf,
+        "nan": nan,
+        "reinterpret_tensor": guards._reinterpret_tensor,
+        "torch": TORCH,
+    }
+
+
+@dataclass(frozen=True)
+class Code:
+    """The text of the class ``Runner``, and the shared library of each kernel that it names."""
+
+    source: str
+    kernels: dict[str, bytes]
+
+
+def taken_apart(program: Any) -> Code | None:
+    """What to keep of a program that Inductor made for the CPU; None of one that needs more of Inductor."""
+    names = getattr(program, "__globals__", {})
+    parts = getattr(getattr(program, "__self__", None), "partitions", None)  # which torch drops once it has none
+    if getattr(program, "__qualname__", "") != "Runner.call" or parts:
+        return None
+    try:
+        tree = ast.parse(Path(names["__file__"]).read_text())
+    except (KeyError, OSError):
+        return None
+    found = [node for node in tree.body if isinstance(node, ast.ClassDef) and node.name == "Runner"]
+    if len(found) != 1 or not all(_is_torchs(chain, names) for chain in _chains(found[0])):
+        return None
+    own = {node.id for node in ast.walk(found[0]) if isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load)}
+    own |= {node.arg for node in ast.walk(found[0]) if isinstance(node, ast.arg)}
+    named = {node.id for node in ast.walk(found[0]) if isinstance(node, ast.Name)}
+    kernels = {}
+    for name in named - own - _known().keys() - builtins.__dict__.keys():
+        library = getattr(getattr(names.get(name), "__self__", None), "__file__", None)
+        if library is None:
+            return None
+        kernels[name] = Path(library).read_bytes()
+    return Code(ast.unparse(found[0]), kernels)
+
+
+def _chains(tree: ast.AST) -> Iterator[list[str]]:
+    """The dotted names in some code, each from its first word on."""
+    inner = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Attribute)}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Attribute) and id(node) not in inner:
+            words: list[str] = []
+            part: ast.expr = node
+            while isinstance(part, ast.Attribute):
+                words.insert(0, part.attr)
+                part = part.value
+            if isinstance(part, ast.Name):
+                yield [part.id, *words]
+
+
+def _is_torchs(chain: Sequence[str], names: Mapping[str, Any]) -> bool:
+    """Whether a dotted name means the same where Inductor is not imported."""
+    if chain[0] == "extern_kernels":
+        there = getattr(names["extern_kernels"], chain[1], None)
+        return there is not None and getattr(torch, chain[1], None) is there
+    if chain[0] != "torch":
+        return True
+    return chain[2] in _OPERATORS if chain[1] == "ops" else not chain[1].startswith("_")
+
+
+def put_together(source: str, libraries: Mapping[str, Path]) -> Callable[[list[Tensor]], Sequence[Tensor]]:
+    """The program of some code, whose kernels lie in shared libraries.
+
+    Raises
+    ------
+    ImportError
+        A library can't be loaded.
+    """
+    guards: Any = torch._C._dynamo.guards
+    # The kernels' libraries read from there how to find a tensor's memory.
+    os.environ["_TORCHINDUCTOR_PYOBJECT_TENSOR_DATA_PTR"] = str(guards._torchinductor_pyobject_tensor_data_ptr)
+    names = {**_known(), **{name: _kernel(path) for name, path in libraries.items()}}
+    exec(compile(source, "<machine code of tnp.compile>", "exec"), names)
+    program: Callable[[list[Tensor]], Sequence[Tensor]] = names["Runner"]([]).call
+    return program
+
+
+def _kernel(path: Path) -> Callable[..., None]:
+    """The function in a library, which is a module of Python's with the name ``kernel``."""
+    loader = importlib.machinery.ExtensionFileLoader(f"{path.parent.name}.{path.stem}.kernel", os.fspath(path))
+    spec = importlib.util.spec_from_loader(loader.name, loader)
+    assert spec is not None
+    module = importlib.util.module_from_spec(spec)
+    loader.exec_module(module)
+    kernel: Callable[..., None] = module.kernel
+    return kernel

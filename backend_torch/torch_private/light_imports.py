@@ -1,0 +1,174 @@
+"""Traces without torch's compilers: what torch imports on the way to a trace, and needs only where sizes are left open.
+
+Layer: owns which of torch's own imports are answered by stand-ins. A trace of fixed sizes asks Dynamo for two settings
+and for being left alone, Inductor for one setting, and the symbolic shapes whether there are symbols. The import of the
+three takes longer than a second and brings 800 modules, with sympy and networkx among them. A product of matrices
+still imports sympy: there torch's C++ asks for DTensor.
+"""
+
+from __future__ import annotations
+
+import builtins
+import functools
+import importlib
+import operator
+import sys
+from collections.abc import Callable
+from types import SimpleNamespace
+from typing import Any
+
+import torch
+
+from backend_torch.torch_private.patches import Patches, Undo, replaced_attribute
+
+_DYNAMO, _INDUCTOR, _SYMBOLS = "torch._dynamo", "torch._inductor", "torch.fx.experimental.symbolic_shapes"
+_OPERATORS = "torch._higher_order_ops"
+_TRITON = f"{_OPERATORS}.triton_kernel_wrap"
+
+
+class _StandIn:
+    """A module of which some names are known without its import; another name imports it, and so does what is set."""
+
+    def __init__(self, module: str, **known: Any) -> None:
+        self.__dict__.update(known, origin=module)
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        setattr(importlib.import_module(self.origin), name, value)
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return getattr(importlib.import_module(self.origin), name)
+
+
+def _left_alone(function: Callable[..., Any], recursive: bool = True, wrapping: bool = True) -> Callable[..., Any]:
+    """``torch._dynamo.disable(function)``: there is nothing to disable until Dynamo is imported."""
+    found: list[Callable[..., Any]] = []
+
+    @functools.wraps(function)
+    def run(*args: Any, **kwargs: Any) -> Any:
+        if found:
+            return found[0](*args, **kwargs)
+        disable = getattr(sys.modules.get(_DYNAMO), "disable", None)
+        if disable is None:
+            return function(*args, **kwargs)
+        found.append(disable(function, recursive, wrapping=wrapping))
+        return found[0](*args, **kwargs)
+
+    return run
+
+
+class _Nothing:
+    """The class of things of which there is none before their module is imported."""
+
+
+class _NoSymbol(Exception):
+    """What is raised of symbols, where there are none."""
+
+
+_SETTINGS = _StandIn(
+    f"{_DYNAMO}.config",
+    fake_tensor_cache_enabled=True,
+    fake_tensor_cache_crosscheck_enabled=False,
+    _custom_ops_profile=None,
+)
+_OF_NUMBERS: dict[str, Callable[..., Any]] = {
+    "_constrain_range_for_size": lambda value, *bounds, **named: None,
+    "_iterate_exprs": lambda value: (),
+    "_iterate_nodes": lambda value: (),
+    "compute_unbacked_bindings": lambda *arguments, **named: None,
+    "expect_true": bool,
+    "free_unbacked_symbols": lambda value: set(),
+    "guard_int": int,
+    "guard_or_false": bool,
+    "guard_or_true": bool,
+    "guard_size_oblivious": bool,
+    "guarding_hint_or_throw": lambda value: value,
+    "has_free_symbols": lambda value: False,
+    "has_free_unbacked_symbols": lambda value: False,
+    "has_guarding_hint": lambda value: True,
+    "is_accessor_node": lambda node: False,
+    "is_nested_int": lambda value: False,
+    "is_symbolic": lambda value: False,
+    "optimization_hint": lambda value, fallback=None: value,
+    "statically_known_true": bool,
+    "sym_and": lambda *values: all(values),
+    "sym_eq": lambda one, other: (
+        len(one) == len(other) and all(map(operator.eq, one, other)) if isinstance(one, (tuple, list)) else one == other
+    ),
+    "sym_or": lambda *values: any(values),
+}
+"""What the functions of symbolic shapes give for plain numbers, which all sizes are until that module is imported."""
+
+
+def _of_numbers(name: str, plain: Callable[..., Any]) -> Callable[..., Any]:
+    """A function of symbolic shapes; torch's own, once there can be symbols."""
+
+    def function(*args: Any, **kwargs: Any) -> Any:
+        theirs = getattr(sys.modules.get(_SYMBOLS), name, None)
+        return plain(*args, **kwargs) if theirs is None else theirs(*args, **kwargs)
+
+    return function
+
+
+_STAND_INS: dict[str, Any] = {
+    f"{_DYNAMO}.config": _SETTINGS,
+    _DYNAMO: _StandIn(_DYNAMO, disable=_left_alone, config=_SETTINGS),
+    _INDUCTOR: _StandIn(
+        _INDUCTOR,
+        config=_StandIn(
+            f"{_INDUCTOR}.config",
+            emulate_precision_casts=False,
+            trace=SimpleNamespace(provenance_tracking_level=0),
+        ),
+    ),
+    f"{_INDUCTOR}.fx_passes.dedupe_symint_uses": _StandIn(
+        f"{_INDUCTOR}.fx_passes.dedupe_symint_uses", dedupe_symints=lambda graph: None
+    ),
+    f"{_INDUCTOR}.compiler_bisector": _StandIn(
+        f"{_INDUCTOR}.compiler_bisector", CompilerBisector=SimpleNamespace(disable_subsystem=lambda *arguments: False)
+    ),
+    _SYMBOLS: _StandIn(
+        _SYMBOLS,
+        GuardOnDataDependentSymNode=_NoSymbol,
+        ShapeEnv=None,
+        **{name: _of_numbers(name, function) for name, function in _OF_NUMBERS.items()},
+    ),
+    _TRITON: _StandIn(_TRITON, TritonKernelWrapperFunctional=_Nothing, TritonKernelWrapperMutation=_Nothing),
+    f"{_OPERATORS}.invoke_subgraph": _StandIn(f"{_OPERATORS}.invoke_subgraph", InvokeSubgraphHOP=_Nothing),
+    "sympy": _StandIn("sympy", Basic=_Nothing, Expr=_Nothing, Symbol=_Nothing),
+}
+
+
+def _put(patches: Patches) -> list[Undo]:
+    """Answer what torch's tracer asks of them by stand-ins, in this thread, until somebody imports the modules."""
+    theirs = builtins.__import__
+
+    def ours(name: str, globals: Any = None, locals: Any = None, fromlist: Any = (), level: int = 0) -> Any:
+        # An import in a function, which has no dictionary of locals: what a module imports, it keeps.
+        if locals is None and globals is not None and globals.get("__name__", "").partition(".")[0] == "torch":
+            whole = f"{globals['__package__']}.{name}" if level == 1 else name
+            if whole in _STAND_INS and whole not in sys.modules and _DYNAMO not in sys.modules:
+                return _STAND_INS[whole] if fromlist or "." not in whole else torch
+        return theirs(name, globals, locals, fromlist, level)
+
+    return [
+        *[_shown(name) for name in (_DYNAMO, _TRITON) if name not in sys.modules],
+        replaced_attribute(builtins, "__import__", patches.either(ours, theirs)),
+    ]
+
+
+def _shown(module: str) -> Undo:
+    """Let the package of a module have the stand-in as an attribute; the import of the module takes its place."""
+    package, _, name = module.rpartition(".")
+    names, stand_in = sys.modules[package].__dict__, _STAND_INS[module]
+    names[name] = stand_in
+
+    def undo() -> None:
+        if names.get(name) is stand_in:
+            del names[name]
+
+    return undo
+
+
+PATCHES = Patches(_put)

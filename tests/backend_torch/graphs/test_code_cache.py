@@ -1,0 +1,193 @@
+"""Machine code on disk: a later process finds it without a compiler, and finds no other graph's."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+
+from backend_torch.graphs import code_cache, compiling
+from backend_torch.torch_private import inductor_code
+
+ROOT = Path(__file__).parents[3]
+
+PROGRAM = """
+import json, sys
+import numpy, torch
+import tnp as np
+
+HEAVY = ["torch._inductor", "torch._dynamo", "sympy", "networkx", "torch.distributed.tensor", "subprocess"]
+before = set(sys.modules)
+started = []
+sys.addaudithook(lambda event, args: started.append(event) if event in ("subprocess.Popen", "os.fork") else None)
+held = np.linspace(0, 1, 6, dtype=np.float32)
+x = np.linspace(-1, 1, 6, dtype=np.float32)
+m = x.reshape(2, 3)
+
+def write(x):
+    x[1:] = held[1:] * 2
+    return x[::2]
+
+def imported():
+    return sorted({name for name in HEAVY if name in sys.modules and name not in before})
+
+results = [
+    np.compile(lambda x: 1 / (1 + np.exp(-x)))(x),
+    np.compile(lambda x: x * 2.5)(x),
+    np.compile(lambda x: x * -2.5)(x),
+]
+heavy = [imported()]
+results += [  # for the traces of these torch imports DTensor, and with it sympy
+    np.compile(lambda m: np.tanh(m @ m.T))(m),
+    np.compile(lambda x: np.grad(lambda y: (y**3).sum())(x))(x),
+    np.compile(lambda x: {"a": x + held, "b": (x.sum(), x.reshape(3, 2))})(x)["b"][1],
+    np.compile(write)(x),
+    x,
+]
+heavy.append([name for name in imported() if name not in ("sympy", "torch.distributed.tensor")])
+print(json.dumps([[result.tolist() for result in results], heavy, started]))
+"""
+
+
+def test_a_later_process_imports_no_compiler(tmp_path: Path) -> None:
+    environment = {**os.environ, "TNP_CACHE_DIR": str(tmp_path / "cache"), "OMP_NUM_THREADS": "1"}
+
+    def run() -> Any:
+        command = [sys.executable, "-c", PROGRAM]
+        found = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=True)
+        return json.loads(found.stdout)
+
+    values, heavy, _ = run()
+    assert "torch._inductor" in heavy[0]
+    entries = list((tmp_path / "cache").iterdir())
+    assert len(entries) == 7
+    assert run() == [values, [[], []], []]
+    assert len(list((tmp_path / "cache").iterdir())) == 7
+
+
+# What decides the code is in the key.
+
+
+def key(function: Callable[..., Any], *tensors: torch.Tensor, options: dict[str, Any] | None = None) -> str | None:
+    graph = compiling.trace(lambda given: (function(*given),), list(tensors))
+    return code_cache.key(graph, None, options)
+
+
+X = torch.ones(4)
+HELD = torch.ones(4)
+FUNCTIONS: dict[str, Callable[[], str | None]] = {
+    "plain": lambda: key(lambda x: x + 2.0, X),
+    "another constant": lambda: key(lambda x: x + 3.0, X),
+    "the constant as an integer": lambda: key(lambda x: x + 2, X),
+    "a zero": lambda: key(lambda x: x + 0.0, X),
+    "the zero of another sign": lambda: key(lambda x: x + -0.0, X),
+    "no number": lambda: key(lambda x: x + float("nan"), X),
+    "another operation": lambda: key(lambda x: x - 2.0, X),
+    "another dtype": lambda: key(lambda x: x + 2.0, X.double()),
+    "another shape": lambda: key(lambda x: x + 2.0, torch.ones(2, 2)),
+    "other strides": lambda: key(lambda x: x + 2.0, torch.ones(8)[::2]),
+    "a write": lambda: key(lambda x: x.add_(2.0), X),
+    "two inputs": lambda: key(lambda x, y: x + 2.0, X, X),
+    "the other input": lambda: key(lambda x, y: y + 2.0, X, X),
+    "a captured tensor": lambda: key(lambda x: x + HELD, X),
+    "two views of one captured tensor": lambda: key(lambda x: x + HELD[1:].sum() + HELD.view(4), X),
+    "an option": lambda: key(lambda x: x + 2.0, X, options={"cpp.threads": 1}),
+    "another value of the option": lambda: key(lambda x: x + 2.0, X, options={"cpp.threads": 2}),
+}
+
+
+def test_each_graph_has_its_own_key() -> None:
+    keys = {what: make() for what, make in FUNCTIONS.items()}
+    assert None not in keys.values()
+    assert len(set(keys.values())) == len(keys)
+    assert {what: make() for what, make in FUNCTIONS.items()} == keys
+
+
+def test_the_state_of_torch_is_in_the_key(monkeypatch: pytest.MonkeyPatch) -> None:
+    keys = [FUNCTIONS["plain"]()]
+    before = torch.get_num_threads()
+    try:
+        torch.set_num_threads(before + 1)
+        keys.append(FUNCTIONS["plain"]())
+    finally:
+        torch.set_num_threads(before)
+    monkeypatch.setenv("TORCHINDUCTOR_MAX_AUTOTUNE", "1")
+    keys.append(FUNCTIONS["plain"]())
+    with torch._inductor.config.patch(max_fusion_size=2):
+        keys.append(FUNCTIONS["plain"]())
+    assert len(set(keys)) == 4
+
+
+def test_what_has_no_name_has_no_key(monkeypatch: pytest.MonkeyPatch) -> None:
+    generator = torch.Generator()
+    assert key(lambda x: x + torch.rand(4, generator=generator), X) is None
+    assert key(lambda x: x + 2.0, X, options={"fx_graph_cache": False}) is None
+    monkeypatch.setenv("TORCHINDUCTOR_FORCE_DISABLE_CACHES", "1")
+    assert FUNCTIONS["plain"]() is None
+
+
+# The folder.
+
+CODE = inductor_code.Code(
+    "class Runner:\n def __init__(self, partitions): pass\n def call(self, args): return (torch.add(args[0], 1),)", {}
+)
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An empty cache, into which every program is put as `CODE`."""
+    monkeypatch.setenv("TNP_CACHE_DIR", str(tmp_path / "cache"))
+    monkeypatch.setattr(inductor_code, "taken_apart", lambda program: CODE)
+    monkeypatch.setattr(code_cache, "_warned", set())
+    return tmp_path / "cache"
+
+
+def store() -> bool:
+    return code_cache.store("key", None, compiling.trace(lambda given: (given[0] + 1,), [X]))
+
+
+def test_what_is_stored_is_loaded(folder: Path) -> None:
+    assert code_cache.load("key") is None
+    assert store() and store()  # as another process would
+    program = code_cache.load("key")
+    assert program is not None
+    assert torch.equal(program([X])[0], X + 1)
+    assert [path.name for path in folder.iterdir()] == ["key"]
+    assert not folder.stat().st_mode & 0o077
+
+
+@pytest.mark.parametrize("damage", [b"", b"{", b"class Runner: pass"])
+@pytest.mark.parametrize("file", ["runner.py", "facts.json"])
+def test_a_damaged_entry_is_made_anew(
+    folder: Path, capsys: pytest.CaptureFixture[str], file: str, damage: bytes
+) -> None:
+    store()
+    (folder / "key" / file).write_bytes(damage)
+    assert code_cache.load("key") is None
+    assert "is made anew" in capsys.readouterr().err
+    assert store()
+    assert code_cache.load("key") is not None
+
+
+def test_a_folder_that_others_may_write_to_is_left_alone(folder: Path) -> None:
+    store()
+    folder.chmod(0o777)
+    with pytest.warns(RuntimeWarning, match="others may write to it") as warned:
+        assert code_cache.load("key") is None
+        assert not store()
+    assert len(warned) == 1
+
+
+def test_a_folder_that_cannot_be_written_to(folder: Path) -> None:
+    folder.write_text("a file")
+    with pytest.warns(RuntimeWarning, match="can't be written to") as warned:
+        assert not store()
+        assert not store()
+    assert len(warned) == 1
