@@ -11,6 +11,7 @@ import functools
 import importlib
 import inspect
 import itertools
+import logging
 import operator
 import os
 import threading
@@ -29,7 +30,7 @@ from backend_torch.tensors import devices, memory, trace_state
 from backend_torch.tensors.trace_state import TracedValueError as TracedValueError
 from backend_torch.torch_private import dynamo, messages
 from tnp._autograph.operators import converted
-from tnp._compile import call_codegen, saving, shutdown
+from tnp._compile import call_codegen, progress, saving, shutdown
 from tnp._compile.graph import Graph
 from tnp._compile.outer_state import OuterState, containers, differences
 from tnp._core.base import ndarray
@@ -61,11 +62,12 @@ class CacheInfo(NamedTuple):
 class _Entry:
     """A signature: what was traced for it, and how its results become what the function returned.
 
-    ``make`` is what makes its shortcut, None where there can be none; ``only`` is the signature of what left sizes open
-    and could not, None otherwise; ``open`` says which captures are found in which place outside.
+    ``why`` says what was new when it was traced; ``make`` is what makes its shortcut, None where there can be none;
+    ``only`` is the signature of what left sizes open and could not, None otherwise; ``open`` says which captures are
+    found in which place outside.
     """
 
-    __slots__ = ("build", "executable", "has_effects", "make", "only", "open", "outer")
+    __slots__ = ("build", "executable", "has_effects", "make", "only", "open", "outer", "why")
 
     def __init__(
         self,
@@ -83,6 +85,7 @@ class _Entry:
         self.has_effects = result.has_effects
         self.make = call_codegen.maker(args, kwargs, result, len(executable.captures), outer, self.open)
         self.only = only
+        self.why = ""
 
     def captures(self) -> list[Tensor]:
         """The tensors from outside that its program takes: those that are now where the function found them."""
@@ -162,6 +165,7 @@ class _Signatures:
         inputs = [*tensors, *entry.captures()]
         if hit and entry.executable.is_ready(inputs):
             self.hits += 1
+            progress.log.debug("tnp.compile: %s: a trace is there", self.name)
             program = entry.executable.program(inputs)
         else:
             program = self._program(entry, inputs)
@@ -176,7 +180,7 @@ class _Signatures:
             if index < len(given):
                 _write_back(arrays[index], given[index], tensors[index])
         result = entry.build(values, arrays, args, kwargs)
-        if entry.make is not None and not self.eager_check:
+        if entry.make is not None and not self.eager_check and not progress.log.isEnabledFor(logging.DEBUG):
             matches = entry.executable.matching(inputs)
             captures, device = entry.executable.captures, devices.state.default
             self.call = entry.make(matches, program, device, captures, self.any_call, self)
@@ -300,7 +304,8 @@ class _Signatures:
         """The program for these inputs, compiled if it is not there."""
         with _lock:
             start = time.perf_counter()
-            program = entry.executable.program(inputs)
+            with contextlib.nullcontext() if entry.executable.is_ready(inputs) else progress.told(self.name, entry.why):
+                program = entry.executable.program(inputs)
             self.seconds += time.perf_counter() - start
         return program
 
@@ -347,7 +352,8 @@ class _Signatures:
             entries.pop(0)
             if not entries:
                 self.entries.popitem(last=False)
-        self._tell([*self._described(args, kwargs), *entry.outer.described()])
+        entry.why = self._tell([*self._described(args, kwargs), *entry.outer.described()])
+        progress.log.info("tnp.compile: traced %s in %.2f s: %s", self.name, time.perf_counter() - start, entry.why)
         return entry
 
     def _trace(
@@ -393,27 +399,37 @@ class _Signatures:
 
         return results, run
 
-    def _tell(self, described: list[tuple[str, str]]) -> None:
-        """Warn once if the function is traced again and again, and say what was different this time."""
+    def _tell(self, described: list[tuple[str, str]]) -> str:
+        """What was different this time; a warning says so once if the function is traced again and again."""
         before = self._last
         self._last = dict(described)
-        if self.traces < _MANY_TRACES or self._told:
-            return
-        self._told = True
+        if self.traces == 1:
+            return "the function is new"
         changed = [
             f"{name} was {before[name]} and is {now}"
             for name, now in self._last.items()
             if name in before and before[name] != now
         ]
-        file, _, line = trace_state.user_line().rpartition(":")
-        warnings.warn_explicit(
-            f"{self.function.__qualname__} has been traced {self.traces} times: each new shape, dtype or Python "
-            f"value of an argument is a new trace. {'; '.join(changed) or 'Its structure changes'}. A number that "
-            "varies can be an array (tnp.asarray)",
-            RuntimeWarning,
-            file,
-            int(line),
-        )
+        why = "; ".join(changed) or "Its structure changes"
+        if self.traces >= _MANY_TRACES and not self._told:
+            self._told = True
+            file, _, line = trace_state.user_line().rpartition(":")
+            warnings.warn_explicit(
+                f"{self.function.__qualname__} has been traced {self.traces} times: each new shape, dtype or Python "
+                f"value of an argument is a new trace. {why}. A number that "
+                "varies can be an array (tnp.asarray)",
+                RuntimeWarning,
+                file,
+                int(line),
+            )
+        return why
+
+    @functools.cached_property
+    def name(self) -> str:
+        """The function's name, and where it stands."""
+        name = getattr(self.function, "__qualname__", None) or type(self.function).__qualname__
+        code = getattr(self.function, "__code__", None)
+        return name if code is None else f"{name} ({os.path.basename(code.co_filename)}:{code.co_firstlineno})"
 
     def _described(
         self, args: tuple[Any, ...], kwargs: dict[str, Any], arrays_only: bool = False
