@@ -30,6 +30,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 from torch.fx import Node
 
+from backend_torch.tensors import devices
 from backend_torch.torch_private import inductor, inductor_code
 from backend_torch.torch_private.operators import OpOverload
 from backend_torch.torch_private.tensor_internals import storage_of
@@ -154,12 +155,8 @@ def _form_of_machine() -> str:
 @functools.cache
 def processor() -> str:
     """The processor's name and all that it can do, as far as the system says."""
-    with contextlib.suppress(OSError):
-        first = Path("/proc/cpuinfo").read_text().partition("\n\n")[0].splitlines()
-        told = [line for line in first if line.startswith(("vendor_id", "model name", "flags", "Features", "CPU"))]
-        if told:
-            return "\n".join(told)
-    return platform.processor()
+    names = ("vendor_id", "model name", "flags", "Features", "CPU part")
+    return "\n".join([fact for name in names if (fact := devices.cpu_fact(name))]) or platform.processor()
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -225,7 +222,7 @@ def store(name: str, program: Any, graph: Graph) -> bool:
     facts = {
         "made": time.time(),
         "torch": torch.__version__,
-        "processor": processor().splitlines()[0],
+        "processor": devices.cpu_fact("model name") or platform.processor(),
         "inputs": [f"{str(t.dtype).removeprefix('torch.')}{list(t.shape)}" for t in graph.inputs],
         "operations": sum(node.op == "call_function" for node in graph.module.graph.nodes),
         "kernels": kernels,
