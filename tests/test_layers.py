@@ -31,6 +31,8 @@ ALLOWED = {
     # A field of a syntax tree is set; or an attribute of the user's, as a block of theirs set it.
     ("tnp/_autograph/names.py", "put", "setattr"),
     ("tnp/_autograph/operators.py", "set_attribute", "setattr"),
+    # What a program sets of a module of torch's, while a trace shows a stand-in for it.
+    ("backend_torch/torch_private/light_imports.py", "__setattr__", "setattr"),
     # A patch of torch, which goes again.
     ("backend_torch/torch_private/patches.py", "replaced_attribute", "setattr"),
 }
