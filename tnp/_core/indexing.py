@@ -227,24 +227,23 @@ def parse(tensor: Tensor, key: Any) -> Plan:
             return Plan((), (), (array,), (0,), axes=(0,), is_mask=is_mask)
     items = tuple(key) if isinstance(key, tuple) else (key,)
     entries = [item if type(item) in _KEPT else _entry(item, tensor) for item in items]
-    kinds = [*map(type, entries)]
-    counts = [  # of the axes that each item takes, an ellipsis those that are missing
-        (kind is slice) if kind in _KEPT else 1 if kind is int or entry.dtype is not BOOL else entry.dim()
-        for entry, kind in zip(entries, kinds, strict=True)
-    ]
+    taken = ellipses = 0
+    for entry in entries:
+        kind = type(entry)
+        if kind is int or kind is slice:
+            taken += 1
+        elif entry is Ellipsis:
+            ellipses += 1
+        elif entry is not None:
+            taken += entry.dim() if entry.dtype is BOOL else 1
     shape = tensor.shape
-    missing = len(shape) - sum(counts)
-    if kinds.count(type(Ellipsis)) > 1:
+    missing = len(shape) - taken
+    if ellipses > 1:
         raise IndexError("an index can only have a single ellipsis ('...')")
     if missing < 0:
-        text = f"array is {len(shape)}-dimensional, but {sum(counts)} were indexed"
-        raise IndexError(f"too many indices for array: {text}")
-    if type(Ellipsis) in kinds:
-        counts[kinds.index(type(Ellipsis))] = missing
-    elif missing:
+        raise IndexError(f"too many indices for array: array is {len(shape)}-dimensional, but {taken} were indexed")
+    if missing and not ellipses:
         entries.append(Ellipsis)
-        kinds.append(type(Ellipsis))
-        counts.append(missing)
 
     view: list[Any] = []
     flips: list[int] = []
@@ -253,14 +252,19 @@ def parse(tensor: Tensor, key: Any) -> Plan:
     axes: list[int] = []
     picking: list[int] = []  # the places of integers and arrays in the key
     axis = dim = first = 0  # of the array, of the view, of the view where the first of them picks
-    for place, (entry, kind, count) in enumerate(zip(entries, kinds, counts, strict=True)):
+    for place, entry in enumerate(entries):
+        kind = type(entry)
         if kind is slice:
             if entry.step is not None and operator.index(entry.step) < 0:
                 entry = _reversed(entry, shape[axis])
                 flips.append(dim)
-            pieces: tuple[Any, ...] = (entry,)
+            view.append(entry)
+            axis += 1
+            dim += 1
         elif kind in _KEPT:
-            pieces = _ALL * count if entry is Ellipsis else _NEW
+            view += _NEW if entry is None else _ALL * missing
+            axis += 0 if entry is None else missing
+            dim += 1 if entry is None else missing
         else:
             if not picking:
                 first = dim
@@ -268,16 +272,16 @@ def parse(tensor: Tensor, key: Any) -> Plan:
             if kind is int:
                 if not -shape[axis] <= entry < shape[axis]:
                     raise _bounds_error(entry, axis, shape[axis])
-                pieces = (entry,)
-                dim -= 1
-            else:
-                arrays.append(_fitting_mask(entry, shape, axis) if entry.dtype is BOOL else entry)
-                dims.append(dim)
-                axes.append(axis)
-                pieces = _ALL * count or _NEW  # a 0-d mask picks the one element of a new axis, or none
-        view += pieces
-        axis += count
-        dim += len(pieces)
+                view.append(entry)
+                axis += 1
+                continue
+            count, array = (entry.dim(), _fitting_mask(entry, shape, axis)) if entry.dtype is BOOL else (1, entry)
+            arrays.append(array)
+            dims.append(dim)
+            axes.append(axis)
+            view += _ALL * count or _NEW  # a 0-d mask picks the one element of a new axis, or none
+            axis += count
+            dim += count or 1
     if len(arrays) >= MOST_OPERANDS:
         raise IndexError(
             "too many advanced (array) indices. This probably means you are indexing with too many booleans. (more "
@@ -292,7 +296,7 @@ def parse(tensor: Tensor, key: Any) -> Plan:
         tuple(dims),
         first if together else 0,
         tuple(axes),
-        is_element=_KEPT.isdisjoint(kinds) and all(not each.dim() and each.dtype is not BOOL for each in arrays),
+        is_element=len(picking) == len(entries) and not any(each.dim() or each.dtype is BOOL for each in arrays),
         is_mask=len(entries) == 1 and bool(arrays) and arrays[0].dtype is BOOL,
     )
 
