@@ -166,7 +166,9 @@ def along(tensor: Tensor, indices: Tensor, dim: int) -> Tensor:
     """Return the elements that ``indices`` selects along a dimension; the other dimensions match or broadcast."""
     size = tensor.shape[dim]
     if not (has_values(indices) or has_values(transform_levels.constant(indices))):  # torch's wraps repeatedly
-        expect((indices >= -size) & (indices < size), OUTSIDE)
+        others = tensor.shape[:dim] + tensor.shape[dim + 1 :]
+        if 0 not in others:  # else NumPy checks no index
+            expect((indices >= -size) & (indices < size), OUTSIDE)
     indices = from_start(indices, size)
     return on_bits(torch.take_along_dim, tensor, indices, dim)
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 import tnp
@@ -314,6 +314,8 @@ def along(draw: Any) -> Any:
 
 
 @FEW
+@example(((0, 0), np.array([[0]]), 0))
+@example(((3, 0, 2), np.array([[[5, 5]]]), 0))
 @given(along())
 def test_take_along_axis(drawn: Any) -> None:
     shape, indices, axis = drawn
