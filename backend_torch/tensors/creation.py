@@ -6,6 +6,7 @@ ranges. The caller decides dtypes, shapes and lengths.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -134,7 +135,8 @@ def _floats(length: int, first: float, second: float, dtype: torch.dtype, device
         numbers *= float(delta)
     if start != 0:
         numbers += float(start)
-    if start + delta != second:  # rounded or infinite: the first two are exactly the arguments
+    is_zero = start == 0 and (delta < 0 or math.copysign(1, start) < 0)  # whose sign is lost
+    if is_zero or start + delta != second:  # rounded or infinite: the first two are exactly the arguments
         numbers[0], numbers[1] = first, second
     return numbers.to(dtype)
 
