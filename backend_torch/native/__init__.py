@@ -31,8 +31,8 @@ DTYPES = (
 """The dtypes by the numbers that the extension has for them (`dtypes.h`)."""
 
 HEADS = (
-    *("zeros", "ones", "array", "copy", "reshape", "transpose", "sum", "prod", "max", "min", "any", "all", "argmax"),
-    *("argmin", "mean", "dot", "norm", "where", "concatenate"),
+    *("zeros", "ones", "empty", "full", "arange", "eye", "array", "copy", "reshape", "transpose", "sum", "prod", "max"),
+    *("min", "any", "all", "argmax", "argmin", "mean", "dot", "norm", "where", "roll", "concatenate"),
 )
 """The functions that have a native head."""
 

@@ -23,11 +23,13 @@ from pathlib import Path
 HERE = Path(__file__).parent
 # What is compiled as one: torch's headers take most of the time.
 SOURCES = {
-    "core": ("core", "layout", "indexing", "kernels", "ufuncs", "functions", "slots", "module"),
+    "core": ("core", "layout", "picking", "indexing", "kernels", "ufuncs", "functions", "slots", "module"),
     "loops": ("loops",),
 }
 # Sums that are not fused, integers that wrap round: the loops have the bits of torch's kernels.
 FLAGS = "-O3 -std=c++20 -fPIC -fvisibility=hidden -ffp-contract=off -fno-math-errno -fno-trapping-math -fwrapv -w"
+SANITIZED = "-O1 -g -fno-omit-frame-pointer -fsanitize=address,undefined -fno-sanitize-recover=undefined"
+"""What ``TNP_SANITIZE=1`` adds, when it is built and when it is used: `make sanitize`."""
 VECTORS = {"x86_64": "-mavx2", "AMD64": "-mavx2"}
 
 
@@ -48,12 +50,17 @@ def torch_version(folder: Path) -> str:
     return found[1]
 
 
+def kind() -> str:
+    """How the extension's name begins."""
+    return "sanitized" if os.environ.get("TNP_SANITIZE") else "core"
+
+
 def target(version: str) -> Path:
     """The extension of these sources for a version of torch and the running Python."""
     digest = hashlib.sha256()
     for path in sorted([*HERE.glob("*.cpp"), *HERE.glob("*.h"), Path(__file__)]):
         digest.update(path.read_bytes())
-    return HERE / f"core-{version}-{digest.hexdigest()[:8]}{importlib.machinery.EXTENSION_SUFFIXES[0]}"
+    return HERE / f"{kind()}-{version}-{digest.hexdigest()[:8]}{importlib.machinery.EXTENSION_SUFFIXES[0]}"
 
 
 def build(verbose: bool = False) -> Path:
@@ -72,6 +79,8 @@ def build(verbose: bool = False) -> Path:
         return made
     compiler = shlex.split(os.environ.get("CXX", "g++"))
     flags = [*shlex.split(FLAGS), *shlex.split(VECTORS.get(platform.machine(), ""))]
+    if kind() == "sanitized":
+        flags += shlex.split(SANITIZED)
     folders = [sysconfig.get_paths()["include"], torch / "include", torch / "include/torch/csrc/api/include"]
     includes = [f"-I{folder}" for folder in folders]
     with tempfile.TemporaryDirectory() as scratch:
@@ -85,10 +94,10 @@ def build(verbose: bool = False) -> Path:
         with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
             list(pool.map(compiled, SOURCES))
         libraries = [f"-L{torch / 'lib'}", "-ltorch_python", "-ltorch_cpu", "-ltorch", "-lc10"]
-        _run([*compiler, "-shared", *objects, *libraries, "-o", f"{scratch}/core.so"], verbose)
+        _run([*compiler, *flags, "-shared", *objects, *libraries, "-o", f"{scratch}/core.so"], verbose)
         made.with_suffix(".new").write_bytes(Path(scratch, "core.so").read_bytes())
         made.with_suffix(".new").replace(made)  # in one step: another process may be about to load it
-    for stale in HERE.glob(f"core-{torch_version(torch)}-*{importlib.machinery.EXTENSION_SUFFIXES[0]}"):
+    for stale in HERE.glob(f"{kind()}-{torch_version(torch)}-*{importlib.machinery.EXTENSION_SUFFIXES[0]}"):
         if stale != made:
             stale.unlink(missing_ok=True)
     return made

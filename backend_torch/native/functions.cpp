@@ -4,6 +4,9 @@
 #include <ATen/ops/amax_cpu_dispatch.h>
 #include <ATen/ops/amin_cpu_dispatch.h>
 #include <ATen/ops/dot_cpu_dispatch.h>
+#include <ATen/core/LegacyTypeDispatch.h>
+#include <ATen/ops/mm_cpu_dispatch.h>
+#include <ATen/ops/mv.h>
 #include <ATen/ops/mean_cpu_dispatch.h>
 #include <ATen/ops/sum_cpu_dispatch.h>
 #include <c10/util/SmallVector.h>
@@ -12,6 +15,7 @@
 
 #include <cmath>
 #include <cstring>
+#include <utility>
 
 #include "layout.h"
 #include "loops.h"
@@ -86,28 +90,118 @@ int8_t read_dtype(PyObject* given, int8_t otherwise) {
   return static_cast<int8_t>(PyLong_AsLong(number));
 }
 
-// zeros(shape, dtype), ones(shape, dtype): in C order on the host.
+bool is_small(c10::IntArrayRef shape) {
+  int64_t n = 1;
+  for (int64_t length : shape) {
+    n *= length;
+    if (n > LARGE) return false;
+  }
+  return true;
+}
+
+enum Filled { ZEROS, ONES, NOTHING };
+
+// zeros(shape, dtype), ones(shape, dtype), empty(shape, dtype): in C order on the host.
 template <int FILL>
 PyObject* filled(PyObject*, PyObject* const* args, Py_ssize_t count) {
   return head([&]() -> PyObject* {
     Shape shape;
     if (count != 2 || !is_quiet() || !read_shape(args[0], shape, 0)) return nullptr;
     int8_t dtype = read_dtype(args[1], F64);
-    if (dtype == NONE || dtype >= LOOPS || !makes_on_cpu()) return nullptr;
-    int64_t n = 1;
-    for (int64_t length : shape) {
-      n *= length;
-      if (n > LARGE) return nullptr;
-    }
+    if (dtype == NONE || dtype >= LOOPS || !makes_on_cpu() || !is_small(shape)) return nullptr;
+    int64_t n = c10::multiply_integers(shape);
     at::Tensor made = empty(shape, dtype);
     char* data = writeable_data_of(made);
-    if (FILL == 0) {
+    if (FILL == ZEROS) {
       std::memset(data, 0, n * itemsize(dtype));
-    } else {
+    } else if (FILL == ONES) {
       alignas(16) char one[16] = {1};
       copy_loop(B1, dtype)(one, "\1", 1, 1, 1);
       copy_loop(dtype, dtype)(data, one, n, 1, 0);
     }
+    return wrap_array(std::move(made));
+  });
+}
+
+// full(shape, number, dtype): in C order on the host.
+PyObject* full(PyObject*, PyObject* const* args, Py_ssize_t count) {
+  return head([&]() -> PyObject* {
+    Shape shape;
+    if (count != 3 || !is_quiet() || !read_shape(args[0], shape, 0)) return nullptr;
+    int8_t own = PyFloat_CheckExact(args[1]) ? F64 : PyLong_CheckExact(args[1]) ? I64 : PyBool_Check(args[1]) ? B1 : NONE;
+    int8_t dtype = read_dtype(args[2], own);
+    if (own == NONE || dtype == NONE || dtype >= LOOPS || !makes_on_cpu() || !is_small(shape)) return nullptr;
+    alignas(16) char one[16];
+    if (!store_number(args[1], dtype, one, false)) return nullptr;
+    at::Tensor made = empty(shape, dtype);
+    copy_loop(dtype, dtype)(writeable_data_of(made), one, made.numel(), 1, 0);
+    return wrap_array(std::move(made));
+  });
+}
+
+template <class T>
+void count_up(char* to, int64_t length, double first, double second) {
+  auto* out = reinterpret_cast<T*>(to);
+  T start = static_cast<T>(first), next = static_cast<T>(second), delta = next - start;
+  for (int64_t i = 2; i < length; i++) out[i] = start + static_cast<T>(i) * delta;
+  if (length > 0) out[0] = start;  // the first two are the arguments, however the others are rounded
+  if (length > 1) out[1] = next;
+}
+
+// arange(start or stop, stop, step, dtype) of Python numbers: integers, or floating point.
+PyObject* arange(PyObject*, PyObject* const* args, Py_ssize_t count) {
+  return head([&]() -> PyObject* {
+    if (count != 4 || !is_quiet()) return nullptr;
+    constexpr double EXACT = 4503599627370496.0;  // up to here quotients of integers are rounded as NumPy's
+    double ends[3] = {0, 0, 1};
+    bool is_float = false;
+    for (int i = 0; i < 3; i++) {
+      PyObject* number = args[i];
+      if (number == Py_None && i == 1) {
+        ends[1] = std::exchange(ends[0], 0);
+        continue;
+      }
+      if (PyFloat_CheckExact(number)) {
+        is_float = true;
+        ends[i] = PyFloat_AS_DOUBLE(number);
+      } else if (PyLong_CheckExact(number)) {
+        int overflow;
+        ends[i] = static_cast<double>(PyLong_AsLongLongAndOverflow(number, &overflow));
+        if (overflow) return nullptr;
+      } else {
+        return nullptr;
+      }
+      if (!(std::fabs(ends[i]) < EXACT)) return nullptr;
+    }
+    int8_t dtype = read_dtype(args[3], is_float ? F64 : I64);
+    if (dtype != F64 && dtype != F32 && (dtype != I64 || is_float)) return nullptr;
+    double steps = (ends[1] - ends[0]) / ends[2];
+    if (!(std::fabs(steps) <= LARGE) || (steps == 0 && ends[0] != ends[1]) || !makes_on_cpu()) return nullptr;
+    int64_t length = steps > 0 ? static_cast<int64_t>(std::ceil(steps)) : 0;
+    at::Tensor made = empty({length}, dtype);
+    char* to = writeable_data_of(made);
+    if (dtype == F64)
+      count_up<double>(to, length, ends[0], ends[0] + ends[2]);
+    else if (dtype == F32)
+      count_up<float>(to, length, ends[0], ends[0] + ends[2]);
+    else
+      count_up<int64_t>(to, length, ends[0], ends[0] + ends[2]);
+    return wrap_array(std::move(made));
+  });
+}
+
+// eye(n) of float64.
+PyObject* eye(PyObject*, PyObject* given) {
+  return head([&]() -> PyObject* {
+    Shape shape;
+    if (!PyLong_CheckExact(given) || !is_quiet() || !read_shape(given, shape, 0)) return nullptr;
+    int64_t n = shape[0];
+    shape.push_back(n);
+    if (!is_small(shape) || !makes_on_cpu()) return nullptr;
+    at::Tensor made = empty(shape, F64);
+    auto* out = reinterpret_cast<double*>(writeable_data_of(made));
+    std::memset(out, 0, made.nbytes());
+    for (int64_t i = 0; i < n; i++) out[i * (n + 1)] = 1;
     return wrap_array(std::move(made));
   });
 }
@@ -288,16 +382,16 @@ PyObject* reduce_elements(const T* x, int64_t n, int64_t stride, int8_t dtype) {
 constexpr uint32_t COUNTED = bit(B1) | bit(U8) | bit(I8) | bit(I16) | bit(I32) | bit(I64);
 
 template <int KIND>
-PyObject* by_kernel(const at::Tensor& tensor, at::OptionalIntArrayRef axes, int8_t dtype) {
+PyObject* by_kernel(const at::Tensor& tensor, at::OptionalIntArrayRef axes, bool keeps, int8_t dtype) {
   switch (KIND) {
-    case SUM: return bit(dtype) & FLOATS ? wrap(at::cpu::sum(tensor, axes)) : nullptr;
+    case SUM: return bit(dtype) & FLOATS ? wrap(at::cpu::sum(tensor, axes, keeps)) : nullptr;
     case MEAN:
-      if (bit(dtype) & FLOATS) return wrap(at::cpu::mean(tensor, axes));
-      return bit(dtype) & COUNTED ? wrap(at::cpu::mean(tensor, axes, false, at::kDouble)) : nullptr;
+      if (bit(dtype) & FLOATS) return wrap(at::cpu::mean(tensor, axes, keeps));
+      return bit(dtype) & COUNTED ? wrap(at::cpu::mean(tensor, axes, keeps, at::kDouble)) : nullptr;
     case MAX:
     case MIN:
       if (!(bit(dtype) & (FLOATS | COUNTED)) || !axes.has_value()) return nullptr;
-      return wrap(KIND == MAX ? at::cpu::amax(tensor, *axes) : at::cpu::amin(tensor, *axes));
+      return wrap(KIND == MAX ? at::cpu::amax(tensor, *axes, keeps) : at::cpu::amin(tensor, *axes, keeps));
     default: return nullptr;
   }
 }
@@ -305,12 +399,12 @@ PyObject* by_kernel(const at::Tensor& tensor, at::OptionalIntArrayRef axes, int8
 template <int KIND>
 PyObject* reduce(PyObject*, PyObject* const* args, Py_ssize_t count) {
   return head([&]() -> PyObject* {
-    const at::Tensor* tensor = count == 3 && args[2] == Py_False && is_quiet() ? array_tensor(args[0]) : nullptr;
+    const at::Tensor* tensor = count == 3 && PyBool_Check(args[2]) && is_quiet() ? array_tensor(args[0]) : nullptr;
     if (tensor == nullptr || tensor->numel() == 0 || tensor->numel() >= LARGE || tensor->dim() == 0) return nullptr;
     int8_t dtype = dtype_of(*tensor);
     if (dtype == NONE || dtype >= LOOPS) return nullptr;
     int64_t axis = 0, dim = tensor->dim(), stride;
-    bool is_all = args[1] == Py_None;
+    bool is_all = args[1] == Py_None, keeps = args[2] == Py_True;
     if (!is_all) {
       if (!PyLong_CheckExact(args[1])) return nullptr;
       int overflow;
@@ -318,7 +412,7 @@ PyObject* reduce(PyObject*, PyObject* const* args, Py_ssize_t count) {
       if (overflow || axis < -dim || axis >= dim) return nullptr;
     }
     bool is_float = bit(dtype) & FLOATS;
-    if ((is_all || dim == 1) && KIND != MEAN && !((KIND == SUM || KIND == PROD) && is_float) && is_line(*tensor, stride)) {
+    if (!keeps && (is_all || dim == 1) && KIND != MEAN && !((KIND == SUM || KIND == PROD) && is_float) && is_line(*tensor, stride)) {
       int64_t n = tensor->numel();
       const char* data = data_of(*tensor);
       switch (dtype) {
@@ -339,8 +433,8 @@ PyObject* reduce(PyObject*, PyObject* const* args, Py_ssize_t count) {
         default: return nullptr;
       }
     }
-    if (is_all) return by_kernel<KIND>(*tensor, std::nullopt, dtype);
-    return by_kernel<KIND>(*tensor, at::IntArrayRef(axis), dtype);
+    if (is_all) return by_kernel<KIND>(*tensor, std::nullopt, keeps, dtype);
+    return by_kernel<KIND>(*tensor, at::IntArrayRef(axis), keeps, dtype);
   });
 }
 
@@ -352,13 +446,32 @@ const at::Tensor* vector(PyObject* x) {
   return bit(dtype_of(*tensor)) & FLOATS ? tensor : nullptr;
 }
 
-// dot(a, b) of vectors.
+// Whose products backend_torch has torch's own function for.
+constexpr uint32_t MULTIPLIED =
+    FLOATS | bit(U8) | bit(I8) | bit(I16) | bit(I32) | bit(I64) | bit(C64) | bit(C128);
+
+const at::Tensor* factor(PyObject* x) {
+  const at::Tensor* tensor = array_tensor(x);
+  if (tensor == nullptr || tensor->dim() == 0 || tensor->dim() > 2 || tensor->numel() == 0) return nullptr;
+  return tensor->numel() < LARGE && dtype_of(*tensor) != NONE && bit(dtype_of(*tensor)) & MULTIPLIED ? tensor : nullptr;
+}
+
+at::Tensor product(const at::Tensor& a, const at::Tensor& b) {  // as torch.matmul has it
+  if (a.dim() == 1 && b.dim() == 1) return at::cpu::dot(a, b);
+  if (a.dim() == 2 && b.dim() == 2) return at::cpu::mm(a, b);
+  at::AutoDispatchBelowADInplaceOrView below;
+  if (a.dim() == 2) return at::mv(a, b);
+  at::Tensor result = at::cpu::mm(a.unsqueeze(0), b);
+  result.unsafeGetTensorImpl()->set_sizes_contiguous(b.sizes()[1]);
+  return result;
+}
+
+// dot(a, b) of vectors, or of matrices.
 PyObject* dot(PyObject*, PyObject* const* args, Py_ssize_t count) {
   return head([&]() -> PyObject* {
     if (count != 2 || !is_quiet()) return nullptr;
-    const at::Tensor *a = vector(args[0]), *b = vector(args[1]);
-    if (a == nullptr || b == nullptr || a->sizes() != b->sizes() || a->dtype() != b->dtype()) return nullptr;
-    return wrap(at::cpu::dot(*a, *b));
+    const at::Tensor *a = factor(args[0]), *b = factor(args[1]);
+    return a == nullptr || b == nullptr || a->dim() != b->dim() ? nullptr : matmul(args[0], args[1]);
   });
 }
 
@@ -410,6 +523,37 @@ PyObject* where(PyObject*, PyObject* const* args, Py_ssize_t count) {
   });
 }
 
+// roll(x, places, axis or None): the elements in C order, those of each line along the axis shifted.
+PyObject* roll(PyObject*, PyObject* const* args, Py_ssize_t count) {
+  return head([&]() -> PyObject* {
+    const at::Tensor* tensor = count == 3 && is_quiet() ? array_tensor(args[0]) : nullptr;
+    if (tensor == nullptr || tensor->dim() == 0 || tensor->numel() == 0 || !is_dense(*tensor)) return nullptr;
+    if (dtype_of(*tensor) == NONE || !PyLong_CheckExact(args[1])) return nullptr;
+    int overflow;
+    int64_t places = PyLong_AsLongLongAndOverflow(args[1], &overflow), axis = 0, dim = tensor->dim();
+    if (overflow) return nullptr;
+    int64_t size = tensor->numel(), inner = static_cast<int64_t>(tensor->itemsize());
+    if (args[2] != Py_None) {
+      if (!PyLong_CheckExact(args[2])) return nullptr;
+      axis = PyLong_AsLongLongAndOverflow(args[2], &overflow);
+      if (overflow || axis < -dim || axis >= dim) return nullptr;
+      axis = axis < 0 ? axis + dim : axis;
+      size = tensor->sizes()[axis];
+      for (int64_t length : tensor->sizes().slice(axis + 1)) inner *= length;
+    }
+    if (static_cast<int64_t>(tensor->nbytes()) > LARGE * 64) return nullptr;
+    places = ((places % size) + size) % size;
+    at::Tensor result = empty(tensor->sizes(), dtype_of(*tensor));
+    char* to = writeable_data_of(result);
+    const char *from = data_of(*tensor), *end = from + tensor->nbytes();
+    for (int64_t first = places * inner, block = size * inner; from < end; from += block, to += block) {
+      std::memcpy(to, from + block - first, first);
+      std::memcpy(to + first, from, block - first);
+    }
+    return wrap_array(std::move(result));
+  });
+}
+
 // concatenate(arrays): along the first axis.
 PyObject* concatenate(PyObject*, PyObject* arrays) {
   return head([&]() -> PyObject* {
@@ -448,10 +592,21 @@ PyObject* concatenate(PyObject*, PyObject* arrays) {
 
 }  // namespace
 
+PyObject* matmul(PyObject* x, PyObject* y) {
+  if (!is_quiet()) return nullptr;
+  const at::Tensor *a = factor(x), *b = factor(y);
+  if (a == nullptr || b == nullptr || a->dtype() != b->dtype() || a->sizes().back() != b->sizes()[0]) return nullptr;
+  return wrap(product(*a, *b));
+}
+
 PyMethodDef FUNCTIONS[] = {
     {"set_names", set_names, METH_VARARGS, nullptr},
-    TNP_FAST("zeros", filled<0>),
-    TNP_FAST("ones", filled<1>),
+    TNP_FAST("zeros", filled<ZEROS>),
+    TNP_FAST("ones", filled<ONES>),
+    TNP_FAST("empty", filled<NOTHING>),
+    TNP_FAST("full", full),
+    TNP_FAST("arange", arange),
+    {"eye", eye, METH_O, nullptr},
     TNP_FAST("array", array),
     {"copy", copy, METH_O, nullptr},
     TNP_FAST("reshape", reshape),
@@ -468,6 +623,7 @@ PyMethodDef FUNCTIONS[] = {
     TNP_FAST("dot", dot),
     {"norm", norm, METH_O, nullptr},
     TNP_FAST("where", where),
+    TNP_FAST("roll", roll),
     {"concatenate", concatenate, METH_O, nullptr},
     {nullptr, nullptr, 0, nullptr},
 };

@@ -5,6 +5,9 @@
 
 namespace tnp {
 
+// A new reference; nullptr without an exception where the Python path has to compute.
+PyObject* matmul(PyObject* a, PyObject* b);
+
 extern PyMethodDef FUNCTIONS[];  // ends with an empty row
 
 }  // namespace tnp

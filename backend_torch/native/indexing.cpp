@@ -6,6 +6,7 @@
 
 #include "layout.h"
 #include "loops.h"
+#include "picking.h"
 
 namespace tnp {
 namespace {
@@ -19,9 +20,8 @@ struct View {
 };
 
 bool add_integer(const at::Tensor& tensor, int64_t axis, PyObject* item, View& view) {
-  int overflow;
-  int64_t index = PyLong_AsLongLongAndOverflow(item, &overflow), size = tensor.sizes()[axis];
-  if (overflow || index < -size || index >= size) return false;
+  int64_t index, size = tensor.sizes()[axis];
+  if (!read_integer(item, index) || index < -size || index >= size) return false;
   view.offset += (index < 0 ? index + size : index) * tensor.strides()[axis];
   return true;
 }
@@ -53,7 +53,7 @@ void add_axis(const at::Tensor& tensor, int64_t axis, View& view) {
 }
 
 bool is_basic(PyObject* item) {
-  return PyLong_CheckExact(item) || PySlice_Check(item) || item == Py_None || item == Py_Ellipsis;
+  return is_integer(item) || PySlice_Check(item) || item == Py_None || item == Py_Ellipsis;
 }
 
 // What a key selects; false for all that is no valid basic index.
@@ -62,7 +62,7 @@ bool parse(const at::Tensor& tensor, PyObject* key, View& view) {
   view.offset = tensor.storage_offset();
   if (!PyTuple_CheckExact(key)) {
     if (dim == 0) return false;
-    if (PyLong_CheckExact(key) ? !add_integer(tensor, 0, key, view) : !PySlice_Check(key) || !add_slice(tensor, 0, key, view))
+    if (is_integer(key) ? !add_integer(tensor, 0, key, view) : !PySlice_Check(key) || !add_slice(tensor, 0, key, view))
       return false;
     axis = 1;
   } else {
@@ -88,7 +88,7 @@ bool parse(const at::Tensor& tensor, PyObject* key, View& view) {
       } else if (item == Py_Ellipsis) {
         for (int64_t left = dim - taken; left > 0; left--) add_axis(tensor, axis++, view);
         view.is_element = false;
-      } else if (PyLong_CheckExact(item)) {
+      } else if (is_integer(item)) {
         if (!add_integer(tensor, axis++, item, view)) return false;
       } else if (!add_slice(tensor, axis++, item, view)) {
         return false;
@@ -134,8 +134,10 @@ PyObject* get_item(PyObject* array, PyObject* key) {
   const at::Tensor* tensor = plain_tensor(array);
   if (tensor == nullptr) return nullptr;
   int8_t dtype = dtype_of(tensor->unsafeGetTensorImpl());
+  if (dtype == NONE) return nullptr;
+  if (has_index_array(key)) return get_picked(*tensor, key);
   View view;
-  if (dtype == NONE || !parse(*tensor, key, view)) return nullptr;
+  if (!parse(*tensor, key, view)) return nullptr;
   return element_or_view(array, *tensor, dtype, view, view.is_element);
 }
 
@@ -156,8 +158,10 @@ bool set_item(PyObject* array, PyObject* key, PyObject* value) {
   const at::Tensor* tensor = plain_tensor(array);
   if (tensor == nullptr) return false;
   int8_t dtype = dtype_of(tensor->unsafeGetTensorImpl());
+  if (dtype == NONE) return false;
+  if (has_index_array(key)) return set_picked(*tensor, key, value);
   View view;
-  if (dtype == NONE || dtype >= LOOPS || !parse(*tensor, key, view)) return false;
+  if (dtype >= LOOPS || !parse(*tensor, key, view)) return false;
   for (int64_t stride : tensor->strides())
     if (stride == 0) return false;  // a broadcast view, perhaps, which is read-only
   if (count(view) > FEW) return false;

@@ -6,6 +6,7 @@
 #include <string>
 #include <utility>
 
+#include "functions.h"
 #include "indexing.h"
 #include "layout.h"
 #include "ufuncs.h"
@@ -118,6 +119,24 @@ PyObject* power(PyObject* self, PyObject* other, PyObject* modulo) {
 
 PyObject* inplace_power(PyObject* self, PyObject* other, PyObject* modulo) {
   return inplace<POWER>(self, other);
+}
+
+// Products of matrices and vectors.
+
+PyObject* product_methods[CLASSES][2];  // __matmul__, __rmatmul__
+
+PyObject* matrix_product(PyObject* self, PyObject* other) {
+  return guarded([&] { return matmul(self, other); },
+                 [&]() -> PyObject* {
+                   int left = class_of(self), right = class_of(other);
+                   if (left >= 0) {
+                     PyObject* result = call2(product_methods[left][0], self, other);
+                     if (result != Py_NotImplemented || Py_TYPE(self) == Py_TYPE(other) || right < 0) return result;
+                     Py_DECREF(result);
+                   }
+                   if (right >= 0) return call2(product_methods[right][1], other, self);
+                   Py_RETURN_NOTIMPLEMENTED;
+                 });
 }
 
 // Comparisons, in the order of Py_LT ... Py_GE.
@@ -389,12 +408,23 @@ PyObject* refuse_to_iterate(PyObject* self) {
 
 PyObject* python_calls[2];
 
+// The array of `out=array`, if there is no other option.
+PyObject* only_out(PyObject* kwargs) {
+  if (kwargs == nullptr || PyDict_GET_SIZE(kwargs) != 1) return nullptr;
+  static PyObject* name = PyUnicode_InternFromString("out");
+  PyObject* out = PyDict_GetItem(kwargs, name);
+  return out != nullptr && is_array(out) ? out : nullptr;
+}
+
 PyObject* call_unary_ufunc(PyObject* self, PyObject* args, PyObject* kwargs) {
   return guarded(
       [&]() -> PyObject* {
-        if (kwargs != nullptr || PyTuple_GET_SIZE(args) != 1) return nullptr;
+        PyObject* out = only_out(kwargs);
+        if ((kwargs != nullptr && out == nullptr) || PyTuple_GET_SIZE(args) != 1) return nullptr;
         Ufunc* ufunc = find_ufunc(self);
-        return ufunc == nullptr ? nullptr : call_unary(ufunc, PyTuple_GET_ITEM(args, 0));
+        if (ufunc == nullptr) return nullptr;
+        PyObject* a = PyTuple_GET_ITEM(args, 0);
+        return out == nullptr ? call_unary(ufunc, a) : call_unary_into(ufunc, a, out);
       },
       [&]() -> PyObject* {
         PyObject* method = PyMethod_New(python_calls[0], self);
@@ -408,11 +438,13 @@ PyObject* call_unary_ufunc(PyObject* self, PyObject* args, PyObject* kwargs) {
 PyObject* call_binary_ufunc(PyObject* self, PyObject* args, PyObject* kwargs) {
   return guarded(
       [&]() -> PyObject* {
-        if (kwargs != nullptr || PyTuple_GET_SIZE(args) != 2) return nullptr;
+        PyObject* out = only_out(kwargs);
+        if ((kwargs != nullptr && out == nullptr) || PyTuple_GET_SIZE(args) != 2) return nullptr;
         PyObject *a = PyTuple_GET_ITEM(args, 0), *b = PyTuple_GET_ITEM(args, 1);
         if (!is_ours(a) && !is_ours(b)) return nullptr;
         Ufunc* ufunc = find_ufunc(self);
-        return ufunc == nullptr ? nullptr : call_binary(ufunc, a, b);
+        if (ufunc == nullptr) return nullptr;
+        return out == nullptr ? call_binary(ufunc, a, b) : call_binary_into(ufunc, a, b, out);
       },
       [&]() -> PyObject* {
         PyObject* method = PyMethod_New(python_calls[1], self);
@@ -486,6 +518,8 @@ bool install_slots(PyTypeObject* array, PyTypeObject* scalar, PyTypeObject* floa
       unary_ufuncs[i] = find_ufunc(UNARY_SLOTS[i].ufunc);
       if (unary_ufuncs[i] == nullptr) PyErr_SetString(PyExc_LookupError, UNARY_SLOTS[i].ufunc);
     }
+    product_methods[kind][0] = method_of(type, "__matmul__");
+    product_methods[kind][1] = method_of(type, "__rmatmul__");
     float_methods[kind] = method_of(type, "__float__");
     int_methods[kind] = method_of(type, "__int__");
     index_methods[kind] = method_of(type, "__index__");
@@ -504,6 +538,7 @@ bool install_slots(PyTypeObject* array, PyTypeObject* scalar, PyTypeObject* floa
     type->tp_as_number->nb_power = power;
     type->tp_as_number->nb_inplace_power = inplace_power;
     put_unary(type, std::make_integer_sequence<int, UNARIES>());
+    type->tp_as_number->nb_matrix_multiply = matrix_product;
     type->tp_as_number->nb_float = to_float;
     type->tp_as_number->nb_int = to_int;
     type->tp_as_number->nb_index = to_index;

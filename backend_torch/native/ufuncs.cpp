@@ -1,5 +1,6 @@
 #include "ufuncs.h"
 
+#include <ATen/Parallel.h>
 #include <ATen/ops/pow_cpu_dispatch.h>
 #include <c10/util/accumulate.h>
 
@@ -27,6 +28,18 @@ struct Operand {
   c10::IntArrayRef sizes() const { return tensor == nullptr ? c10::IntArrayRef() : tensor->sizes(); }
 };
 
+// NumPy's float64, which has the layout of Python's float and a dtype of its own.
+bool is_numpy_float(PyObject* x) {
+  static PyObject* type = [] {
+    PyObject* numpy = PyImport_ImportModule("numpy");
+    PyObject* found = numpy == nullptr ? nullptr : PyObject_GetAttrString(numpy, "float64");
+    PyErr_Clear();
+    Py_XDECREF(numpy);
+    return found;
+  }();
+  return reinterpret_cast<PyObject*>(Py_TYPE(x)) == type;
+}
+
 bool read(PyObject* x, Operand& operand) {
   if (is_ours(x)) {
     if (held(x)->has_value) {
@@ -38,6 +51,11 @@ bool read(PyObject* x, Operand& operand) {
     if (operand.tensor == nullptr) return false;
     operand.given = dtype_of(operand.tensor->unsafeGetTensorImpl());
     return operand.given != NONE;
+  }
+  if (is_numpy_float(x)) {
+    operand.value = reinterpret_cast<const char*>(&reinterpret_cast<PyFloatObject*>(x)->ob_fval);
+    operand.given = F64;
+    return true;
   }
   operand.number = x;
   if (PyFloat_CheckExact(x))
@@ -172,6 +190,17 @@ PyObject* computed(c10::IntArrayRef sizes, int8_t dtype, Loop&& loop) {
   return wrap_array(std::move(result));
 }
 
+// A loop over many elements in several threads, each with a part; `run(from, count)` computes one.
+template <class Run>
+void in_parts(int64_t n, Run&& run) {
+  if (n < LARGE) return run(0, n);
+  struct Released {
+    PyThreadState* state = PyEval_SaveThread();
+    ~Released() { PyEval_RestoreThread(state); }
+  } released;
+  at::parallel_for(0, n, LARGE, [&](int64_t begin, int64_t end) { run(begin, end - begin); });
+}
+
 // NumPy's short cuts for a number as the exponent; the rest is torch's.
 PyObject* call_power(const BinaryPlan& plan, const Operand& a, const Operand& b) {
   int8_t dtype = plan.left;
@@ -245,9 +274,14 @@ PyObject* call_binary(Ufunc* ufunc, PyObject* x, PyObject* y) {
   if (plan.loop != nullptr && has_common_shape(a, b, sizes)) {
     int64_t n = c10::multiply_integers(sizes);
     Source left, right;
-    if (n < LARGE && prepare(a, plan.left, left) && prepare(b, plan.right, right))
+    bool is_loop = n < LARGE || plan.kernel == nullptr;
+    if (is_loop && prepare(a, plan.left, left) && prepare(b, plan.right, right))
       return computed(sizes, plan.out, [&](char* out) {
-        plan.loop(out, left.data, right.data, n, left.stride, right.stride);
+        int64_t step = left.stride * itemsize(plan.left), other = right.stride * itemsize(plan.right);
+        in_parts(n, [&](int64_t from, int64_t count) {
+          plan.loop(out + from * itemsize(plan.out), left.data + from * step, right.data + from * other, count,
+                    left.stride, right.stride);
+        });
       });
     if (PyErr_Occurred()) return nullptr;
   }
@@ -264,17 +298,142 @@ PyObject* call_unary(Ufunc* ufunc, PyObject* x) {
   if (plan.state == UnaryPlan::UNKNOWN) make_plan(ufunc, plan, a.given);
   if (plan.state == UnaryPlan::PYTHON) return nullptr;
   int64_t n = a.tensor == nullptr ? 1 : a.tensor->numel();
-  if (plan.loop != nullptr && n < LARGE) {
+  if (plan.loop != nullptr && (n < LARGE || plan.kernel == nullptr)) {
     // torch's copies of one element keep any stride.
     bool is_odd = n == 1 && a.sizes().size() == 1 && a.tensor->strides()[0] != 1;
     Source source;
     if (!is_odd && prepare(a, plan.in, source))
-      return computed(a.sizes(), plan.out, [&](char* out) { plan.loop(out, source.data, n, source.stride); });
+      return computed(a.sizes(), plan.out, [&](char* out) {
+        in_parts(n, [&](int64_t from, int64_t count) {
+          plan.loop(out + from * itemsize(plan.out), source.data + from * source.stride * itemsize(plan.in), count,
+                    source.stride);
+        });
+      });
   }
   if (plan.kernel == nullptr) return nullptr;
   at::Tensor operand;
   if (!tensor_of(a, plan.in, operand)) return nullptr;
   return wrap(without_gil(n, [&] { return plan.kernel(operand); }));
+}
+
+namespace {
+
+// Rows of a target of any strides from rows of operands, each computed before it is written.
+struct RowWriter {
+  BinaryLoop loop;
+  CopyLoop copy;
+  int64_t width, width_left, width_right;
+  std::vector<char> row;
+
+  void run(char* to, const char* left, const char* right, c10::IntArrayRef sizes, const int64_t* strides,
+           const int64_t* left_strides, const int64_t* right_strides) {
+    if (sizes.size() > 1) {
+      for (int64_t i = 0; i < sizes[0]; i++)
+        run(to + i * strides[0] * width, left + i * left_strides[0] * width_left,
+            right + i * right_strides[0] * width_right, sizes.slice(1), strides + 1, left_strides + 1,
+            right_strides + 1);
+      return;
+    }
+    if (*strides == 1) return loop(to, left, right, sizes[0], *left_strides, *right_strides);
+    row.resize(sizes[0] * width);
+    loop(row.data(), left, right, sizes[0], *left_strides, *right_strides);
+    copy(to, row.data(), sizes[0], *strides, 1);
+  }
+};
+
+// `target op= b` where the target has any strides or b is broadcast; false for what shares memory.
+bool write_rows(const BinaryPlan& plan, const at::Tensor& target, const Operand& b) {
+  int64_t dim = target.dim();
+  if (dim == 0 || target.numel() == 0 || b.sizes().size() > target.sizes().size()) return false;
+  for (int64_t axis = 0; axis < dim; axis++)
+    if (target.strides()[axis] == 0 && target.sizes()[axis] != 1) return false;  // read-only, or not to be ordered
+  at::Tensor right;
+  if (!tensor_of(b, plan.right, right)) return false;
+  if (b.tensor != nullptr && b.given == plan.right && may_overlap(right, target)) return false;
+  c10::SmallVector<int64_t, 6> strides(dim, 0);
+  for (int64_t axis = 0, first = dim - right.dim(); axis < right.dim(); axis++) {
+    if (right.sizes()[axis] == 1) continue;
+    if (right.sizes()[axis] != target.sizes()[first + axis]) return false;
+    strides[first + axis] = right.strides()[axis];
+  }
+  int64_t width = itemsize(plan.out);
+  RowWriter rows{plan.loop, copy_loop(plan.out, plan.out), width, width, width, {}};
+  char* data = writeable_data_of(target);
+  rows.run(data, data, data_of(right), target.sizes(), target.strides().data(), target.strides().data(), strides.data());
+  return true;
+}
+
+// An array that results of a dtype and a shape are written to as they come, and that no operand shares memory with but
+// element by element.
+char* place_of(PyObject* out, int8_t dtype, c10::IntArrayRef sizes, const Operand& a, const Operand& b) {
+  const at::Tensor* target = is_array(out) ? plain_tensor(out) : nullptr;
+  if (target == nullptr || dtype_of(*target) != dtype || target->sizes() != sizes || target->dim() == 0) return nullptr;
+  if (!target->is_contiguous() || target->numel() >= LARGE) return nullptr;
+  for (const Operand* operand : {&a, &b}) {
+    if (operand->tensor == nullptr || !may_overlap(*operand->tensor, *target)) continue;
+    bool is_same = data_of(*operand->tensor) == data_of(*target) && operand->given == dtype &&
+                   operand->tensor->sizes() == sizes && operand->tensor->is_contiguous();
+    if (!is_same) return nullptr;
+  }
+  return writeable_data_of(*target);
+}
+
+// torch's kernels have other last bits for an operand whose elements do not lie as those of `out`.
+bool is_in_order(const Operand& operand) { return operand.is_0d() || is_dense(*operand.tensor); }
+
+PyObject* written(PyObject* out) {
+  plain_tensor(out)->unsafeGetTensorImpl()->bump_version();
+  return Py_NewRef(out);
+}
+
+// What a kernel gave, in its place.
+PyObject* written(PyObject* out, char* place, const at::Tensor& result) {
+  const at::Tensor& target = *plain_tensor(out);
+  if (result.dtype() != target.dtype() || result.sizes() != target.sizes() || !result.is_contiguous()) return nullptr;
+  std::memcpy(place, data_of(result), result.nbytes());
+  return written(out);
+}
+
+}  // namespace
+
+PyObject* call_binary_into(Ufunc* ufunc, PyObject* x, PyObject* y, PyObject* out) {
+  Operand a, b;
+  if (!is_quiet() || ufunc->is_power || !read(x, a) || !read(y, b)) return nullptr;
+  BinaryPlan& plan = ufunc->binary[a.given][b.given];
+  if (plan.state == BinaryPlan::UNKNOWN) make_plan(ufunc, plan, a.given, b.given, NONE);
+  if (plan.state == BinaryPlan::PYTHON) return nullptr;
+  c10::IntArrayRef sizes;
+  if (!has_common_shape(a, b, sizes)) return nullptr;
+  char* place = place_of(out, plan.out, sizes, a, b);
+  if (place == nullptr) return nullptr;
+  Source left, right;
+  if (plan.loop != nullptr && prepare(a, plan.left, left) && prepare(b, plan.right, right)) {
+    plan.loop(place, left.data, right.data, c10::multiply_integers(sizes), left.stride, right.stride);
+    return written(out);
+  }
+  if (PyErr_Occurred() || plan.kernel == nullptr || !is_in_order(a) || !is_in_order(b)) return nullptr;
+  at::Tensor one, other;
+  if (!tensor_of(a, plan.left, one) || !tensor_of(b, plan.right, other)) return nullptr;
+  return written(out, place, plan.kernel(one, other));
+}
+
+PyObject* call_unary_into(Ufunc* ufunc, PyObject* x, PyObject* out) {
+  Operand a;
+  if (!is_quiet() || !is_ours(x) || !read(x, a)) return nullptr;
+  UnaryPlan& plan = ufunc->unary[a.given];
+  if (plan.state == UnaryPlan::UNKNOWN) make_plan(ufunc, plan, a.given);
+  if (plan.state == UnaryPlan::PYTHON) return nullptr;
+  char* place = place_of(out, plan.out, a.sizes(), a, a);
+  if (place == nullptr) return nullptr;
+  Source source;
+  if (plan.loop != nullptr && prepare(a, plan.in, source)) {
+    plan.loop(place, source.data, a.tensor->numel(), source.stride);
+    return written(out);
+  }
+  if (plan.kernel == nullptr || !is_in_order(a)) return nullptr;
+  at::Tensor operand;
+  if (!tensor_of(a, plan.in, operand)) return nullptr;
+  return written(out, place, plan.kernel(operand));
 }
 
 bool call_inplace(Ufunc* ufunc, PyObject* x, PyObject* y) {
@@ -286,9 +445,13 @@ bool call_inplace(Ufunc* ufunc, PyObject* x, PyObject* y) {
     return false;
   const at::Tensor& target = *a.tensor;
   int64_t n = target.numel();
-  if (n >= LARGE || !target.is_contiguous()) return false;
+  if (n >= LARGE) return false;
+  if (!target.is_contiguous() || (!b.is_0d() && b.tensor->sizes() != target.sizes())) {
+    if (!write_rows(plan, target, b)) return false;
+    target.unsafeGetTensorImpl()->bump_version();
+    return true;
+  }
   if (!b.is_0d()) {
-    if (b.tensor->sizes() != target.sizes()) return false;
     bool is_target = data_of(*b.tensor) == data_of(target) && b.tensor->is_contiguous();
     if (!is_target && may_overlap(*b.tensor, target)) return false;
   }

@@ -51,4 +51,8 @@ PyObject* call_unary(Ufunc* ufunc, PyObject* a);
 // Whether it was computed and written to `a`.
 bool call_inplace(Ufunc* ufunc, PyObject* a, PyObject* b);
 
+// The same into an array: nullptr without an exception, or a new reference to `out`.
+PyObject* call_binary_into(Ufunc* ufunc, PyObject* a, PyObject* b, PyObject* out);
+PyObject* call_unary_into(Ufunc* ufunc, PyObject* a, PyObject* out);
+
 }  // namespace tnp

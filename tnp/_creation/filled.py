@@ -111,6 +111,13 @@ def empty(shape: Any, dtype: Any = None, order: Any = "C", *, device: Any = None
     >>> np.empty((2, 3)).shape
     (2, 3)
     """
+    if (
+        order.__class__ is str
+        and order == "C"
+        and device is like is None
+        and (made := heads.empty(shape, dtype)) is not None
+    ):
+        return made
     return _made(kernels.empty, shape, dtype, order, device, like)
 
 
@@ -261,6 +268,13 @@ def full(
     array([[1, 2],
            [1, 2]])
     """
+    if (
+        order.__class__ is str
+        and order == "C"
+        and device is like is None
+        and (made := heads.full(shape, fill_value, dtype)) is not None
+    ):
+        return made
     value, dtype = _fill(fill_value, dtype, shape)
     if device is None and memory.is_tensor(value):
         device = value.device
@@ -548,6 +562,16 @@ def eye(
     array([[0, 1, 0],
            [0, 0, 1]])
     """
+    if (
+        M is device is like is None
+        and dtype is float
+        and k.__class__ is int
+        and k == 0
+        and order.__class__ is str
+        and order == "C"
+        and (made := heads.eye(N)) is not None
+    ):
+        return made
     diagonal = operator.index(k)
 
     def make(shape: Shape, dtype: Any, device: Any, order: str) -> Tensor:

@@ -14,6 +14,7 @@ import numpy as np
 from backend_torch.autodiff import transform_levels
 from backend_torch.graphs import symbolic
 from backend_torch.kernels import value_checks
+from backend_torch.native import heads
 from backend_torch.tensors import creation as kernels
 from backend_torch.tensors import devices, memory
 from backend_torch.tensors.casting import cast
@@ -98,6 +99,8 @@ def arange(
     >>> np.arange(1, 2, 0.25)
     array([1.  , 1.25, 1.5 , 1.75])
     """
+    if start is device is like is None and (made := heads.arange(start_or_stop, stop, step, dtype)) is not None:
+        return made
     check_like(like)
     if start is None:
         start = start_or_stop

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.exceptions import AxisError
 
+from backend_torch.native import heads
 from backend_torch.tensors import memory
 from backend_torch.tensors import shape as kernels
 from tnp._core.base import ndarray, wrap, wrap_array
@@ -481,6 +482,8 @@ def roll(a: Any, shift: Any, axis: Any = None) -> ndarray:
     >>> np.roll([0, 1, 2, 3], 1)
     array([3, 0, 1, 2])
     """
+    if (rolled := heads.roll(a, shift, axis)) is not None:
+        return rolled
     tensor = tensor_of(a)
     if axis is None:
         return wrap_array(kernels.roll_flat(tensor, _within(sum(map(int, _places(shift))), tensor.numel())))

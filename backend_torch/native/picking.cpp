@@ -1,0 +1,317 @@
+#include "picking.h"
+
+#include <c10/util/SmallVector.h>
+#include <c10/util/accumulate.h>
+
+#include <cstring>
+
+#include "loops.h"
+
+namespace tnp {
+
+namespace {
+
+// NumPy's class of integers, whose instances index as Python's do.
+PyTypeObject* numpy_integer() {
+  static PyTypeObject* type = [] {
+    PyObject* numpy = PyImport_ImportModule("numpy");
+    PyObject* found = numpy == nullptr ? nullptr : PyObject_GetAttrString(numpy, "integer");
+    PyErr_Clear();
+    Py_XDECREF(numpy);
+    return reinterpret_cast<PyTypeObject*>(found);
+  }();
+  return type;
+}
+
+bool is_numpy_integer(PyObject* item) {
+  return numpy_integer() != nullptr && PyType_IsSubtype(Py_TYPE(item), numpy_integer());
+}
+
+}  // namespace
+
+bool is_integer(PyObject* item) {
+  if (PyLong_CheckExact(item)) return true;
+  if (PySlice_Check(item) || item == Py_None || item == Py_Ellipsis) return false;
+  if (!is_scalar(item)) return !is_array(item) && is_numpy_integer(item);
+  const Held* it = held(item);
+  if (it->has_value) return it->dtype >= U8 && it->dtype <= I64;
+  const at::Tensor* tensor = plain_tensor(item);
+  return tensor != nullptr && dtype_of(*tensor) >= U8 && dtype_of(*tensor) <= I64;
+}
+
+bool read_integer(PyObject* item, int64_t& index) {
+  if (PyLong_CheckExact(item)) {
+    int overflow;
+    index = PyLong_AsLongLongAndOverflow(item, &overflow);
+    return !overflow;
+  }
+  if (!is_integer(item)) return false;
+  if (!is_scalar(item)) {
+    PyObject* number = PyNumber_Index(item);
+    if (number == nullptr) PyErr_Clear();  // a difference of times
+    bool is_read = number != nullptr && read_integer(number, index);
+    Py_XDECREF(number);
+    return is_read;
+  }
+  const Held* it = held(item);
+  const at::Tensor* tensor = it->has_value ? nullptr : plain_tensor(item);
+  copy_loop(tensor == nullptr ? it->dtype : dtype_of(*tensor), I64)(
+      reinterpret_cast<char*>(&index), tensor == nullptr ? it->value : data_of(*tensor), 1, 1, 1);
+  return index >= 0 || (tensor == nullptr ? it->dtype : dtype_of(*tensor)) != U64;
+}
+
+namespace {
+
+constexpr int64_t MOST = 1 << 22;  // elements that one thread moves
+
+constexpr Py_ssize_t MOST_INDICES = 32;
+
+using Offsets = c10::SmallVector<int64_t, 64>;
+
+const at::Tensor* index_array(PyObject* item) {
+  const at::Tensor* tensor = is_array(item) ? plain_tensor(item) : nullptr;
+  return tensor == nullptr || tensor->dim() == 0 ? nullptr : tensor;
+}
+
+// What index arrays select: rows, each the elements of the axes that are left, one after the other.
+struct Picked {
+  c10::SmallVector<int64_t, 6> sizes;
+  Offsets rows;         // in elements
+  int64_t length = 1;   // of a row
+};
+
+// The elements of the axes from `first` on lie one after the other.
+bool read_rest(const at::Tensor& tensor, int64_t first, Picked& picked) {
+  for (int64_t axis = tensor.dim() - 1; axis >= first; axis--) {
+    if (tensor.sizes()[axis] != 1 && tensor.strides()[axis] != picked.length) return false;
+    picked.length *= tensor.sizes()[axis];
+  }
+  picked.sizes.append(tensor.sizes().begin() + first, tensor.sizes().end());
+  return picked.length > 0;
+}
+
+bool read_indices(const at::Tensor& tensor, PyObject* key, Picked& picked) {
+  bool is_tuple = PyTuple_CheckExact(key);
+  Py_ssize_t count = is_tuple ? PyTuple_GET_SIZE(key) : 1;
+  if (count > tensor.dim() || count > MOST_INDICES) return false;
+  const at::Tensor* first = nullptr;
+  int64_t offset = 0;
+  for (Py_ssize_t axis = 0; axis < count; axis++) {
+    PyObject* item = is_tuple ? PyTuple_GET_ITEM(key, axis) : key;
+    int64_t size = tensor.sizes()[axis], stride = tensor.strides()[axis], index;
+    if (is_integer(item)) {
+      if (!read_integer(item, index) || index < -size || index >= size) return false;
+      offset += (index < 0 ? index + size : index) * stride;
+      continue;
+    }
+    const at::Tensor* indices = index_array(item);
+    if (indices == nullptr || dtype_of(*indices) != I64) return false;
+    int64_t n = indices->numel(), step = indices->dim() == 1 ? indices->strides()[0] : 1;
+    if (n == 0 || n > MOST || (indices->dim() > 1 && !is_dense(*indices))) return false;
+    if (first == nullptr) {
+      first = indices;
+      picked.sizes.append(indices->sizes().begin(), indices->sizes().end());
+      picked.rows.resize(n, 0);
+    } else if (indices->sizes() != first->sizes()) {
+      return false;
+    }
+    const auto* from = reinterpret_cast<const int64_t*>(data_of(*indices));
+    int64_t* rows = picked.rows.data();
+    bool is_within = true;
+    for (int64_t i = 0; i < n; i++) {
+      index = from[i * step];
+      is_within &= index >= -size && index < size;
+      rows[i] += (index < 0 ? index + size : index) * stride;
+    }
+    if (!is_within) return false;
+  }
+  if (first == nullptr || !read_rest(tensor, count, picked)) return false;
+  if (offset != 0)
+    for (int64_t& row : picked.rows) row += offset;
+  return static_cast<int64_t>(picked.rows.size()) * picked.length <= MOST;
+}
+
+// A mask of the first axes of an array in C order.
+const at::Tensor* read_mask(const at::Tensor& tensor, PyObject* key, int64_t& length) {
+  const at::Tensor* mask = index_array(key);
+  if (mask == nullptr || dtype_of(*mask) != B1 || mask->dim() > tensor.dim()) return nullptr;
+  if (mask->sizes() != tensor.sizes().slice(0, mask->dim()) || !is_dense(*mask) || !is_dense(tensor)) return nullptr;
+  if (tensor.numel() == 0 || tensor.numel() > MOST) return nullptr;
+  length = tensor.numel() / mask->numel();
+  return mask;
+}
+
+int64_t count_true(const char* mask, int64_t n) {
+  int64_t count = 0;
+  for (int64_t i = 0; i < n; i++) count += mask[i] != 0;
+  return count;
+}
+
+struct Sixteen {
+  uint64_t low, high;
+};
+
+// Calls with a type of so many bytes; false for a width that no dtype has.
+template <class Body>
+void by_width(int64_t width, Body&& body) {
+  switch (width) {
+    case 1: return body(uint8_t());
+    case 2: return body(uint16_t());
+    case 4: return body(uint32_t());
+    case 8: return body(uint64_t());
+    default: return body(Sixteen());
+  }
+}
+
+// The value of an assignment: one element, or as many as are selected, in C order.
+struct Given {
+  alignas(16) char number[16];
+  const char* data = nullptr;
+  bool is_one = false;
+};
+
+bool read_value(PyObject* value, const at::Tensor& tensor, c10::IntArrayRef sizes, Given& given) {
+  int8_t dtype = dtype_of(tensor);
+  if (PyFloat_CheckExact(value) || PyLong_CheckExact(value) || PyBool_Check(value)) {
+    given.is_one = true;
+    given.data = given.number;
+    return dtype < LOOPS && store_number(value, dtype, given.number, true);
+  }
+  if (!is_ours(value)) return false;
+  const Held* it = held(value);
+  if (it->has_value) {
+    if (it->dtype != dtype) return false;
+    given.data = it->value;
+    given.is_one = true;
+    return true;
+  }
+  const at::Tensor* source = plain_tensor(value);
+  if (source == nullptr || source->dtype() != tensor.dtype() || may_overlap(*source, tensor)) return false;
+  given.data = data_of(*source);
+  given.is_one = source->dim() == 0;
+  return given.is_one || (source->sizes() == sizes && is_dense(*source));
+}
+
+bool is_writeable(const at::Tensor& tensor) {
+  for (int64_t stride : tensor.strides())
+    if (stride == 0) return false;  // a broadcast view, perhaps
+  return true;
+}
+
+PyObject* get_masked(const at::Tensor& tensor, const at::Tensor& mask, int64_t length) {
+  int8_t dtype = dtype_of(tensor);
+  const char* chosen = data_of(mask);
+  int64_t n = mask.numel(), count = count_true(chosen, n), width = itemsize(dtype);
+  c10::SmallVector<int64_t, 6> sizes{count};
+  sizes.append(tensor.sizes().begin() + mask.dim(), tensor.sizes().end());
+  at::Tensor result = empty(sizes, dtype);
+  char* to = writeable_data_of(result);
+  const char* from = data_of(tensor);
+  if (length == 1) {
+    by_width(width, [&](auto zero) {
+      using T = decltype(zero);
+      auto* out = reinterpret_cast<T*>(to);
+      const auto* in = reinterpret_cast<const T*>(from);
+      int64_t j = 0;
+      for (int64_t i = 0; j < count; i++) {  // no branch on what is chosen: it can't be foretold
+        out[j] = in[i];
+        j += chosen[i] != 0;
+      }
+    });
+  } else {
+    int64_t bytes = length * width;
+    for (int64_t i = 0; i < n; i++) {
+      if (!chosen[i]) continue;
+      std::memcpy(to, from + i * bytes, bytes);
+      to += bytes;
+    }
+  }
+  return wrap_array(std::move(result));
+}
+
+bool set_masked(const at::Tensor& tensor, const at::Tensor& mask, int64_t length, PyObject* value) {
+  if (length != 1 || may_overlap(mask, tensor)) return false;
+  const char* chosen = data_of(mask);
+  int64_t n = mask.numel(), count = count_true(chosen, n);
+  Given given;
+  if (!read_value(value, tensor, {count}, given)) return false;
+  char* to = writeable_data_of(tensor);
+  by_width(itemsize(dtype_of(tensor)), [&](auto zero) {
+    using T = decltype(zero);
+    auto* out = reinterpret_cast<T*>(to);
+    if (given.is_one) {
+      T one;
+      std::memcpy(&one, given.data, sizeof one);
+      for (int64_t i = 0; i < n; i++) out[i] = chosen[i] ? one : out[i];
+    } else {
+      const auto* in = reinterpret_cast<const T*>(given.data);
+      int64_t j = 0;
+      for (int64_t i = 0; j < count; i++) {
+        out[i] = chosen[i] ? in[j] : out[i];
+        j += chosen[i] != 0;
+      }
+    }
+  });
+  return true;
+}
+
+}  // namespace
+
+bool has_index_array(PyObject* key) {
+  if (!PyTuple_CheckExact(key)) return is_array(key);
+  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(key); i++)
+    if (is_array(PyTuple_GET_ITEM(key, i))) return true;
+  return false;
+}
+
+PyObject* get_picked(const at::Tensor& tensor, PyObject* key) {
+  int64_t length;
+  if (const at::Tensor* mask = read_mask(tensor, key, length)) return get_masked(tensor, *mask, length);
+  Picked picked;
+  if (!read_indices(tensor, key, picked)) return nullptr;
+  int8_t dtype = dtype_of(tensor);
+  at::Tensor result = empty(picked.sizes, dtype);
+  char* to = writeable_data_of(result);
+  const char* from = data_of(tensor);
+  int64_t width = itemsize(dtype);
+  if (picked.length == 1) {
+    by_width(width, [&](auto zero) {
+      using T = decltype(zero);
+      auto* out = reinterpret_cast<T*>(to);
+      const auto* in = reinterpret_cast<const T*>(from);
+      for (int64_t row : picked.rows) *out++ = in[row];
+    });
+  } else {
+    int64_t bytes = picked.length * width;
+    for (int64_t row : picked.rows) {
+      std::memcpy(to, from + row * width, bytes);
+      to += bytes;
+    }
+  }
+  return wrap_array(std::move(result));
+}
+
+bool set_picked(const at::Tensor& tensor, PyObject* key, PyObject* value) {
+  if (!is_writeable(tensor)) return false;
+  int64_t length;
+  if (const at::Tensor* mask = read_mask(tensor, key, length)) {
+    if (!set_masked(tensor, *mask, length, value)) return false;
+  } else {
+    Picked picked;
+    Given given;
+    if (!read_indices(tensor, key, picked) || !read_value(value, tensor, picked.sizes, given)) return false;
+    char* to = writeable_data_of(tensor);
+    by_width(itemsize(dtype_of(tensor)), [&](auto zero) {
+      using T = decltype(zero);
+      auto* out = reinterpret_cast<T*>(to);
+      const auto* in = reinterpret_cast<const T*>(given.data);
+      int64_t step = given.is_one ? 0 : 1;
+      for (int64_t row : picked.rows)
+        for (int64_t i = 0; i < picked.length; i++, in += step) out[row + i] = *in;
+    });
+  }
+  tensor.unsafeGetTensorImpl()->bump_version();
+  return true;
+}
+
+}  // namespace tnp
