@@ -259,6 +259,22 @@ def test_xarray(name: str) -> None:
     same(computed)
 
 
+def test_random_state_of_scikit_learn_and_scipy() -> None:
+    pytest.importorskip("sklearn")
+    from scipy import stats
+    from sklearn import cluster, model_selection
+
+    def run(xp: Any) -> list[Any]:
+        fitted = cluster.KMeans(2, n_init=2, random_state=xp.random.RandomState(0)).fit(TABLE)
+        split = model_selection.train_test_split(LINE, random_state=xp.random.RandomState(1))
+        drawn = stats.norm.rvs(size=3, random_state=xp.random.default_rng(2))
+        error = stats.bootstrap((LINE,), np.mean, n_resamples=50, rng=xp.random.default_rng(3)).standard_error
+        return [np.asarray(each) for each in (fitted.inertia_, *split, drawn, error)]
+
+    for ours, theirs in zip(run(tnp), run(np), strict=True):
+        np.testing.assert_array_equal(ours, theirs)
+
+
 def test_pandas() -> None:
     pandas = pytest.importorskip("pandas")
     frame = pandas.DataFrame(tnp.asarray(TABLE), columns=list("xyzw"))
@@ -267,6 +283,8 @@ def test_pandas() -> None:
     np.testing.assert_array_equal(frame["line"], LINE)
     assert isinstance(tnp.asarray(frame), tnp.ndarray)
     np.testing.assert_array_equal(tnp.asnumpy(tnp.asarray(frame["x"])), TABLE[:, 0])
+    drawn = [frame.sample(3, random_state=xp.random.default_rng(0)).index.tolist() for xp in (tnp, np)]
+    assert drawn[0] == drawn[1]
 
 
 def test_matplotlib() -> None:

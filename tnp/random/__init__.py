@@ -18,13 +18,12 @@ from numpy.random import (
     Philox,
     SeedSequence,
 )
-from numpy.random.mtrand import _rand, get_bit_generator, set_bit_generator
+from numpy.random.mtrand import get_bit_generator, set_bit_generator
 
 from tnp.random._distributions import on_host
 from tnp.random._generator import Generator, default_rng
 from tnp.random._random_state import RandomState
-
-_state = RandomState._over(_rand)
+from tnp.random.mtrand import _rand as _state
 
 beta = _state.beta
 binomial = _state.binomial

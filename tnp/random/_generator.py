@@ -71,6 +71,9 @@ class Generator(Distributions):
     __slots__ = ()
     __module__ = "tnp.random"
 
+    # isinstance asks it: libraries take NumPy's generators alone. type(x) stays tnp's.
+    __class__ = property(lambda self: np.random.Generator)
+
     def __init__(self, bit_generator: Any, *, device: Any = None) -> None:
         self._host = np.random.Generator(bit_generator)
         self._device = None if device is None else devices.parse(device)
@@ -89,6 +92,20 @@ class Generator(Distributions):
     def bit_generator(self) -> Any:
         """NumPy's bit generator."""
         return self._host.bit_generator
+
+    @property
+    def capsule(self) -> Any:
+        """What ``numpy.random.default_rng`` reads of a bit generator, so that it draws from the same stream."""
+        return self.bit_generator.capsule
+
+    @property
+    def lock(self) -> Any:
+        """The bit generator's lock."""
+        return self.bit_generator.lock
+
+    @property
+    def _seed_seq(self) -> Any:
+        return self.bit_generator.seed_seq
 
     def _seed(self) -> int:
         sequence = self.bit_generator.seed_seq or np.random.SeedSequence()  # bit generators of old pickles have none

@@ -43,6 +43,9 @@ class RandomState(Distributions):
     __slots__ = ("_origin",)
     __module__ = "tnp.random"
 
+    # isinstance asks it: libraries take NumPy's streams alone. type(x) stays tnp's.
+    __class__ = property(lambda self: np.random.RandomState)
+
     _origin: Any
     """What torch's generators are seeded from: anything that SeedSequence takes, or a bit generator."""
 
@@ -65,6 +68,11 @@ class RandomState(Distributions):
 
     def _source(self) -> tuple[object, Callable[[], Any], Callable[[Any], object]]:
         return self._host, lambda: self._host.get_state(legacy=False), self._host.set_state
+
+    @property
+    def _bit_generator(self) -> Any:
+        """NumPy's bit generator, where ``numpy.random.default_rng`` looks for it."""
+        return self._host._bit_generator
 
     def _seed(self) -> int:
         sequence = self._origin

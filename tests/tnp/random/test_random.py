@@ -768,3 +768,23 @@ def test_machine_code_draws_anew_and_by_seed(numpys_state: None, run: str) -> No
     assert (first != second).all()
     tnp.random.seed(1)
     assert (f(x) == first).all() and (f(x) == second).all()
+
+
+def test_libraries_take_the_streams_for_numpys() -> None:
+    """SciPy and scikit-learn ask isinstance of NumPy's classes, and NumPy's default_rng reads the bit generator."""
+    rng, state = tnp.random.default_rng(3), tnp.random.RandomState(3)
+    assert isinstance(rng, np.random.Generator) and not isinstance(rng, np.random.RandomState)
+    assert isinstance(state, np.random.RandomState) and not isinstance(state, np.random.Generator)
+    assert type(rng) is tnp.random.Generator and type(state) is tnp.random.RandomState
+    theirs, shared = np.random.default_rng(3), np.random.default_rng(rng)
+    assert type(shared) is np.random.Generator and not isinstance(tnp.random, np.random.RandomState)
+    assert [shared.random(), rng.random(), shared.random()] == theirs.random(3).tolist()
+    assert [child.random() for child in shared.spawn(2)] == [child.random() for child in theirs.spawn(2)]
+    assert np.random.default_rng(state).random() == np.random.default_rng(np.random.RandomState(3)).random()
+
+
+def test_the_hidden_stream_is_a_random_state() -> None:
+    hidden = tnp.random.mtrand._rand
+    assert isinstance(hidden, tnp.random.RandomState) and isinstance(hidden, tnp.random.mtrand.RandomState)
+    tnp.random.seed(5)
+    assert hidden.rand() == np.random.RandomState(5).rand()
