@@ -1,4 +1,4 @@
-"""``python -m tnp script.py``: a NumPy program as it is, run by tnp.
+"""``python -m tnp script.py``: a NumPy program as it is, run by tnp; ``python -m tnp cache``: compiled code on disk.
 
 Layer: owns the command line; who gets tnp for ``import numpy`` is ``_dropin``'s.
 """
@@ -17,7 +17,7 @@ import types
 from collections.abc import Sequence
 from typing import Any
 
-from tnp._program import import_hook
+from tnp._program import cache_command, import_hook
 
 _INNER = (__file__, import_hook.__file__, runpy.__file__, "<frozen ")
 
@@ -33,7 +33,7 @@ def parser() -> argparse.ArgumentParser:
     """The command line's options."""
     options = argparse.ArgumentParser(
         prog="python -m tnp",
-        usage="%(prog)s [--device DEVICE] [--report] (script.py | -m module) [arguments ...]",
+        usage="%(prog)s [--device DEVICE] [--report] (script.py | -m module) [arguments ...] | %(prog)s cache --help",
         description="Run a NumPy program as it is, with tnp for NumPy in its own modules; libraries keep NumPy.",
         allow_abbrev=False,
     )
@@ -46,7 +46,11 @@ def parser() -> argparse.ArgumentParser:
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run a program; it ends as it would with Python alone."""
-    options = parser().parse_args(arguments)
+    given = sys.argv[1:] if arguments is None else arguments
+    if given[:1] == ["cache"] and not os.path.exists("cache"):
+        cache_command.main(given[1:])
+        return
+    options = parser().parse_args(given)
     if not options.module and not options.program:
         parser().error("a script or -m module is needed")
     if options.module is None:

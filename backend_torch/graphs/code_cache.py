@@ -19,10 +19,12 @@ import shutil
 import stat
 import struct
 import sys
+import tarfile
 import tempfile
 import time
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from operator import getitem
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -44,6 +46,7 @@ _FORM = "1"  # of an entry; another form is another key
 _FACTS = "facts.json"
 _SOURCE = "runner.py"
 _UNFINISHED = "unfinished-"
+_MEMBER = re.compile(r"([0-9a-f]{64})/(facts\.json|runner\.py|kernel_[0-9]+\.so)")
 _STALE = 3600.0  # seconds after which an unfinished entry is of a process that has been killed
 _PLAIN = (torch.dtype, torch.device, torch.layout, torch.memory_format)
 
@@ -256,6 +259,97 @@ def _write(place: Path, name: str, files: Mapping[str, bytes]) -> None:
                 raise FileExistsError from error
     finally:
         shutil.rmtree(unfinished, ignore_errors=True)
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# What lies there
+
+
+@dataclass(frozen=True)
+class Entry:
+    """An entry of the folder: its name, when it was made, its bytes, and what its graph was."""
+
+    name: str
+    made: float
+    size: int
+    inputs: list[str]
+    operations: int
+    torch: str
+
+
+def entries() -> list[Entry]:
+    """The entries that can be read, the oldest first."""
+    found = []
+    for path in folder().glob(f"*/{_FACTS}"):
+        with contextlib.suppress(OSError, ValueError, KeyError):
+            facts = json.loads(path.read_text())
+            size = sum(file.stat().st_size for file in path.parent.iterdir())
+            told = facts["made"], size, facts["inputs"], facts["operations"], facts["torch"]
+            found.append(Entry(path.parent.name, *told))
+    return sorted(found, key=lambda entry: entry.made)
+
+
+def prune(seconds: float, size: float) -> int:
+    """Remove what was made longer ago than ``seconds``, and the oldest until ``size`` bytes are left; how many went.
+
+    What processes that were killed left goes too.
+    """
+    for path in folder().glob(f"{_UNFINISHED}*"):
+        with contextlib.suppress(OSError):
+            if time.time() - path.stat().st_mtime > _STALE:
+                shutil.rmtree(path, ignore_errors=True)
+    kept = entries()
+    count, total = len(kept), sum(entry.size for entry in kept)
+    while kept and (total > size or time.time() - kept[0].made > seconds):
+        total -= kept[0].size
+        shutil.rmtree(folder() / kept.pop(0).name)
+    return count - len(kept)
+
+
+def export(path: str) -> int:
+    """Write all entries to an archive; how many there are."""
+    names = [entry.name for entry in entries()]
+    with tarfile.open(path, "w:gz") as archive:
+        for name in names:
+            archive.add(folder() / name, arcname=name)
+    return len(names)
+
+
+def take_in(path: str) -> int:
+    """Add the entries of an archive, whose code is run when it is asked for; how many are new.
+
+    Raises
+    ------
+    ValueError
+        The archive holds something else.
+    PermissionError
+        The folder is not to be trusted.
+    """
+    place = folder()
+    place.mkdir(parents=True, exist_ok=True, mode=0o700)
+    if not _is_trusted(place):
+        raise PermissionError(f"{place} belongs to another user, or others may write to it")
+    found: dict[str, dict[str, bytes]] = {}
+    try:
+        with tarfile.open(path) as archive:
+            for member in archive.getmembers():
+                if member.isdir():
+                    continue
+                file = archive.extractfile(member)
+                part = _MEMBER.fullmatch(member.name)
+                if file is None or part is None:
+                    raise ValueError(f"{path} holds {member.name!r}, which is no part of an entry")
+                found.setdefault(part[1], {})[part[2]] = file.read()
+    except tarfile.TarError as error:
+        raise ValueError(f"{path} is no archive of tnp's cache: {error}") from error
+    for name, files in found.items():
+        digests = json.loads(files.get(_FACTS, b'{"files": {}}'))["files"]
+        if digests != {file: _digest(data) for file, data in files.items() if file != _FACTS} or not digests:
+            raise ValueError(f"{path} is damaged: {name}")
+    new = [name for name in found if not (place / name).is_dir()]
+    for name in new:
+        _write(place, name, found[name])
+    return len(new)
 
 
 def _is_trusted(place: Path) -> bool:
