@@ -29,6 +29,11 @@ def _zeros(tensor: Tensor, lengths: Sequence[int], axes: Sequence[int], dtype: t
     return torch.zeros(shape, dtype=dtype, device=tensor.device)
 
 
+def _laid_out(result: Tensor, tensor: Tensor) -> Tensor:
+    """Return the transform of a C-contiguous tensor in C order, as NumPy does; torch leaves other axes transposed."""
+    return result.contiguous() if tensor.is_contiguous() else result
+
+
 def _complex(
     function: Callable[..., Tensor], tensor: Tensor, lengths: Sequence[int], axes: Sequence[int], norm: str | None
 ) -> Tensor:
@@ -36,10 +41,11 @@ def _complex(
     if not tensor.numel():
         return _zeros(tensor, lengths, axes, tensor.dtype.to_complex())
     if len(set(axes)) == len(axes):
-        return function(tensor, tuple(lengths), tuple(axes), norm)
+        return _laid_out(function(tensor, tuple(lengths), tuple(axes), norm), tensor)
+    given = tensor
     for length, axis in zip(reversed(lengths), reversed(axes), strict=True):
         tensor = function(tensor, (length,), (axis,), norm)
-    return tensor
+    return _laid_out(tensor, given)
 
 
 @explaining
@@ -60,7 +66,7 @@ def rfft(tensor: Tensor, length: int, axis: int, norm: str | None) -> Tensor:
     tensor = _in_floats(tensor)
     if not tensor.numel():
         return _zeros(tensor, [length // 2 + 1], [axis], tensor.dtype.to_complex())
-    return torch.fft.rfft(tensor, length, axis, norm)
+    return _laid_out(torch.fft.rfft(tensor, length, axis, norm), tensor)
 
 
 @explaining
@@ -71,7 +77,7 @@ def irfft(tensor: Tensor, length: int, axis: int, norm: str | None) -> Tensor:
         return _zeros(tensor, [length], [axis], tensor.dtype.to_real())
     if tensor.device.type != "cpu" and tensor.is_complex():
         tensor = hermitian(tensor, length, axis)
-    return torch.fft.irfft(tensor, length, axis, norm)
+    return _laid_out(torch.fft.irfft(tensor, length, axis, norm), tensor)
 
 
 def hermitian(tensor: Tensor, length: int, axis: int) -> Tensor:

@@ -65,7 +65,8 @@ def packbits(a: Any, /, axis: Any = None, bitorder: str = "big") -> ndarray:
     if axis is None or not tensor.dim():
         tensor, axis = tensor.reshape(-1), 0 if axis is None else axis
     dim = integer_axis(axis, tensor.dim())
-    return wrap_array(padding.packed(cast(tensor, BOOL).movedim(dim, -1), is_little).movedim(-1, dim))
+    packed = padding.packed(cast(tensor, BOOL).movedim(dim, -1), is_little)
+    return wrap_array(packed.movedim(-1, dim).contiguous())
 
 
 def unpackbits(a: Any, /, axis: Any = None, count: Any = None, bitorder: str = "big") -> ndarray:
@@ -105,7 +106,7 @@ def unpackbits(a: Any, /, axis: Any = None, count: Any = None, bitorder: str = "
     >>> np.unpackbits(np.asarray([7], dtype=np.uint8))
     array([0, 0, 0, 0, 0, 1, 1, 1], dtype=uint8)
     """
-    is_little = _is_little(bitorder)
+    is_little = _is_little(bitorder, "unpack() argument 4")
     tensor = tensor_of(a)
     if to_numpy[tensor.dtype] != np.uint8:
         raise TypeError("Expected an input array of unsigned byte data type")
@@ -123,12 +124,12 @@ def unpackbits(a: Any, /, axis: Any = None, count: Any = None, bitorder: str = "
             bits = concatenate([bits, wrap_array(bits.tensor.new_zeros((*bits.shape[:-1], wanted - size)))], -1)
         else:
             bits = bits[..., : wanted if wanted >= 0 else size + wanted]
-    return moveaxis(bits, -1, dim)
+    return wrap_array(bits.tensor.movedim(-1, dim).contiguous())
 
 
-def _is_little(bitorder: Any) -> bool:
+def _is_little(bitorder: Any, name: str = "pack() argument 3") -> bool:
     if not isinstance(bitorder, str):
-        raise TypeError(f"pack/unpackbits() argument 'bitorder' must be str, not {type(bitorder).__name__}")
+        raise TypeError(f"{name} must be str, not {type(bitorder).__name__}")
     if bitorder not in ("big", "little"):
         raise ValueError("'order' must be either 'little' or 'big'")
     return bitorder == "little"

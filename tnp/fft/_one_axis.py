@@ -26,7 +26,7 @@ _SWAPPED = {None: "forward", "backward": "forward", "ortho": "ortho", "forward":
 def check_norm(norm: Any) -> None:
     """Raise ValueError for an unknown norm."""
     if norm not in _SWAPPED:
-        raise ValueError(f'Invalid norm value {norm}; should be "backward", "ortho" or "forward".')
+        raise ValueError(f'Invalid norm value {norm}; should be "backward","ortho" or "forward".')
 
 
 def points(n: Any, halved: bool = False) -> int:
