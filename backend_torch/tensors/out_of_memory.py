@@ -26,7 +26,9 @@ def explained(error: Exception) -> Exception:
     if messages.says(error, messages.NO_INT64):
         return ValueError("Maximum allowed dimension exceeded")
     if messages.says(error, messages.TOO_BIG):
-        return ValueError(f"array is too big; its size in bytes is larger than the maximum possible size ({error})")
+        return ValueError(
+            f"array is too big; `arr.size * arr.dtype.itemsize` is larger than the maximum possible size. {error}"
+        )
     return MemoryError(str(error)) if messages.says(error, messages.OUT_OF_MEMORY) else error
 
 

@@ -182,14 +182,20 @@ def _checked(key: Any, size: int) -> Any:
         )
     if isinstance(key, (slice, ndarray, np.ndarray)) or key is Ellipsis:
         return key
-    return operator.index(key)
+    number = operator.index(key)
+    if not -size <= number < size:
+        raise IndexError(f"index {number} is out of bounds for size {size}")
+    return number
 
 
 def _listed(key: list[Any]) -> np.ndarray:
     """Return a list of integers as an array; other numbers are still accepted, with a warning."""
     array = np.asarray(key, None if key else np.intp)
     if array.dtype.kind == "b":
-        raise IndexError("boolean indices for iterators are not supported because they are ambiguous: use an array")
+        raise IndexError(
+            "boolean indices for iterators are not supported because of previous behavior that was "
+            "confusing (valid boolean indices are expected to work in the future)"
+        )
     if array.dtype.kind not in "iu":
         warnings.warn("Invalid non-array indices for iterator objects are deprecated", DeprecationWarning, stacklevel=4)
     return array.astype(np.intp)

@@ -70,7 +70,7 @@ def check_size(shape: tuple[int, ...], itemsize: int) -> None:
 def too_big(*shapes: tuple[int, ...]) -> ValueError:
     """Return the error that NumPy raises for an array with more bytes than it counts."""
     return ValueError(
-        "array is too big; `arr.size * arr.dtype.itemsize` is larger than the maximum possible size: shape "
+        "array is too big; `arr.size * arr.dtype.itemsize` is larger than the maximum possible size. Shape: "
         + shapes_text(shapes)
     )
 
@@ -114,7 +114,7 @@ def normalize_axes(axis: Any, ndim: int, argname: str | None = None) -> tuple[in
                 raise
     axes = tuple([normalize_axis(one, ndim, argname) for one in axis])
     if len(set(axes)) != len(axes):
-        raise ValueError(f"repeated axis in `{argname}` argument" if argname else "duplicate value in 'axis'")
+        raise ValueError(f"repeated axis in `{argname}` argument" if argname else "repeated axis")
     return axes
 
 
@@ -136,12 +136,30 @@ def reduced_axes(axis: Any, ndim: int) -> tuple[int, ...]:
     if ndim == 0 and axis is not None and not isinstance(axis, tuple):
         normalize_axis(axis, 1)
         return ()
-    return normalize_axes(axis, ndim)
+    return distinct_axes(axis, ndim)
+
+
+def distinct_axes(axis: Any, ndim: int) -> tuple[int, ...]:
+    """Return the axes as ``normalize_axes`` does, with the error of NumPy's compiled functions for one named twice."""
+    try:
+        return normalize_axes(axis, ndim)
+    except np.exceptions.AxisError:
+        raise
+    except ValueError:
+        raise ValueError("duplicate value in 'axis'") from None
 
 
 def shapes_text(shapes: Iterable[tuple[int, ...]]) -> str:
     """Format shapes as NumPy's messages do: ``(2,) (3,)``, without spaces inside."""
     return " ".join(str(tuple(shape)).replace(" ", "") for shape in shapes)
+
+
+def bytes_text(count: int) -> str:
+    """Format a number of bytes as NumPy's messages do: three digits, and a unit of a power of 1024."""
+    power = min(max(count.bit_length() - 1, 0) // 10, 6)
+    size = count / 1024**power
+    unit = ("bytes", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB")[power]
+    return f"{size:#.{max(3, len(str(int(size))))}g} {unit}" if power else f"{count} {unit}"
 
 
 def broadcast_error(*shapes: tuple[int, ...]) -> ValueError:

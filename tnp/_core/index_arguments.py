@@ -74,7 +74,7 @@ def index_mode(mode: Any) -> str:
     if isinstance(mode, (bool, np.bool_)):
         raise TypeError("clipmode not understood")
     if not 0 <= number < len(_MODES):
-        raise ValueError("integer clipmode must be CLIP, WRAP, or RAISE from 'numpy._core.multiarray'")
+        raise ValueError("integer clipmode must be RAISE, WRAP, or CLIP from 'numpy._core.multiarray'")
     return _MODES[number]
 
 

@@ -58,7 +58,11 @@ def allow_host_copies() -> Iterator[None]:
 
 # NumPy.
 
-NO_COPY = "Unable to avoid copy while creating an array as requested."
+NO_COPY = (
+    "Unable to avoid copy while creating an array as requested.\nIf using `np.array(obj, copy=False)` replace it with "
+    "`np.asarray(obj)` to allow a copy when needed (no behavior change in NumPy 1.x).\nFor more details, see "
+    "https://numpy.org/devdocs/numpy_2_0_migration_guide.html#adapting-to-changes-in-the-copy-keyword."
+)
 
 
 def to_numpy(x: ndarray, dtype: Any = None, copy: bool | None = None) -> np.ndarray:

@@ -5,6 +5,7 @@ Layer: owns dtype, order and device arguments of creation functions. ``_core.con
 
 from __future__ import annotations
 
+import math
 import operator
 from collections.abc import Callable
 from functools import partial
@@ -21,7 +22,7 @@ from backend_torch.torch_private import messages
 from tnp._core.base import ndarray, wrap_array
 from tnp._core.convert import check_like, tensor_of
 from tnp._core.dtypes import numpy_dtype, tensor_dtype
-from tnp._core.errors import explain, shapes_text, too_big
+from tnp._core.errors import bytes_text, explain, shapes_text, too_big
 from tnp._manipulation.shape import as_order, as_shape
 
 Shape = tuple[int, ...]
@@ -67,7 +68,8 @@ def _explained(error: Exception, sizes: Shape, tensor_type: Any) -> Exception:
     explained = explain(error)
     if isinstance(explained, MemoryError):
         dtype = to_numpy[tensor_type]
-        return MemoryError(f"Unable to allocate an array with shape {shapes_text([sizes])} and data type {dtype}")
+        amount = bytes_text(math.prod(sizes) * dtype.itemsize)
+        return MemoryError(f"Unable to allocate {amount} for an array with shape {tuple(sizes)} and data type {dtype}")
     return explained
 
 

@@ -247,7 +247,7 @@ def stack(
            [2, 4]])
     """
     if out is not None and dtype is not None:
-        raise TypeError("stack() only takes `out` or `dtype` as an argument, but both were provided.")
+        raise TypeError("concatenate() only takes `out` or `dtype` as an argument, but both were provided.")
     tensors = tensors_of(*_sequence(arrays))
     if not tensors:
         raise ValueError("need at least one array to stack")

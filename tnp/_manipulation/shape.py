@@ -5,6 +5,7 @@ Layer: owns shape arguments, and NumPy's errors for shapes that do not fit.
 
 from __future__ import annotations
 
+import itertools
 import math
 import operator
 from collections.abc import Sequence
@@ -199,6 +200,12 @@ def reshape(a: Any, /, shape: Any, order: Any = "C", *, copy: bool | None = None
         raise _reshape_error(error, tensor, lengths) from None
 
 
+def _text(lengths: Shape) -> str:
+    """Return the lengths as NumPy writes them: leading unknown ones left out, others ``newaxis``."""
+    known = itertools.dropwhile(lambda length: length < 0, lengths)
+    return f"({','.join('newaxis' if length < 0 else str(length) for length in known)})"
+
+
 def _reshape_error(error: RuntimeError, tensor: Tensor, lengths: Shape) -> Exception:
     """Return NumPy's error, after torch could not give ``tensor`` the shape ``lengths``."""
     known = [length for length in lengths if length >= 0]
@@ -209,7 +216,7 @@ def _reshape_error(error: RuntimeError, tensor: Tensor, lengths: Shape) -> Excep
         if count != product:
             return ValueError(f"cannot reshape array of size {count} into shape {shapes_text([lengths])}")
     elif not product or count % product:
-        return ValueError(f"cannot reshape array of size {count} into shape ({','.join(map(str, lengths))})")
+        return ValueError(f"cannot reshape array of size {count} into shape {_text(lengths)}")
     if messages.says(error, messages.NO_VIEW):
         return ValueError("Unable to avoid creating a copy while reshaping.")
     return error

@@ -366,7 +366,7 @@ def insert(arr: Any, obj: Any, values: Any, axis: int | None = None) -> ndarray:
     if places.size == 1:
         place: Any = operator.index(places.item())
         if not -length <= place <= length:
-            raise IndexError(f"index {place} is out of bounds for axis {axis} with size {length}")
+            raise IndexError(f"index {obj} is out of bounds for axis {axis} with size {length}")
         new = new[(None,) * (tensor.dim() - new.dim())]
         if not places.ndim:  # one place: the values' first axis is what goes there, as in a[:, 0] = values
             new = new.movedim(0, axis)

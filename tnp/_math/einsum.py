@@ -82,7 +82,10 @@ def einsum(
     order = checked_order(order)
     np.can_cast(bool, bool, casting)  # raises for an unknown casting rule
     if len(operands) < 2:
-        raise ValueError("must provide at least an operand and a subscripts list to einsum")
+        raise ValueError(
+            "must specify the einstein sum subscripts string and at least one operand, or at least one operand and its "
+            "corresponding subscripts list"
+        )
     if isinstance(optimize, (list, tuple)):
         einsum_path(*operands, optimize=optimize)  # raises for an invalid path
     terms, explicit, arrays = _terms(operands)

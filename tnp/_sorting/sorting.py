@@ -329,7 +329,7 @@ def searchsorted(a: Any, v: Any, side: str = "left", sorter: Any = None) -> ndar
     """
     line, values = tensors_of(a, v)
     if line.dim() != 1:
-        raise ValueError(f"object too {'deep' if line.dim() else 'shallow'} for a one-dimensional array")
+        raise ValueError(f"object {'too deep' if line.dim() else 'of too small depth'} for desired array")
     if not isinstance(side, (str, bytes)):
         raise TypeError(f"search side must be str, not {type(side).__name__}")
     if side not in ("left", "right"):
@@ -340,7 +340,7 @@ def searchsorted(a: Any, v: Any, side: str = "left", sorter: Any = None) -> ndar
         if to_numpy[order.dtype].kind not in "iu":
             raise TypeError("sorter must only contain integers")
         if order.dim() != 1:
-            raise TypeError(f"sorter must be one-dimensional, not of {order.dim()} dimensions")
+            raise TypeError(f"could not parse sorter argument: it has {order.dim()} dimensions, not one")
         if order.shape != line.shape:
             raise ValueError("sorter.size must equal a.size")
         order = cast(order, tensor_dtype(np.int64))

@@ -353,7 +353,7 @@ def _variance(
         elif (
             mean is _NoValue
             and axes
-            and size
+            and tensor.numel()
             and (compute.is_complex or not (tensor.is_complex() or kernels.is_integer(compute)))
             and not _holds_integers(target)
         ):

@@ -277,8 +277,11 @@ def _correlated(one: Any, other: Any, mode: Any) -> ndarray:
     if isinstance(mode, ndarray):
         mode = operator.index(mode)
     if mode not in _MODES:
-        error = ValueError if isinstance(mode, (int, np.integer, str)) else TypeError
-        raise error(f"mode must be one of 'valid', 'same', or 'full' (got {mode!r})")
+        if isinstance(mode, str):
+            raise ValueError(f"Use one of 'valid', 'same', or 'full' for convolve/correlate mode, not {mode!r}")
+        if isinstance(mode, (int, np.integer)):
+            raise ValueError(f"integer convolve/correlate mode must be 0, 1, or 2, not {mode}")
+        raise TypeError(f"convolve/correlate mode not understood: {mode!r}")
     for tensor in (one, other):
         if tensor.dim() != 1:
             raise ValueError(f"object {'too deep' if tensor.dim() else 'of too small depth'} for desired array")

@@ -86,7 +86,7 @@ def bincount(x: Any, /, weights: Any = None, minlength: Any = 0) -> ndarray:
     if dtype.kind not in "biu" and (isinstance(x, (ndarray, np.ndarray)) or (tensor.numel() and not _CASTS_LISTS)):
         raise TypeError(f"Cannot cast array data from {dtype!r} to {np.dtype(np.intp)!r} according to the rule 'safe'")
     if minlength is None:
-        raise TypeError("'NoneType' object cannot be interpreted as an integer")
+        raise TypeError("use 0 instead of None for minlength")
     if isinstance(minlength, bool):
         raise TypeError("an integer is required")
     length = long_of(minlength)

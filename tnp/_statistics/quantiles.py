@@ -382,7 +382,8 @@ def _mixed_dtype(lanes: Tensor, weight: Any, weak: bool) -> Any:
     given = to_numpy[lanes.dtype]
     if given.kind == "b":
         raise TypeError(
-            "numpy boolean subtract, the `-` operator, is not supported: use a method that takes elements as they are"
+            "numpy boolean subtract, the `-` operator, is not supported, use the bitwise_xor, the `^` operator, or "
+            "the logical_xor function instead: or a method that takes elements as they are"
         )
     return tensor_dtype(np.result_type(given, 1.0 if weak else weight.dtype))
 

@@ -138,8 +138,11 @@ class GeneralizedUfunc(Ufunc):
         subok: bool = True,
         signature: Any = None,
         sig: Any = None,
+        **unknown: Any,
     ) -> Any:
         """The general path for arrays of no derived class."""
+        if unknown:
+            raise TypeError(f"{self.__name__}() got an unexpected keyword argument '{next(iter(unknown))}'")
         order = checked_order(order)
         outs = outputs(self, out)
         inputs, (target,), _ = self._operands(operands, outs, casting, dtype, signature, sig)

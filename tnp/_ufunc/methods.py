@@ -24,7 +24,7 @@ from tnp._core import index_arguments, indexing
 from tnp._core.base import ndarray, scalar, wrap_array
 from tnp._core.convert import output_tensor, tensor_of, tensor_of_shape, tensors_of
 from tnp._core.dtypes import DtypeError, native, tensor_dtype
-from tnp._core.errors import normalize_axes, refuse_boolean
+from tnp._core.errors import distinct_axes, refuse_boolean
 from tnp._core.indexing import INT64
 from tnp._core.numpy_version import NUMPY
 from tnp._core.ufunc_overrides import call_ufunc, overriding
@@ -229,7 +229,7 @@ def _one_axis(axis: Any, ndim: int, method: str) -> int:
     refuse_boolean(axis)
     if axis is not None and not isinstance(axis, tuple):
         operator.index(axis)
-    axes = normalize_axes(axis, ndim if isinstance(axis, tuple) else max(ndim, 1))
+    axes = distinct_axes(axis, ndim if isinstance(axis, tuple) else max(ndim, 1))
     if not ndim:
         raise TypeError(f"cannot {method} on a scalar")
     if len(axes) != 1:

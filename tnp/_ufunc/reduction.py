@@ -25,7 +25,7 @@ from tnp._core.base import ndarray, wrap
 from tnp._core.convert import output_tensor, tensor_of, tensor_of_shape
 from tnp._core.dtype_table import Loops
 from tnp._core.dtypes import native, numpy_dtype, tensor_dtype
-from tnp._core.errors import explain, normalize_axes, reduced_axes, refuse_boolean, shapes_text
+from tnp._core.errors import distinct_axes, explain, reduced_axes, refuse_boolean, shapes_text
 from tnp._core.mask_selection import Selection
 
 Tensor = Any
@@ -204,7 +204,7 @@ class Accumulation:
         if not tensor.dim():
             raise TypeError("cannot accumulate on a scalar")
         refuse_boolean(axis)
-        axes = normalize_axes(axis, tensor.dim())
+        axes = distinct_axes(axis, tensor.dim())
         if len(axes) != 1:
             raise ValueError("accumulate does not allow multiple axes")
         (dim,) = axes

@@ -203,8 +203,11 @@ class Ufunc:
         subok: bool = True,
         signature: Any = None,
         sig: Any = None,
+        **unknown: Any,
     ) -> Any:
         """The general path for arrays of no derived class."""
+        if unknown:
+            raise TypeError(f"{self.__name__}() got an unexpected keyword argument '{next(iter(unknown))}'")
         if operands[-1] is _MISSING:
             raise TypeError(f"{self.__name__}() takes from 2 to {self.nargs} positional arguments but 1 was given")
         order = checked_order(order)

@@ -133,7 +133,7 @@ def sliding_window_view(
         axes = tuple(range(tensor.dim()))
         if len(window) != len(axes):
             raise ValueError(
-                "Since axis is None, must provide window_shape for all dimensions of `x`; got "
+                "Since axis is `None`, must provide window_shape for all dimensions of `x`; got "
                 f"{len(window)} window_shape elements and `x.ndim` is {tensor.dim()}."
             )
     else:

@@ -95,6 +95,7 @@ def norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> n
     elif not isinstance(axis, tuple):
         axis = _one_axis(axis)
     if len(axis) == 1:
+        _check_order(ord)
         return _of_vectors(tensor, ord, (normalize_axis(axis[0], ndim),), keepdims)
     if len(axis) == 2:
         rows, columns = [normalize_axis(one, ndim) for one in axis]
@@ -115,11 +116,14 @@ def _inexact(tensor: Tensor) -> Tensor:
     return tensor if tensor.is_floating_point() or tensor.is_complex() else cast(tensor, tensor_dtype(float))
 
 
+def _check_order(ord: Any) -> None:
+    if isinstance(ord, str):
+        raise ValueError(f"Invalid norm order '{ord}' for vectors")
+
+
 def _of_vectors(tensor: Tensor, ord: Any, axes: tuple[int, ...], keepdims: bool) -> Any:
     if ord is None or ord == 2:
         return wrap(kernels.euclidean(tensor, axes, kept(keepdims)))
-    if isinstance(ord, str):
-        raise ValueError(f"Invalid norm order '{ord}' for vectors")
     sizes = absolute(wrap_array(tensor))
     if ord == math.inf:
         return sizes.max(axes, keepdims=keepdims, initial=0)
@@ -240,6 +244,7 @@ def vector_norm(x: Any, /, *, axis: Any = None, keepdims: bool = False, ord: Any
     tensor = _inexact(tensor_of(x))
     if axis is not None and not isinstance(axis, tuple):
         axis = _one_axis(axis)
+    _check_order(ord)
     return _of_vectors(tensor, ord, normalize_axes(axis, tensor.dim()), bool(keepdims))
 
 
