@@ -61,9 +61,9 @@ def pytest_configure(config: pytest.Config) -> None:
         oracle.device = device
     backend = config.getoption("--compiled")
     if backend:
-        from tests.oracle import compiled
+        from tests import oracle
 
-        compiled.start(backend)
+        oracle.compiled_backend = backend
 
 
 BEYOND_THE_STAND_IN = {
@@ -110,43 +110,49 @@ def pytest_collection_finish() -> None:
     gc.freeze()
 
 
-# What is listed as a gap of compiled functions and is none (any more) fails a run of whole files that passes otherwise.
+# What is listed as a difference and is none (any more) fails a run of whole files that passes otherwise.
 
 
-def _stale_gaps(config: pytest.Config, exitstatus: int) -> list[str]:
-    from tests.oracle import compiled
+def _lists() -> list[Any]:
+    from tests import oracle
+
+    return [oracle.differences, oracle.compiled_gaps]
+
+
+def _stale(config: pytest.Config, exitstatus: int) -> list[str]:
+    from tests import oracle
 
     parts_only = any(config.getoption(name, None) for name in ("keyword", "markexpr", "lf", "deselect"))
     if parts_only or any("::" in arg for arg in config.args) or exitstatus != pytest.ExitCode.OK:
         return []
-    return compiled.stale() if compiled.backend == "eager" else []
+    gaps = oracle.compiled_gaps.stale() if oracle.compiled_backend == "eager" else []
+    return [f"listed in compiled_gaps.toml, and agrees when it is compiled: {test}" for test in gaps] + [
+        f"listed in differences.toml, and agrees with NumPy: {test}" for test in oracle.differences.stale()
+    ]
 
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_testnodedown(node: Any, error: Any) -> None:
     """Take over what a process of pytest-xdist found."""
-    from tests.oracle import compiled
-
     found = getattr(node, "workeroutput", {})  # a process that has crashed leaves none
-    compiled.ran.update(found.get("compiled_ran", ()))
-    compiled.differed.update(found.get("compiled_differed", ()))
+    for listed, (ran, differed) in zip(_lists(), found.get("listed", ()), strict=False):
+        listed.ran.update(ran)
+        listed.differed.update(differed)
 
 
 def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:
-    """Fail if a listed gap is none."""
-    from tests.oracle import compiled
-
+    """Fail if a listed difference is none."""
     output = getattr(session.config, "workeroutput", None)
     if output is not None:
-        output["compiled_ran"], output["compiled_differed"] = list(compiled.ran), list(compiled.differed)
-    elif _stale_gaps(session.config, exitstatus):
+        output["listed"] = [(list(listed.ran), list(listed.differed)) for listed in _lists()]
+    elif _stale(session.config, exitstatus):
         session.exitstatus = pytest.ExitCode.TESTS_FAILED
 
 
 def pytest_terminal_summary(terminalreporter: Any, exitstatus: int, config: pytest.Config) -> None:
-    """Name the gaps that are none."""
-    for test in _stale_gaps(config, exitstatus):
-        terminalreporter.write_line(f"listed in compiled_gaps.toml, and agrees when it is compiled: {test}", red=True)
+    """Name the listed differences that are none."""
+    for line in _stale(config, exitstatus):
+        terminalreporter.write_line(line, red=True)
 
 
 @pytest.fixture(autouse=True)

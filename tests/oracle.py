@@ -4,7 +4,9 @@ With ``pytest --compiled=BACKEND`` each is run a third time, as a function that 
 traced is listed in ``compiled_gaps.toml`` with the reason, and nothing else is let pass.
 
 ``@agrees`` turns ``def test_x(xp, ...)`` into a test that runs it twice and compares what it returned (a pytree of
-arrays, scalars and other values: value, dtype, shape) or the class of the exception that it raised.
+arrays, scalars and other values: value, dtype, shape, memory order, whether it may be written to), the warnings, and
+the exception that it raised: class and text. A test that expects an exception says so with ``raises`` or
+``may_raise``, so that a misspelt name is no agreement. What differs is listed in ``differences.toml`` with the reason.
 """
 
 from __future__ import annotations
@@ -14,11 +16,12 @@ import inspect
 import os
 import tomllib
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+import hypothesis
 import numpy as np
 
 import tnp
@@ -32,6 +35,9 @@ COMPLEX = ["complex64", "complex128"]
 INTEGERS = SIGNED + UNSIGNED
 REAL = INTEGERS + FLOATS
 ALL = BOOL + REAL + COMPLEX
+
+Errors = type[Exception] | tuple[type[Exception], ...]
+REFUSALS = (ArithmeticError, IndexError, MemoryError, TypeError, ValueError)
 
 
 device: str | None = None  # where ``--device`` has the suite's arrays; None is the CPU
@@ -71,23 +77,34 @@ def ours() -> Any:
     return tnp if device is None else Placing(tnp)
 
 
-class Compiled:
-    """What ``--compiled`` asks for: the backend, or None, and the tests that differ, as in ``compiled_gaps.toml``."""
+class Listed:
+    """The tests that a file lists as ones that differ, by kind, each with the reason there.
 
-    def __init__(self) -> None:
-        self.backend: str | None = None
-        self.gaps: Mapping[str, frozenset[str]] = {}
-        self.ran: set[str] = set()  # the listed tests that were run, compiled
+    Parameters
+    ----------
+    file : str
+        The file's name beside this one: tables ``[[kind]]`` of ``reason`` and ``tests``, each a
+        ``folder/test_file.py::test_name``.
+    """
+
+    def __init__(self, file: str) -> None:
+        self.file = file
+        self.ran: set[str] = set()  # the listed tests that were run
         self.differed: set[str] = set()  # those of them that did what they are listed for
 
-    def start(self, backend: str) -> None:
-        """Check compiled functions too, from now on."""
-        self.backend = backend
-        self.gaps = listed_gaps()
+    @functools.cached_property
+    def tests(self) -> Mapping[str, frozenset[str]]:
+        """Kind -> the tests listed under it."""
+        listed = tomllib.loads(Path(__file__).with_name(self.file).read_text())
+        return {kind: frozenset(t for entry in entries for t in entry["tests"]) for kind, entries in listed.items()}
+
+    def runs(self, test: str) -> None:
+        """Note that a test is run."""
+        self.ran |= {f"{kind}: {test}" for kind, tests in self.tests.items() if test in tests}
 
     def lists(self, test: str, kind: str) -> bool:
         """Whether a test is listed under a kind; it is counted as one that is like that."""
-        listed = test in self.gaps[kind]
+        listed = test in self.tests.get(kind, ())
         if listed:
             self.differed.add(f"{kind}: {test}")
         return listed
@@ -97,14 +114,9 @@ class Compiled:
         return sorted(self.ran - self.differed)
 
 
-GAPS = Path(__file__).with_name("compiled_gaps.toml")
-compiled = Compiled()
-
-
-def listed_gaps() -> dict[str, frozenset[str]]:
-    """Kind -> ``folder/test_file.py::test_name`` of the tests that are listed under it."""
-    listed = tomllib.loads(GAPS.read_text())
-    return {kind: frozenset(t for entry in entries for t in entry["tests"]) for kind, entries in listed.items()}
+compiled_gaps = Listed("compiled_gaps.toml")
+differences = Listed("differences.toml")
+compiled_backend: str | None = None  # what ``--compiled`` asks for
 
 
 class Raised:
@@ -125,6 +137,17 @@ def outcome(function: Callable[..., Any], xp: Any, *args: Any, **kwargs: Any) ->
             return function(xp, *args, **kwargs)
         except Exception as error:
             return Raised(error)
+
+
+def watched(function: Callable[..., Any], xp: Any, *args: Any, **kwargs: Any) -> tuple[Any, list[str]]:
+    """The outcome of ``function(xp, ...)`` and the categories of the warnings on the way, each once."""
+    with warnings.catch_warnings(record=True) as seen, np.errstate(all="ignore"):
+        warnings.simplefilter("always")
+        try:
+            found = function(xp, *args, **kwargs)
+        except Exception as error:
+            found = Raised(error)
+    return found, sorted({warning.category.__name__ for warning in seen})
 
 
 def assert_same(expected: Any, actual: Any, rtol: float | None = None, atol: float = 0.0, where: str = "") -> None:
@@ -155,13 +178,69 @@ def assert_same(expected: Any, actual: Any, rtol: float | None = None, atol: flo
         assert actual == expected or (actual != actual and expected != expected), f"{actual!r}{where}; {expected!r}"
 
 
+def texts_agree(expected: str, actual: str) -> bool:
+    """Whether tnp's text is NumPy's, or NumPy's with more behind it: the user's own shapes, or advice."""
+    return actual.startswith(expected.rstrip(" .\n"))
+
+
+def differing(expected: Any, actual: Any) -> Iterator[tuple[str, str]]:
+    """What two outcomes of the same values differ in, as kind and description."""
+    if isinstance(expected, Raised):
+        if not texts_agree(str(expected.error), str(actual.error)):
+            yield "text", f"NumPy: {expected!r}\ntnp: {actual!r}"
+    elif isinstance(expected, Mapping):
+        for key in expected:
+            yield from differing(expected[key], actual[key])
+    elif isinstance(expected, np.ndarray):
+        for kind, flags in {"order": ("c_contiguous", "f_contiguous"), "writeable": ("writeable",)}.items():
+            numpys, ours = ([getattr(x.flags, flag) for flag in flags] for x in (expected, actual))
+            if numpys != ours:
+                found = f"{ours}, strides {actual.strides}; NumPy: {numpys}, {expected.strides}"
+                yield kind, f"{flags} of {expected.shape}: {found}"
+    elif isinstance(expected, Sequence) and not isinstance(expected, (str, bytes, np.generic)):
+        for one, other in zip(expected, actual, strict=True):
+            yield from differing(one, other)
+
+
+def assert_alike(expected: Any, actual: Any, numpys: list[str], ours: list[str]) -> None:
+    """Two outcomes and the warnings on the way to them differ in nothing that isn't listed for the running test."""
+    test = running_test()
+    differences.runs(test)
+    found = list(differing(expected, actual))
+    if numpys != ours:
+        found.append(("warnings", f"tnp warned of {ours}; NumPy: {numpys}"))
+    for kind, how in found:
+        assert differences.lists(test, kind), f"{kind} differs and is not listed in {differences.file}: {how}"
+
+
 def compare(
-    function: Callable[..., Any], *args: Any, rtol: float | None = None, atol: float = 0.0, **kwargs: Any
+    function: Callable[..., Any],
+    *args: Any,
+    rtol: float | None = None,
+    atol: float = 0.0,
+    raises: Errors = (),
+    may_raise: Errors = (),
+    **kwargs: Any,
 ) -> Any:
-    """Run ``function(xp, ...)`` on both and assert that they agree; returns NumPy's outcome."""
-    expected = outcome(function, np, *args, **kwargs)
-    assert_same(expected, outcome(function, ours(), *args, **kwargs), rtol, atol)
-    if compiled.backend is not None:
+    """Run ``function(xp, ...)`` on both and assert that they agree; returns NumPy's outcome.
+
+    ``raises`` are the classes of which NumPy must raise one, ``may_raise`` those of which it may. What Hypothesis draws
+    may raise any refusal, and is compared in values and classes alone: a list of what else differs would depend on
+    what was drawn.
+    """
+    drawn = hypothesis.currently_in_test_context()
+    expected, numpys = watched(function, np, *args, **kwargs)
+    actual, warned = watched(function, ours(), *args, **kwargs)
+    assert_same(expected, actual, rtol, atol)
+    if isinstance(expected, Raised):
+        assert isinstance(expected.error, raises or may_raise or (REFUSALS if drawn else ())), (
+            f"NumPy itself raised {expected!r}"
+        )
+    else:
+        assert not raises, f"NumPy returned {expected!r}"
+    if device is None and not drawn:
+        assert_alike(expected, actual, numpys, warned)
+    if compiled_backend is not None:
         compare_compiled(expected, function, *args, rtol=rtol, atol=atol, **kwargs)
     return expected
 
@@ -189,31 +268,28 @@ def compare_compiled(
 ) -> None:
     """Assert that the compiled function does as expected, unless the running test is listed as one that can't."""
     test = running_test()
-    compiled.ran |= {f"{kind}: {test}" for kind, listed in compiled.gaps.items() if test in listed}
-    actual = outcome_compiled(function, compiled.backend, *args, **kwargs)
+    compiled_gaps.runs(test)
+    actual = outcome_compiled(function, compiled_backend, *args, **kwargs)
     if isinstance(actual, Raised) and isinstance(actual.error, tnp.TracedValueError):
-        assert compiled.lists(test, "untraced"), f"can't be traced and is not listed in {GAPS.name}: {actual!r}"
+        assert compiled_gaps.lists(test, "untraced"), f"can't be traced and is not in {compiled_gaps.file}: {actual!r}"
         return
     try:
         assert_same(expected, actual, rtol, atol, " (compiled)")
     except AssertionError:
-        if not (compiled.lists(test, "different") or (isinstance(expected, Raised) and compiled.lists(test, "values"))):
+        may_differ = compiled_gaps.lists(test, "different")
+        if not (may_differ or (isinstance(expected, Raised) and compiled_gaps.lists(test, "values"))):
             raise
 
 
 def agrees(
-    test: Callable[..., Any] | None = None, *, rtol: float | None = None, atol: float = 0.0, raises: Any = None
+    test: Callable[..., Any] | None = None, *, rtol: float | None = None, atol: float = 0.0, raises: Errors = ()
 ) -> Callable[..., Any]:
     """Decorator: the test's function of ``xp`` agrees on NumPy and tnp; ``raises`` says that NumPy must raise."""
 
     def decorate(test: Callable[..., Any]) -> Callable[..., None]:
         @functools.wraps(test)
         def run(*args: Any, **kwargs: Any) -> None:
-            expected = compare(test, *args, rtol=rtol, atol=atol, **kwargs)
-            if raises is not None:
-                assert isinstance(expected, Raised) and isinstance(expected.error, raises), expected
-            else:
-                assert not isinstance(expected, Raised), f"NumPy itself raised {expected!r}"
+            compare(test, *args, rtol=rtol, atol=atol, raises=raises, **kwargs)
 
         parameters = list(inspect.signature(test).parameters.values())
         run.__signature__ = inspect.Signature(parameters[1:])  # type: ignore[attr-defined]

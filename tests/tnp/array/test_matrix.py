@@ -104,7 +104,10 @@ def seen(x):
 @pytest.mark.host
 @pytest.mark.parametrize("call", CALLS.values(), ids=CALLS)
 def test_matrices_are_numpys(call):
-    compare(lambda xp: seen(call(xp, xp.matrix([[2.0, 1, 5], [1, 3, 4], [7, 1, 9]]))))
+    compare(
+        lambda xp: seen(call(xp, xp.matrix([[2.0, 1, 5], [1, 3, 4], [7, 1, 9]]))),
+        may_raise=(NameError, TypeError, ValueError),
+    )
 
 
 def test_it_is_not_recommended():
@@ -147,7 +150,7 @@ def test_a_read_only_vector_becomes_a_read_only_row():
         m = x.view(xp.matrix)
         m[0, 0] = 1
 
-    compare(written)
+    compare(written, raises=ValueError)
 
 
 @pytest.mark.host

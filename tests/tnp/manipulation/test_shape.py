@@ -43,7 +43,7 @@ def test_reshape(shape, order, layout):
 
     compare(reshape)
     compare(reshape, copy=True)
-    compare(reshape, copy=False)
+    compare(reshape, copy=False, may_raise=ValueError)
 
 
 def test_reshape_to_none_keeps_the_shape():
@@ -89,7 +89,7 @@ def test_reshape_says_what_numpy_says(shape, message):
 
 @pytest.mark.parametrize("order", ["K", "Z", 1])
 def test_reshape_refuses_orders(order):
-    compare(lambda xp: xp.reshape(xp.asarray(np.arange(6)), (2, 3), order))
+    compare(lambda xp: xp.reshape(xp.asarray(np.arange(6)), (2, 3), order), raises=(TypeError, ValueError))
     with pytest.raises(ValueError, match="Unable to avoid creating a copy"):
         tnp.reshape(tnp.zeros((2, 3)).T, 6, copy=False)
 
@@ -167,9 +167,9 @@ def test_unstack(axis):
         parts = xp.unstack(array, axis=axis)
         return parts, [shared(xp, part, array) for part in parts]
 
-    compare(unstack)
+    compare(unstack, may_raise=np.exceptions.AxisError)
     compare(lambda xp: xp.unstack(xp.arange(3)))
-    compare(lambda xp: xp.unstack(xp.zeros(())))
+    compare(lambda xp: xp.unstack(xp.zeros(())), raises=ValueError)
 
 
 @given(array_shapes(max_dims=3, min_side=0), st.data())
@@ -207,7 +207,9 @@ def test_broadcasting_of_random_shapes(shapes, data):
     compare(lambda xp: xp.broadcast_shapes(*inputs))
     compare(lambda xp: xp.broadcast_arrays(*[sample(xp, shape, "int64") for shape in inputs]))
     for shape in inputs:
-        compare(lambda xp, shape=shape: xp.broadcast_to(sample(xp, shape, "int64"), shapes.result_shape))
+        compare(
+            lambda xp, shape=shape: xp.broadcast_to(sample(xp, shape, "int64"), shapes.result_shape),
+        )
 
 
 REFUSED = {
@@ -235,7 +237,7 @@ def test_refused(xp, name, arguments):
 
 @pytest.mark.parametrize("k", [np.nan, np.inf, "1", None, 1j, [1], 2**70, -0.5], ids=repr)
 def test_rot90_as_often_as_no_integer_says(k: Any) -> None:
-    compare(lambda xp: xp.rot90(xp.arange(6).reshape(2, 3), k))
+    compare(lambda xp: xp.rot90(xp.arange(6).reshape(2, 3), k), may_raise=TypeError)
 
 
 @pytest.mark.parametrize("k", [1, 5.0, True, [1], [1, 2]], ids=repr)
@@ -244,7 +246,7 @@ def test_rot90_as_often_as_an_array_says(k: Any) -> None:
         turns = xp.array(k)  # in which NumPy before 2.5 leaves the remainder
         return xp.rot90(xp.arange(6).reshape(2, 3), turns), turns
 
-    compare(turned)
+    compare(turned, may_raise=(TypeError, ValueError))
 
 
 @pytest.mark.parametrize("name", ["fliplr", "matrix_transpose", "rot90"])
@@ -318,8 +320,8 @@ def test_shape_functions_batch_and_differentiate():
 
 @pytest.mark.parametrize("shape", [True, False, np.True_])
 def test_a_boolean_is_no_shape(shape: Any) -> None:
-    compare(lambda xp: xp.arange(1).reshape(shape))
-    compare(lambda xp: xp.reshape(xp.arange(1), shape))
+    compare(lambda xp: xp.arange(1).reshape(shape), raises=TypeError)
+    compare(lambda xp: xp.reshape(xp.arange(1), shape), raises=TypeError)
 
 
 @agrees(raises=TypeError)
@@ -329,8 +331,8 @@ def test_reshape_method_needs_a_shape(xp: Any) -> Any:
 
 @pytest.mark.parametrize("shape", [(True, 6), [6, True]])
 def test_a_boolean_is_no_length(shape: Any) -> None:
-    compare(lambda xp: xp.arange(6).reshape(shape))
-    compare(lambda xp: xp.zeros(shape))
+    compare(lambda xp: xp.arange(6).reshape(shape), raises=TypeError)
+    compare(lambda xp: xp.zeros(shape), raises=TypeError)
 
 
 @pytest.mark.parametrize("shift", [2**63, 10**30, -(2**100) - 1, np.uint64(2**63 + 2), (2**100, 1)])

@@ -19,10 +19,14 @@ PARTS = st.integers(-1, 5) | st.lists(st.integers(-5, 6), max_size=4)
 
 @given(array_shapes(min_dims=0, max_dims=3, min_side=0, max_side=6), PARTS, st.integers(-4, 3))
 def test_split_of_random_shapes(shape, parts, axis):
-    compare(lambda xp: xp.split(sample(xp, shape, "int64"), parts, axis))
+    compare(
+        lambda xp: xp.split(sample(xp, shape, "int64"), parts, axis),
+    )
     compare(lambda xp: xp.array_split(sample(xp, shape, "int64"), parts, axis))
     for name in ("hsplit", "vsplit", "dsplit"):
-        compare(lambda xp, name=name: getattr(xp, name)(sample(xp, shape, "int64"), parts))
+        compare(
+            lambda xp, name=name: getattr(xp, name)(sample(xp, shape, "int64"), parts),
+        )
 
 
 @pytest.mark.parametrize("parts", [np.int64(2), np.array(2), np.array([1, 2]), (1, 1), [np.int8(1)], 2.0], ids=str)
@@ -90,7 +94,9 @@ def test_delete_of_random_places(shape, obj, axis):
     st.none() | st.integers(-4, 3),
 )
 def test_insert_at_random_places(shape, obj, values, axis):
-    compare(lambda xp: xp.insert(sample(xp, shape, "int64"), obj, sample(xp, values, "int32", seed=1), axis))
+    compare(
+        lambda xp: xp.insert(sample(xp, shape, "int64"), obj, sample(xp, values, "int32", seed=1), axis),
+    )
 
 
 INSERTED = [
@@ -118,7 +124,7 @@ def test_insert(xp, call):
 
 def test_insert_at_masks():
     compare(lambda xp: xp.insert(xp.asarray(np.arange(6).reshape(2, 3)), xp.asarray([True, False, True]), 9, axis=1))
-    compare(lambda xp: xp.insert(xp.asarray(np.arange(6).reshape(2, 3)), xp.asarray([[True]]), 9))
+    compare(lambda xp: xp.insert(xp.asarray(np.arange(6).reshape(2, 3)), xp.asarray([[True]]), 9), raises=ValueError)
 
 
 REFUSED = [
@@ -183,8 +189,8 @@ def test_trim_zeros(xp, trim, dtype):
 
 @pytest.mark.parametrize("axis", [0, -1, (0, 1), (), 5])
 def test_trim_zeros_along_axes(axis):
-    compare(lambda xp: xp.trim_zeros(xp.asarray([[0, 0, 0], [0, 1, 0]]), axis=axis))
-    compare(lambda xp: xp.trim_zeros(xp.zeros((2, 3)), axis=axis))
+    compare(lambda xp: xp.trim_zeros(xp.asarray([[0, 0, 0], [0, 1, 0]]), axis=axis), may_raise=np.exceptions.AxisError)
+    compare(lambda xp: xp.trim_zeros(xp.zeros((2, 3)), axis=axis), may_raise=np.exceptions.AxisError)
 
 
 def test_trim_zeros_refuses_other_ends():

@@ -20,7 +20,7 @@ EYE = [[1.0, 2.0], [3.0, 4.0]]
 def check(call: Any, dtype: str) -> None:
     """Agreement on a sum of products: exact for integers, else within a tolerance."""
     rtol = RTOL.get(dtype, 1e-12)
-    compare(call, **({"rtol": rtol, "atol": rtol} if np.dtype(dtype).kind in "fc" else {}))
+    compare(call, **({"rtol": rtol, "atol": rtol} if np.dtype(dtype).kind in "fc" else {}), may_raise=ValueError)
 
 
 A, B, C = (2, 3), (3, 4), (4, 2)
@@ -126,7 +126,7 @@ def test_einsum_with_lists(xp: Any) -> Any:
 
 @pytest.mark.parametrize("subscripts", [[0, 99], [0, -1], [0, "i"], [0, 1.0], [0], [0, 1, 2], 3], ids=str)
 def test_einsum_with_wrong_lists(subscripts: Any) -> None:
-    compare(lambda xp: xp.einsum(xp.ones((2, 3)), subscripts))
+    compare(lambda xp: xp.einsum(xp.ones((2, 3)), subscripts), raises=(TypeError, ValueError))
 
 
 @pytest.mark.parametrize(
@@ -147,8 +147,12 @@ def test_einsum_with_wrong_lists(subscripts: Any) -> None:
     ids=str,
 )
 def test_einsum_options(options: dict[str, Any]) -> None:
-    compare(lambda xp: xp.einsum("ij,jk", xp.asarray(EYE), xp.asarray(EYE), **options), rtol=1e-6)
-    compare(lambda xp: xp.einsum("ij->j", xp.asarray(EYE), **options), rtol=1e-6)
+    compare(
+        lambda xp: xp.einsum("ij,jk", xp.asarray(EYE), xp.asarray(EYE), **options),
+        rtol=1e-6,
+        may_raise=(TypeError, ValueError),
+    )
+    compare(lambda xp: xp.einsum("ij->j", xp.asarray(EYE), **options), rtol=1e-6, may_raise=(TypeError, ValueError))
 
 
 @pytest.mark.parametrize("out_dtype", ["int8", "int64", "float32", "float64", "complex64"])
@@ -160,7 +164,7 @@ def test_einsum_out(dtype: str, out_dtype: str, casting: str) -> None:
         out = xp.zeros(2, dtype=out_dtype)
         return xp.einsum("ij->i", x, out=out, casting=casting) is out, out
 
-    compare(call)
+    compare(call, may_raise=TypeError)
 
 
 @pytest.mark.parametrize("name", ["dot", "matmul", "outer", "einsum"])
@@ -169,14 +173,14 @@ def test_out_that_is_no_array(name: str) -> None:
         operands = ("i,i", xp.ones(2), xp.ones(2)) if name == "einsum" else (xp.ones(2), xp.ones(2))
         return getattr(xp, name)(*operands, out=[1.0])
 
-    compare(call)
+    compare(call, raises=TypeError)
     with pytest.raises(TypeError):
         tnp.einsum("i,i", tnp.ones(2), tnp.ones(2), out=tnp.sum(tnp.ones(2)))
 
 
 @pytest.mark.parametrize("shape", [(2, 2), (3,), (), (1,)])
 def test_einsum_out_of_another_shape(shape: tuple[int, ...]) -> None:
-    compare(lambda xp: xp.einsum("ij->i", xp.ones((2, 2)), out=xp.zeros(shape)))
+    compare(lambda xp: xp.einsum("ij->i", xp.ones((2, 2)), out=xp.zeros(shape)), raises=ValueError)
 
 
 @agrees
@@ -196,7 +200,7 @@ def test_einsum_views(xp: Any) -> Any:
 
 @pytest.mark.parametrize("call", [lambda xp: xp.einsum(), lambda xp: xp.einsum("i")])
 def test_einsum_of_nothing(call: Any) -> None:
-    compare(call)
+    compare(call, raises=ValueError)
 
 
 @settings(max_examples=40, deadline=None)
@@ -226,8 +230,10 @@ def test_subscripts_in_an_array(xp: Any) -> Any:
 
 @pytest.mark.parametrize("casting", ["blah", 3])
 def test_einsum_refuses_what_is_no_casting(casting: Any) -> None:
-    compare(lambda xp: xp.einsum("ij,jk", xp.ones((2, 2)), xp.ones((2, 2)), casting=casting))
-    compare(lambda xp: xp.einsum("", 0, casting=casting))
+    compare(
+        lambda xp: xp.einsum("ij,jk", xp.ones((2, 2)), xp.ones((2, 2)), casting=casting), raises=(TypeError, ValueError)
+    )
+    compare(lambda xp: xp.einsum("", 0, casting=casting), raises=(TypeError, ValueError))
 
 
 @agrees(raises=ValueError)
@@ -243,7 +249,7 @@ def test_einsum_of_one_argument(xp: Any) -> Any:
 ])  # fmt: skip
 @pytest.mark.parametrize("dtype", ["float64", "int16", "uint64", "bool"])
 def test_more_axes_than_letters(subscripts: str, shapes: list[tuple[int, ...]], dtype: str) -> None:
-    compare(lambda xp: xp.einsum(subscripts, *[sample(xp, shape, dtype) for shape in shapes]))
+    compare(lambda xp: xp.einsum(subscripts, *[sample(xp, shape, dtype) for shape in shapes]), may_raise=ValueError)
 
 
 @agrees
@@ -272,5 +278,6 @@ def test_refused_casts_name_the_operand(casting: str, given: str, out: str | Non
             out=None if out is None else xp.zeros((2, 2), out),
             dtype=dtype,
             casting=casting,
-        )
+        ),
+        may_raise=TypeError,
     )

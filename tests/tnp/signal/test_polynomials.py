@@ -35,20 +35,20 @@ def test_pairs(name: str, dtype: str) -> None:
 
 @pytest.mark.parametrize("roots", [[], [1, 2], [1.5, -2, 3], [1j, -1j], [1j, 2], [[1.0, 2], [3, 4]], [[1, 2, 3]]])
 def test_poly(roots: Any) -> None:
-    compare(lambda xp: xp.poly(roots), **CLOSE)
+    compare(lambda xp: xp.poly(roots), **CLOSE, may_raise=ValueError)
 
 
 @pytest.mark.parametrize("p", [[1, -3, 2], [0, 0, 1, -3, 0], [0, 0], [], [5], [1, 0, 1], [1j, 2, 1], [[1, 2]]])
 def test_roots(p: Any) -> None:
-    compare(lambda xp: xp.sort(xp.roots(p)), **CLOSE)
+    compare(lambda xp: xp.sort(xp.roots(p)), **CLOSE, may_raise=ValueError)
 
 
 @pytest.mark.parametrize("m", [0, 1, 2, 5, -1])
 @pytest.mark.parametrize("dtype", ["int32", "float32", "complex128"])
 def test_integrals_and_derivatives(m: int, dtype: str) -> None:
-    compare(lambda xp: xp.polyder(sample(xp, (4,), dtype), m), **CLOSE)
+    compare(lambda xp: xp.polyder(sample(xp, (4,), dtype), m), **CLOSE, may_raise=ValueError)
     for k in (None, 3, [1, 2, 3]):
-        compare(lambda xp, k=k: xp.polyint(sample(xp, (4,), dtype), m, k), rtol=1e-6)
+        compare(lambda xp, k=k: xp.polyint(sample(xp, (4,), dtype), m, k), rtol=1e-6, may_raise=ValueError)
         if m == 0:
             compare(lambda xp, k=k: xp.polyint(sample(xp, (), dtype), m, k))
 
@@ -56,10 +56,10 @@ def test_integrals_and_derivatives(m: int, dtype: str) -> None:
 @pytest.mark.parametrize("m", [2**31, 2**62, 10**5])
 def test_integrals_without_end(m: int) -> None:
     """As many as NumPy's recursion does not reach; of derivatives nothing is left."""
-    compare(lambda xp: xp.polyint(xp.asarray([1.0, 2.0]), m))
+    compare(lambda xp: xp.polyint(xp.asarray([1.0, 2.0]), m), raises=(RecursionError, ValueError))
     if m < 2**31:  # NumPy makes as many ones
-        compare(lambda xp: xp.poly1d([1.0, 2.0]).integ(m))
-    compare(lambda xp: xp.polyint(xp.asarray([1.0, 2.0]), m, [1, 2]))
+        compare(lambda xp: xp.poly1d([1.0, 2.0]).integ(m), raises=RecursionError)
+    compare(lambda xp: xp.polyint(xp.asarray([1.0, 2.0]), m, [1, 2]), raises=ValueError)
     assert tnp.polyder([1.0, 2.0], m).shape == tnp.diff([1.0, 2.0], m).shape == (0,)
 
 
@@ -84,12 +84,12 @@ def test_polyfit(options: dict[str, Any], columns: tuple[int, ...]) -> None:
         c, residuals, rank, values, rcond = result
         return c, residuals, int(rank), values, float(rcond)
 
-    compare(fitted, rtol=1e-6, atol=1e-8)
+    compare(fitted, rtol=1e-6, atol=1e-8, may_raise=(TypeError, ValueError))
 
 
 @pytest.mark.parametrize("arguments", [([[1]], [1], 1), ([], [], 1), ([1, 2], [1], 1), ([1], [[[1]]], 1)])
 def test_polyfit_arguments(arguments: Any) -> None:
-    compare(lambda xp: xp.polyfit(*arguments))
+    compare(lambda xp: xp.polyfit(*arguments), raises=TypeError)
 
 
 @pytest.mark.parametrize("name", ["add", "sub", "mul", "truediv"])
@@ -129,7 +129,10 @@ def test_poly1d_as_text(xp: Any) -> Any:
 
 @pytest.mark.parametrize("wrong", [[[1, 2]], None])
 def test_poly1d_arguments(wrong: Any) -> None:
-    compare(lambda xp: xp.poly1d([[1, 2]] if wrong else [1, 2]).coeffs if wrong else xp.poly1d([1, 2]) ** -1)
+    compare(
+        lambda xp: xp.poly1d([[1, 2]] if wrong else [1, 2]).coeffs if wrong else xp.poly1d([1, 2]) ** -1,
+        raises=ValueError,
+    )
 
 
 @settings(max_examples=40, deadline=None)
@@ -150,6 +153,6 @@ def test_gradient_of_a_fit() -> None:
 
 @pytest.mark.parametrize("shapes", [((3,), (2, 3)), ((2, 3), (3,))])
 def test_a_traced_product_names_the_shape_that_is_wrong(shapes: tuple[tuple[int, ...], ...]) -> None:
-    compare(lambda xp: xp.polymul(*map(xp.ones, shapes)))
+    compare(lambda xp: xp.polymul(*map(xp.ones, shapes)), raises=ValueError)
     with pytest.raises(ValueError, match="1d only"):
         tnp.compile(tnp.polymul, backend="eager")(*map(tnp.ones, shapes))

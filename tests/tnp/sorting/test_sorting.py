@@ -47,7 +47,9 @@ def test_axes(name: str, dtype: str) -> None:
     ],
 )
 def test_options(name: str, options: dict[str, Any]) -> None:
-    compare(lambda xp: getattr(xp, name)(xp.asarray([[3, 1, 2], [9, 8, 7]]), **options))
+    compare(
+        lambda xp: getattr(xp, name)(xp.asarray([[3, 1, 2], [9, 8, 7]]), **options), may_raise=(TypeError, ValueError)
+    )
 
 
 @pytest.mark.parametrize("dtype", ALL)
@@ -82,7 +84,7 @@ def test_nan_is_last_in_descending_order_too() -> None:
 @pytest.mark.parametrize("name", SORTS)
 def test_zero_dimensions_and_empty(name: str) -> None:
     for axis in (None, 0, -1):
-        compare(lambda xp, axis=axis: getattr(xp, name)(xp.asarray(5.0), axis=axis))
+        compare(lambda xp, axis=axis: getattr(xp, name)(xp.asarray(5.0), axis=axis), may_raise=np.exceptions.AxisError)
         compare(lambda xp, axis=axis: getattr(xp, name)(xp.zeros((0, 3)), axis=axis))
     compare(lambda xp: getattr(xp, name)([3, 1, 2]))
 
@@ -130,7 +132,7 @@ def test_partition(name: str, dtype: str) -> None:
 @pytest.mark.parametrize("name", PARTITIONS)
 @pytest.mark.parametrize("args", [(5,), (-4,), (1.5,), ([[0]],), (0, 1), (0, -1, "foo"), (0, -1, "introselect", "a")])
 def test_partition_refuses(name: str, args: tuple[Any, ...]) -> None:
-    compare(lambda xp: getattr(xp, name)(xp.asarray([3, 1, 2]), *args))
+    compare(lambda xp: getattr(xp, name)(xp.asarray([3, 1, 2]), *args), raises=(TypeError, ValueError))
 
 
 def test_a_position_is_no_bool() -> None:
@@ -178,7 +180,7 @@ def test_searchsorted_scalars_and_sorter(xp: Any) -> Any:
     ],
 )
 def test_searchsorted_refuses(args: tuple[Any, ...]) -> None:
-    compare(lambda xp: xp.searchsorted(*args))
+    compare(lambda xp: xp.searchsorted(*args), raises=(TypeError, ValueError))
 
 
 @agrees
@@ -196,7 +198,7 @@ def test_lexsort(xp: Any) -> Any:
 
 @pytest.mark.parametrize("args", [(([1], []), (0,)), ([],), (5,), (([1, 2], [1]),), (([1, 2],), 1), (([1, 2],), None)])
 def test_lexsort_refuses(args: tuple[Any, ...]) -> None:
-    compare(lambda xp: xp.lexsort(*args))
+    compare(lambda xp: xp.lexsort(*args), raises=(TypeError, ValueError))
 
 
 @pytest.mark.parametrize("dtype", ALL)

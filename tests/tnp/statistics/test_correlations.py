@@ -34,7 +34,11 @@ def test_cov(dtype: str, options: dict[str, Any]) -> None:
     {"aweights": [-1] * 4}, {"aweights": [1]}, {"ddof": 7}, {"y": np.zeros((1, 1, 1))}, {"y": [1]},
 ])  # fmt: skip
 def test_cov_arguments(options: dict[str, Any]) -> None:
-    compare(lambda xp: xp.cov(sample(xp, (3, 4), "float64"), **options), **CLOSE)
+    compare(
+        lambda xp: xp.cov(sample(xp, (3, 4), "float64"), **options),
+        **CLOSE,
+        may_raise=(RuntimeError, TypeError, ValueError),
+    )
 
 
 @pytest.mark.parametrize("dtype", ["int64", "float32", "complex128"])
@@ -70,7 +74,7 @@ def test_modes(name: str, mode: str, dtype: str) -> None:
     ([1, 2, 3], [1, 2], 1),
 ])  # fmt: skip
 def test_sequences(name: str, arguments: tuple[Any, ...]) -> None:
-    compare(lambda xp: getattr(xp, name)(*arguments))
+    compare(lambda xp: getattr(xp, name)(*arguments), may_raise=ValueError)
 
 
 @agrees
