@@ -6,6 +6,7 @@ which of the package's functions that entered. It imports nothing of ours.
 
 from __future__ import annotations
 
+import ast
 import linecache
 from itertools import islice
 from types import FrameType
@@ -49,13 +50,14 @@ def question(frame: FrameType, called: str) -> tuple[str, str]:
     expression = _expression(frame)
     if not called:
         return _ANYTHING
-    function = expression.partition("(")[0].rpartition(".")[2] if expression.endswith(")") else ""
+    function, is_method = _called(expression)
     shown = f"`{expression}`" if expression else called
     line = linecache.getline(frame.f_code.co_filename, frame.f_lineno).strip()
     if called in ("__getitem__", "__setitem__"):
         return f"the bounds of a slice, {shown}", _SLICE
-    if (function in _BY_FUNCTION and called != function) or called in ("item", "tolist"):
-        return f"{function or called}(), {shown}", _BY_FUNCTION[function or called]
+    if called in ("item", "tolist") or (function in _BY_FUNCTION and called != function and not is_method):
+        asking = called if called in ("item", "tolist") else function
+        return f"{asking}(), {shown}", _BY_FUNCTION[asking]
     if called == "__bool__":
         if line.startswith("while "):
             return f"while, {shown}", "repeat with tnp.while_loop"
@@ -73,6 +75,18 @@ def question(frame: FrameType, called: str) -> tuple[str, str]:
     if called in _SHAPES:
         return f"a shape, {shown}", f"a shape is a part of the trace: {_STATIC}"
     return f"{called}(), {shown}", f"an axis or a number of elements is a part of the trace: {_STATIC}"
+
+
+def _called(expression: str) -> tuple[str, bool]:
+    """The name of the function that an expression calls last, "" if it is no call; and whether a dot precedes it."""
+    try:
+        call = ast.parse(expression, mode="eval").body
+    except SyntaxError:  # a part of a statement
+        return "", False
+    function = call.func if isinstance(call, ast.Call) else None
+    if isinstance(function, ast.Attribute):
+        return function.attr, True
+    return (function.id if isinstance(function, ast.Name) else ""), False
 
 
 def _expression(frame: FrameType) -> str:

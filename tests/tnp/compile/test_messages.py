@@ -37,6 +37,8 @@ QUESTIONS: list[tuple[Callable[[Any, Any], Any], str]] = [
     (lambda x, i: bool(i), r"bool\(\), `bool\(i\)`"),
     (lambda x, i: i.item(), r"item\(\), `i\.item\(\)`.*leave item\(\) out"),
     (lambda x, i: x.tolist(), r"tolist\(\), `x\.tolist\(\)`"),
+    (lambda x, i: np.sin(x).tolist(), r"tolist\(\), `np\.sin\(x\)\.tolist\(\)`"),
+    (lambda x, i: np.exp(x).sum().item(), r"item\(\), `np\.exp\(x\)\.sum\(\)\.item\(\)`"),
     (lambda x, i: [0 for _ in range(i)], r"range\(\), `range\(i\)`.*tnp\.fori_loop, or pass a Python int"),
     (lambda x, i: np.zeros(i), r"a shape, `np\.zeros\(i\)`.*pass a Python int"),
     (lambda x, i: np.ones((2, i)), r"a shape, `np\.ones\(\(2, i\)\)`.*pass a Python int"),
