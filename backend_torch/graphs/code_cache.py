@@ -43,6 +43,7 @@ if TYPE_CHECKING:
 Tensor = torch.Tensor
 log = logging.getLogger("tnp.compile")
 _FORM = "1"  # of an entry; another form is another key
+_OPERATORS = {"aten", "prims", "tnp"}  # of others nobody knows the code's version
 _FACTS = "facts.json"
 _SOURCE = "runner.py"
 _UNFINISHED = "unfinished-"
@@ -82,11 +83,12 @@ def _text(graph: Graph) -> Iterator[str]:
     places: dict[Node, int] = {}
     for node in graph.module.graph.nodes:
         if node.op == "call_function":
-            if not isinstance(node.target, OpOverload) and node.target is not getitem:
+            is_operator = isinstance(node.target, OpOverload)
+            if node.target.namespace not in _OPERATORS if is_operator else node.target is not getitem:
                 raise _Unnamed
             values = node.meta.get("val")
             made = [_form(each) for each in (values if isinstance(values, (list, tuple)) else [values])]
-            name = node.target if isinstance(node.target, OpOverload) else "getitem"
+            name = node.target if is_operator else "getitem"
             yield f"{name} {_named(node.args, places)} {_named(node.kwargs, places)} {made}"
         elif node.op != "placeholder" and node.op != "output":
             raise _Unnamed  # a branch, a loop's body or a generator

@@ -133,6 +133,15 @@ def test_what_has_no_name_has_no_key(monkeypatch: pytest.MonkeyPatch) -> None:
     assert FUNCTIONS["plain"]() is None
 
 
+def test_an_operator_of_somebody_else_has_no_key() -> None:
+    """Its code may be another in the next process."""
+    library = torch.library.Library("theirs", "FRAGMENT")
+    library.define("twice(Tensor x) -> Tensor")
+    library.impl("twice", lambda x: x * 2, "CompositeExplicitAutograd")
+    torch.library.register_fake("theirs::twice", torch.empty_like, lib=library)
+    assert key(lambda x: torch.ops.theirs.twice(x), X) is None
+
+
 # The folder.
 
 CODE = inductor_code.Code(
