@@ -176,14 +176,19 @@ def folder() -> Path:
     inductors = os.environ.get("TORCHINDUCTOR_CACHE_DIR")
     if inductors and inductors != _inductors_own():
         return Path(inductors) / "tnp"
-    home = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
-    return Path(home) / "tnp"
+    home = os.environ.get("XDG_CACHE_HOME")
+    with contextlib.suppress(RuntimeError):  # a user without a home, as in containers
+        return (Path(home) if home else Path.home() / ".cache") / "tnp"
+    return Path(tempfile.gettempdir()) / f"tnp_{os.getuid()}"
 
 
 @functools.cache
 def _inductors_own() -> str:
     """Where Inductor keeps its code if it is not told: it sets the variable to this when it is imported."""
-    user = re.sub(r'[\\/:*?"<>|]', "_", getpass.getuser())
+    try:
+        user = re.sub(r'[\\/:*?"<>|]', "_", getpass.getuser())
+    except (KeyError, OSError):  # a user without a name, for whom it has to be told
+        return ""
     return os.path.join(tempfile.gettempdir(), f"torchinductor_{user}")
 
 
@@ -363,7 +368,7 @@ def _is_trusted(place: Path) -> bool:
         return True
     _warn(
         f"{place} belongs to another user, or others may write to it, so that its code is neither used nor added to: "
-        f"give it to {getpass.getuser()} with mode 700, or name another folder in TNP_CACHE_DIR"
+        f"give it to user {os.getuid()} with mode 700, or name another folder in TNP_CACHE_DIR"
     )
     return False
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import getpass
 import json
 import os
 import subprocess
@@ -183,6 +184,31 @@ def test_a_damaged_entry_is_made_anew(
     assert "is made anew" in capsys.readouterr().err
     assert store()
     assert code_cache.load("key") is not None
+
+
+def test_where_the_folder_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*arguments: Any) -> Any:
+        raise error
+
+    for name in ("TNP_CACHE_DIR", "TORCHINDUCTOR_CACHE_DIR", "XDG_CACHE_HOME"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("HOME", str(tmp_path))
+    assert code_cache.folder() == tmp_path / ".cache" / "tnp"
+    monkeypatch.setenv("TORCHINDUCTOR_CACHE_DIR", str(code_cache._inductors_own()))  # as its import sets it
+    assert code_cache.folder() == tmp_path / ".cache" / "tnp"
+    error: Exception = RuntimeError("no home")
+    monkeypatch.setattr(Path, "home", fail)
+    assert code_cache.folder().name == f"tnp_{os.getuid()}"
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "xdg"))
+    assert code_cache.folder() == tmp_path / "xdg" / "tnp"
+    error = KeyError("no name")
+    monkeypatch.setattr(getpass, "getuser", fail)
+    code_cache._inductors_own.cache_clear()
+    monkeypatch.setenv("TORCHINDUCTOR_CACHE_DIR", str(tmp_path / "inductor"))
+    assert code_cache.folder() == tmp_path / "inductor" / "tnp"
+    code_cache._inductors_own.cache_clear()
+    monkeypatch.setenv("TNP_CACHE_DIR", str(tmp_path / "own"))
+    assert code_cache.folder() == tmp_path / "own"
 
 
 def test_a_folder_that_others_may_write_to_is_left_alone(folder: Path) -> None:
