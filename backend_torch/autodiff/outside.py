@@ -77,6 +77,11 @@ class Outside(TorchFunctionMode):
             return func(unwrapped(self.seen(args[0])), *args[1:])
         if kind == QUESTION or func is torch.autograd.grad:
             return func(*args, **kwargs)
+        if (functorch.current_level() or 0) < self._level:  # a branch or a loop's body is traced, below the transform
+            places = [self._places.get(memory_of(tensor)) for tensor in _tensors((args, kwargs))]
+            if any(place is not None and place.is_written for place in places):
+                raise NotImplementedError("an array from outside has a stand-in")
+            return func(*args, **kwargs)
         if functorch.is_disabled():  # somebody looks at values below all transforms
             for tensor in _tensors((args, kwargs)):
                 self._update(tensor)

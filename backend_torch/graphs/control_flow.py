@@ -16,7 +16,6 @@ from torch.fx import GraphModule
 from backend_torch.graphs import compiling, loop_derivatives
 from backend_torch.tensors import trace_state
 from backend_torch.torch_private import functorch, traces
-from backend_torch.torch_private.tensor_internals import storage_of
 
 Tensor = torch.Tensor
 Tensors = list[Tensor]
@@ -32,20 +31,6 @@ def _operands(tensors: Sequence[Tensor]) -> Tensors:
     return [compiling.in_c_order(compiling.physical(tensor)) for tensor in tensors]
 
 
-def _apart(*groups: Sequence[Tensor]) -> list[Tensors]:
-    """The same tensors, with copies where two share memory: torch's operators take none that do."""
-    seen: set[int] = set()
-    result = []
-    for group in groups:
-        taken = []
-        for tensor in group:
-            storage = storage_of(tensor)
-            taken.append(tensor.clone() if storage in seen else tensor)
-            seen.add(storage)
-        result.append(taken)
-    return result
-
-
 def is_true(predicate: Tensor) -> Tensor:
     """A 0-d tensor as a boolean one."""
     return predicate if predicate.dtype is torch.bool else predicate != 0
@@ -55,11 +40,27 @@ def cond(predicate: Tensor, true: Callable[[], Tensors], false: Callable[[], Ten
     """What ``true()`` returns, or ``false()``; in a graph both are traced and their results have to be alike."""
     predicate = is_true(predicate)
     if not is_recorded():
+        if _is_traced(predicate):
+            found = loop_derivatives.branched(predicate, true, false)
+            if found is not None:
+                return found
         return true() if bool(predicate) else false()
     branches = [compiling.subgraph(lambda _: true(), []), compiling.subgraph(lambda _: false(), [])]
     outer, (first, second) = compiling.aligned(branches)
-    (operands,) = _apart(outer)
-    return list(torch.ops.higher_order.cond(predicate, first, second, tuple(operands)))
+    return loop_derivatives.branch(predicate, first, second, outer)
+
+
+def _is_traced(*tensors: Tensor) -> bool:
+    """Whether derivatives are taken in a trace, and one of the tensors has no value there."""
+    return loop_derivatives.is_differentiated() and not all(map(_has_value, tensors))
+
+
+def _has_value(tensor: Tensor) -> bool:
+    try:
+        bool(tensor)
+    except trace_state.TracedValueError:
+        return False
+    return True
 
 
 def number(value: bool | int) -> Tensor:
@@ -133,30 +134,61 @@ def _written_back(results: Tensors, written: Tensors) -> Tensors:
 
 
 def while_loop(
-    condition: Callable[[Tensors], Tensor], body: Callable[[Tensors], Tensors], carry: Sequence[Tensor]
+    condition: Callable[[Tensors], Tensor],
+    body: Callable[[Tensors], Tensors],
+    carry: Sequence[Tensor],
+    most: int | None = None,
 ) -> Tensors:
-    """``carry = body(carry)`` while ``condition(carry)``, a 0-d tensor; ``body`` keeps dtypes and shapes."""
-    if not is_recorded():
+    """``carry = body(carry)`` while ``condition(carry)``, a 0-d tensor; ``body`` keeps dtypes and shapes.
+
+    After ``most`` steps it ends; with such a bound a traced loop has derivatives in reverse mode too.
+    """
+    if most is not None and (is_recorded() or loop_derivatives.is_differentiated()):
+        return _at_most(most, condition, body, carry)
+
+    def tested(given: Tensors) -> Tensors:
+        return [is_true(condition(given))]
+
+    if not is_recorded() or loop_derivatives.is_taped():
         values = [tensor.clone() for tensor in carry]  # what the body writes to its arguments stays in the loop
-        while bool(condition(values)):
+        if _is_traced(condition(values)):
+            found = loop_derivatives.repeated(tested, body, values)
+            if found is not None:
+                return found
+        steps = 0
+        while (most is None or steps < most) and bool(condition(values)):
             values = body(values)
+            steps += 1
         return values
     values = _operands(carry)
-    graphs = [compiling.subgraph(lambda given: [is_true(condition(given))], values), compiling.subgraph(body, values)]
-    outer, (test, step) = compiling.aligned(graphs)
+    outer, (test, step) = compiling.aligned([compiling.subgraph(tested, values), compiling.subgraph(body, values)])
+    return loop_derivatives.loop(test, step, values, outer)
 
-    def tested(*tensors: Tensor) -> Tensor:
-        return test(*tensors)[0]  # the operator's condition is a tensor and not a sequence of one
 
-    around, carried = _apart(outer, values)
-    return list(torch.ops.higher_order.while_loop(tested, step, tuple(carried), tuple(around)))
+def _at_most(
+    most: int, condition: Callable[[Tensors], Tensor], body: Callable[[Tensors], Tensors], carry: Sequence[Tensor]
+) -> Tensors:
+    """A traced `while_loop` of ``most`` steps; under derivatives a scan, in which steps too many do nothing."""
+    if loop_derivatives.is_differentiated():
+
+        def step(values: Tensors, _: Tensors) -> tuple[Tensors, Tensors]:
+            goes_on = is_true(condition(values))
+            after = body([value.clone() for value in values])
+            return [torch.where(goes_on, new, old) for new, old in zip(after, values, strict=True)], []
+
+        return scan(step, carry, [], most, reverse=False)[0]
+
+    def counted(values: Tensors) -> Tensor:
+        return (values[0] < most) & is_true(condition(values[1:]))
+
+    return while_loop(counted, lambda values: [values[0] + 1, *body(values[1:])], [torch.full((), 0), *carry])[1:]
 
 
 def fori_loop(
     lower: int | Tensor, upper: int | Tensor, body: Callable[[Tensor, Tensors], Tensors], carry: Sequence[Tensor]
 ) -> Tensors:
     """``carry = body(i, carry)`` for each i from ``lower`` up to ``upper``, an int64 0-d tensor."""
-    if is_recorded():
+    if is_recorded() or _is_traced(*[bound for bound in (lower, upper) if not isinstance(bound, int)]):
 
         def step(values: Tensors) -> Tensors:
             return [values[0] + 1, *body(values[0], values[1:])]
@@ -194,7 +226,7 @@ def scan(
         done = loop_derivatives.scanned(scan, step, carry, forward, length)
         if done is not None:
             return done[0], [y.flip(0) for y in done[1]] if reverse else done[1]
-    if not is_recorded():
+    if not is_recorded() or loop_derivatives.is_taped():
         return _scanned(step, carry, xs, length, reverse)
     # torch's operator wants at least one carried tensor, and one to go through.
     count = 1 + len(carry)
@@ -207,7 +239,7 @@ def scan(
 
     slices = [traces.without_modes(lambda tensor: tensor[0], x) for x in inputs]
     outer, (graph,) = compiling.aligned([compiling.subgraph(flat, [*values, *slices], pure)])
-    around, carried, along = _apart(outer, values, inputs)
+    around, carried, along = loop_derivatives.apart(outer, values, inputs)
     results = list(torch.ops.higher_order.scan(graph, carried, along, tuple(around)))
     ys = results[count:]
     return results[1:count], [y.flip(0) for y in ys] if reverse else ys

@@ -1,7 +1,8 @@
-"""Reverse mode through a loop that is traced: the loop again, backwards.
+"""Derivatives of loops and branches that are traced: again a loop or a branch.
 
-Layer: owns the derivative of ``scan``. The loop forward keeps what each step got; the loop backward goes through that
-with the derivative of one step. Where it does not apply the loop unrolls, as it does for other transforms.
+Layer: owns the derivatives of ``scan``, ``cond`` and ``while_loop``. A scan keeps what each step got; the loop backward
+goes through that with the derivative of one step. A branch has the derivatives of both functions for its branches. A
+while loop carries tangents along; reverse mode would need all of its steps. Where none of it applies a loop unrolls.
 """
 
 from __future__ import annotations
@@ -14,9 +15,12 @@ import torch
 from torch.fx import GraphModule
 from torch.overrides import TorchFunctionMode
 
+from backend_torch.autodiff import autodiff
 from backend_torch.graphs import compiling, loops
 from backend_torch.tensors import trace_state
+from backend_torch.tensors.memory import unwrapped
 from backend_torch.torch_private import functorch, trees
+from backend_torch.torch_private.tensor_internals import storage_of
 
 Tensor = torch.Tensor
 Tensors = list[Tensor]
@@ -33,20 +37,33 @@ class _Unwrapping(TorchFunctionMode):
         self.wrapped: dict[int, tuple[Tensor, Tensor]] = {}  # of the tensor inside: that tensor, and the wrapped one
 
     def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        if functorch.innermost() is not None:
+            raise NotImplementedError("a transform inside wraps tensors as the one around does")
         args, kwargs = trees.map_only(Tensor, self.inside, (args, kwargs or {}))
         return func(*args, **kwargs)
 
     def inside(self, tensor: Tensor) -> Tensor:
         if not functorch.is_wrapped(tensor):
             return tensor
-        inside = functorch.get_unwrapped(tensor)
-        self.wrapped.setdefault(id(inside), (inside, tensor))
+        inside = tensor
+        while functorch.is_wrapped(inside):
+            if functorch.is_batched(inside):
+                raise NotImplementedError("a batch has other shapes inside")
+            inside = functorch.get_unwrapped(inside)
+        if self.wrapped.setdefault(id(inside), (inside, tensor))[1] is not tensor:
+            raise NotImplementedError("one tensor is wrapped for different transforms")
         return inside
+
+    def outside(self, tensors: Sequence[Tensor]) -> Tensors:
+        """The tensors as the transforms have wrapped them."""
+        return [self.wrapped.get(id(tensor), (tensor, tensor))[1] for tensor in tensors]
 
 
 def applies(length: int) -> bool:
     """Whether one gradient is being taken, in a trace, of a loop that is long enough."""
     levels = functorch.stack()
+    if length >= _FEWEST and not levels:
+        return is_taped()
     if length < _FEWEST or not levels or len(levels) != 1 or functorch.is_disabled():
         return False
     return trace_state.is_tracing() and levels[0].key() == functorch.TransformType.Grad
@@ -100,7 +117,7 @@ def scanned(scan: Scan, step: Step, carry: Sequence[Tensor], xs: Sequence[Tensor
             return None
     if loops.has_control_flow(module):
         return None
-    around = [mode.wrapped.get(id(tensor), (tensor, tensor))[1] for tensor in outer]
+    around = mode.outside(outer)
     results = len(floating) - count
     loop = _Loop(scan, module, (count, len(xs), len(outer), results), floating, length)
     given = _Forward.apply(loop, *carry, *xs, *around)
@@ -188,3 +205,288 @@ class _Backward(torch.autograd.Function):
         raise NotImplementedError(
             "a second derivative of a compiled loop by one gradient's backward pass: nest grad in grad instead"
         )
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Branches, and loops in forward mode
+
+
+def is_differentiated() -> bool:
+    """Whether derivatives are taken in a trace."""
+    if functorch.is_transforming():
+        return trace_state.is_tracing() and not functorch.is_disabled()
+    return is_taped()
+
+
+def is_taped() -> bool:
+    """Whether a tape records in a trace, and no transform is under way."""
+    return trace_state.is_tracing() and autodiff.is_recording() and torch.is_grad_enabled()
+
+
+def apart(*groups: Sequence[Tensor]) -> list[Tensors]:
+    """The same tensors, with copies where two share memory: torch's operators take none that do."""
+    seen: set[int] = set()
+    result = []
+    for group in groups:
+        taken = []
+        for tensor in group:
+            storage = storage_of(tensor)
+            taken.append(tensor.clone() if storage in seen else tensor)
+            seen.add(storage)
+        result.append(taken)
+    return result
+
+
+def branch(predicate: Tensor, first: Any, second: Any, outer: Sequence[Tensor]) -> Tensors:
+    """torch's operator for a branch, on tensors that share no memory."""
+    (operands,) = apart(outer)
+    return list(torch.ops.higher_order.cond(predicate, first, second, tuple(operands)))
+
+
+def loop(test: Any, step: Any, values: Sequence[Tensor], outer: Sequence[Tensor]) -> Tensors:
+    """torch's operator for a loop, on tensors that share no memory."""
+
+    def tested(*tensors: Tensor) -> Tensor:
+        return test(*tensors)[0]  # the operator's condition is a tensor and not a sequence of one
+
+    around, carried = apart(outer, values)
+    return list(torch.ops.higher_order.while_loop(tested, step, tuple(carried), tuple(around)))
+
+
+@dataclass(eq=False)
+class _Graphs:
+    """Graphs of the same inputs: the two branches, or a loop's test and step.
+
+    Attributes
+    ----------
+    carried : int
+        How many of the inputs a loop carries; 0 of a branch.
+    """
+
+    modules: list[Any]
+    carried: int = 0
+
+    def derived(self, module: GraphModule, tensors: Sequence[Tensor], given: Sequence[Tensor], forward: bool) -> Any:
+        """The derivative of a graph, as one of its inputs and what goes through it: tangents, or gradients."""
+        count, inputs = len(tensors), [index for index, each in enumerate(tensors) if _is_float(each)]
+
+        def differentiated(values: Tensors) -> Tensors:
+            fixed, along = values[:count], values[count:]
+
+            def primal(*some: Tensor) -> tuple[tuple[Tensor, ...], tuple[Tensor, ...]]:
+                filled = list(fixed)
+                for index, each in zip(inputs, some, strict=True):
+                    filled[index] = each
+                results = _Steps(module).run(*filled)
+                return tuple(filter(_is_float, results)), tuple(results)
+
+            chosen = [fixed[index] for index in inputs]
+            if not forward:
+                back: Any = torch.func.vjp(primal, *chosen, has_aux=True)
+                return list(back[1](tuple(along)))
+            ahead: Any = torch.func.jvp(primal, tuple(chosen), tuple(along), has_aux=True)
+            return [*ahead[2], *ahead[1]]
+
+        return compiling.subgraph(differentiated, list(map(_example, (*tensors, *given))))[0]
+
+
+def _example(tensor: Tensor) -> Tensor:
+    """A tensor in C order like another, below all transforms."""
+    return unwrapped(tensor).new_empty(tensor.shape)
+
+
+def _is_float(tensor: Tensor) -> bool:
+    return tensor.is_floating_point() or tensor.is_complex()
+
+
+class _Steps(torch.fx.Interpreter):
+    """A graph whose branches and loops have the derivatives of this module."""
+
+    def call_function(self, target: Any, args: Any, kwargs: Any) -> Any:
+        if target is torch.ops.higher_order.cond:
+            predicate, first, second, operands = args
+            return list(_Branch.apply(_Graphs([first, second]), predicate, *operands))
+        if target is torch.ops.higher_order.while_loop:
+            test, step, carried, around = args
+            graphs = _Graphs([lambda *tensors: [test(*tensors)], step], len(carried))
+            return list(_While.apply(graphs, *carried, *around))
+        return super().call_function(target, args, kwargs)
+
+
+def _has_scan(module: GraphModule) -> bool:
+    scan = torch.ops.higher_order.scan
+    return any(
+        each.graph.find_nodes(op="call_function", target=scan)
+        for each in module.modules()
+        if isinstance(each, GraphModule)
+    )
+
+
+class _Branch(torch.autograd.Function):
+    """One of two graphs, as a predicate says."""
+
+    @staticmethod
+    def forward(graphs: _Graphs, predicate: Tensor, *tensors: Tensor) -> tuple[Tensor, ...]:
+        first, second = graphs.modules
+        return tuple(branch(predicate, first, second, tensors))
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: Any, output: Any) -> None:
+        ctx.graphs, *tensors = inputs
+        ctx.save_for_backward(*tensors)
+        ctx.save_for_forward(*tensors)
+        ctx.mark_non_differentiable(*[each for each in output if not _is_float(each)])
+
+    @staticmethod
+    def backward(ctx: Any, *gradients: Any) -> Any:
+        predicate, *tensors = ctx.saved_tensors
+        given = [each for each in gradients if each is not None and _is_float(each)]
+        found = iter(_differentiated(ctx.graphs, predicate, tensors, given, False))
+        return None, None, *[next(found) if _is_float(each) else None for each in tensors]
+
+    @staticmethod
+    def jvp(ctx: Any, _: Any, __: Any, *tangents: Any) -> Any:
+        predicate, *tensors = ctx.saved_tensors
+        given = _tangents(tensors, tangents)
+        found = _differentiated(ctx.graphs, predicate, tensors, given, True)
+        results = found[: len(found) - sum(map(_is_float, found)) // 2]
+        along = iter(found[len(results) :])
+        return tuple([next(along) if _is_float(each) else None for each in results])
+
+    @staticmethod
+    def vmap(info: Any, in_dims: Any, graphs: _Graphs, predicate: Tensor, *tensors: Tensor) -> Any:
+        _, decided, *dims = in_dims
+        if decided is None and all(dim is None for dim in dims):
+            results = _Branch.apply(graphs, predicate, *tensors)
+            return results, (None,) * len(results)
+        moved = [
+            (each if dim is None else each.movedim(dim, 0)).contiguous()
+            for each, dim in zip(tensors, dims, strict=True)
+        ]
+        leading = tuple([None if dim is None else 0 for dim in dims])
+
+        def batched(module: GraphModule) -> Callable[..., Tensors]:
+            def each(index: Tensor, *some: Tensor) -> tuple[Tensor, ...]:
+                return tuple(_Steps(module).run(*some))
+
+            at_once = torch.vmap(each, (0, *leading), randomness="same")
+            return lambda some: list(at_once(torch.arange(info.batch_size), *some))
+
+        if decided is not None:  # each slice has its own branch: both are computed
+            first, second = [batched(module)(moved) for module in graphs.modules]
+            chosen = predicate.movedim(decided, 0)
+            pairs = zip(first, second, strict=True)
+            results = [torch.where(chosen.reshape((-1,) + (1,) * (a.dim() - 1)), a, b) for a, b in pairs]
+        else:
+            with functorch.down_to(None):
+                examples = list(map(_example, moved))
+                modules = [compiling.subgraph(batched(module), examples)[0] for module in graphs.modules]
+            results = _Branch.apply(_Graphs(modules), predicate, *moved)
+        return tuple(results), (0,) * len(results)
+
+
+def _tangents(tensors: Sequence[Tensor], tangents: Sequence[Any]) -> Tensors:
+    pairs = zip(tensors, tangents, strict=True)
+    return [torch.zeros_like(each) if along is None else along for each, along in pairs if _is_float(each)]
+
+
+def _differentiated(graphs: _Graphs, predicate: Tensor, tensors: Any, given: Tensors, forward: bool) -> Any:
+    tensors, given = [[each.contiguous() for each in group] for group in (tensors, given)]
+    with functorch.down_to(None):
+        modules = [graphs.derived(module, tensors, given, forward) for module in graphs.modules]
+    return _Branch.apply(_Graphs(modules), predicate, *tensors, *given)
+
+
+def _captured(functions: Sequence[Callable[[Tensors], Tensors]], examples: Sequence[Tensor]) -> Any:
+    """Graphs of functions, and what they read from around, as the transforms have wrapped it; None if that fails."""
+    mode = _Unwrapping()
+
+    def flat(function: Callable[[Tensors], Tensors]) -> Callable[[Tensors], Tensors]:
+        return lambda tensors: [mode.inside(each) for each in function(tensors)]
+
+    with functorch.down_to(None), mode:
+        try:
+            given = [compiling.in_c_order(mode.inside(each)) for each in examples]
+            outer, modules = compiling.aligned([compiling.subgraph(flat(each), given) for each in functions])
+        except NotImplementedError:
+            return None
+    if any(map(_has_scan, modules)):
+        return None
+    return modules, [each if functorch.is_wrapped(each) else each.clone() for each in mode.outside(outer)]
+
+
+def branched(predicate: Tensor, true: Callable[[], Tensors], false: Callable[[], Tensors]) -> Tensors | None:
+    """A branch of which derivatives are taken; None if a function holds what has none here."""
+    found = _captured([lambda _: true(), lambda _: false()], [])
+    if found is None:
+        return None
+    modules, around = found
+    return list(_Branch.apply(_Graphs(modules), predicate, *around))
+
+
+class _While(torch.autograd.Function):
+    """A loop of which forward mode carries the tangents along."""
+
+    @staticmethod
+    def forward(graphs: _Graphs, *tensors: Tensor) -> tuple[Tensor, ...]:
+        test, step = graphs.modules
+        return tuple(loop(test, step, tensors[: graphs.carried], tensors[graphs.carried :]))
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: Any, output: Any) -> None:
+        ctx.graphs, *tensors = inputs
+        ctx.line = trace_state.user_line()
+        ctx.save_for_forward(*tensors)
+        ctx.mark_non_differentiable(*[each for each in output if not _is_float(each)])
+
+    @staticmethod
+    def backward(ctx: Any, *gradients: Any) -> Any:
+        raise NotImplementedError(
+            f"{ctx.line}: reverse mode through a compiled loop needs a bound on its steps: give while_loop "
+            "maximum_iterations, give fori_loop ints for bounds, or take the derivative by jvp"
+        )
+
+    @staticmethod
+    def jvp(ctx: Any, _: Any, *tangents: Any) -> Any:
+        graphs, tensors = ctx.graphs, ctx.saved_tensors
+        carried = graphs.carried
+        carry, around = tensors[:carried], tensors[carried:]
+        along, beside = _tangents(carry, tangents[:carried]), _tangents(around, tangents[carried:])
+        count, more = len(carry), len(along)
+        test, step = graphs.modules
+
+        def tested(values: Tensors) -> Tensors:
+            return list(test(*values[:count], *values[count + more :][: len(around)]))
+
+        def stepped(values: Tensors) -> Tensors:
+            around_now, beside_now = values[count + more :][: len(around)], values[count + more + len(around) :]
+            return list(pushed(*values[:count], *around_now, *values[count:][:more], *beside_now))
+
+        inputs = [each.contiguous() for each in (*carry, *along, *around, *beside)]
+        with functorch.down_to(None):
+            pushed = graphs.derived(step, [*carry, *around], [*along, *beside], True)
+            examples = list(map(_example, inputs))
+            modules = [compiling.subgraph(each, examples)[0] for each in (tested, stepped)]
+        found = _While.apply(_Graphs(modules, count + more), *inputs)
+        tangents_now = iter(found[count:])
+        return tuple([next(tangents_now) if _is_float(each) else None for each in found[:count]])
+
+    @staticmethod
+    def vmap(info: Any, in_dims: Any, graphs: _Graphs, *tensors: Tensor) -> Any:
+        raise NotImplementedError(
+            f"{trace_state.user_line()}: a compiled loop with a condition on values can't be differentiated along "
+            "several directions at once: use jvp for each, or scan"
+        )
+
+
+def repeated(
+    condition: Callable[[Tensors], Tensors],
+    body: Callable[[Tensors], Tensors],
+    carry: Sequence[Tensor],
+) -> Tensors | None:
+    """A loop of which derivatives are taken; None if a function holds what has none here."""
+    found = _captured([condition, body], carry)
+    if found is None:
+        return None
+    modules, around = found
+    return list(_While.apply(_Graphs(modules, len(carry)), *carry, *around))

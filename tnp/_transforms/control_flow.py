@@ -5,6 +5,7 @@ Layer: owns the trees that go in and come out and what has to be alike in them; 
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
@@ -193,7 +194,12 @@ def switch(index: Any, branches: Sequence[Callable[..., Tree]], *operands: Any) 
     return among(0, len(branches))
 
 
-def while_loop(cond_fun: Callable[[Tree], Any], body_fun: Callable[[Tree], Any], init_val: Tree) -> Tree:
+def while_loop(
+    cond_fun: Callable[[Tree], Any],
+    body_fun: Callable[[Tree], Any],
+    init_val: Tree,
+    maximum_iterations: int | None = None,
+) -> Tree:
     """Repeat ``val = body_fun(val)`` while ``cond_fun(val)`` is true.
 
     Parameters
@@ -204,6 +210,9 @@ def while_loop(cond_fun: Callable[[Tree], Any], body_fun: Callable[[Tree], Any],
         Function of the carried value; returns the next, of the same structure, dtypes and shapes.
     init_val : pytree of arrays
         What is carried first. Python numbers become arrays of NumPy's default dtypes.
+    maximum_iterations : int, optional
+        The loop ends after as many steps. In a compiled function reverse mode needs such a bound; all those steps are
+        then computed, and memory is taken for each.
 
     Returns
     -------
@@ -215,7 +224,8 @@ def while_loop(cond_fun: Callable[[Tree], Any], body_fun: Callable[[Tree], Any],
     TypeError
         What the body returns is not like what it got, or the condition is no scalar.
     NotImplementedError
-        In a compiled function, the body writes to an array that is not carried.
+        In a compiled function, the body writes to an array that is not carried, or a gradient is taken of a loop
+        without ``maximum_iterations``.
 
     Notes
     -----
@@ -242,7 +252,8 @@ def while_loop(cond_fun: Callable[[Tree], Any], body_fun: Callable[[Tree], Any],
     def body(tensors: list[Tensor]) -> list[Tensor]:
         return _next(carry, body_fun(carry.filled(tensors)), "body_fun")
 
-    return carry.filled(control_flow.while_loop(condition, body, carry.tensors))
+    most = None if maximum_iterations is None else operator.index(maximum_iterations)
+    return carry.filled(control_flow.while_loop(condition, body, carry.tensors, most))
 
 
 def _next(carry: Leaves, value: Any, name: str) -> list[Tensor]:

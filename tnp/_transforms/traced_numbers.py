@@ -57,7 +57,7 @@ class Number:
         self.trace = trace
 
     @property
-    def __class__(self) -> Any:
+    def __class__(self) -> Any:  # type: ignore[misc]
         return type(self.value)
 
     def known(self) -> Any:

@@ -1,0 +1,157 @@
+"""Derivatives, inside compiled functions, of branches and loops that depend on values: against the same eagerly."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy
+import pytest
+
+import tnp as np
+
+Function = Callable[[Any], Any]
+STEPS = np.asarray(5)
+ALONG = np.asarray([1.0, -0.5, 2.0])
+
+
+def branch(x: Any) -> Any:
+    return np.cond(x.sum() > 0.5, lambda x: np.sin(x) * x, lambda x: x**3, x).sum()
+
+
+def branch_that_would_be_nan(x: Any) -> Any:
+    return np.cond(x.sum() > 5, np.sqrt, lambda x: x**3, x).sum()
+
+
+def branch_of_what_is_around(x: Any) -> Any:
+    y = x * 2
+    return np.cond(x[0] > 0, lambda: y * x, lambda: x + 1).sum()
+
+
+def branch_in_a_branch(x: Any) -> Any:
+    return np.cond(x[0] > 0, lambda x: np.cond(x[1] > 0, lambda x: x**2, lambda x: x**3, x), lambda x: x, x).sum()
+
+
+def switched(x: Any) -> Any:
+    return np.switch(np.argmax(x), [np.sin, np.cos, lambda x: x**3], x).sum()
+
+
+def branch_in_a_scan(x: Any) -> Any:
+    def step(c: Any, r: Any) -> Any:
+        return np.cond(c.sum() > 0, lambda c: c * r, lambda c: np.sin(c), c), c
+
+    return np.scan(step, x, np.stack([x, x]))[0].sum()
+
+
+def bounded_loop(x: Any) -> Any:
+    return np.while_loop(lambda c: (c * c).sum() < 50, lambda c: c * 1.5 + np.sin(x), x, 20).sum()
+
+
+def loop(x: Any) -> Any:
+    return np.while_loop(lambda c: (c * c).sum() < 50, lambda c: c * 1.5 + np.sin(x), x).sum()
+
+
+def counted_loop(x: Any) -> Any:
+    return np.fori_loop(0, STEPS, lambda i, c: c * 1.5 * x + np.sin(c), x).sum()
+
+
+def by_tape(function: Function) -> Function:
+    def run(x: Any) -> Any:
+        with np.GradientTape() as tape:
+            x = x * 1.0
+            tape.watch(x)
+            y = function(x)
+        return tape.gradient(y, x)
+
+    return run
+
+
+FORWARD: dict[str, Callable[[Function], Function]] = {
+    "value": lambda f: f,
+    "jvp": lambda f: lambda x: np.jvp(f, (x,), (ALONG,))[1],
+}
+TRANSFORMS: dict[str, Callable[[Function], Function]] = {
+    **FORWARD,
+    "grad": lambda f: np.grad(f),
+    "vjp": lambda f: lambda x: np.vjp(f, x)[1](np.asarray(2.0))[0],
+    "grad of grad": lambda f: np.grad(lambda x: (np.grad(f)(x) ** 2).sum()),
+    "hessian": lambda f: np.hessian(f),
+    "jvp of jvp": lambda f: lambda x: np.jvp(lambda x: np.jvp(f, (x,), (ALONG,))[1], (x,), (ALONG,))[1],
+    "jvp of grad": lambda f: lambda x: np.jvp(np.grad(f), (x,), (ALONG,))[1],
+    "jacobian": lambda f: np.jacobian(f),
+    "tape": by_tape,
+}
+POINTS = ([0.6, -0.4, 0.9], [-0.6, 0.4, 0.1], [0.6, 0.4, 0.1])
+
+
+def check(function: Function, transform: Callable[[Function], Function], backend: str = "eager") -> None:
+    compiled = np.compile(transform(function), backend=backend)
+    for point in POINTS:
+        x = np.asarray(point)
+        expected = np.asnumpy(transform(function)(x))
+        numpy.testing.assert_allclose(np.asnumpy(compiled(x)), expected, rtol=1e-10, atol=1e-12)
+    assert compiled.cache_info().traces == 1
+
+
+@pytest.mark.parametrize("transform", TRANSFORMS)
+@pytest.mark.parametrize(
+    "function",
+    [
+        branch,
+        branch_that_would_be_nan,
+        branch_of_what_is_around,
+        branch_in_a_branch,
+        switched,
+        branch_in_a_scan,
+        bounded_loop,
+    ],
+)
+def test_branches_and_bounded_loops(function: Function, transform: str) -> None:
+    check(function, TRANSFORMS[transform])
+
+
+@pytest.mark.parametrize("transform", FORWARD)
+@pytest.mark.parametrize("function", [loop, counted_loop])
+def test_forward_mode_of_loops(function: Function, transform: str) -> None:
+    check(function, FORWARD[transform])
+
+
+@pytest.mark.parametrize("function", [branch, bounded_loop])
+def test_machine_code(function: Function) -> None:
+    check(function, np.grad, "inductor")
+
+
+@pytest.mark.parametrize("transform", ["grad", "vjp", "jacobian", "tape"])
+@pytest.mark.parametrize("function", [loop, counted_loop])
+def test_reverse_mode_of_loops_says_what_it_needs(function: Function, transform: str) -> None:
+    with pytest.raises(NotImplementedError, match=r"control_flow.py:\d+: reverse mode .* maximum_iterations"):
+        np.compile(TRANSFORMS[transform](function), backend="eager")(np.asarray(POINTS[0]))
+
+
+@pytest.mark.parametrize("compiled", [False, True])
+def test_a_bound_ends_the_loop(compiled: bool) -> None:
+    def run(x: Any) -> Any:
+        return np.while_loop(lambda c: c < 10, lambda c: c + 1, x, maximum_iterations=3)
+
+    run = np.compile(run, backend="eager") if compiled else run
+    assert run(np.asarray(0)) == 3
+    assert run(np.asarray(9)) == 10
+
+
+def test_a_gradient_in_a_step_of_a_long_scan() -> None:
+    def run(x: Any) -> Any:
+        def step(c: Any, i: Any) -> Any:
+            return c * 0.5 + np.grad(lambda c: (np.tanh(c) ** 3).sum())(c) * i * 0.1, None
+
+        return np.scan(step, x, np.arange(20.0))[0].sum()
+
+    check(run, np.grad)
+
+
+@pytest.mark.parametrize("length", [3, 20])
+def test_scans_on_a_tape(length: int) -> None:
+    def run(x: Any) -> Any:
+        carry, ys = np.scan(lambda c, i: (np.sin(c) + i * x, c * x), x, np.arange(float(length)))
+        return carry.sum() + (ys**2).sum()
+
+    check(run, by_tape)
