@@ -23,7 +23,7 @@ from multiprocessing.connection import Connection, wait
 from typing import Any
 from unittest import mock
 
-from conformance.fuzz import compare, drawing, guards, known, modes
+from conformance.fuzz import compare, compositions, drawing, guards, known, modes
 from conformance.fuzz.compare import Disagreement
 from conformance.fuzz.modes import Compared
 from conformance.fuzz.program import Call
@@ -90,6 +90,9 @@ def run(settings: Settings, start: int, stop: int, begins: Callable[[float], Non
         warnings.simplefilter("ignore")
         for index in range(start, stop):
             begins(index)
+            if settings.under == "compositions":
+                _compose(settings, index, report, functools.partial(begins, index + 0.5))
+                continue
             target, call = drawing.call(f"{settings.seed}:{index}", settings.patterns)
             compared = settings.check(call, target.name, index, functools.partial(begins, index + 0.5))
             report.calls += 1
@@ -115,6 +118,18 @@ def run(settings: Settings, start: int, stop: int, begins: Callable[[float], Non
             source = modes.line(call, settings.under, settings.batched(index))
             report.unexplained.append(Finding(index, target.name, source, found))
     return report
+
+
+def _compose(settings: Settings, index: int, report: Report, turn: Callable[[], None]) -> None:
+    """A composition of transforms instead of a call."""
+    turn()
+    case = compositions.drawn(f"{settings.seed}:{index}", settings.machine_code, index)
+    found = case.disagreement()
+    report.calls += 1
+    report.compared += 1
+    report.succeeded[case.function] += 1
+    if found is not None:
+        report.unexplained.append(Finding(index, case.function, str(case), found))
 
 
 def _shrunk(
@@ -233,14 +248,20 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
     command.add_argument("--device", default="cpu")
     under = command.add_mutually_exclusive_group()
     under.add_argument(
-        "--under", choices=("vmap", "grad"), help="vectorized_map against the loop; grad against differences"
+        "--under",
+        choices=("vmap", "grad", "compositions"),
+        help="vectorized_map against the loop; grad against differences; transforms of transforms against plain torch",
     )
     backend = (
         "tnp.compile against eager, with this backend: 'eager' (default) runs the traced graph, 'inductor' compiles it"
     )
     under.add_argument("--compiled", nargs="?", const="eager", default="", metavar="BACKEND", help=backend)
     command.add_argument(
-        "--machine-code", type=int, default=0, metavar="N", help="with --compiled: each N-th by inductor"
+        "--machine-code",
+        type=int,
+        default=0,
+        metavar="N",
+        help="with --compiled and compositions: each N-th by inductor",
     )
     command.add_argument("--functions", default="", help="comma-separated patterns: sum,linalg.*,ndarray.sort,getitem")
     command.add_argument("--heap", action="store_true", help="watch for writes outside of memory, with glibc's checks")
@@ -273,5 +294,6 @@ def main(options: argparse.Namespace) -> int:
         for part in run_in_processes(settings, options.calls, processes, options.first):
             report.add(part)
     names = {target.name for target in drawing.targets(patterns)}
+    names = set(compositions.FUNCTIONS) if under == "compositions" else names
     show(report, names, seed, time.monotonic() - start, options.examples, options.refusals)
     return 1 if report.unexplained else 0

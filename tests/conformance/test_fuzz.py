@@ -17,7 +17,7 @@ import pytest
 
 import tnp
 from conformance.__main__ import main
-from conformance.fuzz import drawing, known, modes, run
+from conformance.fuzz import compositions, drawing, known, modes, run
 from conformance.fuzz.modes import Compared
 from conformance.fuzz.program import Base, Call, Items, Text, View, run_numpy
 from conformance.fuzz.run import Settings
@@ -245,3 +245,16 @@ def test_compiled_calls_are_compared_too() -> None:
     report = run.run(Settings(seed=1, under="compiled", patterns=("np.add", "np.sum", "np.reshape")), 0, 60)
     assert report.calls == 60
     assert [f.source for f in report.unexplained] == []
+
+
+def test_compositions_are_drawn_and_compared(monkeypatch: pytest.MonkeyPatch) -> None:
+    settings = Settings(seed=1, under="compositions")
+    drawn = [str(compositions.drawn(f"1:{index}")) for index in range(2)]
+    report = run.run(settings, 0, 2)
+    assert (report.calls, report.compared, report.unexplained) == (2, 2, [])
+    monkeypatch.setitem(compositions.REFERENCES, "compile", lambda f, state: lambda x: f(x) + 1)
+    wrong = compositions.Composition("smooth", ("compile",))
+    found = wrong.disagreement()
+    assert found is not None
+    assert found.kind == "result"
+    assert len(set(drawn)) == 2
