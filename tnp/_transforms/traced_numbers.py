@@ -56,8 +56,8 @@ class Number:
         self.numbers = numbers
         self.trace = trace
 
-    @property
-    def __class__(self) -> Any:  # type: ignore[misc]
+    @property  # type: ignore[misc]
+    def __class__(self) -> Any:
         return type(self.value)
 
     def known(self) -> Any:
