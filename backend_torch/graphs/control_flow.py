@@ -1,7 +1,8 @@
 """Control flow on tensors: Python's own where operations run one by one, torch's operators where they are traced.
 
 Layer: owns what a branch or a loop's body becomes in a graph: a graph of its own, which takes the tensors it reads from
-around it as inputs, writes to none of them and returns new memory. Inside a transform of torch.func loops unroll.
+around it as inputs, writes to none of them and returns new memory. Where derivatives are taken, ``loop_derivatives``
+has the operators; what it refuses unrolls.
 """
 
 from __future__ import annotations
@@ -107,7 +108,7 @@ def branched(predicate: Tensor, true: Traced, false: Traced) -> Tensors:
     outer, (first, second) = compiling.aligned([true.graph, false.graph], written)
     for module, branch in ((first, true), (second, false)):
         compiling.add_written(module, branch.written, written)
-    (operands,) = _apart(outer)
+    (operands,) = loop_derivatives.apart(outer)
     results = list(torch.ops.higher_order.cond(is_true(predicate), first, second, tuple(operands)))
     return _written_back(results, written)
 
@@ -117,7 +118,7 @@ def repeated(condition: Callable[[Tensors], Tensor], body: Traced, carry: Sequen
     values = _operands(carry)
     tested = compiling.subgraph(lambda given: [is_true(condition(given))], values)
     outer, (test, step) = compiling.aligned([tested, body.graph], body.written)
-    around, carried = _apart(outer[len(body.written) :], [*values, *outer[: len(body.written)]])
+    around, carried = loop_derivatives.apart(outer[len(body.written) :], [*values, *outer[: len(body.written)]])
 
     def first(*tensors: Tensor) -> Tensor:
         return test(*tensors)[0]  # the operator's condition is a tensor and not a sequence of one
@@ -188,7 +189,8 @@ def fori_loop(
     lower: int | Tensor, upper: int | Tensor, body: Callable[[Tensor, Tensors], Tensors], carry: Sequence[Tensor]
 ) -> Tensors:
     """``carry = body(i, carry)`` for each i from ``lower`` up to ``upper``, an int64 0-d tensor."""
-    if is_recorded() or _is_traced(*[bound for bound in (lower, upper) if not isinstance(bound, int)]):
+    is_kept = is_recorded() and not loop_derivatives.is_taped()
+    if is_kept or _is_traced(*[bound for bound in (lower, upper) if not isinstance(bound, int)]):
 
         def step(values: Tensors) -> Tensors:
             return [values[0] + 1, *body(values[0], values[1:])]
