@@ -124,7 +124,7 @@ class GeneralizedUfunc(Ufunc):
                 raise
             return NotImplemented
 
-    def _computed(  # type: ignore[override]  # its options are others
+    def _computed(
         self,
         operands: tuple[Any, ...],
         out: Any = None,
