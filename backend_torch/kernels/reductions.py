@@ -477,7 +477,7 @@ def _takes_two_passes(tensor: Tensor, axes: Axes) -> bool:
 def _two_passes(tensor: Tensor, axes: Axes, keepdims: bool, correction: float) -> Tensor:
     """Return the mean of the squared distances from the mean, as NumPy computes it."""
     deviation = tensor - tensor.mean(axes, keepdim=True)
-    count = math.prod([tensor.shape[axis] for axis in axes])
+    count = math.prod([tensor.size(axis) for axis in _dims(axes, tensor)])
     return deviation.mul_(deviation).sum(axes, keepdim=keepdims).div_(count - correction)
 
 
