@@ -113,7 +113,7 @@ PyObject* filled(PyObject*, PyObject* const* args, Py_ssize_t count) {
     at::Tensor made = empty(shape, dtype);
     char* data = writeable_data_of(made);
     if (FILL == ZEROS) {
-      std::memset(data, 0, n * itemsize(dtype));
+      if (n > 0) std::memset(data, 0, n * itemsize(dtype));  // an empty array may have no memory
     } else if (FILL == ONES) {
       alignas(16) char one[16] = {1};
       copy_loop(B1, dtype)(one, "\1", 1, 1, 1);
@@ -200,7 +200,7 @@ PyObject* eye(PyObject*, PyObject* given) {
     if (!is_small(shape) || !makes_on_cpu()) return nullptr;
     at::Tensor made = empty(shape, F64);
     auto* out = reinterpret_cast<double*>(writeable_data_of(made));
-    std::memset(out, 0, made.nbytes());
+    if (n > 0) std::memset(out, 0, made.nbytes());
     for (int64_t i = 0; i < n; i++) out[i * (n + 1)] = 1;
     return wrap_array(std::move(made));
   });
@@ -285,7 +285,7 @@ PyObject* copy(PyObject*, PyObject* x) {
     const at::Tensor* tensor = is_quiet() ? array_tensor(x) : nullptr;
     if (tensor == nullptr || dtype_of(*tensor) == NONE || tensor->numel() > LARGE || !is_dense(*tensor)) return nullptr;
     at::Tensor made = empty(tensor->sizes(), dtype_of(*tensor));
-    std::memcpy(writeable_data_of(made), data_of(*tensor), tensor->nbytes());
+    if (tensor->numel() > 0) std::memcpy(writeable_data_of(made), data_of(*tensor), tensor->nbytes());
     return wrap_array(std::move(made));
   });
 }

@@ -338,6 +338,7 @@ void binary(char* out_, const char* a_, const char* b_, int64_t n, int64_t strid
 
 template <class Operation, class T>
 void unary(char* out_, const char* a_, int64_t n, int64_t stride) {
+  if (n == 0) return;
   using R = decltype(Operation::template of<T>(T()));
   auto* out = reinterpret_cast<R*>(out_);
   const auto* a = reinterpret_cast<const T*>(a_);
@@ -351,6 +352,7 @@ void unary(char* out_, const char* a_, int64_t n, int64_t stride) {
 
 template <class From, class To>
 void copy(char* out_, const char* a_, int64_t n, int64_t stride_out, int64_t stride) {
+  if (n == 0) return;
   auto* out = reinterpret_cast<To*>(out_);
   const auto* a = reinterpret_cast<const From*>(a_);
   if (stride_out == 1 && stride == 1) {

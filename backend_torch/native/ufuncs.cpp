@@ -390,7 +390,7 @@ PyObject* written(PyObject* out) {
 PyObject* written(PyObject* out, char* place, const at::Tensor& result) {
   const at::Tensor& target = *plain_tensor(out);
   if (result.dtype() != target.dtype() || result.sizes() != target.sizes() || !result.is_contiguous()) return nullptr;
-  std::memcpy(place, data_of(result), result.nbytes());
+  if (result.numel() > 0) std::memcpy(place, data_of(result), result.nbytes());
   return written(out);
 }
 
