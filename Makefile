@@ -5,7 +5,7 @@ BIN    := $(VENV)/bin
 # A worker per core: torch's own threads beside them would only fight over the same cores.
 WORKERS ?= auto
 
-.PHONY: bench digits overhead import test thorough coverage mutants fuzz oldest newest compiled consumers docs lint clean
+.PHONY: bench digits overhead import test without-native sanitize thorough coverage mutants fuzz oldest newest compiled consumers docs lint clean
 
 bench: $(VENV)/.installed-bench $(VENV)/.native
 	$(BIN)/python -m bench sigmoid
@@ -22,6 +22,19 @@ import: $(VENV)/.installed-bench
 # The tests of bench draw its pictures, so they need what it needs.
 test: $(VENV)/.installed-bench $(VENV)/.installed-test $(VENV)/.native
 	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -q -n $(WORKERS)
+
+# A part of the tests by the Python methods alone, which compute where there is no native core.
+PYTHON_PART ?= $(addprefix tests/tnp/,array/test_small_arrays.py core/test_promotion.py indexing/test_selection.py)
+without-native: $(VENV)/.installed-bench $(VENV)/.installed-test
+	TNP_NATIVE=0 OMP_NUM_THREADS=1 $(BIN)/python -m pytest -q -n $(WORKERS) $(PYTHON_PART)
+
+# The native core's own tests, and drawn calls, with each access to memory and each sum of integers checked.
+SANITIZERS = $(shell $${CXX:-g++} -print-file-name=libasan.so) $(shell $${CXX:-g++} -print-file-name=libubsan.so)
+CHECKED = TNP_SANITIZE=1 OMP_NUM_THREADS=1 ASAN_OPTIONS=detect_leaks=0 LD_PRELOAD="$(SANITIZERS)" $(BIN)/python
+sanitize: $(VENV)/.installed-bench $(VENV)/.installed-test
+	TNP_SANITIZE=1 $(BIN)/python backend_torch/native/build.py --strict
+	$(CHECKED) -m pytest -q -k 'not nothing_is_left' tests/tnp/array/test_native_slots.py
+	$(CHECKED) -m conformance fuzz --calls $(CALLS)
 
 # Every combination and a thousand examples of what is drawn: hours.
 thorough: $(VENV)/.installed-bench $(VENV)/.installed-test
