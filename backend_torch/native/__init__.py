@@ -80,6 +80,15 @@ def install(
         _extension.install(array, scalar, float64, scalar_classes, ufunc_types, ufuncs, _resolve)
 
 
+def make_floats(whether: bool) -> None:
+    """Whether scalars of float64, made from here on, are Python's floats to C, as NumPy's are.
+
+    Libraries of the Array API standard take such numbers for ones of no library, so only NumPy programs have them.
+    """
+    if _extension is not None:
+        _extension.make_floats(whether)
+
+
 def _dtype_numbers() -> dict[Any, int]:
     """What creation functions are given as a dtype -> its number."""
     numbers: dict[Any, int] = {bool: 0, int: _NUMBERS[np.dtype(np.int64)], float: _NUMBERS[np.dtype(np.float64)]}

@@ -124,11 +124,12 @@ PyObject* get_tensor(PyObject* self, void*) {
 
 // Make a scalar that got another tensor a float64, or a plain scalar, whose value C must not read.
 void choose_class(PyObject* self) {
-  const at::Tensor* tensor = is_quiet() && held(self)->tensor != nullptr ? plain_tensor(self) : nullptr;
+  const at::Tensor* tensor = classes.has_floats && is_quiet() && held(self)->tensor != nullptr ? plain_tensor(self) : nullptr;
   bool is_float = tensor != nullptr && tensor->dim() == 0 && dtype_of(*tensor) == F64;
   if (is_float) std::memcpy(held(self)->value, data_of(*tensor), sizeof(double));
-  PyTypeObject* before = Py_TYPE(self);
-  Py_SET_TYPE(self, reinterpret_cast<PyTypeObject*>(Py_NewRef(is_float ? classes.float64 : classes.scalar)));
+  PyTypeObject *before = Py_TYPE(self), *after = is_float ? classes.float64 : classes.scalar;
+  if (before == after) return;
+  Py_SET_TYPE(self, reinterpret_cast<PyTypeObject*>(Py_NewRef(after)));
   Py_DECREF(before);
 }
 
@@ -228,7 +229,7 @@ PyObject* wrap_array(at::Tensor&& tensor) {
 }
 
 PyObject* wrap_scalar(const char* value, int8_t dtype) {
-  Held* it = allocate(dtype == F64 ? classes.float64 : classes.scalar, kept[1]);
+  Held* it = allocate(classes.has_floats && dtype == F64 ? classes.float64 : classes.scalar, kept[1]);
   if (it == nullptr) return nullptr;
   it->has_value = true;
   it->dtype = dtype;

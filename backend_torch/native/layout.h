@@ -26,6 +26,7 @@ struct Classes {
   PyTypeObject* array = nullptr;
   PyTypeObject* scalar = nullptr;
   PyTypeObject* float64 = nullptr;  // below scalar and, to C, below Python's float
+  bool has_floats = false;          // whether scalars are of that class
 };
 extern Classes classes;
 

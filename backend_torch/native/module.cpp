@@ -46,8 +46,17 @@ PyObject* find(PyObject*, PyObject* args) {
   Py_RETURN_NONE;
 }
 
+// make_floats(whether): of the scalars that are made from here on.
+PyObject* make_floats(PyObject*, PyObject* whether) {
+  int answer = PyObject_IsTrue(whether);
+  if (answer < 0) return nullptr;
+  classes.has_floats = answer;
+  Py_RETURN_NONE;
+}
+
 PyMethodDef METHODS[] = {
     {"find_holder", find, METH_VARARGS, "The array of a class that has a tensor, or None."},
+    {"make_floats", make_floats, METH_O, "Whether scalars of float64 are Python's floats to C."},
     {"install", install, METH_VARARGS, "Put the native slots into the finished classes."},
     {nullptr, nullptr, 0, nullptr},
 };

@@ -23,6 +23,7 @@ from typing import Any
 
 import numpy as np
 
+from backend_torch import native
 from tnp._array.array_function import METHODS
 from tnp._core import base as _base
 from tnp._core import dtypes, host_fallback, interop
@@ -327,6 +328,7 @@ def install(roots: Sequence[str], device: str | None = None) -> None:
     if device is not None:
         set_default_device(device)
     host_fallback.kept = True
+    native.make_floats(True)
     interop.host_copies_allowed = True  # libraries read arrays as NumPy's; --report counts that
     _hook = Hook(Importers(roots))
     _hook.install()
@@ -341,6 +343,7 @@ def remove() -> None:
         _hook.remove()
         library_adapters.leave()
         _hook, host_fallback.kept, interop.host_copies_allowed = None, False, False
+        native.make_floats(False)
 
 
 class _Preparation(dict[str, Any]):

@@ -95,8 +95,6 @@ def in_python(name: str) -> Callable[..., Any]:
             result = getattr(kinds[1], reflected)(y, x)
             if result is not NotImplemented:
                 return result
-        if kinds[0] is complex and isinstance(y, float) and name not in COMPARISONS:
-            return getattr(x, forward)(float(y))  # Python's own takes each float, NumPy's too
         if ours[0]:
             result = getattr(kinds[0], forward)(x, y)
             if result is not NotImplemented:

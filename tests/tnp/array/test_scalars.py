@@ -20,8 +20,10 @@ import struct
 import subprocess
 import sys
 import textwrap
+from collections.abc import Iterator
 from typing import Any
 
+import array_api_compat
 import numpy
 import pytest
 import torch
@@ -52,7 +54,19 @@ CLASSES = (
     ),
     *(collections.abc.Collection, collections.abc.Sequence),
 )
-HOST = pytest.mark.skipif(native.state != "on", reason="there is no native core")
+
+
+@pytest.fixture
+def floats() -> Iterator[None]:
+    """Scalars as programs have them that tnp runs as they are."""
+    native.make_floats(True)
+    yield
+    native.make_floats(False)
+
+
+def host(test: Any) -> Any:
+    made = pytest.mark.usefixtures("floats")(test)
+    return pytest.mark.skipif(native.state != "on", reason="there is no native core")(made)
 
 
 def scalar(xp: Any, dtype: str, maker: str = "index") -> Any:
@@ -73,9 +87,10 @@ def test_a_scalar_is_still_an_array_of_tnps(maker: str) -> None:
     s = scalar(tnp, "f8", maker)
     assert isinstance(s, tnp.ndarray) and s.__array_namespace__() is tnp
     assert not isinstance(s, numpy.ndarray)
+    assert array_api_compat.array_namespace(s) is array_api_compat.array_namespace(tnp.ones(2), s) is tnp
 
 
-@HOST
+@host
 @pytest.mark.reads
 @pytest.mark.parametrize("maker", MAKERS)
 @agrees
@@ -88,7 +103,7 @@ def test_c_takes_a_float64_for_a_float(xp: Any, maker: str) -> Any:
     return read, exact, random.random(), json.dumps(s), type(s)(2.5), isinstance(s, float)
 
 
-@HOST
+@host
 @pytest.mark.reads
 @pytest.mark.parametrize("dtype", [dtype for dtype in ALL if dtype not in ("float64", "f8")])
 def test_other_dtypes_are_no_float_to_c(dtype: str) -> None:
@@ -132,7 +147,7 @@ def test_integers_are_counts(xp: Any, dtype: str) -> Any:
     return list(range(s)), [7] * s, "ab"[s], fractions.Fraction(s)
 
 
-@HOST
+@host
 @pytest.mark.reads
 @agrees
 def test_a_float64_promotes_as_numpys(xp: Any) -> Any:
@@ -151,7 +166,7 @@ def test_a_float64_promotes_as_numpys(xp: Any) -> Any:
     )
 
 
-@HOST
+@host
 @pytest.mark.reads
 @agrees
 def test_numpys_own_code_reads_a_float64(xp: Any) -> Any:
@@ -160,7 +175,7 @@ def test_numpys_own_code_reads_a_float64(xp: Any) -> Any:
     return [(x.tolist(), x.dtype) for x in made], statistics.mean([s, s]), numpy.isscalar(s)
 
 
-@HOST
+@host
 def test_a_float64_follows_its_tensor() -> None:
     """What a gradient, a trace, a batch or other data has a part in is no float to C."""
     s = tnp.asarray([1.5])[0]

@@ -14,6 +14,7 @@ import pytest
 import torch
 
 import tnp
+from backend_torch import native
 from tests.oracle import assert_same, outcome
 from tests.tnp.array import test_subclass
 from tnp._program import import_hook, library_adapters
@@ -508,3 +509,16 @@ def test_a_notebook() -> None:
     finally:
         import_hook.remove()
         shells.InteractiveShell.clear_instance()
+
+
+def test_scalars_are_floats_to_c_while_a_program_runs(tmp_path: Path) -> None:
+    """SciPy's array API mode takes Python's floats for numbers of no library, so other programs have none."""
+    (tmp_path / "script.py").write_text(
+        "import json, numpy as np\n"
+        "s = np.arange(4.0).mean()\n"
+        "print(json.dumps({'mean': s}), float.hex(s), isinstance(s, np.float64), isinstance(s, np.ndarray))\n"
+    )
+    command = [sys.executable, *(["-m", "tnp"] if native.state == "on" else []), "script.py"]
+    run = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
+    assert run.stdout == '{"mean": 1.5} 0x1.8000000000000p+0 True False\n', run.stderr
+    assert type(tnp.arange(4.0).mean()).__name__ == "scalar"
