@@ -287,6 +287,29 @@ def test_pandas() -> None:
     assert drawn[0] == drawn[1]
 
 
+@pytest.mark.parametrize("dtype", ["f8", "f4", "i8", "u1", "?"])
+def test_pyarrow(dtype: str) -> None:
+    pyarrow = pytest.importorskip("pyarrow")
+    values = np.arange(6).astype(dtype)
+    for ours, theirs in ((tnp.asarray(values), values), (tnp.asarray(values)[::2], values[::2])):
+        assert pyarrow.array(ours).equals(pyarrow.array(theirs))
+    assert pyarrow.table({"x": tnp.asarray(values)}).equals(pyarrow.table({"x": values}))
+    assert pyarrow.array(tnp.asarray(values), type=pyarrow.int16()).type == pyarrow.int16()
+    if dtype != "?":  # Arrow packs booleans
+        assert pyarrow.array(tnp.asarray(values)).buffers()[1].address == values.ctypes.data
+    with pytest.raises(pyarrow.ArrowInvalid, match="1-dimensional"):
+        pyarrow.array(tnp.ones((2, 2)))
+
+
+def test_polars() -> None:
+    polars = pytest.importorskip("polars")
+    pytest.importorskip("pyarrow")
+    ours, theirs = tnp.asarray(LINE), polars.Series("line", LINE)
+    assert polars.Series("line", ours).equals(theirs)
+    assert polars.DataFrame({"line": ours, "mask": ours > 0}).equals(polars.DataFrame({"line": LINE, "mask": LINE > 0}))
+    np.testing.assert_array_equal(tnp.asarray(theirs), LINE)
+
+
 def test_matplotlib() -> None:
     matplotlib = pytest.importorskip("matplotlib")
     matplotlib.use("agg")

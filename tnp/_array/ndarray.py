@@ -277,6 +277,14 @@ class ndarray(Methods):
         """The elements' memory for libraries that read NumPy's array interface; CPU only."""
         return interop.array_interface(self)
 
+    def __arrow_array__(self, type: Any = None) -> Any:
+        """The elements as an Arrow array, without a copy of contiguous numbers; ``pyarrow.array`` calls this."""
+        return interop.to_arrow(self, type)
+
+    def __arrow_c_array__(self, requested_schema: Any = None) -> Any:
+        """The elements as capsules of Arrow's C interface, made by pyarrow; polars reads them."""
+        return interop.to_arrow(self).__arrow_c_array__(requested_schema)
+
     def __array_namespace__(self, *, api_version: str | None = None) -> Any:
         """The namespace of the Array API standard: tnp."""
         return namespace(api_version)

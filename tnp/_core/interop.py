@@ -133,6 +133,13 @@ def array_interface(x: ndarray) -> dict[str, Any]:
     raise AttributeError("only a CPU array with values of a dtype of NumPy's own has an __array_interface__")
 
 
+def to_arrow(x: ndarray, type: Any = None) -> Any:
+    """``x.__arrow_array__()``: pyarrow makes it over the host's memory; it refuses more than one dimension."""
+    import pyarrow  # type: ignore[import-not-found]
+
+    return pyarrow.array(to_numpy(x), type=type)
+
+
 def is_foreign(operand: Any) -> bool:
     """Whether another library's array, or a derived class of NumPy's, has rules of its own."""
     if type(operand) in PLAIN:
