@@ -238,6 +238,11 @@ def addresses(one: Tensor, other: Tensor) -> tuple[np.ndarray, np.ndarray] | Non
     return _current.watch.addresses(one, other)
 
 
+def is_escaped(array: Any) -> bool:
+    """Whether an array or a tensor is of a transform in the traced function, which is over."""
+    return functorch.is_wrapped(array if isinstance(array, Tensor) else array.tensor)
+
+
 def subgraph(
     function: Callable[[list[Tensor]], Sequence[Tensor]],
     examples: Sequence[Tensor],

@@ -21,6 +21,8 @@ from conformance.fuzz.compare import Disagreement
 Function = Callable[[Any], Any]
 LENGTH = 3
 _REFUSALS = (NotImplementedError, tnp.TracedValueError)  # which say what to write instead
+_ADVICE = ("GradientTape(overwrites=True)", "it is being batched or differentiated")  # in other errors that do
+_CHAOTIC = 1e6  # beyond this a rounding decides
 
 
 class State:
@@ -443,10 +445,13 @@ class Composition:
         try:
             actual = self.by_tnp(calls=2)
         except Exception as error:
-            if isinstance(error, _REFUSALS):
+            says_where = type(error) in _REFUSALS and ".py:" in str(error)
+            if says_where or any(advice in str(error) for advice in _ADVICE):
                 return None
             return Disagreement("error", "", f"{type(error).__name__}: {error}")
         for what, right, found in zip(("result", "buffer", "attribute"), expected, actual, strict=True):
+            if np.abs(right).max() > _CHAOTIC:
+                return None
             if right.shape != found.shape or not np.allclose(found, right, rtol=1e-7, atol=1e-9, equal_nan=True):
                 return Disagreement(what, str(right), str(found))
         return None

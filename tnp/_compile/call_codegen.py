@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from backend_torch.graphs import compiling, symbolic
-from backend_torch.tensors import creation, devices, memory
+from backend_torch.tensors import creation, devices, memory, trace_state
 from tnp._compile.outer_state import (
     MISSING,
     OPEN,
@@ -131,7 +131,7 @@ class Result:
         try:
             self.text.lines.append(f"{target} = {self._tree(value)}")
         except TypeError as error:
-            raise TypeError(str(error).replace("can't return", f"can't set {place} to")) from None
+            raise type(error)(str(error).replace("can't return", f"can't set {place} to")) from None
 
     def build(self) -> Callable[..., Any]:
         """``build(values, arrays, args, kwargs)``: the result, of what the program returned and the arguments.
@@ -190,6 +190,8 @@ class Result:
         if symbolic.is_symbol(array):
             return self.text.constant(symbolic.decided(array))
         value = f"v{len(self.tensors)}"
+        if compiling.is_escaped(array):
+            raise trace_state.escaped_error()
         if not isinstance(array, ndarray):
             self.tensors.append(array)
             return value

@@ -79,3 +79,9 @@ def test_an_associative_scan_leaves_its_elements() -> None:
 
     numpy.testing.assert_array_equal(np.asnumpy(np.associative_scan(add, x)), [0, 1, 3, 6])
     numpy.testing.assert_array_equal(np.asnumpy(x), numpy.arange(4.0))
+
+
+@pytest.mark.parametrize("transform", ["hessian", "grad", "jvp", "vjp"])
+def test_what_a_compiled_derivative_leaves_in_an_attribute_says_so(transform: str) -> None:
+    with pytest.raises(np.TracedValueError, match="Return it from there"):
+        Composition("rebinds an attribute", (transform, "compile")).by_tnp()
