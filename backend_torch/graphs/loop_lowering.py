@@ -140,10 +140,12 @@ def lowered(module: GraphModule, node: Node) -> Kernel:
     inputs: list[Node] = []
     types: list[str] = []
     known: dict[Node, Value] = {}
+    written = {_storage(target.meta.get("val")) for each in module.graph.nodes for target in aliasing.targets(each)}
 
     def given(operand: Node) -> Value:
         if operand not in known:
-            known[operand] = _literal(operand) or _input(operand)
+            is_written = _storage(operand.meta.get("val")) in written
+            known[operand] = (None if is_written else _literal(operand)) or _input(operand)
         return known[operand]
 
     def _input(operand: Node) -> View:
@@ -257,6 +259,7 @@ class _Frame:
         self.last_of_memory: dict[int, int] = {}
         self.mutated: set[int] = set()
         self.position = -1
+        self.nodes: list[Node] = []
 
     # -- the graph ----------------------------------------------------------------------------------------------------
 
@@ -266,6 +269,7 @@ class _Frame:
         nodes = _alive(list(graph.nodes))
         if len(nodes) > _MOST_NODES:
             raise Unsupported("it is long")
+        self.nodes = nodes
         for position, node in enumerate(nodes):
             for used in node.all_input_nodes:
                 self.last[used] = position
@@ -383,14 +387,27 @@ class _Frame:
         if not isinstance(value, View) or not value.is_whole or value.buffer not in self.owned:
             return None
         storage = _storage(node.meta.get("val"))
-        if storage is None or self.last_of_memory[storage] > self.position:
+        if storage is None:
+            return None
+        is_replaced = self.last_of_memory[storage] > self.position
+        if is_replaced and not self.is_replaced(node):
             return None
         for other, known in self.values.items():
             last = self.last.get(other, -1)
             if other is not node and last >= self.position and _reads(known, value.buffer):
-                if last == self.position or not (isinstance(known, Lazy) or getattr(known, "copied", False)):
+                is_view = not (isinstance(known, Lazy) or getattr(known, "copied", False))
+                if last == self.position or (is_view and not is_replaced):
                     return None  # what is only read later is computed before it is written to
         return View(value.buffer, value.shape, value.strides)
+
+    def is_replaced(self, node: Node) -> bool:
+        """Whether what is done now gives an array its next value, and nobody needs the one before."""
+        now, storage = self.nodes[self.position], _storage(node.meta.get("val"))
+        for later in self.nodes[self.position + 1 :]:
+            if any(_storage(each.meta.get("val")) == storage for each in later.all_input_nodes):
+                source: Any = later.args[1] if later.target is aten.copy_.default else None
+                return later.args[0] is node and isinstance(source, Node) and now in source.all_input_nodes
+        return False
 
     # -- writes -------------------------------------------------------------------------------------------------------
 
@@ -433,6 +450,8 @@ class _Frame:
         """Write a value, of the view's dtype, to memory."""
         buffer = view.buffer
         value = broadcast(value, view.shape)
+        if isinstance(value, View) and value.buffer is buffer and value.is_whole and view.is_whole:
+            return  # it was computed in place
         self.before_write(buffer)
         if buffer in value.reads and math.prod(view.shape) > 1:
             index = [f"_{axis}" for axis in range(len(view.shape))]
@@ -499,16 +518,40 @@ class _Frame:
     def branch(self, node: Node, args: Any) -> list[View]:
         """``cond``: what the branch that is taken gives."""
         predicate, operands = args[0], [self.settled(value) for value in args[3]]
-        results = [self.own(self.code.new(_one(e).dtype, tuple(e.shape))) for e in node.meta["val"]]
+        in_place = self.updated_in_place(node, operands)
+        results = [
+            in_place.get(index) or self.own(self.code.new(_one(e).dtype, tuple(e.shape)))
+            for index, e in enumerate(node.meta["val"])
+        ]
         keyword = f"if ({predicate.at(['0'] * len(predicate.shape))})"
         for graph in args[1:3]:
             self.code.open(keyword)
-            inner = _Frame(self.code, getattr(self.module, graph.target))
-            for result, value in zip(results, inner.run(operands), strict=True):
-                inner.code.store(result, _like(value, result))
+            inner = _Frame(self.code, getattr(self.module, graph.target), [view.buffer for view in in_place.values()])
+            values = inner.run(operands)
+            for index, (result, value) in enumerate(zip(results, values, strict=True)):
+                if index in in_place and not (isinstance(value, View) and value.buffer is result.buffer):
+                    raise Unsupported("an array that a branch writes to is another one then")
+                if index not in in_place:
+                    inner.code.store(result, _like(value, result))
             self.code.close()
             keyword = "else"
         return [self.code.scalar(r) if r.buffer.size == 1 else r for r in results]  # type: ignore[misc]
+
+    def updated_in_place(self, node: Node, operands: Sequence[Value]) -> dict[int, View]:
+        """The arrays from around a branch that it writes to where they are, by the numbers of its results."""
+        found: dict[int, View] = {}
+        nodes: Any = node.args[3]
+        for index in range(len(node.meta["val"])):
+            users = [user for user in node.users if user.args[1] == index]
+            targets = [each.args[0] for user in users for each in user.users if each.target is aten.copy_.default]
+            for position, given in enumerate(nodes):
+                if targets != [given] or math.prod(operands[position].shape) == 1 or not self.is_replaced(given):
+                    continue
+                view = self.adopted(operands[position], given)
+                if view is not None:
+                    self.before_write(view.buffer)
+                    found[index] = view
+        return found
 
     def settled(self, value: Value) -> Value:
         """A value that a graph inside of this one reads."""
