@@ -307,7 +307,13 @@ def subgraph(
         used.add(storage)
     output.args = (tuple(results),)
     module.recompile()
+    module.meta["overwritten"] = [index for index in sorted(written) if index < len(inputs)]
     return module, outer
+
+
+def is_from_outside(tensor: Tensor) -> bool:
+    """Whether a tensor of the trace has the memory of an input, or of an array that the traced function found."""
+    return _current.watch.is_from_outside(tensor)
 
 
 def aligned(subgraphs: Sequence[Subgraph], first: Sequence[Tensor] = ()) -> tuple[list[Tensor], list[GraphModule]]:

@@ -64,6 +64,10 @@ def _has_value(tensor: Tensor) -> bool:
     return True
 
 
+is_from_outside = compiling.is_from_outside
+storage_of = compiling.storage_of
+
+
 def number(value: bool | int) -> Tensor:
     """A 0-d tensor of a trace, whose value the trace does not know."""
     return torch.ops.aten.full.default([], value)
@@ -88,6 +92,11 @@ class Traced:
 
     graph: compiling.Subgraph
     written: Tensors
+
+    @property
+    def overwritten(self) -> list[int]:
+        """Which of its arguments it writes to."""
+        return list(self.graph[0].meta["overwritten"])
 
     @property
     def operations(self) -> int:

@@ -216,12 +216,16 @@ class Watch(TorchDispatchMode):
             Both are inputs of the graph.
         """
         one, other = self._fixed(one), self._fixed(other)
-        places = {storage_of(one), storage_of(other)}
-        if len(places) == 1:
+        if storage_of(one) == storage_of(other):
             return memory.addresses(one, _START), memory.addresses(other, _START)
-        if places <= self.inputs.union(map(storage_of, self.memory.values())):
+        if self.is_from_outside(one) and self.is_from_outside(other):
             raise trace_state.value_error()
         return None
+
+    def is_from_outside(self, tensor: Tensor) -> bool:
+        """Whether a tensor's memory is that of an input or of an array that the function found."""
+        storage = storage_of(tensor)
+        return storage in self.inputs or storage in map(storage_of, self.memory.values())
 
     def _literal(self, tensor: Tensor) -> Tensor:
         value = traces.without_modes(Tensor.item, tensor)

@@ -6,6 +6,7 @@ Layer: owns when a branch or a loop becomes a part of the graph, and what its va
 from __future__ import annotations
 
 import threading
+import warnings
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -23,11 +24,16 @@ State = dict[str, Any]
 MOST_OPERATIONS = 256
 """A loop over a range or an array is unrolled if its steps times the operations of one are not more."""
 _FEW_STEPS = 8  # so many are unrolled whatever their operations
+_MANY_STEPS = 100  # that are not unrolled without a word
 _MOST_ROUNDS = 12  # in which the dtypes of what a loop carries are found
 
 
 class NotStaged(TypeError):
     """A loop that can't be one in the graph."""
+
+
+class _Short(NotStaged):
+    """A loop of so few operations that all its steps are traced."""
 
 
 class _State(threading.local):
@@ -271,6 +277,13 @@ def _try_staged(source: Any, start: int, stop: int, test: Block | None, body: Bl
         trace_state.raise_of_signal(error)
         variables.put(before)
         containers.restored()
+        if stop - start >= _MANY_STEPS and not isinstance(error, _Short):
+            reason = str(error) or type(error).__name__
+            warnings.warn(
+                f"the {stop - start} steps of a loop are unrolled, each traced and compiled: {reason}",
+                RuntimeWarning,
+                stacklevel=2,
+            )
         return False
     return True
 
@@ -332,16 +345,35 @@ class _Loop:
         self.start: dict[str, list[Tensor]] = {}
         self.last: list[Part] = []
         self.unset: list[str] = []
+        self.sources: list[set[int]] = []  # for each carried tensor the one before the step whose memory it has
 
     def run(self, steps: int | None = None) -> None:
         """Trace it; ``steps`` is how many there are, if that is known and too few are not worth it."""
         traced = self._traced()
+        self._check_writes(traced.overwritten)
         if steps is not None and steps * traced.operations <= MOST_OPERATIONS:
-            raise NotStaged("it is short")
+            raise _Short
         if steps is None and self.unset:
             self._demand_a_step()
         results = backend.repeated(self._tested, traced, self._carry())
         self.variables.put(self._state(results[len(self.counter) :]))
+
+    def _check_writes(self, overwritten: list[int]) -> None:
+        """Raise NotStaged if a step may write to an array from outside under a name that the loop gives another array.
+
+        A carried variable starts as a copy, which the caller's array would not see written. Steps also hand arrays on
+        from name to name, as ``u, v = v, u`` does.
+        """
+        names = [name for name, tensors in self.start.items() for _ in tensors]
+        reached = {index - len(self.counter) for index in overwritten}
+        while more := set().union(*[self.sources[index] for index in reached]) - reached:
+            reached |= more
+        for name in dict.fromkeys([names[index] for index in sorted(reached)]):
+            if any(map(backend.is_from_outside, Part(self.before[name]).tensors)):
+                raise NotStaged(
+                    f"{self.variables.where(name)}: {self.what}, which is traced, writes to the caller's array {name} "
+                    f"and gives the name another array: write to a copy of it ({name} = {name}.copy() before the loop)"
+                )
 
     def _carry(self) -> list[Tensor]:
         return [*self.counter, *[tensor for tensors in self.start.values() for tensor in tensors]]
@@ -391,7 +423,12 @@ class _Loop:
                 raise _Changed(after)
             results += as_dtypes(new, dtypes)
         # The order is that of the carried values.
-        return self._ordered(results, after)
+        ordered = self._ordered(results, after)
+        places = {backend.storage_of(tensor): index for index, tensor in enumerate(tensors[count:])}
+        found = [tensor for name in self.parts for tensor in Part(after[name]).tensors]
+        keys = [backend.storage_of(tensor) for tensor in found]
+        self.sources = [{places[key]} if key in places else set() for key in keys]
+        return ordered
 
     def _wanted(self, part: Part, new: Part) -> list[Any] | None:
         """The dtypes that a carried value keeps, if a step gives it one of them, or a number of Python's."""
