@@ -173,13 +173,16 @@ def _power_whole(z: Tensor, exponent: int) -> Tensor:
     return product.clone() if exponent == 1 else product if exponent > 0 else _reciprocal_complex(product)
 
 
+_root = hosted(np.sqrt, torch.sqrt)  # MKL's roots, which are torch's on the CPU, are off by a bit now and then
+
+
 def _power_number(x: Tensor, number: Any) -> Tensor:
     """Return NumPy's shortcuts: the powers -1, 0, 0.5, 1 and 2 are a reciprocal, ones, a root, a copy and a square."""
     if x.is_floating_point():
         if number == 2:
             return torch.square(x)
         if number == 0.5:
-            return torch.sqrt(x)
+            return _root(x)
         if number == -1:
             return torch.reciprocal(x)
         if number != -0.5:  # torch's shortcut through a root has another limit at -inf
@@ -229,7 +232,7 @@ reciprocal = Kernel(
     torch.reciprocal, integer=_reciprocal_integer, unsigned=_reciprocal_unsigned, complex=_reciprocal_complex
 )
 square = Kernel(torch.square, unsigned=same_bits(torch.square))
-sqrt = Kernel(torch.sqrt)
+sqrt = Kernel(_root, half=torch.sqrt, complex=torch.sqrt)
 cbrt = Kernel(hosted(np.cbrt, _cbrt), half=_cbrt)
 hypot = Kernel(hosted(np.hypot, _hypot), half=_hypot)  # torch's error is up to 0.9 ulp, NumPy's 0.5
 heaviside = Kernel(hosted(np.heaviside, _heaviside), half=_heaviside)

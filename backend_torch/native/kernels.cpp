@@ -113,7 +113,7 @@ const UnaryRow UNARY_KERNELS[] = {
     {"arccosh", [](const Tensor& a) { return at::cpu::acosh(a); }, FLOATS | HALVES | COMPLEX},
     {"arctanh", [](const Tensor& a) { return at::cpu::atanh(a); }, FLOATS | HALVES | COMPLEX},
     {"negative", [](const Tensor& a) { return at::cpu::neg(a); }, FLOATS | HALVES | INTEGERS},
-    {"sqrt", [](const Tensor& a) { return at::cpu::sqrt(a); }, FLOATS | HALVES | COMPLEX},
+    {"sqrt", [](const Tensor& a) { return at::cpu::sqrt(a); }, HALVES | COMPLEX},  // of floats the loop, whose roots are exact
     {"reciprocal", [](const Tensor& a) { return at::cpu::reciprocal(a); }, FLOATS | HALVES},
     {"floor", [](const Tensor& a) { return at::cpu::floor(a); }, FLOATS | HALVES},
     {"ceil", [](const Tensor& a) { return at::cpu::ceil(a); }, FLOATS | HALVES},
