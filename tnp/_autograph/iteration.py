@@ -60,7 +60,27 @@ class Rows(Items):
         return self.array[number]
 
 
-class Numbered(Items):
+class Once(Items):
+    """Items that Python gives by an iterator, which ends.
+
+    Attributes
+    ----------
+    rest : iterator or None
+        What is left, once something was taken.
+    """
+
+    rest: Iterator[Any] | None = None
+
+    def __iter__(self) -> Iterator[Any]:
+        return self
+
+    def __next__(self) -> Any:
+        if self.rest is None:
+            self.rest = super().__iter__()
+        return next(self.rest)
+
+
+class Numbered(Once):
     """What ``enumerate`` gives."""
 
     def __init__(self, items: Items, start: Any) -> None:
@@ -73,7 +93,7 @@ class Numbered(Items):
         )
 
 
-class Together(Items):
+class Together(Once):
     """What ``zip`` gives."""
 
     def __init__(self, items: list[Items]) -> None:
@@ -85,7 +105,7 @@ class Together(Items):
         return tuple([each.item(number) for each in self.items])
 
 
-class Backwards(Items):
+class Backwards(Once):
     """What ``reversed`` gives."""
 
     def __init__(self, items: Items) -> None:
@@ -107,9 +127,9 @@ class Unrolled:
 
 
 def source(items: Any) -> Items | None:
-    """The items of what a loop can count; None for other iterables."""
+    """The items of what a loop can count; None for other iterables, and for items of which some were taken."""
     if isinstance(items, Items):
-        return items
+        return None if isinstance(items, Once) and items.rest is not None else items
     if isinstance(items, range):
         return Range(items.start, items.stop, items.step)
     if isinstance(items, ndarray) and items.ndim and traced(items) is not None:

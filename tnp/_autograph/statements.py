@@ -243,11 +243,12 @@ def for_(items: Any, test: Block | None, body: Block, get: Any, put: Any, lines:
     if isinstance(length, int) and not (length > _FEW_STEPS and backend.is_recorded()):
         _python_for(items, test, body, get, put, lines)
         return
-    if isinstance(length, int):
-        if not _try_staged(source, 0, length, test, body, variables):
-            _python_for(items, test, body, get, put, lines)
-    else:
+    if not isinstance(length, int):
         _staged_for(source, 0, length, test, body, variables, None)
+    elif not _try_staged(source, 0, length, test, body, variables):
+        _python_for(items, test, body, get, put, lines)
+    if isinstance(items, iteration.Once):
+        items.rest = iter(())
 
 
 def _python_for(items: Any, test: Block | None, body: Block, get: Any, put: Any, lines: Any) -> None:

@@ -344,3 +344,17 @@ def test_generators_and_code_without_source() -> None:
     exec("def function(x):\n    return x if x[0] > 0 else -x", names)
     with pytest.raises(np.TracedValueError):
         np.compile(names["function"], backend="eager")(np.ones(1))
+
+
+def test_what_zip_gives_ends() -> None:
+    def taken(x: Any) -> Any:
+        pairs = zip(x, x[::-1], strict=True)
+        first = next(pairs)
+        total = first[0] * 10
+        for one, other in pairs:
+            total = total + one * other
+        for one, _ in pairs:
+            total = total + one * 1000
+        return total
+
+    same(taken, numpy.arange(12.0))
