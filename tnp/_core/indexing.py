@@ -67,7 +67,7 @@ def get_item(array: ndarray, key: Any) -> Any:
         except _TORCH_ERRORS:
             pass  # the plan raises NumPy's error
         else:
-            if result.numel():  # else torch has not checked the indices
+            if getattr(as_torch, "dtype", None) is BOOL or result.numel():  # else torch has not checked the indices
                 return wrap_array(result)
     plan = parse(tensor, key)
     if plan.arrays and (not tensor.is_cpu or trace_state.is_tracing()):
