@@ -1,5 +1,6 @@
 #include "functions.h"
 
+#include <ATen/Context.h>
 #include <ATen/TensorUtils.h>
 #include <ATen/ops/amax_cpu_dispatch.h>
 #include <ATen/ops/amin_cpu_dispatch.h>
@@ -109,6 +110,7 @@ PyObject* filled(PyObject*, PyObject* const* args, Py_ssize_t count) {
     if (count != 2 || !is_quiet() || !read_shape(args[0], shape, 0)) return nullptr;
     int8_t dtype = read_dtype(args[1], F64);
     if (dtype == NONE || dtype >= LOOPS || !makes_on_cpu() || !is_small(shape)) return nullptr;
+    if (FILL == NOTHING && at::globalContext().deterministicAlgorithms()) return nullptr;  // torch fills the memory
     int64_t n = c10::multiply_integers(shape);
     at::Tensor made = empty(shape, dtype);
     char* data = writeable_data_of(made);
