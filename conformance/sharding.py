@@ -111,7 +111,7 @@ def _compared(given: Any, wanted: Any, values: bool) -> bool | None:
 
 
 def _is_plain(value: Any) -> bool:
-    return isinstance(value, PLAIN) or (isinstance(value, tuple) and all(map(_is_plain, value)))
+    return type(value) in PLAIN or (isinstance(value, tuple) and all(map(_is_plain, value)))
 
 
 def main(question: str, answers: str) -> None:
