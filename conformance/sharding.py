@@ -25,7 +25,7 @@ PROCESSES = 2
 TIMEOUT = 60.0  # seconds that a process waits for the others: one that failed alone
 PLAIN = (bool, int, float, complex, str)  # results that are no arrays
 ROUNDED = {
-    "NumPy's loops compute the whole, torch's a part": "arcsinh asinh cbrt cosh expm1 hypot log1p logaddexp sinh",
+    "NumPy's loops compute the whole, torch's a part": "arcsinh asinh cbrt cosh expm1 hypot log1p logaddexp sinh sqrt",
     "torch rounds otherwise at a vector's end than within": "float_power pow power",
 }
 """Why a part may have other bits than the whole, as the processor and the length will have it -> the functions."""

