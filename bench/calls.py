@@ -363,6 +363,43 @@ RANDOM = {
     }.items()
 }
 
+OPERANDS = {
+    "axis 0": "m, axis=0",
+    "axis 1": "m, axis=1",
+    "transposed": "m.T, axis=1",
+    "sliced": "m[::2, ::2], axis=0",
+    "broadcast": "np.broadcast_to(row, m.shape), axis=0",
+    "axis 0 of float32": "m_single, axis=0",
+    "axis 1 of int64": "m_int, axis=1",
+    "axis 0 of bool": "m_bool, axis=0",
+}
+"""What functions along an axis get."""
+
+ALONG = {
+    **{
+        f"{name}, {kind}": f"np.{name}({operands})"
+        for name in ("sum", "max", "mean", "std", "any", "argmax", "cumsum", "sort", "median")
+        for kind, operands in OPERANDS.items()
+    },
+    **{f"{name}, axes": f"np.{name}(cube, axis=(0, 2))" for name in ("sum", "max", "mean", "std", "any", "median")},
+    "add, of a transposed": "np.add(m.T, w)",
+    "add, sliced": "np.add(m[::2, ::2], w[::2, ::2])",
+    "add, a row": "np.add(m, row)",
+    "add, a column": "np.add(m, row[:, None])",
+    "add, float32 and int64": "np.add(m_single, m_int)",
+    "exp, transposed": "np.exp(m.T)",
+    "exp, sliced": "np.exp(m[::2, ::2])",
+    "less, bool": "np.less(m, row)",
+    "where, broadcast": "np.where(m_bool, m, row)",
+    "copy, transposed": "np.ascontiguousarray(m.T)",
+    "var, axis 1": "np.var(m, axis=1, keepdims=True)",
+    "take, axis 0": "np.take(m, order, axis=0)",
+}
+"""The same along axes, on other layouts and dtypes, which many elements are measured with."""
+
+MANY = 10**4
+"""From so many elements on the calls of `ALONG` are measured."""
+
 CALLS: dict[str, str] = {
     **UFUNCS,
     **CREATION,
@@ -392,10 +429,12 @@ HOSTS_ALONE = {"random.hypergeometric", "random.zipf"}
 """Calls that are refused elsewhere than on the host: torch draws no such numbers."""
 
 
-def chosen(only: Iterable[str], device: str = place.HOST) -> dict[str, str]:
+def chosen(only: Iterable[str], device: str = place.HOST, size: int = 0) -> dict[str, str]:
     """The calls of these names (``sort`` is also ``sort, axis``; ``fft.`` is all that begins so), or all for none."""
     wanted = list(only)
     calls = CALLS if device == place.HOST else {key: CALLS[key] for key in CALLS if key not in HOSTS_ALONE}
+    if size >= MANY:
+        calls = calls | ALONG
     if not wanted:
         return calls
     found: dict[str, str] = {}
@@ -439,6 +478,10 @@ def values(n: int) -> dict[str, Any]:
         "triples": rng.random((n // 3, 3)),
         "tall": rng.random((n, 4)),
         "m": rng.random((side, side)),
+        "m_single": rng.random((side, side)).astype(numpy.float32),
+        "m_int": rng.integers(0, n, (side, side)),
+        "m_bool": rng.random((side, side)) < 0.01,
+        "cube": rng.random((round(n ** (1 / 3)),) * 3),
         "w": rng.random((side, side)),
         "p": rng.random((side, side)),
         "row": rng.random(side),

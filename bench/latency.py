@@ -60,6 +60,19 @@ found = {"import": imported - begin, "first call": time.perf_counter() - start, 
 """
 
 
+_SIZES = """
+import numpy
+function = xp.compile(lambda x: @factor@ / (1 + xp.exp(-x)))
+for size in (2**0, 2**5, 2**10, 2**15, 2**20, 2**24):
+    function(xp.asarray(numpy.linspace(-1, 1, size, dtype=numpy.float32)))
+found = {}
+"""
+
+_IMPORT = """
+found = {"import": imported - begin, "modules": 0}
+"""
+
+
 @dataclass(frozen=True)
 class Contestant:
     """A name, and the Python that it runs: imports, and what is called, with ``@factor@`` for a number."""
@@ -101,7 +114,31 @@ def contestants() -> list[Contestant]:
     if peers.jax() is not None:
         body = _filled(_CALLS, compile="jax.jit", array="xp.asarray", call="function(array).block_until_ready()")
         found.append(Contestant("jax.jit", "import jax, jax.numpy as xp", body))
+    found.append(Contestant("torch, imported", "import torch", _IMPORT))
     return [*found, Contestant("tnp, a training step", "import tnp as xp", _STEP)]
+
+
+def compiles_of_sizes(caches: Path) -> int:
+    """How often the sweep of six sizes compiles, from an empty cache: each compile leaves an entry."""
+    one_process(Contestant("sizes", "import tnp as xp", _SIZES), 1.0, caches)
+    return len(list((caches / "tnp").iterdir()))
+
+
+def targets(rows: list[Row], compiles: int) -> list[tuple[str, str, str]]:
+    """What the waits are to be: what is asked, what was measured, and the most it may be."""
+    of = {(row.contestant, row.cache, row.what): row.steady.median for row in rows}
+    most = 1.2 * of.get(("torch, imported", "full", "process"), 0.0) + 0.3
+    step = "tnp, a training step"
+    asked = [
+        ("first result after the import, its code on disk", ("tnp", "full", "first call"), 0.25),
+        ("process, its code on disk", ("tnp", "full", "process"), most),
+        ("first result of a new function", ("tnp", "of others", "first call"), 1.0),
+        ("another shape, elementwise", ("tnp", "of others", "another shape"), 0.25),
+        ("a training step, empty cache", (step, "empty", "first call"), 5.0),
+        ("a training step, its code on disk", (step, "full", "first call"), 0.5),
+    ]
+    found = [(what, report.seconds(of[key]), report.seconds(limit)) for what, key, limit in asked if key in of]
+    return [*found, ("compiles of six sizes", f"{compiles}", "2")]
 
 
 def one_process(contestant: Contestant, factor: float, caches: Path) -> dict[str, float]:
@@ -145,6 +182,7 @@ def run(chosen: argparse.Namespace) -> int:
     """Start the processes, print a table and write all as JSON."""
     with tempfile.TemporaryDirectory() as directory:
         rows = measured(contestants(), chosen.repeats, Path(directory))
+        compiles = compiles_of_sizes(Path(directory) / "sizes")
     table: Any = report.plain_table("the wait for a first compiled result; process: from start to end")
     for name in ("contestant", "cache"):
         table.add_column(name)
@@ -154,7 +192,13 @@ def run(chosen: argparse.Namespace) -> int:
         seconds = report.seconds(row.steady.median)
         table.add_row(row.contestant, row.cache, row.what, seconds, f"{row.steady.spread:.0%}", str(row.modules))
     report.console().print(table)
+    summary: Any = report.plain_table("what is asked of tnp")
+    for name in ("", "time", "at most"):
+        summary.add_column(name, justify="right" if name else "left")
+    for line in targets(rows, compiles):
+        summary.add_row(*line)
+    report.console().print(summary)
     facts = report.machine()
-    print(report.headline(facts))
+    print(peers.note() + report.headline(facts))
     print(report.write_json(chosen.out / "latency.json", rows, facts))
     return 0

@@ -26,6 +26,8 @@ TIMEOUT = 60.0  # seconds that a process waits for the others: one that failed a
 PLAIN = (bool, int, float, complex, str)  # results that are no arrays
 ROUNDED = {
     "NumPy's loops compute the whole, torch's a part": "arcsinh asinh cbrt cosh expm1 hypot log1p logaddexp sinh sqrt",
+    "so they do with AVX-512": "acos acosh arccos arccosh arcsin arctan arctan2 arctanh asin atan atan2 atanh exp log "
+    "log10 log2 logaddexp2 tan tanh",
     "torch rounds otherwise at a vector's end than within": "float_power pow power",
 }
 """Why a part may have other bits than the whole, as the processor and the length will have it -> the functions."""

@@ -11,6 +11,7 @@ the exception that it raised: class and text. A test that expects an exception s
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 import inspect
 import os
@@ -23,9 +24,12 @@ from typing import Any
 
 import hypothesis
 import numpy as np
+import torch
 
+import backend_torch
 import tnp
 from backend_torch.graphs import compiling
+from backend_torch.tensors.dtypes import to_torch
 
 BOOL = ["bool"]
 SIGNED = ["int8", "int16", "int32", "int64"]
@@ -139,15 +143,31 @@ def outcome(function: Callable[..., Any], xp: Any, *args: Any, **kwargs: Any) ->
             return Raised(error)
 
 
-def watched(function: Callable[..., Any], xp: Any, *args: Any, **kwargs: Any) -> tuple[Any, list[str]]:
-    """The outcome of ``function(xp, ...)`` and the categories of the warnings on the way, each once."""
+@dataclasses.dataclass
+class Watched:
+    """What ``function(xp, ...)`` did."""
+
+    found: Any  # what it returned, or ``Raised``
+    warned: dict[str, bool]  # category of a warning on the way -> whether one names the package's own line
+    inputs: list[Any]  # the arrays that ``placed`` made for it
+
+
+made: list[Any] = []  # the arrays that ``placed`` made since the last call of ``watched`` began
+
+
+def watched(function: Callable[..., Any], xp: Any, *args: Any, **kwargs: Any) -> Watched:
+    """What ``function(xp, ...)`` does, its warnings and its inputs."""
+    made.clear()
     with warnings.catch_warnings(record=True) as seen, np.errstate(all="ignore"):
         warnings.simplefilter("always")
         try:
             found = function(xp, *args, **kwargs)
         except Exception as error:
             found = Raised(error)
-    return found, sorted({warning.category.__name__ for warning in seen})
+    packages = tuple(str(Path(module.__file__).parent) for module in (np, tnp, backend_torch, torch))  # type: ignore[arg-type]
+    warned = dict.fromkeys(sorted({warning.category.__name__ for warning in seen}), False)
+    warned |= {warning.category.__name__: True for warning in seen if warning.filename.startswith(packages)}
+    return Watched(found, warned, list(made))
 
 
 def assert_same(expected: Any, actual: Any, rtol: float | None = None, atol: float = 0.0, where: str = "") -> None:
@@ -162,10 +182,11 @@ def assert_same(expected: Any, actual: Any, rtol: float | None = None, atol: flo
         for key in expected:
             assert_same(expected[key], actual[key], rtol, atol, f"{where}[{key!r}]")
     elif isinstance(expected, (np.ndarray, np.generic)):
-        assert isinstance(actual, tnp.ndarray), f"{type(actual)}{where} is no tnp.ndarray; NumPy: {expected!r}"
+        wanted = tnp.ndarray if expected.dtype in to_torch else type(expected)  # what no tensor holds is NumPy's own
+        assert isinstance(actual, wanted), f"{type(actual)}{where} is no {wanted}; NumPy: {expected!r}"
         assert actual.dtype == expected.dtype, f"dtype {actual.dtype}{where}; NumPy: {expected.dtype}"
         assert actual.shape == expected.shape, f"shape {actual.shape}{where}; NumPy: {expected.shape}"
-        values = tnp.asnumpy(actual)
+        values = tnp.asnumpy(actual) if wanted is tnp.ndarray else actual
         if rtol is None and atol == 0.0:
             np.testing.assert_array_equal(values, expected, err_msg=where)
         else:
@@ -185,6 +206,11 @@ def texts_agree(expected: str, actual: str) -> bool:
 
 def differing(expected: Any, actual: Any) -> Iterator[tuple[str, str]]:
     """What two outcomes of the same values differ in, as kind and description."""
+    if isinstance(expected, (np.ndarray, np.generic)) and np.asarray(actual).tobytes() == expected.tobytes():
+        for prints in (repr, str):
+            if prints(expected) != prints(actual):
+                yield "repr", f"tnp prints {prints(actual)}; NumPy: {prints(expected)}"
+                break
     if isinstance(expected, Raised):
         if not texts_agree(str(expected.error), str(actual.error)):
             yield "text", f"NumPy: {expected!r}\ntnp: {actual!r}"
@@ -202,13 +228,47 @@ def differing(expected: Any, actual: Any) -> Iterator[tuple[str, str]]:
             yield from differing(one, other)
 
 
-def assert_alike(expected: Any, actual: Any, numpys: list[str], ours: list[str]) -> None:
-    """Two outcomes and the warnings on the way to them differ in nothing that isn't listed for the running test."""
+def arrays_in(expected: Any, actual: Any) -> Iterator[tuple[Any, Any]]:
+    """The arrays of two outcomes of the same structure, in pairs; what NumPy gives as a scalar is none."""
+    if isinstance(expected, np.ndarray):
+        yield expected, actual
+    elif isinstance(expected, Mapping):
+        for key in expected:
+            yield from arrays_in(expected[key], actual[key])
+    elif isinstance(expected, Sequence) and not isinstance(expected, (str, bytes, np.generic)):
+        for one, other in zip(expected, actual, strict=True):
+            yield from arrays_in(one, other)
+
+
+def sharing(xp: Any, inputs: Sequence[Any], results: Sequence[Any]) -> dict[tuple[int, int], str]:
+    """Which results are, or share memory with, which arrays: of the inputs (from -1 down), or of the results before."""
+    arrays = [*reversed(inputs), *results]
+    first = len(inputs)
+    return {
+        (i - first, j - first): "is" if arrays[i] is arrays[j] else "shares"
+        for i in range(first, len(arrays))
+        for j in range(i)
+        if xp.may_share_memory(arrays[i], arrays[j])
+    }
+
+
+def assert_alike(numpys: Watched, ours: Watched) -> None:
+    """Two calls differ in nothing beside values that isn't listed for the running test."""
     test = running_test()
     differences.runs(test)
-    found = list(differing(expected, actual))
-    if numpys != ours:
-        found.append(("warnings", f"tnp warned of {ours}; NumPy: {numpys}"))
+    found = list(differing(numpys.found, ours.found))
+    if list(numpys.warned) != list(ours.warned):
+        found.append(("warnings", f"tnp warned of {list(ours.warned)}; NumPy: {list(numpys.warned)}"))
+    elif any(ours.warned[each] > numpys.warned[each] for each in ours.warned):
+        found.append(("places", f"tnp names a line of its own: {ours.warned}; NumPy: {numpys.warned}"))
+    if len(numpys.inputs) == len(ours.inputs) and not isinstance(numpys.found, Raised):
+        pairs = list(arrays_in(numpys.found, ours.found))
+        shared = [
+            sharing(xp, side.inputs, [pair[which] for pair in pairs])
+            for which, (xp, side) in enumerate([(np, numpys), (tnp, ours)])
+        ]
+        if shared[0] != shared[1]:
+            found.append(("aliasing", f"tnp's results share memory as {shared[1]}; NumPy's as {shared[0]}"))
     for kind, how in found:
         assert differences.lists(test, kind), f"{kind} differs and is not listed in {differences.file}: {how}"
 
@@ -229,8 +289,9 @@ def compare(
     what was drawn.
     """
     drawn = hypothesis.currently_in_test_context()
-    expected, numpys = watched(function, np, *args, **kwargs)
-    actual, warned = watched(function, ours(), *args, **kwargs)
+    numpys = watched(function, np, *args, **kwargs)
+    tnps = watched(function, ours(), *args, **kwargs)
+    expected, actual = numpys.found, tnps.found
     assert_same(expected, actual, rtol, atol)
     if isinstance(expected, Raised):
         assert isinstance(expected.error, raises or may_raise or (REFUSALS if drawn else ())), (
@@ -239,7 +300,7 @@ def compare(
     else:
         assert not raises, f"NumPy returned {expected!r}"
     if device is None and not drawn:
-        assert_alike(expected, actual, numpys, warned)
+        assert_alike(numpys, tnps)
     if compiled_backend is not None:
         compare_compiled(expected, function, *args, rtol=rtol, atol=atol, **kwargs)
     return expected
@@ -316,7 +377,9 @@ def sample(xp: Any, shape: tuple[int, ...], dtype: str, seed: int = 0) -> Any:
 
 def placed(xp: Any, values: Any) -> Any:
     """NumPy's values as an array of the side that is tested: for tnp on the device that the suite runs on."""
-    return np.asarray(values) if xp is np else xp.asarray(values, device=device)
+    array = np.asarray(values) if xp is np else xp.asarray(values, device=device)
+    made.append(array)
+    return array
 
 
 def beside(xp: Any, value: Any) -> Any:

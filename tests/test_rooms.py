@@ -18,10 +18,11 @@ ROOMS = {
     "tnp": [
         "_core", "_ufunc", "_manipulation", "_creation", "_indexing", "_math", "_sorting", "_statistics",
         "linalg", "fft", "_signal", "_io", "random", "polynomial", "special", "emath", "exceptions", "lib",
-        "distributed", "_array", "_devices", "_transforms", "_functional", "_autograph", "_compile", "testing",
+        "distributed", "_array", "_devices", "_transforms", "_functional", "_autograph", "_compile", "debug",
+        "testing",
         "typing", "_program", "__main__",
     ],
-    "backend_torch": ["torch_private", "tensors", "autodiff", "kernels", "random", "graphs", "native", "distributed"],
+    "backend_torch": ["torch_private", "tensors", "native", "autodiff", "kernels", "random", "graphs", "distributed"],
 }  # fmt: skip
 
 

@@ -47,8 +47,11 @@ ANY = {
 }
 """Samples of which mypy cannot know the result, and why."""
 
-PYTREES = {"associative_scan", "jvp", "linearize", "map_fn", "vectorized_map", "vjp"}
-"""Functions that return what the function they are given does, in containers of any kind."""
+PYTREES = {
+    "all_gather", "associative_scan", "jvp", "linearize", "map_fn", "pmax", "pmean", "pmin", "psum", "pure_callback",
+    "vectorized_map", "vjp",
+}  # fmt: skip
+"""Functions that return containers of any kind: those they are given, or their function's."""
 
 DEFINITIONS = """
 import tempfile

@@ -12,16 +12,17 @@ from typing import TYPE_CHECKING, Any
 from numpy import (
     False_, ScalarType, True_, base_repr, binary_repr, bool, bool_, busdaycalendar, byte, bytes_, cdouble, character,
     clongdouble, complex64, complex128, complexfloating, csingle, datetime64, datetime_data, double, dtype, dtypes, e,
-    euler_gamma, finfo, flexible, float16, float32, float64, floating, generic, get_include, get_printoptions,
-    getbufsize, half, iinfo, inexact, inf, info, int8, int16, int32, int64, int_, intc, integer, intp, isdtype,
-    isscalar, issubdtype, iterable, little_endian, long, longdouble, longlong, mintypecode, nan, newaxis, number,
-    object_, pi, printoptions, promote_types, recarray, record, sctypeDict, set_printoptions, setbufsize, short,
+    euler_gamma, finfo, flexible, float16, float32, float64, floating, frompyfunc, generic, get_include,
+    get_printoptions, getbufsize, half, iinfo, inexact, inf, info, int8, int16, int32, int64, int_, intc, integer, intp,
+    isdtype, isscalar, issubdtype, iterable, little_endian, long, longdouble, longlong, mintypecode, nan, newaxis,
+    number, object_, pi, printoptions, promote_types, recarray, record, sctypeDict, set_printoptions, setbufsize, short,
     show_runtime, signedinteger, single, str_, timedelta64, typecodes, typename, ubyte, uint, uint8, uint16, uint32,
     uint64, uintc, uintp, ulong, ulonglong, unsignedinteger, ushort, void,
 )
 
 from tnp._array import native_slots as _native_slots
-from tnp._array import readonly as _readonly  # noqa: F401  completes its class, as the next does
+from tnp._array import readonly as _readonly  # noqa: F401  completes its class, as the next do
+from tnp._array import strided as _strided  # noqa: F401
 from tnp._array import subclass as _subclass  # noqa: F401
 from tnp._array import torch_compile as _torch_compile
 from tnp._array.concatenator import c_, r_
@@ -48,7 +49,7 @@ from tnp._devices.determinism import use_deterministic
 from tnp._devices.devices import device, devices, pin_memory, set_default_device, synchronize
 from tnp._devices.transfers import TransferError, transfers
 from tnp._functional.busdays import busday_count, is_busday
-from tnp._functional.functional import apply_along_axis, apply_over_axes, frompyfunc, piecewise, vectorize
+from tnp._functional.functional import apply_along_axis, apply_over_axes, piecewise, vectorize
 from tnp._functional.host_names import busday_offset, datetime_as_string, fromregex
 from tnp._indexing.assignment import copyto, place, put, put_along_axis, putmask
 from tnp._indexing.diagonals import (
@@ -100,9 +101,14 @@ from tnp._statistics.nanfunctions import (
     nanargmax, nanargmin, nancumprod, nancumsum, nanmax, nanmean, nanmedian, nanmin, nanprod, nanstd, nansum, nanvar,
 )
 from tnp._statistics.quantiles import nanpercentile, nanquantile, percentile, quantile
+from tnp._transforms.array_specs import ShapeDtypeStruct
+from tnp._transforms.callbacks import pure_callback
+from tnp._transforms.collectives import all_gather, axis_index, pmax, pmean, pmin, psum
 from tnp._transforms.control_flow import associative_scan, cond, fori_loop, scan, switch, while_loop
 from tnp._transforms.custom_gradients import checkpoint, custom_gradient, custom_jvp, stop_gradient
+from tnp._transforms.dynamic_slices import dynamic_slice, dynamic_update_slice
 from tnp._transforms.gradients import grad, hessian, jacobian, jvp, linearize, value_and_grad, vjp
+from tnp._transforms.registered_pytrees import register_dataclass, register_pytree_node
 from tnp._transforms.tape import GradientTape
 from tnp._transforms.vectorized_map import map_fn, vectorized_map, vmap
 from tnp._ufunc.errstate import errstate, geterr, geterrcall, seterr, seterrcall
@@ -128,6 +134,7 @@ if TYPE_CHECKING:  # __getattr__ imports them on first use
     from numpy import strings as strings
 
     from . import (  # noqa: F401  # public by this spelling
+        debug,
         distributed,
         emath,
         exceptions,
@@ -142,7 +149,19 @@ if TYPE_CHECKING:  # __getattr__ imports them on first use
     )
 
 _SUBMODULES = frozenset(
-    {"distributed", "emath", "exceptions", "fft", "lib", "linalg", "polynomial", "random", "special", "testing"}
+    {
+        "debug",
+        "distributed",
+        "emath",
+        "exceptions",
+        "fft",
+        "lib",
+        "linalg",
+        "polynomial",
+        "random",
+        "special",
+        "testing",
+    }
     | {"typing"}
 )
 
@@ -187,63 +206,64 @@ __version__ = "0.1.0"
 __array_api_version__ = "2025.12"
 
 __all__ = [
-    "EagerCheckError", "False_", "GradientTape", "ScalarType", "TracedValueError", "TransferError", "True_",
-    "__array_namespace_info__", "abs", "absolute", "acos", "acosh", "add", "all", "allclose", "allow_host_copies",
-    "amax", "amin", "angle", "any", "append", "apply_along_axis", "apply_over_axes", "arange", "arccos", "arccosh",
-    "arcsin", "arcsinh", "arctan", "arctan2", "arctanh", "argmax", "argmin", "argpartition", "argsort", "argwhere",
-    "around", "array", "array2string", "array_equal", "array_equiv", "array_repr", "array_split", "array_str",
-    "asanyarray", "asarray", "asarray_chkfinite", "ascontiguousarray", "asfortranarray", "asin", "asinh", "asmatrix",
-    "asnumpy", "associative_scan", "astype", "atan", "atan2", "atanh", "atleast_1d", "atleast_2d", "atleast_3d",
-    "average", "bartlett", "base_repr", "binary_repr", "bincount", "bitwise_and", "bitwise_count", "bitwise_invert",
-    "bitwise_left_shift", "bitwise_not", "bitwise_or", "bitwise_right_shift", "bitwise_xor", "blackman", "block",
-    "bmat", "bool", "bool_", "broadcast", "broadcast_arrays", "broadcast_shapes", "broadcast_to", "busday_count",
-    "busday_offset", "busdaycalendar", "byte", "bytes_", "c_", "can_cast", "cbrt", "cdouble", "ceil", "character",
-    "checkpoint", "choose", "clip", "clongdouble", "column_stack", "common_type", "compile", "complex64", "complex128",
-    "complexfloating", "compress", "concat", "concatenate", "cond", "conj", "conjugate", "convolve", "copy", "copysign",
-    "copyto", "corrcoef", "correlate", "cos", "cosh", "count_nonzero", "cov", "cross", "csingle", "cumprod", "cumsum",
-    "cumulative_prod", "cumulative_sum", "custom_gradient", "custom_jvp", "datetime64", "datetime_as_string",
-    "datetime_data", "deg2rad", "degrees", "delete", "device", "devices", "diag", "diag_indices", "diag_indices_from",
-    "diagflat", "diagonal", "diff", "digitize", "divide", "divmod", "dot", "double", "dsplit", "dstack", "dtype",
-    "dtypes", "e", "ediff1d", "einsum", "einsum_path", "empty", "empty_like", "equal", "errstate", "euler_gamma", "exp",
-    "exp2", "expand_dims", "expm1", "extract", "eye", "fabs", "fft", "fill_diagonal", "finfo", "fix", "flatiter",
-    "flatnonzero", "flexible", "flip", "fliplr", "flipud", "float16", "float32", "float64", "float_power", "floating",
-    "floor", "floor_divide", "fmax", "fmin", "fmod", "fori_loop", "format_float_positional", "format_float_scientific",
-    "frexp", "from_dlpack", "frombuffer", "fromfile", "fromfunction", "fromiter", "frompyfunc", "fromregex",
-    "fromstring", "full", "full_like", "gcd", "generic", "genfromtxt", "geomspace", "get_include", "get_printoptions",
-    "getbufsize", "geterr", "geterrcall", "grad", "gradient", "greater", "greater_equal", "half", "hamming", "hanning",
-    "heaviside", "hessian", "histogram", "histogram2d", "histogram_bin_edges", "histogramdd", "hsplit", "hstack",
-    "hypot", "i0", "identity", "iinfo", "imag", "index_exp", "indices", "inexact", "inf", "info", "inner", "insert",
-    "int8", "int16", "int32", "int64", "int_", "intc", "integer", "interp", "intersect1d", "intp", "invert",
-    "is_busday", "isclose", "iscomplex", "iscomplexobj", "isdtype", "isfinite", "isfortran", "isin", "isinf", "isnan",
-    "isnat", "isneginf", "isposinf", "isreal", "isrealobj", "isscalar", "issubdtype", "iterable", "ix_", "jacobian",
-    "jvp", "kaiser", "kron", "lcm", "ldexp", "left_shift", "less", "less_equal", "lexsort", "linalg", "linearize",
-    "linspace", "little_endian", "load", "load_compiled", "loadtxt", "log", "log1p", "log2", "log10", "logaddexp",
-    "logaddexp2", "logical_and", "logical_not", "logical_or", "logical_xor", "logspace", "long", "longdouble",
-    "longlong", "map_fn", "mask_indices", "matmul", "matrix", "matrix_transpose", "matvec", "max", "maximum",
-    "may_share_memory", "mean", "median", "memmap", "meshgrid", "mgrid", "min", "min_scalar_type", "minimum",
-    "mintypecode", "mod", "modf", "moveaxis", "multiply", "nan", "nan_to_num", "nanargmax", "nanargmin", "nancumprod",
-    "nancumsum", "nanmax", "nanmean", "nanmedian", "nanmin", "nanpercentile", "nanprod", "nanquantile", "nanstd",
-    "nansum", "nanvar", "ndarray", "ndenumerate", "ndim", "ndindex", "nditer", "negative", "newaxis", "nextafter",
-    "nonzero", "not_equal", "number", "object_", "ogrid", "ones", "ones_like", "outer", "packbits", "pad", "partition",
-    "percentile", "permute_dims", "pi", "piecewise", "pin_memory", "place", "poly", "poly1d", "polyadd", "polyder",
-    "polydiv", "polyfit", "polyint", "polymul", "polysub", "polyval", "positive", "pow", "power", "printoptions",
-    "prod", "promote_types", "ptp", "put", "put_along_axis", "putmask", "quantile", "r_", "rad2deg", "radians", "ravel",
-    "ravel_multi_index", "real", "real_if_close", "recarray", "reciprocal", "record", "remainder", "repeat", "require",
-    "reshape", "resize", "result_type", "right_shift", "rint", "roll", "rollaxis", "roots", "rot90", "round",
-    "row_stack", "s_", "save", "savetxt", "savez", "savez_compressed", "scan", "sctypeDict", "searchsorted", "select",
-    "set_default_device", "set_printoptions", "setbufsize", "setdiff1d", "seterr", "seterrcall", "setxor1d", "shape",
-    "shares_memory", "short", "show_config", "show_runtime", "sign", "signbit", "signedinteger", "sin", "sinc",
-    "single", "sinh", "size", "sort", "sort_complex", "spacing", "split", "sqrt", "square", "squeeze", "stack", "std",
-    "stop_gradient", "str_", "subtract", "sum", "swapaxes", "switch", "synchronize", "take", "take_along_axis", "tan",
-    "tanh", "tensordot", "tile", "timedelta64", "trace", "transfers", "transpose", "trapezoid", "tri", "tril",
-    "tril_indices", "tril_indices_from", "trim_zeros", "triu", "triu_indices", "triu_indices_from", "true_divide",
-    "trunc", "typecodes", "typename", "ubyte", "ufunc", "uint", "uint8", "uint16", "uint32", "uint64", "uintc", "uintp",
-    "ulong", "ulonglong", "union1d", "unique", "unique_all", "unique_counts", "unique_inverse", "unique_values",
-    "unpackbits", "unravel_index", "unsignedinteger", "unstack", "unwrap", "use_deterministic", "ushort",
-    "value_and_grad", "vander", "var", "vdot", "vecdot", "vecmat", "vectorize", "vectorized_map", "vjp", "vmap", "void",
-    "vsplit", "vstack", "where", "while_loop", "zeros", "zeros_like",
+    "EagerCheckError", "False_", "GradientTape", "ScalarType", "ShapeDtypeStruct", "TracedValueError", "TransferError",
+    "True_", "__array_namespace_info__", "abs", "absolute", "acos", "acosh", "add", "all", "all_gather", "allclose",
+    "allow_host_copies", "amax", "amin", "angle", "any", "append", "apply_along_axis", "apply_over_axes", "arange",
+    "arccos", "arccosh", "arcsin", "arcsinh", "arctan", "arctan2", "arctanh", "argmax", "argmin", "argpartition",
+    "argsort", "argwhere", "around", "array", "array2string", "array_equal", "array_equiv", "array_repr", "array_split",
+    "array_str", "asanyarray", "asarray", "asarray_chkfinite", "ascontiguousarray", "asfortranarray", "asin", "asinh",
+    "asmatrix", "asnumpy", "associative_scan", "astype", "atan", "atan2", "atanh", "atleast_1d", "atleast_2d",
+    "atleast_3d", "average", "axis_index", "bartlett", "base_repr", "binary_repr", "bincount", "bitwise_and",
+    "bitwise_count", "bitwise_invert", "bitwise_left_shift", "bitwise_not", "bitwise_or", "bitwise_right_shift",
+    "bitwise_xor", "blackman", "block", "bmat", "bool", "bool_", "broadcast", "broadcast_arrays", "broadcast_shapes",
+    "broadcast_to", "busday_count", "busday_offset", "busdaycalendar", "byte", "bytes_", "c_", "can_cast", "cbrt",
+    "cdouble", "ceil", "character", "checkpoint", "choose", "clip", "clongdouble", "column_stack", "common_type",
+    "compile", "complex64", "complex128", "complexfloating", "compress", "concat", "concatenate", "cond", "conj",
+    "conjugate", "convolve", "copy", "copysign", "copyto", "corrcoef", "correlate", "cos", "cosh", "count_nonzero",
+    "cov", "cross", "csingle", "cumprod", "cumsum", "cumulative_prod", "cumulative_sum", "custom_gradient",
+    "custom_jvp", "datetime64", "datetime_as_string", "datetime_data", "deg2rad", "degrees", "delete", "device",
+    "devices", "diag", "diag_indices", "diag_indices_from", "diagflat", "diagonal", "diff", "digitize", "divide",
+    "divmod", "dot", "double", "dsplit", "dstack", "dtype", "dtypes", "dynamic_slice", "dynamic_update_slice", "e",
+    "ediff1d", "einsum", "einsum_path", "empty", "empty_like", "equal", "errstate", "euler_gamma", "exp", "exp2",
+    "expand_dims", "expm1", "extract", "eye", "fabs", "fft", "fill_diagonal", "finfo", "fix", "flatiter", "flatnonzero",
+    "flexible", "flip", "fliplr", "flipud", "float16", "float32", "float64", "float_power", "floating", "floor",
+    "floor_divide", "fmax", "fmin", "fmod", "fori_loop", "format_float_positional", "format_float_scientific", "frexp",
+    "from_dlpack", "frombuffer", "fromfile", "fromfunction", "fromiter", "frompyfunc", "fromregex", "fromstring",
+    "full", "full_like", "gcd", "generic", "genfromtxt", "geomspace", "get_include", "get_printoptions", "getbufsize",
+    "geterr", "geterrcall", "grad", "gradient", "greater", "greater_equal", "half", "hamming", "hanning", "heaviside",
+    "hessian", "histogram", "histogram2d", "histogram_bin_edges", "histogramdd", "hsplit", "hstack", "hypot", "i0",
+    "identity", "iinfo", "imag", "index_exp", "indices", "inexact", "inf", "info", "inner", "insert", "int8", "int16",
+    "int32", "int64", "int_", "intc", "integer", "interp", "intersect1d", "intp", "invert", "is_busday", "isclose",
+    "iscomplex", "iscomplexobj", "isdtype", "isfinite", "isfortran", "isin", "isinf", "isnan", "isnat", "isneginf",
+    "isposinf", "isreal", "isrealobj", "isscalar", "issubdtype", "iterable", "ix_", "jacobian", "jvp", "kaiser", "kron",
+    "lcm", "ldexp", "left_shift", "less", "less_equal", "lexsort", "linalg", "linearize", "linspace", "little_endian",
+    "load", "load_compiled", "loadtxt", "log", "log1p", "log2", "log10", "logaddexp", "logaddexp2", "logical_and",
+    "logical_not", "logical_or", "logical_xor", "logspace", "long", "longdouble", "longlong", "map_fn", "mask_indices",
+    "matmul", "matrix", "matrix_transpose", "matvec", "max", "maximum", "may_share_memory", "mean", "median", "memmap",
+    "meshgrid", "mgrid", "min", "min_scalar_type", "minimum", "mintypecode", "mod", "modf", "moveaxis", "multiply",
+    "nan", "nan_to_num", "nanargmax", "nanargmin", "nancumprod", "nancumsum", "nanmax", "nanmean", "nanmedian",
+    "nanmin", "nanpercentile", "nanprod", "nanquantile", "nanstd", "nansum", "nanvar", "ndarray", "ndenumerate", "ndim",
+    "ndindex", "nditer", "negative", "newaxis", "nextafter", "nonzero", "not_equal", "number", "object_", "ogrid",
+    "ones", "ones_like", "outer", "packbits", "pad", "partition", "percentile", "permute_dims", "pi", "piecewise",
+    "pin_memory", "place", "pmax", "pmean", "pmin", "poly", "poly1d", "polyadd", "polyder", "polydiv", "polyfit",
+    "polyint", "polymul", "polysub", "polyval", "positive", "pow", "power", "printoptions", "prod", "promote_types",
+    "psum", "ptp", "pure_callback", "put", "put_along_axis", "putmask", "quantile", "r_", "rad2deg", "radians", "ravel",
+    "ravel_multi_index", "real", "real_if_close", "recarray", "reciprocal", "record", "register_dataclass",
+    "register_pytree_node", "remainder", "repeat", "require", "reshape", "resize", "result_type", "right_shift", "rint",
+    "roll", "rollaxis", "roots", "rot90", "round", "row_stack", "s_", "save", "savetxt", "savez", "savez_compressed",
+    "scan", "sctypeDict", "searchsorted", "select", "set_default_device", "set_printoptions", "setbufsize", "setdiff1d",
+    "seterr", "seterrcall", "setxor1d", "shape", "shares_memory", "short", "show_config", "show_runtime", "sign",
+    "signbit", "signedinteger", "sin", "sinc", "single", "sinh", "size", "sort", "sort_complex", "spacing", "split",
+    "sqrt", "square", "squeeze", "stack", "std", "stop_gradient", "str_", "subtract", "sum", "swapaxes", "switch",
+    "synchronize", "take", "take_along_axis", "tan", "tanh", "tensordot", "tile", "timedelta64", "trace", "transfers",
+    "transpose", "trapezoid", "tri", "tril", "tril_indices", "tril_indices_from", "trim_zeros", "triu", "triu_indices",
+    "triu_indices_from", "true_divide", "trunc", "typecodes", "typename", "ubyte", "ufunc", "uint", "uint8", "uint16",
+    "uint32", "uint64", "uintc", "uintp", "ulong", "ulonglong", "union1d", "unique", "unique_all", "unique_counts",
+    "unique_inverse", "unique_values", "unpackbits", "unravel_index", "unsignedinteger", "unstack", "unwrap",
+    "use_deterministic", "ushort", "value_and_grad", "vander", "var", "vdot", "vecdot", "vecmat", "vectorize",
+    "vectorized_map", "vjp", "vmap", "void", "vsplit", "vstack", "where", "while_loop", "zeros", "zeros_like",
 ]  # fmt: skip
 
-publish(sys.modules[__name__])
+publish(sys.modules[__name__], sys.modules["numpy"])
 _torch_compile.start()
 _native_slots.install()

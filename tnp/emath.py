@@ -5,12 +5,14 @@ Layer: owns when an argument becomes complex. That depends on its values: an acc
 
 from __future__ import annotations
 
+import sys
 from typing import Any
 
 import numpy as np
 
 from tnp._core.base import ndarray, wrap
 from tnp._core.convert import tensor_of
+from tnp._core.public import publish
 from tnp._math import reductions
 from tnp._math.logic import isreal
 from tnp._ufunc import table
@@ -228,3 +230,6 @@ def arctanh(x: Any) -> Any:
     Source: https://numpy.org/doc/stable/reference/generated/numpy.emath.arctanh.html
     """
     return table.arctanh(_if_beyond_one(x))
+
+
+publish(sys.modules[__name__], np.emath)

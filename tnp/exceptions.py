@@ -14,11 +14,6 @@ from numpy.exceptions import (
 )
 
 __all__ = [
-    "AxisError",
-    "ComplexWarning",
-    "DTypePromotionError",
-    "ModuleDeprecationWarning",
-    "RankWarning",
-    "TooHardError",
+    "AxisError", "ComplexWarning", "DTypePromotionError", "ModuleDeprecationWarning", "RankWarning", "TooHardError",
     "VisibleDeprecationWarning",
-]
+]  # fmt: skip

@@ -1,8 +1,8 @@
-"""Differentiation: recording what is done with tensors, and derivatives of functions of tensors.
+"""Differentiation: recordings of operations on tensors, and derivatives of functions of tensors.
 
-Layer: owns how NumPy programs, which overwrite, are differentiated by torch: a recorded tensor may be written to, and a
-function that overwrites what its derivative needs is run again with copies kept. Which values are differentiated, and
-how results are put together, is the caller's.
+Layer: owns the differentiation of NumPy programs, which overwrite, by torch. A recorded tensor may be written to, and a
+function that overwrites values of its derivative is run again with copies. The caller chooses the differentiated values
+and builds the results.
 """
 
 from __future__ import annotations
@@ -58,12 +58,12 @@ def may_be_differentiated(tensor: Tensor) -> bool:
 
 
 def as_type_of(tensor: Tensor, other: Tensor) -> Tensor:
-    """The tensor in the dtype and on the device of another."""
+    """Return the tensor in the dtype and on the device of another."""
     return tensor.to(other)
 
 
 def detached(tensor: Tensor) -> Tensor:
-    """The same memory, to which no gradient flows."""
+    """Return a tensor over the same memory to which no gradient flows."""
     return tensor.detach()
 
 
@@ -72,7 +72,7 @@ def detached(tensor: Tensor) -> Tensor:
 
 
 class _State(threading.local):
-    """What this thread records."""
+    """The recordings of this thread."""
 
     def __init__(self) -> None:
         self.tapes = 0
@@ -85,7 +85,7 @@ _state = _State()
 
 
 class _Boundary:
-    """Where a function that is transformed begins and ends: what is recorded inside is a level of torch.func's."""
+    """The scope of a transformed function: recordings inside form a level of torch.func."""
 
     def __init__(self) -> None:
         self.outside = functorch.current_level()
@@ -106,9 +106,9 @@ _FOREIGN = (
 
 
 def bounded(function: Callable[..., Sequence[Tensor]], *args: Any, outside_too: bool = False) -> tuple[Tensor, ...]:
-    """``function(*args)``, which a transform of torch.func calls, such that it may record.
+    """Call ``function(*args)`` inside a transform of torch.func so that it may record.
 
-    If ``outside_too``, it may also write what it records to arrays from outside of the recording.
+    If ``outside_too``, it may also write recorded values to arrays from outside of the recording.
     """
     boundary = _Boundary()
     _state.boundaries.append(boundary)
@@ -127,11 +127,11 @@ def bounded(function: Callable[..., Sequence[Tensor]], *args: Any, outside_too: 
 
 
 class _Watch(torch.autograd.Function):
-    """Tensors over the memory of others, as results of something."""
+    """Returns tensors over the memory of the given ones, as results of an operation."""
 
     @staticmethod
     def forward(ctx: Any, root: Tensor, *tensors: Tensor) -> tuple[Tensor, ...]:
-        return tuple([tensor.data for tensor in tensors])  # not views, for which there are rules of their own
+        return tuple([tensor.data for tensor in tensors])  # no views, which have rules of their own
 
     @staticmethod
     def backward(ctx: Any, *gradients: Tensor) -> Any:
@@ -139,17 +139,17 @@ class _Watch(torch.autograd.Function):
 
 
 _watch = super(torch.autograd.Function, _Watch).apply
-"""``_Watch.apply`` without torch's search for transforms of torch.func, which is done here already."""
+"""``_Watch.apply`` without torch's search for transforms of torch.func, which is done here before."""
 
 _root = torch.zeros((), requires_grad=True)  # so that there is something to record
 
 
 def watched(tensors: Sequence[Tensor]) -> tuple[Sequence[Any], Sequence[Tensor], bool]:
-    """What gradients are asked for, what the program is to use in place of the tensors, and if more may be asked of it.
+    """Return the sources of gradients, the program's tensors, and whether these may be differentiated further.
 
-    The first two have the tensors' memory. torch refuses writes to tensors that require gradients by themselves, so the
-    second are what torch takes for results: of one function for all, or each of its own where gradients flow further
-    or there is a trace or a transform. What is asked for is a tensor, or that function's node, the same for all.
+    Both have the memory of the given tensors. torch refuses writes to leaves that require gradients, so the program
+    gets results of an operation: of one for all, or each of its own if gradients flow further or a trace or a
+    transform is under way. A source is a tensor, or that operation's node, which is the same for all.
     """
     if not torch.is_grad_enabled():
         with torch.enable_grad():
@@ -167,14 +167,14 @@ def watched(tensors: Sequence[Tensor]) -> tuple[Sequence[Any], Sequence[Tensor],
 
 
 def source(handle: Any, number: int, used: Tensor) -> Source:
-    """What `gradients` takes for something watched, of which it is that number: ``used`` until it is written to."""
+    """Return the source of a watched tensor with this number for `gradients`: ``used`` until it is written to."""
     if isinstance(handle, Tensor):
         return handle
     return GradientEdge(handle, number) if version_of(used) else used
 
 
 def _handle(tensor: Tensor) -> Tensor:
-    """What gradients are asked for: a tensor that requires them, connected to ``tensor`` if that does."""
+    """Return the source of gradients: a tensor that requires them, connected to ``tensor`` if that does."""
     if is_transforming():
         if not _state.boundaries:
             raise RuntimeError(_FOREIGN)
@@ -190,12 +190,12 @@ def _handle(tensor: Tensor) -> Tensor:
 
 
 def written_through(tensor: Tensor) -> None:
-    """Let autograd know that another tensor over the same memory was written to."""
+    """Tell autograd of a write through another tensor over the same memory."""
     torch.autograd.graph.increment_version(tensor)
 
 
 def version(tensor: Tensor) -> int:
-    """A number that is another one after each write to the tensor; 0 for those of inference mode, which have none."""
+    """Return a number that changes with each write to the tensor; 0 for tensors of inference mode, which have none."""
     return 0 if tensor.is_inference() else version_of(tensor)
 
 
@@ -204,7 +204,7 @@ Before = tuple[bool, int, int]
 
 
 def begin() -> Before:
-    """Gradients are on and recorded from here on; returns what `end` is to be told."""
+    """Begin a recording, with gradients on; return the state that `end` takes."""
     state = _state
     state.tapes += 1
     state.begun += 1
@@ -214,7 +214,7 @@ def begin() -> Before:
 
 
 def is_second_of_compiled(error: RuntimeError) -> bool:
-    """Whether an error says that a compiled function's derivative was to be differentiated."""
+    """Whether an error is that of a second derivative of a compiled function."""
     return messages.says(error, messages.NO_SECOND_DERIVATIVE)
 
 
@@ -224,7 +224,7 @@ def is_inner() -> bool:
 
 
 def end(before: Before) -> tuple[bool, bool]:
-    """A recording ends; returns whether it had others inside, and functions that are run again for gradients."""
+    """End a recording; return whether it had others inside, and whether functions are run again for gradients."""
     state = _state
     state.tapes -= 1
     autograd.set_grad_enabled(before[0])
@@ -233,18 +233,15 @@ def end(before: Before) -> tuple[bool, bool]:
 
 @contextlib.contextmanager
 def paused() -> Iterator[None]:
-    """Nothing is recorded."""
+    """A scope without recording."""
     with torch.no_grad():
         yield
 
 
 def gradients(
-    targets: Sequence[Tensor],
-    sources: Sequence[Source],
-    output_gradients: Sequence[Tensor] | None,
-    retain: bool,
+    targets: Sequence[Tensor], sources: Sequence[Source], output_gradients: Sequence[Tensor] | None, retain: bool
 ) -> Sequence[Tensor | None]:
-    """Gradients of the sum of ``targets`` with respect to what is watched; None where there is no connection.
+    """Return the gradients of the sum of ``targets`` with respect to the watched tensors; None without a connection.
 
     They are recorded themselves if anything is recorded.
     """
@@ -252,7 +249,7 @@ def gradients(
     if len(targets) == 1 and output_gradients is None and not again and sources:
         (target,) = targets
         if target.requires_grad and type(target) is Tensor and target.is_cpu and not target.dim():
-            # One number: what torch.autograd.grad checks first takes longer than such a program's smaller operations.
+            # One number: the checks of torch.autograd.grad take longer than the smaller operations of such a program.
             return transform_levels.own(autograd.gradients_of_one(target, sources, retain))
     pairs = [
         (target, torch.ones_like(target) if given is None else given)
@@ -273,7 +270,7 @@ def gradients(
 
 
 def zeros(tensor: Tensor, leading: tuple[int, ...] = ()) -> Tensor:
-    """Zeros of a tensor's shape, behind ``leading`` dimensions."""
+    """Return zeros of a tensor's shape, after ``leading`` dimensions."""
     return tensor.detach().new_zeros(leading + tuple(tensor.shape))
 
 
@@ -283,9 +280,9 @@ def is_recording() -> bool:
 
 
 def check_constant(tensor: Tensor, by: str) -> None:
-    """TracedValueError if a derivative of a function would follow the tensor, which ``by`` makes numbers of.
+    """Raise TracedValueError if a function's derivative depends on the tensor, which ``by`` converts to numbers.
 
-    A recording doesn't mind: programs print the loss there.
+    A recording allows it: programs print the loss there.
     """
     if torch.compiler.is_compiling():
         return
@@ -298,14 +295,14 @@ def check_constant(tensor: Tensor, by: str) -> None:
 
 
 def keeps_operands() -> bool:
-    """Whether operands may be kept for a gradient: of memory that torch doesn't watch, as NumPy's, it needs a copy."""
+    """Whether a gradient may keep operands: it needs copies of memory that torch does not watch, such as NumPy's."""
     if torch.compiler.is_compiling() or trace_state.is_tracing():  # a graph reads arrays from outside by reference
         return False
     return is_transforming() or (_state.tapes > 0 and torch.is_grad_enabled())
 
 
 def is_result(tensor: Tensor) -> bool:
-    """Whether the tensor was computed of one that gradients flow to."""
+    """Whether the tensor was computed from one that gradients flow to."""
     return not tensor.is_leaf
 
 
@@ -314,27 +311,27 @@ def is_result(tensor: Tensor) -> bool:
 
 
 class _WroteError(Exception):
-    """A function has written to arrays from outside."""
+    """Raised where a function has written to arrays from outside."""
 
 
 class _Attempts:
-    """A function that is differentiated, with as little done for it as it turns out to need.
+    """Differentiates a function, with only the precautions that it turns out to need.
 
-    It is run once more with copies of the arguments if it writes to them; with stand-ins for arrays from outside if it
-    writes to those; with old values if it overwrites what its derivative needs: by ``kept``, which looks at each
-    operation, or where torch.func transforms by copies for each. A tape inside that records such a write gets stand-ins
-    of its own.
+    The function is run once more with copies of its arguments if it writes to them; with stand-ins for arrays from
+    outside if it writes to those; and with old values if it overwrites values of its derivative. ``kept``, which sees
+    each operation, keeps these, or copies for each operation if torch.func transforms. A tape inside that records such
+    a write gets its own stand-ins.
 
     Parameters
     ----------
     function : callable
     attempt : callable
-        Differentiates a function; returns what that returned, and something else.
+        Differentiates a function; returns the function's result and another value.
     kept : callable or None
     later : bool, default False
-        Whether it is differentiated later on, and may turn out only then to overwrite what is needed.
+        Whether the function is differentiated later, and may only then turn out to overwrite a needed value.
     keeps : bool, default False
-        Whether arrays from outside may have been written to by then.
+        Whether arrays from outside may be written to before that.
     """
 
     def __init__(
@@ -349,7 +346,7 @@ class _Attempts:
         self._later, self._keeps = later, keeps
         self.outside = self.copies = keeps
         self.private = self.wrote = self.records = False
-        self._held: dict[int, Tensor] = {}  # arrays from outside that were read
+        self._held: dict[int, Tensor] = {}  # arrays from outside that the function read
 
     def __call__(self, drawn: Draws) -> Any:
         if (
@@ -361,7 +358,7 @@ class _Attempts:
                 "this version of torch records nothing in inference mode, not even for torch.func: all derivatives "
                 "would be zero; use torch.no_grad() instead, or torch 2.13"
             )
-        if torch.compiler.is_compiling():  # Dynamo, which sees no level's error; what copies cost is compiled away
+        if torch.compiler.is_compiling():  # Dynamo sees no error of a level; the copies are compiled away
             return self._attempt(lambda *tensors: tuple(self.function(*[tensor.clone() for tensor in tensors])))
         with unhooked(), drawn:
             while True:
@@ -373,7 +370,7 @@ class _Attempts:
                 drawn.rewind()
 
     def once(self) -> Any:
-        """One attempt, with what is known to be needed."""
+        """Make one attempt, with the precautions that are known to be needed."""
         function = privately(self.function) if self.private else self.function
 
         def inside(*tensors: Tensor) -> tuple[Tensor, ...]:
@@ -392,7 +389,7 @@ class _Attempts:
         return self._attempt(inside)
 
     def _learns(self, error: Exception) -> bool:
-        """Whether the error says that more is needed."""
+        """Whether the error says that another precaution is needed; note it."""
         if not self.outside and outside.is_refused(error):
             self.outside = self.copies = True
         elif not self.records and outside.is_refused(error):  # a tape inside has a level of its own
@@ -411,7 +408,7 @@ class _Attempts:
 
 
 def value_and_gradients(function: Function, tensors: Sequence[Tensor]) -> tuple[tuple[Tensor, ...], list[Tensor]]:
-    """What ``function(*tensors)`` returns, the loss first, and the gradients of the loss."""
+    """Return the results of ``function(*tensors)``, the loss first, and the gradients of the loss."""
 
     def kept(function: Function) -> Any:
         with torch.enable_grad(), old_values_kept():
@@ -426,14 +423,14 @@ def value_and_gradients(function: Function, tensors: Sequence[Tensor]) -> tuple[
 
 
 class Pullback:
-    """Takes gradients of what a function returned back to its arguments.
+    """Takes gradients of a function's results back to its arguments.
 
     Parameters
     ----------
     pull : callable
-        As ``torch.func.vjp`` returns it.
+        The function that ``torch.func.vjp`` returned.
     again : callable or None
-        Makes another one, with old values, for when the function has overwritten what the first needs.
+        Makes another one with old values, in case the function has overwritten values that the first needs.
     wrote : bool
         Whether the function wrote to arrays from outside, so that it can't be run again.
     """
@@ -447,12 +444,12 @@ class Pullback:
         return tuple(transform_levels.own(self._with_old_values(lambda: self._pull(cotangents)), cotangents))
 
     def all(self, cotangents: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
-        """Many at once, along a new first dimension."""
+        """Take several gradients back at once, along a new first dimension."""
         pull = torch.vmap(lambda *each: self._pull(each), randomness="same")
         return self._with_old_values(lambda: pull(*cotangents))
 
     def _with_old_values(self, call: Callable[[], Any]) -> Any:
-        """What ``call`` returns; the function is run again if it overwrote what is needed."""
+        """Return the result of ``call``; run the function again if it overwrote a needed value."""
         try:
             return call()
         except RuntimeError as error:
@@ -465,9 +462,9 @@ class Pullback:
 def vjp(
     function: Function, tensors: Sequence[Tensor], count: Callable[[], int], keeps: bool = False
 ) -> tuple[tuple[Tensor, ...], Pullback]:
-    """What ``function`` returns, and the function that takes gradients of its first ``count()`` results back.
+    """Return the results of ``function``, and the function that takes gradients of the first ``count()`` of them back.
 
-    If that ``keeps``, it doesn't see what is written after the call to arguments, results and arrays from outside.
+    If that ``keeps``, it does not see later writes to arguments, results and arrays from outside.
     """
     if autograd.is_exporting():
         raise transform_levels.not_exported()
@@ -498,7 +495,7 @@ def vjp(
 
 
 def jvp(function: Function, tensors: Sequence[Tensor], tangents: Sequence[Tensor], count: Callable[[], int]) -> Any:
-    """What ``function`` returns, and the derivatives of its first ``count()`` results along ``tangents``."""
+    """Return the results of ``function``, and the derivatives of the first ``count()`` of them along ``tangents``."""
     if autograd.is_exporting() and not transform_levels.EXPORTS_FORWARD_MODE:
         raise transform_levels.not_exported()
     drawn = Draws()
@@ -511,7 +508,7 @@ def jvp(function: Function, tensors: Sequence[Tensor], tangents: Sequence[Tensor
         # In a trace of a batch torch has tangents without memory on the meta device, and results computed of them.
         is_traced = trace_state.is_tracing() and trace_state.is_batching()
         if not functorch.is_forward_mode_nested() and not is_traced:
-            primals = tuple([tensor.clone() for tensor in tensors])  # dual numbers are written to without complaint
+            primals = tuple([tensor.clone() for tensor in tensors])  # torch does not refuse writes to dual numbers
             directions = tuple(tangents)
             if trace_state.is_batching():  # what is written to them differs among the slices where the tensors do
                 directions = tuple([torch.zeros_like(p) + t for p, t in zip(primals, directions, strict=True)])
@@ -535,10 +532,10 @@ def jvp(function: Function, tensors: Sequence[Tensor], tangents: Sequence[Tensor
 def linearize(
     function: Function, tensors: Sequence[Tensor], count: Callable[[], int], keeps: bool = False
 ) -> tuple[Any, Function]:
-    """What ``function`` returns, and its derivative at ``tensors`` as a function of tangents.
+    """Return the results of ``function``, and its derivative at ``tensors`` as a function of tangents.
 
-    The way back is linear in what it is given, so the way back of the way back is the way forward. (torch's own
-    ``linearize`` traces, and a trace has no values to look at.)
+    The pullback is linear in its argument, so the pullback of the pullback is the derivative. (torch's own
+    ``linearize`` traces, and a trace has no values.)
     """
     results, pullback = vjp(function, tensors, count, keeps)
     outputs = tuple([torch.zeros_like(result) for result in results[: count()]])
@@ -557,9 +554,9 @@ def linearize(
 
 
 def checkpoint(function: Callable[[], Any]) -> Any:
-    """``function()``, whose values are computed again when gradients need them.
+    """Return ``function()``; its values are recomputed when gradients need them.
 
-    Where torch.func transforms or a trace is under way, which have no such thing, they are kept.
+    The values are kept in a transform of torch.func and in a trace, which have no recomputation.
     """
     if is_transforming() or trace_state.is_tracing() or not torch.is_grad_enabled():
         return function()
@@ -579,7 +576,7 @@ def checkpoint(function: Callable[[], Any]) -> Any:
 
 
 class _Custom(torch.autograd.Function):
-    """``function(*tensors)`` with a gradient that it says itself."""
+    """``function(*tensors)`` with its own gradient."""
 
     generate_vmap_rule = True
 
@@ -598,5 +595,5 @@ class _Custom(torch.autograd.Function):
 
 
 def custom(function: Function, gradient: Function, tensors: Sequence[Tensor]) -> tuple[Tensor, ...]:
-    """``function(*tensors)``, differentiated by ``gradient(tensors, gradients of the results)``."""
+    """Return ``function(*tensors)``, differentiated by ``gradient(tensors, gradients of the results)``."""
     return _Custom.apply(function, gradient, *tensors)

@@ -1,7 +1,7 @@
 """Batching: a function of tensors applied to all slices of its arguments at once, by ``torch.vmap``.
 
-Layer: owns what NumPy programs do and torch.vmap refuses: writes to buffers that the function made itself. Such a
-buffer is made once for each slice. Which arguments are sliced, and what is done with a refusal, is the caller's.
+Layer: owns the operations of NumPy programs that torch.vmap refuses: writes to buffers that the function made. Each
+slice gets its own buffer. The caller chooses the sliced arguments and handles a refusal.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ Function = Callable[[list[Tensor]], Sequence[Tensor]]
 
 
 class SharedWriteError(RuntimeError):
-    """A write to memory that all slices have in common."""
+    """A write to memory that all slices share."""
 
 
 class Refusal(Exception):
@@ -38,9 +38,9 @@ class Refusal(Exception):
     operation : str
         The torch function that refused.
     error : Exception
-        What was raised.
+        The error that was raised.
     line : str
-        Where.
+        The file and line of the program.
     """
 
     def __init__(self, operation: str, error: Exception, line: str | None = None) -> None:
@@ -51,17 +51,16 @@ class Refusal(Exception):
 
 
 class _Buffers(TorchFunctionMode):
-    """While a function is batched: the memory that it makes is made for each slice, and shared memory is not written.
+    """While a function is batched: makes new memory for each slice, and refuses writes to shared memory.
 
     Parameters
     ----------
     level : int
-        That of the batch.
+        The level of the batch.
     seed : Tensor
-        One number a slice: what is made like it is batched as it is.
+        One number for each slice: new tensors made like it are batched.
     attempt : _Attempt
-        Whether all new memory is made for each slice, or only that of functions that make memory for its own sake; and
-        where it is noted what happens.
+        Says whether all new memory is made for each slice or only that of creation functions, and records the events.
     """
 
     def __init__(self, level: int, seed: Tensor, attempt: _Attempt) -> None:
@@ -95,7 +94,7 @@ class _Buffers(TorchFunctionMode):
             if self.attempt.everything:
                 return self._all_for_each_slice(result, args)
             if isinstance(result, Tensor) and not functorch.is_wrapped(result):
-                memory = _memory(result)  # in a trace, that of a tensor from outside too, of which it is a view
+                memory = _memory(result)  # in a trace also that of a tensor from outside, if it is a view of one
                 if not is_view(result) and not any(
                     memory_of(each) == memory for each in args if isinstance(each, Tensor)
                 ):
@@ -104,9 +103,9 @@ class _Buffers(TorchFunctionMode):
 
     @staticmethod
     def _is_buffer(tensor: Tensor, func: Any) -> bool:
-        """Whether new memory is likely to be written to: masks, and integers in the program's text, rather select.
+        """Whether new memory is likely to be written to: masks, and integers in the program's text, usually select.
 
-        The copy of one element is a scalar: whoever asks for its value is told if all slices have it in common.
+        The copy of one element is a scalar: a request for its value is answered if all slices share it.
         """
         if not tensor.dim() and func in COPIES:
             return False
@@ -118,7 +117,7 @@ class _Buffers(TorchFunctionMode):
         if _is_batched(tensor, self.level):
             return tensor
         if not tensor.dim() and tensor.device != self.seed.device:
-            return tensor  # a number of the host is an operand beside any device's arrays, a batch of it is none
+            return tensor  # a number of the host goes with arrays of any device, but a batch of it does not
         made = self.seed.new_empty(tensor.shape, dtype=tensor.dtype, device=tensor.device)
         return made.copy_(tensor)
 
@@ -157,14 +156,14 @@ def _memory(tensor: Tensor) -> int:
 
 
 class _Attempt:
-    """A function as ``torch.vmap`` calls it, with what happened in it.
+    """A function as ``torch.vmap`` calls it, with a record of the events in it.
 
     Attributes
     ----------
     refused : callable or None
         The torch function that can't be batched.
     shares_write : bool
-        Whether it is one that writes to memory which is not batched.
+        Whether that function writes to memory that is not batched.
     """
 
     def __init__(self, function: Function, tensors: Sequence[Tensor], everything: bool) -> None:
@@ -173,14 +172,14 @@ class _Attempt:
         self.everything = everything
         self.refused: Any = None
         self.shares_write = False
-        self.made: dict[int, Tensor] = {}  # memory that is new, but not batched
+        self.made: dict[int, Tensor] = {}  # new memory that is not batched
         self._kept: list[Tensor] | None = None
-        self.token = object()  # that of this batch, and nothing else
+        self.token = object()  # identifies this batch
         self.frame: FrameType | None = sys._getframe(1)
         self.caught: Refusal | None = None
 
     def note(self, error: Exception) -> None:
-        """Keep an error in mind that would not be one for all slices, and that the function may catch."""
+        """Note an error that does not hold for all slices, and that the function may catch."""
         if self.caught is None and handlers.may_be_caught(sys._getframe(1), self.frame):
             self.caught = Refusal(f"except {type(error).__name__}", error, trace_state.user_line())
 
@@ -194,7 +193,7 @@ class _Attempt:
             self._kept = [tensor.clone() for tensor in self.tensors]
 
     def restore(self) -> None:
-        """Undo what was written to the arguments, for gradients as well where the writes are recorded."""
+        """Undo the writes to the arguments, also for gradients if the writes are recorded."""
         if self._kept is not None:
             for tensor, kept in zip(self.tensors, self._kept, strict=True):
                 with torch.set_grad_enabled(torch.is_grad_enabled() and not tensor.is_leaf):
@@ -202,7 +201,7 @@ class _Attempt:
 
 
 def is_refusal(error: Exception) -> bool:
-    """Whether an error says that something can't be batched, and not that the function is wrong."""
+    """Whether an error is a refusal to batch, and not an error of the function itself."""
     if isinstance(error, SharedWriteError):
         return True
     return messages.says(error, messages.NOT_BATCHED) and not messages.says(error, messages.RANDOMNESS)
@@ -224,9 +223,9 @@ def vmap(
         Takes a list of tensors, one slice each, and returns tensors.
     tensors : sequence of Tensor
     dims : sequence of int or None
-        Along which dimension each is sliced; None for what all slices have in common. Not all are None.
+        Dimension along which each tensor is sliced; None for a tensor that all slices share. Not all are None.
     chunk_size : int, optional
-        How many slices at once.
+        Number of slices at once.
     randomness : {'different', 'same', 'error'}
 
     Returns
@@ -237,7 +236,7 @@ def vmap(
     Raises
     ------
     Refusal
-        Something in ``function`` can't be batched. The arguments are as they were.
+        An operation in ``function`` can't be batched. The arguments are unchanged.
     """
     options: Any = {"chunk_size": chunk_size, "randomness": randomness}
     if torch.compiler.is_compiling():  # Dynamo batches by itself
@@ -271,7 +270,7 @@ def vmap(
 def _by_chunks(
     attempt: _Attempt, tensors: Sequence[Tensor], dims: Sequence[int | None], chunk_size: int | None, randomness: str
 ) -> Sequence[Tensor]:
-    """The results of all slices, ``chunk_size`` of them at once."""
+    """Return the results of all slices, computed ``chunk_size`` at once."""
     tensor, dim = next((tensor, dim) for tensor, dim in zip(tensors, dims, strict=True) if dim is not None)
     size, device = tensor.shape[dim], tensor.device
 
@@ -291,7 +290,7 @@ def _by_chunks(
 
 
 def _own(result: Tensor, tensors: Sequence[Tensor]) -> Tensor:
-    """A result with memory for each element of its own: slices may all be one tensor, or the arguments themselves."""
+    """Return a result whose elements each have memory: slices may all be one tensor, or the arguments themselves."""
     memory = _memory(result)
     if 0 in result.stride() or any(_memory(tensor) == memory for tensor in tensors):
         return result.clone(memory_format=torch.contiguous_format)
@@ -299,7 +298,7 @@ def _own(result: Tensor, tensors: Sequence[Tensor]) -> Tensor:
 
 
 def _name(function: Any) -> str:
-    """What a torch function is called in torch's documentation."""
+    """Return the name of a torch function in torch's documentation."""
     if function is None:
         return "reading its values"
     name = getattr(function, "__name__", str(function))
@@ -307,15 +306,15 @@ def _name(function: Any) -> str:
 
 
 def slices(tensor: Tensor, dim: int | None, index: int) -> Tensor:
-    """One slice along ``dim``, a view; the tensor itself for None."""
+    """Return one slice along ``dim``, a view; the tensor itself for None."""
     return tensor if dim is None else tensor.select(dim, index)
 
 
 def leading(tensor: Tensor, dim: int) -> Tensor:
-    """The tensor with its dimension ``dim`` first."""
+    """Return the tensor with its dimension ``dim`` first."""
     return tensor.movedim(dim, 0) if dim else tensor
 
 
 def moved(tensor: Tensor, dim: int) -> Tensor:
-    """The tensor with its first dimension at ``dim``."""
+    """Return the tensor with its first dimension at ``dim``."""
     return tensor.movedim(0, dim) if dim else tensor

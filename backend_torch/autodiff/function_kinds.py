@@ -1,6 +1,6 @@
-"""What a function of torch does to memory: makes some, writes to some, or only asks.
+"""Effects of torch's functions on memory: they allocate, write, or only read properties.
 
-Layer: owns the names by which a mode of torch's tells them apart.
+Layer: owns the names by which a mode distinguishes them.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _FACTORIES = frozenset(
         torch.ops.aten.lift_fresh.default,
     }
 )
-"""What makes memory that a program may be about to write to."""
+"""Functions that allocate memory that a program may write to next."""
 
 COPIES = frozenset({torch.clone, Tensor.clone})
 
@@ -41,13 +41,13 @@ _NO_WRITES = frozenset({"requires_grad_", "detach_", "rename_", "share_memory_",
 _QUESTIONS = frozenset(
     {"__get__", "dim", "numel", "size", "stride", "is_contiguous", "is_floating_point", "is_complex", "data_ptr"}
 )
-"""What asks of a tensor, or views it: most of what there is to see."""
+"""Functions that read properties of a tensor or make views: most of the calls."""
 
 PLAIN, FACTORY, WRITE, QUESTION = range(4)
 
 
 class _Kinds(dict[Any, int]):
-    """Whether a torch function makes memory, writes to its first argument, only asks, or does something else."""
+    """A torch function -> whether it allocates, writes to its first argument, only reads properties, or else."""
 
     def __missing__(self, function: Any) -> int:
         name = getattr(function, "__name__", "")

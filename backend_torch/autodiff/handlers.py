@@ -1,7 +1,7 @@
-"""Exception handlers around the program's line that runs: whether what is raised there may be caught.
+"""Exception handlers around the running line of the program: whether an error raised there may be caught.
 
-Layer: owns how CPython says that. What is raised for all slices of a batch at once would take a handler for all of
-them.
+Layer: owns the reading of CPython's exception tables. A handler would catch an error of one slice for all slices of a
+batch.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ def may_be_caught(frame: FrameType | None, outermost: FrameType | None) -> bool:
 
 @functools.lru_cache(maxsize=1024)
 def _guarded(code: CodeType) -> list[tuple[int, int]]:
-    """The ranges of instructions from which Python goes on in a handler, and not in the end of a ``with``."""
+    """Return the ranges of instructions with a handler other than the end of a ``with``."""
     if not code.co_exceptiontable:
         return []
     names = {each.offset: each.opname for each in dis.get_instructions(code)}
@@ -44,7 +44,7 @@ def _guarded(code: CodeType) -> list[tuple[int, int]]:
 
 
 def _numbers(table: bytes) -> Iterator[int]:
-    """What CPython's exception table holds, four numbers a range: Objects/exception_handling_notes.txt."""
+    """Yield the numbers of CPython's exception table, four for each range: Objects/exception_handling_notes.txt."""
     value = 0
     for byte in table:
         value = (value << 6) | (byte & 63)

@@ -1,7 +1,7 @@
-"""Jacobians: the derivatives of each element of a result, by chunks of passes that are done at once.
+"""Jacobians: the derivatives of each element of a result, by passes that run at once in chunks.
 
-Layer: owns how passes are numbered and their results put together, so that there is never more than a chunk beside the
-whole; a pass itself is differentiation's.
+Layer: owns the numbering of passes and the assembly of their results, with never more than one chunk in memory beside
+the whole. ``autodiff`` runs a pass.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ Tensor = torch.Tensor
 def of_recording(
     target: Tensor, sources: Sequence[Source], shapes: Sequence[torch.Size], chunk_size: int | None, batch: bool
 ) -> list[Tensor | None]:
-    """For each source the derivatives of ``target``'s elements, or, of a batch, of those of each of its slices."""
+    """Return, for each source, the derivatives of the elements of ``target``, or of each slice of a batch."""
     shape = target.shape[1:] if batch else target.shape
     count = shape.numel()
     if not sources or not target.requires_grad or not count:
@@ -53,7 +53,7 @@ def of_recording(
 
 
 def _basis(tensors: Sequence[Tensor], rows: Tensor) -> tuple[Tensor, ...]:
-    """For each of the numbered elements of all tensors, in a new first dimension, ones there and zeros elsewhere."""
+    """Return unit vectors along a new first dimension: ones at the numbered elements of all tensors."""
     parts: list[Tensor] = []
     start = 0
     for tensor in tensors:
@@ -72,7 +72,7 @@ def _chunks(tensors: Sequence[Tensor], chunk_size: int | None) -> tuple[Tensor, 
 def reverse(
     results: Sequence[Tensor], pullback: Pullback, tensors: Sequence[Tensor], chunk_size: int | None
 ) -> list[list[Tensor]]:
-    """For each result, for each tensor, the derivatives; from what `vjp` returned."""
+    """Return the derivatives for each result and each tensor, from the pullback that `vjp` returned."""
     total = sum(result.numel() for result in results)
     columns = _together((pullback.all(_basis(results, rows)) for rows in _chunks(results, chunk_size)), total)
     sizes = [result.numel() for result in results]
@@ -86,7 +86,7 @@ def reverse(
 def forward(
     function: Function, tensors: Sequence[Tensor], count: Callable[[], int], chunk_size: int | None
 ) -> tuple[tuple[Tensor, ...], list[list[Tensor]]]:
-    """What ``function`` returns; and for each of its first ``count()`` results, for each tensor, the derivatives."""
+    """Return the results of ``function``, and the derivatives of the first ``count()`` of them for each tensor."""
     if is_exporting():  # torch.func.jvp below torch.vmap: fake tensors fail
         raise not_exported()
     values: tuple[Tensor, ...] = ()
@@ -115,10 +115,10 @@ def forward(
 
 
 def _together(parts: Iterator[Sequence[Any]], total: int, dim: int = 0) -> list[Any]:
-    """Chunks, which have their elements along dimension 0, put together along ``dim`` one after the other.
+    """Assemble chunks, whose elements are along dimension 0, along ``dim`` one after the other.
 
-    So there is never more than one beside the whole; where gradients flow, or a trace or a transform is under way, that
-    is torch's to arrange.
+    There is never more than one chunk beside the whole. If gradients flow, or in a trace or a transform, torch
+    concatenates them instead.
     """
     part: Any = next(parts)
     found = [chunk for chunk in part if chunk is not None]
@@ -143,5 +143,5 @@ def _together(parts: Iterator[Sequence[Any]], total: int, dim: int = 0) -> list[
 
 
 def _with(shape: torch.Size, length: int, dim: int) -> tuple[int, ...]:
-    """A shape with an axis of such a length at ``dim``, the first or the last."""
+    """Return a shape with an axis of this length at ``dim``, the first or the last."""
     return (length, *shape) if dim == 0 else (*shape, length)

@@ -1,7 +1,6 @@
-"""Programs that overwrite what their gradients need: old values, and copies that nobody else can write to.
+"""Programs that overwrite values of their gradients: old values, and copies that no other code can write to.
 
-Layer: owns how autograd comes to the values that it needs although the program has written others over them. When it
-needs them, and where gradients are taken, is differentiation's.
+Layer: owns the old values that autograd needs after the program has overwritten them. ``autodiff`` takes the gradients.
 """
 
 from __future__ import annotations
@@ -25,16 +24,16 @@ Tensor = torch.Tensor
 
 
 class OverwrittenError(RuntimeError):
-    """What a gradient needs is not there any more."""
+    """A value that a gradient needs was overwritten."""
 
 
 def was_overwritten(error: Exception) -> bool:
-    """Whether an error says that what a gradient needs was overwritten, as torch says it or `old_values_kept`."""
+    """Whether an error says that a value of a gradient was overwritten: torch's own, or that of `old_values_kept`."""
     return isinstance(error, OverwrittenError) or messages.says(error, messages.OVERWRITTEN)
 
 
 class _Saved:
-    """A tensor that a gradient needs, as it was."""
+    """The old value of a tensor that a gradient needs."""
 
     __slots__ = ("__weakref__", "tensor", "version")
 
@@ -44,21 +43,21 @@ class _Saved:
 
 
 class Keeper:
-    """What gradients need, by the memory that it lies in: a copy takes its place before somebody writes there."""
+    """The tensors that gradients need, by their memory: copies replace them before a write to it."""
 
     def __init__(self) -> None:
         super().__init__()
         self._by_memory: dict[int, list[weakref.ref[_Saved]]] = {}
 
     def pack(self, tensor: Tensor) -> _Saved:
-        """What autograd keeps in the place of a tensor."""
-        saved = _Saved(tensor.detach())  # a result of its own operation would hold itself, which nobody would find
+        """Return the object that autograd keeps in place of a tensor."""
+        saved = _Saved(tensor.detach())  # the result of an operation would hold itself, a cycle that is never collected
         self._by_memory.setdefault(storage_of(tensor), []).append(weakref.ref(saved))
         return saved
 
     @staticmethod
     def unpack(saved: _Saved) -> Tensor:
-        """The tensor, as it was."""
+        """Return the tensor with its old values."""
         if version_of(saved.tensor) != saved.version:
             raise OverwrittenError(
                 "an array that a gradient needs was modified by an inplace operation after the recording"
@@ -66,7 +65,7 @@ class Keeper:
         return saved.tensor
 
     def keep(self, tensor: Tensor) -> None:
-        """Copy what gradients need of a tensor's memory, which may be written to from here on."""
+        """Copy the values that gradients need from a tensor's memory, which may be written to from now on."""
         copies: dict[int, tuple[Tensor, Tensor]] = {}
         for reference in self._by_memory.pop(storage_of(tensor), ()):
             saved = reference()
@@ -78,7 +77,7 @@ class Keeper:
                 saved.version = version_of(saved.tensor)
 
     def keep_all(self) -> None:
-        """Copy all that gradients need, whatever memory it lies in."""
+        """Copy all values that gradients need, in any memory."""
         for references in list(self._by_memory.values()):
             for saved in [reference() for reference in references]:
                 if saved is not None:
@@ -86,10 +85,17 @@ class Keeper:
 
 
 class _OldValues(Keeper, TorchDispatchMode):
-    """Copies what gradients need before the program writes to it."""
+    """Copies values that gradients need before the program overwrites them."""
+
+    supports_higher_order_operators = True  # branches and loops of a graph, which write to nothing
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.subgraphs = trace_state.state.subgraphs
 
     def __torch_dispatch__(self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: Any = None) -> Any:
-        for position, argument in enumerate(schema_of(func).arguments):
+        schema = schema_of(func) if self.subgraphs == trace_state.state.subgraphs else None  # those write to copies
+        for position, argument in enumerate(() if schema is None else schema.arguments):
             if argument.alias_info is not None and argument.alias_info.is_write:
                 given = args[position] if position < len(args) else (kwargs or {}).get(argument.name)
                 for tensor in given if isinstance(given, (list, tuple)) else (given,):
@@ -100,7 +106,7 @@ class _OldValues(Keeper, TorchDispatchMode):
 
 @contextlib.contextmanager
 def old_values_kept() -> Iterator[Keeper | None]:
-    """What gradients need may be overwritten; not where torch.func transforms, which knows no such hooks."""
+    """A scope in which values of gradients may be overwritten; no effect in torch.func, which has no such hooks."""
     if is_transforming():
         yield None
         return
@@ -115,7 +121,7 @@ def old_values_kept() -> Iterator[Keeper | None]:
 
 @contextlib.contextmanager
 def values_known() -> Iterator[Keeper | None]:
-    """What gradients need is known, so that it can be copied by `Keeper.keep`; not where torch.func transforms."""
+    """A scope that notes the values of gradients, so that `Keeper.keep` can copy them; without effect in torch.func."""
     if is_transforming():
         yield None
         return
@@ -136,7 +142,7 @@ def _saving_to(keeper: Keeper) -> Iterator[None]:
 
 @contextlib.contextmanager
 def unhooked() -> Iterator[None]:
-    """Nobody is told what gradients need: torch.func's derivatives refuse to run where somebody is."""
+    """A scope without hooks for the values of gradients: torch.func's derivatives refuse to run inside such hooks."""
     keepers, left = trace_state.state.keepers, []
     while keepers and functorch.top_hooks(True) == (keepers[-1].pack, keepers[-1].unpack):
         functorch.pop_hooks()
@@ -161,7 +167,7 @@ _VIEWS = _names(
     view_as_real
     """
 )
-"""What returns its argument or a view of it, or saves none of its values."""
+"""Functions that return their argument or a view of it, or save none of its values."""
 
 _QUESTIONS = _names(
     """
@@ -175,18 +181,18 @@ _COPYING_WRITES = _names(
     __setitem__ copy_ fill_ index_add_ index_copy_ index_fill_ index_put_ masked_fill_ masked_scatter_ zero_
     """
 )
-"""Writes for whose gradients the written tensor's values don't matter."""
+"""Writes whose gradients do not depend on the values of the written tensor."""
 
 
 class _Private(TorchFunctionMode):
-    """Each operation gets copies of its operands and gives a copy of its result: nobody writes to what it has saved."""
+    """Gives each operation copies of its operands, and copies its result: no write reaches its saved values."""
 
     def __torch_function__(self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: Any = None) -> Any:
         kwargs = kwargs or {}
         name = getattr(func, "__name__", "").split(".")[0]
         if name in _VIEWS or name in _QUESTIONS or func is torch.autograd.grad:  # no gradient flows to a copy
             return func(*args, **kwargs)
-        if name == "__getitem__":  # a view, or of elements that index arrays choose
+        if name == "__getitem__":  # a view, or a copy of elements that index arrays select
             return func(args[0], _copied(args[1]))
         if name == "__setitem__" or _is_write(name):
             target, *others = args
@@ -206,7 +212,7 @@ def _is_write(name: str) -> bool:
 
 
 def _copied(value: Any) -> Any:
-    """A copy of each tensor in lists and tuples and dictionaries of arguments."""
+    """Copy each tensor in lists, tuples and dictionaries of arguments."""
     if isinstance(value, Tensor):
         return value.clone()
     if type(value) in (tuple, list):
@@ -219,7 +225,7 @@ def _copied(value: Any) -> Any:
 
 
 def privately(function: Callable[..., Any]) -> Callable[..., Any]:
-    """``function``, which may overwrite what gradients need, under whatever transform; it takes more memory."""
+    """Make a function copy values, so that it may overwrite those of gradients in any transform."""
 
     def inside(*args: Any) -> Any:
         with _Private():

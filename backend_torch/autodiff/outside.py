@@ -1,8 +1,8 @@
-"""Arrays from outside of a function that is differentiated: what it writes to them, and what they held when it ran.
+"""Arrays from outside of a differentiated function: its writes to them, and their values when it ran.
 
-Layer: owns the stand-ins of such memory. torch.func refuses to write to tensors that are no arguments, and keeps those
-that it reads as they are, whoever writes to them later. Here memory from outside gets a copy at the transform's own
-level: views of that are read and written instead, and what was written goes back when the transform is over.
+Layer: owns the stand-ins of such memory. torch.func refuses writes to tensors that are not arguments, and does not copy
+those that it reads, which may be overwritten later. Here memory from outside gets a copy at the transform's own level:
+views of the copy are read and written instead, and the writes go back when the transform is over.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ from backend_torch.torch_private import functorch, messages
 from backend_torch.torch_private.tensor_internals import is_view, negative_view, storage_of
 
 Tensor = torch.Tensor
-_WHERE = frozenset({"data_ptr", "untyped_storage"})  # what asks for memory itself
+_WHERE = frozenset({"data_ptr", "untyped_storage"})  # functions that read the address of memory
 
 
 def is_refused(error: BaseException | None) -> bool:
-    """Whether torch.func has refused to write to a tensor from outside, whatever was made of its error since."""
+    """Whether torch.func has refused to write to a tensor from outside, also if its error was converted since."""
     while error is not None:
         if messages.says(error, messages.WRITE_OUTSIDE):
             return True
@@ -34,7 +34,7 @@ def is_refused(error: BaseException | None) -> bool:
 
 
 class _Place:
-    """Memory from outside, all of it: as the level around the transform knows it, and what stands for it inside."""
+    """A whole block of memory from outside: its tensor at the level around the transform, and its stand-in inside."""
 
     __slots__ = ("around", "inside", "is_written")
 
@@ -45,16 +45,16 @@ class _Place:
 
 
 class Outside(TorchFunctionMode):
-    """While a function is differentiated, at the innermost level: stand-ins for memory from outside that it writes to.
+    """Gives a function that is differentiated at the innermost level stand-ins for memory from outside.
 
     Parameters
     ----------
     arguments : sequence of Tensor
-        Whose memory is not from outside.
+        Tensors whose memory is not from outside.
     keeps : bool
-        Whether memory that is only read has a stand-in too, so that later writes to it are not seen.
+        Whether memory that is only read gets a stand-in too, so that later writes to it do not matter.
     before : dict
-        What memory held when the function ran for the first time.
+        The values of memory when the function ran for the first time.
     """
 
     def __init__(self, arguments: tuple[Tensor, ...], keeps: bool, before: dict[int, Tensor]) -> None:
@@ -64,7 +64,7 @@ class Outside(TorchFunctionMode):
         self._level: int = functorch.current_level()
         stack = functorch.stack()
         self._around: int | None = stack[-2].level() if len(stack) > 1 else None
-        self._own: dict[int, StorageWeakRef] = {}  # references, so that no other memory gets an identifier of these
+        self._own: dict[int, StorageWeakRef] = {}  # references, so that no other memory gets their identifiers
         for tensor in arguments:
             self._add(tensor)
         self._places: dict[int, _Place] = {}
@@ -82,7 +82,7 @@ class Outside(TorchFunctionMode):
             if any(place is not None and place.is_written for place in places):
                 raise NotImplementedError("an array from outside has a stand-in")
             return func(*args, **kwargs)
-        if functorch.is_disabled():  # somebody looks at values below all transforms
+        if functorch.is_disabled():  # a read of values below all transforms
             for tensor in _tensors((args, kwargs)):
                 self._update(tensor)
             return func(*args, **kwargs)
@@ -97,7 +97,7 @@ class Outside(TorchFunctionMode):
         if targets:
             return args[0] if kind == WRITE and isinstance(result, Tensor) else kwargs.get("out", result)
         if isinstance(result, Tensor) and not is_view(result):
-            memory = memory_of(result)  # that of an operand, if it is that or has been detached
+            memory = memory_of(result)  # the operand's own, if the result is it or was detached
             if all(memory != memory_of(tensor) for tensor in _tensors(args)):
                 self._add(result)
         return result
@@ -117,7 +117,7 @@ class Outside(TorchFunctionMode):
         return False
 
     def seen(self, tensor: Tensor) -> Tensor:
-        """The same elements of what stands for a tensor's memory, or the tensor."""
+        """Return the same elements of the stand-in of a tensor's memory, or the tensor itself."""
         place = self._places.get(memory_of(tensor))
         if place is None:
             return tensor
@@ -133,11 +133,11 @@ class Outside(TorchFunctionMode):
         return negative_view(view) if below.is_neg() else view
 
     def written(self) -> list[_Place]:
-        """Where the function has written to."""
+        """Return the memory that the function has written to."""
         return [place for place in self._places.values() if place.is_written]
 
     def held(self) -> dict[int, Tensor]:
-        """What the memory held that was read."""
+        """Return the values of the memory that was read."""
         around = functorch.get_unwrapped
         return {memory: around(place.inside) for memory, place in self._places.items() if not place.is_written}
 
@@ -148,7 +148,7 @@ class Outside(TorchFunctionMode):
             place.is_written = True
 
     def _place(self, tensor: Tensor) -> _Place | None:
-        """The stand-in of a tensor's memory, made if there is none; None for what the function has itself."""
+        """Return the stand-in of a tensor's memory, a new one if there is none; None for the function's own memory."""
         memory = memory_of(tensor)
         if memory in self._own or memory in self._by_stand_in:
             return None
@@ -168,7 +168,7 @@ class Outside(TorchFunctionMode):
         return self._places[memory]
 
     def _update(self, tensor: Tensor) -> None:
-        """Have memory from outside hold what was written to its stand-in."""
+        """Copy the writes to a stand-in to its memory from outside."""
         place = self._places.get(memory_of(tensor))
         if place is not None and place.is_written and not trace_state.is_tracing():
             with torch.no_grad():
@@ -195,7 +195,7 @@ def _tensors(value: Any) -> Iterator[Tensor]:
 
 
 def memory_of(tensor: Tensor) -> int:
-    """Which memory a tensor has; of one from outside of a trace that of its stand-in there."""
+    """Return the identifier of a tensor's memory; in a trace, that of its stand-in if it is from outside."""
     return storage_of(_below(tensor))
 
 
@@ -207,7 +207,7 @@ def _below(tensor: Tensor) -> Tensor:
 
 
 def written_back(function: Callable[..., Any], args: Sequence[Tensor]) -> tuple[Tensor, ...]:
-    """``function(*args)`` at the innermost level, which a tape opened: what it writes goes to the level around."""
+    """Call ``function(*args)`` at the innermost level, which a tape opened; its writes go to the level around."""
     mode = Outside((), False, {})
     with mode:
         results = tuple(map(mode.seen, function(*args)))
@@ -225,10 +225,10 @@ def differentiated(
     before: dict[int, Tensor],
     may_write: bool,
 ) -> tuple[Any, bool, dict[int, Tensor]]:
-    """``attempt(function)``, which differentiates; whether memory from outside was written to; what it held else.
+    """Return ``attempt(function)``, whether memory from outside was written to, and else its values.
 
-    ``attempt`` returns what the function returned and something else. Unless it ``may_write``, memory from outside
-    stays as it is.
+    ``attempt`` differentiates; it returns the function's result and another value. Unless it ``may_write``, memory from
+    outside stays unchanged.
     """
     modes: list[Outside] = []
 

@@ -1,7 +1,7 @@
-"""Draws: what generators were before a function drew from them, so that it can be run again with the same numbers.
+"""Replayed draws: states of generators before a function drew from them, to run it again with the same numbers.
 
-Layer: owns that record. Whatever draws says so before, by `note`, and streams of torch's, which graphs hold and draw
-from unasked, are `watched`. A function is run again by checkpoints, and by derivatives that want its old values.
+Layer: owns that record. Code that draws calls `note` before. Streams of torch, from which graphs draw by themselves,
+are `watched`. Checkpoints run a function again, and so do derivatives that need its old values.
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ state = _State()
 
 
 class Draws:
-    """Inside of ``with``, a function draws; what generators were before is noted, at their first number each.
+    """A scope in which a function draws; it notes the state of each generator before its first number.
 
-    In a trace, Dynamo's too, nothing is drawn, and nothing noted.
+    In a trace, also Dynamo's, nothing is drawn and nothing noted.
     """
 
     def __init__(self) -> None:
@@ -52,20 +52,20 @@ class Draws:
         state.current, self._outer = self._outer, None
 
     def note(self, generator: object, read: Callable[[], Any], write: Callable[[Any], object]) -> None:
-        """Keep what ``read()`` says of a generator that is to draw; ``write`` takes it back there."""
+        """Keep the state of a generator that is about to draw: ``read()`` returns it, ``write`` restores it."""
         if id(generator) not in self._before:
             self._before[id(generator)] = generator, read, write, read()
         if self._outer is not None:
             self._outer.note(generator, read, write)
 
     def rewind(self) -> None:
-        """Take the generators back to what they were."""
+        """Restore the states of the generators."""
         for _, _, write, before in self._before.values():
             write(before)
 
     @contextlib.contextmanager
     def again(self) -> Iterator[None]:
-        """Inside, the same numbers are drawn again; afterwards the generators go on from where they are now."""
+        """A scope that draws the same numbers again; afterwards the generators continue from their current states."""
         if state.current is not None:
             for generator, read, write, _ in self._before.values():
                 state.current.note(generator, read, write)
@@ -79,19 +79,19 @@ class Draws:
 
 
 def note(generator: torch.Generator) -> None:
-    """Say that a generator of torch's is to draw."""
+    """Note that a torch generator is about to draw."""
     if state.current is not None:
         state.current.note(generator, generator.get_state, generator.set_state)
 
 
 class Stream(Protocol):
-    """What has a generator."""
+    """An object with a generator."""
 
     generator: torch.Generator
 
 
 def watch(stream: Stream) -> None:
-    """Let every record have the generator of this, as long as there is somebody else who has it: a graph may draw."""
+    """Note the stream's generator in every record, as long as the stream exists: a graph may draw from it."""
     _watched.add(stream)  # torch 2.11 has no weak references to generators themselves
     note(stream.generator)
 

@@ -1,8 +1,8 @@
 """One level of ``torch.func``'s ``grad`` and of ``torch.vmap``, entered directly: on lists of tensors.
 
-Layer: owns torch's private entry points to its transforms, and their public forms for where these are needed.
-``torch.func`` takes its arguments apart and puts results together with pytrees, twice a level; here they are lists
-already, and of a transform of a small function that is the better half of the time.
+Layer: owns torch's private entry points to its transforms, and the public ones where these are needed. ``torch.func``
+flattens arguments and results as pytrees, twice for each level. Here they are lists already, which saves more than half
+of the time of a small function's transform.
 """
 
 from __future__ import annotations
@@ -28,17 +28,17 @@ _NO_HOOKS = "derivatives of functions can't be taken where tensors that are save
 
 
 def unseen() -> Any:
-    """A scope in which no mode sees what is done: the questions that a transform asks for itself."""
+    """A scope hidden from all modes, for a transform's own reads of properties."""
     return contextlib.nullcontext() if torch.compiler.is_compiling() else autograd.unseen_by_modes()
 
 
 def _needs_public() -> bool:
-    """Whether Dynamo traces, which knows the public functions, or inference mode is on, which they leave."""
+    """Whether Dynamo traces, which knows only the public functions, or inference mode is on, which they leave."""
     return torch.compiler.is_compiling() or torch.is_inference_mode_enabled()
 
 
 def require_gradients(tensors: Sequence[Tensor], level: int) -> list[Tensor]:
-    """The tensors as leaves of a level of ``grad``."""
+    """Return the tensors as leaves of a level of ``grad``."""
     before = functorch.may_require_grad()
     functorch.let_require_grad(True)
     try:
@@ -49,7 +49,7 @@ def require_gradients(tensors: Sequence[Tensor], level: int) -> list[Tensor]:
 
 
 def value_and_gradients(function: Function, tensors: Sequence[Tensor]) -> tuple[tuple[Tensor, ...], list[Tensor]]:
-    """What ``function(*tensors)`` returns, a scalar first, and the gradients of that: ``torch.func.grad_and_value``."""
+    """Return the results of ``function(*tensors)``, first a scalar, and its gradients: torch.func.grad_and_value."""
     if autograd.is_exporting():
         return _by_autograd(function, tensors)
     if _needs_public():
@@ -88,9 +88,9 @@ def value_and_gradients(function: Function, tensors: Sequence[Tensor]) -> tuple[
 
 
 def own(tensors: Sequence[Any], given: Sequence[Tensor] = ()) -> list[Any]:
-    """The tensors that are not None, with memory that neither another one nor ``given`` has: each may be written to.
+    """Return the tensors with memory of their own, apart from each other and from ``given``, to be written to.
 
-    torch has one gradient for both operands of a sum, broadcasts it without a copy, and has zeros without memory.
+    torch makes one gradient for both operands of a sum, broadcasts without copies, and has zeros without memory.
     """
     if torch.compiler.is_compiling():
         return list(tensors)
@@ -114,24 +114,24 @@ def _storage(tensor: Tensor) -> int:
 
 
 def held(tensor: Tensor) -> Tensor:
-    """What torch.func holds below levels of derivatives, whose values are known; a batch's slices are not."""
+    """Return the tensor below the levels of derivatives, whose values are known; slices of a batch stay unknown."""
     while functorch.is_wrapped(tensor) and not functorch.is_batched(tensor):
         tensor = functorch.get_unwrapped(tensor)
     return tensor
 
 
 def constant(tensor: Tensor) -> Tensor:
-    """What torch.func holds, where nothing that is differentiated reaches it; else the tensor."""
+    """Return the tensor below the levels if no derivative depends on it, else the tensor itself."""
     return tensor if torch.compiler.is_compiling() or is_differentiated(tensor) else held(tensor)
 
 
 def values(tensor: Tensor) -> np.ndarray:
-    """The values, to be read, of a constant; an error where a derivative or a batch hides them."""
+    """Return the values of a constant, for reading; raise if a derivative or a batch hides them."""
     return to_numpy(to_host(constant(tensor)))
 
 
 def seen(tensor: Tensor) -> np.ndarray | None:
-    """The `values`, or those that a trace knows; None where they are hidden."""
+    """Return the `values`, or those known to a trace; None if they are hidden."""
     if trace_state.is_tracing():
         return known(tensor)
     tensor = constant(tensor)
@@ -139,8 +139,8 @@ def seen(tensor: Tensor) -> np.ndarray | None:
 
 
 def is_differentiated(tensor: Tensor) -> bool:
-    """Whether derivatives reach the tensor, or may in forward mode; False inside a batch, where nobody may look."""
-    if torch.compiler.is_compiling():  # Dynamo does not ask
+    """Whether derivatives depend on the tensor, or may in forward mode; False inside a batch, where that is unknown."""
+    if torch.compiler.is_compiling():  # no question in Dynamo
         return False
     is_tangent = autograd.is_forward_mode() and (tensor.is_floating_point() or tensor.is_complex())
     while functorch.is_wrapped(tensor):
@@ -153,7 +153,7 @@ def is_differentiated(tensor: Tensor) -> bool:
 
 
 def is_true_throughout(tensor: Tensor) -> bool:
-    """Whether all elements of a bool tensor are seen to be true, in all slices: below nested levels nobody may look."""
+    """Whether all elements of a bool tensor are known to be true in all slices; False below nested levels."""
     try:
         with unseen():
             return bool(unwrapped(tensor.all()).all())
@@ -162,7 +162,7 @@ def is_true_throughout(tensor: Tensor) -> bool:
 
 
 def _by_autograd(function: Function, tensors: Sequence[Tensor]) -> tuple[tuple[Tensor, ...], list[Tensor]]:
-    """The same by autograd itself, in a trace of torch.export."""
+    """Return the same by autograd itself, in a trace of torch.export."""
     if functorch.innermost() is not None:
         raise not_exported()
     with torch.enable_grad():
@@ -174,10 +174,10 @@ def _by_autograd(function: Function, tensors: Sequence[Tensor]) -> tuple[tuple[T
 
 
 def not_exported() -> NotImplementedError:
-    """The error of a derivative in a trace of torch.export.
+    """Return the error of a derivative in a trace of torch.export.
 
-    It takes what torch.func.grad and torch.func.vjp work on for constants, and its program gives tensors without data
-    (torch 2.13). Before torch 2.12 it holds no torch.func.jvp either: an assertion of its own fails.
+    torch.export takes the tensors of torch.func.grad and torch.func.vjp for constants, and its program returns tensors
+    without data (torch 2.13). Before torch 2.12 torch.func.jvp fails in it by an assertion.
     """
     return NotImplementedError(
         "torch.export holds no derivatives but tnp.grad of a function, outside of other transforms, with strict=False, "
@@ -187,14 +187,14 @@ def not_exported() -> NotImplementedError:
 
 @functools.cache
 def _decompositions_loaded() -> None:
-    """``torch.vmap`` registers what some operations are made of when it is first called."""
+    """Load the decompositions that ``torch.vmap`` registers at its first call."""
     torch.vmap(torch.neg)(torch.zeros(1))
 
 
 def vmap(
     function: Function, tensors: Sequence[Tensor], dims: Sequence[int | None], size: int, randomness: str
 ) -> list[Tensor]:
-    """``function(level, *slices)`` of all ``size`` slices of the tensors at once: ``torch.vmap``."""
+    """Call ``function(level, *slices)`` for all ``size`` slices of the tensors at once: ``torch.vmap``."""
     _decompositions_loaded()
     level = functorch.enter_vmap(size, randomness)
     try:

@@ -1,4 +1,4 @@
-"""Compiled results beside eager ones: whether they are the same, and which operation differs first.
+"""Comparison of compiled with eager results: whether they are equal, and which operation differs first.
 
 Layer: owns the comparison. Values are equal within rounding: an operation's own, and what another order of a sum makes.
 """
@@ -21,19 +21,19 @@ Tensor = torch.Tensor
 
 
 class EagerCheckError(AssertionError):
-    """A compiled function does not do what the function itself does."""
+    """A compiled function has other results than the function itself."""
 
 
 def checked(
     executable: Executable, inputs: list[Tensor], eager: Callable[[], Sequence[Tensor]], program: Any
 ) -> Sequence[Tensor]:
-    """What ``program`` gives for these inputs, after ``eager`` has given the same.
+    """Return the results of ``program`` for these inputs, compared with those of ``eager``.
 
     Parameters
     ----------
     executable : Executable
     inputs : list of Tensor
-        Arguments and captures. ``eager`` has them too; what it writes to them is undone before the program runs.
+        Arguments and captures. ``eager`` gets them too; its writes are undone before the program runs.
     eager : callable
         The function itself; returns its tensors.
     program : callable
@@ -42,7 +42,7 @@ def checked(
     Raises
     ------
     EagerCheckError
-        They differ, in a result or in what is written; it names the first operation that does.
+        A result or a write differs; the text names the first operation that differs.
     """
     graph = executable.graph
     before = [tensor.detach().clone() for tensor in inputs]
@@ -71,14 +71,14 @@ def _restore(inputs: Sequence[Tensor], values: Sequence[Tensor]) -> None:
 
 
 def _draws(graph: Graph) -> bool:
-    """Whether it draws random numbers, which are others at each call."""
+    """Whether a graph draws random numbers, which differ at each call."""
     return any(
         torch.Tag.nondeterministic_seeded in getattr(node.target, "tags", ()) for node in graph.module.graph.nodes
     )
 
 
 def _difference(expected: Tensor, found: Tensor, draws: bool = False) -> str:
-    """How two tensors differ, for people; nothing if they do not."""
+    """Return the difference of two tensors as text; an empty text if they are equal."""
     if expected.dtype is not found.dtype or expected.shape != found.shape:
         return f"is {found.dtype} {tuple(found.shape)} and eagerly {expected.dtype} {tuple(expected.shape)}"
     if draws or not expected.numel():
@@ -106,12 +106,12 @@ def _cause(
     expected: list[Tensor],
     eager: Callable[[], Sequence[Tensor]],
 ) -> str:
-    """The first operation that differs: of the trace from the function, or of the machine code from the trace."""
+    """Return the first operation that differs: between function and trace, or between trace and machine code."""
     traced = _Recorder(executable.graph)
     results = traced.run(*inputs)
     faithful = not any(map(_difference, expected, [*results, *inputs]))
     _restore(inputs, before)
-    if faithful:  # the trace is what the function does: the machine code is not what the trace does
+    if faithful:  # the trace equals the function, so the machine code differs from the trace
         values = executable.values_of([node for node, _ in traced.done], inputs)
         _restore(inputs, before)
         for (node, value), found in zip(traced.done, values, strict=True):
@@ -130,7 +130,7 @@ def _cause(
 
 
 def _is_compared(operation: Any, value: Any) -> bool:
-    """Whether an operation computes one new tensor: no view, no copy that a trace or a run may leave out."""
+    """Whether an operation computes one new tensor: not a view, nor a copy that a trace or a run may leave out."""
     schema = schema_of(operation)
     if schema is None or not isinstance(value, Tensor):
         return False
@@ -144,7 +144,7 @@ _LEFT_OUT = frozenset(
 
 
 class _Recorder(Interpreter):
-    """Runs a trace and keeps what its operations give."""
+    """Runs a trace and keeps the results of its operations."""
 
     def __init__(self, graph: Graph) -> None:
         super().__init__(graph.module)
@@ -158,7 +158,7 @@ class _Recorder(Interpreter):
 
 
 class _Log(TorchDispatchMode):
-    """Keeps what operations give while the function runs eagerly."""
+    """Keeps the results of operations while the function runs eagerly."""
 
     def __init__(self) -> None:
         super().__init__()

@@ -1,11 +1,12 @@
-"""Machine code on disk, found by the graph that it is of: a later process loads it, and imports no compiler.
+"""Code cache: machine code on disk, found by its graph; a later process loads it and imports no compiler.
 
-Layer: owns the key, which says everything that decides the code, and the folder: whose it has to be, what lies in it,
-and that nobody sees half of an entry. How code is taken apart and put together is Inductor's business.
+Layer: owns the key, which names everything that the code depends on, and the folder: its owner, its entries, and that
+an entry appears as a whole. ``torch_private.inductor_code`` takes code apart and puts it together.
 """
 
 from __future__ import annotations
 
+import atexit
 import contextlib
 import functools
 import getpass
@@ -27,7 +28,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from operator import getitem
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import torch
 from torch.fx import Node
@@ -42,6 +43,7 @@ if TYPE_CHECKING:
 
 Tensor = torch.Tensor
 log = logging.getLogger("tnp.compile")
+_Used = TypeVar("_Used")
 _FORM = "1"  # of an entry; another form is another key
 _OPERATORS = {"aten", "prims", "tnp"}  # of others nobody knows the code's version
 _FACTS = "facts.json"
@@ -57,11 +59,11 @@ _PLAIN = (torch.dtype, torch.device, torch.layout, torch.memory_format)
 
 
 class _Unnamed(Exception):
-    """Part of a graph has no name that means the same in another process."""
+    """A part of a graph has no name that is valid in another process."""
 
 
 def key(graph: Graph, mode: str | None, options: Mapping[str, Any] | None) -> str | None:
-    """The name of a graph's machine code; None if the code depends on what can't be named, or is not to be kept."""
+    """Return the name of a graph's machine code; None if some input of it has no name, or it must not be kept."""
     settings = inductor.changed_settings()
     if graph.sizes is not None or settings is None or os.environ.get("TORCHINDUCTOR_FORCE_DISABLE_CACHES") == "1":
         return None
@@ -75,7 +77,7 @@ def key(graph: Graph, mode: str | None, options: Mapping[str, Any] | None) -> st
 
 
 def _text(graph: Graph) -> Iterator[str]:
-    """A graph in words: its inputs and their memory, each operation with what it makes, and what it returns."""
+    """Yield a graph as text: its inputs and their memory, each operation with its result, and the outputs."""
     memory: dict[int, int] = {}
     for tensor in graph.inputs:
         place = memory.setdefault(storage_of(tensor), len(memory))
@@ -105,7 +107,7 @@ def _form(value: Any) -> str:
 
 
 def _named(value: Any, places: Mapping[Node, int]) -> str:
-    """An argument of an operation in words; two of them are the same only if the arguments are, to the last bit."""
+    """Return an argument of an operation as text; texts are equal only if the arguments are, to the last bit."""
     if isinstance(value, Node):
         return f"%{places[value]}"
     if value is None or isinstance(value, (bool, int, str)):
@@ -126,7 +128,7 @@ def _named(value: Any, places: Mapping[Node, int]) -> str:
 
 
 def _surroundings() -> list[str]:
-    """What decides the code beside the graph: versions, the processor, and torch's state."""
+    """Return all that the code depends on beside the graph: versions, the processor, and torch's state."""
     environment = {
         name: value
         for name, value in os.environ.items()
@@ -135,7 +137,7 @@ def _surroundings() -> list[str]:
     }
     deterministic: Any = torch.utils.deterministic
     return [
-        _form_of_machine(),
+        machine(),
         f"{torch.get_num_threads()} {torch.get_default_dtype()} {torch.get_float32_matmul_precision()}",
         f"{torch.are_deterministic_algorithms_enabled()} {deterministic.fill_uninitialized_memory}",
         f"{torch.backends.mkldnn.enabled} {torch.backends.mkldnn.deterministic} {sorted(environment.items())}",
@@ -143,7 +145,7 @@ def _surroundings() -> list[str]:
 
 
 @functools.cache
-def _form_of_machine() -> str:
+def machine() -> str:
     """What stays as it is while a process runs; of tnp its text, as a version is only that of what is released."""
     digest = hashlib.sha256()
     root = Path(__file__).parents[1]
@@ -159,7 +161,7 @@ def _form_of_machine() -> str:
 
 @functools.cache
 def processor() -> str:
-    """The processor's name and all that it can do, as far as the system says."""
+    """Return the processor's name and features, as far as the system reports them."""
     names = ("vendor_id", "model name", "flags", "Features", "CPU part")
     return "\n".join([fact for name in names if (fact := devices.cpu_fact(name))]) or platform.processor()
 
@@ -169,7 +171,26 @@ def processor() -> str:
 
 
 def folder() -> Path:
-    """Where the code is kept: ``TNP_CACHE_DIR``, or beside Inductor's own cache where that has been given a place."""
+    """Where code is kept: :func:`chosen_folder`, or a temporary one where that can't be used."""
+    place = chosen_folder()
+    return _replaced.get(place, place)
+
+
+_replaced: dict[Path, Path] = {}  # by the folder that can't be used
+
+
+def _instead(place: Path, why: str) -> Path:
+    """A temporary folder in the place of one that can't be used, until the process ends; one warning says so."""
+    if place not in _replaced:
+        _replaced[place] = Path(tempfile.mkdtemp(prefix="tnp_cache_"))
+        atexit.register(shutil.rmtree, _replaced[place], ignore_errors=True)
+        text = f"tnp.compile: {why}; code is kept in a temporary folder until this process ends"
+        warnings.warn(text, RuntimeWarning, stacklevel=2)
+    return _replaced[place]
+
+
+def chosen_folder() -> Path:
+    """Where it is to be kept: ``TNP_CACHE_DIR``, or beside Inductor's own cache where that has been given a place."""
     given = os.environ.get("TNP_CACHE_DIR")
     if given:
         return Path(given)
@@ -177,39 +198,48 @@ def folder() -> Path:
     if inductors and inductors != _inductors_own():
         return Path(inductors) / "tnp"
     home = os.environ.get("XDG_CACHE_HOME")
-    with contextlib.suppress(RuntimeError):  # a user without a home, as in containers
+    with contextlib.suppress(RuntimeError):  # a user without a home directory, as in containers
         return (Path(home) if home else Path.home() / ".cache") / "tnp"
     return Path(tempfile.gettempdir()) / f"tnp_{os.getuid()}"
 
 
 @functools.cache
 def _inductors_own() -> str:
-    """Where Inductor keeps its code if it is not told: it sets the variable to this when it is imported."""
+    """Return Inductor's default folder: it sets its variable to this when it is imported."""
     try:
         user = re.sub(r'[\\/:*?"<>|]', "_", getpass.getuser())
-    except (KeyError, OSError):  # a user without a name, for whom it has to be told
+    except (KeyError, OSError):  # a user without a name, who has to set the variable
         return ""
     return os.path.join(tempfile.gettempdir(), f"torchinductor_{user}")
 
 
 def load(name: str) -> Callable[[list[Tensor]], Sequence[Tensor]] | None:
     """The program that is kept under a key; None if there is none."""
-    entry = folder() / name
-    try:
-        if not entry.is_dir() or not _is_trusted(entry.parent):
-            return None
-        source, libraries = _checked(entry)
-        program = inductor_code.put_together(source, libraries)
-        log.debug("tnp.compile: machine code comes from %s", entry)
-        return program
-    except (OSError, ValueError, KeyError, ImportError, SyntaxError) as error:
-        log.warning("tnp.compile: %s can't be used and is made anew: %s: %s", entry, type(error).__name__, error)
-        shutil.rmtree(entry, ignore_errors=True)
-        return None
+    return _read(name, inductor_code.put_together)
+
+
+def kernels(name: str) -> dict[str, Path] | None:
+    """The libraries that are kept under a key; None if there are none."""
+    return _read(name, lambda source, libraries: dict(libraries))
+
+
+def _read(name: str, use: Callable[[str, dict[str, Path]], _Used]) -> _Used | None:
+    """What ``use`` makes of an entry's source and libraries; one that can't be used goes."""
+    for place in dict.fromkeys([chosen_folder(), folder()]):  # one that can't be written to can be read
+        entry = place / name
+        try:
+            if entry.is_dir() and _is_trusted(place):
+                used = use(*_checked(entry))
+                log.debug("tnp.compile: machine code comes from %s", entry)
+                return used
+        except (OSError, ValueError, KeyError, ImportError, SyntaxError) as error:
+            log.warning("tnp.compile: %s can't be used and is made anew: %s: %s", entry, type(error).__name__, error)
+            shutil.rmtree(entry, ignore_errors=True)
+    return None
 
 
 def _checked(entry: Path) -> tuple[str, dict[str, Path]]:
-    """An entry's source and libraries, which hold what they held when they were written; ValueError if not."""
+    """Return an entry's source and libraries; ValueError if they have changed since they were written."""
     facts = json.loads((entry / _FACTS).read_text())
     for name, digest in facts["files"].items():
         if _digest((entry / name).read_bytes()) != digest:
@@ -222,37 +252,52 @@ def _digest(data: bytes) -> str:
 
 
 def store(name: str, program: Any, graph: Graph) -> bool:
-    """Keep a program that Inductor made; whether it is kept. An entry comes whole, or not at all."""
+    """Keep a program that Inductor made; return whether it is kept. An entry appears as a whole, or not at all."""
     code = inductor_code.taken_apart(program)
     if code is None:
         return False
-    files = {_SOURCE: code.source.encode()}
-    kernels = {kernel: f"kernel_{index}.so" for index, kernel in enumerate(code.kernels)}
-    files.update({kernels[kernel]: data for kernel, data in code.kernels.items()})
+    inputs = [f"{str(t.dtype).removeprefix('torch.')}{list(t.shape)}" for t in graph.inputs]
+    operations = sum(node.op == "call_function" for node in graph.module.graph.nodes)
+    keep(name, code.source, code.kernels, inputs, operations)
+    return True
+
+
+def keep(name: str, source: str, code: Mapping[str, bytes], inputs: list[str], operations: int) -> dict[str, Path]:
+    """Keep some code, and what its graph was; the libraries by the names of their kernels.
+
+    Raises
+    ------
+    OSError
+        Nothing can be written to a temporary folder either.
+    """
+    files = {_SOURCE: source.encode()}
+    libraries = {kernel: f"kernel_{index}.so" for index, kernel in enumerate(code)}
+    files.update({libraries[kernel]: data for kernel, data in code.items()})
     facts = {
         "made": time.time(),
         "torch": torch.__version__,
         "processor": devices.cpu_fact("model name") or platform.processor(),
-        "inputs": [f"{str(t.dtype).removeprefix('torch.')}{list(t.shape)}" for t in graph.inputs],
-        "operations": sum(node.op == "call_function" for node in graph.module.graph.nodes),
-        "kernels": kernels,
+        "inputs": inputs,
+        "operations": operations,
+        "kernels": libraries,
         "files": {file: _digest(data) for file, data in files.items()},
     }
     files[_FACTS] = json.dumps(facts, indent=1).encode()
+    place = folder()
     try:
-        place = folder()
         place.mkdir(parents=True, exist_ok=True, mode=0o700)
-        if not _is_trusted(place):
-            return False
-        _write(place, name, files)
+        if _is_trusted(place):
+            _write(place, name, files)
+        place = folder()  # another if it was not to be trusted
     except OSError as error:
-        _warn(f"{folder()} can't be written to, so that this code is compiled again in the next process: {error}")
-        return False
-    return True
+        place = _instead(chosen_folder(), f"{place} can't be written to: {error}")
+    if not (place / name).is_dir():
+        _write(place, name, files)
+    return {kernel: place / name / file for kernel, file in libraries.items()}
 
 
 def _write(place: Path, name: str, files: Mapping[str, bytes]) -> None:
-    """Write an entry beside the others, and then give it its name."""
+    """Write an entry under another name, and rename it when it is complete."""
     unfinished = Path(tempfile.mkdtemp(prefix=_UNFINISHED, dir=place))
     try:
         for file, data in files.items():
@@ -274,7 +319,7 @@ def _write(place: Path, name: str, files: Mapping[str, bytes]) -> None:
 
 @dataclass(frozen=True)
 class Entry:
-    """An entry of the folder: its name, when it was made, its bytes, and what its graph was."""
+    """An entry of the folder: its name, its time, its bytes, and a description of its graph."""
 
     name: str
     made: float
@@ -285,7 +330,7 @@ class Entry:
 
 
 def entries() -> list[Entry]:
-    """The entries that can be read, the oldest first."""
+    """Return the readable entries, the oldest first."""
     found = []
     for path in folder().glob(f"*/{_FACTS}"):
         with contextlib.suppress(OSError, ValueError, KeyError):
@@ -297,9 +342,9 @@ def entries() -> list[Entry]:
 
 
 def prune(seconds: float, size: float) -> int:
-    """Remove what was made longer ago than ``seconds``, and the oldest until ``size`` bytes are left; how many went.
+    """Remove entries older than ``seconds``, and the oldest ones beyond ``size`` bytes; return their number.
 
-    What processes that were killed left goes too.
+    Unfinished entries of killed processes are removed too.
     """
     for path in folder().glob(f"{_UNFINISHED}*"):
         with contextlib.suppress(OSError):
@@ -314,7 +359,7 @@ def prune(seconds: float, size: float) -> int:
 
 
 def export(path: str) -> int:
-    """Write all entries to an archive; how many there are."""
+    """Write all entries to an archive; return their number."""
     names = [entry.name for entry in entries()]
     with tarfile.open(path, "w:gz") as archive:
         for name in names:
@@ -323,14 +368,14 @@ def export(path: str) -> int:
 
 
 def take_in(path: str) -> int:
-    """Add the entries of an archive, whose code is run when it is asked for; how many are new.
+    """Add the entries of an archive, whose code will run on demand; return the number of new ones.
 
     Raises
     ------
     ValueError
         The archive holds something else.
     PermissionError
-        The folder is not to be trusted.
+        The folder is not trusted.
     """
     place = folder()
     place.mkdir(parents=True, exist_ok=True, mode=0o700)
@@ -360,24 +405,15 @@ def take_in(path: str) -> int:
 
 
 def _is_trusted(place: Path) -> bool:
-    """Whether nobody else can have written what lies there: its code is run."""
+    """Whether no other user can have written to the folder, whose code is run."""
     if not hasattr(os, "getuid"):
         return True
     found = place.stat()
     if found.st_uid in (os.getuid(), 0) and not found.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
         return True
-    _warn(
+    _instead(
+        place,
         f"{place} belongs to another user, or others may write to it, so that its code is neither used nor added to: "
-        f"give it to user {os.getuid()} with mode 700, or name another folder in TNP_CACHE_DIR"
+        f"give it to user {os.getuid()} with mode 700, or name another folder in TNP_CACHE_DIR",
     )
     return False
-
-
-_warned: set[str] = set()
-
-
-def _warn(text: str) -> None:
-    """Warn once of each thing."""
-    if text not in _warned:
-        _warned.add(text)
-        warnings.warn(f"tnp.compile: {text}", RuntimeWarning, stacklevel=2)

@@ -1,7 +1,7 @@
 """Tracing: a function of tensors becomes a graph, and the graph a program.
 
-Layer: owns what a graph reads (arguments, and tensors from outside by reference), what it writes, which memory its
-results share, and that a program which can't be compiled still runs. What a signature is belongs to the caller.
+Layer: owns a graph's inputs (arguments, and tensors from outside by reference), its writes, the memory that its results
+share, and the fallback for programs that can't be compiled. The caller owns the signature.
 """
 
 from __future__ import annotations
@@ -21,7 +21,16 @@ import torch
 from torch.fx import GraphModule, Node
 
 from backend_torch.autodiff import autodiff
-from backend_torch.graphs import code_cache, graph_copies, loop_lowering, loops, random_inputs, symbolic
+from backend_torch.graphs import (
+    code_cache,
+    elementwise_code,
+    graph_copies,
+    host_calls,
+    loop_lowering,
+    loops,
+    random_inputs,
+    symbolic,
+)
 from backend_torch.graphs.decompositions import TABLE
 from backend_torch.graphs.watching import Watch
 from backend_torch.kernels import products
@@ -38,7 +47,7 @@ _ANY = torch.empty(0)
 
 
 def is_inside() -> bool:
-    """Whether a trace or a transform of torch.func is under way here: it has to see each operation."""
+    """Whether a trace or a transform of torch.func is under way in this thread: it has to see each operation."""
     return trace_state.is_tracing() or functorch.is_transforming()
 
 
@@ -46,17 +55,17 @@ is_fake = traces.is_fake
 
 
 def physical(tensor: Tensor) -> Tensor:
-    """The tensor itself, or a copy if its values are the conjugate or the negative of what its memory holds."""
+    """Return the tensor, or a copy if it is lazily conjugated or negated."""
     return tensor.resolve_conj().resolve_neg()
 
 
 def in_c_order(tensor: Tensor) -> Tensor:
-    """The tensor itself, or a copy if its strides are not those of a new one."""
+    """Return the tensor, or a copy if it is not in C order without gaps."""
     return tensor if aliasing.is_plain(tensor) else tensor.clone(memory_format=torch.contiguous_format)
 
 
 def with_strides(tensor: Tensor, stride: tuple[int, ...]) -> Tensor:
-    """The tensor itself, or a copy laid out otherwise."""
+    """Return the tensor, or a copy with these strides."""
     return tensor if tensor.stride() == stride else _restrided(tensor, stride)
 
 
@@ -66,7 +75,7 @@ def assign(tensor: Tensor, values: Tensor) -> None:
 
 
 def signature(tensors: Sequence[Tensor]) -> tuple[Any, ...]:
-    """What a trace depends on, to be hashed and compared."""
+    """Return the properties of tensors that a trace depends on, to hash and compare."""
     return tuple([(tensor.dtype, tensor.shape, tensor.stride(), tensor.device) for tensor in tensors])
 
 
@@ -83,7 +92,7 @@ _current = _Current()
 
 @dataclass(frozen=True)
 class Graph:
-    """What a function did on tensors.
+    """The operations of a function on tensors.
 
     Attributes
     ----------
@@ -97,11 +106,11 @@ class Graph:
     written : frozenset of int
         The inputs whose memory changes.
     outputs : list of Output or None
-        How each result comes from ``results``; None where the results overlap in a way that only ``module`` can do.
+        How each result comes from ``results``; None if the results overlap in a way that only ``module`` can produce.
     results : list of Node
         The nodes of ``module`` whose values are new memory, one for each piece of it.
     sizes : Sizes, optional
-        The sizes that are left open.
+        The symbolic sizes.
     """
 
     module: GraphModule
@@ -114,7 +123,7 @@ class Graph:
 
     @property
     def returned(self) -> int:
-        """How many tensors ``module`` returns."""
+        """Number of tensors that ``module`` returns."""
         return len(self.module.graph.output_node().args[0])  # type: ignore[arg-type]
 
 
@@ -123,12 +132,12 @@ def trace(
     tensors: Sequence[Tensor],
     sizes: symbolic.Sizes | None = None,
 ) -> Graph:
-    """Run ``function`` once on stand-ins of ``tensors`` and keep what it did; ``sizes`` are theirs, left open.
+    """Run ``function`` once on stand-ins of ``tensors`` and record its operations; ``sizes`` are symbolic.
 
     Raises
     ------
     TracedValueError
-        The function asks for a value, or for a shape that depends on one.
+        The function needs a value, or a shape that depends on one.
     """
     light = light_imports.PATCHES.applied() if sizes is None else contextlib.nullcontext()
     with traces.scope(), light:  # no decorator: its frame would count as the user's
@@ -142,6 +151,7 @@ def _trace(
     inputs = _without_data(mode, tensors, sizes)
 
     watch = _current.watch = Watch(mode)
+    around, trace_state.state.effects = trace_state.state.effects, []
     watch.inputs.update(map(storage_of, inputs))
 
     def watched(*stand_ins: Tensor) -> tuple[Tensor, ...]:
@@ -154,11 +164,12 @@ def _trace(
             module = traces.capture(watched, inputs)
     finally:
         traces.end(mode, trace_state.left_over_error)
+        trace_state.state.effects = around
         del _current.watch
 
     captures = []
     for stand_in in _lift(module):
-        if id(stand_in) not in watch.captures:  # made in a branch or a loop's body, and kept
+        if id(stand_in) not in watch.captures:  # made in the body of a branch or a loop, and kept
             raise trace_state.left_over_error()
         captures.append(watch.captures[id(stand_in)])
     inputs += [stand_in for _, stand_in in captures]
@@ -178,7 +189,7 @@ def _without_data(mode: traces.FakeTensorMode, tensors: Sequence[Tensor], sizes:
 def _reads_and_writes(
     module: GraphModule, inputs: Sequence[Tensor]
 ) -> tuple[dict[Node, Any], dict[int, list[int]], frozenset[int]]:
-    """The nodes' values, the inputs that lie in each piece of memory, and the inputs whose memory is written to."""
+    """Return the nodes' values, the inputs in each piece of memory, and the inputs whose memory is written."""
     values = {node: node.meta.get("val") for node in module.graph.nodes}
     values.update(zip(module.graph.find_nodes(op="placeholder"), inputs, strict=True))
     memory: dict[int, list[int]] = {}
@@ -222,16 +233,16 @@ def _lift(module: GraphModule) -> list[Tensor]:
 # Graphs inside the graph that is being traced
 
 Subgraph = tuple[GraphModule, list[Tensor]]
-"""A graph, and the tensors from around it that are its last inputs."""
+"""A graph, and the tensors from outside that are its last inputs."""
 
 
 def addresses(one: Tensor, other: Tensor) -> tuple[np.ndarray, np.ndarray] | None:
-    """Arrays to ask NumPy about the addresses of two tensors while a function is traced; None if they share none.
+    """Return arrays with the addresses of two tensors of a trace, for NumPy; None if they share none.
 
     Raises
     ------
     TracedValueError
-        It depends on the arguments.
+        The answer depends on the arguments.
     """
     if functorch.is_transforming():
         raise trace_state.value_error()
@@ -239,7 +250,7 @@ def addresses(one: Tensor, other: Tensor) -> tuple[np.ndarray, np.ndarray] | Non
 
 
 def is_escaped(array: Any) -> bool:
-    """Whether an array or a tensor is of a transform in the traced function, which is over."""
+    """Whether an array or a tensor belongs to a transform in the traced function that is over."""
     return functorch.is_wrapped(array if isinstance(array, Tensor) else array.tensor)
 
 
@@ -249,29 +260,33 @@ def subgraph(
     pure: bool = False,
     writes: list[Tensor] | None = None,
 ) -> Subgraph:
-    """What ``function`` does on tensors like ``examples``, while another function is being traced.
+    """Return the graph of ``function`` for tensors like ``examples``, while another function is being traced.
 
-    It writes to copies of its arguments, and each of its results is memory of its own in C order. With ``writes``, a
-    list that gets the tensors from around it that it writes to, it returns those as they are then, after its results.
+    The graph writes to copies of its arguments, and each result has its own memory in C order. The list ``writes`` gets
+    the tensors from outside that the graph writes to; the graph returns their new values after its results.
 
     Raises
     ------
     NotImplementedError
-        The function writes to a tensor from around it; if ``pure``, to an argument.
+        The function writes to a tensor from outside; if ``pure``, to an argument.
     """
     watch = _current.watch
     inputs = [traces.like(watch.mode, tensor) for tensor in examples]
     watch.inputs.update(map(storage_of, inputs))
     literals, watch.literals = watch.literals, {}  # each graph has its own
+    effects, trace_state.state.effects = trace_state.state.effects, []
+    trace_state.state.subgraphs += 1
 
     def watched(*stand_ins: Tensor) -> tuple[Tensor, ...]:
-        results = function(list(stand_ins))
+        results = host_calls.finished(function(list(stand_ins)))
         return tuple(result if traces.is_fake(result) else watch.stand_in(result) for result in results)
 
     try:
         module = traces.capture(watched, inputs)
     finally:
         watch.literals = literals
+        trace_state.state.effects = effects
+        trace_state.state.subgraphs -= 1
     outer = _lift(module)
     everything = [*inputs, *outer]
     values, memory, written = _reads_and_writes(module, everything)
@@ -312,12 +327,12 @@ def subgraph(
 
 
 def is_from_outside(tensor: Tensor) -> bool:
-    """Whether a tensor of the trace has the memory of an input, or of an array that the traced function found."""
+    """Whether a tensor of the trace shares memory with an input or with an array from outside."""
     return _current.watch.is_from_outside(tensor)
 
 
 def aligned(subgraphs: Sequence[Subgraph], first: Sequence[Tensor] = ()) -> tuple[list[Tensor], list[GraphModule]]:
-    """The same graphs with one list of tensors from around them, that all take; ``first`` are before the others."""
+    """Return the graphs with one common list of tensors from outside; ``first`` come before the others."""
     union = {id(tensor): tensor for tensor in [*first, *[tensor for _, outer in subgraphs for tensor in outer]]}
     return list(union.values()), [
         graph_copies.with_inputs(module, list(map(id, outer)), union) for module, outer in subgraphs
@@ -325,7 +340,7 @@ def aligned(subgraphs: Sequence[Subgraph], first: Sequence[Tensor] = ()) -> tupl
 
 
 def add_written(module: GraphModule, own: Sequence[Tensor], written: Sequence[Tensor]) -> None:
-    """Let a graph of `aligned`, whose first inputs are ``written``, give all those last, not only its ``own``."""
+    """Let a graph of `aligned`, whose first inputs are ``written``, return all of these last, not only its ``own``."""
     output = module.graph.output_node()
     results: list[Node] = list(output.args[0])  # type: ignore[arg-type]
     count = len(results) - len(own)
@@ -347,13 +362,14 @@ def add_written(module: GraphModule, own: Sequence[Tensor], written: Sequence[Te
 
 
 class Executable:
-    """A graph's programs: one for tensors alone, one for each set of inputs that gradients flow to.
+    """The programs of a graph: one without gradients, and one for each set of inputs that gradients flow to.
 
     Parameters
     ----------
     graph : Graph
     backend : str or callable, optional
-        None and "inductor" make machine code; "eager" runs the operations one by one; any other is torch.compile's.
+        None and "inductor" make machine code; "eager" runs the operations one by one; others are backends of
+        torch.compile.
     mode : str, optional
     options : dict, optional
         As torch.compile takes them.
@@ -375,26 +391,26 @@ class Executable:
         self._options = options
         self._mode = mode
         if mode is not None or options:
-            _ = self._settings  # a name that is no setting's is an error now
+            _ = self._settings  # raises for an unknown setting
         self._programs: dict[Any, Program] = {}
         self._operations = loops.by_python(graph.module) if loops.has_control_flow(graph.module) else graph.module
 
     @functools.cached_property
     def _settings(self) -> dict[str, Any] | None:
-        """The backend's settings; Inductor's are looked for in Inductor, whose import takes long."""
+        """The backend's settings. Those of Inductor need its import, which takes long."""
         return inductor.options_of(self._mode, self._options) if self._backend in (None, "inductor") else self._options
 
     def program(self, tensors: Sequence[Tensor]) -> Program:
-        """The program for these inputs, arguments and then captures; compiled on first need.
+        """Return the program for these inputs, arguments and then captures; compile it when it is first needed.
 
-        It suits all inputs of the same signature, whatever they hold, and takes them in a list.
+        The program takes all inputs of the same signature, in a list.
         """
         tracked = self._tracked(tensors)
         if tracked not in self._programs:
             with traces.scope():
                 self._programs[tracked] = self._made(tracked, tensors)
             if self.graph.sizes is not None:
-                self.graph.sizes.settle()  # a compiler supposes more of them
+                self.graph.sizes.settle()  # a compiler assumes more about them
         return self._programs[tracked]
 
     def _made(self, tracked: tuple[Any, ...], tensors: Sequence[Tensor]) -> Program:
@@ -405,7 +421,7 @@ class Executable:
         return self._or_eager(lambda: self._make_differentiable(tracked))
 
     def values_of(self, nodes: list[Node], tensors: Sequence[Tensor]) -> Sequence[Tensor]:
-        """What a program like this one gives for nodes of the graph that are new memory."""
+        """Return the values of nodes with new memory from a program like this one."""
         module = graph_copies.duplicate(self.graph.module, nodes)
         results: list[Node] = list(module.graph.output_node().args[0])  # type: ignore[arg-type]
         outputs = [Output(False, index) for index in range(len(results))]
@@ -415,12 +431,12 @@ class Executable:
         return other.program(tensors)(list(tensors))
 
     def suits(self, tensors: Sequence[Tensor]) -> bool:
-        """Whether the graph is of these arguments, of whose signature it is, or pattern where sizes are left open."""
+        """Whether the graph, which has the signature of these arguments, also fits their symbolic sizes."""
         return self.graph.sizes is None or self.graph.sizes.holds(*tensors)
 
     def matching(self, tensors: Sequence[Tensor]) -> Callable[..., bool]:
-        """A check whether other inputs are for the program of these; it may say no without reason, and never yes."""
-        if not tensors:  # what says that a trace or a transform is under way is a tensor
+        """Return a check whether other inputs fit the program of these; it may refuse without need."""
+        if not tensors:  # only a tensor shows that a trace or a transform is under way
             always = same_signature([_ANY])
             return lambda: always(_ANY)
         if self.graph.sizes is None:
@@ -428,7 +444,7 @@ class Executable:
         return self.graph.sizes.matching(tensors, len(tensors) - len(self.captures))
 
     def problem(self, tensors: Sequence[Tensor]) -> Exception | None:
-        """What the operations raise that machine code failed at, which says more of it; they run on copies."""
+        """Return the error of the traced operations where machine code failed, which says more; they run on copies."""
         try:
             self._operations(*[tensor.detach().clone() for tensor in tensors])
         except Exception as error:
@@ -436,28 +452,31 @@ class Executable:
         return None
 
     def is_ready(self, tensors: Sequence[Tensor]) -> bool:
-        """Whether :meth:`program` has nothing to compile."""
+        """Whether :meth:`program` needs no compiling."""
         return self._tracked(tensors) in self._programs
 
     def _tracked(self, tensors: Sequence[Tensor]) -> tuple[Any, ...]:
-        """Which inputs gradients flow to, and whether one is a variable that is written; nothing if there is none."""
+        """Return the inputs that gradients flow to, and whether one is a leaf that is written; empty without any."""
         tracked = tuple([tensor.requires_grad for tensor in tensors])
         if True not in tracked or not torch.is_grad_enabled():
             return ()
         return (*tracked, self._updates(tensors))
 
     def _updates(self, tensors: Sequence[Tensor]) -> bool:
-        """Whether a variable is written: the function can only have done that where it had gradients turned off."""
+        """Whether a leaf is written to, which a function can only do with gradients turned off."""
         return any(tensors[index].requires_grad and tensors[index].is_leaf for index in self.written)
 
     def _eager(self, tensors: list[Tensor]) -> Sequence[Tensor]:
-        if torch.is_grad_enabled() and any(tensor.requires_grad for tensor in tensors):
-            return self._recorded(*tensors)
-        return self._operations(*tensors)
+        return self.operations(tensors)(*tensors)
+
+    def operations(self, tensors: Sequence[Tensor]) -> GraphModule:
+        """The operations that run one by one for these inputs."""
+        is_recorded = torch.is_grad_enabled() and any(tensor.requires_grad for tensor in tensors)
+        return self._recorded if is_recorded else self._operations
 
     @functools.cached_property
     def _recorded(self) -> GraphModule:
-        """The operations where autograd records them."""
+        """Return the operations in a form that autograd can record."""
         return graph_copies.recordable(self._operations, aliasing.targets)
 
     def _or_eager(self, make: Callable[[], Program]) -> Program:
@@ -465,11 +484,11 @@ class Executable:
             return self._eager
         try:
             return make()
-        except Exception as error:  # whatever goes wrong in a compiler, the graph is still there to run
+        except Exception as error:  # the graph still runs after any failure of a compiler
             trace_state.raise_of_signal(error)
             cause = _cause(error)
             if cause not in warned and self._backend in (None, "inductor"):
-                # It may be the cache on disk: broken, full, or not to be written to.
+                # The cache on disk may be broken, full or read-only.
                 try:
                     with inductor.another_cache() as old:
                         program = make()
@@ -492,7 +511,7 @@ class Executable:
         if self._backend not in (None, "inductor"):
             return self._through_backend()
         if self.graph.written or loops.has_control_flow(self.graph.module):
-            return self._eager  # a write into what gradients flow through: autograd itself knows all the rules
+            return self._eager  # a write to a tensor that gradients flow through: autograd itself has all the rules
         mode, inputs = self._stand_ins()
         for tensor, tracks in zip(inputs, tracked[:-1], strict=True):
             tensor.requires_grad_(tracks)
@@ -501,7 +520,7 @@ class Executable:
         settings = self._settings_of(module)
         inputs += [traces.like(mode, tensor) for _, tensor in drawn]
         program = random_inputs.before(inductor.differentiable(module, inputs, settings, TABLE), drawn)
-        # torch's compiled derivatives have none themselves, which recordings in recordings are for.
+        # torch's compiled derivatives can't be differentiated, which nested recordings need.
         return lambda tensors: self._eager(tensors) if autodiff.is_inner() else program(tensors)
 
     def _make_plain(self) -> Program:
@@ -517,22 +536,25 @@ class Executable:
         return self._with_outputs(run, graph.outputs)
 
     def _stand_ins(self) -> tuple[traces.FakeTensorMode, list[Tensor]]:
-        """Inputs without data that nothing has happened to, and their mode."""
+        """Return fresh inputs without data, and their mode."""
         sizes = self.graph.sizes
         mode = traces.new_fake_mode() if sizes is None else sizes.mode()
         traces.allow_loops(mode, values=True)
         return mode, [traces.like(mode, tensor) for tensor in self.graph.inputs]
 
     def _settings_of(self, module: GraphModule) -> dict[str, Any]:
-        """Inductor's settings for a graph; one with a generator inside never comes from the cache on disk.
+        """Return Inductor's settings for a graph; a graph that holds a generator never comes from the cache on disk.
 
-        It would come with a copy of the generator, which no seed reaches.
+        A cached graph would have a copy of the generator, which no seed would reach.
         """
         settings = self._settings or {}
         return {**settings, "fx_graph_cache": False} if random_inputs.is_there(module) else settings
 
     def _compiled(self) -> Program:
         graph = self.graph
+        own = elementwise_code.program(graph) if self._mode is None and not self._options else None
+        if own is not None:
+            return own
         key = code_cache.key(graph, self._mode, self._options)
         known = None if key is None else code_cache.load(key)
         if known is not None:
@@ -567,7 +589,7 @@ class Executable:
             results = list(run(tensors))
             for index in written:
                 if not inputs[index].is_inference():
-                    torch.autograd.graph.increment_version(inputs[index])  # so that autograd sees the write
+                    torch.autograd.graph.increment_version(inputs[index])  # tells autograd of the write
             for index in viewed:
                 if results[index].stride() != found_strides[index]:
                     results[index] = _restrided(results[index], found_strides[index])
@@ -580,11 +602,11 @@ class Executable:
         return program
 
     def _layout(self, outputs: list[Output], strides: list[Any]) -> Any:
-        """Where sizes are left open, a function of the inputs: ``outputs`` and ``strides`` for the sizes they have."""
+        """For symbolic sizes, return a function that computes ``outputs`` and ``strides`` from the inputs."""
         sizes = self.graph.sizes
         if sizes is None:
             return None
-        # Not None for those without: it would be taken for one of the numbers.
+        # Not None for outputs without a geometry: it would count as one of the numbers.
         form = [() if output.geometry is None else output.geometry[1:] for output in outputs], strides
         numbers, spec = trees.flatten(form)
         formula = sizes.formula(numbers)
@@ -612,11 +634,11 @@ def _restrided(tensor: Tensor, stride: tuple[int, ...]) -> Tensor:
     return torch.empty_strided(tensor.shape, stride, dtype=tensor.dtype, device=tensor.device).copy_(tensor)
 
 
-warned: set[str] = set()  # the causes for which it has been said that nothing is compiled
+warned: set[str] = set()  # the causes of a fallback that were reported
 
 
 def _cause(error: Exception) -> str:
-    """What happened, without the names that Inductor gives to files and modules: they differ from graph to graph."""
+    """Return an error's text without Inductor's names of files and modules, which differ between graphs."""
     lines = [line for line in str(error).splitlines() if line.strip()]
     return re.sub(r"\bc[a-z2-7]{51}\b", "...", f"{type(error).__name__}: {lines[0] if lines else ''}")
 

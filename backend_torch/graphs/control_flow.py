@@ -1,12 +1,12 @@
-"""Control flow on tensors: Python's own where operations run one by one, torch's operators where they are traced.
+"""Control flow on tensors: Python's own in eager code, torch's operators in traces.
 
-Layer: owns what a branch or a loop's body becomes in a graph: a graph of its own, which takes the tensors it reads from
-around it as inputs, writes to none of them and returns new memory. Where derivatives are taken, ``loop_derivatives``
-has the operators; what it refuses unrolls.
+Layer: owns the graph of a branch or of a loop's body. It takes tensors from outside as inputs, writes to none of them
+and returns new memory. ``loop_derivatives`` has the operators for derivatives; loops that it refuses are unrolled.
 """
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -23,22 +23,44 @@ Tensors = list[Tensor]
 
 
 def is_recorded() -> bool:
-    """Whether branches and loops are kept: in a trace, and not inside a transform of torch.func."""
+    """Whether branches and loops are recorded: in a trace, and not inside a transform of torch.func."""
     return trace_state.is_tracing() and not functorch.is_transforming()
 
 
+def is_kept() -> bool:
+    """Whether branches and loops on values are kept: in a trace, inside a derivative too."""
+    return is_recorded() or (functorch.is_transforming() and loop_derivatives.is_differentiated())
+
+
+def keeps_loops(length: int, ends_early: bool) -> bool:
+    """Whether loops of a known number of steps are kept; some derivatives are taken of each step."""
+    if is_recorded() and not loop_derivatives.is_taped():
+        return True
+    return not ends_early and loop_derivatives.applies(length)
+
+
+def _is_followed(tensors: Sequence[Tensor]) -> bool:
+    """Whether autograd records what is done with one of the tensors."""
+    return torch.is_grad_enabled() and any(tensor.requires_grad for tensor in tensors)
+
+
+def is_in_a_batch() -> bool:
+    """Whether a function of one element runs for all of them, in `torch.vmap`."""
+    return any(level.key() == functorch.TransformType.Vmap for level in functorch.stack() or ())
+
+
 def _operands(tensors: Sequence[Tensor]) -> Tensors:
-    """In C order: what a body returns takes their place, and has to lie in memory as they do."""
+    """Return tensors in C order: the results of a body replace them, and need the same layout."""
     return [compiling.in_c_order(compiling.physical(tensor)) for tensor in tensors]
 
 
 def is_true(predicate: Tensor) -> Tensor:
-    """A 0-d tensor as a boolean one."""
+    """Return a 0-d tensor as a boolean one."""
     return predicate if predicate.dtype is torch.bool else predicate != 0
 
 
 def cond(predicate: Tensor, true: Callable[[], Tensors], false: Callable[[], Tensors]) -> Tensors:
-    """What ``true()`` returns, or ``false()``; in a graph both are traced and their results have to be alike."""
+    """Return the result of ``true()`` or ``false()``; a graph traces both, and their results must match."""
     predicate = is_true(predicate)
     if not is_recorded():
         if _is_traced(predicate):
@@ -46,13 +68,20 @@ def cond(predicate: Tensor, true: Callable[[], Tensors], false: Callable[[], Ten
             if found is not None:
                 return found
         return true() if bool(predicate) else false()
-    branches = [compiling.subgraph(lambda _: true(), []), compiling.subgraph(lambda _: false(), [])]
+    counts: list[int] = []
+
+    def results(branch: Callable[[], Tensors], _: Tensors) -> Tensors:
+        found = branch()
+        counts.append(len(found))
+        return found or [number(0)]  # what is called for its effects needs a result that waits for it
+
+    branches = [compiling.subgraph(functools.partial(results, branch), []) for branch in (true, false)]
     outer, (first, second) = compiling.aligned(branches)
-    return loop_derivatives.branch(predicate, first, second, outer)
+    return loop_derivatives.branch(predicate, first, second, outer)[: counts[0]]
 
 
 def _is_traced(*tensors: Tensor) -> bool:
-    """Whether derivatives are taken in a trace, and one of the tensors has no value there."""
+    """Whether a trace takes derivatives, and one of the tensors has no value in it."""
     return loop_derivatives.is_differentiated() and not all(map(_has_value, tensors))
 
 
@@ -69,25 +98,25 @@ storage_of = compiling.storage_of
 
 
 def number(value: bool | int) -> Tensor:
-    """A 0-d tensor of a trace, whose value the trace does not know."""
+    """Return a 0-d tensor of a trace whose value is unknown to it."""
     return torch.ops.aten.full.default([], value)
 
 
 def zeros(shape: Sequence[int], dtype: torch.dtype) -> Tensor:
-    """Zeros."""
+    """Return zeros."""
     return torch.zeros(shape, dtype=dtype)
 
 
 @dataclass
 class Traced:
-    """What a branch or a loop's body became.
+    """The traced body of a branch or a loop.
 
     Attributes
     ----------
     graph : (GraphModule, list of Tensor)
-        Its operations, and the tensors from around it that they take.
+        The operations, and the tensors from outside that they take.
     written : list of Tensor
-        Those of them that it writes to; the graph returns them last.
+        The tensors from outside that the body writes to; the graph returns them last.
     """
 
     graph: compiling.Subgraph
@@ -95,42 +124,56 @@ class Traced:
 
     @property
     def overwritten(self) -> list[int]:
-        """Which of its arguments it writes to."""
+        """Numbers of the arguments that the body writes to."""
         return list(self.graph[0].meta["overwritten"])
 
     @property
     def operations(self) -> int:
-        """How many operations there are, in inner loops and branches too."""
+        """Number of operations, with those of inner loops and branches."""
         modules = [module for module in self.graph[0].modules() if isinstance(module, GraphModule)]
         return sum([node.op == "call_function" for module in modules for node in module.graph.nodes])
 
 
 def traced(function: Callable[[Tensors], Tensors], examples: Sequence[Tensor]) -> Traced:
-    """What a function of tensors like these does; it may write to tensors from around it."""
+    """Trace a function of tensors like these; it may write to tensors from outside."""
     written: Tensors = []
-    return Traced(compiling.subgraph(function, _operands(examples), writes=written), written)
+    if not is_recorded():
+        return Traced(loop_derivatives.captured(function, examples, written), written)
+    with torch.no_grad():  # a write would become a part of what autograd has recorded of the tensor
+        return Traced(compiling.subgraph(function, _operands(examples), writes=written), written)
 
 
 def branched(predicate: Tensor, true: Traced, false: Traced) -> Tensors:
-    """The results of one of two branches, which are alike; what it writes to tensors from around it is written."""
+    """Return the results of one of two matching branches, and do its writes to tensors from outside."""
     written = list({id(tensor): tensor for tensor in [*true.written, *false.written]}.values())
     outer, (first, second) = compiling.aligned([true.graph, false.graph], written)
     for module, branch in ((first, true), (second, false)):
         compiling.add_written(module, branch.written, written)
-    (operands,) = loop_derivatives.apart(outer)
-    results = list(torch.ops.higher_order.cond(is_true(predicate), first, second, tuple(operands)))
+    run = loop_derivatives.branch if is_recorded() and not _is_followed(outer) else loop_derivatives.branch_of
+    results = run(is_true(predicate), first, second, outer)
     return _written_back(results, written)
 
 
-def repeated(condition: Callable[[Tensors], Tensor], body: Traced, carry: Sequence[Tensor]) -> Tensors:
-    """What is carried after a loop; what its steps write to tensors from around them is written."""
-    values = _operands(carry)
-    tested = compiling.subgraph(lambda given: [is_true(condition(given))], values)
+def repeated(
+    condition: Callable[[Tensors], Tensor], body: Traced, carry: Sequence[Tensor], steps: int | None = None
+) -> Tensors:
+    """Return the carried values after a loop, and do the writes of its steps to tensors from outside."""
+    if steps is not None and loop_derivatives.applies(steps):
+        outer, (step,) = compiling.aligned([body.graph], body.written)
+        carried = [tensor.clone() for tensor in [*carry, *body.written]]
+        results = loop_derivatives.counted(scan, step, carried, outer[len(body.written) :], steps)
+        return _written_back(results, body.written)
+    tested = traced(lambda given: [is_true(condition(given))], carry).graph
     outer, (test, step) = compiling.aligned([tested, body.graph], body.written)
+    if not is_recorded() or loop_derivatives.is_taped():
+        carried = [tensor.clone() for tensor in [*carry, *body.written]]
+        results = loop_derivatives.loop_of(test, step, carried, outer[len(body.written) :])
+        return _written_back(results, body.written)
+    values = _operands(carry)
     around, carried = loop_derivatives.apart(outer[len(body.written) :], [*values, *outer[: len(body.written)]])
 
     def first(*tensors: Tensor) -> Tensor:
-        return test(*tensors)[0]  # the operator's condition is a tensor and not a sequence of one
+        return test(*tensors)[0]  # the operator takes a tensor as condition, not a sequence of one
 
     results = list(torch.ops.higher_order.while_loop(first, step, tuple(carried), tuple(around)))
     return _written_back(results, body.written)
@@ -149,9 +192,9 @@ def while_loop(
     carry: Sequence[Tensor],
     most: int | None = None,
 ) -> Tensors:
-    """``carry = body(carry)`` while ``condition(carry)``, a 0-d tensor; ``body`` keeps dtypes and shapes.
+    """Repeat ``carry = body(carry)`` while ``condition(carry)``, a 0-d tensor; ``body`` keeps dtypes and shapes.
 
-    After ``most`` steps it ends; with such a bound a traced loop has derivatives in reverse mode too.
+    The loop ends after ``most`` steps; with this bound a traced loop has reverse-mode derivatives too.
     """
     if most is not None and (is_recorded() or loop_derivatives.is_differentiated()):
         return _at_most(most, condition, body, carry)
@@ -160,7 +203,7 @@ def while_loop(
         return [is_true(condition(given))]
 
     if not is_recorded() or loop_derivatives.is_taped():
-        values = [tensor.clone() for tensor in carry]  # what the body writes to its arguments stays in the loop
+        values = [tensor.clone() for tensor in carry]  # the body's writes to its arguments stay in the loop
         if _is_traced(condition(values)):
             found = loop_derivatives.repeated(tested, body, values)
             if found is not None:
@@ -178,7 +221,7 @@ def while_loop(
 def _at_most(
     most: int, condition: Callable[[Tensors], Tensor], body: Callable[[Tensors], Tensors], carry: Sequence[Tensor]
 ) -> Tensors:
-    """A traced `while_loop` of ``most`` steps; under derivatives a scan, in which steps too many do nothing."""
+    """Trace a `while_loop` of at most ``most`` steps; under derivatives a scan whose extra steps do nothing."""
     if loop_derivatives.is_differentiated():
 
         def step(values: Tensors, _: Tensors) -> tuple[Tensors, Tensors]:
@@ -197,7 +240,7 @@ def _at_most(
 def fori_loop(
     lower: int | Tensor, upper: int | Tensor, body: Callable[[Tensor, Tensors], Tensors], carry: Sequence[Tensor]
 ) -> Tensors:
-    """``carry = body(i, carry)`` for each i from ``lower`` up to ``upper``, an int64 0-d tensor."""
+    """Repeat ``carry = body(i, carry)`` for each i from ``lower`` up to ``upper``, an int64 0-d tensor."""
     is_kept = is_recorded() and not loop_derivatives.is_taped()
     if is_kept or _is_traced(*[bound for bound in (lower, upper) if not isinstance(bound, int)]):
 
@@ -222,16 +265,20 @@ def scan(
     length: int,
     reverse: bool,
     pure: bool = False,
+    unroll: int = 1,
 ) -> tuple[Tensors, Tensors]:
-    """``carry, y = step(carry, x)`` for each of ``length`` slices x along the first axes: carry, and all y stacked.
+    """Repeat ``carry, y = step(carry, x)`` for ``length`` slices x of the first axes; return carry and stacked y.
 
-    If ``pure``, a ``step`` that writes to what it gets is a NotImplementedError where it is traced.
+    If ``pure``, a traced ``step`` that writes to its arguments raises NotImplementedError. A traced loop does
+    ``unroll`` steps in a turn.
     """
     if not length:
-        # What the results would be is known by computing one.
+        # One step shows the shapes of the results.
         zeros = [torch.zeros(x.shape[1:], dtype=x.dtype, device=x.device) for x in xs]
         _, ys = step([tensor.clone() for tensor in carry], zeros)
         return [tensor.clone() for tensor in carry], [y.new_empty((0, *y.shape)) for y in ys]
+    if unroll > 1 and trace_state.is_tracing():
+        return _scanned_by_turns(step, carry, xs, length, reverse, min(unroll, length))
     if loop_derivatives.applies(length) and not pure:
         forward = [x.flip(0) for x in xs] if reverse else xs
         done = loop_derivatives.scanned(scan, step, carry, forward, length)
@@ -239,7 +286,7 @@ def scan(
             return done[0], [y.flip(0) for y in done[1]] if reverse else done[1]
     if not is_recorded() or loop_derivatives.is_taped():
         return _scanned(step, carry, xs, length, reverse)
-    # torch's operator wants at least one carried tensor, and one to go through.
+    # torch's operator needs at least one carried tensor, and one to slice.
     count = 1 + len(carry)
     values = [torch.zeros((), dtype=torch.int8), *_operands(carry)]
     inputs = _operands([x.flip(0) for x in xs] if reverse else xs) or [torch.zeros(length, dtype=torch.int8)]
@@ -256,6 +303,29 @@ def scan(
     return results[1:count], [y.flip(0) for y in ys] if reverse else ys
 
 
+def _scanned_by_turns(
+    step: Callable[[Tensors, Tensors], tuple[Tensors, Tensors]],
+    carry: Sequence[Tensor],
+    xs: Sequence[Tensor],
+    length: int,
+    reverse: bool,
+    unroll: int,
+) -> tuple[Tensors, Tensors]:
+    """Do a `scan` in turns of ``unroll`` steps each, and then the remaining steps."""
+    count = length - length % unroll
+    forward = [x.flip(0) for x in xs] if reverse else xs
+    if count == unroll:  # one turn needs no loop
+        values, ys = _scanned(step, carry, [x[:count] for x in forward], count, False)
+    else:
+        turns = [x[:count].unflatten(0, (-1, unroll)) for x in forward]
+        values, blocks = scan(lambda v, x: _scanned(step, v, x, unroll, False), carry, turns, count // unroll, False)
+        ys = [y.flatten(0, 1) for y in blocks]
+    if count < length:
+        values, last = _scanned(step, values, [x[count:] for x in forward], length - count, False)
+        ys = [torch.cat(both) for both in zip(ys, last, strict=True)]
+    return values, [y.flip(0) for y in ys] if reverse else ys
+
+
 def _scanned(
     step: Callable[[Tensors, Tensors], tuple[Tensors, Tensors]],
     carry: Sequence[Tensor],
@@ -267,5 +337,5 @@ def _scanned(
     rows: list[Any] = []
     for i in reversed(range(length)) if reverse else range(length):
         values, ys = step(values, [x[i].clone() for x in xs])
-        rows.append([y.clone() for y in ys])  # which the next step may write to, with what is carried
+        rows.append([y.clone() for y in ys])  # the next step may write to them, as to the carried values
     return values, [torch.stack(column[::-1] if reverse else column) for column in map(list, zip(*rows, strict=True))]

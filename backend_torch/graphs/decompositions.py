@@ -1,4 +1,4 @@
-"""Operations whose vectorised code in Inductor is not what torch computes, in terms of those whose code is.
+"""Decompositions of operations whose vectorised code in Inductor has other results than torch.
 
 Layer: owns which those are. Inductor computes ``expm1`` as ``exp(x) - 1`` and ``atanh`` as a logarithm of a quotient,
 both without digits near zero; ``acosh`` overflows; a floor division is the floor of the rounded quotient, and a
@@ -24,7 +24,7 @@ HALF = (torch.float16, torch.bfloat16)
 
 
 def _on_cpu(function: Callable[[Tensor], Tensor]) -> Callable[[Tensor], Tensor]:
-    """For real floating point on the CPU; half precision in float32, as the vectorised code has it."""
+    """Limit a decomposition to real floating point on the CPU; half precision is computed in float32."""
 
     def decomposed(x: Tensor) -> Tensor:
         if x.device.type != "cpu" or not x.dtype.is_floating_point:

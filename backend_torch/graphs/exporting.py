@@ -1,6 +1,6 @@
 """Traced graphs as programs of torch.export: for files, and for ONNX.
 
-Layer: owns what can leave the process. Tensors from outside become the program's own, with the values they have then.
+Layer: owns what can leave the process. Tensors from outside become the program's own, with their current values.
 """
 
 from __future__ import annotations
@@ -36,15 +36,17 @@ class _Module(torch.nn.Module):
         return self.run(*tensors, *[getattr(self, name) for name in self.captures])
 
 
-def program(graph: Graph, inputs: Sequence[Tensor], drawing_too: bool = False) -> Program:
-    """The graph as an exported program of its arguments.
+def program(
+    graph: Graph, inputs: Sequence[Tensor], drawing_too: bool = False, open_axes: Sequence[Sequence[int]] | None = None
+) -> Program:
+    """Return the graph as an exported program of its arguments.
 
-    With ``drawing_too`` one that draws random numbers, from generators that `load` chooses.
+    With ``drawing_too`` it may draw random numbers, from generators that `load` chooses.
 
     Raises
     ------
     NotImplementedError
-        The graph writes to its arguments or to tensors from outside, or draws random numbers where it may not.
+        The graph writes to its arguments or to tensors from outside, or draws random numbers without ``drawing_too``.
     """
     if graph.written:
         raise NotImplementedError("a function that writes to its arguments or to arrays from outside can't be exported")
@@ -53,7 +55,16 @@ def program(graph: Graph, inputs: Sequence[Tensor], drawing_too: bool = False) -
             "a function that draws random numbers can be saved (fn.save), but is no program for C++ or ONNX, as its "
             "generator is Python's: draw them outside and pass them in as an argument"
         )
-    return torch.export.export(_Module(graph), tuple(inputs), strict=False)
+    if open_axes is None:
+        return torch.export.export(_Module(graph), tuple(inputs), strict=False)
+    shapes = tuple([dict.fromkeys(axes, torch.export.Dim.DYNAMIC) for axes in open_axes])
+    try:
+        return torch.export.export(_Module(graph), tuple(inputs), dynamic_shapes=(shapes,), strict=False)
+    except (ValueError, RuntimeError) as error:
+        raise NotImplementedError(
+            "the function can't be saved for all lengths that input_signature leaves open, as it supposes something of "
+            f"one; save it for those of arguments: fn.save(path, *arguments). torch says: {error}"
+        ) from error
 
 
 def save(exported: Program, path: str, text: str) -> None:
@@ -64,14 +75,14 @@ def save(exported: Program, path: str, text: str) -> None:
 def load(
     path: str, generator_of: Callable[[torch.device], torch.Generator]
 ) -> tuple[Callable[..., Sequence[Tensor]], list[Tensor], str]:
-    """The program in a file, the tensors (without data) that it is for, and the text.
+    """Return the program in a file, its example tensors (without data), and the text.
 
-    What it draws comes from the generator of each device.
+    It draws from the generator of each device.
 
     Raises
     ------
     ValueError
-        The file holds something else, or what only an unpickler or an interpreter of code could read.
+        The file holds something else, or parts that only an unpickler or an interpreter of code can read.
     """
     with open(path, "rb") as file:
         data = io.BytesIO(file.read())
@@ -100,7 +111,7 @@ _MEMBERS = re.compile(
 
 
 def _refused(data: io.BytesIO) -> str | None:
-    """Why a file is not to be given to torch.export.load, which unpickles what it does not know and runs guards.
+    """Return why torch.export.load must not read a file: it unpickles unknown parts and runs guards.
 
     It also calls any function that torch's modules lead to (``torch.os.system``) where an operation should be.
     """
@@ -113,7 +124,7 @@ def _refused(data: io.BytesIO) -> str | None:
             unknown = [name for name in names if not _MEMBERS.fullmatch(name)]
             if unknown:
                 return f"it has a member {unknown[0]!r}"
-            # torch reads the archive by other code, which may take the other one of two.
+            # torch reads the archive by other code, which may take the other one of two members of a name.
             if len(set(names)) < len(names) or len({name.partition("/")[0] for name in names}) > 1:
                 return "it has a member twice"
             if any(info.compress_type != zipfile.ZIP_STORED for info in infos):
@@ -126,23 +137,44 @@ def _refused(data: io.BytesIO) -> str | None:
                 return "a tensor in it is pickled"
         torch.load(io.BytesIO(members["data/sample_inputs/model.pt"]), weights_only=True)
         model = json.loads(members["models/model.json"])
-        if model["guards_code"] or model["range_constraints"]:
+        conditions = [_CONDITION.fullmatch(text) for text in model["guards_code"]]
+        if not all(conditions) or not all(map(_is_range, model["range_constraints"].items())):
             return "it has conditions that are code"
         return _refused_part(model)
-    except Exception as error:  # in whichever of the readers
+    except Exception as error:  # from any of the readers
         return f"{type(error).__name__}: {error}"
 
 
+_SYMBOL = r"[su]\d{1,6}"
+_LENGTH = re.compile(
+    rf"(Symbol\('{_SYMBOL}', positive=True, integer=True\)|Integer\(-?\d{{1,18}}\)"
+    r"|(Add|Mul|FloorDiv|Mod|Max|Min)\(|\)|, )+"
+)
+"""What torch may be given to make an expression of a length of: it runs the text. No powers, which are of any size."""
+_CONDITION = re.compile(
+    r"(L\['tensors'\]\[\d{1,6}\]\.size\(\)\[\d{1,3}\]|\d{1,18}|\*(?!\*)|[-+%()]|//|[=!<>]=|[<>]|and|or|not| )+"
+)
+"""What torch may be given to check lengths by, which it runs, too."""
+
+
+def _is_range(entry: Any) -> bool:
+    """Whether an entry says between which numbers a length is."""
+    name, limits = entry
+    numbers = [limits[key] for key in ("min_val", "max_val")]
+    return bool(re.fullmatch(_SYMBOL, name)) and all(n is None or type(n) is int for n in numbers) and len(limits) == 2
+
+
+_ARITHMETIC = re.compile(r"_operator\.(getitem|add|sub|mul|floordiv|mod|neg)")
 _LOOPS = re.compile(r"torch\.ops\.higher_order\.(cond|while_loop|scan|map_impl|associative_scan)")
 _OPERATION = re.compile(r"torch\.ops\.(aten|prims|tnp)\.(\w+)\.(\w+)")
 
 
 def _refused_part(part: Any) -> str | None:
-    """What there is in a program, however deep, that does anything else than compute with tensors."""
+    """Return the first part of a program, at any depth, that does more than compute with tensors."""
     if isinstance(part, list):
         found = map(_refused_part, part)
     elif isinstance(part, dict):
-        if "expr_str" in part:
+        if "expr_str" in part and not (type(part["expr_str"]) is str and _LENGTH.fullmatch(part["expr_str"])):
             return "it has conditions that are code"
         if "as_operator" in part or "as_custom_obj" in part:
             return "it passes objects on"
@@ -157,13 +189,13 @@ def _refused_part(part: Any) -> str | None:
 
 def _computes(target: str) -> bool:
     """Whether the target of a node is an operation on tensors."""
-    if target == "_operator.getitem" or _LOOPS.fullmatch(target):
+    if _ARITHMETIC.fullmatch(target) or _LOOPS.fullmatch(target):
         return True
     found = _OPERATION.fullmatch(target)
-    if found is None or found[2] == "from_file":  # which reads and makes files
+    if found is None or found[2] == "from_file":  # it reads and creates files
         return False
     space, name, overload = found.groups()
-    # Others than the dispatcher's are TorchScript's: aten::save writes files.
+    # Operations outside of the dispatcher are TorchScript's: aten::save writes files.
     return has_kernel(f"{space}::{name}" + ("" if overload == "default" else f".{overload}"))
 
 

@@ -10,7 +10,7 @@ from backend_torch.tensors.memory import with_history
 
 
 def duplicate(module: GraphModule, results: Sequence[Node] | None = None) -> GraphModule:
-    """A copy of a graph, to be changed; with ``results`` for its results if they are given."""
+    """Return a copy of a graph that may be changed; ``results``, if given, are its results."""
     copies: dict[Node, Node] = {}
     graph = Graph()
     returned = graph.graph_copy(module.graph, copies)
@@ -19,7 +19,7 @@ def duplicate(module: GraphModule, results: Sequence[Node] | None = None) -> Gra
 
 
 def recordable(module: GraphModule, targets: Callable[[Node], Iterable[Node]]) -> GraphModule:
-    """A copy of a graph that autograd can record; ``targets`` says what an operation of it writes to."""
+    """Return a copy of a graph that autograd can record; an operation writes to the nodes ``targets(node)``."""
     made = duplicate(module)
     for node in made.graph.nodes:
         for target in dict.fromkeys(targets(node)):
@@ -31,7 +31,7 @@ def recordable(module: GraphModule, targets: Callable[[Node], Iterable[Node]]) -
 
 
 def with_inputs(module: GraphModule, last: Sequence[int], union: Iterable[int]) -> GraphModule:
-    """A graph whose last inputs, of the names ``last``, are those of ``union``; others that it takes are unused."""
+    """Return a graph whose last inputs, named ``last``, are those of ``union``; additional ones are unused."""
     graph = Graph()
     placeholders = module.graph.find_nodes(op="placeholder")
     own = len(placeholders) - len(last)

@@ -1,4 +1,4 @@
-"""Loops of a graph as C++: what lies in memory, what is computed where it is read, and when it is written.
+"""Loops of a graph as C++: values in memory, values computed where they are read, and the statements that write.
 
 Layer: owns values and statements. A value is in memory (a view of a buffer), or it is computed for each element that is
 read (lazy). What an operation means is loop_operations.py's, and loop_prelude.py's in C++.
@@ -35,22 +35,22 @@ CTYPES: dict[Dtype, str] = {
     torch.uint8: "uint8_t",
     torch.bool: "bool",
 }
-_SMALL = 2048  # bytes of a buffer that lies on the stack, and is copied rather than exchanged
+_SMALL = 2048  # bytes of a buffer on the stack, which is copied rather than exchanged
 _MOST_SCRATCH = 1 << 28
 
 
 class Unsupported(Exception):
-    """A loop holds what is not lowered; it runs as it did before."""
+    """Raised for a loop with an operation that is not lowered; the loop runs as before."""
 
 
 @dataclass(eq=False)
 class Buffer:
-    """Memory of the loop's: on the stack if it is small, else where a pointer points, which may be exchanged.
+    """Memory of a loop: on the stack if it is small, else behind a pointer that may be exchanged.
 
     Attributes
     ----------
     constant : bool
-        Nobody writes to it, because it is an input.
+        Whether it is an input, which is never written.
     """
 
     name: str
@@ -71,9 +71,9 @@ class View:
     Attributes
     ----------
     offset : str
-        The first element's place, where that is not 0.
+        The place of the first element, if it is not 0.
     copied : bool
-        It stands for the values that are there now, and not for the memory.
+        Whether it stands for the current values, and not for the memory.
     """
 
     buffer: Buffer
@@ -95,7 +95,7 @@ class View:
         return 0
 
     def place(self, index: Index) -> str:
-        """Where the element at an index is in the buffer."""
+        """Return the place of an element in the buffer."""
         terms = [self.offset] if self.offset else []
         for i, size, stride in zip(index, self.shape, self.strides, strict=True):
             if size != 1 and stride and i != "0":
@@ -110,7 +110,7 @@ class View:
 
     @property
     def is_plain(self) -> bool:
-        """Whether the elements lie one after the other, in C order."""
+        """Whether the elements are in C order without gaps."""
         return self.strides == plain(self.shape) or all(
             size == 1 or stride == expected
             for size, stride, expected in zip(self.shape, self.strides, plain(self.shape), strict=True)
@@ -118,7 +118,7 @@ class View:
 
     @property
     def is_whole(self) -> bool:
-        """Whether these are all elements of the buffer, in their order."""
+        """Whether these are all elements of the buffer, in order."""
         return not self.offset and self.is_plain and math.prod(self.shape) == self.buffer.size
 
     @property
@@ -137,7 +137,7 @@ class Lazy:
     reads : frozenset of Buffer
         The memory that it reads.
     cost : int
-        How many operations it takes.
+        Number of operations for an element.
     """
 
     dtype: Dtype
@@ -156,7 +156,7 @@ _recording: list[tuple[Buffer, str]] | None = None
 
 
 def places_read(value: Value, index: Index) -> list[tuple[Buffer, str]]:
-    """Which elements of which memory a value's element at an index is computed from."""
+    """Return the buffers and places that a value's element at an index is computed from."""
     global _recording
     before, _recording = _recording, []
     try:
@@ -167,7 +167,7 @@ def places_read(value: Value, index: Index) -> list[tuple[Buffer, str]]:
 
 
 def plain(shape: Sequence[int]) -> Shape:
-    """The strides of a new tensor."""
+    """Return the strides of a new tensor."""
     strides = [1] * len(shape)
     for axis in range(len(shape) - 2, -1, -1):
         strides[axis] = strides[axis + 1] * max(shape[axis + 1], 1)
@@ -175,7 +175,7 @@ def plain(shape: Sequence[int]) -> Shape:
 
 
 def literal(value: Any, dtype: Dtype) -> str:
-    """A Python number as C++ of a dtype."""
+    """Return a Python number as C++ of a dtype."""
     ctype = CTYPES[dtype]
     if dtype is torch.bool:
         return "true" if value else "false"
@@ -197,7 +197,7 @@ def literal(value: Any, dtype: Dtype) -> str:
 
 
 def constant(value: Any, dtype: Dtype, shape: Shape = ()) -> Lazy:
-    """A number as a value."""
+    """Return a number as a value."""
     text = literal(value, dtype)
     return Lazy(dtype, shape, lambda index: text)
 
@@ -209,7 +209,7 @@ class Code:
     Attributes
     ----------
     declared : list of str
-        What comes before its first statement: pointers into the scratch memory, and inputs that are laid out otherwise.
+        Declarations before the first statement: pointers into the scratch memory, and inputs in another layout.
     """
 
     lines: list[str] = field(default_factory=list)
@@ -218,7 +218,7 @@ class Code:
     depth: int = 1
     numbers: Iterator[int] = field(default_factory=itertools.count)
     packed: dict[Any, View] = field(default_factory=dict)
-    permuted: bool = False  # whether results may lie in each other's memory
+    permuted: bool = False  # whether results may be in each other's memory
 
     def line(self, text: str) -> None:
         self.lines.append("  " * self.depth + text)
@@ -235,7 +235,7 @@ class Code:
         return f"{letter}{next(self.numbers)}"
 
     def buffer(self, dtype: Dtype, size: int, points_to: str | None = None) -> Buffer:
-        """New memory; or that of an output, which it has at first."""
+        """Return new memory, or that of an output."""
         ctype, name = CTYPES[dtype], self.name("m")
         small = size * dtype.itemsize <= _SMALL
         if points_to is not None and not small:
@@ -250,11 +250,11 @@ class Code:
         return Buffer(name, dtype, size, pointer=not small)
 
     def new(self, dtype: Dtype, shape: Sequence[int]) -> View:
-        """New memory for elements of a shape."""
+        """Return new memory for elements of a shape."""
         return View(self.buffer(dtype, math.prod(shape)), tuple(shape), plain(shape))
 
     def loops(self, shape: Shape, body: Callable[[list[str]], None], ordered: bool = False) -> None:
-        """Go through all indices of a shape; unless ``ordered``, no element waits for another."""
+        """Write loops over all indices of a shape; unless ``ordered``, the elements are independent."""
         index = ["0" if size == 1 else self.name("i") for size in shape]
         counted = [axis for axis, size in enumerate(shape) if size != 1]
         for axis in counted:
@@ -267,7 +267,7 @@ class Code:
             self.close()
 
     def store(self, target: View, value: Value) -> None:
-        """Write a value that reads nothing of the target, but each element where it is written."""
+        """Write a value that reads the target only at the element that is written."""
         if target.shape == value.shape and isinstance(value, View) and value.is_plain and target.is_plain:
             size = math.prod(value.shape)
             if size > 1:
@@ -276,7 +276,7 @@ class Code:
         self.loops(target.shape, lambda index: self.line(f"{target.at(index)} = {value.at(index)};"))
 
     def in_memory(self, value: Value) -> View:
-        """The value as it lies in memory, where it is put if it is computed."""
+        """Return the value in memory; store it there if it is computed."""
         if isinstance(value, View):
             return value
         view = self.new(value.dtype, value.shape)
@@ -284,17 +284,17 @@ class Code:
         return view
 
     def as_new(self, value: Value) -> View:
-        """The value in memory of its own."""
+        """Return the value in memory of its own."""
         view = self.new(value.dtype, value.shape)
         self.store(view, value)
         return view
 
     def in_c_order(self, value: Value) -> View:
-        """The value in memory, one element after the other."""
+        """Return the value in memory, in C order without gaps."""
         return value if isinstance(value, View) and value.is_plain else self.as_new(value)
 
     def scalar(self, value: Value) -> Lazy:
-        """A value of one element, computed now."""
+        """Return a value of one element, computed now."""
         if isinstance(value, Lazy) and not value.cost and not value.reads:
             return value
         name = self.name("v")
@@ -302,5 +302,5 @@ class Code:
         return Lazy(value.dtype, value.shape, lambda index: name)
 
     def exchange(self, one: Buffer, other: Buffer) -> None:
-        """Let two pointers have each other's memory."""
+        """Exchange the memory of two pointers."""
         self.line(f"std::swap({one.name}, {other.name});")

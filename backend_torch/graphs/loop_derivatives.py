@@ -1,4 +1,4 @@
-"""Derivatives of loops and branches that are traced: again a loop or a branch.
+"""Derivatives of traced loops and branches, as loops and branches.
 
 Layer: owns the derivatives of ``scan``, ``cond`` and ``while_loop``. A scan keeps what each step got; the loop backward
 goes through that with the derivative of one step. A branch has the derivatives of both functions for its branches. A
@@ -15,7 +15,7 @@ import torch
 from torch.fx import GraphModule
 from torch.overrides import TorchFunctionMode
 
-from backend_torch.autodiff import autodiff
+from backend_torch.autodiff import autodiff, old_values
 from backend_torch.graphs import compiling, loops
 from backend_torch.tensors import trace_state
 from backend_torch.tensors.memory import unwrapped
@@ -30,7 +30,7 @@ _FEWEST = 16  # steps; fewer are unrolled, and fuse
 
 
 class _Unwrapping(TorchFunctionMode):
-    """A step's operations on the tensors that a transform has wrapped, without the transform."""
+    """Runs a step's operations on the tensors below a transform, without the transform."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -55,12 +55,12 @@ class _Unwrapping(TorchFunctionMode):
         return inside
 
     def outside(self, tensors: Sequence[Tensor]) -> Tensors:
-        """The tensors as the transforms have wrapped them."""
+        """Return the tensors as wrapped by the transforms."""
         return [self.wrapped.get(id(tensor), (tensor, tensor))[1] for tensor in tensors]
 
 
 def applies(length: int) -> bool:
-    """Whether one gradient is being taken, in a trace, of a loop that is long enough."""
+    """Whether a trace takes one gradient of a loop that is long enough."""
     levels = functorch.stack()
     if length >= _FEWEST and not levels:
         return is_taped()
@@ -71,16 +71,16 @@ def applies(length: int) -> bool:
 
 @dataclass(eq=False)
 class _Loop:
-    """A loop of which a derivative is taken.
+    """A loop under a derivative.
 
     Attributes
     ----------
     step : GraphModule
-        Of the carried values, a slice, and tensors from around; gives the next carried values and a result.
+        Takes the carried values, a slice, and tensors from outside; returns the next carried values and a result.
     counts : tuple of int
-        How many of them there are: carried values, slices, tensors from around, and results.
+        Numbers of carried values, slices, tensors from outside, and results.
     floating : list of bool
-        Whether what a step gives is of a floating dtype: the next carried values, and the results.
+        Whether each output of a step has a floating dtype: the next carried values, and the results.
     """
 
     scan: Scan
@@ -99,7 +99,7 @@ class _Loop:
 
 
 def scanned(scan: Scan, step: Step, carry: Sequence[Tensor], xs: Sequence[Tensor], length: int) -> Any:
-    """``scan`` forward where `applies`; None if a step holds what has no derivative here."""
+    """Do the forward ``scan`` where `applies`; return None if a step holds an operation without a derivative here."""
     mode, count = _Unwrapping(), len(carry)
     floating: list[bool] = []
     with functorch.down_to(None), mode:
@@ -125,8 +125,23 @@ def scanned(scan: Scan, step: Step, carry: Sequence[Tensor], xs: Sequence[Tensor
     return values, ys
 
 
+def counted(scan: Scan, step: GraphModule, carry: Sequence[Tensor], around: Sequence[Tensor], length: int) -> Tensors:
+    """A loop of a known number of steps, of which a gradient is taken.
+
+    Raises
+    ------
+    NotImplementedError
+        A step branches or loops itself.
+    """
+    if loops.has_control_flow(step):
+        raise NotImplementedError("a gradient of a loop whose steps branch or loop is taken step by step")
+    floating = [each.is_floating_point() for each in carry]
+    given = _Loop(scan, step, (len(carry), 0, len(around), 0), floating, length)
+    return list(_Forward.apply(given, *carry, *around)[: len(carry)])
+
+
 class _Forward(torch.autograd.Function):
-    """The loop, which also gives what each step got."""
+    """The loop, which also returns the inputs of each step."""
 
     generate_vmap_rule = True
 
@@ -158,7 +173,7 @@ class _Forward(torch.autograd.Function):
 
 
 class _Backward(torch.autograd.Function):
-    """The gradients of what the loop got."""
+    """The gradients of the loop's inputs."""
 
     generate_vmap_rule = True
 
@@ -224,7 +239,7 @@ def is_taped() -> bool:
 
 
 def apart(*groups: Sequence[Tensor]) -> list[Tensors]:
-    """The same tensors, with copies where two share memory: torch's operators take none that do."""
+    """Return the tensors, with copies where two share memory: torch's operators refuse these."""
     seen: set[int] = set()
     result = []
     for group in groups:
@@ -238,13 +253,13 @@ def apart(*groups: Sequence[Tensor]) -> list[Tensors]:
 
 
 def branch(predicate: Tensor, first: Any, second: Any, outer: Sequence[Tensor]) -> Tensors:
-    """torch's operator for a branch, on tensors that share no memory."""
+    """Call torch's operator for a branch, on tensors that share no memory."""
     (operands,) = apart(outer)
     return list(torch.ops.higher_order.cond(predicate, first, second, tuple(operands)))
 
 
 def loop(test: Any, step: Any, values: Sequence[Tensor], outer: Sequence[Tensor]) -> Tensors:
-    """torch's operator for a loop, on tensors that share no memory."""
+    """Call torch's operator for a loop, on tensors that share no memory."""
 
     def tested(*tensors: Tensor) -> Tensor:
         return test(*tensors)[0]  # the operator's condition is a tensor and not a sequence of one
@@ -260,14 +275,14 @@ class _Graphs:
     Attributes
     ----------
     carried : int
-        How many of the inputs a loop carries; 0 of a branch.
+        Number of inputs that a loop carries; 0 for a branch.
     """
 
     modules: list[Any]
     carried: int = 0
 
     def derived(self, module: GraphModule, tensors: Sequence[Tensor], given: Sequence[Tensor], forward: bool) -> Any:
-        """The derivative of a graph, as one of its inputs and what goes through it: tangents, or gradients."""
+        """Return the derivative of a graph, as a graph of its inputs and of tangents or gradients."""
         count, inputs = len(tensors), [index for index, each in enumerate(tensors) if _is_float(each)]
 
         def differentiated(values: Tensors) -> Tensors:
@@ -287,11 +302,12 @@ class _Graphs:
             ahead: Any = torch.func.jvp(primal, tuple(chosen), tuple(along), has_aux=True)
             return [*ahead[2], *ahead[1]]
 
-        return compiling.subgraph(differentiated, list(map(_example, (*tensors, *given))))[0]
+        with old_values.unhooked():
+            return compiling.subgraph(differentiated, list(map(_example, (*tensors, *given))))[0]
 
 
 def _example(tensor: Tensor) -> Tensor:
-    """A tensor in C order like another, below all transforms."""
+    """Return a tensor in C order like another, below all transforms."""
     return unwrapped(tensor).new_empty(tensor.shape)
 
 
@@ -323,7 +339,7 @@ def _has_scan(module: GraphModule) -> bool:
 
 
 class _Branch(torch.autograd.Function):
-    """One of two graphs, as a predicate says."""
+    """One of two graphs, chosen by a predicate."""
 
     @staticmethod
     def forward(graphs: _Graphs, predicate: Tensor, *tensors: Tensor) -> tuple[Tensor, ...]:
@@ -336,6 +352,7 @@ class _Branch(torch.autograd.Function):
         ctx.save_for_backward(*tensors)
         ctx.save_for_forward(*tensors)
         ctx.mark_non_differentiable(*[each for each in output if not _is_float(each)])
+        ctx.followed = list(map(_is_float, output))
 
     @staticmethod
     def backward(ctx: Any, *gradients: Any) -> Any:
@@ -346,6 +363,8 @@ class _Branch(torch.autograd.Function):
 
     @staticmethod
     def jvp(ctx: Any, _: Any, __: Any, *tangents: Any) -> Any:
+        if not any(ctx.followed):
+            return (None,) * len(ctx.followed)
         predicate, *tensors = ctx.saved_tensors
         given = _tangents(tensors, tangents)
         found = _differentiated(ctx.graphs, predicate, tensors, given, True)
@@ -399,29 +418,58 @@ def _differentiated(graphs: _Graphs, predicate: Tensor, tensors: Any, given: Ten
 
 def _captured(functions: Sequence[Callable[[Tensors], Tensors]], examples: Sequence[Tensor]) -> Any:
     """Graphs of functions, and what they read from around, as the transforms have wrapped it; None if that fails."""
-    mode = _Unwrapping()
-
-    def flat(function: Callable[[Tensors], Tensors]) -> Callable[[Tensors], Tensors]:
-        return lambda tensors: [mode.inside(each) for each in function(tensors)]
-
-    with functorch.down_to(None), mode:
-        try:
-            given = [compiling.in_c_order(mode.inside(each)) for each in examples]
-            outer, modules = compiling.aligned([compiling.subgraph(flat(each), given) for each in functions])
-        except NotImplementedError:
-            return None
-    if any(map(_has_scan, modules)):
+    try:
+        outer, modules = compiling.aligned([captured(each, examples) for each in functions])
+    except NotImplementedError:
         return None
-    return modules, [each if functorch.is_wrapped(each) else each.clone() for each in mode.outside(outer)]
+    return modules, outer
+
+
+def captured(
+    function: Callable[[Tensors], Tensors], examples: Sequence[Tensor], writes: Tensors | None = None
+) -> compiling.Subgraph:
+    """`compiling.subgraph` below the transforms; what it reads from around, and writes to, is as they have wrapped it.
+
+    Raises
+    ------
+    NotImplementedError
+        It holds what has no derivative here, or a batch.
+    """
+    mode = _Unwrapping()
+    with functorch.down_to(None), mode:
+        given = [compiling.in_c_order(mode.inside(each)) for each in examples]
+        written: Tensors | None = None if writes is None else []
+        module, outer = compiling.subgraph(
+            lambda values: [mode.inside(each) for each in function(values)], given, writes=written
+        )
+    if _has_scan(module):
+        raise NotImplementedError("a scan in a branch or a loop whose derivative is taken")
+    if writes is not None:
+        writes += mode.outside(written or ())
+    return module, mode.outside(outer)
+
+
+def branch_of(predicate: Tensor, first: GraphModule, second: GraphModule, around: Sequence[Tensor]) -> Tensors:
+    """A branch of which derivatives are taken."""
+    return list(_Branch.apply(_Graphs([first, second]), predicate, *_own(around)))
+
+
+def loop_of(test: GraphModule, step: GraphModule, carry: Sequence[Tensor], around: Sequence[Tensor]) -> Tensors:
+    """A loop of which derivatives are taken."""
+    return list(_While.apply(_Graphs([test, step], len(carry)), *carry, *_own(around)))
+
+
+def _own(tensors: Sequence[Tensor]) -> Tensors:
+    return [each if functorch.is_wrapped(each) else each.clone() for each in tensors]
 
 
 def branched(predicate: Tensor, true: Callable[[], Tensors], false: Callable[[], Tensors]) -> Tensors | None:
-    """A branch of which derivatives are taken; None if a function holds what has none here."""
+    """Do a branch under derivatives; return None if a function holds an operation without a derivative here."""
     found = _captured([lambda _: true(), lambda _: false()], [])
     if found is None:
         return None
-    modules, around = found
-    return list(_Branch.apply(_Graphs(modules), predicate, *around))
+    (first, second), around = found
+    return branch_of(predicate, first, second, around)
 
 
 class _While(torch.autograd.Function):
@@ -438,6 +486,7 @@ class _While(torch.autograd.Function):
         ctx.line = trace_state.user_line()
         ctx.save_for_forward(*tensors)
         ctx.mark_non_differentiable(*[each for each in output if not _is_float(each)])
+        ctx.followed = list(map(_is_float, output))
 
     @staticmethod
     def backward(ctx: Any, *gradients: Any) -> Any:
@@ -448,6 +497,8 @@ class _While(torch.autograd.Function):
 
     @staticmethod
     def jvp(ctx: Any, _: Any, *tangents: Any) -> Any:
+        if not any(ctx.followed):
+            return (None,) * len(ctx.followed)
         graphs, tensors = ctx.graphs, ctx.saved_tensors
         carried = graphs.carried
         carry, around = tensors[:carried], tensors[carried:]
@@ -484,9 +535,9 @@ def repeated(
     body: Callable[[Tensors], Tensors],
     carry: Sequence[Tensor],
 ) -> Tensors | None:
-    """A loop of which derivatives are taken; None if a function holds what has none here."""
+    """Do a loop under derivatives; return None if a function holds an operation without a derivative here."""
     found = _captured([condition, body], carry)
     if found is None:
         return None
-    modules, around = found
-    return list(_While.apply(_Graphs(modules, len(carry)), *carry, *around))
+    (test, step), around = found
+    return loop_of(test, step, carry, around)

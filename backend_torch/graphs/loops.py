@@ -1,4 +1,4 @@
-"""Branches and loops of a graph: with several steps a trip where they are compiled, else by Python.
+"""Branches and loops of a graph: compiled with several steps in a trip, or run by Python.
 
 Layer: owns how a graph's control flow runs; what it computes is the graph's. A trip through compiled code costs as much
 as many small steps. Autograd follows Python's loops: torch's own derivatives of its operators are wrong for loops in
@@ -15,13 +15,14 @@ from typing import Any
 import torch
 from torch.fx import Graph, GraphModule, Node
 
+from backend_torch.graphs.graph_copies import duplicate
 from backend_torch.torch_private.operators import schema_of
 
 Tensor = torch.Tensor
 Run = Callable[..., Any]
 aten = torch.ops.aten
 _MOST_STEPS = 128
-_MOST_OPERATIONS = 256  # in a trip: each is compiled
+_MOST_OPERATIONS = 256  # in a trip, as each is compiled
 
 
 def has_control_flow(module: GraphModule) -> bool:
@@ -30,7 +31,7 @@ def has_control_flow(module: GraphModule) -> bool:
 
 
 def by_python(module: GraphModule) -> GraphModule:
-    """The same graph with its branches and loops run by Python, those inside of them too."""
+    """Return the graph with its branches and loops, also inner ones, run by Python."""
     graph = Graph()
     graph.output(graph.graph_copy(module.graph, {}))
     copy = GraphModule(module, graph)
@@ -75,7 +76,7 @@ _BY_PYTHON: dict[Any, Run] = {
 
 
 def unroll(module: GraphModule) -> None:
-    """Take many steps a trip in counted loops of elementwise operations.
+    """Do many steps in a trip of counted loops of elementwise operations.
 
     Where the number of steps is known there is one loop at most, and what it leaves is done after it; else each loop
     does what the one before left, the last of them one step a trip. How much is compiled does not depend on how many
@@ -112,7 +113,7 @@ def unroll(module: GraphModule) -> None:
 
 
 def is_elementwise(module: GraphModule, node: Node) -> bool:
-    """Whether a loop is counted and its steps are elementwise: several of them can be taken a trip."""
+    """Whether a loop is counted and its steps are elementwise, so that a trip can do several."""
     if node.target is not torch.ops.higher_order.while_loop:
         return False
     graphs: Any = node.args[:2]
@@ -121,7 +122,7 @@ def is_elementwise(module: GraphModule, node: Node) -> bool:
 
 
 def _loop_before(module: GraphModule, node: Node, counter: int, steps: int) -> None:
-    """Put a loop of as many whole trips of ``steps`` as there are before another, which goes on from there."""
+    """Insert a loop of whole trips of ``steps`` before another loop, which does the remaining steps."""
     graphs: Any = node.args[:2]
     test, step = [getattr(module, graph.target) for graph in graphs]
     names = [f"{graph.target}_by_{steps}" for graph in graphs]
@@ -139,14 +140,29 @@ def _loop_before(module: GraphModule, node: Node, counter: int, steps: int) -> N
 
 
 def _count(test: GraphModule, counter: int, start: Any) -> int | None:
-    """How many steps a counted loop takes, if its bounds are numbers."""
+    """Return the number of steps of a counted loop, if its bounds are numbers."""
     compared = _copied(test.graph.output_node().args[0])
     first, bound = _number(_copied(start)), _number(compared.args[1])
     return max(0, bound - first) if isinstance(first, int) and isinstance(bound, int) else None
 
 
+def known_steps(module: GraphModule, node: Node) -> int | None:
+    """How many steps a loop of a graph takes; None if that depends on values."""
+    if node.target is not torch.ops.higher_order.while_loop:
+        return None
+    graphs: Any = node.args[:2]
+    test, step = [getattr(module, graph.target) for graph in graphs]
+    test = duplicate(test)
+    for view in test.graph.find_nodes(op="call_function", target=aten.view.default):
+        if view.meta["val"].dim() == 0:
+            view.replace_all_uses_with(view.args[0])
+    counter = _counter(test, step)
+    carried: Any = node.args[2]
+    return None if counter is None else _count(test, counter, carried[counter])
+
+
 def _counter(test: GraphModule, step: GraphModule) -> int | None:
-    """Which carried value counts up to a bound that stays, if that is what the loop does: ``i < n``, ``i = i + 1``."""
+    """Return which carried value counts up to a constant bound (``i < n``, ``i = i + 1``), if one does."""
     inputs = test.graph.find_nodes(op="placeholder")
     after: Any = step.graph.output_node().args[0]
     compared = _copied(test.graph.output_node().args[0])
@@ -155,7 +171,7 @@ def _counter(test: GraphModule, step: GraphModule) -> int | None:
     index: Any
     index, bound = compared.args
     if index not in inputs[: len(after)] or index.meta["val"].dtype is not torch.int64:
-        return None  # the counter some steps ahead would be beyond a smaller integer's range
+        return None  # some steps ahead, the counter would exceed the range of a smaller integer
     if bound not in inputs[len(after) :] and _number(bound) is None:
         return None
     position = inputs.index(index)
@@ -166,14 +182,14 @@ def _counter(test: GraphModule, step: GraphModule) -> int | None:
 
 
 def _copied(node: Any) -> Node:
-    """What a node is a copy of."""
+    """Return the source of a copy."""
     while node.target is aten.clone.default:
         node = node.args[0]
     return node
 
 
 def _number(value: Any) -> Any:
-    """A number, which a graph may hold as a tensor; None for what is none."""
+    """Return a number, which a graph may hold as a tensor; None if it is not a number."""
     if isinstance(value, Node):
         return value.args[1] if value.target is aten.full.default and not value.args[0] else None
     return value
@@ -188,7 +204,7 @@ def _steps(step: GraphModule) -> int:
 
 
 def _is_elementwise(node: Node) -> bool:
-    """Whether code for an operation is fused with that of the next one: it is elementwise, a scalar or a view."""
+    """Whether an operation's code is fused with the next: it is elementwise, a scalar or a view."""
     target: Any = node.target
     schema = schema_of(target)
     if node.op != "call_function" or schema is None:
@@ -198,7 +214,7 @@ def _is_elementwise(node: Node) -> bool:
 
 
 def _ahead(test: GraphModule, counter: int, steps: int) -> GraphModule:
-    """The condition as it will be some steps later."""
+    """Return the condition some steps later."""
     graph = Graph()
     copies: dict[Node, Node] = {}
     inputs = test.graph.find_nodes(op="placeholder")
@@ -210,7 +226,7 @@ def _ahead(test: GraphModule, counter: int, steps: int) -> GraphModule:
 
 
 def _repeated(step: GraphModule, counter: int, steps: int) -> GraphModule:
-    """The step done several times."""
+    """Return the step repeated several times."""
     graph = Graph()
     inputs = [graph.node_copy(node) for node in step.graph.find_nodes(op="placeholder")]
     carried = len(step.graph.output_node().args[0])  # type: ignore[arg-type]
@@ -222,7 +238,7 @@ def _repeated(step: GraphModule, counter: int, steps: int) -> GraphModule:
 def _stepped(
     graph: Graph, step: GraphModule, carried: Sequence[Any], outer: Sequence[Any], counter: int, steps: int
 ) -> Sequence[Any]:
-    """What is carried after several steps; each counts from the first, so that none waits for the one before."""
+    """Return the carried values after several steps; each counts from the first, so that steps are independent."""
     inputs = step.graph.find_nodes(op="placeholder")
     values: Any = carried
     for number in range(steps):
@@ -234,7 +250,7 @@ def _stepped(
 
 
 def _called(graph: Graph, target: Any, value: Node, *args: Any) -> Node:
-    """An operation on a value that keeps its dtype and shape."""
+    """Insert an operation on a value that keeps its dtype and shape."""
     node = graph.call_function(target, (value, *args))
     node.meta["val"] = value.meta["val"]
     return node

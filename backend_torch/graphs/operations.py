@@ -1,4 +1,4 @@
-"""A traced graph as a list of operations that says what each does, to be looked at and counted.
+"""A traced graph as a list of described operations, for inspection and counting.
 
 Layer: reads torch's graph; nothing here runs one.
 """
@@ -18,7 +18,7 @@ from backend_torch.torch_private.operators import schema_of
 
 @dataclass(frozen=True)
 class Value:
-    """What an operation makes: a tensor's name, dtype, shape and device."""
+    """A result of an operation: a tensor's name, dtype, shape and device."""
 
     name: str
     dtype: torch.dtype
@@ -28,7 +28,7 @@ class Value:
 
 @dataclass(frozen=True)
 class Step:
-    """An operation: name, what it does and is given, the user's line, and the graphs of its branches or its body."""
+    """An operation: name, function, arguments, the user's line, and the graphs of its branches or its body."""
 
     name: str
     op: str
@@ -47,13 +47,13 @@ _GRAPHS = {
 
 
 def steps(module: GraphModule, inputs: Sequence[str] | None = None) -> list[Step]:
-    """The operations of a graph in their order, from an ``input`` for each input, named as given, to the ``output``."""
+    """Return the operations of a graph in order, from an ``input`` for each input, by its name, to the ``output``."""
     names: dict[Node, str] = {}
     found: list[Step] = []
     given = iter(inputs or ())
     for node in module.graph.nodes:
         if node.op == "get_attr":
-            continue  # a graph inside, which stands with its operation
+            continue  # an inner graph, which belongs to its operation
         if node.target is getitem and isinstance(node.args[0], Node) and node.args[0] in names:
             names[node] = f"{names[node.args[0]]}[{node.args[1]}]"
             continue
@@ -93,7 +93,7 @@ def _values(name: str, node: Node) -> tuple[Value, ...]:
 
 
 def _attributes(node: Node) -> Iterator[tuple[str, Any]]:
-    """What an operation is given beside tensors, by the names of its parameters."""
+    """Return the arguments of an operation that are not tensors, by the names of its parameters."""
     schema = schema_of(node.target)
     parameters = [] if schema is None else [argument.name for argument in schema.arguments]
     for name, value in zip(parameters, node.args, strict=False):

@@ -37,7 +37,7 @@ def package(
     Raises
     ------
     ValueError
-        The file's name does not end in ``.pt2``, as torch's loader wants it.
+        The file's name does not end in ``.pt2``, which torch's loader requires.
     RuntimeError
         There is no C++ compiler, or the program can't be compiled.
     """
@@ -45,7 +45,7 @@ def package(
         raise ValueError(f"a package's name ends in .pt2, not as that of {path!r}")
     settings = inductor.options_of(mode, options) if backend in (None, "inductor") else inductor.options_of(None, None)
     facts = {"tnp": text, "torch": torch.__version__, "inputs": str(len(inputs))}
-    for index, (name, tensor) in enumerate(inputs):  # words that C++ reads without a parser
+    for index, (name, tensor) in enumerate(inputs):  # words that C++ can read without a parser
         facts[f"input_{index}_name"] = name
         facts[f"input_{index}_dtype"] = str(tensor.dtype).removeprefix("torch.")
         facts[f"input_{index}_device"] = str(tensor.device)
@@ -60,12 +60,12 @@ def package(
 
 
 def load(path: str) -> tuple[Callable[..., Sequence[Tensor]], list[Tensor], str]:
-    """The code in a package, the tensors (without data) that it is for, and the text.
+    """Return the code in a package, its example tensors (without data), and the text.
 
     Raises
     ------
     ValueError
-        The file is no package, or its code is not for this torch and this machine.
+        The file is not a package, or its code is for another torch or machine.
     """
     facts = _facts(path)
     try:
@@ -87,7 +87,7 @@ def load(path: str) -> tuple[Callable[..., Sequence[Tensor]], list[Tensor], str]
 
 
 def _facts(path: str) -> dict[str, str]:
-    """What :func:`package` wrote about the code."""
+    """Return the text that :func:`package` wrote about the code."""
     try:
         with zipfile.ZipFile(path) as archive:
             for name in archive.namelist():

@@ -1,4 +1,4 @@
-"""Random numbers that a graph draws: as inputs of it that are drawn before each run, or from generators named later.
+"""Random numbers of a graph: as inputs drawn before each run, or from generators that are named later.
 
 Layer: owns which draws can leave a graph, and which generator a draw names. A graph that holds a generator can't come
 from the cache on disk, as it would come with a copy of the generator, which no seed reaches; one that takes a key, or a
@@ -18,16 +18,16 @@ from torch.fx import GraphModule, Node
 from backend_torch.torch_private.operators import schema_of
 
 Tensor = torch.Tensor
-_FEW = 1 << 16  # numbers of a draw: an input lies in memory until the end, which what is drawn inside need not
+_FEW = 1 << 16  # numbers of a draw: an input stays in memory until the end, unlike numbers drawn inside
 
 
 def is_there(module: GraphModule) -> bool:
-    """Whether a graph, or one in it, draws from a generator that it holds."""
+    """Whether a graph, or an inner one, draws from a generator that it holds."""
     return any(_held(part, node) for part in _parts(module) for node in part.graph.nodes)
 
 
 def _held(module: GraphModule, node: Node) -> dict[Any, torch.Generator]:
-    """The generators among a node's arguments, by what stands for them."""
+    """Return the generators among a node's arguments, by their nodes."""
     arguments: list[Any] = [*node.args, *node.kwargs.values()]
     found = {arg: getattr(module, str(arg.target), None) for arg in arguments if _is_attribute(arg)}
     found.update({arg: arg for arg in arguments if isinstance(arg, torch.Generator)})
@@ -39,9 +39,9 @@ def _is_attribute(argument: object) -> bool:
 
 
 def taken_out(module: GraphModule) -> list[tuple[Callable[[], Tensor], Tensor]]:
-    """Let a graph take what it draws as its last inputs: for each what draws it, and a tensor like it without data.
+    """Turn the draws of a graph into its last inputs; return for each its draw and a tensor like it without data.
 
-    All draws or none, so that their order stays: none where one depends on other values, is large, or is in a loop.
+    All draws are turned or none, to keep their order: none if one depends on other values, is large, or is in a loop.
     """
     graph = module.graph
     drawing = [node for node in graph.nodes if _held(module, node)]
@@ -73,10 +73,10 @@ def taken_out(module: GraphModule) -> list[tuple[Callable[[], Tensor], Tensor]]:
 
 
 def without_generators(module: GraphModule) -> GraphModule:
-    """A copy of a graph whose draws, and those of graphs in it, name no generator: `set_generators` does."""
+    """Return a copy of a graph whose draws, also inner ones, name no generator: `set_generators` does."""
     nodes = [(part, node) for part in _parts(module) for node in part.graph.nodes]
     held = {id(generator): generator for part, node in nodes for generator in _held(part, node).values()}
-    made = copy.deepcopy(module, held)  # which can't be copied
+    made = copy.deepcopy(module, held)  # generators can't be copied
     for part in _parts(made):
         for node in list(part.graph.nodes):
             for argument in _held(part, node):
@@ -88,7 +88,7 @@ def without_generators(module: GraphModule) -> GraphModule:
 
 
 def set_generators(module: GraphModule, generator_of: Callable[[torch.device], torch.Generator]) -> None:
-    """Let a graph, and the graphs in it, draw from one generator on each device."""
+    """Let a graph, and inner graphs, draw from one generator on each device."""
     for part in _parts(module):
         for node in list(part.graph.nodes):
             if _place(node) is not None:
@@ -105,14 +105,14 @@ def _parts(module: GraphModule) -> list[GraphModule]:
 
 
 def _place(node: Node) -> int | None:
-    """Which of its arguments is the generator that a node draws from, None if it does not draw."""
+    """Return which argument is the generator that a node draws from; None if it does not draw."""
     schema = schema_of(node.target)
     names = [] if schema is None else [argument.name for argument in schema.arguments]
     return names.index("generator") if "generator" in names else None
 
 
 def _name(node: Node, generator: Node | None) -> None:
-    """Say from which generator a node draws."""
+    """Set the generator that a node draws from."""
     place = _place(node)
     if place is not None and place < len(node.args):
         node.update_arg(place, generator)
@@ -121,7 +121,7 @@ def _name(node: Node, generator: Node | None) -> None:
 
 
 def before(program: Callable[[list[Tensor]], Any], drawn: list[tuple[Callable[[], Tensor], Tensor]]) -> Any:
-    """The program, of whose inputs the last are drawn at each call."""
+    """Return the program with its last inputs drawn at each call."""
     if not drawn:
         return program
     draws = [draw for draw, _ in drawn]

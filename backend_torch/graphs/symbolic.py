@@ -1,4 +1,4 @@
-"""Sizes that a trace leaves open: symbols stand for them, and what the trace supposes of them is checked at each call.
+"""Symbolic sizes of a trace: the trace's assumptions about them are checked at each call.
 
 Layer: owns which sizes are symbols, the conditions on them, and numbers that are computed from them. torch's symbolic
 shapes do the algebra; they are imported once they are asked for.
@@ -6,8 +6,12 @@ shapes do the algebra; they are imported once they are asked for.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+import ast
+import operator
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import lru_cache
+from itertools import pairwise
 from typing import Any
 
 import torch
@@ -17,29 +21,29 @@ from backend_torch.torch_private import symbolic_shapes, traces
 from backend_torch.torch_private.guards import same_signature
 
 Tensor = torch.Tensor
-_KNOWN = 1024  # sizes for which the algebra is done once
+_KNOWN = 1024  # sizes for which the algebra is computed once
 Symbol = (torch.SymInt, torch.SymFloat, torch.SymBool)
 
 
 def is_symbol(value: object) -> bool:
-    """Whether a value is a number that a trace leaves open."""
+    """Whether a value is a symbolic number of a trace."""
     return isinstance(value, Symbol)
 
 
 def is_size(kind: type) -> bool:
-    """Whether a type is that of sizes that a trace leaves open: Python integers to those who compute with them."""
+    """Whether a type is that of symbolic sizes, which act as Python integers."""
     return kind is torch.SymInt
 
 
 def decided(value: Any) -> Any:
-    """The number that a symbol stands for: from here on the trace holds for this number alone."""
+    """Return the current number of a symbol; the trace is then valid for this number only."""
     if isinstance(value, torch.SymBool):
         return bool(value)
     return float(value) if isinstance(value, torch.SymFloat) else int(value)
 
 
 def pattern(tensors: Sequence[Tensor]) -> tuple[Any, ...]:
-    """What a trace with open sizes depends on, to be hashed and compared."""
+    """Return the properties that a trace with symbolic sizes depends on, to hash and compare."""
     return tuple(
         [
             (
@@ -54,12 +58,12 @@ def pattern(tensors: Sequence[Tensor]) -> tuple[Any, ...]:
 
 
 def _is_open(tensor: Tensor, size: int) -> bool:
-    """Whether a size of the tensor is left open; not if it is empty, of which torch 2.15 can't name the others."""
+    """Whether sizes of the tensor become symbolic; not for an empty one, whose sizes torch 2.15 can't name."""
     return size > 1 and tensor.numel() > 0
 
 
 def _layout(tensor: Tensor) -> tuple[int, ...]:
-    """The axes from the one with the largest stride to the one with the smallest; strides where there are gaps."""
+    """Return the axes from the largest stride to the smallest; the strides if there are gaps."""
     if aliasing.is_plain(tensor):
         return ()
     order = sorted(range(tensor.dim()), key=lambda axis: (-tensor.stride()[axis], axis))
@@ -71,18 +75,59 @@ def _layout(tensor: Tensor) -> tuple[int, ...]:
     return tuple(order)
 
 
+_OPERATORS: dict[type, Callable[..., Any]] = {
+    ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul, ast.FloorDiv: operator.floordiv,
+    ast.Mod: operator.mod, ast.USub: operator.neg, ast.Not: operator.not_, ast.Eq: operator.eq, ast.NotEq: operator.ne,
+    ast.Lt: operator.lt, ast.LtE: operator.le, ast.Gt: operator.gt, ast.GtE: operator.ge,
+}  # fmt: skip
+
+
+def _value(node: Any, sizes: Mapping[str, int]) -> Any:
+    """The value of a comparison of sizes and numbers; ValueError of what is none, which a file may hold."""
+    kind, of = type(node), lambda part: _value(part, sizes)
+    if kind is ast.Constant and type(node.value) in (int, bool):
+        return node.value
+    if kind is ast.Subscript and type(node.slice) is ast.Constant and node.slice.value in sizes:
+        return sizes[str(node.slice.value)]
+    if kind is ast.BoolOp:
+        return (all if type(node.op) is ast.And else any)([of(value) for value in node.values])
+    if kind is ast.BinOp and type(node.op) in _OPERATORS:
+        return _OPERATORS[type(node.op)](of(node.left), of(node.right))
+    if kind is ast.UnaryOp and type(node.op) in _OPERATORS:
+        return _OPERATORS[type(node.op)](of(node.operand))
+    if kind is ast.Compare and all(type(op) in _OPERATORS for op in node.ops):
+        values = list(map(of, [node.left, *node.comparators]))
+        return all(_OPERATORS[type(op)](*pair) for op, pair in zip(node.ops, pairwise(values), strict=True))
+    raise ValueError("the conditions on sizes are none")
+
+
+def checked(text: Any, places: Any) -> Callable[[Sequence[Tensor]], bool]:
+    """Whether tensors have sizes of which holds what `Sizes.conditions` gave; ValueError for what that did not give."""
+    indices = [(operator.index(i), operator.index(axis)) for i, axis in places]
+    try:
+        tree = ast.parse(text, mode="eval").body
+    except (SyntaxError, TypeError) as error:
+        raise ValueError("the conditions on sizes are none") from error
+    _value(tree, {f"t{n}": 1 for n in range(len(indices))})
+
+    def holds(tensors: Sequence[Tensor]) -> bool:
+        return bool(_value(tree, {f"t{n}": tensors[i].shape[axis] for n, (i, axis) in enumerate(indices)}))
+
+    return holds
+
+
 class Sizes:
-    """The open sizes of some tensors: all from 2 on of those that are not empty, each a symbol of its own.
+    """The symbolic sizes of tensors: each size from 2 on of a tensor that is not empty has its own symbol.
 
     Parameters
     ----------
     tensors : sequence of Tensor
-        Whose sizes they are now.
+        The tensors with the current sizes.
 
     Attributes
     ----------
     holds : callable
-        ``holds(*tensors)``: whether other tensors of the same :func:`pattern` meet what has been supposed.
+        ``holds(*tensors)``: whether other tensors of the same :func:`pattern` meet the assumptions.
     """
 
     def __init__(self, tensors: Sequence[Tensor]) -> None:
@@ -97,11 +142,11 @@ class Sizes:
         self.holds: Callable[..., bool] = lambda *tensors: True
 
     def mode(self) -> traces.FakeTensorMode:
-        """A mode under which tensors without data may have these sizes."""
+        """Return a mode in which tensors without data may have these sizes."""
         return traces.new_fake_mode(self._environment)
 
     def like(self, mode: traces.FakeTensorMode, tensors: Sequence[Tensor]) -> list[Tensor]:
-        """The tensors without data and with symbols for sizes, laid out as they are."""
+        """Return the tensors without data, with symbols for sizes and the same layout."""
         symbols = iter(self._symbols)
         return [self._like(mode, tensor, symbols) for tensor in tensors]
 
@@ -117,7 +162,7 @@ class Sizes:
         return traces.empty(mode, sizes, strides, tensor)
 
     def settle(self) -> None:
-        """Let :attr:`holds` check all that has been supposed until now."""
+        """Let :attr:`holds` check all assumptions made until now."""
         supposed = self._environment.produce_guards_expression(self._symbols)
         if supposed is None:
             return
@@ -128,8 +173,30 @@ class Sizes:
 
         self.holds = lambda *tensors: met(self._of(tensors))
 
+    def conditions(self, open_axes: Sequence[Sequence[int]]) -> tuple[str, list[tuple[int, int]]]:
+        """What has been supposed until now, in words of a program that `checked` takes, and which sizes are meant.
+
+        Raises
+        ------
+        NotImplementedError
+            It has other words, or an axis that is to be open, of those of each tensor, has one length.
+        """
+        text = self._environment.produce_guards_expression(self._symbols) or "True"
+        try:
+            checked(text, self._places)
+        except ValueError:
+            raise NotImplementedError(
+                f"the function supposes of its arguments' lengths what no file can hold: {text}"
+            ) from None
+        for number, (i, axis) in enumerate(self._places):
+            if axis in open_axes[i] and re.search(rf"(^| and )L\['t{number}'\] == \d+($| and )", text):
+                raise NotImplementedError(
+                    f"Python reads the length of axis {axis} of array {i}, which can't be open then"
+                )
+        return text, self._places
+
     def matching(self, tensors: Sequence[Tensor], count: int) -> Callable[..., bool]:
-        """A check whether other tensors, of which the first ``count`` have open sizes, can stand for these."""
+        """Return a check whether other tensors, whose first ``count`` have symbolic sizes, can replace these."""
         same, similar = same_signature(tensors), same_signature(tensors, count)
 
         def without_data(geometry: Sequence[Any]) -> list[Tensor]:
@@ -150,7 +217,7 @@ class Sizes:
         )
 
     def formula(self, numbers: Sequence[Any]) -> Callable[..., list[int]]:
-        """A function of the tensors that computes these numbers from their sizes."""
+        """Return a function that computes these numbers from the sizes of tensors."""
         expressions = [number.node.expr if is_symbol(number) else number for number in numbers]
 
         @lru_cache(_KNOWN)

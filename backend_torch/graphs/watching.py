@@ -1,4 +1,4 @@
-"""What a trace does beside recording operations: it says what tensors from outside are, and what is known already.
+"""Bookkeeping of a trace beside its operations: tensors from outside, and values that are known.
 
 Layer: owns the difference between an array that the function is given and one that Python made of its own data: values
 of the second kind are the same whenever the graph runs, and so is what is computed of nothing else.
@@ -14,8 +14,9 @@ from typing import Any
 
 import numpy as np
 import torch
+from torch.fx import GraphModule
 
-from backend_torch.graphs import symbolic
+from backend_torch.graphs import host_calls, symbolic
 from backend_torch.tensors import aliasing, memory, trace_state
 from backend_torch.tensors.constants import is_constant
 from backend_torch.torch_private import traces, trees
@@ -42,11 +43,11 @@ _UNCHECKED = {
     aten.bitwise_left_shift_.Tensor,
     aten.bitwise_right_shift_.Tensor,
 }
-"""In-place operations that torch refuses for an operand of a larger shape, but not without data."""
+"""In-place operations for which torch checks the operands' shapes only if tensors have data."""
 
 
 class Watch(TorchDispatchMode):
-    """What a trace does beside recording.
+    """The bookkeeping of a trace.
 
     A tensor from outside is replaced by a stand-in, a constant by a literal, and a demand for a value raises.
 
@@ -97,6 +98,9 @@ class Watch(TorchDispatchMode):
             raise RuntimeError("the operand that is written to is smaller than the result")
         fixed_args, fixed_kwargs = trees.map_only(Tensor, self._fixed, (args, kwargs or {}))
         operation = _full if func is aten.full.default else func
+        calls = isinstance(func, HigherOrderOperator) and any(map(host_calls.has_effects, _graphs(args)))
+        if calls:
+            fixed_args = self._waiting(fixed_args)
         before = traces.last_recorded()
         try:
             result = operation(*fixed_args, **fixed_kwargs)
@@ -112,6 +116,8 @@ class Watch(TorchDispatchMode):
                 ) from None
             device = next(leaf.device for leaf in trees.leaves(args) if isinstance(leaf, Tensor))
             return trees.map_only(Tensor, lambda value: self._made(value, device), values)
+        if calls:
+            trace_state.state.effects.append(result[0])
         traces.note_line(trace_state.user_line)
         self._note_computed(result, func, args, kwargs or {})
         # A write to a tensor from outside gives that tensor and not its stand-in, so that none is left where it was.
@@ -121,13 +127,22 @@ class Watch(TorchDispatchMode):
                 return args[0]
         return result
 
+    @staticmethod
+    def _waiting(args: tuple[Any, ...]) -> tuple[Any, ...]:
+        """Return the arguments of a branch or a loop, ordered after all calls before it."""
+        leaves, spec = trees.flatten(args)
+        first = next(index for index, leaf in enumerate(leaves) if isinstance(leaf, Tensor))
+        leaves[first : first + 1] = host_calls.finished([leaves[first]])
+        waiting: tuple[Any, ...] = trees.unflatten(leaves, spec)
+        return waiting
+
     def _note(self, made: Tensor, values: Tensor) -> None:
-        """Keep in mind what the values of a tensor of the trace are, until somebody writes to its memory."""
+        """Note the values of a tensor of the trace, until a write to its memory."""
         memory.note_known(made, values)
         self.known.setdefault(storage_of(made), []).append(weakref.ref(made))
 
     def _forget_written(self, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
-        """What an operation writes to is Python's data no more; a tensor's version does not tell of ``x.data``."""
+        """Forget the known values of written tensors; a tensor's version misses writes through ``x.data``."""
         for tensor in aliasing.written(schema_of(func), args, kwargs, Tensor):
             if traces.is_fake(tensor):
                 for kept in self.known.pop(storage_of(tensor), ()):
@@ -136,7 +151,7 @@ class Watch(TorchDispatchMode):
                         memory.note_known(made, None)
 
     def _note_computed(self, result: Any, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
-        """Where an operation was done on known values only, so are its results."""
+        """Note the results of an operation on known values only as known."""
         made = [result] if isinstance(result, Tensor) else result
         if not isinstance(made, (list, tuple)) or not all(map(_may_be_known, made)):
             return
@@ -146,7 +161,7 @@ class Watch(TorchDispatchMode):
                 self._note(one, value)
 
     def _computed(self, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """What an operation on known values only gives, on the CPU whatever its device; None for others."""
+        """Return the results of an operation on known values only, on the CPU for any device; None for others."""
         if not isinstance(func, OpOverload) or func.namespace != "aten" or schema_of(func).is_mutable:
             return None
         if func in _UNDEFINED or torch.Tag.nondeterministic_seeded in func.tags:
@@ -173,7 +188,7 @@ class Watch(TorchDispatchMode):
         return tensor.known[1] if known else None  # type: ignore[attr-defined]
 
     def _made(self, values: Tensor, device: torch.device = _CPU) -> Tensor:
-        """New memory with values that are known."""
+        """Return new memory with known values."""
         made = aten.clone.default(self._fixed(values))
         if device != _CPU:
             made = aten._to_copy.default(made, device=device)
@@ -192,7 +207,7 @@ class Watch(TorchDispatchMode):
         return self.literals[id(tensor)][1]
 
     def _read(self, tensor: Tensor) -> Tensor:
-        """The stand-in of what a tensor's memory holds, conjugated or negated as the tensor says."""
+        """Return the stand-in of a tensor's memory, conjugated or negated like the tensor."""
         if tensor.is_conj():
             return aten.conj_physical.default(self._read(traces.without_modes(torch.conj, tensor)))
         if tensor.is_neg():
@@ -200,7 +215,7 @@ class Watch(TorchDispatchMode):
         return self.stand_in(tensor)
 
     def stand_in(self, tensor: Tensor) -> Tensor:
-        """What the graph shows of a tensor from outside; one for each, and over one memory where they share theirs."""
+        """Return the stand-in of a tensor from outside: one for each, over shared memory if they share theirs."""
         if id(tensor) not in self.stand_ins:
             stand_in = traces.shown_by(self.mode, tensor, self.memory)
             self.stand_ins[id(tensor)] = stand_in
@@ -208,7 +223,7 @@ class Watch(TorchDispatchMode):
         return self.stand_ins[id(tensor)]
 
     def addresses(self, one: Tensor, other: Tensor) -> tuple[np.ndarray, np.ndarray] | None:
-        """What `memory.addresses` gives for two tensors of one memory; None for others.
+        """Return `memory.addresses` of two tensors with shared memory; None for others.
 
         Raises
         ------
@@ -223,7 +238,7 @@ class Watch(TorchDispatchMode):
         return None
 
     def is_from_outside(self, tensor: Tensor) -> bool:
-        """Whether a tensor's memory is that of an input or of an array that the function found."""
+        """Whether a tensor's memory is that of an input or of an array from outside."""
         storage = storage_of(tensor)
         return storage in self.inputs or storage in map(storage_of, self.memory.values())
 
@@ -232,9 +247,13 @@ class Watch(TorchDispatchMode):
         return _full([], value, dtype=tensor.dtype, device=tensor.device)
 
 
+def _graphs(args: tuple[Any, ...]) -> list[GraphModule]:
+    return [each for each in args if isinstance(each, GraphModule)]
+
+
 def _lies_across_itself(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
-    """Whether an operation writes to elements that share a place, or reads them at others: torch refuses both, where
-    there are data."""
+    """Whether an operation writes to elements that share memory, or reads them at other places: torch refuses both for
+    tensors with data."""
     if len(args) > 1 and aliasing.lies_across(args[0], args[1]):
         return True
     targets = [] if torch.Tag.inplace_view in func.tags else aliasing.written(schema_of(func), args, kwargs, Tensor)
@@ -242,7 +261,7 @@ def _lies_across_itself(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
 
 
 def _stride(stride: Any) -> int:
-    """The stride; of one that is left open, which is none of 0, anything else."""
+    """Return the stride; for a symbolic one, which is never 0, any other number."""
     return 1 if symbolic.is_symbol(stride) else stride
 
 
@@ -253,7 +272,7 @@ def _may_be_known(value: object) -> bool:
 
 
 def _full(size: Sequence[int], value: Any, **options: Any) -> Tensor:
-    """``torch.ops.aten.full``, which a graph can hold for every number.
+    """``torch.ops.aten.full`` in a form that a graph can hold for every number.
 
     torch.fx writes a complex number with an infinite or NaN part as a name that Python does not know, and one with a
     part -0.0 as a sum in which that is lost: it is made of its parts.

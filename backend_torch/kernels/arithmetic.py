@@ -201,8 +201,10 @@ def _power_number(x: Tensor, number: Any) -> Tensor:
 
 
 # torch multiplies the second operand by alpha = 1+0j, and inf * 0 is nan: https://github.com/pytorch/pytorch/issues/82510
-add = Kernel(torch.add, unsigned=same_bits(torch.add), complex=by_parts(torch.add), inplace=Tensor.add_)
-subtract = Kernel(torch.sub, unsigned=same_bits(torch.sub), complex=by_parts(torch.sub), inplace=Tensor.sub_)
+add = Kernel(torch.add, unsigned=same_bits(torch.add), complex=hosted(np.add, by_parts(torch.add)), inplace=Tensor.add_)
+subtract = Kernel(
+    torch.sub, unsigned=same_bits(torch.sub), complex=hosted(np.subtract, by_parts(torch.sub)), inplace=Tensor.sub_
+)
 multiply = Kernel(torch.mul, unsigned=same_bits(torch.mul), inplace=Tensor.mul_)
 divide = Kernel(torch.div, inplace=Tensor.div_, scalar_left=_divide_number)
 power = Kernel(
@@ -219,14 +221,11 @@ DIRECT[_power_float] = torch.pow
 negative = Kernel(torch.neg, unsigned=same_bits(torch.neg), complex=by_parts(torch.neg))
 positive = Kernel(torch.clone)
 conjugate = Kernel(torch.clone, complex=torch.conj_physical)
-absolute = Kernel(torch.abs, bool=torch.clone, unsigned=torch.clone)
+# torch's absolute values of complex numbers take ten times as long.
+absolute = Kernel(torch.abs, bool=torch.clone, unsigned=torch.clone, complex=hosted(np.absolute, torch.abs))
 fabs = Kernel(torch.abs)
 sign = Kernel(
-    hosted(np.sign, _sign_float),
-    half=_sign_float,
-    integer=torch.sign,
-    unsigned=_sign_unsigned,
-    complex=_sign_complex,
+    hosted(np.sign, _sign_float), half=_sign_float, integer=torch.sign, unsigned=_sign_unsigned, complex=_sign_complex
 )
 reciprocal = Kernel(
     torch.reciprocal, integer=_reciprocal_integer, unsigned=_reciprocal_unsigned, complex=_reciprocal_complex
@@ -246,5 +245,15 @@ maximum = Kernel(
 minimum = Kernel(
     torch.minimum, unsigned=widened(torch.minimum, uint64=same_order(torch.minimum)), complex=_minimum_complex
 )
-fmax = Kernel(torch.fmax, unsigned=widened(torch.maximum, uint64=same_order(torch.maximum)), complex=_fmax_complex)
-fmin = Kernel(torch.fmin, unsigned=widened(torch.minimum, uint64=same_order(torch.minimum)), complex=_fmin_complex)
+fmax = Kernel(
+    hosted(np.fmax, torch.fmax),
+    half=torch.fmax,
+    unsigned=widened(torch.maximum, uint64=same_order(torch.maximum)),
+    complex=_fmax_complex,
+)
+fmin = Kernel(
+    hosted(np.fmin, torch.fmin),
+    half=torch.fmin,
+    unsigned=widened(torch.minimum, uint64=same_order(torch.minimum)),
+    complex=_fmin_complex,
+)

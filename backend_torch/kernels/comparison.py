@@ -46,10 +46,7 @@ greater_equal_complex = _ordered_complex(torch.gt, torch.ge)
 
 def _ordering(function: Function, of_complex: Function) -> Kernel:
     return Kernel(
-        function,
-        unsigned=widened(function, uint64=same_order(function)),
-        complex=of_complex,
-        mixed=_mixed(function),
+        function, unsigned=widened(function, uint64=same_order(function)), complex=of_complex, mixed=_mixed(function)
     )
 
 

@@ -191,7 +191,6 @@ divmod = Kernel(
     half=_divmod_of(_floor_divide_half, _remainder_float),
 )
 gcd = Kernel(
-    hosted(np.gcd, _gcd_integer),
-    unsigned=hosted(np.gcd, widened(together(torch.gcd), uint64=_uint64(_gcd_uint64))),
+    hosted(np.gcd, _gcd_integer), unsigned=hosted(np.gcd, widened(together(torch.gcd), uint64=_uint64(_gcd_uint64)))
 )
 lcm = Kernel(hosted(np.lcm, _lcm_integer), unsigned=hosted(np.lcm, widened(_lcm_integer, uint64=_uint64(_lcm_uint64))))

@@ -73,7 +73,7 @@ def _ldexp(x: Tensor, exponent: Tensor) -> Tensor:
 isnan = Kernel(torch.isnan, bool=_never, integer=_never, unsigned=_never)
 isinf = Kernel(hosted(np.isinf, torch.isinf, warns=False), bool=_never, integer=_never, unsigned=_never)
 isfinite = Kernel(hosted(np.isfinite, torch.isfinite, warns=False), bool=_always, integer=_always, unsigned=_always)
-signbit = Kernel(torch.signbit)
+signbit = Kernel(hosted(np.signbit, torch.signbit, warns=False), half=torch.signbit)
 copysign = Kernel(torch.copysign)
 nextafter = Kernel(together(torch.nextafter), half=together(_nextafter_half))
 spacing = Kernel(hosted(np.spacing, _spacing), half=_spacing_half)

@@ -22,47 +22,16 @@ from backend_torch.torch_private.modes import TorchDispatchMode
 Tensor = torch.Tensor
 Report = Callable[[str, str], None]
 
-# torch's names of the checked steps, and NumPy's names for them.
+_SAME = (
+    "reciprocal square sqrt exp exp2 expm1 log log2 log10 log1p sin cos tan sinh cosh fmod remainder floor_divide dot"
+)
 NAMES = {
-    "add": "add",
-    "sub": "subtract",
-    "rsub": "subtract",
-    "mul": "multiply",
-    "div": "divide",
-    "reciprocal": "reciprocal",
-    "square": "square",
-    "pow": "power",
-    "sqrt": "sqrt",
-    "exp": "exp",
-    "exp2": "exp2",
-    "expm1": "expm1",
-    "log": "log",
-    "log2": "log2",
-    "log10": "log10",
-    "log1p": "log1p",
-    "sin": "sin",
-    "cos": "cos",
-    "tan": "tan",
-    "asin": "arcsin",
-    "acos": "arccos",
-    "sinh": "sinh",
-    "cosh": "cosh",
-    "acosh": "arccosh",
-    "atanh": "arctanh",
-    "fmod": "fmod",
-    "remainder": "remainder",
-    "floor_divide": "floor_divide",
-    "sum": "reduce",
-    "mean": "reduce",
-    "prod": "reduce",
-    "cumsum": "accumulate",
-    "cumprod": "accumulate",
-    "dot": "dot",
-    "mv": "matmul",
-    "mm": "matmul",
-    "bmm": "matmul",
-    "_to_copy": "cast",
-}
+    "add": "add", "sub": "subtract", "rsub": "subtract", "mul": "multiply", "div": "divide", "pow": "power",
+    "asin": "arcsin", "acos": "arccos", "acosh": "arccosh", "atanh": "arctanh", "_to_copy": "cast",
+    "sum": "reduce", "mean": "reduce", "prod": "reduce", "cumsum": "accumulate", "cumprod": "accumulate",
+    "mv": "matmul", "mm": "matmul", "bmm": "matmul",
+} | {name: name for name in _SAME.split()}  # fmt: skip
+"""torch's names of the checked steps -> NumPy's names for them."""
 _REDUCING = {"reduce", "accumulate", "dot", "matmul"}
 _VANISHING = {"multiply", "divide", "exp", "exp2", "square", "power", "float_power", "reciprocal"}
 _QUOTIENTS = {"floor_divide", "divmod"}

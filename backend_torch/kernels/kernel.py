@@ -7,6 +7,7 @@ casts.
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
 import torch
@@ -17,6 +18,7 @@ from backend_torch.tensors.dtypes import SIGNED, WIDER
 Function = Callable[..., Any]
 
 
+@dataclass(slots=True, eq=False, repr=False)
 class Kernel:
     """One elementwise operation, resolved to a torch function by dtype.
 
@@ -24,9 +26,9 @@ class Kernel:
     ----------
     default : callable
         Right for every dtype that has no entry of its own below.
-    bool, integer, unsigned, half, complex : callable, optional
-        For torch.bool; uint8 and the signed integers; uint16, uint32 and uint64; float16 and bfloat16; both complex
-        dtypes.
+    bool, integer, unsigned, half, double, complex : callable, optional
+        For torch.bool; uint8 and the signed integers; uint16, uint32 and uint64; float16 and bfloat16; float64; both
+        complex dtypes.
     mixed : callable, optional
         For operands whose loop dtypes differ (int64 with uint64 in comparisons).
     inplace : callable, optional
@@ -36,43 +38,18 @@ class Kernel:
         faster than a 0-d tensor: ``1. / x`` is one reciprocal, ``x ** 2`` one product.
     """
 
-    __slots__ = (
-        "default",
-        "bool",
-        "integer",
-        "unsigned",
-        "half",
-        "complex",
-        "mixed",
-        "inplace",
-        "scalar_left",
-        "scalar_right",
-    )
-
-    def __init__(
-        self,
-        default: Function,
-        *,
-        bool: Function | None = None,
-        integer: Function | None = None,
-        unsigned: Function | None = None,
-        half: Function | None = None,
-        complex: Function | None = None,
-        mixed: Function | None = None,
-        inplace: Function | None = None,
-        scalar_left: Function | None = None,
-        scalar_right: Function | None = None,
-    ) -> None:
-        self.default = default
-        self.bool = bool
-        self.integer = integer
-        self.unsigned = unsigned
-        self.half = half
-        self.complex = complex
-        self.mixed = mixed
-        self.inplace = inplace
-        self.scalar_left = scalar_left
-        self.scalar_right = scalar_right
+    default: Function
+    _: KW_ONLY
+    bool: Function | None = None
+    integer: Function | None = None
+    unsigned: Function | None = None
+    half: Function | None = None
+    double: Function | None = None
+    complex: Function | None = None
+    mixed: Function | None = None
+    inplace: Function | None = None
+    scalar_left: Function | None = None
+    scalar_right: Function | None = None
 
     def resolve(self, *dtypes: torch.dtype) -> Function:
         """Return the function for operands of these loop dtypes."""
@@ -88,6 +65,8 @@ class Kernel:
             special = self.complex
         elif dtype is torch.float16 or dtype is torch.bfloat16:
             special = self.half
+        elif dtype is torch.float64:
+            special = self.double
         elif not dtype.is_floating_point:
             special = self.integer
         return self.default if special is None else special

@@ -11,6 +11,7 @@ computes them; on an accelerator only the functions that compare singular values
 from __future__ import annotations
 
 import cmath
+import contextlib
 import functools
 from collections.abc import Callable
 from typing import Any, Literal
@@ -24,7 +25,6 @@ from backend_torch.tensors import out_of_memory
 from backend_torch.tensors.memory import is_readable, may_be_asked
 
 Tensor = torch.Tensor
-LinAlgError = torch.linalg.LinAlgError
 
 _DOUBLE = {torch.float32: torch.float64, torch.complex64: torch.complex128}
 _LONGEST_DOT = {torch.float32: 1 << 17, torch.complex64: 1 << 17, torch.float64: 1 << 62, torch.complex128: 1 << 62}
@@ -56,12 +56,21 @@ def _in_double(function: Callable[..., Any], everywhere: bool = False) -> Callab
     return compute
 
 
-inv = _in_double(torch.linalg.inv)
+_torch_inv = _in_double(torch.linalg.inv)
 det = _in_double(torch.linalg.det)
 solve = _in_double(torch.linalg.solve)
 cholesky = _in_double(torch.linalg.cholesky)
 qr = _in_double(torch.linalg.qr)
 householder = _in_double(torch.geqrf)
+
+
+def inv(tensor: Tensor) -> Tensor:
+    """Return NumPy's inverse of small matrices on the CPU: torch's checks take longer than LAPACK."""
+    given = host.small(tensor)
+    if given is not None:
+        with contextlib.suppress(np.linalg.LinAlgError):  # of a singular matrix, which torch names
+            return host.wrapped(np.linalg.inv(*given))
+    return _torch_inv(tensor)
 
 
 def _eigvals(tensor: Tensor) -> Tensor:

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Protocol
 
 import numpy as np
 import torch
@@ -33,11 +32,8 @@ Binary = Callable[[Tensor, Tensor], Tensor]
 Axes = int | tuple[int, ...] | None
 
 
-class Resolver(Protocol):
-    """The interface of this file's kernels."""
-
-    def resolve(self, given: torch.dtype, result: torch.dtype) -> Loop:
-        """Return the loop for tensors of dtype ``given`` that computes in dtype ``result``."""
+Resolver = Callable[[torch.dtype, torch.dtype], Loop]
+"""``resolve(given, result)`` is the loop for tensors of dtype ``given`` that computes in dtype ``result``."""
 
 
 def is_integer(dtype: torch.dtype) -> bool:
@@ -45,8 +41,8 @@ def is_integer(dtype: torch.dtype) -> bool:
     return not (dtype.is_floating_point or dtype.is_complex)
 
 
-class Accumulator:
-    """A reduction or scan that adds or multiplies, in a chosen dtype.
+def accumulator(function: Loop, boolean: Resolver, counting: Loop | None = None) -> Resolver:
+    """Return the kernel of a reduction or scan that adds or multiplies, in a chosen dtype.
 
     Parameters
     ----------
@@ -58,20 +54,11 @@ class Accumulator:
         ``counting(tensor, *dims)`` is the function of booleans in int64, if that is another one.
     """
 
-    __slots__ = ("boolean", "counting", "function")
-
-    def __init__(self, function: Loop, boolean: Resolver, counting: Loop | None = None) -> None:
-        self.function = function
-        self.boolean = boolean
-        self.counting = counting
-
-    def resolve(self, given: torch.dtype, result: torch.dtype) -> Loop:
-        """Return the loop for tensors of dtype ``given`` that accumulates in dtype ``result``."""
-        function = self.function
+    def resolve(given: torch.dtype, result: torch.dtype) -> Loop:
         if result is torch.bool:
-            return self.boolean.resolve(given, result)
-        if given is torch.bool and result is torch.int64 and self.counting is not None:
-            return self.counting
+            return boolean(given, result)
+        if given is torch.bool and result is torch.int64 and counting is not None:
+            return counting
         if given not in SIGNED and result is (torch.int64 if is_integer(given) else given):
             return function
         if result in SIGNED:
@@ -87,21 +74,18 @@ class Accumulator:
             return lambda t, *dims: function(t.to(result), *dims)
         return lambda t, *dims: function(t, *dims, dtype=result)
 
+    return resolve
 
-class Extreme:
+
+def _extreme(function: Loop, largest: bool) -> Resolver:
     """The largest or smallest element, NaN if there is one; complex numbers by real part, then imaginary part."""
 
-    __slots__ = ("function", "largest")
-
-    def __init__(self, function: Loop, largest: bool) -> None:
-        self.function = function
-        self.largest = largest
-
-    def resolve(self, given: torch.dtype, result: torch.dtype) -> Loop:
-        """The loop for tensors of dtype ``given``, cast to dtype ``result``."""
-        function, largest = self.function, self.largest
+    def resolve(given: torch.dtype, result: torch.dtype) -> Loop:
+        if given is result is torch.bool:  # torch takes ten times NumPy's time, but refuses no elements
+            logical = (any if largest else all)(given, result)
+            return lambda t, axes, keepdims: (logical if t.numel() else function)(t, axes, keepdims)
         if given is not result:
-            loop = self.resolve(result, result)
+            loop = resolve(result, result)
             return lambda t, axes, keepdims: loop(cast(t, result), axes, keepdims)
         if given in SIGNED:
             return lambda t, axes, keepdims: restored(function(ordered(t), axes, keepdims), given)
@@ -109,25 +93,16 @@ class Extreme:
             return lambda t, axes, keepdims: _complex_extreme(t, axes, keepdims, largest)
         return function
 
+    return resolve
 
-class Logical:
-    """Whether any or all elements are true.
+
+def _logical(function: Loop, ufunc: np.ufunc) -> Resolver:
+    """Whether any or all elements are true; the result is bool, whatever is asked for.
 
     torch makes booleans of all numbers first; NumPy stops at the first that decides.
     """
 
-    __slots__ = ("function", "ufunc")
-
-    def __init__(self, function: Loop, ufunc: np.ufunc) -> None:
-        self.function = function
-        self.ufunc = ufunc
-
-    def resolve(self, given: torch.dtype, result: torch.dtype) -> Loop:
-        """The loop for tensors of dtype ``given``; the result is bool whatever ``result`` is."""
-        function, ufunc = self.function, self.ufunc
-        if given is torch.bool:
-            return function
-
+    def resolve(given: torch.dtype, result: torch.dtype) -> Loop:
         def loop(tensor: Tensor, axes: Axes, keepdims: bool) -> Tensor:
             array = host.arrays(tensor)
             if array is not None:
@@ -139,9 +114,11 @@ class Logical:
 
         return loop
 
+    return resolve
 
-class Folded:
-    """Any binary kernel, folded along the axes, one axis after the other.
+
+def folded(function: Binary, associative: bool) -> Resolver:
+    """Return any binary kernel as a reduction: it is folded along the axes, one axis after the other.
 
     Parameters
     ----------
@@ -151,24 +128,18 @@ class Folded:
         Whether the elements may be combined in any order.
     """
 
-    __slots__ = ("associative", "function")
-
-    def __init__(self, function: Binary, associative: bool) -> None:
-        self.function = function
-        self.associative = associative
-
-    def resolve(self, given: torch.dtype, result: torch.dtype) -> Loop:
-        """The loop for tensors of dtype ``given``, cast to dtype ``result``."""
-
+    def resolve(given: torch.dtype, result: torch.dtype) -> Loop:
         def loop(tensor: Tensor, axes: Axes, keepdims: bool) -> Tensor:
             tensor = cast(tensor, result)
             for dim in reversed(_dims(axes, tensor)):
-                tensor = fold(self.function, tensor, dim, self.associative)
+                tensor = fold(function, tensor, dim, associative)
                 if keepdims:
                     tensor = tensor.unsqueeze(dim)
             return tensor
 
         return loop
+
+    return resolve
 
 
 def fold(function: Binary, tensor: Tensor, dim: int, associative: bool) -> Tensor:
@@ -202,7 +173,7 @@ def fold_chosen(loop: Loop, tensor: Tensor, mask: Tensor, dim: int, start: Tenso
     return result
 
 
-_WRONG_IN_TURN = {np.power, np.arctan2}
+WRONG_IN_TURN = {np.power, np.arctan2}
 """NumPy's reductions by these are wrong with AVX-512: a vector is computed where one result is the next operand."""
 
 
@@ -219,7 +190,7 @@ def reduceat(
 
     NumPy's loop calls ``report`` for floating-point errors; the caller finds those of the kernel.
     """
-    if ufunc not in _WRONG_IN_TURN and host.computes(tensor, indices):
+    if ufunc not in WRONG_IN_TURN and host.computes(tensor, indices):
         array = host.array(tensor)
         char = array.dtype.char
         if f"{char}{char}->{char}" in ufunc.types:
@@ -324,33 +295,24 @@ def _prod(tensor: Tensor, axes: Axes, keepdims: bool, dtype: torch.dtype | None 
     return tensor
 
 
-class NanExtreme:
-    """The largest or smallest element that is not NaN; NaN if all are."""
+def _nan_extreme(extreme: Resolver, function: Binary, ufunc: np.ufunc) -> Resolver:
+    """The largest or smallest element that is not NaN; NaN if all are.
 
-    __slots__ = ("extreme", "function", "ufunc")
+    Where NumPy can compute, its loop takes a quarter of the time of folding halves.
+    """
 
-    def __init__(self, extreme: Extreme, function: Binary, ufunc: np.ufunc) -> None:
-        self.extreme = extreme
-        self.function = function
-        self.ufunc = ufunc
-
-    def resolve(self, given: torch.dtype, result: torch.dtype) -> Loop:
-        """The loop for tensors of dtype ``given``, cast to dtype ``result``."""
+    def resolve(given: torch.dtype, result: torch.dtype) -> Loop:
         if is_integer(result):
-            return self.extreme.resolve(given, result)
-        if not result.is_complex:
-            return self._real(Folded(self.function, associative=True).resolve(given, result), result)
-        reduction = self.extreme.resolve(result, result)
+            return extreme(given, result)
+        if result.is_complex:
+            of_pair = extreme(result, result)
 
-        def function(left: Tensor, right: Tensor) -> Tensor:
-            extreme = reduction(torch.stack([left, right]), 0, False)
-            return torch.where(left.isnan(), right, torch.where(right.isnan(), left, extreme))
+            def chosen(left: Tensor, right: Tensor) -> Tensor:
+                larger = of_pair(torch.stack([left, right]), 0, False)
+                return torch.where(left.isnan(), right, torch.where(right.isnan(), left, larger))
 
-        return Folded(function, associative=True).resolve(given, result)
-
-    def _real(self, otherwise: Loop, result: torch.dtype) -> Loop:
-        """Use NumPy's loop where it can compute: it takes a quarter of the time of folding halves."""
-        ufunc = self.ufunc
+            return folded(chosen, associative=True)(given, result)
+        otherwise = folded(function, associative=True)(given, result)
 
         def loop(tensor: Tensor, axes: Axes, keepdims: bool) -> Tensor:
             if not tensor.numel() or not host.computes(tensor):
@@ -359,6 +321,8 @@ class NanExtreme:
                 return host.wrapped(ufunc.reduce(host.array(cast(tensor, result)), axis=axes, keepdims=keepdims))
 
         return loop
+
+    return resolve
 
 
 def count(mask: Tensor, axes: Axes, keepdims: bool) -> Tensor:
@@ -369,14 +333,14 @@ def count(mask: Tensor, axes: Axes, keepdims: bool) -> Tensor:
     return host.wrapped(np.sum(array[0], axis=axes, dtype=np.int64, keepdims=keepdims))
 
 
-any = Logical(torch.any, np.logical_or)
-all = Logical(torch.all, np.logical_and)
-sum = Accumulator(torch.sum, any, count)
-prod = Accumulator(_prod, all)
-max = Extreme(torch.amax, largest=True)
-min = Extreme(torch.amin, largest=False)
-nanmax = NanExtreme(max, torch.fmax, np.fmax)
-nanmin = NanExtreme(min, torch.fmin, np.fmin)
+any = _logical(torch.any, np.logical_or)
+all = _logical(torch.all, np.logical_and)
+sum = accumulator(torch.sum, any, count)
+prod = accumulator(_prod, all)
+max = _extreme(torch.amax, largest=True)
+min = _extreme(torch.amin, largest=False)
+nanmax = _nan_extreme(max, torch.fmax, np.fmax)
+nanmin = _nan_extreme(min, torch.fmin, np.fmin)
 
 
 def nansum(dtype: torch.dtype) -> Loop:
@@ -466,8 +430,8 @@ def _takes_two_passes(tensor: Tensor, axes: Axes) -> bool:
     return (
         tensor.dtype in (torch.float32, torch.float64)
         and tensor.is_cpu
-        and isinstance(axes, tuple)
-        and len(axes) < tensor.dim()
+        and axes is not None
+        and (1 if isinstance(axes, int) else len(axes)) < tensor.dim()
         and is_readable(tensor)
         and not (trace_state.is_tracing() or torch.compiler.is_compiling())
         and not may_be_differentiated(tensor)
@@ -522,7 +486,7 @@ def true_count(mask: Tensor, shape: tuple[int, ...], axes: tuple[int, ...], keep
 
 def total(tensor: Tensor, axes: tuple[int, ...], keepdims: bool) -> Tensor:
     """Sum in the tensor's own dtype; over no axes, return the tensor itself."""
-    return sum.resolve(tensor.dtype, tensor.dtype)(tensor, axes, keepdims) if axes else tensor
+    return sum(tensor.dtype, tensor.dtype)(tensor, axes, keepdims) if axes else tensor
 
 
 def quotient(total: Tensor, count: Tensor | float) -> Tensor:

@@ -10,10 +10,9 @@ from collections.abc import Callable
 
 import torch
 
+from backend_torch.kernels import reductions
 from backend_torch.kernels.order import ordered, restored
-from backend_torch.kernels.reductions import Accumulator, Binary, Loop
-from backend_torch.kernels.reductions import max as max_reduction
-from backend_torch.kernels.reductions import min as min_reduction
+from backend_torch.kernels.reductions import Binary, Loop, Resolver
 from backend_torch.tensors.casting import cast
 from backend_torch.tensors.dtypes import SIGNED
 from backend_torch.tensors.out_of_memory import explaining
@@ -45,8 +44,8 @@ def scan(function: Binary, tensor: Tensor, dim: int, associative: bool = False) 
     return tensor
 
 
-class Scanned:
-    """Any binary kernel as a scan.
+def scanned(function: Binary, associative: bool) -> Resolver:
+    """Return any binary kernel as a scan.
 
     Parameters
     ----------
@@ -55,60 +54,36 @@ class Scanned:
     associative : bool
         Whether ``f(f(a, b), c)`` is ``f(a, f(b, c))``.
     """
-
-    __slots__ = ("associative", "function")
-
-    def __init__(self, function: Binary, associative: bool) -> None:
-        self.function = function
-        self.associative = associative
-
-    def resolve(self, given: torch.dtype, result: torch.dtype) -> Loop:
-        """The loop for tensors of dtype ``given``, cast to dtype ``result``."""
-        return lambda tensor, dim: scan(self.function, cast(tensor, result), dim, self.associative)
+    return lambda given, result: lambda tensor, dim: scan(function, cast(tensor, result), dim, associative)
 
 
-class RunningExtreme:
+def _running_extreme(function: Callable[..., tuple[Tensor, Tensor]], extreme: Resolver) -> Resolver:
     """A running maximum or minimum; NaN from the first NaN on."""
 
-    __slots__ = ("function", "largest")
-
-    def __init__(self, function: Callable[..., tuple[Tensor, Tensor]], largest: bool) -> None:
-        self.function = function
-        self.largest = largest
-
-    def resolve(self, given: torch.dtype, result: torch.dtype) -> Loop:
-        """The loop for tensors of dtype ``given``, cast to dtype ``result``."""
-        function = self.function
+    def resolve(given: torch.dtype, result: torch.dtype) -> Loop:
         if result.is_complex:
-            reduction = (max_reduction if self.largest else min_reduction).resolve(result, result)
-
-            def extreme(left: Tensor, right: Tensor) -> Tensor:
-                return reduction(torch.stack([left, right]), 0, False)
-
-            return Scanned(extreme, associative=True).resolve(given, result)
+            of_pair = extreme(result, result)
+            return scanned(lambda left, right: of_pair(torch.stack([left, right]), 0, False), True)(given, result)
         return lambda tensor, dim: restored(function(ordered(cast(tensor, result)), dim)[0], result)
 
-
-class RunningLogical:
-    """A running any or all."""
-
-    __slots__ = ("function",)
-
-    def __init__(self, function: Callable[..., tuple[Tensor, Tensor]]) -> None:
-        self.function = function
-
-    def resolve(self, given: torch.dtype, result: torch.dtype) -> Loop:
-        """The loop for tensors of dtype ``given``; the result is bool whatever ``result`` is."""
-        function = self.function
-        return lambda tensor, dim: function(tensor.to(torch.bool).view(torch.uint8), dim)[0].view(torch.bool)
+    return resolve
 
 
-any = RunningLogical(torch.cummax)
-all = RunningLogical(torch.cummin)
-sum = Accumulator(torch.cumsum, any)
-prod = Accumulator(torch.cumprod, all)
-max = RunningExtreme(torch.cummax, largest=True)
-min = RunningExtreme(torch.cummin, largest=False)
+def _running_logical(function: Callable[..., tuple[Tensor, Tensor]]) -> Resolver:
+    """A running any or all; the result is bool, whatever is asked for."""
+
+    def loop(tensor: Tensor, dim: int) -> Tensor:
+        return function(tensor.to(torch.bool).view(torch.uint8), dim)[0].view(torch.bool)
+
+    return lambda given, result: loop
+
+
+any = _running_logical(torch.cummax)
+all = _running_logical(torch.cummin)
+sum = reductions.accumulator(torch.cumsum, any)
+prod = reductions.accumulator(torch.cumprod, all)
+max = _running_extreme(torch.cummax, reductions.max)
+min = _running_extreme(torch.cummin, reductions.min)
 
 
 def after_value(tensor: Tensor, value: int, dim: int) -> Tensor:

@@ -11,40 +11,24 @@ import torch
 from torch import special
 
 from backend_torch.autodiff.autodiff import may_be_differentiated
-from backend_torch.kernels.bessel import j0 as j0
-from backend_torch.kernels.bessel import j1 as j1
-from backend_torch.kernels.bessel import y0 as y0
-from backend_torch.kernels.bessel import y1 as y1
+from backend_torch.kernels.bessel import j0, j1, y0, y1  # noqa: F401
+
+# fmt: off
+# isort: off
+from torch.special import (  # noqa: F401  the functions that are right as they are
+    digamma, entr, erf, erfc, erfcx, erfinv, exp2, expit, expm1, gammainc, gammaincc, gammaln, i0, i0e, i1, i1e, log1p,
+    log_ndtr, logit, ndtr, ndtri, zeta,
+)
+# fmt: on
+# isort: on
 
 Tensor = torch.Tensor
 
-digamma = special.digamma
-entr = special.entr
-erf = special.erf
-erfc = special.erfc
-erfcx = special.erfcx
-erfinv = special.erfinv
-exp2 = special.exp2
-expit = special.expit
-expm1 = special.expm1
-gammainc = special.gammainc
-gammaincc = special.gammaincc
-gammaln = special.gammaln
-i0 = special.i0
-i0e = special.i0e
-i1 = special.i1
-i1e = special.i1e
 k0 = special.modified_bessel_k0
 k0e = special.scaled_modified_bessel_k0
 k1 = special.modified_bessel_k1
 k1e = special.scaled_modified_bessel_k1
-log1p = special.log1p
 log_expit = torch.nn.functional.logsigmoid
-log_ndtr = special.log_ndtr
-logit = special.logit
-ndtr = special.ndtr
-ndtri = special.ndtri
-zeta = special.zeta
 
 
 def xlogy(x: Tensor, y: Tensor) -> Tensor:

@@ -14,37 +14,39 @@ from backend_torch.torch_private.operators import assert_async
 
 Tensor = torch.Tensor
 
-MISCOUNTED = "boolean index assignment: the mask has another number of true elements than there are values"
-OUTSIDE = "index is out of bounds"
-INVALID = "invalid entry: an integer is out of bounds"
-NEGATIVE = "Integers to negative integer powers are not allowed."
-ALL_NAN = "All-NaN slice encountered"
-WEIGHTLESS = "Weights sum to zero, can't be normalized"
-ZERO = "Geometric sequence cannot include zero"
-FALLING = "`bins` must increase monotonically, when an array"
-NEITHER_WAY = "bins must be monotonically increasing or decreasing"
-NO_QUANTILES = "Quantiles must be in the range [0, 1]"
-NO_PERCENTILES = "Percentiles must be in the range [0, 100]"
-ASSERTED = "an assert of a compiled function failed"
-UNASSIGNED = "cannot access a local variable that is assigned in a loop which took no step"
 DEMANDED: dict[str, type[Exception]] = {
-    MISCOUNTED: ValueError,
-    OUTSIDE: IndexError,
-    INVALID: ValueError,
-    NEGATIVE: ValueError,
-    ALL_NAN: ValueError,
-    WEIGHTLESS: ZeroDivisionError,
-    ZERO: ValueError,
-    FALLING: ValueError,
-    NEITHER_WAY: ValueError,
-    NO_QUANTILES: ValueError,
-    NO_PERCENTILES: ValueError,
-    ASSERTED: AssertionError,
-    UNASSIGNED: UnboundLocalError,
     "index out of bounds: ": IndexError,  # Inductor's own
     "input tensor should not contain infs or NaNs": np.linalg.LinAlgError,  # of linalg.eig
 }
 """Text of a check that fails when a graph runs -> class of the exception."""
+
+
+def _demanded(kind: type[Exception], text: str) -> str:
+    DEMANDED[text] = kind
+    return text
+
+
+MISCOUNTED = _demanded(
+    ValueError, "boolean index assignment: the mask has another number of true elements than there are values"
+)
+OUTSIDE = _demanded(IndexError, "index is out of bounds")
+INVALID = _demanded(ValueError, "invalid entry: an integer is out of bounds")
+NEGATIVE = _demanded(ValueError, "Integers to negative integer powers are not allowed.")
+ALL_NAN = _demanded(ValueError, "All-NaN slice encountered")
+WEIGHTLESS = _demanded(ZeroDivisionError, "Weights sum to zero, can't be normalized")
+UNCOUNTED = _demanded(ValueError, "'list' argument must have no negative elements")
+BEYOND = _demanded(
+    ValueError, "bincount in a compiled function gives `minlength` counts, and an element is not below it"
+)
+ZERO = _demanded(ValueError, "Geometric sequence cannot include zero")
+FALLING = _demanded(ValueError, "`bins` must increase monotonically, when an array")
+NEITHER_WAY = _demanded(ValueError, "bins must be monotonically increasing or decreasing")
+NO_QUANTILES = _demanded(ValueError, "Quantiles must be in the range [0, 1]")
+NO_PERCENTILES = _demanded(ValueError, "Percentiles must be in the range [0, 100]")
+ASSERTED = _demanded(AssertionError, "an assert of a compiled function failed")
+UNASSIGNED = _demanded(
+    UnboundLocalError, "cannot access a local variable that is assigned in a loop which took no step"
+)
 
 
 def demand(condition: Tensor, text: str) -> None:

@@ -20,7 +20,7 @@ import numpy as np
 import torch
 
 from backend_torch.native.build import HERE, VECTORS, target
-from backend_torch.tensors import memory
+from backend_torch.tensors import devices, memory
 from backend_torch.tensors.dtypes import to_numpy
 
 DTYPES = (
@@ -32,7 +32,9 @@ DTYPES = (
 
 HEADS = (
     *("zeros", "ones", "empty", "full", "arange", "eye", "array", "copy", "reshape", "transpose", "sum", "prod", "max"),
-    *("min", "any", "all", "argmax", "argmin", "mean", "dot", "norm", "where", "roll", "concatenate"),
+    *("min", "any", "all", "argmax", "argmin", "mean", "dot", "norm", "where", "roll", "concatenate", "like", "astype"),
+    *("squeeze", "swapaxes", "at_least", "in_order", "ravel", "part", "nonzero", "numpy_of", "of_numpy"),
+    *("by_numpy", "write_by_numpy", "linspace", "vdot", "bincount"),
 )
 """The functions that have a native head."""
 
@@ -54,30 +56,29 @@ class _Slot:
 def install(
     array: type,
     scalar: type,
+    readonly: type,
     float64: type,
     ufunc_types: tuple[type, type],
-    ufuncs: dict[str, tuple[Any, np.ufunc]],
-    devices: Any,
+    ufuncs: dict[str, tuple[Any, np.ufunc, Any]],
 ) -> None:
     """Put the native slots into the finished classes, if there is an extension.
 
     Parameters
     ----------
-    array, scalar : type
-        The classes of arrays and scalars, which are below `Slot`.
+    array, scalar, readonly : type
+        The classes of arrays, scalars and read-only arrays, which are below `Slot`.
     float64 : type
         The class of scalars that are Python's floats to C, derived from ``scalar`` and nothing else.
     ufunc_types : tuple of type
         The classes of ufuncs of one operand and of two.
     ufuncs : dict
-        Name -> the ufunc, and NumPy's ufunc, whose dtype rules it has.
-    devices : object
-        Whose attribute ``default`` is the device where arrays are made.
+        Name -> the ufunc, NumPy's ufunc, whose dtype rules it has, and the kernel that computes it.
     """
     if _extension is not None:
-        _extension.set_names(_dtype_numbers(), devices)
+        _extension.set_names(_dtype_numbers(), devices.__dict__)
+        _extension.set_host(memory.__dict__, np.ndarray)
         scalar_classes = tuple([to_numpy[dtype].type if dtype in to_numpy else None for dtype in DTYPES])
-        _extension.install(array, scalar, float64, scalar_classes, ufunc_types, ufuncs, _resolve)
+        _extension.install(array, scalar, readonly, float64, scalar_classes, ufunc_types, ufuncs, _resolve)
 
 
 def make_floats(whether: bool) -> None:
@@ -127,11 +128,16 @@ def _load() -> ModuleType | None:
         return None
 
 
-def _resolve(ufunc: np.ufunc, *given: int) -> tuple[int, ...] | None:
-    """What NumPy resolves the dtypes of operands and output to, by number; -1 is an output that it may choose."""
+def _resolve(ufunc: np.ufunc, kernel: Any, *given: int) -> tuple[Any, ...] | None:
+    """What NumPy resolves the dtypes of operands and output to, by number; -1 is an output that it may choose.
+
+    The last item is the ufunc of NumPy's that is the kernel on these dtypes, or None.
+    """
     try:
         resolved = ufunc.resolve_dtypes(tuple([None if number < 0 else _GIVEN[number] for number in given]))
-        return tuple([_NUMBERS[dtype] for dtype in resolved])
+        numbers = [_NUMBERS[dtype] for dtype in resolved]
+        function = kernel.resolve(*[DTYPES[number] for number in numbers[: ufunc.nin]])
+        return *numbers, getattr(function, "ufunc", None)
     except (TypeError, KeyError):  # it refuses, or would compute in a dtype that no tensor can carry
         return None
 

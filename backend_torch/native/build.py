@@ -23,7 +23,19 @@ from pathlib import Path
 HERE = Path(__file__).parent
 # What is compiled as one: torch's headers take most of the time.
 SOURCES = {
-    "core": ("core", "layout", "picking", "indexing", "kernels", "ufuncs", "functions", "slots", "module"),
+    "core": (
+        "core",
+        "memory",
+        "layout",
+        "picking",
+        "indexing",
+        "kernels",
+        "host",
+        "ufuncs",
+        "functions",
+        "slots",
+        "module",
+    ),
     "loops": ("loops",),
 }
 # Sums that are not fused, integers that wrap round: the loops have the bits of torch's kernels.

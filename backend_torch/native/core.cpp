@@ -1,7 +1,5 @@
 #include "core.h"
 
-#include <ATen/EmptyTensor.h>
-
 #include <cmath>
 #include <cstring>
 #include <limits>
@@ -18,10 +16,6 @@ const std::array<int8_t, 64> DTYPE_OF = [] {
   for (int8_t i = 0; i < DTYPES; i++) numbers[static_cast<int8_t>(SCALAR_TYPES[i])] = i;
   return numbers;
 }();
-
-at::Tensor empty(c10::IntArrayRef sizes, int8_t dtype) {
-  return at::detail::empty_cpu(sizes, SCALAR_TYPES[dtype]);
-}
 
 bool is_dense(const at::Tensor& tensor) {
   int64_t expected = 1;

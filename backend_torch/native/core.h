@@ -23,6 +23,11 @@ inline int8_t dtype_of(const c10::TensorImpl* impl) {
 
 inline int8_t dtype_of(const at::Tensor& tensor) { return dtype_of(tensor.unsafeGetTensorImpl()); }
 
+inline const at::Tensor& as_tensor(c10::TensorImpl* const& impl) {
+  static_assert(sizeof(at::Tensor) == sizeof(c10::TensorImpl*));
+  return reinterpret_cast<const at::Tensor&>(impl);
+}
+
 // The guard. A call is native if the thread is in its plain state (no dispatch mode, no transform of torch.func, no
 // inference mode, no autocast, no function mode) and each operand is a dense CPU tensor that wants no gradient.
 inline bool is_quiet() {
@@ -40,9 +45,6 @@ inline bool is_plain(const at::Tensor& tensor) {
   if (impl->autograd_meta() == nullptr) return true;
   return !impl->requires_grad() && !impl->_fw_grad(0, tensor).defined();
 }
-
-// New memory in C order.
-at::Tensor empty(c10::IntArrayRef sizes, int8_t dtype);
 
 inline char* data_of(const at::Tensor& tensor) {  // to be read
   return static_cast<char*>(const_cast<void*>(tensor.unsafeGetTensorImpl()->data()));

@@ -10,10 +10,12 @@
 #include <ATen/ops/mv.h>
 #include <ATen/ops/mean_cpu_dispatch.h>
 #include <ATen/ops/sum_cpu_dispatch.h>
+#include <ATen/ops/view_as_real.h>
 #include <c10/util/SmallVector.h>
 #include <c10/util/accumulate.h>
 #include <torch/csrc/Device.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <utility>
@@ -62,19 +64,21 @@ bool read_shape(PyObject* given, Shape& shape, int64_t least) {
 // Creation.
 
 PyObject* dtype_numbers = nullptr;  // dtype, scalar class or Python type -> its number
-PyObject* default_device = nullptr; // what has the attribute `default`
+PyObject* devices = nullptr;        // the names of backend_torch.tensors.devices
 
 PyObject* set_names(PyObject*, PyObject* args) {
-  if (!PyArg_ParseTuple(args, "O!O", &PyDict_Type, &dtype_numbers, &default_device)) return nullptr;
+  if (!PyArg_ParseTuple(args, "O!O!", &PyDict_Type, &dtype_numbers, &PyDict_Type, &devices)) return nullptr;
   Py_INCREF(dtype_numbers);
-  Py_INCREF(default_device);
+  Py_INCREF(devices);
   Py_RETURN_NONE;
 }
 
 // Whether arrays are made on the host now.
 bool makes_on_cpu() {
+  static PyObject *moved = PyUnicode_InternFromString("moved"), *state = PyUnicode_InternFromString("state");
   static PyObject* name = PyUnicode_InternFromString("default");
-  PyObject* device = PyObject_GetAttr(default_device, name);
+  if (PyDict_GetItem(devices, moved) == Py_False) return true;  // no thread has another
+  PyObject* device = PyObject_GetAttr(PyDict_GetItem(devices, state), name);
   bool is_cpu = device == Py_None || (THPDevice_Check(device) && reinterpret_cast<THPDevice*>(device)->device.is_cpu());
   Py_XDECREF(device);
   PyErr_Clear();
@@ -102,14 +106,20 @@ bool is_small(c10::IntArrayRef shape) {
 
 enum Filled { ZEROS, ONES, NOTHING };
 
-// zeros(shape, dtype), ones(shape, dtype), empty(shape, dtype): in C order on the host.
+// Whether an argument is a text of one letter.
+bool is_letter(PyObject* given, char letter) {
+  return PyUnicode_CheckExact(given) && PyUnicode_GET_LENGTH(given) == 1 && PyUnicode_READ_CHAR(given, 0) == letter;
+}
+
+// zeros(shape, dtype, order, device, like), and ones and empty alike: in C order on the host.
 template <int FILL>
 PyObject* filled(PyObject*, PyObject* const* args, Py_ssize_t count) {
   return head([&]() -> PyObject* {
     Shape shape;
-    if (count != 2 || !is_quiet() || !read_shape(args[0], shape, 0)) return nullptr;
+    if (count != 5 || !is_letter(args[2], 'C') || args[3] != Py_None || args[4] != Py_None) return nullptr;
+    if (!is_quiet() || !read_shape(args[0], shape, 0)) return nullptr;
     int8_t dtype = read_dtype(args[1], F64);
-    if (dtype == NONE || dtype >= LOOPS || !makes_on_cpu() || !is_small(shape)) return nullptr;
+    if (dtype == NONE || dtype >= LOOPS || !makes_on_cpu() || (FILL != NOTHING && !is_small(shape))) return nullptr;
     if (FILL == NOTHING && at::globalContext().deterministicAlgorithms()) return nullptr;  // torch fills the memory
     int64_t n = c10::multiply_integers(shape);
     at::Tensor made = empty(shape, dtype);
@@ -121,6 +131,25 @@ PyObject* filled(PyObject*, PyObject* const* args, Py_ssize_t count) {
       copy_loop(B1, dtype)(one, "\1", 1, 1, 1);
       copy_loop(dtype, dtype)(data, one, n, 1, 0);
     }
+    return wrap_array(std::move(made));
+  });
+}
+
+// like(x, number or None, dtype): as an array in C order.
+PyObject* like(PyObject*, PyObject* const* args, Py_ssize_t count) {
+  return head([&]() -> PyObject* {
+    const at::Tensor* tensor = count == 3 && is_quiet() ? array_tensor(args[0]) : nullptr;
+    if (tensor == nullptr || !is_dense(*tensor)) return nullptr;
+    int8_t dtype = read_dtype(args[2], dtype_of(*tensor));
+    if (dtype == NONE || dtype >= LOOPS) return nullptr;
+    alignas(16) char one[16];
+    if (args[1] == Py_None) {
+      if (at::globalContext().deterministicAlgorithms()) return nullptr;
+    } else if (!is_small(tensor->sizes()) || !store_number(args[1], dtype, one, false)) {
+      return nullptr;
+    }
+    at::Tensor made = empty(tensor->sizes(), dtype);
+    if (args[1] != Py_None) copy_loop(dtype, dtype)(writeable_data_of(made), one, made.numel(), 1, 0);
     return wrap_array(std::move(made));
   });
 }
@@ -192,6 +221,30 @@ PyObject* arange(PyObject*, PyObject* const* args, Py_ssize_t count) {
   });
 }
 
+// linspace(first, last, count, endpoint) of Python numbers: float64.
+PyObject* linspace(PyObject*, PyObject* const* args, Py_ssize_t count) {
+  return head([&]() -> PyObject* {
+    if (count != 4 || !is_quiet() || !PyLong_CheckExact(args[2]) || !PyBool_Check(args[3])) return nullptr;
+    alignas(8) double ends[2];
+    for (int i = 0; i < 2; i++) {
+      if (!PyFloat_CheckExact(args[i]) && !PyLong_CheckExact(args[i])) return nullptr;
+      if (!store_number(args[i], F64, reinterpret_cast<char*>(&ends[i]), false)) return nullptr;
+    }
+    int overflow;
+    int64_t length = PyLong_AsLongLongAndOverflow(args[2], &overflow);
+    bool has_end = args[3] == Py_True;
+    int64_t divisions = has_end ? length - 1 : length;
+    if (overflow || divisions <= 0 || length > LARGE || !makes_on_cpu()) return nullptr;
+    double delta = ends[1] - ends[0], step = delta / static_cast<double>(divisions);
+    if (!(std::fabs(step) > 0)) return nullptr;
+    at::Tensor made = empty({length}, F64);
+    auto* out = reinterpret_cast<double*>(writeable_data_of(made));
+    for (int64_t i = 0; i < length; i++) out[i] = static_cast<double>(i) * step + ends[0];
+    if (has_end) out[length - 1] = ends[1];
+    return wrap_array(std::move(made));
+  });
+}
+
 // eye(n) of float64.
 PyObject* eye(PyObject*, PyObject* given) {
   return head([&]() -> PyObject* {
@@ -240,8 +293,9 @@ bool survey(PyObject* list, size_t depth, Listed& found) {
       found.has_int = true;
     } else if (PyBool_Check(item)) {
       found.has_bool = true;
-    } else if (is_scalar(item) && held(item)->has_value && held(item)->dtype == F64) {
-      found.has_scalar = found.has_float = true;
+    } else if (is_scalar(item) && held(item)->has_value && (held(item)->dtype == F64 || held(item)->dtype == I64)) {
+      found.has_scalar = true;
+      (held(item)->dtype == F64 ? found.has_float : found.has_int) = true;
     } else {
       return false;
     }
@@ -257,7 +311,7 @@ bool store_list(PyObject* list, size_t depth, const Listed& found, int8_t dtype,
       continue;
     }
     if (is_scalar(items[i]))
-      copy_loop(F64, dtype)(to, held(items[i])->value, 1, 1, 1);
+      copy_loop(held(items[i])->dtype, dtype)(to, held(items[i])->value, 1, 1, 1);
     else if (!store_number(items[i], dtype, to, false))
       return false;
     to += itemsize(dtype);
@@ -265,14 +319,50 @@ bool store_list(PyObject* list, size_t depth, const Listed& found, int8_t dtype,
   return true;
 }
 
-// array(object, dtype): of numbers in nested lists.
+// The elements in C order, each cast.
+void gather(char* to, int8_t into, const char* from, int8_t dtype, c10::IntArrayRef sizes, const int64_t* strides) {
+  auto loop = copy_loop(dtype, into);
+  if (sizes.size() <= 1) return loop(to, from, sizes.empty() ? 1 : sizes[0], 1, sizes.empty() ? 1 : *strides);
+  int64_t step = c10::multiply_integers(sizes.slice(1)) * itemsize(into);
+  for (int64_t i = 0; i < sizes[0]; i++)
+    gather(to + i * step, into, from + i * *strides * itemsize(dtype), dtype, sizes.slice(1), strides + 1);
+}
+
+// A copy of an array in C order, in a dtype or its own.
+PyObject* cast(PyObject* x, PyObject* wanted) {
+  const at::Tensor* tensor = array_tensor(x);
+  if (tensor == nullptr || tensor->numel() > LARGE || !is_dense(*tensor)) return nullptr;
+  int8_t from = dtype_of(*tensor), to = read_dtype(wanted, from);
+  if (from == NONE || from >= LOOPS || to == NONE || to >= LOOPS) return nullptr;
+  auto loop = copy_loop(from, to);
+  if (loop == nullptr) return nullptr;
+  at::Tensor made = empty(tensor->sizes(), to);
+  loop(writeable_data_of(made), data_of(*tensor), made.numel(), 1, 1);
+  return wrap_array(std::move(made));
+}
+
+// astype(x, dtype): of an array in C order.
+PyObject* astype(PyObject*, PyObject* const* args, Py_ssize_t count) {
+  return head([&]() -> PyObject* { return count == 2 && is_quiet() && args[1] != Py_None ? cast(args[0], args[1]) : nullptr; });
+}
+
+bool is_zero(PyObject* given) {
+  int overflow;
+  return PyLong_CheckExact(given) && PyLong_AsLongAndOverflow(given, &overflow) == 0 && !overflow;
+}
+
+// array(object, dtype), or with order, ndmin, ndmax, device and like: of numbers in nested lists, or of an array in C order.
 PyObject* array(PyObject*, PyObject* const* args, Py_ssize_t count) {
   return head([&]() -> PyObject* {
-    if (count != 2 || !is_list(args[0]) || !is_quiet()) return nullptr;
+    if ((count != 2 && count != 7) || !is_quiet()) return nullptr;
+    if (count == 7 && !(is_letter(args[2], 'K') && is_zero(args[3]) && is_zero(args[4]))) return nullptr;
+    if (count == 7 && (args[5] != Py_None || args[6] != Py_None)) return nullptr;
+    if (is_array(args[0])) return makes_on_cpu() ? cast(args[0], args[1]) : nullptr;
+    if (!is_list(args[0])) return nullptr;
     Listed found;
     if (!survey(args[0], 0, found) || (found.has_scalar && found.has_bool)) return nullptr;
-    int8_t dtype = read_dtype(args[1], found.has_float ? F64 : found.has_int ? I64 : B1);
-    if (dtype == NONE || dtype >= LOOPS || (found.has_scalar && dtype != F64 && dtype != F32)) return nullptr;
+    int8_t own = found.has_float ? F64 : found.has_int ? I64 : B1, dtype = read_dtype(args[1], own);
+    if (dtype == NONE || dtype >= LOOPS || (found.has_scalar && dtype != own && (own != F64 || dtype != F32))) return nullptr;
     if (dtype == B1 && (found.has_float || found.has_int)) return nullptr;
     if (!makes_on_cpu() || c10::multiply_integers(found.shape) > LARGE) return nullptr;
     at::Tensor made = empty(found.shape, dtype);
@@ -334,6 +424,180 @@ PyObject* transpose(PyObject*, PyObject* x) {
   });
 }
 
+// squeeze(x): without its axes of length one.
+PyObject* squeeze(PyObject*, PyObject* x) {
+  return head([&]() -> PyObject* {
+    const at::Tensor* tensor = is_quiet() ? array_tensor(x) : nullptr;
+    if (tensor == nullptr) return nullptr;
+    Shape sizes, strides;
+    for (int64_t axis = 0; axis < tensor->dim(); axis++) {
+      if (tensor->sizes()[axis] == 1) continue;
+      sizes.push_back(tensor->sizes()[axis]);
+      strides.push_back(tensor->strides()[axis]);
+    }
+    return wrap_view(x, *tensor, sizes, strides, tensor->storage_offset());
+  });
+}
+
+bool read_axis(PyObject* given, int64_t dim, int64_t& axis) {
+  if (!PyLong_CheckExact(given)) return false;
+  int overflow;
+  axis = PyLong_AsLongLongAndOverflow(given, &overflow);
+  if (overflow || axis < -dim || axis >= dim) return false;
+  axis = axis < 0 ? axis + dim : axis;
+  return true;
+}
+
+// swapaxes(x, axis, other)
+PyObject* swapaxes(PyObject*, PyObject* const* args, Py_ssize_t count) {
+  return head([&]() -> PyObject* {
+    const at::Tensor* tensor = count == 3 && is_quiet() ? array_tensor(args[0]) : nullptr;
+    int64_t one, other;
+    if (tensor == nullptr || !read_axis(args[1], tensor->dim(), one) || !read_axis(args[2], tensor->dim(), other))
+      return nullptr;
+    Shape sizes(tensor->sizes()), strides(tensor->strides());
+    std::swap(sizes[one], sizes[other]);
+    std::swap(strides[one], strides[other]);
+    return wrap_view(args[0], *tensor, sizes, strides, tensor->storage_offset());
+  });
+}
+
+// at_least(x, axes): with so many axes, where NumPy has them.
+PyObject* at_least(PyObject*, PyObject* const* args, Py_ssize_t count) {
+  return head([&]() -> PyObject* {
+    const at::Tensor* tensor = count == 2 && is_quiet() ? array_tensor(args[0]) : nullptr;
+    if (tensor == nullptr || tensor->dim() == 0) return nullptr;
+    int64_t axes = PyLong_AsLong(args[1]), dim = tensor->dim();
+    if (dim >= axes) return Py_NewRef(args[0]);
+    Shape sizes(tensor->sizes()), strides(tensor->strides());
+    if (dim == 1) {
+      sizes.insert(sizes.begin(), 1);
+      strides.insert(strides.begin(), sizes[1] * strides[0]);
+    }
+    if (axes == 3) {
+      sizes.push_back(1);
+      strides.push_back(1);
+    }
+    return wrap_view(args[0], *tensor, sizes, strides, tensor->storage_offset());
+  });
+}
+
+// in_order(x, is Fortran's): itself, or a copy.
+PyObject* in_order(PyObject*, PyObject* const* args, Py_ssize_t count) {
+  return head([&]() -> PyObject* {
+    const at::Tensor* tensor = count == 2 && is_quiet() ? array_tensor(args[0]) : nullptr;
+    if (tensor == nullptr || tensor->dim() == 0) return nullptr;
+    bool is_fortran = args[1] == Py_True;
+    if (!is_fortran && is_dense(*tensor)) return Py_NewRef(args[0]);
+    int8_t dtype = dtype_of(*tensor);
+    int64_t lengthy = 0;  // axes; with fewer than two an array may be in both orders
+    for (int64_t length : tensor->sizes()) lengthy += length != 1;
+    if (dtype == NONE || dtype >= LOOPS || lengthy < 2 || tensor->numel() == 0 || tensor->numel() > LARGE) return nullptr;
+    Shape sizes(tensor->sizes()), strides(tensor->strides());
+    if (is_fortran) {
+      std::reverse(sizes.begin(), sizes.end());
+      std::reverse(strides.begin(), strides.end());
+      bool is_there = true;
+      int64_t expected = 1;
+      for (size_t axis = sizes.size(); axis-- > 0; expected *= sizes[axis]) is_there &= strides[axis] == expected;
+      if (is_there) return Py_NewRef(args[0]);
+    }
+    at::Tensor made = empty(sizes, dtype);
+    gather(writeable_data_of(made), dtype, data_of(*tensor), dtype, sizes, strides.data());
+    Shape order(made.strides().rbegin(), made.strides().rend());
+    PyObject* array = wrap_array(std::move(made));
+    if (!is_fortran || array == nullptr) return array;
+    PyObject* view = wrap_view(array, *plain_tensor(array), tensor->sizes(), order, 0);
+    Py_DECREF(array);
+    return view;
+  });
+}
+
+// ravel(x): in C order, a view where one axis can describe the elements.
+PyObject* ravel(PyObject*, PyObject* x) {
+  return head([&]() -> PyObject* {
+    const at::Tensor* tensor = is_quiet() ? array_tensor(x) : nullptr;
+    if (tensor == nullptr || tensor->numel() == 0 || tensor->dim() == 0) return nullptr;
+    int64_t n = tensor->numel();
+    int8_t dtype = dtype_of(*tensor);
+    if (is_dense(*tensor)) return wrap_view(x, *tensor, {n}, {1}, tensor->storage_offset());
+    if (dtype == NONE || dtype >= LOOPS || n > LARGE) return nullptr;
+    at::DimVector flat{n};
+    if (at::detail::computeStride(tensor->sizes(), tensor->strides(), flat)) return nullptr;
+    at::Tensor made = empty(tensor->sizes(), dtype);
+    gather(writeable_data_of(made), dtype, data_of(*tensor), dtype, tensor->sizes(), tensor->strides().data());
+    PyObject* array = wrap_array(std::move(made));
+    PyObject* view = array == nullptr ? nullptr : wrap_view(array, *plain_tensor(array), {n}, {1}, 0);
+    Py_XDECREF(array);
+    return view;
+  });
+}
+
+// part(x, is imaginary): of a complex array, a view.
+PyObject* part(PyObject*, PyObject* const* args, Py_ssize_t count) {
+  return head([&]() -> PyObject* {
+    const at::Tensor* tensor = count == 2 && is_quiet() ? array_tensor(args[0]) : nullptr;
+    if (tensor == nullptr || !tensor->is_complex()) return nullptr;
+    return wrap_array(at::view_as_real(*tensor).select(-1, args[1] == Py_True));
+  });
+}
+
+// nonzero(x): the places of the elements of a boolean vector that are true, in a tuple.
+PyObject* nonzero(PyObject*, PyObject* x) {
+  return head([&]() -> PyObject* {
+    const at::Tensor* tensor = is_quiet() ? array_tensor(x) : nullptr;
+    if (tensor == nullptr || tensor->dim() != 1 || dtype_of(*tensor) != B1 || tensor->numel() >= LARGE) return nullptr;
+    const auto* chosen = reinterpret_cast<const bool*>(data_of(*tensor));
+    int64_t n = tensor->numel(), stride = tensor->strides()[0], found = 0;
+    for (int64_t i = 0; i < n; i++) found += chosen[i * stride];
+    at::Tensor places = empty({found}, I64);
+    auto* to = reinterpret_cast<int64_t*>(writeable_data_of(places));
+    for (int64_t i = 0, at = 0; at < found; i++) {
+      to[at] = i;
+      at += chosen[i * stride];
+    }
+    PyObject* array = wrap_array(std::move(places));
+    PyObject* tuple = array == nullptr ? nullptr : PyTuple_Pack(1, array);
+    Py_XDECREF(array);
+    return tuple;
+  });
+}
+
+// bincount(x, weights or None, least length): of a vector of int64, with weights of float64.
+PyObject* bincount(PyObject*, PyObject* const* args, Py_ssize_t count) {
+  return head([&]() -> PyObject* {
+    const at::Tensor* tensor = count == 3 && PyLong_CheckExact(args[2]) && is_quiet() ? array_tensor(args[0]) : nullptr;
+    if (tensor == nullptr || tensor->dim() != 1 || dtype_of(*tensor) != I64 || !is_dense(*tensor)) return nullptr;
+    const at::Tensor* weights = args[1] == Py_None ? nullptr : array_tensor(args[1]);
+    int64_t n = tensor->numel(), most = -1, least;
+    if (args[1] != Py_None) {
+      if (weights == nullptr || weights->dim() != 1 || weights->numel() != n || !is_dense(*weights)) return nullptr;
+      if (dtype_of(*weights) != F64) return nullptr;
+    }
+    int overflow;
+    least = PyLong_AsLongLongAndOverflow(args[2], &overflow);
+    const auto* x = reinterpret_cast<const int64_t*>(data_of(*tensor));
+    for (int64_t i = 0; i < n; i++) {
+      if (x[i] < 0) return nullptr;
+      most = std::max(most, x[i]);
+    }
+    int64_t length = std::max(most + 1, least);
+    if (overflow || least < 0 || n == 0 || n > LARGE || length > LARGE) return nullptr;
+    at::Tensor made = empty({length}, weights == nullptr ? I64 : F64);
+    std::memset(writeable_data_of(made), 0, made.nbytes());
+    auto* counts = reinterpret_cast<int64_t*>(writeable_data_of(made));
+    auto* sums = reinterpret_cast<double*>(counts);
+    const auto* each = weights == nullptr ? nullptr : reinterpret_cast<const double*>(data_of(*weights));
+    for (int64_t i = 0; i < n; i++) {
+      if (each == nullptr)
+        counts[x[i]]++;
+      else
+        sums[x[i]] += each[i];
+    }
+    return wrap_array(std::move(made));
+  });
+}
+
 // Reductions: reduce(x, axis, keepdims).
 
 enum Reduced { SUM, PROD, MAX, MIN, ANY, ALL, ARGMAX, ARGMIN, MEAN };
@@ -383,8 +647,25 @@ PyObject* reduce_elements(const T* x, int64_t n, int64_t stride, int8_t dtype) {
 
 constexpr uint32_t COUNTED = bit(B1) | bit(U8) | bit(I8) | bit(I16) | bit(I32) | bit(I64);
 
+// The one number that a kernel writes, to where the last one was: new memory would take a tenth of the time.
+template <class Write>
+PyObject* wrap_total(int8_t dtype, Write&& write) {
+  static auto* totals = new std::array<at::Tensor, DTYPES>();
+  at::Tensor& total = (*totals)[dtype];
+  if (!total.defined()) total = empty({}, dtype);
+  write(total);
+  return wrap_scalar(data_of(total), dtype);
+}
+
 template <int KIND>
 PyObject* by_kernel(const at::Tensor& tensor, at::OptionalIntArrayRef axes, bool keeps, int8_t dtype) {
+  bool is_total = !keeps && (!axes.has_value() || tensor.dim() == 1);
+  if (is_total && KIND == SUM && bit(dtype) & FLOATS)
+    return wrap_total(dtype, [&](at::Tensor& total) { at::cpu::sum_out(total, tensor, axes); });
+  if (is_total && KIND == MEAN && bit(dtype) & (FLOATS | COUNTED)) {
+    int8_t of = bit(dtype) & FLOATS ? dtype : F64;
+    return wrap_total(of, [&](at::Tensor& total) { at::cpu::mean_out(total, tensor, axes, false, SCALAR_TYPES[of]); });
+  }
   switch (KIND) {
     case SUM: return bit(dtype) & FLOATS ? wrap(at::cpu::sum(tensor, axes, keeps)) : nullptr;
     case MEAN:
@@ -414,7 +695,11 @@ PyObject* reduce(PyObject*, PyObject* const* args, Py_ssize_t count) {
       if (overflow || axis < -dim || axis >= dim) return nullptr;
     }
     bool is_float = bit(dtype) & FLOATS;
-    if (!keeps && (is_all || dim == 1) && KIND != MEAN && !((KIND == SUM || KIND == PROD) && is_float) && is_line(*tensor, stride)) {
+    constexpr bool IS_EXTREME = KIND == MAX || KIND == MIN;
+    constexpr int64_t FEW = 512;  // with more floats the vectors of torch's kernel make up for the call
+    bool is_for_kernel = IS_EXTREME && is_float && tensor->numel() > FEW;
+    if (IS_EXTREME && dtype == B1 && tensor->numel() > FEW) return nullptr;  // NumPy's loop is faster
+    if (!is_for_kernel && !keeps && (is_all || dim == 1) && KIND != MEAN && !((KIND == SUM || KIND == PROD) && is_float) && is_line(*tensor, stride)) {
       int64_t n = tensor->numel();
       const char* data = data_of(*tensor);
       switch (dtype) {
@@ -435,7 +720,9 @@ PyObject* reduce(PyObject*, PyObject* const* args, Py_ssize_t count) {
         default: return nullptr;
       }
     }
-    if (is_all) return by_kernel<KIND>(*tensor, std::nullopt, keeps, dtype);
+    at::OptionalIntArrayRef all;
+    if (IS_EXTREME) all = at::IntArrayRef();  // no axis stands for all of them there
+    if (is_all) return by_kernel<KIND>(*tensor, all, keeps, dtype);
     return by_kernel<KIND>(*tensor, at::IntArrayRef(axis), keeps, dtype);
   });
 }
@@ -474,6 +761,16 @@ PyObject* dot(PyObject*, PyObject* const* args, Py_ssize_t count) {
     if (count != 2 || !is_quiet()) return nullptr;
     const at::Tensor *a = factor(args[0]), *b = factor(args[1]);
     return a == nullptr || b == nullptr || a->dim() != b->dim() ? nullptr : matmul(args[0], args[1]);
+  });
+}
+
+// vdot(a, b) of real vectors.
+PyObject* vdot(PyObject*, PyObject* const* args, Py_ssize_t count) {
+  return head([&]() -> PyObject* {
+    if (count != 2 || !is_quiet()) return nullptr;
+    const at::Tensor *a = vector(args[0]), *b = vector(args[1]);
+    if (a == nullptr || b == nullptr || a->dtype() != b->dtype() || a->numel() != b->numel()) return nullptr;
+    return wrap(at::cpu::dot(*a, *b));
   });
 }
 
@@ -589,9 +886,6 @@ PyObject* concatenate(PyObject*, PyObject* arrays) {
   });
 }
 
-#define TNP_FAST(NAME, FUNCTION) \
-  { NAME, reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(FUNCTION)), METH_FASTCALL, nullptr }
-
 }  // namespace
 
 PyObject* matmul(PyObject* x, PyObject* y) {
@@ -607,6 +901,15 @@ PyMethodDef FUNCTIONS[] = {
     TNP_FAST("ones", filled<ONES>),
     TNP_FAST("empty", filled<NOTHING>),
     TNP_FAST("full", full),
+    TNP_FAST("like", like),
+    TNP_FAST("astype", astype),
+    {"squeeze", squeeze, METH_O, nullptr},
+    TNP_FAST("swapaxes", swapaxes),
+    TNP_FAST("at_least", at_least),
+    TNP_FAST("in_order", in_order),
+    {"ravel", ravel, METH_O, nullptr},
+    TNP_FAST("part", part),
+    {"nonzero", nonzero, METH_O, nullptr},
     TNP_FAST("arange", arange),
     {"eye", eye, METH_O, nullptr},
     TNP_FAST("array", array),
@@ -623,6 +926,9 @@ PyMethodDef FUNCTIONS[] = {
     TNP_FAST("argmin", reduce<ARGMIN>),
     TNP_FAST("mean", reduce<MEAN>),
     TNP_FAST("dot", dot),
+    TNP_FAST("vdot", vdot),
+    TNP_FAST("linspace", linspace),
+    TNP_FAST("bincount", bincount),
     {"norm", norm, METH_O, nullptr},
     TNP_FAST("where", where),
     TNP_FAST("roll", roll),

@@ -137,7 +137,7 @@ PyObject* get_item(PyObject* array, PyObject* key) {
   if (dtype == NONE) return nullptr;
   if (has_index_array(key)) return get_picked(*tensor, key);
   View view;
-  if (!parse(*tensor, key, view)) return nullptr;
+  if (!parse(*tensor, key, view) || (is_readonly(array) && !view.is_element)) return nullptr;
   return element_or_view(array, *tensor, dtype, view, view.is_element);
 }
 

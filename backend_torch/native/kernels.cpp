@@ -75,8 +75,8 @@ const BinaryRow BINARY_KERNELS[] = {
     {"float_power", [](const Tensor& a, const Tensor& b) { return at::cpu::pow(a, b); }, FLOATS},
     {"maximum", [](const Tensor& a, const Tensor& b) { return at::cpu::maximum(a, b); }, REAL},
     {"minimum", [](const Tensor& a, const Tensor& b) { return at::cpu::minimum(a, b); }, REAL},
-    {"fmax", [](const Tensor& a, const Tensor& b) { return at::cpu::fmax(a, b); }, REAL},
-    {"fmin", [](const Tensor& a, const Tensor& b) { return at::cpu::fmin(a, b); }, REAL},
+    {"fmax", [](const Tensor& a, const Tensor& b) { return at::cpu::fmax(a, b); }, HALVES},
+    {"fmin", [](const Tensor& a, const Tensor& b) { return at::cpu::fmin(a, b); }, HALVES},
     {"equal", [](const Tensor& a, const Tensor& b) { return at::cpu::eq(a, b); }, REAL | COMPLEX},
     {"not_equal", [](const Tensor& a, const Tensor& b) { return at::cpu::ne(a, b); }, REAL | COMPLEX},
     {"less", [](const Tensor& a, const Tensor& b) { return at::cpu::lt(a, b); }, REAL},
@@ -115,10 +115,10 @@ const UnaryRow UNARY_KERNELS[] = {
     {"negative", [](const Tensor& a) { return at::cpu::neg(a); }, FLOATS | HALVES | INTEGERS},
     {"sqrt", [](const Tensor& a) { return at::cpu::sqrt(a); }, HALVES | COMPLEX},  // of floats the loop, whose roots are exact
     {"reciprocal", [](const Tensor& a) { return at::cpu::reciprocal(a); }, FLOATS | HALVES},
-    {"floor", [](const Tensor& a) { return at::cpu::floor(a); }, FLOATS | HALVES},
-    {"ceil", [](const Tensor& a) { return at::cpu::ceil(a); }, FLOATS | HALVES},
-    {"trunc", [](const Tensor& a) { return at::cpu::trunc(a); }, FLOATS | HALVES},
-    {"rint", [](const Tensor& a) { return at::cpu::round(a); }, FLOATS | HALVES},
+    {"floor", [](const Tensor& a) { return at::cpu::floor(a); }, HALVES},
+    {"ceil", [](const Tensor& a) { return at::cpu::ceil(a); }, HALVES},
+    {"trunc", [](const Tensor& a) { return at::cpu::trunc(a); }, HALVES},
+    {"rint", [](const Tensor& a) { return at::cpu::round(a); }, HALVES},
 };
 
 }  // namespace

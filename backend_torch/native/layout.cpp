@@ -17,24 +17,16 @@ namespace {
 
 using torch::autograd::CreationMeta;
 
-// Freed arrays and scalars, of which the next ones are made.
-constexpr int KEPT = 64;
-struct Kept {
-  Held* items[KEPT];
-  int count = 0;
-};
-Kept kept[2];
+FreeList<Held> arrays, scalars;
 
-Held* allocate(PyTypeObject* type, Kept& from) {
-  Held* it;
-  if (from.count > 0) {
-    it = from.items[--from.count];
+Held* allocate(PyTypeObject* type, FreeList<Held>& from) {
+  if (Held* it = from.take()) {  // which holds nothing
     PyObject_Init(reinterpret_cast<PyObject*>(it), type);
-  } else {
-    it = PyObject_GC_New(Held, type);
-    if (it == nullptr) return nullptr;
+    it->has_views = false;
+    return it;
   }
-  std::memset(reinterpret_cast<char*>(it) + sizeof(PyObject), 0, sizeof(Held) - sizeof(PyObject));
+  Held* it = PyObject_GC_New(Held, type);
+  if (it != nullptr) std::memset(reinterpret_cast<char*>(it) + sizeof(PyObject), 0, sizeof(Held) - sizeof(PyObject));
   return it;
 }
 
@@ -44,6 +36,7 @@ void drop(c10::TensorImpl*& impl) {
 
 void release(Held* it) {
   Py_CLEAR(it->tensor);
+  if (it->impl != nullptr && (it->base != nullptr ? keep_view(it->impl) : !it->has_views && keep(it->impl))) it->impl = nullptr;
   drop(it->impl);
   drop(it->base);
   it->has_value = false;
@@ -55,11 +48,8 @@ void deallocate(PyObject* self) {
   Held* it = held(self);
   if (it->weakrefs != nullptr) PyObject_ClearWeakRefs(self);
   release(it);
-  Kept* keep = type == classes.array ? &kept[0] : is_scalar(self) ? &kept[1] : nullptr;
-  if (keep != nullptr && keep->count < KEPT)
-    keep->items[keep->count++] = it;
-  else
-    type->tp_free(self);
+  FreeList<Held>* list = type == classes.array ? &arrays : is_scalar(self) ? &scalars : nullptr;
+  if (list == nullptr || !list->put(it)) type->tp_free(self);
   Py_DECREF(type);
 }
 
@@ -187,9 +177,10 @@ PyTypeObject* make_slot_type() {
   return classes.slot;
 }
 
-bool install_layout(PyTypeObject* array, PyTypeObject* scalar, PyTypeObject* float64) {
+bool install_layout(PyTypeObject* array, PyTypeObject* scalar, PyTypeObject* readonly, PyTypeObject* float64) {
   classes.array = array;
   classes.scalar = scalar;
+  classes.readonly = readonly;
   classes.float64 = float64;
   for (PyTypeObject* type : {array, scalar, float64}) type->tp_dealloc = deallocate;
   // A class statement refuses the two bases, because Held is not declared to begin as a float does. It does.
@@ -221,20 +212,32 @@ bool install_scalar_classes(PyObject* numpys) {
 }
 
 PyObject* wrap_array(at::Tensor&& tensor) {
-  Held* it = allocate(classes.array, kept[0]);
+  Held* it = allocate(classes.array, arrays);
   if (it == nullptr) return nullptr;
   it->impl = tensor.unsafeReleaseTensorImpl();
   PyObject_GC_Track(it);
   return reinterpret_cast<PyObject*>(it);
 }
 
-PyObject* wrap_scalar(const char* value, int8_t dtype) {
-  Held* it = allocate(classes.has_floats && dtype == F64 ? classes.float64 : classes.scalar, kept[1]);
+namespace {
+
+PyObject* make_scalar(const char* value, int8_t dtype) {
+  Held* it = allocate(classes.has_floats && dtype == F64 ? classes.float64 : classes.scalar, scalars);
   if (it == nullptr) return nullptr;
   it->has_value = true;
   it->dtype = dtype;
   std::memcpy(it->value, value, itemsize(dtype));
   return reinterpret_cast<PyObject*>(it);  // that nothing is reached from, until Python has its tensor
+}
+
+}  // namespace
+
+PyObject* wrap_scalar(const char* value, int8_t dtype) {
+  if (dtype != B1) return make_scalar(value, dtype);
+  static PyObject* truths[2];  // as NumPy's, one of each, until Python has its tensor
+  PyObject*& truth = truths[*value != 0];
+  if (truth == nullptr || !held(truth)->has_value) Py_XSETREF(truth, make_scalar(value, dtype));
+  return Py_XNewRef(truth);
 }
 
 PyObject* wrap(at::Tensor&& tensor) {
@@ -245,20 +248,18 @@ PyObject* wrap(at::Tensor&& tensor) {
 PyObject* wrap_view(PyObject* array, const at::Tensor& tensor, c10::IntArrayRef sizes, c10::IntArrayRef strides,
                     int64_t offset) {
   if (c10::AutogradState::get_tls_state().get_view_replay_enabled()) return nullptr;
-  const Held* source = held(array);
+  Held* source = held(array);
   auto* impl = tensor.unsafeGetTensorImpl();
-  auto made = c10::make_intrusive<c10::TensorImpl>(
-      c10::TensorImpl::VIEW, c10::Storage(impl->storage()), impl->key_set(), impl->dtype());
-  made->set_sizes_and_strides(sizes, strides, offset);
   bool is_without_grad = !at::GradMode::is_enabled();
-  at::Tensor view(std::move(made));
+  at::Tensor made = view(tensor, sizes, strides, offset);
   if (impl->autograd_meta() != nullptr) {  // a view that autograd knows, perhaps: of its base
     auto mode = is_without_grad ? CreationMeta::NO_GRAD_MODE : CreationMeta::DEFAULT;
-    return wrap_array(torch::autograd::as_view(tensor, view, true, true, nullptr, nullptr, mode));
+    return wrap_array(torch::autograd::as_view(tensor, made, true, true, nullptr, nullptr, mode));
   }
   c10::TensorImpl* base = source->base != nullptr ? source->base : impl;
-  view.unsafeGetTensorImpl()->set_version_counter(base->version_counter());
-  PyObject* result = wrap_array(std::move(view));
+  source->has_views = true;
+  made.unsafeGetTensorImpl()->set_version_counter(base->version_counter());
+  PyObject* result = wrap_array(std::move(made));
   if (result == nullptr) return nullptr;
   held(result)->base = at::Tensor(as_tensor(base)).unsafeReleaseTensorImpl();
   held(result)->version = base->version_counter().current_version();

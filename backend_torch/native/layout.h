@@ -2,6 +2,7 @@
 #pragma once
 
 #include "core.h"
+#include "memory.h"
 
 namespace tnp {
 
@@ -16,6 +17,7 @@ struct Held {
   uint32_t version;         // of the base when the view was made
   bool is_without_grad;     // whether it was made under no_grad
   bool has_value;           // else: the value alone
+  bool has_views;           // whether one was made of it, from which autograd may lead to it
   int8_t dtype;
 };
 static_assert(offsetof(Held, value) == offsetof(PyFloatObject, ob_fval));
@@ -25,6 +27,7 @@ struct Classes {
   PyTypeObject* slot = nullptr;
   PyTypeObject* array = nullptr;
   PyTypeObject* scalar = nullptr;
+  PyTypeObject* readonly = nullptr;
   PyTypeObject* float64 = nullptr;  // below scalar and, to C, below Python's float
   bool has_floats = false;          // whether scalars are of that class
 };
@@ -33,20 +36,16 @@ extern Classes classes;
 PyTypeObject* make_slot_type();
 
 // Give the two classes their own way of being freed, which keeps some for the next ones.
-bool install_layout(PyTypeObject* array, PyTypeObject* scalar, PyTypeObject* float64);
+bool install_layout(PyTypeObject* array, PyTypeObject* scalar, PyTypeObject* readonly, PyTypeObject* float64);
 
 // Let a scalar's `__class__` be NumPy's of its dtype.
 bool install_scalar_classes(PyObject* numpys);
 
 inline bool is_array(PyObject* x) { return Py_TYPE(x) == classes.array; }
 inline bool is_scalar(PyObject* x) { return Py_TYPE(x) == classes.scalar || Py_TYPE(x) == classes.float64; }
-inline bool is_ours(PyObject* x) { return is_array(x) || is_scalar(x); }
+inline bool is_readonly(PyObject* x) { return Py_TYPE(x) == classes.readonly; }
+inline bool is_ours(PyObject* x) { return is_array(x) || is_scalar(x) || is_readonly(x); }  // to be read
 inline Held* held(PyObject* x) { return reinterpret_cast<Held*>(x); }
-
-inline const at::Tensor& as_tensor(c10::TensorImpl* const& impl) {
-  static_assert(sizeof(at::Tensor) == sizeof(c10::TensorImpl*));
-  return reinterpret_cast<const at::Tensor&>(impl);
-}
 
 // The tensor of one of our arrays, nullptr where the guard refuses it, and for a scalar that has none.
 inline const at::Tensor* plain_tensor(PyObject* x) {

@@ -171,6 +171,24 @@ TNP_EXTREME(Maximum, <)
 TNP_EXTREME(Minimum, >)
 #undef TNP_EXTREME
 
+struct CopySign {
+  template <class T>
+  static constexpr bool has = is_float<T>;
+  template <class T>
+  static T of(T a, T b) {
+    return std::copysign(a, b);
+  }
+};
+
+struct NextAfter {
+  template <class T>
+  static constexpr bool has = is_float<T>;
+  template <class T>
+  static T of(T a, T b) {
+    return std::nextafter(a, b);
+  }
+};
+
 // One operand.
 
 struct Negative {
@@ -267,6 +285,19 @@ struct LogicalNot {
     return a == T(0);
   }
 };
+
+#define TNP_ANGLE(NAME, FACTOR)                  \
+  struct NAME {                                  \
+    template <class T>                           \
+    static constexpr bool has = is_float<T>;     \
+    template <class T>                           \
+    static T of(T a) {                           \
+      return a * static_cast<T>(FACTOR);         \
+    }                                            \
+  };
+TNP_ANGLE(Radians, 0.017453292519943295769)
+TNP_ANGLE(Degrees, 57.295779513082320876798)
+#undef TNP_ANGLE
 
 #define TNP_ROUNDING(NAME, FUNCTION)             \
   struct NAME {                                  \
@@ -439,6 +470,8 @@ const Row<BinaryLoop> BINARY[] = {
     {"right_shift", find_binary<RightShift>},
     {"maximum", find_binary<Maximum>},
     {"minimum", find_binary<Minimum>},
+    {"copysign", find_binary<CopySign>},
+    {"nextafter", find_binary<NextAfter>},
 };
 
 const Row<UnaryLoop> UNARY[] = {
@@ -457,6 +490,10 @@ const Row<UnaryLoop> UNARY[] = {
     {"ceil", find_unary<Ceil>},
     {"trunc", find_unary<Trunc>},
     {"rint", find_unary<Rint>},
+    {"radians", find_unary<Radians>},
+    {"degrees", find_unary<Degrees>},
+    {"deg2rad", find_unary<Radians>},
+    {"rad2deg", find_unary<Degrees>},
     {"isnan", find_unary<IsNan>},
     {"isinf", find_unary<IsInf>},
     {"isfinite", find_unary<IsFinite>},
@@ -487,11 +524,6 @@ CopyLoop copy_loop(int8_t from, int8_t to) {
         return copy<From, To>;
     });
   });
-}
-
-int64_t itemsize(int8_t dtype) {
-  static constexpr int64_t SIZES[DTYPES] = {1, 1, 2, 4, 8, 1, 2, 4, 8, 4, 8, 2, 2, 8, 16};
-  return SIZES[dtype];
 }
 
 }  // namespace tnp

@@ -1,18 +1,56 @@
 // The loops: one operation on elements of one dtype.
 #pragma once
 
+#include <cstddef>
+
 #include "dtypes.h"
 
 namespace tnp {
 
-// Elements of `out` lie one after the other; strides of operands are in elements.
-using BinaryLoop = void (*)(char* out, const char* a, const char* b, int64_t n, int64_t stride_a, int64_t stride_b);
-using UnaryLoop = void (*)(char* out, const char* a, int64_t n, int64_t stride);
+// A loop of NumPy's, which counts strides in bytes: out of a ufunc that backend_torch computes by NumPy at any size.
+struct NumpyLoop {
+  void (*function)(char** data, const intptr_t* sizes, const intptr_t* steps, void* extra) = nullptr;
+  void* extra = nullptr;
+  int8_t dtypes[3];  // of the operands and the output
+};
+
+// A loop of our own, or NumPy's. Elements of `out` lie one after the other; strides of operands are in elements.
+template <class Own>
+class Loop {
+ public:
+  Loop(Own own = nullptr) : own_(own) {}
+  explicit Loop(const NumpyLoop& numpy) : numpy_(numpy) {}
+  bool operator==(std::nullptr_t) const { return own_ == nullptr && numpy_.function == nullptr; }
+
+  void operator()(char* out, const char* a, int64_t n, int64_t stride) const {
+    if (own_ != nullptr) return own_(out, a, n, stride);
+    intptr_t size = n, steps[] = {stride * itemsize(numpy_.dtypes[0]), itemsize(numpy_.dtypes[1])};
+    char* data[] = {const_cast<char*>(a), out};
+    if (n > 0) numpy_.function(data, &size, steps, numpy_.extra);
+  }
+
+  void operator()(char* out, const char* a, const char* b, int64_t n, int64_t stride_a, int64_t stride_b) const {
+    if (own_ != nullptr) return own_(out, a, b, n, stride_a, stride_b);
+    intptr_t size = n;
+    intptr_t steps[] = {stride_a * itemsize(numpy_.dtypes[0]), stride_b * itemsize(numpy_.dtypes[1]),
+                        itemsize(numpy_.dtypes[2])};
+    char* data[] = {const_cast<char*>(a), const_cast<char*>(b), out};
+    if (n > 0) numpy_.function(data, &size, steps, numpy_.extra);
+  }
+
+ private:
+  Own own_ = nullptr;
+  NumpyLoop numpy_;
+};
+
+using BinaryLoop =
+    Loop<void (*)(char* out, const char* a, const char* b, int64_t n, int64_t stride_a, int64_t stride_b)>;
+using UnaryLoop = Loop<void (*)(char* out, const char* a, int64_t n, int64_t stride)>;
 using CopyLoop = void (*)(char* out, const char* a, int64_t n, int64_t stride_out, int64_t stride);
 
 template <class Loop>
 struct Found {
-  Loop loop = nullptr;
+  Loop loop;
   int8_t out = NONE;
 };
 

@@ -1,5 +1,6 @@
 // The extension module: one call installs all of it.
 #include "functions.h"
+#include "host.h"
 #include "layout.h"
 #include "slots.h"
 #include "ufuncs.h"
@@ -7,10 +8,11 @@
 namespace tnp {
 namespace {
 
-// install(array class, scalar class, float class, NumPy's scalar classes by number, (unary ufunc class, binary ufunc class), {name: (ufunc, NumPy's)}, resolver)
+// install(array class, scalar class, class of read-only arrays, float class, NumPy's scalar classes by number, (unary ufunc class, binary ufunc class), {name: (ufunc, NumPy's, kernel)}, resolver)
 PyObject* install(PyObject*, PyObject* args) {
-  PyObject *array, *scalar, *float64, *numpys, *unary, *binary, *table, *resolve;
-  if (!PyArg_ParseTuple(args, "O!O!O!O!(O!O!)O!O", &PyType_Type, &array, &PyType_Type, &scalar, &PyType_Type, &float64,
+  PyObject *array, *scalar, *readonly, *float64, *numpys, *unary, *binary, *table, *resolve;
+  if (!PyArg_ParseTuple(args, "O!O!O!O!O!(O!O!)O!O", &PyType_Type, &array, &PyType_Type, &scalar, &PyType_Type, &readonly,
+                        &PyType_Type, &float64,
                         &PyTuple_Type, &numpys, &PyType_Type, &unary, &PyType_Type, &binary, &PyDict_Type, &table, &resolve))
     return nullptr;
   if (classes.array != nullptr) {
@@ -21,13 +23,13 @@ PyObject* install(PyObject*, PyObject* args) {
   Py_ssize_t position = 0;
   while (PyDict_Next(table, &position, &name, &pair)) {
     const char* text = PyUnicode_AsUTF8(name);
-    PyObject *ufunc, *numpy;
-    if (text == nullptr || !PyArg_ParseTuple(pair, "OO", &ufunc, &numpy)) return nullptr;
-    add_ufunc(ufunc, numpy, text);
+    PyObject *ufunc, *numpy, *kernel;
+    if (text == nullptr || !PyArg_ParseTuple(pair, "OOO", &ufunc, &numpy, &kernel)) return nullptr;
+    add_ufunc(ufunc, numpy, kernel, text);
   }
   resolver = Py_NewRef(resolve);
   auto type_of = [](PyObject* x) { return reinterpret_cast<PyTypeObject*>(x); };
-  if (!install_slots(type_of(array), type_of(scalar), type_of(float64))) return nullptr;
+  if (!install_slots(type_of(array), type_of(scalar), type_of(readonly), type_of(float64))) return nullptr;
   if (!install_scalar_classes(numpys)) return nullptr;
   if (!install_calls(reinterpret_cast<PyTypeObject*>(unary), reinterpret_cast<PyTypeObject*>(binary))) return nullptr;
   Py_RETURN_NONE;
@@ -71,7 +73,10 @@ PyMODINIT_FUNC PyInit_core() {
   PyObject* module = PyModule_Create(&tnp::MODULE);
   if (module == nullptr) return nullptr;
   PyTypeObject* slot = tnp::make_slot_type();
-  if (slot == nullptr || PyModule_AddType(module, slot) < 0 || PyModule_AddFunctions(module, tnp::FUNCTIONS) < 0) {
+  bool failed = slot == nullptr || PyModule_AddType(module, slot) < 0;
+  for (PyMethodDef* functions : {tnp::FUNCTIONS, tnp::HOST_FUNCTIONS})
+    failed = failed || PyModule_AddFunctions(module, functions) < 0;
+  if (failed) {
     Py_DECREF(module);
     return nullptr;
   }

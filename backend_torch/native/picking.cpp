@@ -3,6 +3,7 @@
 #include <c10/util/SmallVector.h>
 #include <c10/util/accumulate.h>
 
+#include <algorithm>
 #include <cstring>
 
 #include "loops.h"
@@ -69,7 +70,7 @@ constexpr Py_ssize_t MOST_INDICES = 32;
 using Offsets = c10::SmallVector<int64_t, 64>;
 
 const at::Tensor* index_array(PyObject* item) {
-  const at::Tensor* tensor = is_array(item) ? plain_tensor(item) : nullptr;
+  const at::Tensor* tensor = is_array(item) || is_readonly(item) ? plain_tensor(item) : nullptr;
   return tensor == nullptr || tensor->dim() == 0 ? nullptr : tensor;
 }
 
@@ -131,11 +132,12 @@ bool read_indices(const at::Tensor& tensor, PyObject* key, Picked& picked) {
   return static_cast<int64_t>(picked.rows.size()) * picked.length <= MOST;
 }
 
-// A mask of the first axes of an array in C order.
+// A mask of the first axes of an array in C order, or of all axes of an array of any strides.
 const at::Tensor* read_mask(const at::Tensor& tensor, PyObject* key, int64_t& length) {
   const at::Tensor* mask = index_array(key);
   if (mask == nullptr || dtype_of(*mask) != B1 || mask->dim() > tensor.dim()) return nullptr;
-  if (mask->sizes() != tensor.sizes().slice(0, mask->dim()) || !is_dense(*mask) || !is_dense(tensor)) return nullptr;
+  if (mask->sizes() != tensor.sizes().slice(0, mask->dim()) || !is_dense(*mask)) return nullptr;
+  if (mask->dim() != tensor.dim() && !is_dense(tensor)) return nullptr;
   if (tensor.numel() == 0 || tensor.numel() > MOST) return nullptr;
   length = tensor.numel() / mask->numel();
   return mask;
@@ -143,8 +145,27 @@ const at::Tensor* read_mask(const at::Tensor& tensor, PyObject* key, int64_t& le
 
 int64_t count_true(const char* mask, int64_t n) {
   int64_t count = 0;
-  for (int64_t i = 0; i < n; i++) count += mask[i] != 0;
+  for (int64_t i = 0; i < n; i += 128) {
+    uint8_t part = 0;  // bytes are added many at a time
+    for (int64_t k = i; k < std::min(i + 128, n); k++) part += mask[k] != 0;
+    count += part;
+  }
   return count;
+}
+
+// Eight elements of a mask at a time, without those of which none is chosen; until `place` has counted all.
+template <class Body>
+void for_chosen(const char* chosen, int64_t n, int64_t count, int64_t& place, Body&& body) {
+  const int64_t end = place + count;
+  for (int64_t i = 0; i < n && place < end; i += 8) {
+    uint64_t eight = 1;
+    if (i + 8 <= n) std::memcpy(&eight, chosen + i, sizeof eight);
+    if (eight == 0) continue;
+    for (int64_t k = i; k < std::min(i + 8, n) && place < end; k++) {  // no branch on one: it can't be foretold
+      body(k, place);
+      place += chosen[k] != 0;
+    }
+  }
 }
 
 struct Sixteen {
@@ -198,6 +219,16 @@ bool is_writeable(const at::Tensor& tensor) {
   return true;
 }
 
+// Where a row begins, the last axis left out, by its number in C order.
+int64_t offset_of(const at::Tensor& tensor, int64_t row) {
+  int64_t offset = 0;
+  for (int64_t axis = tensor.dim() - 2; axis >= 0; axis--) {
+    offset += row % tensor.sizes()[axis] * tensor.strides()[axis];
+    row /= tensor.sizes()[axis];
+  }
+  return offset;
+}
+
 PyObject* get_masked(const at::Tensor& tensor, const at::Tensor& mask, int64_t length) {
   int8_t dtype = dtype_of(tensor);
   const char* chosen = data_of(mask);
@@ -212,10 +243,10 @@ PyObject* get_masked(const at::Tensor& tensor, const at::Tensor& mask, int64_t l
       using T = decltype(zero);
       auto* out = reinterpret_cast<T*>(to);
       const auto* in = reinterpret_cast<const T*>(from);
-      int64_t j = 0;
-      for (int64_t i = 0; j < count; i++) {  // no branch on what is chosen: it can't be foretold
-        out[j] = in[i];
-        j += chosen[i] != 0;
+      int64_t j = 0, line = is_dense(tensor) ? n : mask.sizes().back(), step = tensor.strides().back();
+      for (int64_t i = 0; i < n && j < count; i += line) {
+        const T* row = line == n ? in : in + offset_of(tensor, i / line);
+        for_chosen(chosen + i, line, count - j, j, [&](int64_t k, int64_t place) { out[place] = row[k * step]; });
       }
     });
   } else {
@@ -230,7 +261,7 @@ PyObject* get_masked(const at::Tensor& tensor, const at::Tensor& mask, int64_t l
 }
 
 bool set_masked(const at::Tensor& tensor, const at::Tensor& mask, int64_t length, PyObject* value) {
-  if (length != 1 || may_overlap(mask, tensor)) return false;
+  if (length != 1 || !is_dense(tensor) || may_overlap(mask, tensor)) return false;
   const char* chosen = data_of(mask);
   int64_t n = mask.numel(), count = count_true(chosen, n);
   Given given;
@@ -246,10 +277,7 @@ bool set_masked(const at::Tensor& tensor, const at::Tensor& mask, int64_t length
     } else {
       const auto* in = reinterpret_cast<const T*>(given.data);
       int64_t j = 0;
-      for (int64_t i = 0; j < count; i++) {
-        out[i] = chosen[i] ? in[j] : out[i];
-        j += chosen[i] != 0;
-      }
+      for_chosen(chosen, n, count, j, [&](int64_t i, int64_t place) { out[i] = chosen[i] ? in[place] : out[i]; });
     }
   });
   return true;
@@ -258,9 +286,10 @@ bool set_masked(const at::Tensor& tensor, const at::Tensor& mask, int64_t length
 }  // namespace
 
 bool has_index_array(PyObject* key) {
-  if (!PyTuple_CheckExact(key)) return is_array(key);
+  auto is_one = [](PyObject* item) { return is_array(item) || is_readonly(item); };
+  if (!PyTuple_CheckExact(key)) return is_one(key);
   for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(key); i++)
-    if (is_array(PyTuple_GET_ITEM(key, i))) return true;
+    if (is_one(PyTuple_GET_ITEM(key, i))) return true;
   return false;
 }
 

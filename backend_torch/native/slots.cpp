@@ -14,8 +14,8 @@
 namespace tnp {
 namespace {
 
-constexpr int CLASSES = 2;  // arrays, scalars
-int class_of(PyObject* x) { return is_array(x) ? 0 : is_scalar(x) ? 1 : -1; }
+constexpr int CLASSES = 3;  // arrays, scalars, read-only arrays
+int class_of(PyObject* x) { return is_array(x) ? 0 : is_scalar(x) ? 1 : is_readonly(x) ? 2 : -1; }
 
 // Arithmetic: a row a slot of two operands.
 
@@ -106,7 +106,7 @@ PyObject* inplace(PyObject* self, PyObject* other) {
     return guarded([&] { return call_binary(methods[I].ufunc, self, other); },
                    [&] { return call2(methods[I].inplace[1], self, other); });
   return guarded([&]() -> PyObject* { return call_inplace(methods[I].ufunc, self, other) ? Py_NewRef(self) : nullptr; },
-                 [&] { return call2(methods[I].inplace[0], self, other); });
+                 [&] { return call2(methods[I].inplace[kind], self, other); });
 }
 
 PyObject* power(PyObject* self, PyObject* other, PyObject* modulo) {
@@ -188,11 +188,11 @@ PyObject* hash_method;  // of scalars
 
 // Where the only element of a real array lies, nullptr for others; of no axis, or with any as long as they are one.
 const char* only_element(PyObject* self, bool any_axes, int8_t& dtype) {
-  if (!is_quiet()) return nullptr;
-  if (held(self)->has_value) {
+  if (held(self)->has_value) {  // which no mode has a part in: it was there before
     dtype = held(self)->dtype;
     return dtype >= LOOPS ? nullptr : held(self)->value;
   }
+  if (!is_quiet()) return nullptr;
   const at::Tensor* tensor = plain_tensor(self);
   if (tensor == nullptr || (any_axes ? tensor->numel() != 1 : tensor->dim() != 0)) return nullptr;
   dtype = dtype_of(tensor->unsafeGetTensorImpl());
@@ -284,13 +284,13 @@ Py_hash_t hash(PyObject* self) {
 
 // Elements.
 
-PyObject* getting;
+PyObject* getting[CLASSES];
 PyObject* setting;
 PyObject* measuring;
 PyObject* iterating;
 
 PyObject* subscript(PyObject* self, PyObject* key) {
-  return guarded([&] { return get_item(self, key); }, [&] { return call2(getting, self, key); });
+  return guarded([&] { return get_item(self, key); }, [&] { return call2(getting[class_of(self)], self, key); });
 }
 
 int assign_subscript(PyObject* self, PyObject* key, PyObject* value) {
@@ -314,7 +314,7 @@ PyObject* item(PyObject* self, Py_ssize_t index) {
                  [&]() -> PyObject* {
                    PyObject* key = PyLong_FromSsize_t(index);
                    if (key == nullptr) return nullptr;
-                   PyObject* result = call2(getting, self, key);
+                   PyObject* result = call2(getting[0], self, key);
                    Py_DECREF(key);
                    return result;
                  });
@@ -408,23 +408,24 @@ PyObject* refuse_to_iterate(PyObject* self) {
 
 PyObject* python_calls[2];
 
-// The array of `out=array`, if there is no other option.
+// The array of `out=array`, or None, if there is no other option.
 PyObject* only_out(PyObject* kwargs) {
-  if (kwargs == nullptr || PyDict_GET_SIZE(kwargs) != 1) return nullptr;
+  if (kwargs == nullptr) return Py_None;
+  if (PyDict_GET_SIZE(kwargs) != 1) return nullptr;
   static PyObject* name = PyUnicode_InternFromString("out");
   PyObject* out = PyDict_GetItem(kwargs, name);
-  return out != nullptr && is_array(out) ? out : nullptr;
+  return out != nullptr && (out == Py_None || is_array(out)) ? out : nullptr;
 }
 
 PyObject* call_unary_ufunc(PyObject* self, PyObject* args, PyObject* kwargs) {
   return guarded(
       [&]() -> PyObject* {
         PyObject* out = only_out(kwargs);
-        if ((kwargs != nullptr && out == nullptr) || PyTuple_GET_SIZE(args) != 1) return nullptr;
+        if (out == nullptr || PyTuple_GET_SIZE(args) != 1) return nullptr;
         Ufunc* ufunc = find_ufunc(self);
         if (ufunc == nullptr) return nullptr;
         PyObject* a = PyTuple_GET_ITEM(args, 0);
-        return out == nullptr ? call_unary(ufunc, a) : call_unary_into(ufunc, a, out);
+        return out == Py_None ? call_unary(ufunc, a) : call_unary_into(ufunc, a, out);
       },
       [&]() -> PyObject* {
         PyObject* method = PyMethod_New(python_calls[0], self);
@@ -435,16 +436,43 @@ PyObject* call_unary_ufunc(PyObject* self, PyObject* args, PyObject* kwargs) {
       });
 }
 
+// `ufunc(a, b, out=array, where=mask)` of arrays of one shape in C order: computed whole, and the chosen elements copied.
+PyObject* call_binary_where(PyObject* self, PyObject* args, PyObject* kwargs) {
+  static PyObject *out_name = PyUnicode_InternFromString("out"), *where_name = PyUnicode_InternFromString("where");
+  PyObject *out = PyDict_GetItem(kwargs, out_name), *where = PyDict_GetItem(kwargs, where_name);
+  Ufunc* ufunc = find_ufunc(self);
+  if (ufunc == nullptr || out == nullptr || where == nullptr || !is_array(out) || !is_array(where)) return nullptr;
+  const at::Tensor *target = plain_tensor(out), *mask = plain_tensor(where);
+  if (target == nullptr || mask == nullptr || !is_dense(*target) || !is_dense(*mask) || target->dim() == 0) return nullptr;
+  if (dtype_of(*mask) != B1 || mask->sizes() != target->sizes() || target->numel() >= LARGE || ufunc->is_power) return nullptr;
+  PyObject* computed = call_binary(ufunc, PyTuple_GET_ITEM(args, 0), PyTuple_GET_ITEM(args, 1));
+  if (computed == nullptr) return nullptr;
+  const at::Tensor* result = is_array(computed) ? plain_tensor(computed) : nullptr;
+  bool fits = result != nullptr && result->dtype() == target->dtype() && result->sizes() == target->sizes() && is_dense(*result);
+  if (fits) {
+    char* to = writeable_data_of(*target);
+    const char *from = data_of(*result), *chosen = data_of(*mask);
+    int64_t size = static_cast<int64_t>(target->itemsize());
+    for (int64_t i = 0; i < target->numel(); i++)
+      if (chosen[i]) std::memcpy(to + i * size, from + i * size, size);
+    target->unsafeGetTensorImpl()->bump_version();
+  }
+  Py_DECREF(computed);
+  return fits ? Py_NewRef(out) : nullptr;
+}
+
 PyObject* call_binary_ufunc(PyObject* self, PyObject* args, PyObject* kwargs) {
   return guarded(
       [&]() -> PyObject* {
         PyObject* out = only_out(kwargs);
-        if ((kwargs != nullptr && out == nullptr) || PyTuple_GET_SIZE(args) != 2) return nullptr;
+        if (out == nullptr && PyDict_GET_SIZE(kwargs) == 2 && PyTuple_GET_SIZE(args) == 2 && is_quiet())
+          return call_binary_where(self, args, kwargs);
+        if (out == nullptr || PyTuple_GET_SIZE(args) != 2) return nullptr;
         PyObject *a = PyTuple_GET_ITEM(args, 0), *b = PyTuple_GET_ITEM(args, 1);
         if (!is_ours(a) && !is_ours(b)) return nullptr;
         Ufunc* ufunc = find_ufunc(self);
         if (ufunc == nullptr) return nullptr;
-        return out == nullptr ? call_binary(ufunc, a, b) : call_binary_into(ufunc, a, b, out);
+        return out == Py_None ? call_binary(ufunc, a, b) : call_binary_into(ufunc, a, b, out);
       },
       [&]() -> PyObject* {
         PyObject* method = PyMethod_New(python_calls[1], self);
@@ -466,9 +494,10 @@ PyObject* method_of(PyTypeObject* type, const char* name) {  // a new reference:
 bool keep_from_specializing(PyObject* function) {
   if (!PyFunction_Check(function)) return true;
 #if PY_VERSION_HEX >= 0x030C0000
+  static const vectorcallfunc called = PyVectorcall_Function(function);  // what every Python function has
   PyFunction_SetVectorcall(reinterpret_cast<PyFunctionObject*>(function), [](PyObject* callable, PyObject* const* args,
                                                                              size_t count, PyObject* names) {
-    return _PyFunction_Vectorcall(callable, args, count, names);
+    return called(callable, args, count, names);
   });
 #else
   reinterpret_cast<PyFunctionObject*>(function)->func_version = 0xFFFF0000;  // it has room for 16 bits
@@ -489,9 +518,10 @@ void put_unary(PyTypeObject* type, std::integer_sequence<int, I...>) {
 
 }  // namespace
 
-bool install_slots(PyTypeObject* array, PyTypeObject* scalar, PyTypeObject* float64) {
-  PyTypeObject* types[] = {array, scalar, float64};
-  if (!PyType_IsSubtype(array, classes.slot) || !PyType_IsSubtype(scalar, array) || !PyType_IsSubtype(float64, scalar)) {
+bool install_slots(PyTypeObject* array, PyTypeObject* scalar, PyTypeObject* readonly, PyTypeObject* float64) {
+  PyTypeObject* types[] = {array, scalar, readonly, float64};  // the last is a scalar too
+  if (!PyType_IsSubtype(array, classes.slot) || !PyType_IsSubtype(scalar, array) || !PyType_IsSubtype(readonly, array) ||
+      !PyType_IsSubtype(float64, scalar)) {
     PyErr_SetString(PyExc_TypeError, "the classes are not below Slot");
     return false;
   }
@@ -524,15 +554,15 @@ bool install_slots(PyTypeObject* array, PyTypeObject* scalar, PyTypeObject* floa
     int_methods[kind] = method_of(type, "__int__");
     index_methods[kind] = method_of(type, "__index__");
     bool_methods[kind] = method_of(type, "__bool__");
+    getting[kind] = method_of(type, "__getitem__");
   }
   hash_method = method_of(scalar, "__hash__");
-  getting = method_of(array, "__getitem__");
   setting = method_of(array, "__setitem__");
   measuring = method_of(array, "__len__");
   iterating = method_of(array, "__iter__");
   if (PyErr_Occurred()) return false;
 
-  if (!install_layout(array, scalar, float64)) return false;
+  if (!install_layout(array, scalar, readonly, float64)) return false;
   for (PyTypeObject* type : types) {
     put_binary(type, std::make_integer_sequence<int, BINARIES - 1>());
     type->tp_as_number->nb_power = power;
@@ -547,12 +577,12 @@ bool install_slots(PyTypeObject* array, PyTypeObject* scalar, PyTypeObject* floa
   }
   scalar->tp_hash = float64->tp_hash = hash;
   scalar->tp_iter = float64->tp_iter = refuse_to_iterate;
-  array->tp_as_mapping->mp_subscript = subscript;
+  array->tp_as_mapping->mp_subscript = readonly->tp_as_mapping->mp_subscript = subscript;
   array->tp_as_mapping->mp_ass_subscript = assign_subscript;
   array->tp_as_mapping->mp_length = length;
   array->tp_as_sequence->sq_length = length;
   array->tp_iter = iterate;
-  return keep_from_specializing(getting);
+  return keep_from_specializing(getting[0]) && keep_from_specializing(getting[2]);
 }
 
 bool install_calls(PyTypeObject* unary_type, PyTypeObject* binary_type) {

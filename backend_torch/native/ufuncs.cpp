@@ -49,70 +49,105 @@ bool read(PyObject* x, Operand& operand) {
     }
     operand.tensor = plain_tensor(x);
     if (operand.tensor == nullptr) return false;
+    if (is_readonly(x) && operand.tensor->dim() > 1 && !is_dense(*operand.tensor)) return false;  // a broadcast view
     operand.given = dtype_of(operand.tensor->unsafeGetTensorImpl());
     return operand.given != NONE;
   }
-  if (is_numpy_float(x)) {
-    operand.value = reinterpret_cast<const char*>(&reinterpret_cast<PyFloatObject*>(x)->ob_fval);
-    operand.given = F64;
+  operand.given = PyFloat_CheckExact(x) ? WEAK_FLOAT : PyLong_CheckExact(x) ? WEAK_INT : PyBool_Check(x) ? B1 : NONE;
+  if (operand.given != NONE) {
+    operand.number = x;
     return true;
   }
-  operand.number = x;
-  if (PyFloat_CheckExact(x))
-    operand.given = WEAK_FLOAT;
-  else if (PyLong_CheckExact(x))
-    operand.given = WEAK_INT;
-  else if (PyBool_Check(x))
-    operand.given = B1;
-  else
-    return false;
+  if (!is_numpy_float(x)) return false;
+  operand.value = reinterpret_cast<const char*>(&reinterpret_cast<PyFloatObject*>(x)->ob_fval);
+  operand.given = F64;
   return true;
 }
 
-// What NumPy's resolver says; false without an exception where it refuses.
-bool resolve(Ufunc* ufunc, const int8_t* given, int nin, int8_t out, int8_t* resolved) {
-  PyObject* arguments = PyTuple_New(nin + 2);
+// What NumPy's resolver says, with NumPy's loop if that is the kernel; false without an exception where it refuses.
+bool resolve(Ufunc* ufunc, const int8_t* given, int nin, int8_t out, int8_t* resolved, NumpyLoop& loop) {
+  PyObject* arguments = PyTuple_New(nin + 3);
   if (arguments == nullptr) return false;
   PyTuple_SET_ITEM(arguments, 0, Py_NewRef(ufunc->numpy));
-  for (int i = 0; i <= nin; i++) PyTuple_SET_ITEM(arguments, i + 1, PyLong_FromLong(i < nin ? given[i] : out));
+  PyTuple_SET_ITEM(arguments, 1, Py_NewRef(ufunc->kernel));
+  for (int i = 0; i <= nin; i++) PyTuple_SET_ITEM(arguments, i + 2, PyLong_FromLong(i < nin ? given[i] : out));
   PyObject* answer = PyObject_CallObject(resolver, arguments);
   Py_DECREF(arguments);
   if (answer == nullptr) {
     PyErr_Clear();
     return false;
   }
-  bool found = PyTuple_Check(answer) && PyTuple_GET_SIZE(answer) == nin + 1;
+  bool found = PyTuple_Check(answer) && PyTuple_GET_SIZE(answer) == nin + 2;
   for (int i = 0; found && i <= nin; i++)
     resolved[i] = static_cast<int8_t>(PyLong_AsLong(PyTuple_GET_ITEM(answer, i)));
+  PyObject* numpy = found ? PyTuple_GET_ITEM(answer, nin + 1) : Py_None;
+  if (numpy != Py_None) loop = numpy_loop(numpy, resolved, nin + 1);
   Py_DECREF(answer);
   return found;
 }
 
 const BinaryPlan& make_plan(Ufunc* ufunc, BinaryPlan& plan, int8_t a, int8_t b, int8_t out) {
-  plan.state = BinaryPlan::PYTHON;
+  plan.state = State::PYTHON;
   int8_t given[] = {a, b}, resolved[3];
-  if (!resolve(ufunc, given, 2, out, resolved) || resolved[0] != resolved[1]) return plan;
-  int8_t dtype = resolved[0];
-  auto found = binary_loop(ufunc->name.c_str(), dtype);
-  plan.left = plan.right = dtype;
+  NumpyLoop numpy;
+  if (!resolve(ufunc, given, 2, out, resolved, numpy)) return plan;
+  plan.left = resolved[0];
+  plan.right = resolved[1];
   plan.out = resolved[2];
-  if (found.out == plan.out) plan.loop = found.loop;
-  plan.kernel = binary_kernel(ufunc->name.c_str(), dtype);
-  if (plan.loop != nullptr || plan.kernel != nullptr || ufunc->is_power) plan.state = BinaryPlan::NATIVE;
+  bool is_one = plan.left == plan.right;
+  auto found = is_one ? binary_loop(ufunc->name.c_str(), plan.left) : Found<BinaryLoop>();
+  if (found.out == plan.out) {
+    plan.loop = found.loop;
+  } else if (numpy.function != nullptr) {
+    plan.loop = BinaryLoop(numpy);
+    plan.state = State::NUMPY;
+    return plan;
+  }
+  if (is_one) plan.kernel = binary_kernel(ufunc->name.c_str(), plan.left);
+  if (plan.loop != nullptr || plan.kernel != nullptr || (is_one && ufunc->is_power)) plan.state = State::NATIVE;
   return plan;
 }
 
 const UnaryPlan& make_plan(Ufunc* ufunc, UnaryPlan& plan, int8_t a) {
-  plan.state = UnaryPlan::PYTHON;
+  plan.state = State::PYTHON;
   int8_t resolved[2];
-  if (!resolve(ufunc, &a, 1, NONE, resolved)) return plan;
+  NumpyLoop numpy;
+  if (!resolve(ufunc, &a, 1, NONE, resolved, numpy)) return plan;
   plan.in = resolved[0];
   plan.out = resolved[1];
   auto found = unary_loop(ufunc->name.c_str(), plan.in);
-  if (found.out == plan.out) plan.loop = found.loop;
+  if (found.out == plan.out) {
+    plan.loop = found.loop;
+  } else if (numpy.function != nullptr) {
+    plan.loop = UnaryLoop(numpy);
+    plan.state = State::NUMPY;
+    return plan;
+  }
   plan.kernel = unary_kernel(ufunc->name.c_str(), plan.in);
-  if (plan.loop != nullptr || plan.kernel != nullptr) plan.state = UnaryPlan::NATIVE;
+  if (plan.loop != nullptr || plan.kernel != nullptr) plan.state = State::NATIVE;
   return plan;
+}
+
+bool is_native(State state) { return state == State::NATIVE || (state == State::NUMPY && numpy_computes()); }
+
+// The value of an operand that is no tensor, cast if it has to be; nullptr for what no loop takes.
+const char* cast_value(const Operand& operand, int8_t wanted, char* place) {
+  if (operand.number != nullptr)
+    return wanted < LOOPS && store_number(operand.number, wanted, place, false) ? place : nullptr;
+  if (operand.given == wanted) return operand.value;
+  auto loop = operand.given < LOOPS && wanted < LOOPS ? copy_loop(operand.given, wanted) : nullptr;
+  if (loop == nullptr) return nullptr;
+  loop(place, operand.value, 1, 1, 1);
+  return place;
+}
+
+// A loop over one value, or two.
+PyObject* call_values(const BinaryPlan& plan, const Operand& a, const Operand& b) {
+  alignas(16) char left[16], right[16], out[16];
+  const char *one = cast_value(a, plan.left, left), *other = cast_value(b, plan.right, right);
+  if (one == nullptr || other == nullptr) return nullptr;
+  plan.loop(out, one, other, 1, 1, 1);
+  return wrap_scalar(out, plan.out);
 }
 
 // An operand as a loop takes it: a pointer and a stride.
@@ -125,13 +160,12 @@ struct Source {
 
 // False without an exception for what no loop takes.
 bool prepare(const Operand& operand, int8_t wanted, Source& source) {
-  if (operand.number != nullptr) {
-    if (wanted >= LOOPS || !store_number(operand.number, wanted, source.value, false)) return false;
-    source.data = source.value;
-    return true;
+  if (operand.tensor == nullptr) {
+    source.data = cast_value(operand, wanted, source.value);
+    return source.data != nullptr;
   }
-  int64_t dim = operand.sizes().size();
-  source.data = operand.value != nullptr ? operand.value : data_of(*operand.tensor);
+  int64_t dim = operand.tensor->dim();
+  source.data = data_of(*operand.tensor);
   if (dim == 1)
     source.stride = operand.tensor->strides()[0];
   else if (dim > 1 && is_dense(*operand.tensor))
@@ -201,9 +235,20 @@ void in_parts(int64_t n, Run&& run) {
   at::parallel_for(0, n, LARGE, [&](int64_t begin, int64_t end) { run(begin, end - begin); });
 }
 
+bool is_two(PyObject* number) {
+  if (PyFloat_CheckExact(number)) return PyFloat_AS_DOUBLE(number) == 2;
+  int overflow;
+  return PyLong_Check(number) && PyLong_AsLongLongAndOverflow(number, &overflow) == 2;
+}
+
 // NumPy's short cuts for a number as the exponent; the rest is torch's.
 PyObject* call_power(const BinaryPlan& plan, const Operand& a, const Operand& b) {
   int8_t dtype = plan.left;
+  if (bit(dtype) & (bit(C64) | bit(C128)) && is_two(b.number)) {
+    at::Tensor base;
+    if (!tensor_of(a, dtype, base)) return nullptr;
+    return wrap(binary_kernel("multiply", dtype)(base, base));
+  }
   if (dtype >= LOOPS || dtype == B1) return nullptr;
   alignas(16) char value[16], wide[16];
   if (!store_number(b.number, dtype, value, false)) return nullptr;
@@ -241,10 +286,11 @@ at::Tensor without_gil(int64_t n, Body&& body) {
 
 }  // namespace
 
-Ufunc* add_ufunc(PyObject* object, PyObject* numpy, const char* name) {
+Ufunc* add_ufunc(PyObject* object, PyObject* numpy, PyObject* kernel, const char* name) {
   auto ufunc = std::make_unique<Ufunc>();
   ufunc->object = Py_NewRef(object);
   ufunc->numpy = Py_NewRef(numpy);
+  ufunc->kernel = Py_NewRef(kernel);
   ufunc->name = name;
   ufunc->is_power = std::strcmp(name, "power") == 0;
   by_object[object] = ufunc.get();
@@ -263,19 +309,15 @@ Ufunc* find_ufunc(const char* name) {
   return nullptr;
 }
 
-PyObject* call_binary(Ufunc* ufunc, PyObject* x, PyObject* y) {
-  Operand a, b;
-  if (!is_quiet() || !read(x, a) || !read(y, b)) return nullptr;
-  BinaryPlan& plan = ufunc->binary[a.given][b.given];
-  if (plan.state == BinaryPlan::UNKNOWN) make_plan(ufunc, plan, a.given, b.given, NONE);
-  if (plan.state == BinaryPlan::PYTHON) return nullptr;
-  if (ufunc->is_power && b.number != nullptr) return call_power(plan, a, b);
+namespace {
+
+PyObject* call_arrays(const BinaryPlan& plan, bool is_power, const Operand& a, const Operand& b) {
+  if (is_power && b.number != nullptr) return call_power(plan, a, b);
   c10::IntArrayRef sizes;
   if (plan.loop != nullptr && has_common_shape(a, b, sizes)) {
     int64_t n = c10::multiply_integers(sizes);
     Source left, right;
-    bool is_loop = n < LARGE || plan.kernel == nullptr;
-    if (is_loop && prepare(a, plan.left, left) && prepare(b, plan.right, right))
+    if (prepare(a, plan.left, left) && prepare(b, plan.right, right))
       return computed(sizes, plan.out, [&](char* out) {
         int64_t step = left.stride * itemsize(plan.left), other = right.stride * itemsize(plan.right);
         in_parts(n, [&](int64_t from, int64_t count) {
@@ -291,14 +333,29 @@ PyObject* call_binary(Ufunc* ufunc, PyObject* x, PyObject* y) {
   return wrap(without_gil(std::max(left.numel(), right.numel()), [&] { return plan.kernel(left, right); }));
 }
 
+}  // namespace
+
+PyObject* call_binary(Ufunc* ufunc, PyObject* x, PyObject* y) {
+  Operand a, b;
+  if (!is_quiet() || !read(x, a) || !read(y, b)) return nullptr;
+  BinaryPlan& plan = ufunc->binary[a.given][b.given];
+  if (plan.state == State::UNKNOWN) make_plan(ufunc, plan, a.given, b.given, NONE);
+  if (!is_native(plan.state)) return nullptr;
+  if (a.tensor == nullptr && b.tensor == nullptr && plan.loop != nullptr) {
+    PyObject* result = call_values(plan, a, b);
+    if (result != nullptr || PyErr_Occurred()) return result;
+  }
+  return call_arrays(plan, ufunc->is_power, a, b);
+}
+
 PyObject* call_unary(Ufunc* ufunc, PyObject* x) {
   Operand a;
   if (!is_quiet() || !is_ours(x) || !read(x, a)) return nullptr;
   UnaryPlan& plan = ufunc->unary[a.given];
-  if (plan.state == UnaryPlan::UNKNOWN) make_plan(ufunc, plan, a.given);
-  if (plan.state == UnaryPlan::PYTHON) return nullptr;
+  if (plan.state == State::UNKNOWN) make_plan(ufunc, plan, a.given);
+  if (!is_native(plan.state)) return nullptr;
   int64_t n = a.tensor == nullptr ? 1 : a.tensor->numel();
-  if (plan.loop != nullptr && (n < LARGE || plan.kernel == nullptr)) {
+  if (plan.loop != nullptr) {
     // torch's copies of one element keep any stride.
     bool is_odd = n == 1 && a.sizes().size() == 1 && a.tensor->strides()[0] != 1;
     Source source;
@@ -400,8 +457,8 @@ PyObject* call_binary_into(Ufunc* ufunc, PyObject* x, PyObject* y, PyObject* out
   Operand a, b;
   if (!is_quiet() || ufunc->is_power || !read(x, a) || !read(y, b)) return nullptr;
   BinaryPlan& plan = ufunc->binary[a.given][b.given];
-  if (plan.state == BinaryPlan::UNKNOWN) make_plan(ufunc, plan, a.given, b.given, NONE);
-  if (plan.state == BinaryPlan::PYTHON) return nullptr;
+  if (plan.state == State::UNKNOWN) make_plan(ufunc, plan, a.given, b.given, NONE);
+  if (!is_native(plan.state)) return nullptr;
   c10::IntArrayRef sizes;
   if (!has_common_shape(a, b, sizes)) return nullptr;
   char* place = place_of(out, plan.out, sizes, a, b);
@@ -421,8 +478,8 @@ PyObject* call_unary_into(Ufunc* ufunc, PyObject* x, PyObject* out) {
   Operand a;
   if (!is_quiet() || !is_ours(x) || !read(x, a)) return nullptr;
   UnaryPlan& plan = ufunc->unary[a.given];
-  if (plan.state == UnaryPlan::UNKNOWN) make_plan(ufunc, plan, a.given);
-  if (plan.state == UnaryPlan::PYTHON) return nullptr;
+  if (plan.state == State::UNKNOWN) make_plan(ufunc, plan, a.given);
+  if (!is_native(plan.state)) return nullptr;
   char* place = place_of(out, plan.out, a.sizes(), a, a);
   if (place == nullptr) return nullptr;
   Source source;
@@ -440,8 +497,8 @@ bool call_inplace(Ufunc* ufunc, PyObject* x, PyObject* y) {
   Operand a, b;
   if (!is_quiet() || !is_array(x) || !read(x, a) || a.tensor == nullptr || !read(y, b)) return false;
   BinaryPlan& plan = ufunc->inplace[a.given][b.given];
-  if (plan.state == BinaryPlan::UNKNOWN) make_plan(ufunc, plan, a.given, b.given, a.given);
-  if (plan.state == BinaryPlan::PYTHON || plan.loop == nullptr || plan.left != a.given || plan.out != a.given)
+  if (plan.state == State::UNKNOWN) make_plan(ufunc, plan, a.given, b.given, a.given);
+  if (!is_native(plan.state) || plan.loop == nullptr || plan.left != a.given || plan.out != a.given)
     return false;
   const at::Tensor& target = *a.tensor;
   int64_t n = target.numel();

@@ -4,6 +4,7 @@
 #include <memory>
 #include <string>
 
+#include "host.h"
 #include "kernels.h"
 #include "layout.h"
 #include "loops.h"
@@ -12,17 +13,19 @@ namespace tnp {
 
 constexpr int8_t WEAK_INT = DTYPES, WEAK_FLOAT = DTYPES + 1, GIVEN = DTYPES + 2;  // Python's numbers take a dtype
 
+enum class State : uint8_t { UNKNOWN, PYTHON, NUMPY, NATIVE };  // who computes
+
 struct BinaryPlan {
-  enum : uint8_t { UNKNOWN, PYTHON, NATIVE } state = UNKNOWN;
+  State state = State::UNKNOWN;
   int8_t left = NONE, right = NONE, out = NONE;
-  BinaryLoop loop = nullptr;
+  BinaryLoop loop;
   BinaryKernel kernel = nullptr;
 };
 
 struct UnaryPlan {
-  enum : uint8_t { UNKNOWN, PYTHON, NATIVE } state = UNKNOWN;
+  State state = State::UNKNOWN;
   int8_t in = NONE, out = NONE;
-  UnaryLoop loop = nullptr;
+  UnaryLoop loop;
   UnaryKernel kernel = nullptr;
 };
 
@@ -30,6 +33,7 @@ struct UnaryPlan {
 struct Ufunc {
   PyObject* object;  // tnp's
   PyObject* numpy;   // whose dtype rules it has
+  PyObject* kernel;  // backend_torch's, which may be NumPy's function
   std::string name;
   bool is_power;
   BinaryPlan binary[GIVEN][GIVEN];
@@ -37,10 +41,11 @@ struct Ufunc {
   UnaryPlan unary[DTYPES];
 };
 
-// What is asked for dtypes: (numpy ufunc, dtype numbers or -1 for the resolver's choice...) -> dtype numbers, or None.
+// What is asked for dtypes: (numpy ufunc, kernel, dtype numbers or -1 for the resolver's choice...) -> None, or dtype
+// numbers and the ufunc of NumPy's that is the kernel on them, or None.
 extern PyObject* resolver;
 
-Ufunc* add_ufunc(PyObject* object, PyObject* numpy, const char* name);
+Ufunc* add_ufunc(PyObject* object, PyObject* numpy, PyObject* kernel, const char* name);
 Ufunc* find_ufunc(PyObject* object);
 Ufunc* find_ufunc(const char* name);
 

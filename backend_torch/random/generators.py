@@ -47,12 +47,12 @@ def _check(message: str, value: Parameter, is_wrong: Callable[[Any], Any]) -> No
         raise ValueError(message)
 
 
-def _positive(**parameters: Parameter) -> None:
+def _check_positive(**parameters: Parameter) -> None:
     for name, value in parameters.items():
         _check(f"{name} <= 0", value, lambda x: x <= 0)
 
 
-def _non_negative(**parameters: Parameter) -> None:
+def _check_non_negative(**parameters: Parameter) -> None:
     for name, value in parameters.items():
         _check(f"{name} < 0", value, lambda x: x < 0)
 
@@ -114,6 +114,16 @@ class Stream:
                 f"Output size {size} is not compatible with broadcast dimensions of inputs {tuple(shape)}."
             ) from None
 
+    def _positive(self, size: Size, **parameters: Parameter) -> list[Tensor]:
+        """Return `_expanded` parameters; ValueError unless all are positive."""
+        _check_positive(**parameters)
+        return self._expanded(size, *parameters.values())
+
+    def _non_negative(self, size: Size, **parameters: Parameter) -> list[Tensor]:
+        """Return `_expanded` parameters; ValueError if one is negative."""
+        _check_non_negative(**parameters)
+        return self._expanded(size, *parameters.values())
+
     def _uniform(self, like: Tensor) -> Tensor:
         """Uniform in [0, 1)."""
         return self.random(tuple(like.shape))
@@ -157,8 +167,7 @@ class Stream:
 
     def standard_gamma(self, size: Size, shape: Parameter, dtype: torch.dtype = torch.float64) -> Tensor:
         """Gamma with scale 1; gradients flow to ``shape``."""
-        _non_negative(shape=shape)
-        (shapes,) = self._expanded(size, shape)
+        (shapes,) = self._non_negative(size, shape=shape)
         return self._gamma(shapes.to(dtype))
 
     # Continuous distributions.
@@ -170,58 +179,53 @@ class Stream:
 
     def normal(self, size: Size, loc: Parameter, scale: Parameter) -> Tensor:
         """Normal, or Gaussian."""
-        _non_negative(scale=scale)
+        _check_non_negative(scale=scale)
         loc, scale = self._expanded(size, loc, scale)
         return loc + scale * self._normal(loc)
 
     def lognormal(self, size: Size, mean: Parameter, sigma: Parameter) -> Tensor:
         """Numbers whose logarithm is normal."""
-        _non_negative(sigma=sigma)
+        _check_non_negative(sigma=sigma)
         return torch.exp(self.normal(size, mean, sigma))
 
     def exponential(self, size: Size, scale: Parameter) -> Tensor:
         """Exponential."""
-        _non_negative(scale=scale)
-        (scale,) = self._expanded(size, scale)
+        (scale,) = self._non_negative(size, scale=scale)
         return scale * self._exponential(scale)
 
     def gamma(self, size: Size, shape: Parameter, scale: Parameter) -> Tensor:
         """Gamma."""
-        _non_negative(shape=shape, scale=scale)
-        shape, scale = self._expanded(size, shape, scale)
+        shape, scale = self._non_negative(size, shape=shape, scale=scale)
         return scale * self._gamma(shape)
 
     def chisquare(self, size: Size, df: Parameter) -> Tensor:
         """Chi-square."""
-        _positive(df=df)
-        (df,) = self._expanded(size, df)
+        (df,) = self._positive(size, df=df)
         return 2 * self._gamma(df / 2)
 
     def noncentral_chisquare(self, size: Size, df: Parameter, nonc: Parameter) -> Tensor:
         """Noncentral chi-square: a chi-square with a Poisson number of additional degrees of freedom."""
-        _positive(df=df)
-        _non_negative(nonc=nonc)
+        _check_positive(df=df)
+        _check_non_negative(nonc=nonc)
         df, nonc = self._expanded(size, df, nonc)
         return 2 * self._gamma(df / 2 + self._poisson(nonc / 2))
 
     def f(self, size: Size, dfnum: Parameter, dfden: Parameter) -> Tensor:
         """Fisher's F."""
-        _positive(dfnum=dfnum, dfden=dfden)
-        dfnum, dfden = self._expanded(size, dfnum, dfden)
+        dfnum, dfden = self._positive(size, dfnum=dfnum, dfden=dfden)
         return (self._gamma(dfnum / 2) * dfden) / (self._gamma(dfden / 2) * dfnum)
 
     def noncentral_f(self, size: Size, dfnum: Parameter, dfden: Parameter, nonc: Parameter) -> Tensor:
         """Noncentral F."""
-        _positive(dfnum=dfnum, dfden=dfden)
-        _non_negative(nonc=nonc)
+        _check_positive(dfnum=dfnum, dfden=dfden)
+        _check_non_negative(nonc=nonc)
         dfnum, dfden, nonc = self._expanded(size, dfnum, dfden, nonc)
         numerator = self._gamma(dfnum / 2 + self._poisson(nonc / 2))
         return (numerator * dfden) / (self._gamma(dfden / 2) * dfnum)
 
     def beta(self, size: Size, a: Parameter, b: Parameter) -> Tensor:
         """Beta."""
-        _positive(a=a, b=b)
-        a, b = self._expanded(size, a, b)
+        a, b = self._positive(size, a=a, b=b)
         return operators.sample_dirichlet(torch.stack((a, b), -1), generator=self.generator)[..., 0]
 
     def standard_cauchy(self, size: Size) -> Tensor:
@@ -230,51 +234,46 @@ class Stream:
 
     def standard_t(self, size: Size, df: Parameter) -> Tensor:
         """Student's t."""
-        _positive(df=df)
-        (df,) = self._expanded(size, df)
+        (df,) = self._positive(size, df=df)
         return self._normal(df) * torch.sqrt(df / 2 / self._gamma(df / 2))
 
     def pareto(self, size: Size, a: Parameter) -> Tensor:
         """Pareto II, or Lomax."""
-        _positive(a=a)
-        (a,) = self._expanded(size, a)
+        (a,) = self._positive(size, a=a)
         return torch.expm1(self._exponential(a) / a)
 
     def weibull(self, size: Size, a: Parameter) -> Tensor:
         """Weibull."""
-        _non_negative(a=a)
-        (a,) = self._expanded(size, a)
+        (a,) = self._non_negative(size, a=a)
         return self._exponential(a) ** (1 / a)
 
     def power(self, size: Size, a: Parameter) -> Tensor:
         """Numbers in [0, 1] whose density is a power."""
-        _positive(a=a)
-        (a,) = self._expanded(size, a)
+        (a,) = self._positive(size, a=a)
         return self._uniform(a) ** (1 / a)
 
     def laplace(self, size: Size, loc: Parameter, scale: Parameter) -> Tensor:
         """Laplace, or double exponential."""
-        _non_negative(scale=scale)
+        _check_non_negative(scale=scale)
         loc, scale = self._expanded(size, loc, scale)
         centred = 0.5 - self._open(loc)
         return loc + scale * torch.sign(centred) * torch.log1p(-2 * torch.abs(centred))
 
     def gumbel(self, size: Size, loc: Parameter, scale: Parameter) -> Tensor:
         """Gumbel, of maxima."""
-        _non_negative(scale=scale)
+        _check_non_negative(scale=scale)
         loc, scale = self._expanded(size, loc, scale)
         return loc - scale * torch.log(-torch.log(self._open(loc)))
 
     def logistic(self, size: Size, loc: Parameter, scale: Parameter) -> Tensor:
         """Logistic."""
-        _non_negative(scale=scale)
+        _check_non_negative(scale=scale)
         loc, scale = self._expanded(size, loc, scale)
         return loc + scale * torch.logit(self._open(loc))
 
     def rayleigh(self, size: Size, scale: Parameter) -> Tensor:
         """Rayleigh."""
-        _non_negative(scale=scale)
-        (scale,) = self._expanded(size, scale)
+        (scale,) = self._non_negative(size, scale=scale)
         return scale * torch.sqrt(2 * self._exponential(scale))
 
     def triangular(self, size: Size, left: Parameter, mode: Parameter, right: Parameter) -> Tensor:
@@ -290,8 +289,7 @@ class Stream:
 
     def wald(self, size: Size, mean: Parameter, scale: Parameter) -> Tensor:
         """Inverse Gaussian: one of the two roots of Michael, Schucany and Haas' quadratic."""
-        _positive(mean=mean, scale=scale)
-        mean, scale = self._expanded(size, mean, scale)
+        mean, scale = self._positive(size, mean=mean, scale=scale)
         y = mean * self._normal(mean) ** 2
         # The smaller root, without the cancellation of mean + (y - sqrt(...)) * mean / (2 * scale).
         root = mean - 2 * mean * y / (y + torch.sqrt(4 * scale * y + y * y)).clamp_min(SMALLEST)
@@ -299,7 +297,7 @@ class Stream:
 
     def vonmises(self, size: Size, mu: Parameter, kappa: Parameter) -> Tensor:
         """Von Mises, by Best and Fisher's rejection from a wrapped Cauchy."""
-        _non_negative(kappa=kappa)
+        _check_non_negative(kappa=kappa)
         mu, kappa = self._expanded(size, mu, kappa)
         if trace_state.is_tracing():
             raise NotImplementedError(f"vonmises repeats until all numbers are accepted: {ON_HOST}")
@@ -322,7 +320,7 @@ class Stream:
 
     def dirichlet(self, size: Size, alpha: Tensor) -> Tensor:
         """Dirichlet: positive numbers along the last axis whose sum is 1."""
-        _positive(alpha=alpha)
+        _check_positive(alpha=alpha)
         alpha = self._tensor(alpha)
         concentration = alpha.expand((size or ()) + tuple(alpha.shape))
         return operators.sample_dirichlet(concentration, generator=self.generator)
@@ -353,14 +351,14 @@ class Stream:
 
     def binomial(self, size: Size, n: Parameter, p: Parameter) -> Tensor:
         """Binomial."""
-        _non_negative(n=n)
+        _check_non_negative(n=n)
         _probability(p)
         n, p = self._expanded(size, n, p)
         return self._binomial(n, p).long()
 
     def negative_binomial(self, size: Size, n: Parameter, p: Parameter) -> Tensor:
         """Negative binomial: Poisson numbers of gamma means."""
-        _positive(n=n)
+        _check_positive(n=n)
         _probability(p)
         n, p = self._expanded(size, n, p)
         return self._poisson(self._gamma(n) * (1 - p) / p).long()
@@ -381,7 +379,7 @@ class Stream:
     def multinomial(self, size: Size, n: Parameter, pvals: Tensor) -> Tensor:
         """Multinomial: for each outcome a binomial number of the trials that are left."""
         pvals = self._tensor(pvals)
-        _non_negative(n=n)
+        _check_non_negative(n=n)
         _probability(pvals)
         _check("sum(pvals[:-1]) > 1.0", pvals[..., :-1].sum(-1), lambda x: x > 1 + 1e-12)
         left = self._tensor(n)

@@ -12,22 +12,8 @@ import torch
 
 from backend_torch.torch_private.operators import BATCHES_VIEWS_OF_BITS
 
-to_numpy: dict[torch.dtype, np.dtype] = {
-    torch.bool: np.dtype(np.bool_),
-    torch.uint8: np.dtype(np.uint8),
-    torch.uint16: np.dtype(np.uint16),
-    torch.uint32: np.dtype(np.uint32),
-    torch.uint64: np.dtype(np.uint64),
-    torch.int8: np.dtype(np.int8),
-    torch.int16: np.dtype(np.int16),
-    torch.int32: np.dtype(np.int32),
-    torch.int64: np.dtype(np.int64),
-    torch.float16: np.dtype(np.float16),
-    torch.float32: np.dtype(np.float32),
-    torch.float64: np.dtype(np.float64),
-    torch.complex64: np.dtype(np.complex64),
-    torch.complex128: np.dtype(np.complex128),
-}
+_NAMES = "bool uint8 uint16 uint32 uint64 int8 int16 int32 int64 float16 float32 float64 complex64 complex128"
+to_numpy: dict[torch.dtype, np.dtype] = {getattr(torch, name): np.dtype(name) for name in _NAMES.split()}
 """The NumPy dtype of each torch dtype that a tnp array may have."""
 
 to_torch: dict[np.dtype, torch.dtype] = {numpy_dtype: torch_dtype for torch_dtype, numpy_dtype in to_numpy.items()}
@@ -44,14 +30,10 @@ else:
 # torch stores these three but has few kernels for them (https://github.com/pytorch/pytorch/issues/58734).
 # A kernel works on the signed type of the same width, through a view, if only bits move or two's complement gives the
 # same result; if the value matters, it works on a wider type.
-SIGNED: dict[torch.dtype, torch.dtype] = {
-    torch.uint16: torch.int16,
-    torch.uint32: torch.int32,
-    torch.uint64: torch.int64,
-}
-WIDER: dict[torch.dtype, torch.dtype] = {torch.uint16: torch.int32, torch.uint32: torch.int64}
+SIGNED = {torch.uint16: torch.int16, torch.uint32: torch.int32, torch.uint64: torch.int64}
+WIDER = {torch.uint16: torch.int32, torch.uint32: torch.int64}
 
-REAL_OF: dict[torch.dtype, torch.dtype] = {torch.complex64: torch.float32, torch.complex128: torch.float64}
+REAL_OF = {torch.complex64: torch.float32, torch.complex128: torch.float64}
 """The dtype of each complex dtype's parts."""
 
 

@@ -241,6 +241,12 @@ class _Place:
         self.owner = owner
 
 
+def placed(owner: np.ndarray, start: int, shape: tuple[int, ...], strides: tuple[int, ...], typestr: str) -> np.ndarray:
+    """Return an array at an address within the memory of ``owner``, read-only if that is; strides are in bytes."""
+    place = {"shape": shape, "strides": strides, "typestr": typestr, "version": 3}
+    return np.asarray(_Place({**place, "data": (start, not owner.flags.writeable)}, owner))
+
+
 def is_writeable(tensor: Tensor) -> bool:
     """Whether each element has its own place; a broadcast view does not, and counts as read-only."""
     return not tensor.numel() or all(s or n <= 1 for n, s in zip(tensor.shape, tensor.stride(), strict=True))

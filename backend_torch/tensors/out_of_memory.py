@@ -1,4 +1,4 @@
-"""Out-of-memory errors: turns torch's RuntimeError into MemoryError, or ValueError if no memory is large enough.
+"""torch's RuntimeErrors as NumPy's exceptions: no memory, sizes beyond any memory, matrices without a result.
 
 Layer: owns this conversion. Nothing here runs before a failure.
 """
@@ -8,6 +8,9 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable
 from typing import ParamSpec, TypeVar
+
+import numpy as np
+import torch
 
 from backend_torch.tensors import trace_state
 from backend_torch.torch_private import messages
@@ -19,8 +22,11 @@ _Result = TypeVar("_Result")
 def explained(error: Exception) -> Exception:
     """Return a MemoryError if torch ran out of memory on any device; NumPy's ValueError for sizes beyond any memory.
 
-    A tensor of a batch that is used after the batch meets this function first: its error says so.
+    A matrix that has no inverse, factors or eigenvalues gives NumPy's LinAlgError. A tensor of a batch that is used
+    after the batch meets this function first: its error says so.
     """
+    if isinstance(error, torch.linalg.LinAlgError):
+        return np.linalg.LinAlgError(messages.of_linalg(error))
     if messages.says(error, messages.ESCAPED_FROM_BATCH):
         return trace_state.escaped_error()
     if messages.says(error, messages.NO_INT64):

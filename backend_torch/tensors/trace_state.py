@@ -31,9 +31,11 @@ class _State(threading.local):
     batches = 0
     batch: Any = None  # which is the innermost of them: it wants to `note` errors that depend on values
     overwrites = 0  # in how many recordings old values are kept: of a write they have to be told by torch
+    subgraphs = 0  # of branches and loops that are being traced, one in the other
 
     def __init__(self) -> None:
         self.keepers: list[Any] = []  # who is told what gradients need, the innermost last
+        self.effects: list[Any] = []  # what a trace's graph has to give last, so that nothing is done after it
         self.differentiating: list[str] = []  # the functions that differentiate what runs, the innermost last
 
 
@@ -62,6 +64,12 @@ def is_batching() -> bool:
 
 _PACKAGES = Path(__file__).parents[2]
 _FRONT = os.path.join(_PACKAGES, "tnp", "")
+# What runs there is the user's own statement, or a function's around which the frame is.
+_STATEMENTS = (
+    os.path.join(_FRONT, "_autograph", ""),
+    os.path.join(_FRONT, "_core", "public.py"),
+    os.path.join(_FRONT, "_array", "array_function.py"),
+)
 _OWN = tuple([os.path.join(_PACKAGES, name, "") for name in ("backend_torch", "tnp")])
 
 
@@ -93,7 +101,8 @@ def _user_frame() -> tuple[FrameType, str]:
     inner = _inner()
     frame, called = sys._getframe(1), ""
     while frame.f_back is not None and frame.f_code.co_filename.startswith(inner):
-        called = frame.f_code.co_name if frame.f_code.co_filename.startswith(_FRONT) else ""
+        if not frame.f_code.co_filename.startswith(_STATEMENTS):
+            called = frame.f_code.co_name if frame.f_code.co_filename.startswith(_FRONT) else ""
         frame = frame.f_back
     return frame, called
 
@@ -136,7 +145,7 @@ def asked_by(error: BaseException) -> str:
         code = traceback.tb_frame.f_code
         if not code.co_filename.startswith(inner):
             frame, called = traceback.tb_frame, ""
-        elif not called and code.co_filename.startswith(_FRONT):
+        elif not called and code.co_filename.startswith(_FRONT) and not code.co_filename.startswith(_STATEMENTS):
             called = code.co_name
         traceback = traceback.tb_next
     what, advice = question(frame, called)
@@ -177,11 +186,21 @@ def shape_error(operation: str) -> TracedValueError:
     """The error of asking for a shape that depends on values."""
     _, called = _user_frame()
     operation = operation if called.startswith("_") else called or operation
+    what = f"{operation}'s result"
+    if operation == "compiled":  # which reads what a mask selects once the function returns it
+        what = "what the function returns, selected by a boolean index,"
+    advice = _BY_SHAPE.get(operation, "select with tnp.where(condition, a, b) instead of a boolean index")
     return TracedValueError(
-        f"{user_line()}: the shape of {operation}'s result depends on values, which an array has only when the "
-        "compiled function runs; select with tnp.where(condition, a, b) instead of a boolean index, or leave this part "
-        "outside tnp.compile"
+        f"{user_line()}: the shape of {what} depends on values, which an array has only when the compiled function "
+        f"runs; {advice}, or leave this part outside tnp.compile"
     )
+
+
+_BY_SHAPE = {
+    "repeat": "repeat as often as a Python int says, which is static, or take the elements: x[tnp.asarray(indices)]",
+    "unique": "sort, and mark those that differ from the one before: s = tnp.sort(x), s[1:] != s[:-1]",
+}
+"""What to do instead, by function; of others a boolean index is the most frequent cause."""
 
 
 def left_over_error() -> TracedValueError:

@@ -132,26 +132,20 @@ def _index_put(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Iterator[Event]
 
 
 looked_into: set[type] = set()  # tensor classes whose operations consist of operations on the tensors that they hold
+_COUNTING = (
+    aten.equal, aten.allclose, aten._linalg_check_errors, aten.nonzero, aten.masked_select, aten._unique, aten._unique2,
+    aten.unique_dim, aten.unique_consecutive, aten.unique_dim_consecutive, aten.bincount,
+)  # fmt: skip
 RULES: dict[Any, Rule] = {
     aten._to_copy: _to_copy,
     aten.copy_: _copy_,
     aten.lift_fresh: _lift,
     aten._local_scalar_dense: _read_number,
-    aten.equal: _read_count,
-    aten.allclose: _read_count,
-    aten._linalg_check_errors: _read_count,
-    aten.nonzero: _read_count,
-    aten.masked_select: _read_count,
-    aten._unique: _read_count,
-    aten._unique2: _read_count,
-    aten.unique_dim: _read_count,
-    aten.unique_consecutive: _read_count,
-    aten.unique_dim_consecutive: _read_count,
-    aten.bincount: _read_count,
     aten.repeat_interleave: _repeat,
     aten.index: _index,
     aten.index_put: _index_put,
     aten.index_put_: _index_put,
+    **dict.fromkeys(_COUNTING, _read_count),
 }
 
 

@@ -36,11 +36,13 @@ _BY_METHOD = {
     "__complex__": "use tnp's function of that name",
     "__array__": "use tnp's function of that name",
     "__contains__": "use (x == value).any()",
+    "__format__": "print it when the function runs: tnp.debug.print",
+    "tobytes": "return the array, and take its bytes outside",
 }
 _SHAPES = {"zeros", "ones", "empty", "full", "eye", "identity", "reshape", "resize", "broadcast_to", "tile"}
 _SLICE = (
     "a slice's length is a part of the trace: of one that is fixed take the elements, x[i + tnp.arange(1)] for "
-    "x[i:i+1]; of another choose with tnp.where(tnp.arange(len(x)) < i, x, 0) for x[:i]"
+    "x[i:i+1], or tnp.dynamic_slice; of another choose with tnp.where(tnp.arange(len(x)) < i, x, 0) for x[:i]"
 )
 _ITEM = "put what is chosen from into an array, tnp.stack(list)[i], or choose with tnp.cond"
 
@@ -66,6 +68,10 @@ def question(frame: FrameType, called: str) -> tuple[str, str]:
         word = "if" if line.startswith(("if ", "elif ")) else "if, and, or, not or bool()"
         advice = "choose with tnp.where or tnp.cond, combine conditions by &, | and ~, repeat with tnp.while_loop"
         return f"{word}, {shown}", advice
+    if called == "__iter__" or (
+        called in ("__index__", "__int__") and " for " in expression
+    ):  # of the range that stands for Python's in converted functions
+        return f"range(), {shown}", "go through it by a for statement, or " + _BY_FUNCTION["range"]
     if called in ("__index__", "__int__"):
         if expression.endswith("]"):
             return f"the index of a list or a tuple, {shown}", _ITEM

@@ -117,9 +117,7 @@ _STAND_INS: dict[str, Any] = {
     _INDUCTOR: _StandIn(
         _INDUCTOR,
         config=_StandIn(
-            f"{_INDUCTOR}.config",
-            emulate_precision_casts=False,
-            trace=SimpleNamespace(provenance_tracking_level=0),
+            f"{_INDUCTOR}.config", emulate_precision_casts=False, trace=SimpleNamespace(provenance_tracking_level=0)
         ),
     ),
     f"{_INDUCTOR}.fx_passes.dedupe_symint_uses": _StandIn(

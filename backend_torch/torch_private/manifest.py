@@ -126,6 +126,13 @@ ROWS = [
         test="tests/backend_torch/graphs/test_code_cache.py::test_a_later_process_imports_no_compiler",
     ),
     Row(
+        "vector_library",
+        "torch._C._dynamo.guards torch._C._dynamo.guards:_torchinductor_pyobject_tensor_data_ptr "
+        "torch._C._dynamo.guards:_empty_strided_cpu",
+        "small kernels find tensors' memory and make new tensors as Inductor's do",
+        test="tests/backend_torch/graphs/test_elementwise_code.py",
+    ),
+    Row(
         "inductor_loops",
         "torch._inductor.codecache.CppPythonBindingsCodeCache torch._inductor.ir "
         "torch._inductor.lowering.empty_strided torch._inductor.lowering.register_lowering "
@@ -154,6 +161,12 @@ ROWS = [
         "torch._C._dispatch_has_kernel torch._C._dispatch_has_kernel_for_dispatch_key",
         "what an operator writes to and returns, and whether it has a kernel",
         test=_TRACES + "test_results_alias_as_they_do_eagerly",
+    ),
+    Row(
+        "operators",
+        "torch._C._AutoDispatchBelowAutograd",
+        "an operator's own rule for autograd, which has nothing to record, calls the operator",
+        test="tests/backend_torch/graphs/test_host_calls.py",
     ),
     Row(
         "operators",

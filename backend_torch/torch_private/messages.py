@@ -40,6 +40,14 @@ OVERFLOW = ("verflow",)
 NO_VIEW = ("view",)
 NEGATIVE = ("negative",)
 
+_LINALG = {
+    "singular": "Singular matrix",
+    "positive-definite": "Matrix is not positive definite",
+    "svd": "SVD did not converge",
+    "eig": "Eigenvalues did not converge",
+}
+"""A part of the text of torch's LinAlgError -> NumPy's text."""
+
 _RAISE = opcode.opmap["RAISE_VARARGS"]  # of ``raise`` and ``assert``
 _FOLDERS = (Path(torch.__file__).parent, *map(Path(__file__).parents[2].joinpath, ("backend_torch", "tnp")))
 _INNER = tuple([os.path.join(folder, "") for folder in _FOLDERS])
@@ -60,3 +68,9 @@ def says(error: BaseException, texts: tuple[str, ...]) -> bool:
     """Whether an error that is not of the program says one of these texts."""
     text = str(error)
     return any(each in text for each in texts) and not is_of_program(error)
+
+
+def of_linalg(error: torch.linalg.LinAlgError) -> str:
+    """Return NumPy's text for torch's error of a matrix that has no result."""
+    text = str(error)
+    return next((numpys for part, numpys in _LINALG.items() if part in text), text)

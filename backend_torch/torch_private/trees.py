@@ -26,6 +26,14 @@ def register(kind: type, make: Callable[[Any], Any], name: str) -> None:
     )
 
 
+def registered(kind: type) -> tuple[Callable[[Any], Any], Callable[[Any, Any], Any]] | None:
+    """How torch takes objects of a class apart, into children and a context, and puts them together of both."""
+    known = _pytree.SUPPORTED_NODES.get(kind)
+    if known is None or is_constant_class(kind):
+        return None
+    return known.flatten_fn, known.unflatten_fn
+
+
 def register_constants(classes: Sequence[type]) -> None:
     """Let the values of classes be arguments of what is taken whole."""
     for kind in classes:

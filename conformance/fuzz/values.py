@@ -23,6 +23,7 @@ DTYPES = ["bool", *INTEGERS, *FLOATS, *COMPLEX]
 COMMON = ["bool", "int8", "uint8", "int32", "int64", "int64", "float32", "float64", "float64", "complex128"]
 KINDS = {dtype: np.dtype(dtype).kind for dtype in DTYPES}
 LENGTHS = [0, 1, 1, 2, 2, 3, 3, 4, 5]
+REVERSED = ["[::-1]", "[..., ::-1]", "[::-1].T"]
 LONG = [17, 33, 70]  # long enough for vectorised kernels, with a rest
 
 BAD = [
@@ -115,10 +116,11 @@ class Draw:
         layout = ""
         wanted = shape
         if shape and self.chance(0.35):
-            layout = self.one([".T", "[::2]", "[..., ::2]", "[1:]", "[..., 1:]", "[::-1]", "[None][0]", "[..., 0]"])
+            layout = self.one([".T", "[::2]", "[..., ::2]", "[1:]", "[..., 1:]", "[None][0]", "[..., 0]", *REVERSED])
             first, end = shape[0], shape[last]
             wanted = {
                 ".T": shape[::-1],
+                "[::-1].T": shape[::-1],
                 "[::2]": (2 * first, *shape[1:]),
                 "[..., ::2]": (*shape[:last], 2 * end),
                 "[1:]": (first + 1, *shape[1:]),

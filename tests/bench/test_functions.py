@@ -45,6 +45,9 @@ def test_each_function_has_a_row() -> None:
     assert not set(DESCRIBING.split()) & rows
 
 
+ROWS = {**calls.CALLS, **calls.ALONG}
+
+
 @pytest.fixture(scope="module")
 def names() -> tuple[dict, dict]:
     arrays = calls.values(100)
@@ -52,12 +55,12 @@ def names() -> tuple[dict, dict]:
 
 
 @pytest.mark.parametrize(
-    "function", [pytest.param(n, marks=pytest.mark.host) if n in calls.HOSTS_ALONE else n for n in calls.CALLS]
+    "function", [pytest.param(n, marks=pytest.mark.host) if n in calls.HOSTS_ALONE else n for n in ROWS]
 )
 def test_call_does_what_numpy_does(function: str, names: tuple[dict, dict]) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        functions.check(function, calls.CALLS[function], *names)
+        functions.check(function, ROWS[function], *names)
 
 
 def test_a_wrong_result_is_not_measured(names: tuple[dict, dict]) -> None:
@@ -72,6 +75,7 @@ def test_names_of_rows() -> None:
     assert list(calls.chosen(["sort"])) == ["sort", "sort, int64", "sort, axis"]
     assert set(calls.chosen(["fft."])) == set(calls.FFT)
     assert calls.chosen([]) is calls.CALLS
+    assert calls.chosen([], size=calls.MANY).keys() == ROWS.keys()
     with pytest.raises(ValueError, match="nothing"):
         calls.chosen(["nothing"])
 

@@ -96,6 +96,7 @@ open({str(told)!r}, "a").write("@factor@ ")
 found = {{"import": imported - begin, "first call": 0.5, "modules": len(sys.modules) - modules}}
 """
     monkeypatch.setattr(latency, "contestants", lambda: [latency.Contestant("ours", "import math", body)])
+    monkeypatch.setattr(latency, "compiles_of_sizes", lambda caches: 1)
     assert main(["latency", "--repeats", "2", "--out", str(tmp_path)]) == 0
     assert told.read_text().split() == ["1.0", "2.0", "1.0", "3.0", "1.0"]
     rows = json.loads((tmp_path / "latency.json").read_text())["rows"]
@@ -104,7 +105,9 @@ found = {{"import": imported - begin, "first call": 0.5, "modules": len(sys.modu
     ]
     assert [(row["cache"], row["what"]) for row in rows] == expected
     assert [len(row["samples"]) for row in rows] == [1] * 3 + [2] * 6
-    assert "of others" in capsys.readouterr().out
+    printed = capsys.readouterr().out
+    assert "of others" in printed
+    assert "compiles of six sizes" in printed
 
 
 @pytest.mark.parametrize("arguments", [[], ["nothing"], ["sigmoid", "--sizes", "0"], ["import", "--repeats", "0"]])

@@ -47,7 +47,7 @@ def test_page_says_what_runs_each_name() -> None:
     written = {name: columns[0] for name, columns in page.items() if name not in GONE}
     rows = "{row.name: row.run_by for row in coverage.rows(True)}"
     code = f"import json; from conformance import coverage; print(json.dumps({rows}))"
-    environment = {**os.environ, "TNP_NATIVE": "0"}  # the page says who computes where there is no native core
+    environment = {**os.environ, **coverage.PLAIN}
     run = subprocess.run([sys.executable, "-c", code], cwd=ROOT, env=environment, capture_output=True, text=True)
     assert json.loads(run.stdout.splitlines()[-1]) == written, PAGE
 

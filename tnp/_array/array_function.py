@@ -8,6 +8,7 @@ from __future__ import annotations
 import functools
 import inspect
 import sys
+from collections.abc import Callable
 from types import FunctionType
 from typing import Any
 
@@ -17,14 +18,8 @@ from tnp._core import public
 from tnp._core.base import ndarray, scalar, subclass
 from tnp._core.derived_classes import as_result, before_the_first, finalised, kept, plain, ranked, winner
 from tnp._core.mask_selection import Selection
+from tnp._core.public import METHODS
 from tnp._core.trees import replaced
-
-METHODS = frozenset({
-    "all", "any", "argmax", "argmin", "argpartition", "argsort", "choose", "clip", "cumprod", "cumsum",
-    "diagonal", "max", "mean", "min", "nonzero", "prod", "ravel", "repeat", "round", "searchsorted", "squeeze",
-    "std", "sum", "swapaxes", "take", "trace", "transpose", "var",
-})  # fmt: skip
-"""Functions that are their first argument's method, if its class has one of its own."""
 
 KEEPS = frozenset({
     "all", "angle", "any", "apply_along_axis", "argmax", "argmin", "argpartition", "argsort", "array_split",
@@ -92,19 +87,24 @@ def look_for_subclasses() -> None:
     for prefix, theirs, ours in namespaces:
         for name in dir(theirs):
             given = getattr(theirs, name)
-            function = getattr(ours, name, None)
-            if hasattr(given, "_implementation") and isinstance(function, FunctionType):
-                if function.__code__ is not _entry.__code__:
-                    _exchange(prefix + function.__name__, function)
+            shown = getattr(ours, name, None)
+            if hasattr(given, "_implementation") and isinstance(shown, FunctionType):
+                if (function := public.implementation(shown)).__code__ is not _entry.__code__:
+                    _exchange(prefix + function.__name__, function, shown, given)
 
 
-def _exchange(name: str, function: FunctionType) -> None:
+def _exchange(name: str, function: FunctionType, shown: FunctionType, theirs: Any) -> None:
     code, defaults, keywords = function.__code__, function.__defaults__, function.__kwdefaults__
     implementation = FunctionType(code, function.__globals__, function.__name__, defaults, function.__closure__)
     implementation.__kwdefaults__ = keywords
     function.__signature__ = inspect.signature(function)  # type: ignore[attr-defined]
-    function.__defaults__ = None
-    function.__kwdefaults__ = {"_dispatch": functools.partial(_dispatched, name, function, implementation)}
+    _enter(function, functools.partial(_dispatched, name, shown, implementation))
+    if shown is not function:
+        _enter(shown, functools.partial(public.called, function, theirs))  # overrides see what the program gave
+
+
+def _enter(function: FunctionType, dispatch: Callable[..., Any]) -> None:
+    function.__defaults__, function.__kwdefaults__ = None, {"_dispatch": dispatch}
     function.__code__ = _entry.__code__
 
 
@@ -118,10 +118,8 @@ def _dispatched(name: str, function: Any, implementation: Any, args: tuple[Any, 
         return call(args, kwargs)
     overriding = [x for x in ranked(found) if type(x).__array_function__ is not ndarray.__array_function__]
     types = tuple([type(x) for x in ranked(found)])
-    if overriding and caller == "tnp._program.import_hook":  # python -m tnp puts another function there
-        function = sys.modules[caller].public(name)
     for x in overriding:
-        result = x.__array_function__(function, types, args, kwargs)
+        result = x.__array_function__(public.shown.get(function, function), types, args, kwargs)
         if result is not NotImplemented:
             return result
     if overriding:
@@ -139,18 +137,19 @@ def _dispatched(name: str, function: Any, implementation: Any, args: tuple[Any, 
 
 def array_function(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """Do for one of tnp's functions what ndarray's own ``__array_function__`` does."""
-    name = function.__kwdefaults__["_dispatch"].args[0]
-    return _default(name, implementation(function), _within((*args, *kwargs.values())), args, kwargs)
+    name, _, original = public.implementation(function).__kwdefaults__["_dispatch"].args
+    return _default(name, original, _within((*args, *kwargs.values())), args, kwargs)
 
 
 def implementation(function: Any) -> Any:
     """Return the function that computes: the original code of a function whose code has been exchanged."""
+    function = public.implementation(function)
     return function.__kwdefaults__["_dispatch"].args[2] if is_dispatching(function) else function
 
 
 def is_dispatching(function: Any) -> bool:
     """Whether a function is a tnp function that checks for derived classes."""
-    return getattr(function, "__code__", None) is _entry.__code__
+    return getattr(public.implementation(function), "__code__", None) is _entry.__code__
 
 
 def _within(values: Any) -> list[Any]:

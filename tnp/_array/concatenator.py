@@ -54,10 +54,8 @@ class AxisConcatenator:
             return named_blocks(key, frame.f_locals, frame.f_globals)
         try:
             return self._joined(key)
-        except DtypeError:
-            if not host_fallback.kept:
-                raise
-            return host_fallback.on_host((np.c_ if self is c_ else np.r_).__getitem__, (key,), {})
+        except DtypeError as error:
+            return host_fallback.refused(error, (np.c_ if self is c_ else np.r_).__getitem__, (key,), {})
 
     def _joined(self, key: Any) -> ndarray:
         items = list(key) if isinstance(key, tuple) else [key]

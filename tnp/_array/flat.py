@@ -6,7 +6,6 @@ Layer: owns ``numpy.flatiter``. Indexing is that of the array in one dimension.
 from __future__ import annotations
 
 import operator
-import warnings
 from typing import Any, ClassVar
 
 import numpy as np
@@ -15,6 +14,7 @@ from backend_torch.tensors import memory
 from tnp._core import base
 from tnp._core.base import completes, ndarray, wrap_array
 from tnp._core.convert import asarray, element_of
+from tnp._core.errors import warn
 from tnp._manipulation.shape import resize
 
 
@@ -165,7 +165,7 @@ def _checked(key: Any, size: int) -> Any:
             return key
         key = key[0]
     if isinstance(key, (bool, np.bool_)):
-        warnings.warn("0-dimensional boolean index of an iterator is deprecated", DeprecationWarning, stacklevel=3)
+        warn("0-dimensional boolean index of an iterator is deprecated", DeprecationWarning)
         return 0 if key and size else slice(0, 0)
     if isinstance(key, flatiter):
         key = key.base.ravel()
@@ -197,5 +197,5 @@ def _listed(key: list[Any]) -> np.ndarray:
             "confusing (valid boolean indices are expected to work in the future)"
         )
     if array.dtype.kind not in "iu":
-        warnings.warn("Invalid non-array indices for iterator objects are deprecated", DeprecationWarning, stacklevel=4)
+        warn("Invalid non-array indices for iterator objects are deprecated", DeprecationWarning)
     return array.astype(np.intp)

@@ -10,7 +10,6 @@ from __future__ import annotations
 import ast
 import os
 import sys
-import warnings
 from typing import Any
 
 import numpy as np
@@ -20,6 +19,7 @@ from backend_torch.tensors import memory
 from tnp._core.base import ndarray, scalar, subclass
 from tnp._core.convert import array
 from tnp._core.derived_classes import finalised, plain
+from tnp._core.errors import warn
 from tnp._manipulation.joining import concatenate, vstack
 from tnp._math import reductions
 from tnp._math.products import dot
@@ -76,7 +76,7 @@ class matrix(subclass):
     _indexing = False  # during indexing, which sets the shape afterwards
 
     def __new__(cls, data: Any, dtype: Any = None, copy: bool = True) -> matrix:
-        warnings.warn(NOT_RECOMMENDED, PendingDeprecationWarning, stacklevel=2)
+        warn(NOT_RECOMMENDED, PendingDeprecationWarning)
         if isinstance(data, matrix):
             wanted = data.dtype if dtype is None else np.dtype(dtype)
             return data if wanted == data.dtype and not copy else data.astype(wanted)
@@ -309,7 +309,7 @@ _HERE = os.path.join(os.path.dirname(os.path.dirname(__file__)), "")
 
 
 def _callers() -> Any:
-    """Return the caller's frame; ``_program.import_hook`` may add one frame of tnp's."""
+    """Return the frame of the program that called."""
     frame: Any = sys._getframe(2)
     while frame.f_code.co_filename.startswith(_HERE):
         frame = frame.f_back
@@ -360,7 +360,7 @@ def row_stack(tup: Any, *, dtype: Any = None, casting: str = "same_kind") -> nda
     array([[1, 2],
            [3, 4]])
     """
-    warnings.warn("`row_stack` alias is deprecated. Use `np.vstack` directly.", DeprecationWarning, stacklevel=2)
+    warn("`row_stack` alias is deprecated. Use `np.vstack` directly.", DeprecationWarning)
     return vstack(tup, dtype=dtype, casting=casting)
 
 

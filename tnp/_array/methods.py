@@ -98,6 +98,9 @@ class Methods:
         ValueError
             ``casting='same_value'`` and some element changes.
         """
+        if copy is True and order.__class__ is casting.__class__ is str and order == "K" and casting == "unsafe":
+            if (made := heads.astype(self, dtype)) is not None:
+                return made
         return as_dtype(self, dtype, order, casting, copy)
 
     def byteswap(self: Any, inplace: bool = False) -> ndarray:
@@ -179,7 +182,10 @@ class Methods:
 
     def getfield(self, dtype: Any, offset: int = 0) -> ndarray:
         """The bytes of each element from ``offset`` on under another dtype, a view."""
-        return field(self, dtype, offset)
+        try:
+            return field(self, dtype, offset)
+        except DtypeError as error:
+            return host_fallback.refused(error, np.ndarray.getfield, (self, dtype, offset), {})
 
     def item(self, *args: Any) -> Any:
         """One element as a Python scalar: the only one, or the one at a flat index or at a tuple of indices."""
@@ -393,10 +399,8 @@ class Methods:
             return view_like(self, memory.sliced(self.tensor, (...,)))
         try:
             return convert.view(self, dtype)
-        except DtypeError:
-            if not host_fallback.kept:
-                raise
-            return asnumpy(self).view(dtype)
+        except DtypeError as error:
+            return host_fallback.refused(error, np.ndarray.view, (self, dtype), {})
 
 
 def viewed(x: ndarray, dtype: Any, kind: Any) -> ndarray:

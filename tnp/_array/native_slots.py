@@ -6,8 +6,7 @@ Layer: owns the list of classes and ufuncs that the backend's extension receives
 from __future__ import annotations
 
 from backend_torch import native
-from backend_torch.tensors import devices
-from tnp._core.base import float64, ndarray, scalar
+from tnp._core.base import float64, ndarray, readonly, scalar
 from tnp._ufunc import table
 from tnp._ufunc.ufunc import BinaryUfunc, UnaryUfunc
 
@@ -15,8 +14,8 @@ from tnp._ufunc.ufunc import BinaryUfunc, UnaryUfunc
 def install() -> None:
     """Put the native slots into the array's classes and the ufuncs'; called when tnp has all its names."""
     ufuncs = {
-        ufunc.__name__: (ufunc, ufunc._numpy)
+        ufunc.__name__: (ufunc, ufunc._numpy, ufunc._kernel)
         for ufunc in table.__dict__.values()
         if type(ufunc) in (UnaryUfunc, BinaryUfunc) and ufunc.nout == 1
     }
-    native.install(ndarray, scalar, float64, (UnaryUfunc, BinaryUfunc), ufuncs, devices.state)
+    native.install(ndarray, scalar, readonly, float64, (UnaryUfunc, BinaryUfunc), ufuncs)

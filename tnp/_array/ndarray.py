@@ -7,7 +7,6 @@ is computed here.
 from __future__ import annotations
 
 import types
-import warnings
 from collections.abc import Iterator
 from typing import Any, ClassVar
 
@@ -28,7 +27,9 @@ from tnp._core import base, interop
 from tnp._core.base import completes, flatiter, wrap, wrap_array
 from tnp._core.convert import tensor_of, view
 from tnp._core.derived_classes import derive, finalised
-from tnp._core.dtypes import native, tensor_dtype
+from tnp._core.dtypes import DtypeError, native, tensor_dtype
+from tnp._core.errors import warn
+from tnp._core.host_fallback import refused
 from tnp._core.indexing import get_item, set_item
 from tnp._core.numpy_version import NUMPY, deprecated
 from tnp._core.readonly_views import view_like
@@ -41,7 +42,7 @@ from tnp._ufunc import table as ufuncs
 
 Tensor = Any
 _SETTING_WARNS = NUMPY >= "2.5.0"
-_REPEATED = (list, tuple, str, bytes)  # an integer scalar repeats these, as a Python int does: [0] * n
+REPEATED = (list, tuple, str, bytes)  # an integer scalar repeats these, as a Python int does: [0] * n
 
 
 @completes(base.ndarray)
@@ -99,15 +100,14 @@ class ndarray(Methods):
     tensor: Tensor
 
     def __new__(
-        cls,
-        shape: Any,
-        dtype: Any = float,
-        buffer: Any = None,
-        offset: int = 0,
-        strides: Any = None,
-        order: Any = None,
+        cls, shape: Any, dtype: Any = float, buffer: Any = None, offset: int = 0, strides: Any = None, order: Any = None
     ) -> ndarray:
-        native(dtype)
+        try:
+            native(dtype)
+        except DtypeError as error:
+            if cls is not ndarray:
+                raise
+            return refused(error, np.ndarray, (shape, dtype, buffer, offset, strides, order), {})
         if cls is not ndarray:
             return finalised(cls, ndarray(shape, dtype, buffer, offset, strides, order).tensor, None)
         if buffer is None and strides is None:
@@ -239,6 +239,8 @@ class ndarray(Methods):
     @property
     def real(self) -> ndarray:
         """The real part: a view of a complex array, a real one itself."""
+        if (part := heads.part(self, False)) is not None:
+            return part
         return view_like(self, memory.real(self.tensor)) if self.tensor.is_complex() else self
 
     @real.setter
@@ -248,7 +250,8 @@ class ndarray(Methods):
     @property
     def imag(self) -> ndarray:
         """The imaginary part; a view of a complex array, zeros for a real one."""
-        return view_like(self, memory.imag(self.tensor))
+        part = heads.part(self, True)
+        return view_like(self, memory.imag(self.tensor)) if part is None else part
 
     @imag.setter
     def imag(self, value: Any) -> None:
@@ -528,12 +531,12 @@ class scalar(ScalarMethods, ndarray):  # type: ignore[misc]  # unlike an array i
         raise TypeError(f"'numpy.{self.dtype.name}' object can't be resized")
 
     def __mul__(self, other: Any) -> Any:
-        return NotImplemented if type(other) in _REPEATED else ndarray.__mul__(self, other)
+        return NotImplemented if type(other) in REPEATED else ndarray.__mul__(self, other)
 
     def __rmul__(self, other: Any) -> Any:
         if type(other) is ndarray:  # Python calls the derived class's method first, before the fast path
             return ndarray.__mul__(other, self)
-        return NotImplemented if type(other) in _REPEATED else ndarray.__rmul__(self, other)
+        return NotImplemented if type(other) in REPEATED else ndarray.__rmul__(self, other)
 
     __iadd__ = ndarray.__add__
     __isub__ = ndarray.__sub__
@@ -555,6 +558,6 @@ class scalar(ScalarMethods, ndarray):  # type: ignore[misc]  # unlike an array i
         """Return the value as a real Python scalar; a complex value warns and gives its real part, as in NumPy."""
         value = self.tensor.item()
         if isinstance(value, complex):
-            warnings.warn("Casting complex values to real discards the imaginary part", ComplexWarning, stacklevel=3)
+            warn("Casting complex values to real discards the imaginary part", ComplexWarning)
             return value.real
         return value

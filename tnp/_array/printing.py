@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from backend_torch.tensors import memory
+from backend_torch.tensors import memory, trace_state
 from backend_torch.torch_private import dynamo
 from tnp._core.base import ndarray, subclass
 from tnp._core.convert import asarray
@@ -122,6 +122,8 @@ def array_str(a: Any, max_line_width: Any = None, precision: Any = None, suppres
 def array_format(array: ndarray, spec: str) -> str:
     """Format a 0-d array as its value; other arrays accept no format, as in NumPy."""
     if not memory.is_readable(array.tensor):
+        if spec and trace_state.is_tracing():
+            raise trace_state.value_error()
         return _without_values(array)
     values = _values(array)
     return format(values[()] if not values.ndim else values, spec)
@@ -225,16 +227,7 @@ def format_float_positional(
     '3.1415927'
     """
     text: str = computed(
-        np.format_float_positional,
-        x,
-        precision,
-        unique,
-        fractional,
-        trim,
-        sign,
-        pad_left,
-        pad_right,
-        min_digits,
+        np.format_float_positional, x, precision, unique, fractional, trim, sign, pad_left, pad_right, min_digits
     )
     return text
 
@@ -271,15 +264,5 @@ def format_float_scientific(
     >>> np.format_float_scientific(np.float32(np.pi))
     '3.1415927e+00'
     """
-    text: str = computed(
-        np.format_float_scientific,
-        x,
-        precision,
-        unique,
-        trim,
-        sign,
-        pad_left,
-        exp_digits,
-        min_digits,
-    )
+    text: str = computed(np.format_float_scientific, x, precision, unique, trim, sign, pad_left, exp_digits, min_digits)
     return text

@@ -5,7 +5,6 @@ Layer: owns the mapping from NumPy's functions to tnp's, by name in the public n
 
 from __future__ import annotations
 
-import inspect
 from typing import Any
 
 import numpy as np
@@ -89,18 +88,14 @@ def _host_ufunc(ufunc: np.ufunc, method: str, inputs: tuple[Any, ...], outs: Any
 
 
 def _wrapped(result: Any) -> Any:
-    """Convert another library's result to tnp's, unless no tensor can hold it and NumPy keeps such data."""
-    if host_fallback.kept and np.asarray(result).dtype not in to_torch:
-        return result
-    return wrap(tensor_of(result))
+    """Convert another library's result to tnp's, unless no tensor can hold it."""
+    return wrap(tensor_of(result)) if np.asarray(result).dtype in to_torch else result
 
 
 def numpy_function(func: Any, types: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """``numpy.linalg.norm(x)`` is ``tnp.linalg.norm(x)``."""
     if not all(issubclass(t, (ndarray, np.ndarray)) for t in types):
         return NotImplemented
-    if func.__module__ == "tnp._program.import_hook":  # the function in its place in a program run by python -m tnp
-        func = inspect.unwrap(func, stop=array_function.is_dispatching)
     if array_function.is_dispatching(func):
         return array_function.array_function(func, args, kwargs)
     name = f"{func.__module__}.{func.__name__}"
@@ -108,21 +103,11 @@ def numpy_function(func: Any, types: Any, args: tuple[Any, ...], kwargs: dict[st
     for part in name.split(".")[1:]:
         ours = getattr(ours, part, None)
     if ours is None or not name.startswith("numpy."):
-        if host_fallback.kept:
-            return host_fallback.on_host(func, args, kwargs)
-        raise TypeError(f"tnp has no {name}: call it on tnp.asnumpy(x)")
+        return host_fallback.refused(TypeError(f"tnp has no {name}: call it on tnp.asnumpy(x)"), func, args, kwargs)
     try:
         return _in_place_of(func, ours, args, kwargs)
-    except DtypeError:  # NumPy's own function, of a library that has such data and wants NumPy's answer
-        if not host_fallback.kept:
-            args, kwargs = host_fallback.given((args, kwargs), _on_host_already)
-        return host_fallback.on_host(func, args, kwargs)
-
-
-def _on_host_already(x: ndarray) -> np.ndarray:
-    if x.tensor.requires_grad:
-        raise TypeError("data that no tensor can hold would lose the array's gradient: call NumPy on tnp.asnumpy(x)")
-    return x.__array__()
+    except DtypeError as error:
+        return host_fallback.refused(error, func, args, kwargs)
 
 
 def _in_place_of(func: Any, ours: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:

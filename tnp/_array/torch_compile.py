@@ -21,7 +21,7 @@ from tnp._array.array_function import implementation
 from tnp._array.concatenator import AxisConcatenator
 from tnp._array.methods import Methods
 from tnp._core import public
-from tnp._core.base import SCALARS, float64, like, ndarray, readonly, scalar, wrap, wrap_array
+from tnp._core.base import SCALARS, float64, like, ndarray, readonly, scalar, strided, wrap, wrap_array
 from tnp._creation.grids import nd_grid
 from tnp._indexing.index_tricks import IndexExpression
 from tnp._ufunc.ufunc import Ufunc
@@ -91,7 +91,7 @@ def _like(source: ndarray, tensor: Any) -> ndarray:
 
 def start() -> None:
     """Tell Dynamo what it takes whole, once it meets something of tnp; called when tnp has all its names."""
-    dynamo.when_met("tnp", (ndarray, *SCALARS, readonly), _register)
+    dynamo.when_met("tnp", (ndarray, *SCALARS, readonly, strided), _register)
 
 
 def _register() -> None:
@@ -105,10 +105,9 @@ def _register() -> None:
         for name in module.__all__:
             if name not in namespace._SUBMODULES and name not in looked_into:
                 value = getattr(module, name)
+                value = value.__func__ if isinstance(value, MethodType) else value  # it takes the function behind it
                 if isinstance(value, (Ufunc, FunctionType)):
-                    whole.append(value)
-                elif isinstance(value, MethodType):  # it takes the function behind it
-                    whole.append(value.__func__)
+                    whole += {value, public.implementation(value)}
     whole += [kind.__getitem__ for kind in _INDEXED]
     for kind in (Methods, ndarray, readonly, scalar):
         for name, value in kind.__dict__.items():
@@ -117,8 +116,8 @@ def _register() -> None:
                     whole.append(value)
     dynamo.take_whole(whole, (Ufunc, *_INDEXED))
     python = {name for names in _PYTHON.values() for name in names.split()}
-    holders = (namespace, Methods, ndarray, scalar)
-    found = [value for holder in holders for name, value in holder.__dict__.items() if name in python]
+    found = [getattr(namespace, name) for name in sorted(python.intersection(namespace.__all__))]
+    found += [value for kind in (Methods, ndarray, scalar) for name, value in kind.__dict__.items() if name in python]
     left = map(implementation, found)
     drawing = (Generator, *RandomState.__mro__)
     dynamo.leave_to_python([*left, *drawing, constants.Constants, *_TRANSFORMS])
@@ -134,4 +133,5 @@ trees.register(ndarray, _array, "tnp.ndarray")
 trees.register(scalar, _scalar, "tnp.scalar")
 trees.register(float64, _scalar, "tnp.float64")
 trees.register(readonly, _readonly, "tnp.readonly")
+trees.register(strided, _readonly, "tnp.strided")  # a write could not reach its memory
 trees.register_constants(list({type(dtype) for dtype in to_torch if isinstance(dtype, np.dtype)}))

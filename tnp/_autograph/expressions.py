@@ -11,9 +11,13 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
+import numpy as np
+
+from backend_torch.graphs import control_flow as backend
+from tnp._array.numbers import number_of
 from tnp._autograph import statements
 from tnp._autograph.values import predicate, traced
-from tnp._core.base import ndarray, wrap
+from tnp._core.base import ndarray
 from tnp._ufunc import table
 
 Thunk = Callable[[], Any]
@@ -64,7 +68,7 @@ def or_(one: Any, other: Thunk) -> Any:
 def not_(value: Any) -> Any:
     """``not value``."""
     condition = predicate(value)
-    return not value if condition is None else wrap(condition == 0)
+    return not value if condition is None else number_of(condition == 0)
 
 
 def compare(first: Any, *rest: tuple[str, Thunk]) -> Any:
@@ -86,25 +90,27 @@ def assert_(test: Any, message: Thunk | None) -> None:
 
 
 def int_(*args: Any, **kwargs: Any) -> Any:
-    """``int``; of a traced number the integer array."""
-    if len(args) == 1 and not kwargs and predicate_like(args[0]):
-        return args[0].astype("int64")
-    return int(*args, **kwargs)
+    """``int``, of a traced number too."""
+    return _as(np.int64, args[0]) if len(args) == 1 and not kwargs and predicate_like(args[0]) else int(*args, **kwargs)
 
 
 def float_(*args: Any) -> Any:
-    """``float``; of a traced number the array of float64."""
-    return args[0].astype("float64") if len(args) == 1 and predicate_like(args[0]) else float(*args)
+    """``float``, of a traced number too."""
+    return _as(np.float64, args[0]) if len(args) == 1 and predicate_like(args[0]) else float(*args)
 
 
 def bool_(*args: Any) -> Any:
-    """``bool``; of a traced number the array of bool."""
-    return args[0].astype("bool") if len(args) == 1 and predicate_like(args[0]) else bool(*args)
+    """``bool``, of a traced number too."""
+    return _as(np.bool_, args[0]) if len(args) == 1 and predicate_like(args[0]) else bool(*args)
+
+
+def _as(dtype: Any, value: Any) -> Any:
+    return number_of(value.astype(dtype).tensor)
 
 
 def predicate_like(value: Any) -> bool:
-    """Whether a value is a traced array of no dimension."""
-    return isinstance(value, ndarray) and value.ndim == 0 and traced(value) is not None
+    """Whether a value is a traced array of no dimension, and no derivative is lost if a number is made of it."""
+    return isinstance(value, ndarray) and value.ndim == 0 and backend.is_recorded() and traced(value) is not None
 
 
 def _itself(value: Any) -> Any:
@@ -140,11 +146,16 @@ _MATH = {
 
 
 def _of_math(function: Any, ufunc: Any) -> Any:
-    return lambda *args: ufunc(*args) if any(map(predicate_like, args)) else function(*args)
+    kind = np.bool_ if function.__name__.startswith("is") else np.float64  # Python computes in double precision
+    return lambda *args: (
+        _as(kind, ufunc(*[_as(np.float64, x) if predicate_like(x) else x for x in args]))
+        if any(map(predicate_like, args))
+        else function(*args)
+    )
 
 
 def _rounded(function: Any, ufunc: Any) -> Any:
-    return lambda value: ufunc(value).astype("int64") if predicate_like(value) else function(value)
+    return lambda value: _as(np.int64, ufunc(value)) if predicate_like(value) else function(value)
 
 
 BUILTINS: dict[Any, Any] = {

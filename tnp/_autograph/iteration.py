@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from tnp._array.numbers import number_of
 from tnp._autograph.values import traced
 from tnp._core.base import ndarray
 from tnp._ufunc.table import maximum
@@ -147,7 +148,10 @@ def range_(*args: Any) -> Any:
     for each in (start, stop):
         if isinstance(each, ndarray) and each.dtype.kind not in "iu":
             raise TypeError("'numpy.float64' object cannot be interpreted as an integer")
-    bounds = [each.astype("int64") if isinstance(each, ndarray) else each.__index__() for each in (start, stop)]
+    bounds = [
+        number_of(each.astype("int64").tensor) if isinstance(each, ndarray) else each.__index__()
+        for each in (start, stop)
+    ]
     return Range(bounds[0], bounds[1], step.__index__())
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterable, Sequence
+from typing import Any
 
 SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef)
 COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
@@ -83,8 +84,8 @@ def captured(nodes: Iterable[ast.AST]) -> Names:
     return read(inner)
 
 
-def declared(function: ast.AST, kind: type[ast.Global] | type[ast.Nonlocal]) -> Names:
-    """The variables of a function's own ``global`` or ``nonlocal`` statements."""
+def declared(function: ast.AST, kind: Any) -> Names:
+    """The variables of a function's own ``global`` or ``nonlocal`` statements, or both."""
     found: set[str] = set()
 
     def visit(node: ast.AST) -> None:

@@ -16,6 +16,7 @@ from tnp._autograph.expressions import choose as choose
 from tnp._autograph.expressions import compare as compare
 from tnp._autograph.expressions import not_ as not_
 from tnp._autograph.expressions import or_ as or_
+from tnp._autograph.statements import called
 from tnp._autograph.statements import for_ as for_
 from tnp._autograph.statements import if_ as if_
 from tnp._autograph.statements import raised as raised
@@ -47,6 +48,7 @@ def callee(function: Any) -> Any:
     """What is called in the place of a function: a converted one, if it is the user's."""
     kind = type(function)
     if kind is types.FunctionType:
+        called(function)
         code = function.__code__
         if code.co_filename.startswith(conversion.OWN) and not _FUNCTIONS.isdisjoint(
             code.co_varnames[: code.co_argcount]
@@ -58,6 +60,8 @@ def callee(function: Any) -> Any:
             return _BUILTINS.get(function, function)
         except TypeError:
             return function
+    if kind is types.MethodType and type(function.__func__) is types.FunctionType:
+        called(function.__func__)
     return conversion.converted(function)
 
 
@@ -74,6 +78,7 @@ def _argument(value: Any) -> Any:
     if type(value) in (list, tuple):
         return type(value)(map(_argument, value))
     if isinstance(value, (types.FunctionType, types.MethodType)):
+        called(value.__func__ if isinstance(value, types.MethodType) else value)  # type: ignore[arg-type]
         return conversion.converted(value)
     return value
 

@@ -55,7 +55,7 @@ class Rewriter(ast.NodeTransformer):
         outer = names.declared(node, ast.Nonlocal)
         body = [statement for statement in node.body if not isinstance(statement, (ast.Global, ast.Nonlocal))]
         scope = [each for each in node.body if isinstance(each, (ast.Global, ast.Nonlocal))]
-        if any(isinstance(each, (ast.Global, ast.Nonlocal)) for s in body for each in ast.walk(s)):
+        if names.declared(ast.Module(body, []), (ast.Global, ast.Nonlocal)):
             raise NotConvertible(f"line {node.lineno} holds a global or nonlocal statement in a block")
         body = without_jumps(body or [ast.copy_location(ast.Pass(), node)])
         blocks = [each for s in body for each in ast.walk(s) if isinstance(each, (ast.If, ast.While, ast.For))]

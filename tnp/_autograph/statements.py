@@ -6,6 +6,7 @@ Layer: owns when a branch or a loop becomes a part of the graph, and what its va
 from __future__ import annotations
 
 import threading
+import types
 import warnings
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -13,9 +14,11 @@ from typing import Any
 from backend_torch.graphs import control_flow as backend
 from backend_torch.kernels import value_checks
 from backend_torch.tensors import trace_state
+from tnp._array.numbers import number_of
 from tnp._autograph import iteration
 from tnp._autograph.jumps import RESULT
-from tnp._autograph.values import Conflict, Containers, Part, Undefined, as_dtypes, common, is_same, predicate
+from tnp._autograph.places import MISSING, Place
+from tnp._autograph.values import Conflict, Form, Part, Surroundings, Undefined, as_forms, common, is_same, predicate
 from tnp._core.base import wrap
 
 Tensor = Any
@@ -37,10 +40,25 @@ class _Short(NotStaged):
 
 
 class _State(threading.local):
-    blocks = 0  # that are being traced, one in the other
+    def __init__(self) -> None:
+        self.blocks: list[Surroundings] = []  # of those that are being traced, one in the other
 
 
 _state = _State()
+
+
+def called(function: types.FunctionType) -> None:
+    """Note a function that is about to be called."""
+    for around in _state.blocks:
+        around.called(function)
+
+
+class _Rebound(Exception):
+    """A block calls functions that rebind variables, which are the block's too."""
+
+    def __init__(self, places: list[Place]) -> None:
+        super().__init__()
+        self.places = places
 
 
 def raised(error: Any) -> Any:
@@ -60,12 +78,40 @@ class _Variables:
         self._get = get
         self._put = put
         self.lines = dict(lines)
+        self.places: dict[str, Place] = {}  # beside the block's own
 
     def get(self) -> State:
-        return dict(zip(self.lines, self._get(), strict=True))
+        state = dict(zip(self.lines, self._get(), strict=False))
+        for name, place in self.places.items():
+            value = place.get()
+            state[name] = Undefined(name) if value is MISSING else value
+        return state
 
     def put(self, state: State) -> None:
-        self._put(tuple([state[name] for name in self.lines]))
+        own = len(self.lines) - len(self.places)
+        self._put(tuple([state[name] for name in self.lines][:own]))
+        for name, place in self.places.items():
+            place.put(MISSING if isinstance(state[name], Undefined) else state[name])
+
+    def complete(self, test: Callable[[], Any], traced: Callable[[], Any]) -> Any:
+        """What ``traced()`` returns, once these are all variables that the block changes; ``test()`` is its condition.
+
+        Where a batch has no such graph, asking for the condition's value says so to `vectorized_map`.
+        """
+        while True:
+            try:
+                return traced()
+            except _Rebound as found:
+                line = int(trace_state.user_line().rpartition(":")[2])
+                for place in found.places:
+                    name = f"{'global' if place.kind == 'item' else 'nonlocal'} {place.key}"
+                    while name in self.lines:  # of another module or function
+                        name += "'"
+                    self.lines[name], self.places[name] = line, place
+            except NotImplementedError:
+                if backend.is_in_a_batch():
+                    bool(test())
+                raise
 
     def where(self, name: str) -> str:
         """The file and line where a variable is assigned."""
@@ -82,7 +128,8 @@ def if_(test: Any, body: Block, orelse: Block, get: Any, put: Any, lines: Any) -
     if condition is None:
         (body if test else orelse)()
     else:
-        _branch(condition, body, orelse, _Variables(get, put, lines))
+        variables = _Variables(get, put, lines)
+        variables.complete(lambda: test, lambda: _branch(condition, body, orelse, variables))
 
 
 def choose(test: Any, body: Block, orelse: Block, get: Any, put: Any) -> None:
@@ -94,7 +141,8 @@ def choose(test: Any, body: Block, orelse: Block, get: Any, put: Any) -> None:
         The two results can't be one array.
     """
     condition = predicate(test)
-    _branch(condition, body, orelse, _Variables(get, put, [("the expression", 0)]))
+    variables = _Variables(get, put, [("the expression", 0)])
+    variables.complete(lambda: test, lambda: _branch(condition, body, orelse, variables))
     (value,) = get()
     if isinstance(value, Undefined):
         raise value.error()
@@ -105,8 +153,8 @@ def demand(condition: Tensor) -> None:
     value_checks.demand(backend.is_true(condition), value_checks.ASSERTED)
 
 
-Forms = dict[str, list[tuple[Any, Any]]]
-"""Variable -> the dtypes and shapes of its arrays after a branch."""
+Forms = dict[str, list[Form]]
+"""Variable -> the forms of its arrays after a branch."""
 
 
 def _branch(condition: Tensor, body: Block, orelse: Block, variables: _Variables) -> None:
@@ -120,7 +168,7 @@ def _branch(condition: Tensor, body: Block, orelse: Block, variables: _Variables
         first, _ = _one_branch(body, variables, before, wanted, exactly=True)
         second, _ = _one_branch(orelse, variables, before, wanted, exactly=True)
     results = iter(backend.branched(condition, first, second))
-    after = {name: values[name].filled([next(results) for _ in form]) for name, form in wanted.items()}
+    after = {name: values[name].filled([next(results) for _ in form], form) for name, form in wanted.items()}
     variables.put({**before, **others, **after})
 
 
@@ -139,16 +187,18 @@ def _one_branch(
         changed = [name for name in variables.lines if not exactly and not is_same(before[name], after[name])]
         parts.update({name: Part(after[name]) for name in dict.fromkeys([*forms, *changed])})
         if exactly:
-            return [tensor for name, form in forms.items() for tensor in _formed(parts[name], form)]
-        return [tensor for part in parts.values() for tensor in part.tensors]
+            found = [tensor for name, form in forms.items() for tensor in _formed(parts[name], form)]
+        else:
+            found = [tensor for part in parts.values() for tensor in part.tensors]
+        return found or [backend.number(0)]  # a branch that only prints is not dead code
 
     return backend.traced(run, []), parts
 
 
-def _formed(part: Part, form: list[tuple[Any, Any]]) -> list[Tensor]:
+def _formed(part: Part, forms: list[Form]) -> list[Tensor]:
     if isinstance(part.value, Undefined):
-        return [backend.zeros(shape, dtype) for dtype, shape in form]
-    return as_dtypes(part, [dtype for dtype, _ in form])
+        return [backend.zeros(form.shape, form.dtype) for form in forms]
+    return as_forms(part, forms)
 
 
 def _merged(
@@ -170,7 +220,7 @@ def _merged(
             else:
                 why = f"one branch of the `if` at {line} assigns it, and its condition is a traced array"
                 others[name] = Undefined(name, f"{why}; assign to it before, too")
-        elif (dtypes := common(first, second)) is None:
+        elif (found := common(first, second)) is None:
             why = (
                 f"{variables.where(name)}: {_shown(name)} is {first} after one branch of the `if` at {line}, and "
                 f"{second} after the other: its condition is a traced array, so both have to be of one dtype and shape"
@@ -178,7 +228,7 @@ def _merged(
             others[name] = Conflict(name, why)
         else:
             values[name] = second if first.is_number else first
-            forms[name] = [(dtype, shape) for dtype, (_, shape) in zip(dtypes, first.forms, strict=True)]
+            forms[name] = found
     return values, forms, others
 
 
@@ -190,16 +240,20 @@ def _run(block: Block, variables: _Variables, before: State, what: str) -> State
     NotImplementedError
         The block changes a container.
     """
-    containers = Containers([block], before.values())
-    _state.blocks += 1
+    around = Surroundings(block, before.values())
+    _state.blocks.append(around)
     try:
         variables.put(before)
         block()
         after = variables.get()
     finally:
-        _state.blocks -= 1
+        _state.blocks.pop()
+        rebound = around.rebound()
         variables.put(before)
-        changed = containers.restored()
+        changed = around.restored()
+    own = {(id(place.holder), place.key) for place in variables.places.values()}
+    if more := [place for place in rebound if (id(place.holder), place.key) not in own]:
+        raise _Rebound(more)
     if changed is not None:
         raise NotImplementedError(
             f"{trace_state.user_line()}: {what} whose condition is traced changes a {type(changed).__name__} or an "
@@ -218,18 +272,19 @@ def while_(test: Block, body: Block, get: Any, put: Any, lines: Any) -> None:
     while True:
         value = test()
         if predicate(value) is not None:
-            _staged_while(test, body, _Variables(get, put, lines))
+            _staged_while(value, test, body, _Variables(get, put, lines))
             return
         if not value:
             return
         body()
 
 
-def _staged_while(test: Block, body: Block, variables: _Variables) -> None:
+def _staged_while(first: Any, test: Block, body: Block, variables: _Variables) -> None:
     def condition(_: list[Tensor]) -> Any:
         return test()
 
-    _Loop(variables, condition, lambda _: body(), [], "the `while` at " + trace_state.user_line()).run()
+    what = "the `while` at " + trace_state.user_line()
+    variables.complete(lambda: first, lambda: _Loop(variables, condition, lambda _: body(), [], what).run())
 
 
 def for_(items: Any, test: Block | None, body: Block, get: Any, put: Any, lines: Any) -> None:
@@ -240,7 +295,9 @@ def for_(items: Any, test: Block | None, body: Block, get: Any, put: Any, lines:
         return
     variables = _Variables(get, put, lines)
     length = source.length
-    if isinstance(length, int) and not (length > _FEW_STEPS and backend.is_recorded()):
+    if isinstance(length, int) and not (
+        length > _FEW_STEPS and backend.keeps_loops(length, ends_early=test is not None)
+    ):
         _python_for(items, test, body, get, put, lines)
         return
     if not isinstance(length, int):
@@ -271,13 +328,13 @@ def _nothing() -> None:
 def _try_staged(source: Any, start: int, stop: int, test: Block | None, body: Block, variables: _Variables) -> bool:
     """Make a loop of a known number of steps one of the graph, if it is long and that can be."""
     before = variables.get()
-    containers = Containers([body], before.values())
+    around = Surroundings(body, before.values())
     try:
         _staged_for(source, start, stop, test, body, variables, stop - start)
     except Exception as error:  # which the steps raise again that Python takes, if it is the function's own
         trace_state.raise_of_signal(error)
         variables.put(before)
-        containers.restored()
+        around.restored()
         if stop - start >= _MANY_STEPS and not isinstance(error, _Short):
             reason = str(error) or type(error).__name__
             warnings.warn(
@@ -303,14 +360,12 @@ def _staged_for(
         return before_end & more if predicate(more) is not None else (before_end if more else wrap(values[0] < start))
 
     def step(values: list[Tensor]) -> None:
-        body(source.item(wrap(values[0])))
+        body(source.item(number_of(values[0])))
 
-    loop = _Loop(variables, condition, step, [counter], "the `for` at " + trace_state.user_line())
-    loop.run(steps)
-
-
-def _dtypes_of(part: Part) -> list[Any]:
-    return [tensor.dtype for tensor in part.tensors]
+    what = "the `for` at " + trace_state.user_line()
+    variables.complete(
+        lambda: wrap(counter < end), lambda: _Loop(variables, condition, step, [counter], what).run(steps)
+    )
 
 
 class _Changed(Exception):
@@ -356,7 +411,7 @@ class _Loop:
             raise _Short
         if steps is None and self.unset:
             self._demand_a_step()
-        results = backend.repeated(self._tested, traced, self._carry())
+        results = backend.repeated(self._tested, traced, self._carry(), steps)
         self.variables.put(self._state(results[len(self.counter) :]))
 
     def _check_writes(self, overwritten: list[int]) -> None:
@@ -382,7 +437,7 @@ class _Loop:
     def _state(self, tensors: Sequence[Tensor]) -> State:
         state, rest = dict(self.before), iter(tensors)
         for name, part in self.parts.items():
-            state[name] = part.filled([next(rest) for _ in part.tensors])
+            state[name] = part.filled([next(rest) for _ in part.tensors], part.forms)
         return state
 
     def _tested(self, tensors: list[Tensor]) -> Tensor:
@@ -419,10 +474,9 @@ class _Loop:
                     raise _Changed(after)
                 continue
             new = Part(after[name])
-            dtypes = self._wanted(part, new)
-            if dtypes is None:
+            if not self._keeps(part, new):
                 raise _Changed(after)
-            results += as_dtypes(new, dtypes)
+            results += as_forms(new, part.forms)
         # The order is that of the carried values.
         ordered = self._ordered(results, after)
         places = {backend.storage_of(tensor): index for index, tensor in enumerate(tensors[count:])}
@@ -431,19 +485,9 @@ class _Loop:
         self.sources = [{places[key]} if key in places else set() for key in keys]
         return ordered
 
-    def _wanted(self, part: Part, new: Part) -> list[Any] | None:
-        """The dtypes that a carried value keeps, if a step gives it one of them, or a number of Python's."""
-        if not part.is_like(new):
-            return None
-        start = part.tensors
-        for own, other, leaf in zip(start, new.tensors, new.leaves, strict=True):
-            if own.shape != other.shape:
-                return None
-            if own.dtype is not other.dtype and not (
-                type(leaf) in (bool, int, float, complex) and common(part, new) == _dtypes_of(part)
-            ):
-                return None
-        return [tensor.dtype for tensor in start]
+    def _keeps(self, part: Part, new: Part) -> bool:
+        """Whether a step gives a carried value one of its forms, or a number of Python's that they take."""
+        return common(part, new) == part.forms
 
     def _ordered(self, results: list[Tensor], after: State) -> list[Tensor]:
         head = results[: len(self.counter)]
@@ -460,7 +504,7 @@ class _Loop:
             value, before, part = new.value, self.before[name], self.parts.get(name)
             if part is None and is_same(before, value):
                 continue
-            if part is not None and self._wanted(part, new) is not None:
+            if part is not None and self._keeps(part, new):
                 continue
             if isinstance(value, Undefined):
                 raise self._error(name, part or Part(before), new)
@@ -470,22 +514,20 @@ class _Loop:
                 if name not in self.unset:
                     self.unset.append(name)
                 start = [backend.zeros(tuple(tensor.shape), tensor.dtype) for tensor in new.tensors]
-                self._set(name, new, start)
+                self._set(name, new, start, new.forms)
                 continue
             old = Part(before)
-            dtypes = common(old, new)
-            if dtypes is None or (part is not None and dtypes == _dtypes_of(part)):
+            forms = common(old, new)
+            if forms is None or (part is not None and forms == part.forms):
                 raise self._error(name, part or old, new)
-            if not old.is_number and dtypes != _dtypes_of(old) and old.tensors:
-                if any(
-                    type(leaf) not in (bool, int, float, complex) and own.dtype is not dtype
-                    for leaf, own, dtype in zip(old.leaves, old.tensors, dtypes, strict=True)
-                ):
-                    raise self._error(name, old, new)
-            self._set(name, new if old.is_number else old, as_dtypes(old, dtypes))
+            if any(
+                not own.is_number and own.dtype is not form.dtype for own, form in zip(old.forms, forms, strict=True)
+            ):
+                raise self._error(name, old, new)
+            self._set(name, new if old.is_number else old, as_forms(old, forms), forms)
 
-    def _set(self, name: str, like: Part, start: list[Tensor]) -> None:
-        self.parts[name] = Part(like.filled(start))
+    def _set(self, name: str, like: Part, start: list[Tensor], forms: list[Form]) -> None:
+        self.parts[name] = Part(like.filled(start, forms))
         self.start[name] = start
 
     def _error(self, name: str, old: Part, new: Part) -> NotStaged:

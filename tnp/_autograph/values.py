@@ -8,15 +8,18 @@ from __future__ import annotations
 
 import types
 from collections.abc import Callable, Iterable
-from typing import Any
+from typing import Any, NamedTuple
 
 from backend_torch.graphs import control_flow as backend
 from backend_torch.tensors import casting, memory, trace_state
 from backend_torch.tensors.dtypes import to_numpy
-from tnp._core.base import ndarray
+from tnp._array.numbers import number_of
+from tnp._autograph.places import Place, rebound
+from tnp._core.base import ndarray, number
 from tnp._core.dtypes import tensor_dtype
 from tnp._transforms import pytree
 from tnp._transforms.control_flow import Leaves, described
+from tnp._transforms.traced_numbers import Number
 
 Tensor = Any
 _NUMBERS = (bool, int, float, complex)
@@ -78,7 +81,7 @@ def traced(value: Any) -> Tensor | None:
         tensor = value
     else:
         return None
-    if not trace_state.is_tracing() or memory.may_be_asked(tensor) or not backend.is_recorded():
+    if not trace_state.is_tracing() or memory.may_be_asked(tensor) or not backend.is_kept():
         return None
     return tensor
 
@@ -104,6 +107,14 @@ def predicate(value: Any) -> Tensor | None:
     return tensor.reshape(())
 
 
+class Form(NamedTuple):
+    """How an array of a variable is."""
+
+    dtype: Any
+    shape: tuple[Any, ...]
+    is_number: bool  # of Python's
+
+
 class Part:
     """A variable's value, taken apart.
 
@@ -113,6 +124,8 @@ class Part:
         What it is.
     tree : Leaves or None
         Its arrays and numbers; None if it holds none that can be taken out.
+    kinds : list
+        For each of them the type of Python's that it is of, or None.
     """
 
     def __init__(self, value: Any) -> None:
@@ -126,26 +139,28 @@ class Part:
         if self.tree is not None and not self.tree.leaves:
             self.tree = None
         self.tensors: list[Tensor] = [] if self.tree is None else self.tree.tensors
+        self.kinds = [] if self.tree is None else list(map(python_type, self.tree.leaves))
 
     @property
     def is_number(self) -> bool:
         """Whether it is a number of Python's."""
-        return type(self.value) in _NUMBERS
+        return python_type(self.value) is not None
 
     @property
-    def leaves(self) -> list[Any]:
-        """Its arrays and numbers."""
-        return [] if self.tree is None else self.tree.leaves
+    def forms(self) -> list[Form]:
+        """The dtypes and shapes of its arrays, and whether they are numbers of Python's."""
+        return [
+            Form(tensor.dtype, tuple(tensor.shape), kind is not None)
+            for tensor, kind in zip(self.tensors, self.kinds, strict=True)
+        ]
 
-    @property
-    def forms(self) -> list[tuple[Any, Any]]:
-        """The dtypes and shapes of its arrays."""
-        return [(tensor.dtype, tuple(tensor.shape)) for tensor in self.tensors]
-
-    def filled(self, tensors: list[Tensor]) -> Any:
-        """The same with other tensors."""
+    def filled(self, tensors: list[Tensor], forms: list[Form]) -> Any:
+        """The same with other tensors, of these forms."""
         assert self.tree is not None
-        return self.tree.filled(tensors)
+        weak = iter(forms)
+        return self.tree.filled(
+            tensors, lambda leaf, tensor: number_of(tensor) if next(weak).is_number else pytree.like(leaf, tensor)
+        )
 
     def is_like(self, other: Part) -> bool:
         """Whether both are built alike, of any dtypes and shapes; a number counts as an array."""
@@ -171,6 +186,14 @@ def _text(value: Any) -> str:
     return repr(value) if value is None or isinstance(value, str) else f"an object of {type(value).__name__}"
 
 
+def python_type(value: Any) -> type | None:
+    """The type of a number of Python's, which a graph may compute; None of other values."""
+    kind = type(value)
+    if kind is Number:
+        return type(value.value)
+    return kind if kind in _NUMBERS else value.weak if kind is number else None
+
+
 def is_same(before: Any, after: Any) -> bool:
     """Whether a variable was not given another value."""
     if before is after:
@@ -184,66 +207,83 @@ def is_same(before: Any, after: Any) -> bool:
     return False
 
 
-def common(one: Part, other: Part) -> list[Any] | None:
-    """The dtypes of two values that are alike, in which both can be held: numbers take the dtype of arrays.
+def common(one: Part, other: Part) -> list[Form] | None:
+    """The forms of two values that are alike, in which both can be held: numbers take the dtype of arrays.
 
     None if there are none.
     """
     if not one.is_like(other):
         return None
-    dtypes = []
-    for left, right, first, second in zip(one.tensors, other.tensors, one.leaves, other.leaves, strict=True):
+    forms = []
+    for left, right, first, second in zip(one.forms, other.forms, one.kinds, other.kinds, strict=True):
         if left.shape != right.shape:
             return None
         if left.dtype is right.dtype:
-            dtypes.append(left.dtype)
-            continue
-        first_is_number, second_is_number = type(first) in _NUMBERS, type(second) in _NUMBERS
-        if first_is_number and second_is_number:
-            dtypes.append(tensor_dtype(type(first + second)))
-        elif first_is_number and _takes(right.dtype, first):
-            dtypes.append(right.dtype)
-        elif second_is_number and _takes(left.dtype, second):
-            dtypes.append(left.dtype)
+            dtype = left.dtype
+        elif first and second:
+            dtype = tensor_dtype(type(first() + second()))
+        elif first and _takes(right.dtype, first):
+            dtype = right.dtype
+        elif second and _takes(left.dtype, second):
+            dtype = left.dtype
         else:
             return None
-    return dtypes
+        forms.append(Form(dtype, left.shape, left.is_number and right.is_number))
+    return forms
 
 
-def _takes(dtype: Any, number: Any) -> bool:
-    """Whether an array's dtype takes a Python number as NumPy 2 promotes it."""
+def _takes(dtype: Any, number: type) -> bool:
+    """Whether an array's dtype takes a Python number of a type as NumPy 2 promotes it."""
     kinds = "biufc"
     kind = to_numpy[dtype].kind
-    wanted = {bool: "b", int: "i", float: "f", complex: "c"}[type(number)]
+    wanted = {bool: "b", int: "i", float: "f", complex: "c"}[number]
     if kind == "b" or kinds.index(wanted) > kinds.index(kind.replace("u", "i")):
         return kind == wanted
     return True
 
 
-def as_dtypes(part: Part, dtypes: Iterable[Any]) -> list[Tensor]:
-    """The tensors of a value, as these dtypes."""
-    return [casting.cast(tensor, dtype) for tensor, dtype in zip(part.tensors, dtypes, strict=True)]
+def as_forms(part: Part, forms: Iterable[Form]) -> list[Tensor]:
+    """The tensors of a value, in the dtypes of these forms."""
+    return [casting.cast(tensor, form.dtype) for tensor, form in zip(part.tensors, forms, strict=True)]
 
 
-class Containers:
-    """Lists, dictionaries, sets and attributes that a block may change, to see whether it did.
+class Surroundings:
+    """Lists, dictionaries, sets and attributes that a block may change, and what the functions that it calls rebind.
 
     A traced block runs once while it is traced, whatever its condition: what it puts into a list would stay there.
     """
 
-    def __init__(self, functions: Iterable[Callable[..., Any]], values: Iterable[Any]) -> None:
+    def __init__(self, block: Callable[..., Any], values: Iterable[Any]) -> None:
         self.kept: dict[int, tuple[Any, Any]] = {}
-        for function in functions:
-            for cell in getattr(function, "__closure__", None) or ():
-                try:
-                    self._keep(cell.cell_contents, 3)
-                except ValueError:
-                    continue
-            code = getattr(function, "__code__", None)
-            for name in getattr(code, "co_names", ()):
-                self._keep(function.__globals__.get(name), 2)
+        self.places: dict[tuple[int, Any], tuple[Place, Any]] = {}
+        self._reach(block)
         for value in values:
             self._keep(value, 3)
+
+    def called(self, function: types.FunctionType) -> None:
+        """Note a function that the block is about to call."""
+        for place in rebound(function):
+            self.places.setdefault((id(place.holder), place.key), (place, place.get()))
+        self._reach(function)
+
+    def rebound(self) -> list[Place]:
+        """The globals and variables of other functions that functions have rebound; they are put back."""
+        found = []
+        for place, before in self.places.values():
+            if not is_same(before, place.get()):
+                place.put(before)
+                found.append(place)
+        return found
+
+    def _reach(self, function: Any) -> None:
+        for cell in getattr(function, "__closure__", None) or ():
+            try:
+                self._keep(cell.cell_contents, 3)
+            except ValueError:
+                continue
+        code = getattr(function, "__code__", None)
+        for name in getattr(code, "co_names", ()):
+            self._keep(function.__globals__.get(name), 2)
 
     def _keep(self, value: Any, depth: int) -> None:
         kind = type(value)

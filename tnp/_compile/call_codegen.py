@@ -1,7 +1,7 @@
-"""The call of a compiled function with arguments like those it was traced for, written out as a Python function.
+"""Generates Python code for the call of a compiled function with arguments like those that it was traced for.
 
-Layer: owns the only code of this package that is made while it runs (:func:`written`). Closures that go through the
-same trees take 2 us more at a call of 8 arrays, as long as the machine code itself.
+Layer: owns the only code that this package generates (:func:`written`). Closures over the same containers take 2 us
+more for 8 arrays, as long as the machine code itself.
 """
 
 from __future__ import annotations
@@ -26,9 +26,11 @@ from tnp._compile.outer_state import (
     items_of,
     unchanged,
 )
+from tnp._compile.static_arguments import Static
 from tnp._core.base import SCALARS, flatiter, ndarray, readonly, subclass
 from tnp._core.readonly_views import readonly_array, set_writeable
 from tnp._transforms import pytree
+from tnp._transforms.registered_pytrees import registered
 from tnp._transforms.traced_numbers import Number
 
 Tensor = Any
@@ -36,7 +38,7 @@ Call = Callable[[tuple[Any, ...], dict[str, Any]], Any]
 
 
 def written(name: str, lines: list[str], known: dict[str, Any]) -> Callable[..., Any]:
-    """The function of a text, to which the names of ``known`` are global."""
+    """Compile a function from its text; the names of ``known`` are its globals."""
     names = dict(known)
     exec(compile("\n".join(lines), "<a call written out by tnp.compile>", "exec"), names)
     made: Callable[..., Any] = names[name]
@@ -52,30 +54,30 @@ class _Text:
         self.known: dict[str, Any] = known
 
     def constant(self, value: Any) -> str:
-        """The name of a value that is there already."""
+        """Return the name of a value that exists already."""
         name = f"{self.letter}{len(self.known)}"
         self.known[name] = value
         return name
 
 
 def _names(letter: str, count: int) -> str:
-    """As many names as a tuple, to be assigned to or passed."""
+    """Return so many names, separated by commas, to assign to or to pass."""
     return "".join([f"{letter}{index}, " for index in range(count)])
 
 
 class Result:
-    """How what a function returned is made of what its program returns.
+    """Builds the function's result from the results of its program.
 
     Parameters
     ----------
     value
-        What the function returned while tracing.
+        The function's result while tracing.
     arrays : list
         The arrays among its arguments.
     inside : list of ndarray
-        What stood for these while tracing, around the ``stand_ins``.
+        The arrays in their place while tracing, over the ``stand_ins``.
     changes : sequence of tuple
-        What the function assigned: the place, what was there and what is there now.
+        The function's assignments: the place, the old value and the new one.
 
     Attributes
     ----------
@@ -107,7 +109,7 @@ class Result:
         self.text.lines.append(f"return {self._tree(value)}")
 
     def _set_attributes(self, array: Any, wrapped: ndarray, stand_in: Tensor, name: str) -> None:
-        """Set of an argument what the function did: its shape or dtype, and whether it is writeable."""
+        """Repeat the function's changes of an argument: its shape or dtype, and whether it is writeable."""
         changes = []
         if wrapped.tensor is not stand_in:
             changes.append(f"{name}.tensor = v{len(self.tensors)}")
@@ -123,7 +125,7 @@ class Result:
         self.text.lines += changes
 
     def _assign(self, place: Place, value: Any) -> None:
-        """Assign what the function assigned."""
+        """Repeat an assignment of the function."""
         target = place.expression(self.text.constant)
         if value is MISSING:
             self.text.lines.append(f"del {target}")
@@ -134,7 +136,7 @@ class Result:
             raise type(error)(str(error).replace("can't return", f"can't set {place} to")) from None
 
     def build(self) -> Callable[..., Any]:
-        """``build(values, arrays, args, kwargs)``: the result, of what the program returned and the arguments.
+        """Return ``build(values, arrays, args, kwargs)``: the result from the program's values and the arguments.
 
         ``arrays`` are those among the arguments.
         """
@@ -146,20 +148,25 @@ class Result:
         return written("build", lines, self.text.known)
 
     def _local(self, expression: str) -> str:
-        """The name of what an expression makes."""
+        """Return the name of an expression's value."""
         name = f"made_{self._made}"
         self._made += 1
         self.text.lines.append(f"{name} = {expression}")
         return name
 
     def _tree(self, tree: Any) -> str:
-        """The name of a tree like ``tree``."""
+        """Return the name of a container like ``tree``."""
         kind = type(tree)
         if pytree.is_array(tree) or symbolic.is_symbol(tree):
             return self._leaf(tree)
         if kind is tuple or kind is list:
             items = "".join([self._tree(item) + ", " for item in tree])
             return self._local(f"({items})" if kind is tuple else f"[{items}]")
+        own = registered(kind)
+        if own is not None:
+            children, static = own.parts(tree)
+            held = "".join([self._tree(child) + ", " for child in children])
+            return self._called(own.unflatten, self.text.constant(_static(static)), f"({held})")
         if isinstance(tree, dict):
             keys = [repr(key) if type(key) is str else self.text.constant(key) for key in tree]
             items = ", ".join([f"{key}: {self._tree(item)}" for key, item in zip(keys, tree.values(), strict=True)])
@@ -177,7 +184,7 @@ class Result:
         return self._local(f"{self.text.constant(function)}({', '.join(names)})")
 
     def _leaf(self, array: Any) -> str:
-        """The name of an array, or of a number that the trace left open."""
+        """Return the name of an array, or of a number that the trace left open."""
         for wrapped, name in self._arguments:
             if array is wrapped:
                 return name  # the argument itself
@@ -206,7 +213,7 @@ class Result:
         return name
 
     def _source(self, array: readonly) -> str:
-        """The name of what a read-only array is a view of: an argument, an array from outside, or None."""
+        """Return the name of the base of a read-only array: an argument, an array from outside, or None."""
         source: Any = array
         while isinstance(source, ndarray) and compiling.is_fake(source.tensor):
             for position, argument in enumerate(self._inside):
@@ -217,13 +224,13 @@ class Result:
 
 
 def _static(value: Any) -> Any:
-    """A value that is the same at each call; TypeError for what would have an array of the trace, or is used up."""
+    """Return a value that is the same at each call; TypeError if it holds an array of the trace, or is an iterator."""
     _attributes(value)
     return value
 
 
 def _attributes(value: Any) -> dict[str, Any]:
-    """The attributes of what is the same at each call; TypeError where one is an array of the trace, or is used up."""
+    """Return the attributes of a value that is the same at each call; TypeError if one is an array of the trace."""
     kind = type(value)
     attributes = dict(getattr(value, "__dict__", {}))
     attributes |= {name: getattr(value, name, None) for name in copyreg._slotnames(kind)}  # type: ignore[attr-defined]
@@ -243,7 +250,7 @@ def _is_traced(value: Any) -> bool:
 
 
 def _of_class(kind: Any, attributes: dict[str, Any], is_locked: bool, tensor: Tensor) -> Any:
-    """A tensor as an array of a derived class, as the function returned it."""
+    """Return a tensor as an array of the derived class that the function returned."""
     made = object.__new__(kind)
     for name, value in {**attributes, "tensor": tensor}.items():
         object.__setattr__(made, name, value)
@@ -252,14 +259,14 @@ def _of_class(kind: Any, attributes: dict[str, Any], is_locked: bool, tensor: Te
 
 
 def _updated(tree: Any, entries: dict[Any, Any]) -> Any:
-    """A dictionary of a class of its own, with its class's other state (``defaultdict``)."""
+    """Return a dictionary of the same derived class, with the state of that class (``defaultdict``)."""
     made = copy.copy(tree)
     made.update(entries)
     return made
 
 
 def _instance(tree: Any, names: tuple[str, ...], *members: Any) -> Any:
-    """A dataclass, a frozen one too, or an iterator over an array."""
+    """Return a dataclass, also a frozen one, or an iterator over an array."""
     made = copy.copy(tree)
     for name, member in zip(names, members, strict=True):
         object.__setattr__(made, name, member)
@@ -267,11 +274,11 @@ def _instance(tree: Any, names: tuple[str, ...], *members: Any) -> Any:
 
 
 class _Unreadable(Exception):
-    """Arguments that take more than a comparison to be recognised."""
+    """Raised for arguments that comparisons can't recognise."""
 
 
 class _Reading(_Text):
-    """Lines that name the arrays among arguments ``a0``, ``a1`` ..., and leave where the arguments are others."""
+    """Lines that name the arrays among the arguments ``a0``, ``a1`` ..., and return early for other arguments."""
 
     def __init__(self) -> None:
         super().__init__("known_", devices=devices, state=devices.state)
@@ -279,7 +286,7 @@ class _Reading(_Text):
         self.unread: list[tuple[Tensor, str]] = []  # arrays from outside that the program does not take
 
     def call(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
-        """Read the arguments of a call; `_Unreadable` if that can't be done this way."""
+        """Read the arguments of a call; raise `_Unreadable` if comparisons can't recognise them."""
         keywords = f"tuple(kwargs) != {self.constant(tuple(kwargs))}" if kwargs else "kwargs"
         elsewhere = "devices.moved and state.default is not device"
         self._unless(f"{elsewhere} or len(args) != {len(args)} or {keywords}")
@@ -287,7 +294,7 @@ class _Reading(_Text):
         self._items("kwargs.values()", kwargs.values(), _count(args))
 
     def outer(self, state: OuterState, captured: dict[int, int]) -> None:
-        """Read what the function read outside of its arguments; ``captured`` says which arrays are which captures."""
+        """Read the values outside of the arguments; ``captured`` maps arrays to the captures of the program."""
         self._captures = {array: capture for capture, array in captured.items()}
         self._arrays: list[tuple[Tensor, str]] = []
         self._state = state
@@ -299,12 +306,12 @@ class _Reading(_Text):
                 self._unless(asked if place.kind == "attribute" else f"{place.key!r} in {self.constant(place.holder)}")
             else:
                 self._value(expression, value)
-        if len(self.lines) > first:  # what is there no more is another trace's
+        if len(self.lines) > first:  # a value that is gone needs another trace
             self.lines[first:] = ["try:", *[f" {line}" for line in self.lines[first:]]]
             self.lines.append("except (AttributeError, LookupError, ValueError): return otherwise(args, kwargs)")
 
     def _value(self, expression: str, value: Any) -> None:
-        """Read what a place holds, and leave where that is something else."""
+        """Read the value of a place, and return early if it is another one."""
         name = f"o{self._parts}"
         self._parts += 1
         self.lines.append(f"{name} = {expression}")
@@ -341,7 +348,7 @@ class _Reading(_Text):
                 self._value(f"{name}_{index}", each)
 
     def _array(self, name: str, value: Any, other_kind: str) -> None:
-        """Read an array: its tensor is a capture, or is compared in dtype, shape and strides alone."""
+        """Read an array: its tensor is a capture, or only its dtype, shape and strides are compared."""
         self._unless(other_kind)
         tensor, expression = (value.tensor, f"{name}.tensor") if isinstance(value, ndarray) else (value, name)
         again = next((other for known, other in self._arrays if known is tensor), None)
@@ -357,31 +364,43 @@ class _Reading(_Text):
         self.lines.append(f"if {condition}: return otherwise(args, kwargs)")
 
     def _items(self, expression: str, values: Iterable[Any], first: int) -> None:
-        """Read the items of a container, of whose arrays the first has the number ``first``."""
+        """Read the items of a container; its first array has the number ``first``."""
         names, conditions, containers = [], [], []
         for value in values:
             name = f"a{first}" if pytree.is_array(value) else f"p{self._parts}"
             self._parts += 1
             names.append(name + ", ")
             conditions.append(self._differs(name, value))
-            inner = _items(name, value)
-            if inner is not None:
-                containers.append((*inner, first))
+            containers.append((name, value, first))
             first += _count(value)
         if names:
             self.lines.append(f"({''.join(names)}) = {expression}")
             self._unless(" or ".join(conditions))
-        for container in containers:
-            self._items(*container)
+        for name, value, number in containers:
+            inner = self._inside(name, value)
+            if inner is not None:
+                self._items(*inner, number)
+
+    def _inside(self, name: str, value: Any) -> tuple[str, Iterable[Any]] | None:
+        """Return the items of a container and an expression for them; a line flattens a registered class's object."""
+        own = registered(type(value))
+        if own is None or pytree.is_array(value):
+            return _items(name, value)
+        children, static = own.parts(value)
+        parts = f"p{self._parts}"
+        self._parts += 1
+        self.lines.append(f"{parts} = {self.constant(own.parts)}({name})")
+        self._unless(f"{parts}[1] != {self.constant(static)} or len({parts}[0]) != {len(children)}")
+        return f"{parts}[0]", children
 
     def _other_kind(self, name: str, kind: type) -> str:
-        """An expression: whether what has this name is not of a class; the two of scalars are one."""
+        """Return the expression that a value is not of a class; the two classes of scalars count as one."""
         if kind in SCALARS:
             return f"type({name}) not in {self.constant(SCALARS)}"
         return f"type({name}) is not {self.constant(kind)}"
 
     def _differs(self, name: str, value: Any) -> str:
-        """An expression: whether what has this name is not like ``value``."""
+        """Return the expression that a value differs from ``value``."""
         kind = type(value)
         other_kind = self._other_kind(name, kind)
         if kind in OPEN:
@@ -392,9 +411,11 @@ class _Reading(_Text):
             raise _Unreadable
         if kind is tuple or kind is list:
             return f"{other_kind} or len({name}) != {len(value)}"
+        if registered(kind) is not None:
+            return other_kind
         if isinstance(value, dict):
             return f"{other_kind} or tuple({name}) != {self.constant(tuple(value))}"
-        if kind is int or kind is str or kind is float:
+        if kind is int or kind is str or kind is float or kind is Static:
             if kind is float and (value == 0 or math.isnan(value)):
                 raise _Unreadable  # zeros of either sign are equal, and a NaN is not
             return f"{other_kind} or {name} != {self.constant(value)}"
@@ -402,7 +423,7 @@ class _Reading(_Text):
 
 
 def _items(name: str, value: Any) -> tuple[str, Iterable[Any]] | None:
-    """What a container holds, and an expression for that where the container has a name; None for what is none."""
+    """Return the items of a named container and an expression for them; None if it is not a container."""
     if type(value) is tuple or type(value) is list:
         return name, value
     if isinstance(value, dict):
@@ -414,7 +435,7 @@ def _items(name: str, value: Any) -> tuple[str, Iterable[Any]] | None:
 
 
 def _count(tree: Any) -> int:
-    """How many arrays there are in a tree."""
+    """Count the arrays in a tree."""
     arrays: list[Any] = []
     pytree.flatten(tree, arrays)
     return len(arrays)
@@ -428,27 +449,27 @@ def maker(
     outer: OuterState | None = None,
     captured: dict[int, int] | None = None,
 ) -> Callable[..., Call] | None:
-    """What makes the call of a program for arguments like these; None if they can't be recognised by comparisons.
+    """Return the maker of a program's call for arguments like these; None if comparisons can't recognise them.
 
     Parameters
     ----------
     args, kwargs
         The arguments.
     result : Result
-        How the result is made.
+        The builder of the result.
     captures : int
-        How many tensors from outside the program takes.
+        Number of tensors from outside that the program takes.
     outer : OuterState, optional
-        What the function read outside of its arguments.
+        The values that the function read outside of its arguments.
     captured : dict, optional
-        Which captures are which of its arrays.
+        Number of a capture -> number of its array there.
 
     Returns
     -------
     callable or None
         ``make(matches, program, device, captured, otherwise, counted)`` returns a function of ``(args, kwargs)``, which
-        runs ``program`` if ``matches(*tensors)`` and ``device`` is the default, and adds one to ``counted.hits``; all
-        other calls are for ``otherwise``.
+        runs ``program`` if ``matches(*tensors)`` and ``device`` is the default, and adds one to ``counted.hits``;
+        ``otherwise`` gets all other calls.
     """
     reading = _Reading()
     try:

@@ -18,21 +18,24 @@ import threading
 import time
 import warnings
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from backend_torch.graphs import checking, compiling, exporting, operations, packaging, symbolic
+from backend_torch.graphs import checking, compiling, exporting, nan_checks, operations, packaging, symbolic
+from backend_torch.graphs import costs as graph_costs
 from backend_torch.graphs.checking import EagerCheckError as EagerCheckError
-from backend_torch.kernels import linalg
 from backend_torch.tensors import devices, memory, trace_state
 from backend_torch.tensors.trace_state import TracedValueError as TracedValueError
 from backend_torch.torch_private import dynamo, messages
 from tnp._autograph.operators import converted
 from tnp._compile import call_codegen, progress, saving, shutdown
+from tnp._compile.costs import Cost, Profile
 from tnp._compile.graph import Graph
+from tnp._compile.input_signature import InputSignature
 from tnp._compile.outer_state import OuterState, containers, differences
+from tnp._compile.static_arguments import StaticArguments
 from tnp._core.base import ndarray
 from tnp._core.convert import tensor_of
 from tnp._core.errors import explain
@@ -42,12 +45,7 @@ from tnp._ufunc import errstate
 
 Tensor = Any
 _lock = threading.RLock()  # torch's tracer and compiler are one each a process
-_FAILURES = {
-    "singular": "Singular matrix",
-    "positive-definite": "Matrix is not positive definite",
-    "svd": "SVD did not converge",
-    "eig": "Eigenvalues did not converge",
-}
+_REPEATS = 5  # of a profile, of which the fastest counts
 _MANY_TRACES = 8  # from this many on, a function is told that it keeps being traced
 
 
@@ -125,13 +123,16 @@ class _Signatures:
         eager_check: bool,
         cache_size: int | None,
         autograph: bool = True,
+        opened: Callable[[Callable[..., Any]], Callable[..., Any]] = lambda function: function,
     ) -> None:
-        self.function = function
-        self.traced_function = converted(function) if autograph else function
+        self.source = function
+        self.function = opened(function)
+        self.traced_function = opened(converted(function) if autograph else function)
         self.options = options
         self.dynamic = dynamic
         self.eager_check = eager_check
         self.cache_size = cache_size
+        self.open_axes: list[list[int]] | None = None  # of each array, in a program that is saved
         self.entries: OrderedDict[Any, list[_Entry]] = OrderedDict()  # several of a key where sizes are left open
         self.traces = 0
         self.seconds = 0.0
@@ -149,8 +150,17 @@ class _Signatures:
         if compiling.is_inside():
             function = self.traced_function if trace_state.is_tracing() else self.function
             return function(*args, **kwargs)
+        if nan_checks.is_on():
+            return self._by_operations(args, kwargs)
         with shutdown.waited_for():
             return self._call(args, kwargs)
+
+    def _by_operations(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """The result, of operations that run one by one and are checked."""
+        with nan_checks.paused():
+            entry, _, arrays, given, tensors = self.entry(args, kwargs)
+        values = nan_checks.run(entry.executable, [*tensors, *entry.captures()])
+        return self._result(entry, values, arrays, given, tensors, args, kwargs)
 
     def _call(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         if memory.sharded and self._is_sharded(args, kwargs):
@@ -176,16 +186,29 @@ class _Signatures:
             values = checking.checked(entry.executable, inputs, lambda: eager(tensors), program)
         else:
             values = program(list(inputs))
-        for index in entry.executable.written:
-            if index < len(given):
-                _write_back(arrays[index], given[index], tensors[index])
-        result = entry.build(values, arrays, args, kwargs)
+        result = self._result(entry, values, arrays, given, tensors, args, kwargs)
         if entry.make is not None and not self.eager_check and not progress.log.isEnabledFor(logging.DEBUG):
             matches = entry.executable.matching(inputs)
             captures, device = entry.executable.captures, devices.state.default
             self.call = entry.make(matches, program, device, captures, self.any_call, self)
             dynamo.look_into(self.inlined, self.call)  # torch.compile can't look into the machine code
         return result
+
+    @staticmethod
+    def _result(
+        entry: _Entry,
+        values: Any,
+        arrays: list[Any],
+        given: list[Tensor],
+        tensors: list[Tensor],
+        args: Any,
+        kwargs: Any,
+    ) -> Any:
+        """What the function returns, of what its program does; what that wrote to stand-ins is written to arguments."""
+        for index in entry.executable.written:
+            if index < len(given):
+                _write_back(arrays[index], given[index], tensors[index])
+        return entry.build(values, arrays, args, kwargs)
 
     def explained(self, error: Exception, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Exception:
         """NumPy's error for what a compiled function met while it ran."""
@@ -294,6 +317,15 @@ class _Signatures:
         names += [f"captured_{index}" for index in range(len(traced.captures))]
         return Graph(operations.steps(traced.module, names), lambda: exporting.program(traced, tensors))
 
+    def cost(self, *args: Any, **kwargs: Any) -> Cost:
+        """What a call with these arguments costs, by line; nothing runs."""
+        return Cost(list(graph_costs.of_graph(self.entry(args, kwargs)[0].graph().module)))
+
+    def profile(self, *args: Any, **kwargs: Any) -> Profile:
+        """The time that each line takes for these arguments, whose operations run one by one on copies."""
+        entry, _, _, _, tensors = self.entry(args, kwargs)
+        return Profile(graph_costs.seconds(entry.executable, [*tensors, *entry.captures()], _REPEATS))
+
     def warmup(self, *args: Any, **kwargs: Any) -> None:
         """Trace and compile for these arguments; nothing runs."""
         with shutdown.waited_for():
@@ -311,7 +343,7 @@ class _Signatures:
 
     def save(self, path: Any, *args: Any, **kwargs: Any) -> None:
         """Write the program for these arguments to a file that ``tnp.load_compiled`` reads."""
-        exported, _, text = self._exported(args, kwargs, drawing_too=True)
+        exported, _, text = self._exported(args, kwargs, True, self.open_axes)
         exporting.save(exported, os.fspath(path), text)
 
     def package(self, path: Any, *args: Any, **kwargs: Any) -> None:
@@ -322,7 +354,7 @@ class _Signatures:
             packaging.package(exported, list(zip(names, tensors, strict=True)), os.fspath(path), text, **self.options)
 
     def _exported(
-        self, args: tuple[Any, ...], kwargs: dict[str, Any], drawing_too: bool = False
+        self, args: tuple[Any, ...], kwargs: dict[str, Any], drawing_too: bool = False, open_axes: Any = None
     ) -> tuple[exporting.Program, list[Tensor], str]:
         """The program for these arguments, their tensors, and the text about it."""
         entry, _, arrays, _, tensors = self.entry(args, kwargs, numbers_too=False)
@@ -332,8 +364,16 @@ class _Signatures:
                 "which a file can't: return the new values instead"
             )
         traced = entry.graph()
-        text = saving.text(args, kwargs, len(arrays), traced.returned, entry.build)
-        return exporting.program(traced, tensors, drawing_too), tensors, text
+        conditions = None
+        if open_axes is not None:
+            if traced.sizes is None:
+                raise NotImplementedError(
+                    f"{self.function.__qualname__} can't leave the lengths open that input_signature does: save it for "
+                    "those of arguments, by a compiled function without input_signature"
+                )
+            conditions = traced.sizes.conditions(open_axes)
+        text = saving.text(args, kwargs, len(arrays), traced.returned, entry.build, conditions)
+        return exporting.program(traced, tensors, drawing_too, open_axes), tensors, text
 
     def _traced(
         self, key: Any, args: tuple[Any, ...], kwargs: dict[str, Any], arrays: list[Any], tensors: list[Tensor]
@@ -359,7 +399,7 @@ class _Signatures:
     def _trace(
         self, args: tuple[Any, ...], kwargs: dict[str, Any], arrays: list[Any], tensors: list[Tensor], fixed: bool
     ) -> _Entry:
-        outer = OuterState(self.function, (args, kwargs), lists=not self.eager_check)
+        outer = OuterState(self.source, (args, kwargs), lists=not self.eager_check)
         results, run = self._runner(args, kwargs, arrays, outer)
         graph, only = None, None
         if self.dynamic and not fixed:
@@ -395,6 +435,7 @@ class _Signatures:
                 for container, held, text in before:
                     changes += differences(container, held, text)
                 results.append(call_codegen.Result(result, arrays, inside, tensors, changes))
+            results[-1].tensors += trace_state.state.effects
             return results[-1].tensors
 
         return results, run
@@ -427,8 +468,8 @@ class _Signatures:
     @functools.cached_property
     def name(self) -> str:
         """The function's name, and where it stands."""
-        name = getattr(self.function, "__qualname__", None) or type(self.function).__qualname__
-        code = getattr(self.function, "__code__", None)
+        name = getattr(self.source, "__qualname__", None) or type(self.source).__qualname__
+        code = getattr(self.source, "__code__", None)
         return name if code is None else f"{name} ({os.path.basename(code.co_filename)}:{code.co_firstlineno})"
 
     def _described(
@@ -452,15 +493,7 @@ def _write_back(array: Any, given: Tensor, written: Tensor) -> None:
 
 def _explained(error: RuntimeError) -> Exception:
     """NumPy's error for what a compiled function met while it ran."""
-    if messages.is_of_program(error):
-        return error
-    if not isinstance(error, linalg.LinAlgError):
-        return explain(error)
-    text = str(error)
-    for part, message in _FAILURES.items():
-        if part in text:
-            return np.linalg.LinAlgError(message)
-    return np.linalg.LinAlgError(text)
+    return error if messages.is_of_program(error) else explain(error)
 
 
 def compile(
@@ -474,6 +507,9 @@ def compile(
     eager_check: bool = False,
     cache_size: int | None = 256,
     autograph: bool = True,
+    static_argnums: int | Iterable[int] | None = None,
+    static_argnames: str | Iterable[str] | None = None,
+    input_signature: Sequence[Any] | None = None,
 ) -> Callable[..., Any]:
     """Trace a function of arrays once for each signature, and run the trace as machine code.
 
@@ -505,6 +541,16 @@ def compile(
         arrays: within the square root of the dtype's precision, and of random numbers dtypes and shapes only.
     cache_size : int or None, default 256
         How many traces are kept: a new one takes the place of the one used longest ago. None keeps all.
+    static_argnums : int or iterable of int, optional
+        Positional arguments that are static as a whole, floats and containers too: hashable values, of which each has
+        a trace of its own. Values that are equal and of one class are the same. Arguments that are neither arrays nor
+        floats nor containers of these are static anyway. Each is static by its name, too.
+    static_argnames : str or iterable of str, optional
+        Arguments by name that are static; by place, too.
+    input_signature : sequence, optional
+        What each argument is to be: `ShapeDtypeStruct` or containers of these, whose lengths None are open, as with
+        ``dynamic=True``. Numbers and lists become arrays of that dtype; another array is an error. ``fn.graph()``,
+        ``fn.warmup()`` and ``fn.save(path)`` need no arguments then.
 
     Returns
     -------
@@ -513,7 +559,8 @@ def compile(
         ``fn.graph(*args)`` is the graph for such arguments, to be read, counted, drawn, and written as ONNX;
         ``fn.save("f.pt2", *args)`` writes the program for such arguments to a file for ``load_compiled``;
         ``fn.package("f.pt2", *args)`` writes its machine code, for C++ programs without Python (examples/cpp);
-        ``fn.warmup(*args)`` compiles for them without a call.
+        ``fn.warmup(*args)`` compiles for them without a call; ``fn.cost(*args)`` is what a call costs, in operations
+        and bytes, and ``fn.profile(*args)`` its time, by line of the program.
 
     Raises
     ------
@@ -522,7 +569,8 @@ def compile(
     EagerCheckError
         With ``eager_check``: something differs; the message names the first operation that does, and its line.
     ValueError
-        ``cache_size`` is less than 1; the backend or a setting of it is unknown.
+        ``cache_size`` is less than 1; the backend or a setting of it is unknown; the function has no argument that is
+        said to be static; or when called, one that is static can't be hashed.
 
     Warns
     -----
@@ -572,14 +620,23 @@ def compile(
         "eager_check": eager_check,
         "cache_size": cache_size,
         "autograph": autograph,
+        "static_argnums": static_argnums,
+        "static_argnames": static_argnames,
+        "input_signature": input_signature,
     }
     if fn is None:
         return functools.partial(compile, **settings)
     if cache_size is not None and operator.index(cache_size) < 1:
         raise ValueError(f"cache_size must be at least 1, not {cache_size}")
-    signatures = _Signatures(
-        fn, {"backend": backend, "mode": mode, "options": options}, bool(dynamic), eager_check, cache_size, autograph
-    )
+    static = StaticArguments(fn, static_argnums, static_argnames)
+    arguments = None if input_signature is None else InputSignature(fn, input_signature)
+    if arguments is not None:
+        if static:
+            raise ValueError("an argument is static or of input_signature: a static one can be a variable of a closure")
+        dynamic = settings["dynamic"] = arguments.is_open or dynamic
+        settings["input_signature"] = None  # transforms take others
+    inside = {"backend": backend, "mode": mode, "options": options}
+    signatures = _Signatures(fn, inside, bool(dynamic), eager_check, cache_size, autograph, static.opened)
 
     @functools.wraps(fn)
     def compiled(*args: Any, **kwargs: Any) -> Any:
@@ -595,13 +652,20 @@ def compile(
     def cache_info() -> CacheInfo:
         return CacheInfo(signatures.traces, signatures.hits, signatures.seconds)
 
-    of_compiled.mark(compiled, functools.partial(compile, **settings))
-    compiled.cache_info = cache_info  # type: ignore[attr-defined]
-    compiled.graph = signatures.graph  # type: ignore[attr-defined]
-    compiled.warmup = signatures.warmup  # type: ignore[attr-defined]
-    compiled.save = signatures.save  # type: ignore[attr-defined]
-    compiled.package = signatures.package  # type: ignore[attr-defined]
-    return compiled
+    called: Any = static.taking(compiled) if arguments is None else arguments.taking(compiled)
+    taking = static.taking if arguments is None else arguments.exemplified
+    of_compiled.mark(called, functools.partial(compile, **settings))
+    called.cache_info = cache_info
+    called.graph = taking(signatures.graph)
+    called.warmup = taking(signatures.warmup)
+    called.cost = taking(signatures.cost)
+    called.profile = taking(signatures.profile)
+    called.save = taking(signatures.save, 1)
+    called.package = taking(signatures.package, 1)
+    if arguments is not None and arguments.is_open:
+        signatures.open_axes = arguments.open_axes()
+        called.package = arguments.taking(signatures.package, 1)
+    return called
 
 
 def load_compiled(path: str | os.PathLike[str], *, native: bool = False, **options: Any) -> Callable[..., Any]:

@@ -1,7 +1,7 @@
-"""What a compiled function reads and sets outside of its arguments: attributes, globals, closures' variables, entries.
+"""State outside of a compiled function's arguments that it reads or sets: attributes, globals, closures, entries.
 
-Layer: owns where such values are, whether they are what they were while tracing, and what the function assigned. The
-places are found in the function's code, before it is traced: the names that it and the functions it can reach contain.
+Layer: owns the places of such values, their comparison with the values while tracing, and the function's assignments.
+The places are found before the trace, in the names in the code of the function and of the functions that it can reach.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import functools
 import operator
 import sys
 import types
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -21,11 +21,12 @@ from backend_torch.tensors import memory
 from tnp._array.ndarray import ndarray, scalar
 from tnp._array.readonly import readonly
 from tnp._autograph.conversion import installed
+from tnp._autograph.places import MISSING, Place
 from tnp._core.base import SCALARS
 from tnp._transforms import pytree
+from tnp._transforms.registered_pytrees import registered
 
 Tensor = Any
-MISSING: Any = object()
 _MANY = 64  # items from which on a container's are compared by identity, and not looked into
 _GLOBALS = {"LOAD_GLOBAL", "LOAD_NAME", "STORE_GLOBAL", "DELETE_GLOBAL", "LOAD_FROM_DICT_OR_GLOBALS"}
 _ATTRIBUTES = {"LOAD_ATTR", "LOAD_METHOD", "STORE_ATTR", "DELETE_ATTR", "LOAD_SUPER_ATTR"}
@@ -35,73 +36,8 @@ _PLAIN = (type(None), bool, int, str, bytes)
 OPEN = (ndarray, *SCALARS, readonly)
 
 
-class Place:
-    """Where a function finds or puts a value: an attribute, an item (an entry, a global) or a closure's variable.
-
-    Parameters
-    ----------
-    kind : {'attribute', 'item', 'cell'}
-    holder
-        What has it.
-    key
-        The attribute's name or the item's key.
-    text : str, optional
-        An expression for the holder, where it is another at each call: it is among the arguments.
-    """
-
-    __slots__ = ("holder", "key", "kind", "text")
-
-    def __init__(self, kind: str, holder: Any, key: Any = None, text: str | None = None) -> None:
-        self.kind = kind
-        self.holder = holder
-        self.key = key
-        self.text = text
-
-    def get(self) -> Any:
-        """What is there; MISSING if nothing is."""
-        try:
-            if self.kind == "attribute":
-                return getattr(self.holder, self.key)
-            return self.holder[self.key] if self.kind == "item" else self.holder.cell_contents
-        except (AttributeError, LookupError, ValueError):
-            return MISSING
-
-    def put(self, value: Any) -> None:
-        """Put a value there, or have nothing there if it is MISSING; no code of the holder's runs."""
-        holder, key = self.holder, self.key
-        if self.kind == "attribute" and key in getattr(holder, "__dict__", ()) and not isinstance(holder, type):
-            holder, kind = holder.__dict__, "item"
-        else:
-            kind = self.kind
-        if value is MISSING:
-            (operator.delitem if kind == "item" else object.__delattr__)(
-                holder, "cell_contents" if kind == "cell" else key
-            )
-        elif kind == "item":
-            holder[key] = value
-        elif kind == "cell":
-            holder.cell_contents = value
-        else:
-            (type if isinstance(holder, type) else object).__setattr__(holder, key, value)
-
-    def expression(self, constant: Callable[[Any], str]) -> str:
-        """Python's text for what is there; ``constant`` names a value."""
-        holder = self.text or constant(self.holder)
-        if self.kind == "attribute":
-            return f"{holder}.{self.key}"
-        if self.kind == "cell":
-            return f"{holder}.cell_contents"
-        return f"{holder}[{repr(self.key) if type(self.key) in (str, int) else constant(self.key)}]"
-
-    def __str__(self) -> str:
-        if self.kind == "attribute":
-            owner = self.holder if isinstance(self.holder, type) else type(self.holder)
-            return f"{owner.__name__}.{self.key}"
-        return str(self.key) if self.kind == "item" else "a closure's variable"
-
-
 class _Search:
-    """The places that a function can reach, as far as its code names them."""
+    """The places that a function can reach by the names in its code."""
 
     def __init__(self, function: Any, roots: list[Any]) -> None:
         module = getattr(function, "__module__", None) or ""
@@ -109,7 +45,7 @@ class _Search:
         self.places: dict[Any, Place] = {}
         self.instances: dict[int, Any] = {}
         self.names: set[str] = set()
-        self.asked: set[str] = set()  # what hasattr and getattr may ask about
+        self.asked: set[str] = set()  # the names that hasattr and getattr may be given
         self.asks_types = False  # whether code names ``type``
         self._seen: dict[int, Any] = {}
         self._visit(function)
@@ -121,7 +57,7 @@ class _Search:
                 self._attributes(instance)
 
     def _is_ours(self, module: str, file: str) -> bool:
-        """Whether code is the user's: neither Python's nor of a package that is installed, but for the function's."""
+        """Whether code is the user's: not Python's nor an installed package's, except the function's own package."""
         root = module.partition(".")[0]
         if root == self.package and root not in _LIBRARIES:
             return True
@@ -159,10 +95,10 @@ class _Search:
             for each in self._classes(kind):
                 for name, member in list(each.__dict__.items()):
                     if name.startswith("__") and isinstance(member, types.FunctionType):
-                        self._visit(member)  # what operators and calls run
+                        self._visit(member)  # run by operators and calls
 
     def _classes(self, kind: type) -> list[type]:
-        """The class and those above it that are the user's."""
+        """Return the class and its bases that are the user's."""
         return [each for each in kind.__mro__ if self._is_ours(each.__module__, _file_of(each))]
 
     def _function(self, function: types.FunctionType) -> None:
@@ -183,7 +119,7 @@ class _Search:
                 self._add(Place("item", function.__globals__, name))
 
     def _read(self, code: types.CodeType) -> set[str]:
-        """The globals that some code names; its attributes are noted."""
+        """Return the globals that code names, and note the attributes."""
         found, words = set(), set()
         for instruction in dis.get_instructions(code):
             if instruction.opname in _GLOBALS:
@@ -246,7 +182,7 @@ def _file_of(kind: type) -> str:
 
 
 class _Same:
-    """A value in a structure, which is equal to itself alone."""
+    """A value in a structure that equals only itself."""
 
     __slots__ = ("value",)
 
@@ -260,12 +196,12 @@ class _Same:
 
 
 def is_static_array(value: Any) -> bool:
-    """Whether it is an array of NumPy's or of a derived class: another one is another trace."""
+    """Whether a value is a NumPy array or one of a derived class: each such array has its own trace."""
     return pytree.is_array(value) and type(value) not in OPEN and not memory.is_tensor(value)
 
 
 def children(value: Any) -> list[Any] | None:
-    """What a container holds that is looked into; None of what is none."""
+    """Return the items of a container to look into; None if it is not a container."""
     if isinstance(value, dict):
         return list(value.values()) if len(value) <= _MANY else None
     if type(value) in (list, tuple):
@@ -275,28 +211,28 @@ def children(value: Any) -> list[Any] | None:
 
 
 def unchanged(container: Any, before: list[Any]) -> bool:
-    """Whether a large container has the very items that it had."""
+    """Whether a large container has the same objects as items as before."""
     items = items_of(container)
     return len(items) == len(before) and all(map(operator.is_, items, before))
 
 
 def items_of(container: Any) -> list[Any]:
-    """What a container holds, its keys too."""
+    """Return the items of a container, with its keys."""
     return [*container, *container.values()] if isinstance(container, dict) else list(container)
 
 
 class OuterState:
-    """What a function read outside of its arguments when it was traced.
+    """The values outside of its arguments that a function read when it was traced.
 
     Attributes
     ----------
     places : list of Place
     values : list
-        What they held.
+        Their values.
     asks_types : bool
         Whether its code asks for the type of something.
     pinned : dict
-        The containers that the function wrote to, by identifier: there another container is another trace.
+        The containers that the function wrote to, by identifier: another container there needs another trace.
     """
 
     def __init__(self, function: Any, arguments: Any, lists: bool = True) -> None:
@@ -312,7 +248,7 @@ class OuterState:
         self.note()
 
     def note(self) -> None:
-        """Take the values as they are now for those that the trace has read."""
+        """Note the current values as those that the trace has read."""
         self._keep()
         self._dictionaries = [(each, dict(getattr(each, "__dict__", {}))) for each in self._instances]
         self._contents: dict[int, tuple[Any, Any]] = {}
@@ -329,7 +265,7 @@ class OuterState:
         self._alike = _pattern(arrays)
 
     def _copy(self, value: Any) -> None:
-        """Keep what a container holds, and the containers in it."""
+        """Keep the items of a container, and of the containers in it."""
         inner = children(value)
         if (inner is None and not isinstance(value, (list, dict))) or id(value) in self._contents:
             return
@@ -343,7 +279,7 @@ class OuterState:
             self._copy(each)
 
     def _read(self, values: list[Any]) -> tuple[list[Any], list[Tensor]]:
-        """Values as something to compare, and the tensors of the arrays in them."""
+        """Return the values in a form to compare, and the tensors of their arrays."""
         arrays: list[Tensor] = []
         return [self._outline(value, arrays) for value in values], arrays
 
@@ -386,13 +322,13 @@ class OuterState:
         return all(arrays[first] is arrays[again] for first, again in self._alike)
 
     def arrays(self) -> list[Any]:
-        """The tensors of arrays that may be others at each call."""
+        """Return the tensors of the arrays that may differ at each call."""
         return self._read([place.get() for place in self.places])[1]
 
     # What the function assigned.
 
     def changes(self) -> list[tuple[Place, Any, Any]]:
-        """What the function assigned since :meth:`note`: where, what was there and what is now."""
+        """Return the assignments since :meth:`note`: the place, the old value and the new one."""
         found: dict[Any, tuple[Place, Any, Any]] = {}
 
         def note(place: Place, before: Any, now: Any) -> None:
@@ -417,40 +353,40 @@ class OuterState:
         return list(found.values())
 
     def undo(self, changes: list[tuple[Place, Any, Any]]) -> None:
-        """Put back what was there: what was assigned while tracing has arrays of the trace."""
+        """Put the old values back: those assigned while tracing hold arrays of the trace."""
         for place, before, _ in changes:
             place.put(before)
         self._keep()
 
     def captured(self, captures: list[Tensor]) -> dict[int, int]:
-        """For captures that are found in a place: which of :meth:`arrays` each is."""
+        """Return, for each capture found in a place, its number in :meth:`arrays`."""
         places = {id(tensor): index for index, tensor in reversed(list(enumerate(self._read(self.values)[1])))}
         return {number: places[id(tensor)] for number, tensor in enumerate(captures) if id(tensor) in places}
 
     def described(self) -> Iterator[tuple[str, str]]:
-        """The places and what is static in them, for people."""
+        """Yield the places and their static values, for messages."""
         for place, value in zip(self.places, self.values, strict=True):
             if value is not MISSING and not callable(value):
                 yield from pytree.described(value, str(place))
 
 
 def _statics(arguments: Any) -> list[Any]:
-    """What among the arguments is neither an array nor a number that may be traced, in order."""
+    """Return the arguments' values that are neither arrays nor numbers that may be traced, in order."""
     leaves = [leaf for _, leaf in pytree.named(arguments, "")]
     return [leaf for leaf in leaves if type(leaf) not in (float, complex) and not pytree.is_array(leaf)]
 
 
 def _pattern(arrays: list[Tensor]) -> list[tuple[int, int]]:
-    """Which arrays are ones that came before."""
+    """Return which arrays occur more than once."""
     first: dict[int, int] = {}
     return [(first[id(array)], i) for i, array in enumerate(arrays) if first.setdefault(id(array), i) != i]
 
 
 def differences(container: Any, before: Any, text: str | None = None) -> list[tuple[Place, Any, Any]]:
-    """What was assigned to items and fields of a container.
+    """Return the assignments to items and fields of a container.
 
-    Of one from outside, which has no ``text``, neither what a list got or lost nor static entries that are new: they
-    are notes of the trace, in a list of results or a cache.
+    For a container from outside, which has no ``text``, items that a list gained or lost and new static entries do not
+    count: they are side effects of the trace, in a list of results or a cache.
     """
     if type(container) is list:
         if len(before) == len(container):
@@ -459,6 +395,8 @@ def differences(container: Any, before: Any, text: str | None = None) -> list[tu
         return [(Place("item", container, slice(None), text), before, [*container])] if text else []
     is_dictionary = isinstance(container, dict)
     now = container if is_dictionary else {name: getattr(container, name, MISSING) for name in before}
+    if registered(type(container)) is not None:
+        now = getattr(container, "__dict__", {})
     kind = "item" if is_dictionary else "attribute"
     found = []
     for key in {**before, **now}:
@@ -469,19 +407,24 @@ def differences(container: Any, before: Any, text: str | None = None) -> list[tu
 
 
 def _has_notes(container: Any, before: Any) -> bool:
-    """Whether entries of a dictionary are new and static."""
+    """Whether a dictionary has new static entries."""
     return isinstance(container, dict) and any(
         key not in before and not holds_traced(value) for key, value in container.items()
     )
 
 
 def containers(tree: Any, text: str) -> Iterator[tuple[Any, Any, str]]:
-    """The lists, dictionaries and dataclasses in a tree, what they hold, and an expression for each."""
+    """Yield the lists, dictionaries and dataclasses in a tree, their items, and an expression for each."""
     kind, inner = type(tree), None
     if kind is list:
         yield tree, list(tree), text
     if kind is list or kind is tuple:
         inner = [(item, f"{text}[{index}]") for index, item in enumerate(tree)]
+    elif not pytree.is_array(tree) and (own := registered(kind)) is not None:
+        yield tree, dict(getattr(tree, "__dict__", {})), text
+        children = own.parts(tree)[0]
+        paths = pytree.attribute_paths(tree, children, text)
+        inner = [(child, path) for child, path in zip(children, paths, strict=True) if path is not None]
     elif isinstance(tree, dict):
         yield tree, dict(tree), text
         inner = [(item, f"[*{text}.values()][{index}]") for index, item in enumerate(tree.values())]
@@ -494,6 +437,6 @@ def containers(tree: Any, text: str) -> Iterator[tuple[Any, Any, str]]:
 
 
 def holds_traced(tree: Any) -> bool:
-    """Whether there is an array of a trace in a tree."""
+    """Whether a tree holds an array of a trace."""
     leaves = [leaf for _, leaf in pytree.named(tree, "")]
     return any(compiling.is_fake(leaf.tensor if isinstance(leaf, ndarray) else leaf) for leaf in leaves)

@@ -1,7 +1,7 @@
-"""What ``tnp.compile`` says of its work: in Python's logging, and on standard error where somebody waits.
+"""Messages of ``tnp.compile`` about its work: in Python's logging, and on standard error after a long wait.
 
-Layer: owns the logger ``tnp.compile``, its levels, and the environment's ``TNP_LOG``. A warning of logging goes to
-standard error unless the program says otherwise.
+Layer: owns the logger ``tnp.compile``, its levels, and the environment variable ``TNP_LOG``. Python's logging writes
+warnings to standard error unless the program configures it.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from collections.abc import Iterator
 
 log = logging.getLogger("tnp.compile")
 PATIENCE = 1.0
-"""Seconds of compiling after which somebody is told."""
+"""Seconds of compiling before a message."""
 _LEVELS = {
     "debug": logging.DEBUG,
     "info": logging.INFO,
@@ -26,7 +26,7 @@ _LEVELS = {
 
 
 def configure(level: str | None) -> None:
-    """Log from a level of ``TNP_LOG`` on to standard error; None leaves logging as it is."""
+    """Log to standard error from the level of ``TNP_LOG`` on; None changes nothing."""
     if level is None:
         return
     if level.lower() not in _LEVELS:
@@ -43,14 +43,14 @@ configure(os.environ.get("TNP_LOG"))
 
 @contextlib.contextmanager
 def told(what: str, why: str) -> Iterator[None]:
-    """A scope that compiles a function: after a second it is said what is compiled and why, and then how long it took.
+    """A scope that compiles a function. After a second a message says what is compiled and why, and then the time.
 
     Parameters
     ----------
     what : str
-        The function.
+        The name of the function.
     why : str
-        What is new: the function, or something about its arguments.
+        The reason: the function is new, or something about its arguments.
     """
     start = time.perf_counter()
     said = threading.Event()

@@ -1,6 +1,6 @@
-"""What a saved function takes and returns: trees of arrays as JSON, and a function that has them.
+"""Saved functions: their arguments and results as JSON, and the function that a file holds.
 
-Layer: owns the text; the program itself is the backend's.
+Layer: owns the text. The backend writes the program.
 """
 
 from __future__ import annotations
@@ -10,8 +10,9 @@ import re
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from backend_torch.graphs import compiling
+from backend_torch.graphs import compiling, symbolic
 from backend_torch.tensors.dtypes import to_numpy
+from tnp._compile.static_arguments import Static
 from tnp._core.base import ndarray, scalar, wrap, wrap_array
 from tnp._core.convert import tensor_of
 from tnp._transforms import pytree
@@ -23,23 +24,34 @@ _SLOT = re.compile(r"(value|argument) \d+")
 
 
 class _Slot(str):
-    """Stands in a result for what a call puts there: ``"value 0"`` or ``"argument 2"``."""
+    """The place of an array in a result: ``"value 0"`` or ``"argument 2"``."""
 
 
-def text(args: tuple[Any, ...], kwargs: dict[str, Any], arguments: int, values: int, build: Callable[..., Any]) -> str:
-    """The arguments and the result of a function whose result ``build`` makes, as JSON.
+def text(
+    args: tuple[Any, ...],
+    kwargs: dict[str, Any],
+    arguments: int,
+    values: int,
+    build: Callable[..., Any],
+    conditions: Any = None,
+) -> str:
+    """Return the arguments and the result of a function as JSON; ``build`` makes the result.
 
     Raises
     ------
     TypeError
-        There is something in them that JSON can't hold: an object of a class of its own.
+        JSON can't hold a value: an object of a class of its own.
     """
     result = build([_Slot(f"value {i}") for i in range(values)], [_Slot(f"argument {i}") for i in range(arguments)])
     document = {"version": _VERSION, "arguments": _encoded((args, kwargs)), "result": _encoded(result)}
+    if conditions is not None:
+        document["conditions"] = conditions
     return json.dumps(document)
 
 
 def _encoded(tree: Any) -> Any:
+    if isinstance(tree, Static):
+        tree = tree.value
     if isinstance(tree, _Slot):
         return {"slot": tree}
     if isinstance(tree, ndarray) and isinstance(tree.tensor, _Slot):
@@ -56,7 +68,7 @@ def _encoded(tree: Any) -> Any:
 
 
 class Loaded:
-    """A function that a file holds."""
+    """A function that was read from a file."""
 
     __qualname__ = __name__ = "loaded"
 
@@ -71,19 +83,29 @@ class Loaded:
         self._examples = examples
         self._arguments = content["arguments"]
         self._result = content["result"]
+        self._conditions = content.get("conditions", ("True", ()))
+        self._holds = symbolic.checked(*self._conditions)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         arrays = list(_matched(self._arguments["tuple"][0], args, "argument "))
         arrays += _matched(self._arguments["tuple"][1], kwargs, "argument ")
+        lengths: dict[str, int] = {}
         tensors = [
-            _checked(array, path, example) for (path, array), example in zip(arrays, self._examples, strict=True)
+            _checked(array, path, example, lengths)
+            for (path, array), example in zip(arrays, self._examples, strict=True)
         ]
+        if not self._holds(tensors):
+            shapes = [tuple(tensor.shape) for tensor in tensors]
+            raise ValueError(
+                f"the arrays have shapes {shapes}, but the program was saved for lengths of which holds: "
+                f"{self._conditions[0]}"
+            )
         values = self._run(*tensors)
         return _decoded(self._result, values, [array for _, array in arrays])
 
 
 def _is_call(spec: Any) -> bool:
-    """Whether a text from a file, which anybody may have written, describes arguments."""
+    """Whether a text from a file describes arguments; anybody may have written the file."""
     return _is_spec(spec, "given") and [list(part) for part in spec.get("tuple", ())] == [["tuple"], ["dict"]]
 
 
@@ -92,7 +114,7 @@ def _is_result(spec: Any) -> bool:
 
 
 def _is_spec(spec: Any, leaf: str) -> bool:
-    """Whether it is of the form that ``_encoded`` gives trees, with such leaves."""
+    """Whether a value has the form of trees from ``_encoded``, with such leaves."""
     if not isinstance(spec, dict) or not spec:
         return False
     ((kind, content), *more) = spec.items()
@@ -108,7 +130,7 @@ def _is_spec(spec: Any, leaf: str) -> bool:
 
 
 def _matched(spec: Any, value: Any, path: str) -> Iterator[tuple[str, Any]]:
-    """The arrays of a value, and where they are; TypeError if it is built differently."""
+    """Yield the arrays of a value and their paths; TypeError if it has another structure."""
     ((kind, content), *_) = spec.items()
     if kind == "given":
         if not pytree.is_array(value):
@@ -129,16 +151,27 @@ def _matched(spec: Any, value: Any, path: str) -> Iterator[tuple[str, Any]]:
             yield from _matched(item, value[index], f"{path}[{index}]")
 
 
-def _checked(array: Any, path: str, example: Tensor) -> Tensor:
-    """An array's tensor, laid out as the program expects it."""
+def _checked(array: Any, path: str, example: Tensor, lengths: dict[str, int]) -> Tensor:
+    """Return an array's tensor in the layout that the program expects."""
     tensor = compiling.physical(tensor_of(array))
     if tensor.dtype is not example.dtype:
         raise TypeError(f"{path} is {to_numpy[tensor.dtype]} where {to_numpy[example.dtype]} is expected")
-    if tensor.shape != example.shape:
-        raise ValueError(f"{path} has shape {tuple(tensor.shape)} where {tuple(example.shape)} is expected")
+    if not _fits(tensor.shape, example.shape, lengths):
+        expected = tuple([lengths.get(str(n)) if symbolic.is_symbol(n) else n for n in example.shape])
+        raise ValueError(f"{path} has shape {tuple(tensor.shape)} where {expected} is expected")
     if tensor.device != example.device:
         raise ValueError(f"{path} is on {tensor.device} where {example.device} is expected")
+    if any(map(symbolic.is_symbol, example.shape)):
+        return compiling.in_c_order(tensor)
     return compiling.with_strides(tensor, tuple(example.stride()))
+
+
+def _fits(shape: Any, expected: Any, lengths: dict[str, int]) -> bool:
+    """Whether a shape is the expected one, in which an open length has a name and is the same wherever that stands."""
+    known = [
+        lengths.setdefault(str(m), n) if symbolic.is_symbol(m) else m for n, m in zip(shape, expected, strict=False)
+    ]
+    return len(shape) == len(expected) and all(n == m for n, m in zip(shape, known, strict=True))
 
 
 def _decoded(spec: Any, values: Any, arrays: list[Any]) -> Any:

@@ -1,7 +1,7 @@
-"""Compiled functions of arrays that lie over several processes: each process compiles what it does with its parts.
+"""Compiled functions of arrays sharded over processes: each process compiles the operations on its parts.
 
-Layer: owns how such a function becomes one of plain arrays. The parts are put together while it is traced, so that the
-graph holds torch's operations on parts and what is sent between processes.
+Layer: owns the conversion of such a function to one of plain arrays. The trace assembles the parts, so that the graph
+holds torch's operations on parts and the communication between processes.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ class OverParts:
     compile : callable
         ``tnp.compile``.
     options : dict
-        Of ``tnp.compile``.
+        Options of ``tnp.compile``.
     """
 
     def __init__(self, function: Callable[..., Any], compile: Callable[..., Any], options: dict[str, Any]) -> None:
@@ -34,7 +34,7 @@ class OverParts:
         self._programs: dict[Any, tuple[Callable[..., Any], list[Any]]] = {}
 
     def __call__(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """The result of the function, sharded as it would be if it were not compiled."""
+        """Return the result of the function, sharded as without compilation."""
         arrays: list[Any] = []
         structure = pytree.flatten((args, kwargs), arrays)
         tensors = [tensor_of(array) for array in arrays]
@@ -55,7 +55,7 @@ class OverParts:
     def _program(
         self, args: tuple[Any, ...], kwargs: dict[str, Any], arrays: list[Any], layouts: tuple[Any, ...]
     ) -> tuple[Callable[..., Any], list[Any]]:
-        made: list[Any] = []  # how the result is made of parts, known once the function was traced
+        made: list[Any] = []  # builds the result from parts; known after the trace
 
         def over_parts(*parts: ndarray) -> list[ndarray]:
             inside = iter(

@@ -1,7 +1,7 @@
-"""The end of a program, which waits for the threads that compile.
+"""Shutdown: the end of the program waits for the threads that compile.
 
-Layer: owns that wait. Python ends a daemon thread where it next takes the interpreter's lock. Amid torch's C++ code, as
-in most of what a compiler does, that aborts the process.
+Layer: owns that wait. Python ends a daemon thread where it next takes the interpreter's lock. Inside torch's C++ code,
+where a compiler is most of the time, that aborts the process.
 """
 
 from __future__ import annotations
@@ -14,9 +14,9 @@ import time
 from collections.abc import Iterator
 
 PATIENCE = 300.0
-"""Seconds that the end of a program waits for the others, which might wait for something themselves."""
+"""Seconds that the end of a program waits for these threads, which may themselves wait for something."""
 RESPITE = 0.5
-"""Seconds that they have after that to get from the scope's end to where they don't compute: they hold tensors yet."""
+"""Further seconds for the threads to release their tensors after the scope ends."""
 
 _changed = threading.Condition()
 _under_way: list[threading.Thread] = []
@@ -25,7 +25,7 @@ _ends = False
 
 @contextlib.contextmanager
 def waited_for() -> Iterator[None]:
-    """A scope that this thread gets to the end of, or, as a daemon when the program ends, never enters."""
+    """A scope that this thread completes; a daemon thread never enters it once the program ends."""
     _register()
     thread = threading.current_thread()
     with _changed:
@@ -42,10 +42,10 @@ def waited_for() -> Iterator[None]:
 
 @functools.cache
 def _register() -> None:
-    """Have `_wait` called before the executors end that a compiler uses, which is before those registered earlier."""
+    """Register `_wait` to run before a compiler's executors end, which is before the callbacks registered earlier."""
     importlib.import_module("concurrent.futures.thread")
     importlib.import_module("concurrent.futures.process")
-    with contextlib.suppress(RuntimeError):  # the program ends already
+    with contextlib.suppress(RuntimeError):  # the program is ending already
         threading._register_atexit(_wait)  # type: ignore[attr-defined]
 
 

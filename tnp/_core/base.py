@@ -23,9 +23,11 @@ if TYPE_CHECKING:  # type checkers read the finished classes
     from tnp._array.ndarray import ndarray as ndarray
     from tnp._array.ndarray import scalar as scalar
     from tnp._array.readonly import readonly as readonly
+    from tnp._array.strided import strided as strided
     from tnp._array.subclass import subclass as subclass
 
     float64 = scalar
+    number = Any
 else:
 
     class ndarray(Slot):
@@ -70,14 +72,23 @@ else:
         __slots__ = ()
         __module__ = "tnp"
 
-        # isinstance asks it, so a scalar is a number wherever NumPy's is; type(x) stays tnp's.
-        __class__ = property(lambda self: _SCALAR_CLASSES.get(self.tensor.dtype, type(self)))
+        @property
+        def __class__(self) -> type:
+            """NumPy's class, which isinstance asks for, so that a scalar is a number wherever NumPy's is."""
+            tensor = getattr(self, "tensor", None)  # Dynamo asks before it has put a tensor into its example
+            return type(self) if tensor is None else _SCALAR_CLASSES.get(tensor.dtype, type(self))
 
     class float64(scalar):
         """A scalar of a float64 on the host that nothing records: C takes it for Python's float, as NumPy's.
 
         The native core makes it, and makes a plain scalar of it when it gets a tensor of another kind.
         """
+
+        __slots__ = ()
+        __module__ = "tnp"
+
+    class number(scalar):
+        """A number of Python's that a trace computes: beside an array it takes the array's dtype (NEP 50)."""
 
         __slots__ = ()
         __module__ = "tnp"
@@ -90,13 +101,17 @@ else:
         __slots__ = ()
         __module__ = "tnp"
 
+    class strided(ndarray):
+        __slots__ = ("ahead", "host", "turn")
+        __module__ = "tnp"
+
     class flatiter:
         __slots__ = ("_array", "_base", "_index")
         __module__ = "tnp"
 
 
-SCALARS = frozenset({scalar, float64})
-PLAIN.update((ndarray, *SCALARS, readonly))
+SCALARS = frozenset({scalar, float64, number})
+PLAIN.update((ndarray, scalar, float64, readonly, strided))
 _SCALAR_CLASSES = {tensor_dtype: dtype.type for tensor_dtype, dtype in to_numpy.items()}
 
 # Names that a class statement adds by itself.

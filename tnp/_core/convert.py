@@ -9,7 +9,6 @@ from __future__ import annotations
 import itertools
 import math
 import operator
-import warnings
 from collections.abc import Callable, Collection
 from typing import Any
 
@@ -19,17 +18,18 @@ from numpy.exceptions import ComplexWarning
 from backend_torch.autodiff import autodiff
 from backend_torch.graphs import symbolic
 from backend_torch.native import heads
-from backend_torch.tensors import devices, interop, memory
+from backend_torch.tensors import devices, host_views, interop, memory
 from backend_torch.tensors.casting import cast
 from backend_torch.tensors.constants import constant
 from backend_torch.tensors.dtypes import to_numpy, to_torch
 from backend_torch.torch_private import messages
-from tnp._core import host_fallback
-from tnp._core.base import SCALARS, flatiter, like, ndarray, scalar, wrap, wrap_array
+from tnp._core import host_fallback, strided_views
+from tnp._core import interop as arrays
+from tnp._core.base import SCALARS, flatiter, like, ndarray, scalar, strided, wrap, wrap_array
 from tnp._core.derived_classes import kept
 from tnp._core.dtype_table import PLAIN
 from tnp._core.dtypes import DtypeError, native, tensor_dtype
-from tnp._core.errors import MOST_DIMENSIONS, copy_mode, explain
+from tnp._core.errors import MOST_DIMENSIONS, copy_mode, explain, warn
 from tnp._core.interop import NO_COPY, check_libraries, check_library, host_values
 from tnp._core.readonly_views import readonly_array, view_like, view_of
 
@@ -76,9 +76,9 @@ def tensor_of(value: Any, dtype: Any = None, *, device: Any = None, is_output: b
         except ValueError as error:
             tensor = _by_protocol(value, None, error).tensor
     if device is not None and tensor.device != device and tensor.dim():
-        if not (host_fallback.kept and isinstance(value, np.ndarray)):
+        if not (arrays.host_copies_allowed and isinstance(value, np.ndarray)):
             raise devices.mixed(device, tensor.device)
-        tensor = interop.moved(tensor, device)  # a program run by python -m tnp can't move it itself
+        tensor = interop.moved(tensor, device)
     return tensor if dtype is None else converted(tensor, tensor_dtype(dtype))
 
 
@@ -135,6 +135,8 @@ def output_tensor(out: Any, refusal: str = "output array is read-only") -> Tenso
     if not memory.is_writeable(tensor) or (type(out) is not ndarray and not out.flags.writeable):
         raise ValueError(refusal)
     if isinstance(out, np.ndarray) and not memory.shares(tensor, out):
+        if (view := strided_views.over_numpy(out)) is not None:
+            return view.tensor
         raise ValueError(f"output array has strides {out.strides} that no tensor has: write to a copy of it")
     return tensor
 
@@ -144,7 +146,7 @@ def converted(tensor: Tensor, dtype: Any) -> Tensor:
     if tensor.dtype is dtype:
         return tensor
     if tensor.is_complex() and to_numpy[dtype].kind in "iuf":
-        warnings.warn("Casting complex values to real discards the imaginary part", ComplexWarning, stacklevel=4)
+        warn("Casting complex values to real discards the imaginary part", ComplexWarning)
         tensor = memory.copied(memory.real(tensor))  # a cast would return a view, but a conversion shares no memory
     return cast(tensor, dtype)
 
@@ -156,7 +158,14 @@ def _imported(value: Any, dtype: Any, device: Any, copy: bool | None) -> tuple[T
     """
     if isinstance(value, flatiter):
         return memory.copied(value.base.ravel().tensor), True
-    if isinstance(value, (list, tuple)) and (first := _array_in(value)) is not None:
+    if isinstance(value, (list, tuple)):
+        if copy is not False and (device is None or device.type == "cpu"):
+            if (of_numbers := heads.array(value, dtype)) is not None:
+                return of_numbers.tensor, True
+        first = _array_in(value)
+    else:
+        first = None
+    if first is not None:
         if copy is False:
             raise ValueError(NO_COPY)
         return _stacked(value, dtype, tensor_of(first).device), True
@@ -301,8 +310,6 @@ def asarray(
 
     Notes
     -----
-    Differences from NumPy: an array with negative strides is copied.
-
     Source: https://numpy.org/doc/stable/reference/generated/numpy.asarray.html
 
     Examples
@@ -319,6 +326,10 @@ def asarray(
         return asarray(_of_subarrays(a, *parts), None, order, device=device, copy=copy)
     copy = copy_mode(copy)
     wanted = None if device is None else devices.parse(device)
+    if type(a) is strided and host_views.are_had():
+        if not copy and _is_unchanged(a, dtype, order, wanted):
+            return a
+        a = a.host
     if isinstance(a, np.ndarray) and not copy and not a.flags.writeable:
         a = _over_read_only(a)
     if isinstance(a, ndarray) or memory.is_tensor(a):
@@ -326,10 +337,14 @@ def asarray(
         if fresh and copy is False:
             raise ValueError(NO_COPY)
     else:
+        if copy is False and isinstance(a, np.ndarray) and (view := _viewed(a, dtype, order, wanted)) is not None:
+            return view
         try:
             given, fresh = _imported(a, dtype, wanted, copy)
         except ValueError as error:  # __array__ is trusted to return a copy if one was asked for
             return asarray(_by_protocol(a, copy, error), dtype, order, device=device)
+        if fresh and not copy and isinstance(a, np.ndarray) and (view := _viewed(a, dtype, order, wanted)) is not None:
+            return view
     tensor = given if dtype is None else converted(given, tensor_dtype(dtype))
     tensor = interop.moved(tensor, wanted)
     order = "K" if order is None else as_order(order)
@@ -341,6 +356,17 @@ def asarray(
     if isinstance(a, ndarray) and not fresh:
         return a if tensor is a.tensor and type(a) in PLAIN else view_of(a, tensor)
     return wrap_array(tensor)
+
+
+def _viewed(array: np.ndarray, dtype: Any, order: Any, device: Any) -> ndarray | None:
+    """Return an array over NumPy's memory, if no tensor describes it and nothing has to change."""
+    return strided_views.over_numpy(array) if _is_unchanged(array, dtype, order, device) else None
+
+
+def _is_unchanged(array: Any, dtype: Any, order: Any, device: Any) -> bool:
+    """Whether an array on the host in no memory order has what is asked for."""
+    is_here = device is None or device.type == "cpu"
+    return is_here and order in (None, "K", "A") and (dtype is None or np.dtype(dtype) == array.dtype)
 
 
 def _of_subarrays(a: Any, dtype: np.dtype, shape: tuple[int, ...]) -> ndarray:
@@ -423,17 +449,8 @@ class Builtins:
         >>> np.array([1, 2.5])
         array([1. , 2.5])
         """
-        if (
-            copy is True
-            and order.__class__ is str
-            and order == "K"
-            and ndmin.__class__ is ndmax.__class__ is int
-            and not (ndmin or ndmax)
-            and device is None
-            and like is None
-        ):
-            if (made := heads.array(object, dtype)) is not None:
-                return made
+        if copy is True and (made := heads.array(object, dtype, order, ndmin, ndmax, device, like)) is not None:
+            return made
         ndmin, ndmax = operator.index(ndmin), operator.index(ndmax)
         if not 0 <= ndmax <= MOST_DIMENSIONS:
             raise ValueError(f"ndmax must be in the range [0, NPY_MAXDIMS ({MOST_DIMENSIONS})]")
@@ -513,6 +530,8 @@ def copy(a: Any, order: str = "K", subok: bool = False, *, device: Any = None) -
     >>> x
     array([1, 2])
     """
+    if device is None and order.__class__ is str and order == "K" and (made := heads.array(a, None)) is not None:
+        return made
     device = devices.of_scope() if device is None else device
     return array(a, order=order, subok=subok, copy=True, device=device)
 
@@ -593,17 +612,17 @@ def as_dtype(x: ndarray, dtype: Any, order: Any, casting: Any, copy: bool) -> An
         raise ValueError("_CopyMode enum is not allowed for astype function. Use true/false instead.")
     try:
         wanted = tensor_dtype(dtype)
-    except DtypeError:
+    except DtypeError as error:
         if (parts := np.dtype(dtype).subdtype) is not None:
             return wrap_array(_of_subarrays(x, *parts).tensor)
-        if not host_fallback.kept:
-            raise
-        return host_values(x).astype(dtype, order, casting)
+        return host_fallback.refused(error, np.ndarray.astype, (x, dtype, order, casting), {})
     target = to_numpy[wanted]
     if not issubclass(type(casting), (str, bytes)):
         raise TypeError(f"casting must be str, not {type(casting).__name__}")
     if casting not in ("same_value", "unsafe") and not np.can_cast(x.dtype, target, casting):
         raise TypeError(f"Cannot cast array data from {x.dtype!r} to {target!r} according to the rule {casting!r}")
+    if not copy and type(x) is strided and target == x.dtype:
+        return asarray(x, order=order)
     result = converted(x.tensor, wanted)
     if casting == "same_value" and not memory.same_values(x.tensor, cast(result, x.tensor.dtype)):
         raise ValueError(f"could not cast 'same_value' {x.dtype} to {target}")
@@ -617,6 +636,8 @@ def as_dtype(x: ndarray, dtype: Any, order: Any, casting: Any, copy: bool) -> An
 def view(x: ndarray, dtype: Any) -> ndarray:
     """``x.view(dtype)``: the same bytes under another dtype."""
     tensor, wanted = x.tensor, tensor_dtype(dtype)
+    if type(x) is strided and host_views.are_had():
+        return strided_views.made_of(x, x.host.view(dtype))
     old, new = tensor.itemsize, wanted.itemsize
     if old != new:
         if not tensor.dim():
@@ -695,6 +716,6 @@ def value_of(value: Any, array: ndarray) -> Tensor:
     dtype = array.tensor.dtype
     if source.dtype is not dtype:
         if source.is_complex() and array.dtype.kind not in "cb":
-            warnings.warn("Casting complex values to real discards the imaginary part", ComplexWarning, stacklevel=5)
+            warn("Casting complex values to real discards the imaginary part", ComplexWarning)
         source = cast(source, dtype)
     return source

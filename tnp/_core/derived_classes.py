@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from backend_torch.tensors import memory
-from tnp._core.base import ndarray, readonly, scalar, subclass, wrap_array
+from tnp._core.base import ndarray, readonly, scalar, strided, subclass, wrap_array
 from tnp._core.readonly_views import readonly_array, view_of
 
 Tensor = Any
@@ -43,7 +43,9 @@ def finalised(cls: Any, tensor: Tensor, source: Any) -> Any:
         _awaiting.pop()()
     made = _new(cls)
     made.tensor = tensor
-    if isinstance(source, ndarray) and tensor is not source.tensor and memory.same_storage(tensor, source.tensor):
+    if type(source) is strided:
+        memory.lock(tensor)
+    elif isinstance(source, ndarray) and tensor is not source.tensor and memory.same_storage(tensor, source.tensor):
         _note_base(cls, tensor, source)
     cls.__array_finalize__(made, source)
     return made
@@ -67,7 +69,7 @@ def plain(x: Any) -> Any:
 
 def of_class(x: ndarray, result: ndarray) -> Any:
     """Return a result in the class of ``x``; scalars stay scalars."""
-    return result if isinstance(result, scalar) else finalised(type(x), result.tensor, x)
+    return result if isinstance(result, scalar) else as_result(x, result)
 
 
 def kept(given: Any, result: ndarray) -> Any:
@@ -78,9 +80,12 @@ def kept(given: Any, result: ndarray) -> Any:
 
 
 def as_result(source: Any, result: ndarray) -> Any:
-    """Return a result in the class of an array; a read-only result stays read-only."""
+    """Return a result in the class of an array; a read-only result stays read-only.
+
+    An array of a derived class holds a tensor, so of a view with a negative step it has a copy, which is read-only too.
+    """
     made = finalised(type(source), result.tensor, source)
-    if type(result) is readonly:
+    if type(result) in (readonly, strided):
         memory.lock(made.tensor)
     return made
 

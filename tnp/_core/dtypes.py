@@ -29,7 +29,8 @@ def tensor_dtype(dtype: Any) -> Any:
                 "this machine's order, and frombuffer and asarray read them"
             ) from None
         raise DtypeError(
-            f"tnp arrays hold numbers and booleans: no tensor has dtype {dtype!r}; keep such data in numpy"
+            f"tnp arrays hold numbers and booleans: no tensor has dtype {dtype!r}; keep such data on the host, outside "
+            "of traces, batches and gradients"
         ) from None
 
 

@@ -7,7 +7,10 @@ from __future__ import annotations
 
 import math
 import operator
+import sys
+import warnings
 from collections.abc import Iterable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -23,6 +26,26 @@ MOST_DIMENSIONS = 64  # NumPy's limits, so that a program that runs here also ru
 MOST_OPERANDS = 64
 _MAX = np.iinfo(np.intp).max
 _INTS = np.iinfo(np.intc)
+
+# Where the code of tnp, its backend and torch lies: a line there is not the program's.
+_OURS = (
+    str(Path(__file__).parents[1]),
+    str(Path(memory.__file__).parents[1]),
+    str(Path(sys.modules["torch"].__file__ or "").parent),
+)
+
+
+def frames_above() -> int:
+    """Count the frames of tnp and torch from the caller's up, as ``stacklevel`` does to name the program's line."""
+    frame, count = sys._getframe(1), 1
+    while frame.f_back is not None and frame.f_code.co_filename.startswith(_OURS):
+        frame, count = frame.f_back, count + 1
+    return count
+
+
+def warn(text: str, category: type[Warning]) -> None:
+    """Warn with the program's line, whichever functions of tnp lie between."""
+    warnings.warn(text, category, stacklevel=frames_above())
 
 
 _COPY_MODES = {np._CopyMode.ALWAYS: True, np._CopyMode.IF_NEEDED: None, np._CopyMode.NEVER: False}
@@ -167,6 +190,14 @@ def broadcast_error(*shapes: tuple[int, ...]) -> ValueError:
     return ValueError(f"operands could not be broadcast together with shapes {shapes_text(shapes)} ")
 
 
+def broadcast(*shapes: tuple[int, ...]) -> tuple[int, ...]:
+    """Return the common shape of operands; NumPy's ValueError if they do not broadcast."""
+    try:
+        return np.broadcast_shapes(*shapes)
+    except ValueError:
+        raise broadcast_error(*shapes) from None
+
+
 def mismatch_error(*shapes: tuple[int, ...]) -> ValueError:
     """Return the error of ``broadcast``, which names the first two operands that do not fit."""
     ndim = max(map(len, shapes))
@@ -191,6 +222,25 @@ def output_error(out: tuple[int, ...], result: tuple[int, ...]) -> ValueError:
         f"non-broadcastable output operand with shape {shapes_text([out])} "
         f"doesn't match the broadcast shape {shapes_text([result])}"
     )
+
+
+def unassignable(given: tuple[int, ...], wanted: tuple[int, ...], what: str = "input array") -> ValueError:
+    """Return the error that NumPy raises for values whose shape does not broadcast to that of their places."""
+    return ValueError(
+        f"could not broadcast {what} from shape {shapes_text([given])} into shape {shapes_text([wanted])}"
+    )
+
+
+def check_line(shape: tuple[int, ...]) -> None:
+    """Raise the error of NumPy's compiled functions for anything but one dimension."""
+    if len(shape) != 1:
+        raise ValueError(f"object {'too deep' if len(shape) else 'of too small depth'} for desired array")
+
+
+def refuse_cast(given: np.dtype, wanted: np.dtype, rule: str, what: str = "array data") -> None:
+    """Raise TypeError if a casting rule forbids the cast from a dtype to another."""
+    if not np.can_cast(given, wanted, rule):  # type: ignore[arg-type]
+        raise TypeError(f"Cannot cast {what} from {given!r} to {wanted!r} according to the rule '{rule}'")
 
 
 def explain(error: Exception, *operands: Any) -> Exception:

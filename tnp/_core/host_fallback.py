@@ -1,27 +1,71 @@
 """Data that no tensor can hold: strings, objects, dates, structures, long doubles.
 
-Layer: owns the fallback to NumPy. ``import tnp`` refuses such data (DtypeError). In a program that ``python -m tnp``
-runs, the data stays NumPy's: a function or method that would refuse calls NumPy's own instead, over the memory of its
-arrays, and numbers among the results become tnp's again. The fallback runs only after a refusal, so other calls pay
+Layer: owns the fallback to NumPy. Such data is NumPy's: a function that refuses it (DtypeError) calls NumPy's own
+instead, over the memory of its arrays, and numbers among the results become tnp's. An accelerator, a trace, a batch and
+a derivative have no part in that: there the refusal stands. The fallback runs only after a refusal, so other calls pay
 nothing for it.
 """
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from backend_torch.tensors import devices, interop, memory
+from backend_torch.tensors import devices, interop, memory, trace_state
 from backend_torch.tensors.dtypes import to_torch
 from backend_torch.tensors.trace_state import TracedValueError
 from tnp._core import interop as _interop
-from tnp._core.base import ndarray, scalar, wrap_array
+from tnp._core import strided_views
+from tnp._core.base import ndarray, scalar, wrap, wrap_array
 from tnp._core.trees import replaced
 
-kept = False
-"""Whether such data stays NumPy's instead of being refused."""
+_HERE = str(Path(__file__).parents[1])
+_DISPATCH = str(Path(_HERE, "_array", "array_function.py"))
+
+
+def refused(
+    error: TypeError,
+    function: Callable[..., Any],
+    args: tuple[Any, ...],
+    kwargs: dict[str, Any],
+) -> Any:
+    """Call NumPy's function in place of one that refused the data; raise ``error`` where the host can't have it.
+
+    Parameters
+    ----------
+    error : TypeError
+    function : callable
+        NumPy's.
+    args, kwargs : tuple, dict
+        What the program gave.
+    """
+    if trace_state.is_tracing() or kwargs.get("device") not in (None, "cpu"):
+        raise error
+
+    def check(leaf: Any) -> Any:
+        if isinstance(leaf, ndarray) and not _interop.is_on_host(leaf):
+            raise error
+        return leaf
+
+    replaced(check, (args, kwargs))
+    try:
+        return on_host(function, args, kwargs)
+    except Exception as theirs:
+        raise theirs from None
+
+
+def refused_here(error: TypeError, function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+    """Do what ``refused`` does for the function that calls this, if a program called that; else raise ``error``."""
+    caller: Any = sys._getframe(2)
+    while caller.f_code.co_filename == _DISPATCH:  # which looks for derived classes first
+        caller = caller.f_back
+    if caller.f_code.co_filename.startswith(_HERE):
+        raise error
+    return refused(error, function, args, kwargs)
 
 
 def on_host(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -72,15 +116,20 @@ def _stand_in(array: ndarray) -> np.ndarray:
 
 
 def taken(value: Any) -> Any:
-    """Convert plain arrays of numbers that NumPy returned to tnp's, on the default device; leave the rest."""
+    """Convert NumPy's scalars and plain arrays of numbers to tnp's, on the default device; leave the rest."""
     return replaced(_taken, value)
 
 
 def _taken(value: Any) -> Any:
+    if isinstance(value, np.generic) and value.dtype in to_torch:
+        return wrap(interop.moved(memory.from_numpy(np.asarray(value)), devices.state.default))
     if type(value) is not np.ndarray or value.dtype not in to_torch:
         return value
     if repeated := 0 in value.strides and value.size > 0:
         value.flags.writeable = False  # as ours are; NumPy would warn of the question
     tensor = memory.from_numpy(value, read_only=repeated)
-    tensor = tensor if memory.shares(tensor, value) else memory.fresh(tensor)
+    if not memory.shares(tensor, value):
+        if (view := strided_views.over_numpy(value)) is not None:
+            return view
+        tensor = memory.fresh(tensor)
     return wrap_array(interop.moved(tensor, devices.state.default))

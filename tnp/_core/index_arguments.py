@@ -5,7 +5,6 @@ Layer: owns how NumPy reads these arguments, and their errors.
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
 import numpy as np
@@ -16,18 +15,13 @@ from backend_torch.tensors.casting import cast
 from backend_torch.tensors.dtypes import to_numpy
 from tnp._core.base import ndarray, scalar
 from tnp._core.convert import is_array, tensor_of
-from tnp._core.errors import index_of
+from tnp._core.errors import index_of, refuse_cast, warn
 from tnp._core.indexing import INT64
 from tnp._core.numpy_version import NUMPY
 
 Tensor = Any
 _MODES = ("clip", "wrap", "raise")  # by NumPy's numbers for the modes
 _BACKWARDS = NUMPY < "2.5.0"  # take asked whether out casts to the result; since then whether the result casts to out
-
-
-def refuse_cast(given: np.dtype, wanted: np.dtype, rule: str, what: str = "array data") -> None:
-    if not np.can_cast(given, wanted, rule):  # type: ignore[arg-type]
-        raise TypeError(f"Cannot cast {what} from {given!r} to {wanted!r} according to the rule '{rule}'")
 
 
 def has_own_dtype(value: Any) -> bool:
@@ -82,9 +76,10 @@ def writeable_tensor(array: Any, message: str, refusal: str = "assignment destin
     """Return the tensor of an array that is written to; TypeError with the message for anything else."""
     if not isinstance(array, ndarray):
         raise TypeError(message)
-    if not memory.is_writeable(array.tensor) or (type(array) is not ndarray and not array.flags.writeable):
+    tensor = array.tensor
+    if not memory.is_writeable(tensor) or (type(array) is not ndarray and not array.flags.writeable):
         raise ValueError(refusal)
-    return array.tensor
+    return tensor
 
 
 def check_output(out: Any, shape: tuple[int, ...], dtype: Any, function: str) -> Tensor:
@@ -101,9 +96,8 @@ def _check_cast(result: np.dtype, out: np.dtype) -> None:
     if _BACKWARDS:
         refuse_cast(out, result, "safe")
     elif not np.can_cast(result, out, "same_kind"):
-        warnings.warn(
+        warn(
             "Implicit casting of output to a different kind is deprecated. In a future version, this will result in an "
             "error. (Deprecated NumPy 2.5)",
             DeprecationWarning,
-            stacklevel=4,
         )

@@ -24,8 +24,9 @@ from backend_torch.tensors.shape import broadcasts
 from backend_torch.torch_private.functorch import innermost
 from tnp._core.base import ndarray, scalar, wrap, wrap_array
 from tnp._core.convert import checked_number, element_of, is_array, sequence_error, tensor_of, value_of
-from tnp._core.errors import MOST_DIMENSIONS, MOST_OPERANDS, explain, shapes_text
+from tnp._core.errors import MOST_DIMENSIONS, MOST_OPERANDS, explain, shapes_text, unassignable
 from tnp._core.mask_selection import Selection, assign, select
+from tnp._core.strided_views import part
 
 Tensor = Any
 
@@ -69,6 +70,8 @@ def get_item(array: ndarray, key: Any) -> Any:
         else:
             if getattr(as_torch, "dtype", None) is BOOL or result.numel():  # else torch has not checked the indices
                 return wrap_array(result)
+    if view is None and (reversed_view := part(tensor, key)) is not None:
+        return reversed_view
     plan = parse(tensor, key)
     if plan.arrays and (not tensor.is_cpu or trace_state.is_tracing()):
         _check_bounds(tensor, plan)
@@ -90,20 +93,32 @@ def get_item(array: ndarray, key: Any) -> Any:
 
 
 def _view(tensor: Tensor, key: Any) -> Tensor | None:
-    """The view that integers, slices, None and one ellipsis select; None for other keys, and where torch refuses."""
+    """The view that integers, slices, None and one ellipsis select; None for other keys, and where torch has none."""
     kind = type(key)
     if kind is tuple:
         if not _BASIC.issuperset(map(type, key)) or key.count(Ellipsis) > 1:
             return None
+        for item in key:
+            if type(item) is slice and _goes_back(item):
+                return None
     elif kind is scalar:
         if (key := _integer(key)) is None:
             return None
-    elif kind is not int and kind is not slice:
+    elif kind is slice:
+        if _goes_back(key):
+            return None
+    elif kind is not int:
         return None
     try:
         return tensor[key] if innermost() is None else memory.sliced(tensor, key)
     except _TORCH_ERRORS:
         return None
+
+
+def _goes_back(item: slice) -> bool:
+    """Whether the step is negative, which torch refuses by an exception that takes longer than the view."""
+    step = item.step
+    return type(step) is int and step < 0
 
 
 def _integer(item: ndarray) -> int | None:
@@ -119,7 +134,7 @@ def _as_torch(tensor: Tensor, key: Any) -> Any:
     if type(key) is tuple:
         items = []
         for item in key:
-            if type(item) is not slice and (item := _as_torch(tensor, item)) is None:
+            if _goes_back(item) if type(item) is slice else (item := _as_torch(tensor, item)) is None:
                 return None
             items.append(item)
         return tuple(items) if len(items) < MOST_OPERANDS else None
@@ -447,6 +462,4 @@ def _value_error(shape: tuple[int, ...], selected: tuple[int, ...], plan: Plan) 
             f"shape mismatch: value array of shape {shapes_text([shape])} could not be broadcast to "
             f"indexing result of shape {shapes_text([selected])}"
         )
-    return ValueError(
-        f"could not broadcast input array from shape {shapes_text([shape])} into shape {shapes_text([selected])}"
-    )
+    return unassignable(shape, selected)

@@ -14,8 +14,9 @@ import numpy as np
 
 from backend_torch.autodiff import transform_levels
 from backend_torch.graphs import compiling
+from backend_torch.native import heads
 from backend_torch.tensors import devices, interop, memory, trace_state
-from tnp._core.base import like, ndarray, scalar, wrap, wrap_array
+from tnp._core.base import like, ndarray, scalar, strided, wrap, wrap_array
 from tnp._core.dtype_table import PLAIN
 
 WRITERS = frozenset({"copyto", "fill_diagonal", "place", "put", "put_along_axis", "putmask"})
@@ -67,6 +68,8 @@ NO_COPY = (
 
 def to_numpy(x: ndarray, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
     """``x.__array__()``: share the memory on the CPU; elsewhere raise TypeError unless host copies are allowed."""
+    if dtype is None and not copy and (given := heads.numpy_of(x.tensor)) is not None:
+        return given[0]
     tensor = _readable(x)
     if tensor.device.type != "cpu":
         if not host_copies_allowed:
@@ -85,6 +88,8 @@ def to_numpy(x: ndarray, dtype: Any = None, copy: bool | None = None) -> np.ndar
 
 def host_values(x: ndarray) -> np.ndarray:
     """Return an array's values as a NumPy array, copied to the host if they are elsewhere."""
+    if type(x) is strided and not trace_state.is_tracing():
+        return x.host
     return memory.to_numpy(memory.to_host(_readable(x)))
 
 
@@ -102,6 +107,14 @@ def _readable(x: ndarray) -> Any:
         if not memory.is_readable(tensor):
             check_readable(x)
     return tensor
+
+
+def is_on_host(x: ndarray) -> bool:
+    """Whether NumPy may have an array's values: no copy goes unseen, and no derivative is lost."""
+    tensor = x.tensor
+    if tensor.requires_grad or not memory.is_readable(tensor):
+        return False
+    return tensor.device.type == "cpu" or host_copies_allowed
 
 
 def check_readable(x: ndarray) -> None:

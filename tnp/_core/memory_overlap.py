@@ -11,7 +11,7 @@ import numpy as np
 
 from backend_torch.graphs import compiling
 from backend_torch.tensors import memory, trace_state
-from tnp._core.base import ndarray
+from tnp._core.base import ndarray, strided
 from tnp._core.convert import asarray
 from tnp._core.interop import check_readable
 
@@ -25,7 +25,11 @@ def _addresses(a: Any, b: Any) -> tuple[np.ndarray, np.ndarray] | None:
     check_readable(other)
     if one.device != other.device:
         return None
-    return memory.addresses(one.tensor), memory.addresses(other.tensor)
+    return _places(one), _places(other)
+
+
+def _places(x: ndarray) -> np.ndarray:
+    return x.host if type(x) is strided else memory.addresses(x.tensor)
 
 
 def shares_memory(a: Any, b: Any, /, max_work: Any = -1) -> bool:

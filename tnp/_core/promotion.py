@@ -9,13 +9,15 @@ from typing import Any
 
 import numpy as np
 
-from tnp._core.base import SCALARS, ndarray
+from tnp._core.base import SCALARS, ndarray, number
 from tnp._core.convert import asarray, asnumpy
 from tnp._core.dtypes import numpy_dtype
 
 
 def _dtype_of(value: Any) -> Any:
     """Return an array's dtype; return dtypes and Python scalars unchanged, for NumPy to judge."""
+    if type(value) is number:
+        return value.weak(0)
     if hasattr(value, "dtype") and not issubclass(type(value), (type, np.ndarray, np.generic)):
         return asarray(value).dtype
     return value

@@ -8,7 +8,8 @@ from __future__ import annotations
 from typing import Any
 
 from backend_torch.tensors import memory
-from tnp._core.base import ndarray, readonly, scalar, wrap, wrap_array
+from tnp._core import strided_views
+from tnp._core.base import ndarray, readonly, scalar, strided, wrap, wrap_array
 
 Tensor = Any
 _new = object.__new__
@@ -16,13 +17,19 @@ _new = object.__new__
 
 def view(source: Any, result: Any) -> Any:
     """Return a result of ``source``: read-only if ``source`` is read-only and shares its memory."""
+    if type(source) is strided and type(result) is ndarray:
+        return strided_views.view_of(source, result.tensor)
+    if type(result) is strided and isinstance(source, ndarray) and not source.flags.writeable:
+        return strided_views.locked(result)
     if type(result) is not ndarray or not isinstance(source, ndarray) or source.flags.writeable:
         return result
     return readonly_array(result.tensor, source) if memory.same_storage(result.tensor, source.tensor) else result
 
 
-def readonly_array(tensor: Tensor, source: Any) -> readonly:
+def readonly_array(tensor: Tensor, source: Any) -> ndarray:
     """Return a tensor as a read-only array; ``source`` is the array or other object that owns the memory."""
+    if type(source) is strided and type(view := strided_views.view_of(source, tensor, read_only=True)) is strided:
+        return view
     made: readonly = _new(readonly)
     itself = isinstance(source, ndarray) and source.tensor is tensor
     made.tensor = tensor if itself else memory.with_source(tensor, source)

@@ -5,7 +5,6 @@ Layer: owns ``__array_ufunc__`` and ``__array_wrap__``. Every ufunc asks this mo
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
 import numpy as np
@@ -13,6 +12,7 @@ import numpy as np
 from tnp._core import host_fallback, interop
 from tnp._core.base import ndarray, scalar, subclass, wrap_array
 from tnp._core.derived_classes import plain, ranked, winner
+from tnp._core.errors import warn
 
 
 def overriding(operands: Any, out: Any = None) -> list[Any]:
@@ -96,11 +96,10 @@ def _wrap(x: Any, array: Any, context: Any, return_scalar: bool) -> Any:
                 result = x.__array_wrap__(*arguments)
             except TypeError:
                 continue
-            warnings.warn(
+            warn(
                 "__array_wrap__ must accept context and return_scalar arguments (positionally) in the future. "
                 "(Deprecated NumPy 2.0)",
                 DeprecationWarning,
-                stacklevel=5,
             )
             return result
         raise error

@@ -21,8 +21,9 @@ from backend_torch.tensors.dtypes import to_numpy
 from backend_torch.torch_private import messages
 from tnp._core.base import ndarray, wrap_array
 from tnp._core.convert import check_like, tensor_of
-from tnp._core.dtypes import numpy_dtype, tensor_dtype
-from tnp._core.errors import bytes_text, explain, shapes_text, too_big
+from tnp._core.dtypes import DtypeError, numpy_dtype, tensor_dtype
+from tnp._core.errors import bytes_text, explain, too_big, unassignable
+from tnp._core.host_fallback import refused_here
 from tnp._manipulation.shape import as_order, as_shape
 
 Shape = tuple[int, ...]
@@ -113,14 +114,12 @@ def empty(shape: Any, dtype: Any = None, order: Any = "C", *, device: Any = None
     >>> np.empty((2, 3)).shape
     (2, 3)
     """
-    if (
-        order.__class__ is str
-        and order == "C"
-        and device is like is None
-        and (made := heads.empty(shape, dtype)) is not None
-    ):
+    if (made := heads.empty(shape, dtype, order, device, like)) is not None:
         return made
-    return _made(kernels.empty, shape, dtype, order, device, like)
+    try:
+        return _made(kernels.empty, shape, dtype, order, device, like)
+    except DtypeError as error:
+        return refused_here(error, np.empty, shape, dtype, order, device=device)
 
 
 def zeros(shape: Any, dtype: Any = None, order: Any = "C", *, device: Any = None, like: Any = None) -> ndarray:
@@ -163,14 +162,12 @@ def zeros(shape: Any, dtype: Any = None, order: Any = "C", *, device: Any = None
     >>> np.zeros(2, dtype=int)
     array([0, 0])
     """
-    if (
-        order.__class__ is str
-        and order == "C"
-        and device is like is None
-        and (made := heads.zeros(shape, dtype)) is not None
-    ):
+    if (made := heads.zeros(shape, dtype, order, device, like)) is not None:
         return made
-    return _made(kernels.zeros, shape, dtype, order, device, like)
+    try:
+        return _made(kernels.zeros, shape, dtype, order, device, like)
+    except DtypeError as error:
+        return refused_here(error, np.zeros, shape, dtype, order, device=device)
 
 
 def ones(shape: Any, dtype: Any = None, order: Any = "C", *, device: Any = None, like: Any = None) -> ndarray:
@@ -213,14 +210,12 @@ def ones(shape: Any, dtype: Any = None, order: Any = "C", *, device: Any = None,
     >>> np.ones(2)
     array([1., 1.])
     """
-    if (
-        order.__class__ is str
-        and order == "C"
-        and device is like is None
-        and (made := heads.ones(shape, dtype)) is not None
-    ):
+    if (made := heads.ones(shape, dtype, order, device, like)) is not None:
         return made
-    return _made(kernels.ones, shape, dtype, order, device, like)
+    try:
+        return _made(kernels.ones, shape, dtype, order, device, like)
+    except DtypeError as error:
+        return refused_here(error, np.ones, shape, dtype, order, device=device)
 
 
 def full(
@@ -270,13 +265,9 @@ def full(
     array([[1, 2],
            [1, 2]])
     """
-    if (
-        order.__class__ is str
-        and order == "C"
-        and device is like is None
-        and (made := heads.full(shape, fill_value, dtype)) is not None
-    ):
-        return made
+    if order.__class__ is str and order == "C" and device is like is None:
+        if (made := heads.full(shape, fill_value, dtype)) is not None:
+            return made
     value, dtype = _fill(fill_value, dtype, shape)
     if device is None and memory.is_tensor(value):
         device = value.device
@@ -309,8 +300,7 @@ def _fill_error(error: RuntimeError, value: Any, sizes: Shape) -> Exception:
     """Return NumPy's error for a filling array that does not broadcast to these sizes."""
     if not memory.is_tensor(value) or isinstance(error, NotImplementedError):  # on the meta device there is no value
         return error
-    shapes = shapes_text([value.shape]), shapes_text([sizes])
-    return ValueError(f"could not broadcast input array from shape {shapes[0]} into shape {shapes[1]}")
+    return unassignable(value.shape, sizes)
 
 
 def _made_like(make: Callable[..., Tensor], prototype: Any, dtype: Any, order: Any, shape: Any, device: Any) -> ndarray:
@@ -327,14 +317,7 @@ def _made_like(make: Callable[..., Tensor], prototype: Any, dtype: Any, order: A
 
 
 def empty_like(
-    prototype: Any,
-    /,
-    dtype: Any = None,
-    order: Any = "K",
-    subok: bool = True,
-    shape: Any = None,
-    *,
-    device: Any = None,
+    prototype: Any, /, dtype: Any = None, order: Any = "K", subok: bool = True, shape: Any = None, *, device: Any = None
 ) -> ndarray:
     """Return a new array like another, with arbitrary contents.
 
@@ -368,6 +351,9 @@ def empty_like(
     >>> np.empty_like([[1, 2]]).shape
     (1, 2)
     """
+    if shape is device is None and order.__class__ is str and order == "K":
+        if (made := heads.like(prototype, None, dtype)) is not None:
+            return made
     return _made_like(partial(kernels.like, kernels.empty), prototype, dtype, order, shape, device)
 
 
@@ -406,6 +392,9 @@ def zeros_like(
     >>> np.zeros_like([1, 2])
     array([0, 0])
     """
+    if shape is device is None and order.__class__ is str and order == "K":
+        if (made := heads.like(a, 0, dtype)) is not None:
+            return made
     return _made_like(partial(kernels.like, kernels.zeros), a, dtype, order, shape, device)
 
 
@@ -444,6 +433,9 @@ def ones_like(
     >>> np.ones_like([1, 2])
     array([1, 1])
     """
+    if shape is device is None and order.__class__ is str and order == "K":
+        if (made := heads.like(a, 1, dtype)) is not None:
+            return made
     return _made_like(partial(kernels.like, kernels.ones), a, dtype, order, shape, device)
 
 
@@ -498,6 +490,9 @@ def full_like(
     >>> np.full_like([1, 2], 7.5)
     array([7, 7])
     """
+    if shape is device is None and order.__class__ is str and order == "K":
+        if (made := heads.like(a, fill_value, dtype)) is not None:
+            return made
     tensor = tensor_of(a)
     dtype = to_numpy[tensor.dtype] if dtype is None else dtype
     value, dtype = _fill(fill_value, dtype, tuple(tensor.shape) if shape is None else shape)
@@ -564,16 +559,9 @@ def eye(
     array([[0, 1, 0],
            [0, 0, 1]])
     """
-    if (
-        M is device is like is None
-        and dtype is float
-        and k.__class__ is int
-        and k == 0
-        and order.__class__ is str
-        and order == "C"
-        and (made := heads.eye(N)) is not None
-    ):
-        return made
+    if M is device is like is None and dtype is float and k.__class__ is int and k == 0:
+        if order.__class__ is str and order == "C" and (made := heads.eye(N)) is not None:
+            return made
     diagonal = operator.index(k)
 
     def make(shape: Shape, dtype: Any, device: Any, order: str) -> Tensor:

@@ -10,8 +10,9 @@ from typing import Any
 
 import numpy as np
 
+from backend_torch.native import heads
 from backend_torch.tensors import devices, interop, memory
-from tnp._core.base import ndarray, wrap_array
+from tnp._core.base import ndarray, strided, wrap_array
 from tnp._core.convert import asarray, check_like, tensor_of
 from tnp._core.derived_classes import kept
 from tnp._core.dtypes import native, numpy_dtype, tensor_dtype
@@ -103,6 +104,9 @@ def ascontiguousarray(a: Any, dtype: Any = None, *, device: Any = None, like: An
     >>> np.ascontiguousarray(np.eye(2).T).flags.c_contiguous
     True
     """
+    if dtype is device is like is None and devices.state.default is None:
+        if (made := heads.in_order(a, False)) is not None:
+            return made
     array = asarray(a, dtype, "C", device=device, like=like)
     return array if array.ndim else view_of(array, array.tensor[None])
 
@@ -138,6 +142,9 @@ def asfortranarray(a: Any, dtype: Any = None, *, device: Any = None, like: Any =
     >>> np.asfortranarray([[1, 2], [3, 4]]).strides
     (8, 16)
     """
+    if dtype is device is like is None and devices.state.default is None:
+        if (made := heads.in_order(a, True)) is not None:
+            return made
     array = asarray(a, dtype, "F", device=device, like=like)
     return array if array.ndim else view_of(array, array.tensor[None])
 
@@ -403,6 +410,8 @@ def from_dlpack(x: Any, /, *, device: Any = None, copy: bool | None = None) -> n
     wanted = None if device is None else devices.parse(device)
     if wanted is None and not copy and isinstance(x, (ndarray, np.ndarray)) and not x.flags.writeable:
         return asarray(x)
+    if type(x) is strided or (isinstance(x, np.ndarray) and any(step < 0 for step in x.strides)):
+        return asarray(x, device=device, copy=copy)  # of negative strides in a capsule torch's C++ ends the process
     return wrap_array(interop.checked(interop.from_dlpack(x, wanted, copy)))
 
 

@@ -284,6 +284,9 @@ def linspace(
     >>> np.linspace(2, 3, num=5)
     array([2.  , 2.25, 2.5 , 2.75, 3.  ])
     """
+    if retstep is False and dtype is device is None and axis.__class__ is int and axis == 0:
+        if (made := heads.linspace(start, stop, num, endpoint)) is not None:
+            return made
     count = _samples(num)
     first, last, place = _ends(start, stop, _inexact((start, stop)), device)
     try:
@@ -372,14 +375,7 @@ def _padded(value: Any, rank: int) -> ndarray:
 
 
 def geomspace(
-    start: Any,
-    stop: Any,
-    num: Any = 50,
-    endpoint: bool = True,
-    dtype: Any = None,
-    axis: int = 0,
-    *,
-    device: Any = None,
+    start: Any, stop: Any, num: Any = 50, endpoint: bool = True, dtype: Any = None, axis: int = 0, *, device: Any = None
 ) -> ndarray:
     """Return numbers in geometric progression.
 

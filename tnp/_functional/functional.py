@@ -9,17 +9,19 @@ import itertools
 import math
 import re
 from collections.abc import Callable
-from typing import Any, NoReturn
+from typing import Any
 
 import numpy as np
 
 from backend_torch.tensors import memory, trace_state
 from backend_torch.tensors.casting import cast
+from backend_torch.tensors.dtypes import to_torch
+from tnp._core import host_fallback
 from tnp._core.base import ndarray, wrap_array
 from tnp._core.convert import asarray, asnumpy, tensor_of
 from tnp._core.derived_classes import kept, winner
 from tnp._core.dtypes import DtypeError, tensor_dtype
-from tnp._core.errors import broadcast_error, normalize_axis
+from tnp._core.errors import broadcast, normalize_axis
 from tnp._creation.filled import empty, zeros_like
 from tnp._indexing.selection import where
 from tnp._manipulation.broadcasting import broadcast_to
@@ -319,17 +321,18 @@ class vectorize:
             return self.pyfunc(*given, **{**kwargs, **dict(zip(names, values[len(places) :], strict=True))})
 
         if self._core is not None:
-            return self._call_on_arrays(function, vectors, *self._core)
+            try:
+                return self._call_on_arrays(function, vectors, *self._core)
+            except DtypeError as error:
+                host = np.vectorize(self.pyfunc, self.otypes, None, self.excluded, signature=self.signature)
+                return host_fallback.refused(error, host, args, kwargs)
         return self._call_on_elements(function, vectors) if vectors else function()
 
     def _call_on_elements(self, function: Callable[..., Any], vectors: list[Any]) -> Any:
         arrays = [_numbers_or_objects(vector) for vector in vectors]
         devices = [a.device for a in arrays if isinstance(a, ndarray)]
         device = next((place for place in devices if place.type != "cpu"), devices[0] if devices else None)
-        try:
-            shape = np.broadcast_shapes(*[a.shape for a in arrays])
-        except ValueError:
-            raise broadcast_error(*[a.shape for a in arrays]) from None
+        shape = broadcast(*[a.shape for a in arrays])
         values = [asnumpy(a) for a in arrays]
         otypes = self.otypes
         if otypes is None:
@@ -343,12 +346,11 @@ class vectorize:
         host = np.frompyfunc(lambda *args: _plain(function(*args)), len(values), len(otypes))
         results = host(*[v.astype(object) for v in values])
         source = winner(vectors)
-        wrapped = tuple(
-            [
-                kept(source, asarray(np.asarray(result, dtype=object).astype(dtype), device=device))
-                for result, dtype in zip(results if len(otypes) > 1 else (results,), otypes, strict=True)
-            ]
-        )
+        tables = [
+            np.asarray(result, dtype=object).astype(dtype)
+            for result, dtype in zip(results if len(otypes) > 1 else (results,), otypes, strict=True)
+        ]
+        wrapped = tuple([kept(source, asarray(t, device=device)) if t.dtype in to_torch else t for t in tables])
         return wrapped if len(wrapped) > 1 else wrapped[0]
 
     def _call_on_arrays(
@@ -362,10 +364,7 @@ class vectorize:
         for array, core in zip(arrays, inputs, strict=True):
             _note_sizes(sizes, array, core)
             outer_shapes.append(array.shape[: array.ndim - len(core)])
-        try:
-            outer = np.broadcast_shapes(*outer_shapes)
-        except ValueError:
-            raise broadcast_error(*outer_shapes) from None
+        outer = broadcast(*outer_shapes)
         arrays = [
             broadcast_to(array, (*outer, *[sizes[name] for name in core]))
             for array, core in zip(arrays, inputs, strict=True)
@@ -460,33 +459,3 @@ def _note_sizes(sizes: dict[str, int], array: ndarray, core: Core) -> None:
     for name, size in zip(core, array.shape[array.ndim - len(core) :], strict=True):
         if sizes.setdefault(name, size) != size:
             raise ValueError(f"inconsistent size for core dimension {name!r}: {size!r} vs {sizes[name]!r}")
-
-
-def frompyfunc(func: Callable[..., Any], /, nin: int, nout: int, *, identity: Any = None) -> NoReturn:
-    """A ufunc of a Python function: not supported.
-
-    Parameters
-    ----------
-    func : callable
-    nin, nout : int
-    identity : object, optional
-
-    Raises
-    ------
-    NotImplementedError
-        Always: such a ufunc returns arrays of Python objects, which no tensor can hold.
-
-    Notes
-    -----
-    ``vectorize`` applies a Python function to each element and returns numbers.
-
-    Source: https://numpy.org/doc/stable/reference/generated/numpy.frompyfunc.html
-
-    Examples
-    --------
-    >>> import tnp as np
-    >>> np.frompyfunc(abs, 1, 1)
-    Traceback (most recent call last):
-    NotImplementedError: frompyfunc returns arrays of Python objects, which no tensor can hold: use vectorize
-    """
-    raise NotImplementedError("frompyfunc returns arrays of Python objects, which no tensor can hold: use vectorize")

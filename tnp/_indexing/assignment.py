@@ -10,18 +10,25 @@ from typing import Any
 import numpy as np
 
 from backend_torch.kernels import indexing, selection
+from backend_torch.native import heads
 from backend_torch.tensors.casting import cast
 from backend_torch.tensors.constants import constant
 from backend_torch.tensors.dtypes import to_numpy
 from tnp._core.base import ndarray, wrap_array
 from tnp._core.convert import tensor_of, value_of
-from tnp._core.errors import normalize_axis, shapes_text
-from tnp._core.index_arguments import has_own_dtype, in_mode, index_mode, index_tensor, refuse_cast, writeable_tensor
+from tnp._core.errors import normalize_axis, refuse_cast, shapes_text, unassignable
+from tnp._core.index_arguments import has_own_dtype, in_mode, index_mode, index_tensor, writeable_tensor
 from tnp._core.indexing import BOOL, assignable
+from tnp._core.strided_views import put_back
 from tnp._indexing.selection import WEAK, along, within
 
 Tensor = Any
 _CASTINGS = ("no", "equiv", "safe", "same_kind", "unsafe")
+
+
+def _fits(a: ndarray, ind: ndarray, v: ndarray) -> bool:
+    """Whether ``put`` of a vector is an assignment by indices."""
+    return a.ndim == 1 and ind.shape == v.shape and ind.dtype == np.int64 and v.dtype == a.dtype
 
 
 def put(a: ndarray, ind: Any, v: Any, mode: str = "raise") -> None:
@@ -57,6 +64,12 @@ def put(a: ndarray, ind: Any, v: Any, mode: str = "raise") -> None:
     >>> a
     array([-44,   1, -55,   3,   4])
     """
+    if type(a) is type(ind) is type(v) is ndarray and mode == "raise" and _fits(a, ind, v):
+        try:
+            a[ind] = v
+            return
+        except IndexError:  # NumPy names the place of a flat array in other words
+            pass
     message = f"argument 1 must be numpy.ndarray, not {type(a)}"
     target = writeable_tensor(a, message, "put: output array is read-only")
     mode = index_mode(mode)
@@ -70,6 +83,7 @@ def put(a: ndarray, ind: Any, v: Any, mode: str = "raise") -> None:
         return
     positions = in_mode(positions, 0, target.numel(), mode)
     selection.put_flat(target, positions, selection.cycled(values, positions.numel()))
+    put_back(a, target)
 
 
 def putmask(a: ndarray, /, mask: Any, values: Any) -> None:
@@ -104,6 +118,8 @@ def putmask(a: ndarray, /, mask: Any, values: Any) -> None:
     array([[ 0,  1,  2],
            [ 9, 16, 25]])
     """
+    if heads.write_by_numpy(np.putmask, a, mask, values):
+        return
     target = writeable_tensor(a, "putmask: first argument must be an array", "putmask: output array is read-only")
     condition = tensor_of(mask, device=target.device)
     if condition.numel() != target.numel():
@@ -111,6 +127,7 @@ def putmask(a: ndarray, /, mask: Any, values: Any) -> None:
     replacements = _safe_values(values, a)
     if replacements.numel():
         selection.put_cycled(target, condition, replacements)
+        put_back(a, target)
 
 
 def place(arr: ndarray, mask: Any, vals: Any) -> None:
@@ -145,6 +162,8 @@ def place(arr: ndarray, mask: Any, vals: Any) -> None:
     array([[ 0,  1,  2],
            [44, 55, 44]])
     """
+    if heads.write_by_numpy(np.place, arr, mask, vals):
+        return
     target = writeable_tensor(arr, f"place() argument 1 must be numpy.ndarray, not {type(arr).__name__}")
     condition = cast(tensor_of(mask, device=target.device), BOOL)
     if condition.numel() != target.numel():
@@ -152,6 +171,7 @@ def place(arr: ndarray, mask: Any, vals: Any) -> None:
     values = _safe_values(vals, arr)
     if values.numel():
         selection.place(target, condition, values)
+        put_back(arr, target)
     elif indexing.is_counted(condition) and indexing.count_true(condition):
         raise ValueError("Cannot insert from an empty array!")
 
@@ -196,6 +216,8 @@ def copyto(dst: ndarray, src: Any, casting: str = "same_kind", where: Any = True
     >>> a
     array([4., 0., 6.])
     """
+    if where is not True and heads.write_by_numpy(np.copyto, dst, src, casting, where):
+        return
     if not isinstance(dst, ndarray):
         raise TypeError(f"copyto() argument 1 must be a numpy.ndarray, not {type(dst).__name__}")
     if not isinstance(casting, str):
@@ -209,6 +231,7 @@ def copyto(dst: ndarray, src: Any, casting: str = "same_kind", where: Any = True
         source = source[0]
     if where is True:
         indexing.assign(target, source)
+        put_back(dst, target)
         return
     mask = tensor_of(where, device=target.device)
     if mask.dtype is not BOOL:
@@ -216,9 +239,10 @@ def copyto(dst: ndarray, src: Any, casting: str = "same_kind", where: Any = True
             refuse_cast(to_numpy[mask.dtype], np.dtype(bool), "safe", _what(mask))
         mask = cast(mask, BOOL)
     if mask.dim() > target.dim():
-        raise ValueError(_no_broadcast("where mask", mask, target))
+        raise unassignable(mask.shape, target.shape, "where mask")
     _check_assignable(mask, target, "where mask")
     selection.copy_where(target, mask, source)
+    put_back(dst, target)
 
 
 def _copy_source(src: Any, dst: ndarray, casting: str) -> Tensor:
@@ -236,14 +260,9 @@ def _what(given: Tensor) -> str:
     return "array data" if given.dim() else "scalar"
 
 
-def _no_broadcast(what: str, given: Tensor, target: Tensor) -> str:
-    shapes = [shapes_text([tuple(tensor.shape)]) for tensor in (given, target)]
-    return f"could not broadcast {what} from shape {shapes[0]} into shape {shapes[1]}"
-
-
 def _check_assignable(given: Tensor, target: Tensor, what: str) -> None:
     if not assignable(tuple(given.shape), tuple(target.shape)):
-        raise ValueError(_no_broadcast(what, given, target))
+        raise unassignable(given.shape, target.shape, what)
 
 
 def put_along_axis(arr: ndarray, indices: Any, values: Any, axis: Any) -> None:
@@ -282,6 +301,8 @@ def put_along_axis(arr: ndarray, indices: Any, values: Any, axis: Any) -> None:
     array([[10, 99, 20],
            [99, 40, 50]])
     """
+    if heads.write_by_numpy(np.put_along_axis, arr, indices, values, axis):
+        return
     if axis is not None:
         normalize_axis(axis, arr.ndim)
     target = writeable_tensor(arr, f"put_along_axis() argument 1 must be an array, not {type(arr).__name__}")
@@ -300,3 +321,4 @@ def put_along_axis(arr: ndarray, indices: Any, values: Any, axis: Any) -> None:
         selection.put_flat(target, picks, source.expand(picks.shape))
     else:
         selection.put_along(tensor, picks, source, dim)
+    put_back(arr, target)

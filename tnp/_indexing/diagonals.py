@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from backend_torch.kernels import indexing, selection
+from backend_torch.native import heads
 from backend_torch.tensors import devices, interop
 from backend_torch.tensors.casting import cast
 from backend_torch.tensors.dtypes import to_torch
@@ -22,6 +23,7 @@ from tnp._core.errors import int_of, long_of, normalize_axis, too_big
 from tnp._core.index_arguments import writeable_tensor
 from tnp._core.numpy_version import NUMPY, deprecated
 from tnp._core.readonly_views import readonly_array
+from tnp._core.strided_views import put_back
 from tnp._creation.ranges import arange
 from tnp._indexing.selection import where
 from tnp._manipulation.shape import as_length, as_shape
@@ -569,6 +571,11 @@ def fill_diagonal(a: ndarray, val: Any, wrap: bool = False) -> None:
     array([[5., 0.],
            [0., 5.]])
     """
+    if type(a) is ndarray and a.ndim == 2 and not wrap and type(val) in (int, float):
+        if (line := heads.reshape(a, -1)) is not None:
+            columns = a.shape[1]
+            line[: columns * columns : columns + 1] = val
+            return
     if a.ndim < 2:
         raise ValueError("array must be at least 2-d")
     target = writeable_tensor(a, f"fill_diagonal() argument 1 must be an array, not {type(a).__name__}")
@@ -586,10 +593,8 @@ def fill_diagonal(a: ndarray, val: Any, wrap: bool = False) -> None:
         blocks = [selection.diagonal(target[i : i + step], 0, 0, 1) for i in range(0, len(target), step)]
     else:
         blocks = [selection.diagonal(target, 0, 0, 1)]
-    if values.numel() == 1:
-        for block in blocks:
-            indexing.assign(block, values)
-        return
-    values = selection.cycled(values, sum(block.shape[0] for block in blocks))
-    for block, part in zip(blocks, values.split([block.shape[0] for block in blocks]), strict=True):
+    lengths = [block.shape[0] for block in blocks]
+    parts = [values] * len(blocks) if values.numel() == 1 else selection.cycled(values, sum(lengths)).split(lengths)
+    for block, part in zip(blocks, parts, strict=True):
         indexing.assign(block, part)
+    put_back(a, target)

@@ -13,24 +13,18 @@ import numpy as np
 from numpy import ndindex
 
 from backend_torch.kernels import selection
+from backend_torch.native import heads
 from backend_torch.tensors.casting import cast
 from backend_torch.tensors.dtypes import to_numpy
 from tnp._core.base import ndarray, wrap
 from tnp._core.convert import as_order, home_of, tensor_of
-from tnp._core.errors import broadcast_error
+from tnp._core.errors import broadcast
 from tnp._core.index_arguments import index_mode
 from tnp._core.indexing import INT64
 from tnp._creation.filled import two_orders
 from tnp._manipulation.shape import as_shape
 
-__all__ = [
-    "index_exp",
-    "ndenumerate",
-    "ndindex",
-    "ravel_multi_index",
-    "s_",
-    "unravel_index",
-]
+__all__ = ["index_exp", "ndenumerate", "ndindex", "ravel_multi_index", "s_", "unravel_index"]
 
 Tensor = Any
 _LARGEST = np.iinfo(np.intp).max
@@ -128,6 +122,8 @@ def unravel_index(indices: Any, shape: Any, order: str = "C") -> tuple[ndarray, 
     >>> np.unravel_index([22, 41, 37], (7, 6))
     (array([3, 6, 6]), array([4, 5, 1]))
     """
+    if (found := heads.by_numpy(np.unravel_index, indices, shape, order)) is not None:
+        return found
     lengths = as_shape(shape)
     if any(length < 0 for length in lengths):
         raise ValueError("lengths of axes must not be negative")
@@ -185,6 +181,8 @@ def ravel_multi_index(multi_index: Any, dims: Any, mode: Any = "raise", order: s
     >>> np.ravel_multi_index(([3, 6, 6], [4, 5, 1]), (7, 6))
     array([22, 41, 37])
     """
+    if (found := heads.by_numpy(np.ravel_multi_index, multi_index, dims, mode, order)) is not None:
+        return found
     lengths = as_shape(dims)
     order = two_orders(order)
     modes = tuple(map(index_mode, mode)) if isinstance(mode, (tuple, list)) else (index_mode(mode),) * len(lengths)
@@ -197,10 +195,7 @@ def ravel_multi_index(multi_index: Any, dims: Any, mode: Any = "raise", order: s
     home = home_of(multi_index)
     arrays = [_integers(array, home) for array in multi_index]
     shapes = [tuple(array.shape) for array in arrays]
-    try:
-        elements = math.prod(np.broadcast_shapes(*shapes))
-    except ValueError:
-        raise broadcast_error(*shapes) from None
+    elements = math.prod(broadcast(*shapes))
     if elements and 0 in lengths:
         raise ValueError("cannot unravel if shape has zero entries (is empty).")
     if elements:

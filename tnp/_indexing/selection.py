@@ -18,13 +18,16 @@ from backend_torch.native import heads
 from backend_torch.tensors.casting import cast
 from backend_torch.tensors.constants import constant
 from backend_torch.tensors.dtypes import to_numpy, to_torch
-from tnp._core.base import ndarray, wrap, wrap_array
+from tnp._core.base import ndarray, number, wrap, wrap_array
 from tnp._core.convert import home_of, tensor_of, tensor_of_shape, tensors_of
-from tnp._core.errors import broadcast_error, explain, integer_axis, integer_of, normalize_axis
+from tnp._core.dtypes import DtypeError
+from tnp._core.errors import broadcast, explain, integer_axis, integer_of, normalize_axis
+from tnp._core.host_fallback import refused_here
 from tnp._core.index_arguments import check_output, in_mode, index_mode, index_tensor
 from tnp._core.indexing import BOOL, INT64, unmatched_error
 from tnp._core.mask_selection import Selection, over
 from tnp._core.numpy_version import NUMPY
+from tnp._core.strided_views import put_back
 
 Tensor = Any
 _NoValue = np._NoValue
@@ -45,7 +48,10 @@ def _common_dtype(*kinds: Any) -> np.dtype:
 def _promoted(values: Sequence[Any], home: Any, wraps: bool = True) -> list[Tensor]:
     """Convert arrays and Python scalars to tensors of their promoted dtype; Python data goes to ``home``."""
     operands = [value if type(value) in WEAK else tensor_of(value, device=home) for value in values]
-    kinds: list[Any] = [type(v) if type(v) in WEAK else to_numpy[v.dtype] for v in operands]
+    kinds: list[Any] = [
+        given.weak if type(given) is number else type(v) if type(v) in WEAK else to_numpy[v.dtype]
+        for given, v in zip(values, operands, strict=True)
+    ]
     dtype = _common_dtype(*kinds)
     weak = _weak if wraps else constant
     return [weak(v, dtype) if type(v) in WEAK else cast(v, to_torch[dtype]) for v in operands]
@@ -60,11 +66,7 @@ def _weak(value: Any, dtype: np.dtype) -> Tensor:
 
 
 def _fit_or_raise(*tensors: Tensor) -> None:
-    shapes = [tuple(tensor.shape) for tensor in tensors]
-    try:
-        np.broadcast_shapes(*shapes)
-    except ValueError:
-        raise broadcast_error(*shapes) from None
+    broadcast(*[tuple(tensor.shape) for tensor in tensors])
 
 
 # Functions.
@@ -108,6 +110,9 @@ def take(a: Any, indices: Any, axis: Any = None, out: Any = None, mode: str = "r
     >>> np.take([4, 3, 5, 7, 6, 8], [0, 1, 4])
     array([4, 3, 6])
     """
+    if out is None and type(indices) is ndarray:
+        if (found := heads.by_numpy(np.take, a, indices, axis, None, mode)) is not None:
+            return found
     mode = index_mode(mode)
     tensor = tensor_of(a)
     if axis is None:
@@ -134,7 +139,7 @@ def take(a: Any, indices: Any, axis: Any = None, out: Any = None, mode: str = "r
     if out is None:
         return wrap(result)
     indexing.assign(target, cast(result, target.dtype))
-    return out
+    return put_back(out, target)
 
 
 def take_along_axis(arr: Any, indices: Any, axis: Any = -1) -> ndarray:
@@ -172,6 +177,9 @@ def take_along_axis(arr: Any, indices: Any, axis: Any = -1) -> ndarray:
     array([[30],
            [50]])
     """
+    if type(arr) is type(indices) is ndarray and arr.ndim == indices.ndim == 1 and axis in (0, -1, None):
+        if indices.tensor.dtype is INT64:
+            return arr[indices]
     if axis is not None:
         normalize_axis(axis, arr.ndim)  # lists have no axes here, as in NumPy
     if not hasattr(indices, "dtype"):
@@ -241,6 +249,8 @@ def nonzero(a: Any) -> tuple[ndarray, ...]:
     >>> np.nonzero(np.asarray([[3, 0, 0], [0, 4, 0], [5, 6, 0]]))
     (array([0, 1, 2, 2]), array([0, 1, 0, 1]))
     """
+    if (found := heads.nonzero(a)) is not None:
+        return found
     tensor = tensor_of_shape(a, _check_axes)
     _check_axes(tensor.shape)
     return tuple([wrap_array(indices) for indices in selection.nonzero(tensor)])
@@ -268,6 +278,8 @@ def flatnonzero(a: Any) -> ndarray:
     >>> np.flatnonzero([[0, 2], [3, 0]])
     array([1, 2])
     """
+    if (found := heads.nonzero(a)) is not None:
+        return found[0]
     return wrap_array(selection.nonzero(tensor_of(a).reshape(-1))[0])
 
 
@@ -332,7 +344,10 @@ def where(condition: Any, x: Any = _NoValue, y: Any = _NoValue, /) -> ndarray | 
     array([1. , 0.5, 3. ])
     """
     if x is _NoValue and y is _NoValue:
-        return nonzero(condition)
+        try:
+            return nonzero(condition)
+        except DtypeError as error:
+            return refused_here(error, np.where, condition)
     if x is _NoValue or y is _NoValue:
         raise ValueError("either both or neither of x and y should be given")
     if (chosen := heads.where(condition, x, y)) is not None:
@@ -347,8 +362,11 @@ def where(condition: Any, x: Any = _NoValue, y: Any = _NoValue, /) -> ndarray | 
     if Selection in (type(condition), type(x), type(y)):
         return over(where, condition, x, y)
     home = home_of((condition, x, y))
-    mask = tensor_of(condition, device=home)
-    one, other = _promoted((x, y), home, _WHERE_WRAPS)
+    try:
+        mask = tensor_of(condition, device=home)
+        one, other = _promoted((x, y), home, _WHERE_WRAPS)
+    except DtypeError as error:
+        return refused_here(error, np.where, condition, x, y)
     try:
         return wrap_array(selection.where(mask, one, other))
     except RuntimeError as error:
@@ -407,7 +425,7 @@ def choose(a: Any, choices: Any, out: Any = None, mode: str = "raise") -> ndarra
         return wrap(result)
     target = check_output(out, tuple(result.shape), result.dtype, "ndarray.choose")
     indexing.assign(target, cast(result, target.dtype))
-    return out
+    return put_back(out, target)
 
 
 def compress(condition: Any, a: Any, axis: Any = None, out: Any = None) -> ndarray:
@@ -445,6 +463,9 @@ def compress(condition: Any, a: Any, axis: Any = None, out: Any = None) -> ndarr
     >>> np.compress([False, True], [[1, 2], [3, 4], [5, 6]], axis=0)
     array([[3, 4]])
     """
+    if out is axis is None and type(a) is type(condition) is ndarray and a.ndim == 1 and a.shape == condition.shape:
+        if condition.tensor.dtype is BOOL:
+            return a[condition]
     along = integer_of(0 if axis is None else axis)
     source, mask = tensors_of(a, condition)
     if mask.dim() != 1:
@@ -526,9 +547,9 @@ def select(condlist: Any, choicelist: Any, default: Any = 0) -> ndarray:
     *options, result = _promoted([*choicelist, default], home)
     _fit_or_raise(*masks)
     _fit_or_raise(*options, result)
-    for number, mask in enumerate(masks):
+    for place, mask in enumerate(masks):
         if mask.dtype is not BOOL:
-            raise TypeError(f"invalid entry {number} in condlist: should be boolean ndarray")
+            raise TypeError(f"invalid entry {place} in condlist: should be boolean ndarray")
     _fit_or_raise(*masks, *options, result)
     try:
         for mask, option in zip(reversed(masks), reversed(options), strict=True):

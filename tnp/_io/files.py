@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from backend_torch.tensors.dtypes import to_torch
 from tnp._core.base import ndarray
 from tnp._core.convert import asarray, asnumpy, check_like
 
@@ -88,6 +89,9 @@ def savez_compressed(file: Any, *args: Any, allow_pickle: bool = False, **kwds: 
     )
 
 
+_READ = (np.ndarray, np.memmap)
+
+
 class NpzFile(Mapping[str, Any]):
     """The arrays of an ``.npz`` file by their names, read when they are asked for.
 
@@ -130,8 +134,8 @@ class NpzFile(Mapping[str, Any]):
 
 
 def _ours(value: Any) -> Any:
-    """NumPy's array as ours, over the same memory where that can be."""
-    return asarray(value) if issubclass(type(value), (np.ndarray, np.generic)) else value
+    """NumPy's plain array of numbers as ours, over the same memory where that can be; anything else stays."""
+    return asarray(value) if type(value) in _READ and value.dtype in to_torch else value
 
 
 def load(
@@ -151,7 +155,7 @@ def load(
     mmap_mode : {None, 'r+', 'c', 'r', 'w+'}, optional
         Map the file into memory; what is written goes there with 'r+' and 'w+'.
     allow_pickle, fix_imports, encoding, max_header_size
-        As in NumPy. No array of ours holds objects.
+        As in NumPy.
 
     Returns
     -------
@@ -296,8 +300,8 @@ def loadtxt(
 
     Raises
     ------
-    TypeError
-        The dtype is not of numbers.
+    ValueError
+        A text is no number, or rows differ in length.
 
     Notes
     -----
@@ -306,21 +310,10 @@ def loadtxt(
     Source: https://numpy.org/doc/stable/reference/generated/numpy.loadtxt.html
     """
     check_like(like)
-    read = np.loadtxt(
-        fname,
-        dtype,
-        comments,
-        delimiter,
-        converters,
-        skiprows,
-        usecols,
-        unpack,
-        ndmin,
-        encoding,
-        max_rows,
-        quotechar=quotechar,
-    )
-    return _ours(read)
+    given = (
+        fname, dtype, comments, delimiter, converters, skiprows, usecols, unpack, ndmin, encoding, max_rows,
+    )  # fmt: skip
+    return _ours(np.loadtxt(*given, quotechar=quotechar))
 
 
 def genfromtxt(
@@ -362,7 +355,7 @@ def genfromtxt(
     invalid_raise, max_rows, encoding, ndmin
         As in NumPy.
     usemask : bool, optional
-        Refused: there are no masked arrays.
+        Whether the result is a masked array, which is NumPy's.
     like : ndarray, optional
         Only tnp arrays.
 
@@ -372,8 +365,8 @@ def genfromtxt(
 
     Raises
     ------
-    TypeError
-        The dtype is not of numbers, or a masked array is asked for.
+    ValueError
+        Rows differ in length.
 
     Notes
     -----
@@ -381,33 +374,12 @@ def genfromtxt(
 
     Source: https://numpy.org/doc/stable/reference/generated/numpy.genfromtxt.html
     """
-    if usemask:
-        raise TypeError("tnp has no masked arrays: call numpy.genfromtxt")
     check_like(like)
-    read: Any = np.genfromtxt(
-        fname,
-        dtype=dtype,
-        comments=comments,
-        delimiter=delimiter,
-        skip_header=skip_header,
-        skip_footer=skip_footer,
-        converters=converters,
-        missing_values=missing_values,
-        filling_values=filling_values,
-        usecols=usecols,
-        names=names,
-        excludelist=excludelist,
-        deletechars=deletechars,
-        replace_space=replace_space,
-        autostrip=autostrip,
-        case_sensitive=case_sensitive,
-        defaultfmt=defaultfmt,
-        unpack=unpack,
-        loose=loose,
-        invalid_raise=invalid_raise,
-        max_rows=max_rows,
-        encoding=encoding,
-        ndmin=ndmin,
-    )
+    given = (
+        fname, dtype, comments, delimiter, skip_header, skip_footer, converters, missing_values, filling_values,
+        usecols, names, excludelist, deletechars, replace_space, autostrip, case_sensitive, defaultfmt, unpack, usemask,
+        loose, invalid_raise, max_rows, encoding,
+    )  # fmt: skip
+    read: Any = np.genfromtxt(*given, ndmin=ndmin)
     # Unpacked, columns of several dtypes are a tuple, which a checker may take for an array: it unpacks alike.
     return tuple(map(_ours, read)) if isinstance(read, (list, tuple)) else _ours(read)  # type: ignore[return-value]

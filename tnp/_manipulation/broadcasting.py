@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 
 from backend_torch.tensors import shape as kernels
-from tnp._core.base import ndarray, wrap_array
+from tnp._core.base import ndarray
 from tnp._core.convert import tensor_of
 from tnp._core.errors import check_size, explain, shapes_text
-from tnp._core.readonly_views import readonly_array
+from tnp._core.readonly_views import readonly_array, view_of
 from tnp._manipulation.shape import Shape, as_shape
 
 
@@ -108,7 +108,7 @@ def broadcast_arrays(*args: Any, subok: bool = False) -> tuple[ndarray, ...]:
     bool(subok)  # an array of several elements has no truth value
     tensors = [tensor_of(array) for array in args]
     try:
-        return tuple([wrap_array(tensor) for tensor in kernels.broadcast(tensors)])
+        return tuple([view_of(x, tensor) for x, tensor in zip(args, kernels.broadcast(tensors), strict=True)])
     except RuntimeError:
         np.broadcast_shapes(*[tuple(tensor.shape) for tensor in tensors])  # raises NumPy's error
         raise

@@ -20,8 +20,9 @@ from backend_torch.tensors.dtypes import to_numpy, to_torch
 from backend_torch.torch_private import messages
 from tnp._core.base import ndarray, wrap_array
 from tnp._core.convert import tensor_of, tensors_of
-from tnp._core.dtypes import numpy_dtype, tensor_dtype
-from tnp._core.errors import explain, integer_axis, integer_of, long_of, normalize_axis
+from tnp._core.dtypes import DtypeError, numpy_dtype, tensor_dtype
+from tnp._core.errors import explain, integer_axis, integer_of, long_of, normalize_axis, refuse_cast
+from tnp._core.host_fallback import refused_here
 from tnp._manipulation.shape import as_shape, atleast_1d, atleast_2d, atleast_3d
 
 Tensor = Any
@@ -59,13 +60,7 @@ def _check_casting(given: Sequence[Any], target: np.dtype, casting: Any, weak: d
 
 
 def concatenate(
-    arrays: Any,
-    /,
-    axis: int | None = 0,
-    out: ndarray | None = None,
-    *,
-    dtype: Any = None,
-    casting: str = "same_kind",
+    arrays: Any, /, axis: int | None = 0, out: ndarray | None = None, *, dtype: Any = None, casting: str = "same_kind"
 ) -> ndarray:
     """Join arrays along an existing axis.
 
@@ -112,8 +107,7 @@ def concatenate(
     if (
         axis.__class__ is int
         and axis == 0
-        and out is None
-        and dtype is None
+        and out is dtype is None
         and casting.__class__ is str
         and casting == "same_kind"
     ):
@@ -130,7 +124,12 @@ def concatenate(
         )
     if axis is not None:
         axis = integer_of(axis)
-    tensors = tensors_of(*arrays)
+    try:
+        tensors = tensors_of(*arrays)
+        if dtype is not None:
+            tensor_dtype(dtype)
+    except DtypeError as error:
+        return refused_here(error, np.concatenate, arrays, axis, out, dtype=dtype, casting=casting)
     if not tensors:
         raise ValueError("need at least one array to concatenate")
     weak = None
@@ -604,9 +603,7 @@ def _counts(counts: Tensor, length: int) -> Tensor:
     """Return counts of repetition as int64, one for each of ``length`` slices."""
     if counts.dim() > 1:
         raise ValueError("object too deep for desired array")
-    given = to_numpy[counts.dtype]
-    if not np.can_cast(given, np.int64, "safe"):
-        raise TypeError(f"Cannot cast array data from {given!r} to dtype('int64') according to the rule 'safe'")
+    refuse_cast(to_numpy[counts.dtype], np.dtype(np.int64), "safe")
     if counts.numel() != 1 and counts.numel() != length:
         raise ValueError(f"operands could not be broadcast together with shape ({length},) ({counts.numel()},)")
     return cast(counts, to_torch[np.dtype(np.int64)]).expand(length)

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from backend_torch.kernels import padding
+from backend_torch.native import heads
 from backend_torch.tensors.casting import cast
 from backend_torch.tensors.dtypes import to_numpy
 from tnp._core.base import ndarray, wrap_array
@@ -20,6 +21,8 @@ from tnp._core.indexing import BOOL
 from tnp._manipulation.joining import concatenate
 from tnp._manipulation.rearranging import moveaxis
 from tnp._manipulation.shape import atleast_1d
+
+Tensor = Any
 
 
 def packbits(a: Any, /, axis: Any = None, bitorder: str = "big") -> ndarray:
@@ -58,6 +61,8 @@ def packbits(a: Any, /, axis: Any = None, bitorder: str = "big") -> ndarray:
     >>> np.packbits(np.asarray([1, 0, 1, 0, 0, 0, 0, 1, 1]))
     array([161, 128], dtype=uint8)
     """
+    if axis is None and (packed := heads.by_numpy(np.packbits, a, axis, bitorder)) is not None:
+        return packed
     is_little = _is_little(bitorder)
     tensor = tensor_of(a)
     if to_numpy[tensor.dtype].kind not in "biu":
@@ -66,7 +71,7 @@ def packbits(a: Any, /, axis: Any = None, bitorder: str = "big") -> ndarray:
         tensor, axis = tensor.reshape(-1), 0 if axis is None else axis
     dim = integer_axis(axis, tensor.dim())
     packed = padding.packed(cast(tensor, BOOL).movedim(dim, -1), is_little)
-    return wrap_array(packed.movedim(-1, dim).contiguous())
+    return wrap_array(_moved(packed, dim))
 
 
 def unpackbits(a: Any, /, axis: Any = None, count: Any = None, bitorder: str = "big") -> ndarray:
@@ -106,6 +111,8 @@ def unpackbits(a: Any, /, axis: Any = None, count: Any = None, bitorder: str = "
     >>> np.unpackbits(np.asarray([7], dtype=np.uint8))
     array([0, 0, 0, 0, 0, 1, 1, 1], dtype=uint8)
     """
+    if axis is count is None and (bits := heads.by_numpy(np.unpackbits, a, axis, count, bitorder)) is not None:
+        return bits
     is_little = _is_little(bitorder, "unpack() argument 4")
     tensor = tensor_of(a)
     if to_numpy[tensor.dtype] != np.uint8:
@@ -124,7 +131,12 @@ def unpackbits(a: Any, /, axis: Any = None, count: Any = None, bitorder: str = "
             bits = concatenate([bits, wrap_array(bits.tensor.new_zeros((*bits.shape[:-1], wanted - size)))], -1)
         else:
             bits = bits[..., : wanted if wanted >= 0 else size + wanted]
-    return wrap_array(bits.tensor.movedim(-1, dim).contiguous())
+    return wrap_array(_moved(bits.tensor, dim))
+
+
+def _moved(tensor: Tensor, dim: int) -> Tensor:
+    """Return the tensor with its last axis elsewhere, in C order."""
+    return tensor.contiguous() if dim == tensor.dim() - 1 else tensor.movedim(-1, dim).contiguous()
 
 
 def _is_little(bitorder: Any, name: str = "pack() argument 3") -> bool:

@@ -15,14 +15,15 @@ from numpy.exceptions import AxisError
 from backend_torch.native import heads
 from backend_torch.tensors import memory
 from backend_torch.tensors import shape as kernels
-from tnp._core.base import ndarray, wrap, wrap_array
-from tnp._core.convert import tensor_of, tensor_of_shape
+from tnp._core.base import ndarray, wrap_array
+from tnp._core.convert import asarray, tensor_of, tensor_of_shape
 from tnp._core.errors import normalize_axes, normalize_axis
 from tnp._core.numpy_version import NUMPY, deprecated
 from tnp._core.readonly_views import view_like, view_of
 from tnp._manipulation.shape import as_shape
 
 Axes = int | Sequence[int]
+_REVERSED = slice(None, None, -1)
 
 
 def transpose(a: Any, axes: Any = None) -> ndarray:
@@ -61,9 +62,10 @@ def transpose(a: Any, axes: Any = None) -> ndarray:
     array([[1, 3],
            [2, 4]])
     """
-    tensor = tensor_of(a)
     if axes is None:
-        return view_like(a, memory.reversed_axes(tensor))
+        view = heads.transpose(a)
+        return view_like(a, memory.reversed_axes(tensor_of(a))) if view is None else view
+    tensor = tensor_of(a)
     order = tuple(map(operator.index, axes)) if isinstance(axes, (tuple, list)) else as_shape(axes)
     try:
         return view_like(a, tensor.permute(order))
@@ -115,6 +117,8 @@ def matrix_transpose(x: Any, /) -> ndarray:
     >>> np.matrix_transpose(np.zeros((5, 2, 3))).shape
     (5, 3, 2)
     """
+    if (view := heads.swapaxes(x, -2, -1)) is not None:
+        return view
     tensor = tensor_of_shape(x, _check_matrix)
     _check_matrix(tensor.shape)
     return view_of(x, tensor.transpose(-1, -2))
@@ -152,6 +156,8 @@ def swapaxes(a: Any, axis1: int, axis2: int) -> ndarray:
     >>> np.swapaxes(np.zeros((2, 3, 4)), 0, 2).shape
     (4, 3, 2)
     """
+    if (view := heads.swapaxes(a, axis1, axis2)) is not None:
+        return view
     tensor = tensor_of(a)
     dimensions = tensor.dim()
     operator.index(axis2)
@@ -267,7 +273,7 @@ def flip(m: Any, axis: Axes | None = None) -> ndarray:
     Returns
     -------
     ndarray
-        A copy.
+        A view.
 
     Raises
     ------
@@ -280,7 +286,8 @@ def flip(m: Any, axis: Axes | None = None) -> ndarray:
 
     Notes
     -----
-    Differences from NumPy: a copy, not a view, as a tensor has no negative strides.
+    Differences from NumPy: a copy on an accelerator, in a trace, a batch and a derivative, where no array has
+    negative strides.
 
     Source: https://numpy.org/doc/stable/reference/generated/numpy.flip.html
 
@@ -291,8 +298,9 @@ def flip(m: Any, axis: Axes | None = None) -> ndarray:
     array([[2, 1],
            [4, 3]])
     """
-    tensor = tensor_of(m)
-    return wrap(kernels.flip(tensor, normalize_axes(axis, tensor.dim())))
+    array = asarray(m)
+    axes = normalize_axes(axis, array.ndim)
+    return array[tuple([_REVERSED if dim in axes else slice(None) for dim in range(array.ndim)])]
 
 
 def flipud(m: Any) -> ndarray:
@@ -319,7 +327,8 @@ def flipud(m: Any) -> ndarray:
 
     Notes
     -----
-    Differences from NumPy: a copy, not a view, as a tensor has no negative strides.
+    Differences from NumPy: a copy on an accelerator, in a trace, a batch and a derivative, where no array has
+    negative strides.
 
     Source: https://numpy.org/doc/stable/reference/generated/numpy.flipud.html
 
@@ -330,10 +339,10 @@ def flipud(m: Any) -> ndarray:
     array([[3, 4],
            [1, 2]])
     """
-    tensor = tensor_of(m)
-    if tensor.dim() < 1:
+    array = asarray(m)
+    if array.ndim < 1:
         raise ValueError("Input must be >= 1-d.")
-    return wrap_array(kernels.flip(tensor, (0,)))
+    return flip(array, 0)
 
 
 def fliplr(m: Any) -> ndarray:
@@ -360,7 +369,8 @@ def fliplr(m: Any) -> ndarray:
 
     Notes
     -----
-    Differences from NumPy: a copy, not a view, as a tensor has no negative strides.
+    Differences from NumPy: a copy on an accelerator, in a trace, a batch and a derivative, where no array has
+    negative strides.
 
     Source: https://numpy.org/doc/stable/reference/generated/numpy.fliplr.html
 
@@ -371,10 +381,10 @@ def fliplr(m: Any) -> ndarray:
     array([[2, 1],
            [4, 3]])
     """
-    tensor = tensor_of(m)
-    if tensor.dim() < 2:
+    array = asarray(m)
+    if array.ndim < 2:
         raise ValueError("Input must be >= 2-d.")
-    return wrap_array(kernels.flip(tensor, (1,)))
+    return flip(array, 1)
 
 
 def rot90(m: Any, k: int = 1, axes: Sequence[int] = (0, 1)) -> ndarray:
@@ -404,7 +414,8 @@ def rot90(m: Any, k: int = 1, axes: Sequence[int] = (0, 1)) -> ndarray:
 
     Notes
     -----
-    Differences from NumPy: a copy, not a view, as a tensor has no negative strides.
+    Differences from NumPy: a copy on an accelerator, in a trace, a batch and a derivative, where no array has
+    negative strides.
 
     Source: https://numpy.org/doc/stable/reference/generated/numpy.rot90.html
 
@@ -425,9 +436,14 @@ def rot90(m: Any, k: int = 1, axes: Sequence[int] = (0, 1)) -> ndarray:
         if not all(-len(shape) <= axis < len(shape) for axis in plane):
             raise ValueError(f"Axes={plane} out of range for array of ndim={len(shape)}.")
 
-    tensor = tensor_of_shape(m, check)
-    check(tensor.shape)
-    return wrap_array(kernels.rot90(tensor, _turns(k), *[axis % tensor.dim() for axis in plane]))
+    tensor_of_shape(m, check)
+    array = asarray(m)
+    check(array.shape)
+    turns = _turns(k) % 4
+    if turns == 1:
+        return swapaxes(flip(array, plane[1]), *plane)
+    turned = swapaxes(array, *plane) if turns == 3 else array
+    return flip(turned, {0: (), 2: plane, 3: plane[1:]}[turns])
 
 
 def _turns(k: Any) -> int:

@@ -15,14 +15,17 @@ import numpy as np
 
 from backend_torch.graphs import symbolic
 from backend_torch.native import heads
-from backend_torch.tensors import memory
+from backend_torch.tensors import host_views, memory
 from backend_torch.tensors import shape as kernels
 from backend_torch.tensors.trace_state import TracedValueError
 from backend_torch.torch_private import messages
-from tnp._core.base import ndarray, wrap_array
+from tnp._core.base import ndarray, strided, wrap_array
 from tnp._core.convert import as_order, asarray, tensor_of
+from tnp._core.dtypes import DtypeError
 from tnp._core.errors import copy_mode, long_of, normalize_axes, reduced_axes, shapes_text
+from tnp._core.host_fallback import refused_here
 from tnp._core.readonly_views import view_like, view_of
+from tnp._core.strided_views import made_of
 
 Shape = tuple[int, ...]
 Tensor = Any
@@ -178,7 +181,12 @@ def reshape(a: Any, /, shape: Any, order: Any = "C", *, copy: bool | None = None
     """
     if order.__class__ is str and order == "C" and copy is None and (view := heads.reshape(a, shape)) is not None:
         return view
-    tensor = tensor_of(a)
+    if type(a) is strided and host_views.are_had():
+        return made_of(a, a.host.reshape(a.shape if shape is None else as_shape(shape), order=order, copy=copy))
+    try:
+        tensor = tensor_of(a)
+    except DtypeError as error:
+        return refused_here(error, np.reshape, a, shape, order, copy=copy)
     lengths = tuple(tensor.shape) if shape is None else as_shape(shape)
     copy = copy_mode(copy)
     if order.__class__ is not str or order != "C":
@@ -250,6 +258,10 @@ def ravel(a: Any, order: Any = "C") -> ndarray:
     >>> np.ravel([[1, 2], [3, 4]], order="F")
     array([1, 3, 2, 4])
     """
+    if order.__class__ is str and order == "C" and (flat := heads.ravel(a)) is not None:
+        return flat
+    if type(a) is strided and host_views.are_had():
+        return made_of(a, a.host.ravel(as_order(order)))  # type: ignore[arg-type]
     return view_of(a, kernels.ravel(tensor_of(a), as_order(order)))
 
 
@@ -334,6 +346,8 @@ def squeeze(a: Any, axis: int | Sequence[int] | None = None) -> ndarray:
     >>> np.squeeze([[[1], [2]]], axis=0).shape
     (2, 1)
     """
+    if axis is None and (view := heads.squeeze(a)) is not None:
+        return view
     tensor = tensor_of(a)
     if axis is None:
         return view_like(a, kernels.squeeze(tensor, None))
@@ -411,7 +425,7 @@ def atleast_1d(*arys: Any) -> ndarray | tuple[ndarray, ...]:
     >>> np.atleast_1d(1.0)
     array([1.])
     """
-    return _each(arys, lambda tensor: tensor[None] if tensor.dim() == 0 else None)
+    return _each(arys, 1, lambda tensor: tensor[None] if tensor.dim() == 0 else None)
 
 
 @overload
@@ -444,7 +458,7 @@ def atleast_2d(*arys: Any) -> ndarray | tuple[ndarray, ...]:
     >>> np.atleast_2d([1, 2])
     array([[1, 2]])
     """
-    return _each(arys, lambda tensor: tensor[(None,) * (2 - tensor.dim())] if tensor.dim() < 2 else None)
+    return _each(arys, 2, lambda tensor: tensor[(None,) * (2 - tensor.dim())] if tensor.dim() < 2 else None)
 
 
 @overload
@@ -478,11 +492,13 @@ def atleast_3d(*arys: Any) -> ndarray | tuple[ndarray, ...]:
     (1, 2, 1)
     """
     frames = {0: (None, None, None), 1: (None, ..., None), 2: (..., None)}
-    return _each(arys, lambda tensor: tensor[frames[tensor.dim()]] if tensor.dim() < 3 else None)
+    return _each(arys, 3, lambda tensor: tensor[frames[tensor.dim()]] if tensor.dim() < 3 else None)
 
 
-def _each(arrays: Sequence[Any], view: Any) -> Any:
-    """Return ``view`` of each array's tensor, or the array itself if that is None."""
+def _each(arrays: Sequence[Any], axes: int, view: Any) -> Any:
+    """Return ``view`` of each array's tensor, which has so many axes, or the array itself if that is None."""
+    if len(arrays) == 1 and (only := heads.at_least(arrays[0], axes)) is not None:
+        return only
     results = []
     for array in map(asarray, arrays):
         tensor = view(array.tensor)

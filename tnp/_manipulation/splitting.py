@@ -18,7 +18,7 @@ from backend_torch.kernels.indexing import without_leading_ones
 from backend_torch.tensors import memory
 from tnp._core.base import ndarray, wrap, wrap_array
 from tnp._core.convert import tensor_of, tensors_of
-from tnp._core.errors import long_of, moved_axis, normalize_axes, normalize_axis, shapes_text
+from tnp._core.errors import long_of, moved_axis, normalize_axes, normalize_axis, unassignable
 from tnp._core.readonly_views import view_of
 from tnp._manipulation.joining import concatenate
 
@@ -277,7 +277,8 @@ def unstack(x: Any, /, *, axis: int = 0) -> tuple[ndarray, ...]:
     if x.ndim == 0:
         raise ValueError("Input array must be at least 1-d.")
     tensor = tensor_of(x)
-    return tuple([wrap(part) for part in tensor.unbind(moved_axis(axis, tensor.dim()))])
+    parts = tensor.unbind(moved_axis(axis, tensor.dim()))
+    return tuple([view_of(x, part) if part.dim() else wrap(part) for part in parts])
 
 
 def append(arr: Any, values: Any, axis: int | None = None) -> ndarray:
@@ -386,9 +387,7 @@ def insert(arr: Any, obj: Any, values: Any, axis: int | None = None) -> ndarray:
     try:
         new = new.to(tensor.device).expand(shape)
     except RuntimeError:
-        raise ValueError(
-            f"could not broadcast input array from shape {shapes_text([new.shape])} into shape {shapes_text([shape])}"
-        ) from None
+        raise unassignable(new.shape, shape) from None
     return wrap_array(
         kernels.insert_few(tensor, new, before, axis) if is_few else kernels.insert(tensor, new, order, axis)
     )
@@ -514,7 +513,7 @@ def trim_zeros(
             window[one] = slice(places[0] if "f" in ends else None, places[1] + 1 if "b" in ends else None)
     if isinstance(filt, (list, tuple)) and tensor.dim() == 1:
         return filt[window[0]]
-    return wrap_array(tensor[tuple(window)])
+    return view_of(filt, tensor[tuple(window)])
 
 
 def _along(array: Any, axis: int | None) -> tuple[Tensor, int]:

@@ -20,6 +20,7 @@ from tnp._core.base import ndarray, wrap
 from tnp._core.convert import output_tensor, tensors_of
 from tnp._core.dtypes import numpy_dtype, tensor_dtype
 from tnp._core.errors import MOST_DIMENSIONS, broadcast_error, index_of
+from tnp._core.strided_views import put_back
 from tnp._ufunc.ufunc import checked_order
 
 Tensor = Any
@@ -28,12 +29,7 @@ _BEYOND = "".join(map(chr, range(256, 256 + MOST_DIMENSIONS)))  # for the axes o
 
 
 def einsum(
-    *operands: Any,
-    out: Any = None,
-    optimize: Any = False,
-    dtype: Any = None,
-    order: str = "K",
-    casting: Any = "safe",
+    *operands: Any, out: Any = None, optimize: Any = False, dtype: Any = None, order: str = "K", casting: Any = "safe"
 ) -> ndarray:
     """Sum of products by Einstein's convention.
 
@@ -103,7 +99,7 @@ def einsum(
     if target.shape != result.shape:
         raise broadcast_error(*[tuple(tensor.shape) for tensor in (*tensors, target)])
     assign(target, cast(result, target.dtype))
-    return out
+    return put_back(out, target)
 
 
 def _dtype(tensors: Sequence[Tensor], target: Tensor | None, dtype: Any, casting: Any) -> Any:

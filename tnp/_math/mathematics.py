@@ -13,12 +13,13 @@ import numpy
 from backend_torch.kernels import mathematics as kernels
 from backend_torch.tensors.casting import cast
 from backend_torch.tensors.dtypes import SIGNED, to_numpy, to_torch
-from tnp._core.base import SCALARS, ndarray, wrap, wrap_array
+from tnp._core.base import SCALARS, ndarray, number, wrap, wrap_array
 from tnp._core.convert import array, asarray, tensor_of
 from tnp._core.dtype_table import PLAIN
-from tnp._core.errors import copy_mode, explain, long_of, shapes_text
+from tnp._core.errors import copy_mode, explain, long_of, refuse_cast, unassignable
 from tnp._core.mask_selection import Selection, over
 from tnp._core.numpy_version import NUMPY, deprecated
+from tnp._core.promotion import result_type
 from tnp._ufunc import table as ufuncs
 
 _NoValue: Any = numpy._NoValue
@@ -107,8 +108,8 @@ def clip(
         return ufuncs.minimum(a, max, out=out, **kwargs)
     if max is None:
         return ufuncs.maximum(a, min, out=out, **kwargs)
-    dtype = numpy.result_type(
-        a.dtype, *[bound if type(bound) in _SCALARS else asarray(bound).dtype for bound in (min, max)]
+    dtype = result_type(
+        a.dtype, *[bound if type(bound) in (*_SCALARS, number) else asarray(bound).dtype for bound in (min, max)]
     )
     if dtype != a.dtype and kwargs.get("dtype") is None:
         a = wrap(cast(a.tensor, to_torch[dtype]))
@@ -262,10 +263,7 @@ def nan_to_num(x: Any, copy: bool = True, nan: Any = 0.0, posinf: Any = None, ne
             tensors = [None if fill is None else fill[..., None] for fill in tensors]
         for fill in tensors:
             if fill is not None and numpy.broadcast_shapes(fill.shape, values.shape) != tuple(values.shape):
-                raise ValueError(
-                    f"could not broadcast input array from shape {shapes_text([fill.shape])} into shape "
-                    f"{shapes_text([values.shape])}"
-                )
+                raise unassignable(fill.shape, values.shape)
         values = kernels.where_not_finite(values, *tensors)
     result = wrap(kernels.from_parts(values) if complex_parts else values)
     if copies:
@@ -279,8 +277,7 @@ def _real_fill(fill: Any, dtype: numpy.dtype) -> Any:
     if isinstance(fill, (int, float)) and type(fill) not in SCALARS:
         return fill
     fill = asarray(fill)
-    if not numpy.can_cast(fill.dtype, dtype, "same_kind"):
-        raise TypeError(f"Cannot cast array data from {fill.dtype!r} to {dtype!r} according to the rule 'same_kind'")
+    refuse_cast(fill.dtype, dtype, "same_kind")
     return fill
 
 

@@ -6,7 +6,6 @@ product.
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
 import numpy as np
@@ -20,9 +19,11 @@ from backend_torch.tensors.dtypes import to_numpy
 from tnp._core.base import ndarray, wrap, wrap_array
 from tnp._core.convert import output_tensor, tensors_of
 from tnp._core.dtype_table import Loops
-from tnp._core.dtypes import native, tensor_dtype
-from tnp._core.errors import explain, normalize_axis, shapes_text
+from tnp._core.dtypes import DtypeError, native, tensor_dtype
+from tnp._core.errors import explain, normalize_axis, shapes_text, warn
+from tnp._core.host_fallback import refused_here
 from tnp._core.numpy_version import NUMPY
+from tnp._core.strided_views import put_back
 from tnp._indexing.diagonals import diagonal
 from tnp._math import reductions
 from tnp._ufunc import errstate
@@ -221,7 +222,10 @@ def dot(a: Any, b: Any, out: Any = None) -> ndarray:
         return product
     if out is not None and not isinstance(out, (ndarray, np.ndarray)):
         raise TypeError("'out' must be an array")
-    one, other = _factors(a, b)
+    try:
+        one, other = _factors(a, b)
+    except DtypeError as error:
+        return refused_here(error, np.dot, a, b, out=out)
     if not (one.dim() and other.dim()):
         return _placed(multiply(wrap_array(one), wrap_array(other)).tensor, out)
     return _placed(_aligned(one, other, one.dim() - 1, max(other.dim() - 2, 0)), out)
@@ -255,6 +259,8 @@ def vdot(a: Any, b: Any, /) -> ndarray:
     >>> np.vdot(np.asarray([1 + 2j, 3 + 4j]), np.asarray([5 + 6j, 7 + 8j]))
     np.complex128(70-8j)
     """
+    if (product := heads.vdot(a, b)) is not None:
+        return product
     one, other = [tensor.reshape(-1) for tensor in _factors(a, b)]
     if one.shape != other.shape:
         raise ValueError(f"cannot reshape array of size {other.shape[0]} into shape {shapes_text([one.shape])}")
@@ -289,6 +295,8 @@ def inner(a: Any, b: Any, /) -> ndarray:
     >>> np.inner(np.asarray([1, 2, 3]), np.asarray([0, 1, 0]))
     np.int64(2)
     """
+    if (product := heads.vdot(a, b)) is not None:
+        return product
     one, other = _factors(a, b)
     if not (one.dim() and other.dim()):
         return multiply(wrap_array(one), wrap_array(other))
@@ -463,11 +471,10 @@ def cross(a: Any, b: Any, axisa: int = -1, axisb: int = -1, axisc: int = -1, axi
     if len(one) not in (2, 3) or len(other) not in (2, 3):
         raise ValueError("incompatible dimensions for cross product\n(dimension must be 2 or 3)")
     if len(one) == 2 or len(other) == 2:
-        warnings.warn(
+        warn(
             "Arrays of 2-dimensional vectors are deprecated. Use arrays of 3-dimensional vectors instead. (deprecated "
             "in NumPy 2.0)",
             DeprecationWarning,
-            stacklevel=2,
         )
     if len(one) == 3 or len(other) == 3:
         axisc = normalize_axis(axisc, max(one.dim(), other.dim()), "axisc")
@@ -567,11 +574,11 @@ def _placed(result: Tensor, out: Any) -> Any:
     if out is None:
         return wrap(result)
     target = output_tensor(out)
-    if target.dtype is not result.dtype or target.dim() != result.dim() or not target.is_contiguous():
+    if target.dtype is not result.dtype or target.dim() != result.dim() or not out.flags.c_contiguous:
         raise ValueError(
             "output array is not acceptable (must have the right datatype, number of dimensions, and be a C-Array)"
         )
     if target.shape != result.shape:
         raise ValueError("output array has wrong dimensions")
     assign(target, result)
-    return out
+    return put_back(out, target)

@@ -18,14 +18,13 @@ from backend_torch.tensors.dtypes import to_numpy
 from tnp._core.base import ndarray, wrap
 from tnp._core.convert import tensor_of
 from tnp._core.dtype_table import Loops
-from tnp._core.errors import integer_axis, reduced_axes, shapes_text
-from tnp._ufunc.reduction import ALL, ANY, FAILURES, MAX, MIN, PROD, SUM, kept, output_of
+from tnp._core.errors import integer_axis, reduced_axes, refuse_cast, shapes_text
+from tnp._core.strided_views import put_back
+from tnp._ufunc.reduction import ALL, ANY, MAX, MIN, PROD, SUM, kept, output_of
 from tnp._ufunc.table import subtract
 
 _NoValue: Any = np._NoValue
 
-# Read by name: saves an attribute lookup on the hot path.
-_sum, _prod, _max, _min, _any, _all = SUM.loops, PROD.loops, MAX.loops, MIN.loops, ANY.loops, ALL.loops
 _argmax = Loops(lambda given: kernels.argextreme(given, largest=True))
 _argmin = Loops(lambda given: kernels.argextreme(given, largest=False))
 
@@ -80,20 +79,9 @@ def sum(
     >>> np.sum(np.asarray([[0, 1], [0, 5]]), axis=0)
     array([0, 6])
     """
-    if (
-        isinstance(a, ndarray)
-        and (axis is None or axis.__class__ is int)
-        and out is None
-        and dtype is None
-        and initial is _NoValue
-        and where is True
-    ):
+    if out is None and dtype is None and initial is _NoValue and where is True:
         if (found := heads.sum(a, axis, keepdims)) is not None:
             return found
-        try:
-            return wrap(_sum[a.tensor.dtype](a.tensor, axis, keepdims))
-        except FAILURES:
-            pass
     return SUM.reduce(a, axis, dtype, out, keepdims, initial, where)
 
 
@@ -145,30 +133,14 @@ def prod(
     >>> np.prod(np.asarray([[1.0, 2.0], [3.0, 4.0]]), axis=1)
     array([ 2., 12.])
     """
-    if (
-        isinstance(a, ndarray)
-        and (axis is None or axis.__class__ is int)
-        and out is None
-        and dtype is None
-        and initial is _NoValue
-        and where is True
-    ):
+    if out is None and dtype is None and initial is _NoValue and where is True:
         if (found := heads.prod(a, axis, keepdims)) is not None:
             return found
-        try:
-            return wrap(_prod[a.tensor.dtype](a.tensor, axis, keepdims))
-        except FAILURES:
-            pass
     return PROD.reduce(a, axis, dtype, out, keepdims, initial, where)
 
 
 def max(
-    a: Any,
-    axis: Any = None,
-    out: Any = None,
-    keepdims: Any = False,
-    initial: Any = _NoValue,
-    where: Any = True,
+    a: Any, axis: Any = None, out: Any = None, keepdims: Any = False, initial: Any = _NoValue, where: Any = True
 ) -> ndarray:
     """Largest element along axes; NaN if there is one.
 
@@ -210,29 +182,14 @@ def max(
     >>> np.max(np.asarray([[0, 1], [2, 3]]), axis=0)
     array([2, 3])
     """
-    if (
-        isinstance(a, ndarray)
-        and (axis is None or axis.__class__ is int)
-        and out is None
-        and initial is _NoValue
-        and where is True
-    ):
+    if out is None and initial is _NoValue and where is True:
         if (found := heads.max(a, axis, keepdims)) is not None:
             return found
-        try:
-            return wrap(_max[a.tensor.dtype](a.tensor, axis, keepdims))
-        except FAILURES:
-            pass
     return MAX.reduce(a, axis, None, out, keepdims, initial, where)
 
 
 def min(
-    a: Any,
-    axis: Any = None,
-    out: Any = None,
-    keepdims: Any = False,
-    initial: Any = _NoValue,
-    where: Any = True,
+    a: Any, axis: Any = None, out: Any = None, keepdims: Any = False, initial: Any = _NoValue, where: Any = True
 ) -> ndarray:
     """Smallest element along axes; NaN if there is one.
 
@@ -274,19 +231,9 @@ def min(
     >>> np.min(np.asarray([[0, 1], [2, 3]]), axis=1)
     array([0, 2])
     """
-    if (
-        isinstance(a, ndarray)
-        and (axis is None or axis.__class__ is int)
-        and out is None
-        and initial is _NoValue
-        and where is True
-    ):
+    if out is None and initial is _NoValue and where is True:
         if (found := heads.min(a, axis, keepdims)) is not None:
             return found
-        try:
-            return wrap(_min[a.tensor.dtype](a.tensor, axis, keepdims))
-        except FAILURES:
-            pass
     return MIN.reduce(a, axis, None, out, keepdims, initial, where)
 
 
@@ -326,13 +273,8 @@ def any(a: Any, axis: Any = None, out: Any = None, keepdims: Any = False, *, whe
     >>> np.any(np.asarray([[True, False], [False, False]]), axis=1)
     array([ True, False])
     """
-    if isinstance(a, ndarray) and (axis is None or axis.__class__ is int) and out is None and where is True:
-        if (found := heads.any(a, axis, keepdims)) is not None:
-            return found
-        try:
-            return wrap(_any[a.tensor.dtype](a.tensor, axis, keepdims))
-        except FAILURES:
-            pass
+    if out is None and where is True and (found := heads.any(a, axis, keepdims)) is not None:
+        return found
     return ANY.reduce(a, axis, None, out, keepdims, _NoValue, where)
 
 
@@ -372,13 +314,8 @@ def all(a: Any, axis: Any = None, out: Any = None, keepdims: Any = False, *, whe
     >>> np.all(np.asarray([[True, False], [True, True]]), axis=0)
     array([ True, False])
     """
-    if isinstance(a, ndarray) and (axis is None or axis.__class__ is int) and out is None and where is True:
-        if (found := heads.all(a, axis, keepdims)) is not None:
-            return found
-        try:
-            return wrap(_all[a.tensor.dtype](a.tensor, axis, keepdims))
-        except FAILURES:
-            pass
+    if out is None and where is True and (found := heads.all(a, axis, keepdims)) is not None:
+        return found
     return ALL.reduce(a, axis, None, out, keepdims, _NoValue, where)
 
 
@@ -417,13 +354,8 @@ def argmax(a: Any, axis: Any = None, out: Any = None, *, keepdims: Any = False) 
     >>> np.argmax(np.asarray([[0, 5, 2], [3, 4, 4]]), axis=1)
     array([1, 1])
     """
-    if isinstance(a, ndarray) and (axis is None or axis.__class__ is int) and out is None:
-        if (found := heads.argmax(a, axis, keepdims)) is not None:
-            return found
-        try:
-            return wrap(_argmax[a.tensor.dtype](a.tensor, axis, keepdims))
-        except FAILURES:
-            pass
+    if out is None and (found := heads.argmax(a, axis, keepdims)) is not None:
+        return found
     return _argextreme(_argmax, a, axis, out, keepdims, "argmax")
 
 
@@ -462,13 +394,8 @@ def argmin(a: Any, axis: Any = None, out: Any = None, *, keepdims: Any = False) 
     >>> np.argmin(np.asarray([[0, 5, 2], [3, 4, 3]]), axis=1)
     array([0, 0])
     """
-    if isinstance(a, ndarray) and (axis is None or axis.__class__ is int) and out is None:
-        if (found := heads.argmin(a, axis, keepdims)) is not None:
-            return found
-        try:
-            return wrap(_argmin[a.tensor.dtype](a.tensor, axis, keepdims))
-        except FAILURES:
-            pass
+    if out is None and (found := heads.argmin(a, axis, keepdims)) is not None:
+        return found
     return _argextreme(_argmin, a, axis, out, keepdims, "argmin")
 
 
@@ -487,11 +414,9 @@ def _argextreme(loops: Loops, a: Any, axis: Any, out: Any, keepdims: Any, name: 
             f"output array does not match result of np.{name}: its shape is {shapes_text([target.shape])}, not "
             f"{shapes_text([index.shape])}"
         )
-    given, wanted = to_numpy[target.dtype], to_numpy[index.dtype]
-    if not np.can_cast(given, wanted, "safe"):
-        raise TypeError(f"Cannot cast array data from {given!r} to {wanted!r} according to the rule 'safe'")
+    refuse_cast(to_numpy[target.dtype], to_numpy[index.dtype], "safe")
     assign(target, cast(index, target.dtype))
-    return out
+    return put_back(out, target)
 
 
 def count_nonzero(a: Any, axis: Any = None, *, keepdims: Any = False) -> ndarray:

@@ -116,13 +116,7 @@ def _line(a: Any, axis: Any) -> tuple[Any, Any]:
 
 
 def cumulative_sum(
-    x: Any,
-    /,
-    *,
-    axis: Any = None,
-    dtype: Any = None,
-    out: Any = None,
-    include_initial: bool = False,
+    x: Any, /, *, axis: Any = None, dtype: Any = None, out: Any = None, include_initial: bool = False
 ) -> ndarray:
     """Cumulative sum along an axis (the Array API's ``cumsum``).
 
@@ -163,13 +157,7 @@ def cumulative_sum(
 
 
 def cumulative_prod(
-    x: Any,
-    /,
-    *,
-    axis: Any = None,
-    dtype: Any = None,
-    out: Any = None,
-    include_initial: bool = False,
+    x: Any, /, *, axis: Any = None, dtype: Any = None, out: Any = None, include_initial: bool = False
 ) -> ndarray:
     """Cumulative product along an axis (the Array API's ``cumprod``).
 

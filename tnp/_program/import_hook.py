@@ -1,8 +1,8 @@
 """The drop-in: unchanged programs that say ``import numpy`` get tnp, and the libraries that they use keep NumPy.
 
 Layer: owns which importer gets which, and the modules that stand for ``numpy`` and its submodules. The decision falls
-when an import statement runs, by the file that it stands in; afterwards nothing of this is left on any path but the
-frame around each function that hands data which no tensor can hold back to NumPy (``_host_data``).
+when an import statement runs, by the file that it stands in; afterwards nothing of this is left on any path: the
+functions are those of ``import tnp``.
 """
 
 from __future__ import annotations
@@ -11,7 +11,6 @@ import abc
 import builtins
 import functools
 import importlib
-import operator
 import os
 import pickle
 import site
@@ -24,25 +23,16 @@ from typing import Any
 import numpy as np
 
 from backend_torch import native
-from tnp._array.array_function import METHODS
 from tnp._core import base as _base
-from tnp._core import dtypes, host_fallback, interop
-from tnp._core.base import readonly, scalar
-from tnp._core.dtype_table import PLAIN
+from tnp._core import interop, public
+from tnp._core.base import readonly, scalar, strided
 from tnp._devices.devices import set_default_device
-from tnp._functional import functional
 from tnp._program import library_adapters
-
-HOST_ONLY = frozenset({"frompyfunc", "genfromtxt", "load", "loadtxt"})
-"""Functions that are NumPy's own here: they return what no tensor holds as often as not, or read a file only once."""
 
 _OURS = ("tnp", "backend_torch")
 
-_ARRAYS = (_base.ndarray, readonly)
+_ARRAYS = (_base.ndarray, readonly, strided)
 """What is an array of ``numpy.ndarray`` itself in NumPy."""
-
-_KNOWN = frozenset({*PLAIN, np.ndarray, list, tuple, int, float, bool, complex})
-"""What has no method that NumPy would call instead of a function."""
 
 record: Any = None
 """What counts the program's calls (`_report.Record`), if they are counted."""
@@ -82,23 +72,14 @@ def module(name: str) -> types.ModuleType:
 
     def find(attribute: str) -> Any:
         """Find a name once; then the module's dictionary has it."""
-        their, our = getattr(theirs, attribute), getattr(ours, attribute, None)
-        known = getattr(our, "__name__", attribute) if isinstance(our, types.FunctionType) else attribute
-        if known != attribute and getattr(ours, known, None) is our:  # `np.concat` is `np.concatenate`
-            found = getattr(stand_in, known)
-        else:
-            found = _stand_in(name, attribute, their, our)
-        names[attribute] = found
+        names[attribute] = found = _stand_in(
+            name, attribute, getattr(theirs, attribute), getattr(ours, attribute, None)
+        )
         return found
 
     names["__getattr__"] = find
     names["__dir__"] = lambda: sorted({*dir(theirs), *names})
     return stand_in
-
-
-def public(name: str) -> Any:
-    """Return the function in place of one of NumPy's, such as ``linalg.inv``."""
-    return operator.attrgetter(name)(module("numpy"))
 
 
 def _stand_in(module_name: str, name: str, theirs: Any, ours: Any) -> Any:
@@ -107,57 +88,13 @@ def _stand_in(module_name: str, name: str, theirs: Any, ours: Any) -> Any:
         return module(theirs.__name__) if theirs.__name__.startswith("numpy.") else theirs
     if ours is _base.ndarray:
         return ndarray
-    if ours is functional.vectorize:
-        return vectorize
     if isinstance(theirs, type) and isinstance(ours, types.FunctionType):
         return theirs  # memmap: programs flush it, and check for the class
-    if ours is None or ours is theirs or name.startswith("__") or (module_name == "numpy" and name in HOST_ONLY):
-        if name not in HOST_ONLY:
-            return theirs
-        return _taking(theirs) if record is None else record.timed(f"numpy.{name}", _taking(theirs), record.HOST)
-    if isinstance(ours, (types.FunctionType, types.MethodType)):
-        path = f"{module_name}.{name}"
-        call = _with_host(ours, theirs, path)
-        if name in METHODS:
-            call = _asking_for_method(call, theirs, name)
-        return call if record is None else record.timed(path, call)
+    if ours is None or name.startswith("__"):
+        return theirs
+    if record is not None and isinstance(ours, (types.FunctionType, types.MethodType)):
+        return public.shown.setdefault(ours, record.timed(f"{module_name}.{name}", ours))  # concat is concatenate
     return ours
-
-
-def _taking(theirs: Any) -> Any:
-    """Wrap NumPy's own function: results become tnp's if a tensor can hold them."""
-
-    @functools.wraps(theirs)
-    def call(*args: Any, **kwargs: Any) -> Any:
-        return host_fallback.on_host(theirs, args, kwargs)
-
-    return call
-
-
-def _with_host(ours: Any, theirs: Any, path: str) -> Any:
-    """Wrap a tnp function: data that no tensor can hold goes to NumPy's own."""
-
-    @functools.wraps(ours)
-    def call(*args: Any, **kwargs: Any) -> Any:
-        try:
-            return ours(*args, **kwargs)
-        except dtypes.DtypeError:
-            return host_fallback.on_host(theirs, args, kwargs)
-
-    call.__module__, call.__qualname__ = __name__, path  # pickle finds it there
-    return call
-
-
-def _asking_for_method(ours: Any, theirs: Any, name: str) -> Any:
-    """Wrap a function: NumPy's own calls the method of a library's object, so ``np.mean(frame)`` is a Series."""
-
-    @functools.wraps(ours)
-    def call(*args: Any, **kwargs: Any) -> Any:
-        if args and type(args[0]) not in _KNOWN and interop.has_method(args[0], name):
-            return host_fallback.by_method(theirs, args, kwargs)
-        return ours(*args, **kwargs)
-
-    return call
 
 
 class _ArrayClass(abc.ABCMeta):
@@ -199,29 +136,8 @@ class ndarray(_base.ndarray, metaclass=_ArrayClass):
     __module__ = "tnp"
 
     def __new__(cls, *args: Any, **kwargs: Any) -> Any:
-        if cls is not ndarray:  # a derived class's own ``__new__`` calls this
-            return _base.ndarray.__new__(cls, *args, **kwargs)
-        try:
-            return _base.ndarray(*args, **kwargs)
-        except dtypes.DtypeError:
-            return np.ndarray(*args, **kwargs)
-
-
-class vectorize(functional.vectorize):
-    """``numpy.vectorize``, also of functions whose results no tensor can hold."""
-
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        try:
-            return super().__call__(*args, **kwargs)
-        except dtypes.DtypeError:
-            return host_fallback.on_host(np.vectorize(self.pyfunc, self.otypes, None, self.excluded), args, kwargs)
-
-
-def __getattr__(name: str) -> Any:
-    """``numpy``, by which pickle finds the functions of the modules that replace NumPy's."""
-    if name == "numpy":
-        return module("numpy")
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        # A derived class's own ``__new__`` calls this, too.
+        return _base.ndarray.__new__(_base.ndarray if cls is ndarray else cls, *args, **kwargs)
 
 
 # Deciding whose import it is.
@@ -327,7 +243,6 @@ def install(roots: Sequence[str], device: str | None = None) -> None:
     remove()
     if device is not None:
         set_default_device(device)
-    host_fallback.kept = True
     native.make_floats(True)
     interop.host_copies_allowed = True  # libraries read arrays as NumPy's; --report counts that
     _hook = Hook(Importers(roots))
@@ -342,7 +257,7 @@ def remove() -> None:
     if _hook is not None:
         _hook.remove()
         library_adapters.leave()
-        _hook, host_fallback.kept, interop.host_copies_allowed = None, False, False
+        _hook, interop.host_copies_allowed = None, False
         native.make_floats(False)
 
 

@@ -11,13 +11,14 @@ from typing import Any, overload
 import numpy as np
 
 from backend_torch.kernels import signal
+from backend_torch.native import heads
 from backend_torch.tensors import memory
 from backend_torch.tensors.casting import cast
 from backend_torch.tensors.dtypes import to_numpy
 from tnp._core.base import SCALARS, ndarray, wrap, wrap_array
 from tnp._core.convert import asarray, tensor_of, tensors_of
 from tnp._core.dtypes import tensor_dtype
-from tnp._core.errors import normalize_axes, normalize_axis, shapes_text
+from tnp._core.errors import normalize_axes, normalize_axis, refuse_cast, unassignable
 from tnp._core.numpy_version import NUMPY
 from tnp._creation.from_data import ascontiguousarray
 from tnp._indexing.selection import where
@@ -281,6 +282,8 @@ def interp(x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None, period
     >>> np.interp(2.5, np.asarray([1, 2, 3]), np.asarray([3, 2, 0]))
     np.float64(1.0)
     """
+    if period is None and (found := heads.by_numpy(np.interp, x, xp, fp, left, right)) is not None:
+        return found
     wanted, places, values = tensors_of(x, xp, fp)
     if period is not None and period == 0:
         raise ValueError("period must be a non-zero value")
@@ -288,10 +291,7 @@ def interp(x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None, period
         raise ValueError("Data points must be 1-D sequences")
     for tensor in (wanted, places):
         if tensor.is_complex() and period is None:
-            raise TypeError(
-                f"Cannot cast array data from {to_numpy[tensor.dtype]!r} to {np.dtype(float)!r} according to the rule "
-                "'safe'"
-            )
+            refuse_cast(to_numpy[tensor.dtype], np.dtype(float), "safe")
     if not len(places):
         raise ValueError("array of sample points is empty")
     if len(places) != len(values):
@@ -382,10 +382,7 @@ def unwrap(p: Any, discont: Any = None, axis: Any = -1, *, period: Any = 2 * mat
         wrapped = where((wrapped == low) & (steps > 0), high, wrapped)
     correction = where(abs(steps) < discont, 0, wrapped - steps)
     if correction.shape != steps.shape:
-        raise ValueError(
-            f"could not broadcast input array from shape {shapes_text([correction.shape])} into shape "
-            f"{shapes_text([steps.shape])}"
-        )
+        raise unassignable(correction.shape, steps.shape)
     head = (slice(None),) * normalize_axis(axis, array.ndim)
     rest_of = array[(*head, slice(1, None))] + correction.cumsum(axis)
     return concatenate([array[(*head, slice(0, 1))].astype(dtype), rest_of.astype(dtype)], axis=axis)

@@ -6,7 +6,6 @@ Layer: owns NumPy's formulas, in terms of arrays.
 from __future__ import annotations
 
 import sys
-import warnings
 from collections.abc import Iterator
 from typing import Any, ClassVar, Literal, overload
 
@@ -15,8 +14,9 @@ from numpy.exceptions import RankWarning
 
 from backend_torch.tensors import memory
 from tnp._core.base import ndarray, wrap_array
-from tnp._core.convert import asnumpy, tensor_of
+from tnp._core.convert import asarray, asnumpy, tensor_of
 from tnp._core.dtypes import DtypeError
+from tnp._core.errors import warn
 from tnp._creation import filled
 from tnp._creation.filled import ones, zeros_like
 from tnp._creation.ranges import arange, vander
@@ -35,7 +35,7 @@ from tnp.linalg._decompositions import real_if_real
 
 def coefficients(p: Any) -> ndarray:
     """The coefficients of a polynomial, as an array of at least one dimension."""
-    return p.coeffs if isinstance(p, poly1d) else atleast_1d(wrap_array(tensor_of(p)))
+    return p.coeffs if isinstance(p, poly1d) else atleast_1d(asarray(p))
 
 
 def _numbers(roots: Any) -> Any:
@@ -212,7 +212,7 @@ def polyint(p: Any, m: Any = 1, k: Any = None) -> ndarray | poly1d:
     if len(constants) == 1 and times > 1:
         constants = constants[0] * ones(times)
     if not times and not isinstance(p, poly1d):
-        return wrap_array(tensor_of(p))
+        return asarray(p)
     _check_length(p, times)
     for i in range(times):
         powers = arange(len(line), 0, -1, device=line.device)
@@ -356,7 +356,7 @@ def polyfit(
     if full:
         return solution, residuals, rank, singular, rcond
     if memory.is_readable(rank.tensor) and int(rank) != order:
-        warnings.warn("Polyfit may be poorly conditioned", RankWarning, stacklevel=2)
+        warn("Polyfit may be poorly conditioned", RankWarning)
     if not cov:
         return solution
     covariance = linalg.inv(dot(left.T, left)) / outer(scale, scale)

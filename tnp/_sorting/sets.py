@@ -16,10 +16,9 @@ from backend_torch.kernels import sorting
 from backend_torch.tensors.casting import cast
 from backend_torch.tensors.dtypes import to_numpy
 from tnp._core.base import ndarray, wrap_array
-from tnp._core.convert import asarray, tensor_of, tensors_of
-from tnp._core.dtypes import DtypeError, tensor_dtype
+from tnp._core.convert import tensor_of, tensors_of
+from tnp._core.dtypes import tensor_dtype
 from tnp._core.errors import moved_axis
-from tnp._core.host_fallback import given
 from tnp._manipulation.joining import concatenate
 
 Tensor = Any
@@ -471,10 +470,7 @@ def isin(
     """
     if kind not in {None, "sort", "table"}:
         raise ValueError(f"Invalid kind: '{kind}'. Please use None, 'sort' or 'table'.")
-    try:
-        values, line = tensors_of(element, test_elements)
-    except DtypeError:  # NumPy compares strings, dates and objects; the answers are booleans
-        return asarray(np.isin(given(element), given(test_elements), assume_unique, invert, kind=kind))
+    values, line = tensors_of(element, test_elements)
     line = line.reshape(-1)
     dtypes = to_numpy[values.dtype], to_numpy[line.dtype]
     if kind == "table" and any(dtype.kind not in "biu" for dtype in dtypes):

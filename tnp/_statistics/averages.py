@@ -7,7 +7,6 @@ depends on values, because reading them would wait for an accelerator.
 from __future__ import annotations
 
 import operator
-import warnings
 from typing import Any, Literal, overload
 
 import numpy as np
@@ -21,7 +20,7 @@ from tnp._core.base import ndarray, wrap, wrap_array
 from tnp._core.convert import output_tensor, tensor_of, tensor_of_shape
 from tnp._core.dtype_table import PLAIN, Loops
 from tnp._core.dtypes import tensor_dtype
-from tnp._core.errors import explain, normalize_axes, normalize_axis, reduced_axes
+from tnp._core.errors import explain, normalize_axes, normalize_axis, reduced_axes, warn
 from tnp._core.index_arguments import refuse_cast
 from tnp._core.mask_selection import Selection
 from tnp._math.reductions import sum
@@ -43,14 +42,18 @@ _var = Loops(lambda given: kernels.var(given, _default_dtype(given)))
 _std = Loops(lambda given: kernels.std(given, _default_dtype(given)))
 
 
+def _directly(loops: Loops, a: Any, axis: Any, *options: Any) -> Any:
+    """Call torch's function for an array that has elements; None if it can't be called, or fails."""
+    if type(a) in PLAIN and (axis is None or (axis.__class__ is int and a.tensor.dim())) and a.tensor.numel():
+        try:
+            return wrap(loops[a.tensor.dtype](a.tensor, axis, *options))
+        except FAILURES:
+            pass
+    return None
+
+
 def mean(
-    a: Any,
-    axis: Any = None,
-    dtype: Any = None,
-    out: Any = None,
-    keepdims: Any = False,
-    *,
-    where: Any = True,
+    a: Any, axis: Any = None, dtype: Any = None, out: Any = None, keepdims: Any = False, *, where: Any = True
 ) -> ndarray:
     """Arithmetic mean along axes.
 
@@ -90,20 +93,11 @@ def mean(
     >>> np.mean(np.asarray([[1, 2], [3, 4]]), axis=0)
     array([2., 3.])
     """
-    if dtype is None and out is None and where is True and (found := heads.mean(a, axis, keepdims)) is not None:
-        return found
-    if (
-        type(a) in PLAIN
-        and (axis is None or (axis.__class__ is int and a.tensor.dim()))
-        and dtype is None
-        and out is None
-        and where is True
-        and a.tensor.numel()
-    ):
-        try:
-            return wrap(_mean[a.tensor.dtype](a.tensor, axis, keepdims))
-        except FAILURES:
-            pass
+    if dtype is None and out is None and where is True:
+        if (found := heads.mean(a, axis, keepdims)) is not None:
+            return found
+        if (found := _directly(_mean, a, axis, keepdims)) is not None:
+            return found
     if type(a) is Selection:
         a, axis, where = a.reduction(np.add, axis, keepdims, where)
     tensor = tensor_of(a)
@@ -112,13 +106,13 @@ def mean(
     result = _default_dtype(tensor.dtype) if dtype is None else tensor_dtype(dtype)
     if where is True and axes and not kernels.is_integer(result) and not _holds_integers(target):
         if not kernels.size_of(tensor.shape, axes):
-            warnings.warn("Mean of empty slice", RuntimeWarning, stacklevel=2)
+            warn("Mean of empty slice", RuntimeWarning)
         averaged = kernels.mean(tensor.dtype, result)(tensor, axes, kept(keepdims))
     else:
         mask = None if where is True else mask_of(where, tensor)
         total, count = _total(tensor, axes, kept(keepdims), _accumulator(result), mask)
         if mask is None and not count:
-            warnings.warn("Mean of empty slice", RuntimeWarning, stacklevel=2)
+            warn("Mean of empty slice", RuntimeWarning)
         elif mask is not None:
             errstate.warn_where(lambda: count == 0, "Mean of empty slice")
         averaged = _divided(total, count, result, target)
@@ -219,21 +213,9 @@ def var(
     >>> np.var(np.asarray([[1.0, 2.0], [3.0, 4.0]]), axis=0)
     array([1., 1.])
     """
-    if (
-        type(a) in PLAIN
-        and (axis is None or (axis.__class__ is int and a.tensor.dim()))
-        and dtype is None
-        and out is None
-        and where is True
-        and ddof == 0
-        and mean is _NoValue
-        and correction is _NoValue
-        and a.tensor.numel()
-    ):
-        try:
-            return wrap(_var[a.tensor.dtype](a.tensor, axis, keepdims, 0))
-        except FAILURES:
-            pass
+    if dtype is None and out is None and where is True and ddof == 0 and mean is _NoValue and correction is _NoValue:
+        if (found := _directly(_var, a, axis, keepdims, 0)) is not None:
+            return found
     target = None if out is None else output_of(out)
     ddof = degrees(ddof, correction)
     return deliver(_variance(a, axis, dtype, ddof, keepdims, where, mean, kernels.var, target), out, target, "var")
@@ -300,21 +282,9 @@ def std(
     >>> np.std(np.asarray([[1, 2], [3, 4]]), axis=1)
     array([0.5, 0.5])
     """
-    if (
-        type(a) in PLAIN
-        and (axis is None or (axis.__class__ is int and a.tensor.dim()))
-        and dtype is None
-        and out is None
-        and where is True
-        and ddof == 0
-        and mean is _NoValue
-        and correction is _NoValue
-        and a.tensor.numel()
-    ):
-        try:
-            return wrap(_std[a.tensor.dtype](a.tensor, axis, keepdims, 0))
-        except FAILURES:
-            pass
+    if dtype is None and out is None and where is True and ddof == 0 and mean is _NoValue and correction is _NoValue:
+        if (found := _directly(_std, a, axis, keepdims, 0)) is not None:
+            return found
     target = None if out is None else output_of(out)
     spread = _variance(a, axis, dtype, degrees(ddof, correction), keepdims, where, mean, kernels.std, target)
     if target is not None and kernels.is_integer(target.dtype) and target.shape == spread.shape:
@@ -349,7 +319,7 @@ def _variance(
     if mask is None:
         size = kernels.size_of(tensor.shape, axes)
         if size <= ddof:
-            warnings.warn("Degrees of freedom <= 0 for slice", RuntimeWarning, stacklevel=3)
+            warn("Degrees of freedom <= 0 for slice", RuntimeWarning)
         elif (
             mean is _NoValue
             and axes
@@ -440,7 +410,7 @@ def median(a: Any, axis: Any = None, out: Any = None, overwrite_input: bool = Fa
         if keepdims:
             middle = kernels.unflattened(middle, axes, tensor)
     else:
-        warnings.warn("Mean of empty slice", RuntimeWarning, stacklevel=2)
+        warn("Mean of empty slice", RuntimeWarning)
         nothing = kernels.full(reduced_shape(tensor.shape, axes, kept(keepdims)), 0, result, tensor)
         middle = kernels.quotient(nothing, nothing)  # NaN; the error is reported if a check is on
     if target is not None:

@@ -6,17 +6,19 @@ Layer: owns their arguments; the sums are matrix products and sums over sliding 
 from __future__ import annotations
 
 import operator
-import warnings
 from typing import Any
 
 import numpy as np
 
 from backend_torch.kernels import signal
+from backend_torch.native import heads
 from backend_torch.tensors.casting import cast
 from backend_torch.tensors.dtypes import to_numpy
+from backend_torch.tensors.shape import flip
 from tnp._core.base import ndarray, wrap, wrap_array
 from tnp._core.convert import tensor_of, tensors_of
 from tnp._core.dtypes import tensor_dtype
+from tnp._core.errors import check_line, warn
 from tnp._creation.filled import empty_like, zeros
 from tnp._indexing.diagonals import diagonal
 from tnp._manipulation.joining import concatenate
@@ -111,7 +113,7 @@ def cov(
     weights, divisor = _weighing(table, ddof, fweights, aweights)
     means = average(table, axis=1, weights=weights)
     if divisor <= 0:
-        warnings.warn("Degrees of freedom <= 0 for slice", RuntimeWarning, stacklevel=2)
+        warn("Degrees of freedom <= 0 for slice", RuntimeWarning)
         divisor = 0.0
     if table.dtype.kind not in "fc":
         raise TypeError(
@@ -227,6 +229,8 @@ def correlate(a: Any, v: Any, mode: Any = "valid") -> ndarray:
     >>> np.correlate(np.asarray([1, 2, 3]), np.asarray([0.0, 1.0, 0.5]), "same")
     array([2. , 3.5, 3. ])
     """
+    if (found := _by_numpy(np.correlate, a, v, mode)) is not None:
+        return found
     one, other = tensors_of(a, v)
     return _correlated(one, other.conj().resolve_conj(), mode)
 
@@ -261,6 +265,8 @@ def convolve(a: Any, v: Any, mode: Any = "full") -> ndarray:
     >>> np.convolve(np.asarray([1, 2, 3]), np.asarray([0.0, 1.0, 0.5]))
     array([0. , 1. , 2.5, 4. , 1.5])
     """
+    if (found := _by_numpy(np.convolve, a, v, mode)) is not None:
+        return found
     one, other = [atleast_1d(wrap(tensor)) for tensor in tensors_of(a, v)]
     for name, sequence in (("a", one), ("v", other)):
         if not len(sequence):
@@ -268,6 +274,13 @@ def convolve(a: Any, v: Any, mode: Any = "full") -> ndarray:
     if len(other) > len(one):
         one, other = other, one
     return _correlated(one.tensor, other[::-1].tensor, mode)
+
+
+def _by_numpy(function: Any, a: Any, v: Any, mode: Any) -> Any:
+    """Let NumPy correlate a line with a short window, as the kernel does; None if the kernel has to."""
+    if type(a) is type(v) is ndarray and mode.__class__ is str and 0 < min(a.size, v.size) <= signal.FEW:
+        return heads.by_numpy(function, a, v, mode)
+    return None
 
 
 def _correlated(one: Any, other: Any, mode: Any) -> ndarray:
@@ -283,8 +296,7 @@ def _correlated(one: Any, other: Any, mode: Any) -> ndarray:
             raise ValueError(f"integer convolve/correlate mode must be 0, 1, or 2, not {mode}")
         raise TypeError(f"convolve/correlate mode not understood: {mode!r}")
     for tensor in (one, other):
-        if tensor.dim() != 1:
-            raise ValueError(f"object {'too deep' if tensor.dim() else 'of too small depth'} for desired array")
+        check_line(tensor.shape)
     for name, tensor in (("first", one), ("second", other)):
         if not len(tensor):
             raise ValueError(f"{name} array argument cannot be empty")
@@ -295,5 +307,5 @@ def _correlated(one: Any, other: Any, mode: Any) -> ndarray:
         line, window = window, line
     spare = len(window) - 1
     left, right = {0: (0, 0), 1: (len(window) // 2, spare - len(window) // 2), 2: (spare, spare)}[_MODES[mode]]
-    result = wrap_array(signal.correlate(line, window, left, right))
-    return result[::-1] if swapped else result
+    result = signal.correlate(line, window, left, right)
+    return wrap_array(flip(result, (0,)) if swapped else result)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import builtins
 import math
-import warnings
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -16,13 +16,14 @@ import numpy as np
 from backend_torch.autodiff import transform_levels
 from backend_torch.kernels import histograms as kernels
 from backend_torch.kernels import host, value_checks
+from backend_torch.native import heads
 from backend_torch.tensors import memory
 from backend_torch.tensors.casting import cast
 from backend_torch.tensors.dtypes import to_numpy
 from tnp._core.base import ndarray, wrap, wrap_array
-from tnp._core.convert import tensor_of, tensors_of
+from tnp._core.convert import asarray, tensor_of, tensors_of
 from tnp._core.dtypes import tensor_dtype
-from tnp._core.errors import index_of, long_of
+from tnp._core.errors import check_line, index_of, long_of, refuse_cast, warn
 from tnp._core.interop import values_of
 from tnp._core.numpy_version import NUMPY
 from tnp._creation.ranges import linspace
@@ -38,11 +39,6 @@ Tensor = Any
 INT64 = tensor_dtype(np.int64)
 FLOAT64 = tensor_dtype(np.float64)
 _CASTS_LISTS = NUMPY < "2.5.0"  # bincount took numbers that are not integers, unless from an array
-
-
-def _check_line(shape: Any) -> None:
-    if len(shape) != 1:
-        raise ValueError(f"object {'too deep' if len(shape) else 'of too small depth'} for desired array")
 
 
 def bincount(x: Any, /, weights: Any = None, minlength: Any = 0) -> ndarray:
@@ -70,7 +66,9 @@ def bincount(x: Any, /, weights: Any = None, minlength: Any = 0) -> ndarray:
 
     Notes
     -----
-    The length of the result depends on the values, so the host waits for an accelerator.
+    The length of the result depends on the values, so the host waits for an accelerator. In compiled functions and
+    batches, which have no values, a ``minlength`` is needed: it is the length of the result, and an element that is
+    not below it raises ValueError.
 
     Source: https://numpy.org/doc/stable/reference/generated/numpy.bincount.html
 
@@ -80,11 +78,13 @@ def bincount(x: Any, /, weights: Any = None, minlength: Any = 0) -> ndarray:
     >>> np.bincount(np.asarray([0, 1, 1, 3, 2, 1, 7]))
     array([1, 3, 1, 1, 0, 0, 0, 1])
     """
-    (tensor,) = tensors_of(x, check=_check_line)
-    _check_line(tensor.shape)
+    if (counts := heads.bincount(x, weights, minlength)) is not None:
+        return counts
+    (tensor,) = tensors_of(x, check=check_line)
+    check_line(tensor.shape)
     dtype = to_numpy[tensor.dtype]
     if dtype.kind not in "biu" and (isinstance(x, (ndarray, np.ndarray)) or (tensor.numel() and not _CASTS_LISTS)):
-        raise TypeError(f"Cannot cast array data from {dtype!r} to {np.dtype(np.intp)!r} according to the rule 'safe'")
+        refuse_cast(dtype, np.dtype(np.intp), "safe")
     if minlength is None:
         raise TypeError("use 0 instead of None for minlength")
     if isinstance(minlength, bool):
@@ -96,17 +96,16 @@ def bincount(x: Any, /, weights: Any = None, minlength: Any = 0) -> ndarray:
     amounts = None
     if weights is not None and tensor.numel():  # without integers NumPy ignores the weights
         amounts = tensor_of(weights, device=tensor.device)
-        if not np.can_cast(to_numpy[amounts.dtype], np.float64):
-            raise TypeError(
-                f"Cannot cast array data from {to_numpy[amounts.dtype]!r} to {np.dtype(float)!r} according to the rule "
-                "'safe'"
-            )
+        refuse_cast(to_numpy[amounts.dtype], np.dtype(float), "safe")
         amounts = cast(amounts, FLOAT64)
         if amounts.shape != indices.shape:
             raise ValueError("The weights and list don't have the same length.")
-    if len(indices):
+    if length and not memory.is_readable(indices):
+        value_checks.demand(indices >= 0, value_checks.UNCOUNTED)
+        value_checks.demand(indices < length, value_checks.BEYOND)
+    elif len(indices):
         if kernels.smallest(indices) < 0:
-            raise ValueError("'list' argument must have no negative elements")
+            raise ValueError(value_checks.UNCOUNTED)
         length = max(length, kernels.largest(indices) + 1)
     return wrap_array(kernels.counted(indices, amounts, length))
 
@@ -145,11 +144,12 @@ def digitize(x: Any, bins: Any, right: bool = False) -> ndarray:
     >>> np.digitize(np.asarray([0.2, 6.4, 3.0, 1.6]), np.asarray([0.0, 1.0, 2.5, 4.0, 10.0]))
     array([1, 4, 3, 2])
     """
+    if type(x) is ndarray and (places := heads.by_numpy(np.digitize, x, bins, right)) is not None:
+        return places
     values, edges = tensors_of(x, bins)
     if values.is_complex():
         raise TypeError("x may not be complex")
-    if edges.dim() != 1:
-        raise ValueError(f"object {'too deep' if edges.dim() else 'of too small depth'} for desired array")
+    check_line(edges.shape)
     if edges.is_complex():
         raise TypeError("bins may not be complex")
     side = "left" if right else "right"
@@ -296,9 +296,7 @@ def _raveled(a: Any, weights: Any) -> tuple[ndarray, Any]:
     """Return the values and their weights, flat."""
     array = wrap_array(tensor_of(a))
     if array.dtype.kind == "b":
-        warnings.warn(
-            "Converting input from bool to <class 'numpy.uint8'> for compatibility.", RuntimeWarning, stacklevel=3
-        )
+        warn("Converting input from bool to <class 'numpy.uint8'> for compatibility.", RuntimeWarning)
         array = array.astype(np.uint8)
     if weights is None:
         return array.ravel(), None
@@ -389,22 +387,6 @@ def _extent(array: ndarray) -> Any:
     return _distance(values_of(array.max())[()], values_of(array.min())[()])
 
 
-def _sqrt(array: ndarray, range: Any) -> Any:
-    return _extent(array) / np.sqrt(array.size)
-
-
-def _sturges(array: ndarray, range: Any) -> Any:
-    return _extent(array) / (np.log2(array.size) + 1.0)
-
-
-def _rice(array: ndarray, range: Any) -> Any:
-    return _extent(array) / (2.0 * array.size ** (1.0 / 3))
-
-
-def _scott(array: ndarray, range: Any) -> Any:
-    return (24.0 * np.pi**0.5 / array.size) ** (1.0 / 3.0) * values_of(std(array))[()]
-
-
 def _stone(array: ndarray, range: Any) -> Any:
     """Return the width with the least estimated error of cross validation."""
     size, extent = array.size, _extent(array)
@@ -418,7 +400,7 @@ def _stone(array: ndarray, range: Any) -> Any:
     most = max(100, int(np.sqrt(size)))
     best = min(builtins.range(1, most + 1), key=error)
     if best == most:
-        warnings.warn("The number of bins estimated may be suboptimal.", RuntimeWarning, stacklevel=5)
+        warn("The number of bins estimated may be suboptimal.", RuntimeWarning)
     return extent / best
 
 
@@ -435,25 +417,21 @@ def _doane(array: ndarray, range: Any) -> Any:
     return _extent(array) / (1.0 + np.log2(size) + np.log2(1.0 + np.absolute(skewness) / scale))
 
 
-def _fd(array: ndarray, range: Any) -> Any:
-    """Freedman and Diaconis's rule."""
-    return 2.0 * np.subtract(*values_of(percentile(array, [75, 25]))) * array.size ** (-1.0 / 3.0)
-
-
-def _auto(array: ndarray, range: Any) -> Any:
-    return min(max(_fd(array, range), _sqrt(array, range) / 2), _sturges(array, range))
-
-
-_RULES = {
+_RULES: dict[str, Callable[[ndarray, Any], Any]] = {
     "stone": _stone,
-    "auto": _auto,
     "doane": _doane,
-    "fd": _fd,
-    "rice": _rice,
-    "scott": _scott,
-    "sqrt": _sqrt,
-    "sturges": _sturges,
+    "auto": lambda array, range: min(max(_width("fd", array), _width("sqrt", array) / 2), _width("sturges", array)),
+    "fd": lambda array, range: 2.0 * np.subtract(*values_of(percentile(array, [75, 25]))) * array.size ** (-1.0 / 3.0),
+    "rice": lambda array, range: _extent(array) / (2.0 * array.size ** (1.0 / 3)),
+    "scott": lambda array, range: (24.0 * np.pi**0.5 / array.size) ** (1.0 / 3.0) * values_of(std(array))[()],
+    "sqrt": lambda array, range: _extent(array) / np.sqrt(array.size),
+    "sturges": lambda array, range: _extent(array) / (np.log2(array.size) + 1.0),
 }
+"""Name of a rule -> the width of bins for values, which lie in a range. "fd" is Freedman and Diaconis's rule."""
+
+
+def _width(rule: str, array: ndarray) -> Any:
+    return _RULES[rule](array, None)
 
 
 def histogramdd(
@@ -604,7 +582,6 @@ def histogram2d(
     except TypeError:
         count = 1
     if count not in (1, 2):
-        line = wrap(tensor_of(bins))
-        bins = [line, line]
+        bins = [asarray(bins)] * 2
     hist, edges = histogramdd([x, y], bins, range, density, weights)
     return hist, edges[0], edges[1]

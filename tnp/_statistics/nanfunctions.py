@@ -17,6 +17,7 @@ from tnp._core.convert import output_tensor, tensor_of
 from tnp._core.dtype_table import Loops
 from tnp._core.dtypes import tensor_dtype
 from tnp._core.errors import normalize_axes, reduced_axes
+from tnp._core.strided_views import put_back
 from tnp._math import scans
 from tnp._math.reductions import argmax, argmin
 from tnp._statistics import averages
@@ -134,12 +135,7 @@ def nanprod(
 
 
 def nanmax(
-    a: Any,
-    axis: Any = None,
-    out: Any = None,
-    keepdims: Any = False,
-    initial: Any = _NoValue,
-    where: Any = True,
+    a: Any, axis: Any = None, out: Any = None, keepdims: Any = False, initial: Any = _NoValue, where: Any = True
 ) -> ndarray:
     """Largest element along axes that is not NaN; NaN where all are.
 
@@ -177,12 +173,7 @@ def nanmax(
 
 
 def nanmin(
-    a: Any,
-    axis: Any = None,
-    out: Any = None,
-    keepdims: Any = False,
-    initial: Any = _NoValue,
-    where: Any = True,
+    a: Any, axis: Any = None, out: Any = None, keepdims: Any = False, initial: Any = _NoValue, where: Any = True
 ) -> ndarray:
     """Smallest element along axes that is not NaN; NaN where all are.
 
@@ -522,7 +513,7 @@ def nanmedian(
         return wrap(kernels.unflattened(middle, axes, tensor) if keepdims else middle)
     target = output_tensor(out)
     wrap_array(first_along(target, axes, tensor.dim()) if keepdims else target)[...] = wrap(middle)
-    return out
+    return put_back(out, target)
 
 
 def nancumsum(a: Any, axis: Any = None, dtype: Any = None, out: Any = None) -> ndarray:

@@ -6,7 +6,6 @@ numbers the quantiles usually are; where the number of elements differs from lan
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
 import numpy as np
@@ -19,7 +18,7 @@ from tnp._core import public
 from tnp._core.base import ndarray, wrap, wrap_array
 from tnp._core.convert import asnumpy, tensor_of, tensor_of_shape
 from tnp._core.dtypes import tensor_dtype
-from tnp._core.errors import normalize_axes, shapes_text
+from tnp._core.errors import normalize_axes, unassignable, warn
 from tnp._core.index_arguments import check_output
 from tnp._statistics.averages import aligned_weights
 from tnp._statistics.nanfunctions import nanmean
@@ -262,10 +261,7 @@ def _fitted(found: Tensor, target: Tensor, of_nan: bool, picked: bool) -> Tensor
     try:
         return found.expand(target.shape)
     except RuntimeError:
-        raise ValueError(
-            f"could not broadcast input array from shape {shapes_text([found.shape])} into shape "
-            f"{shapes_text([target.shape])}"
-        ) from None
+        raise unassignable(found.shape, target.shape) from None
 
 
 def _checked(q: Any, scale: int) -> Any:
@@ -330,7 +326,7 @@ def _quantile(
     else:
         found = _of_all_lanes(lanes, q, weak, method)
     if skip_nan and memory.is_readable(found) and bool(found.isnan().any()):
-        warnings.warn("All-NaN slice encountered", RuntimeWarning, stacklevel=3)
+        warn("All-NaN slice encountered", RuntimeWarning)
     found = found.reshape((*found.shape[:-1], *q.shape))
     found = found.movedim(tuple(range(-q.ndim, 0)), tuple(range(q.ndim)))
     if keepdims is not _NoValue and keepdims and target is not None:

@@ -1,6 +1,6 @@
 """Control flow over arrays: branches and loops that a compiled function keeps, with JAX's names and argument order.
 
-Layer: owns the trees that go in and come out and what has to be alike in them; the backend branches and loops.
+Layer: owns the containers of operands and results, and the checks that they match. The backend branches and loops.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from tnp._core.convert import tensor_of
 from tnp._manipulation.joining import concatenate, stack
 from tnp._manipulation.rearranging import flip, moveaxis
 from tnp._transforms import pytree
+from tnp._transforms.traced_numbers import Number
 
 Tensor = Any
 Tree = TypeVar("Tree")
@@ -26,12 +27,14 @@ _LEAF = object()
 
 
 class Leaves:
-    """Arrays in their containers, taken apart: Python's numbers are arrays too, of NumPy's default dtypes."""
+    """The arrays of a container. Python numbers count as arrays of NumPy's default dtypes."""
 
     def __init__(self, tree: Any) -> None:
         self.leaves: list[Any] = []
         self._build = pytree.builder(tree, self._taken, pytree.becomes_array)
-        self.tensors: list[Tensor] = [tensor_of(leaf) for leaf in self.leaves]
+        self.tensors: list[Tensor] = [
+            leaf.tensor if type(leaf) is Number and leaf.trace else tensor_of(leaf) for leaf in self.leaves
+        ]
         self.structure = pytree.flatten(self._build([_LEAF] * len(self.leaves), ()), [])
 
     def _taken(self, leaf: Any) -> Callable[[Any, Any], Any]:
@@ -40,15 +43,15 @@ class Leaves:
         return lambda values, arrays: values[index]
 
     def filled(self, tensors: list[Tensor], kind: Callable[[Any, Tensor], Any] = pytree.like) -> Any:
-        """The same tree over other tensors, each made of what was in its place as ``kind`` says."""
+        """Return the same containers with other tensors; ``kind(leaf, tensor)`` makes each array."""
         return self._build([kind(leaf, tensor) for leaf, tensor in zip(self.leaves, tensors, strict=True)], ())
 
     def paths(self) -> list[str]:
-        """Where each array is, for people."""
+        """Return the path to each array, for messages."""
         return [path for path, _ in pytree.named(self._build(self.tensors, ()), "")]
 
     def check(self, other: Leaves, what: str, than: str) -> None:
-        """TypeError unless ``other``, which is ``what``, has this tree's structure, dtypes and shapes."""
+        """Raise TypeError unless ``other`` has equal structure, dtypes and shapes; ``what`` and ``than`` name both."""
         if other.structure != self.structure:
             raise TypeError(f"{what} is not built as {than} is: {other} where {self} is expected")
         for index, (own, tensor) in enumerate(zip(self.tensors, other.tensors, strict=True)):
@@ -73,12 +76,12 @@ def described(tensor: Tensor) -> str:
 
 
 def _truth(value: Any, what: str) -> Tensor:
-    """A predicate's tensor.
+    """Return the tensor of a predicate.
 
     Raises
     ------
     TypeError
-        It is no scalar.
+        The predicate is not a scalar.
     """
     tensor = tensor_of(value)
     if tensor.dim():
@@ -92,7 +95,7 @@ def cond(pred: Any, true_fun: Callable[..., Tree], false_fun: Callable[..., Tree
     Parameters
     ----------
     pred : bool or scalar array
-        Which of them: true if it is not zero.
+        Selects the function: ``true_fun`` if it is not zero.
     true_fun, false_fun : callable
         Functions of the operands.
     *operands : pytrees of arrays
@@ -100,18 +103,18 @@ def cond(pred: Any, true_fun: Callable[..., Tree], false_fun: Callable[..., Tree
     Returns
     -------
     pytree of arrays
-        What the function returned.
+        The result of the selected function.
 
     Raises
     ------
     TypeError
-        ``pred`` is no scalar; or, in a compiled function, the two results differ in structure, dtype or shape.
+        ``pred`` is not a scalar; or, in a compiled function, the two results differ in structure, dtype or shape.
     NotImplementedError
         In a compiled function, a branch writes to an array.
 
     Notes
     -----
-    Outside of compiled functions this is ``if``. In one, both functions are traced, one of them runs.
+    Outside of compiled functions this is ``if``. A compiled function traces both functions and runs one of them.
 
     Source: https://docs.jax.dev/en/latest/_autosummary/jax.lax.cond.html
 
@@ -148,7 +151,7 @@ def switch(index: Any, branches: Sequence[Callable[..., Tree]], *operands: Any) 
     Parameters
     ----------
     index : int or integer scalar array
-        Which of them; below 0 the first, beyond the last the last.
+        Number of the function; clamped to the first and the last.
     branches : sequence of callables
         Functions of the operands.
     *operands : pytrees of arrays
@@ -156,18 +159,18 @@ def switch(index: Any, branches: Sequence[Callable[..., Tree]], *operands: Any) 
     Returns
     -------
     pytree of arrays
-        What the function returned.
+        The result of the selected function.
 
     Raises
     ------
     ValueError
         There are no branches.
     TypeError
-        ``index`` is no integer scalar; or, in a compiled function, results differ in structure, dtype or shape.
+        ``index`` is not an integer scalar; or, in a compiled function, results differ in structure, dtype or shape.
 
     Notes
     -----
-    Outside of compiled functions one function is called. In one, all are traced, one of them runs.
+    Outside of compiled functions only the selected function is called. A compiled function traces all and runs one.
 
     Source: https://docs.jax.dev/en/latest/_autosummary/jax.lax.switch.html
 
@@ -209,28 +212,28 @@ def while_loop(
     body_fun : callable
         Function of the carried value; returns the next, of the same structure, dtypes and shapes.
     init_val : pytree of arrays
-        What is carried first. Python numbers become arrays of NumPy's default dtypes.
+        The first carried value. Python numbers become arrays of NumPy's default dtypes.
     maximum_iterations : int, optional
-        The loop ends after as many steps. In a compiled function reverse mode needs such a bound; all those steps are
-        then computed, and memory is taken for each.
+        The largest number of steps. In a compiled function reverse mode needs this bound: all these steps are then
+        computed, and each takes memory.
 
     Returns
     -------
     pytree of arrays
-        What is carried last.
+        The last carried value.
 
     Raises
     ------
     TypeError
-        What the body returns is not like what it got, or the condition is no scalar.
+        The body returns another structure, dtype or shape than it got, or the condition is not a scalar.
     NotImplementedError
-        In a compiled function, the body writes to an array that is not carried, or a gradient is taken of a loop
-        without ``maximum_iterations``.
+        In a compiled function, the body writes to an array that is not carried, or the loop is differentiated in
+        reverse mode without ``maximum_iterations``.
 
     Notes
     -----
-    Outside of compiled functions this is Python's ``while``. In one, condition and body are traced once, however many
-    steps there are; gradients flow through both. What the body writes to the arrays that it gets stays in the loop.
+    Outside of compiled functions this is Python's ``while``. A compiled function traces condition and body once,
+    whatever the number of steps; gradients flow through both. The body's writes to its argument stay in the loop.
 
     Source: https://docs.jax.dev/en/latest/_autosummary/jax.lax.while_loop.html
 
@@ -268,27 +271,27 @@ def fori_loop(lower: Any, upper: Any, body_fun: Callable[[Any, Tree], Any], init
     Parameters
     ----------
     lower, upper : int or integer scalar array
-        The first i, and the one before which it ends.
+        The first i, and the end, which is not included.
     body_fun : callable
         Function of i, an int64 scalar, and the carried value; returns the next, of the same structure, dtypes and
         shapes.
     init_val : pytree of arrays
-        What is carried first.
+        The first carried value.
 
     Returns
     -------
     pytree of arrays
-        What is carried last.
+        The last carried value.
 
     Raises
     ------
     TypeError
-        What the body returns is not like what it got; a bound is no integer.
+        The body returns another structure, dtype or shape than it got, or a bound is not an integer.
 
     Notes
     -----
-    Outside of compiled functions this is Python's ``for``. In one, the body is traced once, however many steps there
-    are.
+    Outside of compiled functions this is Python's ``for``. A compiled function traces the body once, whatever the
+    number of steps.
 
     Source: https://docs.jax.dev/en/latest/_autosummary/jax.lax.fori_loop.html
 
@@ -307,7 +310,7 @@ def fori_loop(lower: Any, upper: Any, body_fun: Callable[[Any, Tree], Any], init
 
 
 def _bound(value: Any, what: str = "a bound") -> Any:
-    """A loop's bound, or what else ``what`` says, as a Python integer or a 0-d tensor."""
+    """Return a bound of a loop as a Python integer or a 0-d tensor; ``what`` names it in the error."""
     if not pytree.is_array(value):
         return value.__index__()
     tensor = _truth(value, what)
@@ -317,9 +320,14 @@ def _bound(value: Any, what: str = "a bound") -> Any:
 
 
 def scan(
-    f: Callable[[Any, Any], Any], init: Any, xs: Any = None, length: int | None = None, reverse: bool = False
+    f: Callable[[Any, Any], Any],
+    init: Any,
+    xs: Any = None,
+    length: int | None = None,
+    reverse: bool = False,
+    unroll: int | bool = 1,
 ) -> tuple[Any, Any]:
-    """Carry a value along the first axis of arrays, and stack what each step gives.
+    """Carry a value along the first axis of arrays, and stack the results of the steps.
 
     Parameters
     ----------
@@ -327,31 +335,34 @@ def scan(
         Function of the carried value and of one slice of ``xs``; returns the next carried value, of the same
         structure, dtypes and shapes, and a result.
     init : pytree of arrays
-        What is carried first.
+        The first carried value.
     xs : pytree of arrays, optional
-        Arrays with first axes of one length; without it ``f`` gets None, ``length`` times.
+        Arrays whose first axes have one length. Without arrays ``f`` gets None, ``length`` times.
     length : int, optional
         Number of steps: the length of the first axes.
     reverse : bool, default False
         Go from the last slice to the first; the results are stacked in the order of ``xs``.
+    unroll : int or bool, default 1
+        In a compiled function, the number of steps in one turn of the loop: a larger number gives a larger graph with
+        fewer turns. True unrolls the whole loop.
 
     Returns
     -------
     carry : pytree of arrays
-        What is carried last.
+        The last carried value.
     ys : pytree of arrays
         The results of all steps, stacked along a new first axis.
 
     Raises
     ------
     TypeError
-        The next carried value is not like the one before.
+        The next carried value has another structure, dtype or shape than the one before.
     ValueError
-        The lengths differ, or there is none.
+        The lengths differ, no length is given, or ``unroll`` is less than 1.
 
     Notes
     -----
-    Outside of compiled functions this is a Python loop. In one, the step is traced once, however many there are;
+    Outside of compiled functions this is a Python loop. A compiled function traces one step, or ``unroll`` steps;
     gradients flow through both.
 
     Source: https://docs.jax.dev/en/latest/_autosummary/jax.lax.scan.html
@@ -367,6 +378,9 @@ def scan(
     """
     carry, given = Leaves(init), Leaves(xs)
     length = _length(given, length)
+    turns = length if unroll is True else operator.index(unroll)
+    if turns < 1 and length:
+        raise ValueError(f"scan: unroll must be at least 1, not {unroll}")
     results: list[Leaves] = []
 
     def step(values: list[Tensor], x: list[Tensor]) -> tuple[list[Tensor], list[Tensor]]:
@@ -377,7 +391,7 @@ def scan(
         results[:] = [result]
         return _next(carry, after, "f"), result.tensors
 
-    values, ys = control_flow.scan(step, carry.tensors, given.tensors, length, reverse)
+    values, ys = control_flow.scan(step, carry.tensors, given.tensors, length, reverse, unroll=turns)
     return carry.filled(values), results[0].filled(ys, _stack)
 
 
@@ -402,17 +416,17 @@ def _length(xs: Leaves, length: int | None) -> int:
 
 
 def associative_scan(fn: Callable[[Any, Any], Any], elems: Any, reverse: bool = False, axis: int = 0) -> Any:
-    """All sums from the first element on, of an associative operation in the place of the sum.
+    """Cumulative results of an associative operation, as ``cumsum`` is those of the sum.
 
     Parameters
     ----------
     fn : callable
-        Takes two containers like ``elems``, of as many elements, and returns such a one: the operation on each pair of
-        elements.
+        The operation on pairs of elements: takes two containers like ``elems``, with equal numbers of elements, and
+        returns one like them.
     elems : pytree of arrays
         The elements, along an axis of each array.
     reverse : bool, default False
-        From the last element on.
+        Start from the last element.
     axis : int, default 0
         The axis of the elements.
 
@@ -471,12 +485,12 @@ def associative_scan(fn: Callable[[Any, Any], Any], elems: Any, reverse: bool = 
         return [_woven(one, other) for one, other in zip(even, odd, strict=True)]
 
     if reverse:
-        return filled([flip(each, 0) for each in scanned([flip(array, 0) for array in arrays])])
+        return filled([flip(each, 0).copy() for each in scanned([flip(array, 0) for array in arrays])])
     return filled(scanned(arrays))
 
 
 def _woven(even: Any, odd: Any) -> Any:
-    """Elements of two arrays in turn, of which the first may have one more."""
+    """Return the elements of two arrays in turn; the first array may have one more."""
     length = len(odd)
     both = stack([even[:length], odd], axis=1).reshape((2 * length, *odd.shape[1:]))
     return concatenate([both, even[length:]])

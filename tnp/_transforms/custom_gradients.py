@@ -1,6 +1,6 @@
-"""Functions that say how they are differentiated: not at all, by computing again, or by a rule of their own.
+"""Custom derivatives: none at all, recomputation, or a rule of the function's own.
 
-Layer: owns what such a function gets and gives; the backend hands its rule to autograd.
+Layer: owns the arguments and results of such functions. The backend registers their rules with autograd.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ Tree = TypeVar("Tree")
 
 
 def stop_gradient(x: Tree) -> Tree:
-    """The same values, to which no gradient flows.
+    """Return the same values as constants: no gradient flows to them.
 
     Parameters
     ----------
@@ -46,7 +46,7 @@ def stop_gradient(x: Tree) -> Tree:
 
 
 def checkpoint(fn: Callable[..., Any]) -> Callable[..., Any]:
-    """A function whose intermediate values are not kept for the gradient, but computed again.
+    """Make a function recompute its intermediate values for the gradient instead of keeping them.
 
     Parameters
     ----------
@@ -58,11 +58,11 @@ def checkpoint(fn: Callable[..., Any]) -> Callable[..., Any]:
 
     Notes
     -----
-    It takes less memory and more time. It is so for ``GradientTape`` and for torch's ``backward``; in ``grad`` and the
-    other transforms, and inside ``tnp.compile``, which decides by itself what to compute again, values are kept.
+    This takes less memory and more time. It acts on ``GradientTape`` and on torch's ``backward``. ``grad`` and the
+    other transforms keep the values; ``tnp.compile`` decides itself what to recompute.
 
-    Random numbers of ``tnp.random`` and of torch's default generators are the same when they are computed again; those
-    of other libraries, NumPy's own among them, are not.
+    The recomputation draws the same random numbers from ``tnp.random`` and from torch's default generators, but not
+    from other libraries' generators, such as NumPy's own.
 
     See also ``jax.checkpoint`` and ``torch.utils.checkpoint``.
 
@@ -96,7 +96,7 @@ def checkpoint(fn: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def custom_gradient(fn: Callable[..., Any]) -> Callable[..., Any]:
-    """A function with a gradient that it says itself.
+    """Give a function a gradient of its own.
 
     Parameters
     ----------
@@ -112,11 +112,11 @@ def custom_gradient(fn: Callable[..., Any]) -> Callable[..., Any]:
     Raises
     ------
     ValueError
-        When differentiated: the number of gradients is not that of the arguments, or a shape is another.
+        When differentiated: the gradients and the arguments differ in number or in a shape.
 
     Notes
     -----
-    The gradient's function is had by calling ``fn`` again when it is needed, so that it can be differentiated as well.
+    When the gradient is needed, ``fn`` is called again for its function, which can be differentiated as well.
 
     See also ``tf.custom_gradient`` and ``jax.custom_vjp``.
 
@@ -163,7 +163,7 @@ def custom_gradient(fn: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def custom_jvp(fn: Callable[..., Any]) -> CustomJvp:
-    """A function with a derivative in forward mode that it is told, from which those in reverse mode follow.
+    """Give a function a forward-mode derivative of its own; the reverse mode follows from it.
 
     Parameters
     ----------
@@ -206,7 +206,7 @@ def custom_jvp(fn: Callable[..., Any]) -> CustomJvp:
 
 
 class CustomJvp:
-    """What `custom_jvp` returns."""
+    """A function with a forward-mode rule, made by `custom_jvp`."""
 
     def __init__(self, fn: Callable[..., Any]) -> None:
         self._rule: Callable[[Any, Any], Any] | None = None
@@ -218,7 +218,7 @@ class CustomJvp:
         return self._call(*args)
 
     def defjvp(self, rule: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
-        """Say what the derivative is; returns the rule, as a decorator does."""
+        """Set the rule of the derivative and return it, as a decorator does."""
         self._rule = rule
         return rule
 
@@ -237,7 +237,7 @@ class CustomJvp:
 
 
 def _fitting(gradient: Tensor, argument: Any, index: int) -> Tensor:
-    """A gradient that is to have the shape of the argument."""
+    """Return a gradient in the shape of its argument; ValueError if it does not fit."""
     if tuple(gradient.shape) != argument.shape:
         raise ValueError(
             f"custom_gradient: gradient {index} has shape {tuple(gradient.shape)}, but the argument {argument.shape}"

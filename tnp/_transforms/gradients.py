@@ -25,7 +25,7 @@ _MODES = ("auto", "forward", "reverse")
 
 
 def as_array(value: Any) -> Any:
-    """A leaf as the function is to see it: what is no array of ours becomes one, or a scalar."""
+    """Return a leaf as the function sees it: a tnp array, or a scalar."""
     if isinstance(value, ndarray):
         return value
     array = asarray(value)
@@ -33,25 +33,25 @@ def as_array(value: Any) -> Any:
 
 
 def tensor_in(array: Any) -> Tensor:
-    """The tensor of an array; of a scalar too, which ``tensor_of`` copies, and so would the gradient."""
+    """Return the tensor itself of an array or a scalar: ``tensor_of`` copies a scalar's, which cuts the gradient."""
     return array.tensor if isinstance(array, ndarray) else tensor_of(array)
 
 
 class _Call:
-    """A call of a function, some of its arguments taken apart to be differentiated.
+    """A call of a function, with the arrays of the differentiated arguments.
 
     Parameters
     ----------
     name : str
-        What the user called, for errors.
+        The transform that the user called, for errors.
     fn : callable
     args : tuple
         Its positional arguments.
     kwargs : dict
     argnums : int or sequence of int
-        Those that are differentiated.
+        The arguments that are differentiated.
     has_aux : bool
-        Whether it returns a pair: what is differentiated, and something else.
+        Whether the function returns a pair: the differentiated value, and another.
     """
 
     def __init__(self, name: str, fn: Any, args: Any, kwargs: Any, argnums: Any, has_aux: bool) -> None:
@@ -81,7 +81,7 @@ class _Call:
         self.count = 0
 
     def _refuse(self) -> None:
-        """TypeError for the first array among the arguments that has no derivatives."""
+        """Raise TypeError if an array among the arguments has no derivatives."""
         for number, arg in zip(self.numbers, self.wanted, strict=True):
             for path, kind in _without_derivatives(arg, f"argument {number}"):
                 raise TypeError(
@@ -90,7 +90,7 @@ class _Call:
                 )
 
     def run(self, *tensors: Tensor) -> list[Tensor]:
-        """The function of the differentiated tensors; first what is differentiated, then what else it returns."""
+        """Call the function with these tensors; return the differentiated results first, then the others."""
         remaining = iter(tensors)
         wanted = pytree.mapped(lambda array: like(array, next(remaining)), self.wanted)
         args = list(self.args)
@@ -115,13 +115,13 @@ class _Call:
         return [tensor_in(array) for array in self.outputs]
 
     def returned(self, tensors: Sequence[Tensor]) -> tuple[Any, Any]:
-        """What the function returned, result and aux, made of tensors that no transform holds any more."""
+        """Return the function's result and aux, with tensors that have left the transform."""
         remaining = iter(tensors)
         result = pytree.mapped(lambda array: _as(array, next(remaining)), self.result)
         return result, pytree.mapped(lambda array: _as(array, next(remaining)), self.aux)
 
     def built(self, values: Sequence[Any]) -> Any:
-        """One value for each array, in containers like the differentiated arguments."""
+        """Return one value for each array, in containers like the differentiated arguments."""
         remaining = iter(values)
         built = pytree.mapped(lambda _: next(remaining), self.wanted)
         return built[0] if self.single else built
@@ -130,7 +130,7 @@ class _Call:
         return self.built([like(array, tensor) for array, tensor in zip(self.arrays, tensors, strict=True)])
 
     def check_scalar(self) -> None:
-        """A loss is one real number."""
+        """Raise TypeError or ValueError unless the result is one real number."""
         if isinstance(self.result, ndarray) and autodiff.is_loss(self.result.tensor):
             return
         if type(self.result) is tuple or not isinstance(self.result, ndarray):
@@ -145,7 +145,7 @@ class _Call:
             raise TypeError(f"{self.name}: the function returns a complex number: a gradient is that of a real one")
 
     def check_floating(self) -> None:
-        """Results of integers and booleans have no derivatives."""
+        """Raise TypeError for results of integers or booleans, which have no derivatives."""
         if autodiff.are_differentiable([tensor_in(output) for output in self.outputs[: self.count]]):
             return
         for path, kind in _without_derivatives(self.result, "the result"):
@@ -153,7 +153,7 @@ class _Call:
 
 
 def _without_derivatives(tree: Any, path: str) -> Iterator[tuple[str, str]]:
-    """Where arrays are whose numbers have no derivatives, and their dtypes' names."""
+    """Yield the path and dtype name of each array whose dtype has no derivatives."""
     for where, leaf in pytree.named(tree, path):
         if pytree.is_array(leaf) and not (kind := pytree.dtype_name(leaf)).startswith(_DIFFERENTIABLE):
             yield where, kind
@@ -168,7 +168,7 @@ def _as(array: Any, tensor: Tensor) -> Any:
 def value_and_grad(
     fn: Callable[..., Any], argnums: int | Sequence[int] = 0, has_aux: bool = False
 ) -> Callable[..., Any]:
-    """A function that returns what ``fn`` returns, and its gradient.
+    """Return a function that computes ``fn`` and its gradient.
 
     Parameters
     ----------
@@ -195,10 +195,10 @@ def value_and_grad(
 
     Notes
     -----
-    ``fn`` may overwrite arrays that it made. What it writes to the arguments that are differentiated stays inside: it
-    then gets copies. Where it overwrites what the gradient needs, it is run once more with old values kept; where it
-    writes to arrays from outside, once more with copies of these, whose values they get at the end. The gradient of a
-    complex argument is torch's: the conjugate of the derivative.
+    ``fn`` may overwrite arrays that it made. A differentiated argument that it writes to is copied before. If ``fn``
+    overwrites values that the gradient needs, it runs once more, and the old values are kept. If it writes to arrays
+    from outside, it runs once more with copies of these, which are written back at the end. The gradient of a complex
+    argument is torch's: the conjugate of the derivative.
 
     See also ``jax.value_and_grad`` and ``torch.func.grad_and_value``.
 
@@ -217,7 +217,7 @@ def value_and_grad(
 
 
 def _with_arrays(args: tuple[Any, ...], argnums: int | Sequence[int]) -> list[Any]:
-    """Arguments of which those that are differentiated have arrays: Python numbers are constants to a trace."""
+    """Return the arguments with arrays for differentiated Python numbers: a trace takes numbers for constants."""
     numbers: Sequence[int] = argnums if isinstance(argnums, (tuple, list)) else [argnums]  # type: ignore[list-item]
     chosen = {number % len(args) for number in numbers} if args else set()
     return [_arrays(arg) if number in chosen else arg for number, arg in enumerate(args)]
@@ -241,7 +241,7 @@ def _value_and_grad(name: str, fn: Any, args: Any, kwargs: Any, argnums: Any, ha
 
 
 def grad(fn: Callable[..., Any], argnums: int | Sequence[int] = 0, has_aux: bool = False) -> Callable[..., Any]:
-    """A function that returns the gradient of ``fn``.
+    """Return a function that computes the gradient of ``fn``.
 
     Parameters
     ----------
@@ -292,7 +292,7 @@ def jacobian(
     chunk_size: int | None = None,
     holomorphic: bool = False,
 ) -> Callable[..., Any]:
-    """A function that returns the derivatives of each element of what ``fn`` returns.
+    """Return a function that computes the derivatives of each element of the result of ``fn``.
 
     Parameters
     ----------
@@ -306,21 +306,21 @@ def jacobian(
         Forward mode takes a pass for each element of the arguments, reverse mode one for each of the results; 'auto'
         takes the one with fewer.
     chunk_size : int, optional
-        How many passes are done at once: less takes less memory. By default all.
+        Number of passes at once, by default all: a smaller number takes less memory.
     holomorphic : bool, default False
         Whether ``fn`` is a holomorphic function of complex arguments, so that it has one complex derivative.
 
     Returns
     -------
     callable
-        Returns, in the place of each array of the result, what is built like the argument and has arrays of shape
+        Returns, for each array of the result, a container like the argument with arrays of shape
         ``result.shape + argument.shape``; or the pair of that and aux.
 
     Raises
     ------
     TypeError
-        When called: an argument or a result holds integers or booleans; an argument is complex and the function not
-        said to be holomorphic, or a result is and the mode is 'reverse'.
+        When called: an argument or a result holds integers or booleans; an argument is complex without
+        ``holomorphic=True``; or a result is complex and the mode is 'reverse'.
     ValueError
         The mode is unknown, or when called: ``argnums`` names no argument.
 
@@ -362,7 +362,7 @@ def jacobian(
             results, pullback = autodiff.vjp(run, call.tensors, lambda: call.count)
             outputs = results[: call.count]
             if any(map(_is_complex, call.outputs[: call.count])):
-                pass  # reverse mode has the conjugate, and of its real part alone
+                pass  # reverse mode gives the conjugate, and for the real part only
             elif mode == "reverse" or pullback.wrote or sum(output.numel() for output in outputs) <= size:
                 found = jacobians.reverse(outputs, pullback, call.tensors, chunk_size)
         if found is None:
@@ -386,7 +386,7 @@ def hessian(
     *,
     chunk_size: int | None = None,
 ) -> Callable[..., Any]:
-    """A function that returns the second derivatives of ``fn``: forward mode over reverse mode.
+    """Return a function that computes the second derivatives of ``fn``: forward mode over reverse mode.
 
     Parameters
     ----------
@@ -397,12 +397,12 @@ def hessian(
     has_aux : bool, default False
         Whether ``fn`` returns a pair of the number and something else.
     chunk_size : int, optional
-        How many rows are computed at once: less takes less memory.
+        Number of rows at once: a smaller number takes less memory.
 
     Returns
     -------
     callable
-        Returns, for each array of the argument, what is built like the argument; or the pair of that and aux.
+        Returns, for each array of the argument, a container like the argument; or the pair of that and aux.
 
     Raises
     ------
@@ -424,7 +424,7 @@ def hessian(
 
 
 def vjp(fn: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
-    """What ``fn`` returns, and a function that multiplies vectors with its Jacobian from the left.
+    """Return the result of ``fn``, and a function that multiplies a vector by its Jacobian from the left.
 
     Parameters
     ----------
@@ -438,7 +438,7 @@ def vjp(fn: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
     -------
     value : array or container
     pullback : callable
-        Takes what is built like ``value``, returns a tuple of what is built like each of ``primals``.
+        Takes a container like ``value``; returns a tuple of containers like ``primals``.
     aux : object
         With ``has_aux`` only.
 
@@ -476,7 +476,7 @@ def vjp(fn: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
 
 
 def _given(name: str, tree: Any, expected: Sequence[Tensor]) -> list[Tensor]:
-    """The tensors of tangents or cotangents, checked against what they belong to and of its dtypes."""
+    """Return the tensors of tangents or cotangents, of the expected shapes (else ValueError) and dtypes."""
     arrays: list[Any] = []
     pytree.flatten(pytree.mapped(as_array, tree, pytree.becomes_array), arrays)
     shapes = [asarray(array).shape for array in arrays]
@@ -487,7 +487,7 @@ def _given(name: str, tree: Any, expected: Sequence[Tensor]) -> list[Tensor]:
 
 
 def jvp(fn: Callable[..., Any], primals: Sequence[Any], tangents: Sequence[Any], *, has_aux: bool = False) -> Any:
-    """What ``fn`` returns, and its derivative along ``tangents``: its Jacobian times a vector from the right.
+    """Return the result of ``fn``, and its derivative along ``tangents``: the Jacobian times a vector.
 
     Parameters
     ----------
@@ -545,7 +545,7 @@ def jvp(fn: Callable[..., Any], primals: Sequence[Any], tangents: Sequence[Any],
 
 
 def linearize(fn: Callable[..., Any], *primals: Any) -> Any:
-    """What ``fn`` returns, and its derivative at ``primals``, which can be applied again and again.
+    """Return the result of ``fn``, and its derivative at ``primals`` as a function that can be applied repeatedly.
 
     Parameters
     ----------
@@ -557,7 +557,7 @@ def linearize(fn: Callable[..., Any], *primals: Any) -> Any:
     -------
     value : array or container
     derivative : callable
-        Takes tangents, as many as ``primals`` and built like them; returns what is built like ``value``. It doesn't
+        Takes tangents, one for each of ``primals`` and built like it; returns a container like ``value``. It does not
         run ``fn`` again.
 
     Raises

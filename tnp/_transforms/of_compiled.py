@@ -1,6 +1,6 @@
-"""Transforms of compiled functions are compiled themselves: their Python too runs once for each signature.
+"""Transforms of compiled functions, which are compiled too: their Python runs once for each signature.
 
-Layer: owns which function is a compiled one and not a wrapper around it, and which transformed functions it has.
+Layer: owns the mark of compiled functions, and the table of the transformed functions of each.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ Function = Callable[..., Any]
 
 
 class Alike:
-    """What compiles functions as a compiled function was, and keeps them: each name and key has one."""
+    """Compiles functions with the options of a compiled function, and keeps one for each name and key."""
 
     def __init__(self, fn: Function, compiles: Callable[[Function], Function]) -> None:
         self.fn = weakref.ref(fn)
@@ -22,25 +22,25 @@ class Alike:
         self._kept: dict[Hashable, Function] = {}
 
     def kept(self, key: Hashable, function: Function) -> Function:
-        """``function`` compiled, or what was compiled under that key before."""
+        """Return ``function`` compiled, or the function that was compiled under this key before."""
         if key not in self._kept:
             self._kept[key] = self.compiles(function)
         return self._kept[key]
 
 
 def mark(fn: Any, compiles: Callable[[Function], Function]) -> None:
-    """Note that a function is a compiled one, and what compiles others with its options."""
+    """Mark a function as compiled; ``compiles`` compiles others with its options."""
     fn.alike = Alike(fn, compiles)
 
 
 def alike(fn: Any) -> Alike | None:
-    """What compiles functions as ``fn`` was; None if that is no compiled function."""
+    """Return the `Alike` of ``fn``; None if it is not a compiled function."""
     found = getattr(fn, "alike", None)
     return found if isinstance(found, Alike) and found.fn() is fn else None
 
 
 def compiled_too(fn: Function, transformed: Function, prepared: Callable[[tuple[Any, ...]], Any]) -> Function:
-    """``transformed``, compiled if ``fn`` is, of what ``prepared`` makes of its arguments."""
+    """Return ``transformed``, compiled if ``fn`` is; ``prepared`` converts its arguments."""
     by = alike(fn)
     if by is None:
         return transformed

@@ -1,6 +1,6 @@
-"""Pytrees: arrays in nested lists, tuples, dictionaries, named tuples and dataclasses, taken out and put back.
+"""Pytrees: arrays in nested lists, tuples, dictionaries, named tuples, dataclasses and registered classes' objects.
 
-Layer: owns which containers are looked into and which values are arrays; everything else is static, a part of the
+Layer: owns which classes are containers and which values are arrays. All other values are static: a part of the
 structure.
 """
 
@@ -14,9 +14,10 @@ from typing import Any
 import numpy as np
 
 from backend_torch.tensors import memory
-from tnp._core.base import SCALARS, ndarray, readonly, scalar, subclass, wrap, wrap_array
+from tnp._core.base import SCALARS, ndarray, readonly, scalar, strided, subclass, wrap, wrap_array
 from tnp._core.derived_classes import finalised
 from tnp._core.readonly_views import readonly_array
+from tnp._transforms.registered_pytrees import registered
 from tnp._transforms.traced_numbers import Number
 
 _new = object.__new__
@@ -36,7 +37,7 @@ def becomes_array(value: Any) -> bool:
 
 
 def like(array: Any, tensor: Any) -> Any:
-    """A tensor in place of an array: of the array's kind, NumPy's as tnp's; a Python number's as a scalar."""
+    """Return a tensor as an array of the kind of ``array``: a tnp array for NumPy's, a scalar for a Python number."""
     if isinstance(array, ndarray):
         made = _new(scalar if type(array) in SCALARS else ndarray)
         made.tensor = tensor
@@ -47,7 +48,7 @@ def like(array: Any, tensor: Any) -> Any:
 
 
 def stand_in(array: Any, tensor: Any) -> Any:
-    """A tensor in place of an argument: :func:`like`, but of the argument's class, and read-only if the argument is."""
+    """Return a tensor in place of an argument: as :func:`like`, but of its class, and read-only if it is."""
     if isinstance(array, subclass):
         made = finalised(type(array), tensor, array)
         memory.lock(tensor, memory.is_locked(array.tensor))
@@ -59,21 +60,21 @@ def stand_in(array: Any, tensor: Any) -> Any:
 
 
 def locked(source: Any, made: Any) -> Any:
-    """``made``, which stands for memory of the read-only array ``source``, as a read-only array; a scalar as it is."""
+    """Return ``made``, a view of the read-only array ``source``, as a read-only array; a scalar unchanged."""
     if type(made) is not ndarray:
         return made
     return readonly_array(made.tensor, memory.source_of(source.tensor) if isinstance(source, ndarray) else source)
 
 
 def is_read_only(array: Any) -> bool:
-    """Whether it is an array that refuses to be written to, and not because its elements share memory."""
+    """Whether an array refuses writes here for another reason than that its elements share memory."""
     if isinstance(array, np.ndarray):
         return not array.flags.writeable
-    return type(array) is readonly or (isinstance(array, ndarray) and memory.is_locked(array.tensor))
+    return type(array) in (readonly, strided) or (isinstance(array, ndarray) and memory.is_locked(array.tensor))
 
 
 def flatten(tree: Any, leaves: list[Any]) -> Any:
-    """Append the arrays of ``tree`` to ``leaves``; returns the rest as something to hash and compare.
+    """Append the arrays of ``tree`` to ``leaves``; return the rest as an object to hash and compare.
 
     Raises
     ------
@@ -88,10 +89,6 @@ def flatten(tree: Any, leaves: list[Any]) -> Any:
         return kind, tuple([flatten(item, leaves) for item in tree])
     if tree is None:
         return kind, None
-    if isinstance(tree, dict):
-        return kind, tuple(tree), tuple([flatten(item, leaves) for item in tree.values()])
-    if kind is slice:  # Python 3.11 can't hash it
-        return slice, tree.start, tree.stop, tree.step
     if is_array(tree):
         leaves.append(tree)
         if kind is Number:
@@ -100,6 +97,14 @@ def flatten(tree: Any, leaves: list[Any]) -> Any:
             return "array", "tensor"
         kind = np.ndarray if isinstance(tree, np.ndarray) else kind  # NumPy's own are arrays, whatever their class
         return "array", kind, is_read_only(tree)
+    own = registered(kind)
+    if own is not None:
+        children, static = own.parts(tree)
+        return kind, static, tuple([flatten(child, leaves) for child in children])
+    if isinstance(tree, dict):
+        return kind, tuple(tree), tuple([flatten(item, leaves) for item in tree.values()])
+    if kind is slice:  # Python 3.11 can't hash it
+        return slice, tree.start, tree.stop, tree.step
     if kind is float:
         return float, tree.hex()  # 0.0 and -0.0 are equal, NaN is not even that
     if kind is complex:
@@ -115,7 +120,7 @@ def flatten(tree: Any, leaves: list[Any]) -> Any:
 
 
 def fields(tree: Any) -> tuple[str, ...] | None:
-    """The names of what a named tuple or a dataclass holds."""
+    """Return the field names of a named tuple or a dataclass; None for other values."""
     if isinstance(tree, tuple) and hasattr(tree, "_fields"):
         return tuple(tree._fields)
     if dataclasses.is_dataclass(tree) and not isinstance(tree, type):
@@ -124,7 +129,7 @@ def fields(tree: Any) -> tuple[str, ...] | None:
 
 
 def mapped(function: Callable[[Any], Any], tree: Any, is_leaf: Callable[[Any], bool] = is_array) -> Any:
-    """``tree`` with ``function(leaf)`` in the place of each array, and of what else ``is_leaf`` says."""
+    """Return ``tree`` with ``function(leaf)`` in place of each leaf: the arrays, or whatever ``is_leaf`` chooses."""
     kind = type(tree)
     if kind is tuple or kind is list:
         return kind([function(x) if type(x) is ndarray else mapped(function, x, is_leaf) for x in tree])
@@ -143,9 +148,9 @@ def mapped(function: Callable[[Any], Any], tree: Any, is_leaf: Callable[[Any], b
 def builder(
     tree: Any, leaf: Callable[[Any], Callable[[Any, Any], Any]], is_leaf: Callable[[Any], bool] = is_array
 ) -> Callable[[Any, Any], Any]:
-    """A function ``build(values, arrays)`` that makes a tree like ``tree``, its arrays as ``leaf(array)`` says.
+    """Return a function ``build(values, arrays)`` that makes a tree like ``tree``.
 
-    ``leaf(array)`` is asked once for each array, and returns what makes it: a function of the same two arguments.
+    ``leaf(array)`` is called once for each array; it returns the function of the same two arguments that makes it.
     """
     kind = type(tree)
     if is_leaf(tree):
@@ -153,6 +158,11 @@ def builder(
     if kind is tuple or kind is list:
         items = [builder(item, leaf, is_leaf) for item in tree]
         return lambda values, arrays: kind([item(values, arrays) for item in items])
+    own = registered(kind)
+    if own is not None:
+        children, static = own.parts(tree)
+        made = [builder(child, leaf, is_leaf) for child in children]
+        return lambda values, arrays: own.unflatten(static, tuple([child(values, arrays) for child in made]))
     if isinstance(tree, dict):
         entries = [(key, builder(item, leaf, is_leaf)) for key, item in tree.items()]
         if kind is dict:
@@ -175,52 +185,63 @@ def builder(
 
 
 def _filled(tree: Any, entries: list[Any], values: Any, arrays: Any) -> Any:
-    """A dictionary of a class of its own, with its class's other state (``defaultdict``)."""
+    """Return a dictionary of the same derived class, with the state of that class (``defaultdict``)."""
     made = copy.copy(tree)
     made.update({key: item(values, arrays) for key, item in entries})
     return made
 
 
 def spread(prefix: Any, tree: Any, what: str) -> list[Any]:
-    """For each array of ``tree`` the value that ``prefix`` has for it: of all below it, where it ends earlier.
+    """Return the value of ``prefix`` for each array of ``tree``; a value holds for all arrays below its place.
 
     Raises
     ------
     ValueError
-        The two are built differently; ``what`` says what the prefix is.
+        The two have different structures; ``what`` names the prefix.
     """
-    kind = type(tree)
-    if is_array(tree):
-        children = None
-    elif isinstance(tree, dict):
-        children = dict(tree)
-    elif kind is tuple or kind is list:
-        children = dict(enumerate(tree))
-    else:
-        names = fields(tree)
-        children = None if names is None else {name: getattr(tree, name) for name in names}
     if prefix is None or isinstance(prefix, (int, np.integer)):
         leaves: list[Any] = []
         flatten(tree, leaves)
         return [prefix] * len(leaves)
-    given: Any = prefix
-    if isinstance(prefix, (tuple, list)) and not hasattr(prefix, "_fields"):
-        given = dict(enumerate(prefix))
-    elif not isinstance(prefix, dict) and (names := fields(prefix)) is not None:
-        given = {name: getattr(prefix, name) for name in names}
-    if children is None or not isinstance(given, dict) or set(given) != set(children):
-        raise ValueError(f"{what} {prefix!r} is built differently from {kind.__name__} {tree!r}")
-    return [value for key, child in children.items() for value in spread(given[key], child, what)]
+    inner, given = None if is_array(tree) else children(tree), children(prefix)
+    if inner is None or given is None or set(given) != set(inner):
+        raise ValueError(f"{what} {prefix!r} is built differently from {type(tree).__name__} {tree!r}")
+    return [value for key, child in inner.items() for value in spread(given[key], child, what)]
+
+
+def children(tree: Any) -> dict[Any, Any] | None:
+    """Return the children of a container by key, place or name; None if it is not a container."""
+    own = registered(type(tree))
+    if type(tree) is tuple or type(tree) is list:
+        return dict(enumerate(tree))
+    if own is not None:
+        return dict(enumerate(own.parts(tree)[0]))
+    if isinstance(tree, dict):
+        return dict(tree)
+    names = fields(tree)
+    if names is not None:
+        return {name: getattr(tree, name) for name in names}
+    return dict(enumerate(tree)) if isinstance(tree, (tuple, list)) else None
+
+
+def attribute_paths(tree: Any, children: tuple[Any, ...], path: str) -> list[str | None]:
+    """Return expressions for the children of a registered class's object: their attributes, or None."""
+    held = {id(value): name for name, value in reversed(getattr(tree, "__dict__", {}).items())}
+    return [f"{path}.{held[id(child)]}" if id(child) in held else None for child in children]
 
 
 def named(tree: Any, path: str) -> Iterator[tuple[str, Any]]:
-    """Where each array and static value is, for people, and the value: ``("x[0]", array)``."""
+    """Yield the path of each array and static value, for messages, and the value: ``("x[0]", array)``."""
     kind = type(tree)
     if is_array(tree):
         yield path, tree
     elif kind is tuple or kind is list:
         for index, item in enumerate(tree):
             yield from named(item, f"{path}[{index}]")
+    elif (own := registered(kind)) is not None:
+        children = own.parts(tree)[0]
+        for index, (child, where) in enumerate(zip(children, attribute_paths(tree, children, path), strict=True)):
+            yield from named(child, where or f"{path}[{index}]")
     elif isinstance(tree, dict):
         for key, item in tree.items():
             yield from named(item, f"{path}[{key!r}]")
@@ -232,12 +253,12 @@ def named(tree: Any, path: str) -> Iterator[tuple[str, Any]]:
 
 
 def dtype_name(array: Any) -> str:
-    """The name of an array's or a tensor's dtype."""
+    """Return the name of an array's or a tensor's dtype."""
     return str(array.dtype).removeprefix("torch.")
 
 
 def described(tree: Any, path: str) -> Iterator[tuple[str, str]]:
-    """Where each array and static value is and what it is, for people: ``("x[0]", "float32 (3, 4)")``."""
+    """Yield the path and the description of each array and static value: ``("x[0]", "float32 (3, 4)")``."""
     for where, leaf in named(tree, path):
         if type(leaf) is Number:
             yield where, f"{type(leaf.value).__name__}"
@@ -248,7 +269,7 @@ def described(tree: Any, path: str) -> Iterator[tuple[str, str]]:
 
 
 def _layout(array: Any) -> str:
-    """Strides, unless they are those of C order."""
+    """Return the strides as text, or nothing for C order."""
     tensor = array.tensor if isinstance(array, ndarray) else array
     if memory.is_tensor(tensor):
         return "" if tensor.is_contiguous() else f" with strides {tensor.stride()}"

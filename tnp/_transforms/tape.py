@@ -1,6 +1,6 @@
-"""``GradientTape``: what is done with arrays is recorded, and then differentiated.
+"""``GradientTape``: records operations on arrays, and differentiates them afterwards.
 
-Layer: owns which arrays are watched, and what the tape gives for containers of them.
+Layer: owns the watched arrays, and the containers of the results.
 """
 
 from __future__ import annotations
@@ -19,36 +19,34 @@ Tensor = Any
 
 
 Watched = tuple[ndarray, Tensor, Tensor, Any, int]
-"""An array, its tensor, and the one that stands in while the tape records: result number so of a handle, the last two.
-"""
+"""An array, its own tensor, its tensor while the tape records, and the handle and number of the latter."""
 
-# A tape takes tens of microseconds in a program of hundreds that leaves none of its code in the processor's caches: it
-# is the number of different lines that costs. So there are few calls, and what is rare is in functions of its own.
+# A tape takes tens of microseconds of a program's hundreds, because its code is never in the processor's caches: the
+# number of different lines is the cost. So there are few calls, and rare cases have functions of their own.
 
 
 class GradientTape:
-    """Records what is done with the arrays that it watches, for their gradients.
+    """Records the operations on watched arrays, for their gradients.
 
     Parameters
     ----------
     persistent : bool, default False
-        Whether gradients can be asked for more than once. What they need of watched arrays is copied when the
-        recording ends, so that a step may update an array before the next gradient is asked for.
+        Whether more than one gradient can be taken. The values of watched arrays that gradients need are copied when
+        the recording ends, so that a step may update an array before the next gradient is taken.
     watch_accessed_variables : bool, default True
         Whether there are gradients with respect to arrays that are not watched but whose tensors require gradients,
         as a torch module's parameters do.
     overwrites : bool, default False
-        Whether the program may overwrite what gradients need (``e = np.exp(x); e /= e.sum()``), while the tape records
-        or afterwards: old values are then kept, which takes some microseconds an operation, and all that gradients
-        need is copied when the recording ends. Otherwise the gradient raises where that happened.
+        Whether the program may overwrite values that gradients need (``e = np.exp(x); e /= e.sum()``), while the tape
+        records or afterwards. If so, old values are kept, which takes some microseconds an operation, and all values
+        that gradients need are copied when the recording ends. If not, the gradient raises after such a write.
 
     Notes
     -----
-    Arrays stay as they are: while the tape records, a watched array's tensor is another one over the same memory, and
-    afterwards it is its own again, which requires no gradient. Writes go to the array's memory as ever, and are
-    differentiated; only the old values are not kept unless ``overwrites`` is given. An operand that is NumPy's own
-    array is copied. Nobody sees what NumPy writes to memory that it shares with one of ours (``np.asarray(a)`` of
-    NumPy's ``a``): that has to wait for the gradient.
+    While the tape records, a watched array has another tensor over the same memory; afterwards it has its own again,
+    which requires no gradient. Writes go to the array's memory as usual, and are differentiated; old values are kept
+    only with ``overwrites``. A NumPy array among the operands is copied. No tape sees what NumPy writes to memory that
+    it shares with a tnp array (``np.asarray(a)`` of NumPy's ``a``): take the gradient before such a write.
 
     Tapes nest, for higher orders. They record inside ``tnp.compile``, ``tnp.vectorized_map`` and ``tnp.grad`` too.
     Gradients of complex arrays are torch's: the conjugate of the derivative, which is the direction of steepest ascent
@@ -107,7 +105,7 @@ class GradientTape:
             self._kept.close()
 
     def _release(self) -> None:
-        """Give watched arrays their own tensors back, which have the same memory."""
+        """Give the watched arrays their own tensors back, over the same memory."""
         for array, tensor, used, _, _ in self._watched.values():
             if array.tensor is used:
                 array.tensor = tensor
@@ -118,7 +116,7 @@ class GradientTape:
             self._versions[id(array)] = autodiff.version(tensor)
 
     def watch(self, arrays: Any) -> None:
-        """Record what is done with arrays from here on.
+        """Record the operations on arrays from now on.
 
         Parameters
         ----------
@@ -127,7 +125,7 @@ class GradientTape:
         Raises
         ------
         TypeError
-            It is no tnp array, or one of integers or booleans, which have no gradients.
+            A leaf is not a tnp array, or holds integers or booleans, which have no gradients.
         RuntimeError
             The tape isn't recording.
         """
@@ -157,14 +155,14 @@ class GradientTape:
 
     @contextlib.contextmanager
     def stop_recording(self) -> Iterator[None]:
-        """What is done inside this ``with`` block has no gradients, on this tape and those around it."""
+        """Leave the operations in this ``with`` block out of this tape and of the tapes around it."""
         if self._before is None:
             raise ValueError("the tape isn't recording")
         with autodiff.paused():
             yield
 
     def reset(self) -> None:
-        """Forget what is watched and recorded; the tape goes on recording."""
+        """Forget the watched arrays and the recorded operations, and continue to record."""
         self._release()
         self._watched.clear()
         self._used = False
@@ -172,17 +170,17 @@ class GradientTape:
     def gradient(
         self, target: Any, sources: Any, output_gradients: Any = None, unconnected_gradients: str = "none"
     ) -> Any:
-        """The gradient of the sum of all elements of ``target``.
+        """Return the gradient of the sum of all elements of ``target``.
 
         Parameters
         ----------
         target : ndarray or container of ndarrays
         sources : ndarray or container of ndarrays
-            Watched arrays, or what was computed of them.
+            Watched arrays, or arrays computed from them.
         output_gradients : ndarray or container of ndarrays, optional
             A weight for each element of ``target``; ones by default.
         unconnected_gradients : {'none', 'zero'}
-            What there is for a source that the target does not depend on: None, or zeros.
+            The gradient for a source that the target does not depend on: None, or zeros.
 
         Returns
         -------
@@ -192,7 +190,7 @@ class GradientTape:
         Raises
         ------
         RuntimeError
-            The tape isn't persistent and has been asked before, or what the gradient needs was overwritten.
+            The tape is not persistent and has given a gradient already, or a value that is needed was overwritten.
         """
         self._ask(unconnected_gradients)
         weights = None
@@ -206,7 +204,7 @@ class GradientTape:
         return self._like(sources, found, positions, unconnected_gradients, ())
 
     def _weighted(self, target: Any, output_gradients: Any) -> tuple[list[Tensor], list[Tensor] | None]:
-        """The targets' tensors, and the weights that are given for them."""
+        """Return the targets' tensors, and the weights given for them."""
         targets = _leaves(target, "target")
         tensors = [self._recorded(array) for array in targets]
         if output_gradients is None:
@@ -225,7 +223,7 @@ class GradientTape:
     def jacobian(
         self, target: Any, sources: Any, unconnected_gradients: str = "none", *, chunk_size: int | None = None
     ) -> Any:
-        """The derivatives of each element of ``target``, along axes before those of the source.
+        """Return the derivatives of each element of ``target``, whose axes come before the source's.
 
         Parameters
         ----------
@@ -233,7 +231,7 @@ class GradientTape:
         sources : ndarray or container of ndarrays
         unconnected_gradients : {'none', 'zero'}
         chunk_size : int, optional
-            How many elements of ``target`` are differentiated at once: less takes less memory.
+            Number of elements of ``target`` differentiated at once: a smaller number takes less memory.
 
         Returns
         -------
@@ -252,15 +250,15 @@ class GradientTape:
     def batch_jacobian(
         self, target: Any, source: Any, unconnected_gradients: str = "none", *, chunk_size: int | None = None
     ) -> Any:
-        """For each i the derivatives of ``target[i]`` with respect to ``source[i]``.
+        """Return, for each i, the derivatives of ``target[i]`` with respect to ``source[i]``.
 
         Parameters
         ----------
         target, source : ndarray
-            As many along axis 0, and ``target[i]`` depends on ``source[i]`` alone.
+            Arrays of one length along axis 0; ``target[i]`` depends on ``source[i]`` only.
         unconnected_gradients : {'none', 'zero'}
         chunk_size : int, optional
-            How many elements of ``target[i]`` are differentiated at once.
+            Number of elements of ``target[i]`` differentiated at once.
 
         Returns
         -------
@@ -289,7 +287,7 @@ class GradientTape:
         return None if unconnected_gradients == "none" else wrap_array(autodiff.zeros(source.tensor[0], target.shape))
 
     def _ask(self, unconnected_gradients: str) -> None:
-        """Errors that all kinds of questions have in common."""
+        """Raise the errors that all kinds of derivatives have in common."""
         if unconnected_gradients not in ("none", "zero"):
             raise ValueError(f"unconnected_gradients must be 'none' or 'zero', not {unconnected_gradients!r}")
         if self._used and not self._persistent:
@@ -301,7 +299,7 @@ class GradientTape:
                     autodiff.written_through(used)
 
     def _differentiated(self, function: Callable[..., Any], *args: Any) -> Any:
-        """``function(*args)``, of the backend: with watched arrays as recorded where ``checkpoint`` computes again."""
+        """Call the backend's function; ``checkpoint`` recomputes with the watched arrays as they were recorded."""
         swapped: list[Watched] = []
         if self._computes_again:
             swapped = [each for each in self._watched.values() if each[0].tensor is each[1]]
@@ -326,12 +324,12 @@ class GradientTape:
                 array.tensor = tensor
 
     def _recorded(self, array: Any) -> Tensor:
-        """The tensor that was recorded for an array: a watched one has another afterwards."""
+        """Return the tensor that was recorded for an array: a watched array has another one afterwards."""
         watched = self._watched.get(id(array))
         return tensor_in(array) if watched is None else watched[2]
 
     def _sources(self, sources: Any) -> tuple[list[Any], list[Tensor], list[int | None]]:
-        """What to differentiate with respect to, its tensors, and for each source which one is its."""
+        """Return the sources, their tensors, and for each source the number of its tensor."""
         connected: list[Any] = []
         tensors: list[Tensor] = []
         positions: list[int | None] = []
@@ -364,7 +362,7 @@ class GradientTape:
         unconnected_gradients: str,
         leading: tuple[int, ...],
     ) -> Any:
-        """Gradients in a container like that of the sources."""
+        """Return the gradients in containers like the sources."""
         gradients: list[Any] = []
         for index, source in enumerate(_leaves(sources, "sources")):
             position = positions[index]
@@ -382,7 +380,7 @@ class GradientTape:
 
 
 def _leaves(tree: Any, name: str) -> list[Any]:
-    """The arrays of a container."""
+    """Return the arrays of a container."""
     if isinstance(tree, ndarray):
         return [tree]
     arrays: list[Any] = []
@@ -406,6 +404,6 @@ def _check_array(value: Any, name: str) -> None:
 
 
 def _path(tree: Any, name: str, array: Any) -> str:
-    """Where one of the arrays of a container is."""
+    """Return the path to one of the arrays of a container."""
     index = [id(leaf) for leaf in _leaves(tree, name)].index(id(array))
     return [path for path, leaf in pytree.named(tree, name) if pytree.is_array(leaf)][index]

@@ -1,7 +1,7 @@
-"""Python's floats and complex numbers among a compiled function's arguments: traced, unless Python needs their values.
+"""Python floats and complex numbers among a compiled function's arguments: traced, unless Python needs their values.
 
-Layer: owns what a traced number can do. It is a float to ``isinstance`` and promotes as one; whatever else asks for its
-value, such as ``if``, ``round`` or ``math.exp``, makes it static: then each value has a trace of its own.
+Layer: owns the operations of traced numbers. ``isinstance`` and promotion take them for floats. Whatever needs the
+value, such as ``if``, ``round`` or ``math.exp``, makes the number static: then each value has its own trace.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ KINDS = (float, complex)
 
 
 class ValueNeeded(BaseException):
-    """Python needs the value of traced numbers: no error of the program's, which may not catch it.
+    """Signals that Python needs the value of traced numbers. It is not an error, and the program must not catch it.
 
     Attributes
     ----------
     numbers : frozenset of int
-        Which of them.
+        The numbers of the arguments.
     """
 
     def __init__(self, numbers: frozenset[int]) -> None:
@@ -34,16 +34,16 @@ class ValueNeeded(BaseException):
 
 
 class Number:
-    """A Python float or complex number that another call may have another value of.
+    """A Python float or complex number whose value may differ at the next call.
 
     Parameters
     ----------
     value : float or complex
-        What it is now.
+        Its current value.
     tensor : Tensor, optional
-        What stands for it in the trace.
+        Its tensor in the trace.
     numbers : frozenset of int
-        Of which arguments it is computed.
+        The arguments that it is computed from.
     trace : list
         Not empty while the trace is under way; afterwards the number is ``value``.
     """
@@ -61,7 +61,7 @@ class Number:
         return type(self.value)
 
     def known(self) -> Any:
-        """The value once the trace is over; until then `ValueNeeded` is raised."""
+        """Return the value once the trace is over; until then raise `ValueNeeded`."""
         if self.trace:
             raise ValueNeeded(self.numbers)
         return self.value
@@ -76,7 +76,7 @@ class Number:
         return self
 
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **options: Any) -> Any:
-        """A ufunc of arrays and this number, which promotes as Python's numbers do."""
+        """Apply a ufunc to arrays and this number, which promotes as Python numbers do."""
         if not self.trace:
             return getattr(ufunc, method)(*[x.value if type(x) is Number else x for x in inputs], **options)
         if method != "__call__" or any(type(value) is Number for value in options.values()):
@@ -91,7 +91,7 @@ class Number:
         return getattr(ufunc, method)(*given, **options)
 
     def _with(self, other: Any, ufunc: Any, plain: Callable[[Any, Any], Any], swapped: bool = False) -> Any:
-        """A number for Python's numbers, which ``plain`` computes; an array for arrays."""
+        """Return a number if the other operand is a Python number, by ``plain``; an array if it is an array."""
         ordered = (lambda one, two: plain(two, one)) if swapped else plain
         if not self.trace:
             return ordered(self.value, other.value if type(other) is Number else other)
@@ -103,7 +103,7 @@ class Number:
         elif type(other) not in (bool, int, float, complex):
             return NotImplemented
         if plain is operator.truediv and (swapped or type(other) is Number or not other):
-            raise ValueNeeded(numbers)  # Python has an error for a division by zero
+            raise ValueNeeded(numbers)  # Python raises for a division by zero
         if not _is_exact(other):
             raise ValueNeeded(numbers)
         return Number(ordered(self.value, value), ordered(self.tensor, tensor), numbers, self.trace)
@@ -209,7 +209,7 @@ class Number:
 
 @contextlib.contextmanager
 def traced(values: Iterable[Any], are_static: bool) -> Iterator[None]:
-    """A scope in which the numbers among values are those of a trace; `ValueNeeded` if all are to be static."""
+    """A scope in which the numbers among the values belong to a trace; raise `ValueNeeded` if all have to be static."""
     numbers = [value for value in values if type(value) is Number]
     if numbers and are_static:
         raise ValueNeeded(frozenset().union(*[number.numbers for number in numbers]))
@@ -224,5 +224,5 @@ def traced(values: Iterable[Any], are_static: bool) -> Iterator[None]:
 
 
 def _is_exact(value: Any) -> bool:
-    """Whether a number is one to torch too: an int beyond 64 bits is not."""
+    """Whether torch can hold a number exactly: an int beyond 64 bits it can't."""
     return type(value) is not int or -(2**63) <= value < 2**63

@@ -1,6 +1,6 @@
-"""``vectorized_map``: a function of one element applied to all at once, or else one after the other.
+"""``vectorized_map``: applies a function of one element to all elements at once, or one after the other.
 
-Layer: owns which axes of which arrays are the elements, and the loop that stands in where the backend can't batch.
+Layer: owns the axes of the elements, and the loop for functions that the backend can't batch.
 """
 
 from __future__ import annotations
@@ -8,31 +8,31 @@ from __future__ import annotations
 import contextlib
 import functools
 import operator
-import warnings
 from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
 
-from backend_torch.autodiff import batching
+from backend_torch.autodiff import batching, collectives
 from backend_torch.graphs import control_flow
 from backend_torch.graphs.compiling import is_inside
 from backend_torch.tensors import trace_state
 from backend_torch.torch_private import messages
 from tnp._core.base import ndarray, scalar, wrap, wrap_array
 from tnp._core.convert import asarray, tensor_of
-from tnp._core.errors import normalize_axis
+from tnp._core.errors import normalize_axis, warn
 from tnp._manipulation.joining import stack
 from tnp._transforms import pytree
+from tnp._transforms.collectives import named_axis
 from tnp._transforms.of_compiled import alike
 
 Tensor = Any
-_UNROLLED = 8  # a loop over as many elements is unrolled when it is traced: the operations of all are fused
+_UNROLLED = 8  # a traced loop over so few elements is unrolled, so that the operations of all are fused
 _RANDOMNESS = ("different", "same", "error")
 
 
 class _Elements:
-    """The arrays of ``elems``, which axis of each is that of the elements, and how one element is put together."""
+    """The arrays of ``elems``, the axis of the elements in each, and how to build one element."""
 
     def __init__(self, elems: Any, in_axes: Any) -> None:
         arrays: list[Any] = []
@@ -57,7 +57,7 @@ class _Elements:
 
     @staticmethod
     def _leaf(dims: Iterator[int | None]) -> Callable[[Any], Callable[[Any, Any], Any]]:
-        """What makes each array of an element: an element without axes is a scalar, as ``x[i]`` is.
+        """Return the function that makes each array of an element: a scalar if it has no axes, as ``x[i]`` is.
 
         An element of a read-only array is read-only.
         """
@@ -71,19 +71,19 @@ class _Elements:
         return leaf
 
     def element(self, index: int) -> Any:
-        """One of them, as a view."""
+        """Return one element, as a view."""
         return self.build(
             iter([batching.slices(t, d, index) for t, d in zip(self.tensors, self.dims, strict=True)]), ()
         )
 
 
 def _as_arrays(result: Any) -> Any:
-    """A result whose Python numbers are arrays as well, as they are for ``stack``."""
+    """Return a result with arrays for Python numbers, as ``stack`` needs them."""
     return pytree.mapped(asarray, result, pytree.becomes_array)
 
 
 def _with_axes(result: Any, out_axes: Any) -> Any:
-    """A result whose arrays have the elements along axis 0, with them where ``out_axes`` says."""
+    """Move the axis of the elements in each array of a result from 0 to its place in ``out_axes``."""
     if type(out_axes) is int and out_axes == 0:
         return result
     axes = iter(pytree.spread(out_axes, result, "out_axes"))
@@ -97,24 +97,31 @@ def _with_axes(result: Any, out_axes: Any) -> Any:
     return pytree.mapped(moved, result)
 
 
-def _at_once(fn: Callable[[Any], Any], elements: _Elements, chunk_size: int | None, randomness: str) -> Any:
-    """All elements in one call of ``fn``, or one a chunk."""
+def _at_once(
+    fn: Callable[[Any], Any], elements: _Elements, chunk_size: int | None, randomness: str, axis_name: str | None
+) -> Any:
+    """Compute all elements in one call of ``fn``, or in one call for each chunk."""
     build: Any = None
+    tensors, dims = elements.tensors, elements.dims
+    if axis_name is not None:
+        tensors, dims = [*tensors, collectives.indices(elements.length, tensors[0])], [*dims, 0]
 
     def run(slices: list[Tensor]) -> list[Tensor]:
         nonlocal build
-        result = _as_arrays(fn(elements.build(iter(slices), ())))
+        named = contextlib.nullcontext() if axis_name is None else named_axis(axis_name, slices[-1], elements.length)
+        with named:
+            result = _as_arrays(fn(elements.build(iter(slices), ())))
         leaves: list[Any] = []
         pytree.flatten(result, leaves)
         build = pytree.builder(result, lambda _: lambda values, _: wrap_array(next(values)))
         return [leaf.tensor if isinstance(leaf, ndarray) else tensor_of(leaf) for leaf in leaves]
 
-    results = batching.vmap(run, elements.tensors, elements.dims, chunk_size=chunk_size, randomness=randomness)
+    results = batching.vmap(run, tensors, dims, chunk_size=chunk_size, randomness=randomness)
     return build(iter(results), ())
 
 
 def _one_by_one(fn: Callable[[Any], Any], elements: _Elements) -> Any:
-    """A loop over the elements."""
+    """Compute the elements in a Python loop."""
     if not elements.length:
         raise ValueError("there are no elements, so the shape of a result can't be known")
     structure: Any = None
@@ -137,7 +144,7 @@ def _one_by_one(fn: Callable[[Any], Any], elements: _Elements) -> Any:
 
 
 def _as_a_loop(fn: Callable[[Any], Any], elements: _Elements) -> Any:
-    """A loop over the elements in the graph that is being traced, of one trace of ``fn``.
+    """Compute the elements by a loop in the graph that is being traced; ``fn`` is traced once.
 
     Raises
     ------
@@ -162,7 +169,7 @@ def _as_a_loop(fn: Callable[[Any], Any], elements: _Elements) -> Any:
 
 
 def _outline(structure: Any) -> Any:
-    """A structure that does not tell scalars from arrays."""
+    """Return a structure that does not distinguish scalars from arrays."""
     if isinstance(structure, tuple):
         return "array" if structure[:1] == ("array",) else tuple([_outline(item) for item in structure])
     return "array" if isinstance(structure, type) and issubclass(structure, ndarray) else structure
@@ -188,6 +195,7 @@ def vectorized_map(
     chunk_size: int | None = None,
     fallback: bool = True,
     randomness: str = "different",
+    axis_name: str | None = None,
 ) -> Any:
     """Apply a function of one element to all elements of arrays at once.
 
@@ -203,11 +211,14 @@ def vectorized_map(
     out_axes : int, or a container of these, default 0
         The axis of the elements in each array of the result.
     chunk_size : int, optional
-        How many elements are computed at once: less takes less memory.
+        Number of elements computed at once: a smaller number takes less memory.
     fallback : bool, default True
         Whether to loop over the elements where they can't be computed at once.
     randomness : {'different', 'same', 'error'}
         Whether random numbers differ from element to element.
+    axis_name : str, optional
+        A name by which `psum`, `pmean`, `pmax`, `pmin`, `all_gather` and `axis_index` in ``fn`` know the elements. All
+        are then computed at once, or not at all.
 
     Returns
     -------
@@ -219,22 +230,22 @@ def vectorized_map(
     RuntimeError
         The elements can't be computed at once and ``fallback`` is False.
     ValueError
-        The arrays differ in their numbers of elements, or have no such axis.
+        The arrays differ in their numbers of elements, or have no such axis; or ``chunk_size`` goes with ``axis_name``.
 
     Warns
     -----
     RuntimeWarning
-        The elements can't be computed at once and ``fn`` is called for one after the other; the message names the
-        operation and the line.
+        The elements can't be computed at once, so ``fn`` is called for each; the message names the operation and the
+        line.
 
     Notes
     -----
-    ``fn`` is called once, with arrays that stand for all elements, so Python sees no values (``if x > 0``) and shapes
-    can't depend on values (``len(x[x > 0])``): then there is a loop. What a mask selects may be computed with, written
-    back by the same mask (``x[x > 0] *= 2``) and reduced (``x[x > 0].mean()``). What ``fn`` makes may be written to.
-    Writes to its element are seen in ``elems``, as in a loop; a write to an array from outside, which all elements
-    share, makes one. So does an error that ``fn`` catches, as it may be one element's. Before the loop ``fn`` has run
-    in part: its prints are seen again, its writes to arrays are not.
+    ``fn`` is called once, with arrays that stand for all elements. Functions that need values in Python (``if x > 0``)
+    or shapes that depend on values (``len(x[x > 0])``) run as a loop instead. The elements under a mask can be used in
+    computations, written back by the same mask (``x[x > 0] *= 2``) and reduced (``x[x > 0].mean()``). ``fn`` may write
+    to arrays that it made. Its writes to an element show in ``elems``, as in a loop. A write to an array from outside,
+    which all elements share, causes a loop; so does an error that ``fn`` catches, as only one element may raise it.
+    Before such a loop ``fn`` has run in part: its prints appear again, its writes to arrays do not.
 
     See also ``tf.vectorized_map``, ``jax.vmap`` and ``torch.vmap``.
 
@@ -251,27 +262,33 @@ def vectorized_map(
         raise ValueError(f"randomness must be one of {', '.join(map(repr, _RANDOMNESS))}, not {randomness!r}")
     if chunk_size is not None and operator.index(chunk_size) < 1:
         raise ValueError(f"chunk_size must be at least 1, not {chunk_size}")
+    if chunk_size is not None and axis_name is not None:
+        raise ValueError(
+            "chunk_size computes some elements after others, but with axis_name all are known to each other"
+        )
     by = alike(fn)
     if by is not None and not is_inside():
-        options = repr((in_axes, out_axes, chunk_size, randomness))
-        at_once = by.kept(
-            ("vectorized_map", options),
-            lambda elems: _with_axes(_at_once(fn, _Elements(elems, in_axes), chunk_size, randomness), out_axes),
-        )
+        options = repr((in_axes, out_axes, chunk_size, randomness, axis_name))
+
+        @functools.wraps(fn)  # whose signature says which arguments are static
+        def all_at_once(elems: Any) -> Any:
+            return _with_axes(_at_once(fn, _Elements(elems, in_axes), chunk_size, randomness, axis_name), out_axes)
+
+        at_once = by.kept(("vectorized_map", options), all_at_once)
         with contextlib.suppress(batching.Refusal):  # a loop runs the compiled function
             return at_once(elems)
     elements = _Elements(elems, in_axes)
     _check_takes_one(fn, elems)
     try:
-        return _with_axes(_at_once(fn, elements, chunk_size, randomness), out_axes)
+        return _with_axes(_at_once(fn, elements, chunk_size, randomness, axis_name), out_axes)
     except batching.Refusal as refusal:
         error = refusal.error
         asks = messages.says(error, messages.VALUE_OF_BATCH)
         reason = trace_state.asked_by(error) if asks else str(error)
         problem = f"{refusal.line}: {refusal.operation} can't be done for all elements at once ({reason})"
-        if not fallback:
+        if not fallback or axis_name is not None:
             raise RuntimeError(problem) from error
-    warnings.warn(f"vectorized_map calls the function once for each element. {problem}", RuntimeWarning, stacklevel=2)
+    warn(f"vectorized_map calls the function once for each element. {problem}", RuntimeWarning)
     return _with_axes(_one_by_one(fn, elements), out_axes)
 
 
@@ -283,8 +300,9 @@ def vmap(
     chunk_size: int | None = None,
     fallback: bool = True,
     randomness: str = "different",
+    axis_name: str | None = None,
 ) -> Callable[..., Any]:
-    """A function of several arguments, applied to all elements of theirs at once.
+    """Make a function of single elements one of arrays of elements, computed at once.
 
     Parameters
     ----------
@@ -295,22 +313,22 @@ def vmap(
         whole. Arguments by name have their elements along axis 0.
     out_axes : int, or a container of these, default 0
         The axis of the elements in each array of the result.
-    chunk_size, fallback, randomness
+    chunk_size, fallback, randomness, axis_name
         As in `vectorized_map`.
 
     Returns
     -------
     callable
-        Takes what ``fn`` takes, with an axis of elements more.
+        Takes the arguments of ``fn`` with one more axis, that of the elements.
 
     Raises
     ------
     ValueError
-        When called: ``in_axes`` is not for as many arguments, or the arrays differ in their numbers of elements.
+        When called: ``in_axes`` is for another number of arguments, or the arrays differ in their numbers of elements.
 
     Notes
     -----
-    It is `vectorized_map` of a tuple of arguments: what can't be done at once is a loop, with a warning.
+    This is `vectorized_map` of a tuple of arguments: what can't be done at once runs as a loop, with a warning.
 
     See also ``jax.vmap`` and ``torch.vmap``.
 
@@ -335,6 +353,7 @@ def vmap(
             chunk_size=chunk_size,
             fallback=fallback,
             randomness=randomness,
+            axis_name=axis_name,
         )
 
     return mapped
@@ -342,21 +361,24 @@ def vmap(
 
 def _check_takes_one(fn: Callable[..., Any], elems: Any) -> None:
     """TypeError for a function of several arguments: it is given one, built like ``elems``."""
-    code = getattr(fn, "__code__", None)
-    if code is None or type(elems) not in (tuple, list) or len(elems) < 2:
+    kind = type(elems)
+    if kind not in (tuple, list, dict) or len(elems) < 2:
         return
-    count = code.co_argcount - len(getattr(fn, "__defaults__", None) or ()) - hasattr(fn, "__self__")
+    code, count = getattr(fn, "__code__", None), getattr(fn, "nin", None)  # a ufunc's
+    if code is not None:
+        count = code.co_argcount - len(getattr(fn, "__defaults__", None) or ()) - hasattr(fn, "__self__")
     if count == len(elems):
+        name, stars = getattr(fn, "__qualname__", None) or fn.__name__, "**" if kind is dict else "*"
         raise TypeError(
-            f"{fn.__qualname__}() takes {count} arguments, and is given one: a {type(elems).__name__} of an element of "
-            "each array. Map lambda each: function(*each)"
+            f"{name}() takes {count} arguments, and is given one: a {kind.__name__} of an element of each array. Map "
+            f"lambda each: function({stars}each), or use tnp.vmap(function)({stars}arrays)"
         )
 
 
 def map_fn(
     fn: Callable[[Any], Any], elems: Any, *, in_axes: Any = 0, out_axes: Any = 0, batch_size: int | None = None
 ) -> Any:
-    """Apply a function to one element of arrays after the other.
+    """Apply a function to the elements of arrays one after the other.
 
     Parameters
     ----------
@@ -367,7 +389,7 @@ def map_fn(
     in_axes, out_axes : int or None, or a container of these, default 0
         As in ``vectorized_map``.
     batch_size : int, optional
-        Do as many at once, one batch after the other; it is ``chunk_size`` of `vectorized_map`.
+        Number of elements computed at once, one batch after the other: ``chunk_size`` of `vectorized_map`.
 
     Returns
     -------
@@ -381,8 +403,8 @@ def map_fn(
 
     Notes
     -----
-    In a compiled function, a few elements are done one after the other and more are a loop of the graph, of one trace
-    of ``fn``, unless that writes to an array.
+    A compiled function unrolls the loop over a few elements. For more, it traces ``fn`` once and makes a loop of the
+    graph, unless ``fn`` writes to an array.
 
     See also ``tf.map_fn``, ``jax.lax.map`` and ``vectorized_map``, which does the same at once.
 

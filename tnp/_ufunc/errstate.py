@@ -11,11 +11,9 @@ import asyncio
 import contextlib
 import sys
 import threading
-import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ContextDecorator
 from contextvars import ContextVar
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import numpy as np
@@ -23,6 +21,7 @@ import numpy as np
 from backend_torch.kernels import floating_errors
 from backend_torch.tensors import memory
 from tnp._core.dtype_table import Loops
+from tnp._core.errors import warn
 
 if TYPE_CHECKING:
     from _typeshed import SupportsWrite
@@ -32,17 +31,10 @@ if TYPE_CHECKING:
 Tensor = Any
 _KINDS = ("divide", "over", "under", "invalid")
 _ACTIONS = ("ignore", "warn", "raise", "call", "print", "log")
-_TEXTS = {
-    "divide": "divide by zero",
-    "over": "overflow",
-    "under": "underflow",
-    "invalid": "invalid value",
-}
+_TEXTS = {"divide": "divide by zero", "over": "overflow", "under": "underflow", "invalid": "invalid value"}
 _FLAGS = {"divide": 1, "over": 2, "under": 4, "invalid": 8}
 _BY_TEXT = {text: kind for kind, text in _TEXTS.items()}
 _NoValue: Any = np._NoValue
-_HERE = str(Path(__file__).parents[1])
-_OURS = (_HERE, str(Path(floating_errors.__file__).parents[1]), str(Path(sys.modules["torch"].__file__ or "").parent))
 
 
 class _Setting(NamedTuple):
@@ -109,21 +101,13 @@ def is_wanted(kind: str) -> bool:
     return not _watching.is_paused and _setting.get().actions[kind] != "ignore"
 
 
-def _frames_above() -> int:
-    """Count the frames of tnp and torch below the caller's, so that the warning names the caller's line."""
-    frame, count = sys._getframe(1), 1
-    while frame.f_back is not None and frame.f_code.co_filename.startswith(_OURS):
-        frame, count = frame.f_back, count + 1
-    return count
-
-
 def _report(kind: str, name: str) -> None:
     """Take the set action for an error in an operation."""
     text = f"{_TEXTS[kind]} encountered in {name}"
     actions, call = _setting.get()
     action = actions[kind]
     if action == "warn":
-        warnings.warn(text, RuntimeWarning, stacklevel=_frames_above())
+        warn(text, RuntimeWarning)
     elif action == "raise":
         raise FloatingPointError(text)
     elif action == "print":
@@ -175,7 +159,7 @@ def warn_where(is_missing: Callable[[], Tensor], text: str, each: bool = False) 
             missing = is_missing()
             count = int(missing.sum()) if memory.is_readable(missing) else 0
         for _ in range(count if each else min(count, 1)):
-            warnings.warn(text, RuntimeWarning, stacklevel=_frames_above())
+            warn(text, RuntimeWarning)
 
 
 def looked_at(name: str, loop: Callable[..., Any], method: str = "") -> Callable[..., Any]:

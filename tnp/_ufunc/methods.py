@@ -16,6 +16,7 @@ import numpy as np
 from backend_torch.kernels import reductions as kernels
 from backend_torch.kernels import scatter, selection
 from backend_torch.kernels.value_checks import OUTSIDE
+from backend_torch.native import heads
 from backend_torch.tensors import memory
 from backend_torch.tensors.casting import cast
 from backend_torch.tensors.dtypes import to_numpy
@@ -24,9 +25,10 @@ from tnp._core import index_arguments, indexing
 from tnp._core.base import ndarray, scalar, wrap_array
 from tnp._core.convert import output_tensor, tensor_of, tensor_of_shape, tensors_of
 from tnp._core.dtypes import DtypeError, native, tensor_dtype
-from tnp._core.errors import distinct_axes, refuse_boolean
+from tnp._core.errors import check_line, distinct_axes, refuse_boolean
 from tnp._core.indexing import INT64
 from tnp._core.numpy_version import NUMPY
+from tnp._core.strided_views import put_back
 from tnp._core.ufunc_overrides import call_ufunc, overriding
 from tnp._ufunc import errstate, reduction
 
@@ -63,8 +65,23 @@ def reduce(ufunc: Ufunc, array: Any, axis: Any, dtype: Any, out: Any, keepdims: 
     return row.reduce(array, axis, dtype, out, keepdims, initial, where)
 
 
+def _refuse(*args: Any) -> None:
+    raise TypeError
+
+
+@functools.cache
+def _quiet(ufunc: np.ufunc, name: str) -> Callable[..., Any]:
+    """Return NumPy's method without its warnings; what refuses for ufuncs that the kernels do not leave to NumPy."""
+    if "dd->d" not in ufunc.types or ufunc in kernels.WRONG_IN_TURN:
+        return _refuse
+    return np.errstate(all="ignore")(getattr(ufunc, name))
+
+
 def accumulate(ufunc: Ufunc, array: Any, axis: Any, dtype: Any, out: Any) -> Any:
     """``ufunc.accumulate``: each partial reduction along an axis."""
+    if dtype is out is None and ufunc.__name__ in _EXACT:
+        if (scanned := heads.by_numpy(_quiet(ufunc._numpy, "accumulate"), array, axis)) is not None:
+            return scanned
     if found := overriding((array,), out):
         options = {"axis": axis, "dtype": dtype}
         return call_ufunc(ufunc, "accumulate", found, (array,), out, options)
@@ -82,14 +99,17 @@ def accumulate(ufunc: Ufunc, array: Any, axis: Any, dtype: Any, out: Any) -> Any
 
 def reduceat(ufunc: Ufunc, array: Any, indices: Any, axis: Any, dtype: Any, out: Any) -> Any:
     """``ufunc.reduceat``: reduce each slice ``indices[i]:indices[i + 1]`` along an axis."""
+    if (
+        dtype is out is None
+        and (reduced := heads.by_numpy(_quiet(ufunc._numpy, "reduceat"), array, indices, axis)) is not None
+    ):
+        return reduced
     if found := overriding((array, indices), out):
         options = {"axis": axis, "dtype": dtype}
         return call_ufunc(ufunc, "reduceat", found, (array, indices), out, options)
     _check_reducible(ufunc, "reduceat")
     out = None if out is Ellipsis else out
-    depth = indices.ndim if isinstance(indices, ndarray) else np.ndim(indices)
-    if depth != 1:
-        raise ValueError(f"object {'too deep' if depth else 'of too small depth'} for desired array")
+    check_line(indices.shape if isinstance(indices, ndarray) else np.shape(indices))
     if dtype is not None:
         native(dtype)  # TypeError for what is none
     tensor = tensor_of_shape(array, lambda shape: _one_axis(axis, len(shape), "reduceat"))
@@ -125,6 +145,8 @@ def outer(ufunc: Any, A: Any, B: Any, options: dict[str, Any]) -> Any:
 
 def at(ufunc: Ufunc, a: Any, indices: Any, b: Any) -> None:
     """``ufunc.at``: apply the ufunc in place to ``a[indices]``, once for each repetition of an index."""
+    if b is not np._NoValue and heads.write_by_numpy(_quiet(ufunc._numpy, "at"), a, indices, b):
+        return
     operands = (a, indices) if b is np._NoValue else (a, indices, b)
     if found := overriding(operands):
         call_ufunc(ufunc, "at", found, operands, None, {})
@@ -154,15 +176,18 @@ def at(ufunc: Ufunc, a: Any, indices: Any, b: Any) -> None:
     resolved = ufunc._numpy.resolve_dtypes((given, *others, given), casting="unsafe")
     if others == [given] and type(indices) is ndarray:
         if scatter.by_numpy(ufunc._numpy, target, indices.tensor, values[0], errstate.reporter("at")):
+            put_back(a, target)
             return
     positions = scatter.positions(target, indexing.checked(target, indices))
     if ufunc.nin == 1:
         loop = errstate.looked_at(ufunc.__name__, ufunc._loop((target.dtype,), resolved), "at")
         scatter.in_turn(loop, target, positions)
+        put_back(a, target)
         return
     if not broadcasts(values[0].shape, positions.shape):
         raise ValueError("array is not broadcastable to correct shape")
     _at_binary(ufunc, target, positions, values[0], resolved)
+    put_back(a, target)
 
 
 def _at_binary(ufunc: Ufunc, target: Tensor, positions: Tensor, values: Tensor, resolved: tuple[np.dtype, ...]) -> None:

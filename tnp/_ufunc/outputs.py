@@ -5,7 +5,6 @@ Layer: owns NumPy's rules for outputs. The ufunc computes the results.
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
 from backend_torch.kernels import writing
@@ -15,7 +14,8 @@ from backend_torch.tensors.casting import cast
 from backend_torch.tensors.shape import broadcasts
 from tnp._core.base import wrap, wrap_array
 from tnp._core.dtype_table import PLAIN, Loops
-from tnp._core.errors import output_error
+from tnp._core.errors import output_error, warn
+from tnp._core.strided_views import put_back
 
 Tensor = Any
 
@@ -44,11 +44,10 @@ def with_outputs(ufunc: Any, outs: tuple[Any, ...], options: dict[str, Any]) -> 
                     raise TypeError("'out' must be a tuple of arrays")
                 del options["out"]
         elif options.get("where", True) is not True:
-            warnings.warn(
+            warn(
                 "'where' used without 'out', expect unitialized memory in output. If this is intentional, use "
                 "out=None.",
                 UserWarning,
-                stacklevel=3,
             )
         return options
     if "out" in options:
@@ -85,4 +84,4 @@ def deliver(result: Tensor, out: Any, target: Tensor | None, order: str) -> Any:
     if not broadcasts(result.shape, target.shape):
         raise output_error(tuple(target.shape), tuple(result.shape))
     assign(target, cast(result, target.dtype))
-    return out
+    return put_back(out, target)

@@ -7,7 +7,6 @@ Layer: owns their dtype rule (NumPy's resolver), axes, ``out``, ``where`` and ``
 from __future__ import annotations
 
 import operator
-import warnings
 from collections.abc import Callable, Collection
 from typing import Any
 
@@ -25,8 +24,9 @@ from tnp._core.base import ndarray, wrap
 from tnp._core.convert import output_tensor, tensor_of, tensor_of_shape
 from tnp._core.dtype_table import Loops
 from tnp._core.dtypes import native, numpy_dtype, tensor_dtype
-from tnp._core.errors import distinct_axes, explain, reduced_axes, refuse_boolean, shapes_text
+from tnp._core.errors import distinct_axes, explain, reduced_axes, refuse_boolean, refuse_cast, shapes_text, warn
 from tnp._core.mask_selection import Selection
+from tnp._core.strided_views import put_back
 
 Tensor = Any
 BOOL = tensor_dtype(bool)
@@ -45,7 +45,7 @@ def resolve(ufunc: np.ufunc, given: Any, dtype: Any = None, out: Any = None) -> 
     dtypes = (target, to_numpy[given], None)
     result = tensor_dtype(ufunc.resolve_dtypes(dtypes, signature=signature, casting="unsafe", reduction=True)[2])
     if given.is_complex and not result.is_complex and to_numpy[result].kind != "b":
-        warnings.warn("Casting complex values to real discards the imaginary part", ComplexWarning, stacklevel=4)
+        warn("Casting complex values to real discards the imaginary part", ComplexWarning)
     return result
 
 
@@ -57,6 +57,13 @@ def is_reorderable(ufunc: np.ufunc) -> bool:
 class Reduction:
     """A binary ufunc as a reduction.
 
+    Parameters
+    ----------
+    ufunc : numpy.ufunc
+    kernel : Resolver
+    is_direct : bool, optional
+        Whether the loops refuse all that NumPy refuses, so that a call without options needs no check before.
+
     Attributes
     ----------
     loops : Loops
@@ -64,12 +71,13 @@ class Reduction:
         int or None (all); the loop raises torch's own errors.
     """
 
-    __slots__ = ("_kernel", "_numpy", "loops")
+    __slots__ = ("_is_direct", "_kernel", "_numpy", "loops")
 
-    def __init__(self, ufunc: np.ufunc, kernel: kernels.Resolver) -> None:
+    def __init__(self, ufunc: np.ufunc, kernel: kernels.Resolver, is_direct: bool = False) -> None:
         self._numpy = ufunc
         self._kernel = kernel
-        self.loops = Loops(lambda given: kernel.resolve(given, resolve(ufunc, given)))
+        self._is_direct = is_direct
+        self.loops = Loops(lambda given: kernel(given, resolve(ufunc, given)))
 
     def reduce(
         self,
@@ -82,6 +90,19 @@ class Reduction:
         where: Any = True,
     ) -> Any:
         """Reduce with any of the options of ``numpy.ufunc.reduce``."""
+        if (
+            self._is_direct
+            and isinstance(a, ndarray)
+            and (axis is None or axis.__class__ is int)
+            and dtype is None
+            and out is None
+            and initial is _NoValue
+            and where is True
+        ):
+            try:
+                return wrap(self.loops[a.tensor.dtype](a.tensor, axis, keepdims))
+            except FAILURES:
+                pass
         if dtype is not None:
             native(dtype)  # TypeError for anything else; NumPy reads all options before the array and the axis
         target = None if out is None else output_of(out)
@@ -119,7 +140,7 @@ class Reduction:
         except RuntimeError as error:
             raise explain(error) from None
         if mask is not None and start is not None and self._numpy in _UNSIGNING:
-            chosen = kernels.any.resolve(BOOL, BOOL)(mask.expand(tensor.shape), axes, keepdims)
+            chosen = kernels.any(BOOL, BOOL)(mask.expand(tensor.shape), axes, keepdims)
             reduced = kernels.masked(reduced, chosen, start)
         return deliver(reduced, out, target, self._numpy.__name__)
 
@@ -129,17 +150,17 @@ class Reduction:
             if start is None:
                 raise ValueError(f"zero-size array to reduction operation {self._numpy.__name__} which has no identity")
             return kernels.full(reduced_shape(tensor.shape, axes, keepdims), start, result, tensor)
-        loop = self._kernel.resolve(tensor.dtype, result)
+        loop = self._kernel(tensor.dtype, result)
         if not is_reorderable(self._numpy) and given:
             if not axes:
-                return self._kernel.resolve(result, result)(
+                return self._kernel(result, result)(
                     kernels.after_initial(cast(tensor, result).unsqueeze(0), start, 0), (0,), False
                 )
             tensor = kernels.after_initial(cast(tensor, result), start, axes[0])
             return loop(tensor, axes, keepdims)
         reduced = loop(tensor, axes, keepdims) if axes else copied(cast(tensor, result))
         if given or (size == 1 and start is not None):  # hypot.reduce([-3.0]) is hypot(0.0, -3.0)
-            reduced = kernels.with_initial(self._kernel.resolve(result, result), reduced, start)
+            reduced = kernels.with_initial(self._kernel(result, result), reduced, start)
         if given and self._numpy is np.add and kernels.may_be_negative_zero(start):
             reduced = kernels.with_negative_zeros(reduced, tensor, start, axes, keepdims)
         return reduced
@@ -151,7 +172,7 @@ class Reduction:
             tensor, mask = tensor.unsqueeze(0), mask.expand(tensor.shape).unsqueeze(0)
         if not kernels.size_of(tensor.shape, axes or (0,)):
             return kernels.full(shape, start, start.dtype, tensor)
-        loop = self._kernel.resolve(start.dtype, start.dtype)
+        loop = self._kernel(start.dtype, start.dtype)
         return kernels.fold_chosen(loop, tensor, mask, axes[0] if axes else 0, start).reshape(shape)
 
     def _start(self, initial: Any, result: Any) -> Tensor | None:
@@ -191,7 +212,7 @@ class Accumulation:
     def __init__(self, ufunc: np.ufunc, kernel: kernels.Resolver) -> None:
         self._numpy = ufunc
         self._kernel = kernel
-        self.loops = Loops(lambda given: kernel.resolve(given, resolve(ufunc, given)))
+        self.loops = Loops(lambda given: kernel(given, resolve(ufunc, given)))
 
     def accumulate(self, a: Any, axis: Any = 0, dtype: Any = None, out: Any = None) -> Any:
         """Accumulate with the options of ``numpy.ufunc.accumulate``."""
@@ -212,7 +233,7 @@ class Accumulation:
             tensor = copied(tensor)
         result = resolve(self._numpy, tensor.dtype, dtype, None if target is None else target.dtype)
         try:
-            scanned = self._kernel.resolve(tensor.dtype, result)(tensor, dim)
+            scanned = self._kernel(tensor.dtype, result)(tensor, dim)
         except RuntimeError as error:
             raise explain(error) from None
         if target is not None and target.shape != scanned.shape:
@@ -225,12 +246,12 @@ class Accumulation:
 
 def reduction(ufunc: np.ufunc, function: Callable[[Tensor, Tensor], Tensor]) -> Reduction:
     """Return the reduction of a binary ufunc: its own row, or else ``function`` folded along the axis."""
-    return _REDUCTIONS.get(ufunc) or Reduction(ufunc, kernels.Folded(function, is_reorderable(ufunc)))
+    return _REDUCTIONS.get(ufunc) or Reduction(ufunc, kernels.folded(function, is_reorderable(ufunc)))
 
 
 def accumulation(ufunc: np.ufunc, function: Callable[[Tensor, Tensor], Tensor]) -> Accumulation:
     """Return the accumulation of a binary ufunc: its own row, or else ``function`` along the axis."""
-    return _ACCUMULATIONS.get(ufunc) or Accumulation(ufunc, scans.Scanned(function, is_reorderable(ufunc)))
+    return _ACCUMULATIONS.get(ufunc) or Accumulation(ufunc, scans.scanned(function, is_reorderable(ufunc)))
 
 
 def kept(keepdims: Any) -> bool:
@@ -249,10 +270,8 @@ def reduced_shape(shape: Any, axes: tuple[int, ...], keepdims: bool) -> tuple[in
 
 def check_mask(where: Any) -> None:
     """Raise TypeError if ``where`` is an array of another dtype than bool: NumPy checks this first."""
-    if isinstance(where, (ndarray, np.ndarray)) and where.dtype.kind != "b":
-        raise TypeError(
-            f"Cannot cast array data from {where.dtype!r} to {np.dtype(bool)!r} according to the rule 'safe'"
-        )
+    if isinstance(where, (ndarray, np.ndarray)):
+        refuse_cast(where.dtype, np.dtype(bool), "safe")
 
 
 def mask_of(where: Any, tensor: Tensor) -> Tensor:
@@ -302,17 +321,17 @@ def deliver(result: Tensor, out: Any, target: Tensor | None, name: str) -> Any:
             f"{shapes_text([result.shape])}: operands could not be broadcast together"
         )
     assign(target, cast(result, target.dtype))
-    return out[0] if isinstance(out, tuple) else out
+    return put_back(out[0] if isinstance(out, tuple) else out, target)
 
 
-SUM = Reduction(np.add, kernels.sum)
-PROD = Reduction(np.multiply, kernels.prod)
-MAX = Reduction(np.maximum, kernels.max)
-MIN = Reduction(np.minimum, kernels.min)
+SUM = Reduction(np.add, kernels.sum, is_direct=True)
+PROD = Reduction(np.multiply, kernels.prod, is_direct=True)
+MAX = Reduction(np.maximum, kernels.max, is_direct=True)
+MIN = Reduction(np.minimum, kernels.min, is_direct=True)
 FMAX = Reduction(np.fmax, kernels.nanmax)
 FMIN = Reduction(np.fmin, kernels.nanmin)
-ANY = Reduction(np.logical_or, kernels.any)
-ALL = Reduction(np.logical_and, kernels.all)
+ANY = Reduction(np.logical_or, kernels.any, is_direct=True)
+ALL = Reduction(np.logical_and, kernels.all, is_direct=True)
 _REDUCTIONS: dict[Any, Reduction] = {
     np.add: SUM,
     np.multiply: PROD,

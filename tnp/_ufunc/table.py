@@ -33,13 +33,13 @@ if TYPE_CHECKING:
 add = BinaryUfunc(numpy.add, arithmetic.add)
 subtract = BinaryUfunc(numpy.subtract, arithmetic.subtract)
 multiply = BinaryUfunc(numpy.multiply, arithmetic.multiply)
-divide = BinaryUfunc(numpy.divide, arithmetic.divide)
-power = BinaryUfunc(numpy.power, arithmetic.power)
+divide = true_divide = BinaryUfunc(numpy.divide, arithmetic.divide)
+power = pow = BinaryUfunc(numpy.power, arithmetic.power)
 float_power = BinaryUfunc(numpy.float_power, arithmetic.float_power)
 negative = UnaryUfunc(numpy.negative, arithmetic.negative)
 positive = UnaryUfunc(numpy.positive, arithmetic.positive)
-conjugate = UnaryUfunc(numpy.conjugate, arithmetic.conjugate)
-absolute = UnaryUfunc(numpy.absolute, arithmetic.absolute)
+conjugate = conj = UnaryUfunc(numpy.conjugate, arithmetic.conjugate)
+absolute = abs = UnaryUfunc(numpy.absolute, arithmetic.absolute)
 fabs = UnaryUfunc(numpy.fabs, arithmetic.fabs)
 sign = UnaryUfunc(numpy.sign, arithmetic.sign)
 reciprocal = UnaryUfunc(numpy.reciprocal, arithmetic.reciprocal)
@@ -59,7 +59,7 @@ fmin = BinaryUfunc(numpy.fmin, arithmetic.fmin)
 
 # Division with a remainder.
 floor_divide = BinaryUfunc(numpy.floor_divide, division.floor_divide)
-remainder = BinaryUfunc(numpy.remainder, division.remainder)
+remainder = mod = BinaryUfunc(numpy.remainder, division.remainder)
 fmod = BinaryUfunc(numpy.fmod, division.fmod)
 divmod = cast("_BinaryPair", BinaryUfunc(numpy.divmod, division.divmod))
 gcd = BinaryUfunc(numpy.gcd, division.gcd)
@@ -80,16 +80,16 @@ logaddexp2 = BinaryUfunc(numpy.logaddexp2, transcendental.logaddexp2)
 sin = UnaryUfunc(numpy.sin, transcendental.sin)
 cos = UnaryUfunc(numpy.cos, transcendental.cos)
 tan = UnaryUfunc(numpy.tan, transcendental.tan)
-arcsin = UnaryUfunc(numpy.arcsin, transcendental.arcsin)
-arccos = UnaryUfunc(numpy.arccos, transcendental.arccos)
-arctan = UnaryUfunc(numpy.arctan, transcendental.arctan)
-arctan2 = BinaryUfunc(numpy.arctan2, transcendental.arctan2)
+arcsin = asin = UnaryUfunc(numpy.arcsin, transcendental.arcsin)
+arccos = acos = UnaryUfunc(numpy.arccos, transcendental.arccos)
+arctan = atan = UnaryUfunc(numpy.arctan, transcendental.arctan)
+arctan2 = atan2 = BinaryUfunc(numpy.arctan2, transcendental.arctan2)
 sinh = UnaryUfunc(numpy.sinh, transcendental.sinh)
 cosh = UnaryUfunc(numpy.cosh, transcendental.cosh)
 tanh = UnaryUfunc(numpy.tanh, transcendental.tanh)
-arcsinh = UnaryUfunc(numpy.arcsinh, transcendental.arcsinh)
-arccosh = UnaryUfunc(numpy.arccosh, transcendental.arccosh)
-arctanh = UnaryUfunc(numpy.arctanh, transcendental.arctanh)
+arcsinh = asinh = UnaryUfunc(numpy.arcsinh, transcendental.arcsinh)
+arccosh = acosh = UnaryUfunc(numpy.arccosh, transcendental.arccosh)
+arctanh = atanh = UnaryUfunc(numpy.arctanh, transcendental.arctanh)
 radians = UnaryUfunc(numpy.radians, transcendental.radians)
 degrees = UnaryUfunc(numpy.degrees, transcendental.degrees)
 deg2rad = UnaryUfunc(numpy.deg2rad, transcendental.radians)
@@ -111,9 +111,9 @@ logical_not = UnaryUfunc(numpy.logical_not, comparison.logical_not)
 bitwise_and = BinaryUfunc(numpy.bitwise_and, bits.bitwise_and)
 bitwise_or = BinaryUfunc(numpy.bitwise_or, bits.bitwise_or)
 bitwise_xor = BinaryUfunc(numpy.bitwise_xor, bits.bitwise_xor)
-invert = UnaryUfunc(numpy.invert, bits.invert)
-left_shift = BinaryUfunc(numpy.left_shift, bits.left_shift)
-right_shift = BinaryUfunc(numpy.right_shift, bits.right_shift)
+invert = bitwise_not = bitwise_invert = UnaryUfunc(numpy.invert, bits.invert)
+left_shift = bitwise_left_shift = BinaryUfunc(numpy.left_shift, bits.left_shift)
+right_shift = bitwise_right_shift = BinaryUfunc(numpy.right_shift, bits.right_shift)
 bitwise_count = UnaryUfunc(numpy.bitwise_count, bits.bitwise_count)
 
 # Floating point.
@@ -128,21 +128,3 @@ spacing = UnaryUfunc(numpy.spacing, floating.spacing)
 modf = UnaryPairUfunc(numpy.modf, floating.modf)
 frexp = UnaryPairUfunc(numpy.frexp, floating.frexp)
 ldexp = BinaryUfunc(numpy.ldexp, floating.ldexp)
-
-# Second names.
-abs = absolute
-acos = arccos
-acosh = arccosh
-asin = arcsin
-asinh = arcsinh
-atan = arctan
-atan2 = arctan2
-atanh = arctanh
-bitwise_invert = invert
-bitwise_left_shift = left_shift
-bitwise_not = invert
-bitwise_right_shift = right_shift
-conj = conjugate
-mod = remainder
-pow = power
-true_divide = divide

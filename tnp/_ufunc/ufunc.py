@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from numbers import Number
 from typing import Any, ClassVar
 
@@ -18,17 +18,19 @@ import numpy as np
 from backend_torch.graphs import symbolic
 from backend_torch.kernels import masking, writing
 from backend_torch.kernels.kernel import Kernel
+from backend_torch.native import heads
 from backend_torch.tensors import memory
 from backend_torch.tensors.casting import cast, casting
 from backend_torch.tensors.constants import cast_constant, constant, constants, numbers
 from backend_torch.tensors.dtypes import to_numpy, to_torch
 from tnp._core import host_fallback
-from tnp._core.base import ndarray, scalar, wrap
+from tnp._core.base import ndarray, number, scalar, wrap
 from tnp._core.convert import as_order, asarray, home_of, output_tensor, tensor_of
 from tnp._core.dtype_table import PLAIN, Loops
 from tnp._core.dtypes import DtypeError, numpy_dtype
-from tnp._core.errors import explain
+from tnp._core.errors import explain, refuse_cast
 from tnp._core.interop import is_foreign
+from tnp._core.strided_views import put_back
 from tnp._core.ufunc_overrides import call_ufunc, overriding
 from tnp._ufunc import errstate, methods
 from tnp._ufunc.outputs import deliver, outputs, with_outputs, wrote
@@ -69,10 +71,7 @@ def _mask(where: Any, home: Any) -> Tensor:
     if not (isinstance(where, (ndarray, np.ndarray)) or memory.is_tensor(where)):
         where = asarray(where, bool, device=home)
     mask = tensor_of(where, device=home)
-    if to_numpy[mask.dtype] != np.dtype(bool):
-        raise TypeError(
-            f"Cannot cast array data from {to_numpy[mask.dtype]!r} to dtype('bool') according to the rule 'safe'"
-        )
+    refuse_cast(to_numpy[mask.dtype], np.dtype(bool), "safe")
     return mask
 
 
@@ -176,7 +175,7 @@ class Ufunc:
         try:
             return to_torch[dtype]
         except KeyError:
-            raise TypeError(f"ufunc '{self.__name__}' would compute in {dtype}, which no tensor can carry") from None
+            raise DtypeError(f"ufunc '{self.__name__}' would compute in {dtype}, which no tensor can carry") from None
 
     def _call(self, operands: tuple[Any, ...], out: Any = None, **options: Any) -> Any:
         """The general path: operands of any kind and every option of a NumPy ufunc."""
@@ -187,9 +186,8 @@ class Ufunc:
                 return call_ufunc(self, "__call__", found, operands, out, options)
             return self._computed(operands, out, **options)
         except DtypeError as error:
-            if not host_fallback.kept:
-                raise self._refused(error, operands) from None
-            return host_fallback.on_host(self._numpy, operands, options if out is None else {**options, "out": out})
+            given = options if out is None else {**options, "out": out}
+            return host_fallback.refused(error, self._numpy, operands, given)
 
     def _computed(
         self,
@@ -230,7 +228,7 @@ class Ufunc:
                 and not Loops.suspended
                 and writing.write_into(function, inputs, targets[0])
             ):
-                return outs[0]
+                return put_back(outs[0], targets[0])
             if Loops.suspended:
                 results = errstate.run(self.__name__, function, inputs, mask)
             else:
@@ -243,18 +241,6 @@ class Ufunc:
         if self.nout == 1:
             return deliver(results, outs[0], targets[0], order)
         return tuple([deliver(*each, order) for each in zip(results, outs, targets, strict=True)])
-
-    def _refused(self, error: DtypeError, operands: tuple[Any, ...]) -> DtypeError:
-        """Return the error for operands that no tensor can hold: for objects, NumPy calls a method of each."""
-        if self.nin > 1:
-            return error
-        given = np.asarray(operands[0])
-        if given.dtype.kind != "O" or not given.size:
-            return error
-        return DtypeError(
-            f"loop of ufunc does not support argument 0 of type {type(given.flat[0]).__name__} which has no callable "
-            f"{self.__name__} method: {error}"
-        )
 
     def _operands(
         self, operands: tuple[Any, ...], outs: tuple[Any, ...], casting: str, dtype: Any, signature: Any, sig: Any
@@ -276,6 +262,8 @@ class Ufunc:
                 tensor = tensor_of(operand, device=home)
                 dtypes.append(to_numpy[tensor.dtype])
                 tensors.append(tensor)
+        if number in map(type, operands) and not self._compares_integers(dtypes):
+            dtypes = [weak_dtype(x.weak) if type(x) is number else d for x, d in zip(operands, dtypes, strict=True)]
         targets = [None if o is None or o is Ellipsis else output_tensor(o) for o in outs]
         dtypes += [None if t is None else to_numpy[t.dtype] for t in targets]
         try:
@@ -302,6 +290,10 @@ class Ufunc:
                 raise
             inputs = [_beyond(value) for value in tensors]
         return inputs, targets, home
+
+    def _compares_integers(self, dtypes: Sequence[Any]) -> bool:
+        """Whether this compares integers: no dtype is too small for it."""
+        return self.__name__ in COMPARISONS and all(dtype is int or np.dtype(dtype).kind in "biu" for dtype in dtypes)
 
     def _resolved(self, dtypes: tuple[Any, ...], casting: Any, **fixed: Any) -> tuple[np.dtype, ...]:
         """Return the dtypes to which NumPy resolves these dtypes or weak Python types."""
@@ -346,19 +338,34 @@ class Ufunc:
         where: Any = True,
     ) -> ndarray:
         """Reduce ``array`` along ``axis`` by applying the ufunc (``numpy.ufunc.reduce``)."""
-        return methods.reduce(self, array, axis, dtype, out, keepdims, initial, where)
+        try:
+            return methods.reduce(self, array, axis, dtype, out, keepdims, initial, where)
+        except DtypeError as error:
+            given = {"axis": axis, "dtype": dtype, "out": out, "keepdims": keepdims, "initial": initial, "where": where}
+            return host_fallback.refused(error, self._numpy.reduce, (array,), given)
 
     def accumulate(self, array: Any, axis: int = 0, dtype: Any = None, out: Any = None) -> ndarray:
         """Accumulate the results of applying the ufunc along ``axis`` (``numpy.ufunc.accumulate``)."""
-        return methods.accumulate(self, array, axis, dtype, out)
+        try:
+            return methods.accumulate(self, array, axis, dtype, out)
+        except DtypeError as error:
+            given = {"axis": axis, "dtype": dtype, "out": out}
+            return host_fallback.refused(error, self._numpy.accumulate, (array,), given)
 
     def reduceat(self, array: Any, indices: Any, axis: int = 0, dtype: Any = None, out: Any = None) -> ndarray:
         """Reduce the slices of ``array`` that start at ``indices`` (``numpy.ufunc.reduceat``)."""
-        return methods.reduceat(self, array, indices, axis, dtype, out)
+        try:
+            return methods.reduceat(self, array, indices, axis, dtype, out)
+        except DtypeError as error:
+            given = {"axis": axis, "dtype": dtype, "out": out}
+            return host_fallback.refused(error, self._numpy.reduceat, (array, indices), given)
 
     def outer(self, A: Any, B: Any, /, **options: Any) -> ndarray:
         """Apply the ufunc to all pairs of an element of ``A`` and one of ``B`` (``numpy.ufunc.outer``)."""
-        return methods.outer(self, A, B, options)
+        try:
+            return methods.outer(self, A, B, options)
+        except DtypeError as error:
+            return host_fallback.refused(error, self._numpy.outer, (A, B), options)
 
     def at(self, a: Any, indices: Any, b: Any = np._NoValue, /) -> None:
         """Apply the ufunc in place to ``a[indices]``, once for each repetition (``numpy.ufunc.at``).
@@ -367,7 +374,11 @@ class Ufunc:
         first if the operation allows it. NumPy takes them one by one, so floats may round differently, and
         0 * 1e200 * 1e200 may give NaN.
         """
-        methods.at(self, a, indices, b)
+        try:
+            methods.at(self, a, indices, b)
+        except DtypeError as error:
+            values = () if b is np._NoValue else (b,)
+            host_fallback.refused(error, self._numpy.at, (a, indices, *values), {})
 
 
 class UnaryUfunc(Ufunc):
@@ -411,8 +422,14 @@ class UnaryUfunc(Ufunc):
 class UnaryPairUfunc(Ufunc):
     """A ufunc of one operand and two outputs: ``modf``, ``frexp``."""
 
+    def __init__(self, numpy_ufunc: np.ufunc, kernel: Kernel) -> None:
+        super().__init__(numpy_ufunc, kernel)
+        self._silent = np.errstate(all="ignore")(numpy_ufunc)
+
     def __call__(self, x: Any, /, *outs: Any, **options: Any) -> tuple[ndarray, ndarray]:
         """Apply the ufunc to each element of ``x``; the options are those of ``numpy.ufunc``."""
+        if not (outs or options) and (pair := heads.by_numpy(self._silent, x)) is not None:
+            return pair
         return self._call((x,), **with_outputs(self, outs, options))
 
 
@@ -495,7 +512,13 @@ class BinaryUfunc(Ufunc):
 
     def _binary_operator(self) -> Callable[[Any, Any], ndarray]:
         if self._numpy.nout > 1:
-            return lambda self_, other: self._defer_or_call(self_, other)
+            silent = np.errstate(all="ignore")(self._numpy)
+
+            def pair_of(self_: Any, other: Any) -> Any:
+                pair = heads.by_numpy(silent, self_, other)
+                return self._defer_or_call(self_, other) if pair is None else pair
+
+            return pair_of
         loops, weak, general, plain = self._loops, self._weak, self._defer_or_call, PLAIN
 
         def operator(self: Any, other: Any) -> ndarray:

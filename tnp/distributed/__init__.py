@@ -454,19 +454,6 @@ def exists(path: str | os.PathLike[str]) -> bool:
 
 
 __all__ = [
-    "Generator",
-    "Sharding",
-    "ShardingError",
-    "exists",
-    "gather",
-    "init",
-    "load",
-    "local",
-    "mesh",
-    "rank",
-    "replicate",
-    "save",
-    "shard",
-    "sharding",
-    "size",
-]
+    "Generator", "Sharding", "ShardingError", "exists", "gather", "init", "load", "local", "mesh", "rank", "replicate",
+    "save", "shard", "sharding", "size",
+]  # fmt: skip

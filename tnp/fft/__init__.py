@@ -5,6 +5,7 @@ Layer: the public module. The transforms come from chapters of their own; here a
 
 from __future__ import annotations
 
+import sys
 from typing import Any
 
 import numpy as np
@@ -13,30 +14,15 @@ from backend_torch.kernels import fft as kernels
 from backend_torch.tensors import devices
 from tnp._core.base import ndarray, wrap_array
 from tnp._core.convert import tensor_of
+from tnp._core.public import publish
 from tnp._manipulation.rearranging import roll
 from tnp.fft._many_axes import fft2, fftn, ifft2, ifftn, irfft2, irfftn, rfft2, rfftn
 from tnp.fft._one_axis import fft, hfft, ifft, ihfft, irfft, rfft
 
 __all__ = [
-    "fft",
-    "fft2",
-    "fftfreq",
-    "fftn",
-    "fftshift",
-    "hfft",
-    "ifft",
-    "ifft2",
-    "ifftn",
-    "ifftshift",
-    "ihfft",
-    "irfft",
-    "irfft2",
-    "irfftn",
-    "rfft",
-    "rfft2",
-    "rfftfreq",
-    "rfftn",
-]
+    "fft", "fft2", "fftfreq", "fftn", "fftshift", "hfft", "ifft", "ifft2", "ifftn", "ifftshift", "ihfft", "irfft",
+    "irfft2", "irfftn", "rfft", "rfft2", "rfftfreq", "rfftn",
+]  # fmt: skip
 
 
 def fftfreq(n: int, d: Any = 1.0, device: Any = None, *, dtype: Any = None) -> ndarray:
@@ -218,3 +204,6 @@ def _shifted(x: Any, axes: Any, direction: int) -> ndarray:
         axes = (axes,)
     shape = tuple(tensor.shape)
     return roll(wrap_array(tensor), [direction * (shape[axis] // 2) for axis in axes], tuple(axes))
+
+
+publish(sys.modules[__name__], np.fft)

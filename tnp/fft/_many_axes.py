@@ -5,16 +5,15 @@ Layer: owns how ``s`` and ``axes`` name the axes and the number of points along 
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 from typing import Any, cast
 
 import numpy as np
 
 from backend_torch.kernels import fft as kernels
-from tnp._core.base import ndarray, wrap_array
-from tnp._core.convert import tensors_of
-from tnp._core.errors import normalize_axis
+from tnp._core.base import ndarray
+from tnp._core.convert import asarray, tensors_of
+from tnp._core.errors import normalize_axis, warn
 from tnp.fft._one_axis import check_norm, checked_real, delivered, points, real_result
 
 Tensor = Any
@@ -32,13 +31,12 @@ def _grid(
         list(np.take(tuple(tensor.shape), cast(Any, axes)))  # NumPy raises the error
     if axes is None:
         if s is not None:
-            warnings.warn(
+            warn(
                 "`axes` should not be `None` if `s` is not `None` (Deprecated in NumPy 2.0). In a future version of "
                 "NumPy, this will raise an error and `s[i]` will correspond to the size along the transformed axis "
                 "specified by `axes[i]`. To retain current behaviour, pass a sequence [0, ..., k-1] to `axes` for an "
                 "array of dimension k.",
                 DeprecationWarning,
-                stacklevel=4,
             )
         axes = range(-(tensor.dim() if s is None else len(s)), 0)
     if s is not None and len(s) != len(axes):
@@ -51,13 +49,12 @@ def _grid(
         raise
     lengths = [None] * len(axes) if s is None else list(s)
     if s is not None and None in lengths:
-        warnings.warn(
+        warn(
             "Passing an array containing `None` values to `s` is deprecated in NumPy 2.0 and will raise an error in a "
             "future version of NumPy. To use the default behaviour of the corresponding 1-D transform, pass the value "
             "matching the default for its `n` parameter. To use the default behaviour for every axis, the `s` argument "
             "can be omitted.",
             DeprecationWarning,
-            stacklevel=4,
         )
     if half and lengths[-1] is None:
         lengths[-1] = 2 * (tensor.shape[axes[-1]] - 1)
@@ -82,7 +79,7 @@ def _check_axes(shape: tuple[int, ...], s: Any, axes: Any) -> None:
 def _complex(transform: Callable[..., Tensor], a: Any, s: Any, axes: Any, norm: Any, out: Any) -> Any:
     (tensor,) = tensors_of(a, check=lambda shape: _check_axes(shape, s, axes))
     counts, axes = _grid(tensor, s, axes, norm)
-    return delivered(transform(tensor, counts, axes, norm), out) if axes else wrap_array(tensor)
+    return delivered(transform(tensor, counts, axes, norm), out) if axes else asarray(a)
 
 
 def _real(a: Any, s: Any, axes: Any, norm: Any, out: Any) -> Any:

@@ -17,6 +17,7 @@ from tnp._core.base import ndarray, wrap_array
 from tnp._core.convert import output_tensor, tensor_of_shape, tensors_of
 from tnp._core.dtypes import tensor_dtype
 from tnp._core.errors import normalize_axis
+from tnp._core.strided_views import put_back
 
 Tensor = Any
 
@@ -64,7 +65,7 @@ def delivered(result: Tensor, out: Any) -> Any:
     if not np.can_cast(given, wanted, "same_kind"):
         raise TypeError(f"Cannot cast fft output from {given!r} to {wanted!r} with casting rule 'same_kind'")
     target.copy_(cast(result, target.dtype))
-    return out
+    return put_back(out, target)
 
 
 def _length(shape: tuple[int, ...], axis: Any) -> int:

@@ -5,16 +5,19 @@ Layer: owns their NumPy spelling: strides in bytes, windows along axes.
 
 from __future__ import annotations
 
+import sys
 from typing import Any
 
 import numpy as np
 
 from backend_torch.tensors import memory
-from tnp._core.base import ndarray, wrap_array
+from tnp._core.base import ndarray, strided, wrap_array
 from tnp._core.convert import tensor_of
 from tnp._core.derived_classes import kept
 from tnp._core.errors import check_size, normalize_axes
-from tnp._core.readonly_views import readonly_array, view_of
+from tnp._core.public import publish
+from tnp._core.readonly_views import readonly_array, view, view_of
+from tnp._core.strided_views import with_strides
 
 __all__ = ["as_strided", "sliding_window_view"]
 
@@ -50,11 +53,12 @@ def as_strided(
     Raises
     ------
     ValueError
-        Strides are negative or no multiples of the element's size, or reach beyond the memory.
+        The view reaches beyond the memory; or its strides are negative or no multiples of the element's size, on an
+        accelerator, in a trace, a batch or a derivative.
 
     Notes
     -----
-    Differences from NumPy: what lies beyond the array's memory can't be reached, and strides can't be negative.
+    Differences from NumPy: what lies beyond the array's memory can't be reached.
 
     Source: https://numpy.org/doc/stable/reference/generated/numpy.lib.stride_tricks.as_strided.html
 
@@ -66,14 +70,17 @@ def as_strided(
            [1, 2],
            [2, 3]])
     """
-    array = wrap_array(tensor_of(x))
+    array = x if type(x) is strided else wrap_array(tensor_of(x))
     lengths = array.shape if shape is None else tuple([int(n) for n in shape])
     steps = array.strides if strides is None else tuple([int(n) for n in strides])
     if len(lengths) != len(steps):
         raise ValueError("mismatch in length of strides and shape")
     size = array.itemsize
     steps = tuple([step if n > 1 else size for step, n in zip(steps, lengths, strict=True)])  # of one, none is taken
-    if any(step < 0 or step % size for step in steps):
+    if type(array) is strided or any(step < 0 or step % size for step in steps):
+        check_size(lengths, size)
+        if (made := with_strides(array, lengths, steps, writeable)) is not None:
+            return view(x, made)
         raise ValueError(
             f"a tensor's strides are multiples of the {size} bytes of an element and not negative: {steps}"
         )
@@ -84,8 +91,8 @@ def as_strided(
         raise ValueError(
             f"an array of shape {lengths} and strides {steps} reaches beyond the memory of the given one"
         ) from error
-    view = view_of(x, result) if writeable else readonly_array(result, x)
-    return kept(x, view) if subok else view
+    made = view_of(x, result) if writeable else readonly_array(result, x)
+    return kept(x, made) if subok else made
 
 
 def sliding_window_view(
@@ -152,3 +159,6 @@ def sliding_window_view(
     shape = (*lengths, *window)
     result = memory.strided(tensor, shape, (*steps, *[steps[dim] for dim in axes]))
     return view_of(x, result) if writeable else readonly_array(result, x)
+
+
+publish(sys.modules[__name__], np.lib.stride_tricks)

@@ -6,15 +6,18 @@ and the Array API standard's spellings of functions that the main namespace has 
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
 from numpy.linalg import LinAlgError
 
 from tnp._core.base import ndarray, wrap, wrap_array
 from tnp._core.convert import asarray, tensors_of
 from tnp._core.errors import index_of
 from tnp._core.numpy_version import NUMPY
+from tnp._core.public import publish
 from tnp._creation.filled import eye
 from tnp._indexing import diagonals
 from tnp._manipulation import rearranging
@@ -442,4 +445,7 @@ def vecdot(x1: Any, x2: Any, /, *, axis: int = -1) -> ndarray:
     >>> np.linalg.vecdot([[1.0, 2.0], [3.0, 4.0]], [1.0, 1.0])
     array([3., 7.])
     """
-    return products.vecdot(x1, x2, axis=axis)
+    return products.vecdot(x1, x2) if axis == -1 else products.vecdot(x1, x2, axis=axis)
+
+
+publish(sys.modules[__name__], np.linalg)

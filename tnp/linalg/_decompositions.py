@@ -5,7 +5,6 @@ Layer: owns their modes, the classes of their results and what is said when they
 
 from __future__ import annotations
 
-import warnings
 from typing import Any, Literal, NamedTuple, overload
 
 from numpy.linalg import LinAlgError
@@ -13,12 +12,10 @@ from numpy.linalg import LinAlgError
 from backend_torch.kernels import linalg as kernels
 from backend_torch.tensors.casting import cast
 from tnp._core.base import ndarray, wrap_array
-from tnp._core.errors import explain
+from tnp._core.errors import explain, warn
 from tnp._core.numpy_version import NUMPY
 from tnp.linalg._matrices import matrices, result_dtype, square, square_matrices
 
-_EIGENVALUES = "Eigenvalues did not converge"
-_SVD = "SVD did not converge"
 _INFINITE_SVD = NUMPY < "2.5.4"  # infinite matrices had meaningless singular values; NaN has always been an error
 _REAL_IF_REAL = NUMPY < "2.5.0"  # since then eigenvalues of real matrices are complex, whatever their values
 
@@ -83,11 +80,7 @@ def cholesky(a: Any, /, *, upper: bool = False) -> ndarray:
     array([[2., 0.],
            [1., 2.]])
     """
-    tensor = square_matrices(a)
-    try:
-        return wrap_array(kernels.cholesky(tensor, upper=bool(upper)))
-    except kernels.LinAlgError:
-        raise LinAlgError("Matrix is not positive definite") from None
+    return wrap_array(kernels.cholesky(square_matrices(a), upper=bool(upper)))
 
 
 @overload
@@ -132,14 +125,13 @@ def qr(a: Any, mode: str = "reduced") -> ndarray | tuple[ndarray, ndarray]:
     True
     """
     if mode in ("f", "full"):
-        warnings.warn(
+        warn(
             "The 'full' option is deprecated in favor of 'reduced'.\nFor backward compatibility let mode default.",
             DeprecationWarning,
-            stacklevel=2,
         )
         mode = "reduced"
     elif mode in ("e", "economic"):
-        warnings.warn("The 'economic' option is deprecated.", DeprecationWarning, stacklevel=2)
+        warn("The 'economic' option is deprecated.", DeprecationWarning)
         mode = "economic"
     elif mode not in ("reduced", "complete", "r", "raw"):
         raise ValueError(f"Unrecognized mode '{mode}'")
@@ -205,22 +197,16 @@ def svd(a: Any, full_matrices: bool = True, compute_uv: bool = True, hermitian: 
     tensor = square_matrices(a) if hermitian else matrices(a)
     if not hermitian:
         refuse_infinite(tensor)
-    try:
-        if not compute_uv:
-            return wrap_array((kernels.svdvals_of_hermitian if hermitian else kernels.svdvals)(tensor))
-        if hermitian:
-            parts = kernels.svd_of_hermitian(tensor)
-        else:
-            parts = kernels.svd(tensor, full_matrices=bool(full_matrices))
-    except kernels.LinAlgError:
-        raise LinAlgError(_EIGENVALUES if hermitian else _SVD) from None
+    if not compute_uv:
+        return wrap_array((kernels.svdvals_of_hermitian if hermitian else kernels.svdvals)(tensor))
+    parts = kernels.svd_of_hermitian(tensor) if hermitian else kernels.svd(tensor, full_matrices=bool(full_matrices))
     return SVDResult(*map(wrap_array, parts))
 
 
 def refuse_infinite(tensor: Any) -> None:
     """Raise NumPy's error for singular values of a matrix that is not finite, without waiting for an accelerator."""
     if not _INFINITE_SVD and tensor.is_cpu and kernels.is_not_finite(tensor):
-        raise LinAlgError(_SVD)
+        raise LinAlgError("SVD did not converge")
 
 
 def svdvals(x: Any, /) -> ndarray:
@@ -300,8 +286,6 @@ def eig(a: Any) -> EigResult:
     tensor = _finite_matrices(a)
     try:
         values, vectors = kernels.eig(tensor)
-    except kernels.LinAlgError:
-        raise LinAlgError(_EIGENVALUES) from None
     except RuntimeError as error:
         raise explain(error) from None
     if _REAL_IF_REAL and not tensor.is_complex() and kernels.is_real(values):
@@ -346,8 +330,6 @@ def eigvals(a: Any) -> ndarray:
     tensor = _finite_matrices(a)
     try:
         values = kernels.eigvals(tensor)
-    except kernels.LinAlgError:
-        raise LinAlgError(_EIGENVALUES) from None
     except RuntimeError as error:
         raise explain(error) from None
     found = wrap_array(values)
@@ -401,11 +383,7 @@ def eigh(a: Any, UPLO: str = "L") -> EighResult:
     array([1., 2.])
     """
     triangle = _triangle(UPLO)
-    tensor = square_matrices(a)
-    try:
-        return EighResult(*map(wrap_array, kernels.eigh(tensor, UPLO=triangle)))
-    except kernels.LinAlgError:
-        raise LinAlgError(_EIGENVALUES) from None
+    return EighResult(*map(wrap_array, kernels.eigh(square_matrices(a), UPLO=triangle)))
 
 
 def eigvalsh(a: Any, UPLO: str = "L") -> ndarray:
@@ -441,11 +419,7 @@ def eigvalsh(a: Any, UPLO: str = "L") -> ndarray:
     array([1., 2.])
     """
     triangle = _triangle(UPLO)
-    tensor = square_matrices(a)
-    try:
-        return wrap_array(kernels.eigvalsh(tensor, UPLO=triangle))
-    except kernels.LinAlgError:
-        raise LinAlgError(_EIGENVALUES) from None
+    return wrap_array(kernels.eigvalsh(square_matrices(a), UPLO=triangle))
 
 
 def _triangle(uplo: str) -> str:

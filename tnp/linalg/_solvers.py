@@ -78,8 +78,6 @@ def solve(a: Any, b: Any) -> ndarray:
         columns = columns[(None,) * missing]
     try:
         solution = kernels.solve(cast(left, dtype), cast(columns, dtype))
-    except kernels.LinAlgError:
-        raise LinAlgError("Singular matrix") from None
     except RuntimeError as error:
         raise _mismatch(error, left, columns) from None
     return wrap_array(solution.squeeze(-1) if is_vector else solution)
@@ -126,11 +124,7 @@ def inv(a: Any) -> ndarray:
     array([[0.5 , 0.  ],
            [0.  , 0.25]])
     """
-    tensor = square_matrices(a)
-    try:
-        return wrap_array(kernels.inv(tensor))
-    except kernels.LinAlgError:
-        raise LinAlgError("Singular matrix") from None
+    return wrap_array(kernels.inv(square_matrices(a)))
 
 
 def tensorsolve(a: Any, b: Any, axes: Any = None) -> ndarray:
@@ -278,10 +272,7 @@ def pinv(a: Any, rcond: Any = None, hermitian: bool = False, *, rtol: Any = _NoV
     if not isinstance(relative, float) or type(relative) in SCALARS:
         relative = cast(tensor_of(relative, device=tensor.device), to_torch[np.dtype(float)])
         relative = autodiff.detached(interop.moved(relative, tensor.device))  # a tolerance has the gradient zero
-    try:
-        return wrap_array(kernels.pinv(tensor, rtol=relative, hermitian=bool(hermitian)))
-    except kernels.LinAlgError:
-        raise LinAlgError("Eigenvalues did not converge" if hermitian else "SVD did not converge") from None
+    return wrap_array(kernels.pinv(tensor, rtol=relative, hermitian=bool(hermitian)))
 
 
 def lstsq(a: Any, b: Any, rcond: Any = None) -> tuple[ndarray, ndarray, ndarray, ndarray]:
@@ -346,8 +337,8 @@ def lstsq(a: Any, b: Any, rcond: Any = None) -> tuple[ndarray, ndarray, ndarray,
         limit = float(rcond) if 0 < rcond < 1 else _EPS / 2
     try:
         solution, residuals, rank, values = kernels.lstsq(cast(left, dtype), cast(right, dtype), rcond=limit)
-    except RuntimeError as error:
-        if isinstance(error, kernels.LinAlgError) or kernels.is_not_finite(left) or kernels.is_not_finite(right):
+    except (RuntimeError, LinAlgError) as error:
+        if isinstance(error, LinAlgError) or kernels.is_not_finite(left) or kernels.is_not_finite(right):
             raise LinAlgError("SVD did not converge in Linear Least Squares") from None
         raise explain(error, left.reshape(-1)[:0], right.reshape(-1)[:0]) from None
     if rows <= columns or kernels.lacks_rank(rank, columns):

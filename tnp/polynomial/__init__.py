@@ -14,18 +14,6 @@ from tnp.polynomial.legendre import Legendre
 from tnp.polynomial.polynomial import Polynomial
 
 __all__ = [
-    "Chebyshev",
-    "Hermite",
-    "HermiteE",
-    "Laguerre",
-    "Legendre",
-    "Polynomial",
-    "chebyshev",
-    "hermite",
-    "hermite_e",
-    "laguerre",
-    "legendre",
-    "polynomial",
-    "polyutils",
-    "set_default_printstyle",
-]
+    "Chebyshev", "Hermite", "HermiteE", "Laguerre", "Legendre", "Polynomial", "chebyshev", "hermite", "hermite_e",
+    "laguerre", "legendre", "polynomial", "polyutils", "set_default_printstyle",
+]  # fmt: skip

@@ -9,15 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.random import (
-    MT19937,
-    PCG64,
-    PCG64DXSM,
-    SFC64,
-    BitGenerator,
-    Philox,
-    SeedSequence,
-)
+from numpy.random import MT19937, PCG64, PCG64DXSM, SFC64, BitGenerator, Philox, SeedSequence
 from numpy.random.mtrand import get_bit_generator, set_bit_generator
 
 from tnp.random._distributions import on_host

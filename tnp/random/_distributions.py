@@ -15,15 +15,16 @@ import numpy as np
 
 from backend_torch.autodiff import replayed_draws
 from backend_torch.kernels import host
+from backend_torch.native import heads
 from backend_torch.random import generators
 from backend_torch.random.generators import Stream
 from backend_torch.tensors import devices, memory, trace_state
 from backend_torch.tensors.dtypes import to_torch
-from tnp._core import host_fallback
 from tnp._core.base import ndarray, scalar, wrap, wrap_array
 from tnp._core.convert import asarray, asnumpy, output_tensor, tensor_of
 from tnp._core.dtypes import tensor_dtype
-from tnp._core.errors import normalize_axis
+from tnp._core.errors import frames_above, normalize_axis, warn
+from tnp._core.strided_views import put_back
 from tnp._creation.filled import empty
 from tnp._indexing.selection import take
 from tnp._manipulation.shape import as_shape
@@ -43,18 +44,19 @@ def on_host(value: Any) -> Any:
 
 def from_host(result: Any) -> Any:
     """Return NumPy's draw: an array as a tnp array over its memory, a scalar unchanged."""
-    if isinstance(result, np.ndarray) and not (host_fallback.kept and result.dtype not in to_torch):
-        return wrap_array(tensor_of(result))
+    if isinstance(result, np.ndarray) and result.dtype in to_torch:
+        made = heads.of_numpy(result)
+        return wrap_array(tensor_of(result)) if made is None else made
     return result
 
 
-def warned(stacklevel: int, function: Callable[..., Any], *args: Any, **keywords: Any) -> Any:
+def warned(function: Callable[..., Any], *args: Any, **keywords: Any) -> Any:
     """Call the function; a warning of NumPy's names the user's line, which is further up the stack."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         result = function(*args, **keywords)
     for each in caught:
-        warnings.warn(each.message, stacklevel=stacklevel + 1)
+        warnings.warn(each.message, stacklevel=frames_above())
     return result
 
 
@@ -102,11 +104,11 @@ class Distributions:
 
     def _stream(self) -> Stream | None:
         """Return the torch generator that has to draw, or None if NumPy draws."""
-        device = devices.state.default if self._device is None else self._device
-        is_host = device is None or device.type == "cpu"
-        if is_host and trace_state.is_batching() and trace_state.state.batch.token is self._batch:
+        device = devices.state.default if self._device is None and devices.moved else self._device
+        is_host, state = device is None or device.type == "cpu", trace_state.state
+        if is_host and state.batches and state.batch.token is self._batch:
             return None
-        if is_host and not (trace_state.is_tracing() or trace_state.is_batching()):
+        if is_host and not (state.depth or state.batches):
             if replayed_draws.state.current is not None:
                 replayed_draws.state.current.note(*self._source())
             return None
@@ -157,7 +159,7 @@ class Distributions:
                 raise NotImplementedError("Axis argument is only supported on ndarray objects")
             x[:] = [x[i] for i in asnumpy(self._order(len(x)))]
         else:
-            warned(3, self._host.shuffle, x, *([axis] if axis else []))
+            warned(self._host.shuffle, x, *([axis] if axis else []))
 
     def _permutation(self, x: Any, axis: int) -> Any:
         if isinstance(x, (int, np.integer, scalar)):
@@ -214,7 +216,7 @@ class Distributions:
         if drawn is None:
             if check_valid == "raise":
                 raise ValueError("covariance is not symmetric positive-semidefinite.")
-            warnings.warn("covariance is not symmetric positive-semidefinite.", RuntimeWarning, stacklevel=3)
+            warn("covariance is not symmetric positive-semidefinite.", RuntimeWarning)
             drawn = stream.multivariate_normal(_sizes(size), mean, cov, "ignore", tol, method)
         return wrap_array(drawn)
 
@@ -379,13 +381,15 @@ def filled(
 ) -> Any:
     """A standard distribution, which has a dtype and may be drawn into ``out``."""
     if stream is None:
+        if size is out is None and not parameters:
+            return draw(dtype=dtype)
         given = [on_host(each) for each in parameters]
         if out is None:
             return from_host(draw(*given, size=on_host(size), dtype=dtype))
         on_host(out)  # raises for an array that is not on the host
         target = output_tensor(out)
         generators.fill_on_host(target, lambda values: draw(*given, size=on_host(size), dtype=dtype, out=values))
-        return out
+        return put_back(out, target)
     if np.dtype(dtype) not in (np.float32, np.float64):
         raise TypeError(f"Unsupported dtype {np.dtype(dtype)!r} for {kernel.__name__}")
     if out is None:

@@ -147,6 +147,8 @@ class Generator(Distributions):
         """Draw integers from [low, high), or [low, high] with the endpoint; from [0, low) if ``high`` is None."""
         stream = self._stream()
         if stream is None:
+            if size is high is None and low.__class__ is int:
+                return self._host.integers(low, None, None, dtype, endpoint)
             return from_host(self._host.integers(on_host(low), on_host(high), on_host(size), dtype, endpoint))
         return integers(stream, low, high, size, dtype, endpoint)
 
@@ -184,7 +186,7 @@ class Generator(Distributions):
         stream = self._stream()
         if stream is None:
             given = (on_host(mean), on_host(cov), on_host(size), check_valid, tol)
-            return from_host(warned(2, self._host.multivariate_normal, *given, method=method))
+            return from_host(warned(self._host.multivariate_normal, *given, method=method))
         if method not in ("eigh", "svd", "cholesky"):
             raise ValueError("method must be one of {'eigh', 'svd', 'cholesky'}")
         return self._multivariate_normal(stream, mean, cov, size, check_valid, tol, method)

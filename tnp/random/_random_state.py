@@ -146,7 +146,7 @@ class RandomState(Distributions):
         stream = self._stream()
         if stream is None:
             given = (on_host(low), on_host(high), on_host(size))
-            return from_host(warned(2, self._host.random_integers, *given))
+            return from_host(warned(self._host.random_integers, *given))
         low, high = (1, low) if high is None else (low, high)
         return integers(stream, low, high, size, int, endpoint=True)
 
@@ -178,7 +178,7 @@ class RandomState(Distributions):
         stream = self._stream()
         if stream is None:
             given = (on_host(mean), on_host(cov), on_host(size), check_valid, tol)
-            return from_host(warned(2, self._host.multivariate_normal, *given))
+            return from_host(warned(self._host.multivariate_normal, *given))
         return self._multivariate_normal(stream, mean, cov, size, check_valid, tol, "svd")
 
     # Orders and samples.

@@ -40,7 +40,7 @@ def test_reduction_is_numpys(name: str, dtype: np.dtype, keepdims: bool) -> None
     for axis in AXES:
         with np.errstate(all="ignore"):
             expected = getattr(np, name)(array, axis=axis, keepdims=keepdims)
-        loop = getattr(reductions, name).resolve(tensor.dtype, to_torch[expected.dtype])
+        loop = getattr(reductions, name)(tensor.dtype, to_torch[expected.dtype])
         actual = loop(tensor, axis, keepdims)
         assert to_numpy[actual.dtype] == expected.dtype
         rtol = {2: 4e-3, 4: 1e-5, 8: 1e-5 if dtype.kind == "c" else 1e-12}.get(dtype.itemsize, 1e-12)
@@ -59,7 +59,7 @@ def test_accumulates_in_the_dtype_that_is_asked_for(given: np.dtype, result: np.
     with np.errstate(all="ignore"), warnings.catch_warnings():
         warnings.simplefilter("ignore", np.exceptions.ComplexWarning)
         expected = getattr(np, name)(array, axis=0, dtype=result)
-    actual = getattr(reductions, name).resolve(to_torch[given], to_torch[result])(torch.from_numpy(array), 0, False)
+    actual = getattr(reductions, name)(to_torch[given], to_torch[result])(torch.from_numpy(array), 0, False)
     assert to_numpy[actual.dtype] == result
     if np.isfinite(expected).all():
         np.testing.assert_allclose(actual.numpy(), expected, rtol=1e-2 if result.kind in "fc" else 0)
@@ -93,7 +93,7 @@ def test_extremes_are_nan_if_there_is_one(dtype: type, name: str) -> None:
     array[2, 3] = np.nan
     if array.dtype.kind == "c":
         array[4, 3] = complex(1, np.nan)
-    loop = getattr(reductions, name).resolve(to_torch[array.dtype], to_torch[array.dtype])
+    loop = getattr(reductions, name)(to_torch[array.dtype], to_torch[array.dtype])
     for axis in (None, 0, 1, (0, 1)):
         np.testing.assert_array_equal(loop(torch.from_numpy(array), axis, False), getattr(np, name)(array, axis))
 
@@ -105,7 +105,7 @@ def test_extremes_without_nan(dtype: np.dtype, name: str) -> None:
     if dtype.kind in "fc":
         array[2:5, 3] = array[:, 4] = np.nan
     ufunc = np.fmax if name == "nanmax" else np.fmin
-    loop = getattr(reductions, name).resolve(to_torch[dtype], to_torch[dtype])
+    loop = getattr(reductions, name)(to_torch[dtype], to_torch[dtype])
     for axis in (0, 1, (0, 1)):
         np.testing.assert_array_equal(loop(torch.from_numpy(array), axis, False), ufunc.reduce(array, axis))
 
@@ -133,7 +133,7 @@ def test_mean_and_variance(given: np.dtype, result: type) -> None:
 def test_sum_is_at_least_as_accurate_as_numpys(shape: tuple[int, ...], axis: int) -> None:
     array = np.random.default_rng(0).random(shape, np.float32)
     exact = array.astype(np.float64).sum(axis)
-    ours = reductions.sum.resolve(torch.float32, torch.float32)(torch.from_numpy(array), axis, False).numpy()
+    ours = reductions.sum(torch.float32, torch.float32)(torch.from_numpy(array), axis, False).numpy()
     assert abs(ours - exact).max() <= max(2 * abs(array.sum(axis) - exact).max(), np.spacing(exact.max(), dtype="f4"))
 
 
@@ -188,7 +188,7 @@ def test_segment_fold_is_reduceat(name: str, indices: list[int], dtype: type) ->
 def test_gradients_flow() -> None:
     x = torch.randn(3, 4, dtype=torch.float64, requires_grad=True)
     for name in ("sum", "prod", "max", "min"):
-        loop = getattr(reductions, name).resolve(x.dtype, x.dtype)
+        loop = getattr(reductions, name)(x.dtype, x.dtype)
         assert torch.autograd.gradcheck(lambda t, loop=loop: loop(t, (0, 1), True), x)
     assert torch.autograd.gradcheck(lambda t: reductions.var(t.dtype, t.dtype)(t, 0, False, 1), x)
     assert torch.autograd.gradcheck(lambda t: reductions.fold(torch.logaddexp, t, 1, True), x)
@@ -197,7 +197,7 @@ def test_gradients_flow() -> None:
 def test_under_vmap() -> None:
     x = torch.randn(5, 3, 4)
     for name in ("sum", "prod", "max", "any"):
-        loop = getattr(reductions, name).resolve(x.dtype, x.dtype)
+        loop = getattr(reductions, name)(x.dtype, x.dtype)
         expected = torch.stack([loop(row, (0, 1), False) for row in x])
         torch.testing.assert_close(torch.func.vmap(lambda row, loop=loop: loop(row, (0, 1), False))(x), expected)
 
@@ -206,6 +206,17 @@ def test_axes_out_of_range_are_refused_whatever_the_dtype() -> None:
     for dtype in (torch.complex64, torch.uint16, torch.float32):
         for axis in (2, -3):
             with pytest.raises(IndexError):
-                reductions.max.resolve(dtype, dtype)(torch.ones(3, 2).to(dtype), axis, False)
+                reductions.max(dtype, dtype)(torch.ones(3, 2).to(dtype), axis, False)
             with pytest.raises(IndexError):
                 reductions.argextreme(dtype, largest=True)(torch.ones(3, 2).to(dtype), axis, False)
+
+
+@pytest.mark.parametrize("axes", [0, -1, (1,), (0, 2)])
+def test_variances_along_axes_take_two_passes(axes: int | tuple[int, ...], monkeypatch: pytest.MonkeyPatch) -> None:
+    """torch's one pass took twenty times NumPy's time along an axis given as a number."""
+    array = drawn(np.dtype("f8"))
+    monkeypatch.setattr(torch, "var", None)
+    monkeypatch.setattr(torch, "std", None)
+    for name in ("var", "std"):
+        result = getattr(reductions, name)(torch.float64, torch.float64)(torch.from_numpy(array), axes, False, 0)
+        np.testing.assert_allclose(result.numpy(), getattr(np, name)(array, axes), rtol=1e-14)

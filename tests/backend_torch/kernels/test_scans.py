@@ -39,7 +39,7 @@ def test_scan_is_accumulate(name: str, dtype: np.dtype) -> None:
     for axis in (0, 1):
         with np.errstate(all="ignore"):
             expected = UFUNCS[name].accumulate(array, axis)
-        loop = getattr(scans, name).resolve(to_torch[dtype], to_torch[expected.dtype])
+        loop = getattr(scans, name)(to_torch[dtype], to_torch[expected.dtype])
         actual = loop(torch.from_numpy(array), axis)
         assert to_numpy[actual.dtype] == expected.dtype
         rtol = 1e-2 if dtype == np.float16 else 1e-5 if dtype.kind in "fc" else 0
@@ -51,7 +51,7 @@ def test_scan_is_accumulate(name: str, dtype: np.dtype) -> None:
 def test_extremes_are_nan_from_the_first_nan_on(name: str, dtype: type) -> None:
     array = drawn(np.dtype(dtype), (9,))
     array[4] = np.nan
-    loop = getattr(scans, name).resolve(to_torch[array.dtype], to_torch[array.dtype])
+    loop = getattr(scans, name)(to_torch[array.dtype], to_torch[array.dtype])
     np.testing.assert_array_equal(loop(torch.from_numpy(array), 0).numpy(), UFUNCS[name].accumulate(array))
 
 
@@ -62,7 +62,7 @@ def test_accumulates_in_the_dtype_that_is_asked_for(result: np.dtype) -> None:
         with np.errstate(all="ignore"), warnings.catch_warnings():
             warnings.simplefilter("ignore", np.exceptions.ComplexWarning)
             expected = np.cumsum(array, dtype=result)
-        actual = scans.sum.resolve(to_torch[given], to_torch[result])(torch.from_numpy(array), 0)
+        actual = scans.sum(to_torch[given], to_torch[result])(torch.from_numpy(array), 0)
         assert to_numpy[actual.dtype] == result
         if np.isfinite(expected).all():
             np.testing.assert_allclose(actual.numpy(), expected, rtol=1e-2 if result.kind in "fc" else 0)
@@ -80,7 +80,7 @@ def test_scan_of_any_function(n: int, associative: bool) -> None:
 def test_cumsum_is_at_least_as_accurate_as_numpys() -> None:
     array = np.random.default_rng(0).random(1 << 20, np.float32)
     exact = np.cumsum(array, dtype=np.float64)
-    ours = scans.sum.resolve(torch.float32, torch.float32)(torch.from_numpy(array), 0).numpy()
+    ours = scans.sum(torch.float32, torch.float32)(torch.from_numpy(array), 0).numpy()
     assert abs(ours - exact).max() <= abs(np.cumsum(array) - exact).max()
 
 
@@ -96,7 +96,7 @@ def test_difference_is_diff(n: int, dtype: np.dtype) -> None:
 def test_gradient_and_vmap() -> None:
     x = torch.randn(3, 5, dtype=torch.float64, requires_grad=True)
     for name in ("sum", "prod", "max"):
-        loop = getattr(scans, name).resolve(x.dtype, x.dtype)
+        loop = getattr(scans, name)(x.dtype, x.dtype)
         assert torch.autograd.gradcheck(lambda t, loop=loop: loop(t, 1), x)
         torch.testing.assert_close(torch.func.vmap(lambda t, loop=loop: loop(t, 0))(x), loop(x, 1))
     assert torch.autograd.gradcheck(lambda t: scans.scan(torch.logaddexp, t, 1, associative=True), x)

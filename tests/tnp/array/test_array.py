@@ -76,9 +76,9 @@ def test_low_level_constructor(xp: Any) -> Any:
     return made, xp.asarray(buffer), xp.ndarray((2, 3), np.int8).shape, xp.ndarray(3, order="F").dtype
 
 
-def test_constructor_refuses_what_no_tensor_carries() -> None:
-    with pytest.raises(TypeError, match="dtype"):
-        tnp.ndarray((2,), "U3")
+@agrees
+def test_constructor_of_what_no_tensor_carries(xp: Any) -> Any:
+    return xp.ndarray((0,), "U3")
 
 
 # Shape, dtype and parts.
@@ -546,20 +546,17 @@ def test_equality_with_what_is_no_number(other: Any) -> None:
 
 def test_equality_is_left_to_objects_that_define_it() -> None:
     x = tnp.arange(3)
-    assert x == mock.ANY
+    compare(lambda xp: xp.arange(3) == mock.ANY)
     assert x == pytest.approx([0, 1, 2])
-    with pytest.raises(TypeError, match="dtype"):
-        assert x == [1, None, 2]  # elements that are objects: only NumPy can compare them
+    compare(lambda xp: xp.arange(3) == [0, None, 2])
 
 
 @pytest.mark.parametrize("op", [operator.add, operator.mul, operator.lt, operator.ge, operator.pow, operator.matmul])
 @pytest.mark.parametrize("other", [None, "a", object(), {}])
 def test_operators_refuse_what_is_no_number(op: Any, other: Any) -> None:
     x = tnp.arange(3)
-    with pytest.raises(TypeError):
-        op(x, other)
-    with pytest.raises(TypeError):
-        op(other, x)
+    compare(lambda xp: op(xp.arange(3), other), raises=(TypeError, ValueError))
+    compare(lambda xp: op(other, xp.arange(3)), raises=(TypeError, ValueError))
     if op is operator.add:
         with pytest.raises(TypeError):
             x += other

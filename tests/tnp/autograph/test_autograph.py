@@ -358,3 +358,79 @@ def test_what_zip_gives_ends() -> None:
         return total
 
     same(taken, numpy.arange(12.0))
+
+
+TOTAL = 0
+
+
+def tally(value: Any) -> None:
+    """Rebinds a global."""
+    global TOTAL
+    TOTAL = TOTAL + value
+
+
+def tallied_in_a_branch(x: Any) -> Any:
+    if x[0] > 0:
+        tally(x[1])
+    return x * TOTAL
+
+
+def tallied_in_loops(x: Any) -> Any:
+    for i in range(len(x)):
+        if x[i] > 0:
+            outer_tally(1)
+        for j in range(i):
+            outer_tally(j * 0.5)
+    return x * TOTAL
+
+
+def outer_tally(value: Any) -> None:
+    tally(value)
+
+
+def tallied_by_a_closure(x: Any) -> Any:
+    total = 0.0
+
+    def add(value: Any) -> None:
+        nonlocal total
+        total += value
+
+    for each in x:
+        if each > 1:
+            add(each)
+        else:
+            add(1)
+    return x * total
+
+
+@pytest.mark.parametrize("function", [tallied_in_a_branch, tallied_in_loops, tallied_by_a_closure])
+def test_variables_that_called_functions_rebind(monkeypatch: pytest.MonkeyPatch, function: Function) -> None:
+    """They are variables of the branch or the loop that calls the function."""
+    results = []
+    for xp in (numpy, np):
+        monkeypatch.setitem(globals(), "TOTAL", 0.0)
+        called = function if xp is numpy else np.compile(function, backend="eager")
+        results.append((called(xp.asarray(LONG)), xp.asarray(TOTAL)))
+    assert_same(*[result for result, _ in results], rtol=1e-12)
+    assert_same(*[total for _, total in results], rtol=1e-12)
+
+
+def test_containers_that_called_functions_change() -> None:
+    """The error names the line."""
+    kept: dict[str, Any] = {}
+
+    def keep(value: Any) -> None:
+        kept["value"] = value
+
+    def outer_keep(value: Any) -> None:
+        keep(value)
+
+    def function(x: Any) -> Any:
+        if x[0] > 0:
+            outer_keep(1)
+        return x
+
+    where = rf"test_autograph\.py:{function.__code__.co_firstlineno + 1}"
+    with pytest.raises(NotImplementedError, match=f"{where}: a branch whose condition is traced changes a dict"):
+        np.compile(function, backend="eager")(np.ones(2))
+    assert not kept

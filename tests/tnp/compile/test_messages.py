@@ -50,6 +50,8 @@ QUESTIONS: list[tuple[Callable[[Any, Any], Any], str]] = [
     (lambda x, i: sorted(x), r"sorted\(\), `sorted\(x\)`.*tnp\.sort"),
     (lambda x, i: math.exp(i), r"exp\(\), `math\.exp\(i\)`.*tnp's function of that name"),
     (lambda x, i: numpy.asarray(x), r"asarray\(\), `numpy\.asarray\(x\)`.*tnp's function of that name"),
+    (lambda x, i: f"{i:.2f}", r"what NumPy or Python computes.*tnp\.debug\.print"),
+    (lambda x, i: x.tobytes(), r"tobytes\(\), `x\.tobytes\(\)`.*take its bytes outside"),
     (lambda x, i: 3 in x, r"what NumPy or Python computes, `3 in x`.*\(x == value\)\.any\(\)"),
 ]
 
@@ -111,7 +113,7 @@ def test_a_signals_exception_is_not_taken_for_a_failure(
     del compile_fx
     monkeypatch.setattr(graph.GraphLowering, "codegen", lambda *args: limit())
     with pytest.raises(Late):
-        np.compile(lambda x: x * 1.2345, dynamic=dynamic)(np.ones(3))
+        np.compile(lambda x: x.sum() * 1.2345, dynamic=dynamic)(np.ones(3))
     assert not [each for each in recwarn if issubclass(each.category, RuntimeWarning)]
 
 
@@ -131,6 +133,36 @@ def test_an_array_that_leaves_a_batch() -> None:
 def test_if_in_a_batch() -> None:
     with pytest.warns(RuntimeWarning, match=r"\(by if, and, or, not or bool\(\), `x > 2`; choose with tnp\.where"):
         np.vectorized_map(lambda x: x if x > 2 else -x, np.arange(4.0))
+
+
+def test_a_range_in_a_comprehension() -> None:
+    with pytest.raises(np.TracedValueError, match=r"\(by range\(\), .*for statement, or repeat with tnp\.fori_loop"):
+        np.compile(lambda x, i: [x for _ in range(i)], backend="eager")(np.ones(2), np.asarray(2))
+
+
+@pytest.mark.parametrize(
+    ("function", "text"),
+    [
+        (lambda x: x[x > 1], "what the function returns, selected by a boolean index, depends on values"),
+        (lambda x: np.repeat(x, x.astype(int)), r"repeat's result .*as often as a Python int says"),
+        (np.unique, r"unique's result .*tnp\.sort\(x\)"),
+    ],
+)
+def test_shapes_that_depend_on_values(function: Any, text: str) -> None:
+    class Derived(np.ndarray):
+        def __array_function__(self, *call: Any) -> Any:
+            return super().__array_function__(*call)
+
+    np.sum(np.ones(2).view(Derived))  # from now on a frame around each function asks for such classes
+    with pytest.raises(np.TracedValueError, match=text):
+        compiled(lambda x: function(x))(np.arange(3.0))
+
+
+@pytest.mark.parametrize("arrays", [(np.ones(2), np.ones(2)), {"a": np.ones(2), "b": np.ones(2)}])
+@pytest.mark.parametrize("fn", [lambda a, b: a + b, np.add])
+def test_functions_of_two_are_mapped_by_vmap(fn: Any, arrays: Any) -> None:
+    with pytest.raises(TypeError, match=r"takes 2 arguments.*lambda each: function\(\*+each\), or use tnp\.vmap"):
+        np.vectorized_map(fn, arrays)
 
 
 @pytest.mark.parametrize("function", [np.vectorized_map, np.map_fn])

@@ -310,9 +310,9 @@ def test_ufuncs_of_others_run_on_the_host() -> None:
 
 
 @pytest.mark.host
-def test_a_python_ufunc_gives_objects_that_no_tensor_carries() -> None:
-    with pytest.raises(TypeError, match="dtype"):
-        np.frompyfunc(lambda a: a, 1, 1)(tnp.ones(2))
+@agrees
+def test_a_python_ufunc_gives_objects_that_no_tensor_carries(xp: Any) -> Any:
+    return np.frompyfunc(lambda a: a, 1, 1)(xp.ones(2)), xp.frompyfunc(lambda a: str(a), 1, 1)(xp.ones(2))
 
 
 @pytest.mark.host
@@ -351,8 +351,10 @@ def test_numpys_submodules(xp: Any) -> Any:
 
 
 def test_functions_that_tnp_has_not() -> None:
+    compare(lambda xp: recfunctions.structured_to_unstructured(xp.ones(2)), raises=ValueError)
+    compare(lambda xp: recfunctions.unstructured_to_structured(xp.ones((2, 2))))
     with pytest.raises(TypeError, match=r"numpy.lib.recfunctions.structured_to_unstructured.*asnumpy"):
-        recfunctions.structured_to_unstructured(tnp.ones(2))  # type: ignore[arg-type]
+        recfunctions.structured_to_unstructured(tnp.asarray(torch.ones(2, requires_grad=True)))  # type: ignore[arg-type]
 
 
 def test_wrapping_what_numpy_computed() -> None:
@@ -676,5 +678,5 @@ def test_data_that_no_tensor_holds_has_no_gradient() -> None:
     x = tnp.asarray(torch.ones(2, requires_grad=True))
     with pytest.raises(TypeError, match="gradient"):
         np.concatenate([x, np.array(["a"], dtype=object)])
-    with pytest.raises(TypeError, match="keep such data in numpy"):
+    with pytest.raises(TypeError, match="keep such data"):
         tnp.concatenate([x, np.array(["a"], dtype=object)])

@@ -44,8 +44,8 @@ def test_dtype_arguments(xp, dtype):
 @pytest.mark.parametrize("dtype", ["U3", object, "M8[s]", np.longdouble, "S", "V4", "no dtype"])
 @pytest.mark.parametrize("name", ["zeros", "ones", "empty"])
 def test_dtype_that_no_tensor_has(name, dtype):
-    with pytest.raises(TypeError, match=r"dtype|data type"):
-        getattr(tnp, name)(3, dtype)
+    raises = TypeError if dtype == "no dtype" else ()
+    compare(lambda xp: getattr(xp, name)(3, dtype)[:0], raises=raises)
 
 
 @pytest.mark.parametrize("shape", [-1, (2, -1), 2.0, "a", (2, 3.0), (1,) * 65, 2**62, (2**40, 2**40), 2**70])

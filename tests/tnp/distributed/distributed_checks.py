@@ -83,6 +83,7 @@ ELEMENTWISE: dict[str, Callable[..., Any]] = {
     "unravel_index": lambda x: np.unravel_index(x.astype(np.int64), (10, 6)),
     "ravel_multi_index": lambda x: np.ravel_multi_index((x.astype(np.int64), x.astype(np.int64) % 5), (60, 5)),
 }
+HOSTED = ("sigmoid", "tanh", "sqrt")  # NumPy's loops may compute the whole, torch's a part
 VIEWS: dict[str, Callable[..., Any]] = {
     "transpose": lambda x: x.T,
     "column": lambda x: x[:, 1],
@@ -141,7 +142,7 @@ def arrays(mesh: Any) -> Iterator[str]:
                 if name == "sort columns" and axis == 1:
                     continue  # refused, see below
                 try:
-                    same(function(x), function(whole), exact and name != "sqrt")  # NumPy takes the whole one's roots
+                    same(function(x), function(whole), exact and name not in HOSTED)
                 except Exception as error:
                     raise AssertionError(f"{name}, sharded along axis {axis}") from error
         yield f"axis {axis}"
@@ -167,7 +168,7 @@ OF_DTYPES: dict[str, Callable[..., Any]] = {
     "square": lambda v: v * v,
     "maximum": lambda v: np.maximum(v, v),
     "equal": lambda v: v == v,
-    "astype": lambda v: np.abs(v).astype(np.float64),
+    "astype": lambda v: np.real(v).astype(np.float64),
     "transpose": lambda v: v.T,
     "sum": lambda v: v.sum(axis=0),
     "ravel": np.ravel,

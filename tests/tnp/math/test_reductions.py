@@ -202,8 +202,7 @@ def test_ptp(dtype: str) -> None:
 @pytest.mark.parametrize("name", [*REDUCTIONS, *ARGS, "count_nonzero"])
 @pytest.mark.parametrize("value", ["a", None, object()])
 def test_what_is_no_number(name: str, value: Any) -> None:
-    with pytest.raises(TypeError, match="numbers and booleans"):
-        getattr(tnp, name)(value)
+    compare(lambda xp: getattr(xp, name)(value), may_raise=TypeError)
 
 
 @pytest.mark.parametrize("name", [*REDUCTIONS, *ARGS, "count_nonzero"])

@@ -11,7 +11,6 @@ from typing import Any
 
 import numpy
 import pytest
-import torch
 
 import tnp
 from backend_torch import native
@@ -189,126 +188,13 @@ def np() -> Any:
     import_hook.remove()
 
 
-def plain(value: Any) -> Any:
-    """Lists, for comparison."""
-    return [plain(each) for each in value] if isinstance(value, tuple) else value.tolist()
-
-
-NAMES, DATES = ["b", "a", "b"], ["2024-01-03", "2024-01-01", "2024-01-02"]
-# Each gives arrays of NumPy's ("host") or tnp's ("tnp").
-HOST_DATA = {
-    "np.array(NAMES)": "host",
-    "np.array([1, None])": "host",
-    "np.array([[1], [1, 2]], dtype=object)": "host",
-    "np.zeros(2, dtype='datetime64[D]')": "host",
-    "np.zeros(2, dtype=[('a', float), ('b', int)])": "host",
-    "np.full(2, 'x')": "host",
-    "np.arange('2024-01-01', '2024-01-04', dtype='datetime64[D]')": "host",
-    "np.ones(2, np.longdouble)": "host",
-    "np.arange(3.0).astype(str)": "host",
-    "np.arange(3.0).astype(object) + np.arange(3.0)": "host",
-    "np.arange(3.0) * np.array([1, 2, 3], dtype=object)": "host",
-    "np.add(np.arange(3.0), np.array([1, 2, 3], dtype=object))": "host",
-    "np.arange(3.0) @ np.array([[1], [2], [3]], dtype=object)": "host",
-    "np.array([[1, 2, 3]], dtype=object) @ np.arange(3.0)": "host",
-    "np.matmul(np.ones((1, 3)), np.array([1, 2, 3], dtype=object))": "host",
-    "np.concatenate([np.array(NAMES), np.array(['c'])])": "host",
-    "np.c_[np.array(NAMES), np.arange(3)]": "host",
-    "np.r_['-1', np.array(NAMES), np.arange(2)]": "host",
-    "np.asarray(np.array(NAMES), dtype=object)": "host",
-    "np.array(np.array(DATES), dtype='datetime64[D]')": "host",
-    "np.arange(4).view('datetime64[D]')": "host",
-    "np.arange(4).reshape(2, 2).view([('x', int), ('y', int)])": "host",
-    "np.arange(4, dtype=np.int32).view('V8')": "host",
-    "np.arange(2).astype('>i4')": "host",
-    "np.arange(2).view('>i8')": "host",
-    "np.zeros(2, '>f4')": "host",
-    "np.concatenate([np.array(NAMES), np.arange(2)])": "host",
-    "np.where(np.arange(3) > 1, 'big', 'small')": "host",
-    "np.array(DATES, dtype='datetime64[D]') - np.datetime64('2024-01-01')": "host",
-    "np.diff(np.array(DATES, dtype='datetime64[D]'))": "host",
-    "np.array(NAMES)[np.argsort(np.array([2, 0, 1]))]": "host",
-    "np.sort(np.array(NAMES))": "host",
-    "np.vectorize(str)(np.arange(3))": "host",
-    "np.frompyfunc(lambda x: str(x), 1, 1)(np.arange(3))": "host",
-    "np.char.upper(np.array(NAMES))": "host",
-    "np.tile(np.array(NAMES), 2)": "host",
-    "np.random.default_rng(0).choice(NAMES, 4)": "host",
-    "np.random.default_rng(0).permutation(np.array(NAMES))": "host",
-    "np.random.RandomState(0).choice(np.array(NAMES), 4)": "host",
-    "np.arange(3.0) == 'a'": "tnp",
-    "np.arange(3.0) != np.array(NAMES)": "tnp",
-    "np.array(NAMES) == np.arange(3.0)": "tnp",
-    "np.argsort(np.array(NAMES))": "tnp",
-    "np.isnat(np.array(DATES, dtype='datetime64[D]'))": "tnp",
-    "np.searchsorted(np.array(['a', 'b']), np.array(NAMES))": "tnp",
-    "np.arange(3)[np.array(NAMES) == 'b']": "tnp",
-    "np.isin(np.array(NAMES), ['a'])": "tnp",
-    "np.sum(np.array([(1.0, 2)], dtype=[('a', float), ('b', int)])['a']) + np.ones(2)": "tnp",
-    "np.array(['1.5', '2']).astype(float) * np.arange(2.0)": "tnp",
-    "np.array([1, 2, 3], dtype=object).astype(float) + np.arange(3)": "tnp",
-    "(np.array(DATES, dtype='datetime64[D]') - np.datetime64('2024-01-01')).astype(int) * np.arange(3)": "tnp",
-}
-
-
-@pytest.mark.host
-@pytest.mark.parametrize("code", HOST_DATA)
-def test_what_no_tensor_holds(np: Any, code: str) -> None:
-    names = {"NAMES": NAMES, "DATES": DATES}
-    ours, theirs = eval(code, {"np": np, **names}), eval(code, {"np": numpy, **names})
-    assert type(ours) is {"host": numpy.ndarray, "tnp": tnp.ndarray}[HOST_DATA[code]]
-    assert ours.dtype == theirs.dtype and ours.tolist() == theirs.tolist()
-
-
-def test_whether_arrays_of_names_are_equal(np: Any) -> None:
-    names, others = np.array(NAMES), np.array(["b", "a", "c"])
-    assert np.array_equal(names, np.array(NAMES)) is np.array_equiv(names, [NAMES, NAMES]) is True
-    assert np.array_equal(names, others) is np.array_equiv(names, others) is np.array_equal(names, np.ones(3)) is False
-
-
-def test_several_results(np: Any) -> None:
-    values, counts = np.unique(np.array(NAMES), return_counts=True)
-    assert (values.tolist(), counts.tolist()) == (["a", "b"], [1, 2])
-    assert type(values) is numpy.ndarray and type(counts) is tnp.ndarray
-
-
-@pytest.mark.host
-def test_draws_of_names_and_of_numbers_are_of_one_stream(np: Any) -> None:
-    def draw(xp: Any) -> list[Any]:
-        xp.random.seed(3)
-        rng = xp.random.default_rng(3)
-        return [
-            one.tolist()
-            for one in (
-                xp.random.rand(2), xp.random.choice(NAMES, 3), xp.random.permutation(xp.array(NAMES)),
-                xp.random.rand(2), rng.random(2), rng.choice(NAMES, 3), rng.permutation(xp.array(NAMES)), rng.random(2),
-            )
-        ]  # fmt: skip
-
-    assert draw(np) == draw(numpy)
-
-
-@pytest.mark.host
-def test_shuffling_names_in_place(np: Any) -> None:
-    ours, theirs = np.array(NAMES), numpy.array(NAMES)
-    np.random.default_rng(1).shuffle(ours)
-    numpy.random.default_rng(1).shuffle(theirs)
-    assert ours.tolist() == theirs.tolist()
-
-
-@pytest.mark.host
-def test_writing_over_the_same_memory(np: Any) -> None:
-    x = np.zeros(3)
-    np.copyto(x, np.array([1, 2, 3], dtype=object), casting="unsafe")
-    assert type(x) is tnp.ndarray and x.tolist() == [1, 2, 3]
-
-
 def test_the_class_of_arrays(np: Any) -> None:
     x = np.zeros(3)
     assert isinstance(x, np.ndarray) and isinstance(np.array(["a"]), np.ndarray)
     assert not isinstance(x.sum(), np.ndarray) and not isinstance([1], np.ndarray)
     assert type(x) == np.ndarray and issubclass(type(x), np.ndarray) and issubclass(numpy.ndarray, np.ndarray)  # noqa: E721
     assert type(np.broadcast_to(x, (2, 3))) == np.ndarray and type(x.sum()) != np.ndarray  # noqa: E721
+    assert type(x[::-1]) == np.ndarray  # noqa: E721
     assert type(np.ndarray((2,), dtype=object)) is numpy.ndarray and type(np.ndarray((2,))) is tnp.ndarray
     assert np.ndarray.sum(x) == 0
 
@@ -328,19 +214,6 @@ def test_arrays_over_files(np: Any, tmp_path: Path) -> None:
 def test_names_of_blocks_are_the_programs(np: Any) -> None:
     m = np.asmatrix("1 2; 3 4")
     assert np.bmat("m, m").tolist() == np.r_["m, m"].tolist() == [[1, 2, 1, 2], [3, 4, 3, 4]], m
-
-
-def test_functions_are_the_method_of_a_librarys_object(np: Any) -> None:
-    class Column:
-        def __array__(self, dtype: Any = None, copy: Any = None) -> Any:
-            return numpy.arange(3.0)
-
-        def mean(self, axis: Any = None, dtype: Any = None, out: Any = None) -> str:
-            return "its own"
-
-    assert np.mean(Column()) == numpy.mean(Column()) == "its own"
-    assert np.sum(Column()) == 3 and np.median(Column()) == 1 and np.mean([1, 2]) == np.mean(np.arange(4)) == 1.5
-    assert np.mean(torch.ones(3)) == 1 and type(np.max(numpy.arange(3))) is type(tnp.ones(1, int).max())
 
 
 @pytest.mark.host
@@ -420,22 +293,11 @@ def test_what_is_of_a_derived_class_and_what_is_not(np: Any, name: str) -> None:
     assert_same(outcome(call, numpy), outcome(call, np))
 
 
-def test_plain_tnp_refuses_as_before() -> None:
-    for call in (
-        lambda: tnp.array(["a"]),
-        lambda: tnp.arange(3.0).astype(str),
-        lambda: tnp.arange(3.0) + numpy.array([1, 2, 3], dtype=object),
-    ):
-        with pytest.raises(TypeError, match="no tensor"):
-            call()
-    assert numpy.concatenate([tnp.arange(2), numpy.array(["a"])]).tolist() == ["0", "1", "a"]  # NumPy's own function
-
-
 def test_functions_are_pickled_by_where_they_are() -> None:
     import pickle
 
     np = import_hook.module("numpy")
-    for function in (np.zeros, np.linalg.norm, np.random.rand, np.exp, np.fft.fft):
+    for function in (np.zeros, np.linalg.norm, np.exp, np.fft.fft):
         assert pickle.loads(pickle.dumps(function)) == function
 
 

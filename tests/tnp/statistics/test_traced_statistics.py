@@ -26,6 +26,7 @@ FUNCTIONS: dict[str, Callable[[Any], Any]] = {
     "isin": lambda v: tnp.isin(v, [1.0, 2.0]),
     "digitize": lambda v: tnp.digitize(v, [1.0, 0, -1]),
     "histogram": lambda v: tnp.histogram(v, 4, (-2, 2), weights=v)[0],
+    "bincount": lambda v: tnp.bincount((v > 0).astype(int) + 1, minlength=4),
     "piecewise": lambda v: tnp.piecewise(v, [v < 0, v >= 0], [lambda u: -u, 3]),
     "packbits": lambda v: tnp.packbits(v > 0),
 }
@@ -47,3 +48,11 @@ def test_traced(name: str, device: str) -> None:
     compiled = tnp.compile(function, backend="eager")
     for row in tnp.asarray(ROWS[:2], device=device):
         np.testing.assert_allclose(tnp.asnumpy(compiled(row)), tnp.asnumpy(function(row)), rtol=1e-9, atol=1e-12)
+
+
+@pytest.mark.parametrize(("values", "text"), [([0, 5], "minlength"), ([-1, 2], "no negative elements")])
+def test_a_compiled_bincount_refuses_what_has_no_place(values: list[int], text: str) -> None:
+    counted = tnp.compile(lambda x: tnp.bincount(x, minlength=5), backend="eager")
+    np.testing.assert_array_equal(tnp.asnumpy(counted(tnp.asarray([0, 4, 4]))), [1, 0, 0, 0, 2])
+    with pytest.raises(ValueError, match=text):
+        counted(tnp.asarray([*values, 0]))

@@ -55,6 +55,39 @@ def counted_loop(x: Any) -> Any:
     return np.fori_loop(0, STEPS, lambda i, c: c * 1.5 * x + np.sin(c), x).sum()
 
 
+def plain_branch(x: Any) -> Any:
+    y = x * 2
+    if x[0] > 0:
+        y = y * x if x[1] > 0 else y + x[0] ** 2
+        x = np.sin(x)
+    elif x[1] > 0 and not x[2] > 5:
+        return (x**3).sum()
+    return (x * y).sum()
+
+
+def plain_loop(x: Any) -> Any:
+    steps = 0
+    while (x * x).sum() < 50:
+        x = x * 1.5 + np.sin(x) * 0.5**steps
+        steps += 1
+    return x.sum()
+
+
+def plain_counted_loop(x: Any) -> Any:
+    total = x * 0
+    for i in range(STEPS * 1):
+        total = total * x + i * x
+    return total.sum()
+
+
+def plain_writes(x: Any) -> Any:
+    y = x * 2
+    for i in range(3):
+        if x[i] > 0:
+            y[i] = y[i - 1] * x[i] ** 2
+    return (y * y).sum()
+
+
 def by_tape(function: Function) -> Function:
     def run(x: Any) -> Any:
         with np.GradientTape() as tape:
@@ -104,6 +137,8 @@ def check(function: Function, transform: Callable[[Function], Function], backend
         switched,
         branch_in_a_scan,
         bounded_loop,
+        plain_branch,
+        plain_writes,
     ],
 )
 def test_branches_and_bounded_loops(function: Function, transform: str) -> None:
@@ -111,7 +146,7 @@ def test_branches_and_bounded_loops(function: Function, transform: str) -> None:
 
 
 @pytest.mark.parametrize("transform", FORWARD)
-@pytest.mark.parametrize("function", [loop, counted_loop])
+@pytest.mark.parametrize("function", [loop, counted_loop, plain_loop, plain_counted_loop, plain_writes])
 def test_forward_mode_of_loops(function: Function, transform: str) -> None:
     check(function, FORWARD[transform])
 
@@ -122,10 +157,86 @@ def test_machine_code(function: Function) -> None:
 
 
 @pytest.mark.parametrize("transform", ["grad", "vjp", "jacobian", "tape"])
-@pytest.mark.parametrize("function", [loop, counted_loop])
+@pytest.mark.parametrize("function", [loop, counted_loop, plain_loop, plain_counted_loop])
 def test_reverse_mode_of_loops_says_what_it_needs(function: Function, transform: str) -> None:
     with pytest.raises(NotImplementedError, match=r"control_flow.py:\d+: reverse mode .* maximum_iterations"):
         np.compile(TRANSFORMS[transform](function), backend="eager")(np.asarray(POINTS[0]))
+
+
+def summed(length: int) -> Function:
+    def run(x: Any) -> Any:
+        total = 0.0
+        for i in range(length):
+            total = total * 0.5 + x[i % 3] ** 2 * np.sin(total) + i * x.sum() * 0.01
+        return total
+
+    return run
+
+
+def over_rows(length: int) -> Function:
+    def run(x: Any) -> Any:
+        total, last = x.sum(), x
+        for row in np.outer(np.arange(length) * 0.1, x):
+            total, last = np.tanh(total + row @ last), row
+        return total + last.sum()
+
+    return run
+
+
+def filled(length: int) -> Function:
+    def run(x: Any) -> Any:
+        y = np.zeros(length)
+        y[0] = x[0]
+        for i in range(1, length):
+            y[i] = y[i - 1] * x[i % 3] * 0.9 + 1
+        return (y * y).sum()
+
+    return run
+
+
+@pytest.mark.parametrize("transform", ["grad", "vjp", "tape"])
+@pytest.mark.parametrize("function", [summed, over_rows, filled])
+def test_long_plain_loops(function: Callable[[int], Function], transform: str) -> None:
+    check(function(18), TRANSFORMS[transform])
+
+
+@pytest.mark.parametrize("function", [summed, over_rows, filled])
+def test_the_graph_of_a_gradient_does_not_grow_with_the_steps(function: Callable[[int], Function]) -> None:
+    x = np.asarray(POINTS[0])
+    short, long = [len(list(np.compile(np.grad(function(length))).graph(x))) for length in (50, 500)]
+    assert short == long
+
+
+def test_the_graph_of_a_scans_gradient_does_not_grow_with_the_steps() -> None:
+    def run(x: Any, xs: Any) -> Any:
+        carry, ys = np.scan(lambda c, r: (np.tanh(c * r) + x, c), x, xs)
+        return carry.sum() + ys.sum()
+
+    compiled = np.compile(np.grad(run))
+    short, long = [len(list(compiled.graph(np.asarray(POINTS[0]), np.ones((length, 3))))) for length in (400, 4000)]
+    assert short == long
+
+
+def test_gradients_in_a_plain_loop() -> None:
+    """Each step takes the gradient of a function that branches."""
+
+    def trained(x: Any) -> Any:
+        for _ in range(20):
+            x = x - 0.05 * np.grad(plain_branch)(x)
+        return x
+
+    check(trained, lambda f: f)
+
+
+def test_tapes_in_a_plain_loop() -> None:
+    """Each step has a tape, outside of which nothing records."""
+
+    def trained(x: Any) -> Any:
+        for _ in range(20):
+            x = x - 0.05 * by_tape(plain_writes)(x)
+        return x
+
+    check(trained, lambda f: f)
 
 
 @pytest.mark.parametrize("compiled", [False, True])

@@ -174,3 +174,24 @@ def _holomorphic(z: Any) -> Any:
     expected = numpy.diag(2 * z * z[0])
     expected[:, 0] += z**2
     return expected
+
+
+# scan
+
+
+@pytest.mark.parametrize("unroll", [2, 3, 7, 20, True])
+@pytest.mark.parametrize("reverse", [False, True])
+def test_turns_of_several_steps(unroll: int, reverse: bool) -> None:
+    xs = np.arange(7.0)
+    run = lambda xs, unroll: np.scan(lambda c, x: (c / 2 + x, c), 0.0, xs, reverse=reverse, unroll=unroll)  # noqa: E731
+    last, rows = run(xs, 1)
+    compiled = np.compile(lambda xs: run(xs, unroll), backend="eager")
+    close(compiled(xs)[0], last)
+    close(compiled(xs)[1], rows)
+    loops = compiled.graph(xs).count("scan")
+    assert loops == (0 if unroll is True or unroll > 3 else 1)
+    slopes = np.grad(lambda xs: run(xs, 1)[0])(xs)
+    close(np.compile(np.grad(lambda xs: run(xs, unroll)[0]), backend="eager")(xs), slopes)
+    close(np.grad(lambda xs: compiled(xs)[0])(xs), slopes)
+    with pytest.raises(ValueError, match="unroll"):
+        run(xs, 0)

@@ -161,8 +161,8 @@ def test_out_is_a_numpy_array() -> None:
     out = np.zeros(3)
     assert tnp.add(tnp.ones(3), 1, out=out) is out
     assert out.tolist() == [2, 2, 2]
-    with pytest.raises(ValueError, match="strides"):
-        tnp.add(tnp.ones(3), 1, out=out[::-1])
+    tnp.add(tnp.arange(3), 1, out=out[::-1])
+    assert out.tolist() == [3, 2, 1]
     out.flags.writeable = False
     with pytest.raises(ValueError, match="read-only"):
         tnp.add(tnp.ones(3), 1, out=out)
@@ -305,9 +305,9 @@ def test_outputs_of_a_wrong_number(out: Any) -> None:
     compare(lambda xp: xp.divmod(xp.arange(3), 2, out=out), raises=(TypeError, ValueError))
 
 
-def test_frompyfunc_says_what_to_use() -> None:
-    with pytest.raises(NotImplementedError, match="vectorize"):
-        tnp.frompyfunc(len, 1, 1)
+@agrees
+def test_frompyfunc(xp: Any) -> Any:
+    return xp.frompyfunc(len, 1, 1)(["a", "bc"])
 
 
 @pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])
@@ -325,8 +325,7 @@ def test_predicates_write_to_the_dtype_of_their_operand(dtype: str) -> None:
 def test_python_int_beyond_int64(name: str) -> None:
     """Weak beside nothing: NumPy reads it as uint64."""
     compare(lambda xp: [getattr(xp, name)(value) for value in (2**63 - 1, 2**63, 2**64 - 1)])
-    with pytest.raises(TypeError):
-        tnp.negative(2**64)
+    compare(lambda xp: getattr(xp, name)(2**64), may_raise=TypeError)  # an object, which NumPy computes
 
 
 @agrees

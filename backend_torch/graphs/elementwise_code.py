@@ -1,0 +1,459 @@
+"""Machine code of elementwise graphs, written here: the import of Inductor alone takes longer than all of this.
+
+Layer: owns which graphs these are, and the C++ of their one loop. The code is that of any size, so it is compiled once
+for a function, however many sizes its arguments have. A loop is vectors of the processor and calls of torch's
+mathematics for them, without a header, which g++ reads in a tenth of a second; what is not in the table is Inductor's.
+"""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import logging
+import math
+import os
+import re
+import subprocess
+import tempfile
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import torch
+from torch.fx import Node
+
+from backend_torch.graphs import code_cache
+from backend_torch.torch_private import vector_library
+from backend_torch.torch_private.operators import OpOverload
+
+if TYPE_CHECKING:
+    from backend_torch.graphs.compiling import Graph
+
+Tensor = torch.Tensor
+Program = Callable[[list[Tensor]], Sequence[Tensor]]
+log = logging.getLogger("tnp.compile")
+_KINDS = {torch.float32: ("float", "int"), torch.float64: ("double", "long")}
+_CHUNK = 4096  # elements a thread: a fork of OpenMP's threads costs what some thousand elements do
+_MOST = 500  # operations; a longer graph is better compiled in parts, as Inductor does
+_EXACT = 2**53  # up to which Python's ints are floats
+_FLAGS = ["-O2", "-march=native", "-ffp-contract=off", "-fno-math-errno", "-shared", "-fPIC", "-w"]
+
+_MATHEMATICS = {
+    "acos": "u10", "acosh": "u10", "asin": "u10", "asinh": "u10", "atan": "u10", "atan2": "u10", "atanh": "u10",
+    "ceil": "", "cos": "u10", "cosh": "u10", "erfc": "u15", "exp": "u10", "exp2": "u10", "expm1": "u10", "floor": "",
+    "hypot": "u05", "log": "u10", "log10": "u10", "log1p": "u10", "log2": "u10", "pow": "u10", "rint": "", "sin": "u10",
+    "sinh": "u10", "sqrt": "", "tan": "u10", "tanh": "u10", "trunc": "",
+}  # fmt: skip
+_SAME = "{0}"
+# {0}, {1} are the operands; $f is a function of vectors; ALL(c) a vector of c; bools are masks of all bits or none.
+_FLOATS = {
+    "abs": "magnitude({0})", "add.Tensor": "{0} + {1}", "alias": _SAME, "clamp_max": "minimum({0}, {1})",
+    "clamp_min": "maximum({0}, {1})", "clone": _SAME, "copysign.Tensor": "with_sign({0}, {1})",
+    "deg2rad": "{0} * ALL((T)0x1.1df46a2529d39p-6)", "detach": _SAME, "div.Tensor": "{0} / {1}",
+    "fmax": "{0} != {0} ? {1} : {1} != {1} ? {0} : maximum({0}, {1})",
+    "fmin": "{0} != {0} ? {1} : {1} != {1} ? {0} : minimum({0}, {1})",
+    "maximum": "maximum({0}, {1})", "minimum": "minimum({0}, {1})", "mul.Tensor": "{0} * {1}", "neg": "-{0}",
+    "pow.Tensor_Tensor": "$pow({0}, {1})", "rad2deg": "{0} * ALL((T)0x1.ca5dc1a63c1f8p+5)",
+    "reciprocal": "ALL((T)1) / {0}", "round": "$rint({0})", "rsqrt": "ALL((T)1) / $sqrt({0})",
+    "rsub.Scalar": "{1} - {0}", "sigmoid": "ALL((T)1) / (ALL((T)1) + $exp(-{0}))",
+    "sign": "({0} > 0 ? ALL((T)1) : ALL((T)0)) - ({0} < 0 ? ALL((T)1) : ALL((T)0))", "square": "{0} * {0}",
+    "sub.Tensor": "{0} - {1}", "where.self": "{0} ? {1} : {2}",
+    **{name: f"${name}({{0}})" for name in _MATHEMATICS if name not in ("atan2", "hypot", "pow", "rint")},
+    # torch's vector functions overflow before the result does.
+    "acosh": "{0} > FAR ? $log({0}) + LOG2 : $acosh({0})",
+    "asinh": "magnitude({0}) > FAR ? with_sign($log(magnitude({0})) + LOG2, {0}) : $asinh({0})",
+    "cosh": "magnitude({0}) > HIGH ? half_square($exp(magnitude({0}) / 2)) : $cosh({0})",
+    "sinh": "magnitude({0}) > HIGH ? with_sign(half_square($exp(magnitude({0}) / 2)), {0}) : $sinh({0})",
+    **{name: f"${name}({{0}}, {{1}})" for name in ("atan2", "hypot")},
+}  # fmt: skip
+_BOOLS = {
+    "alias": _SAME, "bitwise_and.Tensor": "{0} & {1}", "bitwise_not": "~{0}", "bitwise_or.Tensor": "{0} | {1}",
+    "bitwise_xor.Tensor": "{0} ^ {1}", "clone": _SAME, "detach": _SAME, "logical_and": "{0} & {1}",
+    "logical_not": "~{0}", "logical_or": "{0} | {1}", "logical_xor": "{0} ^ {1}",
+    "where.self": "({0} & {1}) | (~{0} & {2})",
+}  # fmt: skip
+_QUESTIONS = {
+    "isfinite": "magnitude({0}) < INFINITE", "isinf": "magnitude({0}) == INFINITE", "isnan": "{0} != {0}",
+    "signbit": "(M){0} < 0",
+    **{
+        f"{name}.{kind}": f"{{0}} {sign} {{1}}"
+        for name, sign in (("eq", "=="), ("ne", "!="), ("lt", "<"), ("le", "<="), ("gt", ">"), ("ge", ">="))
+        for kind in ("Tensor", "Scalar")
+    },
+}  # fmt: skip
+_FILLED = {"full": 1, "full_like": 1, "scalar_tensor": 0, "ones_like": None, "zeros_like": None}  # which argument
+_POWERS = {2: "{0} * {0}", 3: "{0} * {0} * {0}"}
+_IGNORED = {"memory_format", "layout", "device", "pin_memory", "dtype"}
+
+_PRELUDE = """
+typedef {scalar} T;
+typedef T V __attribute__((vector_size({size})));
+typedef T U __attribute__((vector_size({size}), aligned(sizeof(T)), may_alias));
+typedef {integer} M __attribute__((vector_size({size})));
+typedef signed char B __attribute__((vector_size({lanes})));
+typedef signed char C __attribute__((vector_size({lanes}), aligned(1), may_alias));
+enum {{ W = {lanes} }};
+#define ALL(c) V{{{copies}}}
+#define SIGN ((M)ALL((T)-0.0))
+#define INFINITE ALL((T)__builtin_inf())
+#define FAR ALL((T)0x1p60)
+#define LOG2 ALL((T)0x1.62e42fefa39efp-1)
+#define HIGH ALL((T)(sizeof(T) == 4 ? 80 : 700))
+static inline V magnitude(V a) {{ return (V)((M)a & ~SIGN); }}
+static inline V with_sign(V a, V b) {{ return (V)(((M)a & ~SIGN) | ((M)b & SIGN)); }}
+static inline V maximum(V a, V b) {{ return a != a ? a : b != b ? b : a > b ? a : b; }}
+static inline V minimum(V a, V b) {{ return a != a ? a : b != b ? b : a < b ? a : b; }}
+static inline V half_square(V a) {{ return a / 2 * a; }}
+extern "C" long PyLong_AsLong(void*);
+extern "C" void Py_IncRef(void*);
+static void* (*data)(void*);
+static void (*parallel)(void (*)(void*), void*, unsigned, unsigned);
+static int (*number)();
+static int (*count)();
+"""
+
+# exp of floats, to 0.99 ulp, by the reduction and the polynomial of torch_private/inductor_vector_code.py.
+# It is inlined, which torch's is not. A NaN goes through all of it.
+_EXP = """
+static inline V fused(V a, V b, V c) {{ return {fused}; }}
+static inline V scaled(V y, V n) {{ {scaled} }}
+static inline V exponential(V x) {{
+  const V bounded = {bounded};
+  const V n = fused(bounded, ALL(0x1.715476p+0f), ALL(0x1.8p+23f)) - 0x1.8p+23f;
+  V r = fused(n, ALL(-0x1.62e4p-1f), bounded);
+  r = fused(n, ALL(-0x1.7f7d1cp-20f), r);
+  V y = fused(r, ALL(0.00019790238f), ALL(0.0013944758f));
+  y = fused(y, r, ALL(0.008333498f));
+  y = fused(y, r, ALL(0.041666295f));
+  y = fused(y, r, ALL(0.16666666f));
+  y = fused(y, r, ALL(0.5f));
+  return scaled(fused(r * r, y, r) + 1, n);
+}}
+"""
+_INSTRUCTIONS = {
+    64: {
+        "fused": "__builtin_ia32_vfmaddps512_mask(a, b, c, -1, 4)",
+        "scaled": "return __builtin_ia32_scalefps512_mask(y, n, y, -1, 4);",
+        "bounded": "__builtin_ia32_minps512_mask(ALL(90.0f), "
+        "__builtin_ia32_maxps512_mask(ALL(-105.0f), x, x, -1, 4), x, -1, 4)",
+    },
+    32: {
+        "fused": "__builtin_ia32_vfmaddps256(a, b, c)",
+        # In two steps: one has no subnormal results.
+        "scaled": "const M k = __builtin_convertvector(n, M), half = k >> 1; "
+        "return y * (V)((half + 127) << 23) * (V)((k - half + 127) << 23);",
+        "bounded": "__builtin_ia32_minps256(ALL(90.0f), __builtin_ia32_maxps256(ALL(-105.0f), x))",
+    },
+}
+
+_ENDING = """
+struct Task {{ void* const* p; long n; }};
+static void part(void* given) {{
+  const Task& task = *(const Task*)given;
+  long chunk = ((task.n + count() - 1) / count() + 63) / 64 * 64, begin = number() * chunk, end = begin + chunk;
+  if (begin < task.n) range(task.p, begin, end < task.n ? end : task.n);
+}}
+extern "C" void* kernel(void* self, void* const* given, long) {{
+  void* p[{pointers}];
+  for (int i = 0; i < {pointers}; ++i) p[i] = data(given[i]);
+  Task task = {{p, PyLong_AsLong(given[{pointers}])}};
+  long threads = PyLong_AsLong(given[{pointers} + 1]);
+  if (threads > 1) parallel(part, &task, threads, 0);
+  else range(p, 0, task.n);
+  Py_IncRef(self);
+  return self;
+}}
+"""
+
+
+class _Others(Exception):
+    """A graph is not of this kind."""
+
+
+def program(graph: Graph) -> Program | None:
+    """The program of a graph; None for one that is not elementwise, or where nothing can compile it."""
+    size = vector_library.register()
+    off = os.environ.get("TORCHINDUCTOR_FORCE_DISABLE_CACHES") == "1"
+    if size is None or off or graph.sizes is not None or graph.written or not graph.results:
+        return None
+    try:
+        writer = _Writer(graph, size)
+        kernel = _kernel(writer.text(), tuple(writer.functions), tuple(writer.described))
+    except _Others:
+        return None
+    except (OSError, AttributeError) as error:
+        log.info("tnp.compile: Inductor compiles an elementwise graph: %s: %s", type(error).__name__, error)
+        return None
+    return _runner(kernel, writer, len(graph.inputs))
+
+
+class _Writer:
+    """The C++ of one graph: ``inputs`` and ``results`` say what its function takes, in this order."""
+
+    def __init__(self, graph: Graph, size: int) -> None:
+        self.graph = graph
+        self.functions: list[str] = []
+        self.inputs: list[int] = []
+        first = graph.results[0].meta["val"]
+        self.shape, self.count = first.shape, first.numel()
+        self._steps = _steps(first)
+        self.results = [(node.meta["val"].stride(), node.meta["val"].dtype) for node in graph.results]
+        self._size = size
+        self._inputs = dict(zip(graph.module.graph.find_nodes(op="placeholder"), graph.inputs, strict=True))
+        self._calls = [node for node in graph.module.graph.nodes if node.op == "call_function"]
+        if not _is_dense(first) or len(self._calls) > _MOST:
+            raise _Others
+        nodes = [*self._inputs, *self._calls]
+        floats = [dtype for dtype in _KINDS if any(self._is_of(node, dtype) for node in nodes)]
+        if len(floats) != 1:
+            raise _Others
+        self.dtype = floats[0]
+        self.described = [f"{str(t.dtype).removeprefix('torch.')}{['n'] if t.dim() else []}" for t in graph.inputs]
+
+    def _value(self, node: Node) -> Tensor:
+        value = self._inputs.get(node, node.meta.get("val"))
+        if not isinstance(value, Tensor) or value.device.type != "cpu" or value.layout is not torch.strided:
+            raise _Others
+        if value.is_conj() or value.is_neg() or (value.shape != self.shape and value.numel() != 1):
+            raise _Others
+        return value
+
+    def _is_of(self, node: Node, dtype: torch.dtype) -> bool:
+        """Whether a node decides that the loop computes in a dtype: a lone number does not, beside arrays."""
+        value = self._value(node)
+        return value.dtype == dtype and (value.dim() > 0 or len(self.shape) == 0)
+
+    def text(self) -> str:
+        """The whole of the code."""
+        scalar, integer = _KINDS[self.dtype]
+        lanes = self._size // self.dtype.itemsize
+        names: dict[Node, str] = {}
+        lines = [f"const auto {name} = {text};" for name, text in self._operations(names)]
+        pointers: list[str] = []
+        loads, stores = [], []
+        for index, node in enumerate(self._inputs):
+            if node in names:
+                place = len(pointers)
+                self.inputs.append(index)
+                pointers.append(self._read(node))
+                loads.append((names[node], place))
+        outputs = [names[node] for node in self.graph.results]
+        for node, name in zip(self.graph.results, outputs, strict=True):
+            value = self._value(node)
+            if value.shape != self.shape or _steps(value) != self._steps:
+                raise _Others
+            stores.append((name, len(pointers)))
+            pointers.append("char" if value.dtype is torch.bool else "T")
+        text = _PRELUDE.format(
+            scalar=scalar, integer=integer, size=self._size, lanes=lanes, copies=", ".join(["c"] * lanes)
+        )
+        if self.dtype is torch.float32:
+            text += _EXP.format(**_INSTRUCTIONS[self._size])
+        binding = ["data", "parallel", "number", "count"]
+        for index in range(len(self.functions)):
+            binding.append(f"f{index}")
+            operands = "V, V" if self.functions[index].startswith(("Sleef_pow", "Sleef_atan2", "Sleef_hypot")) else "V"
+            text += f"static V (*f{index})({operands});\n"
+        text += 'extern "C" void bind(void* const* given) {\n'
+        text += "".join([f"  *(void**)&{name} = given[{index}];\n" for index, name in enumerate(binding)]) + "}\n"
+        return text + _range(lines, loads, stores, pointers) + _ENDING.format(pointers=len(pointers))
+
+    def _read(self, node: Node) -> str:
+        """The C type of an input's elements; with a star where it is one number for the whole loop."""
+        value = self._value(node)
+        if value.shape == self.shape and _steps(value) == self._steps:
+            if value.dtype in (self.dtype, torch.bool):
+                return "char" if value.dtype is torch.bool else "T"
+            raise _Others
+        if value.numel() != 1 or value.dtype not in _KINDS:
+            raise _Others
+        if value.dtype is not self.dtype and not all(self._takes_number(user, node) for user in node.users):
+            raise _Others
+        return f"{_KINDS[value.dtype][0]}*"
+
+    def _takes_number(self, user: Node, number: Node) -> bool:
+        """Whether a number of another dtype is cast there: arrays beside it decide the dtype of the operation."""
+        others = [node for node in user.all_input_nodes if node is not number]
+        return any(self._value(node).dtype is self.dtype and self._value(node).dim() > 0 for node in others)
+
+    def _operations(self, names: dict[Node, str]) -> Iterator[tuple[str, str]]:
+        """Each operation's name and text; ``names`` gets those of all nodes that are computed from or read."""
+        for node in self._calls:
+            text = self._operation(node, names)
+            names[node] = f"v{len(names)}"
+            yield names[node], text
+
+    def _operation(self, node: Node, names: dict[Node, str]) -> str:
+        target, value = node.target, self._value(node)
+        if not isinstance(target, OpOverload) or target.namespace != "aten":
+            raise _Others
+        if value.dtype is not self.dtype and value.dtype is not torch.bool:
+            raise _Others
+        name = f"{target}".removeprefix("aten.").removesuffix(".default")
+        keywords = {key: each for key, each in node.kwargs.items() if key not in _IGNORED and each is not None}
+        if name in _FILLED:
+            if value.dtype is torch.bool or keywords:
+                raise _Others
+            place = _FILLED[name]
+            return self._constant(float(name == "ones_like") if place is None else node.args[place])
+        if keywords and not (set(keywords) == {"alpha"} and keywords["alpha"] == 1):
+            raise _Others
+        if name == "pow.Tensor_Scalar":
+            text = _POWERS.get(node.args[1]) if isinstance(node.args[1], (int, float)) else None  # type: ignore[arg-type]
+            operands: Sequence[Any] = node.args[:1]
+        elif name == "clamp":
+            low, high = [*node.args[1:], None, None][:2]
+            text = "{0}" if low is None else "maximum({0}, {1})"
+            if high is not None:
+                text = f"minimum({text}, {{{1 if low is None else 2}}})"
+            operands = [each for each in node.args if each is not None]
+        elif name == "_to_copy":
+            text, operands = _SAME, node.args
+            if value.dtype is not self.dtype or self._value(node.args[0]).dtype is not self.dtype:  # type: ignore[arg-type]
+                raise _Others
+        else:
+            is_bool = value.dtype is torch.bool
+            text = (_BOOLS.get(name) or _QUESTIONS.get(name)) if is_bool else _FLOATS.get(name)
+            operands = node.args[:1] if name == "clone" else node.args
+        if text is None:
+            raise _Others
+        kinds = torch.bool if value.dtype is torch.bool and name in _BOOLS else None
+        written = [self._operand(each, names, kinds) for each in operands]
+        if text.count("{") == 0 or f"{{{len(written)}}}" in text or f"{{{len(written) - 1}}}" not in text:
+            raise _Others  # with more arguments than are known, or fewer
+        self._check(name, operands, value)
+        text = re.sub(r"\$(\w+)", lambda found: self._function(found[1]), text)
+        return text.format(*written)
+
+    def _check(self, name: str, operands: Sequence[Any], value: Tensor) -> None:
+        """Refuse what mixes bools and numbers."""
+        for index, each in enumerate(operands):
+            if isinstance(each, Node):
+                is_bool = self._value(each).dtype is torch.bool
+                mask = name == "where.self" and index == 0
+                if is_bool != (mask or (value.dtype is torch.bool and name in _BOOLS)):
+                    raise _Others
+
+    def _operand(self, operand: Any, names: dict[Node, str], kind: torch.dtype | None) -> str:
+        if not isinstance(operand, Node):
+            if kind is torch.bool:
+                raise _Others
+            return self._constant(operand)
+        if operand not in names:
+            names[operand] = f"v{len(names)}"  # an input
+        return names[operand]
+
+    def _constant(self, number: Any) -> str:
+        if type(number) not in (int, float) or (abs(number) > _EXACT and type(number) is int):
+            raise _Others
+        with np.errstate(over="ignore"):
+            cast = float(np.float32(number)) if self.dtype is torch.float32 else float(number)
+        if math.isnan(cast):
+            return 'ALL((T)__builtin_nan(""))'
+        if math.isinf(cast):
+            return f"ALL((T){'-' if cast < 0 else ''}__builtin_inf())"
+        return f"ALL((T){cast.hex()})"
+
+    def _function(self, name: str) -> str:
+        if name == "exp" and self.dtype is torch.float32:
+            return "exponential"
+        whole = vector_library.mathematics(name, _MATHEMATICS[name], self.dtype is torch.float64)
+        if whole not in self.functions:
+            self.functions.append(whole)
+        return f"f{self.functions.index(whole)}"
+
+
+def _steps(tensor: Tensor) -> list[tuple[int, int]]:
+    """The strides and sizes of the axes along which there is a step."""
+    return [(stride, size) for stride, size in zip(tensor.stride(), tensor.shape, strict=True) if size != 1]
+
+
+def _is_dense(tensor: Tensor) -> bool:
+    """Whether the elements lie one after the other, in whichever order of the axes."""
+    expected = 1
+    for stride, size in sorted(_steps(tensor)):
+        if stride != expected:
+            return False
+        expected *= size
+    return True
+
+
+def _range(lines: list[str], loads: list[Any], stores: list[Any], pointers: list[str]) -> str:
+    """The C++ of the loop: whole vectors, and then the rest, by way of a copy."""
+    arrays = [(index, kind) for index, kind in enumerate(pointers) if not kind.endswith("*")]
+    written = {place for _, place in stores}
+    block = ["static inline __attribute__((always_inline)) void block("]
+    parameters = [f"{'' if index in written else 'const '}{kind}* x{index}" for index, kind in arrays]
+    parameters += [f"V x{place}" for _, place in loads if pointers[place].endswith("*")]
+    block.append(", ".join(parameters) + ") {\n")
+    for name, place in loads:
+        read = {"T": f"(V)*(const U*)x{place}", "char": f"__builtin_convertvector(*(const C*)x{place}, M) != 0"}
+        block.append(f"  const auto {name} = {read.get(pointers[place], f'x{place}')};\n")
+    block += [f"  {line}\n" for line in lines]
+    for name, place in stores:
+        narrow = f"*(C*)x{place} = -__builtin_convertvector({name}, B);\n"
+        block.append(f"  {narrow}" if pointers[place] == "char" else f"  *(U*)x{place} = {name};\n")
+    numbers = [(place, pointers[place]) for _, place in loads if pointers[place].endswith("*")]
+    given = [f"s{place}" for place, _ in numbers]
+    whole = ", ".join([f"({kind}*)p[{index}] + i" for index, kind in arrays] + given)
+    rest = ", ".join([f"t{index}" for index, _ in arrays] + given)
+    text = ["}\nstatic void range(void* const* p, long i, long end) {\n"]
+    text += [f"  const V s{place} = ALL((T)*(const {kind})p[{place}]);\n" for place, kind in numbers]
+    text += [f"  for (; i + W <= end; i += W) block({whole});\n", "  if (i >= end) return;\n"]
+    copies = [f"{kind} t{index}[W] = {{}};" for index, kind in arrays]
+    copies += [
+        f"__builtin_memcpy(t{index}, ({kind}*)p[{index}] + i, (end - i) * sizeof({kind}));"
+        for index, kind in arrays
+        if index not in written
+    ]
+    copies.append(f"block({rest});")
+    copies += [
+        f"__builtin_memcpy(({kind}*)p[{index}] + i, t{index}, (end - i) * sizeof({kind}));"
+        for index, kind in arrays
+        if index in written
+    ]
+    return "".join([*block, *text, *[f"  {line}\n" for line in copies], "}\n"])
+
+
+@functools.lru_cache(256)
+def _kernel(text: str, functions: tuple[str, ...], described: tuple[str, ...]) -> Callable[..., None]:
+    """The function of some code: from the cache on disk, or compiled and put there."""
+    compiler = os.environ.get("CXX", "g++")
+    facts = [text, compiler, *_FLAGS, *functions, code_cache.machine()]
+    name = hashlib.sha256("\n".join(facts).encode()).hexdigest()
+    found = code_cache.kernels(name)
+    if found is None:
+        code = {"kernel": _built(compiler, text)}
+        found = code_cache.keep(name, text, code, list(described), text.count("const auto"))
+    return vector_library.load(os.fspath(found["kernel"]), functions)
+
+
+def _built(compiler: str, text: str) -> bytes:
+    with tempfile.TemporaryDirectory() as directory:
+        source, library = Path(directory) / "kernel.cpp", Path(directory) / "kernel.so"
+        source.write_text(text)
+        command = [compiler, *_FLAGS, "-o", os.fspath(library), os.fspath(source)]
+        run = subprocess.run(command, capture_output=True, text=True, check=False)
+        if run.returncode:
+            raise OSError(f"{' '.join(command)}: {run.stderr}")
+        return library.read_bytes()
+
+
+def _runner(kernel: Callable[..., None], writer: _Writer, inputs: int) -> Program:
+    """The program in Python: new memory for the results, and one call."""
+    count = writer.count
+    threads = max(1, min(torch.get_num_threads(), count // _CHUNK))
+    given = [f"a{index}" for index in range(inputs)]
+    made = [f"r{index}" for index in range(len(writer.results))]
+    lines = ["def program(tensors):", f" ({''.join([f'{each}, ' for each in given])}) = tensors"]
+    shape = tuple(writer.shape)
+    for index, (stride, _) in enumerate(writer.results):
+        lines.append(f" r{index} = empty({shape}, {stride}, d{index})")
+    taken = [*[f"a{index}" for index in writer.inputs], *made, f"{count}", f"{threads}"]
+    lines += [f" kernel({', '.join(taken)})", f" return ({''.join([f'{each}, ' for each in made])})"]
+    names: dict[str, Any] = {"kernel": kernel, "empty": vector_library.new_memory()}
+    names.update({f"d{index}": dtype for index, (_, dtype) in enumerate(writer.results)})
+    exec("\n".join(lines), names)
+    found: Program = names["program"]
+    return found

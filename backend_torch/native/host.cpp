@@ -1,0 +1,221 @@
+#include "host.h"
+
+#include <torch/csrc/utils/tensor_numpy.h>
+
+#include "functions.h"
+#include "layout.h"
+
+namespace tnp {
+namespace {
+
+// What every ufunc of NumPy begins with (`PyUFuncObject` in ufuncobject.h, a part of its binary interface).
+struct NumpyUfunc {
+  PyObject_HEAD
+  int nin, nout, nargs, identity;
+  void (**functions)(char**, const intptr_t*, const intptr_t*, void*);
+  void* const* extras;
+  int count, reserved;
+  const char* name;
+  const char* dtypes;  // of all loops, one after the other
+};
+
+// NumPy's number of a dtype; -1 for bfloat16.
+char numpy_number(int8_t dtype) {
+  static constexpr bool IS_LONG = sizeof(long) == 8;
+  static constexpr char NUMBERS[DTYPES] = {0,  2,  4, 6, IS_LONG ? 8 : 10, 1, 3, 5, IS_LONG ? 7 : 9,
+                                           11, 12, 23, -1, 14, 15};
+  return dtype == NONE ? -1 : NUMBERS[dtype];
+}
+
+// Two functions of NumPy's binary interface, by their places in its table.
+PyObject* (*new_array)(PyTypeObject*, int, const intptr_t*, int, const intptr_t*, void*, int, int, PyObject*);  // PyArray_New
+int (*set_base)(PyObject*, PyObject*);  // PyArray_SetBaseObject, which takes the base's reference
+
+bool find_interface() {
+  PyObject* module = PyImport_ImportModule("numpy._core._multiarray_umath");
+  PyObject* capsule = module == nullptr ? nullptr : PyObject_GetAttrString(module, "_ARRAY_API");
+  void** table = capsule == nullptr ? nullptr : static_cast<void**>(PyCapsule_GetPointer(capsule, nullptr));
+  Py_XDECREF(module);
+  Py_XDECREF(capsule);
+  if (table == nullptr) return false;
+  new_array = reinterpret_cast<decltype(new_array)>(table[93]);
+  set_base = reinterpret_cast<decltype(set_base)>(table[282]);
+  return true;
+}
+
+PyObject* flags = nullptr;  // the names of backend_torch.tensors.memory
+PyTypeObject* numpy_array = nullptr;
+
+// set_host(names of backend_torch.tensors.memory, numpy.ndarray)
+PyObject* set_host(PyObject*, PyObject* args) {
+  if (!PyArg_ParseTuple(args, "O!O!", &PyDict_Type, &flags, &PyType_Type, &numpy_array)) return nullptr;
+  Py_INCREF(flags);
+  Py_INCREF(numpy_array);
+  if (!find_interface()) return nullptr;
+  Py_RETURN_NONE;
+}
+
+// NumPy's view of the memory of a tensor, which `owner` keeps; nullptr without an exception for what NumPy has not.
+PyObject* numpy_view(const at::Tensor& tensor, PyObject* owner) {
+  constexpr int ALIGNED_AND_WRITEABLE = 0x0500;
+  char number = numpy_number(dtype_of(tensor));
+  int64_t dim = tensor.dim(), width = static_cast<int64_t>(tensor.itemsize());
+  if (number < 0 || dim > 32) return nullptr;
+  intptr_t strides[32];
+  for (int64_t axis = 0; axis < dim; axis++) strides[axis] = tensor.strides()[axis] * width;
+  static_assert(sizeof(intptr_t) == sizeof(int64_t));
+  char* data = tensor.numel() == 0 ? nullptr : data_of(tensor);
+  if (data == nullptr) return torch::utils::tensor_to_numpy(tensor, false);
+  PyObject* array = new_array(numpy_array, static_cast<int>(dim), reinterpret_cast<const intptr_t*>(tensor.sizes().data()),
+                              number, strides, data, 0, ALIGNED_AND_WRITEABLE, nullptr);
+  if (array != nullptr && set_base(array, Py_NewRef(owner)) < 0) Py_CLEAR(array);
+  return array;
+}
+
+// numpy_of(tensors...): their memory as a list of NumPy's arrays, where NumPy may compute on it.
+PyObject* numpy_of(PyObject*, PyObject* const* args, Py_ssize_t count) {
+  return guarded(
+      [&]() -> PyObject* {
+        if (!is_quiet() || !numpy_computes()) return nullptr;
+        for (Py_ssize_t i = 0; i < count; i++) {
+          if (!THPVariable_CheckExact(args[i]) || !is_plain(THPVariable_Unpack(args[i]))) return nullptr;
+        }
+        PyObject* list = PyList_New(count);
+        if (list == nullptr) return nullptr;
+        for (Py_ssize_t i = 0; i < count; i++) {
+          PyObject* array = numpy_view(THPVariable_Unpack(args[i]), args[i]);
+          if (array == nullptr) {
+            Py_DECREF(list);
+            return nullptr;
+          }
+          PyList_SET_ITEM(list, i, array);
+        }
+        return list;
+      },
+      [] { return Py_NewRef(Py_None); });
+}
+
+// of_numpy(array): new memory of NumPy's as an array.
+PyObject* of_numpy(PyObject*, PyObject* array) {
+  return guarded(
+      [&]() -> PyObject* {
+        if (Py_TYPE(array) != numpy_array || !is_quiet()) return nullptr;
+        return wrap_array(torch::utils::tensor_from_numpy(array, false));
+      },
+      [] { return Py_NewRef(Py_None); });
+}
+
+// An argument for NumPy, a new reference: its view of an array, numbers, text and None as they are, lists of these.
+// nullptr without an exception for anything else.
+PyObject* argument(PyObject* x) {
+  if (is_array(x)) {
+    const at::Tensor* tensor = plain_tensor(x);
+    return tensor == nullptr || tensor->numel() > LARGE ? nullptr : numpy_view(*tensor, x);
+  }
+  if (x == Py_None || PyLong_CheckExact(x) || PyFloat_CheckExact(x) || PyBool_Check(x) || PyUnicode_CheckExact(x))
+    return Py_NewRef(x);
+  if (!PyList_CheckExact(x) && !PyTuple_CheckExact(x)) return nullptr;
+  Py_ssize_t count = PySequence_Fast_GET_SIZE(x);
+  PyObject* tuple = PyTuple_New(count);
+  for (Py_ssize_t i = 0; tuple != nullptr && i < count; i++) {
+    PyObject* item = argument(PySequence_Fast_GET_ITEM(x, i));
+    if (item == nullptr) Py_CLEAR(tuple);
+    else PyTuple_SET_ITEM(tuple, i, item);
+  }
+  if (tuple != nullptr && PyList_CheckExact(x)) Py_SETREF(tuple, PySequence_List(tuple));  // an index may be either
+  return tuple;
+}
+
+// What a function of NumPy's gives: a new reference, nullptr without an exception if an argument is none for NumPy, or
+// if it raises: the Python path says what is wrong.
+PyObject* call_numpy(PyObject* const* args, Py_ssize_t count) {
+  if (!is_quiet() || !numpy_computes() || count < 2 || count > 12) return nullptr;
+  PyObject *given[12], *result = nullptr;
+  Py_ssize_t ready = 1;
+  while (ready < count && (given[ready] = argument(args[ready])) != nullptr) ready++;
+  if (ready == count) result = PyObject_Vectorcall(args[0], given + 1, count - 1, nullptr);
+  for (Py_ssize_t i = 1; i < ready; i++) Py_DECREF(given[i]);
+  if (result == nullptr) PyErr_Clear();
+  return result;
+}
+
+// New memory of NumPy's as an array, or a tuple of it; nullptr without an exception for anything else.
+PyObject* adopt(PyObject* result) {
+  if (Py_TYPE(result) == numpy_array) return wrap_array(torch::utils::tensor_from_numpy(result, false));
+  if (!PyTuple_CheckExact(result)) return nullptr;
+  Py_ssize_t count = PyTuple_GET_SIZE(result);
+  PyObject* arrays = PyTuple_New(count);
+  for (Py_ssize_t i = 0; arrays != nullptr && i < count; i++) {
+    PyObject* array = adopt(PyTuple_GET_ITEM(result, i));
+    if (array == nullptr) Py_CLEAR(arrays);
+    else PyTuple_SET_ITEM(arrays, i, array);
+  }
+  return arrays;
+}
+
+// by_numpy(function, arguments...): the new arrays that NumPy's function gives for the memory of arrays.
+PyObject* by_numpy(PyObject*, PyObject* const* args, Py_ssize_t count) {
+  return guarded(
+      [&]() -> PyObject* {
+        PyObject* result = call_numpy(args, count);
+        if (result == nullptr) return nullptr;
+        PyObject* arrays = adopt(result);
+        Py_DECREF(result);
+        return arrays;
+      },
+      [] { return Py_NewRef(Py_None); });
+}
+
+// write_by_numpy(function, array, arguments...): whether NumPy's function wrote to the array.
+PyObject* write_by_numpy(PyObject*, PyObject* const* args, Py_ssize_t count) {
+  return guarded(
+      [&]() -> PyObject* {
+        const at::Tensor* target = count > 1 && is_array(args[1]) ? plain_tensor(args[1]) : nullptr;
+        if (target == nullptr || !is_dense(*target)) return nullptr;
+        for (Py_ssize_t i = 2; i < count; i++) {  // a cast might warn, at another line than the user's
+            const at::Tensor* other = is_array(args[i]) ? plain_tensor(args[i]) : nullptr;
+            int8_t dtype = other == nullptr ? static_cast<int8_t>(B1) : dtype_of(*other);
+            if (dtype != B1 && dtype != I64 && dtype != dtype_of(*target)) return nullptr;
+        }
+        PyObject* result = call_numpy(args, count);
+        if (result == nullptr) return nullptr;
+        Py_DECREF(result);
+        target->unsafeGetTensorImpl()->bump_version();
+        return Py_NewRef(Py_True);
+      },
+      [] { return Py_NewRef(Py_None); });
+}
+
+}  // namespace
+
+bool numpy_computes() {
+  static PyObject* name = PyUnicode_InternFromString("host_computes");
+  return flags != nullptr && PyDict_GetItem(flags, name) == Py_True;
+}
+
+NumpyLoop numpy_loop(PyObject* ufunc, const int8_t* dtypes, int count) {
+  auto* found = reinterpret_cast<const NumpyUfunc*>(ufunc);
+  NumpyLoop loop;
+  if (found->nargs != count) return loop;
+  for (int row = 0; row < found->count; row++) {
+    int same = 0;
+    while (same < count && found->dtypes[row * count + same] == numpy_number(dtypes[same])) same++;
+    if (same < count) continue;
+    loop.function = found->functions[row];
+    loop.extra = found->extras == nullptr ? nullptr : found->extras[row];
+    std::copy(dtypes, dtypes + count, loop.dtypes);
+    break;
+  }
+  return loop;
+}
+
+PyMethodDef HOST_FUNCTIONS[] = {
+    {"set_host", set_host, METH_VARARGS, nullptr},
+    TNP_FAST("numpy_of", numpy_of),
+    {"of_numpy", of_numpy, METH_O, nullptr},
+    TNP_FAST("by_numpy", by_numpy),
+    TNP_FAST("write_by_numpy", write_by_numpy),
+    {nullptr, nullptr, 0, nullptr},
+};
+
+}  // namespace tnp

@@ -1,0 +1,17 @@
+// NumPy on the memory of arrays, for what backend_torch computes by NumPy at any size.
+#pragma once
+
+#include "core.h"
+#include "loops.h"
+
+namespace tnp {
+
+// Whether NumPy may compute: the flag of backend_torch.tensors.memory.
+bool numpy_computes();
+
+// The loop of a NumPy ufunc for these dtypes of operands and output, if it has one.
+NumpyLoop numpy_loop(PyObject* ufunc, const int8_t* dtypes, int count);
+
+extern PyMethodDef HOST_FUNCTIONS[];  // ends with an empty row
+
+}  // namespace tnp

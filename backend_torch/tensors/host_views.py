@@ -1,0 +1,153 @@
+"""Views of the host's memory that no tensor describes: negative steps, and strides of any number of bytes.
+
+Layer: owns the way from such a view, which is one of NumPy's arrays, to tensors: copies for reading, ordinary tensors
+over the same memory, and the place that a view of a copy has in the memory of the original.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import torch
+
+from backend_torch.tensors import memory, trace_state
+from backend_torch.tensors.dtypes import to_numpy, to_torch
+from backend_torch.tensors.shape import flip
+from backend_torch.torch_private import functorch
+
+Tensor = torch.Tensor
+
+
+def has_host_views(tensor: Tensor) -> bool:
+    """Whether views of the tensor may be NumPy's: its memory is the host's, and nothing but its values is wanted."""
+    return (
+        tensor.is_cpu
+        and functorch.innermost() is None
+        and memory.is_readable(tensor)
+        and not (tensor.requires_grad or tensor.is_conj() or tensor.is_neg() or tensor.is_inference())
+    )
+
+
+def is_compiling() -> bool:
+    """Whether Dynamo reads the code, which reads none of NumPy's views."""
+    return torch.compiler.is_compiling()
+
+
+def are_had() -> bool:
+    """Whether arrays may be views of NumPy's memory now: nothing is traced, batched or differentiated."""
+    return not torch.compiler.is_compiling() and functorch.innermost() is None and not trace_state.is_tracing()
+
+
+def is_described(array: np.ndarray) -> bool:
+    """Whether a tensor can have an array's strides, and its elements are where tensors have them."""
+    return array.flags.aligned and all(step >= 0 and not step % array.itemsize for step in array.strides)
+
+
+def memory_of(array: np.ndarray) -> Tensor:
+    """Return a tensor of the bytes from an array's first to its last, wherever its first element is."""
+    low, high = np.lib.array_utils.byte_bounds(array)
+    return memory.from_numpy(memory.placed(array, low, (high - low,), (1,), "|u1"), read_only=True)
+
+
+def tensor_over(array: np.ndarray, origin: Tensor) -> Tensor:
+    """Return a tensor for an array that `is_described`: a view of ``origin``, in whose memory it is, if possible."""
+    size, dtype = array.itemsize, to_torch[array.dtype]
+    storage = origin.untyped_storage()
+    start, rest = divmod(_address(array) - storage.data_ptr(), size) if array.size else (0, 0)
+    strides = [abs(step) // size for step in array.strides]
+    if origin.dtype is dtype:
+        return origin.as_strided(array.shape, strides, start)
+    if rest:
+        return memory.from_numpy(array, read_only=True)
+    return torch.empty(0, dtype=dtype).set_(storage, start, array.shape, strides)
+
+
+def is_within(array: np.ndarray, origin: Tensor) -> bool:
+    """Whether an array reaches beyond the memory of a tensor nowhere."""
+    storage = origin.untyped_storage()
+    low, high = np.lib.array_utils.byte_bounds(array)
+    return not array.size or storage.data_ptr() <= low <= high <= storage.data_ptr() + storage.nbytes()
+
+
+def forwards(array: np.ndarray, origin: Tensor) -> Tensor:
+    """Return a tensor of the elements of an array within the memory of ``origin``, those of negative steps reversed.
+
+    It has the elements' bytes along a further axis if no tensor describes these.
+    """
+    ahead = array[tuple([slice(None, None, -1 if step < 0 else 1) for step in array.strides])]
+    if is_described(ahead):
+        return tensor_over(ahead, origin)
+    storage = origin.untyped_storage()
+    octets = torch.empty(0, dtype=torch.uint8)
+    shape, strides = (*ahead.shape, ahead.itemsize), (*ahead.strides, 1)
+    return octets.set_(storage, _address(ahead) - storage.data_ptr(), shape, strides)
+
+
+def copy_of(array: np.ndarray, ahead: Tensor) -> Tensor:
+    """Return a copy of an array's values, in its memory order; a trace and a derivative know where they come from.
+
+    ``ahead`` are the array's `forwards`.
+    """
+    if are_had() and not _has_gradient(ahead):
+        return memory.from_numpy(array.copy("K"))
+    return turned(memory.with_history(ahead), flips_of(array), to_torch[array.dtype])
+
+
+def turned(ahead: Tensor, flips: tuple[int, ...], dtype: torch.dtype) -> Tensor:
+    """Return a copy of an array's values, made of its `forwards`."""
+    values = flip(ahead, flips)
+    return values if values.dtype is dtype else values.contiguous().view(dtype)[..., 0]
+
+
+def write(array: np.ndarray, ahead: Tensor, values: Tensor) -> None:
+    """Write a tensor of an array's shape and dtype to the array, whose `forwards` are ``ahead``."""
+    if are_had() and not (values.requires_grad or _has_gradient(ahead)):
+        array[...] = memory.to_numpy(values)
+        torch.autograd.graph.increment_version(ahead)
+        return
+    if ahead.dim() > array.ndim:
+        values = values[..., None].contiguous().view(torch.uint8)
+    memory.with_history(ahead).copy_(flip(values, flips_of(array)))
+
+
+def _has_gradient(tensor: Tensor) -> bool:
+    """Whether a gradient flows through the memory of a tensor, since something with one was written to it."""
+    return (tensor if tensor._base is None else tensor._base).requires_grad
+
+
+def flips_of(array: np.ndarray) -> tuple[int, ...]:
+    """Return the axes with negative steps."""
+    return tuple([axis for axis, step in enumerate(array.strides) if step < 0])
+
+
+def same_view(view: Tensor, copy: Tensor, array: np.ndarray) -> np.ndarray | None:
+    """Return the view of an array that ``view`` is of a copy of the array; None if no strides describe it."""
+    size, strides = copy.itemsize, np.asarray(view.stride()) * view.itemsize
+    axes = sorted([axis for axis in range(copy.dim()) if copy.shape[axis] > 1], key=copy.stride, reverse=True)
+
+    def place(offset: Any) -> Any:
+        element, within = np.divmod(offset, size)
+        for axis in axes:
+            index, element = np.divmod(element, copy.stride(axis))
+            within = within + index * array.strides[axis]
+        return within
+
+    start = view.storage_offset() * view.itemsize
+    first = int(place(start))
+    steps = tuple(
+        [int(place(start + n)) - first if length > 1 else int(n) for n, length in zip(strides, view.shape, strict=True)]
+    )
+    indices = np.ogrid[tuple([slice(length) for length in view.shape])]
+    offsets = sum([index * n for index, n in zip(indices, strides, strict=True)], start=start)
+    expected = sum([index * n for index, n in zip(indices, steps, strict=True)], start=first)
+    if not np.array_equal(place(offsets), expected):
+        return None
+    dtype = to_numpy[view.dtype]
+    typestr = dtype.str if dtype.isbuiltin == 1 else f"|V{dtype.itemsize}"
+    return memory.placed(array, _address(array) + first, tuple(view.shape), steps, typestr).view(dtype)
+
+
+def _address(array: np.ndarray) -> int:
+    address: int = array.__array_interface__["data"][0]
+    return address

@@ -1,0 +1,165 @@
+"""Machine code of elementwise graphs: each operation gives what torch's gives, and one code serves all sizes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+
+from backend_torch.graphs import code_cache, compiling, elementwise_code
+from backend_torch.torch_private import vector_library
+
+pytestmark = pytest.mark.skipif(vector_library.register() is None, reason="torch has no vector functions here")
+aten = torch.ops.aten
+SPECIAL = [
+    0.0, -0.0, 1.0, -1.0, 0.5, -0.5, 2.5, -3.5, 1e-3, 1e-40, -1e-40, 1e-310, 88.7, -88.7, 90.0, -104.0, 710.0, -746.0,
+    1e10, -1e10, 3e38, -3e38, float("inf"), -float("inf"), float("nan"), 1.0 + 2**-20, 0.99999, 7.0, 1e5,
+]  # fmt: skip
+UNARY: dict[str, Callable[[Any], Any]] = {
+    name: getattr(aten, name).default
+    for name in (
+        "abs", "acos", "acosh", "asin", "asinh", "atan", "atanh", "ceil", "clone", "cos", "cosh", "deg2rad",
+        "erfc", "exp", "exp2", "expm1", "floor", "isinf", "isnan", "log", "log10", "log1p", "log2", "neg", "rad2deg",
+        "reciprocal", "round", "rsqrt", "sigmoid", "sign", "signbit", "sin", "sinh", "sqrt", "square", "tan", "tanh",
+        "trunc",
+    )
+} | {
+    "powers": lambda x: aten.add.Tensor(aten.pow.Tensor_Scalar(x, 2), aten.pow.Tensor_Scalar(x, 3.0)),
+    "clamp": lambda x: aten.clamp.default(aten.clamp.default(x, None, 3.0), -2),
+    "filled": lambda x: x * torch.full_like(x, 0.1) + torch.ones_like(x) - torch.full((), 1 / 3, dtype=x.dtype),
+    "rsub": lambda x: aten.rsub.Scalar(x, 2.5),
+    "questions": lambda x: ((x > 0.5) | (x != x)) & ~(x <= 2) ^ (x == 1),
+    "infinite": lambda x: aten.where.self(x < 0, torch.full_like(x, -float("inf")), torch.full_like(x, float("nan"))),
+}  # fmt: skip
+BINARY: dict[str, Callable[..., Any]] = {
+    name: getattr(getattr(aten, name), overload)
+    for name, overload in (
+        *[(name, "Tensor") for name in ("add", "sub", "mul", "div", "copysign", "eq", "ne", "lt", "le", "gt", "ge")],
+        *[(name, "default") for name in ("atan2", "fmax", "fmin", "hypot", "maximum", "minimum")],
+        ("pow", "Tensor_Tensor"),
+    )
+}  # fmt: skip
+
+
+@pytest.fixture(scope="module", autouse=True)
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """An empty cache."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("TNP_CACHE_DIR", str(tmp_path_factory.mktemp("cache")))
+        yield
+
+
+def program(function: Callable[..., Any], *tensors: torch.Tensor) -> Any:
+    """The program of a function whose result is one tensor or several."""
+
+    def run(given: list[torch.Tensor]) -> tuple[torch.Tensor, ...]:
+        results = function(*given)
+        return results if isinstance(results, tuple) else (results,)
+
+    return elementwise_code.program(compiling.trace(run, list(tensors)))
+
+
+def check(function: Callable[..., Any], *tensors: torch.Tensor) -> None:
+    """A function's program gives what the function gives, up to rounding."""
+    made = program(function, *tensors)
+    assert made is not None
+    found, expected = made(list(tensors)), function(*tensors)
+    for one, other in zip(found, expected if isinstance(expected, tuple) else (expected,), strict=True):
+        assert one.dtype == other.dtype and one.stride() == other.stride()
+        eps = torch.finfo(other.dtype).eps if other.is_floating_point() else 0.0
+        tiny = torch.finfo(other.dtype).smallest_normal * eps if eps else 0.0
+        torch.testing.assert_close(one, other, rtol=4 * eps, atol=tiny, equal_nan=True)
+        if other.is_floating_point() and function not in (BINARY["fmax"], BINARY["fmin"]):  # of zeros either will do
+            zeros = (one == 0) & (other == 0)
+            assert torch.equal(one[zeros].signbit(), other[zeros].signbit())
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+@pytest.mark.parametrize("name", UNARY)
+def test_functions_of_one_array(name: str, dtype: torch.dtype) -> None:
+    check(UNARY[name], torch.tensor(SPECIAL, dtype=torch.float64).to(dtype))
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+@pytest.mark.parametrize("name", BINARY)
+def test_functions_of_two(name: str, dtype: torch.dtype) -> None:
+    values = torch.tensor(SPECIAL, dtype=torch.float64).to(dtype)
+    pairs = torch.cartesian_prod(values, values)
+    check(BINARY[name], pairs[:, 0].contiguous(), pairs[:, 1].contiguous())
+
+
+def test_bools_go_in_and_out() -> None:
+    x, mask = torch.linspace(-1, 1, 37), torch.arange(37) % 3 == 0
+    check(lambda x, mask: (torch.where(mask, x, -x), mask & (x > 0), ~mask), x, mask)
+
+
+def test_lone_numbers_are_cast_as_torch_casts_them() -> None:
+    x, rate, step = torch.linspace(-1, 1, 37), torch.tensor(0.1, dtype=torch.float64), torch.tensor([0.3])
+    check(lambda x, rate, step: (x * rate - step, x > rate), x, rate, step)
+    check(lambda x: x.sqrt() + 1, torch.tensor(2.0, dtype=torch.float64))
+    assert program(lambda x, rate: x * (rate * 0.3), x, rate) is None  # a product in double precision
+
+
+@pytest.mark.parametrize("shape", [(0,), (1,), (7,), (8,), (16, 1), (17,), (3, 5), (200, 100)])
+def test_one_code_serves_all_sizes(shape: tuple[int, ...], monkeypatch: pytest.MonkeyPatch) -> None:
+    def function(x: torch.Tensor) -> torch.Tensor:
+        return 2.5 / (1 + torch.exp(-x))
+
+    program(function, torch.ones(4))
+
+    def fail(*arguments: Any) -> Any:
+        raise AssertionError
+
+    monkeypatch.setattr(elementwise_code, "_built", fail)
+    monkeypatch.setattr(torch, "get_num_threads", lambda: 3)
+    x = torch.linspace(-1, 1, 20000)[: torch.Size(shape).numel()].reshape(shape)
+    check(function, x)
+    elementwise_code._kernel.cache_clear()  # as in another process
+    check(function, x.mT if x.dim() > 1 else x)
+
+
+OTHERS: dict[str, Callable[..., Any]] = {
+    "another shape inside": lambda x: x + x[:1],
+    "a reduction": lambda x: x - x.sum(),
+    "another dtype": lambda x: x.to(torch.float64),
+    "an integer": lambda x: (x * 2).to(torch.int32),
+    "alpha": lambda x: torch.add(x, x, alpha=2),
+    "a view's base": lambda x: (x + 1)[::2],
+    "a power": lambda x: x**2.5,
+    "an int that is no float": lambda x: x * (2**53 + 1),
+    "a write": lambda x: x.add_(1),
+}
+
+
+@pytest.mark.parametrize("name", OTHERS)
+def test_other_graphs_are_left_to_inductor(name: str) -> None:
+    made = program(OTHERS[name], torch.linspace(-1, 1, 6, dtype=torch.float32))
+    if made is not None:  # what is computed is elementwise, though the result is a view of it
+        assert name == "a view's base"
+
+
+@pytest.mark.parametrize("compiler", ["/no/such/compiler", "false"])
+def test_without_a_compiler_there_is_no_program(compiler: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CXX", compiler)
+    assert program(lambda x: x * 1.23456, torch.ones(3)) is None
+
+
+def test_a_damaged_library_is_made_anew(capfd: pytest.CaptureFixture[str]) -> None:
+    def function(x: torch.Tensor) -> torch.Tensor:
+        return x * 7.25
+
+    def libraries() -> set[Path]:
+        return set(code_cache.folder().glob("*/kernel_0.so"))
+
+    before = libraries()
+    check(function, torch.ones(3))
+    (library,) = libraries() - before
+    library.unlink()  # it is loaded: what is written over it would be run
+    library.write_bytes(b"")
+    elementwise_code._kernel.cache_clear()
+    check(function, torch.ones(3))
+    assert library.stat().st_size > 0
+    assert "is made anew" in capfd.readouterr().err

@@ -1,0 +1,72 @@
+"""Numbers of Python's that a graph computes, because a traced condition decides them or a loop counts them.
+
+Layer: owns what Python's operators give of them. Ufuncs take their Python type instead of their dtype (NEP 50), so
+beside an array they take its dtype; among numbers the results are numbers again.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from backend_torch.tensors.dtypes import to_numpy
+from tnp._array.ndarray import REPEATED, scalar
+from tnp._array.operators import operators
+from tnp._core import base
+from tnp._core.base import completes, number
+from tnp._core.interop import is_foreign
+from tnp._ufunc.ufunc import COMPARISONS
+
+Tensor = Any
+_BITWISE = frozenset({"bitwise_and", "bitwise_or", "bitwise_xor"})
+_PYTHONS = frozenset({bool, int, float, complex, number})
+_new = object.__new__
+
+
+def number_of(tensor: Tensor) -> Any:
+    """Return a 0-d tensor of a trace as a number of Python's."""
+    result = _new(number)
+    result.tensor = tensor
+    return result
+
+
+def _computed(ufunc: Any, *operands: Any) -> Any:
+    """What Python's operator gives of a number and another value."""
+    name = ufunc.__name__
+    if not _PYTHONS.issuperset(map(type, operands)):
+        repeats = name == "multiply" and any(type(x) in REPEATED for x in operands)
+        return NotImplemented if repeats or any(map(is_foreign, operands)) else ufunc(*operands)
+    if name not in COMPARISONS and not (name in _BITWISE and all(map(_is_bool, operands))):
+        # To Python True is 1.
+        operands = tuple([x.astype(np.int64) if type(x) is number and _is_bool(x) else x for x in operands])
+    results = ufunc(*operands)
+    return tuple([number_of(each.tensor) for each in results]) if ufunc.nout > 1 else number_of(results.tensor)
+
+
+def _is_bool(value: Any) -> bool:
+    return type(value) is bool or (type(value) is number and value.dtype == bool)
+
+
+def _unary(name: str, ufunc: Any) -> Any:
+    return lambda self: _computed(ufunc, self)
+
+
+def _operator(name: str, ufunc: Any) -> Any:
+    return lambda self, other: _computed(ufunc, self, other)
+
+
+def _reflected(name: str, ufunc: Any) -> Any:
+    return lambda self, other: _computed(ufunc, other, self)
+
+
+@completes(base.number, operators(unary=_unary, operator=_operator, reflected=_reflected, inplace=_operator))
+class _Number(scalar):
+    __slots__ = ()
+    __module__ = "tnp"
+    __hash__ = scalar.__hash__
+
+    @property
+    def weak(self) -> type:
+        """The type of Python's that it is of."""
+        return type(to_numpy[self.tensor.dtype].type(0).item())

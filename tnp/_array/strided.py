@@ -1,0 +1,195 @@
+"""Views that no tensor describes: what of the array's methods reads or writes memory.
+
+Layer: owns the class of such views. All else is ordinary: a method that computes asks for the tensor, and gets a copy.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, NoReturn
+
+import numpy as np
+
+from backend_torch.tensors import host_views
+from tnp._array.operators import operators
+from tnp._core import base
+from tnp._core.base import completes, ndarray, wrap, wrap_array
+from tnp._core.convert import as_order, tensor_of
+from tnp._core.dtypes import tensor_dtype
+from tnp._core.indexing import get_item
+from tnp._core.interop import host_values
+from tnp._core.strided_views import basic, made_of, over, put_back, stand_in, view_of
+
+Tensor = Any
+
+
+def _inplace(name: str, ufunc: Any) -> Any:
+    """Make an in-place operator that takes the general path: the fast one writes to the tensor."""
+    if ufunc.signature is not None:
+        return ufunc.inplace  # of a product, which has no other path
+    return lambda self, other: ufunc._defer_or_call(self, other, out=self)
+
+
+@completes(base.strided, operators(inplace=_inplace))
+class strided(ndarray):
+    """A view of the host's memory with a negative stride, or one of any number of bytes.
+
+    Attributes
+    ----------
+    host : numpy.ndarray
+        The view itself.
+    ahead : torch.Tensor
+        The elements in the memory, those along negative strides reversed.
+    turn : tuple
+        The axes with negative strides, and torch's dtype: what it takes to read the values from ``ahead`` alone.
+    """
+
+    __slots__ = ("ahead", "host", "turn")
+
+    ahead: Tensor
+    host: np.ndarray
+    turn: tuple[tuple[int, ...], Any]
+
+    @property
+    def tensor(self) -> Tensor:
+        """A copy of the values as a torch.Tensor: what is written to it does not reach the array."""
+        return stand_in(self)
+
+    @tensor.setter
+    def tensor(self, tensor: Tensor) -> NoReturn:
+        raise TypeError("a view with a negative step keeps its memory: make another array of the tensor")
+
+    # Attributes.
+
+    @property
+    def dtype(self) -> np.dtype:
+        """NumPy dtype of the elements; assignment reinterprets the same bytes."""
+        return self.host.dtype
+
+    @dtype.setter
+    def dtype(self, dtype: Any) -> None:
+        tensor_dtype(dtype)
+        self.host = self.host.view(dtype)
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Length of each axis; assignment reshapes in place, without a copy."""
+        return self.host.shape
+
+    @shape.setter
+    def shape(self, shape: Any) -> None:
+        host = self.host[...]
+        host.shape = shape
+        self.host = host
+
+    ndim = property(lambda self: self.host.ndim, doc="Number of axes.")
+    size = property(lambda self: self.host.size, doc="Number of elements.")
+    itemsize = property(lambda self: self.host.itemsize, doc="Bytes of an element.")
+    nbytes = property(lambda self: self.host.nbytes, doc="Bytes of all elements.")
+    strides = property(lambda self: self.host.strides, doc="Bytes from one element to the next along each axis.")
+    device = property(lambda self: self.ahead.device, doc="Device of the elements (a torch.device).")
+    flags = property(lambda self: self.host.flags, doc="Memory layout.")
+
+    @property
+    def base(self) -> ndarray | None:
+        """The array that this one is a view of."""
+        return wrap_array(self.ahead).base
+
+    def __len__(self) -> int:
+        return len(self.host)
+
+    # Reading.
+
+    def __getitem__(self, key: Any) -> Any:
+        items = basic(key) if host_views.are_had() else None
+        if items is None:
+            found = get_item(wrap_array(self.tensor), key)
+            return view_of(self, found.tensor) if type(found) is ndarray else found
+        chosen = self.host[items]
+        return over(chosen, self.ahead) if isinstance(chosen, np.ndarray) else wrap(tensor_of(chosen))
+
+    def __iter__(self) -> Iterator[Any]:
+        if not self.host.ndim:
+            raise TypeError("iteration over a 0-d array")
+        return (self[i] for i in range(len(self.host)))
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
+        """NumPy's view of the same memory."""
+        host = host_values(self)
+        return host if dtype is None and not copy else np.array(host, dtype, copy=copy)
+
+    @property
+    def __array_interface__(self) -> dict[str, Any]:
+        """The elements' memory for libraries that read NumPy's array interface."""
+        return {**self.host.__array_interface__, "strides": self.host.strides}
+
+    def __dlpack__(
+        self,
+        *,
+        stream: Any = None,
+        max_version: tuple[int, int] | None = None,
+        dl_device: Any = None,
+        copy: bool | None = None,
+    ) -> Any:
+        """A DLPack capsule of a copy: torch's C++ ends the process where a capsule has negative strides."""
+        if copy is False:
+            raise BufferError("a view with a negative step has strides that torch can't import: export a copy of it")
+        return self.copy().__dlpack__(stream=stream, max_version=max_version, dl_device=dl_device)
+
+    def to_device(self, device: Any, /, *, stream: Any = None, non_blocking: bool = False) -> ndarray:
+        """The array on ``device``: itself if it is there, else a copy."""
+        moved = ndarray.to_device(self, device, stream=stream, non_blocking=non_blocking)
+        return self if moved.device == self.device else moved
+
+    def copy(self, order: str = "C") -> ndarray:
+        """A copy of the array, in C order by default."""
+        return ndarray.copy(self, "C" if as_order(order) == "A" else order)
+
+    def getfield(self, dtype: Any, offset: int = 0) -> ndarray:
+        """The bytes of each element from ``offset`` on under another dtype, a view."""
+        tensor_dtype(dtype)
+        return made_of(self, self.host.getfield(dtype, offset))
+
+    # Writing.
+
+    def __setitem__(self, key: Any, value: Any) -> None:
+        if not self.host.flags.writeable:
+            raise ValueError("assignment destination is read-only")
+        items = basic(key) if host_views.are_had() else None
+        if items is None:
+            tensor = self.tensor
+            wrap_array(tensor)[key] = value
+            put_back(self, tensor)
+            return
+        is_whole = Ellipsis in items
+        chosen = self if items == (...,) else over(self.host[items if is_whole else (*items, ...)], self.ahead)
+        tensor = chosen.tensor
+        wrap_array(tensor)[... if is_whole or tensor.dim() else ()] = value
+        put_back(chosen, tensor)
+
+    def byteswap(self, inplace: bool = False) -> ndarray:
+        """The array with the bytes of each element reversed."""
+        if not inplace:
+            return ndarray.byteswap(self)
+        self.host.byteswap(inplace=True)
+        return self
+
+    @property
+    def real(self) -> ndarray:
+        """The real part; a view."""
+        return ndarray.real.__get__(self)
+
+    @real.setter
+    def real(self, value: Any) -> None:
+        self.real[...] = value
+
+    @property
+    def imag(self) -> ndarray:
+        """The imaginary part; a view of a complex array, zeros for a real one."""
+        return ndarray.imag.__get__(self)
+
+    @imag.setter
+    def imag(self, value: Any) -> None:
+        if self.host.dtype.kind != "c":
+            raise TypeError("array does not have imaginary part to set")
+        self.imag[...] = value

@@ -1,0 +1,120 @@
+"""Arguments of compiled functions that are said to be static: each value of theirs is a trace of its own.
+
+Layer: owns which arguments those are, and the values that are hashed and compared by ``==``.
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import operator
+from collections.abc import Callable, Iterable
+from typing import Any
+
+Function = Callable[..., Any]
+
+
+class Static:
+    """A value that is a part of the signature, whatever it holds: equal to others of its class that are equal."""
+
+    __slots__ = ("value",)
+
+    def __init__(self, value: Any) -> None:
+        self.value = value
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Static):
+            return NotImplemented
+        mine, others = self.value, other.value
+        return mine is others or (type(mine) is type(others) and bool(mine == others))
+
+    def __hash__(self) -> int:
+        return hash(self.value)
+
+    def __repr__(self) -> str:
+        return repr(self.value)
+
+
+class StaticArguments:
+    """Which arguments of a function are static, by place and by name.
+
+    Raises
+    ------
+    ValueError
+        The function has no such argument.
+    """
+
+    def __init__(self, fn: Function, argnums: int | Iterable[int] | None, argnames: str | Iterable[str] | None) -> None:
+        self.name = getattr(fn, "__qualname__", repr(fn))
+        numbers = [] if argnums is None else [argnums] if isinstance(argnums, int) else list(argnums)
+        names = [] if argnames is None else [argnames] if isinstance(argnames, str) else list(argnames)
+        places, others, open_ended = _parameters(fn)
+        self.numbers = {operator.index(number) for number in numbers}
+        if places is not None:
+            more_places, more_names = open_ended
+            wrong: list[Any] = [n for n in self.numbers if n < -len(places) or (n >= len(places) and not more_places)]
+            wrong += [name for name in names if name not in places + others and not more_names]
+            if wrong:
+                raise ValueError(
+                    f"{self.name} has static_argnums={tuple(numbers)} and static_argnames={tuple(names)}, but no "
+                    f"argument {wrong[0]!r}: it takes {', '.join(places + others) or 'none'}"
+                )
+            self.numbers = {n % len(places) if n < 0 else n for n in self.numbers}
+            names += [places[n] for n in self.numbers if n < len(places)]
+            self.numbers |= {places.index(name) for name in names if name in places}
+        self.names = set(names)
+
+    def __bool__(self) -> bool:
+        return bool(self.numbers or self.names)
+
+    def taking(self, function: Function, before: int = 0) -> Function:
+        """``function``, which is called with the static arguments as `Static`, after as many others as ``before``."""
+        if not self:
+            return function
+
+        @functools.wraps(function)
+        def taken(*args: Any, **kwargs: Any) -> Any:
+            marked = [self._marked(arg, n) if n in self.numbers else arg for n, arg in enumerate(args, -before)]
+            named = {name: self._marked(arg, name) if name in self.names else arg for name, arg in kwargs.items()}
+            return function(*marked, **named)
+
+        return taken
+
+    def opened(self, fn: Function) -> Function:
+        """``fn``, which gets what is in `Static`."""
+        if not self:
+            return fn
+
+        @functools.wraps(fn)
+        def called(*args: Any, **kwargs: Any) -> Any:
+            return fn(*map(_value, args), **{name: _value(arg) for name, arg in kwargs.items()})
+
+        return called
+
+    def _marked(self, value: Any, which: int | str) -> Static:
+        try:
+            hash(value)
+        except TypeError:
+            where = f"argument {which!r} of {self.name}"
+            raise ValueError(
+                f"Non-hashable static arguments are used in a compiled function: {where} is of type "
+                f"{type(value).__name__}. Static arguments are hashed and compared to find their trace: pass a tuple "
+                "for a list, or an array as one that is not static"
+            ) from None
+        return Static(value)
+
+
+def _value(argument: Any) -> Any:
+    return argument.value if isinstance(argument, Static) else argument
+
+
+def _parameters(fn: Function) -> tuple[list[str] | None, list[str], tuple[bool, bool]]:
+    """The names of arguments by place and of those by name alone, and whether there may be more of either kind."""
+    try:
+        parameters = list(inspect.signature(fn).parameters.values())
+    except (TypeError, ValueError):
+        return None, [], (True, True)
+    kinds = [parameter.kind for parameter in parameters]
+    places = [p.name for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
+    others = [p.name for p in parameters if p.kind is p.KEYWORD_ONLY]
+    return places, others, (inspect.Parameter.VAR_POSITIONAL in kinds, inspect.Parameter.VAR_KEYWORD in kinds)
