@@ -1,4 +1,4 @@
-"""Python's own `if`, `while` and `for` over traced values: functions are rewritten before they are traced.
+"""Python's `if`, `while` and `for` over traced values: tnp rewrites the user's functions before it traces them.
 
-It imports ``_functional`` and below. Functions of libraries stay as they are.
+This room imports ``_functional`` and below. It never rewrites functions of installed libraries.
 """

@@ -1,4 +1,4 @@
-"""A function's source, found and rewritten: the result is a function with the same globals, closure and lines.
+"""Find and rewrite a function's source: the converted function has the same globals, closure and line numbers.
 
 Layer: owns which functions are converted, where their source is, and why one is not. Libraries' functions are not.
 """
@@ -18,30 +18,32 @@ from tnp._autograph import rewriting
 
 _PACKAGES = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 OWN = tuple([os.path.join(_PACKAGES, name, "") for name in ("tnp", "backend_torch")])
-CELL = types.CellType()  # what converted functions find their operators in
-_codes: dict[types.CodeType, types.CodeType | str] = {}  # of a function -> of the converted one, or why there is none
+CELL = types.CellType()  # the closure cell through which converted functions reach the operators
+_codes: dict[types.CodeType, types.CodeType | str] = {}  # original code -> converted code, or why there is none
 
 
 @functools.cache
 def installed() -> tuple[str, ...]:
-    """Where Python's own modules and installed packages are."""
+    """Return the folders of the standard library and of installed packages."""
     paths = sysconfig.get_paths()
     return tuple(os.path.join(paths[name], "") for name in ("stdlib", "platstdlib", "purelib", "platlib"))
 
 
 def converted(function: Any, root: bool = False) -> Any:
-    """The function that branches and loops over traced values; itself, if it is a library's or can't be converted.
+    """Return a version of a function that can branch and loop over traced values.
+
+    A library function, or one that can't be converted, comes back unchanged.
 
     Parameters
     ----------
     function : callable
     root : bool
-        Whether the user named the function: it may be from an installed package.
+        Whether the user passed this function to tnp. Such a function is converted even if a library defines it.
     """
     if isinstance(function, types.FunctionType):
         file = function.__code__.co_filename
         if rewriting.OPERATORS in function.__code__.co_freevars:
-            return function  # it is converted
+            return function  # already converted
         if file.startswith(OWN):
             return _with_converted_cells(function)
         if file.startswith(installed()) and not root:
@@ -66,13 +68,13 @@ def converted(function: Any, root: bool = False) -> Any:
 
 
 def reason(code: types.CodeType) -> str | None:
-    """Why a function was not converted; None if it was, or nobody tried."""
+    """Return why a function was not converted; None if it was converted, or if no conversion was tried."""
     found = _codes.get(code)
     return found if isinstance(found, str) else None
 
 
 def _with_converted_cells(function: types.FunctionType) -> Any:
-    """A function of tnp's around the user's, such as ``grad(f)``, around the converted one."""
+    """Convert the user's function that a function of tnp wraps: ``grad(f)`` becomes ``grad(converted(f))``."""
     cells, changed = [], False
     for cell in function.__closure__ or ():
         try:
@@ -125,7 +127,7 @@ def _rewritten(function: types.FunctionType) -> types.CodeType | str:
         given = ast.arguments([], [ast.arg(name) for name in names], None, [], [], None, [])
         factory: ast.stmt = ast.FunctionDef("_tnp_factory", given, [made], [])
         factory.type_params = []  # type: ignore[attr-defined]
-        for name in reversed(around):  # for names that a class hides
+        for name in reversed(around):  # the classes around it, so that Python mangles private names (__x) alike
             factory = ast.ClassDef(name, [], [], [factory], [])
             factory.type_params = []  # type: ignore[attr-defined]
         module = ast.fix_missing_locations(ast.Module([factory], []))
@@ -145,7 +147,7 @@ def _parsed(source: str) -> ast.Module:
 
 
 def _find(tree: ast.Module, code: types.CodeType) -> tuple[ast.FunctionDef | ast.Lambda, list[str]] | None:
-    """The node of a function's code, and the names of the classes around it, the innermost last."""
+    """Return the syntax node that a code object was compiled from, and the classes around it, innermost last."""
     found: list[tuple[Any, list[str]]] = []
     spots = [p for p in code.co_positions() if None not in p] if code.co_name == "<lambda>" else []
 
@@ -195,7 +197,7 @@ def _inner(code: types.CodeType, name: str) -> types.CodeType:
 
 
 def _named(code: types.CodeType, like: types.CodeType) -> types.CodeType:
-    """The code with the function's own name for the parts that its blocks have become."""
+    """Give the functions that blocks have become the original function's name, which tracebacks show."""
     constants = tuple([_named(each, like) if isinstance(each, types.CodeType) else each for each in code.co_consts])
     if not code.co_name.startswith("_tnp_") and code.co_name != like.co_name:
         return code.replace(co_consts=constants)

@@ -1,6 +1,6 @@
-"""Expressions that ask for truth: `and`, `or`, `not`, chained comparisons, `x if c else y`, and built-in functions.
+"""Expressions that test a value: `and`, `or`, `not`, chained comparisons, `x if c else y`, and built-in functions.
 
-Layer: owns what they give where a value is traced; for every other value they are Python's.
+Layer: owns their results for traced values. For every other value they are Python's.
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ def not_(value: Any) -> Any:
 
 
 def compare(first: Any, *rest: tuple[str, Thunk]) -> Any:
-    """``first < second() < third()``, with the comparisons' names."""
+    """``first < second() < third()``; each comparison is given by the name of its syntax node, such as ``"Lt"``."""
     (name, thunk), *more = rest
     second = thunk()
     result = _COMPARISONS[name](first, second)
@@ -80,7 +80,7 @@ def compare(first: Any, *rest: tuple[str, Thunk]) -> Any:
 
 
 def assert_(test: Any, message: Thunk | None) -> None:
-    """``assert test, message()``; of a traced condition when the graph runs, without the message's values."""
+    """``assert test, message()``; the graph checks a traced condition when it runs, and leaves out the message."""
     condition = predicate(test)
     if condition is None:
         if not test and __debug__:
@@ -90,17 +90,17 @@ def assert_(test: Any, message: Thunk | None) -> None:
 
 
 def int_(*args: Any, **kwargs: Any) -> Any:
-    """``int``, of a traced number too."""
+    """``int``, for traced numbers too."""
     return _as(np.int64, args[0]) if len(args) == 1 and not kwargs and predicate_like(args[0]) else int(*args, **kwargs)
 
 
 def float_(*args: Any) -> Any:
-    """``float``, of a traced number too."""
+    """``float``, for traced numbers too."""
     return _as(np.float64, args[0]) if len(args) == 1 and predicate_like(args[0]) else float(*args)
 
 
 def bool_(*args: Any) -> Any:
-    """``bool``, of a traced number too."""
+    """``bool``, for traced numbers too."""
     return _as(np.bool_, args[0]) if len(args) == 1 and predicate_like(args[0]) else bool(*args)
 
 
@@ -109,7 +109,7 @@ def _as(dtype: Any, value: Any) -> Any:
 
 
 def predicate_like(value: Any) -> bool:
-    """Whether a value is a traced array of no dimension, and no derivative is lost if a number is made of it."""
+    """Whether a value is a traced 0-d array that can become a number without losing a derivative."""
     return isinstance(value, ndarray) and value.ndim == 0 and backend.is_recorded() and traced(value) is not None
 
 
@@ -124,7 +124,7 @@ def _extreme(function: Any) -> Any:
             return function(*args, **kwargs)
         result = given[0]
         for each in given[1:]:
-            # As Python chooses: the first of equal ones, and of what can't be compared.
+            # Like Python, keep the first of two values that are equal or that can't be ordered (NaN).
             better = each > result if function is max else each < result
             result = choose(better, partial(_itself, each), partial(_itself, result))
         return result
@@ -168,4 +168,4 @@ BUILTINS: dict[Any, Any] = {
     math.ceil: _rounded(math.ceil, table.ceil),
     **{getattr(math, name): _of_math(getattr(math, name), ufunc) for name, ufunc in _MATH.items()},
 }
-"""Functions of Python that want a number, and what they are in converted functions."""
+"""Python's functions of numbers -> their replacements in converted functions."""

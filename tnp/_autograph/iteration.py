@@ -1,6 +1,6 @@
-"""What loops go through: ranges and arrays, with numbers of steps that may be traced.
+"""What a loop in the graph can iterate over: ranges and arrays, whose length may be traced.
 
-Layer: owns the items of a loop by their number, which a loop of the graph counts. Every other iterable is Python's.
+Layer: owns reading a loop's items by position, which the loop in the graph counts. Every other iterable is Python's.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from tnp._ufunc.table import maximum
 
 
 class Items:
-    """Items that have numbers.
+    """A sequence that is read by position.
 
     Attributes
     ----------
@@ -25,7 +25,7 @@ class Items:
     length: Any
 
     def item(self, number: Any) -> Any:
-        """The item of a number, which may be traced."""
+        """Return the item at a position, which may be traced."""
         raise NotImplementedError
 
     def __iter__(self) -> Iterator[Any]:
@@ -44,7 +44,7 @@ class Range(Items):
             self.length = maximum(rounded // step, 0)
 
     def item(self, number: Any) -> Any:
-        """The integer of a number."""
+        """Return the integer at a position."""
         number = number if isinstance(self.step, int) and self.step == 1 else number * self.step
         return number if isinstance(self.start, int) and self.start == 0 else number + self.start
 
@@ -57,17 +57,17 @@ class Rows(Items):
         self.length = array.shape[0]
 
     def item(self, number: Any) -> Any:
-        """The slice of a number."""
+        """Return the slice at a position."""
         return self.array[number]
 
 
 class Once(Items):
-    """Items that Python gives by an iterator, which ends.
+    """A sequence for which Python has an iterator: it can be gone through once.
 
     Attributes
     ----------
     rest : iterator or None
-        What is left, once something was taken.
+        The items that are left, after the first was taken.
     """
 
     rest: Iterator[Any] | None = None
@@ -81,44 +81,44 @@ class Once(Items):
         return next(self.rest)
 
 
-class Numbered(Once):
-    """What ``enumerate`` gives."""
+class Enumerated(Once):
+    """The result of ``enumerate``."""
 
     def __init__(self, items: Items, start: Any) -> None:
         self.items, self.start, self.length = items, start, items.length
 
     def item(self, number: Any) -> Any:
-        """The number and the item."""
+        """Return the position, from ``start``, and the item there."""
         return number if isinstance(self.start, int) and self.start == 0 else number + self.start, self.items.item(
             number
         )
 
 
-class Together(Once):
-    """What ``zip`` gives."""
+class Zipped(Once):
+    """The result of ``zip``."""
 
     def __init__(self, items: list[Items]) -> None:
         self.items = items
         self.length = min([each.length for each in items])
 
     def item(self, number: Any) -> Any:
-        """The items of a number."""
+        """Return the tuple of the items at a position."""
         return tuple([each.item(number) for each in self.items])
 
 
-class Backwards(Once):
-    """What ``reversed`` gives."""
+class Reversed(Once):
+    """The result of ``reversed``."""
 
     def __init__(self, items: Items) -> None:
         self.items, self.length = items, items.length
 
     def item(self, number: Any) -> Any:
-        """The item of a number, from the end."""
+        """Return the item at a position counted from the end."""
         return self.items.item(self.length - 1 - number)
 
 
 class Unrolled:
-    """An iterable that a loop goes through in Python, however long it is."""
+    """An iterable whose loop is always unrolled, however long it is."""
 
     def __init__(self, items: Any) -> None:
         self.items = items
@@ -128,7 +128,7 @@ class Unrolled:
 
 
 def source(items: Any) -> Items | None:
-    """The items of what a loop can count; None for other iterables, and for items of which some were taken."""
+    """Return the items if a loop can read them by position; None for other iterables and for used iterators."""
     if isinstance(items, Items):
         return None if isinstance(items, Once) and items.rest is not None else items
     if isinstance(items, range):
@@ -139,12 +139,12 @@ def source(items: Any) -> Items | None:
 
 
 def range_(*args: Any) -> Any:
-    """``range``, of bounds that may be traced."""
+    """``range``, with bounds that may be traced."""
     if not any(traced(each) is not None for each in args):
         return range(*args)
     start, stop, step = (0, args[0], 1) if len(args) == 1 else (*args, 1)[:3]
     if traced(step) is not None:
-        raise TypeError("the step of a range is a part of the trace: only its bounds can be traced")
+        raise TypeError("the step of a range can't be traced: only its bounds can")
     for each in (start, stop):
         if isinstance(each, ndarray) and each.dtype.kind not in "iu":
             raise TypeError("'numpy.float64' object cannot be interpreted as an integer")
@@ -158,7 +158,7 @@ def range_(*args: Any) -> Any:
 def enumerate_(iterable: Any, start: Any = 0) -> Any:
     """``enumerate``."""
     found = source(iterable)
-    return enumerate(iterable, start) if found is None else Numbered(found, start)
+    return enumerate(iterable, start) if found is None else Enumerated(found, start)
 
 
 def zip_(*iterables: Any, strict: bool = False) -> Any:
@@ -168,7 +168,7 @@ def zip_(*iterables: Any, strict: bool = False) -> Any:
         return zip(*iterables, strict=strict)
     if strict and len({each.length for each in found}) > 1:  # type: ignore[union-attr]
         return zip(*iterables, strict=strict)
-    return Together(found)  # type: ignore[arg-type]
+    return Zipped(found)  # type: ignore[arg-type]
 
 
 def reversed_(items: Any) -> Any:
@@ -176,4 +176,4 @@ def reversed_(items: Any) -> Any:
     if isinstance(items, range):
         return items[::-1]
     found = source(items)
-    return reversed(items) if found is None else Backwards(found)
+    return reversed(items) if found is None else Reversed(found)

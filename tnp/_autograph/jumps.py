@@ -1,7 +1,8 @@
-"""Jumps become flags: `return`, `break` and `continue` inside of branches and loops.
+"""Replace jumps by flags: `return`, `break` and `continue` inside branches and loops.
 
-Layer: owns the order in which statements run; each block has one end afterwards. What follows a branch that always
-jumps moves into the other branch; what follows one that may jump is guarded by the flags.
+Layer: owns the order in which statements run. Afterwards each block ends at its last statement. Statements after a
+branch that always jumps move into the other branch. Statements after a branch that may jump run only if its flags
+are not set.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ class _Loop:
 
 
 def without_jumps(body: list[ast.stmt]) -> list[ast.stmt]:
-    """A function's statements with one `return` at most, the last of them, and loops without `break` and `continue`."""
+    """Rewrite a function's statements: one `return` at most, as the last, and no `break` or `continue` in loops."""
     returns = any(isinstance(each, ast.Return) for s in body if isinstance(s, _BLOCKS) for each in _own(s))
     lowering = _Lowering(returns)
     if returns and not _always_jumps(body):
@@ -41,12 +42,12 @@ def without_jumps(body: list[ast.stmt]) -> list[ast.stmt]:
 
 
 def flags_of(loop: ast.AST) -> list[str]:
-    """The flags that end a loop."""
+    """Return the names of the flags that end a loop."""
     return getattr(loop, "flags", [])
 
 
 def _own(node: ast.AST) -> Iterator[ast.AST]:
-    """The nodes of a statement that are in its own function."""
+    """Yield the nodes of a statement, without those inside nested functions."""
     yield node
     if not isinstance(node, SCOPES):
         for child in ast.iter_child_nodes(node):
@@ -54,7 +55,7 @@ def _own(node: ast.AST) -> Iterator[ast.AST]:
 
 
 def _jumps(node: ast.AST) -> bool:
-    """Whether a statement may jump out of itself."""
+    """Whether a statement may jump to a place outside it."""
     if isinstance(node, _JUMPS):
         return True
     if isinstance(node, SCOPES):
@@ -79,7 +80,7 @@ def _assign(name: str, value: ast.expr, where: ast.AST) -> ast.stmt:
 
 
 class _Lowering:
-    """The statements of one function; ``returns`` if its results go through a variable."""
+    """Rewrites the statements of one function; ``returns`` says whether its result goes through a variable."""
 
     def __init__(self, returns: bool) -> None:
         self.returns = returns
@@ -87,7 +88,7 @@ class _Lowering:
         self.loops = 0
 
     def block(self, statements: Sequence[ast.stmt], loop: _Loop | None) -> tuple[list[ast.stmt], list[str]]:
-        """The statements, and the flags that they may raise."""
+        """Rewrite statements; return them and the flags that they may set."""
         result: list[ast.stmt] = []
         raised: list[str] = []
         for number, statement in enumerate(statements):
@@ -134,7 +135,7 @@ class _Lowering:
         return result, raised
 
     def inside(self, statement: ast.stmt, loop: _Loop | None) -> ast.stmt:
-        """A statement that does not jump, with its blocks done: loops in them may jump inside."""
+        """Rewrite the blocks of a statement that does not jump itself: loops in them may hold jumps."""
         for field in ("body", "orelse", "finalbody"):
             if isinstance(statement, _BLOCKS) and getattr(statement, field, None):
                 put(statement, field, self.block(getattr(statement, field), loop)[0])
@@ -179,7 +180,7 @@ def _joined(one: list[str], other: list[str]) -> list[str]:
 
 
 def _tested(statements: list[ast.stmt], tested: set[str]) -> list[ast.stmt]:
-    """The statements without flags that nobody tests."""
+    """Remove assignments to flags that no statement tests."""
 
     class Removal(ast.NodeTransformer):
         def visit_Assign(self, node: ast.Assign) -> ast.AST:

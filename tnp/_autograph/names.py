@@ -1,7 +1,7 @@
-"""Which variables statements assign, read, and leave to be read later.
+"""Liveness analysis: which variables statements assign and read, and which may be read later.
 
-Layer: owns the analysis of variables, by name and in the order of the source; it changes nothing. Control flow has only
-structured statements here: jumps have become flags.
+Layer: owns the analysis of variables by name, in the order of the source; it changes no code. It expects structured
+control flow: `jumps` has replaced `return`, `break` and `continue` by flags.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ Names = frozenset[str]
 
 
 def put(node: ast.AST, field: str, value: object) -> None:
-    """Set a field of a node, by the field's name."""
+    """Set a field of a syntax node by name."""
     setattr(node, field, value)
 
 
 def attribute_text(node: ast.AST) -> str | None:
-    """``self.a.b`` for an attribute of a variable; None for attributes of other expressions."""
+    """Return ``"self.a.b"`` for an attribute of a variable; None for an attribute of any other expression."""
     names = []
     while isinstance(node, ast.Attribute):
         names.append(node.attr)
@@ -30,7 +30,7 @@ def attribute_text(node: ast.AST) -> str | None:
 
 
 def assigned(nodes: Iterable[ast.AST]) -> Names:
-    """The variables that statements bind in their own function, and the attributes of variables that they set."""
+    """Return the variables that statements bind in their own function, and the attributes that they set."""
     found: set[str] = set()
 
     def visit(node: ast.AST, inside: bool) -> None:
@@ -63,7 +63,7 @@ def assigned(nodes: Iterable[ast.AST]) -> Names:
 
 
 def read(nodes: Iterable[ast.AST]) -> Names:
-    """The variables that are read, in functions inside of them too; what is updated or deleted is read."""
+    """Return the variables that statements read, nested functions included. An update or ``del`` counts as a read."""
     found: set[str] = set()
     for node in nodes:
         for each in ast.walk(node):
@@ -79,13 +79,13 @@ def read(nodes: Iterable[ast.AST]) -> Names:
 
 
 def captured(nodes: Iterable[ast.AST]) -> Names:
-    """The variables that functions inside read, which may be called at any time."""
+    """Return the variables that nested functions read: such a function may be called at any time."""
     inner = [each for node in nodes for each in ast.walk(node) if isinstance(each, SCOPES)]
     return read(inner)
 
 
 def declared(function: ast.AST, kind: Any) -> Names:
-    """The variables of a function's own ``global`` or ``nonlocal`` statements, or both."""
+    """Return the names in a function's own ``global`` or ``nonlocal`` statements, whichever ``kind`` selects."""
     found: set[str] = set()
 
     def visit(node: ast.AST) -> None:
@@ -100,20 +100,20 @@ def declared(function: ast.AST, kind: Any) -> Names:
 
 
 def parameters(arguments: ast.arguments) -> Names:
-    """The names of a function's parameters."""
+    """Return the names of a function's parameters."""
     given = [*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs, arguments.vararg, arguments.kwarg]
     return frozenset(each.arg for each in given if each is not None)
 
 
 def live_before(statements: Sequence[ast.stmt], after: Names) -> Names:
-    """The variables that may be read from here on before they are assigned, where ``after`` may be afterwards."""
+    """Return the variables live before statements; ``after`` are those live after them."""
     for statement in reversed(statements):
         after = _before(statement, after)
     return after
 
 
 def live_in_loop(loop: ast.While | ast.For, after: Names) -> Names:
-    """The variables that may be read when a step begins or the loop ends."""
+    """Return the variables that may be read after a step begins or after the loop ends, before they are assigned."""
     test = loop.test if isinstance(loop, ast.While) else loop.iter
     live = after | (read([test]) if isinstance(loop, ast.While) else frozenset())
     while True:
@@ -124,7 +124,7 @@ def live_in_loop(loop: ast.While | ast.For, after: Names) -> Names:
 
 
 def _bound(target: ast.expr) -> Names:
-    """The variables that an assignment to a target surely binds."""
+    """Return the variables that an assignment to a target always binds."""
     return frozenset(each.id for each in ast.walk(target) if isinstance(each, ast.Name) and _is_store(each))
 
 

@@ -1,6 +1,6 @@
-"""What converted functions call in the place of Python's statements, by the names that `rewriting` writes.
+"""The operators that converted functions call instead of Python's statements, by the names that `rewriting` writes.
 
-Layer: owns the names, and which functions are converted where they are called.
+Layer: owns these names, and which functions are converted when they are called.
 """
 
 from __future__ import annotations
@@ -40,12 +40,12 @@ _NO_ATTRIBUTE = object()
 
 
 def converted(function: Any) -> Any:
-    """A function that the user has named, converted: it may be a library's."""
+    """Convert a function that the user passed to tnp, even one that a library defines."""
     return conversion.converted(function, root=True)
 
 
 def callee(function: Any) -> Any:
-    """What is called in the place of a function: a converted one, if it is the user's."""
+    """Return what a converted function calls instead of ``function``: its converted version, if it is the user's."""
     kind = type(function)
     if kind is types.FunctionType:
         called(function)
@@ -66,7 +66,7 @@ def callee(function: Any) -> Any:
 
 
 def _taking_functions(function: Any) -> Any:
-    """A function of tnp's that calls functions, of converted ones."""
+    """Wrap a function of tnp that takes functions, such as ``scan``: it gets them converted."""
 
     def call(*args: Any, **kwargs: Any) -> Any:
         return function(*map(_argument, args), **{name: _argument(value) for name, value in kwargs.items()})
@@ -84,7 +84,7 @@ def _argument(value: Any) -> Any:
 
 
 def attribute(owner: Any, name: str) -> Any:
-    """An attribute that a block sets, if it has been set; those of arrays are no state of their own."""
+    """Return the value of an attribute that a block sets, or `Undefined`. Attributes of arrays are not tracked."""
     try:
         holder = owner()
         if isinstance(holder, Undefined) or pytree.is_array(holder):
@@ -95,7 +95,7 @@ def attribute(owner: Any, name: str) -> Any:
 
 
 def set_attribute(owner: Any, name: str, value: Any) -> None:
-    """Put back what `attribute` gave."""
+    """Set an attribute to a value that `attribute` returned, or delete it for `Undefined`."""
     if value is _NO_ATTRIBUTE:
         return
     holder = owner()

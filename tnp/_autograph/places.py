@@ -1,6 +1,6 @@
-"""Places outside of a function's own variables: attributes, items, globals, closures' variables.
+"""Places outside a function's local variables that hold values: attributes, items, globals, closure variables.
 
-Layer: owns how such a place is read and set, and which of them a function's code rebinds.
+Layer: owns how such a place is read and set, and which of these places a function's code assigns to.
 """
 
 from __future__ import annotations
@@ -16,17 +16,17 @@ MISSING: Any = object()
 
 
 class Place:
-    """The place of a value: an attribute, an item (an entry, a global) or a closure's variable.
+    """A place that holds a value: an attribute, an item (of a container, or a global) or a closure variable.
 
     Parameters
     ----------
     kind : {'attribute', 'item', 'cell'}
     holder
-        The object that has it.
+        The object that has the attribute or item, or the closure cell.
     key
         The attribute's name or the item's key.
     text : str, optional
-        An expression for a holder that differs at each call, because it is among the arguments.
+        A Python expression for the holder, given if the holder is an argument and so differs from call to call.
     """
 
     __slots__ = ("holder", "key", "kind", "text")
@@ -47,7 +47,7 @@ class Place:
             return MISSING
 
     def put(self, value: Any) -> None:
-        """Set the value, or delete it if ``value`` is MISSING; no code of the holder runs."""
+        """Set the value, or delete it if ``value`` is MISSING, without running properties or ``__setattr__``."""
         holder, key = self.holder, self.key
         if self.kind == "attribute" and key in getattr(holder, "__dict__", ()) and not isinstance(holder, type):
             holder, kind = holder.__dict__, "item"
@@ -65,7 +65,7 @@ class Place:
             (type if isinstance(holder, type) else object).__setattr__(holder, key, value)
 
     def expression(self, constant: Callable[[Any], str]) -> str:
-        """Return a Python expression for the value; ``constant`` names a value."""
+        """Return a Python expression for the value; ``constant(x)`` gives the name that stands for an object ``x``."""
         holder = self.text or constant(self.holder)
         if self.kind == "attribute":
             return f"{holder}.{self.key}"
@@ -81,7 +81,7 @@ class Place:
 
 
 def rebound(function: types.FunctionType) -> Iterator[Place]:
-    """The globals and the variables of enclosing functions that a function assigns to."""
+    """Yield the globals and the variables of enclosing functions that a function assigns to."""
     cells = dict(zip(function.__code__.co_freevars, function.__closure__ or (), strict=True))
     for kind, name in _stored(function.__code__):
         if kind == "item":
@@ -92,7 +92,7 @@ def rebound(function: types.FunctionType) -> Iterator[Place]:
 
 @functools.cache
 def _stored(code: types.CodeType) -> frozenset[tuple[str, str]]:
-    """The names of what code assigns to, with the kind of the place; functions inside of it too."""
+    """Return the kinds and names of the places that code assigns to, nested functions included."""
     found = set()
     for instruction in dis.get_instructions(code):
         if instruction.opname in ("STORE_GLOBAL", "DELETE_GLOBAL"):

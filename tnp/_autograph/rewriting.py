@@ -1,7 +1,7 @@
-"""A function's statements and expressions become calls of operators that branch and loop over traced values too.
+"""Rewrite a function's statements and expressions into calls of operators that work for traced values too.
 
-Layer: owns the new source: which variables go through a branch or a loop, and which lines they have. What the operators
-do is theirs.
+Layer: owns the new source: which variables go through a branch or a loop, and their line numbers. `operators` owns
+what the operators do.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ _NONE: Names = frozenset()
 
 
 class NotConvertible(Exception):
-    """What stands in the way of converting a function, and its line."""
+    """A function can't be converted; the text names the construct and its line."""
 
 
 def check(function: ast.AST) -> None:
-    """NotConvertible if a function holds what the rewriting can't keep."""
+    """Raise NotConvertible if rewriting would change what a function does: generators, ``eval``, ``locals``."""
     for node in ast.walk(function):
         line = getattr(node, "lineno", 0)
         if isinstance(node, (ast.Yield, ast.YieldFrom, ast.Await, ast.AsyncFunctionDef)):
@@ -35,19 +35,19 @@ def check(function: ast.AST) -> None:
 
 
 class Rewriter(ast.NodeTransformer):
-    """One function; those inside of it have their own."""
+    """Rewrites one function; each nested function has a rewriter of its own."""
 
     def __init__(self, first_parameter: str | None = None) -> None:
         self.count = 0
         self.first_parameter = first_parameter
         self.globals: Names = _NONE
         self.stateful: Names = _NONE
-        self.always: Names = _NONE  # what functions inside may read at any time
+        self.always: Names = _NONE  # variables that nested functions may read at any time
 
     # -- functions ----------------------------------------------------------------------------------------------------
 
     def function(self, node: ast.FunctionDef) -> ast.FunctionDef:
-        """The function, converted."""
+        """Convert a function definition."""
         arguments = node.args
         first = [*arguments.posonlyargs, *arguments.args]
         self.first_parameter = first[0].arg if first else None
@@ -93,7 +93,7 @@ class Rewriter(ast.NodeTransformer):
     # -- statements ---------------------------------------------------------------------------------------------------
 
     def block(self, statements: Sequence[ast.stmt], after: Names) -> list[ast.stmt]:
-        """Statements converted; ``after`` are the variables that may be read after them."""
+        """Convert statements; ``after`` are the variables that may be read after them."""
         made: list[ast.stmt] = []
         for number, statement in enumerate(statements):
             live = names.live_before(statements[number + 1 :], after)
@@ -124,8 +124,8 @@ class Rewriter(ast.NodeTransformer):
         return made
 
     def nested(self, statement: ast.With | ast.Try | ast.Match, live: Names) -> ast.stmt:
-        """A statement with blocks that runs as it is."""
-        # What a block assigns may be read by each of the others.
+        """Convert the blocks of a `with`, `try` or `match` statement, which itself stays Python's."""
+        # An exception may leave any block of a `try`, so each may read what another has assigned.
         seen = live | names.read([statement]) if isinstance(statement, ast.Try) else live
         for field in ("body", "orelse", "finalbody"):
             if getattr(statement, field, None):
@@ -189,7 +189,7 @@ class Rewriter(ast.NodeTransformer):
     def part(
         self, name: str, body: list[ast.stmt], changed: Names, where: ast.AST, given: Sequence[str] = ()
     ) -> ast.stmt:
-        """A function of a block's statements, which assigns to the variables around it."""
+        """Make a nested function of a block's statements, which assigns to the enclosing function's variables."""
         bound = [each for each in sorted(changed) if "." not in each]
         statements: list[ast.stmt] = []
         if shared := [each for each in bound if each in self.globals]:
@@ -201,7 +201,7 @@ class Rewriter(ast.NodeTransformer):
         return _placed(made, where)
 
     def state(self, number: int, changed: Names, live: Names, nodes: list[ast.stmt], where: ast.AST) -> _State:
-        """Functions that read and set the variables that a block changes and that are read after it."""
+        """Make the functions that get and set a block's state: variables that it changes and that are read later."""
         lines: dict[str, int] = {}
         for node in [each for top in nodes for each in ast.walk(top) if hasattr(each, "lineno")]:
             for name in (
@@ -288,7 +288,7 @@ class _State:
 
 
 def _binds(node: ast.AST) -> bool:
-    """Whether an expression binds a variable, which would be a lambda's."""
+    """Whether an expression holds ``:=``, whose variable would become local to the thunk around it."""
     return any(isinstance(each, ast.NamedExpr) for each in ast.walk(node))
 
 
@@ -317,7 +317,7 @@ def _arguments(given: Sequence[str]) -> ast.arguments:
 
 
 def _placed(node: ast.AST, where: ast.AST) -> Any:
-    """The node at the place of another; what is in it and has one keeps it."""
+    """Give a node and its children the source position of another node, where they have none of their own."""
 
     def place(each: ast.AST, line: tuple[int, int, int, int]) -> None:
         if "lineno" in each._attributes:
@@ -328,8 +328,8 @@ def _placed(node: ast.AST, where: ast.AST) -> Any:
         for child in ast.iter_child_nodes(each):
             place(child, line)
 
-    if hasattr(where, "lineno"):  # otherwise what it is in is placed
+    if hasattr(where, "lineno"):  # without one, the caller places the node around this one
         line, end = (where.lineno, where.col_offset), (where.end_lineno, where.end_col_offset)  # type: ignore[attr-defined]
-        # An attribute that goes over several lines would have the last of them.
+        # Python reports an attribute that spans several lines at its last line; so let it end where it starts.
         place(node, (*line, *(end if end[0] == line[0] else line)))
     return node

@@ -1,6 +1,6 @@
-"""Branches and loops of a converted function: Python's own, or the graph's where their condition is traced.
+"""Branches and loops of a converted function: Python's own, or the graph's if their condition is traced.
 
-Layer: owns when a branch or a loop becomes a part of the graph, and what its variables are then.
+Layer: owns when a branch or a loop becomes a part of the graph, and which variables it carries then.
 """
 
 from __future__ import annotations
@@ -25,36 +25,36 @@ Tensor = Any
 Block = Callable[..., Any]
 State = dict[str, Any]
 MOST_OPERATIONS = 256
-"""A loop over a range or an array is unrolled if its steps times the operations of one are not more."""
-_FEW_STEPS = 8  # so many are unrolled whatever their operations
-_MANY_STEPS = 100  # that are not unrolled without a word
-_MOST_ROUNDS = 12  # in which the dtypes of what a loop carries are found
+"""A loop over a range or an array is unrolled if its steps times the operations of one step do not exceed this."""
+_FEW_STEPS = 8  # a loop of at most this many steps is unrolled, whatever its operations
+_MANY_STEPS = 100  # unrolling a loop of at least this many steps warns
+_MOST_ROUNDS = 12  # a loop's body is traced at most this often to find the dtypes of what it carries
 
 
 class NotStaged(TypeError):
-    """A loop that can't be one in the graph."""
+    """A loop can't become a loop of the graph."""
 
 
 class _Short(NotStaged):
-    """A loop of so few operations that all its steps are traced."""
+    """A loop has so few operations that unrolling it is better."""
 
 
 class _State(threading.local):
     def __init__(self) -> None:
-        self.blocks: list[Surroundings] = []  # of those that are being traced, one in the other
+        self.blocks: list[Surroundings] = []  # of the blocks being traced, from the outermost to the innermost
 
 
 _state = _State()
 
 
 def called(function: types.FunctionType) -> None:
-    """Note a function that is about to be called."""
+    """Tell the blocks being traced that a function is about to be called."""
     for around in _state.blocks:
         around.called(function)
 
 
 class _Rebound(Exception):
-    """A block calls functions that rebind variables, which are the block's too."""
+    """A block calls functions that assign to globals or closure variables, so its state must hold these too."""
 
     def __init__(self, places: list[Place]) -> None:
         super().__init__()
@@ -62,7 +62,7 @@ class _Rebound(Exception):
 
 
 def raised(error: Any) -> Any:
-    """The exception of a ``raise``, or in a block that may not run at all, that there can be none."""
+    """Return the exception of a ``raise``; inside a traced block, the error that a graph can't raise it."""
     if not _state.blocks:
         return error
     return trace_state.TracedValueError(
@@ -72,13 +72,13 @@ def raised(error: Any) -> Any:
 
 
 class _Variables:
-    """The variables that a block changes, with the lines where it does."""
+    """The variables that a block changes, with the lines of the assignments."""
 
     def __init__(self, get: Callable[[], Any], put: Callable[[Any], None], lines: Sequence[tuple[str, int]]) -> None:
         self._get = get
         self._put = put
         self.lines = dict(lines)
-        self.places: dict[str, Place] = {}  # beside the block's own
+        self.places: dict[str, Place] = {}  # globals and closure variables that called functions assign to
 
     def get(self) -> State:
         state = dict(zip(self.lines, self._get(), strict=False))
@@ -94,9 +94,10 @@ class _Variables:
             place.put(MISSING if isinstance(state[name], Undefined) else state[name])
 
     def complete(self, test: Callable[[], Any], traced: Callable[[], Any]) -> Any:
-        """What ``traced()`` returns, once these are all variables that the block changes; ``test()`` is its condition.
+        """Return ``traced()``, repeated until these are all the variables that the block changes.
 
-        Where a batch has no such graph, asking for the condition's value says so to `vectorized_map`.
+        ``test()`` is the block's condition. If a batch can't trace the block, testing the condition raises the error
+        that tells `vectorized_map` so.
         """
         while True:
             try:
@@ -105,7 +106,7 @@ class _Variables:
                 line = int(trace_state.user_line().rpartition(":")[2])
                 for place in found.places:
                     name = f"{'global' if place.kind == 'item' else 'nonlocal'} {place.key}"
-                    while name in self.lines:  # of another module or function
+                    while name in self.lines:  # another module or function has a variable of the same name
                         name += "'"
                     self.lines[name], self.places[name] = line, place
             except NotImplementedError:
@@ -114,7 +115,7 @@ class _Variables:
                 raise
 
     def where(self, name: str) -> str:
-        """The file and line where a variable is assigned."""
+        """Return the file and line where a variable is assigned."""
         return f"{trace_state.user_line().rpartition(':')[0]}:{self.lines[name]}"
 
 
@@ -123,7 +124,7 @@ def _shown(name: str) -> str:
 
 
 def if_(test: Any, body: Block, orelse: Block, get: Any, put: Any, lines: Any) -> None:
-    """``if test: body() else: orelse()``; where ``test`` is traced, both are, and one of them runs."""
+    """``if test: body() else: orelse()``; for a traced test both branches are traced, and the graph runs one."""
     condition = predicate(test)
     if condition is None:
         (body if test else orelse)()
@@ -133,12 +134,12 @@ def if_(test: Any, body: Block, orelse: Block, get: Any, put: Any, lines: Any) -
 
 
 def choose(test: Any, body: Block, orelse: Block, get: Any, put: Any) -> None:
-    """`if_` of a condition that is traced, in an expression of one result.
+    """Like `if_` with a traced condition, for an expression with one result.
 
     Raises
     ------
     TypeError
-        The two results can't be one array.
+        The results of the two branches differ in dtype or shape.
     """
     condition = predicate(test)
     variables = _Variables(get, put, [("the expression", 0)])
@@ -149,7 +150,7 @@ def choose(test: Any, body: Block, orelse: Block, get: Any, put: Any) -> None:
 
 
 def demand(condition: Tensor) -> None:
-    """Raise an AssertionError when the graph runs, unless a condition holds."""
+    """Let the graph raise an AssertionError when it runs, unless a condition holds."""
     value_checks.demand(backend.is_true(condition), value_checks.ASSERTED)
 
 
@@ -175,9 +176,9 @@ def _branch(condition: Tensor, body: Block, orelse: Block, variables: _Variables
 def _one_branch(
     block: Block, variables: _Variables, before: State, forms: Forms | None = None, exactly: bool = False
 ) -> tuple[backend.Traced, dict[str, Part]]:
-    """A branch that is traced, and the variables that it gives: those of ``forms`` and what changes.
+    """Trace a branch. Return it and the variables that it results in: those in ``forms`` and those that it changes.
 
-    With ``exactly``, those of ``forms`` alone, of their dtypes.
+    With ``exactly``, its results are the variables in ``forms`` alone, cast to those dtypes.
     """
     forms = forms or {}
     parts: dict[str, Part] = {}
@@ -190,7 +191,7 @@ def _one_branch(
             found = [tensor for name, form in forms.items() for tensor in _formed(parts[name], form)]
         else:
             found = [tensor for part in parts.values() for tensor in part.tensors]
-        return found or [backend.number(0)]  # a branch that only prints is not dead code
+        return found or [backend.number(0)]  # a result keeps a branch that only prints from being dead code
 
     return backend.traced(run, []), parts
 
@@ -204,7 +205,17 @@ def _formed(part: Part, forms: list[Form]) -> list[Tensor]:
 def _merged(
     before: State, one: dict[str, Part], two: dict[str, Part], line: str, variables: _Variables
 ) -> tuple[dict[str, Part], Forms, State]:
-    """How the variables after either branch are built, their forms, and what holds no array of both branches."""
+    """Merge the variables after two branches.
+
+    Returns
+    -------
+    values : dict
+        Variables that go through the graph -> how to build their values from tensors.
+    forms : dict
+        The same variables -> the forms of their arrays.
+    others : dict
+        Variables that do not go through the graph -> their value, or `Undefined` or `Conflict`.
+    """
     values: dict[str, Part] = {}
     forms: Forms = {}
     others: State = {}
@@ -215,7 +226,7 @@ def _merged(
             others[name] = first.value
         elif isinstance(first.value, Undefined) or isinstance(second.value, Undefined):
             there = second if isinstance(first.value, Undefined) else first
-            if name == RESULT and there.tree is not None:  # a flag says whether it is read
+            if name == RESULT and there.tree is not None:  # a flag says whether the function has returned it
                 values[name], forms[name] = there, there.forms
             else:
                 why = f"one branch of the `if` at {line} assigns it, and its condition is a traced array"
@@ -233,7 +244,7 @@ def _merged(
 
 
 def _run(block: Block, variables: _Variables, before: State, what: str) -> State:
-    """The variables after a block that is traced; they and every container are put back.
+    """Run a block that is traced. Return its variables; then restore them, and check that no container has changed.
 
     Raises
     ------
@@ -257,8 +268,8 @@ def _run(block: Block, variables: _Variables, before: State, what: str) -> State
     if changed is not None:
         raise NotImplementedError(
             f"{trace_state.user_line()}: {what} whose condition is traced changes a {type(changed).__name__} or an "
-            "attribute of an object: it would be changed while tracing, and not at each call; keep the values in an "
-            "array, or give the variable a new value"
+            "attribute of an object: that would happen once, while tracing, and not at each call; keep the values in "
+            "an array, or give the variable a new value"
         )
     return after
 
@@ -268,7 +279,7 @@ def _run(block: Block, variables: _Variables, before: State, what: str) -> State
 
 
 def while_(test: Block, body: Block, get: Any, put: Any, lines: Any) -> None:
-    """``while test(): body()``; from the step on where ``test()`` is traced, a loop of the graph."""
+    """``while test(): body()``; once ``test()`` is traced, the remaining steps are a loop of the graph."""
     while True:
         value = test()
         if predicate(value) is not None:
@@ -288,7 +299,7 @@ def _staged_while(first: Any, test: Block, body: Block, variables: _Variables) -
 
 
 def for_(items: Any, test: Block | None, body: Block, get: Any, put: Any, lines: Any) -> None:
-    """``for item in items: body(item)`` while ``test()``, if there is one."""
+    """``for item in items: body(item)``; the loop ends early if there is a ``test`` and it becomes false."""
     source = iteration.source(items)
     if source is None or isinstance(items, iteration.Unrolled):
         _python_for(items, test, body, get, put, lines)
@@ -309,7 +320,7 @@ def for_(items: Any, test: Block | None, body: Block, get: Any, put: Any, lines:
 
 
 def _python_for(items: Any, test: Block | None, body: Block, get: Any, put: Any, lines: Any) -> None:
-    """Python's loop; once its flags are traced, each further step is a branch."""
+    """Run the loop in Python; once the flags that end it are traced, each further step is a branch."""
     for item in items:
         if test is not None:
             value = test()
@@ -326,12 +337,12 @@ def _nothing() -> None:
 
 
 def _try_staged(source: Any, start: int, stop: int, test: Block | None, body: Block, variables: _Variables) -> bool:
-    """Make a loop of a known number of steps one of the graph, if it is long and that can be."""
+    """Make a loop of known length a loop of the graph; return False if it is too short or the graph can't hold it."""
     before = variables.get()
     around = Surroundings(body, before.values())
     try:
         _staged_for(source, start, stop, test, body, variables, stop - start)
-    except Exception as error:  # which the steps raise again that Python takes, if it is the function's own
+    except Exception as error:  # if the function itself raised it, Python's loop will raise it again
         trace_state.raise_of_signal(error)
         variables.put(before)
         around.restored()
@@ -369,11 +380,11 @@ def _staged_for(
 
 
 class _Changed(Exception):
-    """A step gives variables values that the loop has to carry."""
+    """A step changes variables that the loop does not carry yet, or not in this dtype."""
 
     def __init__(self, after: State) -> None:
         super().__init__()
-        self.after = {name: Part(value) for name, value in after.items()}  # here: to take them apart may be traced
+        self.after = {name: Part(value) for name, value in after.items()}  # now: this may add operations to the trace
 
 
 class _Loop:
@@ -383,11 +394,11 @@ class _Loop:
     ----------
     variables : _Variables
     condition, step : callable
-        They take the counter, if there is one, and work on the variables.
+        They take the counter, if there is one, and read and set the variables.
     counter : list of Tensor
-        An integer that is one more after each step, or nothing.
+        An integer that grows by one each step; empty for a `while` loop.
     what : str
-        The loop, for people.
+        The loop's name in error messages.
     """
 
     def __init__(self, variables: _Variables, condition: Block, step: Block, counter: list[Tensor], what: str) -> None:
@@ -397,14 +408,14 @@ class _Loop:
         self.counter = counter
         self.what = what
         self.before = variables.get()
-        self.parts: dict[str, Part] = {}  # of what is carried
+        self.parts: dict[str, Part] = {}  # the carried variables
         self.start: dict[str, list[Tensor]] = {}
         self.last: list[Part] = []
         self.unset: list[str] = []
-        self.sources: list[set[int]] = []  # for each carried tensor the one before the step whose memory it has
+        self.sources: list[set[int]] = []  # for each carried tensor: those before the step whose memory it shares
 
     def run(self, steps: int | None = None) -> None:
-        """Trace it; ``steps`` is how many there are, if that is known and too few are not worth it."""
+        """Trace the loop; ``steps`` is their number if it is known, and raises `_Short` if unrolling is better."""
         traced = self._traced()
         self._check_writes(traced.overwritten)
         if steps is not None and steps * traced.operations <= MOST_OPERATIONS:
@@ -415,10 +426,10 @@ class _Loop:
         self.variables.put(self._state(results[len(self.counter) :]))
 
     def _check_writes(self, overwritten: list[int]) -> None:
-        """Raise NotStaged if a step may write to an array from outside under a name that the loop gives another array.
+        """Raise NotStaged if a step may write to a caller's array through a variable that the loop also rebinds.
 
-        A carried variable starts as a copy, which the caller's array would not see written. Steps also hand arrays on
-        from name to name, as ``u, v = v, u`` does.
+        A carried variable starts as a copy, so the caller's array would not see the write. Steps may also pass arrays
+        from one variable to another, as ``u, v = v, u`` does.
         """
         names = [name for name, tensors in self.start.items() for _ in tensors]
         reached = {index - len(self.counter) for index in overwritten}
@@ -450,7 +461,7 @@ class _Loop:
         return found if found is not None else backend.number(bool(value))
 
     def _traced(self) -> backend.Traced:
-        knows = True  # what the first step reads may be known, and written by the step before
+        knows = True  # the first trace may take values as constants that a step then writes; if so, trace once more
         for _ in range(_MOST_ROUNDS):
             try:
                 traced = backend.traced(self._stepped, self._carry())
@@ -477,7 +488,7 @@ class _Loop:
             if not self._keeps(part, new):
                 raise _Changed(after)
             results += as_forms(new, part.forms)
-        # The order is that of the carried values.
+        # Results have the order of the carried values.
         ordered = self._ordered(results, after)
         places = {backend.storage_of(tensor): index for index, tensor in enumerate(tensors[count:])}
         found = [tensor for name in self.parts for tensor in Part(after[name]).tensors]
@@ -486,7 +497,7 @@ class _Loop:
         return ordered
 
     def _keeps(self, part: Part, new: Part) -> bool:
-        """Whether a step gives a carried value one of its forms, or a number of Python's that they take."""
+        """Whether a carried variable's forms can still hold its value after a step."""
         return common(part, new) == part.forms
 
     def _ordered(self, results: list[Tensor], after: State) -> list[Tensor]:
@@ -499,7 +510,7 @@ class _Loop:
         return [*head, *[tensor for name in self.parts for tensor in found[name]]]
 
     def _carry_also(self, after: dict[str, Part]) -> None:
-        """Carry the variables that a step has changed, from the values that they have."""
+        """Carry the variables that a step has changed, starting from their values before the loop."""
         for name, new in after.items():
             value, before, part = new.value, self.before[name], self.parts.get(name)
             if part is None and is_same(before, value):
@@ -533,7 +544,7 @@ class _Loop:
     def _error(self, name: str, old: Part, new: Part) -> NotStaged:
         return NotStaged(
             f"{self.variables.where(name)}: {_shown(name)} changes from {old} to {new} in {self.what}, which is "
-            "traced: a variable keeps its dtype and shape from step to step"
+            "traced: a variable must keep its dtype and shape from step to step"
         )
 
     def _demand_a_step(self) -> None:

@@ -1,7 +1,7 @@
-"""Values of variables in branches and loops: which are traced, which stay Python's, and which are missing.
+"""Values of variables in branches and loops: traced arrays, Python objects, and variables without a value.
 
-Layer: owns what of a variable goes through a graph. Arrays in containers do; numbers do as soon as a traced condition
-decides them; every other object has to stay what it is.
+Layer: owns which parts of a variable go through a graph. Arrays do, in containers too. Python numbers do once a traced
+condition decides their value. Every other object must stay the same object.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ from tnp._transforms.traced_numbers import Number
 
 Tensor = Any
 _NUMBERS = (bool, int, float, complex)
-_MANY = 4096  # items of a list beyond which nobody looks into it
+_MANY = 4096  # changes to longer containers are not detected
 
 
 class Undefined:
-    """What a variable holds that has no value, and why."""
+    """Stands for the value of a variable that has none, and says why."""
 
     __slots__ = ("name", "why")
 
@@ -36,28 +36,30 @@ class Undefined:
         self.why = why
 
     def error(self) -> Exception:
-        """What reading the variable raises."""
+        """Return the exception that reading the variable raises."""
         text = f"cannot access local variable '{self.name}' where it is not associated with a value"
         return UnboundLocalError(f"{text}: {self.why}" if self.why else text)
 
 
 class Conflict(Undefined):
-    """What a variable holds whose values in two branches can't be one array."""
+    """Stands for a variable whose values after two branches differ in dtype or shape."""
 
     __slots__ = ()
 
     def error(self) -> Exception:
-        """What reading the variable raises."""
+        """Return the exception that reading the variable raises."""
         return TypeError(self.why)
 
 
 def read(value: Any) -> Any:
-    """A variable's value.
+    """Return a variable's value.
 
     Raises
     ------
     UnboundLocalError
-        It has none.
+        The variable has no value.
+    TypeError
+        Its values after two branches differ in dtype or shape.
     """
     if isinstance(value, Undefined):
         raise value.error()
@@ -65,14 +67,14 @@ def read(value: Any) -> Any:
 
 
 def returned(value: Any) -> Any:
-    """What a function returns."""
+    """Return a function's result: None if no ``return`` was reached."""
     if isinstance(value, Conflict):
         raise value.error()
     return None if isinstance(value, Undefined) else value
 
 
 def traced(value: Any) -> Tensor | None:
-    """The tensor of a traced array whose values nobody knows; None for every other value."""
+    """Return the tensor of a traced array whose values are unknown; None for every other value."""
     if type(value) in (bool, int):
         return None
     if isinstance(value, ndarray):
@@ -87,12 +89,12 @@ def traced(value: Any) -> Tensor | None:
 
 
 def predicate(value: Any) -> Tensor | None:
-    """The 0-d tensor of a traced condition; None for a condition that Python can test.
+    """Return the 0-d tensor of a traced condition; None for a condition that Python can test.
 
     Raises
     ------
     ValueError
-        It has several elements.
+        The condition does not have exactly one element.
     """
     tensor = traced(value)
     if tensor is None:
@@ -108,24 +110,24 @@ def predicate(value: Any) -> Tensor | None:
 
 
 class Form(NamedTuple):
-    """How an array of a variable is."""
+    """The dtype and shape of an array in a variable, and whether it stands for a Python number."""
 
     dtype: Any
     shape: tuple[Any, ...]
-    is_number: bool  # of Python's
+    is_number: bool
 
 
 class Part:
-    """A variable's value, taken apart.
+    """A variable's value, flattened into its arrays and numbers.
 
     Attributes
     ----------
     value
-        What it is.
+        The value.
     tree : Leaves or None
-        Its arrays and numbers; None if it holds none that can be taken out.
+        Its arrays and numbers; None if it holds none.
     kinds : list
-        For each of them the type of Python's that it is of, or None.
+        For each leaf its Python number type, or None for an array.
     """
 
     def __init__(self, value: Any) -> None:
@@ -143,19 +145,19 @@ class Part:
 
     @property
     def is_number(self) -> bool:
-        """Whether it is a number of Python's."""
+        """Whether the value is a Python number."""
         return python_type(self.value) is not None
 
     @property
     def forms(self) -> list[Form]:
-        """The dtypes and shapes of its arrays, and whether they are numbers of Python's."""
+        """The form of each array and number in the value."""
         return [
             Form(tensor.dtype, tuple(tensor.shape), kind is not None)
             for tensor, kind in zip(self.tensors, self.kinds, strict=True)
         ]
 
     def filled(self, tensors: list[Tensor], forms: list[Form]) -> Any:
-        """The same with other tensors, of these forms."""
+        """Return the same structure with other tensors, which have these forms."""
         assert self.tree is not None
         weak = iter(forms)
         return self.tree.filled(
@@ -163,7 +165,7 @@ class Part:
         )
 
     def is_like(self, other: Part) -> bool:
-        """Whether both are built alike, of any dtypes and shapes; a number counts as an array."""
+        """Whether both have the same structure, whatever their dtypes and shapes; a number counts as an array."""
         if self.tree is None or other.tree is None:
             return False
         if len(self.tensors) == len(other.tensors) == 1 and self._is_leaf and other._is_leaf:
@@ -187,7 +189,7 @@ def _text(value: Any) -> str:
 
 
 def python_type(value: Any) -> type | None:
-    """The type of a number of Python's, which a graph may compute; None of other values."""
+    """Return the Python type of a number that a graph may compute; None for every other value."""
     kind = type(value)
     if kind is Number:
         return type(value.value)
@@ -195,7 +197,7 @@ def python_type(value: Any) -> type | None:
 
 
 def is_same(before: Any, after: Any) -> bool:
-    """Whether a variable was not given another value."""
+    """Whether a variable still has the same value."""
     if before is after:
         return True
     if type(before) in _NUMBERS:
@@ -208,9 +210,9 @@ def is_same(before: Any, after: Any) -> bool:
 
 
 def common(one: Part, other: Part) -> list[Form] | None:
-    """The forms of two values that are alike, in which both can be held: numbers take the dtype of arrays.
+    """Return the forms that can hold both of two values; None if they differ in structure, shape or dtype.
 
-    None if there are none.
+    Where one value has a Python number and the other an array, the array's dtype holds both.
     """
     if not one.is_like(other):
         return None
@@ -233,7 +235,7 @@ def common(one: Part, other: Part) -> list[Form] | None:
 
 
 def _takes(dtype: Any, number: type) -> bool:
-    """Whether an array's dtype takes a Python number of a type as NumPy 2 promotes it."""
+    """Whether an array's dtype can hold a Python number of a type, by NumPy 2's promotion."""
     kinds = "biufc"
     kind = to_numpy[dtype].kind
     wanted = {bool: "b", int: "i", float: "f", complex: "c"}[number]
@@ -243,14 +245,14 @@ def _takes(dtype: Any, number: type) -> bool:
 
 
 def as_forms(part: Part, forms: Iterable[Form]) -> list[Tensor]:
-    """The tensors of a value, in the dtypes of these forms."""
+    """Return the tensors of a value, cast to the dtypes of these forms."""
     return [casting.cast(tensor, form.dtype) for tensor, form in zip(part.tensors, forms, strict=True)]
 
 
 class Surroundings:
-    """Lists, dictionaries, sets and attributes that a block may change, and what the functions that it calls rebind.
+    """The objects outside a block that it may change: containers, attributes, globals and closure variables.
 
-    A traced block runs once while it is traced, whatever its condition: what it puts into a list would stay there.
+    Tracing runs a block once, whatever its condition. Without this record an item that the block appends would stay.
     """
 
     def __init__(self, block: Callable[..., Any], values: Iterable[Any]) -> None:
@@ -267,7 +269,7 @@ class Surroundings:
         self._reach(function)
 
     def rebound(self) -> list[Place]:
-        """The globals and variables of other functions that functions have rebound; they are put back."""
+        """Restore globals and closure variables that called functions have assigned to; return their places."""
         found = []
         for place, before in self.places.values():
             if not is_same(before, place.get()):
@@ -313,7 +315,7 @@ class Surroundings:
                     self._keep(entries, depth)
 
     def restored(self) -> Any:
-        """Put back what they held; a container that had been changed, or None."""
+        """Restore the contents of the containers; return one that had changed, or None."""
         found = None
         for value, before in self.kept.values():
             kind = type(value)
