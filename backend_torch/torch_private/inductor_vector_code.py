@@ -1,4 +1,4 @@
-"""C++ for Inductor's vector loops where torch's own is a call of a library for every 16 numbers.
+"""C++ for Inductor's vector loops where Inductor's own has fewer digits than torch's kernels, or takes longer.
 
 Layer: the text; inductor.py puts it in place where it compiles.
 """
@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from backend_torch.torch_private.patches import Patches, Undo, replaced_attribute
 
-VERSION = "2"
+VERSION = "3"
 """To be changed with the code: it tells apart what lies in caches on disk."""
 
 # exp(x) is 2**n * exp(r), n the integer next to x / log(2) and r = x - n * log(2), log(2) in two parts of which n times
@@ -35,6 +35,13 @@ _EXP = """[](auto const& v) {
 }"""
 
 
+# Sleef's function squares its argument, which overflows for large ones.
+_ACOSH = """[](auto const& v) {
+    using V = std::decay_t<decltype(v)>;
+    return V::blendv(v.acosh(), v.log() + V(0x1.62e42fefa39efp-1), v > V(1e8));
+}"""
+
+
 def _exp(x: object) -> str:
     return f"{_EXP}({x})"
 
@@ -43,11 +50,28 @@ def _sigmoid(x: object) -> str:
     return f"decltype({x})(1) / (decltype({x})(1) + {_exp(f'{x}.neg()')})"
 
 
+def _expm1(x: object) -> str:
+    """Sleef's, as in torch's kernel; Inductor's exp(x) - 1 has no digits near zero."""
+    return f"{x}.expm1()"
+
+
+def _atanh(x: object) -> str:
+    """Sleef's, as in torch's kernel; Inductor's logarithm of a quotient has no digits near zero."""
+    return f"{x}.atanh()"
+
+
+def _acosh(x: object) -> str:
+    return f"{_ACOSH}({x})"
+
+
+_FUNCTIONS = {"exp": _exp, "sigmoid": _sigmoid, "expm1": _expm1, "atanh": _atanh, "acosh": _acosh}
+
+
 def put(patches: Patches) -> list[Undo]:
     """Have Inductor write this file's vector code."""
     from torch._inductor.codegen.cpp import CppVecOverrides
 
     return [
         replaced_attribute(CppVecOverrides, name, staticmethod(patches.either(ours, getattr(CppVecOverrides, name))))
-        for name, ours in (("exp", _exp), ("sigmoid", _sigmoid))
+        for name, ours in _FUNCTIONS.items()
     ]

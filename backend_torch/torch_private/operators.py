@@ -29,10 +29,3 @@ assert_async = torch._assert_async
 
 below_autograd = torch._C._AutoDispatchBelowAutograd
 """A scope in which autograd does not look at operations: for an operator's own rule, which calls the operator."""
-
-
-def logaddexp(x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
-    """``torch.logaddexp`` in terms of simpler operators, imported once it is needed."""
-    import torch._refs
-
-    return torch._refs.logaddexp(x, y)
