@@ -1,4 +1,4 @@
-"""torch's private words and patches, each listed in the manifest.
+"""Every private name and every patch of torch that tnp uses, each listed in the manifest.
 
-It imports torch only; nothing of torch's is changed for code that is not tnp's.
+This room imports torch only. It never changes torch for code that does not use tnp.
 """

@@ -1,4 +1,4 @@
-"""Autograd without what its public functions do around it at each call, and what only private names say of it."""
+"""Autograd without the overhead of its public functions, and states of it that only private names tell."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ import torch
 from torch.autograd import forward_ad
 
 set_grad_enabled = torch._C._set_grad_enabled
-"""``torch.set_grad_enabled`` without the object around it, which takes longer than small operations."""
+"""``torch.set_grad_enabled`` without its context manager, which takes longer than a small operation."""
 
 unseen_by_modes = torch._C.DisableTorchFunction
-"""A scope in which no mode of functions, and no subclass, sees what is done."""
+"""A scope in which operations call no ``__torch_function__``, neither of modes nor of subclasses."""
 
 _run_backward = torch.autograd.Variable._execution_engine.run_backward
 
@@ -25,10 +25,10 @@ def gradients_of_one(target: torch.Tensor, sources: Sequence[Any], retain: bool)
 
 
 def is_forward_mode() -> bool:
-    """Whether a level of forward mode is entered."""
+    """Whether forward-mode differentiation is on."""
     return forward_ad._current_level >= 0
 
 
 def is_exporting() -> bool:
-    """``torch.compiler.is_exporting()``, which Dynamo of torch 2.11 takes for true in whatever it traces."""
+    """``torch.compiler.is_exporting()``, by its flag: Dynamo of torch 2.11 takes the public function for true."""
     return torch.compiler._is_exporting_flag

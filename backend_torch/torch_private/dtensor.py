@@ -1,8 +1,8 @@
-"""DTensor's dispatcher, and what only its private names say of a tensor over several processes.
+"""DTensor's dispatcher, and properties of a DTensor that only private names tell.
 
-Layer: owns the patches of the dispatcher. They act on tensors over the meshes that tnp made or was given a tensor over,
-and leave those over others to torch. Without the names that are patched nothing would be right: their absence is an
-error. Importing this loads torch.distributed.tensor, which takes a second.
+Layer: owns the patches of the dispatcher. They act on tensors whose mesh tnp made or met; torch handles all others.
+Results would be wrong without the patches, so a missing name is an error. Importing this module loads
+torch.distributed.tensor, which takes a second.
 """
 
 from __future__ import annotations
@@ -26,13 +26,13 @@ _meshes: set[DeviceMesh] = set()
 
 
 def adopt(mesh: DeviceMesh) -> DeviceMesh:
-    """The mesh, tensors over which are ours from now on."""
+    """Let the patches act on tensors over a mesh from now on; return the mesh."""
     _meshes.add(mesh)
     return mesh
 
 
 def operands_of(args: Sequence[Any]) -> list[DTensor]:
-    """The tensors over several processes among the arguments of an operation."""
+    """Return the DTensors among the arguments of an operation."""
     given = [each for arg in args for each in (arg if isinstance(arg, (list, tuple)) else (arg,))]
     return [each for each in given if isinstance(each, DTensor)]
 
@@ -42,35 +42,36 @@ def _are_ours(args: Sequence[Any]) -> bool:
 
 
 def local_of(tensor: Any) -> Tensor:
-    """This process' part as it is, without a history of derivatives."""
+    """Return this process's part of a DTensor, detached from autograd."""
     return tensor._local_tensor
 
 
 def part_of(shape: Sequence[int], where: Any, kept: Sequence[Placement]) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    """The shape of this process' part, and where it begins."""
+    """Return the shape of this process's part, and its offset in the whole array."""
     local, offset = compute_local_shape_and_global_offset(tuple(shape), where, kept)
     return tuple(local), tuple(offset)
 
 
 def rule_of_reading(operation: Any, tensor: Any) -> OutputSharding:
-    """The rule of reading a number: of all parts, combined."""
+    """Return the sharding rule for reading a value (``item``): all parts are combined first."""
     mesh, spec = tensor.device_mesh, tensor._spec
     whole = DTensorSpec(mesh, (Replicate(),) * mesh.ndim, tensor_meta=spec.tensor_meta)
     return OutputSharding(None, OpSchema(operation, (whole,), {}), needs_redistribute=spec != whole)
 
 
 def patch(ruled: Callable[..., Any], redistribute: Callable[..., Tensor], handlers: Mapping[Any, Handler]) -> None:
-    """Patch the dispatcher, once, for tensors that are ours.
+    """Patch the dispatcher for tensors over tnp's meshes; a second call does nothing.
 
     Parameters
     ----------
     ruled : callable
-        ``ruled(theirs, operation, args, *rest)``: how an operation is sharded, ``theirs(operation, args, *rest)`` or
-        else.
+        ``ruled(theirs, operation, args, *rest)`` returns the sharding of an operation's operands and result.
+        ``theirs(operation, args, *rest)`` is torch's rule.
     redistribute : callable
-        ``redistribute(theirs, local, current, target, **options)``: a part sent to where another placement has it.
+        ``redistribute(theirs, local, current, target, **options)`` moves this process's part to another placement.
+        ``theirs`` is torch's function.
     handlers : mapping
-        What is done instead of an operation, which is torch's own again within it.
+        Operation -> the function that replaces it. Inside that function the operation is torch's own.
     """
     dispatcher: Any = DTensor._op_dispatcher
     propagated, redistributed = (
@@ -100,7 +101,7 @@ def patch(ruled: Callable[..., Any], redistribute: Callable[..., Tensor], handle
 
 
 def _once(table: dict[Any, Any], handler: Handler, former: Any) -> Handler:
-    """The handler of what is ours, within which, and for others, the operation is torch's own."""
+    """Make a handler for tensors over tnp's meshes. For other tensors, and inside it, the operation is torch's own."""
 
     def handle(operation: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         mine = table.pop(operation, None)

@@ -1,8 +1,8 @@
-"""torch.compile's front end, Dynamo, over functions of arrays: which of them it takes as one operation.
+"""Dynamo, the front end of torch.compile: how it traces tnp's functions and arrays.
 
-Layer: owns Dynamo's private entry points and the patches of it. They come with the first object of ours that Dynamo
-meets, act on our classes and functions only, and leave all others to Dynamo: a program that compiles nothing of ours
-has it as it was. What is taken whole is traced afterwards, by the operations that it does.
+Layer: owns Dynamo's private entry points and the patches of Dynamo. The patches are put in place when Dynamo meets the
+first object of tnp, and act on tnp's classes and functions only. A program that compiles nothing of tnp has Dynamo
+unchanged. Dynamo makes each function of arrays one operation of its graph; the backend then traces through it.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ _FRONT_END = "torch._dynamo"
 
 
 def when_met(package: str, kinds: Sequence[type], action: Callable[[], None]) -> None:
-    """Call ``action`` once Dynamo meets a function of a package or an object of one of ``kinds``.
+    """Call ``action`` when Dynamo first meets a function of a package or an object of one of ``kinds``.
 
-    That is after its own import, which takes seconds.
+    Dynamo itself is not imported for that: its import takes seconds.
     """
 
     def watch() -> None:
@@ -36,7 +36,7 @@ def when_met(package: str, kinds: Sequence[type], action: Callable[[], None]) ->
         from torch._dynamo.variables.user_defined import UserDefinedObjectVariable
 
         def build(self: Any, value: Any) -> Any:
-            """As ``wrap_user_defined``, which takes what says that it is a float for a constant of the graph."""
+            """Like ``wrap_user_defined``, which would make an object that is a float a constant of the graph."""
             trace_rules._maybe_init_lazy_module(action)
             self.install_guards(GuardBuilder.TYPE_MATCH)
             made = UserDefinedObjectVariable(value, source=self.source)
@@ -56,16 +56,16 @@ NO_TEXT = "the text of an array depends on its values, which a graph has only wh
 
 
 def break_for_text() -> None:
-    """Break the graph at the call that asks for an array's text; a full graph is refused with the reason.
+    """Break the graph at the call that needs an array's text; ``fullgraph=True`` raises the reason.
 
-    Nothing happens in a function that is taken whole, which runs to be traced.
+    This does nothing inside a function that is one operation of the graph: Dynamo does not trace through that.
     """
     if torch.compiler.is_dynamo_compiling():
         torch._dynamo.graph_break(msg=NO_TEXT)
 
 
 class _Finder(importlib.abc.MetaPathFinder):
-    """Finds Dynamo as Python does, and acts when it is loaded."""
+    """An import finder that loads Dynamo as Python does, and then calls an action."""
 
     def __init__(self, action: Callable[[], None]) -> None:
         self.action = action
@@ -89,16 +89,16 @@ class _Loader(importlib.abc.Loader):
         return self.loader.create_module(spec)
 
     def exec_module(self, module: ModuleType) -> None:
-        with no_dispatch():  # it computes with tensors, which a trace that asks for it would record
+        with no_dispatch():  # the import computes with tensors; a trace that triggers it must not record that
             self.loader.exec_module(module)
         self.action()
 
 
 def take_whole(functions: Sequence[Callable[..., Any]], kinds: tuple[type, ...]) -> None:
-    """Make each function one operation of a graph, as ``torch._dynamo.nonstrict_trace`` does for a copy of it.
+    """Make each function one operation of a graph, as ``torch._dynamo.nonstrict_trace`` does for a copy of a function.
 
-    What is given to one or comes of it may be any Python value; torch's own way is for tensors, numbers and strings.
-    Objects of ``kinds`` never change: those among the functions have methods, which are one operation each too.
+    Arguments and results may be any Python value; ``nonstrict_trace`` takes tensors, numbers and strings only.
+    Objects of ``kinds`` must be immutable. Each method of such an object is one operation too.
     """
     from torch._dynamo.trace_rules import _allowed_callable_ids, _nonstrict_trace_callable_ids
     from torch._dynamo.variables.builder import SourcelessBuilder
@@ -122,7 +122,7 @@ def take_whole(functions: Sequence[Callable[..., Any]], kinds: tuple[type, ...])
         return _Operation(getattr(self.value, name), graphed, kinds).call(tx, args, kwargs)
 
     def create(tx: Any, value: Any) -> Any:
-        """A method of ``kinds``, which torch 2.11 reads at once and has no variable for."""
+        """Make a variable for a bound method of ``kinds``: torch 2.11 has none for it."""
         if type(value) is MethodType and isinstance(value.__self__, kinds):
             return GetAttrVariable(build(tx, value.__self__), value.__name__)
         return build(tx, value)
@@ -133,14 +133,14 @@ def take_whole(functions: Sequence[Callable[..., Any]], kinds: tuple[type, ...])
 
 
 def look_into(function: Callable[..., Any], whole: Any) -> None:
-    """Look into a function where another is called, which does the same."""
+    """Let Dynamo trace into ``function`` where ``whole``, which computes the same, is called."""
     whole._torchdynamo_inline = function
 
 
 def leave_to_python(values: Sequence[Any]) -> None:
-    """Where a graph broke at one of the functions, or of the classes' methods, run it and what it calls as Python does.
+    """Run functions and the methods of classes in Python, with all that they call, after a graph break at one of them.
 
-    It reads values, which are there by then, or takes NumPy's, of which Dynamo, asked anew, would make fake tensors.
+    Such a function reads values or computes with NumPy; if Dynamo traced it, it would see fake tensors there.
     """
     from torch._C._dynamo.eval_frame import set_code_exec_strategy
     from torch._dynamo.types import FrameAction, FrameExecStrategy
@@ -154,7 +154,7 @@ def leave_to_python(values: Sequence[Any]) -> None:
 
 
 def _kind_of(variable: Any) -> type | None:
-    """The class of the user's object that a variable of Dynamo's stands for, asked without a guard; None of others."""
+    """Return the class of the user's object that a Dynamo variable stands for, adding no guard; None for others."""
     from torch._dynamo.variables.lazy import LazyVariableTracker
     from torch._dynamo.variables.user_defined import UserDefinedObjectVariable
 
@@ -171,9 +171,9 @@ def _is_of(variable: Any, kind: type) -> bool:
 
 
 def format_outside(kind: type) -> None:
-    """Break the graph at the format of an object of ``kind``.
+    """Break the graph where an object of ``kind`` is formatted.
 
-    Dynamo formats at the end, when the object may have been written to, or has no attributes yet.
+    Dynamo formats at the end of the graph. By then the object may have been written to, or may lack its attributes.
     """
     from torch._dynamo.exc import unimplemented
     from torch._dynamo.variables.misc import StringFormatVariable
@@ -181,7 +181,7 @@ def format_outside(kind: type) -> None:
     create = StringFormatVariable.create
 
     def created(*arguments: Any) -> Any:
-        text, args, kwargs = arguments[-3:]  # torch 2.15 gives its translator first
+        text, args, kwargs = arguments[-3:]  # torch 2.15 passes the translator as the first argument
         if any(_is_of(given, kind) for given in (*args, *kwargs.values())):
             unimplemented(gb_type="format of an array", context=text, explanation=NO_TEXT, hints=[])
         return create(*arguments)
@@ -190,7 +190,7 @@ def format_outside(kind: type) -> None:
 
 
 def take_operators(kind: type) -> None:
-    """Let ``kind`` define ``~``, ``@`` and, before torch 2.13, ``divmod``, as classes may all other operators."""
+    """Let Dynamo trace ``~``, ``@`` and, before torch 2.13, ``divmod`` of ``kind``; it knows all other operators."""
     from torch._dynamo.variables.builtin import BuiltinVariable
     from torch._dynamo.variables.tensor import NumpyNdarrayVariable
     from torch._dynamo.variables.user_defined import UserDefinedVariable
@@ -198,7 +198,7 @@ def take_operators(kind: type) -> None:
     def operator(name: str, reflected: str | None = None) -> Callable[..., Any]:
         def call(self: Any, tx: Any, *operands: Any) -> Any:
             if not any(_is_of(each, kind) for each in operands):
-                return None  # as if there were no such handler
+                return None  # Dynamo goes on as if this handler did not exist
             first, *others = operands
             if isinstance(first, UserDefinedVariable):
                 return first.call_method(tx, name, others, {})
@@ -215,7 +215,7 @@ def take_operators(kind: type) -> None:
     on_tensors = BuiltinVariable._handle_insert_op_in_graph
 
     def on_numbers(self: Any, tx: Any, args: Any, kwargs: Any) -> Any:
-        """Operators between an array and one of NumPy's, a scalar above all, which Dynamo takes for a tensor."""
+        """Apply an operator to a tnp array and a NumPy array or scalar, which Dynamo would treat as a tensor."""
         name = self.fn.__name__.strip("_")
         if len(args) == 2 and not kwargs and any(type(arg) is NumpyNdarrayVariable for arg in args):
             if _is_of(args[0], kind):
@@ -225,33 +225,33 @@ def take_operators(kind: type) -> None:
         return on_tensors(self, tx, args, kwargs)
 
     BuiltinVariable._handle_insert_op_in_graph = on_numbers  # type: ignore[method-assign]
-    BuiltinVariable.call_function_handler_cache.clear()  # of what was asked for before, by the types of variables
+    BuiltinVariable.call_function_handler_cache.clear()  # it maps types of operands to the handlers found before
 
 
 _REFLECTED = {"lt": "gt", "gt": "lt", "le": "ge", "ge": "le", "eq": "eq", "ne": "ne"}
 
 
 class _Part:
-    """The place of a tensor, or of what holds some, among the Python values of a call."""
+    """A placeholder in a call's Python arguments for a tensor, or for an object that holds tensors."""
 
     def __init__(self, position: int) -> None:
         self.position = position
 
 
 class _Operation:
-    """A call as a node of the graph: the tensors are the node's, Python's values belong to its function."""
+    """A call as a node of the graph: tensors are the node's arguments, Python values are part of its function."""
 
     def __init__(self, function: Callable[..., Any], graphed: Callable[..., Any], kinds: tuple[type, ...]) -> None:
         self.function = function
         self.graphed = graphed
         self.kinds = kinds
-        self.given: list[Any] = []  # Dynamo's variables of what holds tensors
-        self.taken: list[int] | None = None  # which leaves of the result are the graph's
+        self.given: list[Any] = []  # Dynamo's variables for tensors and for objects that hold tensors
+        self.taken: list[int] | None = None  # positions of the result's leaves that the graph computes
         self.leaves: list[Any] = []
         self.spec: Any = None
 
     def call(self, tx: Any, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
-        """Dynamo's variable of the result."""
+        """Add the node to the graph; return Dynamo's variable for the result."""
         from torch._dynamo.variables.base import VariableTracker
         from torch._dynamo.variables.torch import AllowInGraphKind, TorchInGraphFunctionVariable
 
@@ -275,7 +275,7 @@ class _Operation:
         )
 
     def _part(self, tx: Any, variable: Any) -> Any:
-        """The Python value of one of Dynamo's variables, with a `_Part` wherever tensors are."""
+        """Return the Python value of a Dynamo variable, with a `_Part` in the place of each tensor."""
         from torch._dynamo.trace_rules import _allowed_callable_ids
         from torch._dynamo.variables.builder import wrap_fx_proxy
         from torch._dynamo.variables.functions import NestedUserFunctionVariable
@@ -298,14 +298,14 @@ class _Operation:
                 return value
         if isinstance(getattr(variable, "value", None), self.kinds):
             return variable.value
-        if kind is NumpyNdarrayVariable:  # which is a tensor in the graph
+        if kind is NumpyNdarrayVariable:  # a NumPy array is a tensor in the graph
             alias = tx.output.create_proxy("call_function", torch.ops.aten.alias.default, (variable.as_proxy(),), {})
             variable = wrap_fx_proxy(tx, alias)
         self.given.append(variable)
         return _Part(len(self.given) - 1)
 
     def _graphed(self, result: Any) -> list[Any]:
-        """The tensors of a result, and what depends on symbols; the rest is known once the function was traced."""
+        """Return a result's tensors and symbolic numbers; its other leaves are constants, known after the trace."""
         leaves, spec = trees.flatten(result, is_leaf=lambda value: trees.is_constant_class(type(value)))
         if self.taken is None:
             self.taken = [i for i, leaf in enumerate(leaves) if isinstance(leaf, _IN_GRAPHS)]
@@ -314,7 +314,7 @@ class _Operation:
 
 
 def _keep_structures(graph: torch.fx.Graph) -> None:
-    """Let torch.export take what says how arguments are built for what it is: it takes constants for tensors."""
+    """Mark constants that describe the structure of arguments: torch.export would treat them as tensors."""
     for node in graph.find_nodes(op="get_attr"):
         held = node.meta.get("example_value")
         if held is not None and not isinstance(held, (torch.Tensor, torch.nn.Module)):
@@ -326,7 +326,7 @@ _IN_GRAPHS = (torch.Tensor, torch.SymInt, torch.SymFloat, torch.SymBool)
 
 
 def _filled(part: Any, given: Sequence[Any]) -> Any:
-    """What `_Operation` took apart, with the values of a run."""
+    """Put a run's values in the places of the `_Part` objects."""
     if type(part) is _Part:
         return given[part.position]
     if type(part) is slice:
@@ -335,9 +335,9 @@ def _filled(part: Any, given: Sequence[Any]) -> Any:
 
 
 def _is_closed(function: FunctionType, fresh: bool) -> bool:
-    """Whether a function reads nothing that can change, where a graph would go on with what it was at first.
+    """Whether a function reads no variable that can change: the graph would keep the first value.
 
-    The numbers around a ``fresh`` one, made while tracing, are the graph's own.
+    A ``fresh`` function was made while tracing; numbers in its closure belong to the graph.
     """
     for cell in function.__closure__ or ():
         if not (fresh and isinstance(cell.cell_contents, _NUMBERS)):
@@ -346,23 +346,23 @@ def _is_closed(function: FunctionType, fresh: bool) -> bool:
 
 
 def _is_fixed(value: Any) -> bool:
-    """Whether a global name's value is one that programs leave as it is: a module, a class, a function of ours."""
+    """Whether a global's value is of a kind that programs do not rebind: a module, a class, a function of tnp."""
     from torch._dynamo.trace_rules import _allowed_callable_ids
 
     return isinstance(value, (ModuleType, type, BuiltinFunctionType)) or id(value) in _allowed_callable_ids
 
 
 def _names(code: CodeType, known: dict[str, Any]) -> set[str]:
-    """The global names that code may read, that of the functions in it included."""
+    """Return the global names that code may read, nested functions included."""
     inner = [_names(constant, known) for constant in code.co_consts if isinstance(constant, CodeType)]
     return {name for name in code.co_names if name in known}.union(*inner)
 
 
 def _allow_constants() -> None:
-    """Until Dynamo is done here, let graphs hold the constants that an operation taken whole reads: small, not fake.
+    """Let graphs hold real tensors as constants until Dynamo is done: tnp's operations read small ones.
 
-    torch itself allows them while it traces the operation, and forgets that before Inductor sees the graph. Derivatives
-    are compiled later, when they are first asked for.
+    torch allows them while it traces the operation, but no longer when Inductor compiles the graph. Derivatives are
+    compiled later still, when they are first needed.
     """
     from torch._dynamo import callback_handler
 
@@ -388,25 +388,25 @@ def _set_constants(allowed: bool | None) -> None:
 
 
 def trace_instead(replacements: dict[Callable[..., Any], Callable[..., Any]]) -> None:
-    """Trace other functions in the place of some, which must have the same parameters."""
+    """Let Dynamo trace replacements of functions; a replacement must have the same parameters."""
     for function, replacement in replacements.items():
         torch._dynamo.substitute_in_graph(function)(replacement)
 
 
 def trace_refused(functions: Sequence[Callable[..., Any]]) -> None:
-    """Trace native heads of functions as what they are in a graph: refused."""
+    """Let Dynamo trace native fast paths as functions that return None, as they do for arguments that they refuse."""
     for function in functions:
         torch._dynamo.substitute_in_graph(function, skip_signature_check=True)(lambda *args: None)
 
 
 def hash_dtypes(package: str) -> None:
-    """Let a package's functions look up NumPy's dtypes in dictionaries, which torch 2.11 refuses."""
+    """Let a package's functions use NumPy dtypes as dictionary keys under Dynamo; torch 2.11 refuses that."""
     from torch._dynamo.symbolic_convert import InstructionTranslator
     from torch._dynamo.variables.misc import NumpyDTypeVariable
 
     kind: Any = NumpyDTypeVariable
     if not hasattr(kind, "get_python_hash"):
-        return  # later ones ask the value itself
+        return  # later releases hash the dtype itself
 
     def either(ours: Callable[..., Any], theirs: Callable[..., Any]) -> Callable[..., Any]:
         def chosen(self: Any, *others: Any) -> Any:

@@ -1,7 +1,7 @@
-"""torch's own words for its transforms (``torch.func``, ``torch.vmap``): which are on, and what they make of a tensor.
+"""The state of torch's transforms (``torch.func``, ``torch.vmap``): which are running, and how they wrap a tensor.
 
-Layer: the only file that names ``torch._C._functorch``, for which there is nothing public. Transforms are entered by
-``levels``.
+Layer: the only file that names ``torch._C._functorch``, which has no public counterpart. ``backend_torch.autodiff``
+enters transforms.
 """
 
 from __future__ import annotations
@@ -16,21 +16,21 @@ from torch.autograd import forward_ad
 
 _functorch: Any = torch._C._functorch
 
-# Which are on. Of none the innermost, its level and the stack are None.
+# Which transforms are running. Without one, the innermost, its level and the stack are None.
 innermost = _functorch.peek_interpreter_stack
 stack = _functorch.get_interpreter_stack
 current_level = _functorch.maybe_current_level
 TransformType = _functorch.TransformType
 disabled = torch._C._DisableFuncTorch
 
-# What they make of a tensor: it is wrapped once for each.
+# How transforms wrap a tensor: once for each.
 is_wrapped = _functorch.is_functorch_wrapped_tensor
 is_batched = _functorch.is_batchedtensor
 get_unwrapped = _functorch.get_unwrapped
 level_of = _functorch.maybe_get_level
 batched_dim = _functorch.maybe_get_bdim
 
-# Into one and out of it.
+# Enter and leave a transform.
 enter_vmap, leave_vmap = _functorch._vmap_increment_nesting, _functorch._vmap_decrement_nesting
 batched, unbatched = _functorch._add_batch_dim, _functorch._remove_batch_dim
 enter_grad, leave_grad = _functorch._grad_increment_nesting, _functorch._grad_decrement_nesting
@@ -40,24 +40,24 @@ may_require_grad, let_require_grad = (
     _functorch.set_inplace_requires_grad_allowed,
 )
 
-# Who is told of tensors that a gradient needs: torch.func's derivatives refuse to run where somebody is.
+# Hooks on the tensors that autograd saves: torch.func's derivatives refuse to run while there are any.
 _autograd: Any = torch._C._autograd
 top_hooks, push_hooks = _autograd._top_saved_tensors_default_hooks, _autograd._push_saved_tensors_default_hooks
 pop_hooks = _autograd._pop_saved_tensors_default_hooks
 
 
 IS_BLIND_IN_INFERENCE_MODE = not hasattr(eager_transforms, "_disable_inference_mode")
-"""Whether inference mode makes the derivatives of ``torch.func`` zeros, as it did before torch 2.13."""
+"""Whether ``torch.func`` gives zeros as derivatives in inference mode, as it did before torch 2.13."""
 
 
 def is_forward_mode_nested() -> bool:
-    """Whether ``torch.func.jvp`` is under way."""
+    """Whether ``torch.func.jvp`` is running."""
     return bool(eager_transforms.JVP_NESTING)
 
 
 @contextlib.contextmanager
 def down_to(level: int | None) -> Iterator[None]:
-    """A scope in which that level is the innermost, or none."""
+    """A scope in which the transform at that level is the innermost; with None, no transform runs."""
     left = []
     try:
         while current_level() is not None and (level is None or current_level() > level):
@@ -69,7 +69,7 @@ def down_to(level: int | None) -> Iterator[None]:
 
 
 def is_followed(tensor: torch.Tensor, level: int) -> bool:
-    """Whether a derivative at that level, the outermost that the tensor is wrapped for, depends on the tensor."""
+    """Whether the derivative at a level depends on the tensor; the level is the outermost that wraps the tensor."""
     if any(each.key() == TransformType.Jvp for each in stack() or () if each.level() == level):
         with down_to(level):
             return forward_ad.unpack_dual(tensor).tangent is not None
@@ -77,7 +77,7 @@ def is_followed(tensor: torch.Tensor, level: int) -> bool:
 
 
 def is_disabled() -> bool:
-    """Whether transforms see nothing of what is done, as in a scope of `disabled`."""
+    """Whether transforms do not see operations, as in a scope of `disabled`."""
     return torch._C._dispatch_tls_is_dispatch_key_excluded(torch._C.DispatchKey.FuncTorchDynamicLayerFrontMode)
 
 

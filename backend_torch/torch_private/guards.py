@@ -1,4 +1,4 @@
-"""torch.compile's check in C++ of the signature of tensors: dtype, device, sizes, strides, need of gradients."""
+"""torch.compile's C++ check of tensors' signatures: dtype, device, sizes, strides, requires_grad."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ Tensor = torch.Tensor
 
 
 def same_signature(tensors: Sequence[Tensor], open_sizes: int = 0) -> Callable[..., bool]:
-    """A check that tensors have the dtypes, devices, sizes, strides and need of gradients of ``tensors``.
+    """Return a check that tensors agree with ``tensors`` in dtype, device, sizes, strides and requires_grad.
 
-    It may say no without reason where gradients or transforms are concerned, and never yes. Of the first
-    ``open_sizes`` tensors any size and stride will do.
+    With gradients or transforms the check may refuse tensors that do agree; it never accepts others. The first
+    ``open_sizes`` tensors may have any sizes and strides of as many axes.
     """
     places = {id(tensor): index for index, tensor in enumerate(tensors)}
-    if len(places) < len(tensors):  # torch's check refuses a tensor that is there twice
+    if len(places) < len(tensors):  # torch's check refuses a list that holds a tensor twice
         return _same_with_repeats([places[id(tensor)] for tensor in tensors], tensors, open_sizes)
     try:
         sizes: list[Any] = [list(tensor.size()) for tensor in tensors]
@@ -35,7 +35,7 @@ def same_signature(tensors: Sequence[Tensor], open_sizes: int = 0) -> Callable[.
 
 
 def _same_with_repeats(places: list[int], tensors: Sequence[Tensor], open_sizes: int) -> Callable[..., bool]:
-    """The same check where the tensor of each place is the one at the place given for it."""
+    """Return the check for a list with repeats: ``places`` has one and the same place for equal tensors."""
     once = sorted(set(places))
     repeats = [(place, other) for place, other in enumerate(places) if place != other]
     check = same_signature([tensors[place] for place in once], sum(place < open_sizes for place in once))

@@ -1,4 +1,4 @@
-"""Inductor, torch's compiler, called as torch.compile calls it, less what is done around it at each call.
+"""Inductor, torch's compiler: called as torch.compile calls it, without the wrappers that run at each call.
 
 Layer: owns Inductor's private entry points, its settings, and the patches in place while it compiles for tnp.
 """
@@ -30,16 +30,16 @@ Table = dict[Any, Callable[..., Any]]
 Program = Callable[[list[Tensor]], Sequence[Tensor]]
 """Compiled code: takes its inputs in a list, which it may empty, and returns its outputs in a sequence."""
 
-# A fork of OpenMP's threads costs what some thousand elements do (torch's own limit is 512 a thread).
-# Low precision is rounded after each operation, as it is when the operations run one by one.
+# min_chunk_size: starting OpenMP's threads costs as much as some thousand elements (torch's limit is 512 a thread).
+# emulate_precision_casts: low precision is rounded after each operation, as when the operations run one by one.
 SETTINGS: dict[str, Any] = {
     "size_asserts": False,
     "alignment_asserts": False,
     "emulate_precision_casts": True,
     "cpp.min_chunk_size": 4096,
     "cpp.use_decompose_tanh": False,
-    # Graphs with loops and branches come from the cache on disk as others do: what is looked for there has their code.
-    # The vector code is in the key too: what is there without it is slower.
+    # Inductor may keep graphs with loops and branches on disk: the cache key holds their bodies.
+    # The key also holds the versions of our vector code and passes: code compiled without them is slower, or wrong.
     "unsafe_marked_cacheable_functions": {
         inductor_vector_code.__name__: inductor_vector_code.VERSION,
         inductor_passes.__name__: inductor_passes.VERSION,
@@ -59,7 +59,7 @@ PATCHES = Patches(lambda patches: [*inductor_passes.put(patches), *inductor_vect
 
 
 def _decompositions(ours: Table) -> Table:
-    """Operations in terms of those that Inductor knows."""
+    """Return the table that decomposes operations into those that Inductor knows."""
     from torch._inductor.decomposition import select_decomp_table
 
     return {**select_decomp_table(), **ours}
@@ -68,7 +68,7 @@ def _decompositions(ours: Table) -> Table:
 def functional(
     module: Callable[..., Any], inputs: Sequence[Tensor], table: Table, settings: dict[str, Any]
 ) -> GraphModule:
-    """The graph without writes but those to its inputs, at its end, and in the operations that Inductor knows."""
+    """Return a functional graph of operations that Inductor knows: only inputs are written to, at its end."""
     with torch.no_grad(), _rounding(settings):
         pure = make_fx(torch.func.functionalize(module, remove="mutations"), _decompositions(table))(*inputs)
     pure.graph.eliminate_dead_code()
@@ -77,17 +77,17 @@ def functional(
 
 
 def _rounding(settings: dict[str, Any]) -> contextlib.AbstractContextManager[Any]:
-    """A scope in which a trace marks the operations after which eager code rounds: Inductor rounds at those alone."""
+    """A scope in which a trace marks the operations after which eager code rounds; Inductor rounds only there."""
     return torch._inductor.config.patch(emulate_precision_casts=settings.get("emulate_precision_casts", False))
 
 
 _noted: list[
     tuple[str, dict[str, Any]]
-] = []  # Inductor's settings before tnp compiled: which were not its own, and all
+] = []  # Inductor's settings before tnp first compiled: those that differed from the defaults, and all
 
 
 def changed_settings() -> str | None:
-    """What the program has set of Inductor's settings, in words; None if that takes more than words."""
+    """Return the Inductor settings that the program has changed, as text; None if text can't describe a value."""
     config: Any = sys.modules.get("torch._inductor.config")
     if config is None:
         return ""
@@ -103,7 +103,7 @@ def changed_settings() -> str | None:
 def options_of(mode: str | None, options: dict[str, Any] | None) -> dict[str, Any]:
     """Inductor's settings for a ``mode`` and ``options`` of torch.compile."""
     _ = torch._inductor.config
-    changed_settings()  # before tnp sets any, of which torch remembers that they were set
+    changed_settings()  # now, before tnp changes any: torch remembers every setting that was ever changed
     settings = dict(SETTINGS)
     if mode is not None and mode != "default":
         settings.update(torch._inductor.list_mode_options(mode))
@@ -123,9 +123,9 @@ def _has_setting(name: str) -> bool:
 
 
 def compiled(module: GraphModule, inputs: Sequence[Tensor], mode: FakeTensorMode, settings: dict[str, Any]) -> Program:
-    """A functional graph as machine code, called without guards and wrappers.
+    """Compile a functional graph to machine code that is called without guards and wrappers.
 
-    This is what torch.compile does after AOTAutograd, less its 12 us of wrappers a call.
+    torch.compile does the same after AOTAutograd; its wrappers take 12 us a call.
     """
     from torch._guards import TracingContext, tracing
     from torch._inductor.compile_fx import _recursive_joint_graph_passes, compile_fx_inner
@@ -133,18 +133,18 @@ def compiled(module: GraphModule, inputs: Sequence[Tensor], mode: FakeTensorMode
 
     settings = _adapted(settings, inputs)
     if settings.get("triton.cudagraphs") and any(tensor.device.type == "cuda" for tensor in inputs):
-        return _with_autograd(module, inputs, settings, {})  # it owns what CUDA graphs need
-    # Inductor looks for a compiled graph on disk only where there is a context to say on what its shapes depend.
+        return _with_autograd(module, inputs, settings, {})  # only torch's own path prepares CUDA graphs
+    # Inductor uses its cache on disk only inside a context, which records what the shapes depend on.
     context = tracing(TracingContext(mode))
     with torch._inductor.config.patch(settings), V.set_fake_mode(mode), context, torch.no_grad(), PATCHES.applied():
         _recursive_joint_graph_passes(module)
         output = module.graph.output_node()
         with mode:
             results = _separate(module, output)
-        # These keep the strides that the operations gave them; others may be laid out as suits the loops.
+        # Results keep the strides that the operations gave them; Inductor may lay out other values as its loops need.
         output.meta["user_visible_output_idxs"] = list(range(len(results)))
         code: Any = compile_fx_inner(module, list(inputs), is_inference=True)
-    # The object around the generated function looks for a profiler and an autotuner at each call: 0.7 us.
+    # The object around the generated function checks for a profiler and an autotuner at each call: 0.7 us.
     inner = getattr(code, "current_callable", None)
     if inner is None or any(tensor.device.type != "cpu" for tensor in inputs):
         return code
@@ -156,21 +156,21 @@ def compiled(module: GraphModule, inputs: Sequence[Tensor], mode: FakeTensorMode
 
 
 def _adapted(settings: dict[str, Any], inputs: Sequence[Tensor]) -> dict[str, Any]:
-    """The settings, with asserts for open sizes: torch 2.15 names these where it asserts them, or else nowhere."""
+    """Turn on size asserts for open sizes: the code of torch 2.15 defines a size's name only where it asserts it."""
     if torch.__version__ >= "2.14" and any(isinstance(size, torch.SymInt) for each in inputs for size in each.shape):
         settings = {**settings, "size_asserts": True}
     return settings
 
 
 def _separate(module: GraphModule, output: Node) -> list[Node]:
-    """Copy the results that Inductor's passes made one with an input or another result (``x * 1`` is ``x``)."""
+    """Copy results that Inductor's passes replaced by an input or another result, as ``x * 1`` by ``x``."""
     results: list[Node] = list(output.args[0])  # type: ignore[arg-type]
     roots: set[Node] = set()
     for index, node in enumerate(results):
         root = _root(node)
         if root.op == "placeholder" or root in roots:
             last = module.graph.find_nodes(op="placeholder")[-1] if node.op == "placeholder" else node
-            with module.graph.inserting_after(last):  # that is before the writes to the inputs, which come at the end
+            with module.graph.inserting_after(last):  # the graph writes to its inputs at the end, so copy before that
                 results[index] = module.graph.call_function(torch.ops.aten.clone.default, (node,))
             results[index].meta["val"] = node.meta["val"].clone()
         roots.add(root)
@@ -180,7 +180,7 @@ def _separate(module: GraphModule, output: Node) -> list[Node]:
 
 
 def _root(node: Node) -> Node:
-    """The node whose memory a view shows, however many views of views there are."""
+    """Return the node whose memory a view shows, through any number of views of views."""
     while node.op == "call_function" and node.args and isinstance(node.args[0], Node):
         schema = schema_of(node.target)
         if node.target is not getitem and (schema is None or all(r.alias_info is None for r in schema.returns)):
@@ -190,15 +190,15 @@ def _root(node: Node) -> Node:
 
 
 def differentiable(module: GraphModule, inputs: Sequence[Tensor], settings: dict[str, Any], table: Table) -> Program:
-    """A graph, which may be changed, as compiled forward and backward passes, for inputs that require gradients."""
+    """Compile a graph to a forward and a backward pass, for inputs that require gradients; it may change the graph."""
     return _with_autograd(module, inputs, _adapted(settings, inputs), table)
 
 
 def _with_autograd(module: GraphModule, inputs: Sequence[Tensor], settings: dict[str, Any], table: Table) -> Program:
-    """All of what torch.compile does after Dynamo."""
+    """Do all that torch.compile does after Dynamo."""
     from torch._inductor.compile_fx import compile_fx, compile_fx_inner
 
-    inner = PATCHES.applied()(compile_fx_inner)  # the derivatives are compiled when they are first asked for
+    inner = PATCHES.applied()(compile_fx_inner)  # the backward pass is compiled later, when it is first needed
     with PATCHES.applied():
         run: Any = compile_fx(
             module, list(inputs), inner, config_patches=settings, decompositions=_decompositions(table)
@@ -208,9 +208,9 @@ def _with_autograd(module: GraphModule, inputs: Sequence[Tensor], settings: dict
 
 @contextlib.contextmanager
 def another_cache() -> Iterator[str]:
-    """A scope in which Inductor has a new directory for its cache on disk; left without an error, it keeps that.
+    """Give Inductor a new directory for its cache on disk, for good; if the scope raises, it gets the old one back.
 
-    It gives the name of the old one. The new one goes when the process ends.
+    The scope yields the name of the old directory. The new one is deleted when the process ends.
     """
     from torch._inductor.runtime.runtime_utils import cache_dir
     from torch._inductor.utils import clear_caches
@@ -230,7 +230,7 @@ def another_cache() -> Iterator[str]:
 
 def check_backend(backend: Any) -> None:
     """Raise ValueError for a name that torch.compile does not know."""
-    known = ("eager", "inductor")  # to list all is to import Dynamo
+    known = ("eager", "inductor")  # listing all backends imports Dynamo
     if (
         isinstance(backend, str)
         and backend not in known
@@ -240,20 +240,20 @@ def check_backend(backend: Any) -> None:
 
 
 def through_backend(module: GraphModule, backend: Any, **keywords: Any) -> Program:
-    """A graph compiled by torch.compile, which may change it."""
+    """Compile a graph by torch.compile, which may change it."""
     run = torch.compile(module, backend=backend, fullgraph=True, **keywords)
     return lambda tensors: run(*tensors)
 
 
 def package(exported: torch.export.ExportedProgram, path: str, settings: dict[str, Any], table: Table) -> None:
-    """Write an exported program as machine code that C++ loads; torch has no other way to do that."""
+    """Compile an exported program to a file of machine code that C++ can load; torch has no public way to do that."""
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", FutureWarning)  # torch copies what it itself has deprecated
+        warnings.simplefilter("ignore", FutureWarning)  # torch calls functions that torch has deprecated
         with PATCHES.applied(), _rounding(settings):
             pure = exported.run_decompositions(_decompositions(table))
             torch._inductor.aoti_compile_and_package(pure, package_path=path, inductor_configs=settings)
 
 
 def packaged(path: str) -> Callable[..., Sequence[Tensor]]:
-    """The machine code in a file, to be called with its inputs."""
+    """Load machine code from a file; the result is called with the program's inputs."""
     return torch._inductor.aoti_load_package(path)

@@ -1,7 +1,7 @@
-"""Code that Inductor made, taken apart to be kept, and put together again in a process that does not import Inductor.
+"""Save code that Inductor generated, and load it in a process that does not import Inductor.
 
-Layer: owns what of it can be kept: a class ``Runner`` in Python, which calls kernels in shared libraries, and operators
-of torch's own. Whatever else such code names is refused, so that what is kept needs nothing but torch.
+Layer: owns which code can be saved: a Python class ``Runner`` that calls kernels in shared libraries and operators of
+torch. Code that names anything else is refused, so that saved code needs torch alone.
 """
 
 from __future__ import annotations
@@ -23,17 +23,17 @@ Tensor = torch.Tensor
 
 
 class _Names:
-    """An object whose attributes Python finds where it found them last, as it does not in a module with __getattr__."""
+    """A namespace whose attribute reads Python caches, which it can't for a module with ``__getattr__``."""
 
 
 TORCH = _Names()
-"""torch as generated code sees it, which saves it 40 ns for each new array, whose dtype it names."""
+"""The ``torch`` of generated code, which reads dtypes from it: this saves 40 ns for each new array."""
 
-_OPERATORS = {"aten", "mkl", "mkldnn"}  # whose operators are torch's own C++
+_OPERATORS = {"aten", "mkl", "mkldnn"}  # namespaces whose operators are torch's own C++
 
 
 def _known() -> dict[str, Any]:
-    """What code may name beside its kernels."""
+    """Return the names that code may use besides its kernels."""
     TORCH.__dict__.update(torch.__dict__)
     guards: Any = torch._C._dynamo.guards
     return {
@@ -52,14 +52,14 @@ def _known() -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class Code:
-    """The text of the class ``Runner``, and the shared library of each kernel that it names."""
+    """The source of the class ``Runner``, and the shared library of each kernel that it calls."""
 
     source: str
     kernels: dict[str, bytes]
 
 
 def taken_apart(program: Any) -> Code | None:
-    """What to keep of a program that Inductor made for the CPU; None of one that needs more of Inductor."""
+    """Return what to save of a program that Inductor compiled for the CPU; None if running it needs Inductor."""
     names = getattr(program, "__globals__", {})
     parts = getattr(getattr(program, "__self__", None), "partitions", None)  # which torch drops once it has none
     if getattr(program, "__qualname__", "") != "Runner.call" or parts:
@@ -84,7 +84,7 @@ def taken_apart(program: Any) -> Code | None:
 
 
 def _chains(tree: ast.AST) -> Iterator[list[str]]:
-    """The dotted names in some code, each from its first word on."""
+    """Yield the dotted names in source code, each in full."""
     inner = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Attribute)}
     for node in ast.walk(tree):
         if isinstance(node, ast.Attribute) and id(node) not in inner:
@@ -98,7 +98,7 @@ def _chains(tree: ast.AST) -> Iterator[list[str]]:
 
 
 def _is_torchs(chain: Sequence[str], names: Mapping[str, Any]) -> bool:
-    """Whether a dotted name means the same where Inductor is not imported."""
+    """Whether a dotted name means the same in a process that has not imported Inductor."""
     if chain[0] == "extern_kernels":
         there = getattr(names["extern_kernels"], chain[1], None)
         return there is not None and getattr(torch, chain[1], None) is there
@@ -108,7 +108,7 @@ def _is_torchs(chain: Sequence[str], names: Mapping[str, Any]) -> bool:
 
 
 def put_together(source: str, libraries: Mapping[str, Path]) -> Callable[[list[Tensor]], Sequence[Tensor]]:
-    """The program of some code, whose kernels lie in shared libraries.
+    """Load a program from saved code, whose kernels are in shared libraries.
 
     Raises
     ------
@@ -116,7 +116,7 @@ def put_together(source: str, libraries: Mapping[str, Path]) -> Callable[[list[T
         A library can't be loaded.
     """
     guards: Any = torch._C._dynamo.guards
-    # The kernels' libraries read from there how to find a tensor's memory.
+    # The kernels' libraries read from this variable how to find a tensor's memory.
     os.environ["_TORCHINDUCTOR_PYOBJECT_TENSOR_DATA_PTR"] = str(guards._torchinductor_pyobject_tensor_data_ptr)
     names = {**_known(), **{name: _kernel(path) for name, path in libraries.items()}}
     exec(compile(source, "<machine code of tnp.compile>", "exec"), names)
@@ -125,7 +125,7 @@ def put_together(source: str, libraries: Mapping[str, Path]) -> Callable[[list[T
 
 
 def _kernel(path: Path) -> Callable[..., None]:
-    """The function in a library, which is a module of Python's with the name ``kernel``."""
+    """Return the function of a library, which is an extension module of the name ``kernel``."""
     loader = importlib.machinery.ExtensionFileLoader(f"{path.parent.name}.{path.stem}.kernel", os.fspath(path))
     spec = importlib.util.spec_from_loader(loader.name, loader)
     assert spec is not None

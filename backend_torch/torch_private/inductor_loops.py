@@ -1,7 +1,7 @@
-"""A loop's C++ as one operation of a graph: compiled and kept on disk as Inductor's own kernels are, and called so.
+"""A loop's C++ as one operation of a graph: Inductor compiles, caches and calls it like its own kernels.
 
-Layer: owns the operator ``tnp::loop`` and what Inductor makes of it. Operators of Python's are called through torch's
-dispatcher, which takes longer than many a loop; Inductor has no public way to call a C++ function of one's own.
+Layer: owns the operator ``tnp::loop`` and its lowering in Inductor. A custom operator would be called through torch's
+dispatcher, which takes longer than many loops. Inductor has no public way to call a C++ function.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ def _outputs(inputs: Sequence[Tensor], source: str, types: str, shapes: Sequence
 
 
 def _described(shapes: Sequence[int], dtypes: str) -> list[tuple[tuple[int, ...], torch.dtype]]:
-    """Each result's shape, which stands after its number of axes, and dtype."""
+    """Return each result's shape and dtype; ``shapes`` lists a result's number of axes before its shape."""
     found, first = [], 0
     for name in dtypes.split(";"):
         last = first + 1 + shapes[first]
@@ -50,7 +50,7 @@ torch.library.register_fake("tnp::loop", _outputs, lib=_library)
 
 
 def call(graph: Graph, inputs: Sequence[Node], source: str, types: Sequence[str], outputs: Sequence[Tensor]) -> Node:
-    """A call of a loop's function in a graph.
+    """Add the call of a loop's function to a graph.
 
     Parameters
     ----------
@@ -61,7 +61,7 @@ def call(graph: Graph, inputs: Sequence[Node], source: str, types: Sequence[str]
     types : sequence of str
         The types of its parameters.
     outputs : sequence of Tensor
-        What its results are like; they are in C order.
+        Tensors of the results' shapes and dtypes. Results are in C order.
     """
     _lower()
     shapes = [number for each in outputs for number in (each.dim(), *each.shape)]
@@ -79,7 +79,7 @@ def _lower() -> None:
     cpu = torch.device("cpu")
 
     class Call(ir.ExternKernel):
-        """The call, which writes to its last operands."""
+        """Inductor's node for the call, which writes to its last operands."""
 
         def __init__(self, inputs: list[Any], outputs: list[Any], source: str, types: list[str]) -> None:
             operands = [self.require_contiguous(self.realize_input(each)) for each in inputs] + outputs

@@ -1,6 +1,6 @@
-"""Passes of Inductor's that write to memory before they have read it, as they should be.
+"""Corrections of Inductor's passes that write to memory before they have read it.
 
-Layer: owns which copies stay and what is written to in place; inductor.py puts them in place where it compiles.
+Layer: owns which copies stay and what is written to in place; inductor.py applies the patches while it compiles.
 """
 
 from __future__ import annotations
@@ -15,15 +15,16 @@ from backend_torch.torch_private.patches import Patches, Undo, replaced_attribut
 from backend_torch.torch_private.tensor_internals import storage_of
 
 VERSION = "1"
-"""To be changed with the code: it tells apart what lies in caches on disk."""
+"""A part of the key of caches on disk; change it when this file's code changes."""
 
 
 def put(patches: Patches) -> list[Undo]:
-    """Have Inductor read what is written to afterwards before it is.
+    """Make Inductor read memory before it writes to it.
 
-    It takes a copy for what is copied, and writes to a part of a tensor in place while it reads another, whatever is
-    written to (https://github.com/pytorch/pytorch/issues/197829, 198094 and 198131). Whether other views are read
-    later ``compute_overlapping_tensors`` says, for which ``x`` and ``x[1:, 1:]`` have nothing in common.
+    Inductor replaces a copy by its source, and writes to a part of a tensor in place while it reads another part, even
+    if the memory is written to in between (https://github.com/pytorch/pytorch/issues/197829, 198094 and 198131). To
+    find views that are read later it calls ``compute_overlapping_tensors``, which takes ``x`` and ``x[1:, 1:]`` for
+    disjoint.
     """
     from torch._inductor.fx_passes import post_grad, reinplace
 
@@ -53,7 +54,7 @@ def _all_of(tensors: list[torch.Tensor], symbolic: bool = False) -> set[int]:
 
 
 def _reads(value: Node, memory: int) -> bool:
-    """Whether a value is computed from what lies in a memory."""
+    """Whether a value is computed from the contents of a memory."""
     seen, left = {value}, [value]
     while left:
         node = left.pop()

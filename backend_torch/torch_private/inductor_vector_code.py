@@ -1,6 +1,6 @@
 """C++ for Inductor's vector loops where Inductor's own has fewer digits than torch's kernels, or takes longer.
 
-Layer: the text; inductor.py puts it in place where it compiles.
+Layer: owns the C++ text; inductor.py applies the patches while it compiles.
 """
 
 from __future__ import annotations
@@ -8,12 +8,12 @@ from __future__ import annotations
 from backend_torch.torch_private.patches import Patches, Undo, replaced_attribute
 
 VERSION = "3"
-"""To be changed with the code: it tells apart what lies in caches on disk."""
+"""A part of the key of caches on disk; change it when this file's code changes."""
 
-# exp(x) is 2**n * exp(r), n the integer next to x / log(2) and r = x - n * log(2), log(2) in two parts of which n times
-# the first is exact. The polynomial is a minimax fit of (exp(r) - 1 - r) / r**2; scalef rounds once, subnormal numbers
-# too. NaN passes both bounds, as the second operand of min and max. Over all float32 numbers the result is at most
-# 0.988 units in the last place off, as Sleef's is; this takes 0.55 of its time.
+# exp(x) = 2**n * exp(r), where n is the integer nearest to x / log(2) and r = x - n * log(2). log(2) is split in two
+# parts so that n times the first is exact. The polynomial is a minimax fit of (exp(r) - 1 - r) / r**2. scalef rounds
+# once, for subnormal numbers too. NaN passes both bounds because it is the second operand of min and max. Over all
+# float32 numbers the error is at most 0.988 units in the last place, as large as Sleef's; this takes 0.55 of the time.
 _EXP = """[](auto const& v) {
 #if defined(CPU_CAPABILITY_AVX512)
     if constexpr (std::is_same_v<std::decay_t<decltype(v)>, at::vec::Vectorized<float>>) {
@@ -68,7 +68,7 @@ _FUNCTIONS = {"exp": _exp, "sigmoid": _sigmoid, "expm1": _expm1, "atanh": _atanh
 
 
 def put(patches: Patches) -> list[Undo]:
-    """Have Inductor write this file's vector code."""
+    """Make Inductor generate this file's vector code."""
     from torch._inductor.codegen.cpp import CppVecOverrides
 
     return [

@@ -1,9 +1,9 @@
-"""Traces without torch's compilers: what torch imports on the way to a trace, and needs only where sizes are left open.
+"""Tracing without importing torch's compilers, which a trace needs only if sizes are left open.
 
-Layer: owns which of torch's own imports are answered by stand-ins. A trace of fixed sizes asks Dynamo for two settings
-and for being left alone, Inductor for one setting, and the symbolic shapes whether there are symbols. The import of the
-three takes longer than a second and brings 800 modules, with sympy and networkx among them. A product of matrices
-still imports sympy: there torch's C++ asks for DTensor.
+Layer: owns which of torch's imports get a stand-in. A trace of fixed sizes needs two settings and ``disable`` from
+Dynamo, one setting from Inductor, and from the symbolic shapes whether there are symbols. Importing the three takes
+longer than a second and loads 800 modules, sympy and networkx among them. A matrix product still imports sympy: torch's
+C++ looks up DTensor there.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _TRITON = f"{_OPERATORS}.triton_kernel_wrap"
 
 
 class _StandIn:
-    """A module of which some names are known without its import; another name imports it, and so does what is set."""
+    """A stand-in for a module: it knows some names; reading another name, or setting one, imports the module."""
 
     def __init__(self, module: str, **known: Any) -> None:
         self.__dict__.update(known, origin=module)
@@ -42,7 +42,7 @@ class _StandIn:
 
 
 def _left_alone(function: Callable[..., Any], recursive: bool = True, wrapping: bool = True) -> Callable[..., Any]:
-    """``torch._dynamo.disable(function)``: there is nothing to disable until Dynamo is imported."""
+    """Stand in for ``torch._dynamo.disable(function)``: before Dynamo's import there is nothing to disable."""
     found: list[Callable[..., Any]] = []
 
     @functools.wraps(function)
@@ -59,11 +59,11 @@ def _left_alone(function: Callable[..., Any], recursive: bool = True, wrapping: 
 
 
 class _Nothing:
-    """The class of things of which there is none before their module is imported."""
+    """Stands in for a class that has no instances before its module is imported."""
 
 
 class _NoSymbol(Exception):
-    """What is raised of symbols, where there are none."""
+    """Stands in for an exception about symbols, which nothing raises without symbols."""
 
 
 _SETTINGS = _StandIn(
@@ -98,11 +98,11 @@ _OF_NUMBERS: dict[str, Callable[..., Any]] = {
     ),
     "sym_or": lambda *values: any(values),
 }
-"""What the functions of symbolic shapes give for plain numbers, which all sizes are until that module is imported."""
+"""Functions of symbolic shapes for plain numbers: before that module's import all sizes are plain."""
 
 
 def _of_numbers(name: str, plain: Callable[..., Any]) -> Callable[..., Any]:
-    """A function of symbolic shapes; torch's own, once there can be symbols."""
+    """Make a stand-in for a function of symbolic shapes; it calls torch's own once that module is imported."""
 
     def function(*args: Any, **kwargs: Any) -> Any:
         theirs = getattr(sys.modules.get(_SYMBOLS), name, None)
@@ -139,11 +139,11 @@ _STAND_INS: dict[str, Any] = {
 
 
 def _put(patches: Patches) -> list[Undo]:
-    """Answer what torch's tracer asks of them by stand-ins, in this thread, until somebody imports the modules."""
+    """Give torch's tracer the stand-ins, in this thread, until some code imports the modules themselves."""
     theirs = builtins.__import__
 
     def ours(name: str, globals: Any = None, locals: Any = None, fromlist: Any = (), level: int = 0) -> Any:
-        # An import in a function, which has no dictionary of locals: what a module imports, it keeps.
+        # Only imports inside functions, which pass no locals: a module would keep the stand-in.
         if locals is None and globals is not None and globals.get("__name__", "").partition(".")[0] == "torch":
             whole = f"{globals['__package__']}.{name}" if level == 1 else name
             if whole in _STAND_INS and whole not in sys.modules and _DYNAMO not in sys.modules:
@@ -157,7 +157,7 @@ def _put(patches: Patches) -> list[Undo]:
 
 
 def _shown(module: str) -> Undo:
-    """Let the package of a module have the stand-in as an attribute; the import of the module takes its place."""
+    """Make the stand-in an attribute of the module's package; importing the module replaces it."""
     package, _, name = module.rpartition(".")
     names, stand_in = sys.modules[package].__dict__, _STAND_INS[module]
     names[name] = stand_in

@@ -1,6 +1,6 @@
-"""Every private name and every patch of torch that this room has, for whoever moves to another torch.
+"""Every private name and every patch of torch in this room: the list to go through when moving to another torch.
 
-Layer: a table, which tests/backend_torch/torch_private/test_manifest.py compares with the code and with torch.
+Layer: a table; tests/backend_torch/torch_private/test_manifest.py compares it with the code and with torch.
 """
 
 from __future__ import annotations
@@ -9,24 +9,24 @@ from typing import NamedTuple
 
 
 class Row(NamedTuple):
-    """Names that are used, or patched, for one reason.
+    """Private names that tnp reads or patches for one reason.
 
     Attributes
     ----------
     file : str
-        The module of this room.
+        The module of this room that uses them.
     names : str
         The names, as ``module.name``; as ``owner:name`` where the module reads the name off an object.
     why : str
-        What they do that nothing public does.
+        What they do that no public name does.
     patched : str
-        What is replaced, and for whom; nothing where names are only read.
+        What is replaced, and for whom; empty if the names are only read.
     torch : str
-        The releases that need it.
+        The releases that need them.
     link : str
         torch's issue or pull request.
     test : str
-        The test that fails when torch has mended it, or when the names do something else.
+        The test that fails when torch has mended the issue, or when the names do something else.
     """
 
     file: str
@@ -52,13 +52,13 @@ ROWS = [
     Row(
         "autograd",
         "torch._C._set_grad_enabled torch.autograd.Variable._execution_engine.run_backward",
-        "torch.set_grad_enabled and torch.autograd.grad take longer than the operations of a small program",
+        "the public torch.set_grad_enabled and torch.autograd.grad take longer than the operations of a small program",
         test=_FUNCTORCH,
     ),
     Row(
         "autograd",
         "torch._C.DisableTorchFunction torch.autograd.forward_ad:_current_level torch.compiler._is_exporting_flag",
-        "whether modes, forward mode and torch.export are on; torch 2.11's is_exporting() is true in Dynamo",
+        "whether function modes, forward mode and torch.export are on; torch 2.11's is_exporting() is true in Dynamo",
         test=_FUNCTORCH,
     ),
     Row(
@@ -68,7 +68,7 @@ ROWS = [
         "torch.distributed.tensor._utils.compute_local_shape_and_global_offset "
         "torch.distributed.tensor.placement_types._StridedShard torch.distributed.tensor.DTensor:_local_tensor "
         "torch.distributed.tensor.DTensor:_spec",
-        "rules of operations that DTensor lacks are written in its own terms",
+        "tnp adds sharding rules for operations that DTensor lacks; a rule consists of these classes",
         test="tests/tnp/distributed/test_distributed.py::test_as_one_process",
     ),
     Row(
@@ -78,7 +78,7 @@ ROWS = [
         "torch._C._functorch:_add_batch_dim torch._C._functorch:_remove_batch_dim "
         "torch._C._functorch:_grad_increment_nesting torch._C._functorch:_grad_decrement_nesting "
         "torch._C._functorch:_wrap_for_grad torch._C._functorch:_unwrap_for_grad",
-        "a transform of a list of tensors; torch.func's pytrees are half of a small function's time",
+        "transforms of lists of tensors; torch.func's handling of pytrees takes half of a small function's time",
         test=_FUNCTORCH,
     ),
     Row(
@@ -86,20 +86,20 @@ ROWS = [
         "torch._C._autograd torch._C._autograd:_top_saved_tensors_default_hooks "
         "torch._C._autograd:_push_saved_tensors_default_hooks torch._C._autograd:_pop_saved_tensors_default_hooks "
         "torch._C._dispatch_tls_is_dispatch_key_excluded torch._C.DispatchKey.FuncTorchDynamicLayerFrontMode",
-        "a transform inside of a recording puts hooks aside, and asks whether torch.func looks at operations",
+        "a transform inside a recording sets saved-tensor hooks aside, and must know whether torch.func is disabled",
         test="tests/tnp/transforms/test_outside.py",
     ),
     Row(
         "functorch",
         "torch._functorch.eager_transforms:_disable_inference_mode",
-        "where it is missing, inference mode makes the derivatives of torch.func zeros",
+        "torch releases without this name give zeros as derivatives of torch.func in inference mode",
         torch=">=2.13",
         test="tests/backend_torch/autodiff/test_autodiff.py::test_inference_mode_gives_no_zeros",
     ),
     Row(
         "guards",
         "torch._C._dynamo.guards.TensorGuards",
-        "the check of a signature in C++, 1 us faster a call than Python's",
+        "a signature check in C++, which saves 1 us a call over one in Python",
         test=_TRACES + "test_signature_check",
     ),
     Row(
@@ -108,28 +108,28 @@ ROWS = [
         "torch._inductor.compile_fx.compile_fx torch._inductor.compile_fx.compile_fx_inner torch._inductor.config "
         "torch._inductor.config.patch torch._inductor.decomposition.select_decomp_table "
         "torch._inductor.virtualized.V torch._subclasses.fake_tensor.FakeTensorMode",
-        "a graph that is traced is compiled without Dynamo and without 12 us of wrappers a call",
+        "compiling a traced graph without Dynamo and without its wrappers, which take 12 us a call",
         test=_TRACES + "test_results_alias_as_they_do_eagerly",
     ),
     Row(
         "inductor",
         "torch._inductor.aoti_compile_and_package torch._inductor.aoti_load_package torch._inductor.list_mode_options "
         "torch._inductor.runtime.runtime_utils.cache_dir torch._inductor.utils.clear_caches",
-        "machine code in a file, the modes of torch.compile, and another cache directory have no public function",
+        "writing machine code to a file, the modes of torch.compile, and changing the cache directory",
         test="tests/tnp/compile/test_packaging.py",
     ),
     Row(
         "inductor_code",
         "torch._C._dynamo.guards torch._C._dynamo.guards:_torchinductor_pyobject_tensor_data_ptr "
         "torch._C._dynamo.guards:_empty_strided_cpu torch._C._dynamo.guards:_reinterpret_tensor",
-        "code that Inductor made runs in a process that does not import Inductor",
+        "running code that Inductor generated in a process that does not import Inductor",
         test="tests/backend_torch/graphs/test_code_cache.py::test_a_later_process_imports_no_compiler",
     ),
     Row(
         "vector_library",
         "torch._C._dynamo.guards torch._C._dynamo.guards:_torchinductor_pyobject_tensor_data_ptr "
         "torch._C._dynamo.guards:_empty_strided_cpu",
-        "small kernels find tensors' memory and make new tensors as Inductor's do",
+        "small kernels find a tensor's memory and make new tensors as Inductor's kernels do",
         test="tests/backend_torch/graphs/test_elementwise_code.py",
     ),
     Row(
@@ -137,7 +137,7 @@ ROWS = [
         "torch._inductor.codecache.CppPythonBindingsCodeCache torch._inductor.ir "
         "torch._inductor.lowering.empty_strided torch._inductor.lowering.register_lowering "
         "torch._inductor.virtualized.V",
-        "a loop's C++ is compiled and called as Inductor's own kernels; it registers tnp's own operator",
+        "compiling and calling a loop's C++ like Inductor's own kernels, by a lowering of tnp's own operator",
         test="tests/backend_torch/graphs/test_loop_lowering.py",
     ),
     Row(
@@ -146,13 +146,13 @@ ROWS = [
         "torch.utils._python_dispatch:_get_current_dispatch_mode torch.utils._python_dispatch:_pop_mode "
         "torch.utils._python_dispatch:_push_mode torch.utils._mode_utils.no_dispatch "
         "torch._C._len_torch_dispatch_stack",
-        "modes that see each operation, how many there are, and a scope without them",
+        "modes that see each operation, their number, and a scope without them",
         test="tests/backend_torch/torch_private/test_modes.py",
     ),
     Row(
         "modes",
         "torch._C._SetExcludeDispatchKeyGuard torch._C.DispatchKey.Conjugate torch._C.DispatchKey.Negative",
-        "inside a mode torch leaves lazy conjugates of composite operations unresolved: wrong results",
+        "inside a mode torch does not resolve lazy conjugates in composite operations, so their results are wrong",
         test="tests/backend_torch/torch_private/test_modes.py",
     ),
     Row(
@@ -165,7 +165,7 @@ ROWS = [
     Row(
         "operators",
         "torch._C._AutoDispatchBelowAutograd",
-        "an operator's own rule for autograd, which has nothing to record, calls the operator",
+        "an operator's rule for autograd calls the operator itself, below autograd, if there is nothing to record",
         test="tests/backend_torch/graphs/test_host_calls.py",
     ),
     Row(
@@ -178,13 +178,13 @@ ROWS = [
         "symbolic_shapes",
         "torch._dynamo.source.LocalSource torch.utils._sympy.interp.sympy_interp "
         "torch.utils._sympy.reference.PythonReferenceAnalysis",
-        "symbols with names, and the numbers that expressions of them are",
+        "symbols with names of tnp's choice, and evaluating expressions of symbols",
         test="tests/tnp/compile/test_compile.py",
     ),
     Row(
         "tensor_internals",
         "torch.UntypedStorage:_cdata torch.Tensor:_is_view torch.Tensor:_is_zerotensor torch._neg_view",
-        "what a tensor is: its memory's identity without an address, a view, zeros without memory",
+        "the identity of a tensor's memory without an address; whether a tensor is a view, or zeros without memory",
         test="tests/backend_torch/tensors/test_memory.py",
     ),
     Row(
@@ -193,13 +193,13 @@ ROWS = [
         "torch._subclasses.fake_tensor.DataDependentOutputException "
         "torch._subclasses.fake_tensor.DynamicOutputShapeException torch._C.DisableTorchFunction "
         "torch.utils._python_dispatch._disable_current_modes torch.fx.graph_module:_loader",
-        "tensors without data, what they raise, and the sources of graphs that torch.fx keeps for ever",
+        "fake tensors and their errors, and the sources of graphs, which torch.fx never frees",
         test=_TRACES + "test_results_alias_as_they_do_eagerly",
     ),
     Row(
         "trees",
         "torch.utils._pytree",
-        "torch.utils.pytree has neither constants nor paths of attributes",
+        "the public torch.utils.pytree has neither constants nor attribute paths",
         test=_DYNAMO + "test_arrays_in_and_out",
     ),
     # -----------------------------------------------------------------------------------------------------------------
@@ -210,10 +210,10 @@ ROWS = [
         "torch.distributed.tensor._redistribute "
         "torch.distributed.tensor._dispatch.OpDispatcher:_propagate_op_sharding_dispatch_slow_path "
         "torch.distributed.tensor._dispatch.OpDispatcher:_custom_op_handlers",
-        "views of sharded axes, in-place operations on partial sums and dtypes that gloo does not send are wrong, or "
-        "refused in words that say nothing",
-        patched="the rule, the sending and the handlers of operations; for tensors over tnp's meshes, from "
-        "tnp.distributed.init on",
+        "views of sharded axes, in-place operations on partial sums, and dtypes that gloo can't send give wrong "
+        "results or unhelpful errors",
+        patched="the sharding rules, the redistribution and the handlers of operations; for tensors over tnp's "
+        "meshes, from tnp.distributed.init on",
         link=_ISSUE + "179502",
         test="tests/tnp/distributed/test_distributed.py::test_as_one_process",
     ),
@@ -225,9 +225,9 @@ ROWS = [
         "torch._C._dynamo.eval_frame.set_code_exec_strategy torch._dynamo.types.FrameAction "
         "torch._dynamo.types.FrameExecStrategy torch._dynamo.graph_break torch._dynamo.substitute_in_graph "
         "torch._dynamo.exc.unimplemented torch._dynamo.guards.GuardBuilder",
-        "Dynamo is told of tnp when it first meets it: what is left to Python, where a graph breaks and why, "
-        "and that a scalar, which says that it is a float, is no constant",
-        patched="entries of tnp's own functions and classes in Dynamo's tables; when Dynamo is imported",
+        "telling Dynamo about tnp when it first meets tnp: which functions run in Python, where a graph breaks and "
+        "why, and that tnp's scalars are not constants, although they are floats",
+        patched="entries for tnp's own functions and classes in Dynamo's tables, from the import of Dynamo on",
         test=_PATCHES + "test_torch_compile_of_others_classes_is_the_same",
     ),
     Row(
@@ -240,19 +240,19 @@ ROWS = [
         "torch._dynamo.variables.lists.ListVariable torch._dynamo.variables.lists.SizeVariable "
         "torch._dynamo.variables.lists.SliceVariable torch._dynamo.variables.lists.TupleVariable "
         "torch._dynamo.variables.misc.GetAttrVariable",
-        "a function of arrays is one operation of a graph; torch._dynamo.nonstrict_trace takes and gives tensors, "
-        "numbers and strings alone",
-        patched="the call of a function in a graph and of its methods, and how a method is built; for tnp's "
-        "functions, once Dynamo meets tnp",
+        "making a function of arrays one operation of a graph; torch._dynamo.nonstrict_trace takes and returns only "
+        "tensors, numbers and strings",
+        patched="calls of functions and methods in a graph, and the variables of methods; for tnp's functions, from "
+        "Dynamo's first meeting with tnp on",
         link=_ISSUE + "157397",
         test=_MENDED + "test_nonstrict_trace_takes_no_slices",
     ),
     Row(
         "dynamo",
         "torch._subclasses.fake_tensor.fake_tensor_tls",
-        "constants that an operation reads are refused once torch has traced it",
+        "torch refuses the constants that an operation reads once it has traced the operation",
         patched="the thread's allow_non_fake_inputs_override; while a graph with a function of tnp's is compiled, and "
-        "from then on while derivatives are",
+        "later while derivatives are compiled",
         test=_PATCHES + "test_torch_is_as_it_was_after_tnp_compiled",
     ),
     Row(
@@ -262,32 +262,32 @@ ROWS = [
         "torch._dynamo.variables.lazy.LazyVariableTracker "
         "torch._dynamo.variables.lazy.LazyVariableTracker:_cache torch._dynamo.variables.tensor.NumpyNdarrayVariable "
         "torch._dynamo.variables.builtin.BuiltinVariable:_handle_insert_op_in_graph",
-        "Dynamo knows no ~ and @ of classes, nor operators between an object and an array of NumPy's",
-        patched="call_invert, call_matmul, call_imatmul, call_divmod and _handle_insert_op_in_graph; for operands of "
-        "which one is an array of tnp's, once Dynamo meets tnp",
+        "Dynamo can't trace ~ and @ of user-defined classes, nor operators between an object and a NumPy array",
+        patched="call_invert, call_matmul, call_imatmul, call_divmod and _handle_insert_op_in_graph; for calls with a "
+        "tnp array among the operands, from Dynamo's first meeting with tnp on",
         link=_PULL + "189585",
         test=_MENDED + "test_dynamo_knows_no_matmul_of_classes",
     ),
     Row(
         "dynamo",
         "torch._dynamo.variables.misc.StringFormatVariable",
-        "Dynamo formats at the end of a graph, when the object may have been written to",
-        patched="create, for arrays of tnp's, once Dynamo meets tnp",
+        "Dynamo formats an object at the end of a graph, when it may have been written to",
+        patched="create; for tnp's arrays, from Dynamo's first meeting with tnp on",
         link=_ISSUE + "177582",
         test=_DYNAMO + "test_full_graphs_hold_no_text_of_values",
     ),
     Row(
         "dynamo",
         "torch._dynamo.variables.misc.NumpyDTypeVariable torch._dynamo.symbolic_convert.InstructionTranslator",
-        "dtypes are no keys of dictionaries",
-        patched="what is hashable, in functions of tnp's, once Dynamo meets tnp",
+        "Dynamo refuses dtypes as keys of dictionaries",
+        patched="hash and equality of dtypes; in tnp's functions, from Dynamo's first meeting with tnp on",
         torch="<2.12",
         test=_PATCHES + "test_torch_compile_of_others_classes_is_the_same",
     ),
     Row(
         "dynamo",
         "*:_torchdynamo_inline",
-        "torch.compile looks into the function that a compiled one was made of",
+        "torch.compile traces into the function that a compiled function was made from",
         patched="an attribute of tnp's own function",
         test="tests/tnp/compile/test_every_full_graph.py",
     ),
@@ -296,21 +296,21 @@ ROWS = [
         "torch._inductor.fx_passes.post_grad torch._inductor.fx_passes.reinplace "
         "torch._inductor.fx_passes.reinplace:_generalized_scatter",
         "Inductor writes to a part of a tensor before it has read another part",
-        patched="which copies are dropped and what is written to in place; while tnp compiles, in that thread",
+        patched="the choice of copies to drop and of writes in place; while tnp compiles, in that thread",
         link=_ISSUE + "197829",
         test=_MENDED + "test_inductor_writes_before_it_reads",
     ),
     Row(
         "inductor_vector_code",
         "torch._inductor.codegen.cpp.CppVecOverrides",
-        "exp and sigmoid take half the time of a call of Sleef",
+        "exp and sigmoid in half the time of a call of Sleef",
         patched="exp and sigmoid; while tnp compiles, in that thread",
         test="tests/backend_torch/torch_private/test_inductor_vector_code.py::test_scope_is_left",
     ),
     Row(
         "traces",
         "torch.fx.proxy:_create_arg_bypass",
-        "a graph can't hold a generator",
+        "a graph of torch can't hold a random generator",
         patched="an entry for torch.Generator; while tnp traces or compiles, in that thread",
         torch="<2.13",
         link=_ISSUE + "88574",
@@ -319,7 +319,7 @@ ROWS = [
     Row(
         "traces",
         "torch._higher_order_ops.effects._EffectType torch._higher_order_ops.effects._register_effectful_op",
-        "the checks of torch.linalg are taken for dead code: cholesky of a matrix that has none returns one",
+        "torch removes the checks of torch.linalg as dead code, so cholesky of an indefinite matrix returns a result",
         patched="the entry of _linalg_check_errors; while tnp traces or compiles",
         torch="<2.13",
         link=_ISSUE + "182965",

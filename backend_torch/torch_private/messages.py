@@ -1,6 +1,6 @@
-"""What torch's errors say: the one place that reads their text. torch has no classes for what is to be told apart.
+"""Classify torch's errors by their text, in one place: torch has no exception classes for these cases.
 
-Layer: owns the texts, and which errors are a program's own: what these say decides nothing.
+Layer: owns the texts, and which errors come from the program itself. The text of such an error is never read.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ TOO_BIG = (
     "Stride calculation overflowed",
     "cannot be represented as a SymInt",
     "numel: integer multiplication overflow",
-    "Trying to create tensor with negative dimension",  # of a sum of lengths that no integer holds
+    "Trying to create tensor with negative dimension",  # a sum of lengths overflows
 )
 NO_INT64 = ("Overflow when unpacking long", "int too big to convert", "to type int64_t without overflow")
 OVERFLOW = ("verflow",)
@@ -48,13 +48,13 @@ _LINALG = {
 }
 """A part of the text of torch's LinAlgError -> NumPy's text."""
 
-_RAISE = opcode.opmap["RAISE_VARARGS"]  # of ``raise`` and ``assert``
+_RAISE = opcode.opmap["RAISE_VARARGS"]  # the opcode of ``raise`` and ``assert``
 _FOLDERS = (Path(torch.__file__).parent, *map(Path(__file__).parents[2].joinpath, ("backend_torch", "tnp")))
 _INNER = tuple([os.path.join(folder, "") for folder in _FOLDERS])
 
 
 def is_of_program(error: BaseException) -> bool:
-    """Whether a line of the program raised an error, and neither torch, in Python or in C++, nor tnp."""
+    """Whether the program itself raised an error, rather than tnp or torch, in Python or C++."""
     traceback = error.__traceback__
     if traceback is None:
         return False
@@ -65,12 +65,12 @@ def is_of_program(error: BaseException) -> bool:
 
 
 def says(error: BaseException, texts: tuple[str, ...]) -> bool:
-    """Whether an error that is not of the program says one of these texts."""
+    """Whether an error, not the program's own, contains one of these texts."""
     text = str(error)
     return any(each in text for each in texts) and not is_of_program(error)
 
 
 def of_linalg(error: torch.linalg.LinAlgError) -> str:
-    """Return NumPy's text for torch's error of a matrix that has no result."""
+    """Return NumPy's text for torch's error about a matrix that has no such factorization or inverse."""
     text = str(error)
     return next((numpys for part, numpys in _LINALG.items() if part in text), text)

@@ -1,7 +1,7 @@
-"""Modes of torch's dispatcher: how one runs the operation that it was given, and what goes on without them.
+"""Modes of torch's dispatcher: how a mode runs the operation that it intercepts, and how modes are turned off.
 
-Layer: owns what all modes have to do for an operation to give what it gives outside of them, and torch's private words
-for being on and off.
+Layer: owns what every mode must do so that an operation's result is the same as outside the mode, and torch's private
+names for turning modes on and off.
 """
 
 from __future__ import annotations
@@ -14,29 +14,29 @@ from torch.utils._mode_utils import no_dispatch as no_dispatch
 from torch.utils._python_dispatch import TorchDispatchMode as TorchDispatchMode
 
 number = torch._C._len_torch_dispatch_stack
-"""How many modes are on."""
+"""The number of modes that are on."""
 _unexcluded = torch._C._SetExcludeDispatchKeyGuard
 _CONJUGATE = torch._C.DispatchKey.Conjugate
 _NEGATIVE = torch._C.DispatchKey.Negative
 
 
 def run(func: Any, args: Any, kwargs: Any) -> Any:
-    """The operation's result.
+    """Run an operation inside a mode; return its result.
 
-    Inside a mode torch leaves out what resolves lazy conjugates and negatives. Operations that make such views in the
-    midst of their own steps (``linalg_pinv`` of complex matrices) then take the values without it: wrong results.
+    Inside a mode torch skips the step that resolves lazy conjugates and negatives. An operation that makes such views
+    between its own steps (``linalg_pinv`` of complex matrices) would then compute with the wrong values.
     """
     with _unexcluded(_CONJUGATE, False), _unexcluded(_NEGATIVE, False):
         return func(*args, **kwargs) if kwargs else func(*args)
 
 
 def is_innermost(mode: TorchDispatchMode) -> bool:
-    """Whether operations go to this mode first."""
+    """Whether operations reach this mode first."""
     return _python_dispatch._get_current_dispatch_mode() is mode
 
 
 def leave(mode: TorchDispatchMode) -> bool:
-    """Turn off a mode that is the innermost, which alone can be; whether it was. ``enter`` turns it on again."""
+    """Turn off a mode if it is the innermost, and return whether it was; ``enter`` turns it on again."""
     if not is_innermost(mode):
         return False
     _python_dispatch._pop_mode()

@@ -1,6 +1,7 @@
-"""Patches of torch: in place while tnp traces or compiles, in the thread that does, and nowhere else.
+"""Patches of torch that are in place only while tnp traces or compiles, and only in the thread that does.
 
-Layer: owns how a patch comes and goes. What is patched, and why, each module of this room says, and the manifest lists.
+Layer: owns how a patch is put in place and removed. Each module of this room says what it patches and why, and the
+manifest lists it.
 """
 
 from __future__ import annotations
@@ -19,13 +20,13 @@ class _Here(threading.local):
 
 
 class Patches:
-    """What is replaced of torch in a scope. Outside of it torch is as it was.
+    """A set of patches that is in place inside a scope. Outside the scope torch is unchanged.
 
     Parameters
     ----------
     put : callable
-        ``put(patches)`` puts the patches in place and returns what undoes each. Another thread may compile meanwhile,
-        so that it replaces a function by :meth:`either`.
+        ``put(patches)`` puts the patches in place and returns functions that undo them. Other threads may use torch
+        meanwhile, so it replaces functions by :meth:`either`.
     """
 
     def __init__(self, put: Callable[[Patches], list[Undo]]) -> None:
@@ -37,7 +38,7 @@ class Patches:
 
     @contextlib.contextmanager
     def applied(self) -> Iterator[None]:
-        """The scope."""
+        """Return the scope."""
         with self._lock:
             if not self._scopes:
                 self._undo = self._put(self)
@@ -54,9 +55,9 @@ class Patches:
                         undo()
 
     def either(self, ours: Callable[..., Any], theirs: Callable[..., Any]) -> Callable[..., Any]:
-        """What replaces a function of torch: ours in a thread that is in the scope, theirs in others."""
+        """Return a replacement for a function of torch: it calls ours in threads inside the scope, theirs in others."""
 
-        @functools.wraps(theirs)  # Inductor looks for scalar operations by the function's name
+        @functools.wraps(theirs)  # Inductor finds scalar operations by the function's name
         def chosen(*args: Any, **kwargs: Any) -> Any:
             return ours(*args, **kwargs) if self._here.inside else theirs(*args, **kwargs)
 
@@ -64,7 +65,7 @@ class Patches:
 
 
 def replaced_item(table: MutableMapping[Any, Any], key: Any, value: Any) -> Undo:
-    """``table[key] = value``; returns what undoes it."""
+    """Set ``table[key] = value``; return a function that undoes it."""
     if key not in table:
         table[key] = value
         return lambda: table.pop(key, None)
@@ -74,7 +75,7 @@ def replaced_item(table: MutableMapping[Any, Any], key: Any, value: Any) -> Undo
 
 
 def replaced_attribute(owner: Any, name: str, value: Any) -> Undo:
-    """``owner.name = value`` for an attribute of the owner's own; returns what undoes it."""
-    before = owner.__dict__[name]  # a static method of a class as what it is
+    """Set ``owner.name = value`` for an attribute in the owner's ``__dict__``; return a function that undoes it."""
+    before = owner.__dict__[name]  # from __dict__, so that a static method stays one
     setattr(owner, name, value)
     return functools.partial(setattr, owner, name, before)

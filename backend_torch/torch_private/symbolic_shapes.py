@@ -1,4 +1,4 @@
-"""torch's symbols for sizes that a trace leaves open, imported once they are asked for."""
+"""torch's symbols for sizes that a trace leaves open; torch's modules are imported when first needed."""
 
 from __future__ import annotations
 
@@ -6,14 +6,14 @@ from typing import Any
 
 
 def new_environment() -> Any:
-    """A ShapeEnv, in which sizes that are equal now have symbols of their own."""
+    """Return a ShapeEnv in which each size has its own symbol, even if sizes are equal now."""
     from torch.fx.experimental.symbolic_shapes import ShapeEnv
 
     return ShapeEnv(duck_shape=False)
 
 
 def new_symbol(environment: Any, source: str, size: int) -> tuple[Any, Any]:
-    """A new symbol by the name that expressions have for it, and the SymInt that stands for ``size`` in a shape."""
+    """Return a new symbol, as expressions contain it, and the SymInt that stands for ``size`` in a shape."""
     from torch._dynamo.source import LocalSource
     from torch.fx.experimental.symbolic_shapes import DimDynamic
 
@@ -23,7 +23,7 @@ def new_symbol(environment: Any, source: str, size: int) -> tuple[Any, Any]:
 
 
 def value_of(expression: Any, known: dict[Any, int]) -> int:
-    """What an expression is where its symbols are known."""
+    """Evaluate an expression for known values of its symbols."""
     from torch.utils._sympy.interp import sympy_interp
     from torch.utils._sympy.reference import PythonReferenceAnalysis
 

@@ -1,4 +1,4 @@
-"""What only torch's private names say of a tensor: its memory's identity, its writes, and what kind of view it is."""
+"""Properties of a tensor that only private names tell: its memory's identity, its version, its kind of view."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ Tensor = torch.Tensor
 
 
 def storage_of(tensor: Tensor) -> int:
-    """An identifier of the tensor's memory, which a tensor without data has too."""
+    """Return an identifier of the tensor's memory; fake tensors have one too."""
     return tensor.untyped_storage()._cdata
 
 
 version_of = attrgetter("_version")
-"""How often the tensor's memory was written to, as autograd counts it."""
+"""The number of writes to the tensor's memory, as autograd counts them."""
 
 is_view = Tensor._is_view
 is_zeros_without_memory = Tensor._is_zerotensor

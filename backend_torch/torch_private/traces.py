@@ -1,6 +1,6 @@
-"""Tensors without data ("fake tensors") and the recording of operations on them ("proxies"): how torch traces.
+"""How torch traces: tensors without data ("fake tensors"), and recording the operations on them ("proxies").
 
-Layer: owns torch's private words for both, and what a trace needs of torch that it has not: see `_put`.
+Layer: owns torch's private names for both, and the patches that a trace needs: see `_put`.
 """
 
 from __future__ import annotations
@@ -33,40 +33,40 @@ UNKNOWN_SHAPE: tuple[type[Exception], ...] = (DynamicOutputShapeException,)
 
 
 def new_fake_mode(symbols: Any = None) -> FakeTensorMode:
-    """A mode under which factory functions make tensors without data, and real tensors count as such.
+    """Return a mode in which factory functions make fake tensors, and operations treat real tensors as fake ones.
 
-    ``symbols`` is the ShapeEnv of sizes that are left open.
+    ``symbols`` is the ShapeEnv of the sizes that are left open.
     """
     return FakeTensorMode(allow_non_fake_inputs=True, shape_env=symbols)
 
 
 _MOST_OPERATIONS = 4096
-"""How many operations on tensors without data torch may remember the results of."""
+"""The number of operations whose fake results torch may cache."""
 
 
 def _held(tracer: Any, generator: torch.Generator) -> Any:
-    """The node of a generator that a graph holds, by a name of its own."""
+    """Make a node for a random generator, which the graph holds as an attribute."""
     name = f"_generator_{id(generator)}"
     tracer.root.__dict__[name] = generator
     return tracer.create_node("get_attr", name, (), {})
 
 
 def _not_held(tracer: Any, generator: torch.Generator) -> Any:
-    raise NotImplementedError(f"argument of type: {type(generator)}")  # as torch refuses it
+    raise NotImplementedError(f"argument of type: {type(generator)}")  # torch's own refusal
 
 
 class _Silence(logging.Filter):
-    """Drops what torch logs of operations that fail on tensors without data, with its traceback."""
+    """Drops torch's log records, with tracebacks, about operations that fail on fake tensors."""
 
     def filter(self, record: logging.LogRecord) -> bool:
         return "failed while attempting to run meta" not in str(record.msg)
 
 
 def _put(patches: Patches) -> list[Undo]:
-    """Keep torch from logging an error that is raised in NumPy's words.
+    """Keep torch from logging errors that tnp raises in NumPy's words.
 
-    Before torch 2.13 let graphs hold generators, and keep the checks of torch.linalg, which have no result, so that
-    they are taken for dead code.
+    Before torch 2.13, also let graphs hold generators, and keep the checks of torch.linalg: they have no result, so
+    torch would remove them as dead code.
     """
     log, silence = logging.getLogger(FakeTensorMode.__module__), _Silence()
     log.addFilter(silence)
@@ -85,10 +85,10 @@ PATCHES = Patches(_put)
 
 @contextlib.contextmanager
 def scope() -> Iterator[None]:
-    """A scope in which graphs are made: after it the process does not hold more, however many are made and dropped.
+    """A scope in which graphs are made; after it torch keeps nothing of graphs that were dropped.
 
-    torch keeps the source of each graph's code for tracebacks, and what each operation on tensors without data gave,
-    both for ever: 3 KB a trace.
+    Otherwise torch would keep the source of each graph's code, for tracebacks, and the fake result of each operation
+    for ever: 3 KB a trace.
     """
     loader = graph_module._loader
     first = loader.next_id
@@ -104,45 +104,45 @@ def scope() -> Iterator[None]:
 
 
 class _Over(FakeTensorMode):
-    """What a mode is once its trace is over: nothing is done with its tensors, but to look at their shapes."""
+    """The class of a mode whose trace is over: its tensors still have shapes, but any operation on them raises."""
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         raise self.over()  # type: ignore[attr-defined]
 
 
 def end(mode: FakeTensorMode, error: Callable[[], Exception]) -> None:
-    """Let whoever uses a tensor of the mode from now on get the error that ``error()`` makes: its trace is over."""
+    """End the mode's trace: from now on an operation on one of its tensors raises ``error()``."""
     mode.over = error  # type: ignore[attr-defined]
-    mode.__class__ = _Over  # and not a subclass from the start: torch has rules for loops by the mode's very class
+    mode.__class__ = _Over  # only now: torch looks up rules for loops by the exact class of the mode
 
 
 def allow_loops(mode: FakeTensorMode, values: bool = False) -> FakeTensorMode:
-    """Let the mode stand for a number of steps; for the values of tensors only if ``values``."""
+    """Let the mode trace loops of unknown length; with ``values``, also sizes and numbers read from tensors."""
     if mode.shape_env is None:
-        from torch.fx.experimental.symbolic_shapes import ShapeEnv  # which imports Dynamo: a second
+        from torch.fx.experimental.symbolic_shapes import ShapeEnv  # imports Dynamo, which takes a second
 
         mode.shape_env = ShapeEnv(allow_scalar_outputs=values, allow_dynamic_output_shape_ops=values)
     return mode
 
 
 def like(mode: FakeTensorMode, tensor: Tensor) -> Tensor:
-    """A tensor without data, with the geometry of ``tensor`` and memory of its own."""
+    """Return a fake tensor with the shape and strides of ``tensor`` and memory of its own."""
     return empty(mode, tensor.size(), tensor.stride(), tensor)
 
 
 def empty(mode: FakeTensorMode, size: Sequence[Any], stride: Sequence[Any], tensor: Tensor) -> Tensor:
-    """A tensor without data, of a geometry and with the dtype and device of ``tensor``."""
+    """Return a fake tensor of a size and stride, with the dtype and device of ``tensor``."""
     with _disable_current_modes(), mode:
         return torch.empty_strided(size, stride, dtype=tensor.dtype, device=tensor.device)
 
 
 def shown_by(mode: FakeTensorMode, tensor: Tensor, memory: dict[int, Tensor]) -> Tensor:
-    """A stand-in of a tensor; stand-ins of tensors that share memory share theirs, which ``memory`` keeps.
+    """Return a fake stand-in for a tensor. Stand-ins share memory where their tensors do; ``memory`` records which.
 
-    The mode's own converter is not used: once ``tensor.numpy()`` has been called, torch takes a broadcast view of what
-    that makes for a resize, and refuses.
+    The mode's own converter does not serve: after ``tensor.numpy()`` torch takes a broadcast view of the converted
+    tensor for a resize, and refuses.
     """
-    # A batch's mode, which is one of functions, would have what is made here for each slice.
+    # Without function modes: vmap's would make one stand-in for each slice.
     with _disable_current_modes(), torch._C.DisableTorchFunction(), mode, torch.no_grad():
         storage = storage_of(tensor)
         if storage not in memory:
@@ -153,31 +153,31 @@ def shown_by(mode: FakeTensorMode, tensor: Tensor, memory: dict[int, Tensor]) ->
 
 
 def is_fake(tensor: object) -> bool:
-    """Whether a tensor has no data because it is being traced."""
+    """Whether a tensor has no data because a trace made it."""
     return isinstance(tensor, FakeTensor)
 
 
 def is_of(mode: FakeTensorMode, tensor: Tensor) -> bool:
-    """Whether a tensor without data is the mode's own."""
+    """Whether a tensor is a fake tensor of this mode."""
     return isinstance(tensor, FakeTensor) and tensor.fake_mode is mode
 
 
 def without_modes(function: Callable[[Tensor], Any], tensor: Tensor) -> Any:
-    """``function(tensor)`` of a tensor that is real, while others around it are being traced."""
+    """Call ``function`` on a real tensor in the middle of a trace, without recording it."""
     with _disable_current_modes():
         return function(tensor)
 
 
 def capture(function: Callable[..., Any], inputs: Sequence[Tensor]) -> GraphModule:
-    """The ATen operations that ``function`` does on ``inputs``, as it does them.
+    """Record the ATen operations that ``function`` runs on ``inputs``.
 
-    The decompositions are {}, not None: None decomposes ``detach`` on torch 2.15, and gradients flow on behind it.
+    Pass {} as decompositions, not None: None decomposes ``detach`` on torch 2.15, and gradients then flow through it.
     """
     return make_fx(function, {})(*inputs)
 
 
 def note_line(line: Callable[[], str]) -> None:
-    """Note in the operations that were recorded last which line of the user's did them."""
+    """Note the user's line in the operations that were recorded since the last note."""
     mode = get_proxy_mode()
     if mode is None:
         return
@@ -188,19 +188,19 @@ def note_line(line: Callable[[], str]) -> None:
 
 
 def last_recorded() -> Node | None:
-    """The operation that was recorded last, to `forget` what comes after it; None where nothing is recorded."""
+    """Return the operation that was recorded last, for `forget`; None if nothing is being recorded."""
     mode = get_proxy_mode()
     return None if mode is None else mode.tracer.graph._root.prev
 
 
 def node_of(tensor: Tensor) -> Node | None:
-    """The operation that is recorded to make a tensor; None where nothing is recorded, or another tensor is given."""
+    """Return the recorded operation that made a tensor; None without a recording, or for a tensor from outside it."""
     mode = get_proxy_mode()
     return None if mode is None else get_proxy_slot(tensor, mode.tracer, None, lambda made: made.proxy.node)
 
 
 def forget(last: Node | None) -> None:
-    """Drop the operations that were recorded after ``last``: one that fails is recorded before it does."""
+    """Drop the operations that were recorded after ``last``: torch records an operation before it fails."""
     mode = get_proxy_mode()
     while mode is not None and mode.tracer.graph._root.prev is not last:
         mode.tracer.graph.erase_node(mode.tracer.graph._root.prev)

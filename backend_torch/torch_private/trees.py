@@ -1,6 +1,6 @@
-"""torch's trees of Python values ("pytrees"): torch.compile and torch.export know the classes that are registered here.
+"""torch's trees of Python values ("pytrees"): torch.compile and torch.export flatten the classes registered here.
 
-``torch.utils.pytree`` is public, but has neither constants nor paths of attributes.
+The public ``torch.utils.pytree`` has neither constants nor attribute paths.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ is_constant_class = _pytree.is_constant_class
 
 
 def register(kind: type, make: Callable[[Any], Any], name: str) -> None:
-    """Let torch look into a class that holds a tensor, and ``make`` one of another tensor."""
+    """Let torch flatten objects of a class to the tensor that they hold, and ``make`` one from another tensor."""
     _pytree.register_pytree_node(
         kind,
         lambda array: ([array.tensor], None),
@@ -27,7 +27,7 @@ def register(kind: type, make: Callable[[Any], Any], name: str) -> None:
 
 
 def registered(kind: type) -> tuple[Callable[[Any], Any], Callable[[Any, Any], Any]] | None:
-    """How torch takes objects of a class apart, into children and a context, and puts them together of both."""
+    """Return torch's flatten and unflatten functions for a class; None if the class is not registered."""
     known = _pytree.SUPPORTED_NODES.get(kind)
     if known is None or is_constant_class(kind):
         return None
@@ -35,6 +35,6 @@ def registered(kind: type) -> tuple[Callable[[Any], Any], Callable[[Any, Any], A
 
 
 def register_constants(classes: Sequence[type]) -> None:
-    """Let the values of classes be arguments of what is taken whole."""
+    """Let objects of classes be constant arguments of functions that are one operation of a graph."""
     for kind in classes:
         _pytree.register_constant(kind)

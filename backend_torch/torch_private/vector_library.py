@@ -1,6 +1,6 @@
-"""torch's vectorised mathematics, by address, and machine code that calls it as a function of Python.
+"""The addresses of torch's vectorised mathematics, and loading machine code that calls it.
 
-Layer: owns what small kernels need of torch at run time. They are compiled without a header and linked with nothing,
+Layer: owns what small kernels need of torch at run time. They are compiled without headers and linked with nothing,
 which takes a tenth of the time: they get the addresses of all functions that they call when they are loaded.
 """
 
@@ -18,8 +18,8 @@ import torch
 
 _REGISTERS = {"AVX512": (64, "avx512f"), "AVX2": (32, "avx2")}
 _FASTCALL = 0x80  # METH_FASTCALL
-_SUPPORT = ["GOMP_parallel", "omp_get_thread_num", "omp_get_num_threads"]  # the pool of threads that torch has
-_kept: list[Any] = []  # what loaded code refers to
+_SUPPORT = ["GOMP_parallel", "omp_get_thread_num", "omp_get_num_threads"]  # OpenMP, for the threads that torch uses
+_kept: list[Any] = []  # objects that loaded code refers to
 
 
 class _Method(ctypes.Structure):
@@ -34,7 +34,7 @@ class _Method(ctypes.Structure):
 
 
 def register() -> int | None:
-    """The bytes of a vector register that torch's mathematics uses; None where there are no such functions."""
+    """Return the bytes of the vector registers that torch's mathematics uses; None if torch has no such functions."""
     if platform.system() != "Linux" or platform.machine() != "x86_64":
         return None
     found = _REGISTERS.get(torch.backends.cpu.get_cpu_capability())
@@ -43,7 +43,7 @@ def register() -> int | None:
 
 @functools.cache
 def _library() -> Any:
-    """torch's library, which has been loaded; None where there is none by this name."""
+    """Open a library of torch that the process has loaded; None if there is none of this name."""
     try:
         return ctypes.CDLL(os.fspath(Path(torch.__file__).parent / "lib" / "libtorch_cpu.so"))
     except OSError:
@@ -51,30 +51,31 @@ def _library() -> Any:
 
 
 def _address(name: str) -> int:
-    """Where a function of torch's library is; AttributeError if it has none of this name."""
+    """Return the address of a function in torch's library; raise AttributeError if there is none of this name."""
     address = ctypes.cast(getattr(_library(), name), ctypes.c_void_p).value
     assert address is not None
     return address
 
 
 def mathematics(function: str, accuracy: str, is_double: bool) -> str:
-    """The name of a function of vectors: ``mathematics("exp", "u10", True)`` is that of doubles, good to 1.0 ulp."""
+    """Return the name of a vector function: ``mathematics("exp", "u10", True)`` is for doubles, right to 1.0 ulp."""
     size, instructions = _REGISTERS[torch.backends.cpu.get_cpu_capability()]
     lanes = f"d{size // 8}" if is_double else f"f{size // 4}"
     return f"Sleef_{function}{lanes}_{accuracy}{instructions}"
 
 
 def load(path: str, functions: Sequence[str]) -> Callable[..., None]:
-    """The function ``kernel`` of a library, whose ``bind`` takes the addresses of what it calls.
+    """Load a library and return its function ``kernel``.
 
-    These are how a tensor's memory is found, those of OpenMP, and ``functions`` of torch's library.
+    The library's function ``bind`` gets the addresses that the kernel calls: the function that finds a tensor's
+    memory, OpenMP's functions, and ``functions`` of torch's library.
 
     Raises
     ------
     OSError
         The library can't be loaded.
     AttributeError
-        It has no such functions, or torch has not.
+        The library lacks ``kernel`` or ``bind``, or torch lacks one of the functions.
     """
     guards: Any = torch._C._dynamo.guards
     library = ctypes.CDLL(path)
@@ -89,7 +90,7 @@ def load(path: str, functions: Sequence[str]) -> Callable[..., None]:
 
 
 def new_memory() -> Callable[..., torch.Tensor]:
-    """torch.empty_strided for the CPU as Inductor's code calls it, at half the cost."""
+    """Return Inductor's ``empty_strided`` for the CPU, which takes half the time of torch's."""
     guards: Any = torch._C._dynamo.guards
     made: Callable[..., torch.Tensor] = guards._empty_strided_cpu
     return made
