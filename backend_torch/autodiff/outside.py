@@ -17,7 +17,7 @@ from torch.overrides import TorchFunctionMode
 from backend_torch.autodiff.function_kinds import QUESTION, WRITE, kinds
 from backend_torch.tensors import trace_state
 from backend_torch.tensors.memory import unwrapped
-from backend_torch.torch_private import functorch, messages
+from backend_torch.torch_private import autograd, functorch, messages
 from backend_torch.torch_private.tensor_internals import is_view, negative_view, storage_of
 
 Tensor = torch.Tensor
@@ -25,9 +25,12 @@ _WHERE = frozenset({"data_ptr", "untyped_storage"})  # functions that read the a
 
 
 def is_refused(error: BaseException | None) -> bool:
-    """Whether torch.func has refused to write to a tensor from outside, also if its error was converted since."""
+    """Whether torch.func has refused to write to a tensor from outside, or to read one that left nested derivatives.
+
+    The error may have been converted since.
+    """
     while error is not None:
-        if messages.says(error, messages.WRITE_OUTSIDE):
+        if messages.says(error, messages.WRITE_OUTSIDE) or messages.says(error, messages.ESCAPED_FROM_NESTED):
             return True
         error = error.__cause__ or error.__context__
     return False
@@ -120,6 +123,8 @@ class Outside(TorchFunctionMode):
         """Return the same elements of the stand-in of a tensor's memory, or the tensor itself."""
         place = self._places.get(memory_of(tensor))
         if place is None:
+            while functorch.level_of(tensor) == functorch.IS_OVER:  # torch looks below one such level only
+                tensor = functorch.get_unwrapped(tensor)
             return tensor
         below, made = unwrapped(tensor), place.inside
         if made.dtype is not below.dtype:
@@ -202,7 +207,8 @@ def memory_of(tensor: Tensor) -> int:
 def _below(tensor: Tensor) -> Tensor:
     below = unwrapped(tensor)
     if trace_state.is_tracing() and type(below) is Tensor:
-        below = unwrapped(torch.ops.aten.alias.default(below))
+        with autograd.unseen_by_modes():  # each derivative around would ask the same of it
+            below = unwrapped(torch.ops.aten.alias.default(below))
     return below
 
 

@@ -29,6 +29,7 @@ is_batched = _functorch.is_batchedtensor
 get_unwrapped = _functorch.get_unwrapped
 level_of = _functorch.maybe_get_level
 batched_dim = _functorch.maybe_get_bdim
+IS_OVER = -2  # the level of a tensor that left a derivative
 
 # Enter and leave a transform.
 enter_vmap, leave_vmap = _functorch._vmap_increment_nesting, _functorch._vmap_decrement_nesting

@@ -19,6 +19,7 @@ NOT_BATCHED = ("vmap", "atching rule", "being batched", "mutate a captured Tenso
 RANDOMNESS = ("randomness",)
 WRITE_OUTSIDE = ("mutate a captured Tensor",)
 VALUE_OF_BATCH = ("data-dependent control flow",)
+ESCAPED_FROM_NESTED = ("current_level INTERNAL ASSERT FAILED",)
 ESCAPED_FROM_BATCH = ("escaped from inside a function being vmapped",)
 OUT_OF_BOUNDS = ("index out of bounds",)
 UNBATCHED_WRITE = ("`self` not being vmapped over",)

@@ -25,6 +25,8 @@ FOUND = [
     ("writes outside", "jvp", "jacobian", "tape"),
     ("adds outside", "hessian", "tape"),
     ("writes outside", "linearize", "tape"),
+    ("rebinds an attribute", "scan", "hessian"),
+    ("rebinds an attribute", "scan", "grad", "jvp"),
 ]
 
 
