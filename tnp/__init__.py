@@ -130,6 +130,7 @@ if TYPE_CHECKING:  # __getattr__ imports them on first use
     from numpy import char as char
     from numpy import ctypeslib as ctypeslib
     from numpy import f2py as f2py
+    from numpy import ma as ma
     from numpy import rec as rec
     from numpy import strings as strings
 
@@ -165,16 +166,14 @@ _SUBMODULES = frozenset(
     | {"typing"}
 )
 
-_NUMPYS = frozenset({"char", "ctypeslib", "f2py", "rec", "strings"})
+_NUMPYS = frozenset({"char", "ctypeslib", "f2py", "ma", "rec", "strings"})
 """Submodules about what no tensor holds: NumPy's own, which take and return NumPy's arrays."""
 
-_WIDEST = "no tensor holds more than float64 and complex128: use those, or numpy.{} with NumPy's arrays"
+_NUMPYS_TOO = frozenset({"chararray", "complex256", "float128", "matlib", "version"})
+"""More names of NumPy's own, some of which a platform or a release lacks."""
+
 _ABSENT = {
-    "complex256": _WIDEST.format("clongdouble"),
     "core": "it is NumPy's inside, and deprecated there: use the public names, or import numpy._core",
-    "float128": _WIDEST.format("longdouble"),
-    "ma": "masked arrays are NumPy's and computed by the host: import numpy.ma, whose functions take tnp's arrays, and "
-    "bring back numbers by asarray(masked.filled(...)); or use where= and the nan functions, which torch computes",
     "nested_iters": "broadcast the operands into one nditer, or make one nditer of each in the loop over the other",
     "test": "python -m conformance numpy, in a checkout, runs NumPy's tests on tnp; numpy.test() runs them on NumPy",
 }
@@ -185,16 +184,16 @@ def __getattr__(name: str) -> Any:
     """Import NumPy's submodules, and the functions of ``%load_ext tnp``, on first use."""
     if name in _SUBMODULES:
         return importlib.import_module(f"tnp.{name}")
-    if name in _NUMPYS:
-        return importlib.import_module(f"numpy.{name}")
     if name in ("load_ipython_extension", "unload_ipython_extension"):
         return getattr(importlib.import_module("tnp._program.import_hook"), name)
     if name in _ABSENT:
         raise AttributeError(f"module 'tnp' has no attribute {name!r}: {_ABSENT[name]}")
     try:
-        getattr(importlib.import_module("numpy"), name)
+        found = getattr(importlib.import_module("numpy"), name)
     except AttributeError as error:  # NumPy names the replacement of a removed name
         raise AttributeError(str(error).replace("module 'numpy'", "module 'tnp'")) from None
+    if name in _NUMPYS or name in _NUMPYS_TOO:
+        return found
     raise AttributeError(f"module 'tnp' has no attribute {name!r}")
 
 

@@ -115,7 +115,10 @@ class Methods:
 
     def choose(self, *choices: Any, out: Any = None, mode: str = "raise") -> ndarray:
         """Construct an array from an index array and a list of arrays, or several; see `tnp.choose`."""
-        return selection.choose(self, choices[0] if len(choices) == 1 else choices, out, mode)
+        try:
+            return selection.choose(self, choices[0] if len(choices) == 1 else choices, out, mode)
+        except DtypeError as error:
+            return host_fallback.refused(error, np.ndarray.choose, (self, *choices), {"out": out, "mode": mode})
 
     def clip(self, min: Any = None, max: Any = None, out: Any = None, **kwargs: Any) -> ndarray:
         """Limit the values; see `tnp.clip`."""
@@ -143,11 +146,17 @@ class Methods:
 
     def cumprod(self, axis: Any = None, dtype: Any = None, out: Any = None) -> ndarray:
         """Cumulative product; see `tnp.cumprod`."""
-        return scans.cumprod(self, axis, dtype, out)
+        try:
+            return scans.cumprod(self, axis, dtype, out)
+        except DtypeError as error:
+            return host_fallback.refused(error, np.ndarray.cumprod, (self, axis, dtype, out), {})
 
     def cumsum(self, axis: Any = None, dtype: Any = None, out: Any = None) -> ndarray:
         """Cumulative sum; see `tnp.cumsum`."""
-        return scans.cumsum(self, axis, dtype, out)
+        try:
+            return scans.cumsum(self, axis, dtype, out)
+        except DtypeError as error:
+            return host_fallback.refused(error, np.ndarray.cumsum, (self, axis, dtype, out), {})
 
     def diagonal(self, offset: int = 0, axis1: int = 0, axis2: int = 1) -> ndarray:
         """Diagonals; see `tnp.diagonal`."""
@@ -155,7 +164,10 @@ class Methods:
 
     def dot(self, b: Any, out: Any = None) -> ndarray:
         """Dot product; see `tnp.dot`."""
-        return products.dot(self, b, out)
+        try:
+            return products.dot(self, b, out)
+        except DtypeError as error:
+            return host_fallback.refused(error, np.ndarray.dot, (self, b, out), {})
 
     def dump(self, file: Any) -> None:
         """Pickle the array to a file: a path or an open one."""
@@ -212,7 +224,10 @@ class Methods:
         self, axis: Any = None, dtype: Any = None, out: Any = None, keepdims: bool = False, *, where: Any = True
     ) -> ndarray:
         """Mean; see `tnp.mean`."""
-        return averages.mean(self, axis, dtype, out, keepdims, where=where)
+        try:
+            return averages.mean(self, axis, dtype, out, keepdims, where=where)
+        except DtypeError as error:
+            return host_fallback.refused(error, np.ndarray.mean, (self, axis, dtype, out, keepdims), {"where": where})
 
     def min(
         self, axis: Any = None, out: Any = None, keepdims: bool = False, initial: Any = _NoValue, where: Any = True
@@ -238,7 +253,10 @@ class Methods:
         where: Any = True,
     ) -> ndarray:
         """Product; see `tnp.prod`."""
-        return reductions.prod(self, axis, dtype, out, keepdims, initial, where)
+        try:
+            return reductions.prod(self, axis, dtype, out, keepdims, initial, where)
+        except DtypeError as error:
+            return host_fallback.refused(error, np.ndarray.prod, (self, axis, dtype, out, keepdims, initial, where), {})
 
     def put(self, indices: Any, values: Any, mode: str = "raise") -> None:
         """Set elements at flat indices; see `tnp.put`."""
@@ -282,7 +300,10 @@ class Methods:
 
     def searchsorted(self, v: Any, side: str = "left", sorter: Any = None) -> ndarray:
         """Where to insert values to keep the order; see `tnp.searchsorted`."""
-        return sorting.searchsorted(self, v, side, sorter)
+        try:
+            return sorting.searchsorted(self, v, side, sorter)
+        except DtypeError as error:
+            return host_fallback.refused(error, np.ndarray.searchsorted, (self, v, side, sorter), {})
 
     def setfield(self, val: Any, dtype: Any, offset: int = 0) -> None:
         """Set the bytes of each element from ``offset`` on to values of another dtype."""
@@ -315,7 +336,15 @@ class Methods:
         correction: Any = _NoValue,
     ) -> ndarray:
         """Standard deviation; see `tnp.std`."""
-        return averages.std(self, axis, dtype, out, ddof, keepdims, where=where, mean=mean, correction=correction)
+        try:
+            return averages.std(self, axis, dtype, out, ddof, keepdims, where=where, mean=mean, correction=correction)
+        except DtypeError as error:
+            return host_fallback.refused(
+                error,
+                np.std,
+                (self, axis, dtype, out, ddof, keepdims),
+                {"where": where, "mean": mean, "correction": correction},
+            )
 
     def sum(
         self,
@@ -327,7 +356,10 @@ class Methods:
         where: Any = True,
     ) -> ndarray:
         """Sum; see `tnp.sum`."""
-        return reductions.sum(self, axis, dtype, out, keepdims, initial, where)
+        try:
+            return reductions.sum(self, axis, dtype, out, keepdims, initial, where)
+        except DtypeError as error:
+            return host_fallback.refused(error, np.ndarray.sum, (self, axis, dtype, out, keepdims, initial, where), {})
 
     @property
     def sharding(self) -> Any:
@@ -364,7 +396,10 @@ class Methods:
 
     def trace(self, offset: int = 0, axis1: int = 0, axis2: int = 1, dtype: Any = None, out: Any = None) -> ndarray:
         """Sum along diagonals; see `tnp.trace`."""
-        return products.trace(self, offset, axis1, axis2, dtype, out)
+        try:
+            return products.trace(self, offset, axis1, axis2, dtype, out)
+        except DtypeError as error:
+            return host_fallback.refused(error, np.ndarray.trace, (self, offset, axis1, axis2, dtype, out), {})
 
     def transpose(self, *axes: Any) -> ndarray:
         """The axes permuted; see `tnp.transpose`."""
@@ -383,7 +418,15 @@ class Methods:
         correction: Any = _NoValue,
     ) -> ndarray:
         """Variance; see `tnp.var`."""
-        return averages.var(self, axis, dtype, out, ddof, keepdims, where=where, mean=mean, correction=correction)
+        try:
+            return averages.var(self, axis, dtype, out, ddof, keepdims, where=where, mean=mean, correction=correction)
+        except DtypeError as error:
+            return host_fallback.refused(
+                error,
+                np.var,
+                (self, axis, dtype, out, ddof, keepdims),
+                {"where": where, "mean": mean, "correction": correction},
+            )
 
     def view(self, dtype: Any = _NoValue, type: Any = _NoValue) -> ndarray:
         """The same memory under another dtype or as an array of another class."""

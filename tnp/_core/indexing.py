@@ -24,6 +24,7 @@ from backend_torch.tensors.shape import broadcasts
 from backend_torch.torch_private.functorch import innermost
 from tnp._core.base import ndarray, scalar, wrap, wrap_array
 from tnp._core.convert import checked_number, element_of, is_array, sequence_error, tensor_of, value_of
+from tnp._core.dtypes import DtypeError
 from tnp._core.errors import MOST_DIMENSIONS, MOST_OPERANDS, explain, shapes_text, unassignable
 from tnp._core.mask_selection import Selection, assign, select
 from tnp._core.strided_views import part
@@ -340,7 +341,10 @@ def _entry(item: Any, tensor: Tensor) -> Any:
     if isinstance(item, (ndarray, bool, np.bool_)) or memory.is_tensor(item):
         array = tensor_of(item, device=tensor.device)
     elif isinstance(item, np.ndarray):  # goes to the array's device, as a list does
-        array = interop.moved(tensor_of(item), tensor.device)
+        try:
+            array = interop.moved(tensor_of(item), tensor.device)
+        except DtypeError:
+            raise IndexError(_INVALID_DTYPE) from None
     else:
         try:
             return _bounded(operator.index(item))

@@ -16,8 +16,10 @@ from backend_torch.kernels import selection
 from backend_torch.native import heads
 from backend_torch.tensors.casting import cast
 from backend_torch.tensors.dtypes import to_numpy
+from tnp._core import host_fallback
 from tnp._core.base import ndarray, wrap
 from tnp._core.convert import as_order, home_of, tensor_of
+from tnp._core.dtypes import DtypeError
 from tnp._core.errors import broadcast
 from tnp._core.index_arguments import index_mode
 from tnp._core.indexing import INT64
@@ -77,9 +79,15 @@ class ndenumerate:
 
     __slots__ = ("_pairs",)
 
-    def __init__(self, arr: Any) -> None:
-        tensor = tensor_of(arr)
-        self._pairs = zip(ndindex(*tensor.shape), map(wrap, tensor.reshape(-1).clone().unbind()), strict=True)
+    def __new__(cls, arr: Any) -> Any:
+        """Return NumPy's iterator where the array holds what no tensor can."""
+        made = object.__new__(cls)
+        try:
+            tensor = tensor_of(arr)
+        except DtypeError as error:
+            return host_fallback.refused(error, np.ndenumerate, (arr,), {})
+        made._pairs = zip(ndindex(*tensor.shape), map(wrap, tensor.reshape(-1).clone().unbind()), strict=True)
+        return made
 
     def __next__(self) -> tuple[tuple[int, ...], ndarray]:
         return next(self._pairs)

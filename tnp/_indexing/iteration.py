@@ -12,7 +12,10 @@ from typing import Any
 import numpy as np
 
 from backend_torch.tensors import memory
+from backend_torch.tensors.dtypes import to_torch
+from tnp._core import host_fallback
 from tnp._core.base import flatiter, ndarray, wrap_array
+from tnp._core.dtypes import DtypeError
 from tnp._core.errors import MOST_OPERANDS, mismatch_error
 from tnp._creation.from_data import asanyarray
 from tnp._manipulation.broadcasting import broadcast_to
@@ -47,7 +50,16 @@ class broadcast:
     _given: list[ndarray]
     shape: tuple[int, ...]
 
-    def __init__(self, *arrays: Any) -> None:
+    def __new__(cls, *arrays: Any) -> Any:
+        """Return NumPy's iterator where an array holds what no tensor can."""
+        made = object.__new__(cls)
+        try:
+            made._begin(arrays)
+        except DtypeError as error:
+            return host_fallback.refused(error, np.broadcast, arrays, {})
+        return made
+
+    def _begin(self, arrays: tuple[Any, ...]) -> None:
         given: list[ndarray] = []
         for each in arrays:
             given.extend(each._given if isinstance(each, broadcast) else [asanyarray(each)])
@@ -108,10 +120,11 @@ def _host(operand: Any) -> Any:
 
 
 def _wrapped(value: Any) -> Any:
-    """Convert NumPy's arrays to tnp's over the same memory, also in tuples."""
+    """Convert NumPy's arrays of numbers to tnp's over the same memory, also in tuples."""
     if isinstance(value, tuple):
         return tuple([_wrapped(each) for each in value])
-    return wrap_array(memory.from_numpy(value)) if isinstance(value, np.ndarray) else value
+    numeric = isinstance(value, np.ndarray) and value.dtype in to_torch
+    return wrap_array(memory.from_numpy(value)) if numeric else value
 
 
 def _of_host(name: str, doc: str) -> Any:

@@ -150,12 +150,46 @@ FUNCTIONS = [
     "np.ndarray(2, 'M8[s]').shape",
 ]
 
+METHODS = [
+    "x.sum(dtype=object)",
+    "x.sum(0, out=np.empty(3, object))",
+    "x.prod(1, dtype=np.longdouble, initial=2)",
+    "x.mean(0, np.longdouble, keepdims=True, where=x > 0)",
+    "x.std(dtype=np.longdouble)",
+    "x.var(1, np.longdouble, ddof=1)",
+    "x.cumsum(1, object)",
+    "x.cumprod(dtype=np.longdouble)",
+    "x.trace(dtype=object)",
+    "x.dot(F)",
+    "x[0].searchsorted(F)",
+    "np.arange(2).choose(NAMES[:2], mode='clip')",
+    "np.arange(2).choose(*[[name] for name in NAMES[:2]])",
+    "x[F]",
+    "list(np.ndenumerate(NAMES))",
+    "[(str(a), float(b)) for a, b in np.broadcast(NAMES, x)]",
+    "np.broadcast(NAMES, x).shape",
+    "[each.item() for each in np.nditer(np.array(NAMES))]",
+    "[(each.item(), other.item()) for each, other in np.nditer([np.array(NAMES), np.arange(3)])]",
+    "[each.item() for each in np.nditer(F, flags=['refs_ok'])]",
+    "np.nditer(F)",
+]
+
 
 @pytest.mark.host
 @pytest.mark.parametrize("code", FUNCTIONS)
 def test_numpys_functions_compute_it(code: str) -> None:
     values = {"F": [Fraction(1, 2), Fraction(3)], "NAMES": NAMES, "DATES": numpy.array(DATES, "M8[D]")}
     compare(lambda xp: eval(code, {"np": xp, **values}))
+
+
+@pytest.mark.host
+@pytest.mark.parametrize("code", METHODS)
+def test_methods_and_iterators_compute_it(code: str) -> None:
+    F = numpy.array([Fraction(1, 2), Fraction(3), Fraction(2)])
+    refused = {"x[F]": IndexError, "np.nditer(F)": TypeError}.get(code)
+    compare(
+        lambda xp: eval(code, {"np": xp, "x": xp.arange(6.0).reshape(2, 3), "F": F, "NAMES": NAMES}), raises=refused
+    )
 
 
 def test_whether_arrays_of_names_are_equal() -> None:
