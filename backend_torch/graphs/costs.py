@@ -1,7 +1,7 @@
-"""What a graph costs: arithmetic operations and bytes that it moves, by the user's line; and the time of each line.
+"""The cost of a graph by the user's line: arithmetic operations, bytes moved, and time.
 
-Layer: owns how much an operation is. Each counts for itself, as if it read its operands from memory and wrote its
-result there: machine code that fuses several moves less.
+Layer: owns the cost of each operation. It counts as if it read its operands from memory and wrote its result there.
+Machine code that fuses operations moves fewer bytes.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ from backend_torch.torch_private.operators import schema_of
 
 Tensor = torch.Tensor
 _PRODUCTS = {"mm": 0, "bmm": 0, "mv": 0, "dot": 0, "vdot": 0, "addmm": 1, "baddbmm": 1, "addmv": 1, "_int_mm": 0}
-"""Operation -> which operand's last axis is summed over."""
+"""Product -> the operand over whose last axis it sums."""
 _CUBES = {
     "linalg_cholesky_ex": 1 / 3, "linalg_inv_ex": 2, "linalg_lu_factor_ex": 2 / 3, "linalg_lu": 2 / 3,
     "_linalg_det": 2 / 3, "_linalg_slogdet": 2 / 3, "_linalg_solve_ex": 2 / 3, "linalg_qr": 4 / 3, "_linalg_eigh": 9,
     "linalg_eig": 25, "_linalg_svd": 22, "linalg_lu_solve": 2, "linalg_solve_triangular": 1,
 }  # fmt: skip
-"""Operation on square matrices -> its operations, in units of n cubed."""
+"""Operation on square matrices -> its arithmetic operations, divided by n cubed."""
 _MOVES = frozenset({
     "clone", "copy_", "_to_copy", "cat", "stack", "index", "index_put", "index_put_", "index_select", "gather",
     "scatter", "scatter_", "full", "empty", "zeros", "ones", "arange", "fill_", "zero_", "slice_scatter",
@@ -40,14 +40,14 @@ _MOVES = frozenset({
 
 @dataclass(frozen=True)
 class LineCost:
-    """What a line costs, each time it runs.
+    """The cost of a line, each time it runs.
 
     Attributes
     ----------
     line : str
     operations, bytes : int
     known : bool
-        False if there is a loop in it, or around it, whose number of steps depends on values: one is counted.
+        False if the line holds, or is in, a loop whose number of steps depends on values: one step is counted then.
     """
 
     line: str
@@ -57,7 +57,7 @@ class LineCost:
 
 
 def of_graph(module: GraphModule, times: int = 1, known: bool = True, line: str = "") -> Iterator[LineCost]:
-    """What each operation of a graph costs that runs as many times; ``line`` is for operations without one."""
+    """Yield the cost of each operation of a graph that runs ``times`` times; ``line`` is for operations without one."""
     for node in module.graph.nodes:
         if node.op != "call_function":
             continue
@@ -78,7 +78,7 @@ def of_graph(module: GraphModule, times: int = 1, known: bool = True, line: str 
 
 
 def _steps(module: GraphModule, node: Node) -> int | None:
-    """How many steps a loop takes, None where it depends on values."""
+    """Return the number of a loop's steps; None if it depends on values."""
     if node.target is torch.ops.higher_order.scan:
         xs: Any = node.args[2]
         return int(xs[0].meta["val"].shape[0])
@@ -91,7 +91,7 @@ def _tensors(value: Any) -> list[Tensor]:
 
 
 def _of_node(node: Node) -> tuple[int, int]:
-    """The operations and the bytes of one operation."""
+    """Return the arithmetic operations and the bytes of one operation."""
     schema = schema_of(node.target)
     results = _tensors(node.meta.get("val"))
     if schema is None or not results or any(r.alias_info and not r.alias_info.is_write for r in schema.returns):
@@ -129,7 +129,8 @@ class _Timed(Interpreter):
         self.running = node.meta.get("line") or self.line
         before, start = sum(self.times.values()), time.perf_counter()
         result = super().run_node(node)
-        own = time.perf_counter() - start - (sum(self.times.values()) - before)  # what is inside has lines of its own
+        # Inner operations have counted for their own lines meanwhile.
+        own = time.perf_counter() - start - (sum(self.times.values()) - before)
         self.times[node.meta.get("line") or self.line] += own
         return result
 
@@ -141,7 +142,7 @@ class _Timed(Interpreter):
 
 
 def seconds(executable: Executable, tensors: Sequence[Tensor], repeats: int) -> Mapping[str, float]:
-    """The least time of each line among several runs on copies of the inputs, the operations one by one."""
+    """Run the operations one by one on copies of the inputs, several times; return the least time of each line."""
     best: dict[str, float] = {}
     for _ in range(repeats):
         times: dict[str, float] = defaultdict(float)

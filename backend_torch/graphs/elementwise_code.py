@@ -1,8 +1,8 @@
-"""Machine code of elementwise graphs, written here: the import of Inductor alone takes longer than all of this.
+"""Compile elementwise graphs without Inductor, whose import alone takes longer than all of this.
 
-Layer: owns which graphs these are, and the C++ of their one loop. The code is that of any size, so it is compiled once
-for a function, however many sizes its arguments have. A loop is vectors of the processor and calls of torch's
-mathematics for them, without a header, which g++ reads in a tenth of a second; what is not in the table is Inductor's.
+Layer: owns which graphs are elementwise, and the C++ of their one loop. The code works for any size, so a function is
+compiled once, whatever the sizes of its arguments. The loop uses the processor's vectors and torch's vectorised
+mathematics. It includes no headers, so g++ compiles it in a tenth of a second. Inductor compiles all other graphs.
 """
 
 from __future__ import annotations
@@ -34,9 +34,9 @@ Tensor = torch.Tensor
 Program = Callable[[list[Tensor]], Sequence[Tensor]]
 log = logging.getLogger("tnp.compile")
 _KINDS = {torch.float32: ("float", "int"), torch.float64: ("double", "long")}
-_CHUNK = 4096  # elements a thread: a fork of OpenMP's threads costs what some thousand elements do
-_MOST = 500  # operations; a longer graph is better compiled in parts, as Inductor does
-_EXACT = 2**53  # up to which Python's ints are floats
+_CHUNK = 4096  # elements for each thread at least: starting OpenMP's threads costs as much as some thousand elements
+_MOST = 500  # operations of a graph at most: Inductor compiles a longer graph in parts, which is faster
+_EXACT = 2**53  # Python ints up to this are exact as floats
 _FLAGS = ["-O2", "-march=native", "-ffp-contract=off", "-fno-math-errno", "-shared", "-fPIC", "-w"]
 
 _MATHEMATICS = {
@@ -46,7 +46,7 @@ _MATHEMATICS = {
     "sinh": "u10", "sqrt": "", "tan": "u10", "tanh": "u10", "trunc": "",
 }  # fmt: skip
 _SAME = "{0}"
-# {0}, {1} are the operands; $f is a function of vectors; ALL(c) a vector of c; bools are masks of all bits or none.
+# {0}, {1} are the operands; $f is a vector function; ALL(c) is a vector of c; a bool is a mask with all bits or none.
 _FLOATS = {
     "abs": "magnitude({0})", "add.Tensor": "{0} + {1}", "alias": _SAME, "clamp_max": "minimum({0}, {1})",
     "clamp_min": "maximum({0}, {1})", "clone": _SAME, "copysign.Tensor": "with_sign({0}, {1})",
@@ -60,7 +60,7 @@ _FLOATS = {
     "sign": "({0} > 0 ? ALL((T)1) : ALL((T)0)) - ({0} < 0 ? ALL((T)1) : ALL((T)0))", "square": "{0} * {0}",
     "sub.Tensor": "{0} - {1}", "where.self": "{0} ? {1} : {2}",
     **{name: f"${name}({{0}})" for name in _MATHEMATICS if name not in ("atan2", "hypot", "pow", "rint")},
-    # torch's vector functions overflow before the result does.
+    # torch's vector functions of these overflow for arguments whose result does not.
     "acosh": "{0} > FAR ? $log({0}) + LOG2 : $acosh({0})",
     "asinh": "magnitude({0}) > FAR ? with_sign($log(magnitude({0})) + LOG2, {0}) : $asinh({0})",
     "cosh": "magnitude({0}) > HIGH ? half_square($exp(magnitude({0}) / 2)) : $cosh({0})",
@@ -82,7 +82,7 @@ _QUESTIONS = {
         for kind in ("Tensor", "Scalar")
     },
 }  # fmt: skip
-_FILLED = {"full": 1, "full_like": 1, "scalar_tensor": 0, "ones_like": None, "zeros_like": None}  # which argument
+_FILLED = {"full": 1, "full_like": 1, "scalar_tensor": 0, "ones_like": None, "zeros_like": None}  # its argument
 _POWERS = {2: "{0} * {0}", 3: "{0} * {0} * {0}"}
 _IGNORED = {"memory_format", "layout", "device", "pin_memory", "dtype"}
 
@@ -168,11 +168,11 @@ extern "C" void* kernel(void* self, void* const* given, long) {{
 
 
 class _Others(Exception):
-    """A graph is not of this kind."""
+    """A graph can't be compiled here; Inductor compiles it."""
 
 
 def program(graph: Graph) -> Program | None:
-    """The program of a graph; None for one that is not elementwise, or where nothing can compile it."""
+    """Compile a graph; return None if it is not elementwise, or without a C++ compiler."""
     size = vector_library.register()
     off = os.environ.get("TORCHINDUCTOR_FORCE_DISABLE_CACHES") == "1"
     if size is None or off or graph.sizes is not None or graph.written or not graph.results:
@@ -189,7 +189,7 @@ def program(graph: Graph) -> Program | None:
 
 
 class _Writer:
-    """The C++ of one graph: ``inputs`` and ``results`` say what its function takes, in this order."""
+    """Writes the C++ of one graph. Its function takes ``inputs`` and then ``results``."""
 
     def __init__(self, graph: Graph, size: int) -> None:
         self.graph = graph
@@ -220,12 +220,12 @@ class _Writer:
         return value
 
     def _is_of(self, node: Node, dtype: torch.dtype) -> bool:
-        """Whether a node decides that the loop computes in a dtype: a lone number does not, beside arrays."""
+        """Whether a node makes the loop compute in a dtype; a 0-d tensor beside arrays does not."""
         value = self._value(node)
         return value.dtype == dtype and (value.dim() > 0 or len(self.shape) == 0)
 
     def text(self) -> str:
-        """The whole of the code."""
+        """Return the source code."""
         scalar, integer = _KINDS[self.dtype]
         lanes = self._size // self.dtype.itemsize
         names: dict[Node, str] = {}
@@ -260,7 +260,7 @@ class _Writer:
         return text + _range(lines, loads, stores, pointers) + _ENDING.format(pointers=len(pointers))
 
     def _read(self, node: Node) -> str:
-        """The C type of an input's elements; with a star where it is one number for the whole loop."""
+        """Return the C type of an input's elements, with a star if one number serves the whole loop."""
         value = self._value(node)
         if value.shape == self.shape and _steps(value) == self._steps:
             if value.dtype in (self.dtype, torch.bool):
@@ -273,12 +273,12 @@ class _Writer:
         return f"{_KINDS[value.dtype][0]}*"
 
     def _takes_number(self, user: Node, number: Node) -> bool:
-        """Whether a number of another dtype is cast there: arrays beside it decide the dtype of the operation."""
+        """Whether an operation casts a number of another dtype, because its array operands have the loop's dtype."""
         others = [node for node in user.all_input_nodes if node is not number]
         return any(self._value(node).dtype is self.dtype and self._value(node).dim() > 0 for node in others)
 
     def _operations(self, names: dict[Node, str]) -> Iterator[tuple[str, str]]:
-        """Each operation's name and text; ``names`` gets those of all nodes that are computed from or read."""
+        """Yield each operation's C++ name and text; fill ``names`` with the names of all nodes."""
         for node in self._calls:
             text = self._operation(node, names)
             names[node] = f"v{len(names)}"
@@ -321,13 +321,13 @@ class _Writer:
         kinds = torch.bool if value.dtype is torch.bool and name in _BOOLS else None
         written = [self._operand(each, names, kinds) for each in operands]
         if text.count("{") == 0 or f"{{{len(written)}}}" in text or f"{{{len(written) - 1}}}" not in text:
-            raise _Others  # with more arguments than are known, or fewer
+            raise _Others  # more or fewer arguments than the table's text has
         self._check(name, operands, value)
         text = re.sub(r"\$(\w+)", lambda found: self._function(found[1]), text)
         return text.format(*written)
 
     def _check(self, name: str, operands: Sequence[Any], value: Tensor) -> None:
-        """Refuse what mixes bools and numbers."""
+        """Refuse operations that mix bools and numbers."""
         for index, each in enumerate(operands):
             if isinstance(each, Node):
                 is_bool = self._value(each).dtype is torch.bool
@@ -365,12 +365,12 @@ class _Writer:
 
 
 def _steps(tensor: Tensor) -> list[tuple[int, int]]:
-    """The strides and sizes of the axes along which there is a step."""
+    """Return the strides and sizes of the axes that are longer than 1."""
     return [(stride, size) for stride, size in zip(tensor.stride(), tensor.shape, strict=True) if size != 1]
 
 
 def _is_dense(tensor: Tensor) -> bool:
-    """Whether the elements lie one after the other, in whichever order of the axes."""
+    """Whether the elements are contiguous in memory, in any order of the axes."""
     expected = 1
     for stride, size in sorted(_steps(tensor)):
         if stride != expected:
@@ -380,7 +380,7 @@ def _is_dense(tensor: Tensor) -> bool:
 
 
 def _range(lines: list[str], loads: list[Any], stores: list[Any], pointers: list[str]) -> str:
-    """The C++ of the loop: whole vectors, and then the rest, by way of a copy."""
+    """Return the C++ of the loop: first whole vectors, then the rest in a padded copy."""
     arrays = [(index, kind) for index, kind in enumerate(pointers) if not kind.endswith("*")]
     written = {place for _, place in stores}
     block = ["static inline __attribute__((always_inline)) void block("]
@@ -418,7 +418,7 @@ def _range(lines: list[str], loads: list[Any], stores: list[Any], pointers: list
 
 @functools.lru_cache(256)
 def _kernel(text: str, functions: tuple[str, ...], described: tuple[str, ...]) -> Callable[..., None]:
-    """The function of some code: from the cache on disk, or compiled and put there."""
+    """Return the function of source code: from the cache on disk, or compiled and put there."""
     compiler = os.environ.get("CXX", "g++")
     facts = [text, compiler, *_FLAGS, *functions, code_cache.machine()]
     name = hashlib.sha256("\n".join(facts).encode()).hexdigest()
@@ -441,7 +441,7 @@ def _built(compiler: str, text: str) -> bytes:
 
 
 def _runner(kernel: Callable[..., None], writer: _Writer, inputs: int) -> Program:
-    """The program in Python: new memory for the results, and one call."""
+    """Make the Python program, which allocates the results and calls the kernel once."""
     count = writer.count
     threads = max(1, min(torch.get_num_threads(), count // _CHUNK))
     given = [f"a{index}" for index in range(inputs)]

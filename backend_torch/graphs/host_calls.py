@@ -1,7 +1,7 @@
-"""Functions of Python's that a graph calls when it runs: for their results, or for what they do, such as printing.
+"""Python functions that a graph calls when it runs: for their results, or for effects such as printing.
 
-Layer: owns the operator, what it is in a batch (one call for each slice, or one of all), and that a graph keeps what is
-called for its effects, in order. A graph names a function by a number of this process, so that no cache on disk has it.
+Layer: owns the operator of such calls, its batching (one call for each slice, or one for all), and that a graph keeps
+calls with effects, in order. A graph holds a random number instead of the function, so no cache on disk can match it.
 """
 
 from __future__ import annotations
@@ -25,16 +25,16 @@ Tensors = list[Tensor]
 
 @dataclass(frozen=True)
 class HostCall:
-    """A function of tensors with values.
+    """A function that a graph calls with tensors of known values.
 
     Attributes
     ----------
     function : callable
-        Takes a list of tensors, which it does not write to, and returns one.
+        Takes a list of tensors, which it does not write to, and returns a list of new tensors.
     results : tuple of (shape, dtype)
-        What it returns; new memory.
+        The shapes and dtypes of the tensors that it returns.
     at_once : bool
-        Whether it takes a batch whole, along a first dimension of all its tensors; else it is called for each slice.
+        Whether one call takes a whole batch, along a first dimension of all tensors; else each slice is a call.
     """
 
     function: Callable[[Tensors], Tensors]
@@ -42,12 +42,12 @@ class HostCall:
     at_once: bool = False
 
     def __call__(self, tensors: Tensors) -> Tensors:
-        """What the function returns.
+        """Call the function and check its results.
 
         Raises
         ------
         ValueError, TypeError
-            A result has another shape or dtype than it is to have.
+            A result does not have the shape or dtype that `results` says.
         """
         found = self.function(tensors)
         for tensor, (shape, dtype) in zip(found, self.results, strict=True):
@@ -61,8 +61,8 @@ class HostCall:
         return [tensor.to(tensors[0].device) for tensor in found] if tensors else found
 
 
-_calls: dict[int, HostCall] = {}  # for as long as the process runs, as do the graphs that name them
-_DONE = ((), torch.int8)  # what a call for its effects returns: those after it, and the graph's end, take it
+_calls: dict[int, HostCall] = {}  # never emptied: graphs that refer to these calls may run until the process ends
+_DONE = ((), torch.int8)  # the result of a call with effects: later such calls, and the graph's end, depend on it
 
 
 def _run(key: int, values: Tensors, after: Tensors) -> Tensors:
@@ -92,7 +92,7 @@ def _batched(info: Any, in_dims: Any, key: int, values: Tensors, after: Tensors)
 
 
 def _recorded(key: int, values: Tensors, after: Tensors) -> Tensors:
-    """A call where autograd looks at operations: it may not be asked for a derivative."""
+    """Run a call under autograd: raise if a derivative depends on one of its arguments."""
     if torch.is_grad_enabled() and any(value.requires_grad for value in values):
         raise derivative_error()
     if any(forward_ad.unpack_dual(value).tangent is not None for value in values):
@@ -102,7 +102,7 @@ def _recorded(key: int, values: Tensors, after: Tensors) -> Tensors:
 
 
 def derivative_error() -> ValueError:
-    """The error of differentiating a call."""
+    """Return the error for differentiating a call."""
     return ValueError(
         "Pure callbacks do not support derivatives. Give the function that calls one a derivative by "
         "tnp.custom_gradient or tnp.custom_jvp, or say that its arguments are constants: tnp.stop_gradient(x)"
@@ -128,7 +128,7 @@ def _key(call: HostCall) -> int:
 
 
 class _WithoutDerivative(torch.autograd.Function):
-    """The first ``count`` tensors, results of a call; no derivative goes on from them to the others, its arguments."""
+    """Returns a call's results, the first ``count`` tensors; the others are its arguments. A derivative raises."""
 
     generate_vmap_rule = True
 
@@ -150,9 +150,10 @@ class _WithoutDerivative(torch.autograd.Function):
 
 
 def results(call: HostCall, tensors: Sequence[Tensor]) -> Tensors:
-    """What a function gives for these tensors, now or when the graph runs; whose derivative is a ValueError."""
+    """Call a function on tensors, now or when the graph runs; differentiating its results raises ValueError."""
     followed = any(map(_is_followed, tensors))
-    values = [tensor.detach() for tensor in tensors] if followed else list(tensors)  # a graph may be followed later
+    # Without a derivative now, tensors stay attached: the graph itself may be differentiated later.
+    values = [tensor.detach() for tensor in tensors] if followed else list(tensors)
     made = torch.ops.tnp_host.call(_key(call), values, []) if _is_recorded() else call(values)
     if followed:
         return list(_WithoutDerivative.apply(len(made), *made, *tensors))
@@ -173,7 +174,7 @@ def _is_followed(tensor: Tensor) -> bool:
 
 
 def notify(function: Callable[[Tensors], object], tensors: Sequence[Tensor]) -> None:
-    """Call a function of these tensors for its effects, now or when the graph runs; no gradient flows through it."""
+    """Call a function on tensors for its effects, now or when the graph runs; no gradient flows through the call."""
     if not _is_recorded():
         function([tensor.detach() for tensor in tensors])
         return
@@ -190,14 +191,14 @@ def notify(function: Callable[[Tensors], object], tensors: Sequence[Tensor]) -> 
 
 
 def has_effects(module: GraphModule) -> bool:
-    """Whether a graph, or one in it, calls a function for its effects."""
+    """Whether a graph, or a graph inside it, calls a function for its effects."""
     parts = [part for part in module.modules() if isinstance(part, GraphModule)]
     calls = [node for part in parts for node in part.graph.find_nodes(op="call_function", target=_CALL)]
     return any(_calls[node.args[0]].results == (_DONE,) for node in calls)
 
 
 def finished(tensors: Sequence[Tensor]) -> Tensors:
-    """Results of a branch or a loop's body, which are there once what was called for its effects is done."""
+    """Make the results of a branch or a loop's body depend on its calls with effects, so that these run before."""
     done = trace_state.state.effects
     if not done or not tensors:
         return list(tensors)

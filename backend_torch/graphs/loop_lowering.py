@@ -1,7 +1,7 @@
-"""Loops of a graph become one C++ function each: no Python, no dispatcher and no allocation between steps.
+"""Lower each loop of a graph to one C++ function: no Python, no dispatcher and no allocation between steps.
 
-Layer: owns the order of a loop's statements, what each of them writes, and which memory a carried value is in. What is
-not lowered raises `Unsupported`, and its loop stays as it was.
+Layer: owns the order of a loop's statements, what each statement writes, and which memory holds a carried value. An
+operation that can't be lowered raises `Unsupported`; its loop then stays in the graph as it was.
 """
 
 from __future__ import annotations
@@ -52,19 +52,19 @@ aten = torch.ops.aten
 higher_order = torch.ops.higher_order
 _log = logging.getLogger(__name__)
 _MOST_NODES = 2000
-_LARGE_ELEMENTWISE = 1 << 16  # elements that a loop carries
-_LARGE = 1 << 24  # elements of an input, beyond which a step's work is a library's or many threads'
+_LARGE_ELEMENTWISE = 1 << 16  # an elementwise loop that carries more elements is not lowered: it uses many threads
+_LARGE = 1 << 24  # a loop with an input of more elements is not lowered: its steps use libraries or many threads
 
 
 def lower(module: GraphModule) -> bool:
-    """Replace the loops of a graph by calls of their C++; whether there were any."""
+    """Replace loops of a graph by calls of their C++ functions; return whether any was replaced."""
     found = False
     for node in list(module.graph.nodes):
         if node.target not in (higher_order.while_loop, higher_order.scan):
             continue
         try:
             kernel = lowered(module, node)
-        except Exception as reason:  # Unsupported, or what an operation is not known to be given: it runs as it did
+        except Exception as reason:  # Unsupported, or arguments that no lowering expects: the loop stays as it was
             _log.debug("a loop's steps are called one by one: %s", reason)
             continue
         found = True
@@ -87,7 +87,7 @@ _ERRORS = {f"tnp.{error.__name__}: ": error for error in (IndexError, KeyboardIn
 
 
 def raising(program: Program) -> Program:
-    """A program whose loops raise what went wrong in them, of which Inductor's functions make a RuntimeError."""
+    """Wrap a program so that its loops raise their own errors, which Inductor's functions turn into RuntimeError."""
 
     def run(tensors: list[Tensor]) -> Sequence[Tensor]:
         try:
@@ -110,13 +110,13 @@ class Kernel:
     ----------
     source : str
     types : list of str
-        Of its parameters.
+        The C++ types of the parameters.
     inputs : list of Node
-        Of the graph that the loop is in.
+        The nodes of the surrounding graph that it reads.
     results : list of int
-        Which of the loop's results it gives.
+        Positions of the loop's results that it computes.
     outputs : list of Tensor
-        What they are like.
+        Tensors of these results' shapes and dtypes.
     """
 
     source: str
@@ -127,14 +127,15 @@ class Kernel:
 
 
 def lowered(module: GraphModule, node: Node) -> Kernel:
-    """The kernel of a loop in a graph.
+    """Lower a loop of a graph.
 
     Raises
     ------
     Unsupported
+        An operation of the loop can't be lowered, or its steps run faster as they are.
     """
     if loops.is_elementwise(module, node) and sum([e.numel() for e in node.meta["val"]]) > _LARGE_ELEMENTWISE:
-        raise Unsupported("many steps an element at once, in many threads, are faster")
+        raise Unsupported("an elementwise loop over a large array is faster with many threads")
     code = Code()
     users = sorted({int(user.args[1]) for user in node.users if user.users})  # type: ignore[arg-type]
     inputs: list[Node] = []
@@ -183,7 +184,7 @@ def lowered(module: GraphModule, node: Node) -> Kernel:
 
 
 def _returned(code: Code, results: Sequence[View], targets: Sequence[str]) -> None:
-    """Put results where they belong; memory that was exchanged may be another result's."""
+    """Copy results to their outputs. After exchanges of memory, one result may be in the output of another."""
     moved = [(r.buffer, target) for r, target in zip(results, targets, strict=True) if r.buffer.name != target]
     pointers = [(buffer, target) for buffer, target in moved if buffer.pointer]
     for buffer, target in pointers:
@@ -202,7 +203,7 @@ def _returned(code: Code, results: Sequence[View], targets: Sequence[str]) -> No
 
 def _check(example: Any) -> None:
     if not isinstance(example, Tensor):
-        raise Unsupported("it takes what is no array")
+        raise Unsupported("an operand is not an array")
     if example.device.type != "cpu" or example.dtype not in CTYPES:
         raise Unsupported(f"it has {example.dtype} on {example.device}")
     if not all(isinstance(size, int) for size in example.shape):
@@ -214,7 +215,7 @@ def _tensor(node: Node) -> Tensor:
 
 
 def _literal(node: Node) -> Value | None:
-    """What a number in a graph is."""
+    """Return the value of a node that fills an array with one number; None for other nodes."""
     if node.op != "call_function":
         return None
     if node.target is aten.full.default and isinstance(node.args[1], (bool, int, float)):
@@ -240,14 +241,14 @@ def _storage(value: Any) -> int | None:
 
 
 class _Frame:
-    """The operations of one graph, as statements.
+    """Translates the operations of one graph to statements.
 
     Parameters
     ----------
     code : Code
     module : GraphModule
     owned : iterable of Buffer
-        Memory from outside that it may write to: what it carries.
+        Memory from outside that the graph may write to: the carried values.
     """
 
     def __init__(self, code: Code, module: GraphModule, owned: Sequence[Buffer] = ()) -> None:
@@ -264,7 +265,7 @@ class _Frame:
     # -- the graph ----------------------------------------------------------------------------------------------------
 
     def run(self, arguments: Sequence[Value]) -> list[Value]:
-        """The values of the graph's results."""
+        """Translate the graph; return the values of its results."""
         graph = self.module.graph
         nodes = _alive(list(graph.nodes))
         if len(nodes) > _MOST_NODES:
@@ -297,13 +298,13 @@ class _Frame:
         raise AssertionError("a graph has an output")
 
     def value(self, node: Any) -> Any:
-        """What a node stands for."""
+        """Return the value of a node."""
         if not isinstance(node, Node):
-            raise Unsupported("a result is no array")
+            raise Unsupported("a result is not an array")
         return self.values[node]
 
     def done(self, node: Node) -> Any:
-        """One operation."""
+        """Translate one operation."""
         target: Any = node.target
         if target is operator.getitem:
             return self.value(node.args[0])[node.args[1]]
@@ -341,7 +342,7 @@ class _Frame:
                 raise Unsupported("a view of what is written to is computed")
             return value
         if isinstance(value, View) and not _reads(args, value.buffer):
-            self.own(value)  # it was made here
+            self.own(value)  # its memory is new
         if is_mutated:
             return self.own(self.code.as_new(value))
         if math.prod(shape) == 1:
@@ -351,7 +352,7 @@ class _Frame:
         return value
 
     def computed(self, target: Any, args: Any, kwargs: dict[str, Any], examples: Sequence[Tensor]) -> Any:
-        """What an operation that writes to nothing gives, in terms of simpler ones if need be."""
+        """Return the result of an operation without writes; decompose the operation if it has no lowering."""
         operation = Operation(self.code, target, args, kwargs, examples[0].dtype, tuple(examples[0].shape))
         if operation.is_known:
             return operation.lowered()
@@ -378,12 +379,12 @@ class _Frame:
         return values if len(examples) > 1 else values[0]
 
     def own(self, view: View) -> View:
-        """Note that memory is the frame's."""
+        """Note that this frame may write to a view's memory."""
         self.owned.add(view.buffer)
         return view
 
     def adopted(self, value: Value, node: Any) -> View | None:
-        """The memory of a value whose copy is to be written to, if nobody needs the value any more."""
+        """Return a value's own memory to write to instead of a copy, if nothing reads the value later; else None."""
         if not isinstance(value, View) or not value.is_whole or value.buffer not in self.owned:
             return None
         storage = _storage(node.meta.get("val"))
@@ -397,11 +398,11 @@ class _Frame:
             if other is not node and last >= self.position and _reads(known, value.buffer):
                 is_view = not (isinstance(known, Lazy) or getattr(known, "copied", False))
                 if last == self.position or (is_view and not is_replaced):
-                    return None  # what is only read later is computed before it is written to
+                    return None  # others are lazy values: before_write computes them in time
         return View(value.buffer, value.shape, value.strides)
 
     def is_replaced(self, node: Node) -> bool:
-        """Whether what is done now gives an array its next value, and nobody needs the one before."""
+        """Whether the current operation computes an array's next value, and nothing reads the old one after it."""
         now, storage = self.nodes[self.position], _storage(node.meta.get("val"))
         for later in self.nodes[self.position + 1 :]:
             if any(_storage(each.meta.get("val")) == storage for each in later.all_input_nodes):
@@ -412,7 +413,7 @@ class _Frame:
     # -- writes -------------------------------------------------------------------------------------------------------
 
     def before_write(self, buffer: Buffer) -> None:
-        """Compute what is still to be read of memory, as it is now."""
+        """Compute the lazy values that read a memory and are needed later, before that memory changes."""
         for node, value in self.values.items():
             if self.last.get(node, -1) <= self.position or not isinstance(value, (View, Lazy)):
                 continue
@@ -420,14 +421,14 @@ class _Frame:
                 self.values[node] = self.own(self.code.as_new(value))
 
     def mutation(self, node: Node, args: Any, kwargs: dict[str, Any]) -> Any:
-        """An operation that writes to its first operand."""
+        """Translate an operation that writes to its first operand."""
         target: Any = node.target
         written = aliasing.targets(node)
         if len(written) != 1 or written[0] is not node.args[0]:
             raise Unsupported(f"{target} is not lowered")
         view = args[0]
         if not isinstance(view, View) or view.copied or view.buffer not in self.owned:
-            raise Unsupported("it writes to what it does not own")
+            raise Unsupported("an operation writes to memory that its graph may not write to")
         packet = target.overloadpacket
         if packet is aten.copy_:
             self.write(view, cast(args[1], view.dtype))
@@ -451,7 +452,7 @@ class _Frame:
         buffer = view.buffer
         value = broadcast(value, view.shape)
         if isinstance(value, View) and value.buffer is buffer and value.is_whole and view.is_whole:
-            return  # it was computed in place
+            return  # computed in place
         self.before_write(buffer)
         if buffer in value.reads and math.prod(view.shape) > 1:
             index = [f"_{axis}" for axis in range(len(view.shape))]
@@ -463,7 +464,10 @@ class _Frame:
         self.code.store(view, value)
 
     def exchanged(self, view: View, value: Value) -> bool:
-        """Write a value that is computed from other places of the memory, into other memory with the rest copied."""
+        """Write a value that reads other elements of its target: into new memory, which then takes the old one's place.
+
+        The elements outside the view are copied. Return False if that does not pay or can't be done.
+        """
         buffer, code = view.buffer, self.code
         box = _box(view)
         if not buffer.pointer or box is None or 2 * math.prod(view.shape) < buffer.size:
@@ -482,11 +486,11 @@ class _Frame:
         return True
 
     def put(self, view: View, places: Sequence[Any], value: Value, accumulate: bool = False) -> None:
-        """Write to the elements at indices."""
+        """Write to the elements at indices (``index_put_``)."""
         value = cast(value, view.dtype)
         for place in places:
             if place is not None and view.buffer in place.reads:
-                raise Unsupported("indices are read from what is written to")
+                raise Unsupported("an array is indexed by itself and written to")
         if all(place is None or not place.shape for place in places):
             part = indexed(self.code, view, places, copied=False)
             assert isinstance(part, View)
@@ -516,7 +520,7 @@ class _Frame:
     # -- branches and loops -------------------------------------------------------------------------------------------
 
     def branch(self, node: Node, args: Any) -> list[View]:
-        """``cond``: what the branch that is taken gives."""
+        """Translate ``cond``; return the results of the branch that is taken."""
         predicate, operands = args[0], [self.settled(value) for value in args[3]]
         in_place = self.updated_in_place(node, operands)
         results = [
@@ -530,7 +534,7 @@ class _Frame:
             values = inner.run(operands)
             for index, (result, value) in enumerate(zip(results, values, strict=True)):
                 if index in in_place and not (isinstance(value, View) and value.buffer is result.buffer):
-                    raise Unsupported("an array that a branch writes to is another one then")
+                    raise Unsupported("a branch gives back another array than the one that it writes to")
                 if index not in in_place:
                     inner.code.store(result, _like(value, result))
             self.code.close()
@@ -538,7 +542,7 @@ class _Frame:
         return [self.code.scalar(r) if r.buffer.size == 1 else r for r in results]  # type: ignore[misc]
 
     def updated_in_place(self, node: Node, operands: Sequence[Value]) -> dict[int, View]:
-        """The arrays from around a branch that it writes to where they are, by the numbers of its results."""
+        """Return the outer arrays that a branch updates in place: position of its result -> the array."""
         found: dict[int, View] = {}
         nodes: Any = node.args[3]
         for index in range(len(node.meta["val"])):
@@ -554,11 +558,11 @@ class _Frame:
         return found
 
     def settled(self, value: Value) -> Value:
-        """A value that a graph inside of this one reads."""
+        """Return a value that an inner graph can read often: a costly one is computed once, to memory."""
         return value if isinstance(value, View) or not value.cost else self.own(self.code.in_memory(value))
 
     def loop(self, node: Node, args: Any, targets: dict[int, str]) -> list[View]:
-        """A loop's results; ``targets`` are where those of the outermost loop belong."""
+        """Translate a loop; return its results. ``targets`` are the outputs of the outermost loop's results."""
         nodes: Any = node.args
         if node.target is higher_order.while_loop:
             test, step = [getattr(self.module, graph.target) for graph in args[:2]]
@@ -573,7 +577,7 @@ class _Frame:
         return self.scan(step, carried, along, outer, [_one(e) for e in examples], targets)
 
     def carried(self, nodes: Sequence[Node], values: Sequence[Value], targets: dict[int, str]) -> list[View]:
-        """The memory of what a loop carries: an array's own, if nobody needs its value any more."""
+        """Return the memory of a loop's carried values: an array's own, if nothing reads its first value later."""
         views = []
         storages = [_storage(node.meta.get("val")) for node in nodes]
         for index, (node, value) in enumerate(zip(nodes, values, strict=True)):
@@ -637,7 +641,7 @@ class _Frame:
         return [*carried, *rows]
 
     def finish(self, carried: Sequence[View], values: Sequence[Value]) -> None:
-        """Let the carried memory have the values of a step, all at once."""
+        """Store a step's values in the carried memory, as if all at once."""
         code = self.code
         left: dict[int, Value] = {}
         for index, (view, value) in enumerate(zip(carried, values, strict=True)):
@@ -664,12 +668,12 @@ class _Frame:
             left[index] = self.own(code.as_new(left[index]))
 
     def _is_ready(self, index: int, carried: Sequence[View], left: dict[int, Value]) -> bool:
-        """Whether a value can be written now: nobody else needs what it replaces."""
+        """Whether a value can be stored now: no other value still reads the memory that it overwrites."""
         view, value = carried[index], left[index]
         if any(other != index and view.buffer in left[other].reads for other in left):
             return False
         if isinstance(value, View) and self._source(value, view, left, carried) is not None:
-            return False  # memory is exchanged, and not copied
+            return False  # pointers can be exchanged instead of a copy
         if view.buffer not in value.reads:
             return True
         places = [f"_{axis}" for axis in range(len(view.shape))]
@@ -677,13 +681,13 @@ class _Frame:
         return all(read is not view.buffer or at == place for read, at in places_read(value, places))
 
     def _source(self, value: Value, view: View, left: dict[int, Value], carried: Sequence[View]) -> View | None:
-        """The memory that can take the place of a carried value's."""
+        """Return the value's memory if it can take the place of the carried memory by exchanging pointers."""
         if not isinstance(value, View) or not value.is_whole or not value.buffer.pointer or not view.buffer.pointer:
             return None
         if value.buffer not in self.owned or value.buffer.size != view.buffer.size:
             return None
         if value.buffer in [each.buffer for index, each in enumerate(carried) if index not in left]:
-            return None  # another carried value stays there
+            return None  # another carried value is stored there
         return value
 
     def _permute(self, targets: list[Buffer], sources: list[Buffer]) -> None:
@@ -700,7 +704,7 @@ class _Frame:
 
 
 def _alive(nodes: list[Node]) -> list[Node]:
-    """The operations that a result or a write depends on."""
+    """Return the operations that a result or a write depends on."""
     needed: set[Node] = set()
     for node in reversed(nodes):
         schema = schema_of(node.target)
@@ -736,7 +740,7 @@ def _like(value: Value, view: View) -> Value:
 
 
 def _row(value: Value, t: str) -> Value:
-    """The slice of a value at a step."""
+    """Return the slice of a value along its first axis at a step."""
     if isinstance(value, Lazy):
         return Lazy(value.dtype, value.shape[1:], lambda index: value.at([t, *index]), value.reads, value.cost)
     stride = value.strides[0]
@@ -746,7 +750,7 @@ def _row(value: Value, t: str) -> Value:
 
 
 def _box(view: View) -> tuple[tuple[int, ...], list[int]] | None:
-    """The shape of the whole memory and where a view begins in it, if it is a box of it."""
+    """Return the shape of the whole memory and a view's first index in it, if the view is a box of it; else None."""
     if view.offset and not view.offset.isdigit():
         return None
     strides = view.strides

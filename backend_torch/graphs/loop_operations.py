@@ -1,7 +1,7 @@
-"""What a lowered loop may hold: torch's operations, each as C++ (`loop_code`).
+"""The operations that a lowered loop may hold: each torch operation as C++ (`loop_code`).
 
-Layer: owns which operations there are and what they mean; an operation that is not here leaves its loop as it was. The
-order of a loop's statements is loop_lowering.py's.
+Layer: owns which operations can be lowered and what each means. A loop with any other operation stays as it was.
+loop_lowering.py owns the order of a loop's statements.
 """
 
 from __future__ import annotations
@@ -16,10 +16,10 @@ from backend_torch.graphs.loop_code import CTYPES, Code, Lazy, Shape, Unsupporte
 
 aten = torch.ops.aten
 prims = torch.ops.prims
-_MOST_PRODUCTS = 1 << 18  # of a product of two matrices; more are a library's
+_MOST_PRODUCTS = 1 << 18  # multiplications in a matrix product; a library computes larger products faster
 
 # ---------------------------------------------------------------------------------------------------------------------
-# Elementwise: the C++ function's name in the prelude. Operands get the dtype that they are computed in.
+# Elementwise operations -> the name of the C++ function in the prelude. Operands are cast to the computing dtype.
 
 SAME: dict[Any, str] = {
     aten.abs: "abs",
@@ -68,7 +68,7 @@ COMPARING: dict[Any, str] = {
     aten.signbit: "signbit",
 }
 _NOT_COMPLEX = {aten.lt, aten.le, aten.gt, aten.ge, aten.isinf, aten.signbit}
-INEXACT: dict[Any, str | None] = {  # and the method of torch's vectors, where there is one
+INEXACT: dict[Any, str | None] = {  # -> the method of torch's vector class, if there is one
     aten.sqrt: "sqrt",
     aten.exp: "exp",
     aten.exp2: "exp2",
@@ -94,7 +94,7 @@ INEXACT: dict[Any, str | None] = {  # and the method of torch's vectors, where t
     aten.rsqrt: "rsqrt",
     aten.sigmoid: None,
 }
-_COMPLEX = {"add", "sub", "mul", "neg", "eq", "ne", "true_div", "where"}  # what complex numbers have here
+_COMPLEX = {"add", "sub", "mul", "neg", "eq", "ne", "true_div", "where"}  # defined for complex numbers too
 
 REINTERPRETING = {
     aten.alias.default,
@@ -128,7 +128,7 @@ EMPTY = {aten.empty, aten.empty_strided, aten.empty_like, aten.new_empty, aten.n
 
 
 def pointwise(name: str, dtype: torch.dtype, shape: Shape, values: Sequence[Value]) -> Lazy:
-    """``op::name`` of values that are broadcast to a shape."""
+    """Return ``op::name`` of values, which are broadcast to a shape."""
     values = [broadcast(value, shape) for value in values]
     return Lazy(
         dtype,
@@ -140,7 +140,7 @@ def pointwise(name: str, dtype: torch.dtype, shape: Shape, values: Sequence[Valu
 
 
 def broadcast(value: Value, shape: Shape) -> Value:
-    """The value at the indices of a shape that it is broadcast to."""
+    """Broadcast a value to a shape."""
     if value.shape == shape:
         return value
     added = len(shape) - len(value.shape)
@@ -158,17 +158,17 @@ def broadcast(value: Value, shape: Shape) -> Value:
 
 
 def cast(value: Value, dtype: torch.dtype) -> Value:
-    """The value in a dtype."""
+    """Cast a value to a dtype."""
     if value.dtype is dtype:
         return value
     if value.dtype.is_complex and not dtype.is_complex:
-        raise Unsupported("it drops imaginary parts")
+        raise Unsupported("a cast drops imaginary parts")
     ctype = CTYPES[dtype]
     return Lazy(dtype, value.shape, lambda i: f"op::to<{ctype}>({value.at(i)})", value.reads, value.cost + 1)
 
 
 def operand(argument: Any, dtype: torch.dtype) -> Value:
-    """An operand, which may be a number, in a dtype."""
+    """Cast an operand, which may be a Python number, to a dtype."""
     if isinstance(argument, (View, Lazy)):
         return cast(argument, dtype)
     if isinstance(argument, (bool, int, float, complex)):
@@ -180,7 +180,7 @@ def operand(argument: Any, dtype: torch.dtype) -> Value:
 
 
 class Operation:
-    """One node of a graph, to be lowered.
+    """One operation of a graph, to be lowered.
 
     Parameters
     ----------
@@ -188,9 +188,9 @@ class Operation:
     target : OpOverload
     args : sequence
     kwargs : dict
-        With `loop_code` values for tensors.
+        The arguments, with `loop_code` values for tensors.
     dtype, shape
-        What the graph says of the result: the first, if there are several.
+        Of the result in the graph; of the first, if there are several.
     """
 
     def __init__(
@@ -206,7 +206,7 @@ class Operation:
 
     @property
     def is_known(self) -> bool:
-        """Whether it is lowered as it is."""
+        """Whether this operation has a lowering of its own; others are decomposed first."""
         packet = self.packet
         tables: Sequence[Any] = (SAME, COMPARING, INEXACT, _OTHERS)
         return (
@@ -214,7 +214,7 @@ class Operation:
         )
 
     def lowered(self) -> Any:
-        """The result, or a list of them."""
+        """Lower the operation; return its result, or the list of its results."""
         packet = self.packet
         if packet in SAME:
             return self._same(SAME[packet])
@@ -232,7 +232,7 @@ class Operation:
         return found(self)
 
     def argument(self, position: int, name: str, default: Any = None) -> Any:
-        """An argument by its place or its name."""
+        """Return an argument by position or name."""
         return self.args[position] if len(self.args) > position else self.kwargs.get(name, default)
 
     def _pointwise(self, name: str, dtype: torch.dtype, operands: Sequence[Any]) -> Lazy:
@@ -252,7 +252,7 @@ class Operation:
         return self._pointwise(name, self.dtype, operands)
 
     def _common(self, operands: Sequence[Any]) -> torch.dtype:
-        """The dtype that comparisons are done in."""
+        """Return the dtype in which operands are compared."""
         examples = [
             torch.empty([1] * len(each.shape), dtype=each.dtype) if isinstance(each, (View, Lazy)) else each
             for each in operands
@@ -289,7 +289,7 @@ class Operation:
     def _reinterpreted(self) -> Value:
         value: Value = self.args[0]
         if not all(isinstance(each, (int, list, tuple)) for each in self.args[1:]):
-            raise Unsupported("a view depends on values")
+            raise Unsupported("the geometry of a view depends on values")
         if isinstance(value, Lazy):
             if math.prod(value.shape) == math.prod(self.shape) == 1:
                 return Lazy(value.dtype, self.shape, lambda index: value.at(["0"] * len(value.shape)), value.reads,
@@ -318,14 +318,14 @@ class Operation:
         return View(value.buffer, tuple(seen.shape), tuple(seen.stride()), offset, value.copied)
 
     def _moved(self, value: Lazy) -> Lazy | None:
-        """The axes of what is computed in another order, or with others of length 1."""
+        """Permute, add or remove axes of a lazy value; None if the operation does something else."""
         axes: list[int | None]
         if self.target in (aten.unsqueeze.default, aten.squeeze.dim, aten.squeeze.default, aten.squeeze.dims):
             kept = [axis for axis, size in enumerate(value.shape) if size != 1]
             left = iter(kept)
             axes = [None if size == 1 else next(left) for size in self.shape]
         elif self.target in (aten.permute.default, aten.transpose.int, aten.t.default):
-            numbers = torch.empty([2 + axis for axis in range(len(value.shape))], device="meta")  # sizes that differ
+            numbers = torch.empty([2 + axis for axis in range(len(value.shape))], device="meta")  # sizes tell axes
             axes = [size - 2 for size in self.target(numbers, *self.args[1:]).shape]
         elif self.target is aten.expand.default and (not value.cost or value.shape == self.shape):
             return broadcast(value, self.shape)  # type: ignore[return-value]
@@ -406,7 +406,7 @@ class Operation:
         return self._pointwise("clamp_max", self.dtype, self.args)
 
     def copied(self) -> Value:
-        """The values as they are now, in the result's dtype."""
+        """Copy the values as they are now, in the result's dtype."""
         value = cast(self.args[0], self.dtype)
         return View(value.buffer, value.shape, value.strides, value.offset, True) if isinstance(value, View) else value
 
@@ -542,10 +542,10 @@ class Operation:
         return [axis % count for axis in ([axes] if isinstance(axes, int) else axes)] if count else []
 
     def _reduced(self, name: str, value: Value, axes: Sequence[int], start: Any, dtype: torch.dtype) -> Value:
-        """The value with some axes folded; the result has the axes that are left, and then the graph's shape."""
+        """Reduce a value over axes, by ``op::name``, and give the result the shape that the graph says."""
         code = self.code
         if math.prod(value.shape) == 0 and start is None:
-            raise Unsupported("an extreme of nothing")
+            raise Unsupported("an extreme of an empty array")
         if isinstance(value, View) and value.is_plain and len(axes) == len(value.shape):
             value = View(value.buffer, (math.prod(value.shape),), (1,), value.offset)
             axes = [0]
@@ -758,7 +758,7 @@ class Operation:
         added, one, other = self.args
         beta, alpha = self.kwargs.get("beta", 1), self.kwargs.get("alpha", 1)
         if self.dtype.is_complex or beta != 1 or alpha != 1:
-            raise Unsupported("a product is scaled")
+            raise Unsupported("addmm with factors is not lowered")
         return pointwise("add", self.dtype, self.shape, [self._product(one, other), added])
 
     def _unsqueezed(self, value: Value, shape: Shape) -> View:
@@ -772,7 +772,7 @@ class Operation:
         rows, inner, columns = one.shape[-2], one.shape[-1], other.shape[-1]
         batch = math.prod(one.shape[:-2])
         if self.dtype.is_complex or self.dtype is torch.bool or batch * rows * inner * columns > _MOST_PRODUCTS:
-            raise Unsupported("a product is a library's")
+            raise Unsupported("a library computes large products faster")
         left, right = code.in_memory(one), code.in_memory(other)
         if right.strides[-1] != 1 and columns > 1:
             right = self._packed(right)
@@ -792,7 +792,7 @@ class Operation:
         return result
 
     def _packed(self, view: View) -> View:
-        """A matrix in C order; once for all steps, if it is an input."""
+        """Copy a matrix to C order; before the loop, if it is a constant input."""
         code = self.code
         if not view.buffer.constant or not _is_number(view.offset):
             return code.as_new(view)
@@ -809,7 +809,7 @@ def _is_number(text: str) -> bool:
 
 
 def _sum(offset: str, more: int) -> str:
-    """An offset and more elements."""
+    """Return the C++ text of an offset plus a number of elements."""
     if not more:
         return offset
     if _is_number(offset):
@@ -818,15 +818,15 @@ def _sum(offset: str, more: int) -> str:
 
 
 def broadcast_one(value: Lazy, shape: Shape) -> Lazy:
-    """A value of one element in a shape of one element."""
+    """Reshape a value with one element."""
     return Lazy(value.dtype, shape, lambda index: value.at(()), value.reads, value.cost)
 
 
 def indexed(code: Code, value: Value, places: Sequence[Value | None], copied: bool) -> Value:
-    """The elements at indices, one for each of the first axes; a view where all of them are scalars."""
+    """Return the elements at indices, given for the first axes; a view if all indices are scalars."""
     view = code.in_memory(value)
     if any(place is not None and place.dtype in (torch.bool, torch.uint8) for place in places):
-        raise Unsupported("what is selected depends on a mask")
+        raise Unsupported("the size of a masked selection depends on values")
     used = {axis: place for axis, place in enumerate(places) if place is not None}
     if all(not place.shape for place in used.values()):
         offset = view.offset

@@ -1,7 +1,7 @@
-"""The C++ that every lowered loop starts with: NumPy's arithmetic on one element, and small products.
+"""The C++ at the start of every lowered loop: NumPy's arithmetic on one element, and small products.
 
-Layer: owns what an operation means in C++. Integers wrap around, float16 and bfloat16 are rounded after each operation,
-and NaN wins in the larger and the smaller of two, as in torch's own kernels.
+Layer: owns what an operation means in C++. Integers wrap around. float16 and bfloat16 are rounded after each operation.
+Maximum and minimum return NaN if either operand is NaN, as torch's own kernels do.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""The first operation that makes a NaN of numbers, and its line: while a program runs, and in the graphs that it runs.
+"""Find the first operation that makes a NaN from numbers, and its line, in eager code and in graphs.
 
-Layer: owns which results count. What passes a NaN on, fills memory with one or leaves it as it is makes none.
+Layer: owns which results count. An operation that has a NaN operand, or that fills or allocates memory, makes none.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _UNDEFINED = {aten.empty_like.default, aten.new_empty.default, aten.new_empty_st
 
 
 def _error(what: str, operation: str, line: str) -> FloatingPointError:
-    """The error of an operation that made a NaN or an infinity; ``made`` says what."""
+    """Return the error for an operation that made a NaN or an infinity; its attribute ``made`` holds both names."""
     error = FloatingPointError(f"invalid value ({what}) encountered in {operation} at {line}")
     error.made = what, operation  # type: ignore[attr-defined]
     return error
@@ -49,7 +49,7 @@ class _Check(TorchDispatchMode):
         return result
 
     def _kind(self, value: Any) -> str:
-        """What there is in a tensor, or what a number is, that is not finite; nothing else."""
+        """Return ``"nan"`` or ``"inf"`` if a tensor or a number holds one that is checked for; else ``""``."""
         if isinstance(value, float):
             value = torch.full((), value)
         if not isinstance(value, Tensor) or not (value.is_floating_point() or value.is_complex()):
@@ -62,11 +62,11 @@ class _Check(TorchDispatchMode):
 
 
 class _ByLine(Interpreter):
-    """Runs a graph's operations one by one; an error names the line that an operation was traced at."""
+    """Runs a graph's operations one by one; an error names the line at which the operation was traced."""
 
     def __init__(self, module: GraphModule) -> None:
         super().__init__(module)
-        self.extra_traceback = False  # torch would add the node to the error's text
+        self.extra_traceback = False  # else torch adds the node to the error's text
 
     def run_node(self, node: Node) -> Any:
         try:
@@ -76,7 +76,8 @@ class _ByLine(Interpreter):
             if made is None or line is None:
                 raise
             what, operation = made
-            raise FloatingPointError(*_error(what, operation, line).args) from None  # an outer graph leaves it as it is
+            # Without ``made``: an outer graph must not put its own line in place of this one.
+            raise FloatingPointError(*_error(what, operation, line).args) from None
 
     def get_attr(self, target: Any, args: Any, kwargs: Any) -> Any:
         found = super().get_attr(target, args, kwargs)
@@ -88,9 +89,9 @@ _on: list[_Check] = []
 
 @contextlib.contextmanager
 def checked(infinities: bool) -> Iterator[None]:
-    """A scope in which an operation that makes a NaN, or an infinity, is a FloatingPointError."""
+    """A scope in which an operation that makes a NaN, or with ``infinities`` an infinity, raises FloatingPointError."""
     mode, around = _Check(infinities), memory.host_computes
-    memory.host_computes = False  # no mode sees what NumPy does
+    memory.host_computes = False  # modes don't see operations that NumPy computes
     with mode:
         _on.append(mode)
         try:
@@ -101,19 +102,19 @@ def checked(infinities: bool) -> Iterator[None]:
 
 
 def is_on() -> bool:
-    """Whether the operations of this thread are checked first of all."""
+    """Whether checks are on in this thread, as the innermost mode."""
     return bool(_on) and any(map(modes.is_innermost, _on))
 
 
 def run(executable: Executable, tensors: Sequence[Tensor]) -> Sequence[Tensor]:
-    """What a graph gives whose operations run one by one."""
+    """Run a graph's operations one by one; return its results."""
     values: Sequence[Tensor] = _ByLine(executable.operations(tensors)).run(*tensors)
     return values
 
 
 @contextlib.contextmanager
 def paused() -> Iterator[None]:
-    """A scope without checks: what is traced has no values."""
+    """A scope without checks, for tracing: fake tensors have no values."""
     mode = next(filter(modes.leave, _on), None)
     try:
         yield
