@@ -146,7 +146,7 @@ def is_differentiated(tensor: Tensor) -> bool:
     while functorch.is_wrapped(tensor):
         if functorch.is_batched(tensor):
             return False
-        if is_tangent or tensor.requires_grad:
+        if (is_tangent or tensor.requires_grad) and functorch.level_of(tensor) != functorch.IS_OVER:
             return True
         tensor = functorch.get_unwrapped(tensor)
     return tensor.requires_grad
