@@ -155,10 +155,7 @@ def watched() -> Iterator[Watch]:
             original = getattr(torch.Tensor, method)
             stack.enter_context(mock.patch.object(torch.Tensor, method, watch.reading(original)))
         stack.enter_context(mock.patch.object(torch, "from_numpy", watch.writing(torch.from_numpy)))
-        for name in (
-            "by_numpy",
-            "write_by_numpy",
-        ):  # the Python path makes the same calls
+        for name in ("by_numpy", "write_by_numpy"):  # the Python path makes the same calls
             stack.enter_context(mock.patch.object(heads, name, lambda *call: None))
         yield watch
 
@@ -180,7 +177,7 @@ def run_by(name: str, theirs: Any, code: str | None) -> str:
     result = sample(**samples.values(tnp))
     if not leaves(result) and not isinstance(result, bool):
         return "NumPy"
-    for elsewhere in (tnp.compile(sample, backend="eager"), unread(sample)):
+    for elsewhere in (tnp.compile(sample, backend="eager"), unread(sample), waited_for(sample)):
         with contextlib.suppress(Exception):
             if not host_calls(elsewhere):
                 return "torch, NumPy on the CPU"
@@ -196,7 +193,7 @@ def host_calls(sample: Sample) -> int:
 
 
 def unread(sample: Sample) -> Sample:
-    """The call where values can't be looked at in passing, as on an accelerator."""
+    """The call where values can't be looked at in passing, as in a batch or a trace."""
 
     def call(**arrays: Any) -> Any:
         with contextlib.ExitStack() as stack:
@@ -204,6 +201,16 @@ def unread(sample: Sample) -> Sample:
             for name, module in list(sys.modules.items()):
                 if name.startswith("backend_torch.") and hasattr(module, "is_readable"):
                     stack.enter_context(mock.patch.object(module, "is_readable", lambda tensor: False))
+            return sample(**arrays)
+
+    return call
+
+
+def waited_for(sample: Sample) -> Sample:
+    """The call where NumPy computes nothing on the memory of arrays, as on an accelerator."""
+
+    def call(**arrays: Any) -> Any:
+        with mock.patch.object(memory, "host_computes", False):
             return sample(**arrays)
 
     return call
