@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from collections.abc import Sequence
 
-from conformance import array_api, compiled, coverage, device, differences, leaks, ulp
+from conformance import array_api, compiled, coverage, device, differences, figures, leaks, ulp
 from conformance.dry_cuda import command as dry_cuda
 from conformance.fuzz import run as fuzz
 from conformance.numpy_suite import command as numpy_suite
@@ -34,11 +34,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
     )
     dry_cuda.add_arguments(command)
     commands.add_parser("coverage", help="write docs/coverage.md: what runs each NumPy name, and where")
+    commands.add_parser("figures", help="how much is tested, and how much is listed as an exception")
     options = parser.parse_args(arguments)
     if device.is_absent(getattr(options, "device", "cpu")):
         return 2
     if options.command == "coverage":
         return coverage.main()
+    if options.command == "figures":
+        return figures.main()
     if options.command == "dry-cuda":
         return dry_cuda.main(options)
     if options.command == "ulp":
