@@ -63,10 +63,10 @@ bool store_integer(char* to, PyObject* number) {
   }
 }
 
-// A float that is cut to an integer, where an assignment does so; what does not fit, NumPy says.
+// Store a float without its fraction, as an assignment does. False if it does not fit: NumPy raises the error then.
 template <class T>
 bool store_truncated(char* to, double value) {
-  constexpr double LIMIT = 2147483648.0;  // beyond it a double's neighbours are not looked at
+  constexpr double LIMIT = 2147483648.0;  // larger floats are left to NumPy
   double whole = std::trunc(value);
   if (!(std::fabs(whole) < LIMIT) || whole < static_cast<double>(std::numeric_limits<T>::min()) ||
       whole > static_cast<double>(std::numeric_limits<T>::max()))
@@ -98,7 +98,7 @@ bool store_number(PyObject* number, int8_t dtype, char* to, bool truncate) {
       default: return false;
     }
   }
-  if (!PyLong_Check(number)) return false;  // a bool is one too
+  if (!PyLong_Check(number)) return false;  // True for a bool too
   switch (dtype) {
     case B1: return (truncate || PyBool_Check(number)) && store<bool>(to, PyObject_IsTrue(number) != 0);
     case U8: return store_integer<uint8_t>(to, number);

@@ -1,4 +1,4 @@
-// What every chapter of the native core needs: dtypes, the guard, new memory, numbers.
+// What every file of the native core needs: dtypes, the guard, new memory, numbers.
 #pragma once
 
 #include <Python.h>
@@ -15,7 +15,7 @@
 namespace tnp {
 
 extern const std::array<at::ScalarType, DTYPES> SCALAR_TYPES;
-extern const std::array<int8_t, 64> DTYPE_OF;  // by at::ScalarType; NONE for what no array has
+extern const std::array<int8_t, 64> DTYPE_OF;  // indexed by at::ScalarType; NONE for a type that no array has
 
 inline int8_t dtype_of(const c10::TensorImpl* impl) {
   return DTYPE_OF[static_cast<int8_t>(c10::typeMetaToScalarType(impl->dtype()))];
@@ -29,7 +29,7 @@ inline const at::Tensor& as_tensor(c10::TensorImpl* const& impl) {
 }
 
 // The guard. A call is native if the thread is in its plain state (no dispatch mode, no transform of torch.func, no
-// inference mode, no autocast, no function mode) and each operand is a dense CPU tensor that wants no gradient.
+// inference mode, no autocast, no function mode) and each operand is a dense CPU tensor that needs no gradient.
 inline bool is_quiet() {
   const auto& state = c10::impl::raw_local_dispatch_key_set;
   return state.included_ == 0 && state.excluded_ == 0 && !at::impl::torch_function_mode_enabled();
@@ -46,33 +46,34 @@ inline bool is_plain(const at::Tensor& tensor) {
   return !impl->requires_grad() && !impl->_fw_grad(0, tensor).defined();
 }
 
-inline char* data_of(const at::Tensor& tensor) {  // to be read
+inline char* data_of(const at::Tensor& tensor) {  // for reading
   return static_cast<char*>(const_cast<void*>(tensor.unsafeGetTensorImpl()->data()));
 }
 inline char* writeable_data_of(const at::Tensor& tensor) {
   return static_cast<char*>(tensor.unsafeGetTensorImpl()->mutable_data());
 }
 
-constexpr int64_t LARGE = 32768;  // elements; from here on torch's kernels take several threads
+constexpr int64_t LARGE = 32768;  // elements; for arrays of at least this many torch's kernels use several threads
 
 // Sets of dtypes.
 constexpr uint32_t bit(int dtype) { return 1u << dtype; }
 constexpr uint32_t FLOATS = bit(F32) | bit(F64);
 
-// Whether a tensor's strides are those of new memory, axes of length one included: so are those of a result then.
+// Whether a tensor has the strides of new memory, axes of length one included. A result then has the same strides.
 bool is_dense(const at::Tensor& tensor);
 
-// Whether two tensors may share bytes, whatever storages they are of.
+// Whether two tensors may share bytes, even if their storages are different objects.
 bool may_overlap(const at::Tensor& one, const at::Tensor& other);
 
-// A Python number in a dtype, as NumPy converts it; false for what NumPy refuses or what is left to it.
-// With `truncate` a float is cut to an integer, as an assignment does it.
+// Store a Python number in a dtype, as NumPy converts it. False if NumPy refuses it, or if NumPy has to convert it.
+// With `truncate` a float becomes an integer without its fraction, as in an assignment.
 bool store_number(PyObject* number, int8_t dtype, char* to, bool truncate);
 
-// An element as a Python number.
+// Return an element as a Python number.
 PyObject* load_number(const char* from, int8_t dtype);
 
-// Each entry from Python: exceptions of C++ end here, and the Python path says what is wrong.
+// Run `body` for a call from Python. If it throws, or returns nothing without setting an exception, run `otherwise`:
+// the Python path, which raises the right error.
 template <class Body, class Otherwise>
 inline auto guarded(Body&& body, Otherwise&& otherwise) noexcept -> decltype(otherwise()) {
   try {

@@ -28,22 +28,22 @@ namespace {
 
 using Shape = c10::SmallVector<int64_t, 6>;
 
-// A function's body: nullptr without an exception stands for None.
+// Run a function's body. If it returns nullptr without an exception, return None: the Python path computes.
 template <class Body>
 PyObject* head(Body&& body) {
   return guarded(body, [] { return Py_NewRef(Py_None); });
 }
 
-// The tensor of an array that passes the guard.
+// Return the tensor of an array that passes the guard, else nullptr.
 const at::Tensor* array_tensor(PyObject* x) { return is_array(x) ? plain_tensor(x) : nullptr; }
 
-// A tensor's elements in C order as a loop takes them: `stride` apart.
+// Whether one loop can read a tensor's elements in C order; `stride` gets the step between them.
 bool is_line(const at::Tensor& tensor, int64_t& stride) {
   stride = tensor.dim() == 1 ? tensor.strides()[0] : 1;
   return tensor.dim() == 1 || tensor.is_contiguous();
 }
 
-// A length or a tuple of lengths; false for what is none, and for what numbers alone do not say.
+// Read a length or a tuple of lengths; false for anything but plain integers of at least `least`.
 bool read_shape(PyObject* given, Shape& shape, int64_t least) {
   auto add = [&](PyObject* length) {
     if (!PyLong_CheckExact(length)) return false;
@@ -63,8 +63,8 @@ bool read_shape(PyObject* given, Shape& shape, int64_t least) {
 
 // Creation.
 
-PyObject* dtype_numbers = nullptr;  // dtype, scalar class or Python type -> its number
-PyObject* devices = nullptr;        // the names of backend_torch.tensors.devices
+PyObject* dtype_numbers = nullptr;  // dtype, scalar class or Python type -> dtype number
+PyObject* devices = nullptr;        // the namespace of backend_torch.tensors.devices
 
 PyObject* set_names(PyObject*, PyObject* args) {
   if (!PyArg_ParseTuple(args, "O!O!", &PyDict_Type, &dtype_numbers, &PyDict_Type, &devices)) return nullptr;
@@ -73,11 +73,11 @@ PyObject* set_names(PyObject*, PyObject* args) {
   Py_RETURN_NONE;
 }
 
-// Whether arrays are made on the host now.
+// Whether the default device is the CPU.
 bool makes_on_cpu() {
   static PyObject *moved = PyUnicode_InternFromString("moved"), *state = PyUnicode_InternFromString("state");
   static PyObject* name = PyUnicode_InternFromString("default");
-  if (PyDict_GetItem(devices, moved) == Py_False) return true;  // no thread has another
+  if (PyDict_GetItem(devices, moved) == Py_False) return true;  // no thread has set another device
   PyObject* device = PyObject_GetAttr(PyDict_GetItem(devices, state), name);
   bool is_cpu = device == Py_None || (THPDevice_Check(device) && reinterpret_cast<THPDevice*>(device)->device.is_cpu());
   Py_XDECREF(device);
@@ -106,12 +106,12 @@ bool is_small(c10::IntArrayRef shape) {
 
 enum Filled { ZEROS, ONES, NOTHING };
 
-// Whether an argument is a text of one letter.
+// Whether an argument is a given string of one letter.
 bool is_letter(PyObject* given, char letter) {
   return PyUnicode_CheckExact(given) && PyUnicode_GET_LENGTH(given) == 1 && PyUnicode_READ_CHAR(given, 0) == letter;
 }
 
-// zeros(shape, dtype, order, device, like), and ones and empty alike: in C order on the host.
+// zeros(shape, dtype, order, device, like), ones and empty: in C order on the CPU.
 template <int FILL>
 PyObject* filled(PyObject*, PyObject* const* args, Py_ssize_t count) {
   return head([&]() -> PyObject* {
@@ -120,7 +120,7 @@ PyObject* filled(PyObject*, PyObject* const* args, Py_ssize_t count) {
     if (!is_quiet() || !read_shape(args[0], shape, 0)) return nullptr;
     int8_t dtype = read_dtype(args[1], F64);
     if (dtype == NONE || dtype >= LOOPS || !makes_on_cpu() || (FILL != NOTHING && !is_small(shape))) return nullptr;
-    if (FILL == NOTHING && at::globalContext().deterministicAlgorithms()) return nullptr;  // torch fills the memory
+    if (FILL == NOTHING && at::globalContext().deterministicAlgorithms()) return nullptr;  // torch fills it
     int64_t n = c10::multiply_integers(shape);
     at::Tensor made = empty(shape, dtype);
     char* data = writeable_data_of(made);
@@ -135,7 +135,7 @@ PyObject* filled(PyObject*, PyObject* const* args, Py_ssize_t count) {
   });
 }
 
-// like(x, number or None, dtype): as an array in C order.
+// like(x, number or None, dtype): an array of the shape of x, which is in C order.
 PyObject* like(PyObject*, PyObject* const* args, Py_ssize_t count) {
   return head([&]() -> PyObject* {
     const at::Tensor* tensor = count == 3 && is_quiet() ? array_tensor(args[0]) : nullptr;
@@ -154,7 +154,7 @@ PyObject* like(PyObject*, PyObject* const* args, Py_ssize_t count) {
   });
 }
 
-// full(shape, number, dtype): in C order on the host.
+// full(shape, number, dtype): in C order on the CPU.
 PyObject* full(PyObject*, PyObject* const* args, Py_ssize_t count) {
   return head([&]() -> PyObject* {
     Shape shape;
@@ -175,15 +175,15 @@ void count_up(char* to, int64_t length, double first, double second) {
   auto* out = reinterpret_cast<T*>(to);
   T start = static_cast<T>(first), next = static_cast<T>(second), delta = next - start;
   for (int64_t i = 2; i < length; i++) out[i] = start + static_cast<T>(i) * delta;
-  if (length > 0) out[0] = start;  // the first two are the arguments, however the others are rounded
+  if (length > 0) out[0] = start;  // NumPy sets the first two elements exactly
   if (length > 1) out[1] = next;
 }
 
-// arange(start or stop, stop, step, dtype) of Python numbers: integers, or floating point.
+// arange(start or stop, stop, step, dtype) of Python integers or floats.
 PyObject* arange(PyObject*, PyObject* const* args, Py_ssize_t count) {
   return head([&]() -> PyObject* {
     if (count != 4 || !is_quiet()) return nullptr;
-    constexpr double EXACT = 4503599627370496.0;  // up to here quotients of integers are rounded as NumPy's
+    constexpr double EXACT = 4503599627370496.0;  // quotients of integers up to this are rounded as NumPy rounds them
     double ends[3] = {0, 0, 1};
     bool is_float = false;
     for (int i = 0; i < 3; i++) {
@@ -261,7 +261,7 @@ PyObject* eye(PyObject*, PyObject* given) {
   });
 }
 
-// What a nested list of numbers holds: its shape, and which kinds.
+// The shape of a nested list of numbers, and the kinds of numbers in it.
 struct Listed {
   Shape shape;
   bool has_float = false, has_int = false, has_bool = false, has_scalar = false;
@@ -289,7 +289,7 @@ bool survey(PyObject* list, size_t depth, Listed& found) {
     } else if (PyLong_CheckExact(item)) {
       int overflow;
       PyLong_AsLongLongAndOverflow(item, &overflow);
-      if (overflow) return false;  // an unsigned integer, or an object
+      if (overflow) return false;  // needs uint64 or an object array
       found.has_int = true;
     } else if (PyBool_Check(item)) {
       found.has_bool = true;
@@ -319,7 +319,7 @@ bool store_list(PyObject* list, size_t depth, const Listed& found, int8_t dtype,
   return true;
 }
 
-// The elements in C order, each cast.
+// Copy the elements of a strided array in C order, cast to a dtype.
 void gather(char* to, int8_t into, const char* from, int8_t dtype, c10::IntArrayRef sizes, const int64_t* strides) {
   auto loop = copy_loop(dtype, into);
   if (sizes.size() <= 1) return loop(to, from, sizes.empty() ? 1 : sizes[0], 1, sizes.empty() ? 1 : *strides);
@@ -328,7 +328,7 @@ void gather(char* to, int8_t into, const char* from, int8_t dtype, c10::IntArray
     gather(to + i * step, into, from + i * *strides * itemsize(dtype), dtype, sizes.slice(1), strides + 1);
 }
 
-// A copy of an array in C order, in a dtype or its own.
+// Copy an array that is in C order, to a dtype or its own.
 PyObject* cast(PyObject* x, PyObject* wanted) {
   const at::Tensor* tensor = array_tensor(x);
   if (tensor == nullptr || tensor->numel() > LARGE || !is_dense(*tensor)) return nullptr;
@@ -341,7 +341,7 @@ PyObject* cast(PyObject* x, PyObject* wanted) {
   return wrap_array(std::move(made));
 }
 
-// astype(x, dtype): of an array in C order.
+// astype(x, dtype) of an array in C order.
 PyObject* astype(PyObject*, PyObject* const* args, Py_ssize_t count) {
   return head([&]() -> PyObject* { return count == 2 && is_quiet() && args[1] != Py_None ? cast(args[0], args[1]) : nullptr; });
 }
@@ -351,7 +351,7 @@ bool is_zero(PyObject* given) {
   return PyLong_CheckExact(given) && PyLong_AsLongAndOverflow(given, &overflow) == 0 && !overflow;
 }
 
-// array(object, dtype), or with order, ndmin, ndmax, device and like: of numbers in nested lists, or of an array in C order.
+// array(object, dtype), or with order, ndmin, ndmax, device, like: of nested lists of numbers, or an array in C order.
 PyObject* array(PyObject*, PyObject* const* args, Py_ssize_t count) {
   return head([&]() -> PyObject* {
     if ((count != 2 && count != 7) || !is_quiet()) return nullptr;
@@ -371,7 +371,7 @@ PyObject* array(PyObject*, PyObject* const* args, Py_ssize_t count) {
   });
 }
 
-// copy(x): in C order.
+// copy(x) of an array in C order.
 PyObject* copy(PyObject*, PyObject* x) {
   return head([&]() -> PyObject* {
     const at::Tensor* tensor = is_quiet() ? array_tensor(x) : nullptr;
@@ -384,7 +384,7 @@ PyObject* copy(PyObject*, PyObject* x) {
 
 // Views.
 
-// reshape(x, shape): a view, of an array whose strides allow one.
+// reshape(x, shape) of an array whose strides allow a view.
 PyObject* reshape(PyObject*, PyObject* const* args, Py_ssize_t count) {
   return head([&]() -> PyObject* {
     const at::Tensor* tensor = count == 2 && is_quiet() ? array_tensor(args[0]) : nullptr;
@@ -413,7 +413,7 @@ PyObject* reshape(PyObject*, PyObject* const* args, Py_ssize_t count) {
   });
 }
 
-// transpose(x): with its axes reversed.
+// transpose(x): reverse the axes.
 PyObject* transpose(PyObject*, PyObject* x) {
   return head([&]() -> PyObject* {
     const at::Tensor* tensor = is_quiet() ? array_tensor(x) : nullptr;
@@ -424,7 +424,7 @@ PyObject* transpose(PyObject*, PyObject* x) {
   });
 }
 
-// squeeze(x): without its axes of length one.
+// squeeze(x): remove the axes of length one.
 PyObject* squeeze(PyObject*, PyObject* x) {
   return head([&]() -> PyObject* {
     const at::Tensor* tensor = is_quiet() ? array_tensor(x) : nullptr;
@@ -462,7 +462,7 @@ PyObject* swapaxes(PyObject*, PyObject* const* args, Py_ssize_t count) {
   });
 }
 
-// at_least(x, axes): with so many axes, where NumPy has them.
+// at_least(x, axes): add axes until there are that many, in NumPy's places.
 PyObject* at_least(PyObject*, PyObject* const* args, Py_ssize_t count) {
   return head([&]() -> PyObject* {
     const at::Tensor* tensor = count == 2 && is_quiet() ? array_tensor(args[0]) : nullptr;
@@ -482,7 +482,7 @@ PyObject* at_least(PyObject*, PyObject* const* args, Py_ssize_t count) {
   });
 }
 
-// in_order(x, is Fortran's): itself, or a copy.
+// in_order(x, is_fortran): x itself if it is in that order, else a copy.
 PyObject* in_order(PyObject*, PyObject* const* args, Py_ssize_t count) {
   return head([&]() -> PyObject* {
     const at::Tensor* tensor = count == 2 && is_quiet() ? array_tensor(args[0]) : nullptr;
@@ -490,7 +490,7 @@ PyObject* in_order(PyObject*, PyObject* const* args, Py_ssize_t count) {
     bool is_fortran = args[1] == Py_True;
     if (!is_fortran && is_dense(*tensor)) return Py_NewRef(args[0]);
     int8_t dtype = dtype_of(*tensor);
-    int64_t lengthy = 0;  // axes; with fewer than two an array may be in both orders
+    int64_t lengthy = 0;  // axes longer than one; with fewer than two an array is in both orders
     for (int64_t length : tensor->sizes()) lengthy += length != 1;
     if (dtype == NONE || dtype >= LOOPS || lengthy < 2 || tensor->numel() == 0 || tensor->numel() > LARGE) return nullptr;
     Shape sizes(tensor->sizes()), strides(tensor->strides());
@@ -513,7 +513,7 @@ PyObject* in_order(PyObject*, PyObject* const* args, Py_ssize_t count) {
   });
 }
 
-// ravel(x): in C order, a view where one axis can describe the elements.
+// ravel(x) in C order: a view if one stride can describe the elements.
 PyObject* ravel(PyObject*, PyObject* x) {
   return head([&]() -> PyObject* {
     const at::Tensor* tensor = is_quiet() ? array_tensor(x) : nullptr;
@@ -533,7 +533,7 @@ PyObject* ravel(PyObject*, PyObject* x) {
   });
 }
 
-// part(x, is imaginary): of a complex array, a view.
+// part(x, is_imaginary): the real or imaginary part of a complex array, as a view.
 PyObject* part(PyObject*, PyObject* const* args, Py_ssize_t count) {
   return head([&]() -> PyObject* {
     const at::Tensor* tensor = count == 2 && is_quiet() ? array_tensor(args[0]) : nullptr;
@@ -542,7 +542,7 @@ PyObject* part(PyObject*, PyObject* const* args, Py_ssize_t count) {
   });
 }
 
-// nonzero(x): the places of the elements of a boolean vector that are true, in a tuple.
+// nonzero(x): the indices of the true elements of a boolean vector, in a tuple.
 PyObject* nonzero(PyObject*, PyObject* x) {
   return head([&]() -> PyObject* {
     const at::Tensor* tensor = is_quiet() ? array_tensor(x) : nullptr;
@@ -563,7 +563,7 @@ PyObject* nonzero(PyObject*, PyObject* x) {
   });
 }
 
-// bincount(x, weights or None, least length): of a vector of int64, with weights of float64.
+// bincount(x, weights or None, least length) of an int64 vector, with float64 weights.
 PyObject* bincount(PyObject*, PyObject* const* args, Py_ssize_t count) {
   return head([&]() -> PyObject* {
     const at::Tensor* tensor = count == 3 && PyLong_CheckExact(args[2]) && is_quiet() ? array_tensor(args[0]) : nullptr;
@@ -647,7 +647,7 @@ PyObject* reduce_elements(const T* x, int64_t n, int64_t stride, int8_t dtype) {
 
 constexpr uint32_t COUNTED = bit(B1) | bit(U8) | bit(I8) | bit(I16) | bit(I32) | bit(I64);
 
-// The one number that a kernel writes, to where the last one was: new memory would take a tenth of the time.
+// Make a scalar of the number that a kernel writes. The memory is reused: new memory would take a tenth of the time.
 template <class Write>
 PyObject* wrap_total(int8_t dtype, Write&& write) {
   static auto* totals = new std::array<at::Tensor, DTYPES>();
@@ -696,7 +696,7 @@ PyObject* reduce(PyObject*, PyObject* const* args, Py_ssize_t count) {
     }
     bool is_float = bit(dtype) & FLOATS;
     constexpr bool IS_EXTREME = KIND == MAX || KIND == MIN;
-    constexpr int64_t FEW = 512;  // with more floats the vectors of torch's kernel make up for the call
+    constexpr int64_t FEW = 512;  // for more floats torch's vectorised kernel is worth the call
     bool is_for_kernel = IS_EXTREME && is_float && tensor->numel() > FEW;
     if (IS_EXTREME && dtype == B1 && tensor->numel() > FEW) return nullptr;  // NumPy's loop is faster
     if (!is_for_kernel && !keeps && (is_all || dim == 1) && KIND != MEAN && !((KIND == SUM || KIND == PROD) && is_float) && is_line(*tensor, stride)) {
@@ -721,7 +721,7 @@ PyObject* reduce(PyObject*, PyObject* const* args, Py_ssize_t count) {
       }
     }
     at::OptionalIntArrayRef all;
-    if (IS_EXTREME) all = at::IntArrayRef();  // no axis stands for all of them there
+    if (IS_EXTREME) all = at::IntArrayRef();  // amax and amin take no axes for all axes
     if (is_all) return by_kernel<KIND>(*tensor, all, keeps, dtype);
     return by_kernel<KIND>(*tensor, at::IntArrayRef(axis), keeps, dtype);
   });
@@ -735,7 +735,7 @@ const at::Tensor* vector(PyObject* x) {
   return bit(dtype_of(*tensor)) & FLOATS ? tensor : nullptr;
 }
 
-// Whose products backend_torch has torch's own function for.
+// The dtypes whose products backend_torch computes by torch's own function.
 constexpr uint32_t MULTIPLIED =
     FLOATS | bit(U8) | bit(I8) | bit(I16) | bit(I32) | bit(I64) | bit(C64) | bit(C128);
 
@@ -745,7 +745,7 @@ const at::Tensor* factor(PyObject* x) {
   return tensor->numel() < LARGE && dtype_of(*tensor) != NONE && bit(dtype_of(*tensor)) & MULTIPLIED ? tensor : nullptr;
 }
 
-at::Tensor product(const at::Tensor& a, const at::Tensor& b) {  // as torch.matmul has it
+at::Tensor product(const at::Tensor& a, const at::Tensor& b) {  // as torch.matmul dispatches
   if (a.dim() == 1 && b.dim() == 1) return at::cpu::dot(a, b);
   if (a.dim() == 2 && b.dim() == 2) return at::cpu::mm(a, b);
   at::AutoDispatchBelowADInplaceOrView below;
@@ -774,7 +774,7 @@ PyObject* vdot(PyObject*, PyObject* const* args, Py_ssize_t count) {
   });
 }
 
-// norm(x) of a vector: the root of its product with itself.
+// norm(x) of a vector: the square root of dot(x, x).
 PyObject* norm(PyObject*, PyObject* x) {
   return head([&]() -> PyObject* {
     const at::Tensor* tensor = is_quiet() ? vector(x) : nullptr;
@@ -796,7 +796,7 @@ void choose(char* out, const char* condition, const char* one, const char* other
         condition[i] ? reinterpret_cast<const T*>(one)[i] : reinterpret_cast<const T*>(other)[i];
 }
 
-// where(condition, x, y): arrays of one shape.
+// where(condition, x, y) of arrays of one shape.
 PyObject* where(PyObject*, PyObject* const* args, Py_ssize_t count) {
   return head([&]() -> PyObject* {
     if (count != 3 || !is_quiet()) return nullptr;
@@ -822,7 +822,7 @@ PyObject* where(PyObject*, PyObject* const* args, Py_ssize_t count) {
   });
 }
 
-// roll(x, places, axis or None): the elements in C order, those of each line along the axis shifted.
+// roll(x, places, axis or None): shift the elements of each line along the axis, or all elements in C order.
 PyObject* roll(PyObject*, PyObject* const* args, Py_ssize_t count) {
   return head([&]() -> PyObject* {
     const at::Tensor* tensor = count == 3 && is_quiet() ? array_tensor(args[0]) : nullptr;
@@ -853,7 +853,7 @@ PyObject* roll(PyObject*, PyObject* const* args, Py_ssize_t count) {
   });
 }
 
-// concatenate(arrays): along the first axis.
+// concatenate(arrays) along the first axis.
 PyObject* concatenate(PyObject*, PyObject* arrays) {
   return head([&]() -> PyObject* {
     if (!is_list(arrays) || !is_quiet()) return nullptr;

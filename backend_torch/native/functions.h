@@ -1,11 +1,11 @@
-// Native heads of functions: each gives the result, or None where the function's Python has to compute.
+// Native fast paths of functions: each returns the result, or None if the function's Python code has to compute it.
 #pragma once
 
 #include "core.h"
 
 namespace tnp {
 
-// A new reference; nullptr without an exception where the Python path has to compute.
+// A new reference; nullptr without an exception if the Python path has to compute.
 PyObject* matmul(PyObject* a, PyObject* b);
 
 #define TNP_FAST(NAME, FUNCTION) \

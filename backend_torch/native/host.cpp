@@ -8,7 +8,7 @@
 namespace tnp {
 namespace {
 
-// What every ufunc of NumPy begins with (`PyUFuncObject` in ufuncobject.h, a part of its binary interface).
+// The first fields of every NumPy ufunc (`PyUFuncObject` in ufuncobject.h, a part of NumPy's binary interface).
 struct NumpyUfunc {
   PyObject_HEAD
   int nin, nout, nargs, identity;
@@ -16,10 +16,10 @@ struct NumpyUfunc {
   void* const* extras;
   int count, reserved;
   const char* name;
-  const char* dtypes;  // of all loops, one after the other
+  const char* dtypes;  // of all loops in sequence
 };
 
-// NumPy's number of a dtype; -1 for bfloat16.
+// Return NumPy's type number of a dtype; -1 for bfloat16.
 char numpy_number(int8_t dtype) {
   static constexpr bool IS_LONG = sizeof(long) == 8;
   static constexpr char NUMBERS[DTYPES] = {0,  2,  4, 6, IS_LONG ? 8 : 10, 1, 3, 5, IS_LONG ? 7 : 9,
@@ -27,9 +27,9 @@ char numpy_number(int8_t dtype) {
   return dtype == NONE ? -1 : NUMBERS[dtype];
 }
 
-// Two functions of NumPy's binary interface, by their places in its table.
+// Two functions of NumPy's binary interface, by their index in its table.
 PyObject* (*new_array)(PyTypeObject*, int, const intptr_t*, int, const intptr_t*, void*, int, int, PyObject*);  // PyArray_New
-int (*set_base)(PyObject*, PyObject*);  // PyArray_SetBaseObject, which takes the base's reference
+int (*set_base)(PyObject*, PyObject*);  // PyArray_SetBaseObject, which steals the base's reference
 
 bool find_interface() {
   PyObject* module = PyImport_ImportModule("numpy._core._multiarray_umath");
@@ -43,10 +43,10 @@ bool find_interface() {
   return true;
 }
 
-PyObject* flags = nullptr;  // the names of backend_torch.tensors.memory
+PyObject* flags = nullptr;  // the namespace of backend_torch.tensors.memory
 PyTypeObject* numpy_array = nullptr;
 
-// set_host(names of backend_torch.tensors.memory, numpy.ndarray)
+// set_host(namespace of backend_torch.tensors.memory, numpy.ndarray)
 PyObject* set_host(PyObject*, PyObject* args) {
   if (!PyArg_ParseTuple(args, "O!O!", &PyDict_Type, &flags, &PyType_Type, &numpy_array)) return nullptr;
   Py_INCREF(flags);
@@ -55,7 +55,8 @@ PyObject* set_host(PyObject*, PyObject* args) {
   Py_RETURN_NONE;
 }
 
-// NumPy's view of the memory of a tensor, which `owner` keeps; nullptr without an exception for what NumPy has not.
+// Make a NumPy view of a tensor's memory, which `owner` keeps alive; nullptr without an exception for a dtype that
+// NumPy lacks.
 PyObject* numpy_view(const at::Tensor& tensor, PyObject* owner) {
   constexpr int ALIGNED_AND_WRITEABLE = 0x0500;
   char number = numpy_number(dtype_of(tensor));
@@ -72,7 +73,7 @@ PyObject* numpy_view(const at::Tensor& tensor, PyObject* owner) {
   return array;
 }
 
-// numpy_of(tensors...): their memory as a list of NumPy's arrays, where NumPy may compute on it.
+// numpy_of(tensors...): a list of NumPy views of their memory, if NumPy may compute on it.
 PyObject* numpy_of(PyObject*, PyObject* const* args, Py_ssize_t count) {
   return guarded(
       [&]() -> PyObject* {
@@ -95,7 +96,7 @@ PyObject* numpy_of(PyObject*, PyObject* const* args, Py_ssize_t count) {
       [] { return Py_NewRef(Py_None); });
 }
 
-// of_numpy(array): new memory of NumPy's as an array.
+// of_numpy(array): make an array over new memory that NumPy has allocated.
 PyObject* of_numpy(PyObject*, PyObject* array) {
   return guarded(
       [&]() -> PyObject* {
@@ -105,8 +106,8 @@ PyObject* of_numpy(PyObject*, PyObject* array) {
       [] { return Py_NewRef(Py_None); });
 }
 
-// An argument for NumPy, a new reference: its view of an array, numbers, text and None as they are, lists of these.
-// nullptr without an exception for anything else.
+// Convert an argument for NumPy: arrays to NumPy views; numbers, strings and None stay; lists and tuples item by item.
+// A new reference; nullptr without an exception for anything else.
 PyObject* argument(PyObject* x) {
   if (is_array(x)) {
     const at::Tensor* tensor = plain_tensor(x);
@@ -122,12 +123,12 @@ PyObject* argument(PyObject* x) {
     if (item == nullptr) Py_CLEAR(tuple);
     else PyTuple_SET_ITEM(tuple, i, item);
   }
-  if (tuple != nullptr && PyList_CheckExact(x)) Py_SETREF(tuple, PySequence_List(tuple));  // an index may be either
+  if (tuple != nullptr && PyList_CheckExact(x)) Py_SETREF(tuple, PySequence_List(tuple));  // as indices these differ
   return tuple;
 }
 
-// What a function of NumPy's gives: a new reference, nullptr without an exception if an argument is none for NumPy, or
-// if it raises: the Python path says what is wrong.
+// Call a NumPy function. A new reference; nullptr without an exception if an argument can't be converted, or if NumPy
+// raises: the Python path then raises the error.
 PyObject* call_numpy(PyObject* const* args, Py_ssize_t count) {
   if (!is_quiet() || !numpy_computes() || count < 2 || count > 12) return nullptr;
   PyObject *given[12], *result = nullptr;
@@ -139,7 +140,7 @@ PyObject* call_numpy(PyObject* const* args, Py_ssize_t count) {
   return result;
 }
 
-// New memory of NumPy's as an array, or a tuple of it; nullptr without an exception for anything else.
+// Make an array of a new NumPy array, or a tuple of arrays; nullptr without an exception for anything else.
 PyObject* adopt(PyObject* result) {
   if (Py_TYPE(result) == numpy_array) return wrap_array(torch::utils::tensor_from_numpy(result, false));
   if (!PyTuple_CheckExact(result)) return nullptr;
@@ -153,7 +154,7 @@ PyObject* adopt(PyObject* result) {
   return arrays;
 }
 
-// by_numpy(function, arguments...): the new arrays that NumPy's function gives for the memory of arrays.
+// by_numpy(function, arguments...): call a NumPy function on the memory of arrays; return its new arrays.
 PyObject* by_numpy(PyObject*, PyObject* const* args, Py_ssize_t count) {
   return guarded(
       [&]() -> PyObject* {
@@ -166,13 +167,13 @@ PyObject* by_numpy(PyObject*, PyObject* const* args, Py_ssize_t count) {
       [] { return Py_NewRef(Py_None); });
 }
 
-// write_by_numpy(function, array, arguments...): whether NumPy's function wrote to the array.
+// write_by_numpy(function, array, arguments...): let a NumPy function write to an array; return True if it did.
 PyObject* write_by_numpy(PyObject*, PyObject* const* args, Py_ssize_t count) {
   return guarded(
       [&]() -> PyObject* {
         const at::Tensor* target = count > 1 && is_array(args[1]) ? plain_tensor(args[1]) : nullptr;
         if (target == nullptr || !is_dense(*target)) return nullptr;
-        for (Py_ssize_t i = 2; i < count; i++) {  // a cast might warn, at another line than the user's
+        for (Py_ssize_t i = 2; i < count; i++) {  // a cast might warn, with another line than the user's
             const at::Tensor* other = is_array(args[i]) ? plain_tensor(args[i]) : nullptr;
             int8_t dtype = other == nullptr ? static_cast<int8_t>(B1) : dtype_of(*other);
             if (dtype != B1 && dtype != I64 && dtype != dtype_of(*target)) return nullptr;

@@ -1,4 +1,4 @@
-// NumPy on the memory of arrays, for what backend_torch computes by NumPy at any size.
+// Run NumPy on the memory of arrays, for functions that backend_torch computes by NumPy at any size.
 #pragma once
 
 #include "core.h"

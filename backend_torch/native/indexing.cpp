@@ -16,7 +16,7 @@ constexpr int64_t MOST_DIMENSIONS = 64;
 struct View {
   c10::SmallVector<int64_t, 6> sizes, strides;
   int64_t offset;
-  bool is_element = true;  // one integer an axis and nothing else
+  bool is_element = true;  // whether the key is one integer for each axis
 };
 
 bool add_integer(const at::Tensor& tensor, int64_t axis, PyObject* item, View& view) {
@@ -56,7 +56,7 @@ bool is_basic(PyObject* item) {
   return is_integer(item) || PySlice_Check(item) || item == Py_None || item == Py_Ellipsis;
 }
 
-// What a key selects; false for all that is no valid basic index.
+// Parse a key; false if it is not a valid basic index.
 bool parse(const at::Tensor& tensor, PyObject* key, View& view) {
   int64_t dim = tensor.dim(), axis = 0;
   view.offset = tensor.storage_offset();
@@ -99,7 +99,7 @@ bool parse(const at::Tensor& tensor, PyObject* key, View& view) {
   return static_cast<int64_t>(view.sizes.size()) <= MOST_DIMENSIONS;
 }
 
-// The elements of two strided pieces of memory, one after the other; `to` and `from` have one shape.
+// Copy elements between two strided arrays of one shape.
 void copy_elements(CopyLoop loop, char* to, const char* from, int64_t width_to, int64_t width_from,
                    c10::IntArrayRef sizes, c10::IntArrayRef strides_to, c10::IntArrayRef strides_from) {
   if (sizes.empty()) {
@@ -113,7 +113,7 @@ void copy_elements(CopyLoop loop, char* to, const char* from, int64_t width_to, 
   }
 }
 
-constexpr int64_t FEW = 4096;  // elements that are written without torch
+constexpr int64_t FEW = 4096;  // an assignment to more elements is torch's
 
 int64_t count(const View& view) {
   int64_t n = 1;
@@ -163,7 +163,7 @@ bool set_item(PyObject* array, PyObject* key, PyObject* value) {
   View view;
   if (dtype >= LOOPS || !parse(*tensor, key, view)) return false;
   for (int64_t stride : tensor->strides())
-    if (stride == 0) return false;  // a broadcast view, perhaps, which is read-only
+    if (stride == 0) return false;  // may be a broadcast view, which is read-only
   if (count(view) > FEW) return false;
   int64_t width = itemsize(dtype);
   alignas(16) char number[16];

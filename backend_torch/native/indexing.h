@@ -5,13 +5,13 @@
 
 namespace tnp {
 
-// A new reference; nullptr without an exception where the Python path has to look.
+// A new reference; nullptr without an exception if the Python path has to index.
 PyObject* get_item(PyObject* array, PyObject* key);
 
-// Whether it was written.
+// Return whether the value was written.
 bool set_item(PyObject* array, PyObject* key, PyObject* value);
 
-// Row `index` of an array with an axis, as iteration gives it: a scalar of a vector, else a view.
+// Return row `index` of an array, as iteration does: a scalar for a vector, else a view.
 PyObject* get_row(PyObject* array, int64_t index);
 
 }  // namespace tnp

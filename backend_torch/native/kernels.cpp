@@ -1,4 +1,5 @@
-// torch's own kernels, called without the dispatcher: for what passed the guard they are what it would call.
+// torch's own kernels, called without the dispatcher. The dispatcher would call the same for operands that passed the
+// guard.
 #include <c10/util/string_view.h>
 
 #include <ATen/ops/acos_cpu_dispatch.h>
@@ -53,7 +54,7 @@ namespace {
 
 using at::Tensor;
 
-// For which dtypes backend_torch's Kernel of the same name has torch's function itself.
+// The dtypes for which backend_torch's Kernel of the same name is torch's function itself.
 constexpr uint32_t SINGLE = bit(F32), HALVES = bit(F16) | bit(BF16);
 constexpr uint32_t COMPLEX = bit(C64) | bit(C128);
 constexpr uint32_t INTEGERS = bit(U8) | bit(I8) | bit(I16) | bit(I32) | bit(I64), BOOL = bit(B1);
@@ -113,7 +114,7 @@ const UnaryRow UNARY_KERNELS[] = {
     {"arccosh", [](const Tensor& a) { return at::cpu::acosh(a); }, FLOATS | HALVES | COMPLEX},
     {"arctanh", [](const Tensor& a) { return at::cpu::atanh(a); }, FLOATS | HALVES | COMPLEX},
     {"negative", [](const Tensor& a) { return at::cpu::neg(a); }, FLOATS | HALVES | INTEGERS},
-    {"sqrt", [](const Tensor& a) { return at::cpu::sqrt(a); }, HALVES | COMPLEX},  // of floats the loop, whose roots are exact
+    {"sqrt", [](const Tensor& a) { return at::cpu::sqrt(a); }, HALVES | COMPLEX},  // float loops are exact
     {"reciprocal", [](const Tensor& a) { return at::cpu::reciprocal(a); }, FLOATS | HALVES},
     {"floor", [](const Tensor& a) { return at::cpu::floor(a); }, HALVES},
     {"ceil", [](const Tensor& a) { return at::cpu::ceil(a); }, HALVES},

@@ -1,4 +1,4 @@
-// torch's kernels: without the dispatcher, on operands that passed the guard.
+// torch's kernels, called without the dispatcher on operands that passed the guard.
 #pragma once
 
 #include "core.h"
@@ -8,7 +8,7 @@ namespace tnp {
 using BinaryKernel = at::Tensor (*)(const at::Tensor&, const at::Tensor&);
 using UnaryKernel = at::Tensor (*)(const at::Tensor&);
 
-// What computes a ufunc on operands of one dtype, if torch's own function does.
+// Return torch's function for a ufunc on operands of one dtype; nullptr if backend_torch computes it otherwise.
 BinaryKernel binary_kernel(const char* ufunc, int8_t dtype);
 UnaryKernel unary_kernel(const char* ufunc, int8_t dtype);
 

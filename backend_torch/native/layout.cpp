@@ -20,7 +20,7 @@ using torch::autograd::CreationMeta;
 FreeList<Held> arrays, scalars;
 
 Held* allocate(PyTypeObject* type, FreeList<Held>& from) {
-  if (Held* it = from.take()) {  // which holds nothing
+  if (Held* it = from.take()) {  // an empty one
     PyObject_Init(reinterpret_cast<PyObject*>(it), type);
     it->has_views = false;
     return it;
@@ -72,13 +72,13 @@ at::Tensor taken(c10::TensorImpl*& impl) {
 bool show(Held* it) {
   at::Tensor tensor;
   if (it->has_value) {
-    c10::InferenceMode outside(false);  // the value was there before
+    c10::InferenceMode outside(false);  // the value may be older than an inference mode
     tensor = empty({}, it->dtype);
     std::memcpy(writeable_data_of(tensor), it->value, itemsize(it->dtype));
   } else if (it->impl != nullptr) {
     tensor = as_tensor(it->impl);
     if (it->base != nullptr) {
-      // As torch's views are made (`as_view` in VariableTypeUtils.h), though later.
+      // Like torch's own views (`as_view` in VariableTypeUtils.h), only later.
       tensor = torch::autograd::make_variable_differentiable_view(
           tensor, torch::autograd::ViewInfo(as_tensor(it->base), nullptr, nullptr), std::nullopt, true,
           it->is_without_grad ? CreationMeta::NO_GRAD_MODE : CreationMeta::DEFAULT);
@@ -92,7 +92,7 @@ bool show(Held* it) {
   PyObject* made = THPVariable_Wrap(tensor);
   if (made == nullptr) return false;
   tensor.reset();
-  drop(it->impl);  // which `made` has now
+  drop(it->impl);  // `made` holds it now
   it->has_value = false;
   it->tensor = made;
   if (!PyObject_GC_IsTracked(reinterpret_cast<PyObject*>(it))) PyObject_GC_Track(it);
@@ -112,7 +112,7 @@ PyObject* get_tensor(PyObject* self, void*) {
   return Py_NewRef(it->tensor);
 }
 
-// Make a scalar that got another tensor a float64, or a plain scalar, whose value C must not read.
+// Choose the class of a scalar that got another tensor: float64, or the plain class, whose value C code must not read.
 void choose_class(PyObject* self) {
   const at::Tensor* tensor = classes.has_floats && is_quiet() && held(self)->tensor != nullptr ? plain_tensor(self) : nullptr;
   bool is_float = tensor != nullptr && tensor->dim() == 0 && dtype_of(*tensor) == F64;
@@ -140,7 +140,7 @@ int set_tensor(PyObject* self, PyObject* value, void*) {
   return 0;
 }
 
-PyObject* scalar_classes;  // NumPy's, by number; None for a dtype that NumPy has not
+PyObject* scalar_classes;  // NumPy's, by dtype number; None for a dtype that NumPy lacks
 
 PyObject* get_class(PyObject* self, void*) {
   const Held* it = held(self);
@@ -183,7 +183,7 @@ bool install_layout(PyTypeObject* array, PyTypeObject* scalar, PyTypeObject* rea
   classes.readonly = readonly;
   classes.float64 = float64;
   for (PyTypeObject* type : {array, scalar, float64}) type->tp_dealloc = deallocate;
-  // A class statement refuses the two bases, because Held is not declared to begin as a float does. It does.
+  // Set the bases here: a class statement refuses them, because it can't know that Held begins like a float.
   Py_ssize_t count = PyTuple_GET_SIZE(float64->tp_mro);
   PyObject* order = PyTuple_New(count + 1);
   if (order == nullptr) return false;
@@ -227,14 +227,14 @@ PyObject* make_scalar(const char* value, int8_t dtype) {
   it->has_value = true;
   it->dtype = dtype;
   std::memcpy(it->value, value, itemsize(dtype));
-  return reinterpret_cast<PyObject*>(it);  // that nothing is reached from, until Python has its tensor
+  return reinterpret_cast<PyObject*>(it);  // untracked: it refers to no object until Python has its tensor
 }
 
 }  // namespace
 
 PyObject* wrap_scalar(const char* value, int8_t dtype) {
   if (dtype != B1) return make_scalar(value, dtype);
-  static PyObject* truths[2];  // as NumPy's, one of each, until Python has its tensor
+  static PyObject* truths[2];  // one True and one False, like NumPy's, until Python has its tensor
   PyObject*& truth = truths[*value != 0];
   if (truth == nullptr || !held(truth)->has_value) Py_XSETREF(truth, make_scalar(value, dtype));
   return Py_XNewRef(truth);
@@ -252,7 +252,7 @@ PyObject* wrap_view(PyObject* array, const at::Tensor& tensor, c10::IntArrayRef 
   auto* impl = tensor.unsafeGetTensorImpl();
   bool is_without_grad = !at::GradMode::is_enabled();
   at::Tensor made = view(tensor, sizes, strides, offset);
-  if (impl->autograd_meta() != nullptr) {  // a view that autograd knows, perhaps: of its base
+  if (impl->autograd_meta() != nullptr) {  // autograd may know it as a view; then this is a view of its base
     auto mode = is_without_grad ? CreationMeta::NO_GRAD_MODE : CreationMeta::DEFAULT;
     return wrap_array(torch::autograd::as_view(tensor, made, true, true, nullptr, nullptr, mode));
   }

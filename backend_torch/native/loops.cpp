@@ -1,5 +1,5 @@
-// Operations whose result each IEEE or two's complement implementation gives alike, so that these loops have the bits
-// of torch's kernels and of NumPy's.
+// Only operations whose result is the same in every IEEE and two's complement implementation. So these loops give the
+// same bits as torch's kernels and as NumPy.
 #include "loops.h"
 
 #include <cmath>
@@ -17,7 +17,7 @@ constexpr bool is_bool = std::is_same_v<T, bool>;
 template <class T>
 constexpr bool is_integer = std::is_integral_v<T> && !is_bool<T>;
 
-// Each operation says for which types it has a loop, and what it gives.
+// Each operation defines for which types it has a loop, and its result.
 
 #define TNP_ARITHMETIC(NAME, OPERATOR, OF_BOOL)                                    \
   struct NAME {                                                                    \
@@ -49,7 +49,7 @@ struct Divide {
   }
 };
 
-// NumPy's quotient by 0 is 0, and that of the smallest integer by -1 is itself.
+// Like NumPy, a quotient by 0 is 0, and the smallest integer divided by -1 is itself.
 struct FloorDivide {
   template <class T>
   static constexpr bool has = is_integer<T>;
@@ -131,7 +131,7 @@ TNP_BITS(BitwiseOr, |)
 TNP_BITS(BitwiseXor, ^)
 #undef TNP_BITS
 
-// A shift by the width or more gives 0, or -1 of a negative number to the right; so does one by a negative number.
+// A shift by at least the width, or by a negative number, gives 0; of a negative number to the right it gives -1.
 struct LeftShift {
   template <class T>
   static constexpr bool has = is_integer<T>;
@@ -346,9 +346,9 @@ TNP_QUESTION(IsFinite, std::fabs(a) < std::numeric_limits<T>::infinity(), true)
 
 template <class Operation, class T>
 void binary(char* out_, const char* a_, const char* b_, int64_t n, int64_t stride_a, int64_t stride_b) {
-  if (n == 0) return;  // an empty operand may have no memory, and any stride
+  if (n == 0) return;  // an empty operand may have no memory and any stride
   using R = decltype(Operation::template of<T>(T(), T()));
-  auto* out = reinterpret_cast<R*>(out_);  // may be an operand, element by element
+  auto* out = reinterpret_cast<R*>(out_);  // may be the same memory as an operand
   const auto* a = reinterpret_cast<const T*>(a_);
   const auto* b = reinterpret_cast<const T*>(b_);
   if (stride_a == 1 && stride_b == 1) {
@@ -396,7 +396,7 @@ void copy(char* out_, const char* a_, int64_t n, int64_t stride_out, int64_t str
   }
 }
 
-// A dtype's number to its type.
+// Map a dtype's number to its C++ type.
 template <class Visitor>
 auto visit(int8_t dtype, Visitor&& visitor) -> decltype(visitor(bool())) {
   switch (dtype) {
@@ -519,7 +519,7 @@ CopyLoop copy_loop(int8_t from, int8_t to) {
       using From = decltype(source);
       using To = decltype(target);
       if constexpr (is_float<From> && is_integer<To>)
-        return nullptr;  // undefined beyond the integer's range: torch's cast decides
+        return nullptr;  // undefined beyond the integer's range: torch casts these
       else
         return copy<From, To>;
     });

@@ -1,4 +1,4 @@
-// The loops: one operation on elements of one dtype.
+// Loops: one operation on many elements of one dtype.
 #pragma once
 
 #include <cstddef>
@@ -7,14 +7,14 @@
 
 namespace tnp {
 
-// A loop of NumPy's, which counts strides in bytes: out of a ufunc that backend_torch computes by NumPy at any size.
+// A loop of a NumPy ufunc that backend_torch uses at any size. It counts strides in bytes.
 struct NumpyLoop {
   void (*function)(char** data, const intptr_t* sizes, const intptr_t* steps, void* extra) = nullptr;
   void* extra = nullptr;
-  int8_t dtypes[3];  // of the operands and the output
+  int8_t dtypes[3];  // dtypes of the operands and the output
 };
 
-// A loop of our own, or NumPy's. Elements of `out` lie one after the other; strides of operands are in elements.
+// A native loop or one of NumPy's. `out` is contiguous; strides of operands count elements.
 template <class Own>
 class Loop {
  public:
@@ -54,11 +54,11 @@ struct Found {
   int8_t out = NONE;
 };
 
-// What computes a ufunc on operands of one dtype, if anything does.
+// Return the native loop of a ufunc on operands of one dtype, if there is one.
 Found<BinaryLoop> binary_loop(const char* ufunc, int8_t dtype);
 Found<UnaryLoop> unary_loop(const char* ufunc, int8_t dtype);
 
-// A cast, or a copy where both are the same.
+// Return the loop that casts, or that copies if both dtypes are the same.
 CopyLoop copy_loop(int8_t from, int8_t to);
 
 }  // namespace tnp

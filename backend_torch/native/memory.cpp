@@ -9,20 +9,20 @@
 namespace tnp {
 namespace {
 
-// By the size of their memory: 64 bytes, 128, ...
+// One list for each size of memory: 64 bytes, 128, ...
 constexpr int SIZES = 9;
 constexpr int64_t SMALLEST = 64, LARGEST = SMALLEST << (SIZES - 1);
 FreeList<c10::TensorImpl> by_size[SIZES], views;
 
 int size_of(int64_t bytes) { return std::bit_width(static_cast<uint64_t>(bytes - 1) / SMALLEST); }
 
-void free_kept(void* data) { c10::free_cpu(data); }  // with an address that tells this memory from torch's
+void free_kept(void* data) { c10::free_cpu(data); }  // a function of our own: its address marks our memory
 
 at::Tensor owned(c10::TensorImpl* impl) {
   return at::Tensor(c10::intrusive_ptr<c10::TensorImpl, c10::UndefinedTensorImpl>::reclaim(impl));
 }
 
-// Whether a tensor is as it was made, but for its version.
+// Whether a tensor, except its version, is as it was made.
 bool is_unchanged(c10::TensorImpl* impl) {
   return as_tensor(impl).use_count() == 1 && impl->key_set() == PLAIN && impl->autograd_meta() == nullptr;
 }

@@ -1,11 +1,11 @@
-// Tensors that no Python has seen, kept for the next ones: to make one takes torch longer than most loops take.
+// Reuse tensors that Python has never seen: torch takes longer to make a tensor than most loops take to fill it.
 #pragma once
 
 #include "core.h"
 
 namespace tnp {
 
-// What was freed, of which the next ones are made; not where each access to what was freed is to be seen.
+// A list of freed objects for reuse. The address sanitizer must see each access to freed memory, so it keeps none then.
 template <class T>
 struct FreeList {
 #ifdef __SANITIZE_ADDRESS__
@@ -24,13 +24,13 @@ struct FreeList {
   T* take() { return count == 0 ? nullptr : items[--count]; }
 };
 
-// New memory in C order.
+// Make a tensor with new memory, in C order.
 at::Tensor empty(c10::IntArrayRef sizes, int8_t dtype);
 
-// A tensor over the memory of another, with a version of its own.
+// Make a tensor over the memory of another, with its own version counter.
 at::Tensor view(const at::Tensor& of, c10::IntArrayRef sizes, c10::IntArrayRef strides, int64_t offset);
 
-// Whether one was kept, and the reference with it. Nothing but this reference may lead to it.
+// Keep a tensor for reuse and take its reference; return whether it was kept. This reference must be the only one.
 bool keep(c10::TensorImpl* impl);
 bool keep_view(c10::TensorImpl* impl);
 

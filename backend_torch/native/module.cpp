@@ -35,7 +35,7 @@ PyObject* install(PyObject*, PyObject* args) {
   Py_RETURN_NONE;
 }
 
-// find_holder(tensor, class): the array of the class that has the tensor, or None
+// find_holder(tensor, class): return the array of the class that holds the tensor, or None
 PyObject* find(PyObject*, PyObject* args) {
   PyObject *tensor, *type;
   if (!PyArg_ParseTuple(args, "OO!", &tensor, &PyType_Type, &type)) return nullptr;
@@ -48,7 +48,7 @@ PyObject* find(PyObject*, PyObject* args) {
   Py_RETURN_NONE;
 }
 
-// make_floats(whether): of the scalars that are made from here on.
+// make_floats(flag): whether new float64 scalars are Python floats to C code.
 PyObject* make_floats(PyObject*, PyObject* whether) {
   int answer = PyObject_IsTrue(whether);
   if (answer < 0) return nullptr;

@@ -12,7 +12,7 @@ namespace tnp {
 
 namespace {
 
-// NumPy's class of integers, whose instances index as Python's do.
+// numpy.integer, whose instances are indices like Python's integers.
 PyTypeObject* numpy_integer() {
   static PyTypeObject* type = [] {
     PyObject* numpy = PyImport_ImportModule("numpy");
@@ -49,7 +49,7 @@ bool read_integer(PyObject* item, int64_t& index) {
   if (!is_integer(item)) return false;
   if (!is_scalar(item)) {
     PyObject* number = PyNumber_Index(item);
-    if (number == nullptr) PyErr_Clear();  // a difference of times
+    if (number == nullptr) PyErr_Clear();  // timedelta64 is a numpy.integer too
     bool is_read = number != nullptr && read_integer(number, index);
     Py_XDECREF(number);
     return is_read;
@@ -63,7 +63,7 @@ bool read_integer(PyObject* item, int64_t& index) {
 
 namespace {
 
-constexpr int64_t MOST = 1 << 22;  // elements that one thread moves
+constexpr int64_t MOST = 1 << 22;  // torch moves more elements, with several threads
 
 constexpr Py_ssize_t MOST_INDICES = 32;
 
@@ -74,14 +74,14 @@ const at::Tensor* index_array(PyObject* item) {
   return tensor == nullptr || tensor->dim() == 0 ? nullptr : tensor;
 }
 
-// What index arrays select: rows, each the elements of the axes that are left, one after the other.
+// What index arrays select: rows. A row is the contiguous elements of the remaining axes.
 struct Picked {
   c10::SmallVector<int64_t, 6> sizes;
-  Offsets rows;         // in elements
-  int64_t length = 1;   // of a row
+  Offsets rows;         // offsets, in elements
+  int64_t length = 1;   // elements of a row
 };
 
-// The elements of the axes from `first` on lie one after the other.
+// Read the axes from `first` on as one row; false if their elements are not contiguous.
 bool read_rest(const at::Tensor& tensor, int64_t first, Picked& picked) {
   for (int64_t axis = tensor.dim() - 1; axis >= first; axis--) {
     if (tensor.sizes()[axis] != 1 && tensor.strides()[axis] != picked.length) return false;
@@ -132,7 +132,7 @@ bool read_indices(const at::Tensor& tensor, PyObject* key, Picked& picked) {
   return static_cast<int64_t>(picked.rows.size()) * picked.length <= MOST;
 }
 
-// A mask of the first axes of an array in C order, or of all axes of an array of any strides.
+// Return the mask if the key is one: for the first axes of an array in C order, or for all axes of any array.
 const at::Tensor* read_mask(const at::Tensor& tensor, PyObject* key, int64_t& length) {
   const at::Tensor* mask = index_array(key);
   if (mask == nullptr || dtype_of(*mask) != B1 || mask->dim() > tensor.dim()) return nullptr;
@@ -146,14 +146,15 @@ const at::Tensor* read_mask(const at::Tensor& tensor, PyObject* key, int64_t& le
 int64_t count_true(const char* mask, int64_t n) {
   int64_t count = 0;
   for (int64_t i = 0; i < n; i += 128) {
-    uint8_t part = 0;  // bytes are added many at a time
+    uint8_t part = 0;  // the compiler vectorises sums of bytes
     for (int64_t k = i; k < std::min(i + 128, n); k++) part += mask[k] != 0;
     count += part;
   }
   return count;
 }
 
-// Eight elements of a mask at a time, without those of which none is chosen; until `place` has counted all.
+// Call `body` for the elements of a mask, until `place` has counted all that are true. Eight false ones are skipped
+// at once.
 template <class Body>
 void for_chosen(const char* chosen, int64_t n, int64_t count, int64_t& place, Body&& body) {
   const int64_t end = place + count;
@@ -161,7 +162,8 @@ void for_chosen(const char* chosen, int64_t n, int64_t count, int64_t& place, Bo
     uint64_t eight = 1;
     if (i + 8 <= n) std::memcpy(&eight, chosen + i, sizeof eight);
     if (eight == 0) continue;
-    for (int64_t k = i; k < std::min(i + 8, n) && place < end; k++) {  // no branch on one: it can't be foretold
+    // No branch on an element: the processor could not predict it.
+    for (int64_t k = i; k < std::min(i + 8, n) && place < end; k++) {
       body(k, place);
       place += chosen[k] != 0;
     }
@@ -172,7 +174,7 @@ struct Sixteen {
   uint64_t low, high;
 };
 
-// Calls with a type of so many bytes; false for a width that no dtype has.
+// Call `body` with a type of so many bytes.
 template <class Body>
 void by_width(int64_t width, Body&& body) {
   switch (width) {
@@ -215,11 +217,11 @@ bool read_value(PyObject* value, const at::Tensor& tensor, c10::IntArrayRef size
 
 bool is_writeable(const at::Tensor& tensor) {
   for (int64_t stride : tensor.strides())
-    if (stride == 0) return false;  // a broadcast view, perhaps
+    if (stride == 0) return false;  // may be a broadcast view
   return true;
 }
 
-// Where a row begins, the last axis left out, by its number in C order.
+// Return the offset of a row, given by its number in C order of all axes but the last.
 int64_t offset_of(const at::Tensor& tensor, int64_t row) {
   int64_t offset = 0;
   for (int64_t axis = tensor.dim() - 2; axis >= 0; axis--) {

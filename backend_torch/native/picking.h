@@ -1,21 +1,21 @@
-// `x[indices]`, `x[mask]` and assignments to them: index arrays on the first axes, and masks of them.
+// `x[indices]`, `x[mask]` and assignments to them: index arrays and masks for the first axes.
 #pragma once
 
 #include "layout.h"
 
 namespace tnp {
 
-// An integer of Python or the value of an integer scalar.
+// A Python integer or an integer scalar.
 bool is_integer(PyObject* item);
-bool read_integer(PyObject* item, int64_t& index);  // false for what is none, or out of int64
+bool read_integer(PyObject* item, int64_t& index);  // false if it is none, or too large for int64
 
-// Whether a key may be one of those that are read here.
+// Whether a key may be an index array or a mask.
 bool has_index_array(PyObject* key);
 
-// A new reference; nullptr without an exception where the Python path has to look.
+// A new reference; nullptr without an exception if the Python path has to index.
 PyObject* get_picked(const at::Tensor& tensor, PyObject* key);
 
-// Whether it was written.
+// Return whether the value was written.
 bool set_picked(const at::Tensor& tensor, PyObject* key, PyObject* value);
 
 }  // namespace tnp

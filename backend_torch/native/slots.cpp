@@ -1,5 +1,5 @@
-// Each slot computes natively what the guard lets through. All else goes to the Python method of the class, by the
-// rules of CPython's own slots of Python classes: `SLOT1BINFULL` in Objects/typeobject.c.
+// Each slot computes natively if the operands pass the guard. Otherwise it calls the class's Python method, by the
+// rules of CPython's own slots for Python classes: `SLOT1BINFULL` in Objects/typeobject.c.
 #include "slots.h"
 
 #include <cstring>
@@ -17,12 +17,12 @@ namespace {
 constexpr int CLASSES = 3;  // arrays, scalars, read-only arrays
 int class_of(PyObject* x) { return is_array(x) ? 0 : is_scalar(x) ? 1 : is_readonly(x) ? 2 : -1; }
 
-// Arithmetic: a row a slot of two operands.
+// Arithmetic: one row for each slot of two operands.
 
 struct BinarySlot {
   const char* ufunc;
-  const char* method;     // without underscores
-  size_t slot, inplace;   // where they are in PyNumberMethods
+  const char* method;     // the method's name without underscores
+  size_t slot, inplace;   // offsets in PyNumberMethods
 };
 
 #define TNP_SLOT(UFUNC, METHOD, NAME) \
@@ -45,7 +45,7 @@ constexpr BinarySlot BINARY_SLOTS[] = {
 constexpr int BINARIES = sizeof BINARY_SLOTS / sizeof *BINARY_SLOTS;
 constexpr int POWER = BINARIES - 1;
 
-struct Methods {  // of Python, by slot and class
+struct Methods {  // Python methods, by slot and class
   PyObject* forward[CLASSES] = {};
   PyObject* reflected[CLASSES] = {};
   PyObject* inplace[CLASSES] = {};
@@ -64,7 +64,7 @@ PyObject* call2(PyObject* function, PyObject* a, PyObject* b) {
   return PyObject_Vectorcall(function, stack, 2, nullptr);
 }
 
-// Whether the class of `other` has another reflected method than that of `self`.
+// Whether the class of `other` has a different reflected method from the class of `self`.
 bool is_overloaded(const Methods& row, PyObject* self, PyObject* other) {
   PyObject* one = PyObject_GetAttr(reinterpret_cast<PyObject*>(Py_TYPE(self)), row.reflected_name);
   PyObject* two = PyObject_GetAttr(reinterpret_cast<PyObject*>(Py_TYPE(other)), row.reflected_name);
@@ -102,7 +102,7 @@ PyObject* binary(PyObject* self, PyObject* other) {
 template <int I>
 PyObject* inplace(PyObject* self, PyObject* other) {
   int kind = class_of(self);
-  if (kind == 1)  // a scalar never changes
+  if (kind == 1)  // scalars are immutable
     return guarded([&] { return call_binary(methods[I].ufunc, self, other); },
                    [&] { return call2(methods[I].inplace[1], self, other); });
   return guarded([&]() -> PyObject* { return call_inplace(methods[I].ufunc, self, other) ? Py_NewRef(self) : nullptr; },
@@ -184,11 +184,11 @@ PyObject* float_methods[CLASSES];
 PyObject* int_methods[CLASSES];
 PyObject* index_methods[CLASSES];
 PyObject* bool_methods[CLASSES];
-PyObject* hash_method;  // of scalars
+PyObject* hash_method;  // the scalar class's method
 
-// Where the only element of a real array lies, nullptr for others; of no axis, or with any as long as they are one.
+// Return the address of the only element of a real array, else nullptr. Without `any_axes` the array must be 0-d.
 const char* only_element(PyObject* self, bool any_axes, int8_t& dtype) {
-  if (held(self)->has_value) {  // which no mode has a part in: it was there before
+  if (held(self)->has_value) {  // reading a stored value needs no operation, so modes don't matter
     dtype = held(self)->dtype;
     return dtype >= LOOPS ? nullptr : held(self)->value;
   }
@@ -330,7 +330,7 @@ Py_ssize_t length(PyObject* self) {
   return count;
 }
 
-// What iteration goes over: the rows that there were when it began, each asked for as `x[i]` is.
+// The iterator of an array: over the rows that it had at the start, each read as `x[i]`.
 
 struct Rows {
   PyObject_HEAD
@@ -398,7 +398,7 @@ PyObject* iterate(PyObject* self) {
   return reinterpret_cast<PyObject*>(rows);
 }
 
-// Of scalars, whose class has a `__iter__` that raises.
+// iter() of a scalar: its class's `__iter__` raises.
 PyObject* refuse_to_iterate(PyObject* self) {
   static PyObject* name = PyUnicode_InternFromString("__iter__");
   return PyObject_GetAttr(self, name);
@@ -408,7 +408,7 @@ PyObject* refuse_to_iterate(PyObject* self) {
 
 PyObject* python_calls[2];
 
-// The array of `out=array`, or None, if there is no other option.
+// Return the array of `out=array`, or None without options; nullptr if there are other options.
 PyObject* only_out(PyObject* kwargs) {
   if (kwargs == nullptr) return Py_None;
   if (PyDict_GET_SIZE(kwargs) != 1) return nullptr;
@@ -436,7 +436,7 @@ PyObject* call_unary_ufunc(PyObject* self, PyObject* args, PyObject* kwargs) {
       });
 }
 
-// `ufunc(a, b, out=array, where=mask)` of arrays of one shape in C order: computed whole, and the chosen elements copied.
+// `ufunc(a, b, out=array, where=mask)` of arrays of one shape in C order: compute all, then copy the chosen elements.
 PyObject* call_binary_where(PyObject* self, PyObject* args, PyObject* kwargs) {
   static PyObject *out_name = PyUnicode_InternFromString("out"), *where_name = PyUnicode_InternFromString("where");
   PyObject *out = PyDict_GetItem(kwargs, out_name), *where = PyDict_GetItem(kwargs, where_name);
@@ -485,22 +485,23 @@ PyObject* call_binary_ufunc(PyObject* self, PyObject* args, PyObject* kwargs) {
 
 // Installing.
 
-PyObject* method_of(PyTypeObject* type, const char* name) {  // a new reference: kept for good
+PyObject* method_of(PyTypeObject* type, const char* name) {  // a new reference, never released
   PyObject* method = PyObject_GetAttrString(reinterpret_cast<PyObject*>(type), name);
   return method;
 }
 
-// The interpreter calls a Python `__getitem__` without a look at the slot, unless it can't tell the function's version.
+// Keep the interpreter from calling a Python `__getitem__` past the slot, which it does if it knows the function's
+// version.
 bool keep_from_specializing(PyObject* function) {
   if (!PyFunction_Check(function)) return true;
 #if PY_VERSION_HEX >= 0x030C0000
-  static const vectorcallfunc called = PyVectorcall_Function(function);  // what every Python function has
+  static const vectorcallfunc called = PyVectorcall_Function(function);  // the same for every Python function
   PyFunction_SetVectorcall(reinterpret_cast<PyFunctionObject*>(function), [](PyObject* callable, PyObject* const* args,
                                                                              size_t count, PyObject* names) {
     return called(callable, args, count, names);
   });
 #else
-  reinterpret_cast<PyFunctionObject*>(function)->func_version = 0xFFFF0000;  // it has room for 16 bits
+  reinterpret_cast<PyFunctionObject*>(function)->func_version = 0xFFFF0000;  // its caches hold 16 bits
 #endif
   return true;
 }
@@ -519,7 +520,7 @@ void put_unary(PyTypeObject* type, std::integer_sequence<int, I...>) {
 }  // namespace
 
 bool install_slots(PyTypeObject* array, PyTypeObject* scalar, PyTypeObject* readonly, PyTypeObject* float64) {
-  PyTypeObject* types[] = {array, scalar, readonly, float64};  // the last is a scalar too
+  PyTypeObject* types[] = {array, scalar, readonly, float64};  // float64 is a scalar class too
   if (!PyType_IsSubtype(array, classes.slot) || !PyType_IsSubtype(scalar, array) || !PyType_IsSubtype(readonly, array) ||
       !PyType_IsSubtype(float64, scalar)) {
     PyErr_SetString(PyExc_TypeError, "the classes are not below Slot");

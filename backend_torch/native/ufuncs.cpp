@@ -18,7 +18,7 @@ namespace {
 std::unordered_map<PyObject*, Ufunc*> by_object;
 std::vector<std::unique_ptr<Ufunc>> ufuncs;
 
-// An operand: a tensor, a scalar's value, or a Python number with its kind in the place of a dtype.
+// An operand: a tensor, a scalar's value, or a Python number, whose kind stands for its dtype.
 struct Operand {
   const at::Tensor* tensor = nullptr;
   const char* value = nullptr;
@@ -28,7 +28,7 @@ struct Operand {
   c10::IntArrayRef sizes() const { return tensor == nullptr ? c10::IntArrayRef() : tensor->sizes(); }
 };
 
-// NumPy's float64, which has the layout of Python's float and a dtype of its own.
+// Whether an object is a numpy.float64, which has the layout of Python's float but a dtype of its own.
 bool is_numpy_float(PyObject* x) {
   static PyObject* type = [] {
     PyObject* numpy = PyImport_ImportModule("numpy");
@@ -64,7 +64,7 @@ bool read(PyObject* x, Operand& operand) {
   return true;
 }
 
-// What NumPy's resolver says, with NumPy's loop if that is the kernel; false without an exception where it refuses.
+// Resolve dtypes by NumPy, and find NumPy's loop if that is the kernel; false without an exception if NumPy refuses.
 bool resolve(Ufunc* ufunc, const int8_t* given, int nin, int8_t out, int8_t* resolved, NumpyLoop& loop) {
   PyObject* arguments = PyTuple_New(nin + 3);
   if (arguments == nullptr) return false;
@@ -130,7 +130,7 @@ const UnaryPlan& make_plan(Ufunc* ufunc, UnaryPlan& plan, int8_t a) {
 
 bool is_native(State state) { return state == State::NATIVE || (state == State::NUMPY && numpy_computes()); }
 
-// The value of an operand that is no tensor, cast if it has to be; nullptr for what no loop takes.
+// Return the value of an operand without a tensor, cast if need be; nullptr if no loop takes it.
 const char* cast_value(const Operand& operand, int8_t wanted, char* place) {
   if (operand.number != nullptr)
     return wanted < LOOPS && store_number(operand.number, wanted, place, false) ? place : nullptr;
@@ -141,7 +141,7 @@ const char* cast_value(const Operand& operand, int8_t wanted, char* place) {
   return place;
 }
 
-// A loop over one value, or two.
+// Run a loop on single values.
 PyObject* call_values(const BinaryPlan& plan, const Operand& a, const Operand& b) {
   alignas(16) char left[16], right[16], out[16];
   const char *one = cast_value(a, plan.left, left), *other = cast_value(b, plan.right, right);
@@ -150,7 +150,7 @@ PyObject* call_values(const BinaryPlan& plan, const Operand& a, const Operand& b
   return wrap_scalar(out, plan.out);
 }
 
-// An operand as a loop takes it: a pointer and a stride.
+// An operand for a loop: a pointer and a stride.
 struct Source {
   const char* data = nullptr;
   int64_t stride = 0;
@@ -158,7 +158,7 @@ struct Source {
   at::Tensor cast;
 };
 
-// False without an exception for what no loop takes.
+// Prepare an operand for a loop; false without an exception if no loop takes it.
 bool prepare(const Operand& operand, int8_t wanted, Source& source) {
   if (operand.tensor == nullptr) {
     source.data = cast_value(operand, wanted, source.value);
@@ -189,7 +189,7 @@ bool prepare(const Operand& operand, int8_t wanted, Source& source) {
   return true;
 }
 
-// The operand as a tensor of a dtype, for torch's kernels.
+// Convert an operand to a tensor of a dtype, for torch's kernels.
 bool tensor_of(const Operand& operand, int8_t wanted, at::Tensor& tensor) {
   if (operand.number != nullptr) {
     tensor = empty({}, wanted);
@@ -205,13 +205,13 @@ bool tensor_of(const Operand& operand, int8_t wanted, at::Tensor& tensor) {
   return true;
 }
 
-// Whether one of two operands has the shape of both, and the other the same, or none.
+// Whether two operands have the same shape, or one of them is 0-d; `sizes` gets the result's shape.
 bool has_common_shape(const Operand& a, const Operand& b, c10::IntArrayRef& sizes) {
   sizes = a.is_0d() ? b.sizes() : a.sizes();
   return a.is_0d() || b.is_0d() || a.sizes() == b.sizes();
 }
 
-// What a loop computes, as an array or a scalar of a shape.
+// Run a loop into a new array or scalar.
 template <class Loop>
 PyObject* computed(c10::IntArrayRef sizes, int8_t dtype, Loop&& loop) {
   if (sizes.empty()) {
@@ -224,7 +224,7 @@ PyObject* computed(c10::IntArrayRef sizes, int8_t dtype, Loop&& loop) {
   return wrap_array(std::move(result));
 }
 
-// A loop over many elements in several threads, each with a part; `run(from, count)` computes one.
+// Run a loop over many elements in several threads; `run(from, count)` computes a part.
 template <class Run>
 void in_parts(int64_t n, Run&& run) {
   if (n < LARGE) return run(0, n);
@@ -241,7 +241,7 @@ bool is_two(PyObject* number) {
   return PyLong_Check(number) && PyLong_AsLongLongAndOverflow(number, &overflow) == 2;
 }
 
-// NumPy's short cuts for a number as the exponent; the rest is torch's.
+// NumPy's shortcuts for powers with a number as exponent; torch computes the others.
 PyObject* call_power(const BinaryPlan& plan, const Operand& a, const Operand& b) {
   int8_t dtype = plan.left;
   if (bit(dtype) & (bit(C64) | bit(C128)) && is_two(b.number)) {
@@ -356,7 +356,7 @@ PyObject* call_unary(Ufunc* ufunc, PyObject* x) {
   if (!is_native(plan.state)) return nullptr;
   int64_t n = a.tensor == nullptr ? 1 : a.tensor->numel();
   if (plan.loop != nullptr) {
-    // torch's copies of one element keep any stride.
+    // A result of torch keeps the stride of an array with one element, whatever it is.
     bool is_odd = n == 1 && a.sizes().size() == 1 && a.tensor->strides()[0] != 1;
     Source source;
     if (!is_odd && prepare(a, plan.in, source))
@@ -375,7 +375,7 @@ PyObject* call_unary(Ufunc* ufunc, PyObject* x) {
 
 namespace {
 
-// Rows of a target of any strides from rows of operands, each computed before it is written.
+// Computes rows of operands and writes them to a target of any strides; each row is computed before it is written.
 struct RowWriter {
   BinaryLoop loop;
   CopyLoop copy;
@@ -398,12 +398,12 @@ struct RowWriter {
   }
 };
 
-// `target op= b` where the target has any strides or b is broadcast; false for what shares memory.
+// Compute `target op= b` if the target has any strides or b is broadcast; false if they share memory.
 bool write_rows(const BinaryPlan& plan, const at::Tensor& target, const Operand& b) {
   int64_t dim = target.dim();
   if (dim == 0 || target.numel() == 0 || b.sizes().size() > target.sizes().size()) return false;
   for (int64_t axis = 0; axis < dim; axis++)
-    if (target.strides()[axis] == 0 && target.sizes()[axis] != 1) return false;  // read-only, or not to be ordered
+    if (target.strides()[axis] == 0 && target.sizes()[axis] != 1) return false;  // read-only, or elements that overlap
   at::Tensor right;
   if (!tensor_of(b, plan.right, right)) return false;
   if (b.tensor != nullptr && b.given == plan.right && may_overlap(right, target)) return false;
@@ -420,8 +420,8 @@ bool write_rows(const BinaryPlan& plan, const at::Tensor& target, const Operand&
   return true;
 }
 
-// An array that results of a dtype and a shape are written to as they come, and that no operand shares memory with but
-// element by element.
+// Return where a loop may write its results directly: the memory of `out`, if dtype and shape fit and no operand shares
+// this memory other than element by element; else nullptr.
 char* place_of(PyObject* out, int8_t dtype, c10::IntArrayRef sizes, const Operand& a, const Operand& b) {
   const at::Tensor* target = is_array(out) ? plain_tensor(out) : nullptr;
   if (target == nullptr || dtype_of(*target) != dtype || target->sizes() != sizes || target->dim() == 0) return nullptr;
@@ -435,7 +435,7 @@ char* place_of(PyObject* out, int8_t dtype, c10::IntArrayRef sizes, const Operan
   return writeable_data_of(*target);
 }
 
-// torch's kernels have other last bits for an operand whose elements do not lie as those of `out`.
+// torch's kernels may differ in the last bits for an operand that is not laid out like `out`.
 bool is_in_order(const Operand& operand) { return operand.is_0d() || is_dense(*operand.tensor); }
 
 PyObject* written(PyObject* out) {
@@ -443,7 +443,7 @@ PyObject* written(PyObject* out) {
   return Py_NewRef(out);
 }
 
-// What a kernel gave, in its place.
+// Copy a kernel's result to its place.
 PyObject* written(PyObject* out, char* place, const at::Tensor& result) {
   const at::Tensor& target = *plain_tensor(out);
   if (result.dtype() != target.dtype() || result.sizes() != target.sizes() || !result.is_contiguous()) return nullptr;
@@ -514,7 +514,7 @@ bool call_inplace(Ufunc* ufunc, PyObject* x, PyObject* y) {
   }
   Source left, right;
   if (!prepare(b, plan.right, right)) return false;
-  if (b.is_0d() && right.data != right.value) {  // it may be the target's own element
+  if (b.is_0d() && right.data != right.value) {  // it may be an element of the target
     std::memcpy(right.value, right.data, itemsize(plan.right));
     right.data = right.value;
   }

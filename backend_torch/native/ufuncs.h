@@ -11,9 +11,9 @@
 
 namespace tnp {
 
-constexpr int8_t WEAK_INT = DTYPES, WEAK_FLOAT = DTYPES + 1, GIVEN = DTYPES + 2;  // Python's numbers take a dtype
+constexpr int8_t WEAK_INT = DTYPES, WEAK_FLOAT = DTYPES + 1, GIVEN = DTYPES + 2;  // "dtypes" of Python numbers
 
-enum class State : uint8_t { UNKNOWN, PYTHON, NUMPY, NATIVE };  // who computes
+enum class State : uint8_t { UNKNOWN, PYTHON, NUMPY, NATIVE };  // who computes the ufunc
 
 struct BinaryPlan {
   State state = State::UNKNOWN;
@@ -29,11 +29,11 @@ struct UnaryPlan {
   UnaryKernel kernel = nullptr;
 };
 
-// A ufunc of tnp with its plans, each made when it is first asked for.
+// A ufunc of tnp with its plans; each plan is made when it is first needed.
 struct Ufunc {
-  PyObject* object;  // tnp's
-  PyObject* numpy;   // whose dtype rules it has
-  PyObject* kernel;  // backend_torch's, which may be NumPy's function
+  PyObject* object;  // the ufunc of tnp
+  PyObject* numpy;   // NumPy's ufunc, whose dtype rules apply
+  PyObject* kernel;  // backend_torch's function, which may be NumPy's
   std::string name;
   bool is_power;
   BinaryPlan binary[GIVEN][GIVEN];
@@ -41,22 +41,22 @@ struct Ufunc {
   UnaryPlan unary[DTYPES];
 };
 
-// What is asked for dtypes: (numpy ufunc, kernel, dtype numbers or -1 for the resolver's choice...) -> None, or dtype
-// numbers and the ufunc of NumPy's that is the kernel on them, or None.
+// The Python function that resolves dtypes: (NumPy's ufunc, kernel, dtype numbers; -1 leaves one open) -> None if it
+// refuses, or the dtype numbers, and NumPy's ufunc if that is the kernel for them, else None.
 extern PyObject* resolver;
 
 Ufunc* add_ufunc(PyObject* object, PyObject* numpy, PyObject* kernel, const char* name);
 Ufunc* find_ufunc(PyObject* object);
 Ufunc* find_ufunc(const char* name);
 
-// A new reference; nullptr without an exception where the Python path has to compute.
+// A new reference; nullptr without an exception if the Python path has to compute.
 PyObject* call_binary(Ufunc* ufunc, PyObject* a, PyObject* b);
 PyObject* call_unary(Ufunc* ufunc, PyObject* a);
 
-// Whether it was computed and written to `a`.
+// Compute into `a`; return false if the Python path has to.
 bool call_inplace(Ufunc* ufunc, PyObject* a, PyObject* b);
 
-// The same into an array: nullptr without an exception, or a new reference to `out`.
+// Compute into an array: a new reference to `out`; nullptr without an exception if the Python path has to compute.
 PyObject* call_binary_into(Ufunc* ufunc, PyObject* a, PyObject* b, PyObject* out);
 PyObject* call_unary_into(Ufunc* ufunc, PyObject* a, PyObject* out);
 
