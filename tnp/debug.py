@@ -1,6 +1,6 @@
-"""Looking into programs while they run: prints and calls in compiled code, and a stop at the first NaN.
+"""Inspect programs while they run: prints and callbacks in compiled code, and an error at the first NaN.
 
-Layer: how JAX spells it (``jax.debug``). When a function is called is the backend's.
+Layer: owns the spelling, which is JAX's (``jax.debug``). The backend decides when a function is called.
 """
 
 from __future__ import annotations
@@ -18,20 +18,20 @@ Tensor = Any
 
 
 def print(fmt: str, *args: Any, **kwargs: Any) -> None:
-    """Print values when a program runs: in compiled functions, branches and loops, maps and derivatives, too.
+    """Print values when a program runs, also inside compiled functions, branches, loops, batches and derivatives.
 
     Parameters
     ----------
     fmt : str
-        A text with places for values, as ``str.format`` takes it; no f-string, which has no values while tracing.
+        A format string for ``str.format``. An f-string does not work: while tracing there are no values to format.
     *args, **kwargs
-        What stands in the places: arrays and containers of arrays, and anything else as it was when tracing.
+        The values to format: arrays and containers of arrays. Anything else is printed as it was while tracing.
 
     Notes
     -----
-    Under `vmap` there is a line for each element. The lines of a function are in the order of its text. Where a
-    derivative computes a branch or a loop's steps again, they print again. Python's ``print`` in a compiled function
-    prints once, while tracing.
+    Under `vmap` each element of the batch prints a line. A function's lines are printed in the order of its code. If a
+    derivative computes a branch or a loop's steps again, they print again. Python's own ``print`` in a compiled
+    function prints once, while tracing.
 
     Source: https://docs.jax.dev/en/latest/_autosummary/jax.debug.print.html
 
@@ -53,18 +53,18 @@ def print(fmt: str, *args: Any, **kwargs: Any) -> None:
 
 
 def callback(callback: Callable[..., object], *args: Any, **kwargs: Any) -> None:
-    """Call a function with values when a program runs, for what it does: writing a log, say.
+    """Call a function with values when a program runs, for its effects, such as writing a log.
 
     Parameters
     ----------
     callback : callable
-        Called with ``args`` and ``kwargs``, whose arrays have values then; what it returns is dropped.
+        Called with ``args`` and ``kwargs``, whose arrays have values then. Its result is ignored.
     *args, **kwargs
         Pytrees of arrays.
 
     Notes
     -----
-    As `print`, it is called for each element under `vmap`, and in order. No gradient flows through it.
+    Like `print`, the callback runs once for each element under `vmap`, and in order. No gradient flows through it.
 
     Source: https://docs.jax.dev/en/latest/_autosummary/jax.debug.callback.html
 
@@ -86,24 +86,24 @@ def callback(callback: Callable[..., object], *args: Any, **kwargs: Any) -> None
 
 
 def nans(*, infs: bool = False) -> AbstractContextManager[None]:
-    """A scope, or a decorator, in which the first operation that makes a NaN raises, and names its line.
+    """A context manager or decorator: the first operation that makes a NaN raises an error with its line.
 
     Parameters
     ----------
     infs : bool, default False
-        Whether infinities count, too.
+        Whether infinities raise too.
 
     Raises
     ------
     FloatingPointError
-        Inside: an operation has a NaN in its result and none in its operands; in a derivative and a compiled function,
-        too, which runs its operations one by one here.
+        Inside the scope, an operation has a NaN in its result and none in its operands. This includes operations of
+        derivatives and of compiled functions, which run one by one here.
 
     Notes
     -----
-    An operation with a NaN among its operands, and what fills an array with NaN, is the program's own business. An
-    operation of a compiled function has the line where it was traced. ``np.errstate(invalid="raise")`` raises where
-    NumPy does, and not in compiled functions.
+    An operation with a NaN among its operands does not raise, nor does filling an array with NaN. For an operation of
+    a compiled function the error names the line where it was traced. ``np.errstate(invalid="raise")`` raises where
+    NumPy does, but not in compiled functions.
 
     Source: https://docs.jax.dev/en/latest/debugging/flags.html
 

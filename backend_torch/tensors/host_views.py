@@ -1,7 +1,7 @@
-"""Views of the host's memory that no tensor describes: negative steps, and strides of any number of bytes.
+"""Views of CPU memory that no tensor can describe: negative steps, and strides of any number of bytes.
 
-Layer: owns the way from such a view, which is one of NumPy's arrays, to tensors: copies for reading, ordinary tensors
-over the same memory, and the place that a view of a copy has in the memory of the original.
+Layer: owns how such a view, which is a NumPy array, becomes tensors: copies for reading, ordinary tensors over the same
+memory, and the place in the original's memory that belongs to a view of a copy.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ Tensor = torch.Tensor
 
 
 def has_host_views(tensor: Tensor) -> bool:
-    """Whether views of the tensor may be NumPy's: its memory is the host's, and nothing but its values is wanted."""
+    """Whether NumPy arrays may be views of the tensor: it is readable, on the CPU, and needs no gradient."""
     return (
         tensor.is_cpu
         and functorch.innermost() is None
@@ -30,7 +30,7 @@ def has_host_views(tensor: Tensor) -> bool:
 
 
 def is_compiling() -> bool:
-    """Whether Dynamo reads the code, which reads none of NumPy's views."""
+    """Whether Dynamo is tracing, which can't handle NumPy's views."""
     return torch.compiler.is_compiling()
 
 
@@ -40,18 +40,18 @@ def are_had() -> bool:
 
 
 def is_described(array: np.ndarray) -> bool:
-    """Whether a tensor can have an array's strides, and its elements are where tensors have them."""
+    """Whether a tensor can describe an array: its strides are non-negative multiples of aligned elements."""
     return array.flags.aligned and all(step >= 0 and not step % array.itemsize for step in array.strides)
 
 
 def memory_of(array: np.ndarray) -> Tensor:
-    """Return a tensor of the bytes from an array's first to its last, wherever its first element is."""
+    """Return a tensor of an array's bytes, from the lowest address to the highest."""
     low, high = np.lib.array_utils.byte_bounds(array)
     return memory.from_numpy(memory.placed(array, low, (high - low,), (1,), "|u1"), read_only=True)
 
 
 def tensor_over(array: np.ndarray, origin: Tensor) -> Tensor:
-    """Return a tensor for an array that `is_described`: a view of ``origin``, in whose memory it is, if possible."""
+    """Return a tensor for an array that `is_described` and lies in the memory of ``origin``: if possible a view."""
     size, dtype = array.itemsize, to_torch[array.dtype]
     storage = origin.untyped_storage()
     start, rest = divmod(_address(array) - storage.data_ptr(), size) if array.size else (0, 0)
@@ -64,16 +64,16 @@ def tensor_over(array: np.ndarray, origin: Tensor) -> Tensor:
 
 
 def is_within(array: np.ndarray, origin: Tensor) -> bool:
-    """Whether an array reaches beyond the memory of a tensor nowhere."""
+    """Whether all of an array lies inside the memory of a tensor."""
     storage = origin.untyped_storage()
     low, high = np.lib.array_utils.byte_bounds(array)
     return not array.size or storage.data_ptr() <= low <= high <= storage.data_ptr() + storage.nbytes()
 
 
 def forwards(array: np.ndarray, origin: Tensor) -> Tensor:
-    """Return a tensor of the elements of an array within the memory of ``origin``, those of negative steps reversed.
+    """Return a tensor of an array's elements in the memory of ``origin``, with axes of negative steps reversed.
 
-    It has the elements' bytes along a further axis if no tensor describes these.
+    If no tensor can describe the elements either, the result has their bytes along a further axis.
     """
     ahead = array[tuple([slice(None, None, -1 if step < 0 else 1) for step in array.strides])]
     if is_described(ahead):
@@ -85,9 +85,9 @@ def forwards(array: np.ndarray, origin: Tensor) -> Tensor:
 
 
 def copy_of(array: np.ndarray, ahead: Tensor) -> Tensor:
-    """Return a copy of an array's values, in its memory order; a trace and a derivative know where they come from.
+    """Return a copy of an array's values, in its memory order; traces and derivatives record the copy.
 
-    ``ahead`` are the array's `forwards`.
+    ``ahead`` is the array's `forwards`.
     """
     if are_had() and not _has_gradient(ahead):
         return memory.from_numpy(array.copy("K"))
@@ -95,13 +95,13 @@ def copy_of(array: np.ndarray, ahead: Tensor) -> Tensor:
 
 
 def turned(ahead: Tensor, flips: tuple[int, ...], dtype: torch.dtype) -> Tensor:
-    """Return a copy of an array's values, made of its `forwards`."""
+    """Return a copy of an array's values, computed from its `forwards`."""
     values = flip(ahead, flips)
     return values if values.dtype is dtype else values.contiguous().view(dtype)[..., 0]
 
 
 def write(array: np.ndarray, ahead: Tensor, values: Tensor) -> None:
-    """Write a tensor of an array's shape and dtype to the array, whose `forwards` are ``ahead``."""
+    """Write a tensor of an array's shape and dtype to the array, whose `forwards` is ``ahead``."""
     if are_had() and not (values.requires_grad or _has_gradient(ahead)):
         array[...] = memory.to_numpy(values)
         torch.autograd.graph.increment_version(ahead)
@@ -112,7 +112,7 @@ def write(array: np.ndarray, ahead: Tensor, values: Tensor) -> None:
 
 
 def _has_gradient(tensor: Tensor) -> bool:
-    """Whether a gradient flows through the memory of a tensor, since something with one was written to it."""
+    """Whether a value with a gradient was written to the memory of a tensor."""
     return (tensor if tensor._base is None else tensor._base).requires_grad
 
 
@@ -122,7 +122,7 @@ def flips_of(array: np.ndarray) -> tuple[int, ...]:
 
 
 def same_view(view: Tensor, copy: Tensor, array: np.ndarray) -> np.ndarray | None:
-    """Return the view of an array that ``view`` is of a copy of the array; None if no strides describe it."""
+    """Return the view of an array that corresponds to ``view`` of its copy; None if no strides describe it."""
     size, strides = copy.itemsize, np.asarray(view.stride()) * view.itemsize
     axes = sorted([axis for axis in range(copy.dim()) if copy.shape[axis] > 1], key=copy.stride, reverse=True)
 

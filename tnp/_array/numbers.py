@@ -1,7 +1,7 @@
-"""Numbers of Python's that a graph computes, because a traced condition decides them or a loop counts them.
+"""Python numbers that a graph computes, because they depend on a traced condition or count a loop's steps.
 
-Layer: owns what Python's operators give of them. Ufuncs take their Python type instead of their dtype (NEP 50), so
-beside an array they take its dtype; among numbers the results are numbers again.
+Layer: owns the results of Python's operators on them. Ufuncs use their Python type instead of their dtype (NEP 50), so
+beside an array they take its dtype. Operators among numbers give numbers.
 """
 
 from __future__ import annotations
@@ -25,20 +25,20 @@ _new = object.__new__
 
 
 def number_of(tensor: Tensor) -> Any:
-    """Return a 0-d tensor of a trace as a number of Python's."""
+    """Make a traced 0-d tensor a Python number."""
     result = _new(number)
     result.tensor = tensor
     return result
 
 
 def _computed(ufunc: Any, *operands: Any) -> Any:
-    """What Python's operator gives of a number and another value."""
+    """Return the result of Python's operator on a number and another value."""
     name = ufunc.__name__
     if not _PYTHONS.issuperset(map(type, operands)):
         repeats = name == "multiply" and any(type(x) in REPEATED for x in operands)
         return NotImplemented if repeats or any(map(is_foreign, operands)) else ufunc(*operands)
     if name not in COMPARISONS and not (name in _BITWISE and all(map(_is_bool, operands))):
-        # To Python True is 1.
+        # In Python's arithmetic True is 1.
         operands = tuple([x.astype(np.int64) if type(x) is number and _is_bool(x) else x for x in operands])
     results = ufunc(*operands)
     return tuple([number_of(each.tensor) for each in results]) if ufunc.nout > 1 else number_of(results.tensor)
@@ -68,5 +68,5 @@ class _Number(scalar):
 
     @property
     def weak(self) -> type:
-        """The type of Python's that it is of."""
+        """The Python type of the number."""
         return type(to_numpy[self.tensor.dtype].type(0).item())

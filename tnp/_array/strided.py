@@ -1,6 +1,6 @@
-"""Views that no tensor describes: what of the array's methods reads or writes memory.
+"""The class of views that no tensor can describe: the methods that read or write memory.
 
-Layer: owns the class of such views. All else is ordinary: a method that computes asks for the tensor, and gets a copy.
+Layer: owns these methods. All other methods are those of every array: they compute with ``tensor``, which is a copy.
 """
 
 from __future__ import annotations
@@ -24,24 +24,24 @@ Tensor = Any
 
 
 def _inplace(name: str, ufunc: Any) -> Any:
-    """Make an in-place operator that takes the general path: the fast one writes to the tensor."""
+    """Make an in-place operator that takes the general path: the fast path writes to the tensor."""
     if ufunc.signature is not None:
-        return ufunc.inplace  # of a product, which has no other path
+        return ufunc.inplace  # a matrix product has this path only
     return lambda self, other: ufunc._defer_or_call(self, other, out=self)
 
 
 @completes(base.strided, operators(inplace=_inplace))
 class strided(ndarray):
-    """A view of the host's memory with a negative stride, or one of any number of bytes.
+    """A view of CPU memory with a negative stride, or with a stride of any number of bytes.
 
     Attributes
     ----------
     host : numpy.ndarray
         The view itself.
     ahead : torch.Tensor
-        The elements in the memory, those along negative strides reversed.
+        The same elements in the same memory, with axes of negative strides reversed.
     turn : tuple
-        The axes with negative strides, and torch's dtype: what it takes to read the values from ``ahead`` alone.
+        The axes with negative strides, and torch's dtype: with these, ``ahead`` alone gives the values.
     """
 
     __slots__ = ("ahead", "host", "turn")
@@ -52,7 +52,7 @@ class strided(ndarray):
 
     @property
     def tensor(self) -> Tensor:
-        """A copy of the values as a torch.Tensor: what is written to it does not reach the array."""
+        """A copy of the values as a torch.Tensor; writing to it does not change the array."""
         return stand_in(self)
 
     @tensor.setter

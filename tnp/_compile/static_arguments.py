@@ -1,6 +1,6 @@
-"""Arguments of compiled functions that are said to be static: each value of theirs is a trace of its own.
+"""Static arguments of compiled functions: the function is traced anew for each of their values.
 
-Layer: owns which arguments those are, and the values that are hashed and compared by ``==``.
+Layer: owns which arguments are static. Their values are hashed, and compared by ``==``.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ Function = Callable[..., Any]
 
 
 class Static:
-    """A value that is a part of the signature, whatever it holds: equal to others of its class that are equal."""
+    """A value that is a part of a call's signature; it equals values of the same class that are ``==``."""
 
     __slots__ = ("value",)
 
@@ -36,7 +36,7 @@ class Static:
 
 
 class StaticArguments:
-    """Which arguments of a function are static, by place and by name.
+    """The static arguments of a function, by position and by name.
 
     Raises
     ------
@@ -68,7 +68,7 @@ class StaticArguments:
         return bool(self.numbers or self.names)
 
     def taking(self, function: Function, before: int = 0) -> Function:
-        """``function``, which is called with the static arguments as `Static`, after as many others as ``before``."""
+        """Wrap ``function`` so that static arguments arrive as `Static`; the first ``before`` arguments don't count."""
         if not self:
             return function
 
@@ -81,7 +81,7 @@ class StaticArguments:
         return taken
 
     def opened(self, fn: Function) -> Function:
-        """``fn``, which gets what is in `Static`."""
+        """Wrap ``fn`` so that it gets the values inside `Static`."""
         if not self:
             return fn
 
@@ -99,7 +99,7 @@ class StaticArguments:
             raise ValueError(
                 f"Non-hashable static arguments are used in a compiled function: {where} is of type "
                 f"{type(value).__name__}. Static arguments are hashed and compared to find their trace: pass a tuple "
-                "for a list, or an array as one that is not static"
+                "instead of a list, and don't make an array's argument static"
             ) from None
         return Static(value)
 
@@ -109,7 +109,7 @@ def _value(argument: Any) -> Any:
 
 
 def _parameters(fn: Function) -> tuple[list[str] | None, list[str], tuple[bool, bool]]:
-    """The names of arguments by place and of those by name alone, and whether there may be more of either kind."""
+    """Return the names of positional and of keyword-only arguments, and whether the function takes ``*`` and ``**``."""
     try:
         parameters = list(inspect.signature(fn).parameters.values())
     except (TypeError, ValueError):

@@ -1,9 +1,9 @@
 """Data that no tensor can hold: strings, objects, dates, structures, long doubles.
 
-Layer: owns the fallback to NumPy. Such data is NumPy's: a function that refuses it (DtypeError) calls NumPy's own
-instead, over the memory of its arrays, and numbers among the results become tnp's. An accelerator, a trace, a batch and
-a derivative have no part in that: there the refusal stands. The fallback runs only after a refusal, so other calls pay
-nothing for it.
+Layer: owns the fallback to NumPy. Such data stays in NumPy's arrays. A function that refuses it (DtypeError) calls
+NumPy's function instead, on the memory of its arrays, and numbers among the results become tnp's arrays. On an
+accelerator, in a trace, a batch or a derivative the refusal stands. The fallback runs only after a refusal, so other
+calls pay nothing for it.
 """
 
 from __future__ import annotations
@@ -33,15 +33,16 @@ def refused(
     args: tuple[Any, ...],
     kwargs: dict[str, Any],
 ) -> Any:
-    """Call NumPy's function in place of one that refused the data; raise ``error`` where the host can't have it.
+    """Call NumPy's function instead of one that refused its data; raise ``error`` if NumPy can't compute here.
 
     Parameters
     ----------
     error : TypeError
+        The refusal.
     function : callable
-        NumPy's.
+        NumPy's function.
     args, kwargs : tuple, dict
-        What the program gave.
+        The arguments from the program.
     """
     if trace_state.is_tracing() or kwargs.get("device") not in (None, "cpu"):
         raise error
@@ -59,9 +60,9 @@ def refused(
 
 
 def refused_here(error: TypeError, function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
-    """Do what ``refused`` does for the function that calls this, if a program called that; else raise ``error``."""
+    """Do what ``refused`` does if a program called the function that calls this; if tnp called it, raise ``error``."""
     caller: Any = sys._getframe(2)
-    while caller.f_code.co_filename == _DISPATCH:  # which looks for derived classes first
+    while caller.f_code.co_filename == _DISPATCH:  # the wrapper that dispatches to derived classes
         caller = caller.f_back
     if caller.f_code.co_filename.startswith(_HERE):
         raise error
@@ -69,7 +70,7 @@ def refused_here(error: TypeError, function: Callable[..., Any], *args: Any, **k
 
 
 def on_host(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """Call NumPy's function, and convert its results by ``taken``."""
+    """Call NumPy's function and convert its results by ``taken``."""
     written = [*_arrays(kwargs.get("out")), *(args[:1] if function.__name__ in _interop.WRITERS else ())]
     for array in written:
         if isinstance(array, ndarray) and array.tensor.device.type != "cpu":
@@ -81,7 +82,7 @@ def on_host(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[st
 
 
 def by_method(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """Call NumPy's function, which calls the method of that name of a library's object."""
+    """Call NumPy's function, which calls the library object's method of that name."""
     return on_host(function, args, kwargs)
 
 
@@ -102,7 +103,7 @@ def given(value: Any, read: Callable[[ndarray], np.ndarray] | None = None) -> An
 
 
 def computed(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
-    """Call NumPy's function, so that other errors come before the one that an array has no values."""
+    """Call NumPy's function; on traced arrays, which have no values, its other errors take precedence."""
     try:
         return function(*given(args, _interop.values_of), **given(kwargs, _interop.values_of))
     except TracedValueError as error:
@@ -126,7 +127,7 @@ def _taken(value: Any) -> Any:
     if type(value) is not np.ndarray or value.dtype not in to_torch:
         return value
     if repeated := 0 in value.strides and value.size > 0:
-        value.flags.writeable = False  # as ours are; NumPy would warn of the question
+        value.flags.writeable = False  # like tnp's broadcast views; reading the flag would make NumPy warn
     tensor = memory.from_numpy(value, read_only=repeated)
     if not memory.shares(tensor, value):
         if (view := strided_views.over_numpy(value)) is not None:

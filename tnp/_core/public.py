@@ -1,8 +1,8 @@
 """The public functions, and the namespace ``tnp``, for protocols that look functions up by name.
 
-Layer: owns what stands between a program and a function that NumPy has too: data that no tensor can hold goes to
-NumPy's own function, and an object of a library with a method of the function's name is asked for it, as NumPy asks.
-Functions of tnp call one another without that.
+Layer: owns the wrapper between a program and each function that NumPy has too. It passes data that no tensor can hold
+to NumPy's own function. Like NumPy, it calls a library object's method of the function's name, if it has one.
+Functions of tnp call one another without the wrapper.
 """
 
 from __future__ import annotations
@@ -25,36 +25,40 @@ METHODS = frozenset({
     "diagonal", "max", "mean", "min", "nonzero", "prod", "ravel", "repeat", "round", "searchsorted", "squeeze",
     "std", "sum", "swapaxes", "take", "trace", "transpose", "var",
 })  # fmt: skip
-"""Functions that are their first argument's method, if its class has one of its own."""
+"""Functions that call the first argument's method of their name, if a library's class defines it."""
 
 DIRECT = frozenset({"concatenate", "dot", "empty", "ones", "reshape", "where", "zeros"})
-"""Functions that begin in the native core, where one frame more would be felt: they hand refusals on themselves."""
+"""Functions without a wrapper: they begin in the native core, and one frame more would slow them. They call NumPy's
+function for refused data themselves.
+"""
 
 _KNOWN = frozenset({*PLAIN, np.ndarray, list, tuple, int, float, bool, complex})
-"""What has no method that NumPy would call instead of a function."""
+"""Types for which NumPy would not call a method instead of its function."""
 
 _COPIED = ("__name__", "__qualname__", "__doc__", "__annotations__", "__defaults__", "__kwdefaults__")
-_FILE = f"{__file__}/public"  # no file: a traceback shows no line; below tnp's folder: a warning names the program's
+# The file name of generated code. There is no such file, so a traceback shows no line of it; it is below tnp's folder,
+# so a warning names the program's line.
+_FILE = f"{__file__}/public"
 _made: dict[Any, Any] = {}
 shown: dict[Any, Any] = {}
-"""What ``python -m tnp --report`` shows a program in place of a public function."""
+"""Public function -> the function that ``python -m tnp --report`` gives a program instead."""
 
 
 def publish(module: ModuleType, theirs: ModuleType) -> None:
-    """Make a module's functions public that NumPy's module has too: each when a program first asks for it.
+    """Wrap a module's functions that NumPy's module has too, each when a program first reads it.
 
     Parameters
     ----------
     module : module
-        A complete one. Functions that it imported leave its dictionary until they are asked for.
+        The module of tnp, complete. Functions that it imported leave its dictionary until a program reads them.
     theirs : module
-        NumPy's.
+        NumPy's module.
     """
     names, waiting = module.__dict__, {}
     for name in module.__all__:
         ours = names.get(name)
         if isinstance(ours, (FunctionType, MethodType)) and callable(function := getattr(theirs, name, ours)):
-            if ours.__module__ == module.__name__:  # the module's functions call it by its name
+            if ours.__module__ == module.__name__:  # other functions of the module read it as a global
                 names[name] = _public(ours, function, module.__name__)
             elif function is not ours and ours.__name__ not in DIRECT:
                 waiting[name] = names.pop(name), function
@@ -77,7 +81,7 @@ def namespace() -> ModuleType:
 
 
 def called(ours: Any, theirs: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """Do what the public function of ``ours`` does, for arguments without defaults."""
+    """Do what the public wrapper of ``ours`` does, for arguments without defaults."""
     if ours.__name__ in METHODS and args and type(args[0]) not in _KNOWN and has_method(args[0], ours.__name__):
         return host_fallback.by_method(theirs, args, kwargs)
     try:
@@ -87,12 +91,12 @@ def called(ours: Any, theirs: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
 
 
 def implementation(function: Any) -> Any:
-    """Return tnp's function behind a public one; any other function is returned as it is."""
+    """Return tnp's function behind a public wrapper; return any other function as it is."""
     return inspect.unwrap(function)
 
 
 def _public(ours: Any, theirs: Any, module: str, bound: bool = False) -> Any:
-    """Return the public function of one of tnp's functions, or of a bound method, which stays one."""
+    """Return the public wrapper of a function of tnp; that of a bound method is a bound method."""
     if isinstance(ours, MethodType):
         return MethodType(_public(ours.__func__, theirs, module, True), ours.__self__)
     if ours not in _made:
@@ -101,7 +105,7 @@ def _public(ours: Any, theirs: Any, module: str, bound: bool = False) -> Any:
 
 
 def _wrapped(ours: FunctionType, theirs: Any, module: str, bound: bool) -> Any:
-    """Return a function with the parameters of ``ours``: one that passes ``*args`` on takes three times as long."""
+    """Generate a wrapper with the parameters of ``ours``: a wrapper with ``*args`` would take three times as long."""
     parameters = [
         each.replace(annotation=each.empty, default=each.empty if each.default is each.empty else None)
         for each in inspect.signature(ours).parameters.values()
@@ -124,7 +128,7 @@ def public{inspect.Signature(parameters)}:{by_method}
         return _ours({places}{keywords})
     except _refusal as error:
         return _refused(error, _theirs, *_without_defaults(_ours, {passed}))"""
-    made: dict[str, Any] = {  # without a __name__, by which Dynamo would look these names up in a module
+    made: dict[str, Any] = {  # without __name__: else Dynamo would look these names up in the module of that name
         "_ours": ours, "_theirs": theirs, "_known": _KNOWN, "_has_method": has_method, "_called": called,
         "_refusal": DtypeError, "_refused": host_fallback.refused, "_without_defaults": _without_defaults,
     }  # fmt: skip
@@ -136,7 +140,7 @@ def public{inspect.Signature(parameters)}:{by_method}
 def _without_defaults(
     function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> tuple[tuple[Any, ...], dict[str, Any]]:
-    """Return a call's arguments without those that are a function's defaults, the last ones by place."""
+    """Return a call's arguments without those that equal the function's defaults; of positional ones only the last."""
     defaults, options = list(function.__defaults__ or ()), function.__kwdefaults__ or {}
     while defaults and args[-1] is defaults.pop():
         args = args[:-1]

@@ -1,10 +1,10 @@
-"""Views that no tensor describes: negative steps, strides of any number of bytes, elements that are not aligned.
+"""Views that no tensor can describe: negative steps, strides of any number of bytes, elements that are not aligned.
 
-torch has none of these, so such an array holds NumPy's view of the host's memory in place of a tensor. Who asks it for
-a tensor gets a copy, the stand-in. A view of the stand-in becomes the view of the memory, and what is written to the
-stand-in is put back. An accelerator, a trace, a batch and a derivative have no such views: a negative step copies.
+torch has none of these, so such an array holds a NumPy view of CPU memory instead of a tensor. Its attribute ``tensor``
+is a copy, the stand-in. A view of the stand-in becomes a view of the memory, and values written to the stand-in are
+written back. There are no such views on an accelerator, in a trace, a batch or a derivative: a negative step copies.
 
-Layer: owns the making of these arrays and the two ways back from a stand-in. The class in ``_array`` has the methods.
+Layer: owns the making of these arrays and both ways back from a stand-in. The class in ``_array`` has the methods.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _BASIC = frozenset({int, slice, type(None), type(Ellipsis)})
 
 
 def over(host: np.ndarray, origin: Tensor) -> ndarray:
-    """Return NumPy's view of a tensor's memory as an array: an ordinary one if a tensor describes it."""
+    """Return NumPy's view of a tensor's memory as an array: an ordinary one if a tensor can describe it."""
     if host.flags.writeable and (not host.size or host_views.is_described(host)):
         return wrap_array(host_views.tensor_over(host, origin))
     made: strided = _new(strided)
@@ -34,12 +34,12 @@ def over(host: np.ndarray, origin: Tensor) -> ndarray:
 
 
 def made_of(x: strided, host: np.ndarray) -> ndarray:
-    """Return what a method of NumPy's made of the array's view: over the same memory, or a copy."""
+    """Return the result of a NumPy method on the array's view as an array: over the same memory, or a copy."""
     return over(host, x.ahead) if np.may_share_memory(host, x.host) else wrap_array(memory.from_numpy(host))
 
 
 def with_strides(x: ndarray, shape: tuple[int, ...], strides: tuple[int, ...], writeable: bool) -> ndarray | None:
-    """Return a view from the array's first element on, strides in bytes; None if there are no such views.
+    """Return a view that starts at the array's first element, with strides in bytes; None if it can't be a view.
 
     Raises
     ------
@@ -57,14 +57,14 @@ def with_strides(x: ndarray, shape: tuple[int, ...], strides: tuple[int, ...], w
 
 
 def over_numpy(host: np.ndarray) -> ndarray | None:
-    """Return an array over the memory of one of NumPy's that no tensor describes; None for others."""
+    """Return an array over the memory of a NumPy array that no tensor can describe; None for other arrays."""
     if host.dtype not in to_torch or not host.size or host_views.is_described(host) or not host_views.are_had():
         return None
     return over(host.view(np.ndarray), host_views.memory_of(host))
 
 
 def basic(key: Any) -> tuple[Any, ...] | None:
-    """Return the items of a key of integers, slices, None and one Ellipsis; None for another key."""
+    """Return the items of a key of integers, slices, None and at most one Ellipsis; None for any other key."""
     items = key if type(key) is tuple else (key,)
     if not _BASIC.issuperset(map(type, items)):
         try:
@@ -81,17 +81,17 @@ def _integer(item: Any) -> int:
 
 
 def part(tensor: Tensor, key: Any) -> ndarray | None:
-    """The view that a basic key with a negative step selects of a tensor on the host; None for others."""
+    """Return the view that a basic key with a negative step selects from a CPU tensor; None for other keys."""
     if not host_views.has_host_views(tensor) or not tensor.numel() or (items := basic(key)) is None:
         return None
     selected = memory.to_numpy(tensor)[items]
-    if not isinstance(selected, np.ndarray) or host_views.is_described(selected):  # an element, or a view of torch's
+    if not isinstance(selected, np.ndarray) or host_views.is_described(selected):  # an element or an ordinary view
         return None
     return over(selected, tensor)
 
 
 def stand_in(x: strided) -> Tensor:
-    """Return a copy of the array's values, of which views are the array's, and which `put_back` writes back."""
+    """Return a copy of the array's values; `view_of` maps its views to the array, `put_back` its changed values."""
     if host_views.is_compiling():
         return host_views.turned(x.ahead, *x.turn)
     tensor = host_views.copy_of(x.host, x.ahead)
@@ -100,13 +100,13 @@ def stand_in(x: strided) -> Tensor:
 
 
 def _stood_for(tensor: Tensor) -> tuple[Tensor, strided | None]:
-    """Return the stand-in that a tensor is, or is a view of, and its array."""
+    """Return the tensor, or its base if it is a view, and the array for which this stands; None if for none."""
     copy = tensor if tensor._base is None else tensor._base
     return copy, getattr(copy, "stands_for", None)
 
 
 def view_of(source: strided, tensor: Tensor, read_only: bool = False) -> ndarray:
-    """Return a view of the array's stand-in as the view of the array; another tensor as an array of its own."""
+    """Turn a view of the array's stand-in into the same view of the array; wrap any other tensor as it is."""
     is_compiling = host_views.is_compiling()
     copy, found = (tensor, source) if is_compiling else _stood_for(tensor)
     if found is not source:
@@ -131,7 +131,7 @@ def locked(result: ndarray) -> ndarray:
 
 
 def put_back(out: Any, target: Tensor) -> Any:
-    """Return ``out`` after a write to its tensor, or to a view of that; a stand-in is written back."""
+    """Return ``out`` after a write to its tensor or to a view of it; write a stand-in's values back to its array."""
     if type(out) is not ndarray:
         if type(out) is strided and host_views.is_compiling():
             raise TypeError("a function in torch.compile can't write to a view with a negative step: write to its base")

@@ -1,6 +1,6 @@
-"""Classes that users register as pytrees: containers of arrays to every transform and to compiled functions.
+"""Classes that users register as pytrees: every transform and compiled function looks for arrays in their objects.
 
-Layer: owns the table. torch's own table is asked after it, for classes that are registered there.
+Layer: owns the table of classes. A class that is not in it may be in torch's own table.
 """
 
 from __future__ import annotations
@@ -15,36 +15,36 @@ Class = TypeVar("Class", bound=type)
 
 
 class Registered(NamedTuple):
-    """How the objects of a class are taken apart, into children and what is static, and put together."""
+    """How objects of a class are flattened to children and a static part, and built again from these."""
 
     flatten: Callable[[Any], tuple[Iterable[Any], Hashable]]
     unflatten: Callable[[Any, Any], Any]
 
     def parts(self, tree: Any) -> tuple[tuple[Any, ...], Hashable]:
-        """Its children, and what is static in it.
+        """Return an object's children and its static part.
 
         Raises
         ------
         TypeError
-            What is static can't be hashed.
+            The static part can't be hashed.
         """
         children, static = self.flatten(tree)
         try:
             hash(static)
         except TypeError:
             raise TypeError(
-                f"the second thing that {type(tree).__name__}'s flatten function returns is compared and hashed, which "
-                f"{type(static).__name__} can't be: {static!r}; return arrays among the children, and of lists tuples"
+                f"{type(tree).__name__}'s flatten function returned {static!r} as the static part, but a "
+                f"{type(static).__name__} can't be hashed: return arrays as children, and tuples instead of lists"
             ) from None
         return tuple(children), static
 
 
-_PYTHONS = (tuple, list, dict)  # torch's table has these too
+_PYTHONS = (tuple, list, dict)  # torch's table has these too, but tnp flattens them itself
 _table: dict[type, Registered] = {}
 
 
 def registered(kind: type) -> Registered | None:
-    """How objects of a class are taken apart, None of one that is not registered."""
+    """Return how objects of a class are flattened; None if the class is not registered."""
     found = _table.get(kind)
     if found is None and not issubclass(kind, _PYTHONS) and (known := trees.registered(kind)) is not None:
         found = _table[kind] = _of_torch(*known)
@@ -52,7 +52,7 @@ def registered(kind: type) -> Registered | None:
 
 
 class _Context:
-    """What torch calls the context of a container: a list, most often, which can be compared but not hashed."""
+    """The static part of a container from torch's table: often a list, which can be compared but not hashed."""
 
     def __init__(self, value: Any) -> None:
         self.value = value
@@ -77,18 +77,18 @@ def register_pytree_node(
     flatten_func: Callable[[Any], tuple[Iterable[Any], Hashable]],
     unflatten_func: Callable[[Any, Any], Any],
 ) -> Class:
-    """Let every transform and compiled functions look for arrays in the objects of a class.
+    """Make a class a pytree: transforms and compiled functions find the arrays in its objects.
 
     Parameters
     ----------
     nodetype : type
         The class; its subclasses have to be registered themselves.
     flatten_func : callable
-        Takes an object and returns its children, arrays or containers of them, and what is static: something hashable.
-        Another static part is another trace of a compiled function.
+        Takes an object and returns its children (arrays or containers of arrays) and its static part, which must be
+        hashable. A compiled function is traced anew for each other static part.
     unflatten_func : callable
-        Takes what is static and a tuple of children, and returns an object. Children may be anything, not only arrays:
-        it must not check them.
+        Takes the static part and a tuple of children, and returns an object. Transforms may pass children that are
+        not arrays, so it must not check them.
 
     Returns
     -------
@@ -98,7 +98,7 @@ def register_pytree_node(
     Raises
     ------
     TypeError
-        ``nodetype`` is no class.
+        ``nodetype`` is not a class.
     ValueError
         The class is registered already.
 
@@ -120,7 +120,7 @@ def register_pytree_node(
     np.float64(3.0)
     """
     if not isinstance(nodetype, type):
-        raise TypeError(f"register_pytree_node: {nodetype!r} is no class")
+        raise TypeError(f"register_pytree_node: {nodetype!r} is not a class")
     if nodetype in _table:
         raise ValueError(f"Duplicate registration of {nodetype.__qualname__}: the class is a pytree already")
     _table[nodetype] = Registered(flatten_func, unflatten_func)
@@ -130,32 +130,33 @@ def register_pytree_node(
 def register_dataclass(
     nodetype: Class, data_fields: Sequence[str] | None = None, meta_fields: Sequence[str] | None = None
 ) -> Class:
-    """Let fields of a dataclass, or attributes of another class, be static.
+    """Make a class a pytree by its fields: some hold arrays, the others are static.
 
     Parameters
     ----------
     nodetype : type
-        The class. It is called with all fields by name to make an object.
+        The class: a dataclass, or any class that takes all fields by name.
     data_fields : sequence of str, optional
-        What holds arrays or containers of them. By default, in a dataclass, all fields that are not static.
+        The fields that hold arrays or containers of arrays. By default all fields of a dataclass that are not static.
     meta_fields : sequence of str, optional
-        What is static and hashable. By default, in a dataclass, fields with ``metadata={"static": True}``.
+        The static fields, whose values must be hashable. By default the fields of a dataclass with
+        ``metadata={"static": True}``.
 
     Returns
     -------
     type
-        The class, so that this can be a decorator.
+        The class, so that this function can be a decorator.
 
     Raises
     ------
     TypeError
-        The class is no dataclass, and only one kind of its fields is named.
+        The class is not a dataclass, and only one kind of fields is named.
     ValueError
-        The class is registered already; or the two do not name each field of a dataclass once.
+        The class is registered already; or the two arguments do not name each field of a dataclass once.
 
     Notes
     -----
-    A dataclass that is not registered has no static fields but those that hold no arrays.
+    In a dataclass that is not registered, the fields without arrays are static.
 
     Source: https://docs.jax.dev/en/latest/_autosummary/jax.tree_util.register_dataclass.html
 
@@ -182,11 +183,11 @@ def register_dataclass(
             data_fields = [name for name in fields if name not in meta_fields]
         if sorted([*data_fields, *meta_fields]) != sorted(fields):
             raise ValueError(
-                f"register_dataclass: data_fields {list(data_fields)} and meta_fields {list(meta_fields)} are to name "
+                f"register_dataclass: data_fields {list(data_fields)} and meta_fields {list(meta_fields)} must name "
                 f"each field of {nodetype.__qualname__} once: {list(fields)}"
             )
     elif data_fields is None or meta_fields is None:
-        raise TypeError(f"register_dataclass: {nodetype!r} is no dataclass: give data_fields and meta_fields")
+        raise TypeError(f"register_dataclass: {nodetype!r} is not a dataclass: give data_fields and meta_fields")
     data, meta = tuple(data_fields), tuple(meta_fields)
 
     def taken(tree: Any) -> tuple[list[Any], Hashable]:
