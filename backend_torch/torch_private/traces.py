@@ -172,8 +172,15 @@ def capture(function: Callable[..., Any], inputs: Sequence[Tensor]) -> GraphModu
     """Record the ATen operations that ``function`` runs on ``inputs``.
 
     Pass {} as decompositions, not None: None decomposes ``detach`` on torch 2.15, and gradients then flow through it.
+    torch.optim marks its steps for a profiler. The marks would time the trace, not the run, so they are left out.
     """
-    return make_fx(function, {})(*inputs)
+    module = make_fx(function, {})(*inputs)
+    marks = [node for node in module.graph.nodes if getattr(node.target, "namespace", "") == "profiler"]
+    for node in reversed(marks):
+        module.graph.erase_node(node)
+    if marks:
+        module.recompile()
+    return module
 
 
 def note_line(line: Callable[[], str]) -> None:

@@ -136,6 +136,16 @@ def test_what_has_no_name_has_no_key(monkeypatch: pytest.MonkeyPatch) -> None:
     assert FUNCTIONS["plain"]() is None
 
 
+def test_marks_for_a_profiler_change_no_key() -> None:
+    """torch.optim sets them around each step; without a key the step would be compiled in each process."""
+
+    def marked(x: torch.Tensor) -> torch.Tensor:
+        with torch.autograd.profiler.record_function("a step"):
+            return x + 2.0
+
+    assert key(marked, X) == FUNCTIONS["plain"]()
+
+
 def test_an_operator_of_somebody_else_has_no_key() -> None:
     """Its code may be another in the next process."""
     library = torch.library.Library("theirs", "FRAGMENT")
