@@ -36,6 +36,18 @@ bool may_overlap(const at::Tensor& one, const at::Tensor& other) {
   return data_of(one) < end_of(other) && data_of(other) < end_of(one);
 }
 
+bool clear_refusal() {
+  PyObject* error = PyErr_Occurred();
+  if (error == nullptr) return true;
+  for (PyObject* refusal : {PyExc_TypeError, PyExc_ValueError, PyExc_IndexError, PyExc_OverflowError,
+                            PyExc_FloatingPointError, PyExc_Warning}) {
+    if (!PyErr_GivenExceptionMatches(error, refusal)) continue;
+    PyErr_Clear();
+    return true;
+  }
+  return false;
+}
+
 namespace {
 
 template <class T>

@@ -72,6 +72,10 @@ bool store_number(PyObject* number, int8_t dtype, char* to, bool truncate);
 // Return an element as a Python number.
 PyObject* load_number(const char* from, int8_t dtype);
 
+// Clear an exception about an argument, which the Python path raises again. All others stay set: an interrupt, a lack of
+// memory, what a signal handler raises. Return false if one stays.
+bool clear_refusal();
+
 // Run `body` for a call from Python. If it throws, or returns nothing without setting an exception, run `otherwise`:
 // the Python path, which raises the right error.
 template <class Body, class Otherwise>
@@ -80,7 +84,7 @@ inline auto guarded(Body&& body, Otherwise&& otherwise) noexcept -> decltype(oth
     if (auto result = body()) return result;
     if (PyErr_Occurred()) return {};
   } catch (...) {
-    PyErr_Clear();
+    if (!clear_refusal()) return {};
   }
   return otherwise();
 }

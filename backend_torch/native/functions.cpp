@@ -89,7 +89,7 @@ int8_t read_dtype(PyObject* given, int8_t otherwise) {
   if (given == Py_None) return otherwise;
   PyObject* number = PyDict_GetItemWithError(dtype_numbers, given);
   if (number == nullptr) {
-    PyErr_Clear();
+    clear_refusal();
     return NONE;
   }
   return static_cast<int8_t>(PyLong_AsLong(number));

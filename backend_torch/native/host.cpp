@@ -128,7 +128,7 @@ PyObject* argument(PyObject* x) {
 }
 
 // Call a NumPy function. A new reference; nullptr without an exception if an argument can't be converted, or if NumPy
-// raises: the Python path then raises the error.
+// refuses it: the Python path then raises the error. nullptr with an exception for an interrupt and the like.
 PyObject* call_numpy(PyObject* const* args, Py_ssize_t count) {
   if (!is_quiet() || !numpy_computes() || count < 2 || count > 12) return nullptr;
   PyObject *given[12], *result = nullptr;
@@ -136,7 +136,7 @@ PyObject* call_numpy(PyObject* const* args, Py_ssize_t count) {
   while (ready < count && (given[ready] = argument(args[ready])) != nullptr) ready++;
   if (ready == count) result = PyObject_Vectorcall(args[0], given + 1, count - 1, nullptr);
   for (Py_ssize_t i = 1; i < ready; i++) Py_DECREF(given[i]);
-  if (result == nullptr) PyErr_Clear();
+  if (result == nullptr) clear_refusal();
   return result;
 }
 

@@ -74,7 +74,7 @@ bool resolve(Ufunc* ufunc, const int8_t* given, int nin, int8_t out, int8_t* res
   PyObject* answer = PyObject_CallObject(resolver, arguments);
   Py_DECREF(arguments);
   if (answer == nullptr) {
-    PyErr_Clear();
+    clear_refusal();
     return false;
   }
   bool found = PyTuple_Check(answer) && PyTuple_GET_SIZE(answer) == nin + 2;

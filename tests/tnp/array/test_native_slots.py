@@ -1045,6 +1045,21 @@ def written(function: Callable[..., Any], target: Any, *args: Any) -> Any:
     return target
 
 
+@pytest.mark.parametrize("error", [KeyboardInterrupt, MemoryError, TimeoutError, ValueError])
+def test_errors_within_functions_of_numpy(error: type[BaseException]) -> None:
+    """The Python path says what is wrong with an argument; anything else ends the call."""
+
+    def refuse(*args: Any) -> None:
+        raise error
+
+    for call in (native.heads.by_numpy, native.heads.write_by_numpy):
+        if error is ValueError:
+            assert call(refuse, tnp.ones(3)) is None
+        else:
+            with pytest.raises(error):
+                call(refuse, tnp.ones(3))
+
+
 def test_functions_that_numpy_computes(without_heads: Callable[[Callable[[], Any]], Any]) -> None:
     x, f, m, b = samples("f8"), samples("f4"), samples("f8", (2, 7)), samples("?")
     i, rising = tnp.asarray([5, 0, 5, 2, 1, 6, 3]), tnp.arange(7.0)
