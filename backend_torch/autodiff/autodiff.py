@@ -22,7 +22,7 @@ from backend_torch.autodiff.replayed_draws import Draws
 from backend_torch.tensors import trace_state
 from backend_torch.torch_private import autograd, functorch, messages
 from backend_torch.torch_private.functorch import is_transforming
-from backend_torch.torch_private.tensor_internals import version_of
+from backend_torch.torch_private.tensor_internals import storage_of, version_of
 
 Tensor = torch.Tensor
 Function = Callable[..., Any]
@@ -460,12 +460,22 @@ class Pullback:
 
 
 def vjp(
-    function: Function, tensors: Sequence[Tensor], count: Callable[[], int], keeps: bool = False
-) -> tuple[tuple[Tensor, ...], Pullback]:
+    function: Function,
+    tensors: Sequence[Tensor],
+    count: Callable[[], int],
+    keeps: bool = False,
+    outside: Sequence[Tensor] | None = None,
+) -> tuple[tuple[Tensor, ...], Any]:
     """Return the results of ``function``, and the function that takes gradients of the first ``count()`` of them back.
 
-    If that ``keeps``, it does not see later writes to arguments, results and arrays from outside.
+    If that ``keeps``, it does not see later writes to arguments, results and arrays from outside. A function of machine
+    code, which writes to nothing, has those that it reads as ``outside``.
     """
+    if outside is not None:
+        results, handles = _recorded(function, tensors, outside, False)
+        outputs = results[: count()]
+        found = tuple([result.detach().clone() for result in results])
+        return found, lambda cotangents: tuple(transform_levels.own(_pulled(outputs, handles, cotangents), cotangents))
     if autograd.is_exporting():
         raise transform_levels.not_exported()
     if keeps:
@@ -492,6 +502,51 @@ def vjp(
     if keeps:
         results = tuple([result.clone() for result in results])
     return results, Pullback(pull, None if attempts.wrote else again, attempts.wrote)
+
+
+def _recorded(
+    function: Function, tensors: Sequence[Tensor], outside: Sequence[Tensor], twice: bool
+) -> tuple[tuple[Tensor, ...], list[Tensor]]:
+    """Return the results of a function that writes to nothing, and the sources of gradients, by a recording.
+
+    torch.func can't transform machine code. What is saved of the tensors from ``outside`` is copied: they may be
+    written to later. ``twice`` says whether the gradients are differentiated.
+    """
+    held = set(map(storage_of, outside))
+    handles = [tensor.detach().clone().requires_grad_() for tensor in tensors]
+
+    def kept(tensor: Tensor) -> Tensor:
+        return tensor.clone() if storage_of(tensor) in held else tensor
+
+    _state.tapes += 1 + twice
+    try:
+        with torch.enable_grad(), torch.autograd.graph.saved_tensors_hooks(kept, lambda tensor: tensor):
+            return tuple(function(*handles)), handles
+    finally:
+        _state.tapes -= 1 + twice
+
+
+def _pulled(
+    outputs: Sequence[Tensor], handles: Sequence[Tensor], weights: Sequence[Tensor], again: bool = False
+) -> tuple[Tensor, ...]:
+    """Return the gradients of recorded results, or zeros; ``again`` says whether these are differentiated too."""
+    again = again or is_recording() or is_transforming()
+    pairs = [pair for pair in zip(outputs, weights, strict=True) if pair[0].requires_grad]
+    found: Sequence[Tensor | None] = [None] * len(handles)
+    if pairs:
+        followed, given = zip(*pairs, strict=True)
+        try:
+            found = torch.autograd.grad(
+                followed, handles, given, retain_graph=True, create_graph=again, allow_unused=True
+            )
+        except RuntimeError as error:
+            if any(level.key() != functorch.TransformType.Vmap for level in functorch.stack() or ()):
+                raise NotImplementedError(
+                    "the derivative of a compiled function is machine code, which has no derivative where it is "
+                    "applied: take the second derivative of the function, as by tnp.grad of tnp.grad"
+                ) from error
+            raise
+    return tuple([zeros(t) if gradient is None else gradient for t, gradient in zip(handles, found, strict=True)])
 
 
 def jvp(function: Function, tensors: Sequence[Tensor], tangents: Sequence[Tensor], count: Callable[[], int]) -> Any:
@@ -530,13 +585,23 @@ def jvp(function: Function, tensors: Sequence[Tensor], tangents: Sequence[Tensor
 
 
 def linearize(
-    function: Function, tensors: Sequence[Tensor], count: Callable[[], int], keeps: bool = False
+    function: Function,
+    tensors: Sequence[Tensor],
+    count: Callable[[], int],
+    keeps: bool = False,
+    outside: Sequence[Tensor] | None = None,
 ) -> tuple[Any, Function]:
     """Return the results of ``function``, and its derivative at ``tensors`` as a function of tangents.
 
     The pullback is linear in its argument, so the pullback of the pullback is the derivative. (torch's own
-    ``linearize`` traces, and a trace has no values.)
+    ``linearize`` traces, and a trace has no values.) ``keeps`` and ``outside`` are as for `vjp`.
     """
+    if outside is not None:
+        recorded, handles = _recorded(function, tensors, outside, True)
+        weights = [torch.zeros_like(result).requires_grad_() for result in recorded[: count()]]
+        gradients = _pulled(recorded[: count()], handles, weights, again=True)
+        found = tuple([result.detach().clone() for result in recorded])
+        return found, lambda *tangents: _pulled(gradients, weights, tangents)
     results, pullback = vjp(function, tensors, count, keeps)
     outputs = tuple([torch.zeros_like(result) for result in results[: count()]])
     found: Any = torch.func.vjp(pullback, outputs)

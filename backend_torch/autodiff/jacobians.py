@@ -14,6 +14,7 @@ import torch
 from backend_torch.autodiff.autodiff import Function, Pullback, Source, is_recording, jvp, may_be_differentiated
 from backend_torch.autodiff.replayed_draws import Draws
 from backend_torch.autodiff.transform_levels import not_exported, own
+from backend_torch.torch_private import messages
 from backend_torch.torch_private.autograd import is_exporting
 from backend_torch.torch_private.functorch import is_transforming
 
@@ -37,9 +38,7 @@ def of_recording(
             basis = basis.reshape((len(rows), *shape))
             if batch:
                 basis = basis.unsqueeze(1).expand(len(rows), *target.shape)
-            yield torch.autograd.grad(
-                target, sources, basis, retain_graph=True, create_graph=again, allow_unused=True, is_grads_batched=True
-            )
+            yield _rows(target, sources, basis, again)
 
     results: list[Tensor | None] = []
     for whole, source in zip(_together(parts(), count), shapes, strict=True):
@@ -50,6 +49,29 @@ def of_recording(
         else:
             results.append(whole.reshape(shape + source))
     return own(results)
+
+
+def _rows(target: Tensor, sources: Sequence[Source], weights: Tensor, again: bool) -> tuple[Tensor | None, ...]:
+    """Return gradients for several weights, along a new first dimension: at once, but one by one of machine code."""
+
+    def gradients(weights: Tensor, is_batch: bool) -> tuple[Tensor | None, ...]:
+        return torch.autograd.grad(
+            target,
+            sources,
+            weights,
+            retain_graph=True,
+            create_graph=again,
+            allow_unused=True,
+            is_grads_batched=is_batch,
+        )
+
+    try:
+        return gradients(weights, True)
+    except RuntimeError as error:
+        if not messages.says(error, messages.NO_MEMORY):
+            raise
+    rows = [gradients(row, False) for row in weights]
+    return tuple([None if column[0] is None else torch.stack(column) for column in zip(*rows, strict=True)])
 
 
 def _basis(tensors: Sequence[Tensor], rows: Tensor) -> tuple[Tensor, ...]:

@@ -418,7 +418,24 @@ class Executable:
             return self._or_eager(self._make_plain)
         if self._updates(tensors):
             return _without_gradients(self._or_eager(self._make_plain))
-        return self._or_eager(lambda: self._make_differentiable(tracked))
+        return self._keeping(self._or_eager(lambda: self._make_differentiable(tracked)))
+
+    def _keeping(self, program: Program) -> Program:
+        """A program whose gradients see no later writes to NumPy's arrays, which torch does not watch."""
+        first = len(self.graph.inputs) - len(self.captures)
+        read = [index for index in range(first, len(self.graph.inputs)) if index not in self.written]
+        if not read:
+            return program
+
+        def run(tensors: list[Tensor]) -> Sequence[Tensor]:
+            written = {storage_of(tensors[index]) for index in self.written}
+            for index in read:
+                is_borrowed = not tensors[index].untyped_storage().resizable()
+                if is_borrowed and storage_of(tensors[index]) not in written:
+                    tensors[index] = tensors[index].clone()
+            return program(tensors)
+
+        return run
 
     def values_of(self, nodes: list[Node], tensors: Sequence[Tensor]) -> Sequence[Tensor]:
         """Return the values of nodes with new memory from a program like this one."""

@@ -308,6 +308,13 @@ class _Signatures:
                 return entry
         return None
 
+    def reads(self, *args: Any) -> list[Tensor] | None:
+        """The tensors from outside that a call with these arguments reads; None if it writes to any, or runs Python."""
+        if self.eager_check or nan_checks.is_on() or (memory.sharded and self._is_sharded(args, {})):
+            return None
+        entry = self.entry(args, {})[0]
+        return None if entry.executable.written or entry.has_effects else entry.captures()
+
     def graph(self, *args: Any, **kwargs: Any) -> Graph:
         """The graph for these arguments, traced if it has not been; nothing runs."""
         entry, _, _, _, tensors = self.entry(args, kwargs)
@@ -654,7 +661,7 @@ def compile(
 
     called: Any = static.taking(compiled) if arguments is None else arguments.taking(compiled)
     taking = static.taking if arguments is None else arguments.exemplified
-    of_compiled.mark(called, functools.partial(compile, **settings))
+    of_compiled.mark(called, functools.partial(compile, **settings), taking(signatures.reads))
     called.cache_info = cache_info
     called.graph = taking(signatures.graph)
     called.warmup = taking(signatures.warmup)

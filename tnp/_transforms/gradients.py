@@ -465,7 +465,7 @@ def vjp(fn: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
         call.check_floating()
         return results
 
-    results, function = autodiff.vjp(run, call.tensors, lambda: call.count, keeps=True)
+    results, function = autodiff.vjp(run, call.tensors, lambda: call.count, True, _read(fn, call.args))
     value, aux = call.returned(results)
     outputs = results[: call.count]
 
@@ -473,6 +473,12 @@ def vjp(fn: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
         return call.gradients(function(tuple(_given("vjp", cotangents, outputs))))
 
     return (value, pullback, aux) if has_aux else (value, pullback)
+
+
+def _read(fn: Any, args: Sequence[Any]) -> list[Tensor] | None:
+    """Return what a compiled function that can be recorded reads from outside; None for any other function."""
+    by = alike(fn)
+    return None if by is None or is_inside() or autodiff.is_recording() else by.reads(*args)
 
 
 def _given(name: str, tree: Any, expected: Sequence[Tensor]) -> list[Tensor]:
@@ -583,7 +589,7 @@ def linearize(fn: Callable[..., Any], *primals: Any) -> Any:
         call.check_floating()
         return results
 
-    results, function = autodiff.linearize(run, call.tensors, lambda: call.count, keeps=True)
+    results, function = autodiff.linearize(run, call.tensors, lambda: call.count, True, _read(fn, call.args))
     value, _ = call.returned(results)
 
     def derivative(*tangents: Any) -> Any:

@@ -14,11 +14,18 @@ Function = Callable[..., Any]
 
 
 class Alike:
-    """Compiles functions with the options of a compiled function, and keeps one for each name and key."""
+    """Compiles functions with the options of a compiled function, and keeps one for each name and key.
 
-    def __init__(self, fn: Function, compiles: Callable[[Function], Function]) -> None:
+    ``reads`` takes arguments of the compiled function, and returns the tensors from outside that it reads then; None if
+    it writes to any, or it is unknown.
+    """
+
+    def __init__(
+        self, fn: Function, compiles: Callable[[Function], Function], reads: Callable[..., list[Any] | None]
+    ) -> None:
         self.fn = weakref.ref(fn)
         self.compiles = compiles
+        self.reads = reads
         self._kept: dict[Hashable, Function] = {}
 
     def kept(self, key: Hashable, function: Function) -> Function:
@@ -28,9 +35,11 @@ class Alike:
         return self._kept[key]
 
 
-def mark(fn: Any, compiles: Callable[[Function], Function]) -> None:
-    """Mark a function as compiled; ``compiles`` compiles others with its options."""
-    fn.alike = Alike(fn, compiles)
+def mark(
+    fn: Any, compiles: Callable[[Function], Function], reads: Callable[..., list[Any] | None] = lambda *args: None
+) -> None:
+    """Mark a function as compiled; ``compiles`` and ``reads`` are those of `Alike`."""
+    fn.alike = Alike(fn, compiles, reads)
 
 
 def alike(fn: Any) -> Alike | None:

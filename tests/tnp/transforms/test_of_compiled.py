@@ -22,6 +22,12 @@ def vector(x: Any) -> Any:
     return np.sin(x) * x[0]
 
 
+def applied(found: Any, x: Any) -> Any:
+    value, derivative = found
+    result = derivative(x)
+    return value, result[0] if isinstance(result, tuple) else result
+
+
 def transformed(fn: Any, name: str) -> Callable[[Any], Any]:
     of_scalar = fn(scalar)
     of_vector = fn(vector)
@@ -32,12 +38,17 @@ def transformed(fn: Any, name: str) -> Callable[[Any], Any]:
         "forward": np.jacobian(of_vector, mode="forward"),
         "hessian": np.hessian(of_scalar),
         "jvp": lambda x: np.jvp(of_vector, (x,), (x,)),
+        "vjp": lambda x: applied(np.vjp(of_vector, x), x),
+        "linearize": lambda x: applied(np.linearize(of_vector, x), x),
         "vectorized_map": lambda x: np.vectorized_map(of_vector, np.stack([x, x])),
         "twice": np.grad(lambda x: np.grad(of_scalar)(x).sum()),
     }[name]
 
 
-@pytest.mark.parametrize("name", ["grad", "value_and_grad", "jacobian", "forward", "hessian", "jvp", "vectorized_map"])
+NAMES = ["grad", "value_and_grad", "jacobian", "forward", "hessian", "jvp", "vjp", "linearize", "vectorized_map"]
+
+
+@pytest.mark.parametrize("name", NAMES)
 def test_python_runs_once(name: str, capsys: pytest.CaptureFixture[str]) -> None:
     x = np.asarray([1.0, 2.0])
     expected = transformed(lambda f: f, name)(x)
@@ -49,6 +60,39 @@ def test_python_runs_once(name: str, capsys: pytest.CaptureFixture[str]) -> None
     pairs = zip(found, expected, strict=True) if isinstance(found, tuple) else [(found, expected)]
     for one, other in pairs:
         numpy.testing.assert_allclose(np.asnumpy(one), np.asnumpy(other), rtol=1e-12)
+
+
+@pytest.mark.parametrize("transform", [np.vjp, np.linearize])
+def test_a_derivative_keeps_what_the_function_read(transform: Any) -> None:
+    of_numpy, own, x = numpy.asarray([1.0, 2.0]), np.asarray([3.0, 4.0]), np.asarray([0.5, 2.0])
+    value, derivative = transform(np.compile(lambda x: np.exp(x) * of_numpy * own, backend="eager"), x)
+    before = applied((value, derivative), np.ones(2))[1].copy()
+    for written in (of_numpy, own, x, value):
+        written *= 3
+    assert (
+        applied((value, derivative), np.ones(2))[1].tolist()
+        == before.tolist()
+        == [3 * numpy.exp(0.5), 8 * numpy.exp(2)]
+    )
+    assert (
+        np.grad(lambda weights: applied((value, derivative), weights)[1].sum())(np.ones(2)).tolist() == before.tolist()
+    )
+
+
+@pytest.mark.parametrize("transform", [np.vjp, np.linearize])
+def test_derivatives_of_compiled_functions_that_write(transform: Any) -> None:
+    found = []
+    for compiled in (False, True):
+        buffer = np.zeros(2)
+
+        def function(x: Any, buffer: Any = buffer) -> Any:
+            buffer[...] = x * x
+            return buffer * x
+
+        x = np.asarray([1.0, 3.0])
+        derivative = transform(np.compile(function, backend="eager") if compiled else function, x)
+        found.append((applied(derivative, np.ones(2))[1].tolist(), buffer.tolist()))
+    assert found[0] == found[1] == ([3.0, 27.0], [1.0, 9.0])
 
 
 def test_numbers_are_no_constants() -> None:
@@ -99,12 +143,22 @@ def test_second_derivatives_on_tapes() -> None:
         with np.GradientTape() as one:
             one.watch(x)
             value = cubes(x)
-        assert one.gradient(value, x).tolist() == [3.0, 12.0]
+        assert one.jacobian(value, x).tolist() == [3.0, 12.0]
     with np.GradientTape(persistent=True) as single:
         single.watch(x)
         slope = single.gradient(cubes(x), x).sum()
     with pytest.raises(RuntimeError, match="nest two tapes"):
         single.gradient(slope, x)
+
+
+def test_a_tape_keeps_what_a_compiled_function_read_of_numpys() -> None:
+    weights, x = numpy.asarray([2.0, 3.0]), np.asarray([1.0, 2.0])
+    function = np.compile(lambda x: x * weights, backend="eager")
+    with np.GradientTape() as tape:
+        tape.watch(x)
+        value = function(x)
+    weights[:] = 7
+    assert tape.gradient(value, x).tolist() == [2.0, 3.0]
 
 
 @pytest.mark.parametrize("backend", ["eager", "inductor"])
