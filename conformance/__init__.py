@@ -1,1 +1,1 @@
-"""Proof that tnp does what NumPy and the Array API standard say; ``python -m conformance`` runs it."""
+"""Checks that tnp does what NumPy and the Array API standard say; ``python -m conformance`` runs them."""

@@ -1,4 +1,4 @@
-"""``python -m conformance``: what is proven about tnp, and what is known to differ."""
+"""``python -m conformance``: commands that compare tnp with NumPy and the Array API, and list known differences."""
 
 from __future__ import annotations
 

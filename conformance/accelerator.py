@@ -1,7 +1,7 @@
-"""Which samples run on an accelerator: on CUDA where this machine has it, else on the stand-in of tests.fake_device.
+"""Try the samples on an accelerator: on CUDA if this machine has it, else on the stand-in of tests.fake_device.
 
-The stand-in changes its process for good, so the question is asked of one of its own. Copies between host and
-accelerator are watched meanwhile.
+The stand-in changes its process for good, so the samples run in a process of their own. Copies between CPU and
+accelerator are counted.
 """
 
 from __future__ import annotations
@@ -17,16 +17,16 @@ import tnp
 from conformance import samples
 
 FEW = 64
-"""Bytes that the host may read without it being a copy of an array: a count, a bound, the answer of a check."""
+"""Reads of at most so many bytes are values (a count, a bound, the result of a check), not copies of arrays."""
 
 
 def device_name() -> str:
-    """What the answers are about."""
+    """Return the name of the device on which the samples run."""
     return "CUDA" if torch.cuda.is_available() else "the stand-in for it of tests/fake_device.py"
 
 
 def ask(codes: dict[str, str]) -> dict[str, str]:
-    """Name -> `how` its sample runs, or - where that can't be tried."""
+    """Return name -> `how` its sample runs, or - if that can't be tried."""
     process = subprocess.run(
         [sys.executable, "-m", __name__],
         input=json.dumps(codes),
@@ -42,8 +42,10 @@ def ask(codes: dict[str, str]) -> dict[str, str]:
 
 
 def how(code: str, device: str) -> str:
-    """Whether the sample gives on the device what it gives on the CPU: yes, with no copy between the two; waits, where
-    the host reads a few values on the way; copies, where it reads or writes more; no."""
+    """Compare a sample on the device with the same on the CPU.
+
+    "yes": equal results, without copies between the two. "waits": the CPU reads a few values on the way. "copies": the
+    CPU reads or writes more. "no": another result or an error."""
     for forbid in (True, False):
         try:
             same, moved = _run(code, device, forbid)
@@ -55,8 +57,8 @@ def how(code: str, device: str) -> str:
 
 
 def _run(code: str, device: str, forbid: bool) -> tuple[bool, list[int]]:
-    """Whether the results agree and live on the device, and the bytes of each copy."""
-    from conformance import coverage  # which asks this module
+    """Return whether the results agree and are on the device, and the bytes of each copy."""
+    from conformance import coverage  # late: coverage imports this module
 
     sample = coverage.sample_function(code, tnp)
     near = samples.values(tnp)
@@ -74,7 +76,7 @@ def _run(code: str, device: str, forbid: bool) -> tuple[bool, list[int]]:
 
 
 def main() -> None:
-    """Answer the samples of the JSON on standard input."""
+    """Try the samples in the JSON on standard input; print the answers."""
     device = "cuda"
     if not torch.cuda.is_available():
         from tests import fake_device

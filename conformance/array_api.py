@@ -1,6 +1,6 @@
-"""The Array API standard's own test suite, run on tnp and held against the gaps that are known.
+"""Run the Array API standard's own test suite on tnp, and compare its failures with the known gaps.
 
-Nothing of the suite is kept here: it is read from a checkout, or cloned at the pinned commit for one run.
+The suite is not part of this repository: the command reads a checkout, or clones the pinned commit for one run.
 """
 
 from __future__ import annotations
@@ -28,12 +28,12 @@ TESTS = "array_api_tests"
 
 
 class Unavailable(Exception):
-    """There is no suite to run."""
+    """The suite can't be found or cloned."""
 
 
 @dataclass(frozen=True)
 class Gap:
-    """Tests that fail where NumPy and the standard contradict each other, with an example that shows NumPy's way."""
+    """Tests that fail because NumPy contradicts the standard, with an example of NumPy's behaviour."""
 
     id: str
     tests: tuple[str, ...]
@@ -41,12 +41,12 @@ class Gap:
     numpy: str
     example: str
     prints: str
-    until: str = ""  # since this release NumPy does as the standard says
+    until: str = ""  # from this release on NumPy follows the standard
 
 
 @dataclass(frozen=True)
 class Suite:
-    """Which suite is run, what is known of it, and what the peers do with it."""
+    """The suite's version, its known gaps, and the results of other libraries."""
 
     version: str
     repository: str
@@ -57,18 +57,18 @@ class Suite:
 
 @dataclass(frozen=True)
 class Result:
-    """What became of each test: 'passed', 'failed' or 'skipped', and why it was skipped."""
+    """The outcome of each test ('passed', 'failed' or 'skipped'), and the reasons for skips."""
 
     outcomes: Mapping[str, str]
     reasons: Mapping[str, str]
 
     def named(self, outcome: str) -> set[str]:
-        """The tests with this outcome."""
+        """Return the tests with this outcome."""
         return {test for test, its in self.outcomes.items() if its == outcome}
 
 
 def load(path: Path = PATH) -> Suite:
-    """The suite that the file describes, with the gaps that the installed NumPy has.
+    """Read the suite's description and those gaps that the installed NumPy has.
 
     An unknown or missing field raises TypeError or KeyError.
     """
@@ -81,12 +81,12 @@ def load(path: Path = PATH) -> Suite:
 
 @contextlib.contextmanager
 def checkout(suite: Suite, directory: str | None) -> Iterator[Path]:
-    """A checkout of the suite: the given one, the one that the environment names, or a clone for the time being."""
+    """Yield a checkout of the suite: the given one, the one in the environment variable, or a temporary clone."""
     given = directory or os.environ.get(VARIABLE)
     if given:
         path = Path(given).resolve()
         if not (path / TESTS).is_dir():
-            raise Unavailable(f"{path} is no checkout of {suite.repository}: it has no {TESTS}/")
+            raise Unavailable(f"{path} is not a checkout of {suite.repository}: it has no {TESTS}/")
         yield path
         return
     with tempfile.TemporaryDirectory() as temporary:
@@ -95,7 +95,7 @@ def checkout(suite: Suite, directory: str | None) -> Iterator[Path]:
 
 
 def clone(suite: Suite, directory: str) -> None:
-    """The pinned commit and its submodule, from their public addresses."""
+    """Clone the pinned commit and its submodule from their public addresses."""
     print(f"cloning {suite.repository} at {suite.commit[:12]}", flush=True)
     git = ["git", "-C", directory]
     for command in (
@@ -138,7 +138,7 @@ def run(suite: Suite, directory: Path, max_examples: int, chapters: Sequence[str
 
 
 def parse(report: str) -> Result:
-    """The outcomes in a JUnit report, by names like ``test_linalg::test_eig``."""
+    """Read the outcomes in a JUnit report, by names like ``test_linalg::test_eig``."""
     outcomes: dict[str, str] = {}
     reasons: dict[str, str] = {}
     for case in ElementTree.fromstring(report).iter("testcase"):
@@ -155,7 +155,7 @@ def parse(report: str) -> Result:
 
 
 def judge(suite: Suite, result: Result, whole: bool) -> list[str]:
-    """What is wrong: failures that are no known gaps, gaps that pass, and in a whole run gaps that are no tests."""
+    """Return what is wrong: unknown failures, gaps that pass and, in a whole run, gaps that name no test."""
     known = {test for gap in suite.gaps for test in gap.tests}
     failed, passed = result.named("failed"), result.named("passed")
     complaints = [f"fails and is no known gap: {test}" for test in sorted(failed - known)]
@@ -166,7 +166,7 @@ def judge(suite: Suite, result: Result, whole: bool) -> list[str]:
 
 
 def show(suite: Suite, result: Result, complaints: Sequence[str]) -> None:
-    """Print the figures, the known gaps, the peers and what is wrong."""
+    """Print the figures, the known gaps, the other libraries' results, and what is wrong."""
     count = Counter(result.outcomes.values())
     failed = result.named("failed")
     unknown = failed - {test for gap in suite.gaps for test in gap.tests}
@@ -188,7 +188,7 @@ def show(suite: Suite, result: Result, complaints: Sequence[str]) -> None:
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """The options of ``python -m conformance array-api``."""
+    """Add the options of ``python -m conformance array-api``."""
     parser.add_argument(
         "--suite", metavar="DIR", help=f"a checkout of array-api-tests (default: {VARIABLE}, or a clone)"
     )
@@ -198,7 +198,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def main(options: argparse.Namespace) -> int:
-    """``python -m conformance array-api``; 0 if all is as known, 1 if not, 2 if there is no suite to run."""
+    """Run ``python -m conformance array-api``; return 0 if all is as known, 1 if not, 2 if there is no suite."""
     suite, chapters = load(), options.chapter
     try:
         with checkout(suite, options.suite) as path:

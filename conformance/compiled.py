@@ -1,8 +1,8 @@
-"""Compiled results beside eager ones: every function that torch computes, in several dtypes, through the C++ compiler.
+"""Compare compiled results with eager ones: every function that torch computes, in several dtypes.
 
-Layer: owns the command ``python -m conformance compiled``. The calls are those of the coverage table, with their arrays
-in each dtype, once with ordinary numbers and once with those at the edges (NaN, infinities, negative zero, the ends of
-the integers). Many calls are one graph: the compiler takes longer to start than to compile one.
+Layer: owns the command ``python -m conformance compiled``. The calls are those of the coverage table. Their arrays have
+each dtype, and hold ordinary numbers, then edge cases (NaN, infinities, negative zero, the largest integers). Many
+calls are compiled as one graph, because starting the compiler takes longer than compiling a call.
 """
 
 from __future__ import annotations
@@ -24,16 +24,16 @@ from conformance import coverage, samples
 
 DTYPES = ("float32", "float64", "int64", "bool", "complex64", "complex128")
 TOGETHER = 40
-"""Calls a graph."""
+"""The number of calls in a graph."""
 EPSILONS = 1024
-"""How many units of rounding a result may differ by, of itself or of the largest."""
+"""The tolerance in units of rounding, relative to a result or to the largest result."""
 
 Arrays = dict[str, Any]
 
 
 @dataclass(frozen=True)
 class Case:
-    """A call of the coverage table with its arrays in one dtype."""
+    """A call of the coverage table, with arrays of one dtype."""
 
     name: str
     dtype: str
@@ -46,7 +46,7 @@ class Case:
 
 @dataclass(frozen=True)
 class Result:
-    """What became of a case: "same", "refused" by NumPy, "values" asked for, "known", "differs" or "not compiled"."""
+    """A case's outcome: "same", "refused" by NumPy, "values" (it reads values), "known", "differs", "not compiled"."""
 
     case: Case
     outcome: str
@@ -59,19 +59,19 @@ EDGES = {
     "i": [2**63 - 1, -(2**63), 0, 1, -1, 2, -2, 7, -7, 100, 2**53 + 1, 3],
     "b": [True, False, True, True, False, False, True, False, True, False, False, True],
 }
-"""Kind of a dtype -> the numbers at its edges, and ordinary ones beside them."""
+"""Kind of a dtype -> its edge cases, and ordinary numbers beside them."""
 
 
 KNOWN = {
     "conformance/known_differences.toml has it: real eigenvalues are complex numbers": "linalg.eig linalg.eigvals",
-    "it is about memory, or bytes, that a trace has not": "from_dlpack random.bytes",
-    "at NaN LAPACK is not asked eagerly, and refuses when compiled": "linalg.cholesky polyfit",
+    "it is about memory or bytes, which a trace has not": "from_dlpack random.bytes",
+    "eager functions do not call LAPACK with NaN; compiled code does, and LAPACK refuses": "linalg.cholesky polyfit",
 }
-"""Reason -> names of functions that do something else when they are compiled."""
+"""Reason -> names of functions that behave differently when they are compiled."""
 
 
 def arrays(dtype: str, edges: bool) -> dict[str, np.ndarray]:
-    """NumPy's arrays of the samples, those of floats in another dtype; integers and bools that select stay."""
+    """Return NumPy's arrays of the samples, with floats cast to a dtype; indices and masks stay as they are."""
     found = samples.values(np)
     kind = np.dtype(dtype).kind
     for name in "xyvme":
@@ -90,7 +90,7 @@ def arrays(dtype: str, edges: bool) -> dict[str, np.ndarray]:
 
 
 def cases(patterns: Sequence[str] = (), dtypes: Sequence[str] = DTYPES, once: bool = False) -> list[Case]:
-    """The calls of every name that torch computes, as the coverage table says; ``once``: each name in one dtype."""
+    """Return the calls of every name that torch computes; with ``once``, each name in one dtype only."""
     codes = samples.samples()
     names = [name for name, cells in coverage.read().items() if cells[0].startswith("torch") and codes.get(name)]
     if patterns:
@@ -98,7 +98,7 @@ def cases(patterns: Sequence[str] = (), dtypes: Sequence[str] = DTYPES, once: bo
     kinds = [(dtype, edges) for dtype in dtypes for edges in (False, True)]
     found = []
     for turn, name in enumerate(names):
-        own = [("float64", False)] if name.startswith("random.") else kinds  # which take none of the arrays
+        own = [("float64", False)] if name.startswith("random.") else kinds  # random functions take none of the arrays
         if once:
             accepted = [kind for kind in own if refusal(Case(name, *kind, codes[name])) is None]
             own = accepted[turn % len(accepted) :][:1] if accepted else []
@@ -107,7 +107,7 @@ def cases(patterns: Sequence[str] = (), dtypes: Sequence[str] = DTYPES, once: bo
 
 
 def refusal(case: Case) -> Exception | None:
-    """NumPy's error for a case."""
+    """Return NumPy's error for a case."""
     try:
         with warnings.catch_warnings(), np.errstate(all="ignore"):
             warnings.simplefilter("ignore")
@@ -118,12 +118,12 @@ def refusal(case: Case) -> Exception | None:
 
 
 def leaves(value: Any) -> list[np.ndarray]:
-    """NumPy's arrays of a result of tnp's."""
+    """Return the arrays in a result of tnp as NumPy's arrays."""
     return [tnp.asnumpy(tnp.asarray(tensor)) for tensor in coverage.leaves(value)]
 
 
 def difference(case: Case, expected: list[np.ndarray], found: list[np.ndarray]) -> str:
-    """How compiled results differ from eager ones; nothing where they do not."""
+    """Return how compiled results differ from eager ones; an empty text if they are equal."""
     if len(expected) != len(found):
         return f"{len(found)} arrays, eagerly {len(expected)}"
     for one, other in zip(expected, found, strict=True):
@@ -141,7 +141,7 @@ def difference(case: Case, expected: list[np.ndarray], found: list[np.ndarray]) 
 
 
 def tried(group: Sequence[Case], backend: str) -> Iterator[Result]:
-    """The cases as parts of one graph; those of a graph that the compiler fails on in halves."""
+    """Run cases as parts of one graph; if the compiler fails, run each half of them."""
     if not group:
         return
     expected, traced = [], []
@@ -173,7 +173,7 @@ def tried(group: Sequence[Case], backend: str) -> Iterator[Result]:
 def compared(
     traced: Sequence[tuple[Case, Callable[..., Any], Arrays]], expected: Sequence[list[np.ndarray]], backend: str
 ) -> Iterator[Result]:
-    """The cases whose graphs are right, as one graph of the backend."""
+    """Compile cases that can be traced as one graph, and compare the results."""
     if not traced:
         return
 
@@ -199,7 +199,7 @@ def compared(
 
 
 def run(chosen: Sequence[Case], backend: str, together: int = TOGETHER) -> Iterator[Result]:
-    """All cases, each graph of one dtype."""
+    """Run all cases; the cases of a graph have one dtype."""
     kinds = dict.fromkeys((case.dtype, case.edges) for case in chosen)
     with warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore")
@@ -210,7 +210,7 @@ def run(chosen: Sequence[Case], backend: str, together: int = TOGETHER) -> Itera
 
 
 def add_arguments(command: argparse.ArgumentParser) -> None:
-    """The command's options."""
+    """Add the command's options."""
     command.add_argument("--functions", default="", help="comma-separated patterns: sum,linalg.*,ndarray.sort")
     command.add_argument("--dtypes", default=",".join(DTYPES))
     command.add_argument("--backend", default="inductor", help="of tnp.compile; 'eager' runs the traced graph")
@@ -219,7 +219,7 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
 
 
 def main(options: argparse.Namespace) -> int:
-    """Run and report; 1 if something differs or was not compiled."""
+    """Run and report; return 1 if a result differs or was not compiled."""
     patterns = tuple(filter(None, options.functions.split(",")))
     chosen = cases(patterns, options.dtypes.split(","), options.once)
     known = {name for names in KNOWN.values() for name in names.split()}

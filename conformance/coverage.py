@@ -1,7 +1,7 @@
-"""The coverage table: what runs each public NumPy name in tnp, and what each sample call can be part of.
+"""The coverage table: who computes each public NumPy name in tnp, and which transforms each sample call goes through.
 
-Every cell is found by trying: `run_by` watches a call for values that pass through NumPy, the other columns take the
-gradient, batch, compile and trace the call and compare with what it returns.
+Every cell is the result of a trial. `run_by` watches a call for values that pass through NumPy. The other columns
+differentiate, batch, compile and trace the call, and compare the results with those of the plain call.
 """
 
 from __future__ import annotations
@@ -30,18 +30,19 @@ from conformance import accelerator, samples, sharding
 
 PATH = Path(__file__).parent.parent / "docs" / "coverage.md"
 FEW = 3
-"""As many values may pass through NumPy: shapes, tolerances, a range's ends; more of them is computing there."""
+"""At most so many values may pass through NumPy (shapes, tolerances, ends of a range); more means that it computes."""
 
 Sample = Callable[..., Any]
 PLAIN = {"TNP_NATIVE": "0", "ATEN_CPU_CAPABILITY": "avx2"}
-"""Where the page is written: without the native core, and without AVX-512, by which NumPy computes exp and others."""
+"""The environment in which the page is written: without the native core, and without AVX-512, for which NumPy computes
+exp and others."""
 COMPUTED = ("torch", "torch, NumPy on the CPU", "NumPy")
 COLUMNS = ("run by", "gradient", "vmap", "compile", "fullgraph", "accelerator", "sharded")
 
 
 @dataclass(frozen=True)
 class Row:
-    """A name and its cells: yes, no, or - where the question makes no sense."""
+    """A name and its cells: yes, no, or - if the column does not apply."""
 
     name: str
     run_by: str
@@ -53,7 +54,7 @@ class Row:
     sharded: str = "-"
 
     def cells(self) -> tuple[str, ...]:
-        """The cells in the order of the columns."""
+        """Return the cells in the order of the columns."""
         return self.run_by, self.gradient, self.vmap, self.compile, self.fullgraph, self.accelerator, self.sharded
 
 
@@ -65,7 +66,7 @@ ABSENT = {
 
 
 HOST = {"dates, strings and structures": "busday_count busday_offset datetime_as_string fromregex is_busday"}
-"""Reason -> the functions that are the host's alone, and may return NumPy's arrays."""
+"""Reason -> the functions that only the CPU runs, which may return NumPy's arrays."""
 
 
 NOT_NUMERIC = {
@@ -75,11 +76,11 @@ NOT_NUMERIC = {
     "ndarray.data ndarray.dump ndarray.dumps ndarray.tobytes ndarray.tofile",
     "Python's own objects, one by one": "fromiter ndarray.item ndarray.tolist nditer",
 }
-"""What functions that the host runs do instead of computing with numbers -> their names."""
+"""Kind of work other than computing with numbers -> the functions that do it, which NumPy runs."""
 
 
 def sample_function(code: str, xp: Any) -> Sample:
-    """A function of the sample's arrays over ``xp``; compiled, as Dynamo can't trace eval."""
+    """Return the sample as a function of its arrays, with ``np`` bound to ``xp``; no eval, which Dynamo can't trace."""
     body = ast.parse(code).body
     if isinstance(body[-1], ast.Expr):
         body[-1] = ast.Return(body[-1].value)
@@ -93,7 +94,7 @@ def sample_function(code: str, xp: Any) -> Sample:
 
 
 def names() -> dict[str, Any]:
-    """Dotted name -> NumPy's object, of all public names that are not modules."""
+    """Return dotted name -> NumPy's object, for all public names except modules."""
     found = {name: getattr(numpy, name) for name in numpy.__all__}
     for module in (numpy.linalg, numpy.fft, numpy.random):
         prefix = module.__name__.removeprefix("numpy.")
@@ -103,7 +104,7 @@ def names() -> dict[str, Any]:
 
 
 def lookup(name: str) -> Any:
-    """tnp's object of a dotted name, or None."""
+    """Return tnp's object of a dotted name, or None."""
     value: Any = tnp
     for part in name.split("."):
         try:
@@ -114,7 +115,7 @@ def lookup(name: str) -> Any:
 
 
 def why_absent(name: str) -> str:
-    """The reason for which tnp has no such name."""
+    """Return why tnp has no such name."""
     return next((reason for reason, listed in ABSENT.items() if name in listed.split()), "not written yet")
 
 
@@ -122,13 +123,13 @@ def why_absent(name: str) -> str:
 
 
 class Watch:
-    """Counts the calls that hand more than a few values from a tensor to NumPy or back."""
+    """Counts the calls that pass more than a few values from a tensor to NumPy or back."""
 
     def __init__(self) -> None:
         self.calls = 0
 
     def reading(self, original: Callable[..., Any]) -> Callable[..., Any]:
-        """A method of tensors that hands out their values."""
+        """Wrap a method of tensors that returns their values, and count its calls."""
 
         def read(tensor: Any, *args: Any, **kwargs: Any) -> Any:
             self.calls += tensor.numel() > FEW
@@ -137,7 +138,7 @@ class Watch:
         return read
 
     def writing(self, original: Callable[..., Any]) -> Callable[..., Any]:
-        """A function that makes a tensor of NumPy's values."""
+        """Wrap a function that makes a tensor from NumPy's values, and count its calls."""
 
         def write(array: Any, *args: Any, **kwargs: Any) -> Any:
             self.calls += numpy.size(array) > FEW
@@ -148,7 +149,7 @@ class Watch:
 
 @contextlib.contextmanager
 def watched() -> Iterator[Watch]:
-    """Within the block, values that pass between tensors and NumPy are counted."""
+    """Count the values that pass between tensors and NumPy within the block."""
     watch = Watch()
     with contextlib.ExitStack() as stack:
         for method in ("numpy", "tolist", "__array__"):
@@ -161,7 +162,7 @@ def watched() -> Iterator[Watch]:
 
 
 def run_by(name: str, theirs: Any, code: str | None) -> str:
-    """Who computes: one of the words that the page explains, or ``absent`` with the reason."""
+    """Return who computes: one of the words that the page explains, or ``absent`` with the reason."""
     ours = lookup(name)
     if ours is None and theirs is not None:
         return f"absent: {why_absent(name)}"
@@ -185,7 +186,7 @@ def run_by(name: str, theirs: Any, code: str | None) -> str:
 
 
 def host_calls(sample: Sample) -> int:
-    """How often the call hands values to NumPy or takes some."""
+    """Count how often the call passes values to NumPy or back."""
     arrays = samples.values(tnp)
     with quiet(), watched() as watch:
         sample(**arrays)
@@ -193,7 +194,7 @@ def host_calls(sample: Sample) -> int:
 
 
 def unread(sample: Sample) -> Sample:
-    """The call where values can't be looked at in passing, as in a batch or a trace."""
+    """Return the sample without the shortcuts that read values, as in a batch or a trace."""
 
     def call(**arrays: Any) -> Any:
         with contextlib.ExitStack() as stack:
@@ -207,7 +208,7 @@ def unread(sample: Sample) -> Sample:
 
 
 def waited_for(sample: Sample) -> Sample:
-    """The call where NumPy computes nothing on the memory of arrays, as on an accelerator."""
+    """Return the sample without NumPy computing on the memory of arrays, as on an accelerator."""
 
     def call(**arrays: Any) -> Any:
         with mock.patch.object(memory, "host_computes", False):
@@ -220,7 +221,7 @@ def waited_for(sample: Sample) -> Sample:
 
 
 def quiet() -> contextlib.AbstractContextManager[Any]:
-    """Within the block, warnings are ignored."""
+    """Ignore warnings within the block."""
     stack = contextlib.ExitStack()
     stack.enter_context(warnings.catch_warnings())
     warnings.simplefilter("ignore")
@@ -228,7 +229,7 @@ def quiet() -> contextlib.AbstractContextManager[Any]:
 
 
 def leaves(value: Any) -> list[torch.Tensor]:
-    """The tensors of a result."""
+    """Return the tensors in a result."""
     if isinstance(value, tnp.ndarray):
         return [value.tensor]
     if isinstance(value, torch.Tensor):
@@ -247,7 +248,7 @@ def same(one: list[torch.Tensor], other: list[torch.Tensor]) -> bool:
 
 
 def same_result(traced: Sample, sample: Sample, arrays: dict[str, Any]) -> bool:
-    """Whether the traced sample returns what the sample does; of random numbers, as many."""
+    """Whether the traced sample returns the sample's results; of random numbers only the shape has to agree."""
     found, wanted = leaves(traced(**arrays)), leaves(sample(**arrays))
     if "random" in sample.__code__.co_names:
         return [(t.shape, t.dtype) for t in found] == [(t.shape, t.dtype) for t in wanted]
@@ -255,7 +256,7 @@ def same_result(traced: Sample, sample: Sample, arrays: dict[str, Any]) -> bool:
 
 
 def has_gradient(sample: Sample, arrays: dict[str, Any]) -> bool | None:
-    """Whether the gradient is the difference quotient; None where no result is a float."""
+    """Whether the gradient equals the difference quotient; None if no result is a float."""
 
     def results(x: torch.Tensor) -> tuple[torch.Tensor, ...]:
         found = leaves(sample(**{**arrays, "x": tnp.asarray(x)}))
@@ -271,7 +272,7 @@ def has_gradient(sample: Sample, arrays: dict[str, Any]) -> bool | None:
 
 
 def can_be_batched(sample: Sample, arrays: dict[str, Any]) -> bool | None:
-    """Whether torch.vmap gives what a loop gives; None where the result has no arrays."""
+    """Whether torch.vmap gives the results of a loop; None if the result has no arrays."""
     batch = torch.stack([arrays["x"].tensor * scale for scale in (1.0, 0.9, 1.05)])
 
     def results(x: torch.Tensor) -> tuple[torch.Tensor, ...]:
@@ -284,18 +285,18 @@ def can_be_batched(sample: Sample, arrays: dict[str, Any]) -> bool | None:
 
 
 def can_be_compiled(sample: Sample, arrays: dict[str, Any]) -> bool:
-    """Whether tnp.compile traces it and the trace gives the same."""
+    """Whether tnp.compile traces the sample, and the trace gives the same results."""
     return same_result(tnp.compile(sample, backend="eager"), sample, arrays)
 
 
 def can_be_traced(sample: Sample, arrays: dict[str, Any]) -> bool:
-    """Whether torch.compile traces it as one graph, which gives the same."""
+    """Whether torch.compile traces the sample as one graph, and the graph gives the same results."""
     torch._dynamo.reset()
     return same_result(torch.compile(sample, fullgraph=True, backend="eager"), sample, arrays)
 
 
 def tried(question: Callable[[Sample, dict[str, Any]], bool | None], code: str) -> str:
-    """The answer to a question about a sample: an error is a no."""
+    """Run a trial of a sample; an error counts as no."""
     try:
         with quiet():
             answer = question(sample_function(code, tnp), samples.values(tnp))
@@ -305,7 +306,7 @@ def tried(question: Callable[[Sample, dict[str, Any]], bool | None], code: str) 
 
 
 def row(name: str, theirs: Any, code: str | None) -> Row:
-    """All cells of a name."""
+    """Return all cells of a name."""
     by = run_by(name, theirs, code)
     if by not in COMPUTED or not code:
         return Row(name, by)
@@ -317,7 +318,7 @@ def row(name: str, theirs: Any, code: str | None) -> Row:
 
 
 def rows(quick: bool = False) -> list[Row]:
-    """The table; ``quick`` fills the first column only."""
+    """Return the table; ``quick`` fills the first column only."""
     codes = samples.samples()
     entries = names().items()
     if quick:
@@ -336,13 +337,13 @@ def rows(quick: bool = False) -> list[Row]:
 
 
 def numeric(table: list[Row]) -> list[Row]:
-    """The functions of the table that compute with numbers or move them, all of which torch should run."""
+    """Return the functions of the table that compute with numbers or move them: torch should run all of these."""
     others = {name for listed in NOT_NUMERIC.values() for name in listed.split()}
     return [entry for entry in table if entry.run_by in COMPUTED and entry.name not in others]
 
 
 def share(table: list[Row]) -> str:
-    """What part of the numeric functions torch runs, in words."""
+    """Return the share of the numeric functions that torch runs, as text."""
     functions = numeric(table)
     rest = [f"`{entry.name}`" for entry in functions if entry.run_by == "NumPy"]
     percent = 100 * (1 - len(rest) / len(functions)) if functions else 100.0
@@ -354,7 +355,7 @@ def share(table: list[Row]) -> str:
 
 
 def markdown(table: list[Row]) -> str:
-    """The page ``docs/coverage.md``."""
+    """Return the page ``docs/coverage.md``."""
     counts = Counter(entry.run_by.partition(":")[0] for entry in table)
     summary = "; ".join(f"{by}: {count}" for by, count in counts.most_common())
     hosts = ", ".join(f"`{name}`" for listed in HOST.values() for name in listed.split())
@@ -388,14 +389,14 @@ names of `numpy`, `numpy.linalg`, `numpy.fft`, `numpy.random` and `numpy.ndarray
 
 
 def read(path: Path = PATH) -> dict[str, tuple[str, ...]]:
-    """Name -> cells, as the page has them."""
+    """Read name -> cells from the page."""
     lines = [line for line in path.read_text().splitlines() if line.startswith("| `")]
     cells = ([cell.strip() for cell in line.strip("|").split(" | ")] for line in lines)
     return {name.strip("`"): tuple(rest) for name, *rest in cells}
 
 
 def main() -> int:
-    """Write the page, in a process of the environment that it is about."""
+    """Write the page, in a process with the environment that the page describes."""
     if not os.environ.items() >= PLAIN.items():
         command = [sys.executable, "-m", "conformance", "coverage"]
         return subprocess.run(command, env={**os.environ, **PLAIN}).returncode

@@ -1,6 +1,6 @@
-"""``--device`` of ``python -m conformance``: where tnp makes arrays, here and in the processes that run suites.
+"""The option ``--device`` of ``python -m conformance``: where tnp makes arrays, here and in processes that run suites.
 
-As a pytest plugin (``-p conformance.device``) it does so in a process that the environment tells of the device.
+As a pytest plugin (``-p conformance.device``) this module sets the device that the environment variable names.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ VARIABLE = "TNP_CONFORMANCE_DEVICE"
 
 
 def add_argument(parser: argparse.ArgumentParser) -> None:
-    """``--device``, the CPU by default."""
+    """Add the option ``--device``, whose default is the CPU."""
     parser.add_argument("--device", default="cpu", help="where tnp makes arrays (default: %(default)s)")
 
 
 def is_absent(name: str) -> bool:
-    """Whether this machine has no such device, which is said on standard error."""
+    """Whether this machine lacks a device; if so, say it on standard error."""
     try:
         tnp.device(name)
     except ValueError as error:
@@ -32,7 +32,7 @@ def is_absent(name: str) -> bool:
 
 
 def environment(name: str) -> dict[str, str]:
-    """What tells another process of the device."""
+    """Return the environment variable that tells another process of the device."""
     return {} if name == "cpu" else {VARIABLE: name}
 
 

@@ -1,4 +1,4 @@
-"""The known differences from NumPy, as checked data: read, run and rendered."""
+"""The known differences from NumPy, as data: read the file, run its examples, and write the page."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ root, which NumPy rounds correctly: torch calls a vector library there, which is
 
 @dataclass(frozen=True)
 class Difference:
-    """One place where tnp differs on purpose, with an example that shows it."""
+    """One deliberate difference from NumPy, with an example that shows it."""
 
     id: str
     where: str
@@ -35,13 +35,13 @@ class Difference:
     tnp: str
     reason: str
     example: str
-    on_numpy: str  # what it prints, or the builtin exception that ends it
+    on_numpy: str  # what the example prints, or the builtin exception that ends it
     on_tnp: str
-    until: str = ""  # since this release NumPy does as tnp
+    until: str = ""  # from this release on NumPy does the same as tnp
 
     @property
     def is_past(self) -> bool:
-        """Whether the installed NumPy does as tnp."""
+        """Whether the installed NumPy does the same as tnp."""
         return is_past(self.until)
 
 
@@ -51,13 +51,13 @@ def is_past(release: str) -> bool:
 
 
 def load(path: Path = PATH) -> list[Difference]:
-    """The entries of the file; an unknown or missing field raises TypeError."""
+    """Read the entries of the file; an unknown or missing field raises TypeError."""
     entries = tomllib.loads(path.read_text())["difference"]
     return [Difference(**{name: text.strip() for name, text in entry.items()}) for entry in entries]
 
 
 def run(example: str, xp: Any) -> str:
-    """What ``example`` prints with ``np`` bound to ``xp``, or the builtin exception that ends it."""
+    """Run ``example`` with ``np`` bound to ``xp``; return what it prints, or the builtin exception that ends it."""
     printed = io.StringIO()
     try:
         with contextlib.redirect_stdout(printed):
@@ -68,12 +68,12 @@ def run(example: str, xp: Any) -> str:
 
 
 def comment(name: str, outcome: str) -> str:
-    """An outcome as a comment of Python, its lines below each other."""
+    """Return an outcome as a Python comment, one line for each of its lines."""
     return "\n".join(f"# {name if number == 0 else '':6} {line}" for number, line in enumerate(outcome.splitlines()))
 
 
 def markdown(differences: Iterable[Difference]) -> str:
-    """The page ``docs/known-differences.md``."""
+    """Return the page ``docs/known-differences.md``."""
     entries = [
         f"## {d.id}\n\nWhere: {d.where}.\n\n- NumPy{f' before {d.until}' if d.until else ''}: {d.numpy}.\n"
         f"- tnp: {d.tnp}.\n- Why: {d.reason}.\n\n"
@@ -84,7 +84,7 @@ def markdown(differences: Iterable[Difference]) -> str:
 
 
 def show(differences: Iterable[Difference]) -> None:
-    """Print the entries as a table, plain where rich is not installed."""
+    """Print the entries: as a table if rich is installed, else as plain text."""
     try:
         from rich.console import Console
         from rich.table import Table

@@ -1,4 +1,4 @@
-"""``python -m conformance figures``: how much is tested, and how much is listed as an exception, in this tree."""
+"""``python -m conformance figures``: the number of tests in this tree, and of listed exceptions."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ ROOT = Path(__file__).parents[1]
 
 
 def _tests() -> Counter[str]:
-    """The tests that pytest collects, by the part of the project that they are about."""
+    """Count the tests that pytest collects, by the part of the project that they test."""
     command = [sys.executable, "-m", "pytest", "--collect-only", "-q", "--thorough", "tests"]
     listed = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout
     found: Counter[str] = Counter()
@@ -32,14 +32,14 @@ def _table(path: str) -> dict[str, Any]:
 
 
 def _listed(path: str, key: str) -> int:
-    """The tests that a list of exceptions names, however often."""
+    """Return the tests that a list of exceptions names, each once."""
     groups = _table(path).values()
     entries = [entry for group in groups for entry in (group if isinstance(group, list) else [group])]
     return len({test for entry in entries if isinstance(entry, dict) for test in entry.get(key, ())})
 
 
 def figures() -> dict[str, int]:
-    """What is counted -> how many."""
+    """Return what is counted -> how many."""
     tests = _tests()
     sources = [path.read_text() for path in (ROOT / "tests").rglob("test_*.py")]
     return {

@@ -1,9 +1,9 @@
-"""Leaks: each path of tnp called many times, and what the process holds more after the last calls than after the first.
+"""Find memory leaks: call each path of tnp many times, and measure how much more memory the process holds.
 
-Layer: owns the command ``python -m conformance leaks``. What Python holds is counted by tracemalloc, and all of it by
-the process's resident memory. Caches fill up and are emptied, so the least and the most that was held during the last
-third of the calls are set against those of the first; each count is taken when the collector has run. What only the
-collector finds, reference cycles, is counted by itself: a call of a hot path leaves none.
+Layer: owns the command ``python -m conformance leaks``. tracemalloc counts what Python holds, the process's resident
+memory counts all. Caches fill up and are emptied, so the least and the most memory during the last third of the calls
+are compared with those of the first third. The garbage collector runs before each count. Objects in reference cycles,
+which only the collector frees, are counted apart: a call of a hot path must leave none.
 """
 
 from __future__ import annotations
@@ -30,13 +30,14 @@ import tnp
 
 CALLS = 100_000
 COUNTS = 100
-"""How often memory is counted during the calls."""
+"""The number of counts during the calls."""
 TRACED, RESIDENT = 1.0, 64.0
-"""Bytes a call by which each may grow: an array has some hundred, and a page is the least that is resident."""
+"""Bytes a call by which Python's and the resident memory may grow. An array has some hundred bytes; resident memory
+grows by pages."""
 SLACK = 6 << 10
-"""Bytes that Python's own tables may grow by, which a few calls do not spread out."""
+"""Bytes by which Python's own tables may grow in total, however few the calls are."""
 TRACING = 512.0
-"""What a call that traces may keep beside: CPython 3.11 keeps the name of each file that it compiles a function of."""
+"""Bytes that a call may keep in addition if it traces: CPython 3.11 keeps the file name of each compiled function."""
 CYCLES = {
     "files": "ast.literal_eval, which NumPy reads a header with, has functions that know each other",
     "pullbacks": "torch.func flattens what it is given by a function that knows itself",
@@ -47,19 +48,19 @@ CYCLES = {
     "traces that are refused": "the same",
     "compiled functions": "the same",
 }
-"""Path -> why a call leaves reference cycles; no other does."""
+"""Path -> why its calls leave reference cycles; calls of other paths must not."""
 SLOW = ("traces", "traces that are refused", "compiled functions")
-"""Paths whose calls trace a function, which takes milliseconds: a tenth of the calls are made."""
+"""Paths whose calls trace a function, which takes milliseconds: they get a tenth of the calls."""
 
 
 @dataclass(frozen=True)
 class Growth:
-    """What calls of a path left.
+    """How memory grew during the calls of a path.
 
     Attributes
     ----------
     traced, resident : float
-        Bytes a call that Python and that the process held more.
+        Growth of Python's and of the process's memory, in bytes a call.
     cycles : float
         Objects a call that only the collector freed.
     """
@@ -72,7 +73,7 @@ class Growth:
     seconds: float
 
     def problems(self) -> list[str]:
-        """What is too much of it."""
+        """Return which growth is too much."""
         slack = SLACK / self.calls
         found = []
         if self.traced > TRACED + slack + TRACING * (self.path in SLOW):
@@ -85,24 +86,24 @@ class Growth:
 
 
 def resident() -> int:
-    """The bytes of this process that are in memory."""
+    """Return this process's resident memory in bytes."""
     with open("/proc/self/statm") as file:
         return int(file.read().split()[1]) * os.sysconf("SC_PAGESIZE")
 
 
 def grown(held: np.ndarray, calls: int) -> float:
-    """Bytes a call by which the least and the most that is held grew from the first third of the counts to the last."""
+    """Return the growth in bytes a call: the lesser one of the minimum and the maximum, from first to last third."""
     first, last = held[: len(held) // 3], held[-(len(held) // 3) :]
     return max(0.0, float(min(last.max() - first.max(), last.min() - first.min())) / (calls * 2 / 3))
 
 
 def measure(path: str, call: Callable[[], Any], calls: int = CALLS, counts: int = COUNTS) -> Growth:
-    """Make the calls, and a tenth more before, and count; what is in memory now is left to itself by the collector."""
+    """Make the calls, after a tenth as many to warm up, and count; the collector ignores older objects."""
     gc.collect()
     gc.freeze()
     start = time.perf_counter()
     together = max(1, calls // counts)
-    tracemalloc.start()  # before the first calls: what takes the place of theirs is no growth
+    tracemalloc.start()  # before the warm-up: memory that replaces the warm-up's is no growth
     try:
         for _ in range(max(10, calls // 10)):
             call()
@@ -128,7 +129,7 @@ def measure(path: str, call: Callable[[], Any], calls: int = CALLS, counts: int 
 
 
 def paths() -> dict[str, Callable[[], Any]]:
-    """Name -> a call of each path, on arrays that are always the same."""
+    """Return name -> a call of each path, on arrays that stay the same."""
     host = np.arange(1.0, 13.0).reshape(3, 4)
     x, y, v = tnp.asarray(host), tnp.asarray(host[::-1].copy()), tnp.arange(1.0, 5.0)
     i, mask = tnp.asarray([2, 0, 1]), tnp.asarray(host > 5)
@@ -230,7 +231,7 @@ def paths() -> dict[str, Callable[[], Any]]:
         worker.join()
 
     class Named(tnp.ndarray):
-        """A class of the user's."""
+        """A subclass that a user defines."""
 
     named = x.view(Named)
 
@@ -294,14 +295,14 @@ def paths() -> dict[str, Callable[[], Any]]:
 
 
 def add_arguments(command: argparse.ArgumentParser) -> None:
-    """The command's options."""
+    """Add the command's options."""
     command.add_argument("--calls", type=int, default=CALLS, help="of each path (default: %(default)s)")
     command.add_argument("--only", default="*", metavar="A,B", help="patterns of paths")
     command.add_argument("--list", action="store_true", help="print the paths")
 
 
 def main(options: argparse.Namespace) -> int:
-    """Measure and report; 1 where something grows."""
+    """Measure and report; return 1 if some path's memory grows."""
     chosen = {
         name: call
         for name, call in paths().items()

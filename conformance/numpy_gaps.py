@@ -1,4 +1,4 @@
-"""The known gaps: which of NumPy's own test cases tnp fails, by cause, as checked data."""
+"""The known gaps, as data: which of NumPy's own test cases tnp fails, by cause."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Gap:
 
 @dataclass(frozen=True)
 class Report:
-    """What a run says about the gaps."""
+    """The comparison of a run with the known gaps."""
 
     explained: dict[str, int]  # cause -> failing cases
     unexplained: list[str]  # failing cases that no gap names
@@ -36,13 +36,13 @@ class Report:
 
 
 def load(path: Path = PATH) -> list[Gap]:
-    """The gaps of the file; a missing or unknown field raises TypeError."""
+    """Read the gaps of the file; a missing or unknown field raises TypeError."""
     tables = tomllib.loads(path.read_text())
     return [Gap(cause, **{**table, "cases": tuple(table["cases"])}) for cause, table in tables.items()]
 
 
 def check(gaps: Iterable[Gap], outcomes: Mapping[str, bool]) -> Report:
-    """Hold the gaps against the cases that ran: name to whether it passed."""
+    """Compare the gaps with the cases that ran, given as name -> whether it passed."""
     names = collections.defaultdict(list)
     for case in outcomes:
         names[case].append(case)
@@ -65,13 +65,13 @@ def check(gaps: Iterable[Gap], outcomes: Mapping[str, bool]) -> Report:
 
 
 def _starred(pattern: str, names: Mapping[str, list[str]]) -> list[str]:
-    """The cases that a pattern with a * stands for."""
+    """Return the cases that match a pattern with a *."""
     regex = re.compile(re.escape(pattern).replace(r"\*", ".*"), re.DOTALL)
     return [case for name, cases in names.items() if regex.fullmatch(name) for case in cases]
 
 
 def shortest(cases: Iterable[str], outcomes: Mapping[str, bool]) -> list[str]:
-    """Failing cases as the gaps name them: a function stands for its cases where none of them passes."""
+    """Shorten a list of failing cases for the file: a function stands for its cases if none of them passes."""
     partly = {case.partition("[")[0] for case, passed in outcomes.items() if passed}
     pairs = ((case, case.partition("[")[0]) for case in cases)
     return sorted({case if function in partly else function for case, function in pairs})

@@ -1,7 +1,7 @@
 """A sample call of each public NumPy name, as data for the coverage table.
 
-A sample is Python code whose last expression is the result, over ``np`` and the values of `values`. What is asked of
-functions (has it a gradient, can it be batched?) is asked with respect to ``x``, so a sample without it says nothing.
+A sample is Python code whose last expression is the result, over ``np`` and the values of `values`. Gradients
+and batches are taken with respect to ``x``, so a sample without ``x`` says nothing about them.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from typing import Any
 import numpy
 
 UFUNC_INPUTS = {1: "np.{name}(x)", 2: "np.{name}(x, y)"}
-"""Number of inputs -> the sample of a ufunc that has none of its own."""
+"""Number of inputs -> the sample of ufuncs without a sample of their own."""
 
 FILE = "import tempfile; o = tempfile.TemporaryFile(); "
 
@@ -348,7 +348,7 @@ NUMPY = {
     "savez_compressed": f"{FILE}np.savez_compressed(o, y=y); o.tell() > 96",
     "get_printoptions": "np.get_printoptions()['precision']",
 }
-"""Name in numpy -> its sample, for all that are not ufuncs of ordinary numbers."""
+"""Name in numpy -> its sample, except for ufuncs that take any numbers."""
 
 SQUARE = "s = np.matmul(x, np.conj(x.T)) + np.eye(3); "
 
@@ -549,7 +549,7 @@ NDARRAY = {
 
 
 def values(xp: Any) -> dict[str, Any]:
-    """The arrays of the samples: x and y whose numbers all differ, a vector, a matrix, edges, integers and bools."""
+    """Return the arrays of the samples: x and y with different numbers, vector, matrix, edges, integers, bools."""
     rng = numpy.random.default_rng(5)
     x = 0.1 + 0.8 * (rng.permutation(12) + rng.uniform(0.2, 0.8, 12)) / 12
     y = 0.1 + 0.8 * (rng.permutation(12) + rng.uniform(0.2, 0.8, 12)) / 12
@@ -564,12 +564,12 @@ def values(xp: Any) -> dict[str, Any]:
         "k": numpy.array([3, 4, 5, 6, 17]),
         "b": rng.integers(0, 2, (3, 4)).astype(bool),
     }
-    # Of Python's numbers, which go to the default device, as NumPy's arrays do not.
+    # Lists of Python numbers become arrays on the default device; NumPy's arrays would stay on the CPU.
     return {name: xp.asarray(array.tolist()) for name, array in arrays.items()}
 
 
 def samples() -> dict[str, str]:
-    """Dotted name -> sample, of every public function and attribute of NumPy; empty where there is none to give."""
+    """Return dotted name -> sample for every public function and attribute of NumPy; an empty text if it has none."""
     ufuncs = {
         name: UFUNC_INPUTS[ufunc.nin].format(name=name)
         for name, ufunc in vars(numpy).items()

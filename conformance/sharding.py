@@ -1,6 +1,6 @@
-"""Which samples run on arrays that lie over several processes: tried in processes that torchrun's launcher starts.
+"""Try the samples on arrays sharded over several processes, which torchrun's launcher starts.
 
-All arrays of the samples are cut along their first axis, in parts of which most are uneven.
+All arrays are cut along their first axis, most of them into uneven parts.
 """
 
 from __future__ import annotations
@@ -22,20 +22,20 @@ import tnp
 from conformance import samples
 
 PROCESSES = 2
-TIMEOUT = 60.0  # seconds that a process waits for the others: one that failed alone
-PLAIN = (bool, int, float, complex, str)  # results that are no arrays
+TIMEOUT = 60.0  # seconds that a process waits for the others, of which one may have failed
+PLAIN = (bool, int, float, complex, str)  # types of results that are not arrays
 ROUNDED = {
     "NumPy's loops compute the whole, torch's a part": "arcsinh asinh cbrt cosh expm1 hypot log1p logaddexp sinh sqrt",
     "so they do with AVX-512": "acos acosh arccos arccosh arcsin arctan arctan2 arctanh asin atan atan2 atanh exp log "
     "log10 log2 logaddexp2 tan tanh",
     "torch rounds otherwise at a vector's end than within": "float_power pow power",
 }
-"""Why a part may have other bits than the whole, as the processor and the length will have it -> the functions."""
+"""Reason -> the functions whose results on a part may have other bits than on the whole, on some processors."""
 ADVICE = re.compile(r"tnp\.distributed\.gather|gather\(|replicate\(|shard ")
 
 
 def ask(codes: dict[str, str], processes: int = PROCESSES) -> dict[str, str]:
-    """Name -> what becomes of its sample: one of the words that `outcome` returns, or - where it takes no array."""
+    """Return name -> the `outcome` of its sample, or - if the sample has no array."""
     codes = {name: code for name, code in codes.items() if _arrays(code)}
     root = Path(__file__).parent.parent
     with tempfile.TemporaryDirectory() as folder:
@@ -58,18 +58,18 @@ def ask(codes: dict[str, str], processes: int = PROCESSES) -> dict[str, str]:
 
 
 def _arrays(code: str) -> set[str]:
-    """The sample's arrays that a call uses."""
+    """Return the sample's arrays that a call uses."""
     return samples.values(numpy).keys() & {node.id for node in ast.walk(ast.parse(code)) if isinstance(node, ast.Name)}
 
 
 def outcome(code: str, mesh: Any) -> str:
-    """What becomes of a sample of sharded arrays.
+    """Run a sample on sharded arrays; return what happened.
 
-    "yes": the same bits as in one process; "rounds": the same to rounding. "sends" before either: parts went from
-    process to process, and `tnp.transfers` listed them. "raises": an error that says what to do. "layout": a text that
-    has shape and sharding, and no values. "no": anything else.
+    "yes": the same bits as in one process. "rounds": the same up to rounding. "sends" before either: processes sent
+    parts, and `tnp.transfers` listed them. "raises": an error that says what to do. "layout": a text with shape and
+    sharding, without values. "no": anything else.
     """
-    from conformance import coverage  # which asks this module
+    from conformance import coverage  # late: coverage imports this module
 
     sample = coverage.sample_function(code, tnp)
     near = samples.values(tnp)
@@ -93,7 +93,7 @@ def outcome(code: str, mesh: Any) -> str:
 
 
 def _compared(given: Any, wanted: Any, values: bool) -> bool | None:
-    """Whether two results have the same bits; None where they differ by more than rounding."""
+    """Whether two results have the same bits; None if they differ by more than rounding."""
     from conformance import coverage
 
     ours = [tnp.asnumpy(tnp.distributed.gather(tnp.asarray(tensor))) for tensor in coverage.leaves(given)]
@@ -117,7 +117,7 @@ def _is_plain(value: Any) -> bool:
 
 
 def main(question: str, answers: str) -> None:
-    """Answer the samples of a JSON file in another; all processes must agree."""
+    """Run the samples of a JSON file and write the answers to another; all processes must agree."""
     from conformance import coverage
 
     tnp.distributed.init("cpu", timeout=TIMEOUT)

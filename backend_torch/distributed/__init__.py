@@ -1,4 +1,4 @@
 """Tensors over several processes, on torch's DTensor.
 
-It may import every room; no room imports it.
+This room may import every other room. No other room imports it.
 """

@@ -1,4 +1,4 @@
-"""Kernels: one function of tensors for each operation, where torch's own is not NumPy's.
+"""Kernels: for each operation a function of tensors that computes what NumPy's function computes.
 
-It imports ``autodiff`` and below; argument checks are tnp's.
+This room imports ``autodiff`` and below. It does not check arguments: tnp does.
 """

@@ -25,7 +25,7 @@ def _ordered_complex(strict: Function, imaginary: Function) -> Function:
 
 
 def _mixed(function: Function) -> Function:
-    """Compare int64 with uint64: where one is outside the other's range, compare -1 with 0 instead."""
+    """Compare int64 with uint64: if a value is outside the other's range, compare -1 with 0 instead."""
 
     @together
     def compare(x: Tensor, y: Tensor) -> Tensor:

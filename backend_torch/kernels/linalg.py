@@ -33,7 +33,7 @@ _SINGLE = {double: single for single, double in _DOUBLE.items()}
 
 
 def _finished(result: Any, narrowed: bool) -> Any:
-    """Tensors in C order, as NumPy's are, whatever LAPACK's order is."""
+    """Return tensors in C order, like NumPy; LAPACK's results are in Fortran order."""
     if not isinstance(result, Tensor):
         return tuple([_finished(each, narrowed) for each in result])
     return (result.to(_SINGLE.get(result.dtype, result.dtype)) if narrowed else result).contiguous()
@@ -200,7 +200,7 @@ def is_real(tensor: Tensor) -> bool:
     """Whether all imaginary parts are zero; False while the values are unknown."""
     if not tensor.is_complex():
         return True
-    some = tensor.imag.count_nonzero() if may_be_asked(tensor) else tensor  # which is faster than any()
+    some = tensor.imag.count_nonzero() if may_be_asked(tensor) else tensor  # count_nonzero is faster than any()
     return may_be_asked(some) and not bool(some)
 
 

@@ -1,4 +1,4 @@
-"""Masks without known values: they differ among the slices of a batch, or exist only when a graph runs.
+"""Masks without known values: they differ between the slices of a batch, or exist only when a graph runs.
 
 Layer: owns what is known of such a mask, and writes results, computed for all elements, to those that it chooses.
 """
@@ -97,7 +97,7 @@ def computed_where(tensor: Tensor, mask: Tensor) -> Tensor:
 
 
 def are_equal(one: Tensor, other: Tensor) -> bool:
-    """Whether two masks are known to choose the same elements; both are copies that nobody writes to."""
+    """Whether two masks are known to choose the same elements; both are copies, to which nothing is written."""
     if one is other:
         return True
     if one.shape != other.shape:

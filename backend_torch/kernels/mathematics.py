@@ -23,7 +23,7 @@ _SINC = [(-1) ** k * math.pi ** (2 * k) / math.factorial(2 * k + 1) for k in ran
 
 
 def sinc(tensor: Tensor) -> Tensor:
-    """torch's sinc, or near 0 a series with right derivatives: torch's lose digits there, and its second is NaN."""
+    """torch's sinc. For derivatives a series near 0: torch's lose digits there, and the second is NaN."""
     if not may_be_differentiated(tensor):
         try:
             return torch.sinc(tensor)

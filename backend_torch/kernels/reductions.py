@@ -97,9 +97,9 @@ def _extreme(function: Loop, largest: bool) -> Resolver:
 
 
 def _logical(function: Loop, ufunc: np.ufunc) -> Resolver:
-    """Whether any or all elements are true; the result is bool, whatever is asked for.
+    """Whether any or all elements are true; the result is always bool.
 
-    torch makes booleans of all numbers first; NumPy stops at the first that decides.
+    torch first converts all numbers to booleans; NumPy stops at the first that decides.
     """
 
     def resolve(given: torch.dtype, result: torch.dtype) -> Loop:
@@ -426,7 +426,7 @@ def _std(tensor: Tensor, axes: Axes, keepdims: bool, correction: float) -> Tenso
 
 
 def _takes_two_passes(tensor: Tensor, axes: Axes) -> bool:
-    """Whether torch's pass, which updates a mean and a sum for each element, takes two to seven times NumPy's time."""
+    """Whether two passes are faster: torch's one pass, which updates a mean and a sum, can take seven times as long."""
     return (
         tensor.dtype in (torch.float32, torch.float64)
         and tensor.is_cpu

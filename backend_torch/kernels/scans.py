@@ -70,7 +70,7 @@ def _running_extreme(function: Callable[..., tuple[Tensor, Tensor]], extreme: Re
 
 
 def _running_logical(function: Callable[..., tuple[Tensor, Tensor]]) -> Resolver:
-    """A running any or all; the result is bool, whatever is asked for."""
+    """A running any or all; the result is always bool."""
 
     def loop(tensor: Tensor, dim: int) -> Tensor:
         return function(tensor.to(torch.bool).view(torch.uint8), dim)[0].view(torch.bool)

@@ -102,9 +102,9 @@ def zeros_like(tensor: torch.Tensor) -> torch.Tensor:
 def written(function: Any, method: Any) -> Any:
     """Write the result of ``function`` to its first operand, by torch's in-place ``method`` where that is safe.
 
-    torch refuses operands that overlap in part only if both are dense, which batched ones are not, whatever they say;
-    for others the result is computed first, of a copy where a gradient may ask for the operand as it was. It also
-    drops axes of length one from what is written to a batched operand.
+    torch refuses operands that overlap in part only if both are dense, which batched operands are not. For others the
+    result is computed first, from a copy if a gradient may need the old operand. For a batched operand torch also drops
+    axes of length one from the value that is written.
     """
 
     def copied(one: torch.Tensor, other: torch.Tensor) -> torch.Tensor:

@@ -1,4 +1,4 @@
 """Random numbers from torch's generators: on accelerators and in graphs.
 
-It imports ``kernels`` and below; NumPy makes the numbers of the CPU.
+This room imports ``kernels`` and below. On the CPU, in eager code, NumPy draws the numbers.
 """
