@@ -228,7 +228,7 @@ TRANSFORMED: dict[str, Callable[[Any], Any]] = {
 }
 
 
-@pytest.mark.parametrize("backend", ["eager", "inductor"])
+@pytest.mark.parametrize("backend", ["eager", pytest.param("inductor", marks=pytest.mark.walk)])
 @pytest.mark.parametrize("name", TRANSFORMED)
 def test_transforms_in_full_graphs(name: str, backend: str) -> None:
     x = placed(np, numpy.linspace(0.1, 1, 6, dtype="f4").reshape(2, 3))

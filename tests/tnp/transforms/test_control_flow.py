@@ -145,6 +145,7 @@ def test_traced_as_eager(name: str) -> None:
     assert compiled.cache_info().traces == 1
 
 
+@pytest.mark.walk
 @pytest.mark.parametrize(
     "name",
     [
