@@ -2,5 +2,5 @@
 
 import os
 
-# NumPy's BLAS lets its threads spin for some 25 ms after each call: whoever computes next would compute beside them.
+# NumPy's BLAS keeps its threads spinning for some 25 ms after a call, which would slow the next contestant.
 os.environ.setdefault("OPENBLAS_THREAD_TIMEOUT", "4")

@@ -1,4 +1,4 @@
-"""``python -m bench``: speed, each command pairing tnp with what it is compared to."""
+"""``python -m bench``: commands that measure speed, each pairing tnp with its rivals in one run."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ COMMANDS = {
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run a subcommand; returns the exit status."""
+    """Run a subcommand; return the exit status."""
     parser = argparse.ArgumentParser(prog="python -m bench", description=__doc__)
     commands = parser.add_subparsers(dest="command", required=True)
     for name, module in COMMANDS.items():

@@ -1,6 +1,6 @@
 """The calls that `functions` and `memory` measure: a row for each function, over ``np`` and the arrays of `values`.
 
-A row says what is called, on inputs of n elements; `values` says what the names are. Names that only describe an array
+A row is a call with inputs of n elements; `values` defines the names in it. Functions that only describe an array
 (``shape``, ``ndim``), print it, or read and write files have no row.
 """
 
@@ -15,11 +15,11 @@ import numpy
 from bench import place
 
 CUBIC = 300
-"""The largest side of the matrices whose decomposition takes its cube."""
+"""The largest side of matrices for decompositions, whose time grows with its cube."""
 
 
 def _each(names: str, code: str) -> dict[str, str]:
-    """A row for each of the names, which are called alike."""
+    """Return a row for each of the names, which have the same arguments."""
     return {name: code.format(name=name) for name in names.split()}
 
 
@@ -45,7 +45,7 @@ UFUNCS = {
     "matvec": "np.matvec(m, row)",
     "vecdot": "np.vecdot(m, w)",
     "vecmat": "np.vecmat(row, m)",
-    # The same on other dtypes, whose kernels are others.
+    # The same with other dtypes, which have other kernels.
     "add, float32": "np.add(single, single)",
     "add, int64": "np.add(i, j)",
     "add, uint32": "np.add(unsigned, unsigned)",
@@ -63,7 +63,7 @@ UFUNCS = {
     "add, strided": "x[::2] + y[::2]",
     "add, transposed": "m + w.T",
 }
-"""Elementwise functions; ``name, kind`` is a further call of one."""
+"""Elementwise functions; ``name, kind`` is another call of the same function."""
 
 CREATION = {
     "arange": "np.arange(n)",
@@ -190,7 +190,7 @@ INDEXING = {
     "m[rows, columns]": "m[order, order]",
     "add.at": "np.add.at(o, i, y)",
 }
-"""Elements by place and by mask."""
+"""Elements by index and by mask."""
 
 REDUCTIONS = {
     **_each(
@@ -373,7 +373,7 @@ OPERANDS = {
     "axis 1 of int64": "m_int, axis=1",
     "axis 0 of bool": "m_bool, axis=0",
 }
-"""What functions along an axis get."""
+"""Arguments of functions along an axis."""
 
 ALONG = {
     **{
@@ -395,10 +395,10 @@ ALONG = {
     "var, axis 1": "np.var(m, axis=1, keepdims=True)",
     "take, axis 0": "np.take(m, order, axis=0)",
 }
-"""The same along axes, on other layouts and dtypes, which many elements are measured with."""
+"""Calls along axes, with other layouts and dtypes, which are measured with many elements only."""
 
 MANY = 10**4
-"""From so many elements on the calls of `ALONG` are measured."""
+"""The least number of elements with which the calls of `ALONG` are measured."""
 
 CALLS: dict[str, str] = {
     **UFUNCS,
@@ -418,19 +418,18 @@ UNLIKE = {
     "argpartition", "empty", "empty_like", "linalg.eig", "linalg.eigh", "linalg.eigvals", "linalg.qr", "linalg.svd",
     "partition", "unique_values",
 }  # fmt: skip
-"""Calls whose results may differ and be right; ``random.`` is drawn."""
+"""Calls with several right results; those of ``random.`` are random."""
 
 VIEWS_IN_NUMPY = {"flip", "fliplr", "flipud", "rot90", "unstack", "x[::-1]"}
-"""Calls that move no element in NumPy: torch has no negative strides and copies, and a thousand of its views take 0.7
-ms."""
+"""Calls that copy nothing in NumPy. torch has no negative strides and copies; a thousand of its views take 0.7 ms."""
 
 
 HOSTS_ALONE = {"random.hypergeometric", "random.zipf"}
-"""Calls that are refused elsewhere than on the host: torch draws no such numbers."""
+"""Calls that only the CPU accepts: torch can't draw these numbers."""
 
 
 def chosen(only: Iterable[str], device: str = place.HOST, size: int = 0) -> dict[str, str]:
-    """The calls of these names (``sort`` is also ``sort, axis``; ``fft.`` is all that begins so), or all for none."""
+    """Return the calls of these names, all without names; ``sort`` includes ``sort, axis``, ``fft.`` all of fft."""
     wanted = list(only)
     calls = CALLS if device == place.HOST else {key: CALLS[key] for key in CALLS if key not in HOSTS_ALONE}
     if size >= MANY:
@@ -451,7 +450,7 @@ def chosen(only: Iterable[str], device: str = place.HOST, size: int = 0) -> dict
 
 
 def values(n: int) -> dict[str, Any]:
-    """NumPy's arrays, and numbers, of the calls for a size: n elements, or as near as their shape lets them be."""
+    """Return the calls' NumPy arrays and numbers for a size: arrays of n elements, or about n if the shape needs it."""
     rng = numpy.random.default_rng(7)
     side = max(math.isqrt(n), 2)
     cubic = min(side, CUBIC)
@@ -498,7 +497,7 @@ def values(n: int) -> dict[str, Any]:
 
 
 def names(xp: Any, arrays: dict[str, Any], **where: Any) -> dict[str, Any]:
-    """What the names of a call mean over ``xp``: the arrays are copies of its own, on ``device`` if that is given."""
+    """Return the namespace for a call over ``xp``: its arrays are copies, on ``device`` if that is given."""
     own = {
         key: xp.asarray(value.copy(), **where) if isinstance(value, numpy.ndarray) else value
         for key, value in arrays.items()

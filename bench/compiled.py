@@ -19,7 +19,7 @@ ADDITIONS = 1000
 
 @dataclass(frozen=True)
 class Workload:
-    """A title, a size, and the contestants, NumPy's first: calls that return when the result, an array, is there."""
+    """A title, a size, and the contestants, NumPy first: calls that return when the result, an array, is computed."""
 
     title: str
     size: int
@@ -35,7 +35,7 @@ class Result:
 
 
 def chain(x: Any, y: Any, matmul: Callable[[Any, Any], Any]) -> Any:
-    """Ten products of matrices, one after the other."""
+    """Ten matrix products in sequence."""
     total = x
     for _ in range(10):
         total = total + matmul(total, y) * x
@@ -43,14 +43,14 @@ def chain(x: Any, y: Any, matmul: Callable[[Any, Any], Any]) -> Any:
 
 
 def additions(x: Any) -> Any:
-    """A thousand steps that do next to nothing."""
+    """A thousand steps with almost no work."""
     for _ in range(ADDITIONS):
         x = x + 1
     return x
 
 
 def spread(arrays: list[Any]) -> dict[str, Any]:
-    """Eight arrays in, a nested result out."""
+    """Take eight arrays, return a nested result."""
     return {"sums": [one + other for one, other in zip(arrays[:4], arrays[4:], strict=True)], "first": (arrays[0] * 2,)}
 
 
@@ -117,7 +117,7 @@ def _peers_loops(x: np.ndarray) -> Iterator[tuple[str, Call]]:
 
 
 def overhead(size: int, device: str = place.HOST) -> Workload:
-    """A call with eight arrays and a nested result; what it computes is next to nothing."""
+    """A call with eight arrays and a nested result, and almost no work."""
     import tnp
 
     arrays = list(np.random.default_rng(0).random((8, size), np.float32))
@@ -144,7 +144,7 @@ def _leaves(result: Any) -> list[np.ndarray]:
 
 
 def measured(workload: Workload, repeats: int, clock: timing.Clock = time.perf_counter) -> list[report.Row]:
-    """First calls, whose results have to be NumPy's, then rounds of all contestants."""
+    """Check each contestant's first result against NumPy's, then time rounds of all contestants."""
     first_calls, expected = {}, _leaves(workload.calls["NumPy"]())
     for name, call in workload.calls.items():
         start = clock()

@@ -1,7 +1,7 @@
-"""The contestants of a size sweep: one NumPy-style function, run by each library that is there.
+"""The contestants of a size sweep: one NumPy-style function, run by each installed library.
 
-A curve turns a NumPy array into a call that is ready to be timed: the array is already the library's own, on its
-device, and the call returns when the result is there.
+A curve turns a NumPy array into a call that is ready to be timed: the array is already converted to the library's
+array on its device, and the call returns when the result is computed.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ class Curve:
 
 
 def curves(function: Function, cuda: bool) -> list[Curve]:
-    """Every curve that this machine can draw; NumPy comes first."""
+    """Return every curve that this machine can measure, NumPy first."""
     found = [Curve("NumPy", lambda x: partial(function, x, np)), *tnp_curves(function, "cpu")]
     if cuda:
         found += tnp_curves(function, "cuda")

@@ -19,18 +19,18 @@ from rich.table import Table
 from bench import calls, options, place, report, timing
 
 TARGET = 3.0
-"""At most so many times NumPy's time."""
+"""The target: at most this many times NumPy's time."""
 GRACE = 2e-5
-"""So many seconds more than NumPy are the price of a call, whatever its size: a view costs that at most."""
+"""Seconds that a call may take more than NumPy, whatever its size: the cost of a view."""
 CHECKED = 10**6
 """The size at which the target is checked."""
 PATIENCE = 0.1
-"""Seconds that the rounds of one call may take together."""
+"""The most seconds for all rounds of one call."""
 FEWEST, MOST = 3, 7
 ENDLESS = 0.5
-"""Seconds from which a call is measured once."""
+"""A call that takes longer, in seconds, is measured once."""
 COMPARED = 10**4
-"""About so many elements of a result are compared with NumPy's."""
+"""The approximate number of elements of a result that are compared with NumPy's."""
 
 
 @dataclass(frozen=True)
@@ -45,13 +45,13 @@ class Timed:
 
     @property
     def misses(self) -> bool:
-        """Whether it takes too long, for a reason that can be mended."""
+        """Whether the function misses the target, for a reason that could be mended."""
         late = self.ratio > TARGET and self.tnp.median - self.numpy.median > GRACE
         return late and self.function not in calls.VIEWS_IN_NUMPY
 
 
 def result_of(code: str, names: dict[str, Any]) -> Any:
-    """What a call returns; None for a statement."""
+    """Return the result of a call; None for a statement."""
     if isinstance(ast.parse(code).body[-1], ast.Expr):
         return eval(code, dict(names))
     exec(code, dict(names))
@@ -59,7 +59,7 @@ def result_of(code: str, names: dict[str, Any]) -> Any:
 
 
 def leaves(value: Any) -> list[numpy.ndarray]:
-    """The arrays of a result, for NumPy."""
+    """Return the arrays in a result as NumPy arrays."""
     import tnp
 
     if isinstance(value, (list, tuple)):
@@ -68,9 +68,9 @@ def leaves(value: Any) -> list[numpy.ndarray]:
 
 
 def check(function: str, code: str, theirs: dict[str, Any], ours: dict[str, Any]) -> float:
-    """Run both once, and say how many seconds that took.
+    """Run both once; return the seconds that this took.
 
-    A result that is not NumPy's ends the run, as does an array that was written otherwise.
+    The run ends if the result, or an array that was written to, differs from NumPy's.
     """
     for names in (theirs, ours):
         names["o"][:] = names["x"]
@@ -93,7 +93,7 @@ def check(function: str, code: str, theirs: dict[str, Any], ours: dict[str, Any]
 def compare(
     size: int, function: str, code: str, theirs: dict[str, Any], ours: dict[str, Any], device: str = place.HOST
 ) -> Timed:
-    """Measure one call: as many rounds as the patience lasts for."""
+    """Measure one call, in as many rounds as the time limit allows."""
     import tnp
 
     with warnings.catch_warnings(), tnp.device(device):

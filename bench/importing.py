@@ -28,7 +28,7 @@ print(json.dumps([middle - start, time.perf_counter() - middle]))
 
 def one_round() -> tuple[float, float]:
     """Seconds of ``import torch``, and of ``import tnp`` after it."""
-    # With bytecode, as an installed package has it: compiling the sources is no part of an import but the first.
+    # With bytecode, as in an installed package: only the first import compiles the sources.
     environment = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
     run = subprocess.run(
         [sys.executable, "-c", SCRIPT], cwd=ROOT, env=environment, capture_output=True, text=True, check=True

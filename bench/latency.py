@@ -17,7 +17,7 @@ from bench import options, peers, report, timing
 
 ROOT = Path(__file__).parent.parent
 
-# What each process runs: it prints seconds by name, and how many modules the first call imported.
+# The program of each process: it prints seconds by name, and the number of modules that the first call imported.
 _START = """
 import json, sys, time
 begin = time.perf_counter()
@@ -28,7 +28,7 @@ modules = len(sys.modules)
 print(json.dumps(found))
 """
 
-# The factor is another number where the function has to be new, so that no cache knows it.
+# Another factor makes the function new, so that no cache holds it.
 _CALLS = """
 import numpy
 function = @compile@(lambda x: @factor@ / (1 + xp.exp(-x)))
@@ -75,7 +75,7 @@ found = {"import": imported - begin, "modules": 0}
 
 @dataclass(frozen=True)
 class Contestant:
-    """A name, and the Python that it runs: imports, and what is called, with ``@factor@`` for a number."""
+    """A name, and Python code: imports and a call, with ``@factor@`` in the place of a number."""
 
     name: str
     imports: str
@@ -88,7 +88,7 @@ class Contestant:
 
 @dataclass(frozen=True)
 class Row:
-    """A contestant's seconds of one kind, over the rounds, and the modules that its first call imported."""
+    """A contestant's seconds of one kind, one a round, and the number of modules that its first call imported."""
 
     contestant: str
     cache: str
@@ -99,7 +99,7 @@ class Row:
 
 
 def _filled(text: str, **values: str) -> str:
-    """A text with values for the names in it, which stand between two ``@``."""
+    """Fill in values for the names between two ``@`` in a text."""
     for name, value in values.items():
         text = text.replace(f"@{name}@", value)
     return text
@@ -119,13 +119,13 @@ def contestants() -> list[Contestant]:
 
 
 def compiles_of_sizes(caches: Path) -> int:
-    """How often the sweep of six sizes compiles, from an empty cache: each compile leaves an entry."""
+    """Count the compiles in a sweep of six sizes with an empty cache: each compile leaves an entry there."""
     one_process(Contestant("sizes", "import tnp as xp", _SIZES), 1.0, caches)
     return len(list((caches / "tnp").iterdir()))
 
 
 def targets(rows: list[Row], compiles: int) -> list[tuple[str, str, str]]:
-    """What the waits are to be: what is asked, what was measured, and the most it may be."""
+    """Return the targets: what is measured, the measured value, and the most that it may be."""
     of = {(row.contestant, row.cache, row.what): row.steady.median for row in rows}
     most = 1.2 * of.get(("torch, imported", "full", "process"), 0.0) + 0.3
     step = "tnp, a training step"
@@ -142,7 +142,7 @@ def targets(rows: list[Row], compiles: int) -> list[tuple[str, str, str]]:
 
 
 def one_process(contestant: Contestant, factor: float, caches: Path) -> dict[str, float]:
-    """The seconds that a fresh process says, and ``process``, which is all of it up to the end."""
+    """Run a fresh process; return the seconds that it prints and, as ``process``, its whole time."""
     environment = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
     environment.update(TNP_CACHE_DIR=str(caches / "tnp"), TORCHINDUCTOR_CACHE_DIR=str(caches / "inductor"))
     command = [sys.executable, "-c", contestant.script(factor)]
@@ -153,7 +153,7 @@ def one_process(contestant: Contestant, factor: float, caches: Path) -> dict[str
 
 
 def measured(chosen: list[Contestant], repeats: int, caches: Path) -> list[Row]:
-    """Rows of each contestant: with empty caches (once), with those of another function, and with its own."""
+    """Measure each contestant with empty caches (once), with those of another function, and with its own."""
     warm: dict[str, list[dict[str, float]]] = {each.name: [] for each in chosen}
     new: dict[str, list[dict[str, float]]] = {each.name: [] for each in chosen}
     found = [(each, "empty", [one_process(each, 1.0, caches / each.name)]) for each in chosen]

@@ -1,4 +1,4 @@
-"""The bytes of tensors that are alive while something runs, and the most of them there were."""
+"""Count the bytes of live tensors while a function runs, and their maximum."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from torch.utils._python_dispatch import TorchDispatchMode
 
 
 class LiveBytes(TorchDispatchMode):
-    """Counts the memory of each tensor that an operation makes inside, until it is freed.
+    """A mode that counts the memory of each tensor that an operation makes, until the tensor is freed.
 
     Attributes
     ----------
     now : int
-        Bytes alive.
+        The bytes of live tensors.
     peak : int
-        The most that there were.
+        The most bytes so far.
     """
 
     def __init__(self) -> None:
@@ -52,7 +52,7 @@ def _storages(value: Any) -> list[Any]:
 
 
 def peak(function: Callable[[], Any]) -> int:
-    """The most bytes of new tensors that were alive at once while ``function`` ran, its result among them."""
+    """Return the most bytes of new tensors that were alive at once while ``function`` ran, its result included."""
     with LiveBytes() as live:
         result = function()
     del result

@@ -1,4 +1,4 @@
-"""``python -m bench loop-programs``: thirty programs with loops of Python's, compiled as they are, beside NumPy."""
+"""``python -m bench loop-programs``: programs with Python loops, compiled unchanged, compared with NumPy."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from rich.table import Table
 
 from bench import options, report, timing
 
-# The programs: what they are given first is numpy or tnp. They may write to their other arguments.
+# The programs. The first argument is numpy or tnp. They may write to the other arguments.
 
 
 def gauss_seidel(np: Any, u: Any) -> Any:
@@ -51,7 +51,7 @@ def heat_3d(np: Any, u: Any) -> Any:
 
 
 def wave(np: Any, u: Any) -> Any:
-    """The wave equation, with two states that change places."""
+    """The wave equation, with two states that swap names."""
     before = u.copy()
     now = u.copy()
     for _ in range(200):
@@ -408,7 +408,7 @@ def insertion_sort(np: Any, x: Any) -> Any:
 
 @dataclass(frozen=True)
 class Program:
-    """A program, and what makes its arguments."""
+    """A program, and the function that makes its arguments."""
 
     function: Callable[..., Any]
     arguments: tuple[Any, ...]
@@ -421,7 +421,7 @@ class Program:
 
 @dataclass(frozen=True)
 class Result:
-    """A program: seconds by each, and of the first call."""
+    """A program's seconds by NumPy and by tnp, and of tnp's first call."""
 
     title: str
     seconds: Mapping[str, timing.Summary]
@@ -429,7 +429,7 @@ class Result:
 
     @property
     def speedup(self) -> float:
-        """How many times NumPy's speed."""
+        """NumPy's time divided by tnp's."""
         return self.seconds["numpy"].median / self.seconds["tnp"].median
 
 
@@ -483,19 +483,19 @@ def programs() -> list[Program]:
 
 
 def compiled(function: Callable[..., Any], **options: Any) -> Callable[..., Any]:
-    """The program on tnp, compiled as it is."""
+    """Return the program on tnp, compiled unchanged."""
     import tnp
 
     return tnp.compile(lambda *arguments: function(tnp, *arguments), **options)
 
 
 def by_numpy(program: Program) -> Any:
-    """What NumPy gives."""
+    """Return NumPy's result."""
     return program.function(numpy, *[each.copy() for each in program.arguments])
 
 
 def compare(program: Program, rounds: int, clock: timing.Clock = time.perf_counter) -> Result:
-    """One program by both, checked and then timed in turn; each call gets copies of the arguments."""
+    """Run one program by both, check the results, then time both in turn; each call gets copies of the arguments."""
     import tnp
 
     function = compiled(program.function)
@@ -513,7 +513,7 @@ def compare(program: Program, rounds: int, clock: timing.Clock = time.perf_count
 
 
 def table(results: list[Result]) -> Table:
-    """The programs' times, and how many times NumPy's speed they are."""
+    """Return a table of the programs' times and speedups over NumPy."""
     out = report.plain_table("programs with loops, µs a call")
     out.add_column("program")
     for name in ("numpy", "tnp", "times", "first call, s"):

@@ -1,4 +1,4 @@
-"""``python -m bench loops``: compiled loops beside NumPy's plain loop, and JAX and Numba where they are installed."""
+"""``python -m bench loops``: compiled loops, compared with Python loops over NumPy, and JAX and Numba if installed."""
 
 from __future__ import annotations
 
@@ -103,7 +103,7 @@ def looped_collatz(np: Any, n: Any) -> Any:
 
 
 class _Jax:
-    """JAX under tnp's names, for the loops that write nothing in place."""
+    """JAX's functions under tnp's names, for loops without writes in place."""
 
     def __init__(self) -> None:
         jax = peers.jax()
@@ -127,7 +127,7 @@ def _jax_heat(np: Any, u: Any) -> Any:
 
 @dataclass(frozen=True)
 class Loop:
-    """A loop in NumPy, in tnp's functions and in JAX's, and its arguments."""
+    """A loop written for NumPy, for tnp's and for JAX's functions, and its arguments."""
 
     title: str
     plain: Callable[..., Any]
@@ -151,7 +151,7 @@ def workloads() -> list[Loop]:
 
 
 def contestants(loop: Loop) -> dict[str, Call]:
-    """The loop's calls, each of which returns when the result is there."""
+    """Return the loop's calls by contestant; each returns when the result is computed."""
     import tnp
 
     compiled = tnp.compile(lambda *arguments: loop.function(tnp, *arguments))
@@ -180,14 +180,14 @@ def _numba_recurrence(x: Any) -> Any:
 
 @dataclass(frozen=True)
 class Result:
-    """A loop: seconds by each contestant."""
+    """A loop's seconds by contestant."""
 
     title: str
     seconds: Mapping[str, timing.Summary]
 
 
 def compare(loop: Loop, rounds: int, clock: timing.Clock = time.perf_counter) -> Result:
-    """One loop by all, checked and then timed in turn."""
+    """Run one loop by all contestants, check the results, then time them in turn."""
     calls = contestants(loop)
     expected = calls["numpy"]()
     for name, call in calls.items():

@@ -1,9 +1,9 @@
-"""``python -m bench memory``: the most memory that each function holds while it runs, beside NumPy's, worst first.
+"""``python -m bench memory``: the peak memory of each function, compared with NumPy's, worst first.
 
-Allocations are counted, by memray: those of NumPy, torch and the libraries below them alike, whether or not their pages
-have been touched. What is resident says less: memory that was freed and kept hides what a call takes. The work space
-that a BLAS makes at its first call and keeps for the process, as NumPy's and torch's do, is no call's. With
-``--device`` tnp's are the device's own memory, as torch's allocator counts it.
+memray counts all allocations, by NumPy, torch and the libraries below them, whether or not their pages were touched.
+Resident memory would say less: memory that was freed and kept hides what a call allocates. The work space that a BLAS
+allocates at its first call, and keeps, is not counted. With ``--device`` tnp's memory is the device's, as torch's
+allocator counts it.
 """
 
 from __future__ import annotations
@@ -26,16 +26,16 @@ from rich.table import Table
 from bench import calls, functions, options, place, report
 
 TARGET = 2.0
-"""At most so many times NumPy's memory."""
+"""The target: at most this many times NumPy's memory."""
 EXPLAINED = {"add, where=", "nanmedian, axis"}
-"""Calls whose docstrings say that they take more."""
+"""Calls whose docstrings say that they need more memory."""
 LEAST = 1 << 17
-"""Bytes that count as nothing: NumPy's buffers of 8192 elements, small results, Python's own objects."""
+"""Fewer bytes count as this many: NumPy's buffers of 8192 elements, small results, Python's own objects."""
 
 
 @dataclass(frozen=True)
 class Peak:
-    """One function: the bytes that NumPy and tnp hold at most beside their arguments, results included."""
+    """A function's peak memory by NumPy and by tnp, in bytes, without the arguments but with the results."""
 
     size: int
     function: str
@@ -49,13 +49,13 @@ class Peak:
 
     @property
     def misses(self) -> bool:
-        """Whether it takes too much, for a reason that can be mended."""
+        """Whether the function misses the target, for a reason that could be mended."""
         more = max(self.tnp, LEAST) > TARGET * max(self.numpy, LEAST) + LEAST
         return more and self.function not in calls.VIEWS_IN_NUMPY | EXPLAINED
 
 
 def peak(call: Callable[[], Any]) -> int:
-    """The most bytes that a call has allocated and not freed at one time; its second run, as the first loads code."""
+    """Return the most bytes that a call has allocated at one time, in its second run: the first loads code."""
     import memray
 
     call()
@@ -71,7 +71,7 @@ def peak(call: Callable[[], Any]) -> int:
 def compare(
     size: int, function: str, code: str, theirs: dict[str, Any], ours: dict[str, Any], device: str = place.HOST
 ) -> Peak:
-    """What one call takes of NumPy, and of tnp."""
+    """Measure the memory of one call by NumPy and by tnp."""
     import tnp
 
     count = peak if device == place.HOST else functools.partial(place.peak, device)
@@ -83,7 +83,7 @@ def compare(
 
 
 def table(results: Sequence[Peak], most: int) -> Table:
-    """The functions that take most beside NumPy, those above the target in red."""
+    """Return a table of the functions with the largest ratios to NumPy; those above the target are red."""
     out = report.plain_table(f"{results[0].size:,} elements, worst first" if results else "nothing measured")
     out.add_column("function")
     for name in ("NumPy MB", "tnp MB", "/ NumPy"):

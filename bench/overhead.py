@@ -1,4 +1,4 @@
-"""``python -m bench overhead``: what tnp adds to the same raw torch call, operation by operation, paired in one run."""
+"""``python -m bench overhead``: the time that tnp adds to the same raw torch call, by operation, paired in one run."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Pair:
 
 
 def same(statement: str) -> Pair:
-    """A pair that both libraries spell alike."""
+    """Return a pair with the same code for both libraries."""
     return Pair(statement, statement)
 
 
@@ -60,7 +60,7 @@ class Overhead:
 
 
 def names(size: int, device: str = place.HOST) -> tuple[dict[str, Any], dict[str, Any]]:
-    """What the statements' names mean on either side; the arrays hold the same values."""
+    """Return the namespaces for both sides' statements; their arrays hold the same values."""
     import torch
 
     import tnp
@@ -105,7 +105,7 @@ def table(results: list[Overhead]) -> Table:
             out.add_section()
         out.add_row(
             report.power(row.size) if first_of_size else "",
-            escape(row.operation),  # x[i] is no markup
+            escape(row.operation),  # rich would take x[i] for markup
             f"{row.tnp.median * 1e6:.2f}",
             f"{row.torch.median * 1e6:.2f}",
             f"{row.difference * 1e6:+.2f}",

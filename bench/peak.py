@@ -1,8 +1,7 @@
-"""How much memory a call takes at most, measured in a process of its own, where Linux tells it.
+"""The peak memory of a call, measured in a process of its own, on Linux.
 
-Resident memory is what counts, so that libraries with allocators of their own are measured alike. tnp's is told not to
-keep what it has freed: memory that it kept from the call before would hide what this one takes, as it does where a
-library can't be told.
+It is resident memory, so that libraries with their own allocators are measured alike. tnp is told not to keep freed
+memory, because memory kept from the call before would hide what a call takes. Other libraries can't be told.
 """
 
 from __future__ import annotations
@@ -26,14 +25,14 @@ print(peak.here(peak.made(module, name, arguments)))
 
 
 def made(module: str, name: str, arguments: list[Any]) -> Callable[[], Any]:
-    """The call that a function of a module makes."""
+    """Return the call that a function of a module makes."""
     return getattr(importlib.import_module(module), name)(*arguments)
 
 
 def here(call: Callable[[], Any]) -> int:
-    """Bytes by which this process grows at most while ``call`` runs, after a first time."""
+    """Return the most bytes by which this process grows while ``call`` runs a second time."""
     call()
-    Path("/proc/self/clear_refs").write_text("5")  # the high water mark is what is resident now
+    Path("/proc/self/clear_refs").write_text("5")  # reset the high water mark to the memory that is resident now
     before = _resident("VmHWM")
     call()
     return _resident("VmHWM") - before
@@ -47,7 +46,7 @@ def _resident(name: str) -> int:
 
 
 def apart(module: str, name: str, *arguments: Any) -> int:
-    """The same for ``module.name(*arguments)``, a call that is made in a fresh process."""
+    """Measure the call that ``module.name(*arguments)`` returns, in a fresh process."""
     environment = {**os.environ, "TNP_ALLOCATOR": "system"}
     run = subprocess.run(
         [sys.executable, "-c", SCRIPT, repr((module, name, *arguments))],

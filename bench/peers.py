@@ -1,4 +1,4 @@
-"""JAX and TensorFlow, where they are installed: asked for the same work, in as many threads as torch has."""
+"""JAX and TensorFlow, if they are installed: the same work in as many threads as torch uses."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def _is_there(name: str) -> bool:
 
 @functools.cache
 def jax() -> Any:
-    """The module, with NumPy's dtypes instead of 32 bits throughout; None where it is not installed."""
+    """Return JAX, with NumPy's dtypes instead of 32 bits; None if it is not installed."""
     if not _is_there("jax"):
         return None
     import torch
@@ -35,7 +35,7 @@ def jax() -> Any:
 
 @functools.cache
 def tensorflow() -> Any:
-    """The module; None where it is not installed."""
+    """Return TensorFlow; None if it is not installed."""
     if not _is_there("tensorflow"):
         return None
     import torch
@@ -48,13 +48,13 @@ def tensorflow() -> Any:
 
 
 def note() -> str:
-    """Which of them have no rows because they are not installed; empty if both are."""
+    """Return a note on which of them have no rows because they are not installed; empty if both are."""
     missing = [title for name, title in NAMES.items() if not _is_there(name)]
     return f"not installed, so without rows: {', '.join(missing)} (pip install '.[peers]')\n" if missing else ""
 
 
 def jax_call(function: Callable[..., Any], *arrays: np.ndarray) -> Call:
-    """A jitted function of arrays on the CPU; a call returns when the result is there."""
+    """Return a jitted function of arrays on the CPU; a call returns when the result is computed."""
     own = jax_arrays(*arrays)
     run = jax().jit(function)
     return lambda: jax().block_until_ready(run(*own))

@@ -1,6 +1,6 @@
 """``python -m bench pi``: Monte Carlo pi on the CPU, on CUDA, and split: drawn on the CPU, computed on CUDA.
 
-Each call ends with the estimate as a Python float, so that it has waited for whatever computes it.
+Each call returns the estimate as a Python float, so it includes the wait for the device.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ peak: how much more memory a second call had taken at most, in a process of its 
   (TensorFlow keeps its arrays) does not show
 """
 PLACES = {"cpu": ("cpu", "cpu"), "cuda": ("cuda", "cuda"), "split": ("cpu", "cuda")}
-"""Where the random numbers are drawn, and where the arithmetic is done."""
+"""Place -> the devices that draw the random numbers and that do the arithmetic."""
 DEVIATION = 4 * math.sqrt(math.pi / 4 * (1 - math.pi / 4))  # of the estimate from one point
 TOO_FAR = 6  # standard deviations: once in five hundred million estimates
 LINES = {"cpu": "solid", "cuda": (0, (6, 1.5, 1, 1.5)), "split": (0, (1, 1.5))}
@@ -169,7 +169,7 @@ def tensorflow_call(n: int, dtype: str = "float64") -> Callable[[], float]:
 
 
 def peaks(names: Sequence[str], n: int, dtype: str) -> dict[str, int | None]:
-    """Bytes that a call of each curve takes at most, beyond what it finds; None where the system does not tell."""
+    """Return the peak memory of a call of each curve, in bytes; None if the system does not tell it."""
     return {name: peak.apart("bench.pi", "call_named", name, n, dtype) if peak.IS_KNOWN else None for name in names}
 
 

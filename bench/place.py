@@ -1,4 +1,4 @@
-"""Where tnp and torch compute: the device of ``--device``, and what a clock and a memory count have to ask it."""
+"""The device of ``--device``, on which tnp and torch compute, and how to read its clock and its memory."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def add_argument(parser: argparse.ArgumentParser) -> None:
 
 
 def clock(device: str) -> Callable[[], float]:
-    """A clock that is read when the device has done what it was asked for: a call returns before that."""
+    """Return a clock that waits for the device first: a call returns before the device is done."""
     if device == HOST:
         return time.perf_counter
     import tnp
@@ -43,7 +43,7 @@ def clock(device: str) -> Callable[[], float]:
 
 
 def name(device: str) -> str | None:
-    """What its maker calls the device; None of the host, which a report names anyway."""
+    """Return the maker's name of the device; None for the CPU, which a report names anyway."""
     if device == HOST:
         return None
     import torch
@@ -55,7 +55,7 @@ def name(device: str) -> str | None:
 
 
 def peak(device: str, call: Callable[[], Any]) -> int:
-    """The most bytes of the device that a call has at one time beyond what it finds; its second run."""
+    """Return the peak of device memory during a call's second run, in bytes, beyond what was allocated before."""
     import torch
 
     memory = torch.get_device_module(torch.device(device).type)

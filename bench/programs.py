@@ -22,12 +22,12 @@ from bench import options, place, report, timing
 
 FOLDER = Path(__file__).parent.parent / "examples" / "programs"
 TARGETS = {"small": 3.0, "loop": 5.0}
-"""Kind -> the most times NumPy's time. What is spent on large arrays has no target here: that is `bench sigmoid`'s."""
+"""Kind -> the target: at most this many times NumPy's time. `bench sigmoid` has the target for large arrays."""
 
 
 @dataclass(frozen=True)
 class Program:
-    """A program, the size that it is timed with, and what it spends its time on there.
+    """A program, the size that it is timed with, and the kind of its work at that size.
 
     The kinds: operations on "large" arrays, on "small" ones, or a "loop" over single elements.
     """
@@ -73,7 +73,7 @@ class Run:
 
 
 def loaded(program: Program) -> Callable[[int], None]:
-    """The program's ``main``, its file run as a module of its own."""
+    """Run a program's file as a module; return its ``main``."""
     path = FOLDER / f"{program.name}.py"
     spec = importlib.util.spec_from_file_location(program.name, path)
     assert spec is not None and spec.loader is not None
@@ -83,7 +83,7 @@ def loaded(program: Program) -> Callable[[int], None]:
 
 
 def output(main: Callable[[int], None], size: int) -> str:
-    """What the program prints."""
+    """Return the text that a program prints."""
     with contextlib.redirect_stdout(io.StringIO()) as printed:
         main(size)
     return printed.getvalue()

@@ -1,4 +1,4 @@
-"""What a run says: the measured rows, the machine they were measured on, and both as a table, JSON and CSV."""
+"""The report of a run: the measured rows and the machine, as a table, JSON and CSV."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ def processor() -> str:
 
 
 def machine(device: str = place.HOST) -> dict[str, Any]:
-    """What the figures depend on: processor, cores, threads, accelerator, device, versions and date."""
+    """Return what the figures depend on: processor, cores, threads, accelerator, device, versions and date."""
     import torch
 
     return {
@@ -105,7 +105,7 @@ def headline(facts: dict[str, Any]) -> str:
 
 
 def seconds(value: float) -> str:
-    """A time with three significant digits and the unit that suits it."""
+    """Format a time with three significant digits and a fitting unit."""
     if value == 0:
         return "0 s"
     for unit, scale in (("s", 1.0), ("ms", 1e-3), ("µs", 1e-6)):
@@ -127,7 +127,7 @@ def power(size: int) -> str:
 
 
 def console(**options: Any) -> Console:
-    """Where a benchmark prints; a file or a pipe, which have no width of their own, get lines of 120 characters."""
+    """Return the console on which a benchmark prints; files and pipes get lines of 120 characters."""
     wide = Console(**options)
     return wide if wide.is_terminal else Console(**options, width=120)
 

@@ -1,7 +1,7 @@
-"""``python -m bench scaling``: weak and strong scaling over processes, what they send, and 1,000 hosts on paper.
+"""``python -m bench scaling``: weak and strong scaling over processes, what they send, and a model of 1,000 hosts.
 
-Monte Carlo pi, a matrix product and a training step, each in processes that torchrun's own launcher starts: gloo on the
-CPU, NCCL on CUDA with a GPU for each. Collectives are counted, not estimated.
+Monte Carlo pi, a matrix product and a training step run in processes that torchrun's launcher starts: gloo on the CPU,
+or NCCL on CUDA with a GPU for each process. Collectives are counted, not estimated.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ messages: collectives a step; given: bytes that a process gives to them; wire: b
 
 @dataclass(frozen=True)
 class Program:
-    """Its sizes for one process, the work of a size, and what each process gives to which collective."""
+    """A program's sizes for one process, the work of a size, and the bytes of each process for each collective."""
 
     strong: int
     share: int
@@ -90,12 +90,12 @@ def size_of(program: str, mode: str, processes: int) -> int:
 
 
 def expected(program: str, size: int, processes: int) -> list[tuple[str, int]]:
-    """The collectives of a step by the closed formula."""
+    """Return the collectives of a step by the closed formula."""
     return PROGRAMS[program].messages(size, processes) if processes > 1 else []
 
 
 def launch(processes: int, runs: Sequence[dict[str, Any]], device: str, repeats: int) -> dict[str, Any]:
-    """What processes of their own measure; SystemExit where they fail."""
+    """Start processes and return what they measure; raise SystemExit if they fail."""
     with tempfile.TemporaryDirectory() as folder:
         question, answer = Path(folder, "question.json"), Path(folder, "answer.json")
         question.write_text(json.dumps({"device": device, "repeats": repeats, "runs": list(runs)}))
@@ -114,7 +114,7 @@ def launch(processes: int, runs: Sequence[dict[str, Any]], device: str, repeats:
 
 
 def checked(row: dict[str, Any], processes: int) -> list[tuple[str, int]]:
-    """The collectives that were counted; SystemExit where the formula says others."""
+    """Return the collectives that were counted; raise SystemExit if the formula gives others."""
     counted = [(kind, nbytes) for kind, nbytes in row["messages"]]
     formula = expected(row["program"], row["size"], processes)
     if sorted(counted) != sorted(formula):
@@ -123,7 +123,7 @@ def checked(row: dict[str, Any], processes: int) -> list[tuple[str, int]]:
 
 
 def computing_of(alone: Sequence[dict[str, Any]], program: str) -> Computing:
-    """What one process computes, from its two sizes."""
+    """Fit the computing time of one process to its two sizes."""
     work = PROGRAMS[program].work
     points = sorted((work(row["size"]), median(row)) for row in alone if row["program"] == program)
     return Computing.of(points[0], points[-1])
@@ -137,7 +137,7 @@ def median(row: dict[str, Any]) -> float:
 def measure(
     programs: Sequence[str], processes: Sequence[int], device: str, repeats: int, console: Console
 ) -> tuple[list[Row], dict[int, Network], dict[str, Computing]]:
-    """Each program, both ways, over each number of processes; the networks that they had, and what one computes."""
+    """Measure each program, scaled both ways, over each number of processes; fit networks and computing times."""
     rows: list[Row] = []
     networks: dict[int, Network] = {}
     cores = math.inf if device != "cpu" else float(report.machine()["cores"])
@@ -185,7 +185,7 @@ def measure(
 
 @dataclass(frozen=True)
 class OnPaper:
-    """A program over many hosts, by the model."""
+    """The model's figures of a program over many hosts."""
 
     program: str
     mode: str
@@ -201,7 +201,7 @@ class OnPaper:
 def on_paper(
     computing: dict[str, Computing], network: Network, hosts: Sequence[int], factor: float = 1.0, speed: float = 1.0
 ) -> list[OnPaper]:
-    """Each program over hosts of one process, with ``factor`` times the measured size on ``speed`` times the speed."""
+    """Model each program on hosts of one process: ``factor`` times the measured size, ``speed`` times the speed."""
     found = []
     for name, one in computing.items():
         program = PROGRAMS[name]

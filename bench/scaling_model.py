@@ -1,8 +1,7 @@
-"""What a program takes on many hosts, on paper: a model of computing and of collectives, and how it is fitted.
+"""A model of a program's time on many hosts: computing and collectives, fitted to measurements.
 
-A step takes ``overhead + seconds_per_work * work / processes`` to compute and, for each collective, what the software
-takes, a latency for each round of messages, and its bytes over the bandwidth. Which collective sends what, in how many
-rounds, is below.
+A step takes ``overhead + seconds_per_work * work / processes`` to compute. Each collective takes the software's time, a
+latency for each round of messages, and its bytes over the bandwidth. The table below has the rounds and bytes.
 """
 
 from __future__ import annotations
@@ -14,12 +13,12 @@ from dataclasses import dataclass
 import numpy as np
 
 Messages = Sequence[tuple[str, int]]
-"""Collectives: which, and the bytes that a process gives to it."""
+"""Kinds of collectives, and the bytes that a process gives to each."""
 
 
 @dataclass(frozen=True)
 class Network:
-    """How long messages take: seconds a round, bytes a second out of each process, and seconds of software for each."""
+    """A network: seconds a round, bytes a second out of each process, and seconds of software for each collective."""
 
     name: str
     latency: float
@@ -28,7 +27,7 @@ class Network:
 
 
 def on_paper(software: float) -> Network:
-    """A network that many clusters have, under the software that was measured here."""
+    """Return a network as many clusters have it, with the software time that was measured here."""
     return Network("10 µs, 100 Gb/s", 10e-6, 12.5e9, software)
 
 
@@ -62,12 +61,12 @@ WAYS: dict[str, dict[str, Way]] = {
 
 
 def wire(messages: Messages, processes: int) -> float:
-    """Bytes that each process puts on the wire, in rings, the way that sends least."""
+    """Return the bytes that each process sends in rings, which send least."""
     return sum(WAYS[kind][RING].wire(processes, nbytes) for kind, nbytes in messages)
 
 
 def sending(messages: Messages, processes: int, network: Network) -> float:
-    """Seconds of some collectives one after the other, each in the faster of its two ways."""
+    """Return the seconds of collectives in sequence, each by the faster of its two algorithms."""
     if processes == 1:
         return 0.0
     return sum(
@@ -82,10 +81,10 @@ Pings = Mapping[str, Sequence[tuple[int, float]]]
 
 
 def fitted(name: str, pings: Pings, bare: Pings, processes: int) -> Network:
-    """The network that explains measured collectives best.
+    """Fit a network to measured collectives.
 
-    The latency is that of ``bare`` ones, of few bytes; software and bandwidth have the least squares of the relative
-    error of ``pings``, which the programs' own functions sent.
+    The latency is that of the ``bare`` collectives, of few bytes. Software time and bandwidth minimise the squared
+    relative errors for ``pings``, which the programs' own functions sent.
     """
     rounds = {kind: WAYS[kind][RING].rounds(processes) for kind in pings}
     latency = min(seconds / rounds[kind] for kind, times in bare.items() for _, seconds in times)
@@ -100,20 +99,20 @@ def fitted(name: str, pings: Pings, bare: Pings, processes: int) -> Network:
 
 @dataclass(frozen=True)
 class Computing:
-    """What one process takes for a program without messages."""
+    """The time of one process for a program without messages."""
 
     overhead: float
     seconds_per_work: float
 
     @classmethod
     def of(cls, small: tuple[float, float], large: tuple[float, float]) -> Computing:
-        """From two amounts of work and their seconds."""
+        """Fit the time to two amounts of work and their seconds."""
         (less, fast), (more, slow) = small, large
         rate = max(0.0, (slow - fast) / (more - less))
         return cls(max(0.0, fast - rate * less), rate)
 
     def seconds(self, work: float, processes: int, cores: float = math.inf, speed: float = 1.0) -> float:
-        """Of each of several processes, which share ``cores``, on hosts that are ``speed`` times as fast."""
+        """Return the seconds of each of several processes that share ``cores``, on hosts ``speed`` times as fast."""
         return (self.overhead + self.seconds_per_work * work / processes / speed) * max(1.0, processes / cores)
 
 
@@ -128,6 +127,6 @@ def predicted(
     speed: float = 1.0,
     overlapped: bool = False,
 ) -> float:
-    """Seconds of a step; ``overlapped`` sends while it computes, as much as it can."""
+    """Return the seconds of a step; ``overlapped`` steps send while they compute, as far as possible."""
     alone, sent = computing.seconds(work, processes, cores, speed), sending(messages, processes, network)
     return max(alone, sent) if overlapped else alone + sent

@@ -1,4 +1,4 @@
-"""What `bench.scaling` runs in each process: the programs, what they send, and how long the network takes.
+"""The part of `bench.scaling` that runs in each process: the programs, what they send, and the network's times.
 
 ``python -m torch.distributed.run --nproc-per-node 2 -m bench.scaling_programs QUESTION ANSWER`` runs it by hand.
 """
@@ -26,27 +26,27 @@ Call = Callable[[], Any]
 
 
 class Message(NamedTuple):
-    """A collective: which, and the bytes that a process gives to it."""
+    """A collective: its kind, and the bytes that a process gives to it."""
 
     kind: str
     nbytes: int
 
 
 def monte_carlo(n: int, mesh: Any) -> Call:
-    """Pi of ``n`` points, each process' own; the estimate is one number in all."""
+    """Estimate pi from ``n`` points in each process; all processes get the same estimate."""
     rng = np.distributed.Generator(0, mesh)
     return lambda: float(pi.estimate(rng.random(n), rng.random(n), np))
 
 
 def matmul(n: int, mesh: Any) -> Call:
-    """The product of two matrices that are cut by rows; the second is sent to all, as its rows meet all columns."""
+    """Multiply two matrices that are cut by rows; each process needs the whole second matrix, so it is sent to all."""
     rng = np.distributed.Generator(0, mesh)
     a, b = rng.random((n, n)), rng.random((n, n))
     return lambda: np.distributed.local(a @ np.distributed.replicate(b, mesh))
 
 
 def digits(n: int, mesh: Any) -> Call:
-    """A step of training the network of examples.digits by ``n`` images, of which each process has its part."""
+    """A training step of the network of examples.digits on ``n`` images, of which each process has a part."""
     from examples.digits import initialized, load, logits
 
     learn, _ = load(0)
@@ -83,14 +83,14 @@ def messages(call: Call) -> list[Message]:
 
 
 def slowest(seconds: float, device: str) -> float:
-    """The time of the process that took longest."""
+    """Return the time of the slowest process."""
     times = torch.tensor(seconds, dtype=torch.float64, device=device)
     torch.distributed.all_reduce(times, torch.distributed.ReduceOp.MAX)
     return float(times)
 
 
 def timed(call: Call, calls: int, device: str) -> float:
-    """Seconds a call, of the slowest process; all begin together."""
+    """Return the seconds a call in the slowest process; all begin together."""
     torch.distributed.barrier()
     start = time.perf_counter()
     for _ in range(calls):
@@ -103,9 +103,9 @@ Pings = dict[str, list[tuple[int, float]]]
 
 
 def pings(repeats: int, device: str, mesh: Any) -> tuple[Pings, Pings]:
-    """Kind of collective -> bytes that a process gives, and the least seconds that it took of several times.
+    """Return kind of collective -> bytes that a process gives, and the least seconds of several tries.
 
-    First by the functions that the programs use; then by torch.distributed alone, the fewest bytes.
+    The first table is by the functions that the programs use. The second is by torch.distributed alone, with few bytes.
     """
     size = np.distributed.size()
     by_arrays: Pings = {"all_reduce": [], "all_gather_into_tensor": []}
@@ -130,7 +130,7 @@ def pings(repeats: int, device: str, mesh: Any) -> tuple[Pings, Pings]:
 
 
 def main(question: str, answer: str) -> None:
-    """Measure what a JSON file asks for, and write what was found to another."""
+    """Measure what a JSON file asks for, and write the results to another."""
     asked = json.loads(Path(question).read_text())
     device, repeats = asked["device"], asked["repeats"]
     np.distributed.init(device, timeout=120)

@@ -55,7 +55,7 @@ class Result:
 
 
 def names(np: Any, size: int) -> dict[str, Any]:
-    """What the statements' names mean in one library."""
+    """Return the namespace of the statements for one library."""
     x = np.array([float(i % 7 + 1) for i in range(size)])
     y = x + 1.0
     matrix = np.array([[1.0, 2.0], [3.0, 4.0]])
@@ -63,7 +63,7 @@ def names(np: Any, size: int) -> dict[str, Any]:
 
 
 def compare(statement: str, size: int, rounds: int, clock: timing.Clock = time.perf_counter) -> Result:
-    """One statement each way; tnp's arrays are made on its default device."""
+    """Time one statement by both; tnp's arrays are on its default device."""
     import numpy
 
     import tnp

@@ -1,4 +1,4 @@
-"""Interleaved timing: the contestants run in turn, round after round, so that a noisy machine shifts all of them alike.
+"""Interleaved timing: the contestants run in turn, round after round, so that noise affects all of them alike.
 
 A sample is the time per call over an inner loop that is long enough for the clock; ratios and differences are paired
 within a round before the median is taken.
@@ -17,7 +17,7 @@ from typing import Any
 Clock = Callable[[], float]
 Samples = dict[str, list[float]]
 
-# One sample lasts at least this long: far above the clock's resolution, far below a scheduler's patience.
+# One sample lasts at least this long: far above the clock's resolution, far below a scheduler's time slice.
 SAMPLE_SECONDS = 2e-3
 
 
@@ -65,7 +65,7 @@ def quartiles(samples: Sequence[float]) -> tuple[float, float, float]:
 
 
 def calibrate(timer: timeit.Timer, least: float = SAMPLE_SECONDS) -> int:
-    """How many calls in a row take at least ``least`` seconds; one, unmeasured, where none are asked for."""
+    """Return how many calls in a row take at least ``least`` seconds; if that is 0, one, without measuring."""
     calls = 1
     if not least:
         return calls

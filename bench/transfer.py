@@ -1,4 +1,4 @@
-"""``python -m bench transfer``: bytes per second to the accelerator and back, pinned and not, and a program's share.
+"""``python -m bench transfer``: bytes per second to the accelerator and back, and a program's share.
 
 The program is Monte Carlo pi with its random numbers drawn on the CPU and its arithmetic on the accelerator.
 """
@@ -33,7 +33,7 @@ class Row:
 
 
 def copies(device: str, nbytes: int) -> Iterator[tuple[str, Call]]:
-    """The ways to copy, each a call that ends when the copy is done; the host's own memory is the measure."""
+    """Return the ways to copy, each a call that ends when the copy is done; a copy on the CPU is the baseline."""
     import tnp
 
     near = tnp.zeros(nbytes, tnp.uint8, device="cpu")
@@ -54,7 +54,7 @@ def copies(device: str, nbytes: int) -> Iterator[tuple[str, Call]]:
 
 
 def measure(device: str, nbytes: int, repeats: int) -> list[Row]:
-    """Each way of copying so many bytes."""
+    """Measure each way of copying so many bytes."""
     contestants = [timing.Contestant(name, call) for name, call in copies(device, nbytes)]
     samples = timing.measure(contestants, repeats)
     rows = []
@@ -65,7 +65,7 @@ def measure(device: str, nbytes: int, repeats: int) -> list[Row]:
 
 
 def programs(device: str, n: int) -> tuple[Call, Call]:
-    """Monte Carlo pi split between the CPU and ``device``, and the copies that it makes alone."""
+    """Return Monte Carlo pi split between the CPU and ``device``, and its copies alone."""
     import tnp
 
     rng = tnp.random.default_rng(0)
@@ -87,7 +87,7 @@ def programs(device: str, n: int) -> tuple[Call, Call]:
 
 
 def share(device: str, n: int, repeats: int) -> tuple[float, timing.Summary]:
-    """Which part of the program's time its copies take, and that time."""
+    """Return the copies' share of the program's time, and that time."""
     whole, copied = programs(device, n)
     samples = timing.measure([timing.Contestant("whole", whole), timing.Contestant("copies", copied)], repeats)
     return timing.paired_ratio(samples["copies"], samples["whole"]), timing.Summary.of(samples["whole"])

@@ -18,14 +18,14 @@ Call = Callable[[], Any]
 
 @dataclass(frozen=True)
 class Target:
-    """What is to be reached: one contestant's time is at most ``ratio`` times another's, or at most ``seconds``."""
+    """A target: one contestant's time is at most ``ratio`` times another's, or at most ``seconds``."""
 
     one: str
     other: str | None
     limit: float
 
     def reached(self, samples: timing.Samples) -> tuple[float, bool] | None:
-        """The measured figure and whether it is good enough; None if one of the two isn't installed."""
+        """Return the measured figure and whether it reaches the target; None if one of the two isn't installed."""
         if self.one not in samples or (self.other is not None and self.other not in samples):
             return None
         if self.other is None:
@@ -42,11 +42,11 @@ class Target:
 
 @dataclass(frozen=True)
 class Workload:
-    """What is computed, by whom, and how fast it has to be. All calls return the same numbers."""
+    """A computation, its contestants and its target. All calls return the same numbers."""
 
     name: str
     calls: Callable[[str], Iterator[tuple[str, Call]]]
-    """The contestants on a device: JAX and TensorFlow, which are asked for the CPU, there alone."""
+    """The contestants on a device: JAX and TensorFlow take part on the CPU only."""
     targets: tuple[Target, ...]
 
 
@@ -266,7 +266,7 @@ WORKLOADS = [
 
 
 def leaves(result: Any) -> list[np.ndarray]:
-    """The arrays of a result, of whatever library, as NumPy's."""
+    """Return the arrays in any library's result as NumPy arrays."""
     import tnp
 
     if isinstance(result, (list, tuple)):
@@ -277,7 +277,7 @@ def leaves(result: Any) -> list[np.ndarray]:
 
 
 def contestants(workload: Workload, device: str = place.HOST) -> list[timing.Contestant]:
-    """The calls of a workload, warm; SystemExit when one returns other numbers than the first."""
+    """Return the calls of a workload, warmed up; raise SystemExit if one returns other numbers than the first."""
     found: list[timing.Contestant] = []
     expected: list[np.ndarray] | None = None
     for name, call in workload.calls(device):
@@ -310,7 +310,7 @@ def table(rows: list[Row]) -> Table:
 
 
 def peaks() -> Iterator[tuple[str, str, int]]:
-    """What is computed, how, and the most bytes of tensors that were alive at once meanwhile."""
+    """Return computation, method, and the most bytes of tensors that were alive at once."""
     import tnp
     from bench import live
 
@@ -364,7 +364,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(chosen: argparse.Namespace) -> int:
-    """Measure every workload; print the table and what was to be reached."""
+    """Measure every workload; print the table and the targets."""
     import tnp
 
     console = report.console()
