@@ -75,7 +75,7 @@ def forwards(array: np.ndarray, origin: Tensor) -> Tensor:
 
     If no tensor can describe the elements either, the result has their bytes along a further axis.
     """
-    ahead = array[tuple([slice(None, None, -1 if step < 0 else 1) for step in array.strides])]
+    ahead = array[*[slice(None, None, -1 if step < 0 else 1) for step in array.strides], ...]
     if is_described(ahead):
         return tensor_over(ahead, origin)
     storage = origin.untyped_storage()

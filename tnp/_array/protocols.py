@@ -37,13 +37,15 @@ def numpy_ufunc(ufunc: Any, method: str, inputs: tuple[Any, ...], kwargs: dict[s
     ours = getattr(public.namespace(), name, None)
     if ours is None:
         raise TypeError(f"tnp has no {name}: call numpy.{name} on tnp.asnumpy(x)")
+    try:
+        targets = tuple([_over(out) for out in (inputs[:1] if method == "at" else outs)])
+    except DtypeError as error:
+        return host_fallback.refused(error, getattr(ufunc, method), inputs, {**kwargs, "out": outs} if outs else kwargs)
     if method == "at":
-        target = _over(inputs[0])
-        ours.at(target, *inputs[1:])
-        _write_back(inputs[0], target)
+        ours.at(*targets, *inputs[1:])
+        _write_back(inputs[0], *targets)
         return None
     function = ours if method == "__call__" else getattr(ours, method)
-    targets = tuple([_over(out) for out in outs])
     if targets:
         kwargs["out"] = targets if len(targets) > 1 else targets[0]
     result = function(*inputs, **kwargs)

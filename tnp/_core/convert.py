@@ -652,6 +652,8 @@ def view(x: ndarray, dtype: Any) -> ndarray:
     try:
         return view_like(x, memory.viewed(tensor, wanted))
     except RuntimeError as error:
+        if host_views.has_host_views(tensor):
+            return strided_views.over(memory.to_numpy(tensor).view(dtype), tensor)
         raise ValueError(f"no tensor over these bytes has dtype {to_numpy[wanted]}: view a copy ({error})") from None
 
 
@@ -665,6 +667,8 @@ def field(x: ndarray, dtype: Any, offset: int) -> ndarray:
     if wanted.itemsize + offset > x.itemsize:
         raise ValueError("new type plus offset is larger than original type")
     if offset % wanted.itemsize:
+        if host_views.has_host_views(x.tensor):
+            return strided_views.over(memory.to_numpy(x.tensor).getfield(dtype, offset), x.tensor)
         raise ValueError(f"offset {offset} is no multiple of the {wanted.itemsize} bytes of {to_numpy[wanted]}")
     parts = memory.viewed(x.tensor[..., None], wanted)
     return wrap_array(parts[..., offset // wanted.itemsize])

@@ -15,6 +15,7 @@ from backend_torch.tensors.casting import cast
 from backend_torch.tensors.dtypes import to_numpy
 from tnp._core.base import ndarray, scalar
 from tnp._core.convert import is_array, tensor_of
+from tnp._core.dtypes import DtypeError
 from tnp._core.errors import index_of, refuse_cast, warn
 from tnp._core.indexing import INT64
 from tnp._core.numpy_version import NUMPY
@@ -73,9 +74,12 @@ def index_mode(mode: Any) -> str:
 
 
 def writeable_tensor(array: Any, message: str, refusal: str = "assignment destination is read-only") -> Tensor:
-    """Return the tensor of an array that is written to; TypeError with the message for anything else."""
+    """Return the tensor of an array that is written to; TypeError with the message for anything else.
+
+    It is a DtypeError for NumPy's arrays: NumPy's own function writes to those.
+    """
     if not isinstance(array, ndarray):
-        raise TypeError(message)
+        raise (DtypeError if isinstance(array, np.ndarray) else TypeError)(message)
     tensor = array.tensor
     if not memory.is_writeable(tensor) or (type(array) is not ndarray and not array.flags.writeable):
         raise ValueError(refusal)

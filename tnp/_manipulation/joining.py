@@ -128,6 +128,8 @@ def concatenate(
         tensors = tensors_of(*arrays)
         if dtype is not None:
             tensor_dtype(dtype)
+        if isinstance(out, np.ndarray):
+            raise DtypeError("'out' must be an array")
     except DtypeError as error:
         return refused_here(error, np.concatenate, arrays, axis, out, dtype=dtype, casting=casting)
     if not tensors:

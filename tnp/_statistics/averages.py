@@ -1,7 +1,6 @@
 """Averages and variances: mean, median, weighted average, variance and standard deviation along axes.
 
-Layer: owns their dtype rule, the number of elements in the divisor, and NumPy's warnings where that is zero. No warning
-depends on values, because reading them would wait for an accelerator.
+Layer: owns their dtype rule, the number of elements in the divisor, and NumPy's warnings where that is zero.
 """
 
 from __future__ import annotations
@@ -83,7 +82,8 @@ def mean(
 
     Notes
     -----
-    float16 is averaged in float32. Differences from NumPy: there is no warning where ``where`` chooses no element.
+    float16 is averaged in float32. Differences from NumPy: in a trace, a batch and on an accelerator nothing warns
+    where ``where`` chooses no element.
 
     Source: https://numpy.org/doc/stable/reference/generated/numpy.mean.html
 
@@ -114,7 +114,7 @@ def mean(
         if mask is None and not count:
             warn("Mean of empty slice", RuntimeWarning)
         elif mask is not None:
-            errstate.warn_where(lambda: count == 0, "Mean of empty slice")
+            errstate.warn_where(count, lambda: count == 0, "Mean of empty slice")
         averaged = _divided(total, count, result, target)
     return deliver(averaged, out, target, "mean")
 
@@ -203,7 +203,8 @@ def var(
 
     Notes
     -----
-    Differences from NumPy: there is no warning where ``where`` chooses too few elements.
+    Differences from NumPy: in a trace, a batch and on an accelerator nothing warns where ``where`` chooses too
+    few elements.
 
     Source: https://numpy.org/doc/stable/reference/generated/numpy.var.html
 
@@ -272,7 +273,8 @@ def std(
 
     Notes
     -----
-    Differences from NumPy: there is no warning where ``where`` chooses too few elements.
+    Differences from NumPy: in a trace, a batch and on an accelerator nothing warns where ``where`` chooses too
+    few elements.
 
     Source: https://numpy.org/doc/stable/reference/generated/numpy.std.html
 
@@ -330,7 +332,7 @@ def _variance(
             return cast(kernel(tensor.dtype, compute)(tensor, axes, kept(keepdims), ddof), result)
     total, count = squares(tensor, axes, kept(keepdims), compute, mask, mean)
     if mask is not None:
-        errstate.warn_where(lambda: count <= ddof, "Degrees of freedom <= 0 for slice")
+        errstate.warn_where(count, lambda: count <= ddof, "Degrees of freedom <= 0 for slice")
     variance = _divided(total, kernels.degrees_left(count, ddof), result, target)
     if kernel is kernels.var:
         return variance

@@ -159,7 +159,7 @@ def nanmax(
 
     Notes
     -----
-    Differences from NumPy: there is no warning where all elements are NaN.
+    Differences from NumPy: in a trace, a batch and on an accelerator nothing warns where all elements are NaN.
 
     Source: https://numpy.org/doc/stable/reference/generated/numpy.nanmax.html
 
@@ -197,7 +197,7 @@ def nanmin(
 
     Notes
     -----
-    Differences from NumPy: there is no warning where all elements are NaN.
+    Differences from NumPy: in a trace, a batch and on an accelerator nothing warns where all elements are NaN.
 
     Source: https://numpy.org/doc/stable/reference/generated/numpy.nanmin.html
 
@@ -212,7 +212,8 @@ def nanmin(
 
 def _warned(result: Any) -> Any:
     """Return the result, after a warning if it is NaN."""
-    errstate.warn_where(lambda: tensor_of(result).isnan(), "All-NaN slice encountered")
+    tensor = tensor_of(result)
+    errstate.warn_where(tensor, tensor.isnan, "All-NaN slice encountered")
     return result
 
 
@@ -322,7 +323,7 @@ def nanmean(
 
     Notes
     -----
-    Differences from NumPy: there is no warning where all elements are NaN.
+    Differences from NumPy: in a trace, a batch and on an accelerator nothing warns where all elements are NaN.
 
     Source: https://numpy.org/doc/stable/reference/generated/numpy.nanmean.html
 
@@ -382,7 +383,7 @@ def nanvar(
 
     Notes
     -----
-    Differences from NumPy: there is no warning where there are too few elements.
+    Differences from NumPy: in a trace, a batch and on an accelerator nothing warns where there are too few elements.
 
     Source: https://numpy.org/doc/stable/reference/generated/numpy.nanvar.html
 
@@ -434,7 +435,7 @@ def nanstd(
 
     Notes
     -----
-    Differences from NumPy: there is no warning where there are too few elements.
+    Differences from NumPy: in a trace, a batch and on an accelerator nothing warns where there are too few elements.
 
     Source: https://numpy.org/doc/stable/reference/generated/numpy.nanstd.html
 
@@ -462,7 +463,7 @@ def _variance(
     mask = _chosen(tensor, where).tensor
     total, count = errstate.quietly(averages.squares, tensor, axes, kept(keepdims), compute, mask, mean)
     left = count - averages.degrees(ddof, correction)
-    errstate.warn_where(lambda: left <= 0, "Degrees of freedom <= 0 for slice.")
+    errstate.warn_where(left, lambda: left <= 0, "Degrees of freedom <= 0 for slice.")
     return kernels.masked(errstate.quietly(kernels.quotient, total, left), left > 0, np.nan), result
 
 
@@ -489,8 +490,8 @@ def nanmedian(
 
     Notes
     -----
-    Differences from NumPy: there is no warning where all elements are NaN. All lines are sorted at once, in a copy of
-    the array, where NumPy takes long ones one by one.
+    Differences from NumPy: in a trace, a batch and on an accelerator nothing warns where all
+    elements are NaN. All lines are sorted at once, in a copy of the array, where NumPy takes long ones one by one.
 
     Source: https://numpy.org/doc/stable/reference/generated/numpy.nanmedian.html
 
@@ -508,7 +509,7 @@ def nanmedian(
         middle = errstate.quietly(averages.median, a, axis).tensor
     else:
         middle = sorting.nanmedian(kernels.flattened(tensor, axes), -1)
-        errstate.warn_where(lambda: middle.isnan(), "All-NaN slice encountered", each=True)
+        errstate.warn_where(middle, middle.isnan, "All-NaN slice encountered", each=True)
     if out is None:
         return wrap(kernels.unflattened(middle, axes, tensor) if keepdims else middle)
     target = output_tensor(out)

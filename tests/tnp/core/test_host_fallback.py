@@ -235,6 +235,22 @@ def test_writing_over_the_same_memory() -> None:
     assert type(x) is tnp.ndarray and x.tolist() == [1, 2, 3]
 
 
+@pytest.mark.host
+@pytest.mark.parametrize("dtype", ["longdouble", ">i4", "float64", "object"])
+def test_numpys_arrays_are_written_to(dtype: str) -> None:
+    def write(xp: Any) -> Any:
+        x, indices, ones = numpy.arange(4).astype(dtype), xp.arange(2), xp.ones(4)
+        xp.put(x, indices, xp.asarray([7, 8]))
+        xp.putmask(x, xp.arange(4) > 2, 5)
+        xp.concatenate([indices, indices], out=x[::-1])
+        numpy.add.at(x, indices, 1)
+        numpy.add(ones, x, out=x, casting="unsafe")
+        x *= xp.asarray(2)
+        return [str(each) for each in x]
+
+    compare(write)
+
+
 def test_functions_are_the_method_of_a_librarys_object() -> None:
     class Column:
         def __array__(self, dtype: Any = None, copy: Any = None) -> Any:

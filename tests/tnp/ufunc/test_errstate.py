@@ -215,10 +215,11 @@ VALUES = [
 
 @pytest.mark.parametrize("function", VALUES)
 @pytest.mark.parametrize("fill", [np.nan, 1.0])
-def test_too_few_elements_are_warned_of_while_errors_are_asked_for(function: Any, fill: float) -> None:
+@pytest.mark.parametrize("action", ["ignore", "warn"])
+def test_too_few_elements_are_warned_of(function: Any, fill: float, action: str) -> None:
     found = []
     for xp in (np, tnp):
-        with xp.errstate(divide="warn", over="warn", invalid="warn"), warnings.catch_warnings(record=True) as caught:
+        with xp.errstate(divide=action, over=action, invalid=action), warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
             function(xp, xp.full((1, 3), fill))
         found.append({(w.category, str(w.message).rstrip("."), w.filename) for w in caught})
@@ -227,7 +228,7 @@ def test_too_few_elements_are_warned_of_while_errors_are_asked_for(function: Any
     assert all(name == __file__ for *_, name in ours)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        function(tnp, tnp.full((1, 3), fill))
+        tnp.vectorized_map(lambda x: function(tnp, x), tnp.full((2, 1, 3), fill))
 
 
 @pytest.mark.parametrize("dtype", [np.int8, np.uint64])
