@@ -75,7 +75,8 @@ def basic(key: Any) -> tuple[Any, ...] | None:
 
 
 def _integer(item: Any) -> int:
-    if isinstance(item, np.integer) and (type(item) not in SCALARS or memory.is_readable(item.tensor)):
+    is_readable = type(item) not in SCALARS or memory.is_readable(item.tensor)
+    if is_readable and isinstance(item, np.integer):
         return operator.index(item)
     raise TypeError
 
