@@ -1,6 +1,6 @@
-"""Options of the whole suite: ``--device`` runs it with another default device, ``--compiled`` also compiled.
+"""Options of the whole suite: ``--device`` sets the default device, ``--compiled`` runs each test compiled, too.
 
-``--thorough`` runs every combination and 1000 examples of what hypothesis draws, which takes hours.
+``--thorough`` runs every combination, and 1000 examples of each property, which takes hours.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from hypothesis import settings
 
 from backend_torch.tensors import memory
 
-settings.register_profile("default", deadline=None)  # a busy machine is no failure
+settings.register_profile("default", deadline=None)  # a slow machine must not fail a test
 settings.load_profile("default")
 pytest.register_assert_rewrite("tests.oracle")
 
@@ -37,7 +37,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 @pytest.fixture(scope="module", params=["NumPy", "torch"])
 def computed_by(request: pytest.FixtureRequest) -> Iterator[str]:
-    """Each test twice: with NumPy computing on CPU memory where it may, and with torch alone."""
+    """Run each test twice: with NumPy computing on CPU memory where tnp lets it, and with torch alone."""
     memory.host_computes = request.param == "NumPy"
     yield request.param
     memory.host_computes = True
@@ -75,11 +75,11 @@ BEYOND_THE_STAND_IN = {
         "test_compile.py::test_a_backend_of_ones_own_is_told_what_torch_compile_tells_it"
     ),
 }
-"""Reason -> tests, or files of them, that ``--device fake`` leaves to CUDA; beside what Inductor compiles."""
+"""Reason -> tests, or files, that ``--device fake`` skips, besides those that Inductor compiles; CUDA runs them."""
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Leave out what only ``--thorough`` runs; skip what the stand-in can't do."""
+    """Deselect what only ``--thorough`` runs; skip what the fake device can't do."""
     if not config.getoption("--thorough"):
         walks: dict[Any, list[pytest.Item]] = {}
         for item in items:
@@ -105,12 +105,12 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 
 def pytest_collection_finish() -> None:
-    """Spare the collector torch's modules and the tests, which all stay: a tenth of the time goes into walking them."""
+    """Freeze torch's modules and the tests: the garbage collector would spend a tenth of the time on them."""
     gc.collect()
     gc.freeze()
 
 
-# What is listed as a difference and is none (any more) fails a run of whole files that passes otherwise.
+# A listed difference that does not occur fails a run of whole files that passes otherwise.
 
 
 def _lists() -> list[Any]:
@@ -133,7 +133,7 @@ def _stale(config: pytest.Config, exitstatus: int) -> list[str]:
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_testnodedown(node: Any, error: Any) -> None:
-    """Take over what a process of pytest-xdist found."""
+    """Take over the results of a process of pytest-xdist."""
     found = getattr(node, "workeroutput", {})  # a process that has crashed leaves none
     for listed, (ran, differed) in zip(_lists(), found.get("listed", ()), strict=False):
         listed.ran.update(ran)
@@ -141,7 +141,7 @@ def pytest_testnodedown(node: Any, error: Any) -> None:
 
 
 def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:
-    """Fail if a listed difference is none."""
+    """Fail if a listed difference did not occur."""
     output = getattr(session.config, "workeroutput", None)
     if output is not None:
         output["listed"] = [(list(listed.ran), list(listed.differed)) for listed in _lists()]
@@ -150,21 +150,21 @@ def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:
 
 
 def pytest_terminal_summary(terminalreporter: Any, exitstatus: int, config: pytest.Config) -> None:
-    """Name the listed differences that are none."""
+    """Print the listed differences that did not occur."""
     for line in _stale(config, exitstatus):
         terminalreporter.write_line(line, red=True)
 
 
 @pytest.fixture(autouse=True)
 def _numpys_error_state() -> Iterator[None]:
-    """``tnp.seterr`` sets NumPy's state too: each test leaves it as it was."""
+    """Restore NumPy's error state after each test: ``tnp.seterr`` sets it too."""
     with numpy.errstate():
         yield
 
 
 @pytest.fixture(scope="session")
 def thorough(request: pytest.FixtureRequest) -> bool:
-    """Whether a test is to try all that it can."""
+    """Whether a test should try all combinations."""
     return bool(request.config.getoption("--thorough"))
 
 
@@ -176,7 +176,7 @@ def device(request: pytest.FixtureRequest) -> str:
 
 @pytest.fixture(autouse=True)
 def _as_marked(request: pytest.FixtureRequest, device: str) -> Iterator[None]:
-    """What a test's marks say of the host, where the suite runs on another device."""
+    """Apply a test's marks about the CPU when the suite runs on another device."""
     import tnp
     from tests import oracle
 

@@ -1,6 +1,6 @@
-"""Expressions of the whole namespace, evaluated where arrays are on another device than the CPU.
+"""Expressions of the whole namespace, for tests with arrays on another device than the CPU.
 
-The names are ``np`` for the namespace and the arrays of ``arrays``.
+In them ``np`` is the namespace, and the other names are those of ``arrays``.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import numpy as np
 
 
 def arrays(xp: Any, **options: Any) -> dict[str, Any]:
-    """What the expressions' names mean, for NumPy or for tnp on some device."""
+    """Return the arrays that the expressions name, for NumPy or for tnp on a device."""
     values = np.arange(1.0, 13.0).reshape(3, 4)
     made = {
         "x": values,
@@ -84,7 +84,7 @@ np.kaiser(5, 2.0); np.bartlett(4); np.hamming(4); np.blackman(4); np.fft.fftfreq
 np.diag([1, 2]); np.vander([1, 2]); np.meshgrid([1, 2], [3, 4]); np.vstack([[1, 2], [3, 4]])
 """
 
-# What needs values, writes, or mixes arrays with Python data.
+# Expressions that need values, write, or mix arrays with Python data.
 OF_VALUES = """
 x.__setitem__(0, [1.0, 2.0, 3.0, 4.0]) or x; x.__setitem__((slice(None), 1), 5) or x; x.__setitem__(i, 0.0) or x
 x.__setitem__([0, 1], 9.0) or x; x.__setitem__(b, 7) or x; x.__setitem__(x > 3, x[x > 3] * 2) or x
@@ -140,5 +140,5 @@ np.exp(c); c.sum(); c ** 2; c / v; np.sqrt(c); np.add.reduce(c, 0); c + v[0]; np
 
 
 def split(text: str) -> list[str]:
-    """The expressions of a text: separated by semicolons, or each line's end."""
+    """Split a text into its expressions, at semicolons and line ends."""
     return [part.strip() for part in text.replace("\n", ";").split(";") if part.strip()]

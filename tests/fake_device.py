@@ -1,8 +1,8 @@
-"""A fake accelerator: CPU memory behind a device of its own, to test device rules on a machine that has none.
+"""A fake accelerator: CPU memory behind another device, to test device rules on a machine without an accelerator.
 
-It is strict where a GPU is: operands on two devices raise, but for 0-d ones of the host. Registering it changes the
-process for good, so tests run it in one of their own: ``python -m tests.fake_device`` reads expressions and writes what
-became of them as JSON.
+It is as strict as a GPU: operands on two devices raise, except for 0-d ones on the CPU. Registering it changes the
+process for good, so tests use it in a process of its own: ``python -m tests.fake_device`` reads expressions and writes
+their outcomes as JSON.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from tests.expressions import arrays
 from tests.oracle import assert_same
 
 NAME = "fake"
-KEY = "PrivateUse1"  # what torch dispatches such devices by
+KEY = "PrivateUse1"  # torch's dispatch key for such devices
 DEVICE = torch.device("cpu")  # until `register` has been called
 aten = torch.ops.aten
 MIXING = {
@@ -53,7 +53,7 @@ LACKING = {
         (torch.uint16, torch.uint32, torch.uint64),
     ),
 }
-"""The dtypes for which CUDA has no kernel, and the CPU one."""
+"""Operation -> the dtypes for which the CPU has a kernel, but CUDA none."""
 REFUSING = {
     **dict.fromkeys((aten.addcdiv, aten.clamp, aten.igamma, aten.igammac, aten.lerp), (0, 1, 2)),
     **dict.fromkeys((aten.clamp_max, aten.clamp_min, aten.gcd, aten.lcm, aten.logaddexp, aten.logaddexp2), (0, 1)),
@@ -62,7 +62,7 @@ REFUSING = {
     **dict.fromkeys((aten.logical_and, aten.logical_or, aten.logical_xor), (0,)),
     **dict.fromkeys((aten.addcdiv_, aten.addcmul_, aten.clamp_, aten.lerp_, aten.nextafter_, aten.masked_fill_), (1,)),
 }
-"""The elementwise operations for which CUDA takes no 0-d operand of the host, and where not."""
+"""Elementwise operation -> the operands that CUDA refuses as 0-d tensors on the CPU."""
 
 
 class Far(torch.Tensor):
@@ -83,20 +83,20 @@ class Far(torch.Tensor):
     def untyped_storage(self) -> torch.UntypedStorage:
         return self.near.untyped_storage()
 
-    def tolist(self) -> Any:  # torch has none for subclasses; of a GPU's tensor it copies first
+    def tolist(self) -> Any:  # torch has none for subclasses; from a GPU's tensor it copies first
         return self.cpu().tolist()
 
-    def __reduce_ex__(self, protocol: Any) -> Any:  # torch reads a storage, which this has not
+    def __reduce_ex__(self, protocol: Any) -> Any:  # torch would read the storage, which this tensor lacks
         return Far, (self.near,)
 
     @classmethod
     def __torch_dispatch__(cls, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        with enable_reentrant_dispatch():  # else nothing of the host would be conjugated when it is read
+        with enable_reentrant_dispatch():  # otherwise lazy conjugates on the CPU would not be resolved
             return run(func, args, kwargs or {})
 
 
 def far(near: torch.Tensor) -> Far:
-    """A tensor of the host on the device, which is to be conjugated or negated when it is read if that one is."""
+    """Put a CPU tensor on the device; it stays lazily conjugated or negated if the CPU tensor is."""
     if near._is_zerotensor():  # torch's zeros without memory: a tensor that torch asks can't say that it is one
         near = near.clone()
     made = Far(near)
@@ -108,7 +108,7 @@ def far(near: torch.Tensor) -> Far:
 def near(value: Any) -> Any:
     if not isinstance(value, Far):
         return value
-    if value.is_conj() is not value.near.is_conj():  # torch has changed what it is to be read as
+    if value.is_conj() is not value.near.is_conj():  # torch has changed the lazy conjugation
         value.near = value.near.conj()
     if value.is_neg() is not value.near.is_neg():
         value.near = torch._neg_view(value.near)
@@ -116,7 +116,7 @@ def near(value: Any) -> Any:
 
 
 def check_devices(func: Any, args: tuple[Any, ...], tensors: list[torch.Tensor]) -> None:
-    """Raise for operands on two devices: with a GPU's, most elementwise operations take 0-d ones of the host."""
+    """Raise for operands on two devices; most elementwise operations take 0-d CPU operands beside a GPU's."""
     if func.overloadpacket in MIXING:
         return
     takes_numbers = torch.Tag.pointwise in func.tags
@@ -131,7 +131,7 @@ def check_devices(func: Any, args: tuple[Any, ...], tensors: list[torch.Tensor])
 
 
 def check_dtypes(func: Any, tensors: list[torch.Tensor]) -> None:
-    """Raise for what the CPU computes and CUDA doesn't."""
+    """Raise for dtypes that the CPU computes and CUDA does not."""
     refused = LACKING.get(func.overloadpacket, ())
     for value in tensors:
         if value.dtype in refused:
@@ -139,7 +139,7 @@ def check_dtypes(func: Any, tensors: list[torch.Tensor]) -> None:
 
 
 def check_powers(func: Any, args: tuple[Any, ...]) -> None:
-    """Raise for integers to a power of -1 that is the host's, even for none of them: CUDA takes the reciprocal."""
+    """Raise for integers to a power of -1 on the CPU, even if there are no elements: CUDA takes the reciprocal."""
     if func.overloadpacket in (aten.pow, aten.pow_) and all(isinstance(value, torch.Tensor) for value in args[:2]):
         x, power = args[:2]
         if not x.is_cpu and power.is_cpu and x.dtype in INTEGERS and power == -1:
@@ -153,7 +153,7 @@ def check_dimensions(func: Any, args: tuple[Any, ...]) -> None:
 
 
 def check_order(func: Any, args: tuple[Any, ...]) -> None:
-    """Raise for what CUDA adds up in any order, where an order is asked for."""
+    """Raise in deterministic mode for operations that CUDA adds up in any order."""
     if not torch.are_deterministic_algorithms_enabled():
         return
     if func.overloadpacket is aten.bincount and len(args) > 1 and args[1] is not None:
@@ -167,7 +167,7 @@ SAME_WIDTH[torch.float64] = torch.int64
 
 
 def sort(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """As CUDA's of many elements: by bits, so that a NaN with a sign comes first, and zeros of both are equal."""
+    """Sort like CUDA's sort of many elements: a NaN with a sign comes first, and both zeros are equal."""
     bits = (args[0].near + 0.0).view(SAME_WIDTH[args[0].dtype])
     keys = torch.where(bits < 0, bits ^ torch.iinfo(bits.dtype).max, bits)
     order = func(keys, *args[1:], **kwargs)[1]
@@ -176,7 +176,7 @@ def sort(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
 
 
 def run(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """Run an operation on the host and put its results where they belong."""
+    """Run an operation on the CPU and put its results on the device that a GPU would have them on."""
     check_order(func, args)
     composite = func.decompose(*args, **kwargs)
     if composite is not NotImplemented:
@@ -193,10 +193,10 @@ def run(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     if is_far and func.overloadpacket is aten.sort and args[0].dtype in SAME_WIDTH:
         return sort(func, args, kwargs)
     out = func(*tree_map(near, args), **tree_map(near, kwargs))
-    if is_far and torch.Tag.inplace_view in func.tags:  # as in squeeze_: the shape that torch knows changes too
+    if is_far and torch.Tag.inplace_view in func.tags:  # squeeze_ and its like change the shape that torch knows
         with no_dispatch():
             func(*args, **kwargs)
-    owners = {id(near(value)): value for value in tensors}  # what is written in place is the very tensor that was given
+    owners = {id(near(value)): value for value in tensors}  # an in-place operation returns the operand itself
 
     def placed(result: Any) -> Any:
         if not isinstance(result, torch.Tensor):
@@ -207,21 +207,21 @@ def run(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
 
 
 class _Generators(type(torch._C.Generator)):  # type: ignore[misc]
-    """The class of a class that torch's own generators are instances of."""
+    """A metaclass: torch's own generators count as instances of its classes."""
 
     def __instancecheck__(cls, value: Any) -> bool:
         return isinstance(value, torch._C.Generator)
 
 
 class Generator(torch._C.Generator, metaclass=_Generators):
-    """A generator whose numbers, for the fake device, are those of the host's."""
+    """A generator for the fake device, with the numbers of the CPU's generator."""
 
     def __new__(cls, device: Any = "cpu") -> Generator:
         return super().__new__(cls, "cpu" if torch.device(device).type == NAME else device)
 
 
 class _Module:
-    """What torch asks of a device's module."""
+    """The module that torch requires for a device."""
 
     @staticmethod
     def is_available() -> bool:
@@ -281,7 +281,7 @@ _for_good = contextlib.ExitStack()
 
 
 def make_readable() -> None:
-    """Let tnp take such a tensor for what it stands for: one with values, and no tracer's or transform's."""
+    """Let tnp treat such a tensor as one with values, which belongs to no trace and no transform."""
     original = memory.is_readable
 
     def is_readable(tensor: torch.Tensor) -> bool:
@@ -293,14 +293,14 @@ def make_readable() -> None:
 
 
 def devices_of(value: Any) -> list[str]:
-    """The devices of the arrays in a result."""
+    """Return the devices of the arrays in a result."""
     if isinstance(value, (list, tuple)):
         return sorted({device for each in value for device in devices_of(each)})
     return [str(value.device)] if isinstance(value, tnp.ndarray) else []
 
 
 def answer(expression: str, scope: bool, forbid: bool) -> dict[str, Any]:
-    """What becomes of an expression with arrays on the device, next to what NumPy says."""
+    """Evaluate an expression with arrays on the device, and compare it with NumPy's outcome."""
     far = {"np": tnp, "numpy": np, "torch": torch, "h": tnp.arange(3.0), **arrays(tnp, device=NAME)}
     answered: dict[str, Any] = {"error": None, "devices": [], "text": None, "difference": None}
     with tnp.transfers(forbid=forbid) as log, tnp.device(NAME) if scope else contextlib.nullcontext():
@@ -318,7 +318,7 @@ def answer(expression: str, scope: bool, forbid: bool) -> dict[str, Any]:
         answered["text"] = None if isinstance(result, torch.Tensor) else str(result)
         try:
             expected = eval(expression, {"np": np, "numpy": np, "h": np.arange(3.0), **arrays(np)})
-        except Exception:  # an expression that NumPy has no word of: devices
+        except Exception:  # NumPy can't evaluate an expression with devices
             return answered
         try:
             assert_same(expected, result, rtol=1e-9, atol=1e-12)
@@ -328,7 +328,7 @@ def answer(expression: str, scope: bool, forbid: bool) -> dict[str, Any]:
 
 
 def ask(expressions: list[str], scope: bool = False, forbid: bool = False) -> dict[str, dict[str, Any]]:
-    """The answers of a fresh process that has the device: in a scope of it, and with transfers forbidden."""
+    """Evaluate expressions in a fresh process with the device, inside its scope, with transfers forbidden."""
     command, question = [sys.executable, "-m", __name__], json.dumps([expressions, scope, forbid])
     root = Path(__file__).parent.parent
     process = subprocess.run(command, input=question, capture_output=True, text=True, cwd=root, check=False)
@@ -337,24 +337,24 @@ def ask(expressions: list[str], scope: bool = False, forbid: bool = False) -> di
 
 
 def prepare() -> None:
-    """Make this process one that has the device."""
+    """Register the device in this process."""
     register()
     make_readable()
     torch.accelerator.synchronize = lambda device=None: None  # type: ignore[assignment]  # torch wants one in C++
     original = torch.tensor
 
     def tensor(data: Any, *, device: Any = None, **options: Any) -> torch.Tensor:
-        return original(data, **options).to(device)  # torch asserts that such devices are of C++
+        return original(data, **options).to(device)  # torch asserts that such a device is implemented in C++
 
     torch.tensor = tensor
     torch.Generator = Generator  # type: ignore[misc]  # torch asks C++ for one of the device
     _for_good.enter_context(
         torch.utils.checkpoint.set_checkpoint_early_stop(False)
-    )  # it stops by an error: see conftest
+    )  # it ends by an error: see conftest
 
 
 def main() -> None:
-    """Answer the expressions of the JSON on standard input."""
+    """Evaluate the expressions in the JSON on standard input."""
     warnings.simplefilter("ignore")
     prepare()
     expressions, scope, forbid = json.load(sys.stdin)

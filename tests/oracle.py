@@ -1,12 +1,12 @@
-"""NumPy as the oracle: one function over ``xp``, run on NumPy and on tnp, must do the same.
+"""NumPy as the oracle: a function over ``xp`` runs on NumPy and on tnp, and must do the same on both.
 
-With ``pytest --compiled=BACKEND`` each is run a third time, as a function that ``tnp.compile`` traces. What can't be
-traced is listed in ``compiled_gaps.toml`` with the reason, and nothing else is let pass.
+With ``pytest --compiled=BACKEND`` each function runs a third time, traced by ``tnp.compile``. ``compiled_gaps.toml``
+lists the tests that can't be traced, with the reason; every other test must pass.
 
-``@agrees`` turns ``def test_x(xp, ...)`` into a test that runs it twice and compares what it returned (a pytree of
-arrays, scalars and other values: value, dtype, shape, memory order, whether it may be written to), the warnings, and
-the exception that it raised: class and text. A test that expects an exception says so with ``raises`` or
-``may_raise``, so that a misspelt name is no agreement. What differs is listed in ``differences.toml`` with the reason.
+``@agrees`` turns ``def test_x(xp, ...)`` into a test that runs it twice. It compares the results (a pytree of arrays,
+scalars and other values: value, dtype, shape, memory order, writeability), the warnings, and the exception's class and
+text. A test that expects an exception says so with ``raises`` or ``may_raise``; otherwise a misspelt name would raise
+on both sides and pass. ``differences.toml`` lists the tests that differ, with the reason.
 """
 
 from __future__ import annotations
@@ -44,11 +44,11 @@ Errors = type[Exception] | tuple[type[Exception], ...]
 REFUSALS = (ArithmeticError, IndexError, MemoryError, TypeError, ValueError)
 
 
-device: str | None = None  # where ``--device`` has the suite's arrays; None is the CPU
+device: str | None = None  # the device of ``--device``; None is the CPU
 
 
 class Placing:
-    """tnp as it is tested on a device: the arrays that a test made by NumPy go there, which tnp leaves where they are.
+    """tnp as it is tested on a device: NumPy arrays among the arguments go there; tnp would leave them on the CPU.
 
     Parameters
     ----------
@@ -77,12 +77,12 @@ def _on_device(value: Any) -> Any:
 
 
 def ours() -> Any:
-    """The ``xp`` that is compared with NumPy."""
+    """Return the ``xp`` that is compared with NumPy."""
     return tnp if device is None else Placing(tnp)
 
 
 class Listed:
-    """The tests that a file lists as ones that differ, by kind, each with the reason there.
+    """The tests that a file lists as different, by kind, with the reason.
 
     Parameters
     ----------
@@ -93,8 +93,8 @@ class Listed:
 
     def __init__(self, file: str) -> None:
         self.file = file
-        self.ran: set[str] = set()  # the listed tests that were run
-        self.differed: set[str] = set()  # those of them that did what they are listed for
+        self.ran: set[str] = set()  # the listed tests that ran
+        self.differed: set[str] = set()  # those of them that differed as listed
 
     @functools.cached_property
     def tests(self) -> Mapping[str, frozenset[str]]:
@@ -103,28 +103,28 @@ class Listed:
         return {kind: frozenset(t for entry in entries for t in entry["tests"]) for kind, entries in listed.items()}
 
     def runs(self, test: str) -> None:
-        """Note that a test is run."""
+        """Note that a test runs."""
         self.ran |= {f"{kind}: {test}" for kind, tests in self.tests.items() if test in tests}
 
     def lists(self, test: str, kind: str) -> bool:
-        """Whether a test is listed under a kind; it is counted as one that is like that."""
+        """Whether a test is listed under a kind; if so, note that it differed as listed."""
         listed = test in self.tests.get(kind, ())
         if listed:
             self.differed.add(f"{kind}: {test}")
         return listed
 
     def stale(self) -> list[str]:
-        """The listed tests that were run, and did as every other test does."""
+        """Return the listed tests that ran and did not differ."""
         return sorted(self.ran - self.differed)
 
 
 compiled_gaps = Listed("compiled_gaps.toml")
 differences = Listed("differences.toml")
-compiled_backend: str | None = None  # what ``--compiled`` asks for
+compiled_backend: str | None = None  # the backend of ``--compiled``
 
 
 class Raised:
-    """The exception that one side raised."""
+    """An exception that one side raised."""
 
     def __init__(self, error: Exception) -> None:
         self.error = error
@@ -134,7 +134,7 @@ class Raised:
 
 
 def outcome(function: Callable[..., Any], xp: Any, *args: Any, **kwargs: Any) -> Any:
-    """What ``function(xp, ...)`` returns, or the exception that it raises."""
+    """Return the result of ``function(xp, ...)``, or the exception that it raises."""
     with warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore")
         try:
@@ -145,10 +145,10 @@ def outcome(function: Callable[..., Any], xp: Any, *args: Any, **kwargs: Any) ->
 
 @dataclasses.dataclass
 class Watched:
-    """What ``function(xp, ...)`` did."""
+    """The outcome of ``function(xp, ...)``, with warnings and inputs."""
 
-    found: Any  # what it returned, or ``Raised``
-    warned: dict[str, bool]  # category of a warning on the way -> whether one names the package's own line
+    found: Any  # the result, or ``Raised``
+    warned: dict[str, bool]  # category of a warning -> whether one of them names a line of the package
     inputs: list[Any]  # the arrays that ``placed`` made for it
 
 
@@ -157,7 +157,7 @@ made: list[Any] = []  # the arrays that ``placed`` made since the last call of `
 
 
 def watched(function: Callable[..., Any], xp: Any, *args: Any, **kwargs: Any) -> Watched:
-    """What ``function(xp, ...)`` does, its warnings and its inputs."""
+    """Run ``function(xp, ...)``; return its outcome, warnings and inputs."""
     made.clear()
     with warnings.catch_warnings(record=True) as seen, np.errstate(all="ignore"):
         warnings.simplefilter("always")
@@ -171,7 +171,7 @@ def watched(function: Callable[..., Any], xp: Any, *args: Any, **kwargs: Any) ->
 
 
 def assert_same(expected: Any, actual: Any, rtol: float | None = None, atol: float = 0.0, where: str = "") -> None:
-    """``actual``, from tnp, is what ``expected``, from NumPy, says."""
+    """Assert that ``actual``, from tnp, equals ``expected``, from NumPy."""
     if isinstance(expected, Raised) or isinstance(actual, Raised):
         assert isinstance(expected, Raised), f"tnp raised {actual!r}{where}; NumPy returned {expected!r}"
         assert isinstance(actual, Raised), f"tnp returned {actual!r}{where}; NumPy raised {expected!r}"
@@ -182,7 +182,7 @@ def assert_same(expected: Any, actual: Any, rtol: float | None = None, atol: flo
         for key in expected:
             assert_same(expected[key], actual[key], rtol, atol, f"{where}[{key!r}]")
     elif isinstance(expected, (np.ndarray, np.generic)):
-        wanted = tnp.ndarray if expected.dtype in to_torch else type(expected)  # what no tensor holds is NumPy's own
+        wanted = tnp.ndarray if expected.dtype in to_torch else type(expected)  # others stay NumPy's
         assert isinstance(actual, wanted), f"{type(actual)}{where} is no {wanted}; NumPy: {expected!r}"
         assert actual.dtype == expected.dtype, f"dtype {actual.dtype}{where}; NumPy: {expected.dtype}"
         assert actual.shape == expected.shape, f"shape {actual.shape}{where}; NumPy: {expected.shape}"
@@ -202,12 +202,12 @@ def assert_same(expected: Any, actual: Any, rtol: float | None = None, atol: flo
 
 
 def texts_agree(expected: str, actual: str) -> bool:
-    """Whether tnp's text is NumPy's, or NumPy's with more behind it: the user's own shapes, or advice."""
+    """Whether tnp's text is NumPy's, possibly with more after it, such as the user's shapes or advice."""
     return actual.startswith(expected.rstrip(" .\n"))
 
 
 def differing(expected: Any, actual: Any) -> Iterator[tuple[str, str]]:
-    """What two outcomes of the same values differ in, as kind and description."""
+    """Yield how two outcomes with the same values differ, as kind and description."""
     if isinstance(expected, (np.ndarray, np.generic)) and np.asarray(actual).tobytes() == expected.tobytes():
         for prints in (repr, str) if isinstance(expected, np.generic) else (repr,):
             if prints(expected) != prints(actual):
@@ -231,7 +231,7 @@ def differing(expected: Any, actual: Any) -> Iterator[tuple[str, str]]:
 
 
 def arrays_in(expected: Any, actual: Any) -> Iterator[tuple[Any, Any]]:
-    """The arrays of two outcomes of the same structure, in pairs; what NumPy gives as a scalar is none."""
+    """Return pairs of the arrays in two outcomes of the same structure; NumPy's scalars do not count."""
     if isinstance(expected, np.ndarray):
         yield expected, actual
     elif isinstance(expected, Mapping):
@@ -243,7 +243,7 @@ def arrays_in(expected: Any, actual: Any) -> Iterator[tuple[Any, Any]]:
 
 
 def sharing(xp: Any, inputs: Sequence[Any], results: Sequence[Any]) -> dict[tuple[int, int], str]:
-    """Which results are, or share memory with, which arrays: of the inputs (from -1 down), or of the results before."""
+    """Return which results are, or share memory with, which arrays: inputs (from -1 down) or earlier results."""
     arrays = [*reversed(inputs), *results]
     first = len(inputs)
     return {
@@ -255,7 +255,7 @@ def sharing(xp: Any, inputs: Sequence[Any], results: Sequence[Any]) -> dict[tupl
 
 
 def assert_alike(numpys: Watched, ours: Watched) -> None:
-    """Two calls differ in nothing beside values that isn't listed for the running test."""
+    """Assert that two calls with the same values differ only as listed for the running test."""
     test = running_test()
     differences.runs(test)
     found = list(differing(numpys.found, ours.found))
@@ -286,9 +286,8 @@ def compare(
 ) -> Any:
     """Run ``function(xp, ...)`` on both and assert that they agree; returns NumPy's outcome.
 
-    ``raises`` are the classes of which NumPy must raise one, ``may_raise`` those of which it may. What Hypothesis draws
-    may raise any refusal, and is compared in values and classes alone: a list of what else differs would depend on
-    what was drawn.
+    NumPy must raise one of the classes ``raises``, and may raise one of ``may_raise``. Calls that Hypothesis draws may
+    raise any refusal. Only their values and exception classes are compared: other differences would depend on the draw.
     """
     drawn = hypothesis.currently_in_test_context()
     numpys = watched(function, np, *args, **kwargs)
@@ -309,7 +308,7 @@ def compare(
 
 
 def outcome_compiled(function: Callable[..., Any], backend: str | None, *args: Any, **kwargs: Any) -> Any:
-    """The outcome of ``function(tnp, ...)`` as a compiled function; a graph that can't be compiled is an error."""
+    """Return the outcome of ``function(tnp, ...)``, compiled; a graph that can't be compiled is an error."""
 
     def traced(xp: Any) -> Any:
         found = xp.compile(lambda: function(xp, *args, **kwargs), backend=backend)
@@ -322,14 +321,14 @@ def outcome_compiled(function: Callable[..., Any], backend: str | None, *args: A
 
 
 def running_test() -> str:
-    """The running test as ``folder/test_file.py::test_name``."""
+    """Return the running test as ``folder/test_file.py::test_name``."""
     return os.environ["PYTEST_CURRENT_TEST"].partition("[")[0].partition(" ")[0].removeprefix("tests/")
 
 
 def compare_compiled(
     expected: Any, function: Callable[..., Any], *args: Any, rtol: float | None, atol: float, **kwargs: Any
 ) -> None:
-    """Assert that the compiled function does as expected, unless the running test is listed as one that can't."""
+    """Assert that the compiled function has the expected outcome, unless the running test is listed as a gap."""
     test = running_test()
     compiled_gaps.runs(test)
     actual = outcome_compiled(function, compiled_backend, *args, **kwargs)
@@ -347,7 +346,7 @@ def compare_compiled(
 def agrees(
     test: Callable[..., Any] | None = None, *, rtol: float | None = None, atol: float = 0.0, raises: Errors = ()
 ) -> Callable[..., Any]:
-    """Decorator: the test's function of ``xp`` agrees on NumPy and tnp; ``raises`` says that NumPy must raise."""
+    """Decorator: assert that a test's function of ``xp`` agrees on NumPy and tnp; ``raises``: NumPy must raise."""
 
     def decorate(test: Callable[..., Any]) -> Callable[..., None]:
         @functools.wraps(test)
@@ -362,7 +361,7 @@ def agrees(
 
 
 def sample(xp: Any, shape: tuple[int, ...], dtype: str, seed: int = 0) -> Any:
-    """The same array of small mixed values on both sides, drawn by NumPy."""
+    """Return an array of small mixed values, the same on both sides, drawn by NumPy."""
     rng = np.random.default_rng(seed)
     if dtype == "bool":
         values = rng.integers(0, 2, shape).astype(bool)
@@ -378,12 +377,12 @@ def sample(xp: Any, shape: tuple[int, ...], dtype: str, seed: int = 0) -> Any:
 
 
 def placed(xp: Any, values: Any) -> Any:
-    """NumPy's values as an array of the side that is tested: for tnp on the device that the suite runs on."""
+    """Return NumPy's values as an array of ``xp``; tnp's array is on the suite's device."""
     array = np.asarray(values) if xp is np else xp.asarray(values, device=device)
     made.append(array)
     return array
 
 
 def beside(xp: Any, value: Any) -> Any:
-    """An operand beside arrays of the device: NumPy's array goes there where the suite runs on one."""
+    """Return an operand for arrays of the suite's device: a NumPy array goes to that device."""
     return placed(xp, value) if device and isinstance(value, np.ndarray) else value

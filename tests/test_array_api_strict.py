@@ -1,7 +1,7 @@
-"""Calls over the whole Array API standard do in tnp what they do in array-api-strict, its executable specification.
+"""Compare calls over the whole Array API standard with array-api-strict, the standard's reference implementation.
 
-Each call is drawn with arrays of every dtype and shape and with arguments that are right or wrong, and compared in
-dtype, shape, value and exception class. Where array-api-strict raises, what NumPy gives is right too: it takes more.
+Each call is drawn with arrays of any dtype and shape, and with valid or invalid arguments. Dtype, shape, value and
+exception class must agree. If array-api-strict raises, NumPy's outcome is right too: NumPy accepts more.
 """
 
 from __future__ import annotations
@@ -30,14 +30,14 @@ DTYPES = ["bool", *INTEGERS, *FLOATS, *COMPLEX]
 
 @dataclass(frozen=True)
 class Dtype:
-    """A dtype, which each namespace has under its own name."""
+    """A dtype by name, since each namespace has its own dtype objects."""
 
     name: str
 
 
 @dataclass
 class Call:
-    """A call of a function by name; NumPy arrays and dtypes in it become those of the namespace."""
+    """A call of a function by name; NumPy arrays and dtypes in it are converted for the namespace."""
 
     name: str
     args: tuple[Any, ...]
@@ -61,7 +61,7 @@ class Call:
         return value
 
 
-# What is drawn.
+# Drawing calls.
 
 SHAPES = hnp.array_shapes(min_dims=0, max_dims=3, min_side=0, max_side=3)
 AXIS = st.integers(-4, 3)
@@ -151,7 +151,7 @@ def diff(draw: Draw, name: str) -> Call:
 
 def sorting(draw: Draw, name: str) -> Call:
     x = array(draw, INTEGERS + FLOATS, hnp.array_shapes(min_dims=1, max_dims=3, min_side=0, max_side=4))
-    x[np.isnan(x) | (x == 0)] = 1  # the standard leaves NaN and the two zeros open
+    x[np.isnan(x) | (x == 0)] = 1  # the standard does not define the results for NaN and zeros
     return Call(name, (x,), options(draw, axis=AXIS, descending=st.booleans(), stable=st.just(True)))
 
 
@@ -232,7 +232,7 @@ def dtypes(draw: Draw, name: str) -> Call:
         kind = st.sampled_from([*kinds, "numeric"])
         return Call(name, (one, draw(kind | st.tuples(kind, kind) | st.just(other) | st.just("other"))))
     if np.dtype(one.name).kind != np.dtype(other.name).kind:
-        other = one  # between kinds NumPy casts what array-api-strict does not
+        other = one  # NumPy casts between kinds, array-api-strict does not
     return Call(name, (one, other))
 
 
@@ -358,26 +358,26 @@ GROUPS: dict[Callable[[Draw, str], Call], str] = {
 CALLS = {name: group for group, names in GROUPS.items() for name in names.split()}
 
 SHAPE_ONLY = {"empty", "empty_like", "linalg.eigh", "linalg.qr", "linalg.svd"}
-"""Their values are open: nothing in particular, or the signs of vectors."""
+"""Functions whose values the standard leaves open: uninitialised memory, or the signs of vectors."""
 
 ELSEWHERE = {
     "__array_namespace_info__", "broadcast_shapes", "finfo", "from_dlpack", "iinfo", "linalg.eig", "linalg.eigvals",
 }  # fmt: skip
-"""Functions of the standard that take or give no arrays, or in which NumPy is kept: other tests have them."""
+"""Functions of the standard that take or return no arrays, or for which tnp follows NumPy: other tests cover them."""
 
 
 # How outcomes are compared.
 
 
 def numpy_values(result: Any) -> np.ndarray | None:
-    """An array of either namespace as NumPy's, or None."""
+    """Return an array of either namespace as NumPy's; None for anything else."""
     if isinstance(result, strict._array_object.Array):
         return np.asarray(result._array)
     return tnp.asnumpy(result) if isinstance(result, tnp.ndarray) else None
 
 
 def assert_alike(expected: Any, actual: Any, values: bool) -> None:
-    """``actual``, from tnp, has the dtypes, shapes and values of ``expected``, from array-api-strict or NumPy."""
+    """Assert that ``actual``, from tnp, has the dtypes, shapes and values of ``expected``, from another library."""
     if isinstance(expected, tuple | list):
         assert isinstance(actual, tuple | list) and len(actual) == len(expected), (expected, actual)
         assert getattr(expected, "_fields", None) == getattr(actual, "_fields", None)
@@ -402,7 +402,7 @@ def assert_alike(expected: Any, actual: Any, values: bool) -> None:
 
 
 def check(call: Call) -> None:
-    """A call does what array-api-strict does; where that raises, it raises the same or does what NumPy does."""
+    """Assert that a call does what array-api-strict does; if that raises, tnp may also do what NumPy does."""
     expected, actual = outcome(call, strict), outcome(call, tnp)
     if isinstance(expected, Raised):
         if isinstance(actual, Raised) and isinstance(actual.error, type(expected.error)):
@@ -412,7 +412,7 @@ def check(call: Call) -> None:
         assert isinstance(actual, Raised), f"tnp returned {actual!r}; it should raise {expected!r}"
         assert isinstance(actual.error, type(expected.error)), f"tnp raised {actual!r}; it should raise {expected!r}"
         return
-    if call.name.startswith("cumulative_") and isinstance(actual, Raised):  # strict counts an axis from the end twice
+    if call.name.startswith("cumulative_") and isinstance(actual, Raised):  # strict counts a negative axis wrongly
         expected = outcome(call, np)
         assert isinstance(expected, Raised), f"tnp raised {actual!r}; NumPy returns {expected!r}"
         assert isinstance(actual.error, type(expected.error)), f"tnp raised {actual!r}; NumPy {expected!r}"

@@ -1,4 +1,4 @@
-"""The table beside JAX, TensorFlow and torch.func: each row's example gives what stands beside it."""
+"""The page that compares tnp with JAX, TensorFlow and torch.func: each row's example prints what the page says."""
 
 from __future__ import annotations
 

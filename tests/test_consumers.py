@@ -1,6 +1,6 @@
-"""The libraries that take any array of the Array API standard, and those that read NumPy's, take tnp's.
+"""tnp's arrays work in libraries that take any array of the Array API standard, and in libraries that take NumPy's.
 
-Each test runs the real library; what it gives is compared with what it gives for NumPy's arrays.
+Each test runs the real library, and compares its results with those for NumPy's arrays.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ TABLE, LINE = RNG.normal(size=(20, 4)), RNG.normal(size=20)
 
 
 def close(actual: Any, expected: Any, kind: type = tnp.ndarray) -> None:
-    """``actual`` holds arrays of ``kind`` wherever ``expected`` holds NumPy's, with their values."""
+    """Assert that ``actual`` holds arrays of ``kind`` where ``expected`` holds NumPy's, with the same values."""
     if isinstance(expected, tuple | list):
         assert len(actual) == len(expected)
         for one, other in zip(actual, expected, strict=True):
@@ -35,7 +35,7 @@ def close(actual: Any, expected: Any, kind: type = tnp.ndarray) -> None:
 
 
 def same(function: Callable[[Any], Any]) -> None:
-    """``function(xp)`` gives the same with tnp as with NumPy."""
+    """Assert that ``function(xp)`` has the same result with tnp as with NumPy."""
     close(function(tnp), function(np))
 
 
@@ -188,13 +188,13 @@ SCIPY_LINALG: dict[str, Callable[[Any, Any, Any], Any]] = {
 
 @pytest.mark.parametrize("name", SCIPY_LINALG)
 def test_scipy_linalg(name: str) -> None:
-    """What does not dispatch on the array's library reads any array as NumPy's, and gives NumPy's."""
+    """Functions that do not dispatch on the array's library read tnp's arrays as NumPy's, and return NumPy's."""
     linalg = pytest.importorskip("scipy.linalg")
     close(*[SCIPY_LINALG[name](linalg, xp.asarray(TABLE), xp.asarray(LINE)) for xp in (tnp, np)], kind=np.ndarray)
 
 
 def estimators(x: Any, y: Any, labels: Any) -> dict[str, Any]:
-    """What estimators and metrics give, by name."""
+    """Return the results of estimators and metrics, by name."""
     from sklearn import decomposition, discriminant_analysis, linear_model, metrics, preprocessing
     from sklearn.metrics import pairwise
 

@@ -1,4 +1,4 @@
-"""CONTRIBUTING.md follows a real function: each line that it shows is in the file that it names."""
+"""CONTRIBUTING.md shows a real function: each line that it quotes is in the file that it names."""
 
 from __future__ import annotations
 

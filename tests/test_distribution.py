@@ -1,4 +1,4 @@
-"""The wheel and the sdist: what is in them, and that a program runs from the wheel in an environment of its own."""
+"""The wheel and the sdist: their contents, and a program that runs from the wheel in a new environment."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ print(tnp.show_config("dicts")["tnp"]["version"], tnp.__file__.startswith(PREFIX
 
 
 def run(*command: str | Path, cwd: Path) -> str:
-    """A command's output; it must succeed, and knows no checkout."""
+    """Run a command that must succeed, without the checkout on its path; return its output."""
     environment = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
     done = subprocess.run([str(word) for word in command], cwd=cwd, env=environment, capture_output=True, text=True)
     assert done.returncode == 0, done.stdout + done.stderr
@@ -37,7 +37,7 @@ def run(*command: str | Path, cwd: Path) -> str:
 
 @pytest.fixture(scope="module")
 def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with the wheel and the sdist, built from a copy of the sources without a network."""
+    """Return a folder with the wheel and the sdist, built from a copy of the sources without a network."""
     pytest.importorskip("setuptools", minversion="77")
     folder = tmp_path_factory.mktemp("distribution")
     source = folder / "source"
@@ -77,7 +77,7 @@ def test_the_wheel_runs_where_it_is_installed(built: Path, tmp_path: Path) -> No
     (wheel,) = built.glob("*.whl")
     install = ["install", "--quiet", "--no-deps", "--no-index", "--target", site, wheel]
     run(sys.executable, "-m", "pip", *install, cwd=tmp_path)
-    # The dependencies alone come from where the tests run: as the last folder of the path, after the wheel's own.
+    # Only the dependencies come from the tests' environment: its folder is the last of the path, after the wheel's.
     import torch
 
     (site / "dependencies.pth").write_text(str(Path(torch.__file__).parent.parent) + "\n")

@@ -29,7 +29,7 @@ def test_every_function_is_in_the_reference() -> None:
 
 
 def test_every_page_is_listed_by_its_section() -> None:
-    """The left column lists the pages of a section: a page that the first one lists alone has none."""
+    """Every section lists its pages, which the left column shows; only one section is a single page."""
     listed = {
         page: [
             line for block in re.findall(r"```{toctree}(.*?)```", page.read_text(), re.DOTALL) for line in block.split()

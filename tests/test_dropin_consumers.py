@@ -1,4 +1,4 @@
-"""Libraries that expect NumPy take the arrays of a program that is run as it is, and give what they give for NumPy's.
+"""Libraries that expect NumPy's arrays work in an unchanged program on tnp, with the same results.
 
 The program below is run by Python and by ``python -m tnp``; each part uses the real library.
 """
@@ -185,14 +185,14 @@ def test_libraries_are_left_as_they_were() -> None:
 
 @pytest.mark.parametrize("place", ["args", "kwargs"])
 def test_a_file_is_not_read_into_a_copy(place: str) -> None:
-    """The memory of another device would be copied to the host, and the copy be filled."""
+    """A file is not read into an accelerator's array: the data would go into a copy on the CPU."""
     read = library_adapters.given_numpys(lambda dataset, dest: pytest.fail("called"), "read_direct")
     dest = tnp.empty(3, device="meta")
     with pytest.raises(TypeError, match="copy what they wrote"):
         read(None, dest) if place == "args" else read(None, dest=dest)
 
 
-# Where a library's compiled code asks for NumPy's class itself, it raises, and nothing is wrong unseen.
+# Compiled code that requires NumPy's own class raises; it never gives wrong results silently.
 REFUSED = {"torch": ("import torch\ntorch.from_numpy(x)", "TypeError")}
 
 

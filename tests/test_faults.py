@@ -1,6 +1,6 @@
-"""What goes wrong around a program: no memory, Ctrl-C, hostile files, forks and threads. It raises, and the rest stays.
+"""Faults outside a program: no memory, Ctrl-C, hostile files, forks and threads. tnp raises, and stays usable.
 
-What takes a process with it runs in a child.
+Tests that may end their process run it as a child.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ linux = pytest.mark.skipif(sys.platform != "linux", reason="limits and signals o
 
 
 def child(source: str, timeout: float = 120, **environment: str) -> str:
-    """What a script prints, run in a process of its own that has to end well."""
+    """Run a script in a process of its own, which must succeed; return what it prints."""
     done = subprocess.run(
         [sys.executable, "-c", textwrap.dedent(source)],
         capture_output=True,
@@ -95,7 +95,7 @@ def test_no_memory_is_memory_error_and_leaves_the_operands() -> None:
     assert printed == "1.0 1.0 True True\n"
 
 
-NUMBERS: dict[str, Callable[[Any, int], Any]] = {  # as large as a number says
+NUMBERS: dict[str, Callable[[Any, int], Any]] = {  # results whose size a number says
     "fft": lambda xp, n: xp.fft.fft([1, 2], n),
     "ifft": lambda xp, n: xp.fft.ifft([1, 2], min(n, 2**62)),
     "rfft": lambda xp, n: xp.fft.rfft([1, 2], n),
@@ -141,7 +141,7 @@ def test_what_no_memory_holds(name: str, size: int) -> None:
     compare(lambda xp: NUMBERS[name](xp, size), may_raise=(MemoryError, OverflowError, ValueError))
 
 
-ARRAYS: dict[str, Callable[[Any, Any], Any]] = {  # as large as an array that needs no memory itself
+ARRAYS: dict[str, Callable[[Any, Any], Any]] = {  # results as large as a broadcast array, which itself needs no memory
     "ravel": lambda xp, x: x.ravel(),
     "roll": lambda xp, x: xp.roll(x, 1),
     "insert": lambda xp, x: xp.insert([1, 2], 0, x),
@@ -244,7 +244,7 @@ def test_a_write_that_fails_writes_nothing(name: str) -> None:
         return x, False
 
     assert tnp.array_equal(call(tnp)[0], [3, 1, 2]) and call(tnp)[1]
-    if name not in ("put", "flat"):  # NumPy writes up to the index that is out of range
+    if name not in ("put", "flat"):  # NumPy writes the elements before the index that is out of range
         compare(call)
 
 
@@ -265,7 +265,7 @@ INTERRUPTED = {
 
 @linux
 def test_an_interrupt_leaves_a_usable_process() -> None:
-    """Whatever is interrupted, nothing of it stays on. Imports are done before: Python can't undo half of one."""
+    """An interrupt leaves no state behind. The imports come before: Python can't undo half an import."""
     printed = child(
         f"""
         import os, signal, threading
@@ -299,11 +299,11 @@ def test_an_interrupt_leaves_a_usable_process() -> None:
     assert printed.splitlines() == list(INTERRUPTED)
 
 
-# Files that lie.
+# Malicious files.
 
 
 class Hostile:
-    """Unpickled, it makes a folder."""
+    """An object that makes a folder when it is unpickled."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -319,7 +319,7 @@ def npy(value: Any, **options: Any) -> bytes:
 
 
 def hostile_files(trap: Path) -> dict[str, bytes]:
-    """Files that run code when they are unpickled, by their names."""
+    """Return files that run code when they are unpickled, by name."""
     objects = np.empty(1, object)
     objects[0] = Hostile(trap)
     archive, torch_file = io.BytesIO(), io.BytesIO()
@@ -348,7 +348,7 @@ def test_loading_runs_nothing(name: str, tmp_path: Path) -> None:
             tnp.load_compiled(str(path))
         else:
             loaded = tnp.load(path)
-            loaded["a"]  # an archive is read when it is asked for
+            loaded["a"]  # an archive's entry is read when it is accessed
     assert not trap.exists()
 
 
@@ -400,7 +400,7 @@ def test_sixteen_threads() -> None:
     compiled = tnp.compile(lambda a, b: np_like(a) * b, backend="eager")
     failures: list[str] = []
     barrier, home = threading.Barrier(16), tnp.zeros(0).device
-    oracle = np if home.type == "cpu" else tnp  # another device's numbers are its own
+    oracle = np if home.type == "cpu" else tnp  # another device has its own random numbers
     alone = [oracle.random.default_rng(number) for number in range(16)]
     draws = [[tnp.asnumpy(rng.normal(size=20)) for _ in range(12)] for rng in alone]
 

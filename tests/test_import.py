@@ -1,4 +1,4 @@
-"""``import tnp`` stays light: counted in modules, which no noisy machine can change."""
+"""``import tnp`` stays light. The tests count modules, because times depend on the machine."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ print(json.dumps(sorted(set(sys.modules) - before)))
 
 @pytest.fixture(scope="module")
 def added() -> list[str]:
-    """The modules that ``import tnp`` adds to a fresh interpreter that has torch and numpy."""
+    """Return the modules that ``import tnp`` adds to a fresh interpreter with torch and numpy."""
     run = subprocess.run([sys.executable, "-c", SCRIPT], cwd=ROOT, capture_output=True, text=True, check=True)
     return list(json.loads(run.stdout))
 
@@ -50,12 +50,12 @@ QUIET = "import tnp as np; np.compile(lambda x: x + np.random.rand(3), backend='
 
 
 def test_nothing_is_said() -> None:
-    """Where torch is asked what it will do without, it logs that it will, and users see it."""
+    """``import tnp`` logs nothing: torch logs some fallbacks, and users would see that."""
     run = subprocess.run([sys.executable, "-c", QUIET], cwd=ROOT, capture_output=True, text=True)
     assert (run.returncode, run.stdout, run.stderr) == (0, "", "")
 
 
-# A program in an environment with the run-time dependencies alone: what is optional can't be imported.
+# A program in an environment with the run-time dependencies only: optional packages can't be imported.
 WITHOUT_OPTIONAL = """
 import sys
 sys.modules["ml_dtypes"] = None

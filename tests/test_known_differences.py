@@ -1,4 +1,4 @@
-"""Every known difference differs as it says: its example does what the entry states, on NumPy and on tnp."""
+"""The example of every known difference prints what its entry states, on NumPy and on tnp."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""The layer rule, walked with ast: who may import whom, and that no name is injected.
+"""The layer rules, checked on the syntax trees: which package may import which, and that no code injects names.
 
-And where torch's private words may stand.
+Also: only one room uses torch's private names.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import pytest
 
 ROOT = Path(__file__).parent.parent
 OUTSIDE = {"bench", "conformance", "tests"}
-# What a package may not import.
+# The modules that a package must not import.
 FORBIDDEN = {"tnp": {"torch"} | OUTSIDE, "backend_torch": {"tnp"} | OUTSIDE}
 INJECTORS = {"exec", "eval", "globals", "locals", "setattr", "vars"}
 ALLOWED = {
@@ -41,9 +41,9 @@ ALLOWED = {
     # A patch of torch, which goes again.
     ("backend_torch/torch_private/patches.py", "replaced_attribute", "setattr"),
 }
-# The one room that may say torch's private words: each is a row of its manifest.
+# The only room that may use torch's private names; its manifest lists each.
 PRIVATE = Path("backend_torch/torch_private")
-# Names with an underscore that others have, and that are meant for use: of Python, NumPy and named tuples.
+# Public names with an underscore, of Python, NumPy and named tuples.
 MEANT = {
     "_CopyMode", "_asdict", "_fields", "_getframe", "_get_running_loop", "_implementation", "_register_atexit",
     "_replace", "_slotnames", "_theirs",
@@ -52,7 +52,7 @@ FILES = sorted(path.relative_to(ROOT) for package in FORBIDDEN for path in (ROOT
 
 
 def imports(tree: ast.AST) -> Iterator[str]:
-    """The top-level package of every absolute import in ``tree``, wherever it stands."""
+    """Yield the top-level package of every absolute import in ``tree``, at any depth."""
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
             yield from (alias.name.partition(".")[0] for alias in node.names)
@@ -63,7 +63,7 @@ def imports(tree: ast.AST) -> Iterator[str]:
 
 
 def calls(tree: ast.AST, inside: str = "") -> Iterator[tuple[str, str]]:
-    """For every call of a bare name in ``tree`` the innermost function that it stands in, and the name."""
+    """Yield, for every call of a bare name in ``tree``, the innermost function around it, and the name."""
     for node in ast.iter_child_nodes(tree):
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
             yield inside, node.func.id
@@ -100,7 +100,7 @@ def is_private(dotted: str) -> bool:
 
 @cache
 def own_names() -> frozenset[str]:
-    """What the project itself names: functions, classes, variables, attributes of ``self`` and slots."""
+    """Return the names that the project defines: functions, classes, variables, attributes of ``self`` and slots."""
     found: set[str] = set()
     for path in FILES:
         for node in ast.walk(ast.parse((ROOT / path).read_text())):
@@ -117,7 +117,7 @@ def own_names() -> frozenset[str]:
 
 
 def private_words(tree: ast.AST) -> Iterator[str]:
-    """torch's private words in a module: what is imported, chains of attributes from torch, ``.name`` of an object.
+    """Yield torch's private names in a module: imports, attribute chains from torch, and ``.name`` of any object.
 
     The last are attributes that the project does not name itself, also as strings that getattr and hasattr are given.
     Operators, ``torch.ops.aten._to_copy`` and the like, are what graphs consist of, and no private words.

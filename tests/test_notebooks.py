@@ -1,4 +1,4 @@
-"""The tutorials: each runs from its first cell to its last, assertions included."""
+"""Each tutorial runs from its first cell to its last, assertions included."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def test_it_is_stored_without_what_it_shows(path: Path) -> None:
 def test_it_runs(path: Path, tmp_path: Path) -> None:
     notebook = nbformat.read(path, as_version=4)
     client = nbclient.NotebookClient(notebook, timeout=600, resources={"metadata": {"path": str(tmp_path)}})
-    # The kernel imports the tnp that is tested here, whatever is installed.
+    # The kernel imports the tested tnp, even if another one is installed.
     paths = [str(ROOT), *filter(None, [os.environ.get("PYTHONPATH")])]
     client.execute(env=os.environ | {"PYTHONPATH": os.pathsep.join(paths)})
     ran = [cell.execution_count for cell in notebook.cells if cell.cell_type == "code"]

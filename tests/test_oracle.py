@@ -1,4 +1,4 @@
-"""The oracle itself: what ``--compiled`` finds, and that what it lets pass exists."""
+"""The oracle itself: what ``--compiled`` finds, and that every listed test exists."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def test_warning():
 
 
 def test_the_oracle_fails_for_what_is_not_asked_for(tmp_path: Path) -> None:
-    """A misspelt name raises on both sides; another text, order or warning is found where values agree."""
+    """The oracle fails for a misspelt name, which raises on both sides, and for other texts, orders or warnings."""
     (tmp_path / "test_sample.py").write_text(_UNLISTED)
     root = Path(__file__).parent.parent
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "--rootdir", str(root)]

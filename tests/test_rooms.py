@@ -1,6 +1,6 @@
-"""The rooms: which folder may import which, read from every import and every attribute of an imported module.
+"""The rooms: which folder may import which, checked on every import and every attribute of an imported module.
 
-What stands under ``if TYPE_CHECKING`` never runs and is no arrow. An import inside of a function is one.
+Code under ``if TYPE_CHECKING`` never runs and does not count. An import inside a function counts.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ ROOMS = {
 
 
 def module_name(path: Path) -> str:
-    """``a/b.py`` as ``a.b``, ``a/__init__.py`` as ``a``."""
+    """Return ``a/b.py`` as ``a.b``, ``a/__init__.py`` as ``a``."""
     return ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__")
 
 
@@ -35,7 +35,7 @@ FILES = {module_name(path): path for package in ROOMS for path in sorted((ROOT /
 
 
 def running(tree: ast.AST) -> Iterator[ast.AST]:
-    """All nodes but those that only a type checker reads."""
+    """Yield all nodes except those that only a type checker reads."""
     for node in ast.iter_child_nodes(tree):
         if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test):
             for other in node.orelse:
@@ -47,7 +47,7 @@ def running(tree: ast.AST) -> Iterator[ast.AST]:
 
 
 def arrows(tree: ast.AST, modules: frozenset[str]) -> Iterator[tuple[str, int]]:
-    """The modules that a module needs, with the line: by import, by import_module, by attributes of a package."""
+    """Yield the modules that a module needs, with the line: by import, by import_module, by attributes of a package."""
     bound: dict[str, str] = {}
     for node in running(tree):
         if isinstance(node, ast.Import):
@@ -75,7 +75,7 @@ def arrows(tree: ast.AST, modules: frozenset[str]) -> Iterator[tuple[str, int]]:
 
 @cache
 def graph() -> dict[str, dict[str, int]]:
-    """Module -> the project's modules that it needs, each with a line."""
+    """Return module -> the project's modules that it needs, each with a line."""
     modules = frozenset(FILES)
     found: dict[str, dict[str, int]] = {}
     for name, path in FILES.items():
@@ -85,7 +85,7 @@ def graph() -> dict[str, dict[str, int]]:
 
 
 def room(module: str) -> tuple[str, str]:
-    """The package and the folder, or the file beside the folders, that a module stands in."""
+    """Return a module's package, and its folder or, beside the folders, its file."""
     package, _, rest = module.partition(".")
     return package, rest.partition(".")[0]
 
@@ -118,7 +118,7 @@ def test_no_arrow_points_up(package: str) -> None:
 
 
 def test_no_module_needs_itself() -> None:
-    """There is no circle: modules can be taken away one by one, each when it needs none of those that are left."""
+    """There is no circle: remove modules one by one, each when it needs none of the remaining; none may be left."""
     left = {name: set(needed) for name, needed in graph().items() if room(name)[1]}
     while free := [name for name, needed in left.items() if not needed & left.keys()]:
         for name in free:

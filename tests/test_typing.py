@@ -1,4 +1,4 @@
-"""``py.typed``: mypy knows what public functions return, seen from a program that uses them."""
+"""``py.typed``: mypy infers what public functions return, in a program that uses them."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ ANY = {
     "ndarray.item": "a number, of which kind the dtype says",
     "ndarray.tolist": "numbers in lists, as many deep as there are axes",
 }
-"""Samples of which mypy cannot know the result, and why."""
+"""Samples whose result mypy can't infer, and why."""
 
 PYTREES = {
     "all_gather", "associative_scan", "jvp", "linearize", "map_fn", "pmax", "pmean", "pmin", "psum", "pure_callback",
@@ -61,7 +61,7 @@ x = y = v = m = i = e = k = b = o = s = np.zeros(3)
 
 
 def called(name: str, code: str) -> str:
-    """The call of the function in its sample, or the attribute, without what the sample does with the result."""
+    """Return the function's call, or the attribute, in its sample, without the code around it."""
     tree = ast.parse(code)
     attribute = name.rpartition(".")[2]
     for node in ast.walk(tree):
@@ -76,7 +76,7 @@ def called(name: str, code: str) -> str:
 
 
 def revealed(lines: list[str], tmp_path: Path) -> list[str]:
-    """What mypy reveals of these expressions."""
+    """Return the types that mypy reveals for expressions."""
     program = tmp_path / "program.py"
     program.write_text(DEFINITIONS + "".join(f"reveal_type({line})\n" for line in lines))
     command = [sys.executable, "-m", "mypy", "--config-file=", f"--cache-dir={tmp_path / 'cache'}"]
