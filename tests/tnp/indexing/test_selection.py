@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import torch
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
@@ -441,8 +442,8 @@ def test_functions_that_write_name_what_is_no_array() -> None:
     for function in (tnp.put, tnp.putmask, tnp.place, tnp.copyto):
         with pytest.raises(TypeError, match=r"(must be|not) .*array"):
             function(3.0, [0], 1)
-    with pytest.raises(TypeError, match=r"argument 1 must be an array, not list$"):
-        tnp.put_along_axis([0.0, 0.0], [0], 1, 0)
+    with pytest.raises(TypeError, match=r"argument 1 must be an array, not Tensor$"):
+        tnp.put_along_axis(torch.zeros(2), [0], 1, 0)
 
 
 NO_BOOLEANS = [[2, 0, 1], [0.5, 0, 1], [256, 0, 1], 2, 0.0, np.int64(2), np.float64(0.5), np.bool_(False)]
