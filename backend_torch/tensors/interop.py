@@ -13,9 +13,10 @@ import numpy as np
 import torch
 from torch.utils import dlpack
 
-from backend_torch.tensors import devices, memory
+from backend_torch.tensors import devices, memory, trace_state
 from backend_torch.tensors.dtypes import to_numpy
 from backend_torch.tensors.memory import from_numpy, is_readable, is_sharded
+from backend_torch.torch_private.modes import no_dispatch
 
 _READ_ONLY = 1
 _DEFAULT_STREAMS = (1, 2)  # of __cuda_array_interface__: CUDA's legacy one, and each thread's own
@@ -63,7 +64,11 @@ def checked(tensor: torch.Tensor) -> torch.Tensor:
 def from_dlpack(source: Any, device: torch.device | None = None, copy: bool | None = None) -> torch.Tensor:
     """Return a tensor over the memory that ``source`` exports; a copy if it is read-only or on another device."""
     watched = _Source(source)
-    imported = dlpack.from_dlpack(watched)
+    if trace_state.is_tracing():
+        with no_dispatch():  # what the other library computes now is no part of the graph, and has its values
+            imported = dlpack.from_dlpack(watched)
+    else:
+        imported = dlpack.from_dlpack(watched)
     tensor = moved(imported, device)
     if copy is False:
         if watched.read_only:

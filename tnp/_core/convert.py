@@ -2,6 +2,9 @@
 
 Layer: owns ``asarray`` and ``array``, and decides what they copy. NumPy itself reads Python data, so ragged lists,
 overflows and mixed types have NumPy's results and errors.
+
+A conversion is one pipeline. `_imported` classifies the value and imports it as an array. What comes after depends on
+who asks: `tensor_of` places and casts an operand, and `asarray` casts, places and orders an array.
 """
 
 from __future__ import annotations
@@ -60,21 +63,14 @@ def tensor_of(value: Any, dtype: Any = None, *, device: Any = None, is_output: b
     """
     if type(value) is ndarray:
         tensor = value.tensor
-    elif type(value) in SCALARS:
-        tensor = memory.copied(value.tensor)  # a scalar never changes, even if a view of the result is written to
-    elif isinstance(value, ndarray):
-        tensor = value.tensor
-    elif memory.is_tensor(value):
-        tensor = interop.checked(value)
     else:
-        if device is not None:
+        if device is not None and not isinstance(value, ndarray):
             check_library(value)
-        try:
-            tensor, made = _imported(value, dtype, device, None)
-            if not (made or is_output) and autodiff.keeps_operands():
-                tensor = memory.copied(tensor)  # NumPy may write to the memory unseen
-        except ValueError as error:
-            tensor = _by_protocol(value, None, error).tensor
+        array, is_fresh = _imported(value, dtype, device, None)
+        tensor = array.tensor
+        is_foreign = not (is_fresh or is_output or array is value or memory.is_tensor(value))
+        if is_foreign and autodiff.keeps_operands():
+            tensor = memory.copied(tensor)  # NumPy may write to the memory unseen
     if device is not None and tensor.device != device and tensor.dim():
         if not (arrays.host_copies_allowed and isinstance(value, np.ndarray)):
             raise devices.mixed(device, tensor.device)
@@ -151,46 +147,66 @@ def converted(tensor: Tensor, dtype: Any) -> Tensor:
     return cast(tensor, dtype)
 
 
-def _imported(value: Any, dtype: Any, device: Any, copy: bool | None) -> tuple[Tensor, bool]:
-    """Convert a value that is neither a tnp array nor a tensor; return also whether the tensor's memory is its own.
+def _imported(value: Any, dtype: Any, device: Any, copy: bool | None) -> tuple[ndarray, bool]:
+    """Classify a value and import it: as an array, and whether nothing else has its memory.
 
-    ``copy`` has NumPy's meaning: False raises where a copy is needed.
+    ``copy`` has NumPy's meaning: False raises where a copy is needed. True copies only what is not an array yet.
+    ``dtype`` and ``device`` are where Python's data goes; an array keeps its own.
     """
+    if isinstance(value, ndarray):
+        if type(value) not in SCALARS:
+            return value, False
+        if copy is False:
+            raise ValueError(NO_COPY)
+        return wrap_array(memory.copied(value.tensor)), True  # a scalar never changes, even if a view is written to
+    if memory.is_tensor(value):
+        return wrap_array(interop.checked(value)), False
+    if type(value) is np.ndarray:
+        return _of_numpy(value, dtype, copy, False)
     if isinstance(value, flatiter):
-        return memory.copied(value.base.ravel().tensor), True
+        return wrap_array(memory.copied(value.base.ravel().tensor)), True
     if isinstance(value, (list, tuple)):
         if copy is not False and (device is None or device.type == "cpu"):
             if (of_numbers := heads.array(value, dtype)) is not None:
-                return of_numbers.tensor, True
-        first = _array_in(value)
-    else:
-        first = None
-    if first is not None:
-        if copy is False:
-            raise ValueError(NO_COPY)
-        return _stacked(value, dtype, tensor_of(first).device), True
+                return of_numbers, True
+        if (first := _array_in(value)) is not None:
+            if copy is False:
+                raise ValueError(NO_COPY)
+            return wrap_array(_stacked(value, dtype, tensor_of(first).device)), True
     if _is_elsewhere(value):
-        return interop.from_dlpack(value, copy=copy), copy is True
+        return wrap_array(interop.from_dlpack(value, copy=copy)), bool(copy)
     if hasattr(value, "__cuda_array_interface__"):  # Numba's arrays have no DLPack; NumPy would copy them to the host
         tensor = interop.from_cuda(value)
-        return (memory.copied(tensor), True) if copy else (tensor, False)
+        return wrap_array(memory.copied(tensor) if copy else tensor), bool(copy)
     if isinstance(value, np.ndarray):
-        array, made = value, False
-    else:
-        if symbolic.is_symbol(value):
-            value = symbolic.decided(value)
-        array = np.array(value, None if dtype is None else _carried(dtype), copy=copy)
-        made = copy is True or isinstance(value, _OWN_MEMORY)
-    tensor = _from_numpy(array, dtype)
+        return _of_numpy(value, dtype, copy, False)
+    if symbolic.is_symbol(value):
+        value = symbolic.decided(value)
+    if dtype is not None:
+        tensor_dtype(dtype)  # raises before NumPy reads the data if no tensor can carry it
+    try:
+        read = np.array(value, dtype, copy=copy)
+    except ValueError as error:  # __array__ is trusted to return a copy if one was asked for
+        return _by_protocol(value, copy, error), bool(copy)
+    array, is_fresh = _of_numpy(read, dtype, copy, copy or isinstance(value, _OWN_MEMORY))
+    home = devices.state.default if device is None else device
+    return array if home is None else wrap_array(interop.moved(array.tensor, home)), is_fresh
+
+
+def _of_numpy(array: np.ndarray, dtype: Any, copy: bool | None, is_fresh: bool) -> tuple[ndarray, bool]:
+    """Import a NumPy array; ``is_fresh`` says that nothing else has its memory."""
+    readable = array
+    if array.dtype not in to_torch:
+        if dtype is not None:
+            readable = array.astype(to_numpy[tensor_dtype(dtype)])  # numbers of strings, objects, long doubles
+        else:
+            native(array.dtype)  # raises if no tensor can carry the dtype; else the byte order is foreign
+    tensor = memory.from_numpy(readable)
     if not memory.shares(tensor, array):
         if copy is False:
             raise ValueError(f"{NO_COPY} A tensor has no negative strides or foreign byte order.")
-        made = True
-    if made:
-        tensor = memory.fresh(tensor)
-    if not isinstance(value, np.ndarray):
-        tensor = interop.moved(tensor, devices.state.default if device is None else device)
-    return tensor, made
+        is_fresh = True
+    return wrap_array(memory.fresh(tensor) if is_fresh else tensor), is_fresh
 
 
 def _by_protocol(value: Any, copy: bool | None, error: ValueError) -> ndarray:
@@ -198,6 +214,8 @@ def _by_protocol(value: Any, copy: bool | None, error: ValueError) -> ndarray:
     if messages.is_of_program(error) or "not producing an array" not in str(error):
         raise error
     if isinstance(value, (list, tuple)):
+        if copy is False:
+            raise ValueError(NO_COPY)
         return wrap_array(_stacked(value, None, None))
     try:
         array = value.__array__() if copy is None else value.__array__(copy=copy)
@@ -206,22 +224,7 @@ def _by_protocol(value: Any, copy: bool | None, error: ValueError) -> ndarray:
         array = array.copy() if copy and isinstance(array, ndarray) else array
     if not isinstance(array, ndarray):
         raise error
-    return array
-
-
-def _carried(dtype: Any) -> Any:
-    """Return the dtype if a tensor can carry it; else raise TypeError before NumPy reads the data."""
-    tensor_dtype(dtype)
-    return dtype
-
-
-def _from_numpy(array: np.ndarray, dtype: Any) -> Tensor:
-    if array.dtype not in to_torch:
-        if dtype is not None:
-            array = array.astype(to_numpy[tensor_dtype(dtype)])  # numbers of strings, objects, long doubles
-        else:
-            native(array.dtype)  # raises if no tensor can carry the dtype; else the byte order is foreign
-    return memory.from_numpy(array)
+    return asarray(array)
 
 
 def _is_elsewhere(value: Any) -> bool:
@@ -326,47 +329,45 @@ def asarray(
         return asarray(_of_subarrays(a, *parts), None, order, device=device, copy=copy)
     copy = copy_mode(copy)
     wanted = None if device is None else devices.parse(device)
-    if type(a) is strided and host_views.are_had():
-        if not copy and _is_unchanged(a, dtype, order, wanted):
-            return a
-        a = a.host
-    if isinstance(a, np.ndarray) and not copy and not a.flags.writeable:
-        a = _over_read_only(a)
-    if isinstance(a, ndarray) or memory.is_tensor(a):
-        given, fresh = tensor_of(a), isinstance(a, scalar)
-        if fresh and copy is False:
-            raise ValueError(NO_COPY)
-    else:
-        if copy is False and isinstance(a, np.ndarray) and (view := _viewed(a, dtype, order, wanted)) is not None:
-            return view
-        try:
-            given, fresh = _imported(a, dtype, wanted, copy)
-        except ValueError as error:  # __array__ is trusted to return a copy if one was asked for
-            return asarray(_by_protocol(a, copy, error), dtype, order, device=device)
-        if fresh and not copy and isinstance(a, np.ndarray) and (view := _viewed(a, dtype, order, wanted)) is not None:
-            return view
+    if isinstance(a, np.ndarray) and not (copy or (a.flags.behaved and a.flags.forc and 1 not in a.shape)):
+        a = _over_memory(a, dtype, order, wanted)  # an axis of length 1 has any stride
+    source, is_fresh = _imported(a, dtype, wanted, copy)
+    if is_fresh and copy:
+        copy = None  # the import has made the copy
+    if type(source) is strided and host_views.are_had():
+        if not (copy or _is_changed(source, dtype, order, wanted)):
+            return source
+        return asarray(source.host, dtype, order, device=device, copy=copy)
+    given = source.tensor
     tensor = given if dtype is None else converted(given, tensor_dtype(dtype))
     tensor = interop.moved(tensor, wanted)
     order = "K" if order is None else as_order(order)
-    if copy and tensor is given and not fresh:
+    if copy and tensor is given:
         return wrap_array(memory.copied(tensor, order))
     tensor = _ordered(tensor, order)
     if copy is False and not memory.same_start(given, tensor):
         raise ValueError(NO_COPY)
-    if isinstance(a, ndarray) and not fresh:
-        return a if tensor is a.tensor and type(a) in PLAIN else view_of(a, tensor)
-    return wrap_array(tensor)
+    if tensor is source.tensor and type(source) in PLAIN:
+        return source
+    return wrap_array(tensor) if is_fresh else view_of(source, tensor)
 
 
-def _viewed(array: np.ndarray, dtype: Any, order: Any, device: Any) -> ndarray | None:
-    """Return an array over NumPy's memory, if no tensor describes it and nothing has to change."""
-    return strided_views.over_numpy(array) if _is_unchanged(array, dtype, order, device) else None
+def _over_memory(array: np.ndarray, dtype: Any, order: Any, device: Any) -> Any:
+    """Return an array over NumPy's memory that is read-only or has strides of no tensor; else the NumPy array."""
+    if array.dtype not in to_torch:
+        return array
+    if not array.flags.writeable:
+        tensor = memory.from_numpy(array, read_only=True)
+        if memory.shares(tensor, array):
+            return readonly_array(tensor, array)
+    view = strided_views.over_numpy(array)
+    return array if view is None or _is_changed(array, dtype, order, device) else view
 
 
-def _is_unchanged(array: Any, dtype: Any, order: Any, device: Any) -> bool:
-    """Whether an array on the host in no memory order has what is asked for."""
+def _is_changed(array: Any, dtype: Any, order: Any, device: Any) -> bool:
+    """Whether an array on the host in no memory order has to change to be what is asked for."""
     is_here = device is None or device.type == "cpu"
-    return is_here and order in (None, "K", "A") and (dtype is None or np.dtype(dtype) == array.dtype)
+    return not is_here or order not in (None, "K", "A") or (dtype is not None and np.dtype(dtype) != array.dtype)
 
 
 def _of_subarrays(a: Any, dtype: np.dtype, shape: tuple[int, ...]) -> ndarray:
@@ -374,15 +375,7 @@ def _of_subarrays(a: Any, dtype: np.dtype, shape: tuple[int, ...]) -> ndarray:
     if isinstance(a, (ndarray, np.ndarray, np.generic)) or memory.is_tensor(a):
         tensor = converted(tensor_of(a), tensor_dtype(dtype))
         return wrap_array(memory.copied(memory.repeated(tensor, shape)))
-    return wrap_array(_from_numpy(np.array(host_fallback.given(a), (dtype, shape)), dtype))
-
-
-def _over_read_only(array: np.ndarray) -> Any:
-    """Return a read-only tnp array over a NumPy array's memory, or the NumPy array if no tensor can hold it."""
-    if array.dtype not in to_torch:
-        return array
-    tensor = memory.from_numpy(array, read_only=True)
-    return readonly_array(tensor, array) if memory.shares(tensor, array) else array
+    return _of_numpy(np.array(host_fallback.given(a), (dtype, shape)), dtype, None, True)[0]
 
 
 class Builtins:

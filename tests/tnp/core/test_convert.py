@@ -621,6 +621,11 @@ def test_what_array_returns_is_taken_as_it_is() -> None:
             assert xp.array(Answering(given), copy=copy) is given
         assert xp.asarray(Answering(given), dtype=np.float32).dtype == np.float32
         assert xp.array(Answering(given), order="F") is not given
+        for wrong in ({"dtype": np.float32}, {"order": "F"}):
+            with pytest.raises(ValueError, match="Unable to avoid copy"):
+                xp.array(Answering(given), copy=False, **wrong)
+        with pytest.raises(ValueError, match="Unable to avoid copy"):
+            xp.array([Answering(given)], copy=False)
         assert xp.array([Answering(given)] * 2).shape == (2, 2, 3)
         assert xp.add(Answering(given), 1).tolist() == [[1, 2, 3], [4, 5, 6]]
         with pytest.raises(ValueError, match="not producing an array"):

@@ -484,6 +484,20 @@ def test_dlpack_of_what_a_capsule_can_not_say() -> None:
         tnp.from_dlpack(np.ones(3), device="meta", copy=False)
 
 
+def test_dlpack_of_what_the_exporter_computes_inside_a_trace() -> None:
+    class Lazy:
+        """Exports an array that torch makes when it is asked for: a tensor made in a trace has no memory."""
+
+        def __dlpack__(self, **options: Any) -> Any:
+            return torch.arange(3.0).__dlpack__(**options)
+
+        def __dlpack_device__(self) -> Any:
+            return torch.zeros(1).__dlpack_device__()
+
+    compiled = tnp.compile(lambda x: tnp.asarray(Lazy()) + tnp.from_dlpack(Lazy()) + x, backend="eager")
+    assert [compiled(tnp.ones(3)).tolist() for _ in range(2)] == [[1, 3, 5]] * 2
+
+
 @pytest.mark.parametrize("value", [True, False])
 def test_read_only_flag_of_a_capsule(value: bool) -> None:
     values = np.arange(3)
