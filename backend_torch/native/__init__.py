@@ -75,7 +75,7 @@ def install(
         Name -> the ufunc, NumPy's ufunc, whose dtype rules it has, and the kernel that computes it.
     """
     if _extension is not None:
-        _extension.set_names(_dtype_numbers(), devices.__dict__)
+        _extension.set_names(_dtype_numbers(), devices.__dict__, np._NoValue)
         _extension.set_host(memory.__dict__, np.ndarray)
         scalar_classes = tuple([to_numpy[dtype].type if dtype in to_numpy else None for dtype in DTYPES])
         _extension.install(array, scalar, readonly, float64, scalar_classes, ufunc_types, ufuncs, _resolve)

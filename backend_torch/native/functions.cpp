@@ -61,15 +61,20 @@ bool read_shape(PyObject* given, Shape& shape, int64_t least) {
   return true;
 }
 
+// Whether the options from `first` to `last` are None.
+bool are_none(PyObject* const* args, Py_ssize_t first, Py_ssize_t last) {
+  return std::all_of(args + first, args + last, [](PyObject* option) { return option == Py_None; });
+}
+
 // Creation.
 
 PyObject* dtype_numbers = nullptr;  // dtype, scalar class or Python type -> dtype number
 PyObject* devices = nullptr;        // the namespace of backend_torch.tensors.devices
+PyObject* no_value = nullptr;       // numpy._NoValue
 
 PyObject* set_names(PyObject*, PyObject* args) {
-  if (!PyArg_ParseTuple(args, "O!O!", &PyDict_Type, &dtype_numbers, &PyDict_Type, &devices)) return nullptr;
-  Py_INCREF(dtype_numbers);
-  Py_INCREF(devices);
+  if (!PyArg_ParseTuple(args, "O!O!O", &PyDict_Type, &dtype_numbers, &PyDict_Type, &devices, &no_value)) return nullptr;
+  for (PyObject* each : {dtype_numbers, devices, no_value}) Py_INCREF(each);
   Py_RETURN_NONE;
 }
 
@@ -116,7 +121,7 @@ template <int FILL>
 PyObject* filled(PyObject*, PyObject* const* args, Py_ssize_t count) {
   return head([&]() -> PyObject* {
     Shape shape;
-    if (count != 5 || !is_letter(args[2], 'C') || args[3] != Py_None || args[4] != Py_None) return nullptr;
+    if (count != 5 || !is_letter(args[2], 'C') || !are_none(args, 3, 5)) return nullptr;
     if (!is_quiet() || !read_shape(args[0], shape, 0)) return nullptr;
     int8_t dtype = read_dtype(args[1], F64);
     if (dtype == NONE || dtype >= LOOPS || !makes_on_cpu() || (FILL != NOTHING && !is_small(shape))) return nullptr;
@@ -154,11 +159,12 @@ PyObject* like(PyObject*, PyObject* const* args, Py_ssize_t count) {
   });
 }
 
-// full(shape, number, dtype): in C order on the CPU.
+// full(shape, number, dtype, order, device, like): in C order on the CPU.
 PyObject* full(PyObject*, PyObject* const* args, Py_ssize_t count) {
   return head([&]() -> PyObject* {
     Shape shape;
-    if (count != 3 || !is_quiet() || !read_shape(args[0], shape, 0)) return nullptr;
+    if (count != 6 || !is_letter(args[3], 'C') || !are_none(args, 4, 6)) return nullptr;
+    if (!is_quiet() || !read_shape(args[0], shape, 0)) return nullptr;
     int8_t own = PyFloat_CheckExact(args[1]) ? F64 : PyLong_CheckExact(args[1]) ? I64 : PyBool_Check(args[1]) ? B1 : NONE;
     int8_t dtype = read_dtype(args[2], own);
     if (own == NONE || dtype == NONE || dtype >= LOOPS || !makes_on_cpu() || !is_small(shape)) return nullptr;
@@ -179,10 +185,10 @@ void count_up(char* to, int64_t length, double first, double second) {
   if (length > 1) out[1] = next;
 }
 
-// arange(start or stop, stop, step, dtype) of Python integers or floats.
+// arange(start or stop, stop, step, dtype, start, device, like) of Python integers or floats.
 PyObject* arange(PyObject*, PyObject* const* args, Py_ssize_t count) {
   return head([&]() -> PyObject* {
-    if (count != 4 || !is_quiet()) return nullptr;
+    if (count != 7 || !are_none(args, 4, 7) || !is_quiet()) return nullptr;
     constexpr double EXACT = 4503599627370496.0;  // quotients of integers up to this are rounded as NumPy rounds them
     double ends[3] = {0, 0, 1};
     bool is_float = false;
@@ -351,12 +357,13 @@ bool is_zero(PyObject* given) {
   return PyLong_CheckExact(given) && PyLong_AsLongAndOverflow(given, &overflow) == 0 && !overflow;
 }
 
-// array(object, dtype), or with order, ndmin, ndmax, device, like: of nested lists of numbers, or an array in C order.
+// array(object, dtype), or with copy, order, subok, ndmin, ndmax, like, device: of nested lists of numbers, or an array in
+// C order.
 PyObject* array(PyObject*, PyObject* const* args, Py_ssize_t count) {
   return head([&]() -> PyObject* {
-    if ((count != 2 && count != 7) || !is_quiet()) return nullptr;
-    if (count == 7 && !(is_letter(args[2], 'K') && is_zero(args[3]) && is_zero(args[4]))) return nullptr;
-    if (count == 7 && (args[5] != Py_None || args[6] != Py_None)) return nullptr;
+    if ((count != 2 && count != 9) || !is_quiet()) return nullptr;
+    if (count == 9 && !(args[2] == Py_True && is_letter(args[3], 'K') && is_zero(args[5]) && is_zero(args[6]))) return nullptr;
+    if (count == 9 && !are_none(args, 7, 9)) return nullptr;
     if (is_array(args[0])) return makes_on_cpu() ? cast(args[0], args[1]) : nullptr;
     if (!is_list(args[0])) return nullptr;
     Listed found;
@@ -598,13 +605,52 @@ PyObject* bincount(PyObject*, PyObject* const* args, Py_ssize_t count) {
   });
 }
 
-// Reductions: reduce(x, axis, keepdims).
+// Reductions.
 
 enum Reduced { SUM, PROD, MAX, MIN, ANY, ALL, ARGMAX, ARGMIN, MEAN };
 
 template <class T>
 bool is_nan(T value) {
   return value != value;
+}
+
+constexpr int64_t BLOCK = 128;
+
+// The place of the first NaN, or of the first largest or smallest element. Blocks are compared in vectors, then one block
+// is searched.
+template <bool LARGEST, class T>
+int64_t extreme_place(const T* x, int64_t n) {
+  using Bits = std::conditional_t<sizeof(T) == 8, int64_t, int32_t>;
+  constexpr int64_t LANES = 64 / sizeof(T);
+  auto is_better = [](T one, T other) { return LARGEST ? one > other : one < other; };
+  T best = x[0];
+  int64_t place = 0;
+  for (int64_t begin = 0; begin < n; begin += BLOCK) {
+    const T* block = x + begin;
+    int64_t size = std::min(BLOCK, n - begin), i = 0;
+    T lanes[LANES];
+    Bits nans[LANES] = {};
+    std::fill_n(lanes, LANES, best);
+    for (; i + LANES <= size; i += LANES) {
+      for (int64_t lane = 0; lane < LANES; lane++) {
+        T item = block[i + lane];
+        lanes[lane] = is_better(item, lanes[lane]) ? item : lanes[lane];
+        nans[lane] |= is_nan(item) ? -1 : 0;
+      }
+    }
+    for (; i < size; i++) {
+      lanes[0] = is_better(block[i], lanes[0]) ? block[i] : lanes[0];
+      nans[0] |= is_nan(block[i]) ? -1 : 0;
+    }
+    if (std::any_of(nans, nans + LANES, [](Bits found) { return found != 0; }))
+      return std::find_if(block, block + size, [](T item) { return is_nan(item); }) - x;
+    for (T item : lanes) {
+      if (!is_better(item, best)) continue;
+      best = item;
+      place = begin;
+    }
+  }
+  return std::find(x + place, x + n, best) - x;
 }
 
 template <int KIND, class T>
@@ -632,6 +678,12 @@ PyObject* reduce_elements(const T* x, int64_t n, int64_t stride, int8_t dtype) {
     }
   } else {
     constexpr bool LARGEST = KIND == MAX || KIND == ARGMAX;
+    if constexpr (sizeof(T) >= 4) {
+      if (stride == 1 && n >= BLOCK) {
+        int64_t place = extreme_place<LARGEST>(x, n);
+        return KIND == MAX || KIND == MIN ? result(x[place], dtype) : result(place, I64);
+      }
+    }
     int64_t at = 0;
     T best = x[0];
     for (int64_t i = 1; i < n && !is_nan(best); i++) {
@@ -679,15 +731,23 @@ PyObject* by_kernel(const at::Tensor& tensor, at::OptionalIntArrayRef axes, bool
   }
 }
 
+// sum(x, axis, dtype, out, keepdims, initial, where) and prod; mean without initial; max and min without dtype; any and
+// all without both; argmax and argmin without where too.
 template <int KIND>
 PyObject* reduce(PyObject*, PyObject* const* args, Py_ssize_t count) {
   return head([&]() -> PyObject* {
-    const at::Tensor* tensor = count == 3 && PyBool_Check(args[2]) && is_quiet() ? array_tensor(args[0]) : nullptr;
+    constexpr bool IS_TOTAL = KIND == SUM || KIND == PROD, IS_PLACE = KIND == ARGMAX || KIND == ARGMIN;
+    constexpr bool IS_EXTREME = KIND == MAX || KIND == MIN;
+    constexpr Py_ssize_t KEEPDIMS = IS_TOTAL || KIND == MEAN ? 4 : 3;
+    constexpr Py_ssize_t WHERE = KEEPDIMS + (IS_TOTAL || IS_EXTREME ? 2 : 1), COUNT = IS_PLACE ? WHERE : WHERE + 1;
+    if (count != COUNT || !are_none(args, 2, KEEPDIMS) || !PyBool_Check(args[KEEPDIMS])) return nullptr;
+    if ((WHERE == KEEPDIMS + 2 && args[KEEPDIMS + 1] != no_value) || (!IS_PLACE && args[WHERE] != Py_True)) return nullptr;
+    const at::Tensor* tensor = is_quiet() ? array_tensor(args[0]) : nullptr;
     if (tensor == nullptr || tensor->numel() == 0 || tensor->numel() >= LARGE || tensor->dim() == 0) return nullptr;
     int8_t dtype = dtype_of(*tensor);
     if (dtype == NONE || dtype >= LOOPS) return nullptr;
     int64_t axis = 0, dim = tensor->dim(), stride;
-    bool is_all = args[1] == Py_None, keeps = args[2] == Py_True;
+    bool is_all = args[1] == Py_None, keeps = args[KEEPDIMS] == Py_True;
     if (!is_all) {
       if (!PyLong_CheckExact(args[1])) return nullptr;
       int overflow;
@@ -695,11 +755,10 @@ PyObject* reduce(PyObject*, PyObject* const* args, Py_ssize_t count) {
       if (overflow || axis < -dim || axis >= dim) return nullptr;
     }
     bool is_float = bit(dtype) & FLOATS;
-    constexpr bool IS_EXTREME = KIND == MAX || KIND == MIN;
-    constexpr int64_t FEW = 512;  // for more floats torch's vectorised kernel is worth the call
-    bool is_for_kernel = IS_EXTREME && is_float && tensor->numel() > FEW;
+    constexpr int64_t FEW = 512, FEW_FLOATS = 2048;  // for more torch's vectorised kernel is worth the call
+    bool is_for_kernel = IS_EXTREME && is_float && tensor->numel() > FEW_FLOATS;
     if (IS_EXTREME && dtype == B1 && tensor->numel() > FEW) return nullptr;  // NumPy's loop is faster
-    if (!is_for_kernel && !keeps && (is_all || dim == 1) && KIND != MEAN && !((KIND == SUM || KIND == PROD) && is_float) && is_line(*tensor, stride)) {
+    if (!is_for_kernel && !keeps && (is_all || dim == 1) && KIND != MEAN && !(IS_TOTAL && is_float) && is_line(*tensor, stride)) {
       int64_t n = tensor->numel();
       const char* data = data_of(*tensor);
       switch (dtype) {
@@ -774,10 +833,11 @@ PyObject* vdot(PyObject*, PyObject* const* args, Py_ssize_t count) {
   });
 }
 
-// norm(x) of a vector: the square root of dot(x, x).
-PyObject* norm(PyObject*, PyObject* x) {
+// norm(x, ord, axis, keepdims) of a vector: the square root of dot(x, x).
+PyObject* norm(PyObject*, PyObject* const* args, Py_ssize_t count) {
   return head([&]() -> PyObject* {
-    const at::Tensor* tensor = is_quiet() ? vector(x) : nullptr;
+    if (count != 4 || !are_none(args, 1, 3) || args[3] != Py_False) return nullptr;
+    const at::Tensor* tensor = is_quiet() ? vector(args[0]) : nullptr;
     if (tensor == nullptr || !tensor->is_contiguous()) return nullptr;
     at::Tensor square = at::cpu::dot(*tensor, *tensor);
     int8_t dtype = dtype_of(square);
@@ -929,7 +989,7 @@ PyMethodDef FUNCTIONS[] = {
     TNP_FAST("vdot", vdot),
     TNP_FAST("linspace", linspace),
     TNP_FAST("bincount", bincount),
-    {"norm", norm, METH_O, nullptr},
+    TNP_FAST("norm", norm),
     TNP_FAST("where", where),
     TNP_FAST("roll", roll),
     {"concatenate", concatenate, METH_O, nullptr},

@@ -442,7 +442,8 @@ class Builtins:
         >>> np.array([1, 2.5])
         array([1. , 2.5])
         """
-        if copy is True and (made := heads.array(object, dtype, order, ndmin, ndmax, device, like)) is not None:
+        made = heads.array(object, dtype, copy, order, subok, ndmin, ndmax, like, device)
+        if made is not None:
             return made
         ndmin, ndmax = operator.index(ndmin), operator.index(ndmax)
         if not 0 <= ndmax <= MOST_DIMENSIONS:

@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from backend_torch.native import heads
 from tnp._core import host_fallback
 from tnp._core.dtype_table import PLAIN
 from tnp._core.dtypes import DtypeError
@@ -31,6 +32,11 @@ DIRECT = frozenset({"concatenate", "dot", "empty", "ones", "reshape", "where", "
 """Functions without a wrapper: they begin in the native core, and one frame more would slow them. They call NumPy's
 function for refused data themselves.
 """
+
+NATIVE = frozenset({
+    "all", "any", "arange", "argmax", "argmin", "array", "full", "max", "mean", "min", "norm", "prod", "sum",
+})  # fmt: skip
+"""Functions whose native head takes all of their parameters: the wrapper asks the head before anything else."""
 
 _KNOWN = frozenset({*PLAIN, np.ndarray, list, tuple, int, float, bool, complex})
 """Types for which NumPy would not call a method instead of its function."""
@@ -116,14 +122,18 @@ def _wrapped(ours: FunctionType, theirs: Any, module: str, bound: bool) -> Any:
     places = "".join(by_place)
     keywords = ", ".join([f"**{each.name}" if each.kind in stars else f"{each.name}={each.name}" for each in by_name])
     passed = f"({''.join(by_place[bound:])}), dict({keywords})"
-    by_method = ""
+    natively = by_method = ""
+    if ours.__name__ in NATIVE:
+        natively = f"""
+    if (_found := _heads.{ours.__name__}({", ".join([each.name for each in parameters[bound:]])})) is not None:
+        return _found"""
     if ours.__name__ in METHODS:
         first = parameters[bound].name
         by_method = f"""
     if type({first}) not in _known and _has_method({first}, {ours.__name__!r}):
         return _called(_ours, _theirs, *_without_defaults(_ours, {passed}))"""
     source = f"""
-def public{inspect.Signature(parameters)}:{by_method}
+def public{inspect.Signature(parameters)}:{natively}{by_method}
     try:
         return _ours({places}{keywords})
     except _refusal as error:
@@ -131,6 +141,7 @@ def public{inspect.Signature(parameters)}:{by_method}
     made: dict[str, Any] = {  # without __name__: else Dynamo would look these names up in the module of that name
         "_ours": ours, "_theirs": theirs, "_known": _KNOWN, "_has_method": has_method, "_called": called,
         "_refusal": DtypeError, "_refused": host_fallback.refused, "_without_defaults": _without_defaults,
+        "_heads": heads,
     }  # fmt: skip
     exec(compile(source, _FILE, "exec"), made)
     made["public"].__module__ = module

@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from backend_torch.native import heads
 from backend_torch.tensors import host_views, memory
 from backend_torch.tensors.dtypes import to_torch
 from tnp._core.base import SCALARS, ndarray, readonly, strided, wrap_array
@@ -83,9 +84,14 @@ def _integer(item: Any) -> int:
 
 def part(tensor: Tensor, key: Any) -> ndarray | None:
     """Return the view that a basic key with a negative step selects from a CPU tensor; None for other keys."""
-    if not host_views.has_host_views(tensor) or not tensor.numel() or (items := basic(key)) is None:
+    if not tensor.numel() or (items := basic(key)) is None:
         return None
-    selected = memory.to_numpy(tensor)[items]
+    if found := heads.numpy_of(tensor):
+        selected = found[0][items]
+    elif host_views.has_host_views(tensor):
+        selected = memory.to_numpy(tensor)[items]
+    else:
+        return None
     if not isinstance(selected, np.ndarray) or host_views.is_described(selected):  # an element or an ordinary view
         return None
     return over(selected, tensor)

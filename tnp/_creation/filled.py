@@ -265,9 +265,8 @@ def full(
     array([[1, 2],
            [1, 2]])
     """
-    if order.__class__ is str and order == "C" and device is like is None:
-        if (made := heads.full(shape, fill_value, dtype)) is not None:
-            return made
+    if (made := heads.full(shape, fill_value, dtype, order, device, like)) is not None:
+        return made
     value, dtype = _fill(fill_value, dtype, shape)
     if device is None and memory.is_tensor(value):
         device = value.device

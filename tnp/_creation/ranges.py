@@ -99,7 +99,7 @@ def arange(
     >>> np.arange(1, 2, 0.25)
     array([1.  , 1.25, 1.5 , 1.75])
     """
-    if start is device is like is None and (made := heads.arange(start_or_stop, stop, step, dtype)) is not None:
+    if (made := heads.arange(start_or_stop, stop, step, dtype, start, device, like)) is not None:
         return made
     check_like(like)
     if start is None:

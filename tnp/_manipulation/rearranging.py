@@ -13,13 +13,14 @@ import numpy as np
 from numpy.exceptions import AxisError
 
 from backend_torch.native import heads
-from backend_torch.tensors import memory
+from backend_torch.tensors import host_views, memory
 from backend_torch.tensors import shape as kernels
-from tnp._core.base import ndarray, wrap_array
+from tnp._core.base import ndarray, strided, wrap_array
 from tnp._core.convert import asarray, tensor_of, tensor_of_shape
 from tnp._core.errors import normalize_axes, normalize_axis
 from tnp._core.numpy_version import NUMPY, deprecated
 from tnp._core.readonly_views import view_like, view_of
+from tnp._core.strided_views import made_of
 from tnp._manipulation.shape import as_shape
 
 Axes = int | Sequence[int]
@@ -62,9 +63,12 @@ def transpose(a: Any, axes: Any = None) -> ndarray:
     array([[1, 3],
            [2, 4]])
     """
+    if axes is None and (view := heads.transpose(a)) is not None:
+        return view
+    if type(a) is strided and host_views.are_had():
+        return made_of(a, a.host.transpose(axes))
     if axes is None:
-        view = heads.transpose(a)
-        return view_like(a, memory.reversed_axes(tensor_of(a))) if view is None else view
+        return view_like(a, memory.reversed_axes(tensor_of(a)))
     tensor = tensor_of(a)
     order = tuple(map(operator.index, axes)) if isinstance(axes, (tuple, list)) else as_shape(axes)
     try:
@@ -158,6 +162,8 @@ def swapaxes(a: Any, axis1: int, axis2: int) -> ndarray:
     """
     if (view := heads.swapaxes(a, axis1, axis2)) is not None:
         return view
+    if type(a) is strided and host_views.are_had():
+        return made_of(a, a.host.swapaxes(axis1, axis2))
     tensor = tensor_of(a)
     dimensions = tensor.dim()
     operator.index(axis2)
@@ -440,10 +446,8 @@ def rot90(m: Any, k: int = 1, axes: Sequence[int] = (0, 1)) -> ndarray:
     array = asarray(m)
     check(array.shape)
     turns = _turns(k) % 4
-    if turns == 1:
-        return swapaxes(flip(array, plane[1]), *plane)
-    turned = swapaxes(array, *plane) if turns == 3 else array
-    return flip(turned, {0: (), 2: plane, 3: plane[1:]}[turns])
+    turned = swapaxes(array, *plane) if turns % 2 else array
+    return flip(turned, ((), plane[:1], plane, plane[1:])[turns])
 
 
 def _turns(k: Any) -> int:

@@ -79,9 +79,8 @@ def sum(
     >>> np.sum(np.asarray([[0, 1], [0, 5]]), axis=0)
     array([0, 6])
     """
-    if out is None and dtype is None and initial is _NoValue and where is True:
-        if (found := heads.sum(a, axis, keepdims)) is not None:
-            return found
+    if (found := heads.sum(a, axis, dtype, out, keepdims, initial, where)) is not None:
+        return found
     return SUM.reduce(a, axis, dtype, out, keepdims, initial, where)
 
 
@@ -133,9 +132,8 @@ def prod(
     >>> np.prod(np.asarray([[1.0, 2.0], [3.0, 4.0]]), axis=1)
     array([ 2., 12.])
     """
-    if out is None and dtype is None and initial is _NoValue and where is True:
-        if (found := heads.prod(a, axis, keepdims)) is not None:
-            return found
+    if (found := heads.prod(a, axis, dtype, out, keepdims, initial, where)) is not None:
+        return found
     return PROD.reduce(a, axis, dtype, out, keepdims, initial, where)
 
 
@@ -182,9 +180,8 @@ def max(
     >>> np.max(np.asarray([[0, 1], [2, 3]]), axis=0)
     array([2, 3])
     """
-    if out is None and initial is _NoValue and where is True:
-        if (found := heads.max(a, axis, keepdims)) is not None:
-            return found
+    if (found := heads.max(a, axis, out, keepdims, initial, where)) is not None:
+        return found
     return MAX.reduce(a, axis, None, out, keepdims, initial, where)
 
 
@@ -231,9 +228,8 @@ def min(
     >>> np.min(np.asarray([[0, 1], [2, 3]]), axis=1)
     array([0, 2])
     """
-    if out is None and initial is _NoValue and where is True:
-        if (found := heads.min(a, axis, keepdims)) is not None:
-            return found
+    if (found := heads.min(a, axis, out, keepdims, initial, where)) is not None:
+        return found
     return MIN.reduce(a, axis, None, out, keepdims, initial, where)
 
 
@@ -273,7 +269,7 @@ def any(a: Any, axis: Any = None, out: Any = None, keepdims: Any = False, *, whe
     >>> np.any(np.asarray([[True, False], [False, False]]), axis=1)
     array([ True, False])
     """
-    if out is None and where is True and (found := heads.any(a, axis, keepdims)) is not None:
+    if (found := heads.any(a, axis, out, keepdims, where)) is not None:
         return found
     return ANY.reduce(a, axis, None, out, keepdims, _NoValue, where)
 
@@ -314,7 +310,7 @@ def all(a: Any, axis: Any = None, out: Any = None, keepdims: Any = False, *, whe
     >>> np.all(np.asarray([[True, False], [True, True]]), axis=0)
     array([ True, False])
     """
-    if out is None and where is True and (found := heads.all(a, axis, keepdims)) is not None:
+    if (found := heads.all(a, axis, out, keepdims, where)) is not None:
         return found
     return ALL.reduce(a, axis, None, out, keepdims, _NoValue, where)
 
@@ -354,7 +350,7 @@ def argmax(a: Any, axis: Any = None, out: Any = None, *, keepdims: Any = False) 
     >>> np.argmax(np.asarray([[0, 5, 2], [3, 4, 4]]), axis=1)
     array([1, 1])
     """
-    if out is None and (found := heads.argmax(a, axis, keepdims)) is not None:
+    if (found := heads.argmax(a, axis, out, keepdims)) is not None:
         return found
     return _argextreme(_argmax, a, axis, out, keepdims, "argmax")
 
@@ -394,7 +390,7 @@ def argmin(a: Any, axis: Any = None, out: Any = None, *, keepdims: Any = False) 
     >>> np.argmin(np.asarray([[0, 5, 2], [3, 4, 3]]), axis=1)
     array([0, 0])
     """
-    if out is None and (found := heads.argmin(a, axis, keepdims)) is not None:
+    if (found := heads.argmin(a, axis, out, keepdims)) is not None:
         return found
     return _argextreme(_argmin, a, axis, out, keepdims, "argmin")
 

@@ -93,9 +93,9 @@ def mean(
     >>> np.mean(np.asarray([[1, 2], [3, 4]]), axis=0)
     array([2., 3.])
     """
+    if (found := heads.mean(a, axis, dtype, out, keepdims, where)) is not None:
+        return found
     if dtype is None and out is None and where is True:
-        if (found := heads.mean(a, axis, keepdims)) is not None:
-            return found
         if (found := _directly(_mean, a, axis, keepdims)) is not None:
             return found
     if type(a) is Selection:

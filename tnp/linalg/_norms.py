@@ -84,7 +84,7 @@ def norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> n
     >>> np.linalg.norm([[1.0, -7.0], [2.0, 3.0]], 1, axis=(0, 1))
     np.float64(10.0)
     """
-    if ord is None and axis is None and keepdims is False and (found := heads.norm(x)) is not None:
+    if (found := heads.norm(x, ord, axis, keepdims)) is not None:
         return found
     tensor = _inexact(tensor_of(x))
     ndim = tensor.dim()

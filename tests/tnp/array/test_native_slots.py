@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import concurrent.futures
 import ctypes
+import functools
 import gc
 import itertools
 import operator
@@ -987,6 +988,28 @@ def without_heads(monkeypatch: pytest.MonkeyPatch) -> Callable[[Callable[[], Any
             return outcome(function)
 
     return call
+
+
+@pytest.mark.parametrize("dtype", ["f4", "f8", "i4", "i8", "u4", "u8"])
+@pytest.mark.parametrize("name", ["argmax", "argmin", "max", "min"])
+def test_extremes_of_several_blocks(name: str, dtype: str, without_heads: Callable[[Callable[[], Any]], Any]) -> None:
+    """The first of equal elements wins, in a later block too, and the first NaN wins over all of them."""
+    values = numpy.tile(numpy.arange(90, dtype=dtype), 5)[:-7]
+    for changes in (
+        {},
+        {0: 1},
+        {-1: 200},
+        {130: 200, 131: 200, 300: 200},
+        {140: numpy.nan},
+        {3: numpy.nan, 440: numpy.nan},
+    ):
+        x = values.copy()
+        for place, value in changes.items():
+            if value == value or x.dtype.kind == "f":
+                x[place] = value
+        call = functools.partial(getattr(tnp, name), tnp.asarray(x))
+        assert outcome(call) == without_heads(call)
+        assert int(tnp.asnumpy(getattr(tnp, "arg" + name[-3:])(tnp.asarray(x)))) == getattr(x, "arg" + name[-3:])()
 
 
 @pytest.mark.parametrize("name", HEADS)
