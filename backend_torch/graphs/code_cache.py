@@ -271,8 +271,9 @@ def keep(name: str, source: str, code: Mapping[str, bytes], inputs: list[str], o
         Nothing can be written to a temporary folder either.
     """
     files = {_SOURCE: source.encode()}
-    libraries = {kernel: f"kernel_{index}.so" for index, kernel in enumerate(code)}
-    files.update({libraries[kernel]: data for kernel, data in code.items()})
+    files.update({f"kernel_{index}.so": data for index, data in enumerate(dict.fromkeys(code.values()))})
+    places = {data: file for file, data in files.items()}
+    libraries = {kernel: places[data] for kernel, data in code.items()}
     facts = {
         "made": time.time(),
         "torch": torch.__version__,

@@ -21,7 +21,7 @@ from torch._subclasses.fake_tensor import FakeTensorMode
 from torch.fx import GraphModule, Node
 from torch.fx.experimental.proxy_tensor import make_fx
 
-from backend_torch.torch_private import inductor_code, inductor_passes, inductor_vector_code
+from backend_torch.torch_private import inductor_code, inductor_kernels, inductor_passes, inductor_vector_code
 from backend_torch.torch_private.operators import schema_of
 from backend_torch.torch_private.patches import Patches
 
@@ -55,7 +55,13 @@ SETTINGS: dict[str, Any] = {
 }
 
 
-PATCHES = Patches(lambda patches: [*inductor_passes.put(patches), *inductor_vector_code.put(patches)])
+PATCHES = Patches(
+    lambda patches: [
+        *inductor_passes.put(patches),
+        *inductor_vector_code.put(patches),
+        *inductor_kernels.put(patches),
+    ]
+)
 
 
 def _decompositions(ours: Table) -> Table:

@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from math import inf, nan
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import torch
@@ -77,7 +78,7 @@ def taken_apart(program: Any) -> Code | None:
     kernels = {}
     for name in named - own - _known().keys() - builtins.__dict__.keys():
         library = getattr(getattr(names.get(name), "__self__", None), "__file__", None)
-        if library is None:
+        if library is None or names[name].__name__ != name:
             return None
         kernels[name] = Path(library).read_bytes()
     return Code(ast.unparse(found[0]), kernels)
@@ -118,18 +119,18 @@ def put_together(source: str, libraries: Mapping[str, Path]) -> Callable[[list[T
     guards: Any = torch._C._dynamo.guards
     # The kernels' libraries read from this variable how to find a tensor's memory.
     os.environ["_TORCHINDUCTOR_PYOBJECT_TENSOR_DATA_PTR"] = str(guards._torchinductor_pyobject_tensor_data_ptr)
-    names = {**_known(), **{name: _kernel(path) for name, path in libraries.items()}}
+    modules = {path: _module(path) for path in set(libraries.values())}
+    names = {**_known(), **{name: getattr(modules[path], name) for name, path in libraries.items()}}
     exec(compile(source, "<machine code of tnp.compile>", "exec"), names)
     program: Callable[[list[Tensor]], Sequence[Tensor]] = names["Runner"]([]).call
     return program
 
 
-def _kernel(path: Path) -> Callable[..., None]:
-    """Return the function of a library, which is an extension module of the name ``kernel``."""
+def _module(path: Path) -> ModuleType:
+    """Return a library as a module, whose functions are its kernels; Python knows it by the name ``kernel``."""
     loader = importlib.machinery.ExtensionFileLoader(f"{path.parent.name}.{path.stem}.kernel", os.fspath(path))
     spec = importlib.util.spec_from_loader(loader.name, loader)
     assert spec is not None
     module = importlib.util.module_from_spec(spec)
     loader.exec_module(module)
-    kernel: Callable[..., None] = module.kernel
-    return kernel
+    return module

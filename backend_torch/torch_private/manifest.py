@@ -308,6 +308,15 @@ ROWS = [
         test="tests/backend_torch/torch_private/test_inductor_vector_code.py::test_scope_is_left",
     ),
     Row(
+        "inductor_kernels",
+        "torch._inductor.async_compile.AsyncCompile torch._inductor.codecache.CppPythonBindingsCodeCache "
+        "torch._inductor.cpp_builder.get_cpp_compiler torch._inductor.cpu_vec_isa.VecISA",
+        "one run of g++ for all kernels of a graph, not one for each, and none to see which vectors g++ knows",
+        patched="what Inductor's code calls to get its kernels, and the check of vectors; while tnp compiles, in that "
+        "thread",
+        test="tests/backend_torch/torch_private/test_inductor_kernels.py",
+    ),
+    Row(
         "traces",
         "torch.fx.proxy:_create_arg_bypass",
         "a graph of torch can't hold a random generator",

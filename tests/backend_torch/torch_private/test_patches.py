@@ -18,7 +18,9 @@ from torch._dynamo.variables.builder import SourcelessBuilder, VariableBuilder
 from torch._dynamo.variables.builtin import BuiltinVariable
 from torch._dynamo.variables.misc import NumpyDTypeVariable, StringFormatVariable
 from torch._dynamo.variables.torch import TorchInGraphFunctionVariable
+from torch._inductor.async_compile import AsyncCompile
 from torch._inductor.codegen.cpp import CppVecOverrides
+from torch._inductor.cpu_vec_isa import VecISA
 from torch._inductor.fx_passes import post_grad, reinplace
 from torch._subclasses.fake_tensor import fake_tensor_tls
 from torch._higher_order_ops.effects import _get_effect
@@ -30,7 +32,7 @@ def origin(value):
     return repr(value) if code is None else (code.co_filename, code.co_firstlineno)
 
 for kind in (BuiltinVariable, StringFormatVariable, NumpyDTypeVariable, SourcelessBuilder, VariableBuilder,
-             TorchInGraphFunctionVariable, CppVecOverrides, post_grad, reinplace):
+             TorchInGraphFunctionVariable, CppVecOverrides, AsyncCompile, VecISA, post_grad, reinplace):
     for name, value in sorted(vars(kind).items()):
         if callable(getattr(value, "__func__", value)):
             print(kind.__name__, name, origin(value))
