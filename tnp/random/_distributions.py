@@ -223,104 +223,854 @@ class Distributions:
     # Continuous distributions.
 
     def beta(self, a: Any, b: Any, size: Any = None) -> Draw:
-        """Draw from the beta distribution, on [0, 1]."""
+        """Draw from the beta distribution, on [0, 1].
+
+        Parameters
+        ----------
+        a, b : float or array_like of float
+            The two shape parameters, above 0.
+        size : int or tuple of int, optional
+            The result's shape. By default the shape to which the parameters broadcast.
+
+        Returns
+        -------
+        ndarray of float64, or a Python number
+            A single draw on the CPU is a Python number.
+
+        Raises
+        ------
+        ValueError
+            ``a`` or ``b`` is not positive.
+
+        Notes
+        -----
+        Differences from NumPy: on an accelerator and in compiled functions torch draws other numbers. There it
+        does not check values of arrays.
+
+        Source: https://numpy.org/doc/stable/reference/random/generated/numpy.random.Generator.beta.html
+
+        Examples
+        --------
+        >>> import tnp as np
+        >>> np.random.default_rng(0).beta(2.0, 3.0, size=2)
+        array([0.32240531, 0.16457302])
+        """
         return self._draw(self._host.beta, Stream.beta, size, a, b)
 
     def chisquare(self, df: Any, size: Any = None) -> Draw:
-        """Draw from the chi-square distribution with ``df`` degrees of freedom."""
+        """Draw from the chi-square distribution with ``df`` degrees of freedom.
+
+        Parameters
+        ----------
+        df : float or array_like of float
+            The number of degrees of freedom, above 0.
+        size : int or tuple of int, optional
+            The result's shape. By default the shape to which the parameters broadcast.
+
+        Returns
+        -------
+        ndarray of float64, or a Python number
+            A single draw on the CPU is a Python number.
+
+        Raises
+        ------
+        ValueError
+            ``df`` is not positive.
+
+        Notes
+        -----
+        Differences from NumPy: on an accelerator and in compiled functions torch draws other numbers. There it
+        does not check values of arrays.
+
+        Source: https://numpy.org/doc/stable/reference/random/generated/numpy.random.Generator.chisquare.html
+
+        Examples
+        --------
+        >>> import tnp as np
+        >>> np.random.default_rng(0).chisquare(2.0, size=2)
+        array([1.35986381, 2.0391942 ])
+        """
         return self._draw(self._host.chisquare, Stream.chisquare, size, df)
 
     def dirichlet(self, alpha: Any, size: Any = None) -> ndarray:
-        """Draw from the Dirichlet distribution; each draw is a vector as long as ``alpha``."""
+        """Draw from the Dirichlet distribution; each draw is a vector as long as ``alpha``.
+
+        Parameters
+        ----------
+        alpha : array_like of float, shape (k,)
+            The parameters of the distribution, above 0.
+        size : int or tuple of int, optional
+            The shape of the draws; each draw is a vector along a further, last axis. None makes one draw.
+
+        Returns
+        -------
+        ndarray of float64, shape (..., k)
+
+        Raises
+        ------
+        ValueError
+            An element of ``alpha`` is not positive, or ``alpha`` is not one-dimensional.
+
+        Notes
+        -----
+        Differences from NumPy: on an accelerator and in compiled functions torch draws other numbers. There it
+        does not check values of arrays.
+
+        Source: https://numpy.org/doc/stable/reference/random/generated/numpy.random.Generator.dirichlet.html
+
+        Examples
+        --------
+        >>> import tnp as np
+        >>> np.random.default_rng(0).dirichlet([1.0, 2.0])
+        array([0.31163762, 0.68836238])
+        """
         stream = self._stream()
         if stream is None:
             return from_host(self._host.dirichlet(on_host(alpha), on_host(size)))
         return wrap_array(stream.dirichlet(_sizes(size), tensor_of(alpha)))
 
     def exponential(self, scale: Any = 1.0, size: Any = None) -> Draw:
-        """Draw from the exponential distribution with mean ``scale``."""
+        """Draw from the exponential distribution with mean ``scale``.
+
+        Parameters
+        ----------
+        scale : float or array_like of float, optional
+            The mean, at least 0.
+        size : int or tuple of int, optional
+            The result's shape. By default the shape to which the parameters broadcast.
+
+        Returns
+        -------
+        ndarray of float64, or a Python number
+            A single draw on the CPU is a Python number.
+
+        Raises
+        ------
+        ValueError
+            ``scale`` is negative.
+
+        Notes
+        -----
+        Differences from NumPy: on an accelerator and in compiled functions torch draws other numbers. There it
+        does not check values of arrays.
+
+        Source: https://numpy.org/doc/stable/reference/random/generated/numpy.random.Generator.exponential.html
+
+        Examples
+        --------
+        >>> import tnp as np
+        >>> np.random.default_rng(0).exponential(2.0, size=2)
+        array([1.35986381, 2.0391942 ])
+        """
         return self._draw(self._host.exponential, Stream.exponential, size, scale)
 
     def f(self, dfnum: Any, dfden: Any, size: Any = None) -> Draw:
-        """Draw from the F distribution with ``dfnum`` and ``dfden`` degrees of freedom."""
+        """Draw from the F distribution with ``dfnum`` and ``dfden`` degrees of freedom.
+
+        Parameters
+        ----------
+        dfnum, dfden : float or array_like of float
+            The degrees of freedom of the numerator and of the denominator, above 0.
+        size : int or tuple of int, optional
+            The result's shape. By default the shape to which the parameters broadcast.
+
+        Returns
+        -------
+        ndarray of float64, or a Python number
+            A single draw on the CPU is a Python number.
+
+        Raises
+        ------
+        ValueError
+            A parameter is not positive.
+
+        Notes
+        -----
+        Differences from NumPy: on an accelerator and in compiled functions torch draws other numbers. There it
+        does not check values of arrays.
+
+        Source: https://numpy.org/doc/stable/reference/random/generated/numpy.random.Generator.f.html
+
+        Examples
+        --------
+        >>> import tnp as np
+        >>> np.random.default_rng(0).f(2.0, 5.0, size=2)
+        array([0.85937975, 0.0038595 ])
+        """
         return self._draw(self._host.f, Stream.f, size, dfnum, dfden)
 
     def gamma(self, shape: Any, scale: Any = 1.0, size: Any = None) -> Draw:
-        """Draw from the gamma distribution."""
+        """Draw from the gamma distribution.
+
+        Parameters
+        ----------
+        shape : float or array_like of float
+            The shape parameter, at least 0.
+        scale : float or array_like of float, optional
+            The scale, at least 0.
+        size : int or tuple of int, optional
+            The result's shape. By default the shape to which the parameters broadcast.
+
+        Returns
+        -------
+        ndarray of float64, or a Python number
+            A single draw on the CPU is a Python number.
+
+        Raises
+        ------
+        ValueError
+            A parameter is negative.
+
+        Notes
+        -----
+        Differences from NumPy: on an accelerator and in compiled functions torch draws other numbers. There it
+        does not check values of arrays.
+
+        Source: https://numpy.org/doc/stable/reference/random/generated/numpy.random.Generator.gamma.html
+
+        Examples
+        --------
+        >>> import tnp as np
+        >>> np.random.default_rng(0).gamma(2.0, size=2)
+        array([1.83431007, 2.63769797])
+        """
         return self._draw(self._host.gamma, Stream.gamma, size, shape, scale)
 
     def gumbel(self, loc: Any = 0.0, scale: Any = 1.0, size: Any = None) -> Draw:
-        """Draw from the Gumbel distribution."""
+        """Draw from the Gumbel distribution.
+
+        Parameters
+        ----------
+        loc : float or array_like of float, optional
+            The mode.
+        scale : float or array_like of float, optional
+            The scale, at least 0.
+        size : int or tuple of int, optional
+            The result's shape. By default the shape to which the parameters broadcast.
+
+        Returns
+        -------
+        ndarray of float64, or a Python number
+            A single draw on the CPU is a Python number.
+
+        Raises
+        ------
+        ValueError
+            ``scale`` is negative.
+
+        Notes
+        -----
+        Differences from NumPy: on an accelerator and in compiled functions torch draws other numbers. There it
+        does not check values of arrays.
+
+        Source: https://numpy.org/doc/stable/reference/random/generated/numpy.random.Generator.gumbel.html
+
+        Examples
+        --------
+        >>> import tnp as np
+        >>> np.random.default_rng(0).gumbel(size=2)
+        array([-0.01315993,  1.15703001])
+        """
         return self._draw(self._host.gumbel, Stream.gumbel, size, loc, scale)
 
     def laplace(self, loc: Any = 0.0, scale: Any = 1.0, size: Any = None) -> Draw:
-        """Draw from the Laplace, or double exponential, distribution."""
+        """Draw from the Laplace, or double exponential, distribution.
+
+        Parameters
+        ----------
+        loc : float or array_like of float, optional
+            The mean.
+        scale : float or array_like of float, optional
+            The scale, at least 0.
+        size : int or tuple of int, optional
+            The result's shape. By default the shape to which the parameters broadcast.
+
+        Returns
+        -------
+        ndarray of float64, or a Python number
+            A single draw on the CPU is a Python number.
+
+        Raises
+        ------
+        ValueError
+            ``scale`` is negative.
+
+        Notes
+        -----
+        Differences from NumPy: on an accelerator and in compiled functions torch draws other numbers. There it
+        does not check values of arrays.
+
+        Source: https://numpy.org/doc/stable/reference/random/generated/numpy.random.Generator.laplace.html
+
+        Examples
+        --------
+        >>> import tnp as np
+        >>> np.random.default_rng(0).laplace(size=2)
+        array([ 0.32009973, -0.6169764 ])
+        """
         return self._draw(self._host.laplace, Stream.laplace, size, loc, scale)
 
     def logistic(self, loc: Any = 0.0, scale: Any = 1.0, size: Any = None) -> Draw:
-        """Draw from the logistic distribution."""
+        """Draw from the logistic distribution.
+
+        Parameters
+        ----------
+        loc : float or array_like of float, optional
+            The mean.
+        scale : float or array_like of float, optional
+            The scale, at least 0.
+        size : int or tuple of int, optional
+            The result's shape. By default the shape to which the parameters broadcast.
+
+        Returns
+        -------
+        ndarray of float64, or a Python number
+            A single draw on the CPU is a Python number.
+
+        Raises
+        ------
+        ValueError
+            ``scale`` is negative.
+
+        Notes
+        -----
+        Differences from NumPy: on an accelerator and in compiled functions torch draws other numbers. There it
+        does not check values of arrays.
+
+        Source: https://numpy.org/doc/stable/reference/random/generated/numpy.random.Generator.logistic.html
+
+        Examples
+        --------
+        >>> import tnp as np
+        >>> np.random.default_rng(0).logistic(size=2)
+        array([ 0.56220114, -0.99570497])
+        """
         return self._draw(self._host.logistic, Stream.logistic, size, loc, scale)
 
     def lognormal(self, mean: Any = 0.0, sigma: Any = 1.0, size: Any = None) -> Draw:
-        """Draw numbers whose logarithm is normal with ``mean`` and deviation ``sigma``."""
+        """Draw numbers whose logarithm is normal with ``mean`` and deviation ``sigma``.
+
+        Parameters
+        ----------
+        mean : float or array_like of float, optional
+            The mean of the logarithm.
+        sigma : float or array_like of float, optional
+            The standard deviation of the logarithm, at least 0.
+        size : int or tuple of int, optional
+            The result's shape. By default the shape to which the parameters broadcast.
+
+        Returns
+        -------
+        ndarray of float64, or a Python number
+            A single draw on the CPU is a Python number.
+
+        Raises
+        ------
+        ValueError
+            ``sigma`` is negative.
+
+        Notes
+        -----
+        Differences from NumPy: on an accelerator and in compiled functions torch draws other numbers. There it
+        does not check values of arrays.
+
+        Source: https://numpy.org/doc/stable/reference/random/generated/numpy.random.Generator.lognormal.html
+
+        Examples
+        --------
+        >>> import tnp as np
+        >>> np.random.default_rng(0).lognormal(size=2)
+        array([1.1339762, 0.8762491])
+        """
         return self._draw(self._host.lognormal, Stream.lognormal, size, mean, sigma)
 
     def noncentral_chisquare(self, df: Any, nonc: Any, size: Any = None) -> Draw:
-        """Draw from the noncentral chi-square distribution."""
+        """Draw from the noncentral chi-square distribution.
+
+        Parameters
+        ----------
+        df : float or array_like of float
+            The number of degrees of freedom, above 0.
+        nonc : float or array_like of float
+            The noncentrality, at least 0.
+        size : int or tuple of int, optional
+            The result's shape. By default the shape to which the parameters broadcast.
+
+        Returns
+        -------
+        ndarray of float64, or a Python number
+            A single draw on the CPU is a Python number.
+
+        Raises
+        ------
+        ValueError
+            ``df`` is not positive, or ``nonc`` is negative.
+
+        Notes
+        -----
+        Differences from NumPy: on an accelerator and in compiled functions torch draws other numbers. There it
+        does not check values of arrays.
+
+        Source: https://numpy.org/doc/stable/reference/random/generated/numpy.random.Generator.noncentral_chisquare.html
+
+        Examples
+        --------
+        >>> import tnp as np
+        >>> np.random.default_rng(0).noncentral_chisquare(2.0, 1.0, size=2)
+        array([3.56231811, 1.85448742])
+        """
         return self._draw(self._host.noncentral_chisquare, Stream.noncentral_chisquare, size, df, nonc)
 
     def noncentral_f(self, dfnum: Any, dfden: Any, nonc: Any, size: Any = None) -> Draw:
-        """Draw from the noncentral F distribution."""
+        """Draw from the noncentral F distribution.
+
+        Parameters
+        ----------
+        dfnum, dfden : float or array_like of float
+            The degrees of freedom of the numerator and of the denominator, above 0.
+        nonc : float or array_like of float
+            The noncentrality of the numerator, at least 0.
+        size : int or tuple of int, optional
+            The result's shape. By default the shape to which the parameters broadcast.
+
+        Returns
+        -------
+        ndarray of float64, or a Python number
+            A single draw on the CPU is a Python number.
+
+        Raises
+        ------
+        ValueError
+            ``dfnum`` or ``dfden`` is not positive, or ``nonc`` is negative.
+
+        Notes
+        -----
+        Differences from NumPy: on an accelerator and in compiled functions torch draws other numbers. There it
+        does not check values of arrays.
+
+        Source: https://numpy.org/doc/stable/reference/random/generated/numpy.random.Generator.noncentral_f.html
+
+        Examples
+        --------
+        >>> import tnp as np
+        >>> np.random.default_rng(0).noncentral_f(2.0, 5.0, 1.0, size=2)
+        array([1.9154122 , 7.34310119])
+        """
         return self._draw(self._host.noncentral_f, Stream.noncentral_f, size, dfnum, dfden, nonc)
 
     def normal(self, loc: Any = 0.0, scale: Any = 1.0, size: Any = None) -> Draw:
-        """Draw from the normal distribution with mean ``loc`` and deviation ``scale``."""
+        """Draw from the normal distribution with mean ``loc`` and deviation ``scale``.
+
+        Parameters
+        ----------
+        loc : float or array_like of float, optional
+            The mean.
+        scale : float or array_like of float, optional
+            The standard deviation, at least 0.
+        size : int or tuple of int, optional
+            The result's shape. By default the shape to which the parameters broadcast.
+
+        Returns
+        -------
+        ndarray of float64, or a Python number
+            A single draw on the CPU is a Python number.
+
+        Raises
+        ------
+        ValueError
+            ``scale`` is negative.
+
+        Notes
+        -----
+        Differences from NumPy: on an accelerator and in compiled functions torch draws other numbers. There it
+        does not check values of arrays.
+
+        Source: https://numpy.org/doc/stable/reference/random/generated/numpy.random.Generator.normal.html
+
+        Examples
+        --------
+        >>> import tnp as np
+        >>> np.random.default_rng(0).normal(10.0, 0.5, size=2)
+        array([10.06286511,  9.93394757])
+        """
         return self._draw(self._host.normal, Stream.normal, size, loc, scale)
 
     def pareto(self, a: Any, size: Any = None) -> Draw:
-        """Draw from the Pareto II, or Lomax, distribution."""
+        """Draw from the Pareto II, or Lomax, distribution.
+
+        Parameters
+        ----------
+        a : float or array_like of float
+            The shape parameter, above 0.
+        size : int or tuple of int, optional
+            The result's shape. By default the shape to which the parameters broadcast.
+
+        Returns
+        -------
+        ndarray of float64, or a Python number
+            A single draw on the CPU is a Python number.
+
+        Raises
+        ------
+        ValueError
+            ``a`` is not positive.
+
+        Notes
+        -----
+        Differences from NumPy: on an accelerator and in compiled functions torch draws other numbers. There it
+        does not check values of arrays.
+
+        Source: https://numpy.org/doc/stable/reference/random/generated/numpy.random.Generator.pareto.html
+
+        Examples
+        --------
+        >>> import tnp as np
+        >>> np.random.default_rng(0).pareto(3.0, size=2)
+        array([0.25438319, 0.40475892])
+        """
         return self._draw(self._host.pareto, Stream.pareto, size, a)
 
     def power(self, a: Any, size: Any = None) -> Draw:
-        """Draw from [0, 1] with a density of ``a * x**(a - 1)``."""
+        """Draw from [0, 1] with a density of ``a * x**(a - 1)``.
+
+        Parameters
+        ----------
+        a : float or array_like of float
+            The exponent plus 1, above 0.
+        size : int or tuple of int, optional
+            The result's shape. By default the shape to which the parameters broadcast.
+
+        Returns
+        -------
+        ndarray of float64, or a Python number
+            A single draw on the CPU is a Python number.
+
+        Raises
+        ------
+        ValueError
+            ``a`` is not positive.
+
+        Notes
+        -----
+        Differences from NumPy: on an accelerator and in compiled functions torch draws other numbers. There it
+        does not check values of arrays.
+
+        Source: https://numpy.org/doc/stable/reference/random/generated/numpy.random.Generator.power.html
+
+        Examples
+        --------
+        >>> import tnp as np
+        >>> np.random.default_rng(0).power(3.0, size=2)
+        array([0.79016527, 0.86144149])
+        """
         return self._draw(self._host.power, Stream.power, size, a)
 
     def rayleigh(self, scale: Any = 1.0, size: Any = None) -> Draw:
-        """Draw from the Rayleigh distribution."""
+        """Draw from the Rayleigh distribution.
+
+        Parameters
+        ----------
+        scale : float or array_like of float, optional
+            The mode, at least 0.
+        size : int or tuple of int, optional
+            The result's shape. By default the shape to which the parameters broadcast.
+
+        Returns
+        -------
+        ndarray of float64, or a Python number
+            A single draw on the CPU is a Python number.
+
+        Raises
+        ------
+        ValueError
+            ``scale`` is negative.
+
+        Notes
+        -----
+        Differences from NumPy: on an accelerator and in compiled functions torch draws other numbers. There it
+        does not check values of arrays.
+
+        Source: https://numpy.org/doc/stable/reference/random/generated/numpy.random.Generator.rayleigh.html
+
+        Examples
+        --------
+        >>> import tnp as np
+        >>> np.random.default_rng(0).rayleigh(size=2)
+        array([1.16613199, 1.42800357])
+        """
         return self._draw(self._host.rayleigh, Stream.rayleigh, size, scale)
 
     def standard_cauchy(self, size: Any = None) -> Draw:
-        """Draw from the Cauchy distribution with mode 0."""
+        """Draw from the Cauchy distribution with mode 0.
+
+        Parameters
+        ----------
+        size : int or tuple of int, optional
+            The result's shape. By default one number.
+
+        Returns
+        -------
+        ndarray of float64, or a Python number
+            A single draw on the CPU is a Python number.
+
+        Notes
+        -----
+        Differences from NumPy: on an accelerator and in compiled functions torch draws other numbers.
+
+        Source: https://numpy.org/doc/stable/reference/random/generated/numpy.random.Generator.standard_cauchy.html
+
+        Examples
+        --------
+        >>> import tnp as np
+        >>> np.random.default_rng(0).standard_cauchy(size=2)
+        array([-0.95174559,  6.10507088])
+        """
         return self._draw(self._host.standard_cauchy, Stream.standard_cauchy, size)
 
     def standard_t(self, df: Any, size: Any = None) -> Draw:
-        """Draw from Student's t distribution with ``df`` degrees of freedom."""
+        """Draw from Student's t distribution with ``df`` degrees of freedom.
+
+        Parameters
+        ----------
+        df : float or array_like of float
+            The number of degrees of freedom, above 0.
+        size : int or tuple of int, optional
+            The result's shape. By default the shape to which the parameters broadcast.
+
+        Returns
+        -------
+        ndarray of float64, or a Python number
+            A single draw on the CPU is a Python number.
+
+        Raises
+        ------
+        ValueError
+            ``df`` is not positive.
+
+        Notes
+        -----
+        Differences from NumPy: on an accelerator and in compiled functions torch draws other numbers. There it
+        does not check values of arrays.
+
+        Source: https://numpy.org/doc/stable/reference/random/generated/numpy.random.Generator.standard_t.html
+
+        Examples
+        --------
+        >>> import tnp as np
+        >>> np.random.default_rng(0).standard_t(5.0, size=2)
+        array([0.14135121, 0.13680213])
+        """
         return self._draw(self._host.standard_t, Stream.standard_t, size, df)
 
     def triangular(self, left: Any, mode: Any, right: Any, size: Any = None) -> Draw:
-        """Draw from the triangular distribution over [left, right] with its peak at ``mode``."""
+        """Draw from the triangular distribution over [left, right] with its peak at ``mode``.
+
+        Parameters
+        ----------
+        left, mode, right : float or array_like of float
+            The lower end, the peak and the upper end, in ascending order.
+        size : int or tuple of int, optional
+            The result's shape. By default the shape to which the parameters broadcast.
+
+        Returns
+        -------
+        ndarray of float64, or a Python number
+            A single draw on the CPU is a Python number.
+
+        Raises
+        ------
+        ValueError
+            ``left > mode``, ``mode > right`` or ``left == right``.
+
+        Notes
+        -----
+        Differences from NumPy: on an accelerator and in compiled functions torch draws other numbers. There it
+        does not check values of arrays.
+
+        Source: https://numpy.org/doc/stable/reference/random/generated/numpy.random.Generator.triangular.html
+
+        Examples
+        --------
+        >>> import tnp as np
+        >>> np.random.default_rng(0).triangular(0.0, 1.0, 3.0, size=2)
+        array([1.52411726, 0.89964445])
+        """
         return self._draw(self._host.triangular, Stream.triangular, size, left, mode, right)
 
     def uniform(self, low: Any = 0.0, high: Any = 1.0, size: Any = None) -> Draw:
-        """Draw from the uniform distribution over [low, high)."""
+        """Draw from the uniform distribution over [low, high).
+
+        Parameters
+        ----------
+        low, high : float or array_like of float, optional
+            The ends of the interval.
+        size : int or tuple of int, optional
+            The result's shape. By default the shape to which the parameters broadcast.
+
+        Returns
+        -------
+        ndarray of float64, or a Python number
+            A single draw on the CPU is a Python number.
+
+        Notes
+        -----
+        Differences from NumPy: on an accelerator and in compiled functions torch draws other numbers.
+
+        Source: https://numpy.org/doc/stable/reference/random/generated/numpy.random.Generator.uniform.html
+
+        Examples
+        --------
+        >>> import tnp as np
+        >>> np.random.default_rng(0).uniform(-1.0, 1.0, size=2)
+        array([ 0.27392337, -0.46042657])
+        """
         return self._draw(self._host.uniform, Stream.uniform, size, low, high)
 
     def vonmises(self, mu: Any, kappa: Any, size: Any = None) -> Draw:
-        """Draw angles in [-pi, pi] from the von Mises distribution."""
+        """Draw angles in [-pi, pi] from the von Mises distribution.
+
+        Parameters
+        ----------
+        mu : float or array_like of float
+            The mode, in radians.
+        kappa : float or array_like of float
+            The concentration, at least 0.
+        size : int or tuple of int, optional
+            The result's shape. By default the shape to which the parameters broadcast.
+
+        Returns
+        -------
+        ndarray of float64, or a Python number
+            A single draw on the CPU is a Python number.
+
+        Raises
+        ------
+        ValueError
+            ``kappa`` is negative.
+        NotImplementedError
+            The draw is in a compiled function: the number of torch's steps depends on values.
+
+        Notes
+        -----
+        Differences from NumPy: on an accelerator torch draws other numbers. There it does not check values of arrays.
+
+        Source: https://numpy.org/doc/stable/reference/random/generated/numpy.random.Generator.vonmises.html
+
+        Examples
+        --------
+        >>> import tnp as np
+        >>> np.random.default_rng(0).vonmises(0.0, 4.0, size=2)
+        array([-0.74207299,  0.01295832])
+        """
         return self._draw(self._host.vonmises, Stream.vonmises, size, mu, kappa)
 
     def wald(self, mean: Any, scale: Any, size: Any = None) -> Draw:
-        """Draw from the Wald, or inverse Gaussian, distribution."""
+        """Draw from the Wald, or inverse Gaussian, distribution.
+
+        Parameters
+        ----------
+        mean, scale : float or array_like of float
+            The mean and the scale, above 0.
+        size : int or tuple of int, optional
+            The result's shape. By default the shape to which the parameters broadcast.
+
+        Returns
+        -------
+        ndarray of float64, or a Python number
+            A single draw on the CPU is a Python number.
+
+        Raises
+        ------
+        ValueError
+            A parameter is not positive.
+
+        Notes
+        -----
+        Differences from NumPy: on an accelerator and in compiled functions torch draws other numbers. There it
+        does not check values of arrays.
+
+        Source: https://numpy.org/doc/stable/reference/random/generated/numpy.random.Generator.wald.html
+
+        Examples
+        --------
+        >>> import tnp as np
+        >>> np.random.default_rng(0).wald(1.0, 2.0, size=2)
+        array([0.91495954, 0.63822497])
+        """
         return self._draw(self._host.wald, Stream.wald, size, mean, scale)
 
     def weibull(self, a: Any, size: Any = None) -> Draw:
-        """Draw from the Weibull distribution with shape ``a`` and scale 1."""
+        """Draw from the Weibull distribution with shape ``a`` and scale 1.
+
+        Parameters
+        ----------
+        a : float or array_like of float
+            The shape parameter, at least 0.
+        size : int or tuple of int, optional
+            The result's shape. By default the shape to which the parameters broadcast.
+
+        Returns
+        -------
+        ndarray of float64, or a Python number
+            A single draw on the CPU is a Python number.
+
+        Raises
+        ------
+        ValueError
+            ``a`` is negative.
+
+        Notes
+        -----
+        Differences from NumPy: on an accelerator and in compiled functions torch draws other numbers. There it
+        does not check values of arrays.
+
+        Source: https://numpy.org/doc/stable/reference/random/generated/numpy.random.Generator.weibull.html
+
+        Examples
+        --------
+        >>> import tnp as np
+        >>> np.random.default_rng(0).weibull(2.0, size=2)
+        array([0.82457983, 1.00975101])
+        """
         return self._draw(self._host.weibull, Stream.weibull, size, a)
 
     # Discrete distributions.
 
     def binomial(self, n: Any, p: Any, size: Any = None) -> Draw:
-        """Draw successes in ``n`` trials of probability ``p``."""
+        """Draw successes in ``n`` trials of probability ``p``.
+
+        Parameters
+        ----------
+        n : int or array_like of int
+            The number of trials, at least 0.
+        p : float or array_like of float
+            The probability of a success, in [0, 1].
+        size : int or tuple of int, optional
+            The result's shape. By default the shape to which the parameters broadcast.
+
+        Returns
+        -------
+        ndarray of int64, or a Python number
+            A single draw on the CPU is a Python number.
+
+        Raises
+        ------
+        ValueError
+            A parameter is out of range.
+
+        Notes
+        -----
+        Differences from NumPy: on an accelerator and in compiled functions torch draws other numbers. There it
+        does not check values of arrays.
+
+        Source: https://numpy.org/doc/stable/reference/random/generated/numpy.random.Generator.binomial.html
+
+        Examples
+        --------
+        >>> import tnp as np
+        >>> np.random.default_rng(0).binomial(10, 0.5, size=3)
+        array([6, 4, 2])
+        """
         return self._draw(self._host.binomial, Stream.binomial, size, n, p)
 
     def bytes(self, length: int) -> bytes:
@@ -329,34 +1079,254 @@ class Distributions:
         return self._host.bytes(length) if stream is None else stream.bytes(length)
 
     def geometric(self, p: Any, size: Any = None) -> Draw:
-        """Draw trials until the first success of probability ``p``."""
+        """Draw trials until the first success of probability ``p``.
+
+        Parameters
+        ----------
+        p : float or array_like of float
+            The probability of a success, in (0, 1].
+        size : int or tuple of int, optional
+            The result's shape. By default the shape to which the parameters broadcast.
+
+        Returns
+        -------
+        ndarray of int64, or a Python number
+            A single draw on the CPU is a Python number.
+
+        Raises
+        ------
+        ValueError
+            ``p`` is out of range.
+
+        Notes
+        -----
+        Differences from NumPy: on an accelerator and in compiled functions torch draws other numbers. There it
+        does not check values of arrays.
+
+        Source: https://numpy.org/doc/stable/reference/random/generated/numpy.random.Generator.geometric.html
+
+        Examples
+        --------
+        >>> import tnp as np
+        >>> np.random.default_rng(0).geometric(0.3, size=3)
+        array([2, 3, 1])
+        """
         return self._draw(self._host.geometric, Stream.geometric, size, p)
 
     def hypergeometric(self, ngood: Any, nbad: Any, nsample: Any, size: Any = None) -> Draw:
-        """Draw how many of ``nsample`` out of ``ngood + nbad`` are good; on the CPU only."""
+        """Draw how many of ``nsample`` out of ``ngood + nbad`` are good; on the CPU only.
+
+        Parameters
+        ----------
+        ngood, nbad : int or array_like of int
+            The numbers of good and of bad items, at least 0.
+        nsample : int or array_like of int
+            The number of items in a sample, at most ``ngood + nbad``.
+        size : int or tuple of int, optional
+            The result's shape. By default the shape to which the parameters broadcast.
+
+        Returns
+        -------
+        ndarray of int64, or a Python number
+            A single draw on the CPU is a Python number.
+
+        Raises
+        ------
+        ValueError
+            A parameter is out of range.
+        NotImplementedError
+            The draw is on an accelerator, or in a compiled function: torch can't draw these numbers.
+
+        Notes
+        -----
+        Source: https://numpy.org/doc/stable/reference/random/generated/numpy.random.Generator.hypergeometric.html
+
+        Examples
+        --------
+        >>> import tnp as np
+        >>> np.random.default_rng(0).hypergeometric(5, 5, 4, size=3)
+        array([3, 1, 1])
+        """
         return self._draw(self._host.hypergeometric, Stream.hypergeometric, size, ngood, nbad, nsample)
 
     def logseries(self, p: Any, size: Any = None) -> Draw:
-        """Draw from the logarithmic series distribution."""
+        """Draw from the logarithmic series distribution.
+
+        Parameters
+        ----------
+        p : float or array_like of float
+            The shape parameter, in [0, 1).
+        size : int or tuple of int, optional
+            The result's shape. By default the shape to which the parameters broadcast.
+
+        Returns
+        -------
+        ndarray of int64, or a Python number
+            A single draw on the CPU is a Python number.
+
+        Raises
+        ------
+        ValueError
+            ``p`` is out of range.
+
+        Notes
+        -----
+        Differences from NumPy: on an accelerator and in compiled functions torch draws other numbers. There it
+        does not check values of arrays.
+
+        Source: https://numpy.org/doc/stable/reference/random/generated/numpy.random.Generator.logseries.html
+
+        Examples
+        --------
+        >>> import tnp as np
+        >>> np.random.default_rng(0).logseries(0.6, size=3)
+        array([1, 1, 7])
+        """
         return self._draw(self._host.logseries, Stream.logseries, size, p)
 
     def multinomial(self, n: Any, pvals: Any, size: Any = None) -> ndarray:
-        """Draw the counts of outcomes with probabilities ``pvals`` in ``n`` trials."""
+        """Draw the counts of outcomes with probabilities ``pvals`` in ``n`` trials.
+
+        Parameters
+        ----------
+        n : int or array_like of int
+            The number of trials, at least 0.
+        pvals : array_like of float, shape (..., k)
+            The probabilities of the outcomes, whose sum is 1.
+        size : int or tuple of int, optional
+            The shape of the draws; each draw is a vector along a further, last axis. None makes one draw.
+
+        Returns
+        -------
+        ndarray of int64, shape (..., k)
+
+        Raises
+        ------
+        ValueError
+            A parameter is out of range, or the sum of ``pvals`` exceeds 1.
+
+        Notes
+        -----
+        Differences from NumPy: on an accelerator and in compiled functions torch draws other numbers. There it
+        does not check values of arrays.
+
+        Source: https://numpy.org/doc/stable/reference/random/generated/numpy.random.Generator.multinomial.html
+
+        Examples
+        --------
+        >>> import tnp as np
+        >>> np.random.default_rng(0).multinomial(10, [0.5, 0.3, 0.2])
+        array([6, 3, 1])
+        """
         stream = self._stream()
         if stream is None:
             return from_host(self._host.multinomial(on_host(n), on_host(pvals), on_host(size)))
         return wrap_array(stream.multinomial(_sizes(size), parameter(n), tensor_of(pvals)))
 
     def negative_binomial(self, n: Any, p: Any, size: Any = None) -> Draw:
-        """Draw failures before the ``n``-th success of probability ``p``."""
+        """Draw failures before the ``n``-th success of probability ``p``.
+
+        Parameters
+        ----------
+        n : float or array_like of float
+            The number of successes, above 0.
+        p : float or array_like of float
+            The probability of a success, in (0, 1].
+        size : int or tuple of int, optional
+            The result's shape. By default the shape to which the parameters broadcast.
+
+        Returns
+        -------
+        ndarray of int64, or a Python number
+            A single draw on the CPU is a Python number.
+
+        Raises
+        ------
+        ValueError
+            A parameter is out of range.
+
+        Notes
+        -----
+        Differences from NumPy: on an accelerator and in compiled functions torch draws other numbers. There it
+        does not check values of arrays.
+
+        Source: https://numpy.org/doc/stable/reference/random/generated/numpy.random.Generator.negative_binomial.html
+
+        Examples
+        --------
+        >>> import tnp as np
+        >>> np.random.default_rng(0).negative_binomial(3, 0.5, size=3)
+        array([0, 6, 1])
+        """
         return self._draw(self._host.negative_binomial, Stream.negative_binomial, size, n, p)
 
     def poisson(self, lam: Any = 1.0, size: Any = None) -> Draw:
-        """Draw from the Poisson distribution with mean ``lam``."""
+        """Draw from the Poisson distribution with mean ``lam``.
+
+        Parameters
+        ----------
+        lam : float or array_like of float, optional
+            The mean, at least 0.
+        size : int or tuple of int, optional
+            The result's shape. By default the shape to which the parameters broadcast.
+
+        Returns
+        -------
+        ndarray of int64, or a Python number
+            A single draw on the CPU is a Python number.
+
+        Raises
+        ------
+        ValueError
+            ``lam`` is negative or too large.
+
+        Notes
+        -----
+        Differences from NumPy: on an accelerator and in compiled functions torch draws other numbers. There it
+        does not check values of arrays.
+
+        Source: https://numpy.org/doc/stable/reference/random/generated/numpy.random.Generator.poisson.html
+
+        Examples
+        --------
+        >>> import tnp as np
+        >>> np.random.default_rng(0).poisson(4.0, size=3)
+        array([2, 0, 7])
+        """
         return self._draw(self._host.poisson, Stream.poisson, size, lam)
 
     def zipf(self, a: Any, size: Any = None) -> Draw:
-        """Draw from the Zipf, or zeta, distribution; on the CPU only."""
+        """Draw from the Zipf, or zeta, distribution; on the CPU only.
+
+        Parameters
+        ----------
+        a : float or array_like of float
+            The exponent, above 1.
+        size : int or tuple of int, optional
+            The result's shape. By default the shape to which the parameters broadcast.
+
+        Returns
+        -------
+        ndarray of int64, or a Python number
+            A single draw on the CPU is a Python number.
+
+        Raises
+        ------
+        ValueError
+            ``a`` is at most 1.
+        NotImplementedError
+            The draw is on an accelerator, or in a compiled function: torch can't draw these numbers.
+
+        Notes
+        -----
+        Source: https://numpy.org/doc/stable/reference/random/generated/numpy.random.Generator.zipf.html
+
+        Examples
+        --------
+        >>> import tnp as np
+        >>> np.random.default_rng(0).zipf(2.0, size=3)
+        array([2, 1, 2])
+        """
         return self._draw(self._host.zipf, Stream.zipf, size, a)
 
 
