@@ -27,7 +27,7 @@ ALLOWED = {
     # Inductor's code, which a process before wrote to the cache, in a dictionary of its own.
     ("backend_torch/torch_private/inductor_code.py", "put_together", "exec"),
     # The call of an elementwise kernel, generated as the call of a compiled function is, in a dictionary of its own.
-    ("backend_torch/graphs/elementwise_code.py", "_runner", "exec"),
+    ("backend_torch/graphs/elementwise_code.py", "runner", "exec"),
     # The array's classes are completed above the chapters.
     ("tnp/_core/base.py", "complete", "setattr"),
     ("tnp/_core/base.py", "complete", "vars"),

@@ -27,6 +27,7 @@ from backend_torch.graphs import (
     graph_copies,
     host_calls,
     loop_lowering,
+    loop_programs,
     loops,
     random_inputs,
     symbolic,
@@ -569,9 +570,10 @@ class Executable:
 
     def _compiled(self) -> Program:
         graph = self.graph
-        own = elementwise_code.program(graph) if self._mode is None and not self._options else None
-        if own is not None:
-            return own
+        if self._mode is None and not self._options:
+            own = elementwise_code.program(graph) or loop_programs.program(graph)
+            if own is not None:
+                return own
         key = code_cache.key(graph, self._mode, self._options)
         known = None if key is None else code_cache.load(key)
         if known is not None:

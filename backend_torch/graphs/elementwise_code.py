@@ -37,7 +37,7 @@ _KINDS = {torch.float32: ("float", "int"), torch.float64: ("double", "long")}
 _CHUNK = 4096  # elements for each thread at least: starting OpenMP's threads costs as much as some thousand elements
 _MOST = 500  # operations of a graph at most: Inductor compiles a longer graph in parts, which is faster
 _EXACT = 2**53  # Python ints up to this are exact as floats
-_FLAGS = ["-O2", "-march=native", "-ffp-contract=off", "-fno-math-errno", "-shared", "-fPIC", "-w"]
+_FLAGS = ("-O2", "-march=native", "-ffp-contract=off", "-fno-math-errno", "-shared", "-fPIC", "-w")
 
 _MATHEMATICS = {
     "acos": "u10", "acosh": "u10", "asin": "u10", "asinh": "u10", "atan": "u10", "atan2": "u10", "atanh": "u10",
@@ -179,13 +179,15 @@ def program(graph: Graph) -> Program | None:
         return None
     try:
         writer = _Writer(graph, size)
-        kernel = _kernel(writer.text(), tuple(writer.functions), tuple(writer.described))
+        kernel = compiled(writer.text(), tuple(writer.functions), tuple(writer.described))
     except _Others:
         return None
     except (OSError, AttributeError) as error:
         log.info("tnp.compile: Inductor compiles an elementwise graph: %s: %s", type(error).__name__, error)
         return None
-    return _runner(kernel, writer, len(graph.inputs))
+    threads = max(1, min(torch.get_num_threads(), writer.count // _CHUNK))
+    made = [(tuple(writer.shape), stride, dtype) for stride, dtype in writer.results]
+    return runner(kernel, len(graph.inputs), writer.inputs, made, [writer.count, threads])
 
 
 class _Writer:
@@ -417,43 +419,48 @@ def _range(lines: list[str], loads: list[Any], stores: list[Any], pointers: list
 
 
 @functools.lru_cache(256)
-def _kernel(text: str, functions: tuple[str, ...], described: tuple[str, ...]) -> Callable[..., None]:
+def compiled(
+    text: str, functions: tuple[str, ...], described: tuple[str, ...], flags: tuple[str, ...] = _FLAGS
+) -> Callable[..., None]:
     """Return the function of source code: from the cache on disk, or compiled and put there."""
     compiler = os.environ.get("CXX", "g++")
-    facts = [text, compiler, *_FLAGS, *functions, code_cache.machine()]
+    facts = [text, compiler, *flags, *functions, code_cache.machine()]
     name = hashlib.sha256("\n".join(facts).encode()).hexdigest()
     found = code_cache.kernels(name)
     if found is None:
-        code = {"kernel": _built(compiler, text)}
+        code = {"kernel": _built([compiler, *flags], text)}
         found = code_cache.keep(name, text, code, list(described), text.count("const auto"))
     return vector_library.load(os.fspath(found["kernel"]), functions)
 
 
-def _built(compiler: str, text: str) -> bytes:
+def _built(command: list[str], text: str) -> bytes:
     with tempfile.TemporaryDirectory() as directory:
         source, library = Path(directory) / "kernel.cpp", Path(directory) / "kernel.so"
         source.write_text(text)
-        command = [compiler, *_FLAGS, "-o", os.fspath(library), os.fspath(source)]
+        command = [*command, "-o", os.fspath(library), os.fspath(source)]
         run = subprocess.run(command, capture_output=True, text=True, check=False)
         if run.returncode:
             raise OSError(f"{' '.join(command)}: {run.stderr}")
         return library.read_bytes()
 
 
-def _runner(kernel: Callable[..., None], writer: _Writer, inputs: int) -> Program:
-    """Make the Python program, which allocates the results and calls the kernel once."""
-    count = writer.count
-    threads = max(1, min(torch.get_num_threads(), count // _CHUNK))
+def runner(
+    kernel: Callable[..., None],
+    inputs: int,
+    taken: Sequence[int],
+    results: Sequence[tuple[tuple[int, ...], tuple[int, ...], torch.dtype]],
+    numbers: Sequence[int] = (),
+) -> Program:
+    """Make the Python program, which allocates the results and calls the kernel once with inputs and numbers."""
     given = [f"a{index}" for index in range(inputs)]
-    made = [f"r{index}" for index in range(len(writer.results))]
+    made = [f"r{index}" for index in range(len(results))]
     lines = ["def program(tensors):", f" ({''.join([f'{each}, ' for each in given])}) = tensors"]
-    shape = tuple(writer.shape)
-    for index, (stride, _) in enumerate(writer.results):
+    for index, (shape, stride, _) in enumerate(results):
         lines.append(f" r{index} = empty({shape}, {stride}, d{index})")
-    taken = [*[f"a{index}" for index in writer.inputs], *made, f"{count}", f"{threads}"]
-    lines += [f" kernel({', '.join(taken)})", f" return ({''.join([f'{each}, ' for each in made])})"]
+    operands = [*[f"a{index}" for index in taken], *made, *[f"{number}" for number in numbers]]
+    lines += [f" kernel({', '.join(operands)})", f" return ({''.join([f'{each}, ' for each in made])})"]
     names: dict[str, Any] = {"kernel": kernel, "empty": vector_library.new_memory()}
-    names.update({f"d{index}": dtype for index, (_, dtype) in enumerate(writer.results)})
+    names.update({f"d{index}": dtype for index, (_, _, dtype) in enumerate(results)})
     exec("\n".join(lines), names)
     found: Program = names["program"]
     return found

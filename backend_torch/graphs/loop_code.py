@@ -51,6 +51,8 @@ class Buffer:
     ----------
     constant : bool
         Whether it is an input, which is never written.
+    given : bool
+        Whether it is an input that is written to, and holds nothing but its own values at the end.
     """
 
     name: str
@@ -58,6 +60,7 @@ class Buffer:
     size: int
     constant: bool = False
     pointer: bool = False
+    given: bool = False
 
     @property
     def ctype(self) -> str:
@@ -219,6 +222,15 @@ class Code:
     numbers: Iterator[int] = field(default_factory=itertools.count)
     packed: dict[Any, View] = field(default_factory=dict)
     permuted: bool = False  # whether results may be in each other's memory
+    mathematics: set[tuple[str, Dtype]] = field(default_factory=set)  # functions of vectors, by their names in torch
+
+    def function(self, parameters: str) -> str:
+        """Return the C++ of a function of all statements."""
+        lines = [f"void loops({parameters}) {{"]
+        if self.scratch:
+            lines += [f"  op::Scratch memory({self.scratch});", "  char* scratch = memory.memory;"]
+        lines += [f"  {line.strip()}" for line in self.declared]
+        return "\n".join([*lines, "  uint32_t steps = 0;", *self.lines, "}", ""])
 
     def line(self, text: str) -> None:
         self.lines.append("  " * self.depth + text)

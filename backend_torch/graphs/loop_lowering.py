@@ -7,6 +7,7 @@ operation that can't be lowered raises `Unsupported`; its loop then stays in the
 from __future__ import annotations
 
 import itertools
+import json
 import logging
 import math
 import operator
@@ -17,7 +18,7 @@ from typing import Any
 import torch
 from torch.fx import GraphModule, Node
 
-from backend_torch.graphs import loops
+from backend_torch.graphs import host_calls, loops
 from backend_torch.graphs.decompositions import TABLE
 from backend_torch.graphs.loop_code import (
     CTYPES,
@@ -40,7 +41,7 @@ from backend_torch.graphs.loop_operations import (
     indexed,
     operand,
 )
-from backend_torch.graphs.loop_prelude import PRELUDE
+from backend_torch.graphs.loop_prelude import OPERATIONS, TORCH
 from backend_torch.tensors import aliasing
 from backend_torch.torch_private import inductor, inductor_loops, traces, trees
 from backend_torch.torch_private.inductor import Program
@@ -51,6 +52,7 @@ Tensor = torch.Tensor
 aten = torch.ops.aten
 higher_order = torch.ops.higher_order
 _log = logging.getLogger(__name__)
+_ASSERT = aten._assert_async.msg
 _MOST_NODES = 2000
 _LARGE_ELEMENTWISE = 1 << 16  # an elementwise loop that carries more elements is not lowered: it uses many threads
 _LARGE = 1 << 24  # a loop with an input of more elements is not lowered: its steps use libraries or many threads
@@ -83,7 +85,7 @@ def lower(module: GraphModule) -> bool:
     return found
 
 
-_ERRORS = {f"tnp.{error.__name__}: ": error for error in (IndexError, KeyboardInterrupt, MemoryError)}
+_ERRORS = {f"tnp.{error.__name__}: ": error for error in (RuntimeError, IndexError, KeyboardInterrupt, MemoryError)}
 
 
 def raising(program: Program) -> Program:
@@ -134,8 +136,7 @@ def lowered(module: GraphModule, node: Node) -> Kernel:
     Unsupported
         An operation of the loop can't be lowered, or its steps run faster as they are.
     """
-    if loops.is_elementwise(module, node) and sum([e.numel() for e in node.meta["val"]]) > _LARGE_ELEMENTWISE:
-        raise Unsupported("an elementwise loop over a large array is faster with many threads")
+    _check_size(module, node)
     code = Code()
     users = sorted({int(user.args[1]) for user in node.users if user.users})  # type: ignore[arg-type]
     inputs: list[Node] = []
@@ -172,15 +173,59 @@ def lowered(module: GraphModule, node: Node) -> Kernel:
     types = [text for text in types if text.startswith("const")] + [t for t in types if not t.startswith("const")]
     names = [f"in{i}" for i in range(len(inputs))] + [f"out{i}" for i in range(len(outputs))]
     parameters = ", ".join([f"{ctype} {name}" for ctype, name in zip(types, names, strict=True)])
-    lines = [f'extern "C" void kernel({parameters}) {{']
-    if code.scratch:
-        allocated = f"static_cast<char*>(std::aligned_alloc(64, {code.scratch}))"
-        lines.append(f"  std::unique_ptr<char, void (*)(void*)> memory({allocated}, std::free);")
-        lines.append('  if (!memory) throw std::runtime_error("tnp.MemoryError: ");')
-        lines.append("  char* scratch = memory.get();")
-    lines += [f"  {line.strip()}" for line in code.declared]
-    lines += ["  uint32_t steps = 0;", *code.lines, "}", ""]
-    return Kernel(PRELUDE + "\n".join(lines), types, inputs, users, outputs)
+    text = f'{code.function(parameters)}extern "C" void kernel({parameters}) {{ loops({", ".join(names)}); }}\n'
+    return Kernel(TORCH + OPERATIONS + text, types, inputs, users, outputs)
+
+
+def whole(
+    module: GraphModule, examples: Sequence[Tensor], written: frozenset[int]
+) -> tuple[Code, list[Buffer], list[Buffer]]:
+    """A graph as one C++ function: its code, its inputs and its results.
+
+    Raises
+    ------
+    Unsupported
+    """
+    if host_calls.has_effects(module):
+        raise Unsupported("it calls the host")
+    storages = set(map(storage_of, examples))
+    if written and len(storages) < len(examples):
+        raise Unsupported("an input that is written to may be another's memory")
+    for node in module.graph.nodes:
+        _check_size(module, node)
+    code = Code()
+    given, results = [], []
+    for index, example in enumerate(examples):
+        _check(example)
+        if example.is_conj() or example.is_neg() or example.numel() > _LARGE:
+            raise Unsupported("an input is large, or not what its memory holds")
+        is_written = index in written
+        buffer = Buffer(f"in{index}", example.dtype, example.numel(), not is_written, pointer=True, given=is_written)
+        given.append(View(buffer, tuple(example.shape), example.stride()))
+    frame = _Frame(code, module, [view.buffer for view in given if view.buffer.given])
+    values = frame.run(given)
+    for index, (value, node) in enumerate(zip(values, module.graph.output_node().args[0], strict=True)):  # type: ignore[arg-type]
+        example = _tensor(node)
+        buffer = Buffer(f"out{index}", example.dtype, example.numel(), pointer=True)
+        view = View(buffer, tuple(example.shape), example.stride())
+        code.store(view, _like(value, view))
+        results.append(buffer)
+    return code, [view.buffer for view in given], results
+
+
+_WITHOUT_WORK = {aten.clone, aten.copy_, aten.full, aten.zeros, aten.ones, *EMPTY}
+
+
+def _check_size(module: GraphModule, node: Node) -> None:
+    """Raise Unsupported for work beside loops that many threads do better."""
+    if loops.is_elementwise(module, node):
+        if sum([e.numel() for e in node.meta["val"]]) > _LARGE_ELEMENTWISE:
+            raise Unsupported("an elementwise loop over a large array is faster with many threads")
+    elif schema_of(node.target) is not None and getattr(node.target, "overloadpacket", None) not in _WITHOUT_WORK:
+        value = node.meta.get("val")
+        of_another = any(_storage(value) == _storage(each.meta.get("val")) for each in node.all_input_nodes)
+        if isinstance(value, Tensor) and not of_another and value.numel() > _LARGE_ELEMENTWISE:
+            raise Unsupported("work beside its loops is for many threads")
 
 
 def _returned(code: Code, results: Sequence[View], targets: Sequence[str]) -> None:
@@ -266,8 +311,7 @@ class _Frame:
 
     def run(self, arguments: Sequence[Value]) -> list[Value]:
         """Translate the graph; return the values of its results."""
-        graph = self.module.graph
-        nodes = _alive(list(graph.nodes))
+        nodes = _alive(self.module)
         if len(nodes) > _MOST_NODES:
             raise Unsupported("it is long")
         self.nodes = nodes
@@ -313,6 +357,10 @@ class _Frame:
             return self.loop(node, args, {})
         if target is higher_order.cond:
             return self.branch(node, args)
+        if target is _ASSERT:
+            text = json.dumps(args[1])
+            self.code.line(f"if (!{args[0].at(['0'] * len(args[0].shape))}) op::fail(op::RuntimeError, {text});")
+            return None
         schema = schema_of(target)
         if schema is None:
             raise Unsupported(f"{target} is not lowered")
@@ -385,7 +433,7 @@ class _Frame:
 
     def adopted(self, value: Value, node: Any) -> View | None:
         """Return a value's own memory to write to instead of a copy, if nothing reads the value later; else None."""
-        if not isinstance(value, View) or not value.is_whole or value.buffer not in self.owned:
+        if not isinstance(value, View) or not value.is_whole or value.buffer not in self.owned or value.buffer.given:
             return None
         storage = _storage(node.meta.get("val"))
         if storage is None:
@@ -470,7 +518,7 @@ class _Frame:
         """
         buffer, code = view.buffer, self.code
         box = _box(view)
-        if not buffer.pointer or box is None or 2 * math.prod(view.shape) < buffer.size:
+        if not buffer.pointer or buffer.given or box is None or 2 * math.prod(view.shape) < buffer.size:
             return False
         shape, starts = box
         whole = View(buffer, shape, plain(shape))
@@ -684,7 +732,7 @@ class _Frame:
         """Return the value's memory if it can take the place of the carried memory by exchanging pointers."""
         if not isinstance(value, View) or not value.is_whole or not value.buffer.pointer or not view.buffer.pointer:
             return None
-        if value.buffer not in self.owned or value.buffer.size != view.buffer.size:
+        if value.buffer not in self.owned or value.buffer.given or value.buffer.size != view.buffer.size:
             return None
         if value.buffer in [each.buffer for index, each in enumerate(carried) if index not in left]:
             return None  # another carried value is stored there
@@ -703,15 +751,24 @@ class _Frame:
             code.line(f"{buffer.name} = {name};")
 
 
-def _alive(nodes: list[Node]) -> list[Node]:
-    """Return the operations that a result or a write depends on."""
+def _alive(module: GraphModule) -> list[Node]:
+    """Return the operations that a result, a write or a check depends on."""
     needed: set[Node] = set()
-    for node in reversed(nodes):
+    for node in reversed(module.graph.nodes):
         schema = schema_of(node.target)
-        if node.op in ("placeholder", "output") or node in needed or (schema is not None and schema.is_mutable):
+        is_kept = (schema is not None and schema.is_mutable) or _checks(module, node)
+        if node.op in ("placeholder", "output") or node in needed or is_kept:
             needed.add(node)
             needed.update(node.all_input_nodes)
-    return [node for node in nodes if node in needed]
+    return [node for node in module.graph.nodes if node in needed]
+
+
+def _checks(module: GraphModule, node: Node) -> bool:
+    """Whether an operation checks a value, itself or in a graph of its own."""
+    if node.target in (higher_order.cond, higher_order.while_loop, higher_order.scan):
+        graphs = [getattr(module, str(each.target)) for each in node.all_input_nodes if each.op == "get_attr"]
+        return any(_checks(graph, each) for graph in graphs for each in graph.graph.nodes)
+    return node.target is _ASSERT
 
 
 def _reads(argument: Any, buffer: Buffer) -> bool:

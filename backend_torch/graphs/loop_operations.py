@@ -276,10 +276,12 @@ class Operation:
         if name == "sigmoid" and vectors:
             one = f"decltype(x)({literal(1, self.dtype)})"
             formula = f"{one} / ({one} + x.neg().exp())"
+            self.code.mathematics.add(("exp", self.dtype))
         elif method is None or not vectors:
             return pointwise(name, self.dtype, self.shape, [value])
         else:
             formula = f"x.{method}()"
+            self.code.mathematics.add((method, self.dtype))
         source = self.code.in_c_order(value)
         result = self.code.new(self.dtype, self.shape)
         size = math.prod(self.shape)

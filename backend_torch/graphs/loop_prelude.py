@@ -6,26 +6,106 @@ Maximum and minimum return NaN if either operand is NaN, as torch's own kernels 
 
 from __future__ import annotations
 
-PRELUDE = r"""
+# With torch's headers, which take the compiler two seconds and more to read.
+TORCH = r"""
 #include <torch/csrc/inductor/cpp_prefix.h>
 #include <string>
 #pragma GCC optimize("tree-loop-vectorize")  // Inductor has its own vectors, and turns the compiler's off
 extern "C" int PyErr_CheckSignals(void);
 namespace {
 namespace op {
+template <class T> using Vector = at::vec::Vectorized<T>;
+template <class T> inline Vector<T> fused(Vector<T> a, Vector<T> b, Vector<T> c) { return at::vec::fmadd(a, b, c); }
 template <class T> constexpr bool is_low = std::is_same_v<T, c10::Half> || std::is_same_v<T, c10::BFloat16>;
-template <class T> constexpr bool is_real = std::is_floating_point_v<T>;
-template <class T> constexpr bool is_int = std::is_integral_v<T> && !std::is_same_v<T, bool>;
 template <class T> struct wide { using type = T; };
 template <> struct wide<c10::Half> { using type = float; };
 template <> struct wide<c10::BFloat16> { using type = float; };
+template <class To, class From> inline To converted(From x) { return c10::convert<To, From>(x); }
+enum Kind { RuntimeError, IndexError, AssertionError, KeyboardInterrupt, MemoryError, ValueError };
+constexpr const char* kinds[] = {"RuntimeError", "IndexError", "AssertionError", "KeyboardInterrupt", "MemoryError",
+                                 "ValueError"};
+[[noreturn]] __attribute__((noinline, cold)) void fail(Kind kind, const char* text) {
+  throw std::runtime_error(std::string("tnp.") + kinds[kind] + ": " + text);
+}
+"""
+
+# Without: vectors are the compiler's, and their mathematics are called by address.
+PLAIN = r"""
+#include <cmath>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <limits>
+#include <type_traits>
+#include <utility>
+extern "C" {
+int PyErr_CheckSignals(void);
+void PyErr_SetString(void*, const char*);
+void* PyErr_Occurred(void);
+void Py_IncRef(void*);
+extern void *PyExc_RuntimeError, *PyExc_IndexError, *PyExc_AssertionError, *PyExc_KeyboardInterrupt,
+    *PyExc_MemoryError, *PyExc_ValueError;
+}
+namespace {
+void* (*data)(void*);
+namespace op {
+template <class T> struct register_of;
+template <> struct register_of<double> { typedef double type __attribute__((vector_size(REGISTER))); };
+template <> struct register_of<float> { typedef float type __attribute__((vector_size(REGISTER))); };
+template <class T> struct Vector {
+  using V = typename register_of<T>::type;
+  V v;
+  Vector() = default;
+  Vector(V given) : v(given) {}
+  Vector(T x) : v(x - V{}) {}
+  static constexpr int64_t size() { return REGISTER / sizeof(T); }
+  static Vector loadu(const T* p) { Vector r; std::memcpy(&r.v, p, sizeof(V)); return r; }
+  static Vector loadu(const T* p, int64_t n) { Vector r(T(1)); std::memcpy(&r.v, p, n * sizeof(T)); return r; }
+  void store(T* p) const { std::memcpy(p, &v, sizeof(V)); }
+  void store(T* p, int64_t n) const { std::memcpy(p, &v, n * sizeof(T)); }
+  Vector neg() const { return {-v}; }
+  Vector sqrt() const {
+    Vector r;
+    for (int i = 0; i < size(); i++) r.v[i] = std::sqrt(v[i]);
+    return r;
+  }
+  Vector rsqrt() const { return {V(1 - V{}) / sqrt().v}; }
+  friend Vector operator+(Vector a, Vector b) { return {a.v + b.v}; }
+  friend Vector operator/(Vector a, Vector b) { return {a.v / b.v}; }
+  MATHEMATICS
+};
+template <class T> inline Vector<T> fused(Vector<T> a, Vector<T> b, Vector<T> c) {
+  for (int i = 0; i < Vector<T>::size(); i++) c.v[i] = std::fma(a.v[i], b.v[i], c.v[i]);
+  return c;
+}
+template <class T> constexpr bool is_low = false;
+template <class T> struct wide { using type = T; };
+template <class To, class From> inline To converted(From x) {
+  if constexpr (std::is_same_v<To, uint8_t> && std::is_floating_point_v<From>)
+    return static_cast<To>(static_cast<int64_t>(x));
+  else return static_cast<To>(x);
+}
+enum Kind { RuntimeError, IndexError, AssertionError, KeyboardInterrupt, MemoryError, ValueError };
+struct Failure {};
+[[noreturn]] __attribute__((noinline, cold)) void fail(Kind kind, const char* text) {
+  void* kinds[] = {PyExc_RuntimeError, PyExc_IndexError, PyExc_AssertionError, PyExc_KeyboardInterrupt,
+                   PyExc_MemoryError, PyExc_ValueError};
+  if (!PyErr_Occurred()) PyErr_SetString(kinds[kind], text);
+  throw Failure();
+}
+"""
+
+OPERATIONS = r"""
+template <class T> constexpr bool is_real = std::is_floating_point_v<T>;
+template <class T> constexpr bool is_int = std::is_integral_v<T> && !std::is_same_v<T, bool>;
 template <class T> using wide_t = typename wide<T>::type;
 template <class T> using wrap_t = std::conditional_t<(sizeof(T) < 8), uint32_t, uint64_t>;
 template <class T> inline wide_t<T> up(T x) { return static_cast<wide_t<T>>(x); }
 template <class To, class From> inline To to(From x) {
   if constexpr (std::is_same_v<To, From>) return x;
   else if constexpr (std::is_same_v<To, bool>) return x != From(0);
-  else return c10::convert<To, From>(x);
+  else return converted<To, From>(x);
 }
 template <class To, class From> inline To bits(From x) {
   static_assert(sizeof(To) == sizeof(From)); To r; std::memcpy(&r, &x, sizeof(r)); return r;
@@ -33,17 +113,34 @@ template <class To, class From> inline To bits(From x) {
 template <class T> inline bool is_nan(T x) { return x != x; }
 
 [[noreturn]] __attribute__((noinline, cold)) void out_of_bounds(int64_t i, int64_t n, int axis) {
-  throw std::runtime_error("tnp.IndexError: index " + std::to_string(i) + " is out of bounds for axis " +
-                           std::to_string(axis) + " with size " + std::to_string(n));
+  char text[128];
+  std::snprintf(text, sizeof(text), "index %lld is out of bounds for axis %d with size %lld", (long long)i, axis,
+                (long long)n);
+  fail(IndexError, text);
 }
 inline int64_t place(int64_t i, int64_t n, int axis) {
   int64_t j = i < 0 ? i + n : i;
   if (static_cast<uint64_t>(j) >= static_cast<uint64_t>(n)) [[unlikely]] out_of_bounds(i, n, axis);
   return j;
 }
-[[noreturn]] __attribute__((noinline, cold)) void divided_by_zero() { throw std::runtime_error("ZeroDivisionError"); }
+[[noreturn]] __attribute__((noinline, cold)) void divided_by_zero() { fail(RuntimeError, "ZeroDivisionError"); }
 inline void poll(uint32_t& steps) {  // a loop that never ends can be stopped
-  if ((++steps & 255) == 0 && PyErr_CheckSignals()) [[unlikely]] throw std::runtime_error("tnp.KeyboardInterrupt: ");
+  if ((++steps & 255) == 0 && PyErr_CheckSignals()) [[unlikely]] fail(KeyboardInterrupt, "");
+}
+struct Scratch {
+  char* memory;
+  explicit Scratch(int64_t size) : memory(static_cast<char*>(std::aligned_alloc(64, size))) {
+    if (!memory) fail(MemoryError, "");
+  }
+  ~Scratch() { std::free(memory); }
+};
+template <class T> inline T floored(T a, T b) {  // as torch divides and rounds down
+  if (b == 0) return a / b;
+  T mod = std::fmod(a, b), div = (a - mod) / b;
+  if (mod != 0 && (b < 0) != (mod < 0)) div -= T(1);
+  if (div == 0) return std::copysign(T(0), a / b);
+  T whole = std::floor(div);
+  return div - whole > T(0.5) ? whole + T(1) : whole;
 }
 
 template <class T> inline T add(T a, T b) {
@@ -73,7 +170,7 @@ template <class T> inline T floor_div(T a, T b) {
       T q = a / b;
       return (a % b != 0 && ((a < 0) != (b < 0))) ? T(q - 1) : q;
     } else return a / b;
-  } else return T(c10::div_floor_floating(up(a), up(b)));
+  } else return T(floored(up(a), up(b)));
 }
 template <class T> inline T trunc_div(T a, T b) {
   if constexpr (is_int<T>) {
@@ -184,7 +281,7 @@ template <class T> inline T clamp_max(T a, T high) { return is_nan(a) ? a : (a >
 
 // One function of all elements, by torch's vector code.
 template <class T, class F> inline void each(T* out, const T* in, int64_t n, F f) {
-  using V = at::vec::Vectorized<T>;
+  using V = Vector<T>;
   int64_t i = 0;
   for (; i + V::size() <= n; i += V::size()) f(V::loadu(in + i)).store(out + i);
   if (i < n) f(V::loadu(in + i, n - i)).store(out + i, n - i);
@@ -220,14 +317,14 @@ template <bool largest, class F> inline int64_t arg_extreme(int64_t n, F f) {
 // c = a @ b, where neither is large. c is in C order and apart from both.
 template <class T, int J> inline void columns(
     T* __restrict__ c, const T* a, int64_t ak, const T* b, int64_t bk, int64_t K) {
-  using V = at::vec::Vectorized<T>;
+  using V = Vector<T>;
   V sums[J];
 #pragma GCC unroll 8
   for (int j = 0; j < J; j++) sums[j] = V(T(0));
   for (int64_t k = 0; k < K; k++) {
     V x(a[k * ak]);
 #pragma GCC unroll 8
-    for (int j = 0; j < J; j++) sums[j] = at::vec::fmadd(x, V::loadu(b + k * bk + j * V::size()), sums[j]);
+    for (int j = 0; j < J; j++) sums[j] = fused(x, V::loadu(b + k * bk + j * V::size()), sums[j]);
   }
 #pragma GCC unroll 8
   for (int j = 0; j < J; j++) sums[j].store(c + j * V::size());
@@ -238,7 +335,7 @@ template <class T> inline void product(
   for (int64_t i = 0; i < M; i++, a += ai, c += N) {
     int64_t j = 0;
     if constexpr (is_real<T>) {
-      using V = at::vec::Vectorized<T>;
+      using V = Vector<T>;
       if (bj == 1) {
         for (; j + 8 * V::size() <= N; j += 8 * V::size()) columns<T, 8>(c + j, a, ak, b + j, bk, K);
         for (; j + 4 * V::size() <= N; j += 4 * V::size()) columns<T, 4>(c + j, a, ak, b + j, bk, K);

@@ -117,7 +117,7 @@ def test_one_code_serves_all_sizes(shape: tuple[int, ...], monkeypatch: pytest.M
     monkeypatch.setattr(torch, "get_num_threads", lambda: 3)
     x = torch.linspace(-1, 1, 20000)[: torch.Size(shape).numel()].reshape(shape)
     check(function, x)
-    elementwise_code._kernel.cache_clear()  # as in another process
+    elementwise_code.compiled.cache_clear()  # as in another process
     check(function, x.mT if x.dim() > 1 else x)
 
 
@@ -159,7 +159,7 @@ def test_a_damaged_library_is_made_anew(capfd: pytest.CaptureFixture[str]) -> No
     (library,) = libraries() - before
     library.unlink()  # it is loaded: what is written over it would be run
     library.write_bytes(b"")
-    elementwise_code._kernel.cache_clear()
+    elementwise_code.compiled.cache_clear()
     check(function, torch.ones(3))
     assert library.stat().st_size > 0
     assert "is made anew" in capfd.readouterr().err

@@ -12,8 +12,10 @@ from typing import Any
 
 import numpy
 import pytest
+import torch
 
 import tnp as np
+from backend_torch.graphs import loop_lowering
 from backend_torch.torch_private import inductor_loops
 from tests.oracle import assert_same
 
@@ -25,13 +27,24 @@ Function = Callable[..., Any]
 def calls(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """The source of each loop that is lowered."""
     sources: list[str] = []
+    tried: list[str] = []  # as a whole with what is around it
     call = inductor_loops.call
 
     def spied(graph: Any, inputs: Any, source: str, *args: Any) -> Any:
-        sources.append(source)
+        sources[:] = [*[each for each in sources if each not in tried], source]
         return call(graph, inputs, source, *args)
 
+    whole = loop_lowering.whole
+
+    def noted(module: Any, *args: Any) -> Any:
+        found = whole(module, *args)
+        kinds = (torch.ops.higher_order.while_loop, torch.ops.higher_order.scan)
+        tried.append("\n".join(found[0].lines))
+        sources.extend(tried[-1:] * sum([node.target in kinds for node in module.graph.nodes]))
+        return found
+
     monkeypatch.setattr(inductor_loops, "call", spied)
+    monkeypatch.setattr(loop_lowering, "whole", noted)
     return sources
 
 

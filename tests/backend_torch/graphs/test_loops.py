@@ -9,7 +9,7 @@ import pytest
 import torch
 
 import tnp
-from backend_torch.graphs import loop_lowering
+from backend_torch.graphs import loop_lowering, loop_programs
 from backend_torch.torch_private import inductor
 
 Function = Callable[[Any], Any]
@@ -18,6 +18,7 @@ Function = Callable[[Any], Any]
 @pytest.fixture(autouse=True)
 def nothing_is_lowered(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(loop_lowering, "lower", lambda module: False)
+    monkeypatch.setattr(loop_programs, "program", lambda graph: None)
 
 
 def compiled(function: Function, monkeypatch: pytest.MonkeyPatch, x: Any) -> tuple[int, int]:

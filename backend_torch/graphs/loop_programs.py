@@ -1,0 +1,87 @@
+"""Machine code of whole graphs with loops, where the loops' C++ holds all that there is to do.
+
+Layer: owns what surrounds that C++: the function that Python calls, and the vectors' mathematics, by address. Neither
+Inductor nor a header of torch's is needed, so that a program is compiled in a second and is kept in the code cache.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+import torch
+
+from backend_torch.graphs import elementwise_code, graph_copies, loop_lowering, loops
+from backend_torch.graphs.loop_code import CTYPES, Code, Unsupported
+from backend_torch.graphs.loop_prelude import OPERATIONS, PLAIN
+from backend_torch.torch_private import vector_library
+
+if TYPE_CHECKING:
+    from backend_torch.graphs.compiling import Graph
+
+Tensor = torch.Tensor
+Program = Callable[[list[Tensor]], Sequence[Tensor]]
+_log = logging.getLogger(__name__)
+_FLAGS = (
+    "-std=c++20", "-O3", "-march=native", "-ffp-contract=off", "-fno-math-errno", "-fno-trapping-math",
+    "-shared", "-fPIC", "-w",
+)  # fmt: skip
+_WITHOUT_CALL = {"sqrt", "rsqrt"}
+_LEAST_EXACT = {"erfc": "u15"}  # of the vectors' mathematics; of all others "u10"
+
+_ENDING = """
+extern "C" void bind(void* const* given) {{
+  *(void**)&data = given[0];
+  {bound}
+}}
+extern "C" void* kernel(void* self, void* const* given, long) {{
+  try {{ loops({operands}); }} catch (const op::Failure&) {{ return nullptr; }}
+  Py_IncRef(self);
+  return self;
+}}
+"""
+
+
+def program(graph: Graph) -> Program | None:
+    """The program of a graph with loops or branches; None for another, or where a part of it is not C++ here."""
+    size = vector_library.register()
+    off = os.environ.get("TORCHINDUCTOR_FORCE_DISABLE_CACHES") == "1"
+    if size is None or off or graph.sizes is not None or not loops.has_control_flow(graph.module):
+        return None
+    try:
+        module = graph_copies.duplicate(graph.module, graph.results)
+        code, inputs, results = loop_lowering.whole(module, graph.inputs, graph.written)
+        text, functions = _text(code, [*inputs, *results], size)
+        described = [f"{str(t.dtype).removeprefix('torch.')}{list(t.shape)}" for t in graph.inputs]
+        kernel = elementwise_code.compiled(text, tuple(functions), tuple(described), _FLAGS)
+    except Exception as reason:  # Unsupported, or what an operation is not known to be given: Inductor has it
+        _log.debug("a graph with loops is not C++ as a whole: %s", reason)
+        return None
+    made = [
+        (tuple(node.meta["val"].shape), node.meta["val"].stride(), node.meta["val"].dtype) for node in graph.results
+    ]
+    return elementwise_code.runner(kernel, len(inputs), range(len(inputs)), made)
+
+
+def _text(code: Code, buffers: Sequence[Any], size: int) -> tuple[str, list[str]]:
+    """The whole of the C++, and the functions of torch's library that it calls."""
+    parameters = [f"{'const ' if each.constant else ''}{each.ctype}* {each.name}" for each in buffers]
+    body = code.function(", ".join(parameters))
+    if "c10::" in body:
+        raise Unsupported("a dtype is torch's own")
+    called = sorted([each for each in code.mathematics if each[0] not in _WITHOUT_CALL], key=str)
+    members = [f"Vector {name}() const;" for name in sorted({name for name, _ in called})]
+    functions: list[str] = []
+    declared, defined, bound = [], [], []
+    for number, (name, dtype) in enumerate(called):
+        vector = f"Vector<{CTYPES[dtype]}>"
+        functions.append(vector_library.mathematics(name, _LEAST_EXACT.get(name, "u10"), dtype is torch.float64))
+        declared.append(f"{vector}::V (*f{number})({vector}::V);")
+        defined.append(f"template <> inline {vector} {vector}::{name}() const {{ return {{f{number}(v)}}; }}")
+        bound.append(f"*(void**)&op::f{number} = given[{4 + number}];")  # after the memory's, and three of threads
+    head = PLAIN.replace("REGISTER", f"{size}").replace("MATHEMATICS", " ".join(members))
+    operands = ", ".join([f"({each.ctype}*)data(given[{index}])" for index, each in enumerate(buffers)])
+    ending = _ENDING.format(bound="\n  ".join(bound), operands=operands)
+    return "\n".join([head, *declared, *defined, OPERATIONS, "namespace {", body, "}", ending]), functions
