@@ -169,11 +169,10 @@ _SUBMODULES = frozenset(
 _NUMPYS = frozenset({"char", "ctypeslib", "f2py", "ma", "rec", "strings"})
 """Submodules about what no tensor holds: NumPy's own, which take and return NumPy's arrays."""
 
-_NUMPYS_TOO = frozenset({"chararray", "complex256", "float128", "matlib", "version"})
+_NUMPYS_TOO = frozenset({"chararray", "complex256", "core", "float128", "matlib", "version"})
 """More names of NumPy's own, some of which a platform or a release lacks."""
 
 _ABSENT = {
-    "core": "it is NumPy's inside, and deprecated there: use the public names, or import numpy._core",
     "nested_iters": "broadcast the operands into one nditer, or make one nditer of each in the loop over the other",
     "test": "python -m conformance numpy, in a checkout, runs NumPy's tests on tnp; numpy.test() runs them on NumPy",
 }

@@ -40,8 +40,15 @@ def are_had() -> bool:
 
 
 def is_described(array: np.ndarray) -> bool:
-    """Whether a tensor can describe an array: its strides are non-negative multiples of aligned elements."""
-    return array.flags.aligned and all(step >= 0 and not step % array.itemsize for step in array.strides)
+    """Whether a tensor can describe an array: its strides are non-negative multiples of aligned elements.
+
+    Elements in one place are read-only in a tensor's array.
+    """
+    least = 1 if array.flags.writeable else 0
+    return array.flags.aligned and all(
+        (step >= least or (n <= 1 and step == 0)) and not step % array.itemsize
+        for n, step in zip(array.shape, array.strides, strict=True)
+    )
 
 
 def memory_of(array: np.ndarray) -> Tensor:

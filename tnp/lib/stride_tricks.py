@@ -77,14 +77,15 @@ def as_strided(
         raise ValueError("mismatch in length of strides and shape")
     size = array.itemsize
     steps = tuple([step if n > 1 else size for step, n in zip(steps, lengths, strict=True)])  # of one, none is taken
-    if type(array) is strided or any(step < 0 or step % size for step in steps):
-        check_size(lengths, size)
+    check_size(lengths, size)
+    is_described = type(array) is not strided and all(step >= 0 and not step % size for step in steps)
+    if not is_described or (writeable and 0 in steps):
         if (made := with_strides(array, lengths, steps, writeable)) is not None:
             return view(x, made)
-        raise ValueError(
-            f"a tensor's strides are multiples of the {size} bytes of an element and not negative: {steps}"
-        )
-    check_size(lengths, size)
+        if not is_described:
+            raise ValueError(
+                f"a tensor's strides are multiples of the {size} bytes of an element and not negative: {steps}"
+            )
     try:
         result = memory.strided(array.tensor, lengths, tuple([step // size for step in steps]))
     except RuntimeError as error:

@@ -329,6 +329,24 @@ def test_fields_of_structures_and_unaligned_memory() -> None:
 
 
 @agrees()
+def test_views_whose_elements_share_a_place(xp: Any) -> Any:
+    x = xp.arange(4.0)
+    rows = xp.lib.stride_tricks.as_strided(x, (3, 4), (0, 8))
+    rows[1] = 7
+    rows[:, 0] = 3
+    rows += 1
+    xp.add(rows, 1, out=rows)
+    rows.sort(axis=0)
+    pairs = xp.lib.stride_tricks.as_strided(x, (3, 2), (8, 8))
+    pairs[0, 1] = 50
+    writeable = [
+        xp.lib.stride_tricks.as_strided(x, shape, (0, 8)).flags.writeable for shape in [(1, 4), (0, 4), (2, 2)]
+    ]
+    read_only = xp.lib.stride_tricks.as_strided(x, (5,), (0,), writeable=False)
+    return x, rows, pairs, rows.sum(), rows.T.copy(), writeable, read_only.flags.writeable
+
+
+@agrees()
 def test_views_at_any_byte(xp: Any) -> Any:
     octets = xp.arange(17, dtype="int8")
     x = octets[1:].view("int64")

@@ -122,7 +122,6 @@ def test_what_is_about_dates_and_structures_is_numpys(xp: Any) -> Any:
 
 
 ABSENT = {
-    "core": "public names",
     "nested_iters": "one nditer",
     "test": "python -m conformance numpy",
 }
