@@ -21,6 +21,16 @@ def test_examples(name: str) -> None:
     assert not result.failed
 
 
+SPECIAL = [name for name in tnp.special.__all__ if type(getattr(tnp.special, name)) is tnp.special.SpecialFunction]
+
+
+@pytest.mark.parametrize("name", SPECIAL)
+def test_examples_of_special_functions(name: str) -> None:
+    docstring = getattr(tnp.special, name).__doc__
+    found = doctest.DocTestParser().get_doctest(docstring, {}, name, None, None)
+    assert found.examples and not doctest.DocTestRunner().run(found).failed
+
+
 def test_readme() -> None:
     result = doctest.testfile(str(README), module_relative=False)
     assert result.attempted and not result.failed

@@ -36,6 +36,39 @@ __all__ = [
 ]  # fmt: skip
 
 
+_DOCSTRING = """{summary}
+
+Parameters
+----------
+{operands} : array_like
+    Real numbers.
+out : ndarray, optional
+    Where to put the result.
+
+Returns
+-------
+ndarray
+    float32 if all operands are, else float64.
+
+Raises
+------
+TypeError
+    An operand is complex.
+
+Notes
+-----
+Differences from SciPy: complex numbers are refused, because torch computes these functions for real numbers only.
+
+Source: https://docs.scipy.org/doc/scipy/reference/generated/scipy.special.{name}.html
+
+Examples
+--------
+>>> import tnp as np
+>>> np.special.{name}({arguments}).round(4)
+np.float64({example})
+"""
+
+
 class SpecialFunction:
     """An elementwise function of one or two real operands, computed in float32 if they have it, else in float64.
 
@@ -43,19 +76,26 @@ class SpecialFunction:
     ----------
     name : str
     kernel : callable
-        What computes it.
-    nin : int
-        Number of operands.
+        The function of tensors.
+    operands : str
+        The operands' names.
     summary : str
-        What it is, for the docstring.
+        The docstring's first line.
+    example : float
+        The result at 0.5, or at 2 and 0.5, rounded to four places, for the docstring.
     """
 
-    def __init__(self, name: str, kernel: Callable[..., Tensor], nin: int, summary: str) -> None:
+    def __init__(self, name: str, kernel: Callable[..., Tensor], operands: str, summary: str, example: float) -> None:
         self.__name__ = self.__qualname__ = name
         self.__module__ = "tnp.special"
-        source = f"https://docs.scipy.org/doc/scipy/reference/generated/scipy.special.{name}.html"
-        self.__doc__ = f"{summary}\n\nSource: {source}"
-        self.nin = nin
+        self.nin = len(operands.split(", "))
+        self.__doc__ = _DOCSTRING.format(
+            name=name,
+            operands=operands,
+            summary=summary,
+            arguments="0.5" if self.nin == 1 else "2.0, 0.5",
+            example=example,
+        )
         self._kernel = kernel
 
     def __repr__(self) -> str:
@@ -102,40 +142,54 @@ def _axes(x: Tensor, axis: Any) -> tuple[int, ...]:
     return normalize_axes(axis, x.dim())
 
 
-digamma = SpecialFunction("digamma", kernels.digamma, 1, "The logarithmic derivative of the gamma function.")
-psi = SpecialFunction("psi", kernels.digamma, 1, "The logarithmic derivative of the gamma function.")
-entr = SpecialFunction("entr", kernels.entr, 1, "-x log(x): the elements of an entropy.")
-erf = SpecialFunction("erf", kernels.erf, 1, "The error function.")
-erfc = SpecialFunction("erfc", kernels.erfc, 1, "The complementary error function, 1 - erf(x).")
-erfcx = SpecialFunction("erfcx", kernels.erfcx, 1, "The scaled complementary error function, exp(x ** 2) erfc(x).")
-erfinv = SpecialFunction("erfinv", kernels.erfinv, 1, "The inverse of the error function.")
-exp2 = SpecialFunction("exp2", kernels.exp2, 1, "2 ** x.")
-expit = SpecialFunction("expit", kernels.expit, 1, "The logistic sigmoid, 1 / (1 + exp(-x)).")
-expm1 = SpecialFunction("expm1", kernels.expm1, 1, "exp(x) - 1, exact near 0.")
-gammainc = SpecialFunction("gammainc", kernels.gammainc, 2, "The regularized lower incomplete gamma function.")
-gammaincc = SpecialFunction("gammaincc", kernels.gammaincc, 2, "The regularized upper incomplete gamma function.")
-gammaln = SpecialFunction("gammaln", kernels.gammaln, 1, "The logarithm of the gamma function's absolute value.")
-i0 = SpecialFunction("i0", kernels.i0, 1, "The modified Bessel function of the first kind of order 0.")
-i0e = SpecialFunction("i0e", kernels.i0e, 1, "exp(-abs(x)) i0(x).")
-i1 = SpecialFunction("i1", kernels.i1, 1, "The modified Bessel function of the first kind of order 1.")
-i1e = SpecialFunction("i1e", kernels.i1e, 1, "exp(-abs(x)) i1(x).")
-j0 = SpecialFunction("j0", kernels.j0, 1, "The Bessel function of the first kind of order 0.")
-j1 = SpecialFunction("j1", kernels.j1, 1, "The Bessel function of the first kind of order 1.")
-k0 = SpecialFunction("k0", kernels.k0, 1, "The modified Bessel function of the second kind of order 0; no gradient.")
-k0e = SpecialFunction("k0e", kernels.k0e, 1, "exp(x) k0(x); no gradient.")
-k1 = SpecialFunction("k1", kernels.k1, 1, "The modified Bessel function of the second kind of order 1; no gradient.")
-k1e = SpecialFunction("k1e", kernels.k1e, 1, "exp(x) k1(x); no gradient.")
-log1p = SpecialFunction("log1p", kernels.log1p, 1, "log(1 + x), exact near 0.")
-log_expit = SpecialFunction("log_expit", kernels.log_expit, 1, "The logarithm of the logistic sigmoid.")
-log_ndtr = SpecialFunction("log_ndtr", kernels.log_ndtr, 1, "The logarithm of ndtr(x).")
-logit = SpecialFunction("logit", kernels.logit, 1, "log(x / (1 - x)): the inverse of expit.")
-ndtr = SpecialFunction("ndtr", kernels.ndtr, 1, "The distribution function of the standard normal distribution.")
-ndtri = SpecialFunction("ndtri", kernels.ndtri, 1, "The inverse of ndtr.")
-xlog1py = SpecialFunction("xlog1py", kernels.xlog1py, 2, "x log(1 + y), 0 where x is.")
-xlogy = SpecialFunction("xlogy", kernels.xlogy, 2, "x log(y), 0 where x is.")
-y0 = SpecialFunction("y0", kernels.y0, 1, "The Bessel function of the second kind of order 0.")
-y1 = SpecialFunction("y1", kernels.y1, 1, "The Bessel function of the second kind of order 1.")
-_hurwitz = SpecialFunction("zeta", kernels.zeta, 2, "The Hurwitz zeta function.")
+digamma = SpecialFunction("digamma", kernels.digamma, "x", "The logarithmic derivative of the gamma function.", -1.9635)
+psi = SpecialFunction("psi", kernels.digamma, "x", "The logarithmic derivative of the gamma function.", -1.9635)
+entr = SpecialFunction("entr", kernels.entr, "x", "-x log(x): the elements of an entropy.", 0.3466)
+erf = SpecialFunction("erf", kernels.erf, "x", "The error function.", 0.5205)
+erfc = SpecialFunction("erfc", kernels.erfc, "x", "The complementary error function, 1 - erf(x).", 0.4795)
+erfcx = SpecialFunction(
+    "erfcx", kernels.erfcx, "x", "The scaled complementary error function, exp(x ** 2) erfc(x).", 0.6157
+)
+erfinv = SpecialFunction("erfinv", kernels.erfinv, "x", "The inverse of the error function.", 0.4769)
+exp2 = SpecialFunction("exp2", kernels.exp2, "x", "2 ** x.", 1.4142)
+expit = SpecialFunction("expit", kernels.expit, "x", "The logistic sigmoid, 1 / (1 + exp(-x)).", 0.6225)
+expm1 = SpecialFunction("expm1", kernels.expm1, "x", "exp(x) - 1, exact near 0.", 0.6487)
+gammainc = SpecialFunction(
+    "gammainc", kernels.gammainc, "a, x", "The regularized lower incomplete gamma function.", 0.0902
+)
+gammaincc = SpecialFunction(
+    "gammaincc", kernels.gammaincc, "a, x", "The regularized upper incomplete gamma function.", 0.9098
+)
+gammaln = SpecialFunction(
+    "gammaln", kernels.gammaln, "x", "The logarithm of the gamma function's absolute value.", 0.5724
+)
+i0 = SpecialFunction("i0", kernels.i0, "x", "The modified Bessel function of the first kind of order 0.", 1.0635)
+i0e = SpecialFunction("i0e", kernels.i0e, "x", "exp(-abs(x)) i0(x).", 0.645)
+i1 = SpecialFunction("i1", kernels.i1, "x", "The modified Bessel function of the first kind of order 1.", 0.2579)
+i1e = SpecialFunction("i1e", kernels.i1e, "x", "exp(-abs(x)) i1(x).", 0.1564)
+j0 = SpecialFunction("j0", kernels.j0, "x", "The Bessel function of the first kind of order 0.", 0.9385)
+j1 = SpecialFunction("j1", kernels.j1, "x", "The Bessel function of the first kind of order 1.", 0.2423)
+k0 = SpecialFunction(
+    "k0", kernels.k0, "x", "The modified Bessel function of the second kind of order 0; no gradient.", 0.9244
+)
+k0e = SpecialFunction("k0e", kernels.k0e, "x", "exp(x) k0(x); no gradient.", 1.5241)
+k1 = SpecialFunction(
+    "k1", kernels.k1, "x", "The modified Bessel function of the second kind of order 1; no gradient.", 1.6564
+)
+k1e = SpecialFunction("k1e", kernels.k1e, "x", "exp(x) k1(x); no gradient.", 2.731)
+log1p = SpecialFunction("log1p", kernels.log1p, "x", "log(1 + x), exact near 0.", 0.4055)
+log_expit = SpecialFunction("log_expit", kernels.log_expit, "x", "The logarithm of the logistic sigmoid.", -0.4741)
+log_ndtr = SpecialFunction("log_ndtr", kernels.log_ndtr, "x", "The logarithm of ndtr(x).", -0.3689)
+logit = SpecialFunction("logit", kernels.logit, "x", "log(x / (1 - x)): the inverse of expit.", 0.0)
+ndtr = SpecialFunction(
+    "ndtr", kernels.ndtr, "x", "The distribution function of the standard normal distribution.", 0.6915
+)
+ndtri = SpecialFunction("ndtri", kernels.ndtri, "x", "The inverse of ndtr.", 0.0)
+xlog1py = SpecialFunction("xlog1py", kernels.xlog1py, "x, y", "x log(1 + y), 0 where x is.", 0.8109)
+xlogy = SpecialFunction("xlogy", kernels.xlogy, "x, y", "x log(y), 0 where x is.", -1.3863)
+y0 = SpecialFunction("y0", kernels.y0, "x", "The Bessel function of the second kind of order 0.", -0.4445)
+y1 = SpecialFunction("y1", kernels.y1, "x", "The Bessel function of the second kind of order 1.", -1.4715)
+_hurwitz = SpecialFunction("zeta", kernels.zeta, "x, q", "The Hurwitz zeta function.", 4.9348)
 
 
 def zeta(x: Any, q: Any = 1, out: Any = None) -> Any:
