@@ -138,13 +138,81 @@ class Generator(Distributions):
     # Simple numbers.
 
     def random(self, size: Any = None, dtype: Any = np.float64, out: Any = None) -> Draw:
-        """Draw from the uniform distribution over [0, 1)."""
+        """Draw from the uniform distribution over [0, 1).
+
+        Parameters
+        ----------
+        size : int or tuple of int, optional
+            The result's shape. By default one number.
+        dtype : dtype, default float64
+            float32 or float64.
+        out : ndarray, optional
+            Where to put the numbers.
+
+        Returns
+        -------
+        ndarray, or a Python number
+            A single draw on the CPU is a Python number.
+
+        Raises
+        ------
+        TypeError
+            ``dtype`` is neither float32 nor float64.
+
+        Notes
+        -----
+        Differences from NumPy: on an accelerator and in compiled functions torch draws other numbers.
+
+        Source: https://numpy.org/doc/stable/reference/random/generated/numpy.random.Generator.random.html
+
+        Examples
+        --------
+        >>> import tnp as np
+        >>> np.random.default_rng(0).random(2)
+        array([0.63696169, 0.26978671])
+        """
         return filled(self._host.random, self._stream(), Stream.random, size, dtype, out)
 
     def integers(
         self, low: Any, high: Any = None, size: Any = None, dtype: Any = np.int64, endpoint: bool = False
     ) -> Draw:
-        """Draw integers from [low, high), or [low, high] with the endpoint; from [0, low) if ``high`` is None."""
+        """Draw integers from [low, high), or [low, high] with the endpoint; from [0, low) if ``high`` is None.
+
+        Parameters
+        ----------
+        low : int or array_like of int
+            The least number; the bound if ``high`` is None.
+        high : int or array_like of int, optional
+            The bound, which is not drawn without ``endpoint``.
+        size : int or tuple of int, optional
+            The result's shape. By default the shape to which the parameters broadcast.
+        dtype : dtype, default int64
+            An integer dtype or bool.
+        endpoint : bool, default False
+            Whether ``high`` itself may be drawn.
+
+        Returns
+        -------
+        ndarray of ``dtype``, or a Python number
+            A single draw on the CPU is a Python number.
+
+        Raises
+        ------
+        ValueError
+            ``low >= high``, or a bound is out of the range of ``dtype``.
+
+        Notes
+        -----
+        Differences from NumPy: on an accelerator and in compiled functions torch draws other numbers.
+
+        Source: https://numpy.org/doc/stable/reference/random/generated/numpy.random.Generator.integers.html
+
+        Examples
+        --------
+        >>> import tnp as np
+        >>> np.random.default_rng(0).integers(10, size=5)
+        array([8, 6, 5, 2, 3])
+        """
         stream = self._stream()
         if stream is None:
             if size is high is None and low.__class__ is int:
@@ -153,13 +221,79 @@ class Generator(Distributions):
         return integers(stream, low, high, size, dtype, endpoint)
 
     def standard_normal(self, size: Any = None, dtype: Any = np.float64, out: Any = None) -> Draw:
-        """Draw from the normal distribution with mean 0 and deviation 1."""
+        """Draw from the normal distribution with mean 0 and deviation 1.
+
+        Parameters
+        ----------
+        size : int or tuple of int, optional
+            The result's shape. By default one number.
+        dtype : dtype, default float64
+            float32 or float64.
+        out : ndarray, optional
+            Where to put the numbers.
+
+        Returns
+        -------
+        ndarray, or a Python number
+            A single draw on the CPU is a Python number.
+
+        Raises
+        ------
+        TypeError
+            ``dtype`` is neither float32 nor float64.
+
+        Notes
+        -----
+        Differences from NumPy: on an accelerator and in compiled functions torch draws other numbers.
+
+        Source: https://numpy.org/doc/stable/reference/random/generated/numpy.random.Generator.standard_normal.html
+
+        Examples
+        --------
+        >>> import tnp as np
+        >>> np.random.default_rng(0).standard_normal(2)
+        array([ 0.12573022, -0.13210486])
+        """
         return filled(self._host.standard_normal, self._stream(), Stream.standard_normal, size, dtype, out)
 
     def standard_exponential(
         self, size: Any = None, dtype: Any = np.float64, method: str = "zig", out: Any = None
     ) -> Draw:
-        """Draw from the exponential distribution with scale 1; ``method`` is 'zig' or 'inv'."""
+        """Draw from the exponential distribution with scale 1; ``method`` is 'zig' or 'inv'.
+
+        Parameters
+        ----------
+        size : int or tuple of int, optional
+            The result's shape. By default one number.
+        dtype : dtype, default float64
+            float32 or float64.
+        method : {'zig', 'inv'}
+            NumPy's algorithm: the ziggurat, or the inverse distribution function.
+        out : ndarray, optional
+            Where to put the numbers.
+
+        Returns
+        -------
+        ndarray, or a Python number
+            A single draw on the CPU is a Python number.
+
+        Raises
+        ------
+        TypeError
+            ``dtype`` is neither float32 nor float64.
+
+        Notes
+        -----
+        Differences from NumPy: on an accelerator and in compiled functions torch draws other numbers.
+
+        Source: https://numpy.org/doc/stable/reference/random/generated/numpy.random.Generator.standard_exponential.html
+
+        Examples
+        --------
+        >>> import tnp as np
+        >>> np.random.default_rng(0).standard_exponential(2)
+        array([0.6799319, 1.0195971])
+        """
 
         def draw(**keywords: Any) -> Any:
             return self._host.standard_exponential(method=method, **keywords)
@@ -167,7 +301,43 @@ class Generator(Distributions):
         return filled(draw, self._stream(), Stream.standard_exponential, size, dtype, out)
 
     def standard_gamma(self, shape: Any, size: Any = None, dtype: Any = np.float64, out: Any = None) -> Draw:
-        """Draw from the gamma distribution with scale 1."""
+        """Draw from the gamma distribution with scale 1.
+
+        Parameters
+        ----------
+        shape : float or array_like of float
+            The shape parameter, at least 0.
+        size : int or tuple of int, optional
+            The result's shape. By default the shape to which the parameters broadcast.
+        dtype : dtype, default float64
+            float32 or float64.
+        out : ndarray, optional
+            Where to put the numbers.
+
+        Returns
+        -------
+        ndarray, or a Python number
+            A single draw on the CPU is a Python number.
+
+        Raises
+        ------
+        ValueError
+            ``shape`` is negative.
+        TypeError
+            ``dtype`` is neither float32 nor float64.
+
+        Notes
+        -----
+        Differences from NumPy: on an accelerator and in compiled functions torch draws other numbers.
+
+        Source: https://numpy.org/doc/stable/reference/random/generated/numpy.random.Generator.standard_gamma.html
+
+        Examples
+        --------
+        >>> import tnp as np
+        >>> np.random.default_rng(0).standard_gamma(2.0, size=2)
+        array([1.83431007, 2.63769797])
+        """
         return filled(self._host.standard_gamma, self._stream(), _standard_gamma, size, dtype, out, shape)
 
     # Draws of several dependent numbers.
@@ -182,7 +352,44 @@ class Generator(Distributions):
         *,
         method: str = "svd",
     ) -> ndarray:
-        """Draw vectors from the multivariate normal distribution; ``method`` is 'svd', 'eigh' or 'cholesky'."""
+        """Draw vectors from the multivariate normal distribution; ``method`` is 'svd', 'eigh' or 'cholesky'.
+
+        Parameters
+        ----------
+        mean : array_like, shape (k,)
+            The mean of each component.
+        cov : array_like, shape (k, k)
+            The covariance matrix, symmetric and positive semidefinite.
+        size : int or tuple of int, optional
+            The shape of the draws; each draw is a vector along a further, last axis.
+        check_valid : {'warn', 'raise', 'ignore'}
+            What to do if ``cov`` is not positive semidefinite.
+        tol : float, default 1e-8
+            The tolerance of this check.
+        method : {'svd', 'eigh', 'cholesky'}
+            The factorization of ``cov``.
+
+        Returns
+        -------
+        ndarray of float64, shape (..., k)
+
+        Raises
+        ------
+        ValueError
+            The shapes do not fit, or ``cov`` is refused by the check.
+
+        Notes
+        -----
+        Differences from NumPy: on an accelerator and in compiled functions torch draws other numbers.
+
+        Source: https://numpy.org/doc/stable/reference/random/generated/numpy.random.Generator.multivariate_normal.html
+
+        Examples
+        --------
+        >>> import tnp as np
+        >>> np.random.default_rng(0).multivariate_normal([0.0, 10.0], [[1.0, 0.0], [0.0, 4.0]], method="cholesky")
+        array([0.12573022, 9.73579027])
+        """
         stream = self._stream()
         if stream is None:
             given = (on_host(mean), on_host(cov), on_host(size), check_valid, tol)
@@ -194,7 +401,40 @@ class Generator(Distributions):
     def multivariate_hypergeometric(
         self, colors: Any, nsample: int, size: Any = None, method: str = "marginals"
     ) -> ndarray:
-        """Draw how many of each color are among ``nsample`` items; ``method`` is 'marginals' or 'count'; CPU only."""
+        """Draw how many of each color are among ``nsample`` items; ``method`` is 'marginals' or 'count'; CPU only.
+
+        Parameters
+        ----------
+        colors : sequence of int, length k
+            The number of items of each colour.
+        nsample : int
+            The number of items in a sample, at most the sum of ``colors``.
+        size : int or tuple of int, optional
+            The shape of the draws; each draw is a vector along a further, last axis.
+        method : {'marginals', 'count'}
+            NumPy's algorithm.
+
+        Returns
+        -------
+        ndarray of int64, shape (..., k)
+
+        Raises
+        ------
+        ValueError
+            A parameter is out of range.
+        NotImplementedError
+            The draw is on an accelerator, or in a compiled function: torch can't draw these numbers.
+
+        Notes
+        -----
+        Source: https://numpy.org/doc/stable/reference/random/generated/numpy.random.Generator.multivariate_hypergeometric.html
+
+        Examples
+        --------
+        >>> import tnp as np
+        >>> np.random.default_rng(0).multivariate_hypergeometric([5, 3, 2], 4)
+        array([3, 0, 1])
+        """
         stream = self._stream()
         if stream is not None:
             return wrap_array(stream.hypergeometric(None, colors, nsample, size))
@@ -207,7 +447,44 @@ class Generator(Distributions):
     def choice(
         self, a: Any, size: Any = None, replace: bool = True, p: Any = None, axis: int = 0, shuffle: bool = True
     ) -> Draw:
-        """Draw slices of ``a`` along an axis, or integers below it, with probabilities ``p`` if they are given."""
+        """Draw slices of ``a`` along an axis, or integers below it, with probabilities ``p`` if they are given.
+
+        Parameters
+        ----------
+        a : array_like or int
+            The array to choose slices of; an int stands for the integers below it.
+        size : int or tuple of int, optional
+            The result's shape. By default one number.
+        replace : bool, default True
+            Whether a slice may be chosen repeatedly.
+        p : array_like of float, shape (n,), optional
+            The probability of each slice; by default all are equal.
+        axis : int, default 0
+            The axis of the slices.
+        shuffle : bool, default True
+            Whether a choice without replacement is in random order.
+
+        Returns
+        -------
+        ndarray, or an element of ``a``
+
+        Raises
+        ------
+        ValueError
+            ``p`` is no distribution over the slices, or ``size`` is too large to draw without replacement.
+
+        Notes
+        -----
+        Differences from NumPy: on an accelerator and in compiled functions torch draws other numbers.
+
+        Source: https://numpy.org/doc/stable/reference/random/generated/numpy.random.Generator.choice.html
+
+        Examples
+        --------
+        >>> import tnp as np
+        >>> np.random.default_rng(0).choice(np.asarray([10.0, 20.0, 30.0]), 2, replace=False)
+        array([20., 30.])
+        """
 
         def draw(a: Any, axis: int) -> Any:
             return self._host.choice(a, on_host(size), replace, on_host(p), axis, shuffle)
@@ -215,11 +492,74 @@ class Generator(Distributions):
         return self._choice(draw, a, size, replace, p, axis)
 
     def permutation(self, x: Any, axis: int = 0) -> Draw:
-        """Return a copy of ``x`` with its slices along an axis in random order, or the integers below it."""
+        """Return a copy of ``x`` with its slices along an axis in random order, or the integers below it.
+
+        Parameters
+        ----------
+        x : array_like or int
+            The array; an int stands for the integers below it.
+        axis : int, default 0
+            The axis of the slices.
+
+        Returns
+        -------
+        ndarray
+            A copy; gradients flow through it.
+
+        Raises
+        ------
+        AxisError
+            There is no such axis.
+
+        Notes
+        -----
+        Differences from NumPy: on an accelerator and in compiled functions torch draws other numbers.
+
+        Source: https://numpy.org/doc/stable/reference/random/generated/numpy.random.Generator.permutation.html
+
+        Examples
+        --------
+        >>> import tnp as np
+        >>> np.random.default_rng(0).permutation(4)
+        array([2, 0, 1, 3])
+        """
         return self._permutation(x, axis)
 
     def permuted(self, x: Any, *, axis: Any = None, out: Any = None) -> ndarray:
-        """Return a copy of ``x`` with each line along an axis in its own random order; None permutes all elements."""
+        """Return a copy of ``x`` with each line along an axis in its own random order; None permutes all elements.
+
+        Parameters
+        ----------
+        x : array_like
+            The array.
+        axis : int, optional
+            The axis of the lines; None permutes all elements.
+        out : ndarray, optional
+            Where to put the result.
+
+        Returns
+        -------
+        ndarray
+            A copy of the same shape.
+
+        Raises
+        ------
+        ValueError
+            ``out`` has another shape.
+
+        Notes
+        -----
+        Differences from NumPy: on an accelerator and in compiled functions torch draws other numbers.
+
+        Source: https://numpy.org/doc/stable/reference/random/generated/numpy.random.Generator.permuted.html
+
+        Examples
+        --------
+        >>> import tnp as np
+        >>> np.random.default_rng(0).permuted(np.arange(6).reshape(2, 3), axis=1)
+        array([[2, 0, 1],
+               [5, 4, 3]])
+        """
         array = array_in(x)
         source = asarray(x) if array is None else array
         result = take(source, self._positions(source, axis).to_device(source.device))
@@ -245,7 +585,34 @@ class Generator(Distributions):
         return wrap_array(stream.permuted(x.shape, axis))
 
     def shuffle(self, x: Any, axis: int = 0) -> None:
-        """Bring the slices of ``x`` along an axis into random order, in place."""
+        """Bring the slices of ``x`` along an axis into random order, in place.
+
+        Parameters
+        ----------
+        x : ndarray or list
+            The array, which is changed.
+        axis : int, default 0
+            The axis of the slices.
+
+        Raises
+        ------
+        TypeError
+            ``x`` can't be changed in place.
+
+        Notes
+        -----
+        Differences from NumPy: on an accelerator and in compiled functions torch draws other numbers.
+
+        Source: https://numpy.org/doc/stable/reference/random/generated/numpy.random.Generator.shuffle.html
+
+        Examples
+        --------
+        >>> import tnp as np
+        >>> x = np.arange(4)
+        >>> np.random.default_rng(0).shuffle(x)
+        >>> x
+        array([2, 0, 1, 3])
+        """
         self._shuffle(x, axis)
 
 
