@@ -82,6 +82,12 @@ def log(x: Any) -> Any:
     Notes
     -----
     Source: https://numpy.org/doc/stable/reference/generated/numpy.emath.log.html
+
+    Examples
+    --------
+    >>> import tnp as np
+    >>> np.emath.log(np.asarray([-1.0, 1.0]))
+    array([0.+3.14159265j, 0.+0.j        ])
     """
     return table.log(_if_negative(x))
 
@@ -101,6 +107,12 @@ def log10(x: Any) -> Any:
     Notes
     -----
     Source: https://numpy.org/doc/stable/reference/generated/numpy.emath.log10.html
+
+    Examples
+    --------
+    >>> import tnp as np
+    >>> np.emath.log10(np.asarray([-10.0, 10.0]))
+    array([1.+1.36437635j, 1.+0.j        ])
     """
     return table.log10(_if_negative(x))
 
@@ -120,6 +132,12 @@ def log2(x: Any) -> Any:
     Notes
     -----
     Source: https://numpy.org/doc/stable/reference/generated/numpy.emath.log2.html
+
+    Examples
+    --------
+    >>> import tnp as np
+    >>> np.emath.log2(np.asarray([-2.0, 2.0]))
+    array([1.+4.53236014j, 1.+0.j        ])
     """
     return table.log2(_if_negative(x))
 
@@ -141,6 +159,12 @@ def logn(n: Any, x: Any) -> Any:
     Notes
     -----
     Source: https://numpy.org/doc/stable/reference/generated/numpy.emath.logn.html
+
+    Examples
+    --------
+    >>> import tnp as np
+    >>> np.emath.logn(3, np.asarray([-9.0, 9.0]))
+    array([2.+2.85960087j, 2.+0.j        ])
     """
     return table.log(_if_negative(x)) / table.log(_if_negative(n))
 
@@ -190,6 +214,12 @@ def arccos(x: Any) -> Any:
     Notes
     -----
     Source: https://numpy.org/doc/stable/reference/generated/numpy.emath.arccos.html
+
+    Examples
+    --------
+    >>> import tnp as np
+    >>> np.emath.arccos(np.asarray([1.0, 2.0]))
+    array([0.-0.j       , 0.-1.3169579j])
     """
     return table.arccos(_if_beyond_one(x))
 
@@ -209,6 +239,12 @@ def arcsin(x: Any) -> Any:
     Notes
     -----
     Source: https://numpy.org/doc/stable/reference/generated/numpy.emath.arcsin.html
+
+    Examples
+    --------
+    >>> import tnp as np
+    >>> np.emath.arcsin(np.asarray([0.0, 2.0]))
+    array([0.        +0.j       , 1.57079633+1.3169579j])
     """
     return table.arcsin(_if_beyond_one(x))
 
@@ -228,6 +264,12 @@ def arctanh(x: Any) -> Any:
     Notes
     -----
     Source: https://numpy.org/doc/stable/reference/generated/numpy.emath.arctanh.html
+
+    Examples
+    --------
+    >>> import tnp as np
+    >>> np.emath.arctanh(np.asarray([0.0, 2.0]))
+    array([0.        +0.j        , 0.54930614+1.57079633j])
     """
     return table.arctanh(_if_beyond_one(x))
 

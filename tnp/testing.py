@@ -75,6 +75,11 @@ def assert_equal(actual: Any, desired: Any, err_msg: str = "", verbose: bool = T
     Notes
     -----
     Source: https://numpy.org/doc/stable/reference/generated/numpy.testing.assert_equal.html
+
+    Examples
+    --------
+    >>> import tnp as np
+    >>> np.testing.assert_equal({"a": np.arange(2)}, {"a": [0, 1]})
     """
     __tracebackhide__ = True
     numpy.testing.assert_equal(_host(actual), _host(desired), err_msg, verbose, strict=strict)
@@ -93,6 +98,11 @@ def assert_almost_equal(actual: Any, desired: Any, decimal: int = 7, err_msg: st
     Notes
     -----
     Source: https://numpy.org/doc/stable/reference/generated/numpy.testing.assert_almost_equal.html
+
+    Examples
+    --------
+    >>> import tnp as np
+    >>> np.testing.assert_almost_equal(np.asarray([0.12345]), [0.12349], decimal=3)
     """
     __tracebackhide__ = True
     numpy.testing.assert_almost_equal(_host(actual), _host(desired), decimal, err_msg, verbose)
@@ -113,6 +123,11 @@ def assert_approx_equal(
     Notes
     -----
     Source: https://numpy.org/doc/stable/reference/generated/numpy.testing.assert_approx_equal.html
+
+    Examples
+    --------
+    >>> import tnp as np
+    >>> np.testing.assert_approx_equal(np.asarray(0.12345), 0.12349, significant=4)
     """
     __tracebackhide__ = True
     numpy.testing.assert_approx_equal(_host(actual), _host(desired), significant, err_msg, verbose)

@@ -461,6 +461,18 @@ def _upper_places(rows: Any, columns: Any, k: Any, device: Any) -> tuple[ndarray
 def tril_indices_from(arr: Any, k: Any = 0) -> tuple[ndarray, ...]:
     """The indices of the lower triangle of a matrix of this shape; see `tril_indices`.
 
+    Parameters
+    ----------
+    arr : array_like
+        A matrix; only its shape matters.
+    k : int, default 0
+        The diagonal at which the triangle ends: 0 is the main one, 1 the one above it.
+
+    Returns
+    -------
+    tuple of ndarray of int64
+        The rows and the columns of the elements.
+
     Raises
     ------
     ValueError
@@ -483,6 +495,18 @@ def tril_indices_from(arr: Any, k: Any = 0) -> tuple[ndarray, ...]:
 
 def triu_indices_from(arr: Any, k: Any = 0) -> tuple[ndarray, ...]:
     """The indices of the upper triangle of a matrix of this shape; see `triu_indices`.
+
+    Parameters
+    ----------
+    arr : array_like
+        A matrix; only its shape matters.
+    k : int, default 0
+        The diagonal at which the triangle ends: 0 is the main one, 1 the one above it.
+
+    Returns
+    -------
+    tuple of ndarray of int64
+        The rows and the columns of the elements.
 
     Raises
     ------

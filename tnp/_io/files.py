@@ -29,7 +29,7 @@ def save(file: Any, arr: Any, allow_pickle: bool = False) -> None:
     file : str, path or file
     arr : array_like
     allow_pickle : bool, default False
-        Only objects need it, and no array of ours holds them.
+        Whether arrays of objects may be written, which are NumPy's.
 
     Notes
     -----
@@ -64,6 +64,15 @@ def savez(file: Any, *args: Any, allow_pickle: bool = False, **kwds: Any) -> Non
     Computed on the host. Differences from NumPy: ``allow_pickle`` is False by default.
 
     Source: https://numpy.org/doc/stable/reference/generated/numpy.savez.html
+
+    Examples
+    --------
+    >>> import io, tnp as np
+    >>> file = io.BytesIO()
+    >>> np.savez(file, np.arange(2), x=np.ones(2))
+    >>> _ = file.seek(0)
+    >>> sorted(np.load(file))
+    ['arr_0', 'x']
     """
     np.savez(file, *map(_host, args), allow_pickle=allow_pickle, **{name: _host(each) for name, each in kwds.items()})
 
@@ -83,6 +92,15 @@ def savez_compressed(file: Any, *args: Any, allow_pickle: bool = False, **kwds: 
     Computed on the host. Differences from NumPy: ``allow_pickle`` is False by default.
 
     Source: https://numpy.org/doc/stable/reference/generated/numpy.savez_compressed.html
+
+    Examples
+    --------
+    >>> import io, tnp as np
+    >>> file = io.BytesIO()
+    >>> np.savez_compressed(file, x=np.ones(2))
+    >>> _ = file.seek(0)
+    >>> np.load(file)["x"]
+    array([1., 1.])
     """
     np.savez_compressed(
         file, *map(_host, args), allow_pickle=allow_pickle, **{name: _host(each) for name, each in kwds.items()}
@@ -173,6 +191,15 @@ def load(
     Computed on the host.
 
     Source: https://numpy.org/doc/stable/reference/generated/numpy.load.html
+
+    Examples
+    --------
+    >>> import io, tnp as np
+    >>> file = io.BytesIO()
+    >>> np.save(file, np.arange(3))
+    >>> _ = file.seek(0)
+    >>> np.load(file)
+    array([0, 1, 2])
     """
     loaded = np.load(file, mmap_mode, allow_pickle, fix_imports, encoding, max_header_size=max_header_size)
     return NpzFile(loaded) if isinstance(loaded, Mapping) else _ours(loaded)
@@ -219,11 +246,11 @@ def fromfile(
     file : str, path or file
     dtype : dtype_like, optional
     count : int, optional
-        How many elements; all by default.
+        The number of elements; all by default.
     sep : str, optional
-        What is between them in a file of text.
+        The separator between elements of a text file.
     offset : int, optional
-        Where to begin, in bytes.
+        The byte at which to begin.
     like : ndarray, optional
         Only tnp arrays.
 
@@ -236,6 +263,15 @@ def fromfile(
     Computed on the host.
 
     Source: https://numpy.org/doc/stable/reference/generated/numpy.fromfile.html
+
+    Examples
+    --------
+    >>> import tempfile, tnp as np
+    >>> with tempfile.NamedTemporaryFile() as file:
+    ...     np.arange(3.0).tofile(file.name)
+    ...     x = np.fromfile(file.name)
+    >>> x
+    array([0., 1., 2.])
     """
     check_like(like)
     return _ours(np.fromfile(file, float if dtype is None else dtype, count, sep, offset))
@@ -265,6 +301,14 @@ def savetxt(
     Computed on the host.
 
     Source: https://numpy.org/doc/stable/reference/generated/numpy.savetxt.html
+
+    Examples
+    --------
+    >>> import io, tnp as np
+    >>> file = io.StringIO()
+    >>> np.savetxt(file, [[1, 2], [3, 4]], fmt="%d")
+    >>> file.getvalue()
+    '1 2\\n3 4\\n'
     """
     np.savetxt(fname, _host(X), fmt, delimiter, newline, header, footer, comments, encoding)
 
@@ -308,6 +352,13 @@ def loadtxt(
     Computed on the host.
 
     Source: https://numpy.org/doc/stable/reference/generated/numpy.loadtxt.html
+
+    Examples
+    --------
+    >>> import io, tnp as np
+    >>> np.loadtxt(io.StringIO("1 2\\n3 4"))
+    array([[1., 2.],
+           [3., 4.]])
     """
     check_like(like)
     given = (
@@ -373,6 +424,13 @@ def genfromtxt(
     Computed on the host.
 
     Source: https://numpy.org/doc/stable/reference/generated/numpy.genfromtxt.html
+
+    Examples
+    --------
+    >>> import io, tnp as np
+    >>> np.genfromtxt(io.StringIO("1,2\\n3,"), delimiter=",")
+    array([[ 1.,  2.],
+           [ 3., nan]])
     """
     check_like(like)
     given = (

@@ -1,6 +1,6 @@
-"""What the elements of a `vmap` with an ``axis_name`` know of each other, with JAX's names.
+"""Collectives: functions over all elements of a `vmap` with an ``axis_name``, under JAX's names.
 
-Layer: owns which names there are, and the trees; the backend gathers.
+Layer: owns the names of axes and the trees of arrays; the backend gathers the elements.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ Tensor = Any
 
 class _Axes(threading.local):
     def __init__(self) -> None:
-        self.indices: dict[str, tuple[Tensor, int]] = {}  # name -> the element's index, and how many there are
+        self.indices: dict[str, tuple[Tensor, int]] = {}  # name -> the element's index, and the number of elements
 
 
 _axes = _Axes()
@@ -31,7 +31,7 @@ _axes = _Axes()
 
 @contextlib.contextmanager
 def named_axis(name: str, index: Tensor, size: int) -> Iterator[None]:
-    """A scope in which an axis has a name."""
+    """Give an axis a name inside a scope."""
     around = _axes.indices
     _axes.indices = {**around, name: (index, size)}
     try:
@@ -50,7 +50,7 @@ def _index(name: Any) -> tuple[Tensor, int]:
 
 
 def _reduced(x: Any, axis_name: Any, reduce: Callable[..., Any]) -> Any:
-    """A reduction over the elements of one axis, or of several."""
+    """Reduce over the elements of one named axis or of several."""
     names = axis_name if isinstance(axis_name, (tuple, list)) else (axis_name,)
     indices = [_index(name) for name in names]
 
@@ -69,9 +69,9 @@ def psum(x: Any, axis_name: Any) -> Any:
     Parameters
     ----------
     x : pytree of arrays
-        One element's. Of what all have in common each counts once: ``psum(1, "i")`` is their number.
+        One element's arrays. A number counts once for each element: ``psum(1, "i")`` is the number of elements.
     axis_name : str or tuple of str
-        The ``axis_name`` of a `vmap` around; of several ones for a sum over all of them.
+        The ``axis_name`` of a surrounding `vmap`, or of several: the sum is over all of them.
 
     Returns
     -------
@@ -81,11 +81,11 @@ def psum(x: Any, axis_name: Any) -> Any:
     Raises
     ------
     NameError
-        No `vmap` around has that name.
+        No surrounding `vmap` has that name.
 
     Notes
     -----
-    `grad` inside of the `vmap` differentiates with respect to one element what all of them compute.
+    `grad` inside the `vmap` differentiates, by one element, what all elements compute.
 
     Source: https://docs.jax.dev/en/latest/_autosummary/jax.lax.psum.html
 
@@ -99,7 +99,28 @@ def psum(x: Any, axis_name: Any) -> Any:
 
 
 def pmean(x: Any, axis_name: Any) -> Any:
-    """The mean over the elements of a `vmap`; see `psum`.
+    """The mean over the elements of a `vmap` whose axis has a name.
+
+    Parameters
+    ----------
+    x : pytree of arrays
+        One element's arrays.
+    axis_name : str or tuple of str
+        The ``axis_name`` of a surrounding `vmap`, or of several.
+
+    Returns
+    -------
+    pytree of arrays
+        The same for all elements.
+
+    Raises
+    ------
+    NameError
+        No surrounding `vmap` has that name.
+
+    Notes
+    -----
+    Source: https://docs.jax.dev/en/latest/_autosummary/jax.lax.pmean.html
 
     Examples
     --------
@@ -111,7 +132,28 @@ def pmean(x: Any, axis_name: Any) -> Any:
 
 
 def pmax(x: Any, axis_name: Any) -> Any:
-    """The maximum over the elements of a `vmap`; see `psum`.
+    """The maximum over the elements of a `vmap` whose axis has a name.
+
+    Parameters
+    ----------
+    x : pytree of arrays
+        One element's arrays.
+    axis_name : str or tuple of str
+        The ``axis_name`` of a surrounding `vmap`, or of several.
+
+    Returns
+    -------
+    pytree of arrays
+        The same for all elements.
+
+    Raises
+    ------
+    NameError
+        No surrounding `vmap` has that name.
+
+    Notes
+    -----
+    Source: https://docs.jax.dev/en/latest/_autosummary/jax.lax.pmax.html
 
     Examples
     --------
@@ -123,7 +165,28 @@ def pmax(x: Any, axis_name: Any) -> Any:
 
 
 def pmin(x: Any, axis_name: Any) -> Any:
-    """The minimum over the elements of a `vmap`; see `psum`.
+    """The minimum over the elements of a `vmap` whose axis has a name.
+
+    Parameters
+    ----------
+    x : pytree of arrays
+        One element's arrays.
+    axis_name : str or tuple of str
+        The ``axis_name`` of a surrounding `vmap`, or of several.
+
+    Returns
+    -------
+    pytree of arrays
+        The same for all elements.
+
+    Raises
+    ------
+    NameError
+        No surrounding `vmap` has that name.
+
+    Notes
+    -----
+    Source: https://docs.jax.dev/en/latest/_autosummary/jax.lax.pmin.html
 
     Examples
     --------
@@ -140,9 +203,9 @@ def all_gather(x: Any, axis_name: str, *, axis: int = 0, tiled: bool = False) ->
     Parameters
     ----------
     x : pytree of arrays
-        One element's.
+        One element's arrays.
     axis_name : str
-        The ``axis_name`` of a `vmap` around.
+        The ``axis_name`` of a surrounding `vmap`.
     axis : int, default 0
         Where the new axis is.
     tiled : bool, default False
@@ -156,7 +219,7 @@ def all_gather(x: Any, axis_name: str, *, axis: int = 0, tiled: bool = False) ->
     Raises
     ------
     NameError
-        No `vmap` around has that name.
+        No surrounding `vmap` has that name.
 
     Notes
     -----
@@ -187,7 +250,7 @@ def axis_index(axis_name: str) -> ndarray:
     Parameters
     ----------
     axis_name : str
-        The ``axis_name`` of a `vmap` around.
+        The ``axis_name`` of a surrounding `vmap`.
 
     Returns
     -------
@@ -196,7 +259,7 @@ def axis_index(axis_name: str) -> ndarray:
     Raises
     ------
     NameError
-        No `vmap` around has that name.
+        No surrounding `vmap` has that name.
 
     Notes
     -----
