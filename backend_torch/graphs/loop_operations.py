@@ -654,18 +654,17 @@ class Operation:
         return self._extreme("minimum", self._axes())
 
     def max(self) -> Any:
-        if self.target is aten.max.dim:
-            return [self._extreme("maximum", self._axes()), self._arg("true", torch.int64)]
-        if self.target is not aten.max.default:
-            raise Unsupported(f"{self.target} is not lowered")
-        return self._extreme("maximum", range(len(self.args[0].shape)))
+        return self._extreme_and_place("maximum", "true")
 
     def min(self) -> Any:
-        if self.target is aten.min.dim:
-            return [self._extreme("minimum", self._axes()), self._arg("false", torch.int64)]
-        if self.target is not aten.min.default:
+        return self._extreme_and_place("minimum", "false")
+
+    def _extreme_and_place(self, name: str, is_largest: str) -> Any:
+        if self.target in (aten.max.dim, aten.min.dim):
+            return [self._extreme(name, self._axes()), self._arg(is_largest, torch.int64)]
+        if self.target not in (aten.max.default, aten.min.default):
             raise Unsupported(f"{self.target} is not lowered")
-        return self._extreme("minimum", range(len(self.args[0].shape)))
+        return self._extreme(name, range(len(self.args[0].shape)))
 
     def any(self) -> Value:
         return self._logical("logical_or", False)

@@ -21,27 +21,21 @@ from backend_torch.tensors.shape import effective_order, inverse, memory_axes
 Tensor = torch.Tensor
 Device = torch.device | None
 Shape = tuple[int, ...]
+Make = Callable[[Shape, torch.dtype, Device, str], Tensor]
 
 
-def empty(shape: Shape, dtype: torch.dtype, device: Device, order: str) -> Tensor:
-    """Return memory with arbitrary contents."""
-    if order == "F":
-        return reversed_axes(torch.empty(shape[::-1], dtype=dtype, device=device))
-    return torch.empty(shape, dtype=dtype, device=device)
+def _in_order(make: Callable[..., Tensor]) -> Make:
+    """Give torch's factory function a memory order."""
+
+    def made(shape: Shape, dtype: torch.dtype, device: Device, order: str) -> Tensor:
+        if order == "F":
+            return reversed_axes(make(shape[::-1], dtype=dtype, device=device))
+        return make(shape, dtype=dtype, device=device)
+
+    return made
 
 
-def zeros(shape: Shape, dtype: torch.dtype, device: Device, order: str) -> Tensor:
-    """All zeros."""
-    if order == "F":
-        return reversed_axes(torch.zeros(shape[::-1], dtype=dtype, device=device))
-    return torch.zeros(shape, dtype=dtype, device=device)
-
-
-def ones(shape: Shape, dtype: torch.dtype, device: Device, order: str) -> Tensor:
-    """All ones."""
-    if order == "F":
-        return reversed_axes(torch.ones(shape[::-1], dtype=dtype, device=device))
-    return torch.ones(shape, dtype=dtype, device=device)
+empty, zeros, ones = _in_order(torch.empty), _in_order(torch.zeros), _in_order(torch.ones)
 
 
 def full(shape: Shape, value: Any, dtype: torch.dtype, device: Device, order: str) -> Tensor:
@@ -54,7 +48,7 @@ def full(shape: Shape, value: Any, dtype: torch.dtype, device: Device, order: st
 
 
 def like(
-    make: Callable[[Shape, torch.dtype, Device, str], Tensor],
+    make: Make,
     tensor: Tensor,
     shape: Shape | None,
     dtype: torch.dtype,

@@ -114,6 +114,18 @@ class _Call:
         pytree.flatten(aux, self.outputs)
         return [tensor_in(array) for array in self.outputs]
 
+    def floating(self, *tensors: Tensor) -> list[Tensor]:
+        """`run`; TypeError if a result has no derivatives."""
+        results = self.run(*tensors)
+        self.check_floating()
+        return results
+
+    def scalar(self, *tensors: Tensor) -> list[Tensor]:
+        """`run`; TypeError if the result is not one real number."""
+        results = self.run(*tensors)
+        self.check_scalar()
+        return results
+
     def returned(self, tensors: Sequence[Tensor]) -> tuple[Any, Any]:
         """Return the function's result and aux, with tensors that have left the transform."""
         remaining = iter(tensors)
@@ -230,12 +242,7 @@ def _arrays(tree: Any) -> Any:
 def _value_and_grad(name: str, fn: Any, args: Any, kwargs: Any, argnums: Any, has_aux: bool) -> Any:
     call = _Call(name, fn, args, kwargs, argnums, has_aux)
 
-    def run(*tensors: Tensor) -> list[Tensor]:
-        results = call.run(*tensors)
-        call.check_scalar()
-        return results
-
-    results, found = autodiff.value_and_gradients(run, call.tensors)
+    results, found = autodiff.value_and_gradients(call.scalar, call.tensors)
     value, aux = call.returned(results)
     return ((value, aux) if has_aux else value), call.gradients(found)
 
@@ -350,8 +357,7 @@ def jacobian(
             )
 
         def run(*tensors: Tensor) -> list[Tensor]:
-            results = call.run(*tensors)
-            call.check_floating()
+            results = call.floating(*tensors)
             if mode == "reverse" and any(map(_is_complex, call.outputs[: call.count])):
                 raise TypeError("jacobian: complex results have their derivatives in forward mode")
             return results
@@ -460,12 +466,7 @@ def vjp(fn: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
     """
     call = _Call("vjp", fn, primals, {}, tuple(range(len(primals))), has_aux)
 
-    def run(*tensors: Tensor) -> list[Tensor]:
-        results = call.run(*tensors)
-        call.check_floating()
-        return results
-
-    results, function = autodiff.vjp(run, call.tensors, lambda: call.count, True, _read(fn, call.args))
+    results, function = autodiff.vjp(call.floating, call.tensors, lambda: call.count, True, _read(fn, call.args))
     value, aux = call.returned(results)
     outputs = results[: call.count]
 
@@ -536,14 +537,9 @@ def jvp(fn: Callable[..., Any], primals: Sequence[Any], tangents: Sequence[Any],
         return compiled(_arrays(tuple(primals)), _arrays(tuple(tangents)))
     call = _Call("jvp", fn, tuple(primals), {}, tuple(range(len(primals))), has_aux)
 
-    def run(*tensors: Tensor) -> list[Tensor]:
-        results = call.run(*tensors)
-        call.check_floating()
-        return results
-
     # Copies: a function that writes to its arguments writes to their tangents too.
     along = [memory.copied(tensor) for tensor in _given("jvp", tuple(tangents), call.tensors)]
-    results, derivatives = autodiff.jvp(run, call.tensors, along, lambda: call.count)
+    results, derivatives = autodiff.jvp(call.floating, call.tensors, along, lambda: call.count)
     value, aux = call.returned(results)
     remaining = iter(derivatives)
     derivative = pytree.mapped(lambda array: like(array, next(remaining)), call.result)
@@ -584,12 +580,7 @@ def linearize(fn: Callable[..., Any], *primals: Any) -> Any:
     """
     call = _Call("linearize", fn, primals, {}, tuple(range(len(primals))), False)
 
-    def run(*tensors: Tensor) -> list[Tensor]:
-        results = call.run(*tensors)
-        call.check_floating()
-        return results
-
-    results, function = autodiff.linearize(run, call.tensors, lambda: call.count, True, _read(fn, call.args))
+    results, function = autodiff.linearize(call.floating, call.tensors, lambda: call.count, True, _read(fn, call.args))
     value, _ = call.returned(results)
 
     def derivative(*tangents: Any) -> Any:
