@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from collections.abc import Sequence
 
-from conformance import array_api, compiled, coverage, device, differences, figures, leaks, ulp
+from conformance import array_api, compiled, coverage, device, differences, figures, leaks, libraries, ulp
 from conformance.dry_cuda import command as dry_cuda
 from conformance.fuzz import run as fuzz
 from conformance.numpy_suite import command as numpy_suite
@@ -29,6 +29,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     compiled.add_arguments(command)
     command = commands.add_parser("leaks", help="memory after many calls of each path; exit 1 where it grows")
     leaks.add_arguments(command)
+    command = commands.add_parser("libraries", help="libraries' own tests; exit 1 on one that fails on tnp alone")
+    libraries.add_arguments(command)
     command = commands.add_parser(
         "dry-cuda", help="what CUDA refuses, asked of torch's CUDA build where there is no GPU"
     )
@@ -48,6 +50,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return ulp.main(options)
     if options.command == "compiled":
         return compiled.main(options)
+    if options.command == "libraries":
+        return libraries.main(options)
     if options.command == "leaks":
         return leaks.main(options)
     if options.command == "fuzz":

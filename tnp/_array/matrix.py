@@ -16,9 +16,11 @@ import numpy as np
 from numpy import isscalar
 
 from backend_torch.tensors import memory
+from tnp._core import host_fallback
 from tnp._core.base import ndarray, scalar, subclass
 from tnp._core.convert import array
 from tnp._core.derived_classes import finalised, plain
+from tnp._core.dtypes import DtypeError
 from tnp._core.errors import warn
 from tnp._manipulation.joining import concatenate, vstack
 from tnp._math import reductions
@@ -84,7 +86,12 @@ class matrix(subclass):
             data = _numbers(data)
         elif not isinstance(data, (ndarray, np.ndarray)) and np.ndim(data) > 2:
             raise ValueError("matrix must be 2-dimensional")
-        return array(data, dtype, copy=copy or None, order="K").view(cls)
+        try:
+            return array(data, dtype, copy=copy or None, order="K").view(cls)
+        except DtypeError as error:
+            if cls is not matrix:
+                raise
+            return host_fallback.refused(error, _of_host, (data, dtype, copy), {})
 
     def __array_finalize__(self, source: Any, /) -> None:
         if getattr(source, "_indexing", False):
@@ -228,6 +235,11 @@ class matrix(subclass):
     def getT(self) -> matrix:
         """The transpose; a view."""
         return self.T
+
+
+def _of_host(data: Any, dtype: Any, copy: bool) -> Any:
+    """Return NumPy's own matrix, of what no tensor can hold."""
+    return np.array(data, dtype, copy=copy or None, order="K").view(np.matrix)
 
 
 def asmatrix(data: Any, dtype: Any = None) -> matrix:

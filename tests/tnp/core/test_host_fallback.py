@@ -172,6 +172,8 @@ METHODS = [
     "[(each.item(), other.item()) for each, other in np.nditer([np.array(NAMES), np.arange(3)])]",
     "[each.item() for each in np.nditer(F, flags=['refs_ok'])]",
     "np.nditer(F)",
+    "np.matrix([F, F]) * np.asmatrix(F).T",
+    "np.matrix([[1, 2], [3, 4]], dtype=object) ** 2",
 ]
 
 
