@@ -57,7 +57,12 @@ def init(device: Any = None, *, timeout: float = 300.0) -> None:
 
 
 def rank() -> int:
-    """The number of this process, from 0 on.
+    """The number of this process, counted from 0.
+
+    Returns
+    -------
+    int
+        Less than `size`.
 
     Examples
     --------
@@ -69,7 +74,12 @@ def rank() -> int:
 
 
 def size() -> int:
-    """How many processes there are.
+    """The number of processes.
+
+    Returns
+    -------
+    int
+        1 before `init`, and for a program that torchrun did not start.
 
     Examples
     --------
@@ -123,8 +133,16 @@ class Sharding:
     mesh : torch.distributed.device_mesh.DeviceMesh
         The grid of processes.
     axes : tuple
-        For each dimension of the grid the axis that is cut along it; None where all have the same; ``"sum"`` or
-        another reduction's name where each has a part of the result, to be combined when it is asked for.
+        For each dimension of the grid: the axis that is cut along it; None if all processes hold the same; ``"sum"``
+        or another reduction if each holds a part of the result, which is combined when it is read.
+
+    Examples
+    --------
+    >>> import tnp as np
+    >>> np.distributed.init()
+    >>> rows = np.distributed.mesh((np.distributed.size(),), ("rows",))
+    >>> np.distributed.sharding(np.distributed.shard(np.arange(4), rows, axis=0))
+    Sharding(rows=0)
     """
 
     mesh: Mesh
@@ -363,9 +381,9 @@ def save(path: str | os.PathLike[str], arrays: Mapping[str, Any]) -> None:
     Parameters
     ----------
     path : str or path
-        A folder that all processes see. What it held is replaced once all is written.
+        A folder that all processes can reach. A complete new checkpoint replaces the one that it holds.
     arrays : mapping of str to array_like
-        With the same names and shapes in each process.
+        The arrays, with the same names and shapes in each process.
 
     See Also
     --------
@@ -388,14 +406,14 @@ def save(path: str | os.PathLike[str], arrays: Mapping[str, Any]) -> None:
 
 
 def load(path: str | os.PathLike[str], arrays: Mapping[str, Any]) -> dict[str, Any]:
-    """Read a checkpoint into arrays, which may be sharded otherwise, over another number of processes.
+    """Read a checkpoint into arrays, which may be sharded in another way, over another number of processes.
 
     Parameters
     ----------
     path : str or path
-        What ``save`` was given.
+        The folder that ``save`` has written.
     arrays : mapping of str to ndarray
-        They are written to; of the shapes and dtypes that were saved.
+        The arrays to fill, with the shapes and dtypes that were saved.
 
     Returns
     -------

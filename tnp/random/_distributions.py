@@ -1074,7 +1074,34 @@ class Distributions:
         return self._draw(self._host.binomial, Stream.binomial, size, n, p)
 
     def bytes(self, length: int) -> bytes:
-        """Draw ``length`` random bytes."""
+        """Draw random bytes.
+
+        Parameters
+        ----------
+        length : int
+            The number of bytes.
+
+        Returns
+        -------
+        bytes
+
+        Raises
+        ------
+        NotImplementedError
+            The draw is in a compiled function: bytes are not an array.
+
+        Notes
+        -----
+        Differences from NumPy: on an accelerator torch draws other bytes.
+
+        Source: https://numpy.org/doc/stable/reference/random/generated/numpy.random.Generator.bytes.html
+
+        Examples
+        --------
+        >>> import tnp as np
+        >>> len(np.random.default_rng(0).bytes(3))
+        3
+        """
         stream = self._stream()
         return self._host.bytes(length) if stream is None else stream.bytes(length)
 
