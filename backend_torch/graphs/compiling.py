@@ -13,7 +13,7 @@ import re
 import threading
 import warnings
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -112,6 +112,8 @@ class Graph:
         The nodes of ``module`` whose values are new memory, one for each piece of it.
     sizes : Sizes, optional
         The symbolic sizes.
+    calls : list of HostCall
+        The functions of Python's that the graph calls, which live as long as it and its programs.
     """
 
     module: GraphModule
@@ -121,6 +123,7 @@ class Graph:
     outputs: list[Output] | None
     results: list[Node]
     sizes: symbolic.Sizes | None = None
+    calls: list[host_calls.HostCall] = field(default_factory=list)
 
     @property
     def returned(self) -> int:
@@ -153,6 +156,7 @@ def _trace(
 
     watch = _current.watch = Watch(mode)
     around, trace_state.state.effects = trace_state.state.effects, []
+    calls_around, trace_state.state.calls = trace_state.state.calls, (calls := [])
     watch.inputs.update(map(storage_of, inputs))
 
     def watched(*stand_ins: Tensor) -> tuple[Tensor, ...]:
@@ -166,6 +170,7 @@ def _trace(
     finally:
         traces.end(mode, trace_state.left_over_error)
         trace_state.state.effects = around
+        trace_state.state.calls = calls_around
         del _current.watch
 
     captures = []
@@ -180,7 +185,7 @@ def _trace(
     outputs, results = aliasing.outputs_of(returned, placeholders, values, memory)
     if sizes is not None:
         sizes.settle()
-    return Graph(module, inputs, [tensor for tensor, _ in captures], written, outputs, results, sizes)
+    return Graph(module, inputs, [tensor for tensor, _ in captures], written, outputs, results, sizes, calls)
 
 
 def _without_data(mode: traces.FakeTensorMode, tensors: Sequence[Tensor], sizes: symbolic.Sizes | None) -> list[Tensor]:
@@ -409,7 +414,7 @@ class Executable:
         tracked = self._tracked(tensors)
         if tracked not in self._programs:
             with traces.scope():
-                self._programs[tracked] = self._made(tracked, tensors)
+                self._programs[tracked] = _holding(self._made(tracked, tensors), self.graph.calls)
             if self.graph.sizes is not None:
                 self.graph.sizes.settle()  # a compiler assumes more about them
         return self._programs[tracked]
@@ -639,6 +644,11 @@ class Executable:
             return found, strides
 
         return layout
+
+
+def _holding(program: Program, calls: list[host_calls.HostCall]) -> Program:
+    """Return a program that keeps what it calls alive."""
+    return (lambda tensors, calls=calls: program(tensors)) if calls else program
 
 
 def _without_gradients(program: Program) -> Program:

@@ -1,12 +1,14 @@
 """Python functions that a graph calls when it runs: for their results, or for effects such as printing.
 
 Layer: owns the operator of such calls, its batching (one call for each slice, or one for all), and that a graph keeps
-calls with effects, in order. A graph holds a random number instead of the function, so no cache on disk can match it.
+calls with effects, in order. A graph's operation holds a random number instead of the function, so no cache on disk can
+match it; the graph keeps the function alive.
 """
 
 from __future__ import annotations
 
 import secrets
+import weakref
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -61,7 +63,7 @@ class HostCall:
         return [tensor.to(tensors[0].device) for tensor in found] if tensors else found
 
 
-_calls: dict[int, HostCall] = {}  # never emptied: graphs that refer to these calls may run until the process ends
+_calls: weakref.WeakValueDictionary[int, HostCall] = weakref.WeakValueDictionary()  # graphs and programs hold them
 _DONE = ((), torch.int8)  # the result of a call with effects: later such calls, and the graph's end, depend on it
 
 
@@ -124,7 +126,14 @@ _CALL = torch.ops.tnp_host.call.default
 def _key(call: HostCall) -> int:
     key = secrets.randbits(62)
     _calls[key] = call
+    if trace_state.is_tracing():
+        trace_state.state.calls.append(call)
     return key
+
+
+def count() -> int:
+    """Return the number of functions that graphs may call."""
+    return len(_calls)
 
 
 class _WithoutDerivative(torch.autograd.Function):

@@ -36,6 +36,7 @@ class _State(threading.local):
     def __init__(self) -> None:
         self.keepers: list[Any] = []  # who is told what gradients need, the innermost last
         self.effects: list[Any] = []  # what a trace's graph has to give last, so that nothing is done after it
+        self.calls: list[Any] = []  # the functions of Python's that a trace's graph calls by number
         self.differentiating: list[str] = []  # the functions that differentiate what runs, the innermost last
 
 

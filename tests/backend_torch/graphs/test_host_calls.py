@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gc
+
 import torch
 
 from backend_torch.graphs import compiling, host_calls
@@ -27,6 +29,20 @@ def test_each_call_waits_for_the_one_before() -> None:
     assert compiling.Executable(graph, backend="eager").program([torch.ones(())])([torch.ones(())])[0] == 2
     assert seen == [0, 1, 2]
     assert not trace_state.state.effects
+
+
+def test_a_function_goes_with_the_programs_that_call_it() -> None:
+    gc.collect()  # the graphs of other tests
+    before, (graph, seen) = host_calls.count(), traced(3)
+    program = compiling.Executable(graph, backend="eager").program([torch.ones(())])
+    del graph
+    gc.collect()
+    assert host_calls.count() == before + 3
+    program([torch.ones(())])
+    assert seen == [0, 1, 2]
+    del program
+    gc.collect()
+    assert host_calls.count() == before
 
 
 def test_autograd_goes_past_a_call() -> None:
