@@ -78,6 +78,7 @@ class _State(threading.local):
         self.tapes = 0
         self.begun = 0
         self.checkpoints = 0
+        self.linearized = 0
         self.boundaries: list[_Boundary] = []
 
 
@@ -279,6 +280,11 @@ def is_recording() -> bool:
     return _state.tapes > 0
 
 
+def is_linearized() -> bool:
+    """Whether the pullback of what is under way will be differentiated."""
+    return _state.linearized > 0
+
+
 def check_constant(tensor: Tensor, by: str) -> None:
     """Raise TracedValueError if a function's derivative depends on the tensor, which ``by`` converts to numbers.
 
@@ -308,6 +314,14 @@ def is_result(tensor: Tensor) -> bool:
 
 # ---------------------------------------------------------------------------------------------------------------------
 # Derivatives of functions. They take and return lists or tuples of tensors.
+
+
+class ForwardOnlyError(NotImplementedError):
+    """Raised by reverse mode where there is forward mode alone."""
+
+
+by_graph: Any = None
+"""`jvp` of a traced function that has forward mode alone: that of ``graphs.loop_derivatives``."""
 
 
 class _WroteError(Exception):
@@ -578,7 +592,12 @@ def jvp(function: Function, tensors: Sequence[Tensor], tangents: Sequence[Tensor
         # Forward mode of forward mode: torch's derivatives of those of det and solve are wrong (torch 2.13), and what
         # has none may not be written to. The inner one is made of the other mode.
         drawn.rewind()
-        results, derivative = linearize(function, tensors, count)
+        try:
+            results, derivative = linearize(function, tensors, count)
+        except ForwardOnlyError:
+            drawn.rewind()
+            results, derivatives = by_graph(function, tensors, tangents)
+            return results, derivatives[: count()]
         return results, derivative(*tangents)
 
     return _Attempts(function, attempt)(drawn)
@@ -602,7 +621,11 @@ def linearize(
         gradients = _pulled(recorded[: count()], handles, weights, again=True)
         found = tuple([result.detach().clone() for result in recorded])
         return found, lambda *tangents: _pulled(gradients, weights, tangents)
-    results, pullback = vjp(function, tensors, count, keeps)
+    _state.linearized += 1
+    try:
+        results, pullback = vjp(function, tensors, count, keeps)
+    finally:
+        _state.linearized -= 1
     outputs = tuple([torch.zeros_like(result) for result in results[: count()]])
     found: Any = torch.func.vjp(pullback, outputs)
     push = found[1]

@@ -15,7 +15,7 @@ import torch
 from torch.fx import GraphModule
 from torch.overrides import TorchFunctionMode
 
-from backend_torch.autodiff import autodiff, old_values
+from backend_torch.autodiff import autodiff, old_values, transform_levels
 from backend_torch.graphs import compiling, loops
 from backend_torch.tensors import trace_state
 from backend_torch.tensors.memory import unwrapped
@@ -64,7 +64,7 @@ def applies(length: int) -> bool:
     levels = functorch.stack()
     if length >= _FEWEST and not levels:
         return is_taped()
-    if length < _FEWEST or not levels or len(levels) != 1 or functorch.is_disabled():
+    if length < _FEWEST or not levels or len(levels) != 1 or functorch.is_disabled() or autodiff.is_linearized():
         return False
     return trace_state.is_tracing() and levels[0].key() == functorch.TransformType.Grad
 
@@ -378,10 +378,7 @@ class _Branch(torch.autograd.Function):
         if decided is None and all(dim is None for dim in dims):
             results = _Branch.apply(graphs, predicate, *tensors)
             return results, (None,) * len(results)
-        moved = [
-            (each if dim is None else each.movedim(dim, 0)).contiguous()
-            for each, dim in zip(tensors, dims, strict=True)
-        ]
+        moved = _moved(tensors, dims)
         leading = tuple([None if dim is None else 0 for dim in dims])
 
         def batched(module: GraphModule) -> Callable[..., Tensors]:
@@ -394,8 +391,7 @@ class _Branch(torch.autograd.Function):
         if decided is not None:  # each slice has its own branch: both are computed
             first, second = [batched(module)(moved) for module in graphs.modules]
             chosen = predicate.movedim(decided, 0)
-            pairs = zip(first, second, strict=True)
-            results = [torch.where(chosen.reshape((-1,) + (1,) * (a.dim() - 1)), a, b) for a, b in pairs]
+            results = [torch.where(_along(chosen, a), a, b) for a, b in zip(first, second, strict=True)]
         else:
             with functorch.down_to(None):
                 examples = list(map(_example, moved))
@@ -490,7 +486,7 @@ class _While(torch.autograd.Function):
 
     @staticmethod
     def backward(ctx: Any, *gradients: Any) -> Any:
-        raise NotImplementedError(
+        raise autodiff.ForwardOnlyError(
             f"{ctx.line}: reverse mode through a compiled loop needs a bound on its steps: give while_loop "
             "maximum_iterations, give fori_loop ints for bounds, or take the derivative by jvp"
         )
@@ -524,10 +520,75 @@ class _While(torch.autograd.Function):
 
     @staticmethod
     def vmap(info: Any, in_dims: Any, graphs: _Graphs, *tensors: Tensor) -> Any:
-        raise NotImplementedError(
-            f"{trace_state.user_line()}: a compiled loop with a condition on values can't be differentiated along "
-            "several directions at once: use jvp for each, or scan"
-        )
+        _, *dims = in_dims
+        size, carried, (test, step) = info.batch_size, graphs.carried, graphs.modules
+        values = _moved(tensors, dims)
+        differ = [dim is not None for dim in dims]
+        with functorch.down_to(None):
+            while True:  # until the values that a step gives differ among slices where those that it takes do
+                tested, (apart,) = _of_slices(test, values, differ, size)
+                stepped, after = _of_slices(_Steps(step).run, values, differ, size)
+                more = [one or apart or other for one, other in zip(differ, after, strict=False)] + differ[carried:]
+                if more == differ:
+                    break
+                values = [
+                    v if old == new else _spread(v, size) for v, old, new in zip(values, differ, more, strict=True)
+                ]
+                differ = more
+
+            def goes_on(given: Tensors) -> Tensors:
+                (found,) = tested(*given)
+                return [found.any() if apart else found]
+
+            def following(given: Tensors) -> Tensors:
+                pairs = zip(stepped(*given), after, differ, strict=False)
+                found = [_spread(each, size) if now and not is_apart else each for each, is_apart, now in pairs]
+                if not apart:
+                    return found
+                (going,) = tested(*given)
+                return [torch.where(_along(going, new), new, old) for new, old in zip(found, given, strict=False)]
+
+            examples = list(map(_example, values))
+            modules = [compiling.subgraph(each, examples)[0] for each in (goes_on, following)]
+        results = _While.apply(_Graphs(modules, carried), *values)
+        return results, tuple([0 if each else None for each in differ[:carried]])
+
+
+def _moved(tensors: Sequence[Tensor], dims: Sequence[int | None]) -> Tensors:
+    """Return tensors in C order with the slices of a batch along their first dimensions."""
+    pairs = zip(tensors, dims, strict=True)
+    return [(each if dim is None else each.movedim(dim, 0)).contiguous() for each, dim in pairs]
+
+
+def _spread(tensor: Tensor, size: int) -> Tensor:
+    return tensor.expand(size, *tensor.shape).contiguous()
+
+
+def _along(chosen: Tensor, other: Tensor) -> Tensor:
+    """Return one value for each slice, to be broadcast with the slices."""
+    return chosen.reshape((-1,) + (1,) * (other.dim() - 1))
+
+
+def _of_slices(
+    function: Callable[..., Any], values: Sequence[Tensor], differ: Sequence[bool], size: int
+) -> tuple[GraphModule, list[bool]]:
+    """Return a graph of a function for all slices of the values that differ, and which of its results do."""
+    apart: list[bool] = []
+
+    def run(given: Tensors) -> Tensors:
+        same: Tensors = []
+
+        def each(level: int, *slices: Tensor) -> Tensors:
+            results = list(function(*slices))
+            apart[:] = [functorch.is_batched(result) and functorch.level_of(result) == level for result in results]
+            same[:] = [result for result, is_apart in zip(results, apart, strict=True) if not is_apart]
+            return [result for result, is_apart in zip(results, apart, strict=True) if is_apart]
+
+        found = iter(transform_levels.vmap(each, given, [0 if each else None for each in differ], size, "same"))
+        rest = iter(same)
+        return [next(found if is_apart else rest) for is_apart in apart]
+
+    return compiling.subgraph(run, list(map(_example, values)))[0], apart
 
 
 def repeated(
@@ -541,3 +602,23 @@ def repeated(
         return None
     (test, step), around = found
     return loop_of(test, step, carry, around)
+
+
+def pushed(
+    function: Callable[..., Sequence[Tensor]], tensors: Sequence[Tensor], tangents: Sequence[Tensor]
+) -> tuple[Tensors, Tensors]:
+    """Return the results of a traced function and their derivatives along tangents, by the graph of these.
+
+    Forward mode of forward mode differentiates the operations of that graph.
+    """
+    module, around = captured(lambda values: list(function(*values)), tensors)
+    inputs = [each.contiguous() for each in (*tensors, *around)]
+    along = [each.contiguous() for each in _tangents(inputs, [*tangents, *[None] * len(around)])]
+    with functorch.down_to(None):
+        derived = _Graphs([]).derived(module, inputs, along, True)
+    found = list(_Steps(derived).run(*inputs, *along))
+    count = len(module.graph.output_node().args[0])  # type: ignore[arg-type]
+    return found[:count], found[count:]
+
+
+autodiff.by_graph = pushed

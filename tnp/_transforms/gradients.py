@@ -370,7 +370,11 @@ def jacobian(
             if any(map(_is_complex, call.outputs[: call.count])):
                 pass  # reverse mode gives the conjugate, and for the real part only
             elif mode == "reverse" or pullback.wrote or sum(output.numel() for output in outputs) <= size:
-                found = jacobians.reverse(outputs, pullback, call.tensors, chunk_size)
+                try:
+                    found = jacobians.reverse(outputs, pullback, call.tensors, chunk_size)
+                except autodiff.ForwardOnlyError:  # a compiled loop without a bound
+                    if mode == "reverse":
+                        raise
         if found is None:
             results, found = jacobians.forward(run, call.tensors, lambda: call.count, chunk_size)
         _, aux = call.returned(results)

@@ -102,16 +102,25 @@ def by_tape(function: Function) -> Function:
 FORWARD: dict[str, Callable[[Function], Function]] = {
     "value": lambda f: f,
     "jvp": lambda f: lambda x: np.jvp(f, (x,), (ALONG,))[1],
+    "jvp of jvp": lambda f: lambda x: np.jvp(lambda x: np.jvp(f, (x,), (ALONG,))[1], (x,), (ALONG,))[1],
+    "jacobian": lambda f: np.jacobian(f),
+    "jvp of slices": lambda f: (
+        lambda x: np.vectorized_map(
+            lambda scale: np.jvp(lambda x: f(x * scale), (x,), (ALONG,))[1], np.asarray([0.5, 1.0, 3.0])
+        )
+    ),
 }
 TRANSFORMS: dict[str, Callable[[Function], Function]] = {
-    **FORWARD,
+    "value": FORWARD["value"],
+    "jvp": FORWARD["jvp"],
+    "jvp of jvp": FORWARD["jvp of jvp"],
     "grad": lambda f: np.grad(f),
     "vjp": lambda f: lambda x: np.vjp(f, x)[1](np.asarray(2.0))[0],
     "grad of grad": lambda f: np.grad(lambda x: (np.grad(f)(x) ** 2).sum()),
     "hessian": lambda f: np.hessian(f),
-    "jvp of jvp": lambda f: lambda x: np.jvp(lambda x: np.jvp(f, (x,), (ALONG,))[1], (x,), (ALONG,))[1],
     "jvp of grad": lambda f: lambda x: np.jvp(np.grad(f), (x,), (ALONG,))[1],
-    "jacobian": lambda f: np.jacobian(f),
+    "jacobian": lambda f: np.jacobian(f, mode="reverse"),
+    "linearize": lambda f: lambda x: np.linearize(f, x)[1](ALONG),
     "tape": by_tape,
 }
 FIRST_ORDER = ("value", "jvp", "grad", "vjp", "jacobian", "tape")
@@ -197,7 +206,7 @@ def filled(length: int) -> Function:
     return run
 
 
-@pytest.mark.parametrize("transform", ["grad", "vjp", "tape"])
+@pytest.mark.parametrize("transform", ["grad", "vjp", "linearize", "tape"])
 @pytest.mark.parametrize("function", [summed, over_rows, filled])
 def test_long_plain_loops(function: Callable[[int], Function], transform: str) -> None:
     check(function(18), TRANSFORMS[transform])
