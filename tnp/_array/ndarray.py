@@ -6,6 +6,7 @@ is computed here.
 
 from __future__ import annotations
 
+import numbers
 import types
 from collections.abc import Iterator
 from typing import Any, ClassVar
@@ -507,6 +508,8 @@ class scalar(ScalarMethods, ndarray):  # type: ignore[misc]  # unlike an array i
     def __new__(cls, *args: Any, **kwargs: Any) -> scalar:
         if cls is base.float64:
             return wrap(tensor_of(np.float64(*args, **kwargs)))  # type: ignore[return-value]
+        if args and isinstance(args[0], numbers.Rational) and not isinstance(args[0], numbers.Integral):
+            return wrap(tensor_of(np.float64(args[0])))  # type: ignore[return-value]  # of statistics.mean
         raise TypeError("a scalar's class has no dtype: instead of type(x)(value) write x.dtype.type(value)")
 
     def __hash__(self) -> int:  # type: ignore[override]

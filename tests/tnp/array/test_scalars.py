@@ -190,6 +190,18 @@ def test_a_float64_follows_its_tensor() -> None:
     assert json.dumps(s) == "4.5"
 
 
+def test_statistics_of_scalars() -> None:
+    """The module makes its exact results scalars of the data's class, which knows no dtype: they are float64."""
+    data = [1.0, 2.5, 4.0]
+    for name in ("mean", "fmean", "median", "variance", "pvariance", "stdev"):
+        function = getattr(statistics, name)
+        result = function(list(tnp.asarray(data)))
+        assert result == function(data) and isinstance(result, float)
+    assert statistics.mean(list(tnp.asarray([1, 2]))) == 1.5
+    with pytest.raises(TypeError, match="a scalar's class has no dtype"):
+        type(tnp.ones(1)[0])(3)
+
+
 def test_derivatives_flow_through_scalars() -> None:
     x = tnp.asarray([1.0, 2.0, 3.0])
     constant = x[1]
