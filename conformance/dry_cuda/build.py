@@ -1,4 +1,4 @@
-"""The libraries that stand in for CUDA's, built for the torch that is installed, and a process that has them."""
+"""Build libraries that stand in for CUDA's, for the installed torch, and start a process with them."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ SOURCE = Path(__file__).with_name("runtime.cpp")
 TORCH = Path(torch.__file__).parent / "lib"
 TRITON = TORCH.parents[1] / "triton" / "backends" / "nvidia"
 USERS = ("libtorch_cuda.so", "libc10_cuda.so", "libtorch_cuda_linalg.so", "libtorch_python.so", "libcaffe2_nvrtc.so")
-"""The libraries of torch's that ask for CUDA's."""
+"""The libraries of torch that link to CUDA's."""
 THEIRS = re.compile(r"(?:__)?cuda[A-Z]\w*|cu[A-Z]\w*|(?:cublas|cusolver|cusparse|cufft|curand|nvrtc)\w*")
-"""The names of what they ask for, but for cuDNN and NCCL."""
+"""The libraries that these need, except cuDNN and NCCL."""
 
 
 def why_not() -> str | None:
-    """Why this torch can't be tried so; None if it can."""
+    """Return why this torch can't run with the stand-in; None if it can."""
     if torch.version.cuda is None:
         return f"torch {torch.__version__} is no CUDA build"
     if torch.cuda.is_available():
@@ -30,7 +30,7 @@ def why_not() -> str | None:
 
 
 def environment(folder: Path) -> dict[str, str]:
-    """Build the libraries in a folder; what a process that is to have them finds in its environment."""
+    """Build the libraries in a folder; return the environment variables for a process that uses them."""
     names = asked_for()
     (compiler,) = {name for name in needed() if name.startswith("libnvrtc.so")}
     made = folder / "runtime.o"
@@ -56,13 +56,13 @@ def environment(folder: Path) -> dict[str, str]:
 
 
 def needed() -> set[str]:
-    """The libraries that torch's are linked with: CUDA's compiler is asked for by one or another of them."""
+    """Return the libraries that torch's are linked with; which of them needs CUDA's compiler differs."""
     found = _run("readelf", "-d", *map(str, _users()))
     return set(re.findall(r"NEEDED.*\[(.+)\]", found))
 
 
 def asked_for() -> set[str]:
-    """The functions of CUDA's that torch uses, and Triton, which compiles its use of them when it is first needed."""
+    """Return the functions of CUDA that torch uses, and Triton, which compiles its driver at the first use."""
     found: set[str] = set()
     for library in _users():
         found |= _symbols(library, "-D", "--undefined-only")
@@ -79,7 +79,7 @@ def _symbols(path: Path, *options: str) -> set[str]:
 
 
 def _headers() -> list[str]:
-    """Where the runtime's headers are: in the packages of CUDA and, what those lack, of Triton."""
+    """Return the folders of the runtime's headers: CUDA's packages and, for missing ones, Triton's."""
     packages = TORCH.parent.parent
     (own, *_) = sorted(path.parent for path in packages.glob("nvidia/*/include/cuda_runtime_api.h"))
     return [f"-I{own}", "-idirafter", str(TRITON / "include")]

@@ -1,6 +1,6 @@
-"""Which calls torch's CUDA build refuses: functions on every dtype, numbers of the host beside arrays, derivatives.
+"""Find the calls that torch's CUDA build refuses: functions of every dtype, CPU numbers beside arrays, derivatives.
 
-``python -m conformance dry-cuda`` runs it in a process that has the stand-in.
+``python -m conformance dry-cuda`` runs this module in a process with the stand-in.
 """
 
 from __future__ import annotations
@@ -20,15 +20,15 @@ import tnp
 from conformance import coverage, samples
 
 REFUSED = re.compile(r"not implemented for '|same device|two devices|different devices|supported for tensor with more")
-"""What torch says, and tnp, of dtypes, devices and dimensions; what else goes wrong, garbage may be the cause of."""
+"""Texts of refusals, by torch and tnp, about dtypes, devices and dimensions. Garbage values may cause other errors."""
 DTYPES = ["?", "u1", "i1", "u2", "i2", "u4", "i4", "u8", "i8", "f2", "f4", "f8", "c8", "c16"]
 SECONDS = 20
-"""How long a call may last: a loop until garbage converges has no end."""
+"""The most seconds for a call: a loop that waits for garbage to converge never ends."""
 Calls = Iterator[tuple[str, Callable[[], Any]]]
 
 
 def numbers_beside_arrays() -> Calls:
-    """Each ufunc of two, of an array and a number that is Python's or an array of the host; and its derivatives."""
+    """Yield each ufunc of an array and a number (Python's, or a 0-d array on the CPU), and its derivatives."""
     for name in numpy.__all__:
         ufunc = getattr(numpy, name)
         if not isinstance(ufunc, numpy.ufunc) or ufunc.nin != 2 or ufunc.signature is not None:
@@ -45,12 +45,12 @@ def numbers_beside_arrays() -> Calls:
 
 
 def _beside(function: Callable[..., Any], number: Any, first: bool) -> Callable[[Any], Any]:
-    """The function of an array that comes first or last, and a number."""
+    """Return the function of an array, as first or last operand, and a number."""
     return lambda x: function(x, number) if first else function(number, x)
 
 
 def every_function() -> Calls:
-    """The sample of each function, with arrays of each dtype; of float64, its derivatives too."""
+    """Yield the sample of each function with arrays of each dtype; for float64 also its derivatives."""
     for code in dict.fromkeys(filter(None, samples.samples().values())):
         sample = coverage.sample_function(code, tnp)
         arrays = samples.values(tnp)
@@ -64,7 +64,7 @@ def every_function() -> Calls:
 
 
 def derivatives(name: str, function: Callable[[Any], Any], x: Any) -> Calls:
-    """A function's gradient and its derivative in forward mode."""
+    """Yield a function's gradient and its derivative in forward mode."""
 
     def total(x: Any) -> Any:
         found = function(x)
@@ -76,7 +76,7 @@ def derivatives(name: str, function: Callable[[Any], Any], x: Any) -> Calls:
 
 
 def refusal(call: Callable[[], Any]) -> str | None:
-    """What CUDA's build says against a call, None if nothing."""
+    """Return the refusal of a call by the CUDA build; None if it is not refused."""
     signal.alarm(SECONDS)
     try:
         call()
@@ -92,7 +92,7 @@ def _end(*_: Any) -> None:
 
 
 def main() -> int:
-    """Print what is refused; 1 if anything is."""
+    """Print the refused calls; return 1 if there are any."""
     signal.signal(signal.SIGALRM, _end)
     warnings.simplefilter("ignore")
     tnp.set_default_device("cuda")

@@ -1,4 +1,4 @@
-"""``python -m conformance dry-cuda``: what CUDA would refuse, asked of torch's CUDA build where there is no GPU."""
+"""``python -m conformance dry-cuda``: find what CUDA would refuse, by torch's CUDA build, without a GPU."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from conformance.dry_cuda import build
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """A program to run instead of the calls."""
+    """Add the option for a program to run instead of the calls."""
     parser.add_argument(
         "program",
         nargs=argparse.REMAINDER,
@@ -22,7 +22,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def main(options: argparse.Namespace) -> int:
-    """Build the stand-in and run the program with it; its exit status, 2 where it can't be."""
+    """Build the stand-in and run the program with it; return its exit status, or 2 if it can't be built."""
     if reason := build.why_not():
         print(f"dry-cuda: {reason}", file=sys.stderr)
         return 2
