@@ -9,10 +9,14 @@ devices, while a gradient is recorded, and where values are unknown.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
+from functools import partial
+from typing import Any
 
 import numpy as np
 import torch
+from torch.fx import GraphModule, Node
 
 from backend_torch.kernels import host, reductions
 from backend_torch.kernels.order import has_nan, nan_class, ordered, precedes, restored, reversed_order
@@ -21,6 +25,7 @@ from backend_torch.tensors.memory import is_readable
 from backend_torch.tensors.out_of_memory import explained, explaining
 
 Tensor = torch.Tensor
+aten = torch.ops.aten
 _BLOCK = 1 << 13  # the number of values compared with their neighbours at a time
 _LONG = 4096  # NumPy's stable sort of shorter lines takes less time than the detour's calls
 
@@ -102,6 +107,77 @@ def _shift(order: np.ndarray, number: np.ndarray, by: int) -> None:
     places, numbers = order.reshape(-1), number.reshape(-1)
     for start in range(0, len(places), _BLOCK):
         places[start : start + _BLOCK] += np.multiply(numbers[start : start + _BLOCK], by, dtype=np.int64)
+
+
+# The same as operations of a graph, which calls torch's sort otherwise.
+_library = torch.library.Library("tnp", "FRAGMENT")
+_library.define("sorted(Tensor values, int dim, bool stable) -> Tensor")
+_library.define("partitioned(Tensor values, int dim, int[] kth, Tensor[] more) -> Tensor")
+_library.define("order(Tensor values, int dim, bool stable) -> Tensor")
+
+
+def _partitioned(values: Tensor, dim: int, kth: list[int], more: list[Tensor]) -> Tensor:
+    places = [place for tensor in more for place in tensor.reshape(-1).tolist()]
+    return partition(values.contiguous(), dim, [*kth, *places])
+
+
+def _without_data(dtype: torch.dtype | None, values: Tensor, *_: Any) -> Tensor:
+    return values.new_empty(values.shape, dtype=dtype)
+
+
+_library.impl("sorted", lambda values, dim, stable: sort(values.contiguous(), dim, stable), "CPU")
+_library.impl("order", lambda values, dim, stable: argsort(values.contiguous(), dim, stable), "CPU")
+_library.impl("partitioned", _partitioned, "CPU")
+torch.library.register_fake("tnp::sorted", partial(_without_data, None), lib=_library)
+torch.library.register_fake("tnp::partitioned", partial(_without_data, None), lib=_library)
+torch.library.register_fake("tnp::order", partial(_without_data, torch.int64), lib=_library)
+
+
+def choose(module: GraphModule) -> None:
+    """Let graphs sort many values as eager code does, or partition them if only a few places are read."""
+    graph, ops = module.graph, torch.ops.tnp
+    for node in graph.find_nodes(op="call_function", target=aten.sort.stable):
+        values, stable = node.args[0], node.kwargs["stable"]
+        value = values.meta["val"]
+        dim = node.kwargs.get("dim", -1) % max(value.dim(), 1)
+        if value.device.type != "cpu" or node.kwargs.get("descending") or not value.is_contiguous():
+            continue
+        if not isinstance(value.numel(), int) or value.numel() < host.FEW:
+            continue
+        parts = {part.args[1]: part for part in node.users}
+        with graph.inserting_before(node):
+            if 1 in parts:
+                order = graph.call_function(ops.order.default, (values, dim, stable))
+                made = {0: graph.call_function(aten.gather.default, (values, dim, order)), 1: order}
+            elif (places := _places_read(parts[0], dim)) is not None:
+                made = {0: graph.call_function(ops.partitioned.default, (values, dim, *places))}
+            else:
+                made = {0: graph.call_function(ops.sorted.default, (values, dim, stable))}
+        for place, part in parts.items():
+            made[place].meta["val"] = node.meta["val"][place]
+            part.replace_all_uses_with(made[place])
+    graph.eliminate_dead_code()
+    module.recompile()
+
+
+def _places_read(values: Node, dim: int) -> tuple[list[int], list[Node]] | None:
+    """Return the places along an axis that a graph reads: numbers, and inputs with numbers; None if it reads more."""
+    numbers, inputs = [], []
+    for user in values.users:
+        if user.target is aten.select.int and user.args[1] % values.meta["val"].dim() == dim:
+            numbers.append(user.args[2])
+        elif user.target is aten.slice.Tensor and user.args[1:] == (dim, -1, sys.maxsize):
+            numbers.append(-1)
+        elif user.target is aten.index.Tensor and user.args[1][:-1] == [None] * dim:
+            index = user.args[1][-1]
+            while index.target is aten.clone.default:
+                index = index.args[0]
+            if index.op != "placeholder" or index.meta["val"].dtype is not torch.int64:
+                return None
+            inputs.append(index)
+        else:
+            return None
+    return (numbers, inputs) if all(type(number) is int for number in numbers) else None
 
 
 def partition(tensor: Tensor, dim: int, kth: Sequence[int]) -> Tensor:

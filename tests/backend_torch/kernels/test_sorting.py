@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from typing import Any
 
 import numpy as np
 import pytest
 import torch
+from torch.fx.experimental.proxy_tensor import make_fx
+from torch.utils._pytree import tree_leaves
 
 from backend_torch.kernels import sorting
 from backend_torch.tensors import memory
@@ -153,3 +156,34 @@ def test_under_vmap() -> None:
     x = torch.randn(3, 5)
     torch.testing.assert_close(torch.func.vmap(lambda t: sorting.sort(t, 0))(x), x.sort(1)[0])
     torch.testing.assert_close(torch.func.vmap(lambda t: sorting.argsort(t, 0))(x), x.argsort(1))
+
+
+@pytest.mark.parametrize(
+    ("function", "operations"),
+    [
+        (lambda x, at: torch.sort(x, stable=True)[0] * 2, ["sorted"]),
+        (lambda x, at: torch.sort(x, stable=True)[1], ["order"]),
+        (lambda x, at: torch.sort(x, dim=0, stable=True), ["order"]),
+        (lambda x, at: torch.sort(x, stable=False)[0].select(1, 7) + 1, ["partitioned"]),
+        (lambda x, at: torch.sort(x, dim=0, stable=False)[0][at], ["partitioned"]),
+        (lambda x, at: torch.sort(x, dim=1, stable=False)[0][:, at.clone()], ["partitioned"]),
+        (lambda x, at: torch.sort(x, dim=0, stable=False)[0][-1:], ["partitioned"]),
+        (lambda x, at: torch.sort(x, dim=0, stable=False)[0][-2:], ["sorted"]),
+        (lambda x, at: torch.sort(x, dim=0, stable=False)[0].select(1, 3), ["sorted"]),
+        (lambda x, at: torch.sort(x, dim=0, stable=False)[0][at + 1], ["sorted"]),
+        (lambda x, at: torch.sort(x, stable=True, descending=True)[0], []),
+        (lambda x, at: torch.sort(x[:9], stable=True)[0], []),
+    ],
+)
+def test_sorts_in_graphs(function: Callable[..., Any], operations: list[str]) -> None:
+    """Graphs of many values sort or partition as eager code does; fewer values, and other orders, are torch's."""
+    x = torch.from_numpy(drawn(np.dtype(np.float32), (60, 80)))
+    at = torch.tensor([5, 11])
+    module = make_fx(function, tracing_mode="fake")(x, at)
+    module.graph.eliminate_dead_code()  # as the compiler does before
+    sorting.choose(module)
+    found = [node.target for node in module.graph.nodes if str(node.target).startswith("tnp.")]
+    assert [str(target) for target in found] == [f"tnp.{name}.default" for name in operations]
+    for one, other in zip(tree_leaves(module(x, at)), tree_leaves(function(x, at)), strict=True):
+        torch.testing.assert_close(one, other, rtol=0, atol=0, equal_nan=True)
+        assert one.stride() == other.stride()
