@@ -13,7 +13,7 @@ import torch
 
 from backend_torch.autodiff.autodiff import may_be_differentiated
 from backend_torch.kernels.comparison import greater_equal_complex, less_equal_complex
-from backend_torch.kernels.host import hosted
+from backend_torch.kernels.host import arrays, hosted, wrapped
 from backend_torch.kernels.kernel import Kernel, by_parts, large_enough, same_bits, same_order, widened
 from backend_torch.kernels.value_checks import NEGATIVE, expect
 from backend_torch.kernels.writing import DIRECT
@@ -143,6 +143,8 @@ def _power_integer(x: Tensor, y: Tensor) -> Tensor:
             return torch.mul(x, y)
         if y.dtype is not torch.uint8:
             _refuse_negative(y)
+        if given := arrays(x, y):
+            return wrapped(np.power(*given))
     return torch.pow(x, y)
 
 

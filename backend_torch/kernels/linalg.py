@@ -28,6 +28,7 @@ Tensor = torch.Tensor
 
 _DOUBLE = {torch.float32: torch.float64, torch.complex64: torch.complex128}
 _LONGEST_DOT = {torch.float32: 1 << 17, torch.complex64: 1 << 17, torch.float64: 1 << 62, torch.complex128: 1 << 62}
+_INVERTED = 1 << 15  # elements, up to which NumPy inverts: as many as the native head of `inv` takes
 _FEW_ROWS = 25  # LAPACK's SMLSIZ: larger matrices are divided, and get the same signs from every LAPACK
 _SINGLE = {double: single for single, double in _DOUBLE.items()}
 
@@ -66,7 +67,7 @@ householder = _in_double(torch.geqrf)
 
 def inv(tensor: Tensor) -> Tensor:
     """Return NumPy's inverse of small matrices on the CPU: torch's checks take longer than LAPACK."""
-    given = host.small(tensor)
+    given = host.small(tensor, most=_INVERTED)
     if given is not None:
         with contextlib.suppress(np.linalg.LinAlgError):  # of a singular matrix, which torch names
             return host.wrapped(np.linalg.inv(*given))

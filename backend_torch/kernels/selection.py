@@ -40,14 +40,14 @@ def nonzero(tensor: Tensor) -> tuple[Tensor, ...]:
 
 
 def taken(tensor: Tensor, indices: Tensor, dim: int, mode: str) -> Tensor | None:
-    """``numpy.take`` of few elements, which checks the indices itself; None if NumPy may not compute.
+    """``numpy.take``, which checks the indices itself; None if NumPy may not compute.
 
     Raises
     ------
     IndexError
         NumPy's own, for indices that are out of bounds.
     """
-    given = host.small(indices, tensor, most=1 << 17)
+    given = host.arrays(indices, tensor)
     return None if given is None else host.wrapped(given[1].take(given[0], dim, mode=mode))  # type: ignore[call-overload]
 
 

@@ -268,10 +268,9 @@ def histogram(
     (array([0, 2, 1]), array([0, 1, 2, 3]))
     """
     array, weighing = _raveled(a, weights)
-    if weights is None and range is None and not density and type(bins) in (int, str):
-        small = host.small(array.tensor)
-        if small is not None:
-            found = np.histogram(small[0], bins)
+    if weights is None and not density and type(bins) in (int, str) and _are_numbers(range):
+        if given := host.arrays(array.tensor):
+            found = np.histogram(given[0], bins, range)
             return wrap_array(host.wrapped(found[0])), wrap_array(host.wrapped(found[1]))
     edges, uniform = _edges(array, bins, range, weighing)
     common = edges.dtype if uniform else np.promote_types(array.dtype, edges.dtype)
@@ -280,6 +279,11 @@ def histogram(
         widths = diff(edges).astype(float)
         return counts / widths / counts.sum(), edges
     return counts, edges
+
+
+def _are_numbers(range: Any) -> bool:
+    """Whether the ends of a range are Python's numbers, or there are none."""
+    return range is None or (type(range) is tuple and {int, float}.issuperset(map(type, range)))
 
 
 def _counts(array: ndarray, edges: ndarray, weights: Any, common: np.dtype, uniform: bool) -> ndarray:

@@ -104,8 +104,11 @@ class Distributions:
 
     def _stream(self) -> Stream | None:
         """Return the torch generator that has to draw, or None if NumPy draws."""
+        state = trace_state.state
+        if not (devices.moved or state.depth or state.batches or replayed_draws.state.current) and self._device is None:
+            return None
         device = devices.state.default if self._device is None and devices.moved else self._device
-        is_host, state = device is None or device.type == "cpu", trace_state.state
+        is_host = device is None or device.type == "cpu"
         if is_host and state.batches and state.batch.token is self._batch:
             return None
         if is_host and not (state.depth or state.batches):
@@ -127,7 +130,7 @@ class Distributions:
         """Draw with these parameters by NumPy's method or, elsewhere, by torch's kernel."""
         stream = self._stream()
         if stream is None:
-            return from_host(numpy_method(*[on_host(each) for each in parameters], on_host(size)))
+            return from_host(numpy_method(*map(on_host, parameters), on_host(size)))
         return _drawn(kernel(stream, _sizes(size), *[parameter(each) for each in parameters]), size)
 
     def _order(self, n: int) -> ndarray:

@@ -171,7 +171,10 @@ class Generator(Distributions):
         >>> np.random.default_rng(0).random(2)
         array([0.63696169, 0.26978671])
         """
-        return filled(self._host.random, self._stream(), Stream.random, size, dtype, out)
+        stream = self._stream()
+        if stream is size is out is None and dtype is np.float64:
+            return self._host.random()
+        return filled(self._host.random, stream, Stream.random, size, dtype, out)
 
     def integers(
         self, low: Any, high: Any = None, size: Any = None, dtype: Any = np.int64, endpoint: bool = False
@@ -216,6 +219,8 @@ class Generator(Distributions):
         stream = self._stream()
         if stream is None:
             if size is high is None and low.__class__ is int:
+                if dtype is np.int64 and endpoint is False:
+                    return self._host.integers(low)
                 return self._host.integers(low, None, None, dtype, endpoint)
             return from_host(self._host.integers(on_host(low), on_host(high), on_host(size), dtype, endpoint))
         return integers(stream, low, high, size, dtype, endpoint)

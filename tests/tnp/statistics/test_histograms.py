@@ -27,6 +27,12 @@ def test_histogram(dtype: str, bins: Any, density: Any) -> None:
     compare(lambda xp: xp.histogram(sample(xp, (6, 8), dtype), bins, density=density), **tolerance)
 
 
+@pytest.mark.parametrize("range", [None, (-1, 2.5), (np.float64(-1), 2)])
+@pytest.mark.parametrize("dtype", ["uint8", "int64", "float32", "float64"])
+def test_histogram_of_many_values(dtype: str, range: Any) -> None:
+    compare(lambda xp: xp.histogram(sample(xp, (90, 60), dtype), 13, range), rtol=1e-6)
+
+
 @pytest.mark.parametrize("rule", RULES)
 @pytest.mark.parametrize("dtype", ["int32", "float64"])
 @pytest.mark.parametrize("range", [None, (-1, 2.5)])

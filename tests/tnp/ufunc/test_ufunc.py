@@ -347,6 +347,13 @@ def test_negative_exponents_that_are_used(xp: Any) -> Any:
     return xp.power(xp.asarray([2, 3]), xp.asarray([-1, 2]), where=[True, False], out=xp.zeros(2, dtype=int))
 
 
+@pytest.mark.parametrize("dtype", ["int8", "int32", "int64"])
+@agrees()
+def test_powers_of_many_integers_wrap_round(xp: Any, dtype: str) -> Any:
+    x = xp.arange(6000).reshape(60, 100).astype(dtype)
+    return x ** xp.asarray(5, dtype), x.T[::2] ** abs(x.T[1::2] % 7), xp.power(x[3], x[:, :1] % 9)
+
+
 @pytest.mark.parametrize("exponent", [-1, -0.5, 0, 0.5, 1, 2, 3])
 @pytest.mark.parametrize("dtype", ["float16", "float32", "float64", "complex64", "complex128"])
 def test_power_in_place_is_the_power(dtype: str, exponent: float) -> None:
