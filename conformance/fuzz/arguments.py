@@ -1,4 +1,4 @@
-"""The table of argument kinds: what is drawn for a parameter of a name, and where a function means something else.
+"""The table of argument kinds: which values are drawn for a parameter, by its name, with exceptions by function.
 
 Layer: owns what a parameter's name says about its values: ``KINDS`` by name, ``SPECIAL`` for one function.
 """
@@ -13,7 +13,7 @@ import numpy as np
 from conformance.fuzz.program import Items, Node, Text
 from conformance.fuzz.values import DTYPES, FLOATS, INTEGERS, Draw, literal
 
-Kind = Callable[[Draw], Node | None]  # None leaves the argument out
+Kind = Callable[[Draw], Node | None]  # None omits the argument
 
 
 def choice(*sources: str) -> Kind:
@@ -84,12 +84,12 @@ def list_of(kind: Kind, low: int = 1, high: int = 3, brackets: str = "[]") -> Ki
 
 
 def nested(draw: Draw) -> Node:
-    """What ``block`` takes."""
+    """An argument of ``block``: nested lists of arrays."""
     return Items("[]", tuple([draw.array(draw.shape) for _ in range(draw.number(1, 2))]))
 
 
 def axis(draw: Draw) -> Node:
-    """An axis, sometimes none of the array's."""
+    """An axis, sometimes out of range."""
     ndim = max(len(draw.shape), 1)
     if draw.chance(0.07):
         return Text(draw.one(["None", str(ndim), "(0,)", "1.0"]))
@@ -119,7 +119,7 @@ def shape(draw: Draw) -> Node:
 
 
 def new_shape(draw: Draw) -> Node:
-    """Lengths with the product that the call's shape has."""
+    """Lengths with the same product as those of the call's shape."""
     size = int(np.prod(draw.shape, dtype=int))
     divisors = [d for d in range(1, size + 1) if size % d == 0] or [1]
     d = draw.one(divisors)
@@ -149,7 +149,7 @@ def full_mask(draw: Draw) -> Node:
 
 
 def positions(draw: Draw) -> Node:
-    """Indices, as a rule within the first axis."""
+    """Indices, mostly in range for the first axis."""
     n = max(_length(draw), 1)
     low, high = (-n, n - 1) if draw.chance(0.9) else (-n - 1, n)
     count = draw.one([0, 1, 2, 3, n])
@@ -198,7 +198,7 @@ def key_item(draw: Draw, length: int) -> str:
 
 
 def key(draw: Draw) -> Node:
-    """What stands between the brackets of ``x[...]``."""
+    """The key of ``x[...]``."""
     if draw.chance(0.1):
         whole = ["...", "None", "()", "True", "False", "x > 0", "x == x", "[]", "1.0", "'a'", "np.int64(0)"]
         return Text(draw.one(whole))
@@ -210,7 +210,7 @@ def key(draw: Draw) -> Node:
 
 
 def subscripts(draw: Draw) -> Node:
-    """What ``einsum`` sums over."""
+    """Subscripts for ``einsum``."""
     sums = ["ij,jk->ik", "ij->ji", "ii->i", "ii", "...i,...i->...", "ij,ij", "i,j->ij", "ij->"]
     return Text(repr(draw.one(sums)))
 
@@ -288,7 +288,7 @@ KINDS: dict[str, Kind] = {
     "fp": increasing,
 }
 
-# Where a parameter means something else: the function, with what its parameters are.
+# Exceptions: functions whose parameters of these names take other values.
 SPECIAL: dict[str, dict[str, Kind]] = {
     "np.arange": {"stop": real_number, "dtype": wide_dtype},
     "np.array": {"object": array, "copy": choice("True", "None")},
@@ -392,7 +392,7 @@ MATRICES = {
 
 
 def kind_of(callee: str, parameter: str) -> Kind | None:
-    """What is drawn for a parameter; None for one that the table does not know."""
+    """Return the kind of a parameter; None if the table does not know it."""
     special = SPECIAL.get(callee, {})
     if parameter in special:
         return special[parameter]

@@ -1,6 +1,6 @@
-"""Whether two outcomes agree: exception class, type, dtype, shape, values, memory that is shared, arrays written to.
+"""Compare two outcomes: exception class, type, dtype, shape, values, shared memory, arrays that were written to.
 
-Layer: owns what counts as a disagreement and how close is close enough. Integers, booleans and moved data are exact;
+Layer: owns what counts as a disagreement, and the tolerances. Integers, booleans and moved data are exact;
 floats of elementwise functions are within some units in the last place, of sums and products within what their terms'
 magnitude allows.
 """
@@ -50,7 +50,7 @@ ROUNDED = frozenset([  # rounded once, as the standard of floating point says
     "add", "subtract", "multiply", "divide", "+", "-", "*", "/", "iadd", "isub", "imul", "itruediv", "floor",
     "ceil", "trunc", "rint", "square", "fabs", "abs", "neg", "nextafter", "spacing", "ldexp", "maximum", "minimum",
 ])  # fmt: skip
-MOVED = frozenset([  # the values come out as they went in, the sign of zero too
+MOVED = frozenset([  # values are moved unchanged, the sign of zero included
     "reshape", "ravel", "transpose", "take", "compress", "copy", "array", "asarray", "where", "select", "choose",
     "repeat", "tile", "concatenate", "stack", "roll", "sort", "getitem", "setitem", "astype", "view",
     "copyto", "put", "clip", "maximum", "minimum", "negative", "absolute", "copysign", "real", "imag", "conj",
@@ -60,7 +60,7 @@ MOVED = frozenset([  # the values come out as they went in, the sign of zero too
 
 @dataclass(frozen=True)
 class Disagreement:
-    """What is different: its kind, what NumPy did, what tnp did, and where an exception came from."""
+    """A disagreement: its kind, NumPy's and tnp's outcome, and where an exception came from."""
 
     kind: str
     numpy: str
@@ -69,19 +69,19 @@ class Disagreement:
 
     @property
     def cause(self) -> tuple[str, ...]:
-        """What two disagreements with the same cause have in common, apart from the function."""
+        """Return a text that disagreements with the same cause share, whatever the function."""
         if self.kind in ("raises", "raises another", "accepts"):
             return (self.kind, self.place, _general(self.numpy) if self.kind != "raises" else "", _general(self.tnp))
         return (self.kind, self.place)
 
 
 def _general(text: str) -> str:
-    """A message without the numbers and arrays of the one call."""
+    """Return a message without the numbers and arrays of its call."""
     return re.sub(r"[-+]?\d[\d.e+j-]*|\(.*\)|\[.*\]|'[^']*'", "#", text.split("\n")[0])[:70]
 
 
 def disagreement(call: Call, name: str, expected: Outcome, actual: Outcome, memory: bool = True) -> Disagreement | None:
-    """How tnp's outcome differs from NumPy's; None where it does not. ``memory``: also in what overlaps."""
+    """Return how tnp's outcome differs from NumPy's, else None; with ``memory``, compare overlaps too."""
     if expected.error is not None or actual.error is not None:
         return _of_errors(expected, actual)
     plain = name.rsplit(".", 1)[-1]
@@ -94,7 +94,7 @@ def disagreement(call: Call, name: str, expected: Outcome, actual: Outcome, memo
     if found is not None:
         return found
     if any("::-" in view.layout for view in call.views):
-        return None  # what NumPy reads and writes through a view is a copy in tnp: known
+        return None  # where NumPy has a view, tnp has a copy: a known difference
     for i, (one, other) in enumerate(zip(expected.bases, actual.bases, strict=True)):
         found = _of_values(one, other, rule, f" of argument {i}")
         if found is not None:
@@ -123,7 +123,7 @@ def _short(value: Any) -> str:
 
 
 def raised_at(error: Exception) -> str:
-    """The innermost of our functions that an exception came through."""
+    """Return the innermost function of tnp in an exception's traceback."""
     frames = traceback.extract_tb(error.__traceback__)
     ours = [f for f in frames if "/tnp/" in f.filename or "/backend_torch/" in f.filename]
     if not ours:
@@ -133,7 +133,7 @@ def raised_at(error: Exception) -> str:
 
 
 class _Rule:
-    """How close the values of a call have to be."""
+    """The tolerances of a call's values."""
 
     def __init__(self, call: Call, plain: str) -> None:
         self.call = call
@@ -143,7 +143,7 @@ class _Rule:
 
     @functools.cached_property
     def arrays(self) -> list[np.ndarray]:
-        """The arguments as they were."""
+        """The arguments before the call."""
         return [base.array() for base in self.call.bases]
 
     @functools.cached_property

@@ -1,7 +1,7 @@
-"""Compositions: a small function under two to four of compile, derivatives, maps and loops, against plain torch.
+"""Compositions: a small function under two to four transforms (compile, derivatives, maps, loops), against plain torch.
 
-Layer: owns the functions, what each transform is, and the same transforms on torch's tensors, where loops are Python's
-and derivatives are torch.autograd's alone.
+Layer: owns the functions, the transforms, and the same transforms on torch's tensors, by Python loops and
+torch.autograd alone.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ from conformance.fuzz.compare import Disagreement
 
 Function = Callable[[Any], Any]
 LENGTH = 3
-_REFUSALS = (NotImplementedError, tnp.TracedValueError)  # which say what to write instead
-_ADVICE = ("GradientTape(overwrites=True)", "it is being batched or differentiated")  # in other errors that do
-_CHAOTIC = 1e6  # beyond this a rounding decides
+_REFUSALS = (NotImplementedError, tnp.TracedValueError)  # their texts say what to write instead
+_ADVICE = ("GradientTape(overwrites=True)", "it is being batched or differentiated")  # texts of other errors that do
+_CHAOTIC = 1e6  # larger results depend on rounding
 
 
 class State:
-    """What the functions read and write outside of their arguments, of one library's arrays."""
+    """The arrays of one library that the functions read and write besides their arguments."""
 
     def __init__(self, made: Callable[[Any], Any]) -> None:
         self.buffer = made([0.5, -1.0, 0.25])
@@ -36,7 +36,7 @@ class State:
         self.numbers = np.asarray([1.25, -0.5, 0.75])  # NumPy's own
 
 
-# The functions, of an array and the state: first as NumPy's code, then on torch's tensors, where nothing is written to.
+# Functions of an array and the state: first NumPy code, then the same on torch's tensors without writes.
 
 
 def _is_scaled(x: Any, state: State) -> Any:
@@ -208,7 +208,7 @@ FUNCTIONS: dict[str, tuple[Callable[[Any, State], Any], Callable[[Any, State], A
     "reverses": (_reverses, _reversed),
 }
 
-# The transforms: each makes of a function of LENGTH numbers another such function.
+# The transforms: each turns a function of LENGTH numbers into another such function.
 
 
 def _total(f: Function) -> Function:
@@ -305,7 +305,7 @@ TRANSFORMS: dict[str, Callable[[Function, State, str | None], Function]] = {
 
 
 def _gradient(result: Any, x: Any, weights: Any = None) -> Any:
-    """The gradient; None where nothing depends on ``x``."""
+    """Return the gradient; None if the result does not depend on ``x``."""
     if not result.requires_grad:
         return None
     return torch.autograd.grad(result, x, weights, create_graph=True, allow_unused=True)[0]
@@ -417,7 +417,7 @@ class Composition:
         return f"{text} at {list(self.values)}, {self.backend}"
 
     def by_torch(self) -> tuple[np.ndarray, ...]:
-        """The result, and what the arrays outside hold then."""
+        """Return the result, and the contents of the outside arrays afterwards."""
         state = State(lambda value: torch.as_tensor(value, dtype=None if isinstance(value, int) else torch.float64))
         plain = FUNCTIONS[self.function][1]
         function: Function = functools.partial(plain, state=state)
@@ -427,7 +427,7 @@ class Composition:
         return tuple([each.detach().numpy() for each in (result, state.buffer, state.attribute)])
 
     def by_tnp(self, calls: int = 1) -> tuple[np.ndarray, ...]:
-        """The same with tnp; the state is as after one call."""
+        """Return the same with tnp, with the state after one call."""
         state = State(tnp.asarray)
         plain = FUNCTIONS[self.function][0]
         function: Function = functools.partial(plain, state=state)
@@ -440,7 +440,7 @@ class Composition:
         return tuple([tnp.asnumpy(each) for each in (result, state.buffer, state.attribute)])
 
     def disagreement(self) -> Disagreement | None:
-        """How tnp's second call disagrees; None too where it says what it can't do, and what to write instead."""
+        """Return how tnp's second call disagrees, else None; a refusal that says what to write instead is fine."""
         expected = self.by_torch()
         try:
             actual = self.by_tnp(calls=2)
@@ -458,7 +458,7 @@ class Composition:
 
 
 def drawn(seed: str, machine_code: int = 0, index: int = 0) -> Composition:
-    """A composition of two to four, or one that a seed gives."""
+    """Draw a composition of two to four transforms."""
     rng = random.Random(seed)
     transforms = tuple(rng.choices(list(TRANSFORMS), k=rng.randint(2, 4)))
     values = tuple(round(rng.uniform(-1.5, 1.5), 2) for _ in range(LENGTH))

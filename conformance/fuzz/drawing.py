@@ -1,7 +1,7 @@
 """Drawing a call: one of the namespace's functions, with an argument for each parameter of its signature.
 
 Layer: owns the list of what is called, and which of the parameters are given. Functions come from NumPy's namespace:
-what tnp adds is not fuzzed here, what tnp lacks is the coverage table's business.
+functions that tnp adds are not fuzzed here, and the coverage table lists those that tnp lacks.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from conformance.fuzz.arguments import Kind
 from conformance.fuzz.program import Call, Node, Text, View, run_numpy
 from conformance.fuzz.values import DTYPES, Draw
 
-# What has no outcome to compare: memory that nobody wrote, contexts, files, addresses, Python code and random numbers.
+# Functions without comparable outcomes: uninitialised memory, contexts, files, addresses, Python code, random numbers.
 LEFT_OUT = {
     "empty", "empty_like", "frompyfunc", "fromfunction", "from_dlpack", "frombuffer", "fromstring", "fromiter", "ufunc",
     "finfo", "iinfo", "dtype", "ndarray", "flatiter", "ndenumerate", "save", "savez", "savez_compressed", "savetxt",
@@ -49,7 +49,7 @@ class Parameter:
     name: str
     kind: Kind | None
     required: bool
-    keyword: bool  # has to be named
+    keyword: bool  # keyword only
     variadic: bool
 
 
@@ -170,7 +170,7 @@ def _operators() -> list[Target]:
 
 @functools.cache
 def targets(patterns: tuple[str, ...] = ()) -> list[Target]:
-    """Everything to call, or what matches one of the patterns: ``sum``, ``np.linalg.*``, ``ndarray.sort``."""
+    """Return everything to call, or what matches one of the patterns: ``sum``, ``np.linalg.*``, ``ndarray.sort``."""
     found = _functions("np", np.__all__, np, tnp)
     found += _functions("np.linalg", np.linalg.__all__, np.linalg, tnp.linalg)
     found += _functions("np.fft", np.fft.__all__, np.fft, tnp.fft)
@@ -185,7 +185,7 @@ def _matches(name: str, pattern: str) -> bool:
 
 
 def call(seed: str, patterns: tuple[str, ...] = ()) -> tuple[Target, Call]:
-    """The call that belongs to a seed."""
+    """Draw the call of a seed."""
     draw = Draw(seed)
     target = draw.one(targets(patterns))
     args: list[Node] = []
@@ -214,7 +214,7 @@ def call(seed: str, patterns: tuple[str, ...] = ()) -> tuple[Target, Call]:
 
 
 def _spare_numpy(target: Target, keywords: dict[str, Node]) -> None:
-    """Leave out what ends the process in NumPy up to 2.4, when an operand is a Python number."""
+    """Omit options that crash NumPy up to 2.4 if an operand is a Python number."""
     if keywords.get("casting") == Text("'equiv'"):  # https://github.com/numpy/numpy/pull/32496
         keywords["casting"] = Text("'no'")
     if target.name.removeprefix("np.") in COMPARISONS:  # numpy.greater_equal(-3, unsigned, where=mask)
@@ -239,7 +239,7 @@ def _is_partial(target: Target, keywords: dict[str, Node]) -> bool:
 
 
 def _out(draw: Draw, made: Call) -> Node:
-    """An array for the result, as a rule of its shape and dtype; sometimes one of the arguments."""
+    """Draw an array for ``out``, mostly of the result's shape and dtype; sometimes it is one of the arguments."""
     if draw.views and draw.chance(0.15):
         return draw.one(draw.views)
     result = run_numpy(made).value

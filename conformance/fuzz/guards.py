@@ -1,7 +1,7 @@
-"""Writes outside of an array's memory: bytes around the operands that have to stay, and glibc's checks of the heap.
+"""Detect writes outside an array's memory: by guard bytes around operands, and by glibc's checks of the heap.
 
-Layer: owns both. A write beside an operand is seen after its call. One beyond another block is seen when the block is
-freed: glibc ends the process at that call, or a little later where it was kept.
+Layer: owns both. A write beside an operand is found after its call. A write beyond another block is found when the
+block is freed: glibc then ends the process, at that call or a little later.
 """
 
 from __future__ import annotations
@@ -13,14 +13,14 @@ from collections.abc import Callable, Iterator
 import numpy as np
 
 _LIBRARY = "c_malloc_debug"
-_ROOM = 2048  # bytes on either side: a multiple of what any dtype is aligned to
+_ROOM = 2048  # guard bytes on either side: a multiple of every dtype's alignment
 _MARK = 0xA5
 
-_watched: list[list[np.ndarray]] = []  # the buffers of each watch that goes on
+_watched: list[list[np.ndarray]] = []  # the buffers of the active watches
 
 
 def environment() -> dict[str, str]:
-    """What a process is to be started with; OSError where there is no library that checks its heap."""
+    """Return the environment for a process with heap checks; raise OSError without the library."""
     library = ctypes.util.find_library(_LIBRARY)
     if library is None:
         raise OSError(f"no lib{_LIBRARY} on this platform: glibc has it since 2.34")
@@ -28,7 +28,7 @@ def environment() -> dict[str, str]:
 
 
 def placed(array: np.ndarray) -> np.ndarray:
-    """The array; during a watch a copy of it with room around."""
+    """Return the array; during a watch, a copy with guard bytes around it."""
     if not _watched or not array.nbytes:
         return array
     buffer = np.full(array.nbytes + 2 * _ROOM, _MARK, np.uint8)
@@ -40,7 +40,7 @@ def placed(array: np.ndarray) -> np.ndarray:
 
 @contextlib.contextmanager
 def watch() -> Iterator[Callable[[], bool]]:
-    """Watch the arrays that are placed from here on; what it gives tells whether something was written beside them."""
+    """Guard the arrays that are placed from now on; the result tells whether guard bytes were overwritten."""
     buffers: list[np.ndarray] = []
 
     def is_written() -> bool:

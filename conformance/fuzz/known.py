@@ -1,4 +1,4 @@
-"""Disagreements that are known, as checked data: which functions, which kind, and why.
+"""The known disagreements, as data: which functions, which kind, and why.
 
 Layer: owns ``conformance/fuzz_known.toml``. An entry either names an entry of known_differences.toml or has a reason.
 """
@@ -19,7 +19,7 @@ PATH = Path(__file__).parent.parent / "fuzz_known.toml"
 
 @dataclass(frozen=True)
 class Known:
-    """A class of disagreements that stays, and its reason."""
+    """A class of known disagreements, and its reason."""
 
     id: str
     reason: str = ""
@@ -32,7 +32,7 @@ class Known:
     under: list[str] = field(default_factory=lambda: ["numpy"])  # the modes that it holds in
 
     def covers(self, name: str, call: str, found: Disagreement) -> bool:
-        """Whether this is one of them."""
+        """Whether a disagreement belongs to this class."""
         return (
             any(fnmatch.fnmatchcase(name, pattern) for pattern in self.functions)
             and any(fnmatch.fnmatchcase(found.kind, pattern) for pattern in self.kinds)
@@ -43,7 +43,7 @@ class Known:
 
 
 def load(path: Path = PATH, under: str = "") -> list[Known]:
-    """The entries of the file, or those of one mode; ValueError for one without a reason."""
+    """Read the entries of the file, or those of one mode; raise ValueError for one without a reason."""
     entries = [Known(**entry) for entry in tomllib.loads(path.read_text()).get("known", [])]
     ids = {d.id for d in differences.load()}
     for entry in entries:

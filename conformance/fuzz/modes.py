@@ -2,7 +2,7 @@
 with differences.
 
 Layer: owns the two outcomes of a call in each mode, and the line that reproduces it. A mode returns None for a call
-that it has nothing to compare for, such as a gradient of integers.
+without outcomes to compare, such as a gradient of integers.
 """
 
 from __future__ import annotations
@@ -23,17 +23,17 @@ from conformance.fuzz.compare import Disagreement
 from conformance.fuzz.program import NAMES, Base, Call, Items, Node, Outcome, Text, View, run_numpy, run_tnp
 from tnp._array.ndarray import scalar
 
-KINKED = 1e-3  # difference quotients that differ by more: there is no derivative here
-CLOSE = 1e-4  # a gradient and the quotient
+KINKED = 1e-3  # if difference quotients differ by more, there is no derivative here
+CLOSE = 1e-4  # tolerance between a gradient and the quotient
 STEP = 1e-5
-_EXTREME = re.compile(r"(?<![\w.])(\d+(\.\d+)?e[-+]\d+|\d{7,}(\.\d+)?)(?![\w.])")  # beside these a step is lost
+_EXTREME = re.compile(r"(?<![\w.])(\d+(\.\d+)?e[-+]\d+|\d{7,}(\.\d+)?)(?![\w.])")  # beside such a number a step is lost
 
 Turn = Callable[[], None]
 
 
 @dataclass(frozen=True)
 class Compared:
-    """What a mode found: the disagreement, and whether the side that is right accepts the call."""
+    """A mode's finding: the disagreement, and whether the reference side accepts the call."""
 
     found: Disagreement | None
     accepted: bool
@@ -50,7 +50,7 @@ def with_numpy(call: Call, name: str, device: str, turn: Turn) -> Compared | Non
 
 
 def compiled(call: Call, name: str, device: str, backend: str, turn: Turn) -> Compared | None:
-    """The function that ``tnp.compile`` makes against the eager one."""
+    """Compare the function that ``tnp.compile`` makes with the eager one."""
     if call.leaves_unwritten or call.callee == "{0}.flat":  # an iterator, which reads what is traced later
         return None
     turn()
@@ -61,7 +61,7 @@ def compiled(call: Call, name: str, device: str, backend: str, turn: Turn) -> Co
 
 
 def _as_ours(expected: Any, actual: Any) -> Any:
-    """What is compared: what NumPy made in both as tnp's scalars and arrays."""
+    """Convert the NumPy scalars and arrays in an outcome to tnp's."""
     if isinstance(expected, np.generic) and isinstance(actual, np.generic) and actual.dtype in to_torch:
         return tnp.asarray(actual)[()]
     if type(expected) is type(actual) is np.ndarray and actual.dtype in to_torch:
@@ -110,7 +110,7 @@ def vectorised(call: Call, name: str, device: str, batched: str, turn: Turn) -> 
     except Exception as error:
         expected = Outcome(None, error, loop)
     if expected.error is None and expected.value is None and any(row is not None for row in rows):
-        return None  # text, dtypes: nothing to stack
+        return None  # text and dtypes can't be stacked
     try:
         value = tnp.vectorized_map(lambda elements: function(*elements), tuple(mapped), in_axes=axes)
         actual = Outcome(value, None, mapped)
@@ -130,7 +130,7 @@ def _stacked(base: Base, axis: int | None, device: str) -> Any:
 
 
 def _rows(rows: list[Any]) -> Any:
-    """The results of the loop in one; None for what is no array."""
+    """Stack the results of the loop; None if they are not arrays."""
     first = rows[0]
     if isinstance(first, (tnp.ndarray, bool, int, float, complex)):
         return tnp.stack([tnp.asarray(row) for row in rows])

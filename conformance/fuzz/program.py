@@ -23,7 +23,7 @@ NAMES = "xyzwabcdefgh"
 
 @dataclass(frozen=True, eq=False)
 class Base:
-    """An array with memory of its own; two views of one base overlap."""
+    """An array that owns its memory; views of the same base may overlap."""
 
     dtype: str
     shape: tuple[int, ...]
@@ -56,7 +56,7 @@ class View:
 
 @dataclass(frozen=True)
 class Text:
-    """An argument as it is written in Python."""
+    """An argument, given as Python source."""
 
     source: str
 
@@ -81,7 +81,7 @@ class Call:
     keywords: dict[str, Node] = field(default_factory=dict)
 
     def nodes(self) -> list[Node]:
-        """All arguments."""
+        """Return all arguments."""
         return [*self.args, *self.keywords.values()]
 
     @functools.cached_property
@@ -106,7 +106,7 @@ class Call:
 
     @functools.cached_property
     def code(self) -> CodeType:
-        """The call as a function of the arrays: what ``eval`` makes it from."""
+        """Return source for ``eval``: the call as a function of the arrays."""
         return compile(f"lambda {', '.join(NAMES[: len(self.bases)])}: {self.expression}", "<call>", "eval")
 
     @property

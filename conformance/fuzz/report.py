@@ -1,4 +1,4 @@
-"""What a run found: counts, disagreements grouped by cause, refusals of another class; and how it is printed.
+"""The report of a run: counts, disagreements grouped by cause, refusals with another class; and its printing.
 
 Layer: owns the grouping and the text of the report; nothing is run here.
 """
@@ -27,10 +27,10 @@ Groups = list[tuple[tuple[str, ...], list[Finding]]]
 
 @dataclass
 class Report:
-    """What a run found."""
+    """The findings of a run."""
 
     calls: int = 0
-    compared: int = 0  # those of them that the mode has something to compare for
+    compared: int = 0  # the calls with outcomes to compare in the mode
     refused: int = 0  # calls that NumPy raises for
     same_class: int = 0  # those for which tnp raises the same class
     succeeded: Counter[str] = field(default_factory=Counter)
@@ -39,7 +39,7 @@ class Report:
     refusals: list[Finding] = field(default_factory=list)  # of another class, known or not, as drawn
 
     def add(self, other: Report) -> None:
-        """Count another part of the run in."""
+        """Add the counts of another part of the run."""
         self.calls += other.calls
         self.compared += other.compared
         self.refused += other.refused

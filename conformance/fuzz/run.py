@@ -1,4 +1,4 @@
-"""Running many calls: in processes of their own, so that a crash or a hang is a finding too; then the report.
+"""Run many calls in child processes, so that a crash or a hang is a finding too; then report.
 
 Layer: owns the command ``python -m conformance fuzz``.
 """
@@ -38,18 +38,18 @@ SHRUNK_A_CAUSE = 2  # examples that are shrunk, per cause and process
 
 @dataclass(frozen=True)
 class Settings:
-    """What a process needs to know."""
+    """The settings of a process."""
 
     seed: int
     device: str = "cpu"
     patterns: tuple[str, ...] = ()
     under: str = "numpy"  # what is compared: see ``modes``
     backend: str = "eager"  # of tnp.compile
-    machine_code: int = 0  # each so-manieth call goes through inductor instead
+    machine_code: int = 0  # every n-th call goes through inductor instead; 0 for none
     heap: bool = False  # whether memory beside the operands is watched
 
     def check(self, call: Call, name: str, index: int, turn: Callable[[], None] = lambda: None) -> Compared | None:
-        """How the two sides disagree about a call; the index decides what is left open."""
+        """Return how the two sides disagree about a call; the call's index decides open choices."""
         if not self.heap:
             return self._compared(call, name, index, turn)
         with guards.watch() as is_written:
@@ -77,7 +77,7 @@ class Settings:
         return modes.with_numpy(call, name, self.device, turn)
 
     def batched(self, index: int) -> str:
-        """Which arrays have an axis of elements."""
+        """Return which arrays have an axis of elements."""
         return "first" if index % 3 == 0 else "all"
 
 
@@ -141,7 +141,7 @@ def _shrunk(
         nonlocal latest
         try:
             compared = settings.check(candidate, name, index)
-        except (IndexError, ValueError, TypeError, SyntaxError):  # it is no call any more
+        except (IndexError, ValueError, TypeError, SyntaxError):  # the shrunk text is not a valid call
             return False
         other = None if compared is None else compared.found
         if other is None or other.cause != found.cause:
@@ -271,7 +271,7 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
 
 
 def main(options: argparse.Namespace) -> int:
-    """Run and report; 1 if a disagreement is unexplained."""
+    """Run and report; return 1 if a disagreement is unexplained."""
     seed = secrets.randbelow(10**6) if options.seed is None else options.seed
     patterns = tuple(filter(None, options.functions.split(",")))
     under = "compiled" if options.compiled else options.under or "numpy"

@@ -1,6 +1,6 @@
-"""Shrinking: the smallest call that still disagrees in the same way.
+"""Shrinking: find the smallest call that still disagrees in the same way.
 
-Layer: owns what is simpler than what. Every step makes the call's text shorter or its values plainer, so it ends.
+Layer: owns the order of simplicity. Every step makes the call's text shorter or its values plainer, so it ends.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ MOST_TRIALS = 400
 
 
 def shrunk(call: Call, still: Callable[[Call], bool]) -> Call:
-    """The call, made simpler while ``still`` says that it is what was looked for."""
+    """Simplify a call as long as ``still`` says that it disagrees in the same way."""
     trials = 0
     progress = True
     while progress:

@@ -1,4 +1,4 @@
-"""The drawn values: shapes, dtypes, numbers at the edges, views of every layout, scalars, lists and what is no array.
+"""The drawn values: shapes, dtypes, edge cases, views of every layout, scalars, lists, and wrong arguments.
 
 Layer: owns which arrays and which bad arguments there are.
 """
@@ -24,7 +24,7 @@ COMMON = ["bool", "int8", "uint8", "int32", "int64", "int64", "float32", "float6
 KINDS = {dtype: np.dtype(dtype).kind for dtype in DTYPES}
 LENGTHS = [0, 1, 1, 2, 2, 3, 3, 4, 5]
 REVERSED = ["[::-1]", "[..., ::-1]", "[::-1].T"]
-LONG = [17, 33, 70]  # long enough for vectorised kernels, with a rest
+LONG = [17, 33, 70]  # long enough for vectorised kernels, with a remainder
 
 BAD = [
     "None", "'abc'", "object()", "{}", "[[1], [1, 2]]", "1.5", "2**70", "-2**70", "-7", "99", "np.nan", "()",
@@ -35,7 +35,7 @@ BAD = [
 
 @functools.cache
 def edges(dtype: str) -> list[Any]:
-    """Where the dtype ends, as Python numbers."""
+    """Return the limits of a dtype as Python numbers."""
     if KINDS[dtype] in "iu":
         low, high = int(np.iinfo(dtype).min), int(np.iinfo(dtype).max)
         return [low, high, high - 1, high // 2 + 1]
@@ -45,7 +45,7 @@ def edges(dtype: str) -> list[Any]:
 
 
 class Draw:
-    """What one call is drawn from: a shape and a dtype that its arrays have in common, more or less."""
+    """The random source of one call, with a shape and a dtype that most of its arrays share."""
 
     def __init__(self, seed: str) -> None:
         self.random = random.Random(seed)
@@ -72,11 +72,11 @@ class Draw:
         return tuple([self.one(LENGTHS) for _ in range(self.one([0, 1, 1, 2, 2, 2, 3, 3, 4]))])
 
     def other_dtype(self) -> str:
-        """The call's dtype as a rule."""
+        """Return mostly the call's dtype."""
         return self.dtype if self.chance(0.6) else self.one(DTYPES)
 
     def other_shape(self) -> tuple[int, ...]:
-        """A shape that broadcasts with the call's as a rule."""
+        """Return a shape that mostly broadcasts with the call's."""
         if self.chance(0.6):
             return self.shape
         if self.chance(0.15):
@@ -139,7 +139,7 @@ class Draw:
         return View(base, self.one(options))
 
     def array(self, shape: tuple[int, ...] | None = None, dtype: str | None = None) -> Node:
-        """An array, or what stands for one: a scalar of Python or NumPy, a list."""
+        """Draw an array, or a Python or NumPy scalar or a list in its place."""
         if self.chance(0.8):
             return self.view(shape, dtype)
         dtype = self.other_dtype() if dtype is None else dtype
@@ -156,5 +156,5 @@ class Draw:
         return Items(brackets, tuple([self.listed(shape[1:], dtype) for _ in range(shape[0])]))
 
     def bad(self) -> Node:
-        """What the parameter was not made for."""
+        """Draw an argument of a wrong kind."""
         return Text(self.one(BAD)) if self.chance(0.8) else self.view(self._shape(), self.one(DTYPES))
