@@ -50,8 +50,10 @@ class broadcast:
     _given: list[ndarray]
     shape: tuple[int, ...]
 
-    def __new__(cls, *arrays: Any) -> Any:
+    def __new__(cls, *arrays: Any, **options: Any) -> Any:
         """Return NumPy's iterator where an array holds what no tensor can."""
+        if options:
+            raise ValueError("keyword arguments not accepted.")
         made = object.__new__(cls)
         try:
             made._begin(arrays)

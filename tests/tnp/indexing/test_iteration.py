@@ -109,6 +109,7 @@ def test_errors() -> None:
     compare(lambda xp: xp.nditer([xp.ones(2), xp.ones(3)]), raises=ValueError)
     compare(lambda xp: xp.nditer(xp.ones(2), flags=["no_such"]), raises=ValueError)
     compare(lambda xp: xp.nditer(xp.ones(2)).multi_index, raises=ValueError)
+    compare(lambda xp: xp.broadcast(1, x=1), raises=ValueError)
 
 
 @pytest.mark.host
