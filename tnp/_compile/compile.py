@@ -44,13 +44,13 @@ from tnp._transforms.traced_numbers import KINDS, Number, ValueNeeded
 from tnp._ufunc import errstate
 
 Tensor = Any
-_lock = threading.RLock()  # torch's tracer and compiler are one each a process
-_REPEATS = 5  # of a profile, of which the fastest counts
-_MANY_TRACES = 8  # from this many on, a function is told that it keeps being traced
+_lock = threading.RLock()  # torch's tracer and compiler are global to the process
+_REPEATS = 5  # runs of a profile; the fastest counts
+_MANY_TRACES = 8  # a function that is traced this often gets a warning
 
 
 class CacheInfo(NamedTuple):
-    """What ``fn.cache_info()`` returns."""
+    """The result of ``fn.cache_info()``."""
 
     traces: int
     hits: int
@@ -58,7 +58,7 @@ class CacheInfo(NamedTuple):
 
 
 class _Entry:
-    """A signature: what was traced for it, and how its results become what the function returned.
+    """A signature's trace, and how the function's result is built from the trace's results.
 
     ``why`` says what was new when it was traced; ``make`` is what makes its shortcut, None where there can be none;
     ``only`` is the signature of what left sizes open and could not, None otherwise; ``open`` says which captures are
@@ -86,7 +86,7 @@ class _Entry:
         self.why = ""
 
     def captures(self) -> list[Tensor]:
-        """The tensors from outside that its program takes: those that are now where the function found them."""
+        """Return the tensors from outside that the program takes, read now from where the function found them."""
         if not self.open:
             return self.executable.captures
         arrays = self.outer.arrays()
@@ -96,11 +96,11 @@ class _Entry:
         ]
 
     def graph(self) -> compiling.Graph:
-        """What the function did, with what is now in the places that it read."""
+        """Return the graph, with the current values of the places that the function read."""
         return dataclasses.replace(self.executable.graph, captures=self.captures())
 
     def suits(self, tensors: list[Tensor], args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
-        """Whether it is of these tensors, of whose pattern it is where sizes are left open, and of what is outside."""
+        """Whether the entry fits these tensors (their pattern, if sizes are left open) and the values outside."""
         return self._suits(tensors) and self.outer.holds((args, kwargs))
 
     def _suits(self, tensors: list[Tensor]) -> bool:
@@ -110,7 +110,7 @@ class _Entry:
 
 
 class _Signatures:
-    """The traces of one function, ordered by their last use but for the shortcut's, which was the last of all.
+    """The traces of one function, ordered by their last use, except that the shortcut's trace was used last.
 
     ``call`` is what a call does first: a shortcut for arguments like the last ones.
     """
@@ -133,7 +133,7 @@ class _Signatures:
         self.eager_check = eager_check
         self.cache_size = cache_size
         self.open_axes: list[list[int]] | None = None  # of each array, in a program that is saved
-        self.entries: OrderedDict[Any, list[_Entry]] = OrderedDict()  # several of a key where sizes are left open
+        self.entries: OrderedDict[Any, list[_Entry]] = OrderedDict()  # a key has several entries if sizes are left open
         self.traces = 0
         self.seconds = 0.0
         self.hits = 0
@@ -146,7 +146,7 @@ class _Signatures:
         self.call: Any = self.any_call
 
     def any_call(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """The result for any arguments; the next call with such arguments has a shortcut."""
+        """Return the result for any arguments; the next call with similar arguments takes a shortcut."""
         if compiling.is_inside():
             function = self.traced_function if trace_state.is_tracing() else self.function
             return function(*args, **kwargs)
@@ -156,7 +156,7 @@ class _Signatures:
             return self._call(args, kwargs)
 
     def _by_operations(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """The result, of operations that run one by one and are checked."""
+        """Run the operations one by one, with checks; return the result."""
         with nan_checks.paused():
             entry, _, arrays, given, tensors = self.entry(args, kwargs)
         values = nan_checks.run(entry.executable, [*tensors, *entry.captures()])
@@ -170,7 +170,7 @@ class _Signatures:
                 )
             return self.parts(args, kwargs)
         entry, hit, arrays, given, tensors = self.entry(args, kwargs)
-        if any(map(compiling.is_fake, tensors)):  # machine code would read memory that there is not
+        if any(map(compiling.is_fake, tensors)):  # fake tensors have no memory that machine code could read
             return self.function(*args, **kwargs)
         inputs = [*tensors, *entry.captures()]
         if hit and entry.executable.is_ready(inputs):
@@ -179,7 +179,7 @@ class _Signatures:
             program = entry.executable.program(inputs)
         else:
             program = self._program(entry, inputs)
-            if not entry.suits(tensors, args, kwargs):  # compiling it took something for granted
+            if not entry.suits(tensors, args, kwargs):  # compiling has added assumptions
                 return self._call(args, kwargs)
         if self.eager_check:
             _, eager = self._runner(args, kwargs, arrays, entry.outer)
@@ -204,17 +204,17 @@ class _Signatures:
         args: Any,
         kwargs: Any,
     ) -> Any:
-        """What the function returns, of what its program does; what that wrote to stand-ins is written to arguments."""
+        """Build the function's result from the program's; copy values written to stand-ins to the arguments."""
         for index in entry.executable.written:
             if index < len(given):
                 _write_back(arrays[index], given[index], tensors[index])
         return entry.build(values, arrays, args, kwargs)
 
     def explained(self, error: Exception, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Exception:
-        """NumPy's error for what a compiled function met while it ran."""
+        """Return NumPy's error for an error that a running compiled function met."""
         if messages.says(error, messages.OUT_OF_BOUNDS) and not compiling.is_inside():
             entry, _, _, _, tensors = self.entry(args, kwargs)
-            error = entry.executable.problem([*tensors, *entry.captures()]) or error  # machine code does not say which
+            error = entry.executable.problem([*tensors, *entry.captures()]) or error  # code does not say which
         found = _explained(error) if isinstance(error, RuntimeError) else error
         if isinstance(found, IndexError) and "for dimension" in str(found):
             return IndexError(str(found).replace("for dimension", "for axis"))
@@ -254,7 +254,7 @@ class _Signatures:
     def _with_numbers(
         self, args: tuple[Any, ...], kwargs: dict[str, Any]
     ) -> tuple[tuple[tuple[Any, ...], dict[str, Any]], int, Any]:
-        """The arguments with traced numbers in them, how many, and the structure with all numbers traced."""
+        """Return the arguments with traced numbers in them, how many, and the structure with all numbers traced."""
         trace: list[bool] = []
         count = 0
 
@@ -309,14 +309,14 @@ class _Signatures:
         return None
 
     def reads(self, *args: Any) -> list[Tensor] | None:
-        """The tensors from outside that a call with these arguments reads; None if it writes to any, or runs Python."""
+        """Return the tensors from outside that a call reads; None if it writes to any, or runs Python."""
         if self.eager_check or nan_checks.is_on() or (memory.sharded and self._is_sharded(args, {})):
             return None
         entry = self.entry(args, {})[0]
         return None if entry.executable.written or entry.has_effects else entry.captures()
 
     def graph(self, *args: Any, **kwargs: Any) -> Graph:
-        """The graph for these arguments, traced if it has not been; nothing runs."""
+        """Return the graph for arguments, traced if need be; nothing runs."""
         entry, _, _, _, tensors = self.entry(args, kwargs)
         (args, kwargs), _, _ = self._with_numbers(args, kwargs)
         traced = entry.graph()
@@ -325,11 +325,11 @@ class _Signatures:
         return Graph(operations.steps(traced.module, names), lambda: exporting.program(traced, tensors))
 
     def cost(self, *args: Any, **kwargs: Any) -> Cost:
-        """What a call with these arguments costs, by line; nothing runs."""
+        """Return the cost of a call by line; nothing runs."""
         return Cost(list(graph_costs.of_graph(self.entry(args, kwargs)[0].graph().module)))
 
     def profile(self, *args: Any, **kwargs: Any) -> Profile:
-        """The time that each line takes for these arguments, whose operations run one by one on copies."""
+        """Return the time of each line: the operations run one by one, on copies of the arguments."""
         entry, _, _, _, tensors = self.entry(args, kwargs)
         return Profile(graph_costs.seconds(entry.executable, [*tensors, *entry.captures()], _REPEATS))
 
@@ -340,7 +340,7 @@ class _Signatures:
             self._program(entry, [*tensors, *entry.captures()])
 
     def _program(self, entry: _Entry, inputs: list[Tensor]) -> Any:
-        """The program for these inputs, compiled if it is not there."""
+        """Return the program for inputs, compiled if need be."""
         with _lock:
             start = time.perf_counter()
             with contextlib.nullcontext() if entry.executable.is_ready(inputs) else progress.told(self.name, entry.why):
@@ -363,7 +363,7 @@ class _Signatures:
     def _exported(
         self, args: tuple[Any, ...], kwargs: dict[str, Any], drawing_too: bool = False, open_axes: Any = None
     ) -> tuple[exporting.Program, list[Tensor], str]:
-        """The program for these arguments, their tensors, and the text about it."""
+        """Return the program for arguments, their tensors, and the description of both as text."""
         entry, _, arrays, _, tensors = self.entry(args, kwargs, numbers_too=False)
         if entry.has_effects:
             raise NotImplementedError(
@@ -385,7 +385,7 @@ class _Signatures:
     def _traced(
         self, key: Any, args: tuple[Any, ...], kwargs: dict[str, Any], arrays: list[Any], tensors: list[Tensor]
     ) -> _Entry:
-        """A new entry, kept; the one that was used longest ago goes if there are too many."""
+        """Trace and keep a new entry; drop the least recently used one if there are too many."""
         start = time.perf_counter()
         fixed = any(entry.only is not None for entry in self.entries.get(key, ()))
         with errstate.paused():
@@ -422,7 +422,7 @@ class _Signatures:
     def _runner(
         self, args: tuple[Any, ...], kwargs: dict[str, Any], arrays: list[Any], outer: OuterState
     ) -> tuple[list[call_codegen.Result], Callable[[list[Tensor]], list[Tensor]]]:
-        """The function of tensors in the place of these arrays, and a list that gets its result when it runs."""
+        """Return a function of tensors in place of these arrays, and a list that gets its result when it runs."""
         results: list[call_codegen.Result] = []
 
         def run(tensors: list[Tensor]) -> list[Tensor]:
@@ -448,7 +448,7 @@ class _Signatures:
         return results, run
 
     def _tell(self, described: list[tuple[str, str]]) -> str:
-        """What was different this time; a warning says so once if the function is traced again and again."""
+        """Return why the function was traced this time; warn once if it is traced again and again."""
         before = self._last
         self._last = dict(described)
         if self.traces == 1:
@@ -474,7 +474,7 @@ class _Signatures:
 
     @functools.cached_property
     def name(self) -> str:
-        """The function's name, and where it stands."""
+        """Return the function's name and location."""
         name = getattr(self.source, "__qualname__", None) or type(self.source).__qualname__
         code = getattr(self.source, "__code__", None)
         return name if code is None else f"{name} ({os.path.basename(code.co_filename)}:{code.co_firstlineno})"
@@ -491,7 +491,7 @@ class _Signatures:
 
 
 def _write_back(array: Any, given: Tensor, written: Tensor) -> None:
-    """Bring what was written to an argument's tensor to the argument, where the tensor does not share its memory."""
+    """Copy values written to an argument's tensor to the argument, if the tensor does not share its memory."""
     if given is not written:
         compiling.assign(given, written)
     if isinstance(array, np.ndarray) and not memory.shares(given, array):
@@ -499,7 +499,7 @@ def _write_back(array: Any, given: Tensor, written: Tensor) -> None:
 
 
 def _explained(error: RuntimeError) -> Exception:
-    """NumPy's error for what a compiled function met while it ran."""
+    """Return NumPy's error for an error that a running compiled function met."""
     return error if messages.is_of_program(error) else explain(error)
 
 
@@ -641,14 +641,14 @@ def compile(
         if static:
             raise ValueError("an argument is static or of input_signature: a static one can be a variable of a closure")
         dynamic = settings["dynamic"] = arguments.is_open or dynamic
-        settings["input_signature"] = None  # transforms take others
+        settings["input_signature"] = None  # transforms pass other shapes
     inside = {"backend": backend, "mode": mode, "options": options}
     signatures = _Signatures(fn, inside, bool(dynamic), eager_check, cache_size, autograph, static.opened)
 
     @functools.wraps(fn)
     def compiled(*args: Any, **kwargs: Any) -> Any:
         try:
-            call = signatures.call  # in two steps: Python looks for a method first otherwise
+            call = signatures.call  # in two steps: in one step Python would look for a method first
             return call(args, kwargs)
         except (RuntimeError, IndexError) as error:
             explained = signatures.explained(error, args, kwargs)
@@ -725,7 +725,7 @@ def load_compiled(path: str | os.PathLike[str], *, native: bool = False, **optio
         if options:
             raise TypeError(f"machine code is compiled: {', '.join(options)} can't be chosen any more")
         return saving.Loaded(*packaging.load(os.fspath(path)))
-    from tnp import random  # which imports NumPy's
+    from tnp import random  # late: it imports numpy.random
 
     run, examples, text = exporting.load(os.fspath(path), random._state._generator_on)
     return compile(saving.Loaded(run, examples, text), **options)
