@@ -58,7 +58,8 @@ def as_strided(
 
     Notes
     -----
-    Differences from NumPy: what lies beyond the array's memory can't be reached.
+    A view whose elements share a place (a stride of zero) is computed from a copy: ``broadcast_to`` is faster where
+    nothing is written. Differences from NumPy: what lies beyond the array's memory can't be reached.
 
     Source: https://numpy.org/doc/stable/reference/generated/numpy.lib.stride_tricks.as_strided.html
 
