@@ -47,6 +47,8 @@ ASSERTED = _demanded(AssertionError, "an assert of a compiled function failed")
 UNASSIGNED = _demanded(
     UnboundLocalError, "cannot access a local variable that is assigned in a loop which took no step"
 )
+OPEN_LENGTHS = _demanded(ValueError, "operands could not be broadcast together: slices differ in their lengths")
+OPEN_EMPTY = _demanded(ValueError, "zero-size array to reduction operation which has no identity")
 
 
 def demand(condition: Tensor, text: str) -> None:

@@ -9,7 +9,7 @@ import sys
 import types
 from typing import Any
 
-from tnp._autograph import conversion, expressions, iteration
+from tnp._autograph import conversion, expressions, iteration, windows
 from tnp._autograph.expressions import and_ as and_
 from tnp._autograph.expressions import assert_ as assert_
 from tnp._autograph.expressions import choose as choose
@@ -24,6 +24,9 @@ from tnp._autograph.statements import while_ as while_
 from tnp._autograph.values import Undefined as Undefined
 from tnp._autograph.values import read as read
 from tnp._autograph.values import returned as returned
+from tnp._autograph.windows import item as item
+from tnp._autograph.windows import set_item as set_item
+from tnp._autograph.windows import update as update
 from tnp._transforms import pytree
 
 _BUILTINS = {
@@ -37,6 +40,7 @@ _FUNCTIONS = frozenset(
     {"fn", "f", "func", "function", "body_fun", "cond_fun", "true_fun", "false_fun", "func1d", "pyfunc", "branches"}
 )
 _NO_ATTRIBUTE = object()
+slice = slice  # which the program may have hidden
 
 
 def converted(function: Any) -> Any:
@@ -54,6 +58,8 @@ def callee(function: Any) -> Any:
             code.co_varnames[: code.co_argcount]
         ):
             return _taking_functions(function)
+        if code.co_filename.startswith(conversion.OWN):
+            return windows.taking(conversion.converted(function))
         return conversion.converted(function)
     if kind is types.BuiltinFunctionType or kind is type:
         try:

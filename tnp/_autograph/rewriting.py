@@ -244,6 +244,28 @@ class Rewriter(ast.NodeTransformer):
             return _placed(_operator("returned", _name(node.id)), node)
         return node
 
+    def visit_Subscript(self, node: ast.Subscript) -> ast.AST:
+        self.generic_visit(node)
+        if not isinstance(node.ctx, ast.Load) or not _has_bounds(node.slice):
+            return node
+        return _placed(_operator("item", node.value, _as_value(node.slice)), node)
+
+    def visit_Assign(self, node: ast.Assign) -> ast.AST:
+        self.generic_visit(node)
+        (target, *others) = node.targets
+        if others or not isinstance(target, ast.Subscript) or not _has_bounds(target.slice):
+            return node
+        return _placed(ast.Expr(_operator("set_item", node.value, target.value, _as_value(target.slice))), node)
+
+    def visit_AugAssign(self, node: ast.AugAssign) -> ast.AST:
+        self.generic_visit(node)
+        target = node.target
+        if not isinstance(target, ast.Subscript) or not _has_bounds(target.slice) or _binds(node.value):
+            return node
+        name = _text(_IN_PLACE[type(node.op)])
+        call = _operator("update", target.value, _as_value(target.slice), _thunk(node.value), name)
+        return _placed(ast.Expr(call), node)
+
     def visit_BoolOp(self, node: ast.BoolOp) -> ast.AST:
         if _binds(node):
             return self.generic_visit(node)
@@ -285,6 +307,34 @@ class _State:
     def __init__(self, made: list[ast.stmt], values: list[ast.expr]) -> None:
         self.made = made
         self.values = values
+
+
+_IN_PLACE: dict[type[ast.operator], str] = {
+    ast.Add: "iadd", ast.Sub: "isub", ast.Mult: "imul", ast.Div: "itruediv", ast.FloorDiv: "ifloordiv",
+    ast.Mod: "imod", ast.Pow: "ipow", ast.MatMult: "imatmul", ast.BitAnd: "iand", ast.BitOr: "ior",
+    ast.BitXor: "ixor", ast.LShift: "ilshift", ast.RShift: "irshift",
+}  # fmt: skip
+
+
+def _has_bounds(key: ast.expr) -> bool:
+    """Whether an index holds a slice with a bound that is not written as a number."""
+    items = key.elts if isinstance(key, ast.Tuple) else [key]
+    bounds = [bound for each in items if isinstance(each, ast.Slice) for bound in (each.lower, each.upper)]
+    return any(bound is not None and not _is_literal(bound) for bound in bounds)
+
+
+def _is_literal(node: ast.expr) -> bool:
+    return isinstance(node.operand if isinstance(node, ast.UnaryOp) else node, ast.Constant)
+
+
+def _as_value(key: ast.expr) -> ast.expr:
+    """An index as an expression: its slices are calls of ``slice``."""
+    if isinstance(key, ast.Tuple):
+        return ast.Tuple([_as_value(each) for each in key.elts], ast.Load())
+    if not isinstance(key, ast.Slice):
+        return key
+    parts = [each or ast.Constant(None) for each in (key.lower, key.upper, key.step)]
+    return ast.Call(ast.Attribute(_name(OPERATORS), "slice", ast.Load()), parts, [])
 
 
 def _binds(node: ast.AST) -> bool:

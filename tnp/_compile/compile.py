@@ -29,6 +29,7 @@ from backend_torch.graphs.checking import EagerCheckError as EagerCheckError
 from backend_torch.tensors import devices, memory, trace_state
 from backend_torch.tensors.trace_state import TracedValueError as TracedValueError
 from backend_torch.torch_private import dynamo, messages
+from tnp._autograph import windows
 from tnp._autograph.operators import converted
 from tnp._compile import call_codegen, progress, saving, shutdown
 from tnp._compile.costs import Cost, Profile
@@ -436,6 +437,7 @@ class _Signatures:
                 try:
                     function = self.traced_function if trace_state.is_tracing() else self.function
                     result = function(*given[0], **given[1])
+                    windows.refuse(result)
                 finally:
                     changes = outer.changes()
                     outer.undo(changes)

@@ -1,0 +1,143 @@
+"""Slices with bounds that are known only when the graph runs; NumPy is the oracle."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy
+import pytest
+
+import tnp as np
+from tests.oracle import assert_same
+
+N = 12
+SQUARE = numpy.random.default_rng(3).random((N, N)) + N * numpy.eye(N)
+ROW = numpy.linspace(1, 2, N)
+
+
+def forward_substitution(xp: Any, a: Any, b: Any) -> Any:
+    x, i = b * 0, 0
+    while i < N and b[i] > 0:
+        x[i] = (b[i] - a[i, :i] @ x[:i]) / a[i, i]
+        i += 1
+    return x
+
+
+def cholesky(xp: Any, a: Any, b: Any) -> Any:
+    a, i = a + a.T, 0
+    while i < N and b[i] > 0:
+        a[i, i] = xp.sqrt(a[i, i] - xp.dot(a[i, :i], a[i, :i]))
+        a[i + 1 :, i] = (a[i + 1 :, i] - a[i + 1 :, :i] @ a[i, :i]) / a[i, i]
+        i += 1
+    return a
+
+
+def lu(xp: Any, a: Any, b: Any) -> Any:
+    k = 0
+    while k < N and b[k] > 0:
+        a[k + 1 :, k] /= a[k, k]
+        a[k + 1 :, k + 1 :] -= a[k + 1 :, k][:, None] * a[k, k + 1 :]
+        k += 1
+    return a
+
+
+def gram_schmidt(xp: Any, a: Any, b: Any) -> Any:
+    k = 0
+    while k < N and b[k] > 0:
+        a[:, k] -= a[:, :k] @ (a[:, :k].T @ a[:, k])
+        a[:, k] /= xp.sqrt((a[:, k] ** 2).sum())
+        k += 1
+    return a
+
+
+def levinson(xp: Any, a: Any, b: Any) -> Any:
+    x, error, k = b * 0, b[0], 1
+    x[0] = 1
+    while k < N and error > 0:
+        rate = -(x[:k] @ b[k:0:-1]) / error
+        x[1 : k + 1] = x[1 : k + 1] + rate * x[k - 1 :: -1]
+        error = error * (1 - rate * rate)
+        k += 1
+    return x
+
+
+def reductions(xp: Any, a: Any, b: Any) -> Any:
+    out, i = a * 0, 0
+    while i < N and b[i] > 0:
+        out[i, 0] = b[i:].sum() + xp.sum(b[: i + 1])
+        out[i, 1] = b[i:].max() - b[: i + 1].min()
+        out[i, 2] = xp.mean(b[: i + 1]) + xp.prod(b[i:])
+        out[i, 3] = (b[-i - 1 :] > 1.5).any() + 2 * (b[:i] > 0).all()
+        out[i, 4] = b[i - 3 : i + 2].sum() + b[:-i].sum() + b[i + 40 :].sum()
+        out[i, 5] = b[i:].argmax()
+        out[i] += a[:i].sum(axis=0) - a[i:, :i].sum()
+        i += 1
+    return out
+
+
+def writes(xp: Any, a: Any, b: Any) -> Any:
+    i = 0
+    while i < N and a[i, i] > 0:
+        b[:i] += 1
+        b[i:] = -b[i:] * 0.5
+        b[i : i + 3] = i
+        b[i:0:-2] -= 0.25
+        a[i, :i] = xp.abs(b[:i]) + 1
+        a[:i, 2:4] = b[2:4]
+        row = a[i, i:]
+        row += 1
+        i += 1
+    return a, b
+
+
+PROGRAMS = [forward_substitution, cholesky, lu, gram_schmidt, levinson, reductions, writes]
+
+
+@pytest.mark.parametrize("program", PROGRAMS, ids=lambda program: program.__name__)
+def test_programs(program: Callable[..., Any]) -> None:
+    expected = program(numpy, SQUARE.copy(), ROW.copy())
+    actual = np.compile(lambda a, b: program(np, a, b), backend="eager")(np.array(SQUARE), np.array(ROW))
+    for one, other in zip(*[x if isinstance(x, tuple) else (x,) for x in (expected, actual)], strict=True):
+        assert_same(one, other, rtol=1e-9, atol=1e-9)
+
+
+def test_one_loop_in_machine_code(monkeypatch: pytest.MonkeyPatch) -> None:
+    from backend_torch.torch_private import inductor
+
+    monkeypatch.setattr(inductor, "compiled", lambda *args: pytest.fail("Inductor is not needed"))
+    actual = np.compile(lambda a, b: lu(np, a, b))(np.array(SQUARE), np.array(ROW))
+    assert_same(lu(numpy, SQUARE.copy(), ROW.copy()), actual, rtol=1e-9)
+
+
+def test_a_slice_shows_what_is_written_to_its_array() -> None:
+    def program(x: Any) -> Any:
+        i = 0
+        while x[i] < 5:
+            head = x[: i + 1]
+            x[0] = 7
+            x[i + 1] = head.sum()
+            i += 1
+        return x
+
+    x = numpy.zeros(4)
+    assert_same(program(x.copy()), np.compile(program, backend="eager")(np.array(x)))
+
+
+@pytest.mark.parametrize(
+    ("program", "kind", "message"),
+    [
+        (lambda x, n: (x[:n] + x[: n - 1]).sum(), ValueError, "could not be broadcast"),
+        (lambda x, n: x[: n - n].max(), ValueError, "zero-size array"),
+        (
+            lambda x, n: np.sort(x[:n]),
+            NotImplementedError,
+            r"test_windows\.py:\d+: sort .*write a loop over the elements",
+        ),
+        (lambda x, n: x[:n][0], NotImplementedError, r"test_windows\.py:\d+: an index "),
+        (lambda x, n: len(x[:n]), NotImplementedError, r"test_windows\.py:\d+: len\(\) "),
+    ],
+)
+def test_what_is_refused(program: Callable[..., Any], kind: type[Exception], message: str) -> None:
+    with pytest.raises(kind, match=message):
+        np.compile(program, backend="eager")(np.arange(5.0), np.asarray(3))

@@ -1,0 +1,465 @@
+"""Slices with bounds that are known only when the graph runs, as in `A[i, :i] @ x[:i]`.
+
+Layer: owns what such a slice is: the whole axis, moved so that the slice comes first, and a length. Elementwise
+operations compute the whole axis; reductions, products and writes take only the elements within the length.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from backend_torch.kernels import value_checks
+from backend_torch.tensors import trace_state
+from tnp._array.numbers import number_of
+from tnp._autograph.values import traced
+from tnp._core.base import ndarray
+from tnp._core.convert import asarray
+from tnp._creation.ranges import arange
+from tnp._indexing.selection import where
+from tnp._math.mathematics import clip
+from tnp._math.products import matmul
+from tnp._transforms import pytree
+from tnp._ufunc import table
+
+_UNITS: dict[str, Any] = {"sum": 0, "prod": 1, "any": False, "all": True}
+_EXTREMES = ("max", "min", "argmax", "argmin")
+
+
+class _Range(NamedTuple):
+    """The places of a slice on an axis of ``size`` elements."""
+
+    start: Any
+    step: int
+    length: Any
+    size: int
+
+    @property
+    def is_first(self) -> bool:
+        """Whether the slice begins at the first element."""
+        return isinstance(self.start, int) and self.start == 0 and self.step == 1
+
+
+def _reduction(name: str) -> Any:
+    def method(self: Window, axis: Any = None, dtype: Any = None, out: Any = None, **options: Any) -> Any:
+        if dtype is not None or out is not None or options.get("keepdims") or "initial" in options:
+            raise _unsupported(f"{name} with more than an axis")
+        return self._reduced(name, axis)
+
+    return method
+
+
+def _binary(ufunc: Any, swapped: bool) -> Any:
+    return lambda self, other: self.__array_ufunc__(ufunc, "__call__", *((other, self) if swapped else (self, other)))
+
+
+def _in_place(ufunc: Any) -> Any:
+    def written(self: Window, other: Any) -> Window:
+        if self.source is None:
+            raise _unsupported("a write in place to what was computed")
+        array, key = self.source
+        write(array, key, self.__array_ufunc__(ufunc, "__call__", self, other))
+        return self
+
+    return written
+
+
+def _operators(ufunc: Any) -> tuple[Any, Any, Any]:
+    return _binary(ufunc, False), _binary(ufunc, True), _in_place(ufunc)
+
+
+def _unary(ufunc: Any) -> Any:
+    return lambda self: self.__array_ufunc__(ufunc, "__call__", self)
+
+
+class Window:
+    """A slice whose length is traced, or a value computed from such slices.
+
+    Parameters
+    ----------
+    values : callable
+        The array, read when it is asked for: a slice shows what is written to its array later.
+    lengths : sequence
+        For each axis the number of elements that count, or None for all of them.
+    source : tuple, optional
+        The array and the key that it is a slice of.
+    """
+
+    __array_priority__ = 1000.0
+    __hash__ = None  # type: ignore[assignment]
+
+    sum, prod, any, all = _reduction("sum"), _reduction("prod"), _reduction("any"), _reduction("all")
+    max, min, argmax, argmin = _reduction("max"), _reduction("min"), _reduction("argmax"), _reduction("argmin")
+    __add__, __radd__, __iadd__ = _operators(table.add)
+    __sub__, __rsub__, __isub__ = _operators(table.subtract)
+    __mul__, __rmul__, __imul__ = _operators(table.multiply)
+    __truediv__, __rtruediv__, __itruediv__ = _operators(table.divide)
+    __floordiv__, __rfloordiv__, __ifloordiv__ = _operators(table.floor_divide)
+    __mod__, __rmod__, __imod__ = _operators(table.remainder)
+    __pow__, __rpow__, __ipow__ = _operators(table.power)
+    __matmul__, __rmatmul__, __imatmul__ = _operators(matmul)
+    __and__, __rand__, __iand__ = _operators(table.bitwise_and)
+    __or__, __ror__, __ior__ = _operators(table.bitwise_or)
+    __xor__, __rxor__, __ixor__ = _operators(table.bitwise_xor)
+    __lt__, __le__ = _binary(table.less, False), _binary(table.less_equal, False)
+    __gt__, __ge__ = _binary(table.greater, False), _binary(table.greater_equal, False)
+    __eq__, __ne__ = _binary(table.equal, False), _binary(table.not_equal, False)
+    __neg__, __abs__, __invert__ = _unary(table.negative), _unary(table.absolute), _unary(table.invert)
+
+    def __init__(
+        self, values: Callable[[], ndarray], lengths: Sequence[Any], source: Any = None, error: Exception | None = None
+    ) -> None:
+        self._values = values
+        self.lengths = tuple(lengths)
+        self.source = source
+        self.error = error  # where it leaves the graph
+
+    @property
+    def values(self) -> ndarray:
+        """The elements, and after them others that do not count."""
+        return self._values()
+
+    @property
+    def ndim(self) -> int:
+        """The number of axes."""
+        return len(self.lengths)
+
+    @property
+    def shape(self) -> tuple[Any, ...]:
+        """The lengths of the axes, of which some are traced."""
+        sizes = self.values.shape
+        return tuple([size if length is None else length for size, length in zip(sizes, self.lengths, strict=True)])
+
+    @property
+    def dtype(self) -> Any:
+        """The dtype."""
+        return self.values.dtype
+
+    @property
+    def T(self) -> Window:
+        """The axes in the opposite order."""
+        return Window(lambda: self.values.T, self.lengths[::-1])
+
+    def copy(self) -> Window:
+        """The elements as they are now."""
+        return _kept(self.values.copy(), self.lengths)
+
+    def astype(self, dtype: Any) -> Window:
+        """The elements in another dtype."""
+        return _kept(self.values.astype(dtype), self.lengths)
+
+    def mean(self, axis: Any = None) -> Any:
+        """The mean of the elements."""
+        count: Any = 1
+        for each in self._axes(axis):
+            count = count * (self.values.shape[each] if self.lengths[each] is None else self.lengths[each])
+        return self.sum(axis) / count
+
+    def dot(self, other: Any) -> Any:
+        """The product with another slice."""
+        return _product(self, other)
+
+    def _axes(self, axis: Any) -> list[int]:
+        if axis is None:
+            return list(range(self.ndim))
+        return [each % self.ndim for each in (axis if isinstance(axis, tuple) else (axis,))]
+
+    def _reduced(self, name: str, axis: Any = None) -> Any:
+        values, axes = self.values, self._axes(axis)
+        if name in _UNITS:
+            fill = np.dtype(values.dtype).type(_UNITS[name])
+        else:
+            if name.startswith("arg") and self.ndim > 1:
+                raise _unsupported(f"{name} of several axes")
+            kind = np.dtype(values.dtype)
+            limits = (False, True) if kind.kind == "b" else (-np.inf, np.inf) if kind.kind == "f" else _limits(kind)
+            fill = kind.type(limits[0 if name.endswith("max") else 1])
+            for each in axes:
+                if self.lengths[each] is not None:
+                    _demand(self.lengths[each] > 0, value_checks.OPEN_EMPTY)
+        values = _masked(values, [n if a in axes else None for a, n in enumerate(self.lengths)], fill)
+        result = getattr(values, name)(axis=axis)
+        return _kept(result, [length for a, length in enumerate(self.lengths) if a not in axes])
+
+    def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **options: Any) -> Any:
+        if method != "__call__" or options:
+            raise _unsupported(f"{ufunc.__name__}.{method}" if method != "__call__" else f"{ufunc.__name__}(out=)")
+        if ufunc.__name__ == "matmul":
+            return _product(*inputs)
+        arrays, lengths = _aligned(inputs)
+        result = ufunc(*arrays)
+        return tuple([_kept(r, lengths) for r in result]) if isinstance(result, tuple) else _kept(result, lengths)
+
+    def __getitem__(self, key: Any) -> Window:
+        items = key if type(key) is tuple else (key,)
+        if not all(each is None or (type(each) is slice and each == slice(None)) for each in items):
+            raise _unsupported("an index")
+        left = iter(self.lengths)
+        lengths = [None if each is None else next(left) for each in items]
+        return Window(lambda: self.values[key], [*lengths, *left])
+
+    def __setitem__(self, key: Any, value: Any) -> None:
+        raise _unsupported("a write to a part")
+
+    def __iter__(self) -> Any:
+        raise _unsupported("a loop over the elements")
+
+    def __len__(self) -> int:
+        raise _unsupported("len()")
+
+    def __bool__(self) -> bool:
+        raise _unsupported("its truth")
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        raise _unsupported(name)
+
+
+_FUNCTIONS: dict[str, Callable[..., Any]] = {
+    **{
+        name: lambda x, *args, name=name, **kwargs: getattr(x, name)(*args, **kwargs)
+        for name in (*_UNITS, *_EXTREMES, "mean", "copy", "astype")
+    },
+    "dot": lambda one, other: _product(one, other),
+    "inner": lambda one, other: _product(one, other if np.ndim(other) == 1 else other.T),
+    "outer": lambda one, other: one[:, None] * other,
+}
+
+
+def taking(function: Any) -> Any:
+    """A function of tnp that takes slices with traced bounds too."""
+
+    def call(*args: Any, **kwargs: Any) -> Any:
+        given = [part for each in args for part in (each if type(each) in (list, tuple) else (each,))]
+        if not any(type(each) is Window for each in given):
+            return function(*args, **kwargs)
+        found = _FUNCTIONS.get(function.__name__)
+        if found is None:
+            raise _unsupported(function.__name__)
+        return found(*args, **kwargs)
+
+    return call
+
+
+def item(array: Any, key: Any) -> Any:
+    """``array[key]``, of a slice with traced bounds too."""
+    if not _is_open(array, key):
+        return array[key]
+    wide, ranges = _parsed(array, key)
+    lengths = [None if each is None else each.length for each in ranges]
+    return Window(lambda: _moved(array[wide], ranges), lengths, (array, key), trace_state.value_error())
+
+
+def refuse(result: Any) -> None:
+    """Raise for a result of a compiled function that holds a slice whose length is traced."""
+
+    def check(value: Any) -> Any:
+        if type(value) is Window:
+            raise value.error or _unsupported("a result of the function")
+        return value
+
+    pytree.mapped(check, result, lambda value: type(value) is Window or pytree.is_array(value))
+
+
+def set_item(value: Any, array: Any, key: Any) -> None:
+    """``array[key] = value``."""
+    if _is_open(array, key):
+        write(array, key, value)
+    else:
+        array[key] = value
+
+
+def update(array: Any, key: Any, value: Callable[[], Any], name: str) -> None:
+    """``array[key] += value()`` and the like, by the operator's name."""
+    held = item(array, key)
+    if type(held) is Window:
+        write(array, key, getattr(operator, name.removeprefix("i"))(held, value()))
+    else:
+        array[key] = getattr(operator, name)(held, value())
+
+
+def write(array: ndarray, key: Any, value: Any) -> None:
+    """Write to a slice with traced bounds."""
+    wide, ranges = _parsed(array, key)
+    now = array[wide]
+    given = value.values if type(value) is Window else asarray(value)
+    lengths = value.lengths if type(value) is Window else [None] * given.ndim
+    if given.ndim > now.ndim:
+        raise _unsupported(f"a write of {given.ndim} axes to {now.ndim}")
+    inside: Any = True
+    for axis, at in enumerate(ranges):
+        own = axis - now.ndim + given.ndim  # of the value
+        size = given.shape[own] if own >= 0 else 1
+        length = lengths[own] if own >= 0 else None
+        if at is None:
+            if length is not None:
+                _demand(length == now.shape[axis], value_checks.OPEN_LENGTHS)
+                given = _cut(given, own, now.shape[axis])
+            continue
+        if length is not None or size != 1:
+            _demand(at.length == (size if length is None else length), value_checks.OPEN_LENGTHS)
+        place = arange(at.size)
+        number = place if at.is_first else (place - at.start) * at.step
+        within = (number >= 0) & (number < at.length)
+        if abs(at.step) != 1:
+            number = (place - at.start) // at.step
+            within = (number >= 0) & (number < at.length) & ((place - at.start) % at.step == 0)
+        if size != 1 and not (at.is_first and size == at.size):
+            given = given[(slice(None),) * own + (clip(number, 0, size - 1),)]
+        inside = inside & within.reshape((-1,) + (1,) * (now.ndim - axis - 1))
+    array[wide] = where(inside, given.astype(array.dtype), now)
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+
+
+def _is_open(array: Any, key: Any) -> bool:
+    """Whether a key of an array holds a slice with a traced bound."""
+    if not isinstance(array, ndarray):
+        return False
+    items = key if type(key) is tuple else (key,)
+    return any(type(each) is slice and not _is_known(each) for each in items)
+
+
+def _is_known(item: slice) -> bool:
+    return traced(item.start) is None and traced(item.stop) is None
+
+
+def _parsed(array: ndarray, key: Any) -> tuple[tuple[Any, ...], list[_Range | None]]:
+    """The key with whole axes for slices with traced bounds, and for each axis of the result the slice's places."""
+    items = list(key) if type(key) is tuple else [key]
+    used = sum([each is not None and each is not Ellipsis for each in items])
+    whole = [slice(None)] * (array.ndim - used)
+    if Ellipsis in [each for each in items if not isinstance(each, ndarray)]:
+        at = next(place for place, each in enumerate(items) if each is Ellipsis)
+        items[at : at + 1] = whole
+    else:
+        items += whole
+    wide: list[Any] = []
+    ranges: list[_Range | None] = []
+    axis = 0
+    for each in items:
+        if each is None:
+            wide.append(None)
+            ranges.append(None)
+            continue
+        size = array.shape[axis]
+        axis += 1
+        if type(each) is slice and not _is_known(each):
+            wide.append(slice(None))
+            ranges.append(_range(each, size))
+        elif type(each) is slice:
+            wide.append(each)
+            ranges.append(None)
+        elif isinstance(each, int) or (isinstance(each, ndarray) and each.ndim == 0 and each.dtype.kind in "iu"):
+            wide.append(each)
+        else:
+            raise _unsupported("an index array or a mask beside it")
+    return tuple(wide), ranges
+
+
+def _range(item: slice, size: int) -> _Range:
+    step = 1 if item.step is None else operator.index(item.step)
+    least, most = (0, size) if step > 0 else (-1, size - 1)
+
+    def bound(value: Any, default: int) -> Any:
+        if value is None:
+            return default
+        if traced(value) is None:
+            value = operator.index(value)
+            return min(max(value + size if value < 0 else value, least), most)
+        if value.dtype.kind not in "iu":
+            raise TypeError("slice indices must be integers or None or have an __index__ method")
+        value = asarray(value).astype(np.int64)
+        return number_of(clip(where(value < 0, value + size, value), least, most).tensor)
+
+    start = bound(item.start, 0 if step > 0 else size - 1)
+    stop = bound(item.stop, size if step > 0 else -1)
+    apart = stop - start if step > 0 else start - stop
+    length = apart if abs(step) == 1 else (apart + (abs(step) - 1)) // abs(step)
+    return _Range(start, step, number_of(clip(asarray(length), 0, size).tensor), size)
+
+
+def _moved(values: ndarray, ranges: Sequence[_Range | None]) -> ndarray:
+    for axis, each in enumerate(ranges):
+        if each is not None and not each.is_first:
+            places = clip(arange(each.size) * each.step + each.start, 0, max(each.size - 1, 0))
+            values = values[(slice(None),) * axis + (places,)]
+    return values
+
+
+def _kept(values: Any, lengths: Sequence[Any]) -> Any:
+    return Window(lambda: values, lengths) if any(each is not None for each in lengths) else values
+
+
+def _cut(values: ndarray, axis: int, size: int) -> ndarray:
+    return values if values.shape[axis] <= size else values[(slice(None),) * axis + (slice(size),)]
+
+
+def _aligned(inputs: Sequence[Any]) -> tuple[list[Any], list[Any]]:
+    """Operands of an elementwise operation with axes of one size, and the lengths of the result."""
+    arrays = [each.values if type(each) is Window else each for each in inputs]
+    lengths = [each.lengths if type(each) is Window else (None,) * np.ndim(each) for each in inputs]
+    found: list[Any] = []
+    for back in range(1, 1 + max(map(len, lengths))):
+        here = [n for n, each in enumerate(lengths) if len(each) >= back]
+        known = [lengths[n][-back] for n in here if lengths[n][-back] is not None]
+        found.insert(0, known[0] if known else None)
+        if not known:
+            continue
+        sizes = {n: np.shape(arrays[n])[-back] for n in here}
+        wide = [n for n in here if sizes[n] != 1 or lengths[n][-back] is not None]
+        least = min(sizes[n] for n in wide)
+        for n in wide:
+            length = lengths[n][-back]
+            if length is not known[0]:
+                _demand(known[0] == (sizes[n] if length is None else length), value_checks.OPEN_LENGTHS)
+            arrays[n] = _cut(asarray(arrays[n]), len(lengths[n]) - back, least)
+    return arrays, found
+
+
+def _product(one: Any, other: Any) -> Any:
+    """``one @ other``."""
+    arrays = [each.values if type(each) is Window else asarray(each) for each in (one, other)]
+    lengths = [list(each.lengths) if type(each) is Window else [None] * np.ndim(each) for each in (one, other)]
+    if not all(1 <= each.ndim <= 2 for each in arrays):
+        raise _unsupported("a product of other than one or two axes")
+    axes = [arrays[0].ndim - 1, 0]
+    inner = [lengths[n][axis] for n, axis in enumerate(axes)]
+    sizes = [arrays[n].shape[axis] for n, axis in enumerate(axes)]
+    if any(each is not None for each in inner):
+        first, second = [size if length is None else length for size, length in zip(sizes, inner, strict=True)]
+        _demand(first == second, value_checks.OPEN_LENGTHS)
+        for n, axis in enumerate(axes):
+            kept = [first if a == axis else None for a in range(arrays[n].ndim)]
+            arrays[n] = _cut(_masked(arrays[n], kept, arrays[n].dtype.type(0)), axis, min(sizes))
+    left = [*lengths[0][:-1], *lengths[1][1:]]
+    return _kept(arrays[0] @ arrays[1], left)
+
+
+def _masked(values: ndarray, lengths: Sequence[Any], fill: Any) -> ndarray:
+    for axis, length in enumerate(lengths):
+        if length is not None:
+            inside = (arange(values.shape[axis]) < length).reshape((-1,) + (1,) * (values.ndim - axis - 1))
+            values = where(inside, values, fill)
+    return values
+
+
+def _limits(dtype: np.dtype) -> tuple[int, int]:
+    return np.iinfo(dtype).min, np.iinfo(dtype).max
+
+
+def _demand(condition: Any, text: str) -> None:
+    value_checks.demand(asarray(condition).tensor, text)
+
+
+def _unsupported(what: str) -> NotImplementedError:
+    return NotImplementedError(
+        f"{trace_state.user_line()}: {what} is not kept in a graph for a slice whose bounds are traced, as "
+        "`x[:i]` in a loop: elementwise functions, sum, prod, mean, max, min, any, all, `@`, and `x[:i] = value` are; "
+        "or choose with tnp.where(tnp.arange(len(x)) < i, x, 0), or write a loop over the elements"
+    )
