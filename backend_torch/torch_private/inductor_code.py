@@ -31,6 +31,7 @@ TORCH = _Names()
 """The ``torch`` of generated code, which reads dtypes from it: this saves 40 ns for each new array."""
 
 _OPERATORS = {"aten", "mkl", "mkldnn"}  # namespaces whose operators are torch's own C++
+_OWN = frozenset({"mm", "order", "partitioned", "sorted"})  # operations of tnp, defined when it is imported
 
 
 def _known() -> dict[str, Any]:
@@ -105,7 +106,9 @@ def _is_torchs(chain: Sequence[str], names: Mapping[str, Any]) -> bool:
         return there is not None and getattr(torch, chain[1], None) is there
     if chain[0] != "torch":
         return True
-    return chain[2] in _OPERATORS if chain[1] == "ops" else not chain[1].startswith("_")
+    if chain[1] == "ops":
+        return chain[2] in _OPERATORS or (chain[2] == "tnp" and chain[3] in _OWN)
+    return not chain[1].startswith("_")
 
 
 def put_together(source: str, libraries: Mapping[str, Path]) -> Callable[[list[Tensor]], Sequence[Tensor]]:
