@@ -21,6 +21,7 @@ from xml.etree import ElementTree
 PATH = Path(__file__).with_name("libraries.toml")
 ROOT = Path(__file__).parent.parent
 MODES: Mapping[str, Sequence[str]] = {"NumPy": (), "tnp": ("-m", "tnp")}
+"""Mode -> the options of Python's that come before ``-m pytest``."""
 
 
 @dataclass(frozen=True)
