@@ -31,7 +31,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import torch
-from torch.fx import Node
+from torch.fx import GraphModule, Node
 
 from backend_torch.tensors import devices
 from backend_torch.torch_private import inductor, inductor_code
@@ -46,6 +46,7 @@ log = logging.getLogger("tnp.compile")
 _Used = TypeVar("_Used")
 _FORM = "1"  # of an entry; another form is another key
 _OPERATORS = {"aten", "prims", "tnp"}  # of others nobody knows the code's version
+_OTHERS = (getitem, torch.ops.higher_order.cond, torch.ops.higher_order.while_loop, torch.ops.higher_order.scan)
 _FACTS = "facts.json"
 _SOURCE = "runner.py"
 _UNFINISHED = "unfinished-"
@@ -83,19 +84,34 @@ def _text(graph: Graph) -> Iterator[str]:
         place = memory.setdefault(storage_of(tensor), len(memory))
         yield f"input {_form(tensor)} {tensor.storage_offset()} {place}"
     places: dict[Node, int] = {}
-    for node in graph.module.graph.nodes:
+    yield from _operations(graph.module, places)
+    yield f"results {[places[node] for node in graph.results]} written {sorted(graph.written)}"
+
+
+def _operations(module: GraphModule, places: dict[Node, int]) -> Iterator[str]:
+    """Yield each operation with its result; ``places`` gets the nodes in their order."""
+    for node in module.graph.nodes:
         if node.op == "call_function":
             is_operator = isinstance(node.target, OpOverload)
-            if node.target.namespace not in _OPERATORS if is_operator else node.target is not getitem:
+            if node.target.namespace not in _OPERATORS if is_operator else node.target not in _OTHERS:
                 raise _Unnamed
             values = node.meta.get("val")
             made = [_form(each) for each in (values if isinstance(values, (list, tuple)) else [values])]
-            name = node.target if is_operator else "getitem"
+            name = "getitem" if node.target is getitem else node.target
             yield f"{name} {_named(node.args, places)} {_named(node.kwargs, places)} {made}"
-        elif node.op != "placeholder" and node.op != "output":
-            raise _Unnamed  # a branch, a loop's body or a generator
+        elif node.op == "get_attr":
+            yield from _inner(getattr(module, str(node.target)))
         places[node] = len(places)
-    yield f"results {[places[node] for node in graph.results]} written {sorted(graph.written)}"
+
+
+def _inner(module: Any) -> Iterator[str]:
+    """Yield the graph of a branch, or of a loop's condition or body."""
+    if not isinstance(module, GraphModule):
+        raise _Unnamed  # a generator
+    places: dict[Node, int] = {}
+    yield f"graph {len(module.graph.find_nodes(op='placeholder'))}"
+    yield from _operations(module, places)
+    yield f"returns {_named(module.graph.output_node().args, places)}"
 
 
 def _form(value: Any) -> str:

@@ -582,7 +582,7 @@ class Executable:
         key = code_cache.key(graph, self._mode, self._options)
         known = None if key is None else code_cache.load(key)
         if known is not None:
-            return known
+            return loop_lowering.raising(known) if loop_lowering.has_loops(graph.module) else known
         mode, inputs = self._stand_ins()
         module = graph_copies.duplicate(graph.module, graph.results)
         has_lowered = loop_lowering.lower(module)
@@ -595,7 +595,7 @@ class Executable:
         settings = self._settings_of(pure)
         inputs += [traces.like(mode, tensor) for _, tensor in drawn]
         code = inductor.compiled(pure, inputs, mode, settings)
-        if key is not None and not drawn and not has_lowered:
+        if key is not None and not drawn:
             code_cache.store(key, code, graph)
         program = random_inputs.before(code, drawn)
         return loop_lowering.raising(program) if has_lowered else program

@@ -51,6 +51,7 @@ from backend_torch.torch_private.tensor_internals import storage_of
 Tensor = torch.Tensor
 aten = torch.ops.aten
 higher_order = torch.ops.higher_order
+_LOOPS = (higher_order.while_loop, higher_order.scan)
 _log = logging.getLogger(__name__)
 _ASSERT = aten._assert_async.msg
 _MOST_NODES = 2000
@@ -58,11 +59,16 @@ _LARGE_ELEMENTWISE = 1 << 16  # an elementwise loop that carries more elements i
 _LARGE = 1 << 24  # a loop with an input of more elements is not lowered: its steps use libraries or many threads
 
 
+def has_loops(module: GraphModule) -> bool:
+    """Whether a graph has loops, which may be lowered."""
+    return any(node.target in _LOOPS for node in module.graph.nodes)
+
+
 def lower(module: GraphModule) -> bool:
     """Replace loops of a graph by calls of their C++ functions; return whether any was replaced."""
     found = False
     for node in list(module.graph.nodes):
-        if node.target not in (higher_order.while_loop, higher_order.scan):
+        if node.target not in _LOOPS:
             continue
         try:
             kernel = lowered(module, node)
@@ -353,7 +359,7 @@ class _Frame:
         if target is operator.getitem:
             return self.value(node.args[0])[node.args[1]]
         args = _map(node.args, self.value)
-        if target in (higher_order.while_loop, higher_order.scan):
+        if target in _LOOPS:
             return self.loop(node, args, {})
         if target is higher_order.cond:
             return self.branch(node, args)

@@ -18,6 +18,8 @@ from backend_torch.torch_private.patches import Patches, Undo, replaced_attribut
 
 _MOST = 64_000  # characters of kernels in one library; a graph with more has several, which are made in parallel
 
+_KERNEL = re.compile(r'extern "C"\s+void\s+kernel\(')
+
 _HEAD = """
 // at::vec:: may be used below, so that there is one precompiled header for all libraries
 #include <torch/csrc/inductor/cpp_prefix.h>
@@ -100,8 +102,7 @@ def put(patches: Patches) -> list[Undo]:
     one, wait, built = AsyncCompile.cpp_pybinding, AsyncCompile.wait, VecISA.check_build
 
     def ask(compiler: Any, types: list[str], source: str) -> Any:
-        is_plain = source.count('extern "C"') == 1
-        return _Asked(compiler, types, source) if is_plain else one(compiler, types, source)
+        return _Asked(compiler, types, source) if _KERNEL.search(source) else one(compiler, types, source)
 
     def get(compiler: Any, scope: dict[str, Any]) -> None:
         scope.update(_made({name: each for name, each in scope.items() if isinstance(each, _Asked)}))
@@ -153,7 +154,7 @@ def _text(part: Mapping[str, _Asked]) -> str:
         lines = each.source.splitlines()
         headers.update(dict.fromkeys([line for line in lines if line.startswith("#include")]))
         body = "\n".join([line for line in lines if not line.startswith("#include")])
-        body = re.sub(r'extern "C"\s*', "", body)
+        body = _KERNEL.sub("void kernel(", body)
         types = [kind.replace("const ", "") for kind in each.types]
         given = ", ".join([f"tnp_given<{kind}>(given[{index}])" for index, kind in enumerate(types)])
         call = f"return tnp_run(count, {len(types)}, [&] {{ {name}::kernel({given}); }});"

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 import torch
 
-from backend_torch.graphs import code_cache, compiling
+from backend_torch.graphs import code_cache, compiling, control_flow, loop_programs
 from backend_torch.torch_private import inductor_code
 
 ROOT = Path(__file__).parents[3]
@@ -54,6 +54,7 @@ results += [  # for the traces of these torch imports DTensor, and with it sympy
     x,
 ]
 heavy.append([name for name in imported() if name not in ("sympy", "torch.distributed.tensor")])
+results.append(np.compile(lambda x: np.scan(lambda sum, y: (sum * 0.5 + y, sum), x[0], x))(x)[1])
 print(json.dumps([[result.tolist() for result in results], heavy, started]))
 """
 
@@ -70,9 +71,9 @@ def test_a_later_process_imports_no_compiler(tmp_path: Path) -> None:
     assert "torch._inductor" in heavy[1]
     assert heavy[0] == []  # elementwise functions need g++ alone
     entries = list((tmp_path / "cache").iterdir())
-    assert len(entries) == 7
+    assert len(entries) == 8
     assert run() == [values, [[], []], []]
-    assert len(list((tmp_path / "cache").iterdir())) == 7
+    assert len(list((tmp_path / "cache").iterdir())) == 8
 
 
 # What decides the code is in the key.
@@ -81,6 +82,10 @@ def test_a_later_process_imports_no_compiler(tmp_path: Path) -> None:
 def key(function: Callable[..., Any], *tensors: torch.Tensor, options: dict[str, Any] | None = None) -> str | None:
     graph = compiling.trace(lambda given: (function(*given),), list(tensors))
     return code_cache.key(graph, None, options)
+
+
+def branched(x: torch.Tensor, positive: float, other: float) -> torch.Tensor:
+    return control_flow.cond(x.sum() > 0, lambda: [x + positive], lambda: [x + other])[0]
 
 
 X = torch.ones(4)
@@ -101,6 +106,9 @@ FUNCTIONS: dict[str, Callable[[], str | None]] = {
     "the other input": lambda: key(lambda x, y: y + 2.0, X, X),
     "a captured tensor": lambda: key(lambda x: x + HELD, X),
     "two views of one captured tensor": lambda: key(lambda x: x + HELD[1:].sum() + HELD.view(4), X),
+    "a branch": lambda: key(lambda x: branched(x, 2.0, 3.0), X),
+    "another branch": lambda: key(lambda x: branched(x, 2.0, 4.0), X),
+    "the branches exchanged": lambda: key(lambda x: branched(x, 3.0, 2.0), X),
     "an option": lambda: key(lambda x: x + 2.0, X, options={"cpp.threads": 1}),
     "another value of the option": lambda: key(lambda x: x + 2.0, X, options={"cpp.threads": 2}),
 }
@@ -111,6 +119,19 @@ def test_each_graph_has_its_own_key() -> None:
     assert None not in keys.values()
     assert len(set(keys.values())) == len(keys)
     assert {what: make() for what, make in FUNCTIONS.items()} == keys
+
+
+def test_a_loop_from_the_cache_raises_its_own_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(tensors: list[torch.Tensor]) -> list[torch.Tensor]:
+        raise RuntimeError("tnp.IndexError: index 9 is out of bounds")
+
+    def loop(given: list[torch.Tensor]) -> list[torch.Tensor]:
+        return control_flow.while_loop(lambda carried: carried[0].sum() < 9, lambda carried: [carried[0] + 1], given)
+
+    monkeypatch.setattr(loop_programs, "program", lambda graph: None)
+    monkeypatch.setattr(code_cache, "load", lambda name: fail)
+    with pytest.raises(IndexError, match="index 9 is out of bounds"):
+        compiling.Executable(compiling.trace(loop, [X])).program([X])([X])
 
 
 def test_the_state_of_torch_is_in_the_key(monkeypatch: pytest.MonkeyPatch) -> None:

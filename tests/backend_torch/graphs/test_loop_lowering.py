@@ -15,7 +15,7 @@ import pytest
 import torch
 
 import tnp as np
-from backend_torch.graphs import loop_lowering
+from backend_torch.graphs import code_cache, loop_lowering
 from backend_torch.torch_private import inductor_loops
 from tests.oracle import assert_same
 
@@ -25,7 +25,7 @@ Function = Callable[..., Any]
 
 @pytest.fixture
 def calls(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """The source of each loop that is lowered."""
+    """The source of each loop that is lowered; none comes from the cache on disk."""
     sources: list[str] = []
     tried: list[str] = []  # as a whole with what is around it
     call = inductor_loops.call
@@ -45,6 +45,7 @@ def calls(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
     monkeypatch.setattr(inductor_loops, "call", spied)
     monkeypatch.setattr(loop_lowering, "whole", noted)
+    monkeypatch.setattr(code_cache, "load", lambda name: None)
     return sources
 
 

@@ -9,7 +9,7 @@ import pytest
 import torch
 
 import tnp
-from backend_torch.graphs import loop_lowering, loop_programs
+from backend_torch.graphs import code_cache, loop_lowering, loop_programs
 from backend_torch.torch_private import inductor
 
 Function = Callable[[Any], Any]
@@ -19,6 +19,7 @@ Function = Callable[[Any], Any]
 def nothing_is_lowered(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(loop_lowering, "lower", lambda module: False)
     monkeypatch.setattr(loop_programs, "program", lambda graph: None)
+    monkeypatch.setattr(code_cache, "load", lambda name: None)
 
 
 def compiled(function: Function, monkeypatch: pytest.MonkeyPatch, x: Any) -> tuple[int, int]:
