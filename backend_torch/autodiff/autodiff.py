@@ -619,8 +619,8 @@ def linearize(
         recorded, handles = _recorded(function, tensors, outside, True)
         weights = [torch.zeros_like(result).requires_grad_() for result in recorded[: count()]]
         gradients = _pulled(recorded[: count()], handles, weights, again=True)
-        found = tuple([result.detach().clone() for result in recorded])
-        return found, lambda *tangents: _pulled(gradients, weights, tangents)
+        values = tuple([result.detach().clone() for result in recorded])
+        return values, lambda *tangents: _pulled(gradients, weights, tangents)
     _state.linearized += 1
     try:
         results, pullback = vjp(function, tensors, count, keeps)

@@ -156,7 +156,8 @@ def _trace(
 
     watch = _current.watch = Watch(mode)
     around, trace_state.state.effects = trace_state.state.effects, []
-    calls_around, trace_state.state.calls = trace_state.state.calls, (calls := [])
+    calls: list[host_calls.HostCall] = []
+    calls_around, trace_state.state.calls = trace_state.state.calls, calls
     watch.inputs.update(map(storage_of, inputs))
 
     def watched(*stand_ins: Tensor) -> tuple[Tensor, ...]:
@@ -649,7 +650,11 @@ class Executable:
 
 def _holding(program: Program, calls: list[host_calls.HostCall]) -> Program:
     """Return a program that keeps what it calls alive."""
-    return (lambda tensors, calls=calls: program(tensors)) if calls else program
+
+    def run(tensors: list[Tensor], kept: list[host_calls.HostCall] = calls) -> Sequence[Tensor]:
+        return program(tensors)
+
+    return run if calls else program
 
 
 def _without_gradients(program: Program) -> Program:

@@ -507,11 +507,11 @@ class _While(torch.autograd.Function):
 
         def stepped(values: Tensors) -> Tensors:
             around_now, beside_now = values[count + more :][: len(around)], values[count + more + len(around) :]
-            return list(pushed(*values[:count], *around_now, *values[count:][:more], *beside_now))
+            return list(step_along(*values[:count], *around_now, *values[count:][:more], *beside_now))
 
         inputs = [each.contiguous() for each in (*carry, *along, *around, *beside)]
         with functorch.down_to(None):
-            pushed = graphs.derived(step, [*carry, *around], [*along, *beside], True)
+            step_along = graphs.derived(step, [*carry, *around], [*along, *beside], True)
             examples = list(map(_example, inputs))
             modules = [compiling.subgraph(each, examples)[0] for each in (tested, stepped)]
         found = _While.apply(_Graphs(modules, count + more), *inputs)

@@ -164,12 +164,13 @@ def _places_read(values: Node, dim: int) -> tuple[list[int], list[Node]] | None:
     """Return the places along an axis that a graph reads: numbers, and inputs with numbers; None if it reads more."""
     numbers, inputs = [], []
     for user in values.users:
-        if user.target is aten.select.int and user.args[1] % values.meta["val"].dim() == dim:
-            numbers.append(user.args[2])
-        elif user.target is aten.slice.Tensor and user.args[1:] == (dim, -1, sys.maxsize):
+        args: Any = user.args
+        if user.target is aten.select.int and args[1] % values.meta["val"].dim() == dim:
+            numbers.append(args[2])
+        elif user.target is aten.slice.Tensor and args[1:] == (dim, -1, sys.maxsize):
             numbers.append(-1)
-        elif user.target is aten.index.Tensor and user.args[1][:-1] == [None] * dim:
-            index = user.args[1][-1]
+        elif user.target is aten.index.Tensor and args[1][:-1] == [None] * dim:
+            index = args[1][-1]
             while index.target is aten.clone.default:
                 index = index.args[0]
             if index.op != "placeholder" or index.meta["val"].dtype is not torch.int64:

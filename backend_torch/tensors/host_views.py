@@ -82,7 +82,8 @@ def forwards(array: np.ndarray, origin: Tensor) -> Tensor:
 
     If no tensor can describe the elements either, the result has their bytes along a further axis.
     """
-    ahead = array[*[slice(None, None, -1 if step < 0 else 1) for step in array.strides], ...]
+    key: Any = (*[slice(None, None, -1 if step < 0 else 1) for step in array.strides], ...)
+    ahead = array[key]
     if is_described(ahead):
         return tensor_over(ahead, origin)
     storage = origin.untyped_storage()

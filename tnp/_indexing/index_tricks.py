@@ -78,6 +78,7 @@ class ndenumerate:
     """
 
     __slots__ = ("_pairs",)
+    _pairs: Iterator[tuple[tuple[int, ...], ndarray]]
 
     def __new__(cls, arr: Any) -> Any:
         """Return NumPy's iterator where the array holds what no tensor can."""
