@@ -216,8 +216,12 @@ class ndarray(Methods):
 
     @property
     def data(self) -> memoryview:
-        """The elements' memory as a buffer; CPU only."""
-        return self.__array__().data
+        """The elements' memory as a buffer, without a copy; CPU only.
+
+        The class itself exports none (``__buffer__``): torch.asarray would take its bytes for the default dtype's, and
+        keep no reference to the memory.
+        """
+        return self.__array__(copy=False).data
 
     @property
     def ctypes(self) -> Any:
@@ -408,10 +412,6 @@ class ndarray(Methods):
 
     def __bytes__(self) -> bytes:
         return self.tobytes()
-
-    def __buffer__(self, flags: int, /) -> memoryview:
-        """Export the elements' memory as a buffer, without a copy; Python 3.12 and later call this."""
-        return self.__array__(copy=False).data
 
     def __sizeof__(self) -> int:
         return object.__sizeof__(self) + (self.nbytes if self.tensor._base is None else 0)

@@ -636,9 +636,6 @@ def test_item_tolist_and_bytes(xp: Any, dtype: str) -> Any:
 @pytest.mark.host
 @pytest.mark.parametrize("dtype", ALL)
 def test_buffers(dtype: str) -> None:
-    """What takes buffers, ``hashlib`` and ``file.write`` among others, asks the class for one since Python 3.12."""
-    ours = memoryview if sys.version_info >= (3, 12) else lambda x: x.__buffer__(0)
-
     def described(view: memoryview) -> Any:
         return view.format, view.shape, view.strides, view.readonly, view.tobytes()
 
@@ -649,18 +646,28 @@ def test_buffers(dtype: str) -> None:
         lambda xp, x: x[:0],
     ):
         x, y = (layout(xp, sample(xp, (2, 3), dtype)) for xp in (tnp, np))
-        assert described(ours(x)) == described(memoryview(y))
+        assert described(x.data) == described(y.data)
     x = tnp.zeros(3, dtype)
-    ours(x).cast("B")[:] = bytes(range(1, x.nbytes + 1))
+    x.data.cast("B")[:] = bytes(range(1, x.nbytes + 1))
     assert x.tobytes() == bytes(range(1, x.nbytes + 1))
 
 
 def test_no_buffer_is_a_copy() -> None:
     """What is written to a copy would be lost."""
     with pytest.raises(TypeError, match="meta"):
-        tnp.zeros(3, device="meta").__buffer__(0)
+        _ = tnp.zeros(3, device="meta").data
     with pytest.raises(ValueError, match="Unable to avoid copy"):
-        tnp.asarray(torch.tensor([1 + 2j]).conj()).__buffer__(0)
+        _ = tnp.asarray(torch.tensor([1 + 2j]).conj()).data
+
+
+@pytest.mark.host
+@pytest.mark.parametrize("dtype", ALL)
+def test_torch_reads_no_buffer(dtype: str) -> None:
+    """torch.asarray prefers a class's buffer, whose format it ignores, and keeps no reference to its owner."""
+    found = torch.asarray(sample(tnp, (2, 3), dtype))
+    np.testing.assert_array_equal(found.numpy(), sample(np, (2, 3), dtype))
+    with pytest.raises(TypeError, match="bytes-like object is required"):
+        memoryview(tnp.zeros(3))
 
 
 @pytest.mark.parametrize("args", [(), (6,), (0, 5), (1.0,), (1, 2, 3), ("a",)])
