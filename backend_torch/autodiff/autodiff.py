@@ -20,7 +20,7 @@ from backend_torch.autodiff import outside, transform_levels
 from backend_torch.autodiff.old_values import old_values_kept, privately, unhooked, was_overwritten
 from backend_torch.autodiff.replayed_draws import Draws
 from backend_torch.tensors import trace_state
-from backend_torch.torch_private import autograd, functorch, messages
+from backend_torch.torch_private import autograd, functorch, messages, traces
 from backend_torch.torch_private.functorch import is_transforming
 from backend_torch.torch_private.tensor_internals import storage_of, version_of
 
@@ -186,7 +186,10 @@ def _handle(tensor: Tensor) -> Tensor:
             (handle,) = transform_levels.require_gradients([tensor], level)
             return handle
     elif not tensor.requires_grad:
-        return tensor.detach().requires_grad_()
+        handle = tensor.detach().requires_grad_()
+        if trace_state.is_tracing():
+            traces.mark_recording(handle)
+        return handle
     return _unsafe_view(tensor, tensor.shape)
 
 

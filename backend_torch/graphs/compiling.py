@@ -425,6 +425,8 @@ class Executable:
             return self._or_eager(self._make_plain)
         if self._updates(tensors):
             return _without_gradients(self._or_eager(self._make_plain))
+        if traces.has_recording(self.graph.module):
+            return _without_derivatives(_without_gradients(self._or_eager(self._make_plain)))
         return self._keeping(self._or_eager(lambda: self._make_differentiable(tracked)))
 
     def _keeping(self, program: Program) -> Program:
@@ -655,6 +657,33 @@ def _holding(program: Program, calls: list[host_calls.HostCall]) -> Program:
         return program(tensors)
 
     return run if calls else program
+
+
+class _NoDerivatives(torch.autograd.Function):
+    """Results that depend on other tensors, and can't be differentiated."""
+
+    @staticmethod
+    def forward(ctx: Any, count: int, *tensors: Any) -> Any:
+        return tensors[:count]
+
+    @staticmethod
+    def backward(ctx: Any, *_: Any) -> Any:
+        raise NotImplementedError(
+            "a compiled function that records a GradientTape has no derivatives: use tnp.grad there instead of the tape"
+        )
+
+    jvp = backward
+
+
+def _without_derivatives(program: Program) -> Program:
+    """Return a program whose results raise where their derivatives are taken."""
+
+    def run(tensors: list[Tensor]) -> Sequence[Tensor]:
+        inputs = list(tensors)  # a program may empty its list
+        results = program(tensors)
+        return list(_NoDerivatives.apply(len(results), *results, *inputs))
+
+    return run
 
 
 def _without_gradients(program: Program) -> Program:

@@ -19,7 +19,7 @@ from backend_torch.autodiff import autodiff, old_values, transform_levels
 from backend_torch.graphs import compiling, loops
 from backend_torch.tensors import trace_state
 from backend_torch.tensors.memory import unwrapped
-from backend_torch.torch_private import functorch, trees
+from backend_torch.torch_private import functorch, traces, trees
 from backend_torch.torch_private.tensor_internals import storage_of
 
 Tensor = torch.Tensor
@@ -440,6 +440,10 @@ def captured(
         )
     if _has_scan(module):
         raise NotImplementedError("a scan in a branch or a loop whose derivative is taken")
+    if traces.has_recording(module):
+        raise NotImplementedError(
+            "a GradientTape in a branch or a loop whose derivative is taken: use tnp.grad there instead of the tape"
+        )
     if writes is not None:
         writes += mode.outside(written or ())
     return module, mode.outside(outer)

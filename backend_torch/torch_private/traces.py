@@ -206,6 +206,19 @@ def node_of(tensor: Tensor) -> Node | None:
     return None if mode is None else get_proxy_slot(tensor, mode.tracer, None, lambda made: made.proxy.node)
 
 
+def mark_recording(handle: Tensor) -> None:
+    """Mark the operation that cut the handle of a recording off from what it was watched as."""
+    node = node_of(handle)
+    if node is not None:
+        node.meta["records"] = True
+
+
+def has_recording(module: GraphModule) -> bool:
+    """Whether a graph, or a branch or a loop of it, records: a derivative of the graph would end at the handles."""
+    graphs = [part.graph for part in module.modules() if isinstance(part, GraphModule)]
+    return any("records" in node.meta for graph in graphs for node in graph.nodes)
+
+
 def forget(last: Node | None) -> None:
     """Drop the operations that were recorded after ``last``: torch records an operation before it fails."""
     mode = get_proxy_mode()

@@ -178,3 +178,36 @@ def test_a_gradient_of_writes_is_compiled() -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         assert np.compile(np.grad(squares))(np.asarray([1.0, 2.0])).tolist() == [2.0, 4.0]
+
+
+def taped(x: Any) -> Any:
+    with np.GradientTape() as tape:
+        tape.watch(x)
+        y = (np.sin(x) * x**2).sum()
+    return tape.gradient(y, x)
+
+
+@pytest.mark.parametrize("backend", ["eager", "inductor"])
+def test_a_tape_over_a_compiled_tape_is_refused_and_transforms_are_right(backend: str) -> None:
+    """The graph cuts what the inner tape watches off from its argument, so the gradient was None."""
+    compiled, x = np.compile(taped, backend=backend), np.asarray([1.0, 2.0])
+    with np.GradientTape() as outer:
+        outer.watch(x)
+        y = compiled(x).sum()
+    assert y.tolist() == pytest.approx(taped(x).sum().tolist())
+    with pytest.raises(NotImplementedError, match=r"records a GradientTape .* use tnp\.grad"):
+        outer.gradient(y, x)
+    second = np.grad(lambda x: taped(x).sum())(x)
+    numpy.testing.assert_allclose(np.asnumpy(np.grad(lambda x: compiled(x).sum())(x)), np.asnumpy(second))
+
+
+def test_a_tape_in_a_branch_has_no_second_derivative() -> None:
+    """It was zero, or wrong."""
+
+    def branch(x: Any) -> Any:
+        return np.cond(x[0] > 0, taped, lambda x: x * 2, x).sum()
+
+    x = np.asarray([1.0, 2.0])
+    assert np.compile(branch, backend="eager")(x).tolist() == pytest.approx(taped(x).sum().tolist())
+    with pytest.raises((NotImplementedError, np.TracedValueError)):
+        np.compile(np.grad(branch), backend="eager")(x)
