@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy import ndindex
@@ -80,7 +80,7 @@ class ndenumerate:
     __slots__ = ("_pairs",)
     _pairs: Iterator[tuple[tuple[int, ...], ndarray]]
 
-    def __new__(cls, arr: Any) -> Any:
+    def __new__(cls, arr: Any) -> Self:
         """Return NumPy's iterator where the array holds what no tensor can."""
         made = object.__new__(cls)
         try:

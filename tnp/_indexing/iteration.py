@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
@@ -50,7 +50,7 @@ class broadcast:
     _given: list[ndarray]
     shape: tuple[int, ...]
 
-    def __new__(cls, *arrays: Any, **options: Any) -> Any:
+    def __new__(cls, *arrays: Any, **options: Any) -> Self:
         """Return NumPy's iterator where an array holds what no tensor can."""
         if options:
             raise ValueError("keyword arguments not accepted.")
