@@ -75,9 +75,15 @@ template <class T> struct Vector {
   friend Vector operator/(Vector a, Vector b) { return {a.v / b.v}; }
   MATHEMATICS
 };
+// g++ does not join calls of std::fma for each element, and <immintrin.h> takes long to read.
 template <class T> inline Vector<T> fused(Vector<T> a, Vector<T> b, Vector<T> c) {
-  for (int i = 0; i < Vector<T>::size(); i++) c.v[i] = std::fma(a.v[i], b.v[i], c.v[i]);
-  return c;
+#if REGISTER == 64
+  if constexpr (sizeof(T) == 8) return {__builtin_ia32_vfmaddpd512_mask(a.v, b.v, c.v, -1, 4)};
+  else return {__builtin_ia32_vfmaddps512_mask(a.v, b.v, c.v, -1, 4)};
+#else
+  if constexpr (sizeof(T) == 8) return {__builtin_ia32_vfmaddpd256(a.v, b.v, c.v)};
+  else return {__builtin_ia32_vfmaddps256(a.v, b.v, c.v)};
+#endif
 }
 template <class T> constexpr bool is_low = false;
 template <class T> struct wide { using type = T; };
