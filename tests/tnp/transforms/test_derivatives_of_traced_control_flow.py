@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy
@@ -127,6 +127,11 @@ FIRST_ORDER = ("value", "jvp", "grad", "vjp", "jacobian", "tape")
 POINTS = ([0.6, -0.4, 0.9], [-0.6, 0.4, 0.1], [0.6, 0.4, 0.1])
 
 
+def in_turn(transforms: Iterable[str]) -> list[Any]:
+    """The names as parameters: every third one of second order, which take seconds."""
+    return [pytest.param(name, marks=[pytest.mark.walk] * (name not in FIRST_ORDER)) for name in transforms]
+
+
 def check(function: Function, transform: Callable[[Function], Function], backend: str = "eager") -> None:
     compiled = np.compile(transform(function), backend=backend)
     for point in POINTS:
@@ -136,9 +141,7 @@ def check(function: Function, transform: Callable[[Function], Function], backend
     assert compiled.cache_info().traces == 1
 
 
-@pytest.mark.parametrize(
-    "transform", [pytest.param(name, marks=[pytest.mark.walk] * (name not in FIRST_ORDER)) for name in TRANSFORMS]
-)
+@pytest.mark.parametrize("transform", in_turn(TRANSFORMS))
 @pytest.mark.parametrize(
     "function",
     [
@@ -157,7 +160,7 @@ def test_branches_and_bounded_loops(function: Function, transform: str) -> None:
     check(function, TRANSFORMS[transform])
 
 
-@pytest.mark.parametrize("transform", FORWARD)
+@pytest.mark.parametrize("transform", in_turn(FORWARD))
 @pytest.mark.parametrize("function", [loop, counted_loop, plain_loop, plain_counted_loop, plain_writes])
 def test_forward_mode_of_loops(function: Function, transform: str) -> None:
     check(function, FORWARD[transform])
