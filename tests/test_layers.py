@@ -174,6 +174,55 @@ def test_an_exception_is_used(path: str, inside: str, name: str) -> None:
     assert [call for call in calls(ast.parse((ROOT / path).read_text())) if call[1] == name] == [(inside, name)]
 
 
+def readings(tree: ast.AST) -> Iterator[str]:
+    """Yield the comparisons and searches in a module that read the text of an exception, or its arguments."""
+    errors, texts = set(), set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ExceptHandler) and node.name:
+            errors.add(node.name)
+        elif isinstance(node, ast.arg) and node.annotation is not None:
+            if ast.unparse(node.annotation).endswith(("Error", "Exception")):
+                errors.add(node.arg)
+
+    def is_text(node: ast.AST) -> bool:
+        if isinstance(node, ast.Call):
+            return ast.unparse(node.func) in ("str", "repr") and errors >= set(map(ast.unparse, node.args)) > set()
+        if isinstance(node, ast.FormattedValue):
+            return ast.unparse(node.value) in errors
+        if isinstance(node, ast.Attribute):
+            return node.attr == "args" and ast.unparse(node.value) in errors
+        return isinstance(node, ast.Name) and node.id in texts
+
+    def has_text(node: ast.AST) -> bool:
+        return any(map(is_text, ast.walk(node)))
+
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name):
+            if is_text(node.value) or (isinstance(node.value, ast.JoinedStr) and has_text(node.value)):
+                texts.add(node.targets[0].id)
+    searches = {"endswith", "find", "fullmatch", "index", "match", "search", "startswith"}
+    for node in ast.walk(tree):
+        is_search = isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in searches
+        if (is_search or isinstance(node, ast.Compare)) and has_text(node):
+            yield ast.unparse(node)
+
+
+def test_the_walker_sees_what_reads_an_error() -> None:
+    text = (
+        "try: f()\nexcept ValueError as error:\n  'a' in str(error)\n  said = f'{error}'\n  said.startswith('b')\n"
+        "  error.args[0] == 'c'\n  error.code == 1\n  print(str(error))\ndef g(e: Exception): 'd' in repr(e)"
+    )
+    found = {"'a' in str(error)", "said.startswith('b')", "error.args[0] == 'c'", "'d' in repr(e)"}
+    assert set(readings(ast.parse(text))) == found
+
+
+@pytest.mark.parametrize("path", FILES, ids=str)
+def test_no_text_of_an_error_decides(path: Path) -> None:
+    """One module asks what an error says, and never of an error that the program raised."""
+    found = list(readings(ast.parse((ROOT / path).read_text())))
+    assert bool(found) == (path == PRIVATE / "messages.py"), f"{path}: {'; '.join(found)}"
+
+
 def test_every_folder_is_a_package() -> None:
     folders = {path.parent for path in FILES}
     assert not [str(folder) for folder in folders if not (ROOT / folder / "__init__.py").exists()], "left out of wheels"

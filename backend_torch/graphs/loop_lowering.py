@@ -43,7 +43,7 @@ from backend_torch.graphs.loop_operations import (
 )
 from backend_torch.graphs.loop_prelude import OPERATIONS, TORCH
 from backend_torch.tensors import aliasing
-from backend_torch.torch_private import inductor, inductor_loops, traces, trees
+from backend_torch.torch_private import inductor, inductor_loops, messages, traces, trees
 from backend_torch.torch_private.inductor import Program
 from backend_torch.torch_private.operators import schema_of
 from backend_torch.torch_private.tensor_internals import storage_of
@@ -91,9 +91,6 @@ def lower(module: GraphModule) -> bool:
     return found
 
 
-_ERRORS = {f"tnp.{error.__name__}: ": error for error in (RuntimeError, IndexError, KeyboardInterrupt, MemoryError)}
-
-
 def raising(program: Program) -> Program:
     """Wrap a program so that its loops raise their own errors, which Inductor's functions turn into RuntimeError."""
 
@@ -101,11 +98,9 @@ def raising(program: Program) -> Program:
         try:
             return program(tensors)
         except RuntimeError as error:
-            text = str(error)
-            for prefix, kind in _ERRORS.items():
-                if text.startswith(prefix):
-                    raise kind(text.removeprefix(prefix)) from None
-            raise
+            if (found := messages.of_loop(error)) is error:
+                raise
+            raise found from None
 
     return run
 

@@ -40,6 +40,7 @@ TOO_BIG = (
 NO_INT64 = ("Overflow when unpacking long", "int too big to convert", "to type int64_t without overflow")
 OVERFLOW = ("verflow",)
 NO_VIEW = ("view",)
+OF_DIMENSION = ("for dimension",)
 NEGATIVE = ("negative",)
 
 _LINALG = {
@@ -49,6 +50,13 @@ _LINALG = {
     "eig": "Eigenvalues did not converge",
 }
 """A part of the text of torch's LinAlgError -> NumPy's text."""
+
+NOT_BROADCAST = ("too large",)
+NO_ARRAY_RETURNED = ("not producing an array",)
+"""NumPy's texts, where its exception classes do not say enough either."""
+
+_OF_LOOPS = {f"tnp.{kind.__name__}: ": kind for kind in (RuntimeError, IndexError, KeyboardInterrupt, MemoryError)}
+"""How the text of an error begins that a loop in machine code met -> the error's class."""
 
 _RAISE = opcode.opmap["RAISE_VARARGS"]  # the opcode of ``raise`` and ``assert``
 _FOLDERS = (Path(torch.__file__).parent, *map(Path(__file__).parents[2].joinpath, ("backend_torch", "tnp")))
@@ -70,6 +78,15 @@ def says(error: BaseException, texts: tuple[str, ...]) -> bool:
     """Whether an error, not the program's own, contains one of these texts."""
     text = str(error)
     return any(each in text for each in texts) and not is_of_program(error)
+
+
+def of_loop(error: RuntimeError) -> BaseException:
+    """Return the error that a loop in machine code met; any other error as it is."""
+    text = str(error)
+    for prefix, kind in _OF_LOOPS.items():
+        if text.startswith(prefix) and not is_of_program(error):
+            return kind(text.removeprefix(prefix))
+    return error
 
 
 def of_linalg(error: torch.linalg.LinAlgError) -> str:

@@ -102,6 +102,7 @@ class Result:
             if isinstance(array, (ndarray, np.ndarray)):
                 self._set_attributes(array, wrapped, stand_in, f"a{index}")
         self._made = 0
+        self._goal = "return"  # what the function does with a value, for errors
         self._names: dict[int, str] = {}
         self.has_effects = bool(changes or self.text.lines)
         for place, _, now in changes:
@@ -130,10 +131,9 @@ class Result:
         if value is MISSING:
             self.text.lines.append(f"del {target}")
             return
-        try:
-            self.text.lines.append(f"{target} = {self._tree(value)}")
-        except TypeError as error:
-            raise type(error)(str(error).replace("can't return", f"can't set {place} to")) from None
+        self._goal = f"set {place} to"
+        self.text.lines.append(f"{target} = {self._tree(value)}")
+        self._goal = "return"
 
     def build(self) -> Callable[..., Any]:
         """Return ``build(values, arrays, args, kwargs)``: the result from the program's values and the arguments.
@@ -166,7 +166,7 @@ class Result:
         if own is not None:
             children, static = own.parts(tree)
             held = "".join([self._tree(child) + ", " for child in children])
-            return self._called(own.unflatten, self.text.constant(_static(static)), f"({held})")
+            return self._called(own.unflatten, self.text.constant(self._static(static)), f"({held})")
         if isinstance(tree, dict):
             keys = [repr(key) if type(key) is str else self.text.constant(key) for key in tree]
             items = ", ".join([f"{key}: {self._tree(item)}" for key, item in zip(keys, tree.values(), strict=True)])
@@ -174,7 +174,7 @@ class Result:
             return made if kind is dict else self._called(_updated, self.text.constant(tree), made)
         names = ("_array", "_base") if kind is flatiter else pytree.fields(tree)
         if names is None:
-            return self.text.constant(_static(tree))
+            return self.text.constant(self._static(tree))
         members = [self._tree(getattr(tree, name)) for name in names]
         if isinstance(tree, tuple):
             return self._called(kind, *members)
@@ -204,13 +204,33 @@ class Result:
             return value
         self.tensors.append(array.tensor)
         if isinstance(array, subclass):
-            kept = type(array), _attributes(array), memory.is_locked(array.tensor)
+            kept = type(array), self._attributes(array), memory.is_locked(array.tensor)
             return self._called(_of_class, *map(self.text.constant, kept), value)
         if type(array) is readonly:
             return self._called(readonly_array, value, self._source(array))
         name = self._names[id(array)] = self._local(f"new(*{self.text.constant((type(array),))})")  # no tuple is made
         self.text.lines.append(f"{name}.tensor = {value}")
         return name
+
+    def _static(self, value: Any) -> Any:
+        """Return a value that is the same at each call; TypeError if it holds a traced array, or is an iterator."""
+        self._attributes(value)
+        return value
+
+    def _attributes(self, value: Any) -> dict[str, Any]:
+        """Return the attributes of a value that is the same at each call; TypeError if one is a traced array."""
+        kind: Any = type(value)
+        attributes = dict(getattr(value, "__dict__", {}))
+        attributes |= {name: getattr(value, name, None) for name in copyreg._slotnames(kind)}  # type: ignore[attr-defined]
+        held = [name for name, attribute in attributes.items() if _is_traced(attribute)]
+        if held or hasattr(kind, "__next__"):
+            what = f"whose attribute {held[0]!r} is an array" if held else "an iterator"
+            raise TypeError(
+                f"a compiled function can't {self._goal} {kind.__name__}, {what}, as that is of this trace: return "
+                "arrays, in lists, tuples, dictionaries, named tuples or dataclasses"
+            )
+        attributes.pop("tensor", None)  # of an array, which each result has its own of
+        return attributes
 
     def _source(self, array: readonly) -> str:
         """Return the name of the base of a read-only array: an argument, an array from outside, or None."""
@@ -221,28 +241,6 @@ class Result:
                     return f"a{position}"
             source = memory.source_of(source.tensor)
         return self.text.constant(source)
-
-
-def _static(value: Any) -> Any:
-    """Return a value that is the same at each call; TypeError if it holds an array of the trace, or is an iterator."""
-    _attributes(value)
-    return value
-
-
-def _attributes(value: Any) -> dict[str, Any]:
-    """Return the attributes of a value that is the same at each call; TypeError if one is an array of the trace."""
-    kind = type(value)
-    attributes = dict(getattr(value, "__dict__", {}))
-    attributes |= {name: getattr(value, name, None) for name in copyreg._slotnames(kind)}  # type: ignore[attr-defined]
-    held = [name for name, attribute in attributes.items() if _is_traced(attribute)]
-    if held or hasattr(kind, "__next__"):
-        what = f"whose attribute {held[0]!r} is an array" if held else "an iterator"
-        raise TypeError(
-            f"a compiled function can't return {kind.__name__}, {what}, as that is of this trace: return arrays, in "
-            "lists, tuples, dictionaries, named tuples or dataclasses"
-        )
-    attributes.pop("tensor", None)  # of an array, which each result has its own of
-    return attributes
 
 
 def _is_traced(value: Any) -> bool:

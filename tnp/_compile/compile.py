@@ -217,7 +217,7 @@ class _Signatures:
             entry, _, _, _, tensors = self.entry(args, kwargs)
             error = entry.executable.problem([*tensors, *entry.captures()]) or error  # code does not say which
         found = _explained(error) if isinstance(error, RuntimeError) else error
-        if isinstance(found, IndexError) and "for dimension" in str(found):
+        if isinstance(found, IndexError) and messages.says(found, messages.OF_DIMENSION):
             return IndexError(str(found).replace("for dimension", "for axis"))
         return found
 

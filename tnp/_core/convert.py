@@ -211,7 +211,7 @@ def _of_numpy(array: np.ndarray, dtype: Any, copy: bool | None, is_fresh: bool) 
 
 def _by_protocol(value: Any, copy: bool | None, error: ValueError) -> ndarray:
     """Return the tnp array that ``value.__array__``, or that of its items, returns: NumPy raised ``error`` for it."""
-    if messages.is_of_program(error) or "not producing an array" not in str(error):
+    if not messages.says(error, messages.NO_ARRAY_RETURNED):
         raise error
     if isinstance(value, (list, tuple)):
         if copy is False:

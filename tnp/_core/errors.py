@@ -257,5 +257,5 @@ def explain(error: Exception, *operands: Any) -> Exception:
     try:
         np.broadcast_shapes(*shapes)
     except ValueError as mismatch:
-        return too_big(*shapes) if "too large" in str(mismatch) else broadcast_error(*shapes)
+        return too_big(*shapes) if messages.says(mismatch, messages.NOT_BROADCAST) else broadcast_error(*shapes)
     return out_of_memory.explained(error)

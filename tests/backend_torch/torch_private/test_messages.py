@@ -89,6 +89,22 @@ def test_a_function_is_called_once_and_its_error_stays(transform: Callable[[Any]
     assert type(error) is RuntimeError and str(error) == text and len(calls) == 1
 
 
+@pytest.mark.parametrize(
+    ("kind", "text"), [(IndexError, "no rows for dimension 3"), (RuntimeError, "tnp.IndexError: 3")]
+)
+@pytest.mark.parametrize("backend", ["eager", "inductor"])
+def test_an_error_inside_of_a_compiled_call_stays(kind: type[Exception], text: str, backend: str) -> None:
+    """Also where a loop may fail, whose own errors come with their class in their text."""
+    number = np.ShapeDtypeStruct((), np.float64)
+
+    def function(x: Any) -> Any:
+        total = np.fori_loop(0, 5, lambda i, carry: carry + x[i], np.zeros(()))
+        return np.pure_callback(lambda each: refuse(text, kind), number, total)
+
+    error = raised(lambda: np.compile(function, backend=backend)(np.ones(5)))
+    assert type(error) is kind and str(error) == text
+
+
 def test_memory_errors_are_torchs() -> None:
     error = raised(lambda: refuse("out of memory"))
     assert out_of_memory.explained(error) is error  # type: ignore[arg-type]
