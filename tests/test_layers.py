@@ -6,6 +6,7 @@ Also: only one room uses torch's private names.
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
@@ -116,15 +117,21 @@ def own_names() -> frozenset[str]:
     return frozenset(found | {path.stem for path in FILES} | {path.parent.name for path in FILES})
 
 
-def private_words(tree: ast.AST) -> Iterator[str]:
+def private_words(tree: ast.Module) -> Iterator[str]:
     """Yield torch's private names in a module: imports, attribute chains from torch, and ``.name`` of any object.
 
     The last are attributes that the project does not name itself, also as strings that getattr and hasattr are given.
+    A dotted name may be a string, too: that of a module.
     Operators, ``torch.ops.aten._to_copy`` and the like, are what graphs consist of, and no private words.
     """
     operators = {"ops", "aten", "_aten"}
+    constants = dict(_constants(tree))
     for node in ast.walk(tree):
-        if isinstance(node, ast.Import):
+        if isinstance(node, (ast.Constant, ast.JoinedStr)):
+            text = _string(node, constants)
+            if re.fullmatch(r"torch(\.\w+)+", text) and is_private(text):
+                yield text
+        elif isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names if alias.name.startswith("torch") and is_private(alias.name))
         elif isinstance(node, ast.ImportFrom) and not node.level and (node.module or "").partition(".")[0] == "torch":
             names = [f"{node.module}.{alias.name}" for alias in node.names]
@@ -147,6 +154,26 @@ def private_words(tree: ast.AST) -> Iterator[str]:
                 yield f".{node.attr}"
 
 
+def _constants(tree: ast.Module) -> Iterator[tuple[str, str]]:
+    """Yield the name and the value of each string that a module names."""
+    for node in tree.body:
+        if isinstance(node, ast.Assign):
+            target, value = node.targets[0], node.value
+            pairs = [(target, value)]
+            if isinstance(target, ast.Tuple) and isinstance(value, ast.Tuple):
+                pairs = list(zip(target.elts, value.elts, strict=True))
+            yield from [(ast.unparse(name), _string(each, {})) for name, each in pairs if isinstance(each, ast.Constant)]
+
+
+def _string(node: ast.expr, constants: dict[str, str]) -> str:
+    """The text of a string; what is filled into it is known if it is one of the module's own constants."""
+    if isinstance(node, ast.JoinedStr):
+        return "".join([_string(each, constants) for each in node.values])
+    if isinstance(node, ast.FormattedValue):
+        return constants.get(ast.unparse(node.value), " ")
+    return node.value if isinstance(node, ast.Constant) and isinstance(node.value, str) else ""
+
+
 def _chain(node: ast.expr) -> list[str]:
     """``a.b.c`` as its names; of an attribute of anything else ``""`` and the names."""
     if isinstance(node, ast.Attribute):
@@ -158,8 +185,9 @@ def test_the_walker_sees_private_words() -> None:
     text = (
         "import torch._refs\nfrom torch._C import a\nfrom torch.fx import _b, c\ntorch._d.e.f()\n"
         "x.g()._cdata\nhasattr(y, '_schema')\ntorch.ops.aten._to_copy.default\naten._unique\nself.h\n"
+        "I, J = 'torch._i', 'torch.j'\nk(f'{I}.k', f'{J}.k', 'see torch._l')\n"
     )
-    words = {"torch._refs", "torch._C.a", "torch.fx._b", "torch._d.e.f", "._cdata", "._schema"}
+    words = {"torch._refs", "torch._C.a", "torch.fx._b", "torch._d.e.f", "._cdata", "._schema", "torch._i", "torch._i.k"}
     assert set(private_words(ast.parse(text))) == words
 
 

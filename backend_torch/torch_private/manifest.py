@@ -43,6 +43,7 @@ _PULL = "https://github.com/pytorch/pytorch/pull/"
 _MENDED = "tests/backend_torch/torch_private/test_mended.py::"
 _PATCHES = "tests/backend_torch/torch_private/test_patches.py::"
 _TRACES = "tests/backend_torch/graphs/test_compiling.py::"
+_LIGHT = "tests/backend_torch/torch_private/test_light_imports.py::test_a_trace_leaves_torch_as_it_was"
 _DYNAMO = "tests/tnp/array/test_torch_compile.py::"
 _FUNCTORCH = "tests/backend_torch/autodiff/test_transform_levels.py::test_value_and_gradients"
 
@@ -121,7 +122,8 @@ ROWS = [
     Row(
         "inductor_code",
         "torch._C._dynamo.guards torch._C._dynamo.guards:_torchinductor_pyobject_tensor_data_ptr "
-        "torch._C._dynamo.guards:_empty_strided_cpu torch._C._dynamo.guards:_reinterpret_tensor",
+        "torch._C._dynamo.guards:_empty_strided_cpu torch._C._dynamo.guards:_reinterpret_tensor "
+        "*:_TORCHINDUCTOR_PYOBJECT_TENSOR_DATA_PTR",
         "running code that Inductor generated in a process that does not import Inductor",
         test="tests/backend_torch/graphs/test_code_cache.py::test_a_later_process_imports_no_compiler",
     ),
@@ -183,8 +185,10 @@ ROWS = [
     ),
     Row(
         "tensor_internals",
-        "torch.UntypedStorage:_cdata torch.Tensor:_is_view torch.Tensor:_is_zerotensor torch._neg_view",
-        "the identity of a tensor's memory without an address; whether a tensor is a view, or zeros without memory",
+        "torch.UntypedStorage:_cdata torch.Tensor:_is_view torch.Tensor:_is_zerotensor torch.Tensor:_version "
+        "torch._neg_view",
+        "the identity of a tensor's memory without an address, the number of writes to it; whether a tensor is a view, "
+        "or zeros without memory",
         test="tests/backend_torch/tensors/test_memory.py",
     ),
     Row(
@@ -219,7 +223,7 @@ ROWS = [
     ),
     Row(
         "dynamo",
-        "torch._dynamo.callback_handler torch._dynamo.trace_rules torch._dynamo.trace_rules:_maybe_init_lazy_module "
+        "torch._dynamo torch._dynamo.callback_handler torch._dynamo.trace_rules torch._dynamo.trace_rules:_maybe_init_lazy_module "
         "torch._dynamo.variables.builder.VariableBuilder "
         "torch._dynamo.variables.builder.VariableBuilder:_type_dispatch_impl "
         "torch._C._dynamo.eval_frame.set_code_exec_strategy torch._dynamo.types.FrameAction "
@@ -303,8 +307,9 @@ ROWS = [
     Row(
         "inductor_vector_code",
         "torch._inductor.codegen.cpp.CppVecOverrides",
-        "exp and sigmoid in half the time of a call of Sleef",
-        patched="exp and sigmoid; while tnp compiles, in that thread",
+        "exp and sigmoid in half the time of a call of Sleef; expm1, arctanh and arccosh with the digits that Inductor's "
+        "loses",
+        patched="exp, sigmoid, expm1, atanh and acosh; while tnp compiles, in that thread",
         test="tests/backend_torch/torch_private/test_inductor_vector_code.py::test_scope_is_left",
     ),
     Row(
@@ -315,6 +320,26 @@ ROWS = [
         patched="what Inductor's code calls to get its kernels, and the check of vectors; while tnp compiles, in that "
         "thread",
         test="tests/backend_torch/torch_private/test_inductor_kernels.py",
+    ),
+    Row(
+        "light_imports",
+        "torch._dynamo torch._dynamo.config torch._dynamo.config:_custom_ops_profile torch._higher_order_ops "
+        "torch._higher_order_ops.invoke_subgraph torch._higher_order_ops.triton_kernel_wrap torch._inductor "
+        "torch._inductor.compiler_bisector torch._inductor.config torch._inductor.fx_passes.dedupe_symint_uses "
+        "torch.fx.experimental.symbolic_shapes:_constrain_range_for_size "
+        "torch.fx.experimental.symbolic_shapes:_iterate_exprs",
+        "torch's tracer imports its compilers, which takes a second, for settings and checks that have one answer if "
+        "no size is left open",
+        patched="builtins.__import__, in torch's functions and in that thread only; torch._dynamo and "
+        "torch._higher_order_ops.triton_kernel_wrap are stand-ins until something imports them; while tnp traces",
+        test=_LIGHT,
+    ),
+    Row(
+        "light_imports",
+        "torch.fx.experimental.symbolic_shapes:_iterate_nodes",
+        "one of the checks above",
+        torch=">=2.13",
+        test=_LIGHT,
     ),
     Row(
         "traces",

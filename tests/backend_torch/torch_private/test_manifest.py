@@ -5,6 +5,8 @@ from __future__ import annotations
 import ast
 import importlib
 import inspect
+import re
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -12,11 +14,11 @@ import pytest
 import torch
 
 from backend_torch.torch_private.manifest import ROWS, Row
-from tests.test_layers import private_words
+from tests.test_layers import own_names, private_words
 
 ROOT = Path(__file__).parents[3]
 ROOM = ROOT / "backend_torch" / "torch_private"
-FILES = sorted(path.stem for path in ROOM.glob("*.py"))
+FILES = sorted(path.stem for path in ROOM.glob("*.py") if path.stem != "manifest")
 
 
 def listed(row: Row) -> set[str]:
@@ -24,12 +26,27 @@ def listed(row: Row) -> set[str]:
     return {f".{name.partition(':')[2]}" if ":" in name else name for name in row.names.split()}
 
 
+def names_in_strings(tree: ast.Module) -> Iterator[str]:
+    """Yield private names that a module writes as strings or passes by keyword, for an object to have them."""
+    for node in ast.walk(tree):
+        text = node.arg if isinstance(node, ast.keyword) else node.value if isinstance(node, ast.Constant) else None
+        if isinstance(text, str) and re.fullmatch(r"_[A-Za-z]\w*[A-Za-z0-9]", text) and text not in own_names():
+            yield f".{text}"
+
+
 @pytest.mark.parametrize("file", FILES)
 def test_what_is_used_is_listed(file: str) -> None:
-    used = set(private_words(ast.parse((ROOM / f"{file}.py").read_text())))
+    tree = ast.parse((ROOM / f"{file}.py").read_text())
+    used = {*private_words(tree), *names_in_strings(tree)}
     rows = [listed(row) for row in ROWS if row.file == file]
     assert used == set().union(*rows)
     assert sum(map(len, rows)) == len(used), "a name is listed twice"
+
+
+def test_what_is_patched_is_listed() -> None:
+    """A module that patches says what and for whom."""
+    patching = {file for file in FILES if re.search(r"\breplaced_(item|attribute)\(", (ROOM / f"{file}.py").read_text())}
+    assert patching - {"patches"} <= {row.file for row in ROWS if row.patched}
 
 
 def found(name: str) -> Any:
