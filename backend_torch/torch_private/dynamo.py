@@ -1,8 +1,8 @@
 """Dynamo, the front end of torch.compile: how it traces tnp's functions and arrays.
 
-Layer: owns Dynamo's private entry points and the patches of Dynamo. The patches are put in place when Dynamo meets the
-first object of tnp, and act on tnp's classes and functions only. A program that compiles nothing of tnp has Dynamo
-unchanged. Dynamo makes each function of arrays one operation of its graph; the backend then traces through it.
+Layer: owns Dynamo's private entry points and the patches of Dynamo. The patches are in place from where a compile meets
+an object of tnp to the end of that compile, and act on tnp's classes and functions only. Dynamo makes each function of
+arrays one operation of its graph; the backend then traces through it.
 """
 
 from __future__ import annotations
@@ -19,15 +19,44 @@ import torch
 
 from backend_torch.torch_private import trees
 from backend_torch.torch_private.modes import no_dispatch
+from backend_torch.torch_private.patches import Undo, replaced_attribute
 
 _FRONT_END = "torch._dynamo"
+
+
+_puts: list[Callable[[], list[Undo]]] = []
+"""What puts the patches in place; the functions of this module that patch fill the list."""
 
 
 def when_met(package: str, kinds: Sequence[type], action: Callable[[], None]) -> None:
     """Call ``action`` when Dynamo first meets a function of a package or an object of one of ``kinds``.
 
+    Patches that the action asks for are in place from there, and from later such meetings, to the end of the compile.
     Dynamo itself is not imported for that: its import takes seconds.
     """
+    placed: list[Undo] = []
+
+    def meet() -> None:
+        from torch._dynamo import callback_handler
+        from torch._dynamo.variables.builtin import BuiltinVariable
+
+        if not _puts:
+            action()
+        for put in _puts:
+            placed.extend(put())
+        BuiltinVariable.call_function_handler_cache.clear()  # it maps types of operands to the handlers found before
+        if leave not in callback_handler.end_callbacks:  # torch._dynamo.reset() drops them
+            callback_handler.register_end_callback(leave)
+
+    def leave(args: Any) -> None:
+        from torch._dynamo import trace_rules
+        from torch._dynamo.variables.builtin import BuiltinVariable
+
+        if placed:
+            while placed:
+                placed.pop()()
+            BuiltinVariable.call_function_handler_cache.clear()
+            trace_rules.add_module_init_func(package, meet)
 
     def watch() -> None:
         from torch._dynamo import trace_rules
@@ -37,12 +66,12 @@ def when_met(package: str, kinds: Sequence[type], action: Callable[[], None]) ->
 
         def build(self: Any, value: Any) -> Any:
             """Like ``wrap_user_defined``, which would make an object that is a float a constant of the graph."""
-            trace_rules._maybe_init_lazy_module(action)
+            trace_rules._maybe_init_lazy_module(action)  # it calls `meet`
             self.install_guards(GuardBuilder.TYPE_MATCH)
             made = UserDefinedObjectVariable(value, source=self.source)
             return self.tx.output.side_effects.track_object_existing(value, made)
 
-        trace_rules.add_module_init_func(package, action)
+        trace_rules.add_module_init_func(package, meet)
         for trace_numpy in (False, True):
             VariableBuilder._type_dispatch_impl(trace_numpy).update(dict.fromkeys(kinds, build))
 
@@ -127,9 +156,13 @@ def take_whole(functions: Sequence[Callable[..., Any]], kinds: tuple[type, ...])
             return GetAttrVariable(build(tx, value.__self__), value.__name__)
         return build(tx, value)
 
-    SourcelessBuilder.create = staticmethod(create)  # type: ignore[method-assign]
-    Variable._call_nonstrict_traceable_function = call  # type: ignore[method-assign]
-    Variable.call_method = call_method  # type: ignore[method-assign]
+    _puts.append(
+        lambda: [
+            replaced_attribute(SourcelessBuilder, "create", staticmethod(create)),
+            replaced_attribute(Variable, "_call_nonstrict_traceable_function", call),
+            replaced_attribute(Variable, "call_method", call_method),
+        ]
+    )
 
 
 def look_into(function: Callable[..., Any], whole: Any) -> None:
@@ -186,7 +219,7 @@ def format_outside(kind: type) -> None:
             unimplemented(gb_type="format of an array", context=text, explanation=NO_TEXT, hints=[])
         return create(*arguments)
 
-    StringFormatVariable.create = created  # type: ignore[method-assign,assignment]
+    _puts.append(lambda: [replaced_attribute(StringFormatVariable, "create", staticmethod(created))])
 
 
 def take_operators(kind: type) -> None:
@@ -206,12 +239,6 @@ def take_operators(kind: type) -> None:
 
         return call
 
-    if not hasattr(BuiltinVariable, "call_divmod"):
-        BuiltinVariable.call_divmod = operator("__divmod__", "__rdivmod__")  # type: ignore[method-assign]
-    if not hasattr(BuiltinVariable, "call_matmul"):
-        BuiltinVariable.call_invert = operator("__invert__")  # type: ignore[attr-defined]
-        BuiltinVariable.call_matmul = operator("__matmul__", "__rmatmul__")  # type: ignore[attr-defined]
-        BuiltinVariable.call_imatmul = operator("__imatmul__")  # type: ignore[attr-defined]
     on_tensors = BuiltinVariable._handle_insert_op_in_graph
 
     def on_numbers(self: Any, tx: Any, args: Any, kwargs: Any) -> Any:
@@ -224,8 +251,14 @@ def take_operators(kind: type) -> None:
                 return args[1].call_method(tx, f"__{_REFLECTED.get(name, 'r' + name)}__", [args[0]], {})
         return on_tensors(self, tx, args, kwargs)
 
-    BuiltinVariable._handle_insert_op_in_graph = on_numbers  # type: ignore[method-assign]
-    BuiltinVariable.call_function_handler_cache.clear()  # it maps types of operands to the handlers found before
+    calls = {"_handle_insert_op_in_graph": on_numbers}
+    if not hasattr(BuiltinVariable, "call_divmod"):
+        calls["call_divmod"] = operator("__divmod__", "__rdivmod__")
+    if not hasattr(BuiltinVariable, "call_matmul"):
+        calls["call_invert"] = operator("__invert__")
+        calls["call_matmul"] = operator("__matmul__", "__rmatmul__")
+        calls["call_imatmul"] = operator("__imatmul__")
+    _puts.append(lambda: [replaced_attribute(BuiltinVariable, *call) for call in calls.items()])
 
 
 _REFLECTED = {"lt": "gt", "gt": "lt", "le": "ge", "ge": "le", "eq": "eq", "ne": "ne"}
@@ -416,6 +449,10 @@ def hash_dtypes(package: str) -> None:
 
         return chosen
 
-    kind.is_python_hashable = either(lambda self: True, kind.is_python_hashable)
-    kind.get_python_hash = either(lambda self: hash(self.value), kind.get_python_hash)
-    kind.is_python_equal = either(lambda self, other: self.value == getattr(other, "value", None), kind.is_python_equal)
+    ours: dict[str, Callable[..., Any]] = {
+        "is_python_hashable": lambda self: True,
+        "get_python_hash": lambda self: hash(self.value),
+        "is_python_equal": lambda self, other: self.value == getattr(other, "value", None),
+    }
+    calls = {name: either(function, getattr(kind, name)) for name, function in ours.items()}
+    _puts.append(lambda: [replaced_attribute(kind, *call) for call in calls.items()])

@@ -223,7 +223,8 @@ ROWS = [
     ),
     Row(
         "dynamo",
-        "torch._dynamo torch._dynamo.callback_handler torch._dynamo.trace_rules torch._dynamo.trace_rules:_maybe_init_lazy_module "
+        "torch._dynamo torch._dynamo.callback_handler torch._dynamo.trace_rules "
+        "torch._dynamo.trace_rules:_maybe_init_lazy_module "
         "torch._dynamo.variables.builder.VariableBuilder "
         "torch._dynamo.variables.builder.VariableBuilder:_type_dispatch_impl "
         "torch._C._dynamo.eval_frame.set_code_exec_strategy torch._dynamo.types.FrameAction "
@@ -247,7 +248,7 @@ ROWS = [
         "making a function of arrays one operation of a graph; torch._dynamo.nonstrict_trace takes and returns only "
         "tensors, numbers and strings",
         patched="calls of functions and methods in a graph, and the variables of methods; for tnp's functions, from "
-        "Dynamo's first meeting with tnp on",
+        "where a compile meets tnp to its end",
         link=_ISSUE + "157397",
         test=_MENDED + "test_nonstrict_trace_takes_no_slices",
     ),
@@ -268,7 +269,7 @@ ROWS = [
         "torch._dynamo.variables.builtin.BuiltinVariable:_handle_insert_op_in_graph",
         "Dynamo can't trace ~ and @ of user-defined classes, nor operators between an object and a NumPy array",
         patched="call_invert, call_matmul, call_imatmul, call_divmod and _handle_insert_op_in_graph; for calls with a "
-        "tnp array among the operands, from Dynamo's first meeting with tnp on",
+        "tnp array among the operands, from where a compile meets tnp to its end",
         link=_PULL + "189585",
         test=_MENDED + "test_dynamo_knows_no_matmul_of_classes",
     ),
@@ -276,7 +277,7 @@ ROWS = [
         "dynamo",
         "torch._dynamo.variables.misc.StringFormatVariable",
         "Dynamo formats an object at the end of a graph, when it may have been written to",
-        patched="create; for tnp's arrays, from Dynamo's first meeting with tnp on",
+        patched="create; for tnp's arrays, from where a compile meets tnp to its end",
         link=_ISSUE + "177582",
         test=_DYNAMO + "test_full_graphs_hold_no_text_of_values",
     ),
@@ -284,7 +285,7 @@ ROWS = [
         "dynamo",
         "torch._dynamo.variables.misc.NumpyDTypeVariable torch._dynamo.symbolic_convert.InstructionTranslator",
         "Dynamo refuses dtypes as keys of dictionaries",
-        patched="hash and equality of dtypes; in tnp's functions, from Dynamo's first meeting with tnp on",
+        patched="hash and equality of dtypes; in tnp's functions, from where a compile meets tnp to its end",
         torch="<2.12",
         test=_PATCHES + "test_torch_compile_of_others_classes_is_the_same",
     ),
@@ -307,8 +308,7 @@ ROWS = [
     Row(
         "inductor_vector_code",
         "torch._inductor.codegen.cpp.CppVecOverrides",
-        "exp and sigmoid in half the time of a call of Sleef; expm1, arctanh and arccosh with the digits that Inductor's "
-        "loses",
+        "exp and sigmoid in half the time of a call of Sleef; expm1, arctanh and arccosh with all their digits",
         patched="exp, sigmoid, expm1, atanh and acosh; while tnp compiles, in that thread",
         test="tests/backend_torch/torch_private/test_inductor_vector_code.py::test_scope_is_left",
     ),

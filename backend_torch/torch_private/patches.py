@@ -75,7 +75,9 @@ def replaced_item(table: MutableMapping[Any, Any], key: Any, value: Any) -> Undo
 
 
 def replaced_attribute(owner: Any, name: str, value: Any) -> Undo:
-    """Set ``owner.name = value`` for an attribute in the owner's ``__dict__``; return a function that undoes it."""
-    before = owner.__dict__[name]  # from __dict__, so that a static method stays one
+    """Set ``owner.name = value`` in the owner's own ``__dict__``; return a function that undoes it."""
+    before = owner.__dict__.get(name, owner)  # from __dict__, so that a static method stays one
     setattr(owner, name, value)
-    return functools.partial(setattr, owner, name, before)
+    return (
+        functools.partial(delattr, owner, name) if before is owner else functools.partial(setattr, owner, name, before)
+    )
