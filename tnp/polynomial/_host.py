@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import functools
 import types
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -32,20 +33,24 @@ def _ours(value: Any) -> Any:
     return asarray(value) if isinstance(value, np.ndarray) else value
 
 
-@functools.cache
-def member(module: types.ModuleType, name: str) -> Any:
-    """A public function of NumPy's module that takes and returns arrays of ours; its constants as ours."""
-    if name not in module.__all__:
-        raise AttributeError(f"module 'tnp.{module.__name__.removeprefix('numpy.')}' has no attribute {name!r}")
-    found = getattr(module, name)
-    if not callable(found):
-        return ours(found)
+def names(module: types.ModuleType) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
+    """``__getattr__`` and ``__dir__`` of the module in NumPy's place: its functions take and return arrays of ours."""
 
-    @functools.wraps(found)
-    def hosted(*args: Any, **kwargs: Any) -> Any:
-        return ours(found(*host(args), **host(kwargs)))
+    @functools.cache
+    def find(name: str) -> Any:
+        if name not in module.__all__:
+            raise AttributeError(f"module 'tnp.{module.__name__.removeprefix('numpy.')}' has no attribute {name!r}")
+        found = getattr(module, name)
+        if not callable(found):
+            return ours(found)
 
-    return hosted
+        @functools.wraps(found)
+        def hosted(*args: Any, **kwargs: Any) -> Any:
+            return ours(found(*host(args), **host(kwargs)))
+
+        return hosted
+
+    return find, lambda: list(module.__all__)
 
 
 class Series:

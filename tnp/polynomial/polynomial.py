@@ -3,11 +3,9 @@
 Layer: owns the class; the functions of ``numpy.polynomial.polynomial`` take and return arrays of ours.
 """
 
-from typing import Any
-
 import numpy.polynomial.polynomial as numpy_module
 
-from tnp.polynomial._host import Series, member
+from tnp.polynomial._host import Series, names
 
 
 class Polynomial(Series, numpy_module.Polynomial):  # type: ignore[misc]  # NumPy says that its members are NumPy arrays
@@ -30,9 +28,4 @@ class Polynomial(Series, numpy_module.Polynomial):  # type: ignore[misc]  # NumP
     """
 
 
-def __getattr__(name: str) -> Any:
-    return member(numpy_module, name)
-
-
-def __dir__() -> list[str]:
-    return list(numpy_module.__all__)
+__getattr__, __dir__ = names(numpy_module)

@@ -3,16 +3,8 @@
 Layer: owns nothing; the functions of ``numpy.polynomial.polyutils`` take and return arrays of ours.
 """
 
-from typing import Any
-
 import numpy.polynomial.polyutils as numpy_module
 
-from tnp.polynomial._host import member
+from tnp.polynomial._host import names
 
-
-def __getattr__(name: str) -> Any:
-    return member(numpy_module, name)
-
-
-def __dir__() -> list[str]:
-    return list(numpy_module.__all__)
+__getattr__, __dir__ = names(numpy_module)
