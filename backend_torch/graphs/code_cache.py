@@ -1,7 +1,8 @@
-"""Code cache: machine code on disk, found by its graph; a later process loads it and imports no compiler.
+"""Cache machine code on disk under a key of its graph; a later process loads it and imports no compiler.
 
-Layer: owns the key, which names everything that the code depends on, and the folder: its owner, its entries, and that
-an entry appears as a whole. ``torch_private.inductor_code`` takes code apart and puts it together.
+Layer: owns the key, which names everything that the code depends on, and the folder: who may own it, the format of its
+entries, and that an entry appears only when it is complete. ``torch_private.inductor_code`` takes code apart and puts
+it together.
 """
 
 from __future__ import annotations
@@ -44,14 +45,14 @@ if TYPE_CHECKING:
 Tensor = torch.Tensor
 log = logging.getLogger("tnp.compile")
 _Used = TypeVar("_Used")
-_FORM = "1"  # of an entry; another form is another key
-_OPERATORS = {"aten", "prims", "tnp"}  # of others nobody knows the code's version
+_FORM = "1"  # the format of an entry, a part of the key
+_OPERATORS = {"aten", "prims", "tnp"}  # operators of other namespaces have no known version
 _OTHERS = (getitem, torch.ops.higher_order.cond, torch.ops.higher_order.while_loop, torch.ops.higher_order.scan)
 _FACTS = "facts.json"
 _SOURCE = "runner.py"
 _UNFINISHED = "unfinished-"
 _MEMBER = re.compile(r"([0-9a-f]{64})/(facts\.json|runner\.py|kernel_[0-9]+\.so)")
-_STALE = 3600.0  # seconds after which an unfinished entry is of a process that has been killed
+_STALE = 3600.0  # seconds after which the process that writes an unfinished entry must have been killed
 _PLAIN = (torch.dtype, torch.device, torch.layout, torch.memory_format)
 
 
@@ -64,7 +65,7 @@ class _Unnamed(Exception):
 
 
 def key(graph: Graph, mode: str | None, options: Mapping[str, Any] | None) -> str | None:
-    """Return the name of a graph's machine code; None if some input of it has no name, or it must not be kept."""
+    """Return the name of a graph's machine code; None if a part has no name or caching is off."""
     settings = inductor.changed_settings()
     if graph.sizes is not None or settings is None or os.environ.get("TORCHINDUCTOR_FORCE_DISABLE_CACHES") == "1":
         return None
@@ -89,7 +90,7 @@ def _text(graph: Graph) -> Iterator[str]:
 
 
 def _operations(module: GraphModule, places: dict[Node, int]) -> Iterator[str]:
-    """Yield each operation with its result; ``places`` gets the nodes in their order."""
+    """Yield each operation with its result as text; number the nodes in ``places``."""
     for node in module.graph.nodes:
         if node.op == "call_function":
             is_operator = isinstance(node.target, OpOverload)
@@ -107,7 +108,7 @@ def _operations(module: GraphModule, places: dict[Node, int]) -> Iterator[str]:
 def _inner(module: Any) -> Iterator[str]:
     """Yield the graph of a branch, or of a loop's condition or body."""
     if not isinstance(module, GraphModule):
-        raise _Unnamed  # a generator
+        raise _Unnamed  # a random generator
     places: dict[Node, int] = {}
     yield f"graph {len(module.graph.find_nodes(op='placeholder'))}"
     yield from _operations(module, places)
@@ -144,7 +145,7 @@ def _named(value: Any, places: Mapping[Node, int]) -> str:
 
 
 def _surroundings() -> list[str]:
-    """Return all that the code depends on beside the graph: versions, the processor, and torch's state."""
+    """Return what the code depends on beside the graph: versions, the processor, and torch's settings."""
     environment = {
         name: value
         for name, value in os.environ.items()
@@ -162,7 +163,10 @@ def _surroundings() -> list[str]:
 
 @functools.cache
 def machine() -> str:
-    """What stays as it is while a process runs; of tnp its text, as a version is only that of what is released."""
+    """Return what the key holds of this process: the processor, versions, and a digest of the backend's source.
+
+    A version number would not do for the backend: its source changes between releases.
+    """
     digest = hashlib.sha256()
     root = Path(__file__).parents[1]
     for path in sorted(root.rglob("*.py")):
@@ -187,16 +191,16 @@ def processor() -> str:
 
 
 def folder() -> Path:
-    """Where code is kept: :func:`chosen_folder`, or a temporary one where that can't be used."""
+    """Return the folder of the cache: :func:`chosen_folder`, or a temporary folder if that one can't be used."""
     place = chosen_folder()
     return _replaced.get(place, place)
 
 
-_replaced: dict[Path, Path] = {}  # by the folder that can't be used
+_replaced: dict[Path, Path] = {}  # folder that can't be used -> temporary folder
 
 
 def _instead(place: Path, why: str) -> Path:
-    """A temporary folder in the place of one that can't be used, until the process ends; one warning says so."""
+    """Return a temporary folder for one that can't be used, and warn once; the process removes it when it ends."""
     if place not in _replaced:
         _replaced[place] = Path(tempfile.mkdtemp(prefix="tnp_cache_"))
         atexit.register(shutil.rmtree, _replaced[place], ignore_errors=True)
@@ -206,7 +210,7 @@ def _instead(place: Path, why: str) -> Path:
 
 
 def chosen_folder() -> Path:
-    """Where it is to be kept: ``TNP_CACHE_DIR``, or beside Inductor's own cache where that has been given a place."""
+    """Return the folder to use: ``TNP_CACHE_DIR``, a subfolder of ``TORCHINDUCTOR_CACHE_DIR``, or the default."""
     given = os.environ.get("TNP_CACHE_DIR")
     if given:
         return Path(given)
@@ -221,27 +225,27 @@ def chosen_folder() -> Path:
 
 @functools.cache
 def _inductors_own() -> str:
-    """Return Inductor's default folder: it sets its variable to this when it is imported."""
+    """Return Inductor's default folder, to which Inductor sets ``TORCHINDUCTOR_CACHE_DIR`` when it is imported."""
     try:
         user = re.sub(r'[\\/:*?"<>|]', "_", getpass.getuser())
-    except (KeyError, OSError):  # a user without a name, who has to set the variable
+    except (KeyError, OSError):  # the user has no name, so Inductor has no default
         return ""
     return os.path.join(tempfile.gettempdir(), f"torchinductor_{user}")
 
 
 def load(name: str) -> Callable[[list[Tensor]], Sequence[Tensor]] | None:
-    """The program that is kept under a key; None if there is none."""
+    """Return the program stored under a key; None if there is none."""
     return _read(name, inductor_code.put_together)
 
 
 def kernels(name: str) -> dict[str, Path] | None:
-    """The libraries that are kept under a key; None if there are none."""
+    """Return the libraries stored under a key; None if there are none."""
     return _read(name, lambda source, libraries: dict(libraries))
 
 
 def _read(name: str, use: Callable[[str, dict[str, Path]], _Used]) -> _Used | None:
-    """What ``use`` makes of an entry's source and libraries; one that can't be used goes."""
-    for place in dict.fromkeys([chosen_folder(), folder()]):  # one that can't be written to can be read
+    """Return ``use(source, libraries)`` of an entry; None if there is none. Remove an entry that can't be used."""
+    for place in dict.fromkeys([chosen_folder(), folder()]):  # the first may be readable, if not writeable
         entry = place / name
         try:
             if entry.is_dir() and _is_trusted(place):
@@ -268,7 +272,7 @@ def _digest(data: bytes) -> str:
 
 
 def store(name: str, program: Any, graph: Graph) -> bool:
-    """Keep a program that Inductor made; return whether it is kept. An entry appears as a whole, or not at all."""
+    """Store a program that Inductor made; return whether it could be stored."""
     code = inductor_code.taken_apart(program)
     if code is None:
         return False
@@ -279,12 +283,14 @@ def store(name: str, program: Any, graph: Graph) -> bool:
 
 
 def keep(name: str, source: str, code: Mapping[str, bytes], inputs: list[str], operations: int) -> dict[str, Path]:
-    """Keep some code, and what its graph was; the libraries by the names of their kernels.
+    """Store code with a description of its graph; return the stored libraries by the names of their kernels.
+
+    An entry appears when it is complete, or not at all.
 
     Raises
     ------
     OSError
-        Nothing can be written to a temporary folder either.
+        A temporary folder can't be written to either.
     """
     files = {_SOURCE: source.encode()}
     files.update({f"kernel_{index}.so": data for index, data in enumerate(dict.fromkeys(code.values()))})
@@ -305,7 +311,7 @@ def keep(name: str, source: str, code: Mapping[str, bytes], inputs: list[str], o
         place.mkdir(parents=True, exist_ok=True, mode=0o700)
         if _is_trusted(place):
             _write(place, name, files)
-        place = folder()  # another if it was not to be trusted
+        place = folder()  # a temporary one, if that one is not to be trusted
     except OSError as error:
         place = _instead(chosen_folder(), f"{place} can't be written to: {error}")
     if not (place / name).is_dir():
@@ -314,7 +320,7 @@ def keep(name: str, source: str, code: Mapping[str, bytes], inputs: list[str], o
 
 
 def _write(place: Path, name: str, files: Mapping[str, bytes]) -> None:
-    """Write an entry under another name, and rename it when it is complete."""
+    """Write an entry under a temporary name, and rename it when it is complete."""
     unfinished = Path(tempfile.mkdtemp(prefix=_UNFINISHED, dir=place))
     try:
         for file, data in files.items():
@@ -322,7 +328,7 @@ def _write(place: Path, name: str, files: Mapping[str, bytes]) -> None:
         with contextlib.suppress(FileExistsError):
             try:
                 unfinished.rename(place / name)
-            except OSError as error:  # another process has written the same
+            except OSError as error:  # another process has written the entry
                 if not (place / name).is_dir():
                     raise
                 raise FileExistsError from error
@@ -331,7 +337,7 @@ def _write(place: Path, name: str, files: Mapping[str, bytes]) -> None:
 
 
 # ---------------------------------------------------------------------------------------------------------------------
-# What lies there
+# The entries
 
 
 @dataclass(frozen=True)
@@ -422,7 +428,7 @@ def take_in(path: str) -> int:
 
 
 def _is_trusted(place: Path) -> bool:
-    """Whether no other user can have written to the folder, whose code is run."""
+    """Whether no other user can write to the folder, whose code this process runs."""
     if not hasattr(os, "getuid"):
         return True
     found = place.stat()

@@ -1,7 +1,7 @@
-"""Machine code of whole graphs with loops, where the loops' C++ holds all that there is to do.
+"""Compile a whole graph with loops to one C++ function, if all its operations can be written in it.
 
-Layer: owns what surrounds that C++: the function that Python calls, and the vectors' mathematics, by address. Neither
-Inductor nor a header of torch's is needed, so that a program is compiled in a second and is kept in the code cache.
+Layer: owns the code around the loops: the function that Python calls, and the addresses of torch's vector functions.
+g++ needs neither Inductor nor torch's headers, so it compiles a program in a second. The code cache keeps the program.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _FLAGS = (
     "-shared", "-fPIC", "-w",
 )  # fmt: skip
 _WITHOUT_CALL = {"sqrt", "rsqrt"}
-_LEAST_EXACT = {"erfc": "u15"}  # of the vectors' mathematics; of all others "u10"
+_LEAST_EXACT = {"erfc": "u15"}  # function -> its most exact version in torch's library; "u10" for all others
 
 _ENDING = """
 extern "C" void bind(void* const* given) {{
@@ -45,7 +45,7 @@ extern "C" void* kernel(void* self, void* const* given, long) {{
 
 
 def program(graph: Graph) -> Program | None:
-    """The program of a graph with loops or branches; None for another, or where a part of it is not C++ here."""
+    """Return the program of a graph with loops or branches; None if it has none, or can't be C++ as a whole."""
     size = vector_library.register()
     off = os.environ.get("TORCHINDUCTOR_FORCE_DISABLE_CACHES") == "1"
     if size is None or off or graph.sizes is not None or not loops.has_control_flow(graph.module):
@@ -56,7 +56,7 @@ def program(graph: Graph) -> Program | None:
         text, functions = _text(code, [*inputs, *results], size)
         described = [f"{str(t.dtype).removeprefix('torch.')}{list(t.shape)}" for t in graph.inputs]
         kernel = elementwise_code.compiled(text, tuple(functions), tuple(described), _FLAGS)
-    except Exception as reason:  # Unsupported, or what an operation is not known to be given: Inductor has it
+    except Exception as reason:  # Unsupported, or an unexpected argument: Inductor compiles the graph
         _log.debug("a graph with loops is not C++ as a whole: %s", reason)
         return None
     made = [
@@ -66,7 +66,7 @@ def program(graph: Graph) -> Program | None:
 
 
 def _text(code: Code, buffers: Sequence[Any], size: int) -> tuple[str, list[str]]:
-    """The whole of the C++, and the functions of torch's library that it calls."""
+    """Return the C++ and the names of the functions of torch's library that it calls."""
     parameters = [f"{'const ' if each.constant else ''}{each.ctype}* {each.name}" for each in buffers]
     body = code.function(", ".join(parameters))
     if "c10::" in body:

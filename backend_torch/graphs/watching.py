@@ -1,7 +1,8 @@
-"""Bookkeeping of a trace beside its operations: tensors from outside, and values that are known.
+"""The dispatch mode of a trace: it finds tensors from outside, and keeps values that are known while tracing.
 
-Layer: owns the difference between an array that the function is given and one that Python made of its own data: values
-of the second kind are the same whenever the graph runs, and so is what is computed of nothing else.
+Layer: owns which values are known. An array that the function is given has other values at each call. An array that
+Python makes of its own data, such as a list of numbers, has the same values whenever the graph runs, and so have the
+results computed from such arrays alone.
 """
 
 from __future__ import annotations
@@ -27,8 +28,8 @@ from backend_torch.torch_private.tensor_internals import negative_view, storage_
 Tensor = torch.Tensor
 aten = torch.ops.aten
 _CPU = torch.device("cpu")
-_LARGEST = 1 << 16  # elements that are computed while tracing, so that they are known
-_START = 1 << 20  # where memory that has no address is said to begin
+_LARGEST = 1 << 16  # the values of an array with more elements are not kept
+_START = 1 << 20  # a made-up address for the memory of fake tensors
 _UNDEFINED = {
     aten.empty.memory_format,
     aten.empty_strided.default,
@@ -47,14 +48,15 @@ _UNCHECKED = {
 
 
 class Watch(TorchDispatchMode):
-    """The bookkeeping of a trace.
+    """The dispatch mode of a trace.
 
-    A tensor from outside is replaced by a stand-in, a constant by a literal, and a demand for a value raises.
+    It replaces a tensor from outside by a stand-in and a constant by a literal. Reading a value that is not known
+    raises.
 
     Attributes
     ----------
     inputs : set of int
-        The memory of tensors that are inputs of a graph: nobody knows which of them have theirs in common.
+        The memory of tensors that are inputs of a graph. Whether two inputs share memory is unknown.
     """
 
     supports_higher_order_operators = True
@@ -67,12 +69,12 @@ class Watch(TorchDispatchMode):
         self.stand_ins: dict[int, Tensor] = {}  # tensor's id -> stand-in
         self.memory: dict[int, Tensor] = {}  # the memory of tensors from outside -> the stand-in of that
         self.inputs: set[int] = set()
-        # Those of each piece of memory that was made of Python's data; torch copies a new one that somebody holds.
+        # Memory -> the tensors over it with known values. References are weak: torch copies a new tensor that is held.
         self.known: dict[int, list[weakref.ref[Tensor]]] = {}
 
     def __torch_dispatch__(self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: Any = None) -> Any:
         if memory.sharded and not set(memory.sharded).isdisjoint(types):
-            return NotImplemented  # what each process does with its part comes here in its turn
+            return NotImplemented  # DTensor comes back with the operations on each process's part
         if func is aten._local_scalar_dense.default:
             if is_constant(args[0]):
                 return traces.without_modes(Tensor.item, args[0])
@@ -81,7 +83,7 @@ class Watch(TorchDispatchMode):
                 raise trace_state.value_error()
             return known.item()
         if func is aten.lift_fresh.default and not traces.is_fake(args[0]):
-            # Data that tracing made: the same at each call, but a new array.
+            # The tracer made this data: it is the same at each call, but each call makes a new array of it.
             if args[0].dim():
                 return self._made(args[0])
             made = self._literal(args[0])
@@ -105,7 +107,7 @@ class Watch(TorchDispatchMode):
         try:
             result = operation(*fixed_args, **fixed_kwargs)
         except Exception as error:
-            traces.forget(before)  # whoever catches the error goes on without the operation
+            traces.forget(before)  # the function may catch the error and go on without the operation
             if not isinstance(error, traces.UNKNOWN_VALUE + traces.UNKNOWN_SHAPE):
                 raise
             values = self._computed(func, args, kwargs or {})
@@ -120,7 +122,7 @@ class Watch(TorchDispatchMode):
             trace_state.state.effects.append(result[0])
         traces.note_line(trace_state.user_line)
         self._note_computed(result, func, args, kwargs or {})
-        # A write to a tensor from outside gives that tensor and not its stand-in, so that none is left where it was.
+        # A write to a tensor from outside returns that tensor: its stand-in must not replace it in the function.
         if args and isinstance(result, Tensor) and isinstance(args[0], Tensor) and not traces.is_fake(args[0]):
             written = schema.arguments[0].alias_info
             if written is not None and written.is_write:
@@ -129,7 +131,7 @@ class Watch(TorchDispatchMode):
 
     @staticmethod
     def _waiting(args: tuple[Any, ...]) -> tuple[Any, ...]:
-        """Return the arguments of a branch or a loop, ordered after all calls before it."""
+        """Return the arguments of a branch or a loop so that it runs after all host calls before it."""
         leaves, spec = trees.flatten(args)
         first = next(index for index, leaf in enumerate(leaves) if isinstance(leaf, Tensor))
         leaves[first : first + 1] = host_calls.finished([leaves[first]])
@@ -137,7 +139,7 @@ class Watch(TorchDispatchMode):
         return waiting
 
     def _note(self, made: Tensor, values: Tensor) -> None:
-        """Note the values of a tensor of the trace, until a write to its memory."""
+        """Keep the values of a tensor of the trace until its memory is written to."""
         memory.note_known(made, values)
         self.known.setdefault(storage_of(made), []).append(weakref.ref(made))
 
@@ -151,7 +153,7 @@ class Watch(TorchDispatchMode):
                         memory.note_known(made, None)
 
     def _note_computed(self, result: Any, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
-        """Note the results of an operation on known values only as known."""
+        """Keep the values of an operation's results if all its operands have known values."""
         made = [result] if isinstance(result, Tensor) else result
         if not isinstance(made, (list, tuple)) or not all(map(_may_be_known, made)):
             return
@@ -161,7 +163,7 @@ class Watch(TorchDispatchMode):
                 self._note(one, value)
 
     def _computed(self, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """Return the results of an operation on known values only, on the CPU for any device; None for others."""
+        """Return an operation's results, computed on the CPU, if all its operands have known values; otherwise None."""
         if not isinstance(func, OpOverload) or func.namespace != "aten" or schema_of(func).is_mutable:
             return None
         if func in _UNDEFINED or torch.Tag.nondeterministic_seeded in func.tags:
@@ -173,7 +175,7 @@ class Watch(TorchDispatchMode):
                 if leaves[index] is None:
                     return None
             elif isinstance(leaf, torch.device):
-                leaves[index] = _CPU  # torch may lack the device, which the trace only names
+                leaves[index] = _CPU  # a trace may name a device that this machine lacks
             elif symbolic.is_symbol(leaf) or isinstance(leaf, torch.Generator):
                 return None
         args, kwargs = trees.unflatten(leaves, spec)
@@ -215,7 +217,7 @@ class Watch(TorchDispatchMode):
         return self.stand_in(tensor)
 
     def stand_in(self, tensor: Tensor) -> Tensor:
-        """Return the stand-in of a tensor from outside: one for each, over shared memory if they share theirs."""
+        """Return the stand-in of a tensor from outside. Stand-ins share memory as their tensors do."""
         if id(tensor) not in self.stand_ins:
             stand_in = traces.shown_by(self.mode, tensor, self.memory)
             self.stand_ins[id(tensor)] = stand_in
@@ -252,8 +254,10 @@ def _graphs(args: tuple[Any, ...]) -> list[GraphModule]:
 
 
 def _lies_across_itself(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
-    """Whether an operation writes to elements that share memory, or reads them at other places: torch refuses both for
-    tensors with data."""
+    """Whether an operation writes to elements that overlap in memory, or overlap its other operand.
+
+    torch refuses both, but checks it only for tensors with data.
+    """
     if len(args) > 1 and aliasing.lies_across(args[0], args[1]):
         return True
     targets = [] if torch.Tag.inplace_view in func.tags else aliasing.written(schema_of(func), args, kwargs, Tensor)
@@ -272,10 +276,10 @@ def _may_be_known(value: object) -> bool:
 
 
 def _full(size: Sequence[int], value: Any, **options: Any) -> Tensor:
-    """``torch.ops.aten.full`` in a form that a graph can hold for every number.
+    """Call ``torch.ops.aten.full`` so that torch.fx can write the number into a graph's source.
 
     torch.fx writes a complex number with an infinite or NaN part as a name that Python does not know, and one with a
-    part -0.0 as a sum in which that is lost: it is made of its parts.
+    part -0.0 as a sum that loses the sign. Such a number is put together from its real and imaginary parts.
     """
     if not isinstance(value, complex) or (cmath.isfinite(value) and "-0.0" not in (str(value.real), str(value.imag))):
         return torch.ops.aten.full.default(size, value, **options)

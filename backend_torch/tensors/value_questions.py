@@ -1,7 +1,7 @@
-"""What asks a traced array for its value, in the user's words, and what to write instead.
+"""Error texts for a traced array whose value is read: the user's expression that reads it, and what to write instead.
 
-Layer: owns the wording. Where the question comes from is read off the user's frame: the expression that runs in it, and
-which of the package's functions that entered. It imports nothing of ours.
+Layer: owns the wording. The user's frame shows the expression; the name of the tnp function that it called says how the
+value is read. This module imports nothing of the project.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ _ITEM = "put what is chosen from into an array, tnp.stack(list)[i], or choose wi
 
 
 def question(frame: FrameType, called: str) -> tuple[str, str]:
-    """What asks in a user's frame, which called a function of this package of that name, and what to do instead."""
+    """Return what reads the value in a user's frame, where tnp's function ``called`` runs, and what to do instead."""
     expression = _expression(frame)
     if not called:
         return _ANYTHING
@@ -70,7 +70,7 @@ def question(frame: FrameType, called: str) -> tuple[str, str]:
         return f"{word}, {shown}", advice
     if called == "__iter__" or (
         called in ("__index__", "__int__") and " for " in expression
-    ):  # of the range that stands for Python's in converted functions
+    ):  # raised by the range of converted functions
         return f"range(), {shown}", "go through it by a for statement, or " + _BY_FUNCTION["range"]
     if called in ("__index__", "__int__"):
         if expression.endswith("]"):
@@ -84,7 +84,7 @@ def question(frame: FrameType, called: str) -> tuple[str, str]:
 
 
 def _called(expression: str) -> tuple[str, bool]:
-    """The name of the function that an expression calls last, "" if it is no call; and whether a dot precedes it."""
+    """Return the name of the function that an expression calls last ("" if none), and whether it is a method."""
     try:
         call = ast.parse(expression, mode="eval").body
     except SyntaxError:  # a part of a statement
@@ -96,7 +96,7 @@ def _called(expression: str) -> tuple[str, bool]:
 
 
 def _expression(frame: FrameType) -> str:
-    """The source of what runs in a frame, on one line; nothing where it is not known, as of code without a file."""
+    """Return the source of the expression that runs in a frame, on one line; "" for code without a file."""
     code = frame.f_code
     first, last, start, end = next(islice(code.co_positions(), frame.f_lasti // 2, None), (None,) * 4)
     if first is None or last is None or start is None or end is None:
@@ -113,5 +113,5 @@ def _expression(frame: FrameType) -> str:
 
 
 def _cut(line: str, start: int, end: int | None) -> str:
-    """A part of a line; positions count bytes."""
+    """Return a part of a line; the positions count bytes."""
     return line.encode()[start:end].decode(errors="replace")

@@ -1,8 +1,8 @@
-"""The kernels of a graph in one library, which one run of g++ makes, and what Inductor asks of g++ beforehand.
+"""Compile all kernels of a graph to one library by one run of g++, and spare Inductor its checks of g++.
 
 Layer: owns the C++ around the kernels. For one kernel g++ spends 0.6 s on torch's headers and on linking, and 0.1 s on
-the kernel. Inductor starts it for each. Before the first one it compiles up to six programs, of 0.4 to 2 s, and loads
-each in a process of its own, to see which vectors there are.
+the kernel. Inductor starts g++ for each kernel. Before the first kernel it compiles up to six programs, each for 0.4 to
+2 s, and loads each in a process of its own, to see which vector instructions there are.
 """
 
 from __future__ import annotations
@@ -83,7 +83,7 @@ PyMODINIT_FUNC PyInit_kernel(void) {{
 
 @dataclass(frozen=True)
 class _Asked:
-    """A kernel that Inductor's code asks for: its C++, and the types of its arguments."""
+    """A kernel that Inductor's code requests: its C++, and the types of its arguments."""
 
     compiler: Any
     types: list[str]
@@ -91,9 +91,9 @@ class _Asked:
 
 
 def put(patches: Patches) -> list[Undo]:
-    """Have Inductor's code ask for its kernels, and get them all when it waits for them.
+    """Collect the kernels that Inductor's code requests, and compile all of them when it waits for them.
 
-    Vectors that torch finds in the processor are there if g++ knows the options for them.
+    Vector instructions that torch finds in the processor count as usable if g++ knows the options for them.
     """
     from torch._inductor.async_compile import AsyncCompile
     from torch._inductor.cpp_builder import get_cpp_compiler
@@ -123,7 +123,7 @@ def put(patches: Patches) -> list[Undo]:
 
 
 def _made(asked: Mapping[str, _Asked]) -> dict[str, Any]:
-    """The kernels as functions of Python, by their names."""
+    """Return the kernels as Python functions, by their names."""
     from torch._inductor.codecache import CppPythonBindingsCodeCache
 
     libraries = [
@@ -147,7 +147,7 @@ def _parts(asked: Mapping[str, _Asked]) -> Iterator[dict[str, _Asked]]:
 
 
 def _text(part: Mapping[str, _Asked]) -> str:
-    """The C++ of a library."""
+    """Return the C++ of a library."""
     headers: dict[str, None] = {}
     bodies, methods = [], []
     for name, each in part.items():

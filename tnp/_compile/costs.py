@@ -1,6 +1,6 @@
-"""What a call of a compiled function costs, by line: operations, bytes, and time.
+"""The cost of a call of a compiled function, by line: operations, bytes, and time.
 
-Layer: owns how it is shown; what an operation costs is the backend's to say.
+Layer: owns how the cost is shown; the backend knows the cost of each operation.
 """
 
 from __future__ import annotations
@@ -11,14 +11,14 @@ from typing import Any, NamedTuple
 
 
 class LineCost(NamedTuple):
-    """What the operations of a line cost together."""
+    """The cost of all operations of a line."""
 
     operations: int
     bytes: int
 
 
 class Cost:
-    """What ``fn.cost(*args)`` returns.
+    """The result of ``fn.cost(*args)``.
 
     Attributes
     ----------
@@ -26,7 +26,7 @@ class Cost:
         Arithmetic operations: two for each pair of elements of a product, one for each element of the largest operand
         or result of another operation, none of a copy or a view.
     bytes : int
-        What all operations read and write, each for itself. Machine code that does several at once moves less.
+        The bytes that the operations read and write one by one. Machine code that fuses operations moves fewer.
     is_known : bool
         False if there is a loop whose number of steps depends on values: one step of it is counted.
     lines : dict of str to LineCost
@@ -50,7 +50,7 @@ class Cost:
 
 
 class Profile:
-    """What ``fn.profile(*args)`` returns.
+    """The result of ``fn.profile(*args)``.
 
     Attributes
     ----------

@@ -43,7 +43,7 @@ configure(os.environ.get("TNP_LOG"))
 
 @contextlib.contextmanager
 def told(what: str, why: str) -> Iterator[None]:
-    """A scope that compiles a function. After a second a message says what is compiled and why, and then the time.
+    """Report a compile that takes longer than a second: first what is compiled and why, at the end the time.
 
     Parameters
     ----------

@@ -1,6 +1,6 @@
 """Functions of NumPy arrays that traced and compiled functions call when they run.
 
-Layer: owns the trees of their arguments and results; when they are called is the backend's.
+Layer: owns the trees of their arguments and results; the backend calls them.
 """
 
 from __future__ import annotations
@@ -29,26 +29,26 @@ def pure_callback(
     vmap_method: str = "sequential",
     **kwargs: Any,
 ) -> Any:
-    """Call a function of NumPy arrays, in a compiled function too: SciPy's, say, or one of a C library.
+    """Call a function of NumPy arrays, such as SciPy's or a C library's, also when a compiled function runs.
 
     Parameters
     ----------
     callback : callable
         Takes ``args`` and ``kwargs`` with read-only NumPy arrays in the place of arrays, and returns arrays as
-        ``result_shape_dtypes`` says. It is pure: what it returns depends on nothing else, and it may be called more or
-        less often than the program says.
+        ``result_shape_dtypes`` says. It must be pure: its results depend on its arguments alone. It may be called more
+        or less often than the program says.
     result_shape_dtypes : pytree
-        What it returns: objects with a ``shape`` and a ``dtype``, such as `ShapeDtypeStruct` or arrays.
+        The results' shapes and dtypes: objects with a ``shape`` and a ``dtype``, such as `ShapeDtypeStruct` or arrays.
     *args, **kwargs
-        Its arguments, pytrees of arrays.
+        The callback's arguments, pytrees of arrays.
     vmap_method : {'sequential', 'broadcast_all'}
-        Under `vmap`, whether it is called for one element after the other, or once, with an axis of elements before
-        the others of all its arguments and results.
+        Under `vmap`, whether the callback is called once for each element, or once for all, with an axis of elements
+        in front of the axes of all its arguments and results.
 
     Returns
     -------
     pytree of arrays
-        What it returns.
+        The callback's results.
 
     Raises
     ------
@@ -97,7 +97,7 @@ def pure_callback(
 
 
 def taken_apart(args: Any, kwargs: Any) -> tuple[list[Tensor], Callable[[list[Any]], tuple[Any, Any]]]:
-    """The tensors among arguments, and what puts others in their place."""
+    """Return the tensors among arguments, and a function that puts others in their place."""
     arrays: list[Any] = []
     pytree.flatten((args, kwargs), arrays)
 
