@@ -55,7 +55,7 @@ class _Table(dict[Any, Any]):
         return made
 
     def _make(self, exact: np.ndarray) -> Any:
-        raise NotImplementedError
+        raise NotImplementedError  # the tables of tensors and of numbers make their own
 
 
 class Constants(_Table):

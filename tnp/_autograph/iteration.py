@@ -26,7 +26,7 @@ class Items:
 
     def item(self, number: Any) -> Any:
         """Return the item at a position, which may be traced."""
-        raise NotImplementedError
+        raise NotImplementedError  # each kind of items has its own
 
     def __iter__(self) -> Iterator[Any]:
         return map(self.item, range(self.length.__index__()))

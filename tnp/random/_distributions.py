@@ -96,11 +96,11 @@ class Distributions:
 
     def _source(self) -> tuple[object, Callable[[], Any], Callable[[Any], object]]:
         """NumPy's generator, and the functions that get and set its state."""
-        raise NotImplementedError
+        raise NotImplementedError  # Generator and RandomState have their own
 
     def _seed(self) -> int:
         """Return 64 bits that follow from the seed, with which torch's generators start."""
-        raise NotImplementedError
+        raise NotImplementedError  # Generator and RandomState have their own
 
     def _stream(self) -> Stream | None:
         """Return the torch generator that has to draw, or None if NumPy draws."""
