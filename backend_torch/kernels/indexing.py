@@ -213,27 +213,32 @@ def out_of_bounds(tensor: Tensor, plan: Plan) -> tuple[int, int] | None:
     view = view_of(tensor, plan)
     for number, (array, dim) in enumerate(zip(plan.arrays, plan.dims, strict=True)):
         if array.dtype is not torch.bool:
-            bad = outside(array, view.shape[dim])
+            bad = outside(array, -view.shape[dim], view.shape[dim])
             # As in NumPy, index arrays that broadcast to nothing are not checked; a 0-d one is like an integer.
             if bad is not None and not (array.dim() and any(0 in each for each in array_shapes(plan))):
                 return number, bad
     return None
 
 
-def outside(array: Tensor, size: int) -> int | None:
-    """Return a value that is out of bounds for ``size`` elements; None if there is none, or none is known."""
+def outside(array: Tensor, low: int, high: int, text: str = "") -> int | None:
+    """Return an element outside of ``[low, high)``; None if there is none.
+
+    Elements without known values are not checked; if there is a ``text``, a graph checks them and raises with it.
+    """
     if not array.numel():
         return None
     if not has_values(array):
         values = transform_levels.seen(array)
         if values is None:
+            if text:
+                demand((array >= low) & (array < high), text)
             return None
-        bad = values[(values < -size) | (values >= size)]
+        bad = values[(values < low) | (values >= high)]
         return int(bad[0]) if bad.size else None
-    low, high = torch.aminmax(array)
-    if low.item() >= -size and high.item() < size:
+    smallest, largest = torch.aminmax(array)
+    if smallest.item() >= low and largest.item() < high:
         return None
-    return int(array[(array < -size) | (array >= size)][0])
+    return int(array[(array < low) | (array >= high)][0])
 
 
 def from_start(array: Tensor, size: int) -> Tensor:

@@ -11,7 +11,7 @@ import numpy as np
 import torch
 
 from backend_torch.autodiff import transform_levels
-from backend_torch.kernels import host
+from backend_torch.kernels import host, indexing
 from backend_torch.kernels.indexing import Plan, from_start, has_values, on_bits, places, put, same_width
 from backend_torch.kernels.value_checks import INVALID, OUTSIDE, demand, expect
 from backend_torch.kernels.writing import write_where
@@ -73,19 +73,7 @@ def argwhere(tensor: Tensor) -> Tensor:
 @explaining
 def outside(array: Tensor, low: int, high: int, text: str = INVALID) -> int | None:
     """Return an element of an integer array outside of ``[low, high)``; None if there is none, or a graph checks."""
-    if not array.numel():
-        return None
-    if not has_values(array):
-        values = transform_levels.seen(array)
-        if values is None:
-            demand((array >= low) & (array < high), text)
-            return None
-        bad = values[(values < low) | (values >= high)]
-        return int(bad[0]) if bad.size else None
-    smallest, largest = torch.aminmax(array)
-    if smallest.item() >= low and largest.item() < high:
-        return None
-    return int(array[(array < low) | (array >= high)][0])
+    return indexing.outside(array, low, high, text)
 
 
 def wrapped(array: Tensor, size: int) -> Tensor:

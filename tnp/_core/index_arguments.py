@@ -48,7 +48,7 @@ def index_tensor(indices: Any, device: Any, rule: str = "safe") -> Tensor:
 def in_mode(indices: Tensor, axis: int, size: int, mode: str) -> Tensor:
     """Bring the indices of an axis within bounds as ``mode`` says; IndexError if they stay out of bounds."""
     if mode == "raise":
-        bad = indexing.outside(indices, size)
+        bad = indexing.outside(indices, -size, size)
         if bad is not None:
             raise IndexError(f"index {bad} is out of bounds for axis {axis} with size {size}")
         return indices

@@ -161,7 +161,7 @@ OUTSIDE = [([0, 3], None), ([0, 4], 4), ([-5, 4], -5), ([-4, 4], 4), ([-4], None
 @pytest.mark.parametrize(("values", "bad"), OUTSIDE)
 def test_out_of_bounds(values: list[int], bad: int | None) -> None:
     array = torch.tensor(values, dtype=torch.int64)
-    assert indexing.outside(array, 4) == bad
+    assert indexing.outside(array, -4, 4) == bad
     index = Plan((EVERY, EVERY), (), (torch.zeros_like(array), array), (1, 0))
     assert indexing.out_of_bounds(torch.zeros(4, 3), index) == (None if bad is None else (1, bad))
 
