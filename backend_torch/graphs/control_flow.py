@@ -16,7 +16,7 @@ from torch.fx import GraphModule
 
 from backend_torch.graphs import compiling, loop_derivatives
 from backend_torch.tensors import trace_state
-from backend_torch.torch_private import functorch, traces
+from backend_torch.torch_private import functorch, tensor_internals, traces
 
 Tensor = torch.Tensor
 Tensors = list[Tensor]
@@ -95,6 +95,7 @@ def _has_value(tensor: Tensor) -> bool:
 
 is_from_outside = compiling.is_from_outside
 storage_of = compiling.storage_of
+is_view = tensor_internals.is_view
 
 
 def number(value: bool | int) -> Tensor:

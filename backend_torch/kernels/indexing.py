@@ -60,6 +60,16 @@ class Plan(NamedTuple):
     """Whether the key is one integer an axis and nothing else, and so selects a scalar."""
     is_mask: bool = False
     """Whether the key is one bool array for all axes and nothing else."""
+    is_view: bool = True
+    """Whether NumPy makes a view: the index arrays are integers of a trace or a batch, which NumPy has as numbers."""
+
+    def get(self, tensor: Tensor) -> Tensor:
+        """Return the selected elements, which may be a copy."""
+        return get(tensor, self)
+
+    def put(self, tensor: Tensor, values: Tensor) -> None:
+        """Write values of the selection's shape and the tensor's dtype."""
+        put(tensor, self, values)
 
     @property
     def lone_mask(self) -> Tensor | None:

@@ -14,7 +14,7 @@ import torch
 from backend_torch.tensors import memory, trace_state
 from backend_torch.tensors.dtypes import to_numpy, to_torch
 from backend_torch.tensors.shape import flip
-from backend_torch.torch_private import functorch
+from backend_torch.torch_private import functorch, modes
 
 Tensor = torch.Tensor
 
@@ -154,6 +154,16 @@ def same_view(view: Tensor, copy: Tensor, array: np.ndarray) -> np.ndarray | Non
     dtype = to_numpy[view.dtype]
     typestr = dtype.str if dtype.isbuiltin == 1 else f"|V{dtype.itemsize}"
     return memory.placed(array, _address(array) + first, tuple(view.shape), steps, typestr).view(dtype)
+
+
+def placed_in(array: np.ndarray, copy: Tensor, layout: memory.Layout) -> np.ndarray:
+    """Return the view of an array that lies in it as a layout lies in the array's copy."""
+    with modes.no_dispatch():
+        meta = torch.empty_strided(tuple(copy.shape), copy.stride(), dtype=copy.dtype, device="meta")
+        view = same_view(layout.view(meta), meta, array)
+    if view is None:
+        raise ValueError("no strides describe this view of a view that is selected anew at each read: copy it before")
+    return view
 
 
 def _address(array: np.ndarray) -> int:

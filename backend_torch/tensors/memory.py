@@ -11,7 +11,7 @@ import os
 import sys
 import weakref
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -222,7 +222,7 @@ def overlaps(one: Tensor, other: Tensor) -> bool:
     return a < d and c < b
 
 
-def addresses(tensor: Tensor, start: int | None = None) -> np.ndarray:
+def addresses(tensor: Tensor, start: int | None = None, is_read_only: bool = True) -> np.ndarray:
     """Return a NumPy array with the tensor's addresses, on any device, for comparisons of addresses only.
 
     ``start`` is the address of its memory, if it has none.
@@ -230,7 +230,7 @@ def addresses(tensor: Tensor, start: int | None = None) -> np.ndarray:
     first = tensor.data_ptr() if start is None else start + tensor.storage_offset() * tensor.itemsize
     strides = tuple(stride * tensor.itemsize for stride in tensor.stride())
     place = {"shape": tuple(tensor.shape), "strides": strides, "typestr": f"|V{tensor.itemsize}", "version": 3}
-    return np.asarray(_Place({**place, "data": (first, True)}))
+    return np.asarray(_Place({**place, "data": (first, is_read_only)}))
 
 
 class _Place:
@@ -488,3 +488,35 @@ def resized(tensor: Tensor, shape: tuple[int, ...]) -> Tensor:
 def strided(tensor: Tensor, shape: tuple[int, ...], strides: tuple[int, ...]) -> Tensor:
     """Return a view with other strides, in elements, from the tensor's first element on."""
     return tensor.as_strided(shape, strides)
+
+
+class Layout(NamedTuple):
+    """Where a view lies in the memory of another tensor."""
+
+    dtype: torch.dtype
+    shape: tuple[int, ...]
+    strides: tuple[int, ...]
+    offset: Any
+
+    @classmethod
+    def of(cls, view: Tensor, tensor: Tensor) -> Layout:
+        """Return the place of a view in the memory of a tensor."""
+        start = view.storage_offset() - _under(tensor, view.dtype).storage_offset()
+        return cls(view.dtype, tuple(view.shape), view.stride(), start)
+
+    def get(self, tensor: Tensor) -> Tensor:
+        """Return a copy of the elements in the same place of a tensor."""
+        return self.view(tensor).clone()
+
+    def put(self, tensor: Tensor, values: Tensor) -> None:
+        """Write values of the view's shape and dtype to the same place of a tensor."""
+        with_history(self.view(tensor)).copy_(values)
+
+    def view(self, tensor: Tensor) -> Tensor:
+        """Return the view of a tensor in the same place."""
+        tensor = _under(tensor, self.dtype)
+        return tensor.as_strided(self.shape, self.strides, tensor.storage_offset() + self.offset)
+
+
+def _under(tensor: Tensor, dtype: torch.dtype) -> Tensor:
+    return tensor if tensor.dtype is dtype else viewed(tensor, dtype)

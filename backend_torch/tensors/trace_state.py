@@ -227,3 +227,12 @@ def shared_write_error() -> NotImplementedError:
         f"{user_line()}: a branch or a loop's body that is traced writes to an array that shares memory with another "
         "one from around it, or is not in C order: make the views inside, or copy the array before"
     )
+
+
+def left_view_error(name: str, what: str) -> NotImplementedError:
+    """The error of using a view that a traced branch or a loop chose, where its array would be asked for again."""
+    return NotImplementedError(
+        f"{user_line()}: {name} {what}, but it may be a view that was chosen in a branch or a loop whose condition is "
+        f"traced: which elements it shares is known when the graph runs. Let {name} be a copy ({name} = x.copy()), "
+        "or select it again after the branch or the loop"
+    )

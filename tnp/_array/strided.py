@@ -1,4 +1,4 @@
-"""The class of views that no tensor can describe: the methods that read or write memory.
+"""The classes of views that no tensor can describe: the methods that read or write memory.
 
 Layer: owns these methods. All other methods are those of every array: they compute with ``tensor``, which is a copy.
 """
@@ -11,6 +11,7 @@ from typing import Any, NoReturn
 import numpy as np
 
 from backend_torch.tensors import host_views
+from backend_torch.tensors.dtypes import to_numpy
 from tnp._array.operators import operators
 from tnp._core import base
 from tnp._core.base import completes, ndarray, wrap, wrap_array
@@ -18,7 +19,18 @@ from tnp._core.convert import as_order, tensor_of
 from tnp._core.dtypes import tensor_dtype
 from tnp._core.indexing import get_item
 from tnp._core.interop import host_values
-from tnp._core.strided_views import basic, made_of, over, put_back, stand_in, view_of
+from tnp._core.strided_views import (
+    addresses,
+    basic,
+    is_itself,
+    locked,
+    made_of,
+    over,
+    put_back,
+    reread,
+    stand_in,
+    view_of,
+)  # fmt: skip
 
 Tensor = Any
 
@@ -30,8 +42,51 @@ def _inplace(name: str, ufunc: Any) -> Any:
     return lambda self, other: ufunc._defer_or_call(self, other, out=self)
 
 
+def _item(x: Any, key: Any) -> Any:
+    """Return ``x[key]`` by the copy of the elements; a view of the copy becomes a view of the array."""
+    found = get_item(wrap_array(x.tensor), key)
+    if type(found) is base.indirect:
+        found.origin = x
+        return found if x.host.flags.writeable else locked(found)
+    return view_of(x, found.tensor) if type(found) is ndarray else found
+
+
+def _assign(x: ndarray, key: Any, value: Any) -> None:
+    """Do ``x[key] = value`` by the copy of the elements."""
+    if not is_itself(value, x, key):
+        tensor = x.tensor
+        wrap_array(tensor)[key] = value
+        put_back(x, tensor)
+
+
+class _Parts(ndarray):
+    """The real and the imaginary part, which are views in their turn."""
+
+    __slots__ = ()
+
+    @property
+    def real(self) -> ndarray:
+        """The real part; a view."""
+        return ndarray.real.__get__(self)
+
+    @real.setter
+    def real(self, value: Any) -> None:
+        self.real[...] = value
+
+    @property
+    def imag(self) -> ndarray:
+        """The imaginary part; a view of a complex array, zeros for a real one."""
+        return ndarray.imag.__get__(self)
+
+    @imag.setter
+    def imag(self, value: Any) -> None:
+        if self.dtype.kind != "c":
+            raise TypeError("array does not have imaginary part to set")
+        self.imag[...] = value
+
+
 @completes(base.strided, operators(inplace=_inplace))
-class strided(ndarray):
+class strided(_Parts):
     """A view of CPU memory with a negative stride, or with a stride of any number of bytes.
 
     Attributes
@@ -44,9 +99,10 @@ class strided(ndarray):
         The axes with negative strides, and torch's dtype: with these, ``ahead`` alone gives the values.
     """
 
-    __slots__ = ("ahead", "host", "turn")
+    __slots__ = ("ahead", "given", "host", "turn")
 
     ahead: Tensor
+    given: Tensor | None
     host: np.ndarray
     turn: tuple[tuple[int, ...], Any]
 
@@ -103,8 +159,7 @@ class strided(ndarray):
     def __getitem__(self, key: Any) -> Any:
         items = basic(key) if host_views.are_had() else None
         if items is None:
-            found = get_item(wrap_array(self.tensor), key)
-            return view_of(self, found.tensor) if type(found) is ndarray else found
+            return _item(self, key)
         chosen = self.host[items]
         return over(chosen, self.ahead) if isinstance(chosen, np.ndarray) else wrap(tensor_of(chosen))
 
@@ -157,9 +212,7 @@ class strided(ndarray):
             raise ValueError("assignment destination is read-only")
         items = basic(key) if host_views.are_had() else None
         if items is None:
-            tensor = self.tensor
-            wrap_array(tensor)[key] = value
-            put_back(self, tensor)
+            _assign(self, key, value)
             return
         is_whole = Ellipsis in items
         chosen = self if items == (...,) else over(self.host[items if is_whole else (*items, ...)], self.ahead)
@@ -174,22 +227,90 @@ class strided(ndarray):
         self.host.byteswap(inplace=True)
         return self
 
+
+@completes(base.indirect, operators(inplace=_inplace))
+class indirect(_Parts):
+    """A view with a negative step, or at an integer that is traced, where NumPy has no memory: in a trace, a batch, a
+    derivative and on an accelerator.
+
+    Attributes
+    ----------
+    origin : ndarray
+        The array that it is a view of.
+    place : Plan or Layout
+        What it selects there.
+    key : object
+        The key by which it was selected.
+    given : torch.Tensor
+        The latest copy of the elements; their values may have changed since.
+    host : numpy.ndarray
+        An array with the view's strides, and no elements; its flags say whether the view refuses writes.
+    """
+
+    __slots__ = ("_host", "_version", "given", "key", "origin", "place")
+
+    _host: np.ndarray | None
+    _version: Any
+    given: Tensor
+    key: Any
+    origin: ndarray
+    place: Any
+
     @property
-    def real(self) -> ndarray:
-        """The real part; a view."""
-        return ndarray.real.__get__(self)
+    def tensor(self) -> Tensor:
+        """A copy of the values as a torch.Tensor; writing to it does not change the array."""
+        return reread(self)
 
-    @real.setter
-    def real(self, value: Any) -> None:
-        self.real[...] = value
+    @tensor.setter
+    def tensor(self, tensor: Tensor) -> NoReturn:
+        raise TypeError("a view that is selected anew at each read can't change its shape: write y = x.reshape(...)")
 
     @property
-    def imag(self) -> ndarray:
-        """The imaginary part; a view of a complex array, zeros for a real one."""
-        return ndarray.imag.__get__(self)
+    def host(self) -> np.ndarray:
+        """An array with the view's strides, whose elements are not in memory."""
+        if self._host is None:
+            self._host = addresses(self)
+            self._host.flags.writeable = self._host.flags.writeable and self.origin.flags.writeable
+        return self._host
 
-    @imag.setter
-    def imag(self, value: Any) -> None:
-        if self.host.dtype.kind != "c":
-            raise TypeError("array does not have imaginary part to set")
-        self.imag[...] = value
+    # Attributes, which reading does not change.
+
+    dtype = property(lambda self: to_numpy[self.given.dtype], doc="NumPy dtype of the elements.")
+    shape = property(lambda self: tuple(self.given.shape), doc="Length of each axis.")
+    ndim = property(lambda self: self.given.dim(), doc="Number of axes.")
+    size = property(lambda self: self.given.numel(), doc="Number of elements.")
+    itemsize = property(lambda self: self.given.itemsize, doc="Bytes of an element.")
+    nbytes = property(lambda self: self.given.numel() * self.given.itemsize, doc="Bytes of all elements.")
+    device = property(lambda self: self.given.device, doc="Device of the elements (a torch.device).")
+    base = property(lambda self: self.origin, doc="The array that this one is a view of.")
+    strides = property(lambda self: self.host.strides, doc="Bytes from one element to the next along each axis.")
+    flags = property(lambda self: self.host.flags, doc="Memory layout.")
+
+    def __len__(self) -> int:
+        return len(wrap_array(self.given))
+
+    # Reading and writing.
+
+    __getitem__ = _item
+
+    def __iter__(self) -> Iterator[Any]:
+        if not self.ndim:
+            raise TypeError("iteration over a 0-d array")
+        return (self[i] for i in range(len(self)))
+
+    def getfield(self, dtype: Any, offset: int = 0) -> ndarray:
+        """The bytes of each element from ``offset`` on under another dtype, a view."""
+        return view_of(self, ndarray.getfield(self, dtype, offset).tensor)
+
+    def __setitem__(self, key: Any, value: Any) -> None:
+        if not self.host.flags.writeable:
+            raise ValueError("assignment destination is read-only")
+        _assign(self, key, value)
+
+    def byteswap(self, inplace: bool = False) -> ndarray:
+        """The array with the bytes of each element reversed."""
+        swapped = ndarray.byteswap(self)
+        if not inplace:
+            return swapped
+        self[...] = swapped
+        return self

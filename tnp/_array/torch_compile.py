@@ -21,7 +21,7 @@ from tnp._array.array_function import implementation
 from tnp._array.concatenator import AxisConcatenator
 from tnp._array.methods import Methods
 from tnp._core import public
-from tnp._core.base import SCALARS, float64, like, ndarray, readonly, scalar, strided, wrap, wrap_array
+from tnp._core.base import SCALARS, float64, indirect, like, ndarray, readonly, scalar, strided, wrap, wrap_array
 from tnp._creation.grids import nd_grid
 from tnp._indexing.index_tricks import IndexExpression
 from tnp._ufunc.ufunc import Ufunc
@@ -91,7 +91,7 @@ def _like(source: ndarray, tensor: Any) -> ndarray:
 
 def start() -> None:
     """Tell Dynamo what it takes whole, once it meets something of tnp; called when tnp has all its names."""
-    dynamo.when_met("tnp", (ndarray, *SCALARS, readonly, strided), _register)
+    dynamo.when_met("tnp", (ndarray, *SCALARS, readonly, strided, indirect), _register)
 
 
 def _register() -> None:
@@ -134,4 +134,5 @@ trees.register(scalar, _scalar, "tnp.scalar")
 trees.register(float64, _scalar, "tnp.float64")
 trees.register(readonly, _readonly, "tnp.readonly")
 trees.register(strided, _readonly, "tnp.strided")  # a write could not reach its memory
+trees.register(indirect, _readonly, "tnp.indirect")
 trees.register_constants(list({type(dtype) for dtype in to_torch if isinstance(dtype, np.dtype)}))

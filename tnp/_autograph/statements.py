@@ -8,7 +8,7 @@ from __future__ import annotations
 import threading
 import types
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from backend_torch.graphs import control_flow as backend
@@ -168,9 +168,37 @@ def _branch(condition: Tensor, body: Block, orelse: Block, variables: _Variables
     if wanted != forms or wanted != {name: part.forms for name, part in two.items()}:
         first, _ = _one_branch(body, variables, before, wanted, exactly=True)
         second, _ = _one_branch(orelse, variables, before, wanted, exactly=True)
-    results = iter(backend.branched(condition, first, second))
-    after = {name: values[name].filled([next(results) for _ in form], form) for name, form in wanted.items()}
+    results = backend.branched(condition, first, second)
+    sources = _shared(wanted, results, before, [(first, one), (second, two)])
+    found = zip(results, sources, strict=False)
+    after = {}
+    for name, form in wanted.items():
+        pairs = [next(found) for _ in form]
+        after[name] = values[name].filled([each[0] for each in pairs], form, [each[1] for each in pairs], name)
     variables.put({**before, **others, **after})
+
+
+def _shared(
+    forms: Forms, results: Sequence[Tensor], before: State, blocks: Sequence[tuple[backend.Traced, dict[str, Part]]]
+) -> list[list[Tensor]]:
+    """For each result, return the other arrays of after the block whose memory it may share.
+
+    These are tensors from around the block, but for the variable's own before it, and earlier results.
+    """
+    found: list[list[Tensor]] = [[] for _ in results]
+    for traced, parts in blocks:
+        known = {backend.storage_of(tensor): tensor for tensor in traced.graph[1]}
+        index = 0
+        for name, form in forms.items():
+            roots = parts[name].roots if name in parts else []
+            own = [tensor for tensor in Part(before[name]).tensors if not backend.is_view(tensor)]
+            for place, tensor in enumerate(roots if len(roots) == len(form) else []):
+                key = backend.storage_of(tensor)
+                if key in known and not any(tensor is each for each in own):
+                    found[index + place].append(known[key])
+                known.setdefault(key, results[index + place])
+            index += len(form)
+    return found
 
 
 def _one_branch(
@@ -409,6 +437,7 @@ class _Loop:
         self.what = what
         self.before = variables.get()
         self.parts: dict[str, Part] = {}  # the carried variables
+        self.after: dict[str, Part] = {}  # the same after a step
         self.start: dict[str, list[Tensor]] = {}
         self.last: list[Part] = []
         self.unset: list[str] = []
@@ -422,8 +451,10 @@ class _Loop:
             raise _Short
         if steps is None and self.unset:
             self._demand_a_step()
-        results = backend.repeated(self._tested, traced, self._carry(), steps)
-        self.variables.put(self._state(results[len(self.counter) :]))
+        results = backend.repeated(self._tested, traced, self._carry(), steps)[len(self.counter) :]
+        forms = {name: part.forms for name, part in self.parts.items()}
+        sources = iter(_shared(forms, results, self.before, [(traced, self.after)]))
+        self.variables.put(self._state(results, sources))
 
     def _check_writes(self, overwritten: list[int]) -> None:
         """Raise NotStaged if a step may write to a caller's array through a variable that the loop also rebinds.
@@ -445,10 +476,10 @@ class _Loop:
     def _carry(self) -> list[Tensor]:
         return [*self.counter, *[tensor for tensors in self.start.values() for tensor in tensors]]
 
-    def _state(self, tensors: Sequence[Tensor]) -> State:
+    def _state(self, tensors: Sequence[Tensor], sources: Iterable[list[Tensor]] = ()) -> State:
         state, rest = dict(self.before), iter(tensors)
         for name, part in self.parts.items():
-            state[name] = part.filled([next(rest) for _ in part.tensors], part.forms)
+            state[name] = part.filled([next(rest) for _ in part.tensors], part.forms, sources, name)
         return state
 
     def _tested(self, tensors: list[Tensor]) -> Tensor:
@@ -491,7 +522,8 @@ class _Loop:
         # Results have the order of the carried values.
         ordered = self._ordered(results, after)
         places = {backend.storage_of(tensor): index for index, tensor in enumerate(tensors[count:])}
-        found = [tensor for name in self.parts for tensor in Part(after[name]).tensors]
+        self.after = {name: Part(after[name]) for name in self.parts}
+        found = [tensor for part in self.after.values() for tensor in part.tensors]
         keys = [backend.storage_of(tensor) for tensor in found]
         self.sources = [{places[key]} if key in places else set() for key in keys]
         return ordered

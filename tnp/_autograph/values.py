@@ -17,6 +17,7 @@ from tnp._array.numbers import number_of
 from tnp._autograph.places import Place, rebound
 from tnp._core.base import ndarray, number
 from tnp._core.dtypes import tensor_dtype
+from tnp._core.strided_views import left_view, root
 from tnp._transforms import pytree
 from tnp._transforms.control_flow import Leaves, described
 from tnp._transforms.traced_numbers import Number
@@ -156,13 +157,29 @@ class Part:
             for tensor, kind in zip(self.tensors, self.kinds, strict=True)
         ]
 
-    def filled(self, tensors: list[Tensor], forms: list[Form]) -> Any:
-        """Return the same structure with other tensors, which have these forms."""
+    def filled(
+        self, tensors: list[Tensor], forms: list[Form], shared: Iterable[list[Tensor]] = (), name: str = ""
+    ) -> Any:
+        """Return the same structure with other tensors, which have these forms.
+
+        ``shared`` has for each the tensors whose memory it may share, and ``name`` is the variable that gets it.
+        """
         assert self.tree is not None
-        weak = iter(forms)
-        return self.tree.filled(
-            tensors, lambda leaf, tensor: number_of(tensor) if next(weak).is_number else pytree.like(leaf, tensor)
-        )
+        weak, others = iter(forms), iter(shared)
+
+        def made(leaf: Any, tensor: Tensor) -> Any:
+            sources = next(others, None)
+            if next(weak).is_number:
+                return number_of(tensor)
+            return left_view(tensor, sources, name) if sources and tensor.dim() else pytree.like(leaf, tensor)
+
+        return self.tree.filled(tensors, made)
+
+    @property
+    def roots(self) -> list[Tensor]:
+        """For each leaf the tensor that it is a view of, or its own."""
+        pairs = zip([] if self.tree is None else self.tree.leaves, self.tensors, strict=True)
+        return [root(leaf) if isinstance(leaf, ndarray) else tensor for leaf, tensor in pairs]
 
     def is_like(self, other: Part) -> bool:
         """Whether both have the same structure, whatever their dtypes and shapes; a number counts as an array."""

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from backend_torch.graphs import compiling, symbolic
+from backend_torch.kernels.indexing import Plan
 from backend_torch.tensors import creation, devices, memory, trace_state
 from tnp._compile.outer_state import (
     MISSING,
@@ -27,8 +28,9 @@ from tnp._compile.outer_state import (
     unchanged,
 )
 from tnp._compile.static_arguments import Static
-from tnp._core.base import SCALARS, flatiter, ndarray, readonly, subclass
+from tnp._core.base import SCALARS, flatiter, indirect, ndarray, readonly, subclass, wrap
 from tnp._core.readonly_views import readonly_array, set_writeable
+from tnp._core.strided_views import root
 from tnp._transforms import pytree
 from tnp._transforms.registered_pytrees import registered
 from tnp._transforms.traced_numbers import Number
@@ -103,6 +105,7 @@ class Result:
                 self._set_attributes(array, wrapped, stand_in, f"a{index}")
         self._made = 0
         self._goal = "return"  # what the function does with a value, for errors
+        self._value = value
         self._names: dict[int, str] = {}
         self.has_effects = bool(changes or self.text.lines)
         for place, _, now in changes:
@@ -202,13 +205,23 @@ class Result:
         if not isinstance(array, ndarray):
             self.tensors.append(array)
             return value
+        if type(array) is indirect and self._is_shared(array):
+            place = array.place
+            if type(place) is not Plan:
+                self.tensors.append(array.tensor)
+                return self._called(readonly_array, value, "None")
+            picks = [f"v{len(self.tensors) + i}" for i in range(len(place.arrays))]
+            self.tensors.extend(place.arrays)
+            parts = [self.text.constant(each) for each in (place.view, place.flips, place.dims)]
+            return self._called(_selected, self._leaf(array.origin), *parts, *picks)
         self.tensors.append(array.tensor)
+        kind = ndarray if type(array) is indirect else type(array)
         if isinstance(array, subclass):
             kept = type(array), self._attributes(array), memory.is_locked(array.tensor)
             return self._called(_of_class, *map(self.text.constant, kept), value)
         if type(array) is readonly:
             return self._called(readonly_array, value, self._source(array))
-        name = self._names[id(array)] = self._local(f"new(*{self.text.constant((type(array),))})")  # no tuple is made
+        name = self._names[id(array)] = self._local(f"new(*{self.text.constant((kind,))})")  # no tuple is made
         self.text.lines.append(f"{name}.tensor = {value}")
         return name
 
@@ -232,6 +245,14 @@ class Result:
         attributes.pop("tensor", None)  # of an array, which each result has its own of
         return attributes
 
+    def _is_shared(self, array: Any) -> bool:
+        """Whether the base of a view is seen outside of the function: an argument, a captured array or a result."""
+        base = root(array)
+        others = [*self._inside, *[each for _, each in pytree.named(self._value, "")]]
+        return not compiling.is_fake(base) or any(
+            each is not array and isinstance(each, ndarray) and memory.same_storage(base, root(each)) for each in others
+        )
+
     def _source(self, array: readonly) -> str:
         """Return the name of the base of a read-only array: an argument, an array from outside, or None."""
         source: Any = array
@@ -241,6 +262,15 @@ class Result:
                     return f"a{position}"
             source = memory.source_of(source.tensor)
         return self.text.constant(source)
+
+
+def _selected(origin: ndarray, view: Any, flips: tuple[int, ...], dims: tuple[int, ...], *picks: Tensor) -> Any:
+    """Return the view of an array that a plan's parts select."""
+    selected = origin[view] if view else origin
+    key: list[Any] = [slice(None, None, -1 if dim in flips else 1) for dim in range(selected.ndim)]
+    for dim, pick in zip(dims, picks, strict=True):
+        key[dim] = wrap(pick)
+    return selected[tuple(key)]
 
 
 def _is_traced(value: Any) -> bool:

@@ -23,6 +23,7 @@ if TYPE_CHECKING:  # type checkers read the finished classes
     from tnp._array.ndarray import ndarray as ndarray
     from tnp._array.ndarray import scalar as scalar
     from tnp._array.readonly import readonly as readonly
+    from tnp._array.strided import indirect as indirect
     from tnp._array.strided import strided as strided
     from tnp._array.subclass import subclass as subclass
 
@@ -102,7 +103,11 @@ else:
         __module__ = "tnp"
 
     class strided(ndarray):
-        __slots__ = ("ahead", "host", "turn")
+        __slots__ = ("ahead", "given", "host", "turn")
+        __module__ = "tnp"
+
+    class indirect(ndarray):
+        __slots__ = ("_host", "_version", "given", "key", "origin", "place")
         __module__ = "tnp"
 
     class flatiter:
@@ -111,7 +116,7 @@ else:
 
 
 SCALARS = frozenset({scalar, float64, number})
-PLAIN.update((ndarray, scalar, float64, readonly, strided))
+PLAIN.update((ndarray, scalar, float64, readonly, strided, indirect))
 _SCALAR_CLASSES = {tensor_dtype: dtype.type for tensor_dtype, dtype in to_numpy.items()}
 
 # Names that a class statement adds by itself.

@@ -28,7 +28,7 @@ from backend_torch.tensors.dtypes import to_numpy, to_torch
 from backend_torch.torch_private import messages
 from tnp._core import host_fallback, strided_views
 from tnp._core import interop as arrays
-from tnp._core.base import SCALARS, flatiter, like, ndarray, scalar, strided, wrap, wrap_array
+from tnp._core.base import SCALARS, flatiter, indirect, like, ndarray, scalar, strided, wrap, wrap_array
 from tnp._core.derived_classes import kept
 from tnp._core.dtype_table import PLAIN
 from tnp._core.dtypes import DtypeError, native, tensor_dtype
@@ -344,10 +344,12 @@ def asarray(
     order = "K" if order is None else as_order(order)
     if copy and tensor is given:
         return wrap_array(memory.copied(tensor, order))
+    if type(source) is indirect and order in ("C", "F") and not strided_views.is_in_order(source, order):
+        tensor = memory.copied(tensor, order)
     tensor = _ordered(tensor, order)
     if copy is False and not memory.same_start(given, tensor):
         raise ValueError(NO_COPY)
-    if tensor is source.tensor and type(source) in PLAIN:
+    if tensor is given and type(source) in PLAIN:
         return source
     return wrap_array(tensor) if is_fresh else view_of(source, tensor)
 
@@ -615,7 +617,7 @@ def as_dtype(x: ndarray, dtype: Any, order: Any, casting: Any, copy: bool) -> An
         raise TypeError(f"casting must be str, not {type(casting).__name__}")
     if casting not in ("same_value", "unsafe") and not np.can_cast(x.dtype, target, casting):
         raise TypeError(f"Cannot cast array data from {x.dtype!r} to {target!r} according to the rule {casting!r}")
-    if not copy and type(x) is strided and target == x.dtype:
+    if not copy and type(x) in (strided, indirect) and target == x.dtype:
         return asarray(x, order=order)
     result = converted(x.tensor, wanted)
     if casting == "same_value" and not memory.same_values(x.tensor, cast(result, x.tensor.dtype)):

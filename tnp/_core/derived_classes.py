@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from backend_torch.tensors import memory
-from tnp._core.base import ndarray, readonly, scalar, strided, subclass, wrap_array
+from tnp._core.base import indirect, ndarray, readonly, scalar, strided, subclass, wrap_array
 from tnp._core.readonly_views import readonly_array, view_of
 
 Tensor = Any
@@ -43,7 +43,7 @@ def finalised(cls: Any, tensor: Tensor, source: Any) -> Any:
         _awaiting.pop()()
     made = _new(cls)
     made.tensor = tensor
-    if type(source) is strided:
+    if type(source) in (strided, indirect):
         memory.lock(tensor)
     elif isinstance(source, ndarray) and tensor is not source.tensor and memory.same_storage(tensor, source.tensor):
         _note_base(cls, tensor, source)
@@ -85,7 +85,7 @@ def as_result(source: Any, result: ndarray) -> Any:
     An array of a derived class holds a tensor, so of a view with a negative step it has a copy, which is read-only too.
     """
     made = finalised(type(source), result.tensor, source)
-    if type(result) in (readonly, strided):
+    if type(result) in (readonly, strided, indirect):
         memory.lock(made.tensor)
     return made
 

@@ -27,7 +27,7 @@ from tnp._core.convert import checked_number, element_of, is_array, sequence_err
 from tnp._core.dtypes import DtypeError
 from tnp._core.errors import MOST_DIMENSIONS, MOST_OPERANDS, explain, shapes_text, unassignable
 from tnp._core.mask_selection import Selection, assign, select
-from tnp._core.strided_views import part
+from tnp._core.strided_views import indirect_view, is_itself, part
 
 Tensor = Any
 
@@ -90,6 +90,8 @@ def get_item(array: ndarray, key: Any) -> Any:
         return wrap(result if plan.arrays else result.clone())
     if plan.arrays and tensor.is_cpu and not result.numel():
         _check_bounds(tensor, plan)
+    if plan.is_view and (plan.arrays or plan.flips):
+        return indirect_view(array, plan, result, key)
     return wrap_array(result)
 
 
@@ -198,6 +200,8 @@ def set_item(array: ndarray, key: Any, value: Any) -> None:
 def _set(array: ndarray, key: Any, value: Any) -> None:
     """The general path of `set_item`."""
     tensor = array.tensor
+    if is_itself(value, array, key):
+        return None
     plan = parse(tensor, key)
     value = element_of(value, array.dtype) if plan.is_element else checked_number(value, array.dtype)
     if type(value) is Selection and plan.arrays:
@@ -240,7 +244,7 @@ def parse(tensor: Tensor, key: Any) -> Plan:
         array = tensor_of(key, device=tensor.device)
         is_mask = array.dtype is BOOL and array.shape == tensor.shape
         if is_mask or (array.dtype is INT64 and array.dim()):
-            return Plan((), (), (array,), (0,), axes=(0,), is_mask=is_mask)
+            return Plan((), (), (array,), (0,), axes=(0,), is_mask=is_mask, is_view=False)
     items = tuple(key) if isinstance(key, tuple) else (key,)
     entries = [item if type(item) in _KEPT else _entry(item, tensor) for item in items]
     taken = ellipses = 0
@@ -314,6 +318,8 @@ def parse(tensor: Tensor, key: Any) -> Plan:
         tuple(axes),
         is_element=len(picking) == len(entries) and not any(each.dim() or each.dtype is BOOL for each in arrays),
         is_mask=len(entries) == 1 and bool(arrays) and arrays[0].dtype is BOOL,
+        is_view=all(isinstance(items[place], scalar) or type(entries[place]) is int for place in picking)
+        and not any(array.dtype is BOOL for array in arrays),
     )
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from backend_torch.tensors import memory
 from tnp._core import strided_views
-from tnp._core.base import ndarray, readonly, scalar, strided, wrap, wrap_array
+from tnp._core.base import indirect, ndarray, readonly, scalar, wrap, wrap_array
 
 Tensor = Any
 _new = object.__new__
@@ -17,9 +17,9 @@ _new = object.__new__
 
 def view(source: Any, result: Any) -> Any:
     """Return a result of ``source``: read-only if ``source`` is read-only and shares its memory."""
-    if type(source) is strided and type(result) is ndarray:
+    if type(source) in strided_views.UNDESCRIBED and type(result) is ndarray:
         return strided_views.view_of(source, result.tensor)
-    if type(result) is strided and isinstance(source, ndarray) and not source.flags.writeable:
+    if type(result) in strided_views.UNDESCRIBED and isinstance(source, ndarray) and not source.flags.writeable:
         return strided_views.locked(result)
     if type(result) is not ndarray or not isinstance(source, ndarray) or source.flags.writeable:
         return result
@@ -28,8 +28,10 @@ def view(source: Any, result: Any) -> Any:
 
 def readonly_array(tensor: Tensor, source: Any) -> ndarray:
     """Return a tensor as a read-only array; ``source`` is the array or other object that owns the memory."""
-    if type(source) is strided and type(view := strided_views.view_of(source, tensor, read_only=True)) is strided:
-        return view
+    if type(source) in strided_views.UNDESCRIBED:
+        view = strided_views.view_of(source, tensor, read_only=True)
+        if type(view) in strided_views.UNDESCRIBED:
+            return view
     made: readonly = _new(readonly)
     itself = isinstance(source, ndarray) and source.tensor is tensor
     made.tensor = tensor if itself else memory.with_source(tensor, source)
@@ -55,6 +57,8 @@ def set_writeable(x: ndarray, value: Any) -> None:
         if source is not None and type(source) is not ndarray:
             raise ValueError("cannot set WRITEABLE flag to True of this array")
         x.__class__ = ndarray  # type: ignore[assignment]
+    elif type(x) is indirect:
+        x.host.flags.writeable = bool(value)
     elif not isinstance(x, scalar) and type(x) is not ndarray:
         memory.lock(x.tensor, not value)
     elif isinstance(x, scalar):

@@ -2,25 +2,32 @@
 
 torch has none of these, so such an array holds a NumPy view of CPU memory instead of a tensor. Its attribute ``tensor``
 is a copy, the stand-in. A view of the stand-in becomes a view of the memory, and values written to the stand-in are
-written back. There are no such views on an accelerator, in a trace, a batch or a derivative: a negative step copies.
+written back. NumPy has no memory on an accelerator, in a trace, a batch or a derivative. There a view with a negative
+step, or at an integer that is traced, remembers its base and its place: each read copies the elements anew, and each
+write goes to the base.
 
-Layer: owns the making of these arrays and both ways back from a stand-in. The class in ``_array`` has the methods.
+Layer: owns the making of these arrays and both ways back from a stand-in. The classes in ``_array`` have the methods.
 """
 
 from __future__ import annotations
 
 import operator
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
 
+from backend_torch.kernels.indexing import Plan
 from backend_torch.native import heads
-from backend_torch.tensors import host_views, memory
+from backend_torch.tensors import host_views, memory, trace_state
 from backend_torch.tensors.dtypes import to_torch
-from tnp._core.base import SCALARS, ndarray, readonly, strided, wrap_array
+from backend_torch.tensors.memory import Layout
+from backend_torch.torch_private.tensor_internals import version_of
+from tnp._core.base import SCALARS, indirect, ndarray, readonly, strided, wrap_array
 
 Tensor = Any
 _new = object.__new__
+UNDESCRIBED = (strided, indirect)
 _BASIC = frozenset({int, slice, type(None), type(Ellipsis)})
 
 
@@ -102,26 +109,32 @@ def stand_in(x: strided) -> Tensor:
     if host_views.is_compiling():
         return host_views.turned(x.ahead, *x.turn)
     tensor = host_views.copy_of(x.host, x.ahead)
+    x.given = tensor if not host_views.are_had() else None
     tensor.stands_for = x  # type: ignore[attr-defined]
     return tensor
 
 
-def _stood_for(tensor: Tensor) -> tuple[Tensor, strided | None]:
+def _stood_for(tensor: Tensor) -> tuple[Tensor, Any]:
     """Return the tensor, or its base if it is a view, and the array for which this stands; None if for none."""
     copy = tensor if tensor._base is None else tensor._base
     return copy, getattr(copy, "stands_for", None)
 
 
-def view_of(source: strided, tensor: Tensor, read_only: bool = False) -> ndarray:
+def view_of(source: Any, tensor: Tensor, read_only: bool = False) -> ndarray:
     """Turn a view of the array's stand-in into the same view of the array; wrap any other tensor as it is."""
-    is_compiling = host_views.is_compiling()
-    copy, found = (tensor, source) if is_compiling else _stood_for(tensor)
-    if found is not source:
-        return wrap_array(tensor)
-    if is_compiling or not host_views.are_had():  # a write to the view would not reach the memory
+    if host_views.is_compiling():  # a write to the view would not reach the memory
         made: readonly = _new(readonly)
         made.tensor = tensor
         return made
+    if type(source) is indirect or not host_views.are_had():
+        given = source.given
+        if not memory.same_storage(tensor, given):
+            return wrap_array(tensor)
+        view = _indirect(source, Layout.of(tensor, given), tensor, None)
+        return locked(view) if read_only else view
+    copy, found = _stood_for(tensor)
+    if found is not source:
+        return wrap_array(tensor)
     host = host_views.same_view(tensor, copy, source.host)
     if host is None:
         return wrap_array(tensor)
@@ -130,9 +143,106 @@ def view_of(source: strided, tensor: Tensor, read_only: bool = False) -> ndarray
     return over(host, source.ahead)
 
 
-def locked(result: ndarray) -> ndarray:
+def indirect_view(array: ndarray, plan: Plan, selected: Tensor, key: Any) -> ndarray:
+    """Return the view that a plan selects from an array, of which ``selected`` is a copy."""
+    if host_views.is_compiling():
+        made: readonly = _new(readonly)
+        made.tensor = selected
+        return made
+    return _indirect(array if type(array) in UNDESCRIBED else wrap_array(array.tensor), plan, selected, key)
+
+
+def _indirect(origin: ndarray, place: Plan | Layout | Left, given: Tensor, key: Any) -> indirect:
+    made: indirect = _new(indirect)
+    made.origin, made.place, made.given, made.key = origin, place, given, key
+    made._host = made._version = None
+    return made
+
+
+class Left(NamedTuple):
+    """The place of a view that left a traced branch or loop: which elements it shares is known when the graph runs."""
+
+    values: Tensor
+    sources: tuple[tuple[Tensor, int], ...]
+    """The tensors whose memory the view may share, and their versions when it left."""
+    name: str
+
+    def get(self, tensor: Tensor) -> Tensor:
+        """Return a copy of the values; raise if a source has been written to since, as the view might see that."""
+        if any(version_of(source) != version for source, version in self.sources):
+            raise trace_state.left_view_error(self.name, "is read after the array was written to")
+        return self.values.clone()
+
+    def put(self, tensor: Tensor, values: Tensor) -> NoReturn:
+        """Raise: the write would not reach the memory."""
+        raise trace_state.left_view_error(self.name, "is written to")
+
+
+def left_view(tensor: Tensor, sources: Sequence[Tensor], name: str) -> ndarray:
+    """Return a result of a branch or a loop that may be a view of these tensors, which variable ``name`` gets."""
+    place = Left(tensor, tuple([(source, version_of(source)) for source in sources]), name)
+    return _indirect(wrap_array(sources[0]), place, tensor, None)
+
+
+def root(x: ndarray) -> Tensor:
+    """Return the tensor that an array is a view of, or its own."""
+    while type(x) is indirect:
+        x = x.origin
+    return x.tensor
+
+
+def reread(x: indirect) -> Tensor:
+    """Return a copy of the elements as they are now: the last one if nothing has been written since."""
+    base = x.origin.tensor
+    version = (id(base), version_of(base)) if host_views.are_had() else None  # nothing leaves a trace or a batch
+    if version is not None and version == x._version:
+        return x.given
+    tensor = x.given = x.place.get(base)
+    x._version = version
+    tensor.stands_for = x
+    if x._host is not None and not x._host.flags.writeable:
+        memory.lock(tensor)
+    return tensor
+
+
+def addresses(x: indirect) -> np.ndarray:
+    """Return an array of NumPy's with the view's strides, whose elements are in no memory: it tells what is a view."""
+    origin: Any = x.origin
+    if type(x.place) is Left:
+        return memory.addresses(x.given, 4096, is_read_only=False).view(x.dtype)
+    if type(origin) in UNDESCRIBED:
+        host = origin.host
+    else:
+        host = memory.addresses(origin.tensor, 4096, is_read_only=False).view(origin.dtype)
+    if type(x.place) is Layout:
+        return host_views.placed_in(host, origin.given, x.place)
+    selected = host[x.place.view] if x.place.view else host
+    steps = [slice(None, None, -1 if dim in x.place.flips else 1) for dim in range(selected.ndim)]
+    return selected[tuple([0 if dim in x.place.dims else step for dim, step in enumerate(steps)]) or ...]
+
+
+def is_in_order(x: indirect, order: str, shape: tuple[int, ...] | None = None) -> bool:
+    """Whether the elements lie in an order in memory, or can have a shape there, so that NumPy makes no copy."""
+    if shape is None:
+        flags = x.host.flags
+        return bool({"C": flags.c_contiguous, "F": flags.f_contiguous}.get(order, flags.forc))
+    try:
+        x.host.reshape(shape, order=order, copy=False)  # type: ignore[call-overload]
+    except ValueError:
+        return False
+    return True
+
+
+def is_itself(value: Any, array: ndarray, key: Any) -> bool:
+    """Whether a value is ``array[key]``, as in the last step of ``array[key] += 1``, which has been written."""
+    if type(value) is not indirect or value.key is not key:
+        return False
+    return value.origin is array or (type(array) is not indirect and value.origin.tensor is array.tensor)
+
+
+def locked(result: Any) -> ndarray:
     """Make a new view read-only."""
-    if type(result) is strided:
+    if type(result) in UNDESCRIBED:
         result.host.flags.writeable = False
     return result
 
@@ -143,6 +253,13 @@ def put_back(out: Any, target: Tensor) -> Any:
         if type(out) is strided and host_views.is_compiling():
             raise TypeError("a function in torch.compile can't write to a view with a negative step: write to its base")
         copy, found = _stood_for(target)
-        if found is not None:
+        if found is None and type(out) is indirect:  # a batch does not know of what a tensor is a view
+            assert memory.same_storage(target, out.given)
+            copy, found = out.given, out
+        if type(found) is strided:
             host_views.write(found.host, found.ahead, copy)
+        elif found is not None:
+            base = found.origin.tensor
+            found.place.put(base, copy)
+            put_back(found.origin, base)
     return out

@@ -19,13 +19,13 @@ from backend_torch.tensors import host_views, memory
 from backend_torch.tensors import shape as kernels
 from backend_torch.tensors.trace_state import TracedValueError
 from backend_torch.torch_private import messages
-from tnp._core.base import ndarray, strided, wrap_array
+from tnp._core.base import indirect, ndarray, strided, wrap_array
 from tnp._core.convert import as_order, asarray, tensor_of
 from tnp._core.dtypes import DtypeError
 from tnp._core.errors import copy_mode, long_of, normalize_axes, reduced_axes, shapes_text
 from tnp._core.host_fallback import refused_here
 from tnp._core.readonly_views import view_like, view_of
-from tnp._core.strided_views import made_of
+from tnp._core.strided_views import is_in_order, made_of
 
 Shape = tuple[int, ...]
 Tensor = Any
@@ -194,11 +194,15 @@ def reshape(a: Any, /, shape: Any, order: Any = "C", *, copy: bool | None = None
         if order == "K":
             raise ValueError("order 'K' is not permitted for reshaping")
     try:
+        if type(a) is indirect and copy is None and not is_in_order(a, order, lengths):
+            a = wrap_array(tensor)
         if copy is None:
             return view_of(a, kernels.reshape(tensor, lengths, order))
         if copy:
             order = kernels.effective_order(tensor, order)
             return wrap_array(kernels.reshape_view(memory.copied(tensor, order), lengths, order))
+        if type(a) is indirect and not is_in_order(a, order, lengths):
+            raise ValueError("Unable to avoid creating a copy while reshaping.")
         return view_of(a, kernels.reshape_view(tensor, lengths, order))
     except TypeError:  # torch's error for what no int64 holds
         raise ValueError("Maximum allowed dimension exceeded") from None
@@ -262,7 +266,8 @@ def ravel(a: Any, order: Any = "C") -> ndarray:
         return flat
     if type(a) is strided and host_views.are_had():
         return made_of(a, a.host.ravel(as_order(order)))  # type: ignore[arg-type]
-    return view_of(a, kernels.ravel(tensor_of(a), as_order(order)))
+    flat = kernels.ravel(tensor_of(a), as_order(order))
+    return wrap_array(flat) if type(a) is indirect and not is_in_order(a, as_order(order)) else view_of(a, flat)
 
 
 def resize(a: Any, new_shape: Any) -> ndarray:

@@ -25,13 +25,13 @@ import numpy as np
 from backend_torch import native
 from tnp._core import base as _base
 from tnp._core import interop, public
-from tnp._core.base import readonly, scalar, strided
+from tnp._core.base import indirect, readonly, scalar, strided
 from tnp._devices.devices import set_default_device
 from tnp._program import library_adapters
 
 _OURS = ("tnp", "backend_torch")
 
-_ARRAYS = (_base.ndarray, readonly, strided)
+_ARRAYS = (_base.ndarray, readonly, strided, indirect)
 """What is an array of ``numpy.ndarray`` itself in NumPy."""
 
 record: Any = None

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from backend_torch.tensors import memory
-from tnp._core.base import SCALARS, ndarray, readonly, scalar, strided, subclass, wrap, wrap_array
+from tnp._core.base import SCALARS, indirect, ndarray, readonly, scalar, strided, subclass, wrap, wrap_array
 from tnp._core.derived_classes import finalised
 from tnp._core.readonly_views import readonly_array
 from tnp._transforms.registered_pytrees import registered
@@ -70,7 +70,8 @@ def is_read_only(array: Any) -> bool:
     """Whether an array refuses writes here for another reason than that its elements share memory."""
     if isinstance(array, np.ndarray):
         return not array.flags.writeable
-    return type(array) in (readonly, strided) or (isinstance(array, ndarray) and memory.is_locked(array.tensor))
+    is_view = type(array) in (readonly, strided, indirect)
+    return is_view or (isinstance(array, ndarray) and memory.is_locked(array.tensor))
 
 
 def flatten(tree: Any, leaves: list[Any]) -> Any:
