@@ -16,6 +16,7 @@ import numpy as np
 from numpy import isscalar
 
 from backend_torch.tensors import memory
+from tnp._array.host_classes import Derived, of_host
 from tnp._core import host_fallback
 from tnp._core.base import ndarray, scalar, subclass
 from tnp._core.convert import array
@@ -34,7 +35,7 @@ NOT_RECOMMENDED = (
 )
 
 
-class matrix(subclass):
+class matrix(subclass, metaclass=Derived):
     """An array that always has two dimensions: ``*`` is the matrix product, ``**`` the matrix power.
 
     Parameters
@@ -89,9 +90,7 @@ class matrix(subclass):
         try:
             return array(data, dtype, copy=copy or None, order="K").view(cls)
         except DtypeError as error:
-            if cls is not matrix:
-                raise
-            return host_fallback.refused(error, _of_host, (data, dtype, copy), {})
+            return host_fallback.refused(error, _made_by_host, (of_host(cls), data, dtype, copy), {})
 
     def __array_finalize__(self, source: Any, /) -> None:
         if getattr(source, "_indexing", False):
@@ -237,9 +236,12 @@ class matrix(subclass):
         return self.T
 
 
-def _of_host(data: Any, dtype: Any, copy: bool) -> Any:
-    """Return NumPy's own matrix, of what no tensor can hold."""
-    return np.array(data, dtype, copy=copy or None, order="K").view(np.matrix)
+def _made_by_host(cls: type, data: Any, dtype: Any, copy: bool) -> Any:
+    """Return NumPy's own matrix, or one of a class derived from it, of what no tensor can hold."""
+    return np.array(data, dtype, copy=copy or None, order="K").view(cls)
+
+
+matrix._of_host = np.matrix
 
 
 def asmatrix(data: Any, dtype: Any = None) -> matrix:

@@ -21,6 +21,7 @@ from backend_torch.tensors.dtypes import to_numpy
 from backend_torch.torch_private.functorch import innermost
 from tnp._array import printing
 from tnp._array.flags import Flags
+from tnp._array.host_classes import let_numpy_view, of_host
 from tnp._array.methods import Methods
 from tnp._array.protocols import namespace, numpy_function, numpy_ufunc, torch_function
 from tnp._array.scalars import ScalarMethods
@@ -44,6 +45,11 @@ from tnp._ufunc import table as ufuncs
 Tensor = Any
 _SETTING_WARNS = NUMPY >= "2.5.0"
 REPEATED = (list, tuple, str, bytes)  # an integer scalar repeats these, as a Python int does: [0] * n
+
+
+def _made_by_host(cls: type, *args: Any) -> Any:
+    """Return an array of NumPy's class, or of one derived from it, of what no tensor can hold."""
+    return np.ndarray.__new__(cls, *args)
 
 
 @completes(base.ndarray)
@@ -106,9 +112,7 @@ class ndarray(Methods):
         try:
             native(dtype)
         except DtypeError as error:
-            if cls is not ndarray:
-                raise
-            return refused(error, np.ndarray, (shape, dtype, buffer, offset, strides, order), {})
+            return refused(error, _made_by_host, (of_host(cls), shape, dtype, buffer, offset, strides, order), {})
         if cls is not ndarray:
             return finalised(cls, ndarray(shape, dtype, buffer, offset, strides, order).tensor, None)
         if buffer is None and strides is None:
@@ -123,6 +127,7 @@ class ndarray(Methods):
         super(ndarray, cls).__init_subclass__(**kwargs)  # noqa: UP008  the class is the completed shell
         if cls.__module__ != "tnp":
             derive(cls)
+            let_numpy_view()
 
     def __array_finalize__(self, source: Any, /) -> None:
         """Hook for derived classes, called for each of their arrays; ``source`` is what it was made from, or None."""

@@ -15,7 +15,7 @@ from tnp._array.ndarray import REPEATED, scalar
 from tnp._array.operators import operators
 from tnp._core import base
 from tnp._core.base import completes, number
-from tnp._core.interop import is_foreign
+from tnp._core.interop import defers_to
 from tnp._ufunc.ufunc import COMPARISONS
 
 Tensor = Any
@@ -36,7 +36,7 @@ def _computed(ufunc: Any, *operands: Any) -> Any:
     name = ufunc.__name__
     if not _PYTHONS.issuperset(map(type, operands)):
         repeats = name == "multiply" and any(type(x) in REPEATED for x in operands)
-        return NotImplemented if repeats or any(map(is_foreign, operands)) else ufunc(*operands)
+        return NotImplemented if repeats or any(map(defers_to, operands)) else ufunc(*operands)
     if name not in COMPARISONS and not (name in _BITWISE and all(map(_is_bool, operands))):
         # In Python's arithmetic True is 1.
         operands = tuple([x.astype(np.int64) if type(x) is number and _is_bool(x) else x for x in operands])

@@ -7,8 +7,11 @@ keep the class.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Iterator
 from typing import Any
+
+import numpy as np
 
 from backend_torch.tensors import memory
 from tnp._array.operators import operators
@@ -18,6 +21,7 @@ from tnp._core.convert import asnumpy, tensor_of
 from tnp._core.derived_classes import finalised, of_class, plain
 from tnp._core.dtype_table import PLAIN
 from tnp._core.interop import priority, unpickle
+from tnp._ufunc import table as ufuncs
 from tnp._ufunc.table import conjugate
 
 Tensor = Any
@@ -60,7 +64,34 @@ def _gives_way(x: Any, other: Any) -> bool:
     return not isinstance(other, type(x)) and x.__array_priority__ < priority(other)
 
 
-@completes(base.subclass, operators(unary=_unary, operator=_operator, reflected=_reflected, inplace=_inplace))
+def _reduction(name: str, ufunc: Any, *arguments: str) -> Callable[..., Any]:
+    """Make a method that gives way to a class's ``__array_ufunc__``, which NumPy's method calls by ``reduce``."""
+    ordinary = getattr(ndarray, name)
+
+    @functools.wraps(ordinary)
+    def method(self: Any, *args: Any, **options: Any) -> Any:
+        if type(self).__array_ufunc__ is ndarray.__array_ufunc__:
+            return ordinary(self, *args, **options)
+        given = {"axis": None, **dict(zip(arguments, args, strict=False)), **options}
+        return ufunc.reduce(self, **{key: each for key, each in given.items() if each is not np._NoValue})
+
+    return method
+
+
+_REDUCTIONS = {
+    "sum": _reduction("sum", ufuncs.add, "axis", "dtype", "out", "keepdims", "initial", "where"),
+    "prod": _reduction("prod", ufuncs.multiply, "axis", "dtype", "out", "keepdims", "initial", "where"),
+    "max": _reduction("max", ufuncs.maximum, "axis", "out", "keepdims", "initial", "where"),
+    "min": _reduction("min", ufuncs.minimum, "axis", "out", "keepdims", "initial", "where"),
+    "any": _reduction("any", ufuncs.logical_or, "axis", "out", "keepdims"),
+    "all": _reduction("all", ufuncs.logical_and, "axis", "out", "keepdims"),
+}
+
+
+@completes(
+    base.subclass,
+    {**_REDUCTIONS, **operators(unary=_unary, operator=_operator, reflected=_reflected, inplace=_inplace)},
+)
 class subclass(ndarray):
     """The methods of a derived class: results have the class, and `__array_finalize__` is called for each."""
 

@@ -163,6 +163,17 @@ def is_foreign(operand: Any) -> bool:
     return override is not ndarray.__array_ufunc__
 
 
+def defers_to(operand: Any) -> bool:
+    """Whether an operator leaves the operation to the other operand.
+
+    NumPy's rule is that ``__array_ufunc__`` computes unless it is None. Of a class that has operators of its own, those
+    compute.
+    """
+    if not is_foreign(operand):
+        return False
+    return not overrides(operand) or type(operand).__array_ufunc__ is None or hasattr(type(operand), "__radd__")
+
+
 def has_method(operand: Any, name: str) -> bool:
     """Whether a library's object has a method that NumPy's function of that name calls."""
     if isinstance(operand, (ndarray, np.generic)) or memory.is_tensor(operand):

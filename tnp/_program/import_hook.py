@@ -23,6 +23,7 @@ from typing import Any
 import numpy as np
 
 from backend_torch import native
+from tnp._array.host_classes import Derived, let_numpy_view
 from tnp._core import base as _base
 from tnp._core import interop, public
 from tnp._core.base import indirect, readonly, scalar, strided
@@ -108,7 +109,7 @@ class _ArrayClass(abc.ABCMeta):
         if bases[0] is _base.ndarray:
             return super().__new__(cls, name, bases, namespace)
         own = tuple([_base.ndarray if base is ndarray else base for base in bases])
-        return types.new_class(name, own, options, lambda names: names.update(namespace))
+        return types.new_class(name, own, {"metaclass": Derived, **options}, lambda names: names.update(namespace))
 
     def __instancecheck__(cls, instance: Any) -> bool:
         if cls is not ndarray:
@@ -244,6 +245,7 @@ def install(roots: Sequence[str], device: str | None = None) -> None:
     if device is not None:
         set_default_device(device)
     native.make_floats(True)
+    let_numpy_view()  # of numpy.matrix, which needs no class of the program's
     interop.host_copies_allowed = True  # libraries read arrays as NumPy's; --report counts that
     _hook = Hook(Importers(roots))
     _hook.install()

@@ -19,7 +19,7 @@ from tnp._core.base import ndarray, scalar
 from tnp._core.dtype_table import PLAIN
 from tnp._core.dtypes import DtypeError
 from tnp._core.errors import broadcast_error, explain, integer_axis, integer_of
-from tnp._core.interop import is_foreign
+from tnp._core.interop import defers_to, is_foreign
 from tnp._core.ufunc_overrides import overriding
 from tnp._ufunc.outputs import deliver, outputs
 from tnp._ufunc.ufunc import Ufunc, checked_order
@@ -115,7 +115,7 @@ class GeneralizedUfunc(Ufunc):
         return inplace
 
     def _defer_or_call(self, x: Any, other: Any, reflected: bool = False) -> Any:
-        if is_foreign(other):
+        if defers_to(other):
             return NotImplemented
         try:
             return self._call((other, x) if reflected else (x, other))

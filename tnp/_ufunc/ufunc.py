@@ -29,7 +29,7 @@ from tnp._core.convert import as_order, asarray, home_of, output_tensor, tensor_
 from tnp._core.dtype_table import PLAIN, Loops
 from tnp._core.dtypes import DtypeError, numpy_dtype
 from tnp._core.errors import explain, refuse_cast
-from tnp._core.interop import is_foreign
+from tnp._core.interop import defers_to, is_foreign
 from tnp._core.strided_views import put_back
 from tnp._core.ufunc_overrides import call_ufunc, overriding
 from tnp._ufunc import errstate, methods
@@ -586,7 +586,7 @@ class BinaryUfunc(Ufunc):
 
     def _defer_or_call(self, x: Any, other: Any, reflected: bool = False, out: Any = None) -> Any:
         """Run the operation on the general path, unless the other operand's class claims it."""
-        if out is None and is_foreign(other):
+        if out is None and defers_to(other):
             return NotImplemented
         try:
             return self._call((other, x) if reflected else (x, other), out)

@@ -2,7 +2,12 @@
 
 import copy
 import operator
+import os
 import pickle
+import subprocess
+import sys
+from fractions import Fraction
+from pathlib import Path
 
 import numpy
 import pytest
@@ -10,6 +15,8 @@ import pytest
 import tnp
 from conformance import coverage, samples
 from tests.oracle import agrees, compare
+
+ENVIRONMENT = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[3])}
 
 
 def quantity(xp):
@@ -498,3 +505,115 @@ def asked(xp, name, says, left, length):
 @pytest.mark.parametrize("name", REFLECTED)
 def test_a_derived_class_is_asked_first(name, says, left):
     compare(asked, name, says, left, 2)
+
+
+# Data that no tensor can hold.
+
+
+def fractions(xp):
+    return xp.asarray([[Fraction(1), Fraction(2)], [Fraction(3), Fraction(5)]])
+
+
+@agrees
+def test_view_of_data_that_no_tensor_holds(xp):
+    class Labels(xp.ndarray):
+        def __new__(cls, values, source=None):
+            made = xp.asarray(values).view(cls)
+            made.source = source
+            return made
+
+        def __array_finalize__(self, source):
+            super().__array_finalize__(source)
+            self.source = getattr(source, "source", None)
+
+        @property
+        def first(self):
+            return super().__getitem__(0)
+
+        @classmethod
+        def empty(cls):
+            return cls([])
+
+    x = Labels(["b", "a"], "file")
+    seen = [x[1:], xp.sort(x), x.copy(), x == "a", x.view(xp.ndarray)]
+    return [(type(each).__name__, getattr(each, "source", None), each.tolist()) for each in seen], x.first, repr(x)
+
+
+@agrees
+def test_constructor_of_data_that_no_tensor_holds(xp):
+    class Grid(xp.ndarray):
+        pass
+
+    x = Grid((2,), dtype=object)
+    x[:] = [Fraction(1, 2), None]
+    return type(x).__name__, x.tolist()
+
+
+@agrees
+def test_matrix_of_objects(xp):
+    class Exact(xp.matrix):
+        def __rmul__(self, other):
+            return self * other
+
+    x = fractions(xp).view(Exact)
+    kinds = [isinstance(x, Exact), isinstance(x, xp.matrix), isinstance(xp.matrix(fractions(xp)), xp.matrix)]
+    kinds += [issubclass(type(x), xp.matrix), isinstance(x, dict), isinstance(Exact([1]), xp.matrix)]
+    return type(x).__name__, (x * x).tolist(), (2 * x).tolist(), x.T[0].tolist(), kinds, type(Exact(x)).__name__
+
+
+def test_program_s_class_of_strings(tmp_path):
+    (tmp_path / "script.py").write_text("""
+import numpy as np, pickle, copy, collections.abc
+
+class Labels(np.ndarray):
+    def __array_finalize__(self, source):
+        self.source = getattr(source, "source", "none")
+
+class Further(Labels, collections.abc.Hashable):
+    __hash__ = object.__hash__
+
+x = np.asarray(["b", "a"]).view(Labels)
+y = x.view(Further)
+print(isinstance(x, Labels), isinstance(x, np.ndarray), isinstance(x, Further), isinstance(y, Labels), x.source)
+print(isinstance(np.asarray(["a"]), Labels), isinstance(np.ones(2).view(Labels), Labels), issubclass(type(y), Labels))
+print(repr(pickle.loads(pickle.dumps(x))), repr(copy.deepcopy(x)), type(np.sort(x)).__name__)
+""")
+    by_numpy, by_tnp = [
+        subprocess.run(
+            [sys.executable, *mode, "script.py"], cwd=tmp_path, capture_output=True, text=True, env=ENVIRONMENT
+        )
+        for mode in ([], ["-m", "tnp"])
+    ]
+    assert (by_tnp.stdout, by_tnp.stderr) == (by_numpy.stdout, by_numpy.stderr)
+
+
+def test_view_of_numpy_s_numbers_is_tnp_s():
+    kind = type("Kind", (tnp.ndarray,), {})
+    numbers = numpy.arange(3)
+    x = numbers.view(kind)
+    x[0] = 7
+    assert type(x) is kind and numbers[0] == 7
+
+
+# Operands and reductions that a class computes itself.
+
+
+@agrees
+def test_operators_of_a_class_without_operators(xp):
+    class Told:
+        def __array_ufunc__(self, ufunc, method, *inputs, **options):
+            return ufunc.__name__, method, len(inputs), sorted(options)
+
+    told = Told()
+    arrays = [xp.arange(2), xp.arange(1000.0), xp.arange(2)[0]]
+    return [(x + told, x * told, x < told, x == told, x**told, divmod(x, told)) for x in arrays], xp.ones(2) @ told
+
+
+@agrees
+def test_methods_that_reduce_ask_the_override(xp):
+    class Told(xp.ndarray):
+        def __array_ufunc__(self, ufunc, method, *inputs, **options):
+            return ufunc.__name__, method, options.get("axis", 0), options.get("keepdims", False)
+
+    x = xp.ones((2, 2)).view(Told)
+    return x.sum(), x.prod(axis=0), x.max(1), x.min(keepdims=True), x.any(), x.all(axis=1)
