@@ -7,6 +7,7 @@ arrays one operation of its graph; the backend then traces through it.
 
 from __future__ import annotations
 
+import functools
 import importlib.abc
 import importlib.util
 import sys
@@ -223,9 +224,13 @@ def format_outside(kind: type) -> None:
 
 
 def take_operators(kind: type) -> None:
-    """Let Dynamo trace ``~``, ``@`` and, before torch 2.13, ``divmod`` of ``kind``; it knows all other operators."""
+    """Let Dynamo trace operators of ``kind`` that it lacks, or computes wrongly.
+
+    It lacks ``~``, ``@`` and, before torch 2.13, ``divmod``. It treats a NumPy array beside an object as a tensor. It
+    takes an object to be unequal to a Python number that changes from call to call, and never calls ``__eq__``.
+    """
     from torch._dynamo.variables.builtin import BuiltinVariable
-    from torch._dynamo.variables.tensor import NumpyNdarrayVariable
+    from torch._dynamo.variables.tensor import NumpyNdarrayVariable, SymNodeVariable
     from torch._dynamo.variables.user_defined import UserDefinedVariable
 
     def operator(name: str, reflected: str | None = None) -> Callable[..., Any]:
@@ -239,19 +244,30 @@ def take_operators(kind: type) -> None:
 
         return call
 
-    on_tensors = BuiltinVariable._handle_insert_op_in_graph
+    on_tensors, find = BuiltinVariable._handle_insert_op_in_graph, BuiltinVariable._find_binop_handler
+
+    def by_method(function: Any, tx: Any, first: Any, second: Any) -> Any:
+        """Apply a binary operator by the method of an operand of ``kind``; return None if neither is one."""
+        name = function.__name__.strip("_")
+        if _is_of(first, kind):
+            return first.call_method(tx, f"__{name}__", [second], {})
+        if _is_of(second, kind):
+            return second.call_method(tx, f"__{_REFLECTED.get(name, 'r' + name)}__", [first], {})
+        return None
 
     def on_numbers(self: Any, tx: Any, args: Any, kwargs: Any) -> Any:
-        """Apply an operator to a tnp array and a NumPy array or scalar, which Dynamo would treat as a tensor."""
-        name = self.fn.__name__.strip("_")
         if len(args) == 2 and not kwargs and any(type(arg) is NumpyNdarrayVariable for arg in args):
-            if _is_of(args[0], kind):
-                return args[0].call_method(tx, f"__{name}__", [args[1]], {})
-            if _is_of(args[1], kind):
-                return args[1].call_method(tx, f"__{_REFLECTED.get(name, 'r' + name)}__", [args[0]], {})
+            if (found := by_method(self.fn, tx, *args)) is not None:
+                return found
         return on_tensors(self, tx, args, kwargs)
 
-    calls = {"_handle_insert_op_in_graph": on_numbers}
+    def handlers(function: Any, *kinds: Any) -> Any:
+        found = find(function, *kinds)
+        if function.__name__ in _REFLECTED and SymNodeVariable in kinds:
+            return [functools.partial(by_method, function), *(found or ())]  # Dynamo goes on after a None
+        return found
+
+    calls = {"_handle_insert_op_in_graph": on_numbers, "_find_binop_handler": staticmethod(handlers)}
     if not hasattr(BuiltinVariable, "call_divmod"):
         calls["call_divmod"] = operator("__divmod__", "__rdivmod__")
     if not hasattr(BuiltinVariable, "call_matmul"):

@@ -266,10 +266,13 @@ ROWS = [
         "torch._dynamo.variables.user_defined.UserDefinedObjectVariable "
         "torch._dynamo.variables.lazy.LazyVariableTracker "
         "torch._dynamo.variables.lazy.LazyVariableTracker:_cache torch._dynamo.variables.tensor.NumpyNdarrayVariable "
-        "torch._dynamo.variables.builtin.BuiltinVariable:_handle_insert_op_in_graph",
-        "Dynamo can't trace ~ and @ of user-defined classes, nor operators between an object and a NumPy array",
-        patched="call_invert, call_matmul, call_imatmul, call_divmod and _handle_insert_op_in_graph; for calls with a "
-        "tnp array among the operands, from where a compile meets tnp to its end",
+        "torch._dynamo.variables.builtin.BuiltinVariable:_handle_insert_op_in_graph "
+        "torch._dynamo.variables.builtin.BuiltinVariable:_find_binop_handler "
+        "torch._dynamo.variables.tensor.SymNodeVariable",
+        "Dynamo can't trace ~ and @ of user-defined classes, nor operators between an object and a NumPy array; it "
+        "compares an object with a number that changes from call to call without its methods",
+        patched="call_invert, call_matmul, call_imatmul, call_divmod, _handle_insert_op_in_graph and "
+        "_find_binop_handler; for calls with a tnp array among the operands, from where a compile meets tnp to its end",
         link=_PULL + "189585",
         test=_MENDED + "test_dynamo_knows_no_matmul_of_classes",
     ),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import operator
 import subprocess
 import sys
 from collections.abc import Callable
@@ -128,6 +129,21 @@ def test_full_graph(name: str, device: str) -> None:
 @pytest.mark.host
 def test_full_graph_with_an_array_of_numpys() -> None:
     test_full_graph("an array of NumPy's", "cpu")
+
+
+@pytest.mark.parametrize("name", ["add", "eq", "ge", "gt", "le", "lt", "ne"])
+@pytest.mark.parametrize("is_reflected", [False, True])
+def test_a_number_that_changes_from_call_to_call(name: str, is_reflected: bool) -> None:
+    apply = getattr(operator, name)
+
+    def function(x: Any, number: int) -> Any:
+        return apply(number, x) if is_reflected else apply(x, number)
+
+    torch._dynamo.reset()
+    compiled = torch.compile(function, backend="eager", fullgraph=True)
+    for number in (2, 3, 4):  # from the second call on the number is a symbol of the graph
+        x = np.asarray([1, 2, 3, 4, 5])
+        assert compiled(x, number).tolist() == function(numpy.asarray(x), number).tolist()
 
 
 @pytest.mark.skipif(torch.__version__ < "2.12", reason="runs powers on stand-ins that refuse to tell their lengths")
