@@ -72,7 +72,7 @@ def tensor_of(value: Any, dtype: Any = None, *, device: Any = None, is_output: b
         if is_foreign and autodiff.keeps_operands():
             tensor = memory.copied(tensor)  # NumPy may write to the memory unseen
     if device is not None and tensor.device != device and tensor.dim():
-        if not (arrays.host_copies_allowed and isinstance(value, np.ndarray)):
+        if not (arrays.host_copies_allowed() and isinstance(value, np.ndarray)):
             raise devices.mixed(device, tensor.device)
         tensor = interop.moved(tensor, device)
     return tensor if dtype is None else converted(tensor, tensor_dtype(dtype))

@@ -5,6 +5,7 @@ Layer: owns the cache, and none of its contents.
 
 from __future__ import annotations
 
+import threading
 import weakref
 from collections.abc import Callable
 from typing import Any, ClassVar
@@ -28,34 +29,41 @@ class Loops(dict[Any, Any]):
     __slots__ = ("__weakref__", "build", "instead", "kept")
     suspended: ClassVar[int] = 0
     tables: ClassVar[weakref.WeakSet[Loops]] = weakref.WeakSet()
+    lock: ClassVar[threading.RLock] = threading.RLock()
+    """Held while tables are emptied or filled, so that no thread fills a table that another one has emptied."""
 
     def __init__(self, build: Callable[[Any], Any], instead: Callable[[Any], Any] | None = None) -> None:
         self.build = build
         self.instead = instead
         self.kept: dict[Any, Any] = {}
         if instead is not None:
-            Loops.tables.add(self)
+            with Loops.lock:
+                Loops.tables.add(self)
 
     __hash__ = object.__hash__  # type: ignore[assignment]  # a table is itself
 
     def __missing__(self, key: Any) -> Any:
         if self.instead is not None and Loops.suspended:
             return self.instead(key)
-        loop = self[key] = self.build(key)
+        loop = self.build(key)
+        with Loops.lock:
+            (self.kept if self.instead is not None and Loops.suspended else self)[key] = loop
         return loop
 
     @classmethod
     def suspend(cls) -> None:
         """One more asks for floating-point errors."""
-        cls.suspended += 1
-        for table in cls.tables:
-            table.kept.update(table)
-            table.clear()
+        with cls.lock:
+            cls.suspended += 1
+            for table in cls.tables:
+                table.kept.update(table)
+                table.clear()
 
     @classmethod
     def resume(cls) -> None:
         """One less."""
-        cls.suspended -= 1
-        if not cls.suspended:
-            for table in cls.tables:
-                table.update(table.kept)
+        with cls.lock:
+            cls.suspended -= 1
+            if not cls.suspended:
+                for table in cls.tables:
+                    table.update(table.kept)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Collection, Iterator
+from contextvars import ContextVar
 from typing import Any
 
 import numpy as np
@@ -24,8 +25,14 @@ WRITERS = frozenset({"copyto", "fill_diagonal", "place", "put", "put_along_axis"
 
 API_VERSIONS = ("2021.12", "2022.12", "2023.12", "2024.12", "2025.12")
 
-host_copies_allowed = False
-"""Whether reading an accelerator's array as NumPy copies it to the host instead of raising."""
+always_allows_host_copies = False
+"""Whether all threads may copy to the host, as a program does that tnp runs unchanged."""
+_allows_host_copies: ContextVar[bool] = ContextVar("tnp.allow_host_copies", default=False)
+
+
+def host_copies_allowed() -> bool:
+    """Whether reading an accelerator's array as NumPy copies it to the host instead of raising."""
+    return always_allows_host_copies or _allows_host_copies.get()
 
 
 @contextlib.contextmanager
@@ -37,7 +44,7 @@ def allow_host_copies() -> Iterator[None]:
 
     Notes
     -----
-    The scope is the process's, not the thread's. ``tnp.asnumpy(x)`` and ``x.to_device("cpu")`` copy one array and need
+    The scope is the thread's or asyncio task's. ``tnp.asnumpy(x)`` and ``x.to_device("cpu")`` copy one array and need
     no scope. NumPy has no such function.
 
     Examples
@@ -48,13 +55,11 @@ def allow_host_copies() -> Iterator[None]:
     ...     numpy.asarray(np.ones(2))
     array([1., 1.])
     """
-    global host_copies_allowed
-    before = host_copies_allowed
-    host_copies_allowed = True
+    token = _allows_host_copies.set(True)
     try:
         yield
     finally:
-        host_copies_allowed = before
+        _allows_host_copies.reset(token)
 
 
 # NumPy.
@@ -72,7 +77,7 @@ def to_numpy(x: ndarray, dtype: Any = None, copy: bool | None = None) -> np.ndar
         return given[0]
     tensor = _readable(x)
     if tensor.device.type != "cpu":
-        if not host_copies_allowed:
+        if not host_copies_allowed():
             raise TypeError(
                 f"the array is on '{tensor.device}' and would be copied to the host unseen: use tnp.asnumpy(x) or "
                 'x.to_device("cpu"), or allow it in a scope: with tnp.allow_host_copies(): ...'
@@ -114,7 +119,7 @@ def is_on_host(x: ndarray) -> bool:
     tensor = x.tensor
     if tensor.requires_grad or not memory.is_readable(tensor):
         return False
-    return tensor.device.type == "cpu" or host_copies_allowed
+    return tensor.device.type == "cpu" or host_copies_allowed()
 
 
 def check_readable(x: ndarray) -> None:

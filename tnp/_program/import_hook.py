@@ -246,7 +246,7 @@ def install(roots: Sequence[str], device: str | None = None) -> None:
         set_default_device(device)
     native.make_floats(True)
     let_numpy_view()  # of numpy.matrix, which needs no class of the program's
-    interop.host_copies_allowed = True  # libraries read arrays as NumPy's; --report counts that
+    interop.always_allows_host_copies = True  # libraries read arrays as NumPy's; --report counts that
     _hook = Hook(Importers(roots))
     _hook.install()
     library_adapters.prepare()  # a notebook may have imported them already
@@ -259,7 +259,7 @@ def remove() -> None:
     if _hook is not None:
         _hook.remove()
         library_adapters.leave()
-        _hook, interop.host_copies_allowed = None, False
+        _hook, interop.always_allows_host_copies = None, False
         native.make_floats(False)
 
 

@@ -11,6 +11,7 @@ import asyncio
 import contextlib
 import sys
 import threading
+import weakref
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ContextDecorator
 from contextvars import ContextVar
@@ -52,12 +53,20 @@ _NOTHING = _Setting(dict.fromkeys(_KINDS, "ignore"), None)
 _setting: ContextVar[_Setting] = ContextVar("tnp.errstate", default=_NOTHING)
 
 
+class _Suspension:
+    """Suspends the tables of loops as long as it lives: until the thread turns its checks off, or ends."""
+
+    def __init__(self) -> None:
+        Loops.suspend()
+        weakref.finalize(self, Loops.resume).atexit = False
+
+
 class _Watching(threading.local):
-    """The mode that checks for errors in this thread."""
+    """The mode that checks for errors in this thread, and what suspends the tables while the mode is on."""
 
     def __init__(self) -> None:
         self.mode = floating_errors.Watch(is_wanted, _report)
-        self.is_on = False
+        self.suspension: _Suspension | None = None
         self.is_paused = False
 
 
@@ -66,14 +75,13 @@ def _set(setting: _Setting) -> None:
     _setting.set(setting)
     if _watching.is_paused:
         return
-    if setting.asks() and not _watching.is_on:
+    is_on = _watching.suspension is not None
+    if setting.asks() and not is_on:
         _watching.mode.__enter__()
-        _watching.is_on = True
-        Loops.suspend()
-    elif not setting.asks() and _watching.is_on and _watching.mode.is_on() and not asyncio._get_running_loop():
+        _watching.suspension = _Suspension()
+    elif not setting.asks() and is_on and _watching.mode.is_on() and not asyncio._get_running_loop():
         _watching.mode.__exit__(None, None, None)  # in a running event loop, another task may still need the mode
-        _watching.is_on = False
-        Loops.resume()
+        _watching.suspension = None
 
 
 @contextlib.contextmanager

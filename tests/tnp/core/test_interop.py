@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import concurrent.futures
 import copy
 import operator
 import pickle
@@ -126,14 +127,16 @@ def test_host_copies_are_allowed_in_a_scope() -> None:
     from tnp._core import interop as _interop
 
     with tnp.allow_host_copies():
-        assert _interop.host_copies_allowed
+        assert _interop.host_copies_allowed()
         with tnp.allow_host_copies():
             pass
-        assert _interop.host_copies_allowed
-    assert not _interop.host_copies_allowed
+        assert _interop.host_copies_allowed()
+        with concurrent.futures.ThreadPoolExecutor(1) as other_thread:
+            assert not other_thread.submit(_interop.host_copies_allowed).result()
+    assert not _interop.host_copies_allowed()
     with pytest.raises(KeyError), tnp.allow_host_copies():
         raise KeyError
-    assert not _interop.host_copies_allowed
+    assert not _interop.host_copies_allowed()
 
 
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="needs an accelerator")

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import concurrent.futures
 import contextlib
 import io
+import sys
 import threading
 import warnings
 from collections.abc import Callable
@@ -16,6 +18,7 @@ import torch
 
 import tnp
 from tests.oracle import compare
+from tnp._core.dtype_table import Loops
 
 OPERATIONS: list[Callable[[Any, Any], Any]] = [
     lambda xp, x: x / 0,
@@ -145,6 +148,60 @@ def test_decorator_and_threads() -> None:
     assert seen == [("ignore", np.inf)]
 
 
+def test_a_setting_ends_with_its_thread() -> None:
+    thread = threading.Thread(target=lambda: tnp.seterr(all="raise"))
+    thread.start()
+    thread.join()
+    assert not Loops.suspended
+
+
+def test_a_loop_built_while_another_thread_asks_is_checked() -> None:
+    """No table keeps an unchecked loop that was on its way when the tables were emptied."""
+
+    def build(key: str) -> str:
+        Loops.suspend()  # by another thread, as far as the table is concerned
+        return "unchecked"
+
+    table = Loops(build, lambda key: "checked")
+    assert table["loop"] == "unchecked"  # the thread that asked for it has no check
+    assert table["loop"] == "checked"
+    Loops.resume()
+    assert table["loop"] == "unchecked"
+
+
+def test_threads_switch_checks_on_and_off() -> None:
+    """Each thread gets its own errors, although tables are emptied and filled all the time."""
+    dtypes = ["float16", "float32", "float64", "complex64", "int32", "uint8"]
+
+    def work(number: int) -> list[str]:
+        wrong = []
+        for turn in range(30):
+            with Loops.lock:  # loops are built anew
+                for table in Loops.tables:
+                    table.clear()
+                    table.kept.clear()
+            with tnp.errstate(divide="raise" if number % 2 else "ignore"):
+                x = tnp.ones(2, dtypes[(number + turn) % 6])
+                for divide in (tnp.divide, tnp.floor_divide) if x.dtype.kind != "c" else (tnp.divide,):
+                    try:
+                        divide(x, tnp.zeros_like(x))
+                        raised = False
+                    except FloatingPointError:
+                        raised = True
+                    if raised != bool(number % 2):
+                        wrong.append(f"{divide.__name__} of {x.dtype} raised: {raised}")
+        return wrong
+
+    before = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    try:
+        with concurrent.futures.ThreadPoolExecutor(16) as pool:
+            assert not list(filter(None, pool.map(work, range(16))))
+    finally:
+        sys.setswitchinterval(before)
+    assert not Loops.suspended
+
+
 def test_each_asyncio_task_has_its_own() -> None:
     async def divide(action: str) -> tuple[str, str]:
         with tnp.errstate(divide=action):
@@ -175,7 +232,6 @@ def test_a_warning_is_about_the_callers_line() -> None:
 
 
 @pytest.mark.reads
-@pytest.mark.reads
 def test_values_are_the_same_while_errors_are_looked_for() -> None:
     x = tnp.asarray([1 + 2j, 0.5 - 3j])
     plain = x**2, 1 / x, x * 3
@@ -195,7 +251,6 @@ def test_a_scope_is_entered_once() -> None:
     compare(entered, raises=TypeError)
 
 
-@pytest.mark.host  # Inductor's code, which the stand-in has none of
 @pytest.mark.host  # Inductor has no code for the stand-in
 def test_compiled_functions_run_inside() -> None:
     function = tnp.compile(lambda x: x / 0 * 0)
