@@ -88,7 +88,7 @@ class Listed:
     ----------
     file : str
         The file's name beside this one: tables ``[[kind]]`` of ``reason`` and ``tests``, each a
-        ``folder/test_file.py::test_name``.
+        ``folder/test_file.py::test_name``, and perhaps ``since``, the first release of NumPy with the difference.
     """
 
     def __init__(self, file: str) -> None:
@@ -100,7 +100,11 @@ class Listed:
     def tests(self) -> Mapping[str, frozenset[str]]:
         """Kind -> the tests listed under it."""
         listed = tomllib.loads(Path(__file__).with_name(self.file).read_text())
-        return {kind: frozenset(t for entry in entries for t in entry["tests"]) for kind, entries in listed.items()}
+        release = np.lib.NumpyVersion(np.__version__)
+        return {
+            kind: frozenset(t for entry in entries if release >= entry.get("since", "1.0.0") for t in entry["tests"])
+            for kind, entries in listed.items()
+        }
 
     def runs(self, test: str) -> None:
         """Note that a test runs."""

@@ -43,10 +43,13 @@ def _reciprocal_unsigned(x: Tensor) -> Tensor:
     return (x == 1).to(x.dtype)
 
 
-def _reciprocal_complex(z: Tensor) -> Tensor:
+def _reciprocal_by_torch(z: Tensor) -> Tensor:
     """Correct torch's 1 / 0j, which has an infinite part: NumPy's quotient has it too, but not its reciprocal."""
     parts = torch.view_as_real(torch.reciprocal(z))
     return torch.view_as_complex(parts.masked_fill((z == 0).unsqueeze(-1), torch.nan))
+
+
+_reciprocal_complex = hosted(np.reciprocal, _reciprocal_by_torch)
 
 
 def _sign_float(x: Tensor) -> Tensor:
@@ -192,7 +195,9 @@ def _power_number(x: Tensor, number: Any) -> Tensor:
     elif x.is_complex():
         if number == 0.5:
             return torch.sqrt(x)
-        if number == number.real and number != 0 and abs(number) < 100 and number.real.is_integer():
+        if number == -1:
+            return _reciprocal_complex(x)
+        if number == number.real and number != 0 and abs(number) < 100 and number.real.is_integer() and not arrays(x):
             return _power_whole(x, int(number.real))
     elif x.dtype not in SIGNED:
         if number == 2:
@@ -213,11 +218,11 @@ power = Kernel(
     _power_float,
     integer=_power_integer,
     unsigned=widened(torch.pow, uint64=_power_uint64),
-    complex=_power_complex,
+    complex=hosted(np.power, _power_complex),
     inplace=large_enough(Tensor.pow_),
     scalar_right=_power_number,
 )
-float_power = Kernel(_power_float, complex=_power_complex)
+float_power = Kernel(_power_float, complex=hosted(np.power, _power_complex))
 DIRECT[_power_float] = torch.pow
 # torch negates 0j to 0j where the vector is long enough.
 negative = Kernel(torch.neg, unsigned=same_bits(torch.neg), complex=by_parts(torch.neg))

@@ -101,7 +101,7 @@ class matrix(subclass, metaclass=Derived):
         if len(shape) > 2:
             raise ValueError("shape too large to be a matrix.")
         if len(self.shape) != 2:
-            self.shape = (1,) * (2 - len(shape)) + shape
+            self._set_shape((1,) * (2 - len(shape)) + shape)
 
     def __getitem__(self, key: Any) -> Any:
         found = ndarray.__getitem__(plain(self), key)

@@ -160,6 +160,10 @@ class ndarray(Methods):
                 "Setting the shape on a NumPy array has been deprecated in NumPy 2.5.\nAs an alternative, you can "
                 "create a new view using np.reshape (with copy=False if needed)."
             )
+        self._set_shape(shape)
+
+    def _set_shape(self, shape: Any) -> None:
+        """Reshape in place, as NumPy's method of this name does, without a warning."""
         reshaped = reshape(wrap_array(self.tensor), shape)
         if not memory.same_start(reshaped.tensor, self.tensor):
             raise AttributeError("Incompatible shape for in-place modification. Use `.reshape()` to make a copy")

@@ -121,8 +121,11 @@ class subclass(ndarray):
 
     @shape.setter
     def shape(self, shape: Any) -> None:
-        given = self.tensor
         ndarray.shape.__set__(self, shape)  # type: ignore[attr-defined]
+
+    def _set_shape(self, shape: Any) -> None:
+        given = self.tensor
+        ndarray._set_shape(self, shape)
         memory.with_source(self.tensor, memory.source_of(given))
         memory.lock(self.tensor, memory.is_locked(given))
 

@@ -19,7 +19,7 @@ from tnp._core.convert import asarray, home_of, tensor_of
 from tnp._core.dtypes import DtypeError
 from tnp._core.errors import explain, warn
 from tnp._creation.filled import zeros_like
-from tnp._math.mathematics import INEXACT
+from tnp._math.mathematics import INEXACT, imag
 from tnp._ufunc import table as ufuncs
 
 _REALS = (int, float)
@@ -307,7 +307,7 @@ def isreal(x: Any) -> ndarray:
     >>> np.isreal(np.asarray([1 + 1j, 2]))
     array([False,  True])
     """
-    return ufuncs.equal(asarray(x).imag, 0)
+    return imag(x) == 0
 
 
 def iscomplexobj(x: Any) -> bool:

@@ -330,6 +330,8 @@ def _quantile(
         errstate.warn_where(found, found.isnan, "All-NaN slice encountered")
     found = found.reshape((*found.shape[:-1], *q.shape))
     found = found.movedim(tuple(range(-q.ndim, 0)), tuple(range(q.ndim)))
+    if weights is not None or not of_nan:
+        found = found.contiguous()  # NumPy's nanquantile leaves the axes of ``q`` where it computed them
     if keepdims is not _NoValue and keepdims and target is not None:
         target, keepdims = first_along(target, axes, tensor.dim()), False
     if keepdims is not _NoValue and keepdims:
@@ -337,6 +339,8 @@ def _quantile(
             found = found.unsqueeze(dim + q.ndim)
     if target is not None:
         found = _fitted(found, target, of_nan, method in _AT_ELEMENTS or (method == "linear" and q.dtype.kind in "iu"))
+    if target is None and weights is not None:
+        return wrap_array(found)  # no scalar, as in NumPy
     return deliver(found, out, target, "quantile")
 
 

@@ -18,6 +18,12 @@ from tnp._core.errors import output_error, warn
 from tnp._core.strided_views import put_back
 
 Tensor = Any
+_NO_THIRD = (  # NumPy's text since 2.4
+    "Passing more than 2 positional arguments to np.maximum and np.minimum is deprecated. "
+    "If you meant to use the third argument as an output, use the `out` keyword argument instead. "
+    "If you hoped to work with more than 2 inputs, combine them into a single array and get the extrema for the "
+    "relevant axis."
+)
 
 
 def outputs(ufunc: Any, out: Any) -> tuple[Any, ...]:
@@ -50,6 +56,8 @@ def with_outputs(ufunc: Any, outs: tuple[Any, ...], options: dict[str, Any]) -> 
                 UserWarning,
             )
         return options
+    if len(outs) == 1 and ufunc.__name__ in ("maximum", "minimum"):
+        warn(_NO_THIRD, DeprecationWarning)
     if "out" in options:
         raise TypeError("cannot specify 'out' as both a positional and keyword argument")
     if len(outs) > ufunc.nout:

@@ -19,6 +19,9 @@ np.mask_indices(3, np.triu, 1.0); np.mask_indices(3, np.triu, 1)
 np.rot90(x, 1.5); np.rot90(x, np.asarray(2.0)); np.rot90(x, 1); np.rot90(x, True); np.rot90(x, "1"); np.rot90(x, None)
 np.fix(x); np.fix([1.5]); np.fix(1.5); np.fix(x, x); np.fix(1j); np.trunc(x)
 x.shape = 4; x.shape = (4, 1); x.shape = (3, 2); x.shape = "a"; x.T.shape = 4; x.flags.writeable = False; x.resize(4)
+np.maximum(x, x, x); np.minimum(x, 2, None); np.maximum(x, 1, x, out=x); np.minimum(x, x, "out")
+np.maximum(x, x, out=x); np.maximum(x, x, x, x); np.fmax(x, x, x); np.typename("d")
+x.take([0], out=np.ones(1, dtype=int))
 x.dtype = "f4"; x.dtype = "i8"; x.dtype = "f3"; x.view("f4"); x.reshape(4); np.float64(1).shape = (); x.real = 2
 """
 
@@ -30,7 +33,7 @@ def test_the_same_warnings_about_the_same_line(statement: str) -> None:
             warnings.simplefilter("always")
             with contextlib.suppress(TypeError, ValueError, AttributeError):  # some are of what is then refused
                 exec(compile(statement, "user.py", "exec"), {"np": xp, "x": xp.ones((2, 2))})
-        return [(each.category.__name__, each.filename) for each in caught]
+        return [(each.category.__name__, each.filename, str(each.message)) for each in caught]
 
     compare(seen)
 

@@ -121,8 +121,9 @@ def test_kinds(name: str, dtype: str) -> None:
 @agrees
 def test_kinds_of_what_is_no_array(xp: Any) -> Any:
     return (
-        [getattr(xp, name)(value) for name in ("iscomplex", "isreal") for value in (1, 1j, [1, 2j])],
+        [getattr(xp, name)(value) for name in ("iscomplex", "isreal") for value in (1, 1j, 2.5, True, [1, 2j])],
         [getattr(xp, name)(value) for name in ("iscomplexobj", "isrealobj") for value in (1, 1j, [1, 2j])],
+        [type(xp.isreal(value)) is bool for value in (1, 1j, 2.5, True)],
         [xp.isposinf(value) for value in (1, np.inf, [np.inf, -np.inf])],
     )
 

@@ -32,6 +32,14 @@ def test_clip(dtype: str, bounds: tuple[Any, Any]) -> None:
     compare(lambda xp: xp.clip(sample(xp, (3, 4), dtype), *bounds), may_raise=(OverflowError, TypeError))
 
 
+@pytest.mark.host  # where torch computes, signs of zeros are its own
+@pytest.mark.parametrize("dtype", COMPLEX)
+@agrees
+def test_signs_of_zeros_in_powers(xp: Any, dtype: str) -> Any:
+    x, y = xp.asarray([0, 1, -2, 2j, 3], dtype), xp.asarray([2, 2, 3, 2, 0.5], dtype)
+    return [str(each.tolist()) for each in (x**y, x**3, x[1:] ** -1, xp.reciprocal(x[1:]), xp.float_power(x, y))]
+
+
 @pytest.mark.parametrize("dtype", FLOATS)
 @agrees
 def test_clip_of_special_values(xp: Any, dtype: str) -> Any:
