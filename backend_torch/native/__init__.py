@@ -34,7 +34,7 @@ HEADS = (
     *("zeros", "ones", "empty", "full", "arange", "eye", "array", "copy", "reshape", "transpose", "sum", "prod", "max"),
     *("min", "any", "all", "argmax", "argmin", "mean", "dot", "norm", "where", "roll", "concatenate", "like", "astype"),
     *("squeeze", "swapaxes", "at_least", "in_order", "ravel", "part", "nonzero", "numpy_of", "of_numpy"),
-    *("by_numpy", "write_by_numpy", "linspace", "vdot", "bincount"),
+    *("by_numpy", "write_by_numpy", "linspace", "vdot", "bincount", "item", "count_nonzero"),
 )
 """The functions that have a native head."""
 
@@ -78,7 +78,8 @@ def install(
         _extension.set_names(_dtype_numbers(), devices.__dict__, np._NoValue)
         _extension.set_host(memory.__dict__, np.ndarray)
         scalar_classes = tuple([to_numpy[dtype].type if dtype in to_numpy else None for dtype in DTYPES])
-        _extension.install(array, scalar, readonly, float64, scalar_classes, ufunc_types, ufuncs, _resolve)
+        dtypes = tuple([to_numpy.get(dtype) for dtype in DTYPES])
+        _extension.install(array, scalar, readonly, float64, scalar_classes, dtypes, ufunc_types, ufuncs, _resolve)
 
 
 def make_floats(whether: bool) -> None:

@@ -3,6 +3,7 @@
 
 #include <Python.h>
 
+#include <ATen/Parallel.h>
 #include <ATen/PythonTorchFunctionTLS.h>
 #include <ATen/core/Tensor.h>
 #include <c10/core/impl/LocalDispatchKeySet.h>
@@ -54,6 +55,17 @@ inline char* writeable_data_of(const at::Tensor& tensor) {
 }
 
 constexpr int64_t LARGE = 32768;  // elements; for arrays of at least this many torch's kernels use several threads
+
+// Run a loop over many elements in several threads; `run(from, count)` computes a part.
+template <class Run>
+void in_parts(int64_t n, Run&& run) {
+  if (n < LARGE) return run(0, n);
+  struct Released {
+    PyThreadState* state = PyEval_SaveThread();
+    ~Released() { PyEval_RestoreThread(state); }
+  } released;
+  at::parallel_for(0, n, LARGE, [&](int64_t begin, int64_t end) { run(begin, end - begin); });
+}
 
 // Sets of dtypes.
 constexpr uint32_t bit(int dtype) { return 1u << dtype; }

@@ -18,6 +18,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <limits>
 #include <utility>
 
 #include "layout.h"
@@ -68,17 +69,10 @@ bool are_none(PyObject* const* args, Py_ssize_t first, Py_ssize_t last) {
 
 // Creation.
 
-PyObject* dtype_numbers = nullptr;  // dtype, scalar class or Python type -> dtype number
-PyObject* devices = nullptr;        // the namespace of backend_torch.tensors.devices
-PyObject* no_value = nullptr;       // numpy._NoValue
+PyObject* devices = nullptr;  // the namespace of backend_torch.tensors.devices
 
-PyObject* set_names(PyObject*, PyObject* args) {
-  if (!PyArg_ParseTuple(args, "O!O!O", &PyDict_Type, &dtype_numbers, &PyDict_Type, &devices, &no_value)) return nullptr;
-  for (PyObject* each : {dtype_numbers, devices, no_value}) Py_INCREF(each);
-  Py_RETURN_NONE;
-}
+}  // namespace
 
-// Whether the default device is the CPU.
 bool makes_on_cpu() {
   static PyObject *moved = PyUnicode_InternFromString("moved"), *state = PyUnicode_InternFromString("state");
   static PyObject* name = PyUnicode_InternFromString("default");
@@ -90,6 +84,19 @@ bool makes_on_cpu() {
   return is_cpu;
 }
 
+namespace {
+
+PyObject* dtype_numbers = nullptr;  // dtype, scalar class or Python type -> dtype number
+PyObject* no_value = nullptr;       // numpy._NoValue
+
+PyObject* set_names(PyObject*, PyObject* args) {
+  if (!PyArg_ParseTuple(args, "O!O!O", &PyDict_Type, &dtype_numbers, &PyDict_Type, &devices, &no_value)) return nullptr;
+  for (PyObject* each : {dtype_numbers, devices, no_value}) Py_INCREF(each);
+  Py_RETURN_NONE;
+}
+
+}  // namespace
+
 int8_t read_dtype(PyObject* given, int8_t otherwise) {
   if (given == Py_None) return otherwise;
   PyObject* number = PyDict_GetItemWithError(dtype_numbers, given);
@@ -100,6 +107,8 @@ int8_t read_dtype(PyObject* given, int8_t otherwise) {
   return static_cast<int8_t>(PyLong_AsLong(number));
 }
 
+namespace {
+
 bool is_small(c10::IntArrayRef shape) {
   int64_t n = 1;
   for (int64_t length : shape) {
@@ -107,6 +116,22 @@ bool is_small(c10::IntArrayRef shape) {
     if (n > LARGE) return false;
   }
   return true;
+}
+
+// Whether torch can count the elements of a shape; it raises the error for more.
+bool has_bytes(c10::IntArrayRef shape) {
+  int64_t n = 1;
+  for (int64_t length : shape)
+    if (__builtin_mul_overflow(n, length, &n) || n > int64_t{1} << 40) return false;
+  return true;
+}
+
+// Set all elements of new memory to one.
+void fill(const at::Tensor& made, const char* one) {
+  int8_t dtype = dtype_of(made);
+  auto loop = copy_loop(dtype, dtype);
+  char* data = writeable_data_of(made);
+  in_parts(made.numel(), [&](int64_t from, int64_t count) { loop(data + from * itemsize(dtype), one, count, 1, 0); });
 }
 
 enum Filled { ZEROS, ONES, NOTHING };
@@ -124,7 +149,8 @@ PyObject* filled(PyObject*, PyObject* const* args, Py_ssize_t count) {
     if (count != 5 || !is_letter(args[2], 'C') || !are_none(args, 3, 5)) return nullptr;
     if (!is_quiet() || !read_shape(args[0], shape, 0)) return nullptr;
     int8_t dtype = read_dtype(args[1], F64);
-    if (dtype == NONE || dtype >= LOOPS || !makes_on_cpu() || (FILL != NOTHING && !is_small(shape))) return nullptr;
+    if (dtype == NONE || dtype >= LOOPS || !makes_on_cpu() || (FILL == ZEROS && !is_small(shape))) return nullptr;
+    if (FILL == ONES && !has_bytes(shape)) return nullptr;
     if (FILL == NOTHING && at::globalContext().deterministicAlgorithms()) return nullptr;  // torch fills it
     int64_t n = c10::multiply_integers(shape);
     at::Tensor made = empty(shape, dtype);
@@ -134,7 +160,7 @@ PyObject* filled(PyObject*, PyObject* const* args, Py_ssize_t count) {
     } else if (FILL == ONES) {
       alignas(16) char one[16] = {1};
       copy_loop(B1, dtype)(one, "\1", 1, 1, 1);
-      copy_loop(dtype, dtype)(data, one, n, 1, 0);
+      fill(made, one);
     }
     return wrap_array(std::move(made));
   });
@@ -150,11 +176,11 @@ PyObject* like(PyObject*, PyObject* const* args, Py_ssize_t count) {
     alignas(16) char one[16];
     if (args[1] == Py_None) {
       if (at::globalContext().deterministicAlgorithms()) return nullptr;
-    } else if (!is_small(tensor->sizes()) || !store_number(args[1], dtype, one, false)) {
+    } else if (!store_number(args[1], dtype, one, false)) {
       return nullptr;
     }
     at::Tensor made = empty(tensor->sizes(), dtype);
-    if (args[1] != Py_None) copy_loop(dtype, dtype)(writeable_data_of(made), one, made.numel(), 1, 0);
+    if (args[1] != Py_None) fill(made, one);
     return wrap_array(std::move(made));
   });
 }
@@ -167,11 +193,11 @@ PyObject* full(PyObject*, PyObject* const* args, Py_ssize_t count) {
     if (!is_quiet() || !read_shape(args[0], shape, 0)) return nullptr;
     int8_t own = PyFloat_CheckExact(args[1]) ? F64 : PyLong_CheckExact(args[1]) ? I64 : PyBool_Check(args[1]) ? B1 : NONE;
     int8_t dtype = read_dtype(args[2], own);
-    if (own == NONE || dtype == NONE || dtype >= LOOPS || !makes_on_cpu() || !is_small(shape)) return nullptr;
+    if (own == NONE || dtype == NONE || dtype >= LOOPS || !makes_on_cpu() || !has_bytes(shape)) return nullptr;
     alignas(16) char one[16];
     if (!store_number(args[1], dtype, one, false)) return nullptr;
     at::Tensor made = empty(shape, dtype);
-    copy_loop(dtype, dtype)(writeable_data_of(made), one, made.numel(), 1, 0);
+    fill(made, one);
     return wrap_array(std::move(made));
   });
 }
@@ -334,20 +360,80 @@ void gather(char* to, int8_t into, const char* from, int8_t dtype, c10::IntArray
     gather(to + i * step, into, from + i * *strides * itemsize(dtype), dtype, sizes.slice(1), strides + 1);
 }
 
-// Copy an array that is in C order, to a dtype or its own.
-PyObject* cast(PyObject* x, PyObject* wanted) {
-  const at::Tensor* tensor = array_tensor(x);
-  if (tensor == nullptr || tensor->numel() > LARGE || !is_dense(*tensor)) return nullptr;
-  int8_t from = dtype_of(*tensor), to = read_dtype(wanted, from);
-  if (from == NONE || from >= LOOPS || to == NONE || to >= LOOPS) return nullptr;
+// Whether a copy that keeps the order of the axes in memory is in C order.
+bool keeps_c_order(const at::Tensor& tensor) {
+  int64_t outer = std::numeric_limits<int64_t>::max();
+  for (int64_t axis = 0; axis < tensor.dim(); axis++) {
+    if (tensor.sizes()[axis] == 1) continue;
+    if (tensor.strides()[axis] == 0 || tensor.strides()[axis] > outer) return false;
+    outer = tensor.strides()[axis];
+  }
+  return true;
+}
+
+// Copy an array into new memory in C order, cast to a dtype.
+PyObject* copied(const at::Tensor& tensor, int8_t from, int8_t to) {
   auto loop = copy_loop(from, to);
   if (loop == nullptr) return nullptr;
-  at::Tensor made = empty(tensor->sizes(), to);
-  loop(writeable_data_of(made), data_of(*tensor), made.numel(), 1, 1);
+  at::Tensor made = empty(tensor.sizes(), to);
+  char* out = writeable_data_of(made);
+  const char* in = data_of(tensor);
+  if (is_dense(tensor))
+    in_parts(made.numel(), [&](int64_t first, int64_t count) {
+      loop(out + first * itemsize(to), in + first * itemsize(from), count, 1, 1);
+    });
+  else
+    gather(out, to, in, from, tensor.sizes(), tensor.strides().data());
   return wrap_array(std::move(made));
 }
 
-// astype(x, dtype) of an array in C order.
+// Cast floats to integers; false if one has no value there: NumPy's result and warning then depend on the processor.
+template <class From, class To>
+bool truncate(char* to, const char* from, int64_t n) {
+  const auto* in = reinterpret_cast<const From*>(from);
+  constexpr auto LEAST = static_cast<From>(std::numeric_limits<To>::min());
+  constexpr auto END = static_cast<From>(uint64_t{1} << (std::numeric_limits<To>::digits - 1)) * 2;
+  bool fits = true;
+  for (int64_t i = 0; i < n; i++) fits &= in[i] >= LEAST && in[i] < END;
+  if (fits)
+    for (int64_t i = 0; i < n; i++) reinterpret_cast<To*>(to)[i] = static_cast<To>(in[i]);
+  return fits;
+}
+
+// Copy floats to an integer dtype.
+PyObject* truncated(const at::Tensor& tensor, int8_t from, int8_t to) {
+  at::Tensor made = empty(tensor.sizes(), to);
+  char* out = writeable_data_of(made);
+  const char* in = data_of(tensor);
+  int64_t n = made.numel();
+  bool done = false;
+  switch (to) {
+#define TNP_CASE(DTYPE, TYPE) \
+  case DTYPE: done = from == F64 ? truncate<double, TYPE>(out, in, n) : truncate<float, TYPE>(out, in, n); break;
+    TNP_CASE(U8, uint8_t)
+    TNP_CASE(I8, int8_t)
+    TNP_CASE(I16, int16_t)
+    TNP_CASE(I32, int32_t)
+    TNP_CASE(I64, int64_t)
+#undef TNP_CASE
+    default: break;
+  }
+  return done ? wrap_array(std::move(made)) : nullptr;
+}
+
+// Copy an array to a dtype or its own; the copy is in C order, and would be if the order were kept.
+PyObject* cast(PyObject* x, PyObject* wanted) {
+  const at::Tensor* tensor = array_tensor(x);
+  if (tensor == nullptr || tensor->numel() == 0 || !keeps_c_order(*tensor)) return nullptr;
+  int8_t from = dtype_of(*tensor), to = read_dtype(wanted, from);
+  if (from == NONE || from >= LOOPS || to == NONE || to >= LOOPS) return nullptr;
+  if (tensor->numel() > LARGE && !is_dense(*tensor)) return nullptr;
+  if (bit(from) & FLOATS && !(bit(to) & (FLOATS | bit(B1))))
+    return is_dense(*tensor) && tensor->numel() <= LARGE ? truncated(*tensor, from, to) : nullptr;
+  return copied(*tensor, from, to);
+}
+
+// astype(x, dtype)
 PyObject* astype(PyObject*, PyObject* const* args, Py_ssize_t count) {
   return head([&]() -> PyObject* { return count == 2 && is_quiet() && args[1] != Py_None ? cast(args[0], args[1]) : nullptr; });
 }
@@ -378,14 +464,100 @@ PyObject* array(PyObject*, PyObject* const* args, Py_ssize_t count) {
   });
 }
 
-// copy(x) of an array in C order.
+// copy(x) in C order.
 PyObject* copy(PyObject*, PyObject* x) {
   return head([&]() -> PyObject* {
     const at::Tensor* tensor = is_quiet() ? array_tensor(x) : nullptr;
-    if (tensor == nullptr || dtype_of(*tensor) == NONE || tensor->numel() > LARGE || !is_dense(*tensor)) return nullptr;
-    at::Tensor made = empty(tensor->sizes(), dtype_of(*tensor));
-    if (tensor->numel() > 0) std::memcpy(writeable_data_of(made), data_of(*tensor), tensor->nbytes());
+    if (tensor == nullptr || dtype_of(*tensor) == NONE || tensor->numel() > LARGE || tensor->numel() == 0) return nullptr;
+    int8_t dtype = dtype_of(*tensor);
+    if (dtype < LOOPS) return copied(*tensor, dtype, dtype);
+    if (!is_dense(*tensor)) return nullptr;
+    at::Tensor made = empty(tensor->sizes(), dtype);
+    std::memcpy(writeable_data_of(made), data_of(*tensor), tensor->nbytes());
     return wrap_array(std::move(made));
+  });
+}
+
+bool read_axis(PyObject* given, int64_t dim, int64_t& axis) {
+  if (!PyLong_CheckExact(given)) return false;
+  int overflow;
+  axis = PyLong_AsLongLongAndOverflow(given, &overflow);
+  if (overflow || axis < -dim || axis >= dim) return false;
+  axis = axis < 0 ? axis + dim : axis;
+  return true;
+}
+
+template <class T>
+int64_t count_true(const T* x, int64_t n, int64_t stride) {
+  int64_t count = 0;
+  if (stride == 1)
+    for (int64_t i = 0; i < n; i++) count += x[i] != T(0);
+  else
+    for (int64_t i = 0; i < n; i++) count += x[i * stride] != T(0);
+  return count;
+}
+
+template <>
+int64_t count_true(const uint8_t* x, int64_t n, int64_t stride) {
+  int64_t count = 0;
+  for (int64_t i = 0; i < n; i += 128) {
+    uint8_t part = 0;  // the compiler vectorises sums of bytes
+    for (int64_t k = i; k < std::min(i + 128, n); k++) part += x[k * stride] != 0;
+    count += part;
+  }
+  return count;
+}
+
+// item(x, index...): the element as a Python number; item(x): that of a scalar or a 0-d array.
+PyObject* item(PyObject*, PyObject* const* args, Py_ssize_t count) {
+  return head([&]() -> PyObject* {
+    if (count == 1 && is_scalar(args[0]) && held(args[0])->has_value && is_quiet())
+      return held(args[0])->dtype < LOOPS ? load_number(held(args[0])->value, held(args[0])->dtype) : nullptr;
+    const at::Tensor* tensor = is_quiet() && is_ours(args[0]) ? plain_tensor(args[0]) : nullptr;
+    if (tensor == nullptr || dtype_of(*tensor) == NONE || dtype_of(*tensor) >= LOOPS) return nullptr;
+    int64_t offset = 0, index;
+    if (count == 2 && tensor->dim() != 1) {
+      if (!read_axis(args[1], tensor->numel(), index)) return nullptr;
+      for (int64_t axis = tensor->dim() - 1; axis >= 0; axis--) {
+        offset += index % tensor->sizes()[axis] * tensor->strides()[axis];
+        index /= tensor->sizes()[axis];
+      }
+    } else {
+      if (count != tensor->dim() + 1) return nullptr;
+      for (Py_ssize_t axis = 0; axis + 1 < count; axis++) {
+        if (!read_axis(args[axis + 1], tensor->sizes()[axis], index)) return nullptr;
+        offset += index * tensor->strides()[axis];
+      }
+    }
+    return load_number(data_of(*tensor) + offset * static_cast<int64_t>(tensor->itemsize()), dtype_of(*tensor));
+  });
+}
+
+// count_nonzero(x)
+PyObject* count_nonzero(PyObject*, PyObject* x) {
+  return head([&]() -> PyObject* {
+    const at::Tensor* tensor = is_quiet() ? array_tensor(x) : nullptr;
+    if (tensor == nullptr || dtype_of(*tensor) == NONE || dtype_of(*tensor) >= LOOPS) return nullptr;
+    int64_t stride, n = tensor->numel(), count = 0;
+    if (n == 0 || !is_line(*tensor, stride)) return nullptr;
+    const char* data = data_of(*tensor);
+    switch (dtype_of(*tensor)) {
+#define TNP_CASE(DTYPE, TYPE) case DTYPE: count = count_true(reinterpret_cast<const TYPE*>(data), n, stride); break;
+      TNP_CASE(B1, uint8_t)
+      TNP_CASE(U8, uint8_t)
+      TNP_CASE(U16, uint16_t)
+      TNP_CASE(U32, uint32_t)
+      TNP_CASE(U64, uint64_t)
+      TNP_CASE(I8, uint8_t)
+      TNP_CASE(I16, uint16_t)
+      TNP_CASE(I32, uint32_t)
+      TNP_CASE(I64, uint64_t)
+      TNP_CASE(F32, float)
+      TNP_CASE(F64, double)
+#undef TNP_CASE
+      default: return nullptr;
+    }
+    return wrap_scalar(reinterpret_cast<const char*>(&count), I64);
   });
 }
 
@@ -420,15 +592,21 @@ PyObject* reshape(PyObject*, PyObject* const* args, Py_ssize_t count) {
   });
 }
 
+}  // namespace
+
+PyObject* transposed(PyObject* x) {
+  const at::Tensor* tensor = is_quiet() ? array_tensor(x) : nullptr;
+  if (tensor == nullptr) return nullptr;
+  Shape sizes(tensor->sizes().rbegin(), tensor->sizes().rend());
+  Shape strides(tensor->strides().rbegin(), tensor->strides().rend());
+  return wrap_view(x, *tensor, sizes, strides, tensor->storage_offset());
+}
+
+namespace {
+
 // transpose(x): reverse the axes.
 PyObject* transpose(PyObject*, PyObject* x) {
-  return head([&]() -> PyObject* {
-    const at::Tensor* tensor = is_quiet() ? array_tensor(x) : nullptr;
-    if (tensor == nullptr) return nullptr;
-    Shape sizes(tensor->sizes().rbegin(), tensor->sizes().rend());
-    Shape strides(tensor->strides().rbegin(), tensor->strides().rend());
-    return wrap_view(x, *tensor, sizes, strides, tensor->storage_offset());
-  });
+  return head([&] { return transposed(x); });
 }
 
 // squeeze(x): remove the axes of length one.
@@ -444,15 +622,6 @@ PyObject* squeeze(PyObject*, PyObject* x) {
     }
     return wrap_view(x, *tensor, sizes, strides, tensor->storage_offset());
   });
-}
-
-bool read_axis(PyObject* given, int64_t dim, int64_t& axis) {
-  if (!PyLong_CheckExact(given)) return false;
-  int overflow;
-  axis = PyLong_AsLongLongAndOverflow(given, &overflow);
-  if (overflow || axis < -dim || axis >= dim) return false;
-  axis = axis < 0 ? axis + dim : axis;
-  return true;
 }
 
 // swapaxes(x, axis, other)
@@ -589,7 +758,7 @@ PyObject* bincount(PyObject*, PyObject* const* args, Py_ssize_t count) {
       most = std::max(most, x[i]);
     }
     int64_t length = std::max(most + 1, least);
-    if (overflow || least < 0 || n == 0 || n > LARGE || length > LARGE) return nullptr;
+    if (overflow || least < 0 || n == 0 || length > LARGE) return nullptr;
     at::Tensor made = empty({length}, weights == nullptr ? I64 : F64);
     std::memset(writeable_data_of(made), 0, made.nbytes());
     auto* counts = reinterpret_cast<int64_t*>(writeable_data_of(made));
@@ -838,8 +1007,14 @@ PyObject* norm(PyObject*, PyObject* const* args, Py_ssize_t count) {
   return head([&]() -> PyObject* {
     if (count != 4 || !are_none(args, 1, 3) || args[3] != Py_False) return nullptr;
     const at::Tensor* tensor = is_quiet() ? vector(args[0]) : nullptr;
-    if (tensor == nullptr || !tensor->is_contiguous()) return nullptr;
-    at::Tensor square = at::cpu::dot(*tensor, *tensor);
+    if (tensor == nullptr) return nullptr;
+    at::Tensor line = *tensor;
+    if (!line.is_contiguous()) {  // its copy has the bits that the Python path gives
+      int8_t own = dtype_of(line);
+      line = empty(tensor->sizes(), own);
+      copy_loop(own, own)(writeable_data_of(line), data_of(*tensor), line.numel(), 1, tensor->strides()[0]);
+    }
+    at::Tensor square = at::cpu::dot(line, line);
     int8_t dtype = dtype_of(square);
     alignas(16) char value[16];
     unary_loop("sqrt", dtype).loop(value, data_of(square), 1, 1);
@@ -850,33 +1025,50 @@ PyObject* norm(PyObject*, PyObject* const* args, Py_ssize_t count) {
 // Choosing and joining.
 
 template <class T>
-void choose(char* out, const char* condition, const char* one, const char* other, int64_t n) {
-  for (int64_t i = 0; i < n; i++)
-    reinterpret_cast<T*>(out)[i] =
-        condition[i] ? reinterpret_cast<const T*>(one)[i] : reinterpret_cast<const T*>(other)[i];
+void choose(char* out_, const char* condition, const char* one_, const char* other_, int64_t n, int64_t step,
+            int64_t step_other) {
+  auto* out = reinterpret_cast<T*>(out_);
+  const auto *one = reinterpret_cast<const T*>(one_), *other = reinterpret_cast<const T*>(other_);
+  if (step == 1 && step_other == 1)
+    for (int64_t i = 0; i < n; i++) out[i] = condition[i] ? one[i] : other[i];
+  else
+    for (int64_t i = 0; i < n; i++) out[i] = condition[i] ? one[i * step] : other[i * step_other];
 }
 
-// where(condition, x, y) of arrays of one shape.
+// where(condition, x, y) of arrays of one shape; one of x and y may be a number.
 PyObject* where(PyObject*, PyObject* const* args, Py_ssize_t count) {
   return head([&]() -> PyObject* {
     if (count != 3 || !is_quiet()) return nullptr;
-    const at::Tensor* given[3];
+    int number = is_array(args[1]) ? 2 : 1;
+    bool has_number = !is_array(args[number]);
+    const at::Tensor* given[3] = {};
     for (int i = 0; i < 3; i++) {
+      if (has_number && i == number) continue;
       given[i] = array_tensor(args[i]);
       if (given[i] == nullptr || given[i]->sizes() != given[0]->sizes() || !is_dense(*given[i])) return nullptr;
     }
-    int8_t dtype = dtype_of(*given[1]);
+    int8_t dtype = dtype_of(*given[has_number ? 3 - number : 1]);
     int64_t n = given[0]->numel();
-    if (dtype_of(*given[0]) != B1 || dtype == NONE || dtype >= LOOPS || dtype_of(*given[2]) != dtype) return nullptr;
+    if (dtype_of(*given[0]) != B1 || dtype == NONE || dtype >= LOOPS) return nullptr;
     if (n >= LARGE || given[0]->dim() == 0) return nullptr;
+    alignas(16) char value[16];
+    if (has_number) {
+      PyObject* x = args[number];
+      if (!PyFloat_CheckExact(x) && !PyLong_CheckExact(x) && !PyBool_Check(x)) return nullptr;
+      if ((dtype == B1) != PyBool_Check(x) || !store_number(x, dtype, value, false)) return nullptr;
+    } else if (dtype_of(*given[2]) != dtype) {
+      return nullptr;
+    }
     at::Tensor result = empty(given[0]->sizes(), dtype);
     char* out = writeable_data_of(result);
-    const char *condition = data_of(*given[0]), *one = data_of(*given[1]), *other = data_of(*given[2]);
+    const char* condition = data_of(*given[0]);
+    auto source = [&](int i) { return given[i] == nullptr ? value : data_of(*given[i]); };
+    int64_t step = has_number && number == 1 ? 0 : 1, step_other = has_number && number == 2 ? 0 : 1;
     switch (itemsize(dtype)) {
-      case 1: choose<uint8_t>(out, condition, one, other, n); break;
-      case 2: choose<uint16_t>(out, condition, one, other, n); break;
-      case 4: choose<uint32_t>(out, condition, one, other, n); break;
-      default: choose<uint64_t>(out, condition, one, other, n);
+      case 1: choose<uint8_t>(out, condition, source(1), source(2), n, step, step_other); break;
+      case 2: choose<uint16_t>(out, condition, source(1), source(2), n, step, step_other); break;
+      case 4: choose<uint32_t>(out, condition, source(1), source(2), n, step, step_other); break;
+      default: choose<uint64_t>(out, condition, source(1), source(2), n, step, step_other);
     }
     return wrap_array(std::move(result));
   });
@@ -963,6 +1155,8 @@ PyMethodDef FUNCTIONS[] = {
     TNP_FAST("full", full),
     TNP_FAST("like", like),
     TNP_FAST("astype", astype),
+    TNP_FAST("item", item),
+    {"count_nonzero", count_nonzero, METH_O, nullptr},
     {"squeeze", squeeze, METH_O, nullptr},
     TNP_FAST("swapaxes", swapaxes),
     TNP_FAST("at_least", at_least),

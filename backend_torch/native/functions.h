@@ -8,6 +8,15 @@ namespace tnp {
 // A new reference; nullptr without an exception if the Python path has to compute.
 PyObject* matmul(PyObject* a, PyObject* b);
 
+// The number of a dtype, scalar class or Python type; `otherwise` for None; NONE for anything else.
+int8_t read_dtype(PyObject* given, int8_t otherwise);
+
+// Whether the default device is the CPU.
+bool makes_on_cpu();
+
+// The array with its axes reversed, a view; as `matmul`.
+PyObject* transposed(PyObject* x);
+
 #define TNP_FAST(NAME, FUNCTION) \
   { NAME, reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(FUNCTION)), METH_FASTCALL, nullptr }
 

@@ -2,6 +2,8 @@
 
 #include <torch/csrc/utils/tensor_numpy.h>
 
+#include <cstring>
+
 #include "functions.h"
 #include "layout.h"
 
@@ -19,6 +21,19 @@ struct NumpyUfunc {
   const char* dtypes;  // of all loops in sequence
 };
 
+// The fields of every NumPy array (`PyArrayObject` in ndarraytypes.h).
+struct NumpyArray {
+  PyObject_HEAD
+  char* data;
+  int dim;
+  intptr_t* sizes;
+  intptr_t* strides;
+  PyObject *base, *dtype;
+  int flags;
+};
+
+constexpr int IN_C_ORDER = 1;  // a flag
+
 // Return NumPy's type number of a dtype; -1 for bfloat16.
 char numpy_number(int8_t dtype) {
   static constexpr bool IS_LONG = sizeof(long) == 8;
@@ -27,8 +42,9 @@ char numpy_number(int8_t dtype) {
   return dtype == NONE ? -1 : NUMBERS[dtype];
 }
 
-// Two functions of NumPy's binary interface, by their index in its table.
+// Functions of NumPy's binary interface, by their index in its table.
 PyObject* (*new_array)(PyTypeObject*, int, const intptr_t*, int, const intptr_t*, void*, int, int, PyObject*);  // PyArray_New
+void (*read_scalar)(PyObject*, void*);  // PyArray_ScalarAsCtype
 int (*set_base)(PyObject*, PyObject*);  // PyArray_SetBaseObject, which steals the base's reference
 
 bool find_interface() {
@@ -38,6 +54,7 @@ bool find_interface() {
   Py_XDECREF(module);
   Py_XDECREF(capsule);
   if (table == nullptr) return false;
+  read_scalar = reinterpret_cast<decltype(read_scalar)>(table[62]);
   new_array = reinterpret_cast<decltype(new_array)>(table[93]);
   set_base = reinterpret_cast<decltype(set_base)>(table[282]);
   return true;
@@ -96,12 +113,27 @@ PyObject* numpy_of(PyObject*, PyObject* const* args, Py_ssize_t count) {
       [] { return Py_NewRef(Py_None); });
 }
 
+// Make an array of a new NumPy array: over its memory, or a copy if it is small, because torch takes longer to share.
+PyObject* take_over(PyObject* array) {
+  constexpr int64_t SMALL = 8192;  // bytes
+  const auto* given = reinterpret_cast<const NumpyArray*>(array);
+  int8_t dtype = given->base == nullptr && given->flags & IN_C_ORDER ? read_dtype(given->dtype, NONE) : NONE;
+  if (dtype == NONE) return wrap_array(torch::utils::tensor_from_numpy(array, false));
+  c10::IntArrayRef sizes(reinterpret_cast<const int64_t*>(given->sizes), given->dim);
+  int64_t bytes = itemsize(dtype);
+  for (int64_t size : sizes) bytes *= size;
+  if (bytes == 0 || bytes > SMALL) return wrap_array(torch::utils::tensor_from_numpy(array, false));
+  at::Tensor made = empty(sizes, dtype);
+  std::memcpy(writeable_data_of(made), given->data, bytes);
+  return wrap_array(std::move(made));
+}
+
 // of_numpy(array): make an array over new memory that NumPy has allocated.
 PyObject* of_numpy(PyObject*, PyObject* array) {
   return guarded(
       [&]() -> PyObject* {
-        if (Py_TYPE(array) != numpy_array || !is_quiet()) return nullptr;
-        return wrap_array(torch::utils::tensor_from_numpy(array, false));
+        if (Py_TYPE(array) != numpy_array || !is_quiet() || !makes_on_cpu()) return nullptr;
+        return take_over(array);
       },
       [] { return Py_NewRef(Py_None); });
 }
@@ -127,10 +159,28 @@ PyObject* argument(PyObject* x) {
   return tuple;
 }
 
+// Convert a key for NumPy: index arrays and masks to views, slices and the like stay. A new reference; nullptr without
+// an exception for anything else.
+PyObject* key_part(PyObject* item) {
+  if (PySlice_Check(item) || item == Py_Ellipsis) return Py_NewRef(item);
+  if (PyBool_Check(item) || (is_array(item) && plain_tensor(item) != nullptr && plain_tensor(item)->dim() == 0)) return nullptr;
+  return PyFloat_CheckExact(item) || PyUnicode_CheckExact(item) ? nullptr : argument(item);
+}
+PyObject* numpy_key(PyObject* key) {
+  if (!PyTuple_CheckExact(key)) return key_part(key);
+  PyObject* items = PyTuple_New(PyTuple_GET_SIZE(key));
+  for (Py_ssize_t i = 0; items != nullptr && i < PyTuple_GET_SIZE(key); i++) {
+    PyObject* item = key_part(PyTuple_GET_ITEM(key, i));
+    if (item == nullptr) Py_CLEAR(items);
+    else PyTuple_SET_ITEM(items, i, item);
+  }
+  return items;
+}
+
 // Call a NumPy function. A new reference; nullptr without an exception if an argument can't be converted, or if NumPy
 // refuses it: the Python path then raises the error. nullptr with an exception for an interrupt and the like.
 PyObject* call_numpy(PyObject* const* args, Py_ssize_t count) {
-  if (!is_quiet() || !numpy_computes() || count < 2 || count > 12) return nullptr;
+  if (!is_quiet() || !numpy_computes() || !makes_on_cpu() || count < 2 || count > 12) return nullptr;
   PyObject *given[12], *result = nullptr;
   Py_ssize_t ready = 1;
   while (ready < count && (given[ready] = argument(args[ready])) != nullptr) ready++;
@@ -140,10 +190,17 @@ PyObject* call_numpy(PyObject* const* args, Py_ssize_t count) {
   return result;
 }
 
-// Make an array of a new NumPy array, or a tuple of arrays; nullptr without an exception for anything else.
+// Make an array of a new NumPy array, a scalar of NumPy's, or a tuple of them; nullptr without an exception for anything else.
 PyObject* adopt(PyObject* result) {
-  if (Py_TYPE(result) == numpy_array) return wrap_array(torch::utils::tensor_from_numpy(result, false));
-  if (!PyTuple_CheckExact(result)) return nullptr;
+  if (Py_TYPE(result) == numpy_array) return take_over(result);
+  if (!PyTuple_CheckExact(result)) {
+    int8_t dtype = read_dtype(reinterpret_cast<PyObject*>(Py_TYPE(result)), NONE);
+    if (dtype == NONE || dtype >= LOOPS || PyLong_CheckExact(result) || PyFloat_CheckExact(result) || PyBool_Check(result))
+      return nullptr;
+    alignas(16) char value[16];
+    read_scalar(result, value);
+    return wrap_scalar(value, dtype);
+  }
   Py_ssize_t count = PyTuple_GET_SIZE(result);
   PyObject* arrays = PyTuple_New(count);
   for (Py_ssize_t i = 0; arrays != nullptr && i < count; i++) {
@@ -188,6 +245,38 @@ PyObject* write_by_numpy(PyObject*, PyObject* const* args, Py_ssize_t count) {
 }
 
 }  // namespace
+
+PyObject* pick_by_numpy(PyObject* array, const at::Tensor& tensor, PyObject* key) {
+  if (!numpy_computes()) return nullptr;
+  PyObject *source = numpy_view(tensor, array), *given = source == nullptr ? nullptr : numpy_key(key);
+  PyObject* result = given == nullptr ? nullptr : PyObject_GetItem(source, given);
+  Py_XDECREF(source);
+  Py_XDECREF(given);
+  bool is_ordered = result != nullptr && Py_TYPE(result) == numpy_array;
+  if (is_ordered && !(reinterpret_cast<const NumpyArray*>(result)->flags & IN_C_ORDER))
+    Py_SETREF(result, PyObject_CallMethod(result, "copy", nullptr));  // torch's results are in C order
+  PyObject* made = is_ordered && result != nullptr ? adopt(result) : nullptr;
+  Py_XDECREF(result);
+  clear_refusal();
+  return made;
+}
+
+bool put_by_numpy(PyObject* array, const at::Tensor& tensor, PyObject* key, PyObject* value) {
+  if (!numpy_computes()) return false;
+  bool is_number = PyFloat_CheckExact(value) || PyLong_CheckExact(value) || PyBool_Check(value);
+  if (!is_number) {  // no cast, which might warn
+    const at::Tensor* source = is_array(value) ? plain_tensor(value) : nullptr;
+    if (source == nullptr || source->dtype() != tensor.dtype()) return false;
+  }
+  PyObject *target = numpy_view(tensor, array), *given = target == nullptr ? nullptr : numpy_key(key);
+  PyObject* source = given == nullptr ? nullptr : is_number ? Py_NewRef(value) : numpy_view(*plain_tensor(value), value);
+  bool is_done = source != nullptr && PyObject_SetItem(target, given, source) == 0;
+  Py_XDECREF(target);
+  Py_XDECREF(given);
+  Py_XDECREF(source);
+  clear_refusal();
+  return is_done;
+}
 
 bool numpy_computes() {
   static PyObject* name = PyUnicode_InternFromString("host_computes");

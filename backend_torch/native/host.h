@@ -9,6 +9,10 @@ namespace tnp {
 // Whether NumPy may compute: the flag of backend_torch.tensors.memory.
 bool numpy_computes();
 
+// Index by NumPy with a key that has an index array or a mask. A new reference; nullptr or false if the Python path has to.
+PyObject* pick_by_numpy(PyObject* array, const at::Tensor& tensor, PyObject* key);
+bool put_by_numpy(PyObject* array, const at::Tensor& tensor, PyObject* key, PyObject* value);
+
 // The loop of a NumPy ufunc for these dtypes of operands and output, if it has one.
 NumpyLoop numpy_loop(PyObject* ufunc, const int8_t* dtypes, int count);
 

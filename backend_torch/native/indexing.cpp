@@ -60,16 +60,18 @@ bool is_basic(PyObject* item) {
 bool parse(const at::Tensor& tensor, PyObject* key, View& view) {
   int64_t dim = tensor.dim(), axis = 0;
   view.offset = tensor.storage_offset();
-  if (!PyTuple_CheckExact(key)) {
+  if (!PyTuple_CheckExact(key) && key != Py_None && key != Py_Ellipsis) {
     if (dim == 0) return false;
     if (is_integer(key) ? !add_integer(tensor, 0, key, view) : !PySlice_Check(key) || !add_slice(tensor, 0, key, view))
       return false;
     axis = 1;
   } else {
-    Py_ssize_t count = PyTuple_GET_SIZE(key), taken = 0;
+    bool is_tuple = PyTuple_CheckExact(key);
+    Py_ssize_t count = is_tuple ? PyTuple_GET_SIZE(key) : 1, taken = 0;
+    auto item_of = [&](Py_ssize_t i) { return is_tuple ? PyTuple_GET_ITEM(key, i) : key; };
     bool has_ellipsis = false;
     for (Py_ssize_t i = 0; i < count; i++) {
-      PyObject* item = PyTuple_GET_ITEM(key, i);
+      PyObject* item = item_of(i);
       if (!is_basic(item)) return false;
       if (item == Py_Ellipsis) {
         if (has_ellipsis) return false;
@@ -80,7 +82,7 @@ bool parse(const at::Tensor& tensor, PyObject* key, View& view) {
     }
     if (taken > dim) return false;
     for (Py_ssize_t i = 0; i < count; i++) {
-      PyObject* item = PyTuple_GET_ITEM(key, i);
+      PyObject* item = item_of(i);
       if (item == Py_None) {
         view.sizes.push_back(1);
         view.strides.push_back(axis < dim ? tensor.sizes()[axis] * tensor.strides()[axis] : 1);
@@ -113,7 +115,7 @@ void copy_elements(CopyLoop loop, char* to, const char* from, int64_t width_to, 
   }
 }
 
-constexpr int64_t FEW = 4096;  // an assignment to more elements is torch's
+constexpr int64_t FEW = LARGE;  // an assignment to more elements is torch's
 
 int64_t count(const View& view) {
   int64_t n = 1;
@@ -135,7 +137,7 @@ PyObject* get_item(PyObject* array, PyObject* key) {
   if (tensor == nullptr) return nullptr;
   int8_t dtype = dtype_of(tensor->unsafeGetTensorImpl());
   if (dtype == NONE) return nullptr;
-  if (has_index_array(key)) return get_picked(*tensor, key);
+  if (has_index_array(key)) return get_picked(array, *tensor, key);
   View view;
   if (!parse(*tensor, key, view) || (is_readonly(array) && !view.is_element)) return nullptr;
   return element_or_view(array, *tensor, dtype, view, view.is_element);
@@ -159,12 +161,12 @@ bool set_item(PyObject* array, PyObject* key, PyObject* value) {
   if (tensor == nullptr) return false;
   int8_t dtype = dtype_of(tensor->unsafeGetTensorImpl());
   if (dtype == NONE) return false;
-  if (has_index_array(key)) return set_picked(*tensor, key, value);
+  if (has_index_array(key)) return set_picked(array, *tensor, key, value);
   View view;
   if (dtype >= LOOPS || !parse(*tensor, key, view)) return false;
   for (int64_t stride : tensor->strides())
     if (stride == 0) return false;  // may be a broadcast view, which is read-only
-  if (count(view) > FEW) return false;
+  if (count(view) > FEW && view.sizes.size() != 1) return false;
   int64_t width = itemsize(dtype);
   alignas(16) char number[16];
   static const int64_t NO_STRIDES[MOST_DIMENSIONS] = {};
@@ -194,7 +196,13 @@ bool set_item(PyObject* array, PyObject* key, PyObject* value) {
     }
   }
   char* to = writeable_data_of(*tensor) + (view.offset - tensor->storage_offset()) * width;
-  copy_elements(copy_loop(dtype, dtype), to, from, width, width, view.sizes, view.strides, strides);
+  auto loop = copy_loop(dtype, dtype);
+  if (view.sizes.size() == 1)
+    in_parts(view.sizes[0], [&](int64_t first, int64_t count) {
+      loop(to + first * view.strides[0] * width, from + first * strides[0] * width, count, view.strides[0], strides[0]);
+    });
+  else
+    copy_elements(loop, to, from, width, width, view.sizes, view.strides, strides);
   impl->bump_version();
   return true;
 }

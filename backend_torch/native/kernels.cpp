@@ -45,9 +45,12 @@
 #include <ATen/ops/tanh_cpu_dispatch.h>
 #include <ATen/ops/trunc_cpu_dispatch.h>
 
+#include <array>
 #include <cstring>
+#include <utility>
 
 #include "kernels.h"
+#include "memory.h"
 
 namespace tnp {
 namespace {
@@ -94,25 +97,36 @@ struct UnaryRow {
   const char* ufunc;
   UnaryKernel kernel;
   uint32_t dtypes;
+  OneElement one = nullptr;
 };
 
+template <Tensor& (*INTO)(Tensor&, const Tensor&)>
+const char* one_of(const char* value, int8_t dtype) {
+  static auto* kept = new std::array<std::pair<Tensor, Tensor>, DTYPES>();
+  auto& [in, out] = (*kept)[dtype];
+  if (!in.defined()) in = empty({}, dtype), out = empty({}, dtype);
+  std::memcpy(writeable_data_of(in), value, itemsize(dtype));
+  INTO(out, in);
+  return data_of(out);
+}
+
 const UnaryRow UNARY_KERNELS[] = {
-    {"exp", [](const Tensor& a) { return at::cpu::exp(a); }, FLOATS | HALVES | COMPLEX},
-    {"exp2", [](const Tensor& a) { return at::cpu::exp2(a); }, FLOATS | HALVES | COMPLEX},
-    {"expm1", [](const Tensor& a) { return at::cpu::expm1(a); }, SINGLE | HALVES},
-    {"log", [](const Tensor& a) { return at::cpu::log(a); }, FLOATS | HALVES | COMPLEX},
-    {"log2", [](const Tensor& a) { return at::cpu::log2(a); }, FLOATS | HALVES | COMPLEX},
-    {"log10", [](const Tensor& a) { return at::cpu::log10(a); }, FLOATS | HALVES | COMPLEX},
-    {"log1p", [](const Tensor& a) { return at::cpu::log1p(a); }, SINGLE | HALVES},
-    {"sin", [](const Tensor& a) { return at::cpu::sin(a); }, FLOATS | HALVES | COMPLEX},
-    {"cos", [](const Tensor& a) { return at::cpu::cos(a); }, FLOATS | HALVES | COMPLEX},
-    {"tan", [](const Tensor& a) { return at::cpu::tan(a); }, FLOATS | HALVES | COMPLEX},
-    {"arcsin", [](const Tensor& a) { return at::cpu::asin(a); }, FLOATS | HALVES},
-    {"arccos", [](const Tensor& a) { return at::cpu::acos(a); }, FLOATS | HALVES},
-    {"arctan", [](const Tensor& a) { return at::cpu::atan(a); }, FLOATS | HALVES | COMPLEX},
-    {"tanh", [](const Tensor& a) { return at::cpu::tanh(a); }, FLOATS | HALVES},
-    {"arccosh", [](const Tensor& a) { return at::cpu::acosh(a); }, FLOATS | HALVES | COMPLEX},
-    {"arctanh", [](const Tensor& a) { return at::cpu::atanh(a); }, FLOATS | HALVES | COMPLEX},
+    {"exp", [](const Tensor& a) { return at::cpu::exp(a); }, FLOATS | HALVES | COMPLEX, one_of<at::cpu::exp_out>},
+    {"exp2", [](const Tensor& a) { return at::cpu::exp2(a); }, FLOATS | HALVES | COMPLEX, one_of<at::cpu::exp2_out>},
+    {"expm1", [](const Tensor& a) { return at::cpu::expm1(a); }, SINGLE | HALVES, one_of<at::cpu::expm1_out>},
+    {"log", [](const Tensor& a) { return at::cpu::log(a); }, FLOATS | HALVES | COMPLEX, one_of<at::cpu::log_out>},
+    {"log2", [](const Tensor& a) { return at::cpu::log2(a); }, FLOATS | HALVES | COMPLEX, one_of<at::cpu::log2_out>},
+    {"log10", [](const Tensor& a) { return at::cpu::log10(a); }, FLOATS | HALVES | COMPLEX, one_of<at::cpu::log10_out>},
+    {"log1p", [](const Tensor& a) { return at::cpu::log1p(a); }, SINGLE | HALVES, one_of<at::cpu::log1p_out>},
+    {"sin", [](const Tensor& a) { return at::cpu::sin(a); }, FLOATS | HALVES | COMPLEX, one_of<at::cpu::sin_out>},
+    {"cos", [](const Tensor& a) { return at::cpu::cos(a); }, FLOATS | HALVES | COMPLEX, one_of<at::cpu::cos_out>},
+    {"tan", [](const Tensor& a) { return at::cpu::tan(a); }, FLOATS | HALVES | COMPLEX, one_of<at::cpu::tan_out>},
+    {"arcsin", [](const Tensor& a) { return at::cpu::asin(a); }, FLOATS | HALVES, one_of<at::cpu::asin_out>},
+    {"arccos", [](const Tensor& a) { return at::cpu::acos(a); }, FLOATS | HALVES, one_of<at::cpu::acos_out>},
+    {"arctan", [](const Tensor& a) { return at::cpu::atan(a); }, FLOATS | HALVES | COMPLEX, one_of<at::cpu::atan_out>},
+    {"tanh", [](const Tensor& a) { return at::cpu::tanh(a); }, FLOATS | HALVES, one_of<at::cpu::tanh_out>},
+    {"arccosh", [](const Tensor& a) { return at::cpu::acosh(a); }, FLOATS | HALVES | COMPLEX, one_of<at::cpu::acosh_out>},
+    {"arctanh", [](const Tensor& a) { return at::cpu::atanh(a); }, FLOATS | HALVES | COMPLEX, one_of<at::cpu::atanh_out>},
     {"negative", [](const Tensor& a) { return at::cpu::neg(a); }, FLOATS | HALVES | INTEGERS},
     {"sqrt", [](const Tensor& a) { return at::cpu::sqrt(a); }, HALVES | COMPLEX},  // float loops are exact
     {"reciprocal", [](const Tensor& a) { return at::cpu::reciprocal(a); }, FLOATS | HALVES},
@@ -133,6 +147,13 @@ BinaryKernel binary_kernel(const char* ufunc, int8_t dtype) {
 UnaryKernel unary_kernel(const char* ufunc, int8_t dtype) {
   for (const auto& row : UNARY_KERNELS)
     if (std::strcmp(row.ufunc, ufunc) == 0) return row.dtypes & bit(dtype) ? row.kernel : nullptr;
+  return nullptr;
+}
+
+OneElement one_element(const char* ufunc, int8_t dtype) {
+  if (!(bit(dtype) & FLOATS)) return nullptr;
+  for (const auto& row : UNARY_KERNELS)
+    if (std::strcmp(row.ufunc, ufunc) == 0) return row.dtypes & bit(dtype) ? row.one : nullptr;
   return nullptr;
 }
 

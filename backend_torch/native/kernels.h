@@ -12,4 +12,9 @@ using UnaryKernel = at::Tensor (*)(const at::Tensor&);
 BinaryKernel binary_kernel(const char* ufunc, int8_t dtype);
 UnaryKernel unary_kernel(const char* ufunc, int8_t dtype);
 
+// Compute one element in memory that is kept: torch takes longer to allocate it than to compute. The result stays valid
+// until the next call; nullptr if backend_torch computes this otherwise.
+using OneElement = const char* (*)(const char* value, int8_t dtype);
+OneElement one_element(const char* ufunc, int8_t dtype);
+
 }  // namespace tnp

@@ -44,8 +44,13 @@ void release(Held* it) {
 
 void deallocate(PyObject* self) {
   PyTypeObject* type = Py_TYPE(self);
-  PyObject_GC_UnTrack(self);
   Held* it = held(self);
+  if (it->has_value && it->weakrefs == nullptr && is_scalar(self) && !PyObject_GC_IsTracked(self) && scalars.put(it)) {
+    it->has_value = false;
+    Py_DECREF(type);
+    return;
+  }
+  PyObject_GC_UnTrack(self);
   if (it->weakrefs != nullptr) PyObject_ClearWeakRefs(self);
   release(it);
   FreeList<Held>* list = type == classes.array ? &arrays : is_scalar(self) ? &scalars : nullptr;

@@ -8,12 +8,12 @@
 namespace tnp {
 namespace {
 
-// install(array class, scalar class, class of read-only arrays, float class, NumPy's scalar classes by number, (unary ufunc class, binary ufunc class), {name: (ufunc, NumPy's, kernel)}, resolver)
+// install(array class, scalar class, class of read-only arrays, float class, NumPy's scalar classes by number, its dtypes by number, (unary ufunc class, binary ufunc class), {name: (ufunc, NumPy's, kernel)}, resolver)
 PyObject* install(PyObject*, PyObject* args) {
-  PyObject *array, *scalar, *readonly, *float64, *numpys, *unary, *binary, *table, *resolve;
-  if (!PyArg_ParseTuple(args, "O!O!O!O!O!(O!O!)O!O", &PyType_Type, &array, &PyType_Type, &scalar, &PyType_Type, &readonly,
+  PyObject *array, *scalar, *readonly, *float64, *numpys, *dtypes, *unary, *binary, *table, *resolve;
+  if (!PyArg_ParseTuple(args, "O!O!O!O!O!O!(O!O!)O!O", &PyType_Type, &array, &PyType_Type, &scalar, &PyType_Type, &readonly,
                         &PyType_Type, &float64,
-                        &PyTuple_Type, &numpys, &PyType_Type, &unary, &PyType_Type, &binary, &PyDict_Type, &table, &resolve))
+                        &PyTuple_Type, &numpys, &PyTuple_Type, &dtypes, &PyType_Type, &unary, &PyType_Type, &binary, &PyDict_Type, &table, &resolve))
     return nullptr;
   if (classes.array != nullptr) {
     PyErr_SetString(PyExc_RuntimeError, "the native core has been installed before");
@@ -30,7 +30,7 @@ PyObject* install(PyObject*, PyObject* args) {
   resolver = Py_NewRef(resolve);
   auto type_of = [](PyObject* x) { return reinterpret_cast<PyTypeObject*>(x); };
   if (!install_slots(type_of(array), type_of(scalar), type_of(readonly), type_of(float64))) return nullptr;
-  if (!install_scalar_classes(numpys)) return nullptr;
+  if (!install_scalar_classes(numpys) || !install_attributes(type_of(array), type_of(scalar), dtypes)) return nullptr;
   if (!install_calls(reinterpret_cast<PyTypeObject*>(unary), reinterpret_cast<PyTypeObject*>(binary))) return nullptr;
   Py_RETURN_NONE;
 }

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "host.h"
 #include "loops.h"
 
 namespace tnp {
@@ -130,6 +131,31 @@ bool read_indices(const at::Tensor& tensor, PyObject* key, Picked& picked) {
   if (offset != 0)
     for (int64_t& row : picked.rows) row += offset;
   return static_cast<int64_t>(picked.rows.size()) * picked.length <= MOST;
+}
+
+// One index array of a vector, its indices within bounds.
+struct Line {
+  const at::Tensor* indices;
+  const int64_t* from;
+  int64_t count, step, size, stride;
+  int64_t place(int64_t i) const {
+    int64_t index = from[i * step];
+    return (index < 0 ? index + size : index) * stride;
+  }
+};
+
+bool read_line(const at::Tensor& tensor, PyObject* key, Line& line) {
+  const at::Tensor* indices = tensor.dim() != 1 || PyTuple_CheckExact(key) ? nullptr : index_array(key);
+  if (indices == nullptr || dtype_of(*indices) != I64 || (indices->dim() > 1 && !is_dense(*indices))) return false;
+  line = {indices, reinterpret_cast<const int64_t*>(data_of(*indices)), indices->numel(),
+          indices->dim() == 1 ? indices->strides()[0] : 1, tensor.sizes()[0], tensor.strides()[0]};
+  if (line.count == 0 || line.count > MOST) return false;
+  bool is_within = true;
+  for (int64_t i = 0; i < line.count; i++) {
+    int64_t index = line.from[i * line.step];
+    is_within &= index >= -line.size && index < line.size;
+  }
+  return is_within;
 }
 
 // Return the mask if the key is one: for the first axes of an array in C order, or for all axes of any array.
@@ -288,18 +314,29 @@ bool set_masked(const at::Tensor& tensor, const at::Tensor& mask, int64_t length
 }  // namespace
 
 bool has_index_array(PyObject* key) {
-  auto is_one = [](PyObject* item) { return is_array(item) || is_readonly(item); };
+  auto is_one = [](PyObject* item) { return is_array(item) || is_readonly(item) || PyList_CheckExact(item); };
   if (!PyTuple_CheckExact(key)) return is_one(key);
   for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(key); i++)
     if (is_one(PyTuple_GET_ITEM(key, i))) return true;
   return false;
 }
 
-PyObject* get_picked(const at::Tensor& tensor, PyObject* key) {
+PyObject* get_picked(PyObject* array, const at::Tensor& tensor, PyObject* key) {
   int64_t length;
   if (const at::Tensor* mask = read_mask(tensor, key, length)) return get_masked(tensor, *mask, length);
+  Line line;
+  if (read_line(tensor, key, line)) {
+    at::Tensor result = empty(line.indices->sizes(), dtype_of(tensor));
+    by_width(itemsize(dtype_of(tensor)), [&](auto zero) {
+      using T = decltype(zero);
+      auto* out = reinterpret_cast<T*>(writeable_data_of(result));
+      const auto* in = reinterpret_cast<const T*>(data_of(tensor));
+      for (int64_t i = 0; i < line.count; i++) out[i] = in[line.place(i)];
+    });
+    return wrap_array(std::move(result));
+  }
   Picked picked;
-  if (!read_indices(tensor, key, picked)) return nullptr;
+  if (!read_indices(tensor, key, picked)) return pick_by_numpy(array, tensor, key);
   int8_t dtype = dtype_of(tensor);
   at::Tensor result = empty(picked.sizes, dtype);
   char* to = writeable_data_of(result);
@@ -322,7 +359,7 @@ PyObject* get_picked(const at::Tensor& tensor, PyObject* key) {
   return wrap_array(std::move(result));
 }
 
-bool set_picked(const at::Tensor& tensor, PyObject* key, PyObject* value) {
+bool set_picked(PyObject* array, const at::Tensor& tensor, PyObject* key, PyObject* value) {
   if (!is_writeable(tensor)) return false;
   int64_t length;
   if (const at::Tensor* mask = read_mask(tensor, key, length)) {
@@ -330,7 +367,13 @@ bool set_picked(const at::Tensor& tensor, PyObject* key, PyObject* value) {
   } else {
     Picked picked;
     Given given;
-    if (!read_indices(tensor, key, picked) || !read_value(value, tensor, picked.sizes, given)) return false;
+    bool is_read = read_indices(tensor, key, picked) && read_value(value, tensor, picked.sizes, given);
+    if (!is_read && PyErr_Occurred()) return false;
+    if (!is_read) {
+      if (!put_by_numpy(array, tensor, key, value)) return false;
+      tensor.unsafeGetTensorImpl()->bump_version();
+      return true;
+    }
     char* to = writeable_data_of(tensor);
     by_width(itemsize(dtype_of(tensor)), [&](auto zero) {
       using T = decltype(zero);

@@ -9,13 +9,13 @@ namespace tnp {
 bool is_integer(PyObject* item);
 bool read_integer(PyObject* item, int64_t& index);  // false if it is none, or too large for int64
 
-// Whether a key may be an index array or a mask.
+// Whether a key is or has an index array, a mask or a list.
 bool has_index_array(PyObject* key);
 
 // A new reference; nullptr without an exception if the Python path has to index.
-PyObject* get_picked(const at::Tensor& tensor, PyObject* key);
+PyObject* get_picked(PyObject* array, const at::Tensor& tensor, PyObject* key);
 
 // Return whether the value was written.
-bool set_picked(const at::Tensor& tensor, PyObject* key, PyObject* value);
+bool set_picked(PyObject* array, const at::Tensor& tensor, PyObject* key, PyObject* value);
 
 }  // namespace tnp

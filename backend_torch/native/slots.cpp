@@ -3,6 +3,7 @@
 #include "slots.h"
 
 #include <cstring>
+#include <iterator>
 #include <string>
 #include <utility>
 
@@ -469,7 +470,6 @@ PyObject* call_binary_ufunc(PyObject* self, PyObject* args, PyObject* kwargs) {
           return call_binary_where(self, args, kwargs);
         if (out == nullptr || PyTuple_GET_SIZE(args) != 2) return nullptr;
         PyObject *a = PyTuple_GET_ITEM(args, 0), *b = PyTuple_GET_ITEM(args, 1);
-        if (!is_ours(a) && !is_ours(b)) return nullptr;
         Ufunc* ufunc = find_ufunc(self);
         if (ufunc == nullptr) return nullptr;
         return out == Py_None ? call_binary(ufunc, a, b) : call_binary_into(ufunc, a, b, out);
@@ -481,6 +481,76 @@ PyObject* call_binary_ufunc(PyObject* self, PyObject* args, PyObject* kwargs) {
         Py_DECREF(method);
         return result;
       });
+}
+
+// Attributes: properties of the class, which stay properties to Python, with a getter that makes no tensor.
+
+enum Attribute { DTYPE, SHAPE, NDIM, SIZE, ITEMSIZE, NBYTES, STRIDES, TRANSPOSED };
+constexpr const char* ATTRIBUTES[] = {"dtype", "shape", "ndim", "size", "itemsize", "nbytes", "strides", "T"};
+
+PyObject* numpy_dtypes;  // by number; None for a dtype that NumPy lacks
+
+PyObject* tuple_of(c10::IntArrayRef numbers, int64_t times) {
+  PyObject* tuple = PyTuple_New(static_cast<Py_ssize_t>(numbers.size()));
+  for (size_t i = 0; tuple != nullptr && i < numbers.size(); i++) {
+    PyObject* number = PyLong_FromLongLong(numbers[i] * times);
+    if (number == nullptr) Py_CLEAR(tuple);
+    else PyTuple_SET_ITEM(tuple, i, number);
+  }
+  return tuple;
+}
+
+template <int A>
+PyObject* get_attribute(PyObject* property, PyObject* self, PyObject* type) {
+  return guarded(
+      [&]() -> PyObject* {
+        if (self == nullptr || !is_ours(self) || !is_quiet()) return nullptr;
+        if (A == DTYPE && held(self)->has_value) {
+          PyObject* found = PyTuple_GET_ITEM(numpy_dtypes, held(self)->dtype);
+          return found == Py_None ? nullptr : Py_NewRef(found);
+        }
+        const at::Tensor* tensor = plain_tensor(self);
+        if (tensor == nullptr) return nullptr;
+        auto width = static_cast<int64_t>(tensor->itemsize());
+        switch (A) {
+          case DTYPE: {
+            int8_t dtype = dtype_of(*tensor);
+            PyObject* found = dtype == NONE ? Py_None : PyTuple_GET_ITEM(numpy_dtypes, dtype);
+            return found == Py_None ? nullptr : Py_NewRef(found);
+          }
+          case SHAPE: return tuple_of(tensor->sizes(), 1);
+          case NDIM: return PyLong_FromLongLong(tensor->dim());
+          case SIZE: return PyLong_FromLongLong(tensor->numel());
+          case ITEMSIZE: return PyLong_FromLongLong(width);
+          case NBYTES: return PyLong_FromLongLong(tensor->numel() * width);
+          case STRIDES: return tuple_of(tensor->strides(), width);
+          case TRANSPOSED: return is_array(self) ? transposed(self) : nullptr;
+        }
+        return nullptr;
+      },
+      [&] { return PyProperty_Type.tp_descr_get(property, self, type); });
+}
+
+template <int A>
+bool put_attribute(PyTypeObject* type) {
+  PyObject* made = PyObject_CallFunction(reinterpret_cast<PyObject*>(&PyType_Type), "s(O){}", "Property", &PyProperty_Type);
+  PyObject* before = PyDict_GetItemString(type->tp_dict, ATTRIBUTES[A]);
+  if (made == nullptr || before == nullptr || !PyObject_TypeCheck(before, &PyProperty_Type)) return false;
+  reinterpret_cast<PyTypeObject*>(made)->tp_descr_get = get_attribute<A>;
+  PyObject* parts[3];
+  const char* names[] = {"fget", "fset", "fdel"};
+  for (int i = 0; i < 3; i++) parts[i] = PyObject_GetAttrString(before, names[i]);
+  PyObject* property = PyObject_CallFunctionObjArgs(made, parts[0], parts[1], parts[2], nullptr);
+  PyObject* doc = PyObject_GetAttrString(before, "__doc__");
+  if (property == nullptr || doc == nullptr || PyObject_SetAttrString(property, "__doc__", doc) < 0) return false;
+  return PyDict_SetItemString(type->tp_dict, ATTRIBUTES[A], property) == 0;
+}
+
+template <int... A>
+bool put_attributes(PyTypeObject* type, std::integer_sequence<int, A...>) {
+  bool done = (put_attribute<A>(type) && ...);
+  PyType_Modified(type);
+  return done;
 }
 
 // Installing.
@@ -518,6 +588,11 @@ void put_unary(PyTypeObject* type, std::integer_sequence<int, I...>) {
 }
 
 }  // namespace
+
+bool install_attributes(PyTypeObject* array, PyTypeObject* scalar, PyObject* dtypes) {
+  numpy_dtypes = Py_NewRef(dtypes);
+  return put_attribute<DTYPE>(scalar) && put_attributes(array, std::make_integer_sequence<int, std::size(ATTRIBUTES)>());
+}
 
 bool install_slots(PyTypeObject* array, PyTypeObject* scalar, PyTypeObject* readonly, PyTypeObject* float64) {
   PyTypeObject* types[] = {array, scalar, readonly, float64};  // float64 is a scalar class too

@@ -1,13 +1,15 @@
 #include "ufuncs.h"
 
-#include <ATen/Parallel.h>
 #include <ATen/ops/pow_cpu_dispatch.h>
 #include <c10/util/accumulate.h>
 
 #include <algorithm>
 #include <cstring>
+#include <limits>
 #include <unordered_map>
 #include <vector>
+
+#include "functions.h"
 
 namespace tnp {
 
@@ -62,6 +64,16 @@ bool read(PyObject* x, Operand& operand) {
   operand.value = reinterpret_cast<const char*>(&reinterpret_cast<PyFloatObject*>(x)->ob_fval);
   operand.given = F64;
   return true;
+}
+
+// Whether NumPy takes these numbers, without an array beside them, for ones of its dtypes and the result is on the CPU.
+bool has_numbers(const Operand* operands, int count) {
+  for (int i = 0; i < count; i++) {
+    int overflow = 0;
+    if (operands[i].given == WEAK_INT) PyLong_AsLongLongAndOverflow(operands[i].number, &overflow);
+    if (overflow) return false;  // an object to NumPy
+  }
+  return makes_on_cpu();
 }
 
 // Resolve dtypes by NumPy, and find NumPy's loop if that is the kernel; false without an exception if NumPy refuses.
@@ -124,6 +136,7 @@ const UnaryPlan& make_plan(Ufunc* ufunc, UnaryPlan& plan, int8_t a) {
     return plan;
   }
   plan.kernel = unary_kernel(ufunc->name.c_str(), plan.in);
+  if (plan.kernel != nullptr && plan.in == plan.out) plan.one = one_element(ufunc->name.c_str(), plan.in);
   if (plan.loop != nullptr || plan.kernel != nullptr) plan.state = State::NATIVE;
   return plan;
 }
@@ -224,17 +237,6 @@ PyObject* computed(c10::IntArrayRef sizes, int8_t dtype, Loop&& loop) {
   return wrap_array(std::move(result));
 }
 
-// Run a loop over many elements in several threads; `run(from, count)` computes a part.
-template <class Run>
-void in_parts(int64_t n, Run&& run) {
-  if (n < LARGE) return run(0, n);
-  struct Released {
-    PyThreadState* state = PyEval_SaveThread();
-    ~Released() { PyEval_RestoreThread(state); }
-  } released;
-  at::parallel_for(0, n, LARGE, [&](int64_t begin, int64_t end) { run(begin, end - begin); });
-}
-
 bool is_two(PyObject* number) {
   if (PyFloat_CheckExact(number)) return PyFloat_AS_DOUBLE(number) == 2;
   int overflow;
@@ -311,70 +313,6 @@ Ufunc* find_ufunc(const char* name) {
 
 namespace {
 
-PyObject* call_arrays(const BinaryPlan& plan, bool is_power, const Operand& a, const Operand& b) {
-  if (is_power && b.number != nullptr) return call_power(plan, a, b);
-  c10::IntArrayRef sizes;
-  if (plan.loop != nullptr && has_common_shape(a, b, sizes)) {
-    int64_t n = c10::multiply_integers(sizes);
-    Source left, right;
-    if (prepare(a, plan.left, left) && prepare(b, plan.right, right))
-      return computed(sizes, plan.out, [&](char* out) {
-        int64_t step = left.stride * itemsize(plan.left), other = right.stride * itemsize(plan.right);
-        in_parts(n, [&](int64_t from, int64_t count) {
-          plan.loop(out + from * itemsize(plan.out), left.data + from * step, right.data + from * other, count,
-                    left.stride, right.stride);
-        });
-      });
-    if (PyErr_Occurred()) return nullptr;
-  }
-  if (plan.kernel == nullptr) return nullptr;
-  at::Tensor left, right;
-  if (!tensor_of(a, plan.left, left) || !tensor_of(b, plan.right, right)) return nullptr;
-  return wrap(without_gil(std::max(left.numel(), right.numel()), [&] { return plan.kernel(left, right); }));
-}
-
-}  // namespace
-
-PyObject* call_binary(Ufunc* ufunc, PyObject* x, PyObject* y) {
-  Operand a, b;
-  if (!is_quiet() || !read(x, a) || !read(y, b)) return nullptr;
-  BinaryPlan& plan = ufunc->binary[a.given][b.given];
-  if (plan.state == State::UNKNOWN) make_plan(ufunc, plan, a.given, b.given, NONE);
-  if (!is_native(plan.state)) return nullptr;
-  if (a.tensor == nullptr && b.tensor == nullptr && plan.loop != nullptr) {
-    PyObject* result = call_values(plan, a, b);
-    if (result != nullptr || PyErr_Occurred()) return result;
-  }
-  return call_arrays(plan, ufunc->is_power, a, b);
-}
-
-PyObject* call_unary(Ufunc* ufunc, PyObject* x) {
-  Operand a;
-  if (!is_quiet() || !is_ours(x) || !read(x, a)) return nullptr;
-  UnaryPlan& plan = ufunc->unary[a.given];
-  if (plan.state == State::UNKNOWN) make_plan(ufunc, plan, a.given);
-  if (!is_native(plan.state)) return nullptr;
-  int64_t n = a.tensor == nullptr ? 1 : a.tensor->numel();
-  if (plan.loop != nullptr) {
-    // A result of torch keeps the stride of an array with one element, whatever it is.
-    bool is_odd = n == 1 && a.sizes().size() == 1 && a.tensor->strides()[0] != 1;
-    Source source;
-    if (!is_odd && prepare(a, plan.in, source))
-      return computed(a.sizes(), plan.out, [&](char* out) {
-        in_parts(n, [&](int64_t from, int64_t count) {
-          plan.loop(out + from * itemsize(plan.out), source.data + from * source.stride * itemsize(plan.in), count,
-                    source.stride);
-        });
-      });
-  }
-  if (plan.kernel == nullptr) return nullptr;
-  at::Tensor operand;
-  if (!tensor_of(a, plan.in, operand)) return nullptr;
-  return wrap(without_gil(n, [&] { return plan.kernel(operand); }));
-}
-
-namespace {
-
 // Computes rows of operands and writes them to a target of any strides; each row is computed before it is written.
 struct RowWriter {
   BinaryLoop loop;
@@ -397,6 +335,120 @@ struct RowWriter {
     copy(to, row.data(), sizes[0], *strides, 1);
   }
 };
+
+// The strides of an operand along the axes of a result, 0 where it is broadcast; false if its own order of axes is not
+// that of C, because torch then gives the result that order too.
+bool broadcast(const at::Tensor& tensor, c10::IntArrayRef sizes, c10::SmallVector<int64_t, 6>& strides) {
+  size_t first = sizes.size() - tensor.sizes().size();
+  int64_t outer = std::numeric_limits<int64_t>::max();
+  strides.assign(sizes.size(), 0);
+  for (size_t axis = 0; axis < tensor.sizes().size(); axis++) {
+    int64_t size = tensor.sizes()[axis], stride = tensor.strides()[axis];
+    if (size == 1) continue;
+    if (stride <= 0 || stride >= outer) return false;
+    strides[first + axis] = outer = stride;
+  }
+  return true;
+}
+
+// Compute operands of two shapes, or of other strides, row by row; nullptr without an exception if torch has to.
+PyObject* call_rows(const BinaryPlan& plan, const Operand& a, const Operand& b) {
+  if (a.is_0d() || b.is_0d() || a.given != plan.left || b.given != plan.right) return nullptr;
+  size_t dim = std::max(a.sizes().size(), b.sizes().size());
+  c10::SmallVector<int64_t, 6> sizes(dim, 1), left, right;
+  int64_t n = 1;
+  for (size_t axis = 1; axis <= dim; axis++) {
+    int64_t one = axis <= a.sizes().size() ? a.sizes()[a.sizes().size() - axis] : 1;
+    int64_t other = axis <= b.sizes().size() ? b.sizes()[b.sizes().size() - axis] : 1;
+    if (one != other && one != 1 && other != 1) return nullptr;
+    n *= sizes[dim - axis] = one == 1 ? other : one;
+    if (sizes[dim - axis] < 2 || n >= LARGE) return nullptr;  // torch orders axes of length 1 by their strides
+  }
+  if (!broadcast(*a.tensor, sizes, left) || !broadcast(*b.tensor, sizes, right)) return nullptr;
+  constexpr int64_t SHORT = 8;  // torch orders the axes so that the loop is long
+  if (sizes.back() < SHORT && n > SHORT * SHORT) return nullptr;
+  at::Tensor result = empty(sizes, plan.out);
+  int64_t width = itemsize(plan.out);
+  RowWriter rows{plan.loop, nullptr, width, itemsize(plan.left), itemsize(plan.right), {}};
+  rows.run(writeable_data_of(result), data_of(*a.tensor), data_of(*b.tensor), sizes, result.strides().data(), left.data(),
+           right.data());
+  return wrap_array(std::move(result));
+}
+
+PyObject* call_arrays(const BinaryPlan& plan, bool is_power, const Operand& a, const Operand& b) {
+  if (is_power && b.number != nullptr) return call_power(plan, a, b);
+  c10::IntArrayRef sizes;
+  if (plan.loop != nullptr && has_common_shape(a, b, sizes)) {
+    int64_t n = c10::multiply_integers(sizes);
+    Source left, right;
+    if (prepare(a, plan.left, left) && prepare(b, plan.right, right))
+      return computed(sizes, plan.out, [&](char* out) {
+        int64_t step = left.stride * itemsize(plan.left), other = right.stride * itemsize(plan.right);
+        in_parts(n, [&](int64_t from, int64_t count) {
+          plan.loop(out + from * itemsize(plan.out), left.data + from * step, right.data + from * other, count,
+                    left.stride, right.stride);
+        });
+      });
+    if (PyErr_Occurred()) return nullptr;
+  }
+  if (plan.loop != nullptr)
+    if (PyObject* result = call_rows(plan, a, b)) return result;
+  if (plan.kernel == nullptr || PyErr_Occurred()) return nullptr;
+  at::Tensor left, right;
+  if (!tensor_of(a, plan.left, left) || !tensor_of(b, plan.right, right)) return nullptr;
+  return wrap(without_gil(std::max(left.numel(), right.numel()), [&] { return plan.kernel(left, right); }));
+}
+
+}  // namespace
+
+PyObject* call_binary(Ufunc* ufunc, PyObject* x, PyObject* y) {
+  Operand a, b;
+  if (!is_quiet() || !read(x, a) || !read(y, b)) return nullptr;
+  if (!is_ours(x) && !is_ours(y)) {
+    const Operand both[] = {a, b};
+    if (!has_numbers(both, 2)) return nullptr;
+  }
+  BinaryPlan& plan = ufunc->binary[a.given][b.given];
+  if (plan.state == State::UNKNOWN) make_plan(ufunc, plan, a.given, b.given, NONE);
+  if (!is_native(plan.state)) return nullptr;
+  if (a.tensor == nullptr && b.tensor == nullptr && plan.loop != nullptr) {
+    PyObject* result = call_values(plan, a, b);
+    if (result != nullptr || PyErr_Occurred()) return result;
+  }
+  return call_arrays(plan, ufunc->is_power, a, b);
+}
+
+PyObject* call_unary(Ufunc* ufunc, PyObject* x) {
+  Operand a;
+  if (!is_quiet() || !read(x, a) || (!is_ours(x) && !has_numbers(&a, 1))) return nullptr;
+  UnaryPlan& plan = ufunc->unary[a.given];
+  if (plan.state == State::UNKNOWN) make_plan(ufunc, plan, a.given);
+  if (!is_native(plan.state)) return nullptr;
+  if (a.tensor == nullptr && plan.loop == nullptr && plan.one != nullptr) {
+    alignas(16) char place[16];
+    const char* value = cast_value(a, plan.in, place);
+    if (value != nullptr) return wrap_scalar(plan.one(value, plan.in), plan.out);
+  }
+  int64_t n = a.tensor == nullptr ? 1 : a.tensor->numel();
+  if (plan.loop != nullptr) {
+    // A result of torch keeps the stride of an array with one element, whatever it is.
+    bool is_odd = n == 1 && a.sizes().size() == 1 && a.tensor->strides()[0] != 1;
+    Source source;
+    if (!is_odd && prepare(a, plan.in, source))
+      return computed(a.sizes(), plan.out, [&](char* out) {
+        in_parts(n, [&](int64_t from, int64_t count) {
+          plan.loop(out + from * itemsize(plan.out), source.data + from * source.stride * itemsize(plan.in), count,
+                    source.stride);
+        });
+      });
+  }
+  if (plan.kernel == nullptr) return nullptr;
+  at::Tensor operand;
+  if (!tensor_of(a, plan.in, operand)) return nullptr;
+  return wrap(without_gil(n, [&] { return plan.kernel(operand); }));
+}
+
+namespace {
 
 // Compute `target op= b` if the target has any strides or b is broadcast; false if they share memory.
 bool write_rows(const BinaryPlan& plan, const at::Tensor& target, const Operand& b) {

@@ -27,6 +27,7 @@ struct UnaryPlan {
   int8_t in = NONE, out = NONE;
   UnaryLoop loop;
   UnaryKernel kernel = nullptr;
+  OneElement one = nullptr;
 };
 
 // A ufunc of tnp with its plans; each plan is made when it is first needed.
@@ -38,7 +39,7 @@ struct Ufunc {
   bool is_power;
   BinaryPlan binary[GIVEN][GIVEN];
   BinaryPlan inplace[DTYPES][GIVEN];
-  UnaryPlan unary[DTYPES];
+  UnaryPlan unary[GIVEN];
 };
 
 // The Python function that resolves dtypes: (NumPy's ufunc, kernel, dtype numbers; -1 leaves one open) -> None if it
