@@ -183,6 +183,9 @@ class Methods:
 
     def fill(self, value: Any) -> None:
         """Set every element to a scalar."""
+        if value.__class__ is float or value.__class__ is int:
+            self[...] = value
+            return
         value = element_of(value, self.dtype)
         if np.ndim(value):
             raise sequence_error(value, self.dtype)
@@ -207,6 +210,8 @@ class Methods:
             if self.tensor.numel() != 1:
                 raise ValueError("can only convert an array of size 1 to a Python scalar")
             return self.tensor.item()
+        if (number := heads.item(self, *args)) is not None:
+            return number
         key = args[0] if len(args) == 1 else args
         if isinstance(key, tuple):
             if len(key) != self.tensor.dim():
@@ -317,6 +322,9 @@ class Methods:
         self, axis: Any = -1, kind: Any = None, order: Any = None, *, stable: Any = None, descending: Any = None
     ) -> None:
         """Sort in place; see `tnp.sort`."""
+        is_default = kind is order is stable is descending is None
+        if is_default and heads.write_by_numpy(np.ndarray.sort, self, axis):
+            return
         self[...] = sorting.sort(self, operator.index(axis), kind, order, stable=stable, descending=descending)
 
     def squeeze(self, axis: Any = None) -> ndarray:

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from backend_torch.native import heads
 from backend_torch.tensors import memory, trace_state
 from backend_torch.torch_private import dynamo
 from tnp._core.base import ndarray, subclass
@@ -85,6 +86,8 @@ def _named(name: str, text: str) -> str:
 
 def scalar_repr(array: ndarray) -> str:
     """``np.float64(1.0)``."""
+    if (number := heads.item(array)) is not None:
+        return repr(array.dtype.type(number))
     if not memory.is_readable(array.tensor):
         return _without_values(array)
     return repr(_values(array)[()])
@@ -113,6 +116,8 @@ def array_str(a: Any, max_line_width: Any = None, precision: Any = None, suppres
     >>> np.array_str(np.asarray([1, 2]))
     '[1 2]'
     """
+    if max_line_width is precision is suppress_small is None and (number := heads.item(a)) is not None:
+        return str(a.dtype.type(number))
     array = _array_of(a, "shape")
     if not memory.is_readable(array.tensor):
         return _without_values(array, np.array_str, max_line_width, precision, suppress_small)
@@ -121,6 +126,8 @@ def array_str(a: Any, max_line_width: Any = None, precision: Any = None, suppres
 
 def array_format(array: ndarray, spec: str) -> str:
     """Format a 0-d array as its value; other arrays accept no format, as in NumPy."""
+    if (number := heads.item(array)) is not None:
+        return format(array.dtype.type(number), spec)
     if not memory.is_readable(array.tensor):
         if spec and trace_state.is_tracing():
             raise trace_state.value_error()

@@ -110,7 +110,7 @@ def take(a: Any, indices: Any, axis: Any = None, out: Any = None, mode: str = "r
     >>> np.take([4, 3, 5, 7, 6, 8], [0, 1, 4])
     array([4, 3, 6])
     """
-    if out is None and type(indices) is ndarray:
+    if out is None and type(indices) in (ndarray, list, int):
         if (found := heads.by_numpy(np.take, a, indices, axis, None, mode)) is not None:
             return found
     mode = index_mode(mode)
@@ -249,7 +249,7 @@ def nonzero(a: Any) -> tuple[ndarray, ...]:
     >>> np.nonzero(np.asarray([[3, 0, 0], [0, 4, 0], [5, 6, 0]]))
     (array([0, 1, 2, 2]), array([0, 1, 0, 1]))
     """
-    if (found := heads.nonzero(a)) is not None:
+    if (found := heads.nonzero(a)) is not None or (found := heads.by_numpy(np.nonzero, a)) is not None:
         return found
     tensor = tensor_of_shape(a, _check_axes)
     _check_axes(tensor.shape)
@@ -280,6 +280,8 @@ def flatnonzero(a: Any) -> ndarray:
     """
     if (found := heads.nonzero(a)) is not None:
         return found[0]
+    if (found := heads.by_numpy(np.flatnonzero, a)) is not None:
+        return found
     return wrap_array(selection.nonzero(tensor_of(a).reshape(-1))[0])
 
 
@@ -407,6 +409,8 @@ def choose(a: Any, choices: Any, out: Any = None, mode: str = "raise") -> ndarra
     >>> np.choose([1, 0, 1], [[0, 1, 2], [10, 11, 12]])
     array([10,  1, 12])
     """
+    if out is None and mode == "raise" and (found := heads.by_numpy(np.choose, a, choices)) is not None:
+        return found
     mode = index_mode(mode)
     if not len(choices):
         raise ValueError("0-length sequence.")

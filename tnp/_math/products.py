@@ -329,7 +329,7 @@ def outer(a: Any, b: Any, out: Any = None) -> ndarray:
            [6, 8]])
     """
     if (column := heads.reshape(a, (-1, 1))) is not None and (row := heads.reshape(b, (1, -1))) is not None:
-        return multiply(column, row, out)
+        return multiply(column, row) if out is None else multiply(column, row, out)
     one, other = tensors_of(a, b)
     return multiply(wrap_array(one.reshape(-1, 1)), wrap_array(other.reshape(1, -1)), out)
 

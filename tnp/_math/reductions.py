@@ -352,6 +352,8 @@ def argmax(a: Any, axis: Any = None, out: Any = None, *, keepdims: Any = False) 
     """
     if (found := heads.argmax(a, axis, out, keepdims)) is not None:
         return found
+    if out is None and keepdims is False and (found := heads.by_numpy(np.argmax, a, axis)) is not None:
+        return found
     return _argextreme(_argmax, a, axis, out, keepdims, "argmax")
 
 
@@ -391,6 +393,8 @@ def argmin(a: Any, axis: Any = None, out: Any = None, *, keepdims: Any = False) 
     array([0, 0])
     """
     if (found := heads.argmin(a, axis, out, keepdims)) is not None:
+        return found
+    if out is None and keepdims is False and (found := heads.by_numpy(np.argmin, a, axis)) is not None:
         return found
     return _argextreme(_argmin, a, axis, out, keepdims, "argmin")
 
@@ -446,6 +450,8 @@ def count_nonzero(a: Any, axis: Any = None, *, keepdims: Any = False) -> ndarray
     >>> np.count_nonzero(np.asarray([[0, 1, 7], [3, 0, 2]]), axis=1)
     array([2, 2])
     """
+    if axis is None and keepdims is False and (count := heads.count_nonzero(a)) is not None:
+        return count
     tensor = tensor_of(a)
     axes = None if axis is None else reduced_axes(axis, tensor.dim())
     return wrap(kernels.count_nonzero(tensor, axes, kept(keepdims)))

@@ -24,6 +24,9 @@ Tensor = Any
 _STABLE = {"s", "m"}  # stable, mergesort
 _UNSTABLE = {"q", "h"}  # quicksort, heapsort
 
+_VALUES = frozenset({ndarray, float, int})
+"""What `searchsorted` lets NumPy search for in an array: an array, or a number."""
+
 
 def sort(
     a: Any,
@@ -336,7 +339,7 @@ def searchsorted(a: Any, v: Any, side: str = "left", sorter: Any = None) -> ndar
     >>> np.searchsorted(np.asarray([11, 12, 13, 14, 15]), np.asarray([-10, 20, 12, 13]))
     array([0, 5, 1, 2])
     """
-    if sorter is None and type(v) is ndarray and (made := heads.by_numpy(np.searchsorted, a, v, side)) is not None:
+    if sorter is None and type(v) in _VALUES and (made := heads.by_numpy(np.searchsorted, a, v, side)) is not None:
         return made
     line, values = tensors_of(a, v)
     check_line(line.shape)

@@ -11,6 +11,7 @@ import numpy as np
 
 from backend_torch.kernels import reductions as kernels
 from backend_torch.kernels import sorting, value_checks
+from backend_torch.native import heads
 from backend_torch.tensors.casting import cast
 from tnp._core.base import ndarray, wrap, wrap_array
 from tnp._core.convert import output_tensor, tensor_of
@@ -169,6 +170,9 @@ def nanmax(
     >>> np.nanmax(np.asarray([[1, 2], [3, np.nan]]), axis=1)
     array([2., 3.])
     """
+    found = heads.max(a, axis, out, keepdims, initial, where) if axis is None else None
+    if found is not None and found == found:
+        return found  # there is no NaN
     return _warned(FMAX.reduce(a, axis, None, out, keepdims, initial, where))
 
 
@@ -207,6 +211,9 @@ def nanmin(
     >>> np.nanmin(np.asarray([[1, 2], [3, np.nan]]), axis=1)
     array([1., 3.])
     """
+    found = heads.min(a, axis, out, keepdims, initial, where) if axis is None else None
+    if found is not None and found == found:
+        return found  # there is no NaN
     return _warned(FMIN.reduce(a, axis, None, out, keepdims, initial, where))
 
 
