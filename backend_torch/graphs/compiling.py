@@ -311,8 +311,8 @@ def subgraph(
             copy = graph.call_function(aten.clone.default, (placeholders[index],))
         values[copy] = values[placeholders[index]]
         placeholders[index].replace_all_uses_with(copy, delete_user_cb=lambda user, copy=copy: user is not copy)
-        values[copy] = values[placeholders[index]]
-        copy.meta["val"] = values[copy]
+        values[copy] = copy.meta["val"] = values[placeholders[index]]
+        placeholders[index].meta["val"] = traces.like(watch.mode, values[copy])  # its views are the copy's now
         if index >= len(inputs):
             updated.append(copy)
     output = graph.output_node()
@@ -326,6 +326,7 @@ def subgraph(
             keywords: dict[str, Any] = {"memory_format": torch.contiguous_format}
             with graph.inserting_before(output):
                 results[index] = graph.call_function(aten.clone.default, (node,), keywords)
+                results[index].meta["val"] = traces.new(watch.mode, value)
         used.add(storage)
     output.args = (tuple(results),)
     module.recompile()
@@ -336,6 +337,11 @@ def subgraph(
 def is_from_outside(tensor: Tensor) -> bool:
     """Whether a tensor of the trace shares memory with an input or with an array from outside."""
     return _current.watch.is_from_outside(tensor)
+
+
+def known_memory() -> set[int]:
+    """Return the memory whose values the trace knows at this point."""
+    return set(_current.watch.known)
 
 
 def aligned(subgraphs: Sequence[Subgraph], first: Sequence[Tensor] = ()) -> tuple[list[Tensor], list[GraphModule]]:
@@ -358,7 +364,7 @@ def add_written(module: GraphModule, own: Sequence[Tensor], written: Sequence[Te
         if id(tensor) not in known:
             with module.graph.inserting_before(output):
                 known[id(tensor)] = module.graph.call_function(aten.clone.default, (placeholder,))
-            known[id(tensor)].meta["val"] = tensor
+            known[id(tensor)].meta["val"] = traces.like(_current.watch.mode, tensor)
         results.append(known[id(tensor)])
     output.args = (tuple(results),)
     module.recompile()

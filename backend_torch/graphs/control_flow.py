@@ -94,8 +94,14 @@ def _has_value(tensor: Tensor) -> bool:
 
 
 is_from_outside = compiling.is_from_outside
+known_memory = compiling.known_memory
 storage_of = compiling.storage_of
 is_view = tensor_internals.is_view
+
+
+def selected(condition: Tensor, one: Tensor, other: Tensor) -> Tensor:
+    """Return ``one`` if a 0-d condition is true, else ``other``, of the same dtype and shape."""
+    return torch.where(is_true(condition), one, other)
 
 
 def number(value: bool | int) -> Tensor:
@@ -171,12 +177,8 @@ def repeated(
         results = loop_derivatives.loop_of(test, step, carried, outer[len(body.written) :])
         return _written_back(results, body.written)
     values = _operands(carry)
-    around, carried = loop_derivatives.apart(outer[len(body.written) :], [*values, *outer[: len(body.written)]])
-
-    def first(*tensors: Tensor) -> Tensor:
-        return test(*tensors)[0]  # the operator takes a tensor as condition, not a sequence of one
-
-    results = list(torch.ops.higher_order.while_loop(first, step, tuple(carried), tuple(around)))
+    carried = [*values, *outer[: len(body.written)]]
+    results = loop_derivatives.loop(test, step, carried, outer[len(body.written) :])
     return _written_back(results, body.written)
 
 

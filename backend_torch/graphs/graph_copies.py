@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
+from torch import Tensor
 from torch.fx import Graph, GraphModule, Node
 
 from backend_torch.tensors.memory import with_history
@@ -18,6 +19,15 @@ def duplicate(module: GraphModule, results: Sequence[Node] | None = None) -> Gra
     return GraphModule(module, graph)
 
 
+def of_one_result(module: GraphModule) -> GraphModule:
+    """Return a copy of a graph whose result is a tensor instead of a sequence of one."""
+    made = duplicate(module)
+    output = made.graph.output_node()
+    output.args = (output.args[0][0],)  # type: ignore[index]
+    made.recompile()
+    return made
+
+
 def recordable(module: GraphModule, targets: Callable[[Node], Iterable[Node]]) -> GraphModule:
     """Return a copy of a graph that autograd can record; an operation writes to the nodes ``targets(node)``."""
     made = duplicate(module)
@@ -30,7 +40,7 @@ def recordable(module: GraphModule, targets: Callable[[Node], Iterable[Node]]) -
     return made
 
 
-def with_inputs(module: GraphModule, last: Sequence[int], union: Iterable[int]) -> GraphModule:
+def with_inputs(module: GraphModule, last: Sequence[int], union: Mapping[int, Tensor]) -> GraphModule:
     """Return a graph whose last inputs, named ``last``, are those of ``union``; additional ones are unused."""
     graph = Graph()
     placeholders = module.graph.find_nodes(op="placeholder")
@@ -40,5 +50,7 @@ def with_inputs(module: GraphModule, last: Sequence[int], union: Iterable[int]) 
     copies.update(zip(placeholders[own:], [named[name] for name in last], strict=True))
     for old, new in copies.items():
         new.meta = dict(old.meta)
+    for name, new in named.items():
+        new.meta.setdefault("val", union[name])
     graph.output(graph.graph_copy(module.graph, copies))
     return GraphModule(module, graph)

@@ -16,7 +16,7 @@ from torch.fx import GraphModule
 from torch.overrides import TorchFunctionMode
 
 from backend_torch.autodiff import autodiff, old_values, transform_levels
-from backend_torch.graphs import compiling, loops
+from backend_torch.graphs import compiling, graph_copies, loops
 from backend_torch.tensors import trace_state
 from backend_torch.tensors.memory import unwrapped
 from backend_torch.torch_private import functorch, traces, trees
@@ -260,11 +260,8 @@ def branch(predicate: Tensor, first: Any, second: Any, outer: Sequence[Tensor]) 
 
 def loop(test: Any, step: Any, values: Sequence[Tensor], outer: Sequence[Tensor]) -> Tensors:
     """Call torch's operator for a loop, on tensors that share no memory."""
-
-    def tested(*tensors: Tensor) -> Tensor:
-        return test(*tensors)[0]  # the operator's condition is a tensor and not a sequence of one
-
     around, carried = apart(outer, values)
+    tested = graph_copies.of_one_result(test)
     return list(torch.ops.higher_order.while_loop(tested, step, tuple(carried), tuple(around)))
 
 

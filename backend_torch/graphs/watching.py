@@ -105,7 +105,11 @@ class Watch(TorchDispatchMode):
             fixed_args = self._waiting(fixed_args)
         before = traces.last_recorded()
         try:
-            result = operation(*fixed_args, **fixed_kwargs)
+            result: Any = None
+            if isinstance(func, HigherOrderOperator):
+                result = traces.recorded(self.mode, func, fixed_args)
+            if result is None:
+                result = operation(*fixed_args, **fixed_kwargs)
         except Exception as error:
             traces.forget(before)  # the function may catch the error and go on without the operation
             if not isinstance(error, traces.UNKNOWN_VALUE + traces.UNKNOWN_SHAPE):

@@ -5,6 +5,9 @@ Layer: owns the texts with which a running graph refuses values, and the excepti
 
 from __future__ import annotations
 
+import hashlib
+from collections.abc import Callable
+
 import numpy as np
 import torch
 
@@ -14,11 +17,11 @@ from backend_torch.torch_private.operators import assert_async
 
 Tensor = torch.Tensor
 
-DEMANDED: dict[str, type[Exception]] = {
+DEMANDED: dict[str, Callable[[str], Exception]] = {
     "index out of bounds: ": IndexError,  # Inductor's own
     "input tensor should not contain infs or NaNs": np.linalg.LinAlgError,  # of linalg.eig
 }
-"""Text of a check that fails when a graph runs -> class of the exception."""
+"""Text of a check that fails when a graph runs -> class of the exception, or a function that returns one."""
 
 
 def _demanded(kind: type[Exception], text: str) -> str:
@@ -45,10 +48,19 @@ NO_QUANTILES = _demanded(ValueError, "Quantiles must be in the range [0, 1]")
 NO_PERCENTILES = _demanded(ValueError, "Percentiles must be in the range [0, 100]")
 ASSERTED = _demanded(AssertionError, "an assert of a compiled function failed")
 UNASSIGNED = _demanded(
-    UnboundLocalError, "cannot access a local variable that is assigned in a loop which took no step"
+    UnboundLocalError,
+    "cannot access local variable where it is not associated with a value: the loop or branch that sets it did not run",
 )
 OPEN_LENGTHS = _demanded(ValueError, "operands could not be broadcast together: slices differ in their lengths")
 OPEN_EMPTY = _demanded(ValueError, "zero-size array to reduction operation which has no identity")
+
+
+def raising(error: BaseException, line: str) -> str:
+    """Return the text of a check that raises a program's own exception, which a line of it raises."""
+    described = f"{type(error).__qualname__} {line} {error}"
+    text = f"raise {hashlib.sha256(described.encode()).hexdigest()[:16]} of the program"  # code that is kept holds it
+    DEMANDED[text] = lambda _: error.with_traceback(None)  # type: ignore[assignment,return-value]
+    return text
 
 
 def demand(condition: Tensor, text: str) -> None:

@@ -20,9 +20,10 @@ from torch._subclasses.fake_tensor import (
     FakeTensorMode,
 )
 from torch.fx import GraphModule, Node, graph_module, proxy
-from torch.fx.experimental.proxy_tensor import get_proxy_mode, get_proxy_slot, make_fx
+from torch.fx.experimental.proxy_tensor import get_proxy_mode, get_proxy_slot, make_fx, track_tensor_tree
 from torch.utils._python_dispatch import _disable_current_modes
 
+from backend_torch.torch_private import trees
 from backend_torch.torch_private.patches import Patches, Undo, replaced_item
 from backend_torch.torch_private.tensor_internals import storage_of
 
@@ -130,6 +131,12 @@ def like(mode: FakeTensorMode, tensor: Tensor) -> Tensor:
     return empty(mode, tensor.size(), tensor.stride(), tensor)
 
 
+def new(mode: FakeTensorMode, tensor: Tensor, size: Sequence[Any] | None = None) -> Tensor:
+    """Return a fake tensor in C order with memory of its own, of the size of ``tensor`` or of another one."""
+    with _disable_current_modes(), mode:
+        return torch.empty(tensor.size() if size is None else size, dtype=tensor.dtype, device=tensor.device)
+
+
 def empty(mode: FakeTensorMode, size: Sequence[Any], stride: Sequence[Any], tensor: Tensor) -> Tensor:
     """Return a fake tensor of a size and stride, with the dtype and device of ``tensor``."""
     with _disable_current_modes(), mode:
@@ -204,6 +211,51 @@ def node_of(tensor: Tensor) -> Node | None:
     """Return the recorded operation that made a tensor; None without a recording, or for a tensor from outside it."""
     mode = get_proxy_mode()
     return None if mode is None else get_proxy_slot(tensor, mode.tracer, None, lambda made: made.proxy.node)
+
+
+_PARTS = {
+    "cond": ("true_graph", "false_graph"),
+    "while_loop": ("while_loop_cond_graph", "while_loop_body_graph"),
+    "scan": ("scan_combine_graph",),
+}
+"""Name of an operator -> what a graph calls the parts that it takes."""
+
+
+def recorded(mode: FakeTensorMode, operation: Any, args: Sequence[Any]) -> tuple[Tensor, ...] | None:
+    """Record a branch or a loop whose parts are graphs already; return its results, or None if torch's rules apply.
+
+    These rules trace each part twice more, so that of loops in loops the innermost is traced many times.
+    """
+    recording, parts = get_proxy_mode(), [each for each in args if isinstance(each, GraphModule)]
+    names = _PARTS.get(operation.name(), ())
+    if recording is None or not names or len(parts) != len(names):
+        return None
+    tracer: Any = recording.tracer
+    number = 0
+    while hasattr(tracer.root, f"{names[0]}_{number}"):
+        number += 1
+    for name, part in zip(names, parts, strict=True):
+        tracer.root.register_module(f"{name}_{number}", part)
+    taken = trees.map_only(Tensor, tracer.unwrap_proxy, tuple(args))
+    node = tracer.create_proxy("call_function", operation, taken, {})
+    outputs: Any = parts[0].graph.output_node().args[0]
+    if operation.name() == "while_loop":
+        results = [like(mode, tensor) for tensor in args[2]]
+    else:
+        results = [like(mode, _value(each)) for each in outputs]
+    if operation.name() == "scan":
+        carried, length = len(args[1]), args[2][0].shape[0]
+        results[carried:] = [new(mode, y, (length, *y.shape)) for y in results[carried:]]
+    made: tuple[Tensor, ...] = track_tensor_tree(tuple(results), node, constant=None, tracer=tracer)
+    return made
+
+
+def _value(node: Any) -> Tensor:
+    """Return the fake tensor of a graph's result; the copies that tnp adds have the shape of what they copy."""
+    while "val" not in node.meta:
+        node = node.args[0]
+    value: Tensor = node.meta["val"]
+    return value
 
 
 def mark_recording(handle: Tensor) -> None:

@@ -16,7 +16,7 @@ import numpy as np
 from backend_torch.graphs import control_flow as backend
 from tnp._array.numbers import number_of
 from tnp._autograph import statements
-from tnp._autograph.values import predicate, traced
+from tnp._autograph.values import Part, as_forms, common, predicate, traced
 from tnp._core.base import ndarray
 from tnp._ufunc import table
 
@@ -63,6 +63,12 @@ def or_(one: Any, other: Thunk) -> Any:
     if predicate(one) is None:
         return one or other()
     return choose(one, lambda: one, other)
+
+
+def truth(value: Any) -> Any:
+    """Return a traced condition as a bool; any other value unchanged."""
+    condition = predicate(value)
+    return value if condition is None else number_of(backend.is_true(condition))
 
 
 def not_(value: Any) -> Any:
@@ -117,6 +123,17 @@ def _itself(value: Any) -> Any:
     return value
 
 
+def _selected(test: Any, one: Any, other: Any) -> Any:
+    """``one if test else other``, of values that are computed already: no branch."""
+    condition, first, second = predicate(test), Part(one), Part(other)
+    forms = common(first, second)
+    if condition is None or forms is None:
+        return choose(test, partial(_itself, one), partial(_itself, other))
+    pairs = zip(as_forms(first, forms), as_forms(second, forms), strict=True)
+    tensors = [backend.selected(condition, left, right) for left, right in pairs]
+    return (second if first.is_number else first).filled(tensors, forms)
+
+
 def _extreme(function: Any) -> Any:
     def of(*args: Any, **kwargs: Any) -> Any:
         given = args if len(args) > 1 else list(args[0]) if args and type(args[0]) in (list, tuple) else ()
@@ -126,7 +143,7 @@ def _extreme(function: Any) -> Any:
         for each in given[1:]:
             # Like Python, keep the first of two values that are equal or that can't be ordered (NaN).
             better = each > result if function is max else each < result
-            result = choose(better, partial(_itself, each), partial(_itself, result))
+            result = _selected(better, each, result)
         return result
 
     return of

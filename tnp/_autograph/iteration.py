@@ -10,7 +10,7 @@ from typing import Any
 
 from tnp._array.numbers import number_of
 from tnp._autograph.values import traced
-from tnp._core.base import ndarray
+from tnp._core.base import flatiter, ndarray
 from tnp._ufunc.table import maximum
 
 
@@ -135,7 +135,17 @@ def source(items: Any) -> Items | None:
         return Range(items.start, items.stop, items.step)
     if isinstance(items, ndarray) and items.ndim and traced(items) is not None:
         return Rows(items)
+    if isinstance(items, flatiter) and not items.index and traced(items.base) is not None:
+        return Rows(items.base.ravel()) if items.base.flags.c_contiguous else None
     return None
+
+
+def pass_over(items: Any) -> None:
+    """Leave an iterator at its end, after a loop of the graph has gone through it."""
+    if isinstance(items, Once):
+        items.rest = iter(())
+    elif isinstance(items, flatiter):
+        items._index = len(items)
 
 
 def range_(*args: Any) -> Any:

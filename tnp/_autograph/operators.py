@@ -16,8 +16,10 @@ from tnp._autograph.expressions import choose as choose
 from tnp._autograph.expressions import compare as compare
 from tnp._autograph.expressions import not_ as not_
 from tnp._autograph.expressions import or_ as or_
+from tnp._autograph.expressions import truth as truth
 from tnp._autograph.statements import called
 from tnp._autograph.statements import for_ as for_
+from tnp._autograph.statements import handled as handled
 from tnp._autograph.statements import if_ as if_
 from tnp._autograph.statements import raised as raised
 from tnp._autograph.statements import while_ as while_

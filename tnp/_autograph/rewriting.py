@@ -7,7 +7,7 @@ what the operators do.
 from __future__ import annotations
 
 import ast
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from tnp._autograph import names
@@ -105,11 +105,11 @@ class Rewriter(ast.NodeTransformer):
                 made.append(self.nested(statement, live))
             elif isinstance(statement, ast.Assert):
                 message = _thunk(self.visit(statement.msg)) if statement.msg else ast.Constant(None)
-                call = ast.Expr(_operator("assert_", self.visit(statement.test), message))
+                call = ast.Expr(_operator("assert_", self.test(statement.test), message))
                 made.append(_placed(call, statement))
             elif isinstance(statement, ast.Raise) and statement.exc is not None:
                 made.append(self.visit(statement))
-                statement.exc = _placed(_operator("raised", statement.exc), statement)
+                statement.exc = _placed(_operator("raised", _thunk(statement.exc)), statement)
             elif isinstance(statement, ast.Delete) and all(
                 isinstance(target, ast.Name) and target.id in self.stateful for target in statement.targets
             ):
@@ -119,7 +119,8 @@ class Rewriter(ast.NodeTransformer):
             else:
                 if isinstance(statement, ast.AugAssign) and isinstance(statement.target, ast.Name):
                     if statement.target.id in self.stateful:
-                        made.append(_placed(ast.Expr(self.loaded(statement.target.id)), statement))
+                        name = statement.target.id
+                        made.append(_placed(_assign(name, self.loaded(name)), statement))
                 made.append(self.visit(statement))
         return made
 
@@ -132,6 +133,9 @@ class Rewriter(ast.NodeTransformer):
                 names.put(statement, field, self.block(getattr(statement, field), seen))
         for holder in [*getattr(statement, "handlers", []), *getattr(statement, "cases", [])]:
             holder.body = self.block(holder.body, seen)
+        if isinstance(statement, ast.Try) and statement.handlers:
+            inside = ast.With([ast.withitem(_operator("handled"))], statement.body)
+            statement.body = [_placed(inside, statement)]
         for field in ("items", "subject"):
             value = getattr(statement, field, None)
             if value is not None:
@@ -144,7 +148,7 @@ class Rewriter(ast.NodeTransformer):
         self.count += 1
         number = self.count
         changed = names.assigned([*statement.body, *statement.orelse])
-        test = self.visit(statement.test)
+        test = self.test(statement.test)
         made = [
             self.part(f"_tnp_body_{number}", self.block(statement.body, live), changed, statement),
             self.part(f"_tnp_orelse_{number}", self.block(statement.orelse, live), changed, statement),
@@ -167,7 +171,7 @@ class Rewriter(ast.NodeTransformer):
             constant = isinstance(statement.test, ast.Constant) and bool(statement.test.value)
             tests = [*ending, *([] if constant and ending else [statement.test])]
             test = tests[0] if len(tests) == 1 else ast.BoolOp(ast.And(), tests)
-            made.append(self.part(target, [ast.Return(self.visit(test))], _NONE, statement))
+            made.append(self.part(target, [ast.Return(self.test(test))], _NONE, statement))
             made.append(self.part(f"_tnp_body_{number}", body, changed, statement))
             first: list[ast.expr] = [_name(target)]
         else:
@@ -266,19 +270,26 @@ class Rewriter(ast.NodeTransformer):
         call = _operator("update", target.value, _as_value(target.slice), _thunk(node.value), name)
         return _placed(ast.Expr(call), node)
 
+    def test(self, node: ast.expr) -> Any:
+        """Convert an expression of which only the truth matters: the operands of `and` may differ in dtype."""
+        if not isinstance(node, ast.BoolOp) or _binds(node):
+            return self.visit(node)
+        return self.joined(node, lambda value: _placed(_operator("truth", self.test(value)), value))
+
     def visit_BoolOp(self, node: ast.BoolOp) -> ast.AST:
-        if _binds(node):
-            return self.generic_visit(node)
+        return self.generic_visit(node) if _binds(node) else self.joined(node, self.visit)
+
+    def joined(self, node: ast.BoolOp, operand: Callable[[ast.expr], Any]) -> Any:
         operator = "and_" if isinstance(node.op, ast.And) else "or_"
-        made = self.visit(node.values[-1])
+        made = operand(node.values[-1])
         for value in reversed(node.values[:-1]):
-            made = _operator(operator, self.visit(value), _thunk(made))
+            made = _operator(operator, operand(value), _thunk(made))
         return _placed(made, node)
 
     def visit_UnaryOp(self, node: ast.UnaryOp) -> ast.AST:
         if not isinstance(node.op, ast.Not):
             return self.generic_visit(node)
-        return _placed(_operator("not_", self.visit(node.operand)), node)
+        return _placed(_operator("not_", self.test(node.operand)), node)
 
     def visit_Compare(self, node: ast.Compare) -> ast.AST:
         if len(node.ops) == 1 or _binds(node):
@@ -292,7 +303,7 @@ class Rewriter(ast.NodeTransformer):
         if _binds(node):
             return self.generic_visit(node)
         thunks = [_thunk(self.visit(node.body)), _thunk(self.visit(node.orelse))]
-        return _placed(_operator("choose", self.visit(node.test), *thunks), node)
+        return _placed(_operator("choose", self.test(node.test), *thunks), node)
 
     def visit_Call(self, node: ast.Call) -> ast.AST:
         if isinstance(node.func, ast.Name) and node.func.id == "super" and not node.args and self.first_parameter:

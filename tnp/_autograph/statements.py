@@ -5,10 +5,12 @@ Layer: owns when a branch or a loop becomes a part of the graph, and which varia
 
 from __future__ import annotations
 
+import contextlib
 import threading
 import types
 import warnings
-from collections.abc import Callable, Iterable, Sequence
+import weakref
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 from backend_torch.graphs import control_flow as backend
@@ -18,7 +20,19 @@ from tnp._array.numbers import number_of
 from tnp._autograph import iteration
 from tnp._autograph.jumps import RESULT
 from tnp._autograph.places import MISSING, Place
-from tnp._autograph.values import Conflict, Form, Part, Surroundings, Undefined, as_forms, common, is_same, predicate
+from tnp._autograph.values import (
+    Conflict,
+    Form,
+    Maybe,
+    Part,
+    Surroundings,
+    Undefined,
+    alike,
+    as_forms,
+    common,
+    is_same,
+    predicate,
+)
 from tnp._core.base import wrap
 
 Tensor = Any
@@ -42,6 +56,8 @@ class _Short(NotStaged):
 class _State(threading.local):
     def __init__(self) -> None:
         self.blocks: list[Surroundings] = []  # of the blocks being traced, from the outermost to the innermost
+        self.is_branch = False  # whether the innermost is a branch
+        self.handlers = 0  # of exceptions, around the statement being traced
 
 
 _state = _State()
@@ -61,14 +77,41 @@ class _Rebound(Exception):
         self.places = places
 
 
-def raised(error: Any) -> Any:
-    """Return the exception of a ``raise``; inside a traced block, the error that a graph can't raise it."""
+class _Raises(BaseException):
+    """A traced branch ends with a ``raise``, which the graph does; no handler of the program may take this."""
+
+
+def raised(error: Callable[[], Any]) -> Any:
+    """Return the exception of a ``raise``; in a traced branch, leave the exception to the graph.
+
+    Raises
+    ------
+    TracedValueError
+        The graph can't raise it: the exception holds traced values, or the program may handle it.
+    """
     if not _state.blocks:
-        return error
+        return error()
+    line = trace_state.user_line()
+    if _state.is_branch and not _state.handlers:
+        with contextlib.suppress(trace_state.TracedValueError):
+            made = error()
+            text = value_checks.raising(made() if isinstance(made, type) else made, line)
+            value_checks.demand(backend.number(False), text)
+            raise _Raises
     return trace_state.TracedValueError(
-        f"{trace_state.user_line()}: a `raise` in a branch or a loop whose condition is a traced array can't be "
-        "kept in a graph: `assert` the condition, or check it outside of tnp.compile"
+        f"{line}: this `raise` in a branch or a loop whose condition is a traced array can't be kept in a graph: no "
+        "`try` around it may handle it, and a traced `if` has to stand directly around it; or `assert` the condition"
     )
+
+
+@contextlib.contextmanager
+def handled() -> Iterator[None]:
+    """The scope of a ``try`` with handlers."""
+    _state.handlers += 1
+    try:
+        yield
+    finally:
+        _state.handlers -= 1
 
 
 class _Variables:
@@ -91,7 +134,11 @@ class _Variables:
         own = len(self.lines) - len(self.places)
         self._put(tuple([state[name] for name in self.lines][:own]))
         for name, place in self.places.items():
-            place.put(MISSING if isinstance(state[name], Undefined) else state[name])
+            if isinstance(value := state[name], Undefined):
+                if _is_entry(place):
+                    raise NotStaged(str(value.error()))
+                value = MISSING
+            place.put(value)
 
     def complete(self, test: Callable[[], Any], traced: Callable[[], Any]) -> Any:
         """Return ``traced()``, repeated until these are all the variables that the block changes.
@@ -105,7 +152,7 @@ class _Variables:
             except _Rebound as found:
                 line = int(trace_state.user_line().rpartition(":")[2])
                 for place in found.places:
-                    name = f"{'global' if place.kind == 'item' else 'nonlocal'} {place.key}"
+                    name = _name_of(place)
                     while name in self.lines:  # another module or function has a variable of the same name
                         name += "'"
                     self.lines[name], self.places[name] = line, place
@@ -114,9 +161,25 @@ class _Variables:
                     bool(test())
                 raise
 
+    @property
+    def own(self) -> set[str]:
+        """The function's local variables, which a traced block may leave without a value."""
+        return {name for name in self.lines if "." not in name and name not in self.places}
+
     def where(self, name: str) -> str:
         """Return the file and line where a variable is assigned."""
         return f"{trace_state.user_line().rpartition(':')[0]}:{self.lines[name]}"
+
+
+def _is_entry(place: Place) -> bool:
+    """Whether a place is an entry of a container or an attribute of an object, not a variable."""
+    return place.kind == "item" and not (type(place.holder) is dict and "__builtins__" in place.holder)
+
+
+def _name_of(place: Place) -> str:
+    if _is_entry(place):
+        return f"the entry {place.key!r}"
+    return f"{'global' if place.kind == 'item' else 'nonlocal'} {place.key}"
 
 
 def _shown(name: str) -> str:
@@ -162,20 +225,24 @@ def _branch(condition: Tensor, body: Block, orelse: Block, variables: _Variables
     line = trace_state.user_line()
     before = variables.get()
     first, one = _one_branch(body, variables, before)
-    forms = {name: part.forms for name, part in one.items()}
+    forms = _forms(one)
     second, two = _one_branch(orelse, variables, before, forms)
     values, wanted, others = _merged(before, one, two, line, variables)
-    if wanted != forms or wanted != {name: part.forms for name, part in two.items()}:
-        first, _ = _one_branch(body, variables, before, wanted, exactly=True)
-        second, _ = _one_branch(orelse, variables, before, wanted, exactly=True)
+    if wanted != forms or wanted != _forms(two):
+        first, _ = _one_branch(body, variables, before, wanted, values)
+        second, _ = _one_branch(orelse, variables, before, wanted, values)
     results = backend.branched(condition, first, second)
-    sources = _shared(wanted, results, before, [(first, one), (second, two)])
+    sources = _shared(wanted, results, before, [(first, one or {}), (second, two or {})])
     found = zip(results, sources, strict=False)
     after = {}
     for name, form in wanted.items():
         pairs = [next(found) for _ in form]
         after[name] = values[name].filled([each[0] for each in pairs], form, [each[1] for each in pairs], name)
     variables.put({**before, **others, **after})
+
+
+def _forms(parts: dict[str, Part] | None) -> Forms:
+    return {name: part.forms for name, part in (parts or {}).items()}
 
 
 def _shared(
@@ -190,9 +257,11 @@ def _shared(
         known = {backend.storage_of(tensor): tensor for tensor in traced.graph[1]}
         index = 0
         for name, form in forms.items():
-            roots = parts[name].roots if name in parts else []
-            own = [tensor for tensor in Part(before[name]).tensors if not backend.is_view(tensor)]
-            for place, tensor in enumerate(roots if len(roots) == len(form) else []):
+            is_view = name in parts and any(each.shape for each in form)  # numbers are copies
+            roots = parts[name].roots if is_view else []
+            own = [tensor for tensor in (Part(before[name]).tensors if roots else []) if not backend.is_view(tensor)]
+            is_all = len(form) - len(roots) in (0, 1)  # but for whether a `Maybe` is set
+            for place, tensor in enumerate(roots if is_all else []):
                 key = backend.storage_of(tensor)
                 if key in known and not any(tensor is each for each in own):
                     found[index + place].append(known[key])
@@ -202,36 +271,45 @@ def _shared(
 
 
 def _one_branch(
-    block: Block, variables: _Variables, before: State, forms: Forms | None = None, exactly: bool = False
-) -> tuple[backend.Traced, dict[str, Part]]:
+    block: Block, variables: _Variables, before: State, forms: Forms | None = None, like: dict[str, Part] | None = None
+) -> tuple[backend.Traced, dict[str, Part] | None]:
     """Trace a branch. Return it and the variables that it results in: those in ``forms`` and those that it changes.
 
-    With ``exactly``, its results are the variables in ``forms`` alone, cast to those dtypes.
+    With ``like``, its results are the variables in ``forms`` alone, in the forms of these values. The variables are
+    None if the branch ends with a ``raise``.
     """
     forms = forms or {}
     parts: dict[str, Part] = {}
+    raises = False
 
     def run(_: list[Tensor]) -> list[Tensor]:
-        after = _run(block, variables, before, "a branch")
-        changed = [name for name in variables.lines if not exactly and not is_same(before[name], after[name])]
+        nonlocal raises
+        try:
+            after = _run(block, block, variables, before, "a branch", is_branch=True)
+        except _Raises:
+            raises = True
+            empty = [backend.zeros(form.shape, form.dtype) for each in forms.values() for form in each]
+            return empty or [backend.number(0)]
+        changed = [name for name in variables.lines if like is None and not is_same(before[name], after[name])]
         parts.update({name: Part(after[name]) for name in dict.fromkeys([*forms, *changed])})
-        if exactly:
-            found = [tensor for name, form in forms.items() for tensor in _formed(parts[name], form)]
-        else:
+        if like is None:
             found = [tensor for part in parts.values() for tensor in part.tensors]
+        else:
+            found = [tensor for name, form in forms.items() for tensor in _formed(parts[name], like[name], form)]
         return found or [backend.number(0)]  # a result keeps a branch that only prints from being dead code
 
-    return backend.traced(run, []), parts
+    traced = backend.traced(run, [])
+    return traced, None if raises else parts
 
 
-def _formed(part: Part, forms: list[Form]) -> list[Tensor]:
+def _formed(part: Part, like: Part, forms: list[Form]) -> list[Tensor]:
     if isinstance(part.value, Undefined):
         return [backend.zeros(form.shape, form.dtype) for form in forms]
-    return as_forms(part, forms)
+    return as_forms(part.like(like), forms)
 
 
 def _merged(
-    before: State, one: dict[str, Part], two: dict[str, Part], line: str, variables: _Variables
+    before: State, one: dict[str, Part] | None, two: dict[str, Part] | None, line: str, variables: _Variables
 ) -> tuple[dict[str, Part], Forms, State]:
     """Merge the variables after two branches.
 
@@ -247,10 +325,16 @@ def _merged(
     values: dict[str, Part] = {}
     forms: Forms = {}
     others: State = {}
+    if one is None or two is None:  # one branch raises: what follows comes after the other
+        one = two = one or two or {}
     for name in {**one, **two}:
         first = one[name] if name in one else Part(before[name])
         second = two[name] if name in two else Part(before[name])
-        if is_same(first.value, second.value):
+        if name != RESULT and name in variables.own:
+            first, second = alike(first, second)
+        if first is second and first.tree is not None:
+            values[name], forms[name] = first, first.forms
+        elif is_same(first.value, second.value):
             others[name] = first.value
         elif isinstance(first.value, Undefined) or isinstance(second.value, Undefined):
             there = second if isinstance(first.value, Undefined) else first
@@ -271,34 +355,38 @@ def _merged(
     return values, forms, others
 
 
-def _run(block: Block, variables: _Variables, before: State, what: str) -> State:
-    """Run a block that is traced. Return its variables; then restore them, and check that no container has changed.
+def _run(
+    block: Block, run: Callable[[], Any], variables: _Variables, before: State, what: str, is_branch: bool = False
+) -> State:
+    """Trace a block by ``run()``. Return its variables; then restore them, and check that no container has changed.
 
     Raises
     ------
     NotImplementedError
         The block changes a container.
     """
-    around = Surroundings(block, before.values())
+    around, entry = Surroundings(block, before.values()), variables.get()
     _state.blocks.append(around)
+    outer, _state.is_branch = _state.is_branch, is_branch
     try:
         variables.put(before)
-        block()
+        run()
         after = variables.get()
     finally:
         _state.blocks.pop()
+        _state.is_branch = outer
         rebound = around.rebound()
-        variables.put(before)
-        changed = around.restored()
+        variables.put(entry)
+        entries, changed = around.restored()
     own = {(id(place.holder), place.key) for place in variables.places.values()}
-    if more := [place for place in rebound if (id(place.holder), place.key) not in own]:
-        raise _Rebound(more)
     if changed is not None:
         raise NotImplementedError(
             f"{trace_state.user_line()}: {what} whose condition is traced changes a {type(changed).__name__} or an "
             "attribute of an object: that would happen once, while tracing, and not at each call; keep the values in "
             "an array, or give the variable a new value"
         )
+    if more := [place for place in [*rebound, *entries] if (id(place.holder), place.key) not in own]:
+        raise _Rebound(more)
     return after
 
 
@@ -323,7 +411,7 @@ def _staged_while(first: Any, test: Block, body: Block, variables: _Variables) -
         return test()
 
     what = "the `while` at " + trace_state.user_line()
-    variables.complete(lambda: first, lambda: _Loop(variables, condition, lambda _: body(), [], what).run())
+    variables.complete(lambda: first, lambda: _Loop(variables, condition, body, lambda _: body(), [], what).run())
 
 
 def for_(items: Any, test: Block | None, body: Block, get: Any, put: Any, lines: Any) -> None:
@@ -343,8 +431,8 @@ def for_(items: Any, test: Block | None, body: Block, get: Any, put: Any, lines:
         _staged_for(source, 0, length, test, body, variables, None)
     elif not _try_staged(source, 0, length, test, body, variables):
         _python_for(items, test, body, get, put, lines)
-    if isinstance(items, iteration.Once):
-        items.rest = iter(())
+        return
+    iteration.pass_over(items)
 
 
 def _python_for(items: Any, test: Block | None, body: Block, get: Any, put: Any, lines: Any) -> None:
@@ -403,8 +491,12 @@ def _staged_for(
 
     what = "the `for` at " + trace_state.user_line()
     variables.complete(
-        lambda: wrap(counter < end), lambda: _Loop(variables, condition, step, [counter], what).run(steps)
+        lambda: wrap(counter < end), lambda: _Loop(variables, condition, body, step, [counter], what).run(steps)
     )
+
+
+_carried: weakref.WeakKeyDictionary[types.CodeType, dict[str, list[Form]]] = weakref.WeakKeyDictionary()
+"""Code of a loop's body -> the variables that the loop carried when it was last traced."""
 
 
 class _Changed(Exception):
@@ -423,15 +515,20 @@ class _Loop:
     variables : _Variables
     condition, step : callable
         They take the counter, if there is one, and read and set the variables.
+    body : callable
+        The program's block, which ``step`` calls.
     counter : list of Tensor
         An integer that grows by one each step; empty for a `while` loop.
     what : str
         The loop's name in error messages.
     """
 
-    def __init__(self, variables: _Variables, condition: Block, step: Block, counter: list[Tensor], what: str) -> None:
+    def __init__(
+        self, variables: _Variables, condition: Block, body: Block, step: Block, counter: list[Tensor], what: str
+    ) -> None:
         self.variables = variables
         self.condition = condition
+        self.body = body
         self.step = step
         self.counter = counter
         self.what = what
@@ -492,22 +589,30 @@ class _Loop:
         return found if found is not None else backend.number(bool(value))
 
     def _traced(self) -> backend.Traced:
-        knows = True  # the first trace may take values as constants that a step then writes; if so, trace once more
+        self._carry_as_before()
         for _ in range(_MOST_ROUNDS):
+            known = backend.known_memory()  # a trace may take values as constants that a step then writes
             try:
                 traced = backend.traced(self._stepped, self._carry())
             except _Changed as change:
                 self._carry_also(change.after)
                 continue
-            if not traced.written or not knows:
+            if known.isdisjoint(map(backend.storage_of, traced.written)):
+                _carried[self.body.__code__] = {name: part.forms for name, part in self.parts.items()}
                 return traced
-            knows = False
         raise NotStaged(f"{self.what}: the dtypes of its variables do not settle")
+
+    def _carry_as_before(self) -> None:
+        """Carry the variables that the same loop carried before, in another step of the loop around it."""
+        for name, forms in _carried.get(self.body.__code__, {}).items():
+            part = Part(self.before[name]) if name in self.before else None
+            if part is not None and part.forms == forms:
+                self._set(name, part, part.tensors, forms)
 
     def _stepped(self, tensors: list[Tensor]) -> list[Tensor]:
         count = len(self.counter)
         state = self._state(tensors[count:])
-        after = _run(lambda: self.step(tensors), self.variables, state, "a loop")
+        after = _run(self.body, lambda: self.step(tensors), self.variables, state, "a loop")
         results = [tensors[0] + 1] if count else []
         for name in self.variables.lines:
             part = self.parts.get(name)
@@ -515,7 +620,7 @@ class _Loop:
                 if not is_same(self.before[name], after[name]):
                     raise _Changed(after)
                 continue
-            new = Part(after[name])
+            new = Part(after[name]).like(part)
             if not self._keeps(part, new):
                 raise _Changed(after)
             results += as_forms(new, part.forms)
@@ -554,12 +659,12 @@ class _Loop:
             if isinstance(before, Undefined):
                 if new.tree is None:
                     raise self._error(name, Part(before), new)
-                if name not in self.unset:
+                if name not in self.unset and not isinstance(value, Maybe):
                     self.unset.append(name)
                 start = [backend.zeros(tuple(tensor.shape), tensor.dtype) for tensor in new.tensors]
                 self._set(name, new, start, new.forms)
                 continue
-            old = Part(before)
+            old = Part(before).like(new)
             forms = common(old, new)
             if forms is None or (part is not None and forms == part.forms):
                 raise self._error(name, part or old, new)

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple
 
 from backend_torch.graphs import control_flow as backend
+from backend_torch.kernels import value_checks
 from backend_torch.tensors import casting, memory, trace_state
 from backend_torch.tensors.dtypes import to_numpy
 from tnp._array.numbers import number_of
@@ -52,6 +53,21 @@ class Conflict(Undefined):
         return TypeError(self.why)
 
 
+class Maybe(NamedTuple):
+    """The value of a variable that has one on some paths only; the graph knows whether it has.
+
+    Attributes
+    ----------
+    value
+        The value; zeros on the other paths.
+    is_set : scalar array
+        Whether there is a value.
+    """
+
+    value: Any
+    is_set: Any
+
+
 def read(value: Any) -> Any:
     """Return a variable's value.
 
@@ -64,6 +80,9 @@ def read(value: Any) -> Any:
     """
     if isinstance(value, Undefined):
         raise value.error()
+    if type(value) is Maybe:
+        value_checks.demand(backend.is_true(value.is_set.tensor), value_checks.UNASSIGNED)
+        return value.value
     return value
 
 
@@ -189,6 +208,20 @@ class Part:
             return True
         return bool(self.tree.structure == other.tree.structure)
 
+    def blank(self) -> Part:
+        """Return a value of this structure and these forms that no branch has traced: zeros."""
+        zeros = [backend.zeros(form.shape, form.dtype) for form in self.forms]
+        return self if self.tree is None else Part(self.filled(zeros, self.forms))
+
+    def like(self, other: Part) -> Part:
+        """Return the value as a `Maybe` if another value of the variable is one, or if this variable has no value."""
+        if type(self.value) is Maybe or other.tree is None or isinstance(self.value, Conflict):
+            return self
+        if isinstance(self.value, Undefined):
+            value = other.blank().value
+            return Part(value if type(value) is Maybe else Maybe(value, number_of(backend.number(False))))
+        return Part(Maybe(self.value, number_of(backend.number(True)))) if type(other.value) is Maybe else self
+
     @property
     def _is_leaf(self) -> bool:
         return self.is_number or pytree.is_array(self.value)
@@ -199,6 +232,20 @@ class Part:
         if self.tree is not None and self._is_leaf:
             return described(self.tensors[0])
         return repr(self.tree) if self.tree is not None else _text(self.value)
+
+
+def alike(one: Part, other: Part) -> tuple[Part, Part]:
+    """Return two values of a variable after branches that are over, both as `Maybe` if one may have no value."""
+    if _presence(one) == _presence(other):
+        return one, other
+    first, second = one.blank(), other.blank()
+    second = second.like(first)
+    first = first.like(second)
+    return first, second.like(first)
+
+
+def _presence(part: Part) -> tuple[bool, bool]:
+    return isinstance(part.value, Undefined), type(part.value) is Maybe
 
 
 def _text(value: Any) -> str:
@@ -275,9 +322,11 @@ class Surroundings:
     def __init__(self, block: Callable[..., Any], values: Iterable[Any]) -> None:
         self.kept: dict[int, tuple[Any, Any]] = {}
         self.places: dict[tuple[int, Any], tuple[Place, Any]] = {}
-        self._reach(block)
         for value in values:
             self._keep(value, 3)
+        held = set(self.kept)  # by variables, whose containers are made anew for each step
+        self._reach(block)
+        self.outside = self.kept.keys() - held
 
     def called(self, function: types.FunctionType) -> None:
         """Note a function that the block is about to call."""
@@ -331,23 +380,33 @@ class Surroundings:
                 if type(entries) is dict:
                     self._keep(entries, depth)
 
-    def restored(self) -> Any:
-        """Restore the contents of the containers; return one that had changed, or None."""
-        found = None
-        for value, before in self.kept.values():
+    def restored(self) -> tuple[list[Place], Any]:
+        """Restore the contents of the containers.
+
+        Returns
+        -------
+        places : list of Place
+            The entries that had other values.
+        changed : list, dict, set or None
+            A container that had other entries, or that a variable of the block holds.
+        """
+        places: list[Place] = []
+        found: list[Place] | None
+        changed = None
+        for key, (value, before) in self.kept.items():
             kind = type(value)
-            if kind is dict:
-                same = len(value) == len(before) and all(
-                    key in value and (value[key] is item or is_same(item, value[key])) for key, item in before.items()
-                )
-            elif kind is set:
-                same = value == before
+            if kind is set:
+                found = None if value != before else []
+            elif len(value) != len(before) or (kind is dict and value.keys() != before.keys()):
+                found = None
             else:
-                same = len(value) == len(before) and all(
-                    one is other or is_same(one, other) for one, other in zip(before, value, strict=True)
-                )
-            if not same:
-                found = value
+                entries = before.items() if kind is dict else enumerate(before)
+                found = [Place("item", value, at) for at, item in entries if not is_same(item, value[at])]
+            if found is None or (found and key not in self.outside):
+                changed = value
+            else:
+                places += found
+            if found != []:
                 value.clear()
                 (value.extend if kind is list else value.update)(before)
-        return found
+        return places, changed

@@ -237,12 +237,6 @@ def test_without_autograph() -> None:
         np.compile(early, autograph=False)(np.ones(2))
 
 
-def undefined(x: Any) -> Any:
-    if x[0] > 0:
-        y = x + 1
-    return y
-
-
 def conflicting(x: Any) -> Any:
     y = x
     if x[0] > 0:
@@ -263,17 +257,9 @@ def listing(x: Any) -> Any:
     return x
 
 
-def raising(x: Any) -> Any:
-    if x[0] > 0:
-        raise ValueError("positive")
-    return x
-
-
 @pytest.mark.parametrize(
     ("function", "kind", "text", "line"),
     [
-        (raising, np.TracedValueError, "{line}: a `raise` in a branch", 2),
-        (undefined, UnboundLocalError, "cannot access local variable 'y'.*one branch of the `if` at .*{line}", 1),
         (conflicting, TypeError, r"{line}: y is float64\(1,\) after one branch of the .* float64\(3,\) after the", 3),
         (growing, TypeError, r"{line}: x changes from float64\(3,\) to float64\(6,\) in the `while`", 2),
         (listing, NotImplementedError, "{line}: a branch whose condition is traced changes a list", 2),

@@ -1,0 +1,240 @@
+"""State of branches and loops: entries of containers, attributes, variables without a value, and exceptions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy
+import pytest
+
+import tnp as np
+from backend_torch.graphs import compiling
+from tests.oracle import assert_same
+
+Function = Callable[..., Any]
+X = numpy.arange(30.0)
+
+
+def assert_like_numpy(function: Function, *args: Any, backend: str = "eager") -> Any:
+    """That a compiled function gives what it gives for NumPy's arrays; return the compiled function."""
+    compiled = np.compile(function, backend=backend)
+    expected = function(*[numpy.array(each) for each in args])
+    actual = compiled(*[np.array(each) for each in args])
+    for one, other in zip(expected, actual, strict=True):
+        assert_same(numpy.asarray(one), np.asarray(other), rtol=1e-12)
+    return compiled
+
+
+def steps_of_a_dictionary(x: Any) -> Any:
+    state = {"x": x, "v": x * 0}
+    for _ in range(300):
+        state["v"] = state["v"] - 0.1 * state["x"]
+        state["x"] = state["x"] + 0.1 * state["v"]
+    return state["x"], state["v"]
+
+
+def steps_of_a_list(x: Any) -> Any:
+    state = [x, x * 2]
+    for _ in range(300):
+        state[0], state[1] = state[1], state[0] * 0.5
+        if state[0].sum() > 100:
+            state[1] = state[1] * 0.1
+    return tuple(state)
+
+
+class Filter:
+    """A filter with a state."""
+
+    def __init__(self, rate: float) -> None:
+        self.rate = rate
+        self.value = 0.0
+        self.large = 0
+
+    def step(self, x: Any) -> Any:
+        self.value = self.rate * x + (1 - self.rate) * self.value
+        if x > 5:
+            self.large += 1
+        return self.value
+
+
+def steps_of_an_object(x: Any) -> Any:
+    found = Filter(0.3)
+    y = x * 0
+    for i in range(x.shape[0]):
+        y[i] = found.step(x[i])
+    return y, found.value, found.large
+
+
+@pytest.mark.parametrize("function", [steps_of_a_dictionary, steps_of_a_list, steps_of_an_object])
+def test_a_loop_carries_entries_and_attributes(function: Function) -> None:
+    compiled = assert_like_numpy(function, X)
+    assert len(list(compiled.graph(np.asarray(X)))) < 40
+
+
+def appended(x: Any) -> Any:
+    found = []
+    total = 0.0
+    for i in range(x.shape[0]):
+        total = 0.9 * total + x[i]
+        found.append(total)
+    return found[0], found[-1], len(found)
+
+
+def test_a_loop_that_appends_is_unrolled() -> None:
+    assert_like_numpy(appended, X)
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Variables without a value
+
+
+def searched(x: Any, wanted: Any) -> Any:
+    i = 0
+    while i < x.shape[0]:
+        if x[i] == wanted:
+            is_found = True
+            break
+        i += 1
+    else:
+        is_found = False
+    return is_found, i
+
+
+def first_above(x: Any, limit: Any) -> Any:
+    for i in range(x.shape[0]):
+        if x[i] > limit:
+            place = i
+            break
+    else:
+        place = -1
+    return place, limit
+
+
+def last_above(x: Any, limit: Any) -> Any:
+    for i in range(x.shape[0]):
+        if x[i] > limit:
+            place, value = i, x[i] * 2
+    return place, value
+
+
+def two_branches(x: Any, limit: Any) -> Any:
+    if limit > 0:
+        y = x * 2
+    if limit > 1:
+        y += 1
+    z = y if limit > 0 else x
+    return y, z
+
+
+@pytest.mark.parametrize("limit", [3.0, 3.5, 50.0])
+@pytest.mark.parametrize("function", [searched, first_above])
+def test_a_variable_that_a_break_decides(function: Function, limit: float) -> None:
+    assert_like_numpy(function, X, limit)
+
+
+@pytest.mark.parametrize("function", [last_above, two_branches])
+def test_a_variable_with_a_value_on_some_paths(function: Function) -> None:
+    compiled = assert_like_numpy(function, X, 7.0)
+    limit = 70.0 if function is last_above else -1.0
+    with pytest.raises(UnboundLocalError):
+        function(X, limit)
+    with pytest.raises(UnboundLocalError, match="not associated with a value"):
+        compiled(np.asarray(X), np.asarray(limit))
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Exceptions
+
+
+def checked(x: Any) -> Any:
+    if x < 0:
+        raise ValueError('"x" must not be negative')
+    return np.sqrt(np.asarray(x)), x
+
+
+def converged(x: Any, error: Any) -> Any:
+    guess = x
+    for steps in range(100):  # noqa: B007
+        new = (guess + x / guess) / 2
+        if abs(new - guess) < error:
+            break
+        guess = new
+    else:
+        raise RuntimeError("no convergence")
+    return guess, steps
+
+
+@pytest.mark.parametrize("backend", ["eager", "inductor"])
+def test_a_raise_in_a_traced_branch(backend: str) -> None:
+    compiled = np.compile(checked, backend=backend)
+    assert float(compiled(np.asarray(4.0))[0]) == 2
+    for _ in range(2):
+        with pytest.raises(ValueError, match=r'^"x" must not be negative$'):
+            compiled(np.asarray(-4.0))
+    assert float(compiled(np.asarray(9.0))[0]) == 3
+
+
+def test_a_raise_after_a_loop() -> None:
+    compiled = assert_like_numpy(converged, 2.0, 1e-12)
+    with pytest.raises(RuntimeError, match=r"^no convergence$"):
+        compiled(np.asarray(2.0), np.asarray(-1.0))
+
+
+def test_a_raise_that_the_program_handles() -> None:
+    def function(x: Any) -> Any:
+        try:
+            if x < 0:
+                raise ValueError("x")
+        except ValueError:
+            return 0
+        return x
+
+    with pytest.raises(np.TracedValueError, match=r"no `try` around it may handle it"):
+        np.compile(function, backend="eager")(np.asarray(1.0))
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Conditions
+
+
+def mixed(x: Any, n: Any) -> Any:
+    count = 0
+    for i in range(x.shape[0]):
+        if (x[i] and n[i] < 20 and not (x[i] > 5 or n[i])) or (n[i] and x[i] > 25):
+            count += 1
+    return count, n
+
+
+def test_a_condition_joins_dtypes() -> None:
+    assert_like_numpy(mixed, X, numpy.arange(30) % 4)
+
+
+def flat(x: Any) -> Any:
+    total = 0.0
+    for each in x.flat:
+        if each > 2:
+            total += each
+    return total, max(total, x[0, 0], 3.0)
+
+
+def test_a_loop_over_flat_elements_and_the_greater_of_two() -> None:
+    compiled = assert_like_numpy(flat, X.reshape(5, 6))
+    assert len(list(compiled.graph(np.asarray(X.reshape(5, 6))))) < 30
+
+
+def nested(x: Any) -> Any:
+    total = 0.0
+    for i in range(x.shape[0]):
+        for j in range(x.shape[0]):
+            for k in range(x.shape[0]):
+                total += x[i] * x[j] * x[k]
+    return total, x
+
+
+def test_an_inner_loop_is_traced_few_times(monkeypatch: pytest.MonkeyPatch) -> None:
+    traced = compiling.subgraph
+    graphs = []
+    monkeypatch.setattr(compiling, "subgraph", lambda *args, **kwargs: graphs.append(0) or traced(*args, **kwargs))
+    assert_like_numpy(nested, X)
+    assert len(graphs) <= 16  # 26 if each loop found anew what it carries, whenever the loop around it is traced
