@@ -304,7 +304,7 @@ bool is_list(PyObject* x) { return PyList_CheckExact(x) || PyTuple_CheckExact(x)
 
 bool survey(PyObject* list, size_t depth, Listed& found) {
   Py_ssize_t n = PySequence_Fast_GET_SIZE(list);
-  if (n == 0 || n > LARGE) return false;
+  if (n == 0) return false;
   if (found.shape.size() == depth)
     found.shape.push_back(n);
   else if (found.shape[depth] != n)
@@ -457,7 +457,7 @@ PyObject* array(PyObject*, PyObject* const* args, Py_ssize_t count) {
     int8_t own = found.has_float ? F64 : found.has_int ? I64 : B1, dtype = read_dtype(args[1], own);
     if (dtype == NONE || dtype >= LOOPS || (found.has_scalar && dtype != own && (own != F64 || dtype != F32))) return nullptr;
     if (dtype == B1 && (found.has_float || found.has_int)) return nullptr;
-    if (!makes_on_cpu() || c10::multiply_integers(found.shape) > LARGE) return nullptr;
+    if (!makes_on_cpu()) return nullptr;
     at::Tensor made = empty(found.shape, dtype);
     char* to = writeable_data_of(made);
     return store_list(args[0], 0, found, dtype, to) ? wrap_array(std::move(made)) : nullptr;

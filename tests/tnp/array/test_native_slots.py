@@ -1370,6 +1370,15 @@ def test_lists_of_scalars(kinds: str, dtype: str | None) -> None:
     compare(of)
 
 
+@pytest.mark.parametrize("dtype", [None, "f4", "i8"])
+def test_long_lists_of_scalars(dtype: str | None) -> None:
+    def of(xp: Any) -> Any:
+        given = [*xp.arange(40_000.0), 1.5]
+        return xp.array(given, dtype), xp.array([given, [2.5] * 40_001], dtype), xp.array([7] * 40_000, dtype)
+
+    compare(of)
+
+
 @pytest.mark.parametrize("dtype", ["c8", "c16"])
 def test_complex_numbers_have_the_values_of_numpy(dtype: str) -> None:
     parts = [0.0, -0.0, 1.0, -2.5, 1e300, 1e-300, numpy.inf, -numpy.inf, numpy.nan]
