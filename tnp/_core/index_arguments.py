@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from numpy.exceptions import ComplexWarning
 
 from backend_torch.kernels import indexing, selection
 from backend_torch.tensors import interop, memory
@@ -105,3 +106,7 @@ def _check_cast(result: np.dtype, out: np.dtype) -> None:
             "error. (Deprecated NumPy 2.5)",
             DeprecationWarning,
         )
+    # NumPy fills a buffer of the result's dtype, from the output and back; booleans are cast without a warning.
+    kinds = {result.kind, out.kind}
+    if not _BACKWARDS and "c" in kinds and kinds & {"i", "u", "f"}:
+        warn("Casting complex values to real discards the imaginary part", ComplexWarning)

@@ -5,6 +5,7 @@ Layer: owns the arguments of these functions; a diagonal is a view.
 
 from __future__ import annotations
 
+import math
 import operator
 from collections.abc import Callable
 from typing import Any
@@ -219,12 +220,11 @@ def _mask(rows: Any, columns: Any, k: Any) -> np.ndarray:
 
 
 def _warn_of_floats(*numbers: Any) -> None:
-    """Warn, as NumPy 2.5 does, of a length or a diagonal that is not an integer."""
-    for number in numbers:
-        if _FLOATS_WARN and _fraction(number) is not None:
-            text = f"Cannot convert {type(number).__name__} safely to an integer. This will raise an error in future "
-            deprecated(text + "versions (Deprecated NumPy 2.5)")
-            return
+    """Warn, as NumPy 2.5 does, of a length or a diagonal that is not an integer, but not of one that is refused."""
+    floats = [number for number in numbers if _fraction(number) is not None]
+    if _FLOATS_WARN and floats and all(map(math.isfinite, floats)):
+        text = f"Cannot convert {type(floats[0]).__name__} safely to an integer. This will raise an error in future "
+        deprecated(text + "versions (Deprecated NumPy 2.5)")
 
 
 def _fraction(k: Any) -> Any:

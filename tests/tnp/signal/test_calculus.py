@@ -118,8 +118,9 @@ def test_interp_arguments(arguments: tuple[Any, ...]) -> None:
 @pytest.mark.parametrize("fp", [[1.0, 2.0], [1j, 2.0]])
 @pytest.mark.parametrize("x", [[], [[]], 1.0, [0.5]])
 def test_interp_with_ends_that_are_no_scalars(x: Any, fp: list[Any]) -> None:
-    compare(lambda xp: xp.interp(x, [0.0, 1.0], fp, right=xp.asarray([5])), raises=TypeError)
-    compare(lambda xp: xp.interp(x, [0.0, 1.0], fp, left=[1, 2]), raises=TypeError)
+    refused: Any = {"raises" if np.size(x) else "may_raise": TypeError}  # NumPy 2.5 reads them only where it needs them
+    compare(lambda xp: xp.interp(x, [0.0, 1.0], fp, right=xp.asarray([5])), **refused)
+    compare(lambda xp: xp.interp(x, [0.0, 1.0], fp, left=[1, 2]), **refused)
 
 
 @settings(max_examples=40, deadline=None)
