@@ -6,6 +6,7 @@ and returns new memory. ``loop_derivatives`` has the operators for derivatives; 
 
 from __future__ import annotations
 
+import contextlib
 import functools
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -16,6 +17,7 @@ from torch.fx import GraphModule
 
 from backend_torch.graphs import compiling, loop_derivatives
 from backend_torch.tensors import trace_state
+from backend_torch.tensors.memory import unwrapped
 from backend_torch.torch_private import functorch, tensor_internals, traces
 
 Tensor = torch.Tensor
@@ -75,9 +77,15 @@ def cond(predicate: Tensor, true: Callable[[], Tensors], false: Callable[[], Ten
         counts.append(len(found))
         return found or [number(0)]  # what is called for its effects needs a result that waits for it
 
-    branches = [compiling.subgraph(functools.partial(results, branch), []) for branch in (true, false)]
+    with loop_derivatives.block() if loop_derivatives.is_taped() else contextlib.nullcontext():
+        branches = [compiling.subgraph(functools.partial(results, branch), []) for branch in (true, false)]
     outer, (first, second) = compiling.aligned(branches)
-    return loop_derivatives.branch(predicate, first, second, outer)[: counts[0]]
+    run: Callable[..., Tensors] = loop_derivatives.branch
+    if _is_followed(outer):
+        loop_derivatives.check(first)
+        loop_derivatives.check(second)
+        run = loop_derivatives.branch_of
+    return run(predicate, first, second, outer)[: counts[0]]
 
 
 def _is_traced(*tensors: Tensor) -> bool:
@@ -95,13 +103,17 @@ def _has_value(tensor: Tensor) -> bool:
 
 is_from_outside = compiling.is_from_outside
 known_memory = compiling.known_memory
-storage_of = compiling.storage_of
 is_view = tensor_internals.is_view
 
 
 def selected(condition: Tensor, one: Tensor, other: Tensor) -> Tensor:
     """Return ``one`` if a 0-d condition is true, else ``other``, of the same dtype and shape."""
     return torch.where(is_true(condition), one, other)
+
+
+def storage_of(tensor: Tensor) -> int:
+    """Return an identifier of the tensor's memory: that below the transforms which have wrapped it."""
+    return compiling.storage_of(unwrapped(tensor))
 
 
 def number(value: bool | int) -> Tensor:
@@ -244,7 +256,9 @@ def fori_loop(
     lower: int | Tensor, upper: int | Tensor, body: Callable[[Tensor, Tensors], Tensors], carry: Sequence[Tensor]
 ) -> Tensors:
     """Repeat ``carry = body(i, carry)`` for each i from ``lower`` up to ``upper``, an int64 0-d tensor."""
+    is_known = isinstance(lower, int) and isinstance(upper, int)
     is_kept = is_recorded() and not loop_derivatives.is_taped()
+    is_kept = is_kept and not (is_known and loop_derivatives.unrolls(int(upper - lower)))
     if is_kept or _is_traced(*[bound for bound in (lower, upper) if not isinstance(bound, int)]):
 
         def step(values: Tensors) -> Tensors:
@@ -287,7 +301,7 @@ def scan(
         done = loop_derivatives.scanned(scan, step, carry, forward, length)
         if done is not None:
             return done[0], [y.flip(0) for y in done[1]] if reverse else done[1]
-    if not is_recorded() or loop_derivatives.is_taped():
+    if not is_recorded() or loop_derivatives.is_taped() or loop_derivatives.unrolls(length):
         return _scanned(step, carry, xs, length, reverse)
     # torch's operator needs at least one carried tensor, and one to slice.
     count = 1 + len(carry)

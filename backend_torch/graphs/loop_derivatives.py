@@ -7,7 +7,9 @@ while loop carries tangents along; reverse mode would need all of its steps. Whe
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import contextlib
+import threading
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -27,6 +29,7 @@ Tensors = list[Tensor]
 Step = Callable[[Tensors, Tensors], tuple[Tensors, Tensors]]
 Scan = Callable[[Step, Sequence[Tensor], Sequence[Tensor], int, bool], tuple[Tensors, Tensors]]
 _FEWEST = 16  # steps; fewer are unrolled, and fuse
+_MOST_UNROLLED = 64  # steps of a loop in a branch or a loop whose derivative is taken
 
 
 class _Unwrapping(TorchFunctionMode):
@@ -59,8 +62,32 @@ class _Unwrapping(TorchFunctionMode):
         return [self.wrapped.get(id(tensor), (tensor, tensor))[1] for tensor in tensors]
 
 
+class _Blocks(threading.local):
+    depth = 0  # of branches and loops whose derivatives are taken, one in the other
+
+
+_blocks = _Blocks()
+
+
+@contextlib.contextmanager
+def block() -> Iterator[None]:
+    """A scope in which a branch or a loop's body is traced whose derivatives are taken: short loops are unrolled."""
+    _blocks.depth += 1
+    try:
+        yield
+    finally:
+        _blocks.depth -= 1
+
+
+def unrolls(length: int) -> bool:
+    """Whether a loop of so many steps is unrolled: reverse mode goes through no loop in a branch."""
+    return _blocks.depth > 0 and length <= _MOST_UNROLLED
+
+
 def applies(length: int) -> bool:
     """Whether a trace takes one gradient of a loop that is long enough."""
+    if unrolls(length):
+        return False
     levels = functorch.stack()
     if length >= _FEWEST and not levels:
         return is_taped()
@@ -409,11 +436,33 @@ def _differentiated(graphs: _Graphs, predicate: Tensor, tensors: Any, given: Ten
     return _Branch.apply(_Graphs(modules), predicate, *tensors, *given)
 
 
+class HeldError(NotImplementedError):
+    """A branch or a loop whose derivative is taken holds what has none there."""
+
+
+def check(module: GraphModule) -> None:
+    """Raise HeldError for what has no derivative in a branch or a loop."""
+    where = f"{trace_state.user_line()}: a branch or a loop whose derivative is taken can't hold"
+    if _has_scan(module):
+        raise HeldError(
+            f"{where} a scan of more than {_MOST_UNROLLED} steps: let the branch choose among the scan's inputs or "
+            "results"
+        )
+    if traces.has_recording(module):
+        raise HeldError(f"{where} a GradientTape: use tnp.grad there instead of the tape")
+
+
 def _captured(functions: Sequence[Callable[[Tensors], Tensors]], examples: Sequence[Tensor]) -> Any:
-    """Graphs of functions, and what they read from around, as the transforms have wrapped it; None if that fails."""
+    """Graphs of functions, and what they read from around, as the transforms have wrapped it.
+
+    Returns None in a batch that refuses: the function runs for each of its elements then.
+    """
     try:
         outer, modules = compiling.aligned([captured(each, examples) for each in functions])
-    except NotImplementedError:
+    except NotImplementedError as error:
+        is_batched = any(level.key() == functorch.TransformType.Vmap for level in functorch.stack() or ())
+        if isinstance(error, HeldError) and not is_batched:
+            raise
         return None
     return modules, outer
 
@@ -429,18 +478,13 @@ def captured(
         It holds what has no derivative here, or a batch.
     """
     mode = _Unwrapping()
-    with functorch.down_to(None), mode:
+    with functorch.down_to(None), mode, block():
         given = [compiling.in_c_order(mode.inside(each)) for each in examples]
         written: Tensors | None = None if writes is None else []
         module, outer = compiling.subgraph(
             lambda values: [mode.inside(each) for each in function(values)], given, writes=written
         )
-    if _has_scan(module):
-        raise NotImplementedError("a scan in a branch or a loop whose derivative is taken")
-    if traces.has_recording(module):
-        raise NotImplementedError(
-            "a GradientTape in a branch or a loop whose derivative is taken: use tnp.grad there instead of the tape"
-        )
+    check(module)
     if writes is not None:
         writes += mode.outside(written or ())
     return module, mode.outside(outer)

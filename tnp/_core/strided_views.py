@@ -169,7 +169,7 @@ class Left(NamedTuple):
 
     def get(self, tensor: Tensor) -> Tensor:
         """Return a copy of the values; raise if a source has been written to since, as the view might see that."""
-        if any(version_of(source) != version for source, version in self.sources):
+        if any(version_of(memory.unwrapped(source)) != version for source, version in self.sources):
             raise trace_state.left_view_error(self.name, "is read after the array was written to")
         return self.values.clone()
 
@@ -180,7 +180,7 @@ class Left(NamedTuple):
 
 def left_view(tensor: Tensor, sources: Sequence[Tensor], name: str) -> ndarray:
     """Return a result of a branch or a loop that may be a view of these tensors, which variable ``name`` gets."""
-    place = Left(tensor, tuple([(source, version_of(source)) for source in sources]), name)
+    place = Left(tensor, tuple([(source, version_of(memory.unwrapped(source))) for source in sources]), name)
     return _indirect(wrap_array(sources[0]), place, tensor, None)
 
 
