@@ -166,7 +166,10 @@ class Outside(TorchFunctionMode):
                 if tensor.is_neg():
                     tensor = negative_view(tensor)
                 length = unwrapped(tensor).untyped_storage().nbytes() // tensor.itemsize
-                around = tensor.as_strided((length,), (1,), 0)
+                try:
+                    around = tensor.as_strided((length,), (1,), 0)
+                except RuntimeError:  # a part of memory that has one value for each slice of a batch
+                    raise trace_state.part_write_error() from None
             with functorch.down_to(self._level):
                 inside = self._before.get(memory, around).clone()
             self._places[memory] = self._by_stand_in[memory_of(inside)] = _Place(around, inside)

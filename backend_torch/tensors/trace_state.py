@@ -221,6 +221,14 @@ def write_error() -> NotImplementedError:
     )
 
 
+def part_write_error() -> NotImplementedError:
+    """The error of writing to a part of an array from outside, in a derivative inside of a batch."""
+    return NotImplementedError(
+        f"{user_line()}: a derivative in vectorized_map can't write to a part of an array from outside: write to all "
+        "of it (a[...] = b), or to an array that is made inside"
+    )
+
+
 def shared_write_error() -> NotImplementedError:
     """The error of writing, in a branch or a loop's body, to one of several arrays of one memory."""
     return NotImplementedError(
