@@ -9,6 +9,8 @@ import sys
 import threading
 from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
@@ -61,6 +63,31 @@ def test_a_short_one_is_not(kept: Kept, monkeypatch: pytest.MonkeyPatch) -> None
     with pytest.raises(ValueError, match="of the compiler"), progress.told("f", "the function is new"):
         raise ValueError("of the compiler")
     assert [level for level, _ in kept.lines] == [logging.INFO]
+
+
+def test_a_notebook_shows_one_line(kept: Kept, monkeypatch: pytest.MonkeyPatch) -> None:
+    shown: list[str] = []
+    twice = threading.Event()
+
+    def show(data: dict[str, str], *, raw: bool, display_id: bool = False) -> Any:
+        assert raw
+        shown.append(data["text/plain"])
+        if len(shown) == 2:
+            twice.set()
+        return SimpleNamespace(update=show)
+
+    shell = SimpleNamespace(kernel=object())
+    notebook = SimpleNamespace(get_ipython=lambda: shell, display=SimpleNamespace(display=show))
+    monkeypatch.setitem(sys.modules, "IPython", notebook)  # type: ignore[arg-type]
+    for name in ("PATIENCE", "_PACE"):
+        monkeypatch.setattr(progress, name, 0.0)
+    with progress.told("f (program.py:3)", "the function is new"):
+        assert twice.wait(60)
+    *before, last = shown
+    begin = "tnp.compile: compiling f (program.py:3): the function is new ... "
+    assert all(text.startswith(begin) and text.endswith(" s") for text in before)
+    assert last.startswith("tnp.compile: f (program.py:3) took ")
+    assert {level for level, _ in kept.lines} == {logging.INFO}
 
 
 def test_every_trace_and_hit_is_logged(kept: Kept) -> None:
