@@ -19,25 +19,21 @@ import platform
 import re
 import shutil
 import stat
-import struct
 import sys
 import tarfile
 import tempfile
 import time
 import warnings
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from operator import getitem
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import torch
-from torch.fx import GraphModule, Node
 
+from backend_torch.graphs import graph_forms
 from backend_torch.tensors import devices
 from backend_torch.torch_private import inductor, inductor_code
-from backend_torch.torch_private.operators import OpOverload
-from backend_torch.torch_private.tensor_internals import storage_of
 
 if TYPE_CHECKING:
     from backend_torch.graphs.compiling import Graph
@@ -45,23 +41,16 @@ if TYPE_CHECKING:
 Tensor = torch.Tensor
 log = logging.getLogger("tnp.compile")
 _Used = TypeVar("_Used")
-_FORM = "1"  # the format of an entry, a part of the key
-_OPERATORS = {"aten", "prims", "tnp"}  # operators of other namespaces have no known version
-_OTHERS = (getitem, torch.ops.higher_order.cond, torch.ops.higher_order.while_loop, torch.ops.higher_order.scan)
+_FORM = "2"  # the format of an entry, a part of the key
 _FACTS = "facts.json"
 _SOURCE = "runner.py"
 _UNFINISHED = "unfinished-"
 _MEMBER = re.compile(r"([0-9a-f]{64})/(facts\.json|runner\.py|kernel_[0-9]+\.so)")
 _STALE = 3600.0  # seconds after which the process that writes an unfinished entry must have been killed
-_PLAIN = (torch.dtype, torch.device, torch.layout, torch.memory_format)
 
 
 # ---------------------------------------------------------------------------------------------------------------------
 # The key
-
-
-class _Unnamed(Exception):
-    """A part of a graph has no name that is valid in another process."""
 
 
 def key(graph: Graph, mode: str | None, options: Mapping[str, Any] | None) -> str | None:
@@ -72,76 +61,11 @@ def key(graph: Graph, mode: str | None, options: Mapping[str, Any] | None) -> st
     if any("cache" in name for name in options or ()):
         return None
     try:
-        lines = [*_text(graph), *_surroundings(), settings, f"{mode}", _named(dict(options or {}), {})]
-    except _Unnamed:
+        form = graph_forms.form_of(graph), graph_forms.plain(dict(options or {}), {})
+    except graph_forms.Unnamed:
         return None
+    lines = [f"{form}", *_surroundings(), settings, f"{mode}"]
     return hashlib.sha256("\n".join(lines).encode()).hexdigest()
-
-
-def _text(graph: Graph) -> Iterator[str]:
-    """Yield a graph as text: its inputs and their memory, each operation with its result, and the outputs."""
-    memory: dict[int, int] = {}
-    for tensor in graph.inputs:
-        place = memory.setdefault(storage_of(tensor), len(memory))
-        yield f"input {_form(tensor)} {tensor.storage_offset()} {place}"
-    places: dict[Node, int] = {}
-    yield from _operations(graph.module, places)
-    yield f"results {[places[node] for node in graph.results]} written {sorted(graph.written)}"
-
-
-def _operations(module: GraphModule, places: dict[Node, int]) -> Iterator[str]:
-    """Yield each operation with its result as text; number the nodes in ``places``."""
-    for node in module.graph.nodes:
-        if node.op == "call_function":
-            is_operator = isinstance(node.target, OpOverload)
-            if node.target.namespace not in _OPERATORS if is_operator else node.target not in _OTHERS:
-                raise _Unnamed
-            values = node.meta.get("val")
-            made = [_form(each) for each in (values if isinstance(values, (list, tuple)) else [values])]
-            name = "getitem" if node.target is getitem else node.target
-            yield f"{name} {_named(node.args, places)} {_named(node.kwargs, places)} {made}"
-        elif node.op == "get_attr":
-            yield from _inner(getattr(module, str(node.target)))
-        places[node] = len(places)
-
-
-def _inner(module: Any) -> Iterator[str]:
-    """Yield the graph of a branch, or of a loop's condition or body."""
-    if not isinstance(module, GraphModule):
-        raise _Unnamed  # a random generator
-    places: dict[Node, int] = {}
-    yield f"graph {len(module.graph.find_nodes(op='placeholder'))}"
-    yield from _operations(module, places)
-    yield f"returns {_named(module.graph.output_node().args, places)}"
-
-
-def _form(value: Any) -> str:
-    if value is None:
-        return "None"
-    if not isinstance(value, Tensor) or value.device.type != "cpu" or value.layout is not torch.strided:
-        raise _Unnamed
-    return f"{value.dtype} {tuple(value.shape)} {value.stride()} {value.is_conj()} {value.is_neg()}"
-
-
-def _named(value: Any, places: Mapping[Node, int]) -> str:
-    """Return an argument of an operation as text; texts are equal only if the arguments are, to the last bit."""
-    if isinstance(value, Node):
-        return f"%{places[value]}"
-    if value is None or isinstance(value, (bool, int, str)):
-        return f"{type(value).__name__}:{value!r}"
-    if isinstance(value, float):
-        return f"float:{struct.pack('>d', value).hex()}"
-    if isinstance(value, complex):
-        return f"complex:{struct.pack('>dd', value.real, value.imag).hex()}"
-    if isinstance(value, (list, tuple)):
-        return f"[{', '.join([_named(each, places) for each in value])}]"
-    if isinstance(value, dict):
-        return f"{{{', '.join([f'{name}={_named(value[name], places)}' for name in sorted(value)])}}}"
-    if isinstance(value, slice):
-        return f"slice{_named((value.start, value.stop, value.step), places)}"
-    if isinstance(value, _PLAIN):
-        return f"{value}"
-    raise _Unnamed
 
 
 def _surroundings() -> list[str]:
@@ -197,6 +121,23 @@ def folder() -> Path:
 
 
 _replaced: dict[Path, Path] = {}  # folder that can't be used -> temporary folder
+
+
+def writable_folder() -> Path:
+    """As :func:`folder`, after a look whether a file can be written there."""
+    place = folder()
+    try:
+        place.mkdir(parents=True, exist_ok=True, mode=0o700)
+        if _is_trusted(place):
+            os.rmdir(tempfile.mkdtemp(prefix=_UNFINISHED, dir=place))
+    except OSError as error:
+        _instead(chosen_folder(), f"{place} can't be written to: {error}")
+    return folder()
+
+
+def holds(name: str) -> bool:
+    """Whether there is an entry under a key."""
+    return any((place / name).is_dir() for place in (chosen_folder(), folder()))
 
 
 def _instead(place: Path, why: str) -> Path:
@@ -306,15 +247,11 @@ def keep(name: str, source: str, code: Mapping[str, bytes], inputs: list[str], o
         "files": {file: _digest(data) for file, data in files.items()},
     }
     files[_FACTS] = json.dumps(facts, indent=1).encode()
-    place = folder()
+    place = writable_folder()
     try:
-        place.mkdir(parents=True, exist_ok=True, mode=0o700)
-        if _is_trusted(place):
-            _write(place, name, files)
-        place = folder()  # a temporary one, if that one is not to be trusted
-    except OSError as error:
+        _write(place, name, files)
+    except OSError as error:  # it is full
         place = _instead(chosen_folder(), f"{place} can't be written to: {error}")
-    if not (place / name).is_dir():
         _write(place, name, files)
     return {kernel: place / name / file for kernel, file in libraries.items()}
 
@@ -356,6 +293,8 @@ def entries() -> list[Entry]:
     """Return the readable entries, the oldest first."""
     found = []
     for path in folder().glob(f"*/{_FACTS}"):
+        if path.parent.name.startswith(_UNFINISHED):
+            continue
         with contextlib.suppress(OSError, ValueError, KeyError):
             facts = json.loads(path.read_text())
             size = sum(file.stat().st_size for file in path.parent.iterdir())

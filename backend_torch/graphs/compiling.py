@@ -14,7 +14,7 @@ import threading
 import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
@@ -23,8 +23,10 @@ from torch.fx import GraphModule, Node
 from backend_torch.autodiff import autodiff
 from backend_torch.graphs import (
     code_cache,
+    compile_workers,
     elementwise_code,
     graph_copies,
+    graph_forms,
     host_calls,
     loop_lowering,
     loop_programs,
@@ -41,6 +43,9 @@ from backend_torch.torch_private import functorch, inductor, light_imports, trac
 from backend_torch.torch_private.guards import same_signature
 from backend_torch.torch_private.inductor import Program
 from backend_torch.torch_private.tensor_internals import storage_of
+
+if TYPE_CHECKING:
+    from concurrent.futures import Future
 
 Tensor = torch.Tensor
 aten = torch.ops.aten
@@ -124,6 +129,10 @@ class Graph:
     results: list[Node]
     sizes: symbolic.Sizes | None = None
     calls: list[host_calls.HostCall] = field(default_factory=list)
+
+    def holds_for(self, shapes: Sequence[symbolic.Shapes]) -> bool:
+        """Whether arguments of all these shapes meet what the trace assumes of symbolic sizes."""
+        return self.sizes is None or all(map(self.sizes.hold_for, shapes))
 
     @property
     def returned(self) -> int:
@@ -234,6 +243,12 @@ def _lift(module: GraphModule) -> list[Tensor]:
     if lifted:
         module.recompile()
     return [tensor for tensor, _ in captured.values()]
+
+
+def remade(form: tuple[Any, ...]) -> Graph:
+    """Return the graph of a form, as far as a compiler needs it."""
+    module, inputs, results = graph_forms.graph_of(form)
+    return Graph(module, inputs, [], frozenset(form[3]), [], results)
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -386,6 +401,13 @@ class Executable:
     mode : str, optional
     options : dict, optional
         As torch.compile takes them.
+    falls_back : bool, default True
+        Warn and run the operations one by one if the graph can't be compiled; False: raise the compiler's error.
+
+    Attributes
+    ----------
+    by_inductor : bool
+        Whether Inductor made a program of it, now or when the code was put on disk.
     """
 
     def __init__(
@@ -395,8 +417,11 @@ class Executable:
         backend: str | Callable[..., Any] | None = None,
         mode: str | None = None,
         options: dict[str, Any] | None = None,
+        falls_back: bool = True,
     ) -> None:
         self.graph = graph
+        self.falls_back = falls_back
+        self.by_inductor = False
         self.captures = graph.captures
         self.written = graph.written
         inductor.check_backend(backend)
@@ -406,6 +431,7 @@ class Executable:
         if mode is not None or options:
             _ = self._settings  # raises for an unknown setting
         self._programs: dict[Any, Program] = {}
+        self._begun: dict[Any, Future[Any]] = {}
         self._operations = loops.by_python(graph.module) if loops.has_control_flow(graph.module) else graph.module
 
     @functools.cached_property
@@ -461,6 +487,22 @@ class Executable:
         other.graph = replace(self.graph, module=module, outputs=outputs, results=results)
         other._operations, other._programs = module, {}
         return other.program(tensors)(list(tensors))
+
+    def can_open(self) -> bool:
+        """Whether code for open sizes would save work: Inductor needs long, where g++ alone is quick."""
+        module = self.graph.module
+        return (
+            self.by_inductor
+            and not self.graph.calls
+            and not loops.has_control_flow(module)
+            and not random_inputs.is_there(module)
+            and not traces.has_recording(module)
+            and all(tensor.device.type == "cpu" for tensor in self.graph.inputs)
+        )
+
+    def shapes(self) -> list[Any]:
+        """Return the shapes of the inputs, arguments and then captures."""
+        return [tensor.shape for tensor in self.graph.inputs]
 
     def suits(self, tensors: Sequence[Tensor]) -> bool:
         """Whether the graph, which has the signature of these arguments, also fits their symbolic sizes."""
@@ -518,6 +560,8 @@ class Executable:
             return make()
         except Exception as error:  # the graph still runs after any failure of a compiler
             trace_state.raise_of_signal(error)
+            if not self.falls_back:
+                raise
             cause = _cause(error)
             if cause not in warned and self._backend in (None, "inductor"):
                 # The cache on disk may be broken, full or read-only.
@@ -550,6 +594,7 @@ class Executable:
         module = graph_copies.duplicate(self.graph.module)
         drawn = random_inputs.taken_out(module)
         settings = self._settings_of(module)
+        self.by_inductor = True
         inputs += [traces.like(mode, tensor) for _, tensor in drawn]
         program = random_inputs.before(inductor.differentiable(module, inputs, settings, TABLE), drawn)
         # torch's compiled derivatives can't be differentiated, which nested recordings need.
@@ -582,16 +627,30 @@ class Executable:
         settings = self._settings or {}
         return {**settings, "fx_graph_cache": False} if random_inputs.is_there(module) else settings
 
+    def key(self) -> str | None:
+        """Return the name of the machine code on disk; None for what is not kept there."""
+        return code_cache.key(self.graph, self._mode, self._options)
+
     def _compiled(self) -> Program:
-        graph = self.graph
-        if self._mode is None and not self._options:
-            own = elementwise_code.program(graph) or loop_programs.program(graph)
-            if own is not None:
-                return own
-        key = code_cache.key(graph, self._mode, self._options)
+        own = self._by_gcc()
+        if own is not None:
+            return own
+        self.by_inductor = True
+        key = self.key()
         known = None if key is None else code_cache.load(key)
-        if known is not None:
-            return loop_lowering.raising(known) if loop_lowering.has_loops(graph.module) else known
+        if known is None:
+            return self._by_inductor(key)
+        return loop_lowering.raising(known) if loop_lowering.has_loops(self.graph.module) else known
+
+    def _by_gcc(self) -> Program | None:
+        """Return a program that needs no Inductor; None if the graph has none."""
+        if self._mode is not None or self._options:
+            return None
+        return elementwise_code.program(self.graph) or loop_programs.program(self.graph)
+
+    def _by_inductor(self, key: str | None) -> Program:
+        """Compile the graph by Inductor, and keep the code on disk under its key."""
+        graph = self.graph
         mode, inputs = self._stand_ins()
         module = graph_copies.duplicate(graph.module, graph.results)
         has_lowered = loop_lowering.lower(module)
@@ -608,6 +667,54 @@ class Executable:
             code_cache.store(key, code, graph)
         program = random_inputs.before(code, drawn)
         return loop_lowering.raising(program) if has_lowered else program
+
+    # -----------------------------------------------------------------------------------------------------------------
+    # In the background
+
+    @functools.cached_property
+    def by_operations(self) -> Executable:
+        """An executable of the same graph that runs its operations one by one."""
+        other = copy.copy(self)
+        other._backend, other._programs, other._begun = "eager", {}, {}
+        return other
+
+    def begun(self, tensors: Sequence[Tensor]) -> Future[Any] | None:
+        """Return what waits for the code for these inputs in the background; None if nothing does."""
+        return self._begun.get(self._tracked(tensors))
+
+    def begin(self, tensors: Sequence[Tensor], finish: Callable[[], Any]) -> Future[Any]:
+        """Compile for these inputs in the background, in another process if that can be.
+
+        The thread that waits calls ``finish`` in the end, which finds the code on disk or compiles it.
+        """
+        tracked = self._tracked(tensors)
+
+        def run() -> None:
+            self._prepare(tracked)
+            finish()
+
+        self._begun[tracked] = begun = compile_workers.in_background(run)
+        return begun
+
+    def end(self, tensors: Sequence[Tensor]) -> None:
+        """Forget what waited; the next call of :meth:`begin` may begin anew."""
+        self._begun.pop(self._tracked(tensors), None)
+
+    def _prepare(self, tracked: tuple[Any, ...]) -> None:
+        """Compile where it hinders nobody: by g++ alone, or in another process, which leaves the code on disk."""
+        graph = self.graph
+        if tracked or self._backend not in (None, "inductor") or graph.outputs is None:
+            return
+        if not (graph.results or graph.written) or self._by_gcc() is not None:
+            return
+        key = self.key()
+        if key is not None and not code_cache.holds(key):
+            compile_workers.compiled_elsewhere(graph_forms.form_of(graph), key, self._mode, self._options)
+
+    def compile_for_disk(self) -> None:
+        """Compile the graph by Inductor, in the other process."""
+        with traces.scope():
+            self._by_inductor(self.key())
 
     def _with_outputs(self, run: Program, outputs: list[Output]) -> Program:
         written = self.graph.written

@@ -9,7 +9,7 @@ from __future__ import annotations
 import ast
 import operator
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
 from itertools import pairwise
 from typing import Any
@@ -21,6 +21,7 @@ from backend_torch.torch_private import symbolic_shapes, traces
 from backend_torch.torch_private.guards import same_signature
 
 Tensor = torch.Tensor
+Shapes = Sequence[Sequence[int]]
 _KNOWN = 1024  # sizes for which the algebra is computed once
 Symbol = (torch.SymInt, torch.SymFloat, torch.SymBool)
 
@@ -116,6 +117,11 @@ def checked(text: Any, places: Any) -> Callable[[Sequence[Tensor]], bool]:
     return holds
 
 
+def _is_fixed(size: int, others: Sequence[int]) -> bool:
+    """Whether a size is the same everywhere; never without others to compare it with."""
+    return bool(others) and all(other == size for other in others)
+
+
 class Sizes:
     """The symbolic sizes of tensors: each size from 2 on of a tensor that is not empty has its own symbol.
 
@@ -123,23 +129,34 @@ class Sizes:
     ----------
     tensors : sequence of Tensor
         The tensors with the current sizes.
-
-    Attributes
-    ----------
-    holds : callable
-        ``holds(*tensors)``: whether other tensors of the same :func:`pattern` meet the assumptions.
+    others : sequence of shapes
+        Shapes that tensors of the same :func:`pattern` had. If any are given, only those sizes are symbolic that
+        differ there; the others stay as they are.
     """
 
-    def __init__(self, tensors: Sequence[Tensor]) -> None:
+    def __init__(self, tensors: Sequence[Tensor], others: Sequence[Shapes] = ()) -> None:
         self._environment = symbolic_shapes.new_environment()
-        self._places = [(i, axis) for i, t in enumerate(tensors) for axis, n in enumerate(t.shape) if _is_open(t, n)]
+        places = [(i, axis) for i, t in enumerate(tensors) for axis, n in enumerate(t.shape) if _is_open(t, n)]
+        fixed = [(i, axis) for i, axis in places if _is_fixed(tensors[i].shape[axis], [o[i][axis] for o in others])]
+        self._places = [place for place in places if place not in fixed]
+        self._fixed = [(i, axis, tensors[i].shape[axis]) for i, axis in fixed]
         self._names: list[Any] = []
         self._symbols: list[Any] = []
         for index, (i, axis) in enumerate(self._places):
             name, symbol = symbolic_shapes.new_symbol(self._environment, f"t{index}", tensors[i].shape[axis])
             self._names.append(name)
             self._symbols.append(symbol)
-        self.holds: Callable[..., bool] = lambda *tensors: True
+        self._met: Callable[[tuple[int, ...]], bool] = lambda sizes: True
+
+    def holds(self, *tensors: Tensor) -> bool:
+        """Whether other tensors of the same :func:`pattern` meet the assumptions."""
+        return self.hold_for([tensor.shape for tensor in tensors])
+
+    def hold_for(self, shapes: Shapes) -> bool:
+        """Whether tensors of these shapes meet the assumptions."""
+        if any(shapes[i][axis] != size for i, axis, size in self._fixed):
+            return False
+        return self._met(tuple([shapes[i][axis] for i, axis in self._places]))
 
     def mode(self) -> traces.FakeTensorMode:
         """Return a mode in which tensors without data may have these sizes."""
@@ -147,11 +164,12 @@ class Sizes:
 
     def like(self, mode: traces.FakeTensorMode, tensors: Sequence[Tensor]) -> list[Tensor]:
         """Return the tensors without data, with symbols for sizes and the same layout."""
-        symbols = iter(self._symbols)
-        return [self._like(mode, tensor, symbols) for tensor in tensors]
+        symbols = dict(zip(self._places, self._symbols, strict=True))
+        return [self._like(mode, tensor, index, symbols) for index, tensor in enumerate(tensors)]
 
-    def _like(self, mode: traces.FakeTensorMode, tensor: Tensor, symbols: Iterator[Any]) -> Tensor:
-        sizes = [next(symbols) if _is_open(tensor, n) else n for n in tensor.shape]
+    @staticmethod
+    def _like(mode: traces.FakeTensorMode, tensor: Tensor, index: int, symbols: Mapping[Any, Any]) -> Tensor:
+        sizes = [symbols.get((index, axis), n) for axis, n in enumerate(tensor.shape)]
         layout = _layout(tensor) or tuple(range(tensor.dim()))
         strides: list[Any] = list(layout[1:])
         if layout[:1] != (-1,):
@@ -162,7 +180,7 @@ class Sizes:
         return traces.empty(mode, sizes, strides, tensor)
 
     def settle(self) -> None:
-        """Let :attr:`holds` check all assumptions made until now."""
+        """Let :meth:`holds` check all assumptions made until now."""
         supposed = self._environment.produce_guards_expression(self._symbols)
         if supposed is None:
             return
@@ -171,7 +189,7 @@ class Sizes:
         def met(sizes: tuple[int, ...]) -> bool:
             return bool(self._environment.evaluate_guards_expression(supposed, sizes))
 
-        self.holds = lambda *tensors: met(self._of(tensors))
+        self._met = met
 
     def conditions(self, open_axes: Sequence[Sequence[int]]) -> tuple[str, list[tuple[int, int]]]:
         """What has been supposed until now, in words of a program that `checked` takes, and which sizes are meant.

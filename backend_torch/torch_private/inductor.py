@@ -99,11 +99,22 @@ def changed_settings() -> str | None:
         return ""
     now = config.get_config_copy()
     if not _noted:
-        _noted.append((config.codegen_config(), now))
+        _noted.append((_set_earlier(config), now))
     before, defaults = _noted[0]
     changed = {name: value for name, value in sorted(now.items()) if value != defaults.get(name)}
     plain = all(isinstance(value, (bool, int, float, str, type(None))) for value in changed.values())
     return f"{before}{changed or ''}" if plain else None
+
+
+def _set_earlier(config: Any) -> str:
+    """Return the settings that differ from the defaults; torch's text also has those that were set to them."""
+    place = f"{config.__name__}."
+    return "\n".join([
+        line
+        for line in config.codegen_config().splitlines()
+        for name, _, value in [line.removeprefix(place).partition(" = ")]
+        if name not in config._config or value != repr(config._config[name].default)
+    ])  # fmt: skip
 
 
 def options_of(mode: str | None, options: dict[str, Any] | None) -> dict[str, Any]:

@@ -107,7 +107,7 @@ ROWS = [
         "inductor",
         "torch._guards.TracingContext torch._guards.tracing torch._inductor.compile_fx._recursive_joint_graph_passes "
         "torch._inductor.compile_fx.compile_fx torch._inductor.compile_fx.compile_fx_inner torch._inductor.config "
-        "torch._inductor.config.patch torch._inductor.decomposition.select_decomp_table "
+        "torch._inductor.config.patch torch._inductor.config:_config torch._inductor.decomposition.select_decomp_table "
         "torch._inductor.virtualized.V torch._subclasses.fake_tensor.FakeTensorMode",
         "compiling a traced graph without Dynamo and without its wrappers, which take 12 us a call",
         test=_TRACES + "test_results_alias_as_they_do_eagerly",

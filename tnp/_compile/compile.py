@@ -19,7 +19,7 @@ import time
 import warnings
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
@@ -48,14 +48,26 @@ Tensor = Any
 _lock = threading.RLock()  # torch's tracer and compiler are global to the process
 _REPEATS = 5  # runs of a profile; the fastest counts
 _MANY_TRACES = 8  # a function that is traced this often gets a warning
+_OFTEN = 100  # calls with open sizes after which some sizes get code of their own
 
 
-class CacheInfo(NamedTuple):
-    """The result of ``fn.cache_info()``."""
-
+class _Counts(NamedTuple):
     traces: int
     hits: int
     compile_seconds: float
+
+
+class CacheInfo(_Counts):
+    """The result of ``fn.cache_info()``: three numbers, and ``programs``, a line of text for each trace there is."""
+
+    programs: tuple[str, ...] = ()
+
+    def __str__(self) -> str:
+        return "\n".join([repr(self), *self.programs])
+
+
+class _OneSize(Exception):
+    """A trace with open sizes is for one size alone."""
 
 
 class _Entry:
@@ -63,10 +75,23 @@ class _Entry:
 
     ``why`` says what was new when it was traced; ``make`` is what makes its shortcut, None where there can be none;
     ``only`` is the signature of what left sizes open and could not, None otherwise; ``open`` says which captures are
-    found in which place outside.
+    found in which place outside; ``alike`` is the key of all signatures that differ from its own in sizes alone, and
+    ``shapes`` are those that it was traced for.
     """
 
-    __slots__ = ("build", "executable", "has_effects", "make", "only", "open", "outer", "why")
+    __slots__ = (
+        "alike",
+        "build",
+        "executable",
+        "has_effects",
+        "make",
+        "only",
+        "open",
+        "outer",
+        "shapes",
+        "text",
+        "why",
+    )
 
     def __init__(
         self,
@@ -84,6 +109,9 @@ class _Entry:
         self.has_effects = result.has_effects
         self.make = call_codegen.maker(args, kwargs, result, len(executable.captures), outer, self.open)
         self.only = only
+        self.alike: Any = None
+        self.shapes: list[Any] = []
+        self.text = ""
         self.why = ""
 
     def captures(self) -> list[Tensor]:
@@ -120,18 +148,23 @@ class _Signatures:
         self,
         function: Callable[..., Any],
         options: dict[str, Any],
-        dynamic: bool,
+        dynamic: bool | str | None,
         eager_check: bool,
         cache_size: int | None,
         autograph: bool = True,
         opened: Callable[[Callable[..., Any]], Callable[..., Any]] = lambda function: function,
+        background: bool = False,
     ) -> None:
         self.source = function
         self.function = opened(function)
         self.traced_function = opened(converted(function) if autograph else function)
         self.options = options
-        self.dynamic = dynamic
+        self.dynamic = dynamic != "auto" and bool(dynamic)
+        self.opens = dynamic == "auto" and not eager_check  # sizes, once a second one is seen
+        self._closed: set[Any] = set()  # keys of what can't leave sizes open
+        self._counts: dict[Any, int] = {}  # calls with open sizes, by key and shapes
         self.eager_check = eager_check
+        self.background = background
         self.cache_size = cache_size
         self.open_axes: list[list[int]] | None = None  # of each array, in a program that is saved
         self.entries: OrderedDict[Any, list[_Entry]] = OrderedDict()  # a key has several entries if sizes are left open
@@ -170,7 +203,7 @@ class _Signatures:
                     self.function, compile, self.options
                 )
             return self.parts(args, kwargs)
-        entry, hit, arrays, given, tensors = self.entry(args, kwargs)
+        entry, hit, arrays, given, tensors = self.entry(args, kwargs, open_too=self.opens)
         if any(map(compiling.is_fake, tensors)):  # fake tensors have no memory that machine code could read
             return self.function(*args, **kwargs)
         inputs = [*tensors, *entry.captures()]
@@ -178,10 +211,14 @@ class _Signatures:
             self.hits += 1
             progress.log.debug("tnp.compile: %s: a trace is there", self.name)
             program = entry.executable.program(inputs)
+        elif self.background and not self._is_compiled(entry, inputs):
+            values = entry.executable.by_operations.program(inputs)(list(inputs))
+            return self._result(entry, values, arrays, given, tensors, args, kwargs)
         else:
-            program = self._program(entry, inputs)
-            if not entry.suits(tensors, args, kwargs):  # compiling has added assumptions
+            found = self._program(entry, inputs)
+            if found is None or not entry.suits(tensors, args, kwargs):  # compiling has added assumptions
                 return self._call(args, kwargs)
+            program = found
         if self.eager_check:
             _, eager = self._runner(args, kwargs, arrays, entry.outer)
             values = checking.checked(entry.executable, inputs, lambda: eager(tensors), program)
@@ -190,6 +227,8 @@ class _Signatures:
         result = self._result(entry, values, arrays, given, tensors, args, kwargs)
         if entry.make is not None and not self.eager_check and not progress.log.isEnabledFor(logging.DEBUG):
             matches = entry.executable.matching(inputs)
+            if entry.shapes:
+                matches, program = self._counting(entry, matches, program)
             captures, device = entry.executable.captures, devices.state.default
             self.call = entry.make(matches, program, device, captures, self.any_call, self)
             dynamo.look_into(self.inlined, self.call)  # torch.compile can't look into the machine code
@@ -230,19 +269,39 @@ class _Signatures:
         pytree.flatten((args, kwargs), arrays)
         return any(isinstance(array, ndarray) and memory.is_sharded(array.tensor) for array in arrays)
 
+    def _counting(self, entry: _Entry, matches: Any, program: Any) -> tuple[Any, Any]:
+        """Return the check and the program of an entry whose sizes are open, to count the calls of each size.
+
+        Sizes that are called often leave: the next call with them is traced for them.
+        """
+        count = len(entry.shapes[0])
+        own = {shapes for (alike, shapes), calls in self._counts.items() if alike == entry.alike and calls >= _OFTEN}
+
+        def counted(tensors: list[Tensor]) -> Any:
+            place = entry.alike, tuple([tensor.shape for tensor in tensors[:count]])
+            self._counts[place] = calls = self._counts.get(place, 0) + 1
+            if calls == _OFTEN:
+                self.call = self.any_call
+            return program(tensors)
+
+        def has_none(*tensors: Tensor) -> bool:
+            return tuple([tensor.shape for tensor in tensors[:count]]) not in own and matches(*tensors)
+
+        return has_none if own else matches, counted
+
     def entry(
-        self, args: tuple[Any, ...], kwargs: dict[str, Any], numbers_too: bool = True
+        self, args: tuple[Any, ...], kwargs: dict[str, Any], numbers_too: bool = True, open_too: bool = False
     ) -> tuple[_Entry, bool, list[Any], list[Tensor], list[Tensor]]:
         """The trace for these arguments, whether it was there, their arrays, tensors, and tensors to be read.
 
         If ``numbers_too``, Python's numbers among the arguments are arrays of the trace, but for those whose values
-        Python needs.
+        Python needs. If ``open_too``, it may be one for arguments of many sizes.
         """
         if self.eager_check or not numbers_too:
-            return self._entry(args, kwargs)
+            return self._entry(args, kwargs, open_too)
         opened, numbers, structure = self._with_numbers(args, kwargs)
         try:
-            return self._entry(*opened)
+            return self._entry(*opened, open_too)
         except ValueNeeded as needed:
             self._static[structure] = self._static.get(structure, frozenset()) | needed.numbers
         except Exception as error:  # the function's own errors are raised again
@@ -250,7 +309,7 @@ class _Signatures:
                 raise
             trace_state.raise_of_signal(error)
             self._static[structure] = frozenset(range(numbers + len(self._static.get(structure, ()))))
-        return self.entry(args, kwargs)
+        return self.entry(args, kwargs, open_too=open_too)
 
     def _with_numbers(
         self, args: tuple[Any, ...], kwargs: dict[str, Any]
@@ -284,7 +343,7 @@ class _Signatures:
         return opened, count - len(static), structure
 
     def _entry(
-        self, args: tuple[Any, ...], kwargs: dict[str, Any]
+        self, args: tuple[Any, ...], kwargs: dict[str, Any], open_too: bool = False
     ) -> tuple[_Entry, bool, list[Any], list[Tensor], list[Tensor]]:
         arrays: list[Any] = []
         structure = pytree.flatten((args, kwargs), arrays)
@@ -293,12 +352,47 @@ class _Signatures:
         sizes = symbolic.pattern(tensors) if self.dynamic else compiling.signature(tensors)
         key = structure, sizes, devices.state.default
         entry = self._known(key, tensors, args, kwargs)
+        if entry is None and open_too:
+            alike = structure, symbolic.pattern(tensors), devices.state.default
+            if self._counts.get((alike, tuple([tensor.shape for tensor in tensors])), 0) < _OFTEN:
+                entry = self._known(alike, tensors, args, kwargs) or self._opened(alike, args, kwargs, arrays, tensors)
         hit = entry is not None
         if entry is None:
             with _lock:
                 entry = self._known(key, tensors, args, kwargs) or self._traced(key, args, kwargs, arrays, tensors)
         arrays = [array.value if type(array) is Number else array for array in arrays]
         return entry, hit, arrays, given, tensors
+
+    def _opened(
+        self, key: Any, args: tuple[Any, ...], kwargs: dict[str, Any], arrays: list[Any], tensors: list[Tensor]
+    ) -> _Entry | None:
+        """Return a new trace for all sizes, if there is one of other sizes that took Inductor; None if there can't be.
+
+        Only sizes that have differed are open.
+        """
+        if key in self._closed:
+            return None
+        shapes = [tensor.shape for tensor in tensors]
+        with _lock:
+            others = [
+                entry.executable.shapes()[: len(tensors)]
+                for entries in self.entries.values()
+                for entry in entries
+                if entry.alike == key and not entry.shapes and entry.executable.can_open()
+            ]
+            if not others or shapes in others:
+                return None
+            try:
+                return self._traced(key, args, kwargs, arrays, tensors, [*others, shapes])
+            except Exception as error:  # the function's own errors are raised when these sizes alone are traced
+                trace_state.raise_of_signal(error)
+                self._close(key, error)
+                return None
+
+    def _close(self, key: Any, error: Exception) -> None:
+        """From now on trace for each size: the function can't leave sizes open."""
+        self._closed.add(key)
+        progress.log.info("tnp.compile: %s can't leave sizes open: %s", self.name, error)
 
     def _known(self, key: Any, tensors: list[Tensor], args: tuple[Any, ...], kwargs: dict[str, Any]) -> _Entry | None:
         for entry in reversed(self.entries.get(key, ())):
@@ -337,17 +431,75 @@ class _Signatures:
     def warmup(self, *args: Any, **kwargs: Any) -> None:
         """Trace and compile for these arguments; nothing runs."""
         with shutdown.waited_for():
-            entry, _, _, _, tensors = self.entry(args, kwargs)
-            self._program(entry, [*tensors, *entry.captures()])
+            entry, _, _, _, tensors = self.entry(args, kwargs, open_too=self.opens)
+            inputs = [*tensors, *entry.captures()]
+            begun = entry.executable.begun(inputs)
+            if begun is None and self._program(entry, inputs) is None:
+                self.warmup(*args, **kwargs)
+        if begun is not None:
+            begun.result()
+
+    def warmup_all(self, fitted: Callable[..., tuple[Any, ...]], examples: Iterable[Any]) -> None:
+        """Trace for each tuple of arguments, and compile for all of them at once; nothing runs."""
+        begun = []
+        for args in examples:
+            if not isinstance(args, tuple):
+                raise TypeError(f"warmup_all takes tuples of arguments, one for each signature, not {args!r}")
+            with shutdown.waited_for():
+                entry, _, _, _, tensors = self.entry(fitted(*args), {})
+            begun.append(self._begun(entry, [*tensors, *entry.captures()]))
+        for each in begun:
+            each.result()
+
+    def _begun(self, entry: _Entry, inputs: list[Tensor]) -> Any:
+        """Return the future of a program that is compiled in the background; the first call begins that."""
+
+        def finish() -> None:
+            with shutdown.waited_for():
+                self._program(entry, inputs)
+
+        return entry.executable.begun(inputs) or entry.executable.begin(inputs, finish)
+
+    def _is_compiled(self, entry: _Entry, inputs: list[Tensor]) -> bool:
+        """Whether the code of the background is there; an error there, such as a warning turned into one, is raised."""
+        if not entry.executable.is_ready(inputs):
+            begun = self._begun(entry, inputs)
+            if begun.done():
+                entry.executable.end(inputs)
+                begun.result()
+        return entry.executable.is_ready(inputs)
 
     def _program(self, entry: _Entry, inputs: list[Tensor]) -> Any:
-        """Return the program for inputs, compiled if need be."""
+        """Return the program for inputs, compiled if need be; None if it can't be compiled for many sizes."""
+        program = None
         with _lock:
             start = time.perf_counter()
-            with contextlib.nullcontext() if entry.executable.is_ready(inputs) else progress.told(self.name, entry.why):
-                program = entry.executable.program(inputs)
+            try:
+                with self._wait_told(entry, inputs):
+                    program = entry.executable.program(inputs)
+                if not entry.executable.graph.holds_for(entry.shapes):
+                    raise _OneSize("the compiler assumes more of them")
+            except Exception as error:
+                if not entry.shapes:
+                    raise
+                trace_state.raise_of_signal(error)
+                self._close(entry.alike, error)
+                self.entries.pop(entry.alike, None)
             self.seconds += time.perf_counter() - start
         return program
+
+    def _wait_told(self, entry: _Entry, inputs: list[Tensor]) -> contextlib.AbstractContextManager[Any]:
+        is_ready = entry.executable.is_ready(inputs)
+        return contextlib.nullcontext() if is_ready else progress.told(self.name, entry.why)
+
+    def cache_info(self) -> CacheInfo:
+        """Return the counts, and a description of each trace."""
+        found = CacheInfo(self.traces, self.hits, self.seconds)
+        entries = [entry for entries in list(self.entries.values()) for entry in entries]
+        found.programs = tuple([
+            f"{entry.text}{' and other sizes' if entry.executable.graph.sizes is not None else ''}" for entry in entries
+        ])  # fmt: skip
+        return found
 
     def save(self, path: Any, *args: Any, **kwargs: Any) -> None:
         """Write the program for these arguments to a file that ``tnp.load_compiled`` reads."""
@@ -384,13 +536,21 @@ class _Signatures:
         return exporting.program(traced, tensors, drawing_too, open_axes), tensors, text
 
     def _traced(
-        self, key: Any, args: tuple[Any, ...], kwargs: dict[str, Any], arrays: list[Any], tensors: list[Tensor]
+        self,
+        key: Any,
+        args: tuple[Any, ...],
+        kwargs: dict[str, Any],
+        arrays: list[Any],
+        tensors: list[Tensor],
+        shapes: Sequence[Any] = (),
     ) -> _Entry:
         """Trace and keep a new entry; drop the least recently used one if there are too many."""
         start = time.perf_counter()
         fixed = any(entry.only is not None for entry in self.entries.get(key, ()))
         with errstate.paused():
-            entry = self._trace(args, kwargs, arrays, tensors, fixed)
+            entry = self._trace(args, kwargs, arrays, tensors, fixed, shapes)
+        if self.opens:
+            entry.alike = key if shapes else (key[0], symbolic.pattern(tensors), key[2])
         self.entries.setdefault(key, []).append(entry)
         self.entries.move_to_end(key)
         self.traces += 1
@@ -400,17 +560,31 @@ class _Signatures:
             entries.pop(0)
             if not entries:
                 self.entries.popitem(last=False)
-        entry.why = self._tell([*self._described(args, kwargs), *entry.outer.described()])
+        described = self._described(args, kwargs)
+        entry.text = ", ".join([f"{name}: {what}" for name, what in described])
+        entry.why = self._tell([*described, *entry.outer.described()])
+        if shapes:
+            entry.why += "; the code serves other sizes, too"
         progress.log.info("tnp.compile: traced %s in %.2f s: %s", self.name, time.perf_counter() - start, entry.why)
         return entry
 
     def _trace(
-        self, args: tuple[Any, ...], kwargs: dict[str, Any], arrays: list[Any], tensors: list[Tensor], fixed: bool
+        self,
+        args: tuple[Any, ...],
+        kwargs: dict[str, Any],
+        arrays: list[Any],
+        tensors: list[Tensor],
+        fixed: bool,
+        shapes: Sequence[Any],
     ) -> _Entry:
         outer = OuterState(self.source, (args, kwargs), lists=not self.eager_check)
         results, run = self._runner(args, kwargs, arrays, outer)
         graph, only = None, None
-        if self.dynamic and not fixed:
+        if shapes:
+            graph = compiling.trace(run, tensors, symbolic.Sizes(tensors, shapes))
+            if not graph.holds_for(shapes):
+                raise _OneSize("the function does something else for other sizes")
+        elif self.dynamic and not fixed:
             try:
                 graph = compiling.trace(run, tensors, symbolic.Sizes(tensors))
             except Exception as error:  # the function's own errors are raised below
@@ -418,7 +592,10 @@ class _Signatures:
         if graph is None:
             graph = compiling.trace(run, tensors)
             only = compiling.signature(tensors) if self.dynamic else None
-        return _Entry(compiling.Executable(graph, **self.options), args, kwargs, results[-1], outer, only)
+        executable = compiling.Executable(graph, **self.options, falls_back=not shapes)
+        entry = _Entry(executable, args, kwargs, results[-1], outer, only)
+        entry.shapes = list(shapes)
+        return entry
 
     def _runner(
         self, args: tuple[Any, ...], kwargs: dict[str, Any], arrays: list[Any], outer: OuterState
@@ -510,7 +687,7 @@ def compile(
     *,
     backend: str | Callable[..., Any] | None = None,
     mode: str | None = None,
-    dynamic: bool | None = None,
+    dynamic: bool | Literal["auto"] | None = None,
     options: dict[str, Any] | None = None,
     fullgraph: bool = False,
     eager_check: bool = False,
@@ -519,6 +696,7 @@ def compile(
     static_argnums: int | Iterable[int] | None = None,
     static_argnames: str | Iterable[str] | None = None,
     input_signature: Sequence[Any] | None = None,
+    background: bool = False,
 ) -> Callable[..., Any]:
     """Trace a function of arrays once for each signature, and run the trace as machine code.
 
@@ -532,11 +710,13 @@ def compile(
         torch.compile.
     mode : str, optional
         As in torch.compile: ``"reduce-overhead"``, ``"max-autotune"`` ...
-    dynamic : bool, optional
+    dynamic : bool or "auto", optional
         False or None: each shape has its own trace. True: one trace for all sizes of the arguments' axes from 2 on,
         as long as the function does the same for them; ``if x.shape[0] > 3`` makes two. Sizes of 0 and 1 are traced by
         themselves, as they broadcast otherwise, and strides with gaps stay what they are. What can't leave a size open
         is traced for each: ``len(x)``, where Python wants an int (``x.shape[0]`` does not), or a loop over it.
+        ``"auto"``: the first shape has its own trace. If compiling it took torch's Inductor, the second shape's trace
+        leaves those sizes open that differ, and serves all later ones; sizes that are called 100 times get their own.
     options : dict, optional
         Settings of the backend, as in torch.compile.
     fullgraph : bool, optional
@@ -560,6 +740,9 @@ def compile(
         What each argument is to be: `ShapeDtypeStruct` or containers of these, whose lengths None are open, as with
         ``dynamic=True``. Numbers and lists become arrays of that dtype; another array is an error. ``fn.graph()``,
         ``fn.warmup()`` and ``fn.save(path)`` need no arguments then.
+    background : bool, default False
+        Let another process compile. Until the code is there, calls run the traced operations one by one. Results of
+        the two differ in rounding only. If compiling fails, one warning says so, and the operations go on one by one.
 
     Returns
     -------
@@ -568,7 +751,8 @@ def compile(
         ``fn.graph(*args)`` is the graph for such arguments, to be read, counted, drawn, and written as ONNX;
         ``fn.save("f.pt2", *args)`` writes the program for such arguments to a file for ``load_compiled``;
         ``fn.package("f.pt2", *args)`` writes its machine code, for C++ programs without Python (examples/cpp);
-        ``fn.warmup(*args)`` compiles for them without a call; ``fn.cost(*args)`` is what a call costs, in operations
+        ``fn.warmup(*args)`` compiles for them without a call, and ``fn.warmup_all([args, args, ...])`` for many
+        signatures, in as many processes as there are processors; ``fn.cost(*args)`` is what a call costs, in operations
         and bytes, and ``fn.profile(*args)`` its time, by line of the program.
 
     Raises
@@ -632,9 +816,12 @@ def compile(
         "static_argnums": static_argnums,
         "static_argnames": static_argnames,
         "input_signature": input_signature,
+        "background": background,
     }
     if fn is None:
         return functools.partial(compile, **settings)
+    if isinstance(dynamic, str) and dynamic != "auto":
+        raise ValueError(f'dynamic must be True, False, None or "auto", not {dynamic!r}')
     if cache_size is not None and operator.index(cache_size) < 1:
         raise ValueError(f"cache_size must be at least 1, not {cache_size}")
     static = StaticArguments(fn, static_argnums, static_argnames)
@@ -642,10 +829,10 @@ def compile(
     if arguments is not None:
         if static:
             raise ValueError("an argument is static or of input_signature: a static one can be a variable of a closure")
-        dynamic = settings["dynamic"] = arguments.is_open or dynamic
+        dynamic = settings["dynamic"] = True if arguments.is_open else dynamic
         settings["input_signature"] = None  # transforms pass other shapes
     inside = {"backend": backend, "mode": mode, "options": options}
-    signatures = _Signatures(fn, inside, bool(dynamic), eager_check, cache_size, autograph, static.opened)
+    signatures = _Signatures(fn, inside, dynamic, eager_check, cache_size, autograph, static.opened, background)
 
     @functools.wraps(fn)
     def compiled(*args: Any, **kwargs: Any) -> Any:
@@ -658,15 +845,13 @@ def compile(
                 raise
             raise explained from None
 
-    def cache_info() -> CacheInfo:
-        return CacheInfo(signatures.traces, signatures.hits, signatures.seconds)
-
     called: Any = static.taking(compiled) if arguments is None else arguments.taking(compiled)
     taking = static.taking if arguments is None else arguments.exemplified
     of_compiled.mark(called, functools.partial(compile, **settings), taking(signatures.reads))
-    called.cache_info = cache_info
+    called.cache_info = signatures.cache_info
     called.graph = taking(signatures.graph)
     called.warmup = taking(signatures.warmup)
+    called.warmup_all = lambda examples: signatures.warmup_all(taking(lambda *args: args), examples)
     called.cost = taking(signatures.cost)
     called.profile = taking(signatures.profile)
     called.save = taking(signatures.save, 1)

@@ -5,9 +5,12 @@ from __future__ import annotations
 import getpass
 import json
 import os
+import pickle
+import signal
 import subprocess
 import sys
 import tempfile
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -15,8 +18,8 @@ from typing import Any
 import pytest
 import torch
 
-from backend_torch.graphs import code_cache, compiling, control_flow, loop_programs
-from backend_torch.torch_private import inductor_code
+from backend_torch.graphs import code_cache, compiling, control_flow, graph_forms, loop_programs
+from backend_torch.torch_private import inductor, inductor_code
 
 ROOT = Path(__file__).parents[3]
 
@@ -149,6 +152,34 @@ def test_the_state_of_torch_is_in_the_key(monkeypatch: pytest.MonkeyPatch) -> No
     assert len(set(keys)) == 4
 
 
+def test_a_setting_that_was_set_to_its_default_changes_no_key(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Torch's own tracing of loops does that."""
+    monkeypatch.setattr(inductor, "_noted", [])
+    with torch._inductor.config.patch(emulate_precision_casts=False):
+        first = FUNCTIONS["plain"]()
+    monkeypatch.setattr(inductor, "_noted", [])
+    assert FUNCTIONS["plain"]() == first
+    monkeypatch.setattr(inductor, "_noted", [])
+    with torch._inductor.config.patch(emulate_precision_casts=True):
+        assert FUNCTIONS["plain"]() != first
+
+
+def inner(given: list[torch.Tensor]) -> list[torch.Tensor]:
+    x, y = given
+    y.add_(1)
+    steps = control_flow.while_loop(
+        lambda carried: carried[1].sum() < 9, lambda carried: [carried[0] * 0.5 + HELD.sum(), carried[1] + 1], [x, y[0]]
+    )
+    branch = control_flow.cond(x.sum() > 0, lambda: [x + 1.0], lambda: [x - float("-inf")])[0]
+    return [steps[0], torch.sort(branch)[0].t(), x.max(dim=0)[0], torch.where(x > 0, x, -0.0), x[1:].to(torch.int64)]
+
+
+def test_another_process_can_make_the_graph_again() -> None:
+    form = graph_forms.form_of(compiling.trace(inner, [torch.ones(4, 4), torch.ones(3, dtype=torch.float64)]))
+    again = graph_forms.form_of(compiling.remade(pickle.loads(pickle.dumps(form))))
+    assert f"{again}" == f"{form}"
+
+
 def test_what_has_no_name_has_no_key(monkeypatch: pytest.MonkeyPatch) -> None:
     generator = torch.Generator()
     assert key(lambda x: x + torch.rand(4, generator=generator), X) is None
@@ -274,3 +305,69 @@ def test_a_folder_that_cannot_be_written_to_is_still_read(folder: Path, monkeypa
         code_cache.keep("another", "", {}, [], 1)
     assert code_cache.load("key") is not None
     assert code_cache.kernels("another") == {}
+
+
+# Many processes.
+
+SHARED = """
+import json, os, signal, sys
+import tnp as np
+
+started = []
+sys.addaudithook(lambda event, args: started.append(event) if event in ("subprocess.Popen", "os.fork") else None)
+x = np.linspace(-1, 1, 12).reshape(3, 4)
+results = [np.compile(lambda x: 1 / (1 + np.exp(-x)))(x), np.compile(lambda x: np.sin(x) * 0.5)(x)]
+print(json.dumps([[result.tolist() for result in results], len(started)]))
+"""
+
+
+def process(place: Path, code: str) -> subprocess.Popen[str]:
+    environment = {
+        **os.environ,
+        "TNP_CACHE_DIR": str(place / "tnp"),
+        "TORCHINDUCTOR_CACHE_DIR": str(place / "inductor"),
+    }
+    pipe = subprocess.PIPE
+    return subprocess.Popen(
+        [sys.executable, "-c", code], cwd=ROOT, env=environment, stdout=pipe, stderr=pipe, text=True
+    )
+
+
+def test_eight_processes_fill_one_cache(tmp_path: Path) -> None:
+    found = []
+    for each in [process(tmp_path, SHARED) for _ in range(8)]:
+        out, err = each.communicate()
+        assert each.returncode == 0, err
+        assert "Warning" not in err
+        found.append(json.loads(out)[0])
+    assert all(each == found[0] for each in found)
+    entries = sorted((tmp_path / "tnp").iterdir())
+    assert len(entries) == 2
+    for entry in entries:
+        code_cache._checked(entry)
+    later = process(tmp_path, SHARED)
+    assert json.loads(later.communicate()[0]) == [found[0], 0]
+
+
+KILLED = """
+import os, pathlib, signal
+import tnp as np
+pathlib.Path.rename = lambda *names: os.kill(os.getpid(), signal.SIGKILL)
+np.compile(lambda x: x * 2.5 + 1)(np.ones(3))
+"""
+
+
+def test_a_killed_process_leaves_no_entry(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    killed = process(tmp_path, KILLED)
+    killed.communicate()
+    assert killed.returncode == -signal.SIGKILL
+    (left,) = (tmp_path / "tnp").iterdir()
+    assert left.name.startswith("unfinished-")
+    monkeypatch.setenv("TNP_CACHE_DIR", str(tmp_path / "tnp"))
+    assert code_cache.entries() == []
+    assert code_cache.prune(0, 0) == 0
+    assert left.is_dir()  # it may be of a process that is at work
+    hour = time.time() - 2 * code_cache._STALE
+    os.utime(left, (hour, hour))
+    code_cache.prune(0, 0)
+    assert not left.exists()

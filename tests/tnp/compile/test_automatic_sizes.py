@@ -1,0 +1,164 @@
+"""Sizes that ``tnp.compile`` opens by itself: the second size of an axis makes one trace for all later ones."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy
+import pytest
+import torch
+
+import tnp as np
+from backend_torch.torch_private import inductor
+from tests.oracle import assert_same, sample
+from tnp._compile import compile as module
+
+
+def automatic(function: Any) -> Any:
+    """The function, compiled so that it opens sizes by itself."""
+    return np.compile(function, dynamic="auto")
+
+
+def as_numpy(tree: Any) -> Any:
+    """The tree with NumPy's arrays in the place of tnp's."""
+    return type(tree)(map(as_numpy, tree)) if isinstance(tree, (tuple, list)) else np.asnumpy(tree)
+
+
+FUNCTIONS: dict[str, Any] = {
+    "reduced": lambda x, y: (x - x.mean(axis=0)) / x.std() + y,
+    "product": lambda x, y: np.tanh(x @ x.T) @ x + y.sum(),
+    "joined and viewed": lambda x, y: (np.concatenate([x, x * y]), x.T, x[1:].cumsum(axis=0), x.shape[0] * y),
+    "written": lambda x, y: x.__setitem__((slice(1, None), 0), x[:-1, 1]) or (x.sum(axis=1), y * 2),
+}
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_the_second_size_serves_all_later_ones(name: str) -> None:
+    function = automatic(FUNCTIONS[name])
+    traces = []
+    for n in (3, 5, 40, 6, 3):
+        arguments = [sample(np, (n, 4), "float64"), sample(np, (4,), "float64")]
+        copies = [np.asarray(as_numpy(argument).copy()) for argument in arguments]
+        expected = FUNCTIONS[name](*arguments)
+        found = function(*copies)
+        assert_same(as_numpy(expected), found, rtol=1e-12, atol=1e-12)
+        assert_same(as_numpy(arguments), copies)
+        traces.append(function.cache_info().traces)
+    assert traces == [1, 2, 2, 2, 2]
+    first, second = function.cache_info().programs
+    assert "(3, 4)" in first and "other sizes" not in first
+    assert second.endswith("and other sizes")
+    assert second in str(function.cache_info())
+
+
+def test_only_sizes_that_differ_are_open() -> None:
+    function = automatic(lambda x: x.sum(axis=1))
+    for n, m, traces in ((3, 4, 1), (5, 4, 2), (6, 4, 2), (6, 7, 3), (9, 8, 3), (3, 4, 3)):
+        assert function(np.ones((n, m))).tolist() == [m] * n
+        assert function.cache_info().traces == traces
+
+
+@pytest.mark.parametrize(
+    ("function", "settings"),
+    [
+        (lambda x: x.sum(), {"dynamic": False}),
+        (lambda x: x.sum(), {"backend": "eager"}),
+        (lambda x: 1 / (1 + np.exp(-x)), {}),  # g++ alone needs no second compile
+        (lambda x: np.median(x) + x.sum(), {}),  # can't leave sizes open
+        (lambda x: x.sum() + len(x), {}),
+        (lambda x: x.sum() + np.random.random(x.shape).sum() * 0, {}),
+    ],
+)
+def test_what_has_a_trace_for_each_size(function: Any, settings: dict[str, Any]) -> None:
+    compiled = np.compile(function, **{"dynamic": "auto", **settings})
+    for n in (3, 4, 5):
+        assert_same(as_numpy(function(np.arange(float(n)))), compiled(np.arange(float(n))), rtol=1e-12)
+    assert compiled.cache_info().traces == 3
+    assert not any("other sizes" in text for text in compiled.cache_info().programs)
+
+
+def test_a_branch_on_a_size() -> None:
+    function = automatic(lambda x: x.sum() + 1 if x.shape[0] > 10 else x.sum() - 1)
+    for n in (3, 11, 4, 12, 30, 10):
+        assert function(np.ones(n)) == (n + 1 if n > 10 else n - 1)
+
+
+def test_errors_are_those_of_the_sizes() -> None:
+    function = automatic(lambda x, y: (x @ y).sum())
+    for n in (2, 3, 4):
+        assert function(np.ones((n, n)), np.ones(n)) == n * n
+    with pytest.raises(ValueError) as found:
+        function(np.ones((3, 3)), np.ones(4))
+    with pytest.raises(ValueError) as expected:
+        numpy.ones((3, 3)) @ numpy.ones(4)
+    assert str(found.value)[:20] == str(expected.value)[:20]
+
+
+def test_gradients_flow() -> None:
+    function = automatic(lambda x: (x * x).sum())
+    for n in (3, 4, 5):
+        x = torch.arange(float(n), requires_grad=True)
+        function(np.asarray(x)).tensor.backward()
+        assert x.grad is not None and x.grad.tolist() == [2.0 * i for i in range(n)]
+    assert function.cache_info().traces == 2
+
+
+def test_a_size_that_is_called_often_gets_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "_OFTEN", 5)
+    function = automatic(lambda x: x.sum() * 2)
+    for n in (3, 4):
+        function(np.ones(n))
+    for _ in range(3):
+        for n in (6, 5):
+            assert function(np.ones(n)) == 2 * n
+    assert function.cache_info().traces == 2
+    for _ in range(4):
+        assert function(np.ones(5)) == 10
+    assert function.cache_info().traces == 3
+    for _ in range(2):
+        for n in (5, 6, 7, 5, 3):
+            assert function(np.ones(n)) == 2 * n
+    assert function.cache_info().traces == 3
+    programs = {text.partition("float64 ")[2] for text in function.cache_info().programs}
+    assert programs == {"(3,)", "(4,) and other sizes", "(5,)"}
+
+
+def test_a_compiler_that_fails_for_open_sizes(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing is warned of: each size has its own code."""
+    compiled = inductor.compiled
+
+    def fail(pure: Any, inputs: Any, *others: Any) -> Any:
+        if any(isinstance(size, torch.SymInt) for each in inputs for size in each.shape):
+            raise RuntimeError("no code for open sizes")
+        return compiled(pure, inputs, *others)
+
+    monkeypatch.setattr(inductor, "compiled", fail)
+    function = automatic(lambda x: x.sum() * 3)
+    said: list[str] = []
+    monkeypatch.setattr(module.progress.log, "info", lambda text, *args: said.append(text % args))
+    for n in (3, 4, 5):
+        assert function(np.ones(n)) == 3 * n
+    assert len([text for text in said if text.endswith("can't leave sizes open: no code for open sizes")]) == 1
+    assert len(function.cache_info().programs) == 3
+
+
+def test_warmup_of_a_second_size_serves_later_ones() -> None:
+    function = automatic(lambda x: x.sum() * 4)
+    function.warmup(np.ones(3))
+    function.warmup(np.ones(4))
+    assert function(np.ones(5)) == 20
+    assert function.cache_info()[:2] == (2, 1)
+
+
+def test_a_graph_is_that_of_its_sizes() -> None:
+    function = automatic(lambda x: x.sum())
+    for n in (3, 4):
+        function(np.ones(n))
+    assert "(7" in str(function.graph(np.ones(7))) or "[7" in str(function.graph(np.ones(7)))
+
+
+def test_sizes_of_zero_and_one_and_other_layouts_are_their_own() -> None:
+    function = automatic(lambda x: x.sum(axis=0) + x.shape[0])
+    made = [numpy.ones((n, 3)) for n in (4, 5, 1, 0, 6)] + [numpy.ones((3, n)).T for n in (4, 5, 6)]
+    for array in made:
+        assert function(np.asarray(array)).tolist() == [2 * len(array)] * 3
