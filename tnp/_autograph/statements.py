@@ -132,8 +132,10 @@ class _Variables:
 
     def put(self, state: State) -> None:
         own = len(self.lines) - len(self.places)
-        self._put(tuple([state[name] for name in self.lines][:own]))
+        self._put(tuple([state[name] for name in list(self.lines)[:own]]))
         for name, place in self.places.items():
+            if name not in state:  # found after the state was taken; whoever traced the block has restored it
+                continue
             if isinstance(value := state[name], Undefined):
                 if _is_entry(place):
                     raise NotStaged(str(value.error()))

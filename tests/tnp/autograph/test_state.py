@@ -66,6 +66,27 @@ def steps_of_an_object(x: Any) -> Any:
     return y, found.value, found.large
 
 
+class Lazy(Filter):
+    """A filter whose state is no number at first: its loop is unrolled."""
+
+    def step(self, x: Any) -> Any:
+        self.value = x if self.value is None else self.rate * x + (1 - self.rate) * self.value
+        return self.value
+
+
+def unrolled_steps_of_an_object(x: Any) -> Any:
+    found = Lazy(0.3)
+    found.value = None
+    y = x * 0
+    for i in range(x.shape[0]):
+        y[i] = found.step(x[i])
+    return y, found.value
+
+
+def test_a_loop_whose_attribute_changes_its_kind_is_unrolled() -> None:
+    assert_like_numpy(unrolled_steps_of_an_object, X)
+
+
 @pytest.mark.parametrize("function", [steps_of_a_dictionary, steps_of_a_list, steps_of_an_object])
 def test_a_loop_carries_entries_and_attributes(function: Function) -> None:
     compiled = assert_like_numpy(function, X)
