@@ -272,7 +272,8 @@ for y in (x + 1, np.sin(x), x[1:], x.sum(), x.view(np.ndarray), np.asarray(x), n
           np.ndarray.__new__(Quantity, (2,), float, np.ones(2))):
     print(isinstance(y, Quantity), isinstance(y, np.ndarray), getattr(y, "unit", None), y)
 print(isinstance(x, np.ndarray), issubclass(Quantity, np.ndarray), issubclass(np.ndarray, Quantity), x.base is None)
-print(type(x.view(np.ndarray)) == np.ndarray, type(Quantity), type("Made", (np.ndarray,), {}).__mro__[-1])
+print(type(x.view(np.ndarray)) == np.ndarray, isinstance(Quantity, type))
+print(type("Made", (np.ndarray,), {}).__mro__[-1])
 print(Both((2,)).view(np.ndarray).shape, np.ones(2).view(Both).double(), isinstance(np.ones(1).view(Both), Base))
 print(np.concat is np.concatenate, np.permute_dims is np.transpose)
 """
