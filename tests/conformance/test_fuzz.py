@@ -258,3 +258,8 @@ def test_compositions_are_drawn_and_compared(monkeypatch: pytest.MonkeyPatch) ->
     assert found is not None
     assert found.kind == "result"
     assert len(set(drawn)) == 2
+
+
+def test_a_chaotic_composition_is_no_finding() -> None:
+    assert compositions.drawn("1001:330").is_chaotic()
+    assert not compositions.Composition("smooth", ("grad", "scan")).is_chaotic()
