@@ -250,7 +250,7 @@ class Rewriter(ast.NodeTransformer):
 
     def visit_Subscript(self, node: ast.Subscript) -> ast.AST:
         self.generic_visit(node)
-        if not isinstance(node.ctx, ast.Load) or not _has_bounds(node.slice):
+        if not isinstance(node.ctx, ast.Load) or not (_has_bounds(node.slice) or _has_places(node.slice)):
             return node
         return _placed(_operator("item", node.value, _as_value(node.slice)), node)
 
@@ -332,6 +332,12 @@ def _has_bounds(key: ast.expr) -> bool:
     items = key.elts if isinstance(key, ast.Tuple) else [key]
     bounds = [bound for each in items if isinstance(each, ast.Slice) for bound in (each.lower, each.upper)]
     return any(bound is not None and not _is_literal(bound) for bound in bounds)
+
+
+def _has_places(key: ast.expr) -> bool:
+    """Whether an index holds a value that may be a slice with traced bounds, of places to read."""
+    items = key.elts if isinstance(key, ast.Tuple) else [key]
+    return any(not isinstance(each, ast.Slice) and not _is_literal(each) for each in items)
 
 
 def _is_literal(node: ast.expr) -> bool:

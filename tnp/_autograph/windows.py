@@ -210,6 +210,9 @@ class Window:
     def __len__(self) -> int:
         raise _unsupported("len()")
 
+    def __index__(self) -> int:
+        raise _unsupported("a write at the places that a slice holds")  # reads were converted
+
     def __bool__(self) -> bool:
         raise _unsupported("its truth")
 
@@ -246,7 +249,9 @@ def taking(function: Any) -> Any:
 
 
 def item(array: Any, key: Any) -> Any:
-    """``array[key]``, of a slice with traced bounds too."""
+    """``array[key]``, of a slice with traced bounds too, or at the places that such a slice holds."""
+    if _is_chosen(array, key):
+        return _chosen(array, key if type(key) is tuple else (key,))
     if not _is_open(array, key):
         return array[key]
     wide, ranges = _parsed(array, key)
@@ -325,6 +330,40 @@ def _is_open(array: Any, key: Any) -> bool:
     return any(type(each) is slice and not _is_known(each) for each in items)
 
 
+def _is_chosen(array: Any, key: Any) -> bool:
+    """Whether a key of an array holds places that are in a slice with traced bounds."""
+    return isinstance(array, ndarray) and any(type(each) is Window for each in (key if type(key) is tuple else (key,)))
+
+
+def _chosen(array: ndarray, key: tuple[Any, ...]) -> Any:
+    """The elements at the places that slices with traced bounds hold."""
+    places = [each for each in key if type(each) is Window]
+    if any(each.dtype.kind not in "iu" for each in places):
+        raise _unsupported("a mask, or another array that holds no integers, as an index")
+    before = next(n for n, each in enumerate(key) if not _is_whole(each))
+    rest = key[before:]
+    count = len(rest) if not any(map(_is_whole, rest)) else next(n for n, each in enumerate(rest) if _is_whole(each))
+    if not all(type(each) is Window or _is_integer(each) for each in rest[:count]) or not all(
+        map(_is_whole, rest[count:])
+    ):
+        raise _unsupported("an index of integers beside a slice that is not whole, a mask or an array")
+    if 0 in array.shape[before : before + count]:
+        raise _unsupported("an index of an empty array")
+    arrays, lengths = _aligned(places)
+    inside = iter([_masked(each, lengths[len(lengths) - each.ndim :], each.dtype.type(0)) for each in arrays])
+    result = array[tuple([next(inside) if type(each) is Window else each for each in key])]
+    left = array.ndim - before - count
+    return _kept(result, [*[None] * before, *lengths, *[None] * left])
+
+
+def _is_whole(item: Any) -> bool:
+    return type(item) is slice and _is_known(item) and item == slice(None)
+
+
+def _is_integer(item: Any) -> bool:
+    return isinstance(item, int) or (isinstance(item, ndarray) and item.ndim == 0 and item.dtype.kind in "iu")
+
+
 def _is_known(item: slice) -> bool:
     return traced(item.start) is None and traced(item.stop) is None
 
@@ -355,7 +394,7 @@ def _parsed(array: ndarray, key: Any) -> tuple[tuple[Any, ...], list[_Range | No
         elif type(each) is slice:
             wide.append(each)
             ranges.append(None)
-        elif isinstance(each, int) or (isinstance(each, ndarray) and each.ndim == 0 and each.dtype.kind in "iu"):
+        elif _is_integer(each):
             wide.append(each)
         else:
             raise _unsupported("an index array or a mask beside it")

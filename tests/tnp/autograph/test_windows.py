@@ -124,9 +124,61 @@ def test_a_slice_shows_what_is_written_to_its_array() -> None:
     assert_same(program(x.copy()), np.compile(program, backend="eager")(np.array(x)))
 
 
+def sparse_product(xp: Any, rows: Any, columns: Any, values: Any, x: Any) -> Any:
+    out = x * 0
+    for i in range(len(rows) - 1):
+        places = columns[rows[i] : rows[i + 1]]
+        out[i] = values[rows[i] : rows[i + 1]] @ x[places]
+    return out
+
+
+def sparse_rows(xp: Any, rows: Any, columns: Any, values: Any, x: Any) -> Any:
+    dense = x[:, None] * x
+    out, i = dense * 0, 0
+    while i < len(rows) - 1 and x[i] > 0:
+        places = columns[rows[i] : rows[i + 1]]
+        out[i] = dense[:, places].sum(axis=1) + values[rows[i] : rows[i + 1]] @ dense[places]
+        out[i, 0] += dense[i, places].sum() + dense[places, places].sum()
+        i += 1
+    return out
+
+
+@pytest.mark.parametrize(
+    ("program", "dtype"), [*[(sparse_product, dtype) for dtype in ("u1", "i4", "u4", "i8", "u8")], (sparse_rows, "i8")]
+)
+def test_places_in_a_slice(program: Callable[..., Any], dtype: str) -> None:
+    rows = numpy.array([0, 2, 2, 3, 6, 7, 8, 8, 9, 10])
+    columns = numpy.array([0, 8, 3, 1, 1, 5, 6, 2, 4, 7, 100])  # the last is in no slice
+    values, x = rows[1:] / 4 - 1, numpy.linspace(1, 2, 9)
+    arrays = rows.astype(dtype), columns.astype(dtype), numpy.append(values, 0.5), x
+    actual = np.compile(lambda *given: program(np, *given), backend="eager")(*map(np.array, arrays))
+    assert_same(program(numpy, *arrays), actual, rtol=1e-12)
+
+
+def written(x: Any, places: Any) -> Any:
+    x[places] = 1
+    return x
+
+
+def test_a_place_out_of_bounds() -> None:
+    program = np.compile(lambda x, places, n: x[places[:n]].sum(), backend="eager")
+    x, places = np.arange(4.0), np.array([3, -1, 4])
+    assert program(x, places, np.asarray(2)) == 6
+    with pytest.raises(IndexError, match="index 4 is out of bounds for axis 0 with size 4"):
+        program(x, places, np.asarray(3))
+
+
 @pytest.mark.parametrize(
     ("program", "kind", "message"),
     [
+        (lambda x, n: x[x[:n] > 1].sum(), NotImplementedError, r"test_windows\.py:\d+: a mask"),
+        (lambda x, n: x[None][[0], x.astype(int)[:n]], NotImplementedError, r"an index of integers beside .* an array"),
+        (
+            lambda x, n: x[:0][x.astype(int)[:n]],
+            NotImplementedError,
+            r"test_windows\.py:\d+: an index of an empty array",
+        ),
+        (lambda x, n: written(x, x.astype(int)[:n]), NotImplementedError, r"a write at the places that a slice holds"),
         (lambda x, n: (x[:n] + x[: n - 1]).sum(), ValueError, "could not be broadcast"),
         (lambda x, n: x[: n - n].max(), ValueError, "zero-size array"),
         (
