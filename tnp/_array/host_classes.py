@@ -3,6 +3,7 @@
 Layer: owns the counterpart of each derived class, which has its methods and is derived from ``numpy.ndarray``. It is
 made when such data first takes the class. ``isinstance`` counts its arrays as arrays of the program's class, except
 where a program derives the class from ``tnp.ndarray`` by that name: its metaclass is ``type``, which does not ask.
+Also owns ``view`` of NumPy's arrays in programs that are run as they are; elsewhere NumPy's class stays as it is.
 """
 
 from __future__ import annotations
@@ -57,6 +58,8 @@ def of_host(cls: Any) -> type:
     bases = tuple(dict.fromkeys(map(of_host, cls.__bases__)))
     cell = types.CellType()
     members = {name: _with_class(each, cell) for name, each in cls.__dict__.items() if name not in _OF_THE_CLASS}
+    if not any(isinstance(base, _Counterpart) for base in bases):
+        members.setdefault("view", _viewed)
     kind = _Counterpart if type(cls) in (type, abc.ABCMeta, Derived) else type(cls)
     made: Any = types.new_class(cls.__name__, bases, {"metaclass": kind}, lambda names: names.update(members))
     cell.cell_contents = made
@@ -101,9 +104,28 @@ def _viewed(self: Any, dtype: Any = _NoValue, type: Any = _NoValue) -> Any:
     return _view(self, **{name: each for name, each in (("dtype", dtype), ("type", type)) if each is not _NoValue})
 
 
-def let_numpy_view() -> None:
-    """Let ``view`` of NumPy's own arrays take derived classes, which it would refuse as dtypes."""
+def set_numpy_view(takes_derived: bool) -> None:
+    """Let ``view`` of NumPy's own arrays take derived classes, or give NumPy its own method back."""
     members = gc.get_referents(np.ndarray.__dict__)[0]
-    if members["view"] is _view:
-        members["view"] = _viewed
-        ctypes.pythonapi.PyType_Modified(ctypes.py_object(np.ndarray))
+    members["view"] = _viewed if takes_derived else _view
+    ctypes.pythonapi.PyType_Modified(ctypes.py_object(np.ndarray))
+
+
+class _Refusal:
+    """The class attribute that NumPy reads when a class is given for a dtype, as in ``view`` of its own arrays.
+
+    NumPy would take the class for the dtype object, and drop it without a word.
+    """
+
+    def __get__(self, array: Any, cls: type) -> Any:
+        if array is not None:
+            raise AttributeError("__numpy_dtype__")
+        raise TypeError(
+            f"NumPy's own arrays cannot be viewed as {cls.__name__}, a class derived from tnp.ndarray. "
+            f"For numbers, write tnp.asarray(x).view({cls.__name__}). For other data, make the array by "
+            f"tnp.ndarray.__new__({cls.__name__}, shape, dtype) and write to it, or run the program by python -m tnp."
+        )
+
+
+_subclass: Any = subclass
+_subclass.__numpy_dtype__ = _Refusal()

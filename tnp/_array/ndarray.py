@@ -21,7 +21,7 @@ from backend_torch.tensors.dtypes import to_numpy
 from backend_torch.torch_private.functorch import innermost
 from tnp._array import printing
 from tnp._array.flags import Flags
-from tnp._array.host_classes import let_numpy_view, of_host
+from tnp._array.host_classes import of_host
 from tnp._array.methods import Methods
 from tnp._array.protocols import namespace, numpy_function, numpy_ufunc, torch_function
 from tnp._array.scalars import ScalarMethods
@@ -127,7 +127,6 @@ class ndarray(Methods):
         super(ndarray, cls).__init_subclass__(**kwargs)  # noqa: UP008  the class is the completed shell
         if cls.__module__ != "tnp":
             derive(cls)
-            let_numpy_view()
 
     def __array_finalize__(self, source: Any, /) -> None:
         """Hook for derived classes, called for each of their arrays; ``source`` is what it was made from, or None."""

@@ -23,7 +23,7 @@ from typing import Any
 import numpy as np
 
 from backend_torch import native
-from tnp._array.host_classes import Derived, let_numpy_view
+from tnp._array.host_classes import Derived, set_numpy_view
 from tnp._core import base as _base
 from tnp._core import interop, public
 from tnp._core.base import indirect, readonly, scalar, strided
@@ -245,7 +245,7 @@ def install(roots: Sequence[str], device: str | None = None) -> None:
     if device is not None:
         set_default_device(device)
     native.make_floats(True)
-    let_numpy_view()  # of numpy.matrix, which needs no class of the program's
+    set_numpy_view(True)
     interop.always_allows_host_copies = True  # libraries read arrays as NumPy's; --report counts that
     _hook = Hook(Importers(roots))
     _hook.install()
@@ -261,6 +261,7 @@ def remove() -> None:
         library_adapters.leave()
         _hook, interop.always_allows_host_copies = None, False
         native.make_floats(False)
+        set_numpy_view(False)
 
 
 class _Preparation(dict[str, Any]):

@@ -15,6 +15,7 @@ import pytest
 import tnp
 from conformance import coverage, samples
 from tests.oracle import agrees, compare
+from tnp._program import import_hook
 
 ENVIRONMENT = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[3])}
 
@@ -515,10 +516,11 @@ def fractions(xp):
 
 
 @agrees
-def test_view_of_data_that_no_tensor_holds(xp):
+def test_class_of_data_that_no_tensor_holds(xp):
     class Labels(xp.ndarray):
         def __new__(cls, values, source=None):
-            made = xp.asarray(values).view(cls)
+            made = xp.ndarray.__new__(cls, (len(values),), "U1")
+            made[:] = values
             made.source = source
             return made
 
@@ -534,8 +536,11 @@ def test_view_of_data_that_no_tensor_holds(xp):
         def empty(cls):
             return cls([])
 
+    class Further(Labels):
+        pass
+
     x = Labels(["b", "a"], "file")
-    seen = [x[1:], xp.sort(x), x.copy(), x == "a", x.view(xp.ndarray)]
+    seen = [x[1:], xp.sort(x), x.copy(), x == "a", x.view(xp.ndarray), x.view(Further), x.view(Further).view(Labels)]
     return [(type(each).__name__, getattr(each, "source", None), each.tolist()) for each in seen], x.first, repr(x)
 
 
@@ -555,7 +560,7 @@ def test_matrix_of_objects(xp):
         def __rmul__(self, other):
             return self * other
 
-    x = fractions(xp).view(Exact)
+    x = Exact(fractions(xp))
     kinds = [isinstance(x, Exact), isinstance(x, xp.matrix), isinstance(xp.matrix(fractions(xp)), xp.matrix)]
     kinds += [issubclass(type(x), xp.matrix), isinstance(x, dict), isinstance(Exact([1]), xp.matrix)]
     return type(x).__name__, (x * x).tolist(), (2 * x).tolist(), x.T[0].tolist(), kinds, type(Exact(x)).__name__
@@ -564,6 +569,7 @@ def test_matrix_of_objects(xp):
 def test_program_s_class_of_strings(tmp_path):
     (tmp_path / "script.py").write_text("""
 import numpy as np, pickle, copy, collections.abc
+from fractions import Fraction
 
 class Labels(np.ndarray):
     def __array_finalize__(self, source):
@@ -572,11 +578,18 @@ class Labels(np.ndarray):
 class Further(Labels, collections.abc.Hashable):
     __hash__ = object.__hash__
 
+class Exact(np.matrix):
+    def __rmul__(self, other):
+        return self * other
+
 x = np.asarray(["b", "a"]).view(Labels)
 y = x.view(Further)
 print(isinstance(x, Labels), isinstance(x, np.ndarray), isinstance(x, Further), isinstance(y, Labels), x.source)
 print(isinstance(np.asarray(["a"]), Labels), isinstance(np.ones(2).view(Labels), Labels), issubclass(type(y), Labels))
 print(repr(pickle.loads(pickle.dumps(x))), repr(copy.deepcopy(x)), type(np.sort(x)).__name__)
+f = np.asarray([[Fraction(1), Fraction(2)], [Fraction(3), Fraction(5)]]).view(Exact)
+print(isinstance(f, Exact), isinstance(f, np.matrix), (f * f).tolist(), (2 * f).tolist(), f.T[0].tolist())
+print(type(np.asarray([None]).view(np.matrix)).__name__, np.asarray(["a"]).view(np.ndarray), x.view(np.ndarray))
 """)
     by_numpy, by_tnp = [
         subprocess.run(
@@ -587,12 +600,39 @@ print(repr(pickle.loads(pickle.dumps(x))), repr(copy.deepcopy(x)), type(np.sort(
     assert (by_tnp.stdout, by_tnp.stderr) == (by_numpy.stdout, by_numpy.stderr)
 
 
-def test_view_of_numpy_s_numbers_is_tnp_s():
-    kind = type("Kind", (tnp.ndarray,), {})
+def test_a_derived_class_leaves_numpy_s_own_class_as_it_is():
+    before = numpy.ndarray.__dict__["view"]
+    program = """
+import numpy
+before = numpy.ndarray.__dict__["view"]
+import tnp
+class Kind(tnp.ndarray):
+    pass
+class Exact(tnp.matrix):
+    pass
+Kind((1,), dtype=object), Exact([[None]])
+assert numpy.ndarray.__dict__["view"] is before
+"""
+    subprocess.run([sys.executable, "-c", program], env=ENVIRONMENT, check=True)
+    import_hook.install([])
     numbers = numpy.arange(3)
-    x = numbers.view(kind)
-    x[0] = 7
-    assert type(x) is kind and numbers[0] == 7
+    kind = type("Kind", (tnp.ndarray,), {})
+    try:
+        x = numbers.view(kind)
+        x[0] = 7
+        assert type(x) is kind and numbers[0] == 7
+    finally:
+        import_hook.remove()
+    assert numpy.ndarray.__dict__["view"] is before
+
+
+@pytest.mark.parametrize("values", [["a"], [None], [1.0]])
+@pytest.mark.parametrize("base", [tnp.ndarray, tnp.matrix])
+def test_numpy_s_own_arrays_refuse_a_derived_class(base, values):
+    kind = type("Kind", (base,), {})
+    with pytest.raises(TypeError, match=r"cannot be viewed as Kind.*python -m tnp"):
+        numpy.asarray(values).view(kind)
+    assert numpy.dtype(tnp.ones(1).view(kind)) == float
 
 
 # Operands and reductions that a class computes itself.
