@@ -91,6 +91,12 @@ def make_floats(whether: bool) -> None:
         _extension.make_floats(whether)
 
 
+def watch_errors(whether: bool) -> None:
+    """Whether any thread asks for floating-point errors, which only the Python methods look for."""
+    if _extension is not None:
+        _extension.watch_errors(whether)
+
+
 def _dtype_numbers() -> dict[Any, int]:
     """What creation functions are given as a dtype -> its number."""
     numbers: dict[Any, int] = {bool: 0, int: _NUMBERS[np.dtype(np.int64)], float: _NUMBERS[np.dtype(np.float64)]}

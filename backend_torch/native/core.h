@@ -30,10 +30,13 @@ inline const at::Tensor& as_tensor(c10::TensorImpl* const& impl) {
 }
 
 // The guard. A call is native if the thread is in its plain state (no dispatch mode, no transform of torch.func, no
-// inference mode, no autocast, no function mode) and each operand is a dense CPU tensor that needs no gradient.
+// inference mode, no autocast, no function mode), no thread asks for floating-point errors, and each operand is a dense
+// CPU tensor that needs no gradient.
+inline bool errors_are_watched = false;
 inline bool is_quiet() {
   const auto& state = c10::impl::raw_local_dispatch_key_set;
-  return state.included_ == 0 && state.excluded_ == 0 && !at::impl::torch_function_mode_enabled();
+  return state.included_ == 0 && state.excluded_ == 0 && !errors_are_watched &&
+         !at::impl::torch_function_mode_enabled();
 }
 
 constexpr c10::DispatchKeySet PLAIN{

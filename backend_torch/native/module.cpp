@@ -56,9 +56,18 @@ PyObject* make_floats(PyObject*, PyObject* whether) {
   Py_RETURN_NONE;
 }
 
+// watch_errors(flag): whether any thread asks for floating-point errors, so that no call is native.
+PyObject* watch_errors(PyObject*, PyObject* whether) {
+  int answer = PyObject_IsTrue(whether);
+  if (answer < 0) return nullptr;
+  errors_are_watched = answer;
+  Py_RETURN_NONE;
+}
+
 PyMethodDef METHODS[] = {
     {"find_holder", find, METH_VARARGS, "The array of a class that has a tensor, or None."},
     {"make_floats", make_floats, METH_O, "Whether scalars of float64 are Python's floats to C."},
+    {"watch_errors", watch_errors, METH_O, "Whether any thread asks for floating-point errors."},
     {"install", install, METH_VARARGS, "Put the native slots into the finished classes."},
     {nullptr, nullptr, 0, nullptr},
 };

@@ -10,6 +10,8 @@ import weakref
 from collections.abc import Callable
 from typing import Any, ClassVar
 
+from backend_torch import native
+
 PLAIN: set[type] = set()
 """The array's own classes. Arrays of a class derived from it go the general way, which finds out what it wants."""
 
@@ -55,6 +57,7 @@ class Loops(dict[Any, Any]):
         """One more asks for floating-point errors."""
         with cls.lock:
             cls.suspended += 1
+            native.watch_errors(True)
             for table in cls.tables:
                 table.kept.update(table)
                 table.clear()
@@ -65,5 +68,6 @@ class Loops(dict[Any, Any]):
         with cls.lock:
             cls.suspended -= 1
             if not cls.suspended:
+                native.watch_errors(False)
                 for table in cls.tables:
                     table.update(table.kept)

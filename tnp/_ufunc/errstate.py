@@ -38,35 +38,39 @@ _BY_TEXT = {text: kind for kind, text in _TEXTS.items()}
 _NoValue: Any = np._NoValue
 
 
-class _Setting(NamedTuple):
-    """The action for each kind of error, and the callback."""
-
-    actions: dict[str, str]
-    call: Any
-
-    def asks(self) -> bool:
-        """Whether any kind of error has an action."""
-        return any(action != "ignore" for action in self.actions.values())
-
-
-_NOTHING = _Setting(dict.fromkeys(_KINDS, "ignore"), None)
-_setting: ContextVar[_Setting] = ContextVar("tnp.errstate", default=_NOTHING)
-
-
 class _Suspension:
-    """Suspends the tables of loops as long as it lives: until the thread turns its checks off, or ends."""
+    """Suspends the tables of loops and the native core as long as a setting that asks for checks refers to it.
+
+    A context may be copied and run in another thread, so a setting lasts as long as the contexts that have it.
+    """
 
     def __init__(self) -> None:
         Loops.suspend()
         weakref.finalize(self, Loops.resume).atexit = False
 
 
+class _Setting(NamedTuple):
+    """The action for each kind of error, the callback, and what makes ufuncs read the actions, if there are any."""
+
+    actions: dict[str, str]
+    call: Any
+    suspension: _Suspension | None
+
+    def asks(self) -> bool:
+        """Whether any kind of error has an action."""
+        return self.suspension is not None
+
+
+_NOTHING = _Setting(dict.fromkeys(_KINDS, "ignore"), None, None)
+_setting: ContextVar[_Setting] = ContextVar("tnp.errstate", default=_NOTHING)
+
+
 class _Watching(threading.local):
-    """The mode that checks for errors in this thread, and what suspends the tables while the mode is on."""
+    """The mode that checks for errors in this thread."""
 
     def __init__(self) -> None:
         self.mode = floating_errors.Watch(is_wanted, _report)
-        self.suspension: _Suspension | None = None
+        self.is_on = False
         self.is_paused = False
 
 
@@ -75,13 +79,12 @@ def _set(setting: _Setting) -> None:
     _setting.set(setting)
     if _watching.is_paused:
         return
-    is_on = _watching.suspension is not None
-    if setting.asks() and not is_on:
+    if setting.asks() and not _watching.is_on:
         _watching.mode.__enter__()
-        _watching.suspension = _Suspension()
-    elif not setting.asks() and is_on and _watching.mode.is_on() and not asyncio._get_running_loop():
+        _watching.is_on = True
+    elif not setting.asks() and _watching.is_on and _watching.mode.is_on() and not asyncio._get_running_loop():
         _watching.mode.__exit__(None, None, None)  # in a running event loop, another task may still need the mode
-        _watching.suspension = None
+        _watching.is_on = False
 
 
 @contextlib.contextmanager
@@ -112,7 +115,7 @@ def is_wanted(kind: str) -> bool:
 def _report(kind: str, name: str) -> None:
     """Take the set action for an error in an operation."""
     text = f"{_TEXTS[kind]} encountered in {name}"
-    actions, call = _setting.get()
+    actions, call, _ = _setting.get()
     action = actions[kind]
     if action == "warn":
         warn(text, RuntimeWarning)
@@ -275,7 +278,8 @@ def seterr(
     While any action is set, each operation's result is checked, which takes time and waits for an accelerator.
     ``seterr(divide="warn", over="warn", invalid="warn")`` is NumPy's default. A ufunc is checked as a whole, other
     functions after each of their torch operations. Differences from NumPy: compiled functions have no checks, and a
-    setting that they make ends with their trace.
+    setting that they make ends with their trace. In a thread that runs a copy of another thread's context
+    (``asyncio.to_thread``), ufuncs alone are checked, other functions only if the thread sets actions itself.
 
     Source: https://numpy.org/doc/stable/reference/generated/numpy.seterr.html
 
@@ -286,7 +290,7 @@ def seterr(
     >>> np.seterr(**old)["over"]
     'raise'
     """
-    before, call = _setting.get()
+    before, call, suspension = _setting.get()
     actions = dict(before)
     for kind, given in zip(_KINDS, (divide, over, under, invalid), strict=True):
         action = all if given is None else given
@@ -295,7 +299,8 @@ def seterr(
         if action not in _ACTIONS:
             raise ValueError(f"invalid error mode {action!r}; use one of {', '.join(map(repr, _ACTIONS))}")
         actions[kind] = action
-    _set(_Setting(actions, call))
+    asks = any(action != "ignore" for action in actions.values())
+    _set(_Setting(actions, call, (suspension or _Suspension()) if asks else None))
     np.seterr(all, divide, over, under, invalid)
     return dict(before)
 
@@ -350,8 +355,8 @@ def seterrcall(func: ErrorCall) -> ErrorCall:
     """
     if func is not None and not callable(func) and not callable(getattr(func, "write", None)):
         raise TypeError("python object must be callable or have a callable write method")
-    actions, before = _setting.get()
-    _setting.set(_Setting(actions, func))
+    before = _setting.get().call
+    _setting.set(_setting.get()._replace(call=func))
     np.seterrcall(func)
     return before
 
@@ -414,4 +419,5 @@ class errstate(ContextDecorator):
     def __exit__(self, *error: Any) -> None:
         assert self._before is not None and self._numpy is not None
         _set(self._before)
+        self._before = _NOTHING  # it was entered, but holds no setting
         self._numpy.__exit__(*error)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import concurrent.futures
 import contextlib
+import contextvars
 import io
 import sys
 import threading
@@ -152,6 +153,34 @@ def test_a_setting_ends_with_its_thread() -> None:
     thread = threading.Thread(target=lambda: tnp.seterr(all="raise"))
     thread.start()
     thread.join()
+    assert not Loops.suspended
+
+
+def test_a_context_copied_to_another_thread_asks_there() -> None:
+    """As NumPy does, also once the thread that asked has stopped to ask."""
+
+    def work(xp: Any) -> list[str]:
+        return [outcome_of(lambda: xp.ones(2) / xp.zeros(2)), outcome_of(lambda: xp.exp(xp.full(40_000, 1e4)))]
+
+    def outcome_of(call: Callable[[], Any]) -> str:
+        try:
+            call()
+        except FloatingPointError as error:
+            return str(error)
+        return "none"
+
+    def seen(xp: Any) -> list[Any]:
+        with xp.errstate(all="raise"):
+            context = contextvars.copy_context()
+            inside = in_thread(lambda: context.run(work, xp)), asyncio.run(asyncio.to_thread(work, xp))
+        return [*inside, in_thread(lambda: context.run(work, xp)), in_thread(lambda: work(tnp)), work(tnp)]
+
+    def in_thread(call: Callable[[], Any]) -> Any:
+        with concurrent.futures.ThreadPoolExecutor(1) as pool:
+            return pool.submit(call).result()
+
+    found, expected = seen(tnp), seen(np)
+    assert found == expected and found[0] == found[2] != found[3]
     assert not Loops.suspended
 
 
