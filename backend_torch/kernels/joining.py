@@ -43,11 +43,15 @@ def select(tensor: Tensor, indices: np.ndarray | Tensor, axis: int) -> Tensor:
 def repeat(tensor: Tensor, repeats: int | Tensor, axis: int) -> Tensor:
     """Repeat each slice of ``axis`` ``repeats`` times, or as often as a vector of counts says."""
     if isinstance(repeats, int):
-        if repeats > 0 and not tensor.shape[axis]:
+        length = tensor.shape[axis]
+        if not length:
             return tensor.clone()  # torch computes the strides of so many elements
-        if repeats * tensor.shape[axis] > torch.iinfo(torch.int64).max:
-            raise ValueError("negative dimensions are not allowed")  # NumPy's error: its product wraps around
-        return tensor.repeat_interleave(repeats, axis)
+        if repeats < 0 or repeats * length > torch.iinfo(torch.int64).max:  # NumPy's product wraps around
+            raise ValueError("negative dimensions are not allowed")
+        before, after = tensor.shape[: axis + 1], tensor.shape[axis + 1 :]
+        each = tensor.unsqueeze(axis + 1).expand(*before, repeats, *after).clone(memory_format=torch.contiguous_format)
+        # repeat_interleave returns a view of such a copy, which would then be the array's base.
+        return torch.ops.aten._unsafe_view.default(each, (*before[:-1], length * repeats, *after))
     return select(tensor, torch.repeat_interleave(repeats), axis)
 
 

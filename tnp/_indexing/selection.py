@@ -15,6 +15,7 @@ import numpy as np
 
 from backend_torch.kernels import indexing, selection
 from backend_torch.native import heads
+from backend_torch.tensors import memory
 from backend_torch.tensors.casting import cast
 from backend_torch.tensors.constants import constant
 from backend_torch.tensors.dtypes import to_numpy, to_torch
@@ -426,7 +427,7 @@ def choose(a: Any, choices: Any, out: Any = None, mode: str = "raise") -> ndarra
         raise ValueError("invalid entry in choice array")
     result = selection.choose(numbers, options)
     if out is None:
-        return wrap(result)
+        return wrap(memory.in_order(result, "C"))
     target = check_output(out, tuple(result.shape), result.dtype, "ndarray.choose")
     indexing.assign(target, cast(result, target.dtype))
     return put_back(out, target)

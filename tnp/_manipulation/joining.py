@@ -540,8 +540,12 @@ def tile(A: Any, reps: Any) -> ndarray:
     given = reps if np.iterable(reps) else (reps,)
     tensor, counts = tensor_of(A), as_shape(tuple([long_of(1 * count) for count in given]))  # True is one
     if any(count < 0 for count in counts):
-        raise ValueError("negative dimensions are not allowed")
+        if tensor.numel():
+            raise ValueError("negative dimensions are not allowed")
+        return wrap_array(tensor.new_empty(np.tile(np.empty(tuple(tensor.shape)), counts).shape))
     try:
+        if all(count == 1 for count in counts):
+            return wrap_array(memory.copied(tensor[(None,) * (len(counts) - tensor.dim())]))
         return wrap_array(kernels.tile(tensor, (1,) * (tensor.dim() - len(counts)) + counts))
     except RuntimeError as error:
         raise explain(error) from None
@@ -601,6 +605,8 @@ def repeat(a: Any, repeats: Any, axis: int | None = None) -> ndarray:
         return wrap_array(kernels.select(tensor, np.repeat(np.arange(length), repeats), axis))
     except RuntimeError as error:
         if messages.says(error, messages.NEGATIVE):
+            if tensor_of(repeats).numel() == 1:
+                raise ValueError("negative dimensions are not allowed") from None
             raise ValueError("repeats may not contain negative values.") from None
         raise explain(error) from None
 

@@ -391,9 +391,11 @@ def insert(arr: Any, obj: Any, values: Any, axis: int | None = None) -> ndarray:
         new = new.to(tensor.device).expand(shape)
     except RuntimeError:
         raise unassignable(new.shape, shape) from None
-    return wrap_array(
-        kernels.insert_few(tensor, new, before, axis) if is_few else kernels.insert(tensor, new, order, axis)
-    )
+    is_fortran = memory.is_fortran(tensor)  # and so is the result
+    if is_fortran:
+        tensor, new, axis = memory.reversed_axes(tensor), memory.reversed_axes(new), tensor.dim() - 1 - axis
+    made = kernels.insert_few(tensor, new, before, axis) if is_few else kernels.insert(tensor, new, order, axis)
+    return wrap_array(memory.reversed_axes(made) if is_fortran else made)
 
 
 _FAR_APART = 2000
@@ -448,7 +450,13 @@ def delete(arr: Any, obj: Any, axis: int | None = None) -> ndarray:
     # NumPy deletes from the axis' indices, laid along the same axis so that its errors name it.
     length = tensor.shape[axis]
     indices = np.arange(length, dtype=_index_dtype(length)).reshape((1,) * axis + (-1,))
-    kept = np.delete(indices, _host(obj), axis).reshape(-1)
+    obj = _host(obj)
+    kept = np.delete(indices, obj, axis).reshape(-1)
+    if not isinstance(obj, slice) and (np.size(obj) != 1 or np.asarray(obj).dtype.kind not in "iu"):
+        # NumPy picks the slices by index: their axis is the slowest, the others have their order in memory.
+        strides = tensor.stride()
+        axes = [axis, *sorted({*range(tensor.dim())} - {axis}, key=lambda each: (-strides[each], each))]
+        return wrap_array(kernels.select(tensor.permute(axes), kept, 0).permute(sorted(axes, key=axes.__getitem__)))
     if memory.is_fortran(tensor):  # and so is the result
         backwards = kernels.select(memory.reversed_axes(tensor), kept, tensor.dim() - 1 - axis)
         return wrap_array(memory.reversed_axes(backwards))

@@ -14,6 +14,7 @@ from numpy.lib.array_utils import normalize_axis_index
 from backend_torch.kernels import sets as kernels
 from backend_torch.kernels import sorting
 from backend_torch.native import heads
+from backend_torch.tensors import memory
 from backend_torch.tensors.casting import cast
 from backend_torch.tensors.dtypes import to_numpy
 from tnp._core.base import ndarray, wrap_array
@@ -499,7 +500,7 @@ def isin(
     else:
         common = tensor_dtype(np.promote_types(*dtypes))
         found = kernels.contains(cast(line, common), cast(values, common))
-    return wrap_array(~found if invert else found)
+    return wrap_array(memory.in_order(~found if invert else found, "C"))
 
 
 def _in_mixed(values: Tensor, line: Tensor) -> Tensor:

@@ -345,7 +345,12 @@ def searchsorted(a: Any, v: Any, side: str = "left", sorter: Any = None) -> ndar
     check_line(line.shape)
     if not isinstance(side, (str, bytes)):
         raise TypeError(f"search side must be str, not {type(side).__name__}")
-    if side not in ("left", "right"):
+    name: Any = side
+    if isinstance(name, bytes):
+        name = name.decode("latin-1")
+    if name not in ("left", "right"):
+        if name[:1] in ("l", "L", "r", "R"):  # NumPy's text depends on the first letter
+            raise ValueError("search side must be one of 'left' or 'right'")
         raise ValueError(f"search side must be 'left' or 'right' (got {side!r})")
     order = None
     if sorter is not None:
@@ -361,7 +366,7 @@ def searchsorted(a: Any, v: Any, side: str = "left", sorter: Any = None) -> ndar
             raise ValueError("Sorter index out of range.")
     # NumPy treats a Python scalar here as an array.
     dtype = tensor_dtype(np.promote_types(to_numpy[line.dtype], to_numpy[values.dtype]))
-    return wrap(kernels.searchsorted(cast(line, dtype), cast(values, dtype), side == "right", order))
+    return wrap(kernels.searchsorted(cast(line, dtype), cast(values, dtype), name == "right", order))
 
 
 def lexsort(keys: Any, axis: Any = -1) -> ndarray:
