@@ -30,7 +30,7 @@ from tnp._core.base import completes, flatiter, wrap, wrap_array
 from tnp._core.convert import tensor_of, view
 from tnp._core.derived_classes import derive, finalised
 from tnp._core.dtypes import DtypeError, native, tensor_dtype
-from tnp._core.errors import warn
+from tnp._core.errors import NO_IMAGINARY_PART, warn
 from tnp._core.host_fallback import refused
 from tnp._core.indexing import get_item, set_item
 from tnp._core.numpy_version import NUMPY, deprecated
@@ -145,6 +145,9 @@ class ndarray(Methods):
                 "Setting the dtype on a NumPy array has been deprecated in NumPy 2.5.\nInstead of changing the dtype "
                 "on an array x, create a new array with x.view(new_dtype)"
             )
+        self._set_dtype(dtype)
+
+    def _set_dtype(self, dtype: Any) -> None:
         self.tensor = view(wrap_array(self.tensor), dtype).tensor
 
     @property
@@ -269,7 +272,7 @@ class ndarray(Methods):
     @imag.setter
     def imag(self, value: Any) -> None:
         if not self.tensor.is_complex():
-            raise TypeError("array does not have imaginary part to set")
+            raise TypeError(NO_IMAGINARY_PART)
         wrap_array(memory.imag(self.tensor))[...] = value
 
     # Protocols.

@@ -14,6 +14,7 @@ from backend_torch.tensors import memory
 from tnp._array.operators import asking, operators
 from tnp._core import base
 from tnp._core.base import completes, ndarray
+from tnp._core.errors import NO_IMAGINARY_PART
 from tnp._core.readonly_views import view
 
 Tensor = Any
@@ -92,7 +93,7 @@ class readonly(ndarray):
     @imag.setter
     def imag(self, value: Any) -> NoReturn:
         if not self.tensor.is_complex():
-            raise TypeError("array does not have imaginary part to set")
+            raise TypeError(NO_IMAGINARY_PART)
         raise ValueError("assignment destination is read-only")
 
     def byteswap(self, inplace: bool = False) -> ndarray:

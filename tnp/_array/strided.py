@@ -17,8 +17,10 @@ from tnp._core import base
 from tnp._core.base import completes, ndarray, wrap, wrap_array
 from tnp._core.convert import as_order, tensor_of
 from tnp._core.dtypes import tensor_dtype
+from tnp._core.errors import NO_IMAGINARY_PART
 from tnp._core.indexing import get_item
 from tnp._core.interop import host_values
+from tnp._core.numpy_version import NUMPY
 from tnp._core.strided_views import (
     addresses,
     basic,
@@ -81,7 +83,7 @@ class _Parts(ndarray):
     @imag.setter
     def imag(self, value: Any) -> None:
         if self.dtype.kind != "c":
-            raise TypeError("array does not have imaginary part to set")
+            raise TypeError(NO_IMAGINARY_PART)
         self.imag[...] = value
 
 
@@ -124,6 +126,9 @@ class strided(_Parts):
 
     @dtype.setter
     def dtype(self, dtype: Any) -> None:
+        ndarray.dtype.__set__(self, dtype)  # type: ignore[attr-defined]
+
+    def _set_dtype(self, dtype: Any) -> None:
         tensor_dtype(dtype)
         self.host = self.host.view(dtype)
 
@@ -134,8 +139,14 @@ class strided(_Parts):
 
     @shape.setter
     def shape(self, shape: Any) -> None:
-        host = self.host[...]
-        host.shape = shape
+        ndarray.shape.__set__(self, shape)  # type: ignore[attr-defined]
+
+    def _set_shape(self, shape: Any) -> None:
+        host: Any = self.host[...]
+        if NUMPY < "2.5.0":
+            host.shape = shape
+        else:
+            host._set_shape(shape)  # without a warning
         self.host = host
 
     ndim = property(lambda self: self.host.ndim, doc="Number of axes.")

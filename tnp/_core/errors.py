@@ -21,9 +21,15 @@ from backend_torch.kernels.value_checks import DEMANDED
 from backend_torch.tensors import devices, memory, out_of_memory
 from backend_torch.tensors.trace_state import TracedValueError
 from backend_torch.torch_private import messages
+from tnp._core.numpy_version import NUMPY
 
 MOST_DIMENSIONS = 64  # NumPy's limits, so that a program that runs here also runs with NumPy
 MOST_OPERANDS = 64
+NO_IMAGINARY_PART = (
+    "array does not have imaginary part to set"
+    if NUMPY < "2.5.0"
+    else "Cannot set imaginary part of non-complex array."
+)
 _MAX = np.iinfo(np.intp).max
 _INTS = np.iinfo(np.intc)
 

@@ -27,7 +27,8 @@ import tnp
 from tests.oracle import ALL, COMPLEX, FLOATS, INTEGERS, REAL, Raised, agrees, compare, outcome, sample
 
 # Attributes of numpy.ndarray that say something of its implementation in C, not of arrays.
-C_ONLY = {"__array_finalize__", "__array_struct__", "__setstate__", "__delitem__"}
+# The docstring of ``ndarray.data`` says why there is no ``__buffer__``, which Python 3.12 shows.
+C_ONLY = {"__array_finalize__", "__array_struct__", "__setstate__", "__delitem__", "__buffer__"}
 LAYOUTS = [
     lambda x: x,
     lambda x: x.T,
