@@ -298,6 +298,7 @@ def subgraph(
     literals, watch.literals = watch.literals, {}  # each graph has its own
     effects, trace_state.state.effects = trace_state.state.effects, []
     trace_state.state.subgraphs += 1
+    trace_state.state.scopes.append(object())
 
     def watched(*stand_ins: Tensor) -> tuple[Tensor, ...]:
         results = host_calls.finished(function(list(stand_ins)))
@@ -309,6 +310,7 @@ def subgraph(
         watch.literals = literals
         trace_state.state.effects = effects
         trace_state.state.subgraphs -= 1
+        trace_state.state.scopes.pop()
     outer = _lift(module)
     everything = [*inputs, *outer]
     values, memory, written = _reads_and_writes(module, everything)

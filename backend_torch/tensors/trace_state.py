@@ -34,6 +34,7 @@ class _State(threading.local):
     subgraphs = 0  # of branches and loops that are being traced, one in the other
 
     def __init__(self) -> None:
+        self.scopes: list[object] = []  # the trace, and the branches and loops that are being traced in it
         self.keepers: list[Any] = []  # who is told what gradients need, the innermost last
         self.effects: list[Any] = []  # what a trace's graph has to give last, so that nothing is done after it
         self.calls: list[Any] = []  # the functions of Python's that a trace's graph calls by number
@@ -47,10 +48,12 @@ state = _State()
 def tracing() -> Iterator[None]:
     """A scope in which this thread traces a function."""
     state.depth += 1
+    around, state.scopes = state.scopes, [object()]
     try:
         yield
     finally:
         state.depth -= 1
+        state.scopes = around
 
 
 def is_tracing() -> bool:
@@ -218,6 +221,24 @@ def write_error() -> NotImplementedError:
     return NotImplementedError(
         f"{user_line()}: a branch or a loop's body that is traced can't write to an array from around it: return the "
         "new value, or carry the array through the loop"
+    )
+
+
+def parameter_error() -> TracedValueError:
+    """The error of giving a traced value to a generator of NumPy's."""
+    return TracedValueError(
+        f"{user_line()}: NumPy seeds generators, and draws from those that a compiled function seeds, while the "
+        "function is traced: the value of a traced array is no seed and no parameter. Draw standard numbers and scale "
+        "them (loc + scale * rng.standard_normal(n)), or pass the generator to the function"
+    )
+
+
+def draw_error() -> NotImplementedError:
+    """The error of drawing, in a branch, a loop or a batch, from a generator that was seeded around it, or after it."""
+    return NotImplementedError(
+        f"{user_line()}: a branch or a loop that is traced, or vectorized_map, can't draw from a generator that the "
+        "compiled function seeds outside of it, and the other way round: draw all numbers at once before "
+        "(rng.random((n, 3))) and index them, or pass the generator to the function"
     )
 
 

@@ -38,13 +38,18 @@ Draw: TypeAlias = ndarray | Any
 def on_host(value: Any) -> Any:
     """Return an argument for NumPy: tnp arrays over the same memory, anything else unchanged."""
     if isinstance(value, ndarray):
-        return value.__array__()[()] if isinstance(value, scalar) else value.__array__()
+        try:
+            return value.__array__()[()] if isinstance(value, scalar) else value.__array__()
+        except trace_state.TracedValueError:
+            raise trace_state.parameter_error() from None
     return value
 
 
 def from_host(result: Any) -> Any:
     """Return NumPy's draw: an array as a tnp array over its memory, a scalar unchanged."""
     if isinstance(result, np.ndarray) and result.dtype in to_torch:
+        if trace_state.is_tracing():  # a copy: the graph may write to it, and gives it again at the next call
+            return wrap_array(tensor_of(result).clone())
         made = heads.of_numpy(result)
         return wrap_array(tensor_of(result)) if made is None else made
     return result
@@ -69,6 +74,12 @@ def parameter(value: Any) -> Any:
     )
 
 
+def _scope() -> tuple[list[object], object]:
+    """The trace, with the branches and loops in it, and the batch that run now."""
+    state = trace_state.state
+    return [*state.scopes], state.batch.token if state.batches else None
+
+
 def array_in(x: Any) -> ndarray | None:
     """Return the array to permute or choose from, if it is a tnp array or a tensor and not a number."""
     if isinstance(x, ndarray):
@@ -82,17 +93,27 @@ class Distributions:
     _host: Any
     _device: Any
     _streams: dict[Any, Stream]
-    _batch: object
-    """The batch in which it was seeded: there it draws the same numbers for each element, as it would in a loop."""
+    _scope: tuple[list[object], object] | None
+    """The batch, or the trace and its branch or loop, in which it was seeded: there NumPy draws.
 
-    __slots__ = ("__weakref__", "_batch", "_device", "_host", "_streams")
+    A batch sees the same numbers for each element, as it would in a loop; a graph, the same at each call.
+    """
+
+    __slots__ = ("__weakref__", "_device", "_host", "_scope", "_streams")
 
     _poisson_lam_max = np.random.RandomState._poisson_lam_max  # type: ignore[attr-defined]
 
     def _seeded(self, seed: Any) -> None:
         """Note a seed; with None, or after a seed by another generator, it draws other numbers each time."""
         is_new = seed is not None and not isinstance(seed, (np.random.BitGenerator, np.random.Generator, Distributions))
-        self._batch = trace_state.state.batch.token if is_new and trace_state.is_batching() else None
+        state = trace_state.state
+        self._scope = _scope() if is_new and (state.depth or state.batches) else None
+        if state.depth and not is_new and seed is not None:
+            warn(
+                "torch draws for this generator, other numbers than NumPy's: its bit generator may be from outside of "
+                "the compiled function. For NumPy's numbers make it by default_rng(seed)",
+                RuntimeWarning,
+            )
 
     def _source(self) -> tuple[object, Callable[[], Any], Callable[[Any], object]]:
         """NumPy's generator, and the functions that get and set its state."""
@@ -109,8 +130,12 @@ class Distributions:
             return None
         device = devices.state.default if self._device is None and devices.moved else self._device
         is_host = device is None or device.type == "cpu"
-        if is_host and state.batches and state.batch.token is self._batch:
-            return None
+        if is_host and self._scope is not None and (state.depth or state.batches):
+            if _scope() == self._scope:
+                return None
+            seeded, _ = self._scope
+            if seeded and seeded[:1] == state.scopes[:1]:
+                raise trace_state.draw_error()
         if is_host and not (state.depth or state.batches):
             if replayed_draws.state.current is not None:
                 replayed_draws.state.current.note(*self._source())
@@ -149,7 +174,8 @@ class Distributions:
         if array is not None:
             if not array.ndim:
                 raise TypeError("len() of unsized object")
-            plain = type(array) is ndarray and memory.is_writeable(array.tensor) and self._stream() is None
+            is_on_host = self._stream() is None and not trace_state.is_tracing()
+            plain = type(array) is ndarray and memory.is_writeable(array.tensor) and is_on_host
             values = host.to_write(array.tensor) if plain else None
             if values is None:
                 array[...] = self._permuted(array, axis)

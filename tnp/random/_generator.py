@@ -43,11 +43,15 @@ class Generator(Distributions):
 
     Differences from NumPy:
 
-    - On an accelerator, and on any device inside ``tnp.compile``, torch's generator draws. It is seeded once from the
-      bit generator's seed sequence, has a state of its own, and gives other numbers of the same distributions. A
-      compiled function draws anew at each call, on the CPU uniform and normal numbers by a key from that generator,
-      which machine code makes where they are used and in all threads. Parameters are checked where they are numbers or
-      on the host; gradients flow to ``loc``, ``scale`` and the other parameters that torch can follow.
+    - A generator that ``default_rng(seed)`` or ``RandomState(seed)`` makes inside ``tnp.compile`` draws NumPy's numbers
+      on the CPU, while tracing: they are constants of the graph. Its parameters can't be traced, nor can it draw in a
+      traced branch or loop, or in ``vectorized_map``, if it was made around it. ``Generator(PCG64(seed))`` counts as
+      one from outside, and warns.
+    - On an accelerator, and for other generators inside ``tnp.compile``, torch's generator draws. It is seeded once
+      from the bit generator's seed sequence, has a state of its own, and gives other numbers of the same
+      distributions. A compiled function draws anew at each call, on the CPU uniform and normal numbers by a key from
+      that generator, which machine code makes where they are used and in all threads. Parameters are checked where they
+      are numbers or on the host; gradients flow to ``loc``, ``scale`` and the other parameters that torch can follow.
       ``hypergeometric``, ``multivariate_hypergeometric`` and ``zipf`` raise NotImplementedError there, and so do
       ``vonmises`` and ``bytes`` in a compiled function.
     - On the CPU no gradient flows to the parameters. It flows through ``permutation``, ``permuted``, ``choice`` and
@@ -75,10 +79,11 @@ class Generator(Distributions):
     __class__ = property(lambda self: np.random.Generator)
 
     def __init__(self, bit_generator: Any, *, device: Any = None) -> None:
-        self._host = np.random.Generator(bit_generator)
-        self._device = None if device is None else devices.parse(device)
-        self._streams = {}
-        self._batch = None
+        self._begin(np.random.Generator(bit_generator), None if device is None else devices.parse(device))
+        self._seeded(bit_generator)
+
+    def _begin(self, host: Any, device: Any) -> None:
+        self._host, self._device, self._streams, self._scope = host, device, {}, None
 
     def _source(self) -> tuple[object, Callable[[], Any], Callable[[Any], object]]:
         bits = self._host.bit_generator
@@ -113,7 +118,13 @@ class Generator(Distributions):
 
     def spawn(self, n_children: int) -> list[Generator]:
         """Return generators that are independent of this one and of each other."""
-        return [type(self)(child, device=self._device) for child in self.bit_generator.spawn(n_children)]
+        children = []
+        for host in self._host.spawn(n_children):
+            child = type(self).__new__(type(self))
+            child._begin(host, self._device)
+            child._scope = self._scope
+            children.append(child)
+        return children
 
     def __repr__(self) -> str:
         return f"{self} at 0x{id(self):X}"
@@ -658,6 +669,7 @@ def default_rng(seed: Any = None, *, device: Any = None) -> Generator:
     if isinstance(seed, Generator) and device is None:
         return seed
     source = seed._host if isinstance(seed, Distributions) else on_host(seed)
-    made = Generator(np.random.default_rng(source).bit_generator, device=device)
+    made = Generator.__new__(Generator)
+    made._begin(np.random.default_rng(source), None if device is None else devices.parse(device))
     made._seeded(seed)
     return made

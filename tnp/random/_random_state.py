@@ -11,8 +11,9 @@ from typing import Any
 import numpy as np
 
 from backend_torch.random.generators import Stream
-from backend_torch.tensors import devices
+from backend_torch.tensors import devices, trace_state
 from tnp._core.base import ndarray
+from tnp._core.errors import warn
 from tnp.random._distributions import Distributions, Draw, array_in, from_host, integers, on_host, warned
 
 
@@ -55,7 +56,7 @@ class RandomState(Distributions):
 
     def _begin(self, host: Any, origin: Any) -> None:
         self._host, self._device, self._origin, self._streams = host, None, origin, {}
-        self._batch = None
+        self._scope = None
 
     @classmethod
     def _over(cls, host: Any, origin: Any = None, states: Mapping[Any, np.ndarray] | None = None) -> RandomState:
@@ -86,6 +87,13 @@ class RandomState(Distributions):
         """Seed torch's generators anew; a compiled function holds them, so they stay the same objects."""
         self._origin = origin
         self._seeded(origin)
+        if trace_state.is_tracing():
+            warn(
+                "a generator is seeded while a compiled function is traced. What the function draws is NumPy's at each "
+                "call, but a later call does not seed it for the code outside: use rng = default_rng(seed) in the "
+                "function",
+                RuntimeWarning,
+            )
         for stream in self._streams.values():
             stream.seed(self._seed())
 
