@@ -59,7 +59,7 @@ def get_item(array: ndarray, key: Any) -> Any:
     tensor = array.tensor
     view = _view(tensor, key)
     if view is not None and view.dim() <= MOST_DIMENSIONS:
-        if view.dim() or (type(key) is tuple and Ellipsis in key):
+        if view.dim() or key is Ellipsis or (type(key) is tuple and Ellipsis in key):
             return wrap_array(view)
         return wrap(view.clone())
     as_torch = _as_torch(tensor, key)
@@ -110,6 +110,8 @@ def _view(tensor: Tensor, key: Any) -> Tensor | None:
     elif kind is slice:
         if _goes_back(key):
             return None
+    elif key is Ellipsis:
+        key = (key,)
     elif kind is not int:
         return None
     try:

@@ -937,3 +937,11 @@ def test_index_arrays_that_are_too_large_together(xp: Any) -> Any:
 def test_comparisons_of_a_number_with_a_text() -> None:
     for xp in (np, tnp):
         assert (xp.array(0) == "a") is np.False_ and (xp.array(0) != "a") is np.True_
+
+
+@agrees
+def test_an_ellipsis_of_no_dimensions_is_a_view(xp):
+    x = xp.asarray(2.5)
+    views = x[...], type(x).__getitem__(x, ...), x[(...,)]
+    views[1][...] = 7.0
+    return [view.base is x for view in views], views, x, type(x[()][...]).__name__
