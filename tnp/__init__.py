@@ -30,6 +30,7 @@ from tnp._array.flat import flatiter
 from tnp._array.matrix import asmatrix, bmat, matrix, row_stack
 from tnp._array.ndarray import ndarray
 from tnp._array.printing import array2string, array_repr, array_str, format_float_positional, format_float_scientific
+from tnp._autograph.iteration import unroll
 from tnp._compile.compile import EagerCheckError, TracedValueError, compile, load_compiled
 from tnp._core.convert import array, asarray, asnumpy, astype, copy
 from tnp._core.interop import allow_host_copies
@@ -257,7 +258,7 @@ __all__ = [
     "transpose", "trapezoid", "tri", "tril", "tril_indices", "tril_indices_from", "trim_zeros", "triu", "triu_indices",
     "triu_indices_from", "true_divide", "trunc", "typecodes", "typename", "ubyte", "ufunc", "uint", "uint8", "uint16",
     "uint32", "uint64", "uintc", "uintp", "ulong", "ulonglong", "union1d", "unique", "unique_all", "unique_counts",
-    "unique_inverse", "unique_values", "unpackbits", "unravel_index", "unsignedinteger", "unstack", "unwrap",
+    "unique_inverse", "unique_values", "unpackbits", "unravel_index", "unroll", "unsignedinteger", "unstack", "unwrap",
     "use_deterministic", "ushort", "value_and_grad", "vander", "var", "vdot", "vecdot", "vecmat", "vectorize",
     "vectorized_map", "vjp", "vmap", "void", "vsplit", "vstack", "where", "while_loop", "zeros", "zeros_like",
 ]  # fmt: skip

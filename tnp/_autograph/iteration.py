@@ -5,13 +5,15 @@ Layer: owns reading a loop's items by position, which the loop in the graph coun
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Iterable, Iterator
+from typing import Any, TypeVar
 
 from tnp._array.numbers import number_of
 from tnp._autograph.values import traced
 from tnp._core.base import flatiter, ndarray
 from tnp._ufunc.table import maximum
+
+Item = TypeVar("Item")
 
 
 class Items:
@@ -117,14 +119,41 @@ class Reversed(Once):
         return self.items.item(self.length - 1 - number)
 
 
-class Unrolled:
-    """An iterable whose loop is always unrolled, however long it is."""
+def unroll(items: Iterable[Item]) -> Iterator[Item]:
+    """Return an iterator over the items, over which a compiled function's ``for`` loop is unrolled, however long it is.
 
-    def __init__(self, items: Any) -> None:
-        self.items = items
+    Parameters
+    ----------
+    items : iterable
+        A range, an array or any other. Its length can't be traced.
 
-    def __iter__(self) -> Iterator[Any]:
-        return iter(self.items)
+    Returns
+    -------
+    iterator
+
+    Raises
+    ------
+    TracedValueError
+        The length is traced.
+
+    Notes
+    -----
+    Each step is traced and compiled by itself: its index is a Python number, and its arrays may have other shapes than
+    the last step's. Outside of compiled functions the loop is Python's.
+
+    Examples
+    --------
+    >>> import tnp as np
+    >>> @np.compile
+    ... def polynomial(x):
+    ...     total = x * 0
+    ...     for power in np.unroll(range(3)):
+    ...         total = total + x**power
+    ...     return total
+    >>> polynomial(np.asarray(2.0))
+    np.float64(7.0)
+    """
+    return (each for each in items)
 
 
 def source(items: Any) -> Items | None:

@@ -419,7 +419,7 @@ def _staged_while(first: Any, test: Block, body: Block, variables: _Variables) -
 def for_(items: Any, test: Block | None, body: Block, get: Any, put: Any, lines: Any) -> None:
     """``for item in items: body(item)``; the loop ends early if there is a ``test`` and it becomes false."""
     source = iteration.source(items)
-    if source is None or isinstance(items, iteration.Unrolled):
+    if source is None:
         _python_for(items, test, body, get, put, lines)
         return
     variables = _Variables(get, put, lines)

@@ -213,6 +213,23 @@ def test_the_graph_does_not_grow_with_the_steps() -> None:
     assert len(list(graph(np.ones(9)))) > 18  # it is short, and is unrolled
 
 
+def unrolled(x: Any) -> Any:
+    for i in np.unroll(range(40)):
+        x = x + 0.5**i
+    for row in np.unroll(x[:20]):
+        x = x * row
+    return x
+
+
+def test_unroll() -> None:
+    x = numpy.linspace(0, 1, 30)
+    assert_same(unrolled(x), np.compile(unrolled, backend="eager")(np.array(x)), rtol=1e-12)
+    assert "while_loop" not in str(np.compile(unrolled).graph(np.array(x)))
+    assert list(np.unroll(zip("ab", [1, 2], strict=True))) == [("a", 1), ("b", 2)]
+    with pytest.raises(np.TracedValueError, match=r"test_autograph\.py:\d+: "):
+        np.compile(lambda n: [n * i for i in np.unroll(range(n))], backend="eager")(np.asarray(3))
+
+
 def test_a_condition_of_python_stays_python() -> None:
     seen = []
 
