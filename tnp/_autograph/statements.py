@@ -32,6 +32,7 @@ from tnp._autograph.values import (
     common,
     is_same,
     predicate,
+    python_type,
 )
 from tnp._core.base import wrap
 
@@ -607,8 +608,11 @@ class _Loop:
     def _carry_as_before(self) -> None:
         """Carry the variables that the same loop carried before, in another step of the loop around it."""
         for name, forms in _carried.get(self.body.__code__, {}).items():
-            part = Part(self.before[name]) if name in self.before else None
-            if part is not None and part.forms == forms:
+            value = self.before.get(name)
+            if value is None or python_type(value) is not None:
+                continue  # a step has made an array of the number: its forms differ, and Part adds an operation
+            part = Part(value)
+            if part.forms == forms:
                 self._set(name, part, part.tensors, forms)
 
     def _stepped(self, tensors: list[Tensor]) -> list[Tensor]:
