@@ -258,10 +258,10 @@ class indirect(_Parts):
         An array with the view's strides, and no elements; its flags say whether the view refuses writes.
     """
 
-    __slots__ = ("_host", "_version", "given", "key", "origin", "place")
+    __slots__ = ("_host", "_seen", "given", "key", "origin", "place")
 
     _host: np.ndarray | None
-    _version: Any
+    _seen: Any
     given: Tensor
     key: Any
     origin: ndarray

@@ -21,6 +21,7 @@ from tnp._core.convert import asnumpy, tensor_of
 from tnp._core.derived_classes import finalised, of_class, plain
 from tnp._core.dtype_table import PLAIN
 from tnp._core.interop import priority, unpickle
+from tnp._core.mask_selection import Selection
 from tnp._ufunc import table as ufuncs
 from tnp._ufunc.table import conjugate
 
@@ -64,13 +65,17 @@ def _gives_way(x: Any, other: Any) -> bool:
     return not isinstance(other, type(x)) and x.__array_priority__ < priority(other)
 
 
+_ORDINARY = (ndarray.__array_ufunc__, Selection.__array_ufunc__)
+"""What is no override: a masked selection answers functions, and reductions are functions to it."""
+
+
 def _reduction(name: str, ufunc: Any, *arguments: str) -> Callable[..., Any]:
     """Make a method that gives way to a class's ``__array_ufunc__``, which NumPy's method calls by ``reduce``."""
     ordinary = getattr(ndarray, name)
 
     @functools.wraps(ordinary)
     def method(self: Any, *args: Any, **options: Any) -> Any:
-        if type(self).__array_ufunc__ is ndarray.__array_ufunc__:
+        if type(self).__array_ufunc__ in _ORDINARY:
             return ordinary(self, *args, **options)
         given = {"axis": None, **dict(zip(arguments, args, strict=False)), **options}
         return ufunc.reduce(self, **{key: each for key, each in given.items() if each is not np._NoValue})

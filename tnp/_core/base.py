@@ -107,7 +107,7 @@ else:
         __module__ = "tnp"
 
     class indirect(ndarray):
-        __slots__ = ("_host", "_version", "given", "key", "origin", "place")
+        __slots__ = ("_host", "_seen", "given", "key", "origin", "place")
         __module__ = "tnp"
 
     class flatiter:

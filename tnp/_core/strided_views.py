@@ -155,7 +155,7 @@ def indirect_view(array: ndarray, plan: Plan, selected: Tensor, key: Any) -> nda
 def _indirect(origin: ndarray, place: Plan | Layout | Left, given: Tensor, key: Any) -> indirect:
     made: indirect = _new(indirect)
     made.origin, made.place, made.given, made.key = origin, place, given, key
-    made._host = made._version = None
+    made._host = made._seen = None
     return made
 
 
@@ -195,10 +195,10 @@ def reread(x: indirect) -> Tensor:
     """Return a copy of the elements as they are now: the last one if nothing has been written since."""
     base = x.origin.tensor
     version = (id(base), version_of(base)) if host_views.are_had() else None  # nothing leaves a trace or a batch
-    if version is not None and version == x._version:
+    if version is not None and version == x._seen:
         return x.given
     tensor = x.given = x.place.get(base)
-    x._version = version
+    x._seen = version
     tensor.stands_for = x
     if x._host is not None and not x._host.flags.writeable:
         memory.lock(tensor)

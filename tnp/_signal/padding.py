@@ -41,7 +41,7 @@ _OPTIONS: dict[str, tuple[str, ...]] = {
     "reflect": ("reflect_type",),
     "symmetric": ("reflect_type",),
 }
-_COPYING = ("constant", "edge", "reflect", "symmetric", "wrap")  # what NumPy pads has the same bits
+_COPYING = frozenset({"constant", "edge", "reflect", "symmetric", "wrap"})  # what NumPy pads has the same bits
 
 
 def pad(array: Any, pad_width: Any, mode: Any = "constant", **kwargs: Any) -> ndarray:
