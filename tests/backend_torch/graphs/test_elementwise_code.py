@@ -62,11 +62,19 @@ def program(function: Callable[..., Any], *tensors: torch.Tensor) -> Any:
     return elementwise_code.program(compiling.trace(run, list(tensors)))
 
 
+def expected_of(function: Callable[..., Any], *tensors: torch.Tensor) -> Any:
+    """What the function gives: cosh and sinh one by one, as vectors of torch overflow too early with AVX2."""
+    if function in (UNARY["cosh"], UNARY["sinh"]):
+        (tensor,) = tensors
+        return torch.cat([function(each) for each in tensor.flatten().split(1)]).view(tensor.shape)
+    return function(*tensors)
+
+
 def check(function: Callable[..., Any], *tensors: torch.Tensor) -> None:
     """A function's program gives what the function gives, up to rounding."""
     made = program(function, *tensors)
     assert made is not None
-    found, expected = made(list(tensors)), function(*tensors)
+    found, expected = made(list(tensors)), expected_of(function, *tensors)
     for one, other in zip(found, expected if isinstance(expected, tuple) else (expected,), strict=True):
         assert one.dtype == other.dtype and one.stride() == other.stride()
         eps = torch.finfo(other.dtype).eps if other.is_floating_point() else 0.0
