@@ -28,6 +28,15 @@ def of_one_result(module: GraphModule) -> GraphModule:
     return made
 
 
+def of_sequence(module: GraphModule) -> GraphModule:
+    """Return a copy of a graph whose result is a sequence of one tensor instead of the tensor."""
+    made = duplicate(module)
+    output = made.graph.output_node()
+    output.args = ((output.args[0],),)
+    made.recompile()
+    return made
+
+
 def recordable(module: GraphModule, targets: Callable[[Node], Iterable[Node]]) -> GraphModule:
     """Return a copy of a graph that autograd can record; an operation writes to the nodes ``targets(node)``."""
     made = duplicate(module)

@@ -348,7 +348,7 @@ class _Steps(torch.fx.Interpreter):
             return list(_Branch.apply(_Graphs([first, second]), predicate, *operands))
         if target is torch.ops.higher_order.while_loop:
             test, step, carried, around = args
-            graphs = _Graphs([lambda *tensors: [test(*tensors)], step], len(carried))
+            graphs = _Graphs([graph_copies.of_sequence(test), step], len(carried))
             return list(_While.apply(graphs, *carried, *around))
         return super().call_function(target, args, kwargs)
 
