@@ -37,11 +37,12 @@ from backend_torch.torch_private import inductor, inductor_code
 
 if TYPE_CHECKING:
     from backend_torch.graphs.compiling import Graph
+    from backend_torch.graphs.symbolic import Sizes
 
 Tensor = torch.Tensor
 log = logging.getLogger("tnp.compile")
 _Used = TypeVar("_Used")
-_FORM = "2"  # the format of an entry, a part of the key
+_FORM = "3"  # the format of an entry, a part of the key
 _FACTS = "facts.json"
 _SOURCE = "runner.py"
 _UNFINISHED = "unfinished-"
@@ -56,7 +57,7 @@ _STALE = 3600.0  # seconds after which the process that writes an unfinished ent
 def key(graph: Graph, mode: str | None, options: Mapping[str, Any] | None) -> str | None:
     """Return the name of a graph's machine code; None if a part has no name or caching is off."""
     settings = inductor.changed_settings()
-    if graph.sizes is not None or settings is None or os.environ.get("TORCHINDUCTOR_FORCE_DISABLE_CACHES") == "1":
+    if settings is None or os.environ.get("TORCHINDUCTOR_FORCE_DISABLE_CACHES") == "1":
         return None
     if any("cache" in name for name in options or ()):
         return None
@@ -174,18 +175,24 @@ def _inductors_own() -> str:
     return os.path.join(tempfile.gettempdir(), f"torchinductor_{user}")
 
 
-def load(name: str) -> Callable[[list[Tensor]], Sequence[Tensor]] | None:
-    """Return the program stored under a key; None if there is none."""
-    return _read(name, inductor_code.put_together)
+def load(name: str, sizes: Sizes | None = None) -> Callable[[list[Tensor]], Sequence[Tensor]] | None:
+    """Return the program stored under a key; None if there is none, or none for the open sizes of this process."""
+
+    def use(source: str, libraries: dict[str, Path], conditions: Any) -> Any:
+        if sizes is not None and not sizes.suppose(*conditions):
+            return None
+        return inductor_code.put_together(source, libraries)
+
+    return _read(name, use)
 
 
 def kernels(name: str) -> dict[str, Path] | None:
     """Return the libraries stored under a key; None if there are none."""
-    return _read(name, lambda source, libraries: dict(libraries))
+    return _read(name, lambda source, libraries, conditions: dict(libraries))
 
 
-def _read(name: str, use: Callable[[str, dict[str, Path]], _Used]) -> _Used | None:
-    """Return ``use(source, libraries)`` of an entry; None if there is none. Remove an entry that can't be used."""
+def _read(name: str, use: Callable[[str, dict[str, Path], Any], _Used]) -> _Used | None:
+    """Return ``use(source, libraries, conditions)`` of an entry, or None; remove an entry that can't be used."""
     for place in dict.fromkeys([chosen_folder(), folder()]):  # the first may be readable, if not writeable
         entry = place / name
         try:
@@ -193,19 +200,20 @@ def _read(name: str, use: Callable[[str, dict[str, Path]], _Used]) -> _Used | No
                 used = use(*_checked(entry))
                 log.debug("tnp.compile: machine code comes from %s", entry)
                 return used
-        except (OSError, ValueError, KeyError, ImportError, SyntaxError) as error:
+        except (OSError, TypeError, ValueError, KeyError, ImportError, SyntaxError) as error:
             log.warning("tnp.compile: %s can't be used and is made anew: %s: %s", entry, type(error).__name__, error)
             shutil.rmtree(entry, ignore_errors=True)
     return None
 
 
-def _checked(entry: Path) -> tuple[str, dict[str, Path]]:
-    """Return an entry's source and libraries; ValueError if they have changed since they were written."""
+def _checked(entry: Path) -> tuple[str, dict[str, Path], Any]:
+    """Return an entry's source, libraries and conditions; ValueError if a file has changed since it was written."""
     facts = json.loads((entry / _FACTS).read_text())
     for name, digest in facts["files"].items():
         if _digest((entry / name).read_bytes()) != digest:
             raise ValueError(f"{name} has changed since it was written")
-    return (entry / _SOURCE).read_text(), {name: entry / file for name, file in facts["kernels"].items()}
+    libraries = {name: entry / file for name, file in facts["kernels"].items()}
+    return (entry / _SOURCE).read_text(), libraries, facts["conditions"]
 
 
 def _digest(data: bytes) -> str:
@@ -217,14 +225,22 @@ def store(name: str, program: Any, graph: Graph) -> bool:
     code = inductor_code.taken_apart(program)
     if code is None:
         return False
+    try:
+        conditions = None if graph.sizes is None else graph.sizes.conditions()
+    except NotImplementedError:
+        return False
     inputs = [f"{str(t.dtype).removeprefix('torch.')}{list(t.shape)}" for t in graph.inputs]
     operations = sum(node.op == "call_function" for node in graph.module.graph.nodes)
-    keep(name, code.source, code.kernels, inputs, operations)
+    keep(name, code.source, code.kernels, inputs, operations, conditions)
     return True
 
 
-def keep(name: str, source: str, code: Mapping[str, bytes], inputs: list[str], operations: int) -> dict[str, Path]:
+def keep(
+    name: str, source: str, code: Mapping[str, bytes], inputs: list[str], operations: int, conditions: Any = None
+) -> dict[str, Path]:
     """Store code with a description of its graph; return the stored libraries by the names of their kernels.
+
+    ``conditions`` are what the code supposes of open sizes.
 
     An entry appears when it is complete, or not at all.
 
@@ -244,6 +260,7 @@ def keep(name: str, source: str, code: Mapping[str, bytes], inputs: list[str], o
         "inputs": inputs,
         "operations": operations,
         "kernels": libraries,
+        "conditions": conditions,
         "files": {file: _digest(data) for file, data in files.items()},
     }
     files[_FACTS] = json.dumps(facts, indent=1).encode()

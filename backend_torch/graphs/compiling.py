@@ -639,7 +639,7 @@ class Executable:
             return own
         self.by_inductor = True
         key = self.key()
-        known = None if key is None else code_cache.load(key)
+        known = None if key is None else code_cache.load(key, self.graph.sizes)
         if known is None:
             return self._by_inductor(key)
         return loop_lowering.raising(known) if loop_lowering.has_loops(self.graph.module) else known
@@ -705,7 +705,7 @@ class Executable:
     def _prepare(self, tracked: tuple[Any, ...]) -> None:
         """Compile where it hinders nobody: by g++ alone, or in another process, which leaves the code on disk."""
         graph = self.graph
-        if tracked or self._backend not in (None, "inductor") or graph.outputs is None:
+        if tracked or self._backend not in (None, "inductor") or graph.outputs is None or graph.sizes is not None:
             return
         if not (graph.results or graph.written) or self._by_gcc() is not None:
             return

@@ -5,9 +5,9 @@ Layer: owns what a graph consists of. Two graphs have equal forms only if the sa
 
 from __future__ import annotations
 
+import operator
 import struct
 from collections.abc import Iterable, Iterator, Mapping
-from operator import getitem
 from typing import TYPE_CHECKING, Any
 
 import torch
@@ -23,8 +23,9 @@ if TYPE_CHECKING:
 
 Tensor = torch.Tensor
 _OPERATORS = {"aten", "prims", "tnp"}  # of others nobody knows the code's version
+_OF_SIZES = ("add", "sub", "mul", "floordiv", "mod", "neg")
 _OTHERS = {
-    "getitem": getitem,
+    **{name: getattr(operator, name) for name in ("getitem", *_OF_SIZES)},
     **{name: getattr(torch.ops.higher_order, name) for name in ("cond", "while_loop", "scan")},
 }
 _NAMES = {target: name for name, target in _OTHERS.items()}
@@ -54,7 +55,7 @@ def form_of(graph: Graph) -> tuple[Any, ...]:
     """
     memory: dict[int, int] = {}
     inputs = [
-        (_value(tensor), tensor.storage_offset(), memory.setdefault(storage_of(tensor), len(memory)))
+        (_value(tensor), _size(tensor.storage_offset()), memory.setdefault(storage_of(tensor), len(memory)))
         for tensor in graph.inputs
     ]
     places: dict[Node, int] = {}
@@ -86,14 +87,22 @@ def _steps(module: GraphModule, places: dict[Node, int]) -> Iterator[tuple[Any, 
 
 
 def _value(value: Any) -> Any:
-    """Return the form of a tensor without data, of several, or of None."""
+    """Return the form of a tensor without data, of several, of a size, or of None."""
     if value is None:
         return None
+    if isinstance(value, torch.SymInt):
+        return _size(value)
     if isinstance(value, (list, tuple)):
         return "tuple" if isinstance(value, tuple) else "list", *map(_value, value)
     if not isinstance(value, Tensor) or value.device.type != "cpu" or value.layout is not torch.strided:
         raise Unnamed
-    return "tensor", value.dtype, tuple(value.shape), value.stride(), value.is_conj(), value.is_neg()
+    shape, stride = tuple(map(_size, value.shape)), tuple(map(_size, value.stride()))
+    return "tensor", value.dtype, shape, stride, value.is_conj(), value.is_neg()
+
+
+def _size(size: Any) -> Any:
+    """Return a size, or the formula of an open one; torch names its symbols alike in each process."""
+    return size if isinstance(size, int) else ("size", str(size.node.expr))
 
 
 def plain(value: Any, places: Mapping[Node, int]) -> Any:
@@ -122,7 +131,7 @@ def plain(value: Any, places: Mapping[Node, int]) -> Any:
 def graph_of(form: tuple[Any, ...]) -> tuple[GraphModule, list[Tensor], list[Node]]:
     """Return the operations, the inputs without data, and the nodes of the results.
 
-    Each input has its own memory: the compiler gives it that in any case.
+    Each input has its own memory: the compiler gives it that in any case. The form has no open sizes.
     """
     inputs, steps, results, _ = form
     mode = traces.new_fake_mode()

@@ -102,8 +102,8 @@ def _value(node: Any, sizes: Mapping[str, int]) -> Any:
     raise ValueError("the conditions on sizes are none")
 
 
-def checked(text: Any, places: Any) -> Callable[[Sequence[Tensor]], bool]:
-    """Whether tensors have sizes of which holds what `Sizes.conditions` gave; ValueError for what that did not give."""
+def checked(text: Any, places: Any) -> Callable[[Shapes], bool]:
+    """Whether what `Sizes.conditions` gave holds for shapes; ValueError for what that did not give."""
     indices = [(operator.index(i), operator.index(axis)) for i, axis in places]
     try:
         tree = ast.parse(text, mode="eval").body
@@ -111,8 +111,8 @@ def checked(text: Any, places: Any) -> Callable[[Sequence[Tensor]], bool]:
         raise ValueError("the conditions on sizes are none") from error
     _value(tree, {f"t{n}": 1 for n in range(len(indices))})
 
-    def holds(tensors: Sequence[Tensor]) -> bool:
-        return bool(_value(tree, {f"t{n}": tensors[i].shape[axis] for n, (i, axis) in enumerate(indices)}))
+    def holds(shapes: Shapes) -> bool:
+        return bool(_value(tree, {f"t{n}": shapes[i][axis] for n, (i, axis) in enumerate(indices)}))
 
     return holds
 
@@ -146,7 +146,9 @@ class Sizes:
             name, symbol = symbolic_shapes.new_symbol(self._environment, f"t{index}", tensors[i].shape[axis])
             self._names.append(name)
             self._symbols.append(symbol)
+        self._now = [tensor.shape for tensor in tensors]
         self._met: Callable[[tuple[int, ...]], bool] = lambda sizes: True
+        self._supposed_by_code: Callable[[Shapes], bool] = lambda shapes: True
 
     def holds(self, *tensors: Tensor) -> bool:
         """Whether other tensors of the same :func:`pattern` meet the assumptions."""
@@ -156,7 +158,7 @@ class Sizes:
         """Whether tensors of these shapes meet the assumptions."""
         if any(shapes[i][axis] != size for i, axis, size in self._fixed):
             return False
-        return self._met(tuple([shapes[i][axis] for i, axis in self._places]))
+        return self._supposed_by_code(shapes) and self._met(tuple([shapes[i][axis] for i, axis in self._places]))
 
     def mode(self) -> traces.FakeTensorMode:
         """Return a mode in which tensors without data may have these sizes."""
@@ -191,7 +193,21 @@ class Sizes:
 
         self._met = met
 
-    def conditions(self, open_axes: Sequence[Sequence[int]]) -> tuple[str, list[tuple[int, int]]]:
+    def suppose(self, text: str, places: Sequence[Sequence[int]]) -> bool:
+        """Add what code on disk supposes, which `conditions` gave; False, and nothing is added, if it does not hold.
+
+        Raises
+        ------
+        ValueError
+            The conditions are none.
+        """
+        condition = checked(text, places)
+        if not condition(self._now):
+            return False
+        self._supposed_by_code = condition
+        return True
+
+    def conditions(self, open_axes: Sequence[Sequence[int]] = ()) -> tuple[str, list[tuple[int, int]]]:
         """What has been supposed until now, in words of a program that `checked` takes, and which sizes are meant.
 
         Raises
@@ -207,7 +223,7 @@ class Sizes:
                 f"the function supposes of its arguments' lengths what no file can hold: {text}"
             ) from None
         for number, (i, axis) in enumerate(self._places):
-            if axis in open_axes[i] and re.search(rf"(^| and )L\['t{number}'\] == \d+($| and )", text):
+            if open_axes and axis in open_axes[i] and re.search(rf"(^| and )L\['t{number}'\] == \d+($| and )", text):
                 raise NotImplementedError(
                     f"Python reads the length of axis {axis} of array {i}, which can't be open then"
                 )

@@ -94,8 +94,8 @@ class Loaded:
             _checked(array, path, example, lengths)
             for (path, array), example in zip(arrays, self._examples, strict=True)
         ]
-        if not self._holds(tensors):
-            shapes = [tuple(tensor.shape) for tensor in tensors]
+        shapes = [tuple(tensor.shape) for tensor in tensors]
+        if not self._holds(shapes):
             raise ValueError(
                 f"the arrays have shapes {shapes}, but the program was saved for lengths of which holds: "
                 f"{self._conditions[0]}"

@@ -18,7 +18,7 @@ from typing import Any
 import pytest
 import torch
 
-from backend_torch.graphs import code_cache, compiling, control_flow, graph_forms, loop_programs
+from backend_torch.graphs import code_cache, compiling, control_flow, graph_forms, loop_programs, symbolic
 from backend_torch.torch_private import inductor, inductor_code
 
 ROOT = Path(__file__).parents[3]
@@ -58,7 +58,10 @@ results += [  # for the traces of these torch imports DTensor, and with it sympy
 ]
 heavy.append([name for name in imported() if name not in ("sympy", "torch.distributed.tensor")])
 results.append(np.compile(lambda x: np.scan(lambda sum, y: (sum * 0.5 + y, sum), x[0], x))(x)[1])
-print(json.dumps([[result.tolist() for result in results], heavy, started]))
+weighed = np.compile(lambda x: x.sum(axis=0) * x.shape[0])
+results += [weighed(np.ones((n, 3))) for n in (4, 5, 6)]
+compilers = {name for name in sys.modules if name in ("torch._inductor.compile_fx", "torch._inductor.graph")}
+print(json.dumps([[result.tolist() for result in results], heavy, sorted(compilers), started]))
 """
 
 
@@ -70,13 +73,14 @@ def test_a_later_process_imports_no_compiler(tmp_path: Path) -> None:
         found = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=True)
         return json.loads(found.stdout)
 
-    values, heavy, _ = run()
+    values, heavy, compilers, _ = run()
     assert "torch._inductor" in heavy[1]
+    assert compilers
     assert heavy[0] == []  # elementwise functions need g++ alone
     entries = list((tmp_path / "cache").iterdir())
-    assert len(entries) == 8
-    assert run() == [values, [[], []], []]
-    assert len(list((tmp_path / "cache").iterdir())) == 8
+    assert len(entries) == 10  # the last function has one for its first size, and one for all others
+    assert run() == [values, [[], []], [], []]
+    assert len(list((tmp_path / "cache").iterdir())) == 10
 
 
 # What decides the code is in the key.
@@ -85,6 +89,12 @@ def test_a_later_process_imports_no_compiler(tmp_path: Path) -> None:
 def key(function: Callable[..., Any], *tensors: torch.Tensor, options: dict[str, Any] | None = None) -> str | None:
     graph = compiling.trace(lambda given: (function(*given),), list(tensors))
     return code_cache.key(graph, None, options)
+
+
+def open_key(function: Callable[..., Any], tensor: torch.Tensor, other: torch.Tensor) -> str | None:
+    """The key of a function whose argument leaves those sizes open in which two tensors differ."""
+    sizes = symbolic.Sizes([tensor], [[tensor.shape], [other.shape]])
+    return code_cache.key(compiling.trace(lambda given: (function(*given),), [tensor], sizes), None, None)
 
 
 def branched(x: torch.Tensor, positive: float, other: float) -> torch.Tensor:
@@ -112,6 +122,11 @@ FUNCTIONS: dict[str, Callable[[], str | None]] = {
     "a branch": lambda: key(lambda x: branched(x, 2.0, 3.0), X),
     "another branch": lambda: key(lambda x: branched(x, 2.0, 4.0), X),
     "the branches exchanged": lambda: key(lambda x: branched(x, 3.0, 2.0), X),
+    "an open size": lambda: open_key(lambda x: x + 2.0, torch.ones(4, 5), torch.ones(6, 5)),
+    "the other size open": lambda: open_key(lambda x: x + 2.0, torch.ones(4, 5), torch.ones(4, 6)),
+    "both open": lambda: open_key(lambda x: x + 2.0, torch.ones(4, 5), torch.ones(5, 6)),
+    "an open size as a number": lambda: open_key(lambda x: x * x.shape[0], torch.ones(4, 5), torch.ones(6, 5)),
+    "its double": lambda: open_key(lambda x: x * (2 * x.shape[0]), torch.ones(4, 5), torch.ones(6, 5)),
     "an option": lambda: key(lambda x: x + 2.0, X, options={"cpp.threads": 1}),
     "another value of the option": lambda: key(lambda x: x + 2.0, X, options={"cpp.threads": 2}),
 }
@@ -124,6 +139,18 @@ def test_each_graph_has_its_own_key() -> None:
     assert {what: make() for what, make in FUNCTIONS.items()} == keys
 
 
+def test_open_sizes_have_one_key_and_the_conditions_of_their_code() -> None:
+    tensors = torch.ones(4, 5), torch.ones(6, 5), torch.ones(9, 5)
+    assert len({open_key(lambda x: x * x.shape[0], each, tensors[0]) for each in tensors[1:]}) == 1
+    sizes = symbolic.Sizes([tensors[0]], [[each.shape] for each in tensors])
+    assert not sizes.suppose("L['t0'] > 4", [(0, 0)])
+    assert sizes.hold_for([(3, 5)])
+    assert sizes.suppose("L['t0'] < 7 and L['t0'] % 2 == 0", [(0, 0)])
+    assert [n for n in range(2, 10) if sizes.hold_for([(n, 5)])] == [2, 4, 6]
+    with pytest.raises(ValueError, match="conditions on sizes are none"):
+        sizes.suppose("open('file')", [(0, 0)])
+
+
 def test_a_loop_from_the_cache_raises_its_own_error(monkeypatch: pytest.MonkeyPatch) -> None:
     def fail(tensors: list[torch.Tensor]) -> list[torch.Tensor]:
         # An error of C++: one that Python raises is the program's own.
@@ -134,7 +161,7 @@ def test_a_loop_from_the_cache_raises_its_own_error(monkeypatch: pytest.MonkeyPa
         return control_flow.while_loop(lambda carried: carried[0].sum() < 9, lambda carried: [carried[0] + 1], given)
 
     monkeypatch.setattr(loop_programs, "program", lambda graph: None)
-    monkeypatch.setattr(code_cache, "load", lambda name: fail)
+    monkeypatch.setattr(code_cache, "load", lambda name, sizes: fail)
     with pytest.raises(IndexError, match="index 9 is out of bounds"):
         compiling.Executable(compiling.trace(loop, [X])).program([X])([X])
 
