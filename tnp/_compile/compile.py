@@ -19,7 +19,7 @@ import time
 import warnings
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any, Literal, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -148,7 +148,7 @@ class _Signatures:
         self,
         function: Callable[..., Any],
         options: dict[str, Any],
-        dynamic: bool | str | None,
+        dynamic: bool | None,
         eager_check: bool,
         cache_size: int | None,
         autograph: bool = True,
@@ -159,8 +159,8 @@ class _Signatures:
         self.function = opened(function)
         self.traced_function = opened(converted(function) if autograph else function)
         self.options = options
-        self.dynamic = dynamic != "auto" and bool(dynamic)
-        self.opens = dynamic == "auto" and not eager_check  # sizes, once a second one is seen
+        self.dynamic = bool(dynamic)
+        self.opens = dynamic is None and not eager_check  # sizes, once a second one is seen
         self._closed: set[Any] = set()  # keys of what can't leave sizes open
         self._counts: dict[Any, int] = {}  # calls with open sizes, by key and shapes
         self.eager_check = eager_check
@@ -687,7 +687,7 @@ def compile(
     *,
     backend: str | Callable[..., Any] | None = None,
     mode: str | None = None,
-    dynamic: bool | Literal["auto"] | None = None,
+    dynamic: bool | None = None,
     options: dict[str, Any] | None = None,
     fullgraph: bool = False,
     eager_check: bool = False,
@@ -710,13 +710,13 @@ def compile(
         torch.compile.
     mode : str, optional
         As in torch.compile: ``"reduce-overhead"``, ``"max-autotune"`` ...
-    dynamic : bool or "auto", optional
-        False or None: each shape has its own trace. True: one trace for all sizes of the arguments' axes from 2 on,
+    dynamic : bool, optional
+        None: the first shape has its own trace. If compiling it took torch's Inductor, the second shape's trace leaves
+        those sizes open that differ, and serves all later ones; sizes that are called 100 times get their own.
+        False: each shape has its own trace. True: one trace for all sizes of the arguments' axes from 2 on,
         as long as the function does the same for them; ``if x.shape[0] > 3`` makes two. Sizes of 0 and 1 are traced by
         themselves, as they broadcast otherwise, and strides with gaps stay what they are. What can't leave a size open
         is traced for each: ``len(x)``, where Python wants an int (``x.shape[0]`` does not), or a loop over it.
-        ``"auto"``: the first shape has its own trace. If compiling it took torch's Inductor, the second shape's trace
-        leaves those sizes open that differ, and serves all later ones; sizes that are called 100 times get their own.
     options : dict, optional
         Settings of the backend, as in torch.compile.
     fullgraph : bool, optional
@@ -820,8 +820,8 @@ def compile(
     }
     if fn is None:
         return functools.partial(compile, **settings)
-    if isinstance(dynamic, str) and dynamic != "auto":
-        raise ValueError(f'dynamic must be True, False, None or "auto", not {dynamic!r}')
+    if dynamic not in (None, False, True):
+        raise ValueError(f"dynamic must be True, False or None, not {dynamic!r}")
     if cache_size is not None and operator.index(cache_size) < 1:
         raise ValueError(f"cache_size must be at least 1, not {cache_size}")
     static = StaticArguments(fn, static_argnums, static_argnames)

@@ -14,11 +14,6 @@ from tests.oracle import assert_same, sample
 from tnp._compile import compile as module
 
 
-def automatic(function: Any) -> Any:
-    """The function, compiled so that it opens sizes by itself."""
-    return np.compile(function, dynamic="auto")
-
-
 def as_numpy(tree: Any) -> Any:
     """The tree with NumPy's arrays in the place of tnp's."""
     return type(tree)(map(as_numpy, tree)) if isinstance(tree, (tuple, list)) else np.asnumpy(tree)
@@ -34,7 +29,7 @@ FUNCTIONS: dict[str, Any] = {
 
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_the_second_size_serves_all_later_ones(name: str) -> None:
-    function = automatic(FUNCTIONS[name])
+    function = np.compile(FUNCTIONS[name])
     traces = []
     for n in (3, 5, 40, 6, 3):
         arguments = [sample(np, (n, 4), "float64"), sample(np, (4,), "float64")]
@@ -52,7 +47,7 @@ def test_the_second_size_serves_all_later_ones(name: str) -> None:
 
 
 def test_only_sizes_that_differ_are_open() -> None:
-    function = automatic(lambda x: x.sum(axis=1))
+    function = np.compile(lambda x: x.sum(axis=1))
     for n, m, traces in ((3, 4, 1), (5, 4, 2), (6, 4, 2), (6, 7, 3), (9, 8, 3), (3, 4, 3)):
         assert function(np.ones((n, m))).tolist() == [m] * n
         assert function.cache_info().traces == traces
@@ -70,7 +65,7 @@ def test_only_sizes_that_differ_are_open() -> None:
     ],
 )
 def test_what_has_a_trace_for_each_size(function: Any, settings: dict[str, Any]) -> None:
-    compiled = np.compile(function, **{"dynamic": "auto", **settings})
+    compiled = np.compile(function, **settings)
     for n in (3, 4, 5):
         assert_same(as_numpy(function(np.arange(float(n)))), compiled(np.arange(float(n))), rtol=1e-12)
     assert compiled.cache_info().traces == 3
@@ -78,13 +73,13 @@ def test_what_has_a_trace_for_each_size(function: Any, settings: dict[str, Any])
 
 
 def test_a_branch_on_a_size() -> None:
-    function = automatic(lambda x: x.sum() + 1 if x.shape[0] > 10 else x.sum() - 1)
+    function = np.compile(lambda x: x.sum() + 1 if x.shape[0] > 10 else x.sum() - 1)
     for n in (3, 11, 4, 12, 30, 10):
         assert function(np.ones(n)) == (n + 1 if n > 10 else n - 1)
 
 
 def test_errors_are_those_of_the_sizes() -> None:
-    function = automatic(lambda x, y: (x @ y).sum())
+    function = np.compile(lambda x, y: (x @ y).sum())
     for n in (2, 3, 4):
         assert function(np.ones((n, n)), np.ones(n)) == n * n
     with pytest.raises(ValueError) as found:
@@ -95,7 +90,7 @@ def test_errors_are_those_of_the_sizes() -> None:
 
 
 def test_gradients_flow() -> None:
-    function = automatic(lambda x: (x * x).sum())
+    function = np.compile(lambda x: (x * x).sum())
     for n in (3, 4, 5):
         x = torch.arange(float(n), requires_grad=True)
         function(np.asarray(x)).tensor.backward()
@@ -105,7 +100,7 @@ def test_gradients_flow() -> None:
 
 def test_a_size_that_is_called_often_gets_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "_OFTEN", 5)
-    function = automatic(lambda x: x.sum() * 2)
+    function = np.compile(lambda x: x.sum() * 2)
     for n in (3, 4):
         function(np.ones(n))
     for _ in range(3):
@@ -133,7 +128,7 @@ def test_a_compiler_that_fails_for_open_sizes(monkeypatch: pytest.MonkeyPatch) -
         return compiled(pure, inputs, *others)
 
     monkeypatch.setattr(inductor, "compiled", fail)
-    function = automatic(lambda x: x.sum() * 3)
+    function = np.compile(lambda x: x.sum() * 3)
     said: list[str] = []
     monkeypatch.setattr(module.progress.log, "info", lambda text, *args: said.append(text % args))
     for n in (3, 4, 5):
@@ -143,7 +138,7 @@ def test_a_compiler_that_fails_for_open_sizes(monkeypatch: pytest.MonkeyPatch) -
 
 
 def test_warmup_of_a_second_size_serves_later_ones() -> None:
-    function = automatic(lambda x: x.sum() * 4)
+    function = np.compile(lambda x: x.sum() * 4)
     function.warmup(np.ones(3))
     function.warmup(np.ones(4))
     assert function(np.ones(5)) == 20
@@ -151,14 +146,14 @@ def test_warmup_of_a_second_size_serves_later_ones() -> None:
 
 
 def test_a_graph_is_that_of_its_sizes() -> None:
-    function = automatic(lambda x: x.sum())
+    function = np.compile(lambda x: x.sum())
     for n in (3, 4):
         function(np.ones(n))
     assert "(7" in str(function.graph(np.ones(7))) or "[7" in str(function.graph(np.ones(7)))
 
 
 def test_sizes_of_zero_and_one_and_other_layouts_are_their_own() -> None:
-    function = automatic(lambda x: x.sum(axis=0) + x.shape[0])
+    function = np.compile(lambda x: x.sum(axis=0) + x.shape[0])
     made = [numpy.ones((n, 3)) for n in (4, 5, 1, 0, 6)] + [numpy.ones((3, n)).T for n in (4, 5, 6)]
     for array in made:
         assert function(np.asarray(array)).tolist() == [2 * len(array)] * 3
