@@ -26,7 +26,7 @@ from backend_torch.tensors.casting import cast
 from backend_torch.tensors.constants import constant
 from backend_torch.tensors.dtypes import to_numpy, to_torch
 from backend_torch.torch_private import messages
-from tnp._core import host_fallback, strided_views
+from tnp._core import function_overrides, host_fallback, strided_views
 from tnp._core import interop as arrays
 from tnp._core.base import SCALARS, flatiter, indirect, like, ndarray, scalar, strided, wrap, wrap_array
 from tnp._core.derived_classes import kept
@@ -173,6 +173,7 @@ def _imported(value: Any, dtype: Any, device: Any, copy: bool | None) -> tuple[n
             if copy is False:
                 raise ValueError(NO_COPY)
             return wrap_array(_stacked(value, dtype, tensor_of(first).device)), True
+    function_overrides.look(value)
     if _is_elsewhere(value):
         return wrap_array(interop.from_dlpack(value, copy=copy)), bool(copy)
     if hasattr(value, "__cuda_array_interface__"):  # Numba's arrays have no DLPack; NumPy would copy them to the host

@@ -21,6 +21,7 @@ from backend_torch.tensors.trace_state import TracedValueError
 from tnp._core import interop as _interop
 from tnp._core import strided_views
 from tnp._core.base import ndarray, scalar, wrap, wrap_array
+from tnp._core.function_overrides import Overridden
 from tnp._core.trees import replaced
 
 _HERE = str(Path(__file__).parents[1])
@@ -28,7 +29,7 @@ _DISPATCH = str(Path(_HERE, "_array", "array_function.py"))
 
 
 def refused(
-    error: TypeError,
+    error: Exception,
     function: Callable[..., Any],
     args: tuple[Any, ...],
     kwargs: dict[str, Any],
@@ -37,13 +38,15 @@ def refused(
 
     Parameters
     ----------
-    error : TypeError
+    error : DtypeError or Overridden
         The refusal.
     function : callable
         NumPy's function.
     args, kwargs : tuple, dict
         The arguments from the program.
     """
+    if isinstance(error, Overridden):
+        return error.ask(args, kwargs)
     if trace_state.is_tracing() or kwargs.get("device") not in (None, "cpu"):
         raise error
 
@@ -59,7 +62,7 @@ def refused(
         raise theirs from None
 
 
-def refused_here(error: TypeError, function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+def refused_here(error: Exception, function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
     """Do what ``refused`` does if a program called the function that calls this; if tnp called it, raise ``error``."""
     caller: Any = sys._getframe(2)
     while caller.f_code.co_filename == _DISPATCH:  # the wrapper that dispatches to derived classes

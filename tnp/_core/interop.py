@@ -181,7 +181,7 @@ def defers_to(operand: Any) -> bool:
 
 def has_method(operand: Any, name: str) -> bool:
     """Whether a library's object has a method that NumPy's function of that name calls."""
-    if isinstance(operand, (ndarray, np.generic)) or memory.is_tensor(operand):
+    if isinstance(operand, (ndarray, np.generic)) or memory.is_tensor(operand) or overrides_functions(operand):
         return False
     return hasattr(type(operand), name)
 
@@ -215,6 +215,12 @@ def check_library(operand: Any) -> None:
             f"tnp.ndarray and {cls.__module__}.{cls.__qualname__} are arrays of two libraries: convert the one "
             "with tnp.asarray, or the other with its own"
         )
+
+
+def overrides_functions(operand: Any) -> bool:
+    """Whether the class of an operand, not derived from tnp's array, has an ``__array_function__`` of its own."""
+    usual = np.ndarray.__array_function__
+    return getattr(type(operand), "__array_function__", usual) is not usual and not isinstance(operand, ndarray)
 
 
 def to_dlpack(x: ndarray, stream: Any, max_version: tuple[int, int] | None, dl_device: Any, copy: bool | None) -> Any:

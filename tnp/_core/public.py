@@ -18,7 +18,7 @@ import numpy as np
 from backend_torch.native import heads
 from tnp._core import host_fallback
 from tnp._core.dtype_table import PLAIN
-from tnp._core.dtypes import DtypeError
+from tnp._core.function_overrides import REFUSALS, asked
 from tnp._core.interop import has_method
 
 METHODS = frozenset({
@@ -92,8 +92,22 @@ def called(ours: Any, theirs: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
         return host_fallback.by_method(theirs, args, kwargs)
     try:
         return ours(*args, **kwargs)
-    except DtypeError as error:
-        return host_fallback.refused(error, theirs, args, kwargs)
+    except _REFUSALS as error:
+        return _refused(error, ours, theirs, args, kwargs)
+
+
+_REFUSALS = (*REFUSALS, AttributeError, TypeError)
+"""What may mean that an argument overrides the function: it lacks an array's attributes, or is no array to write to."""
+
+
+def _refused(error: Exception, ours: Any, theirs: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """Let NumPy, or an argument that overrides the function, compute in place of tnp's function."""
+    if not isinstance(error, REFUSALS):
+        override = asked(ours, theirs, args, kwargs)
+        if override is None:
+            raise error
+        error = override
+    return host_fallback.refused(error, theirs, args, kwargs)
 
 
 def implementation(function: Any) -> Any:
@@ -137,10 +151,10 @@ def public{inspect.Signature(parameters)}:{natively}{by_method}
     try:
         return _ours({places}{keywords})
     except _refusal as error:
-        return _refused(error, _theirs, *_without_defaults(_ours, {passed}))"""
+        return _refused(error, public, _theirs, *_without_defaults(_ours, {passed}))"""
     made: dict[str, Any] = {  # without __name__: else Dynamo would look these names up in the module of that name
         "_ours": ours, "_theirs": theirs, "_known": _KNOWN, "_has_method": has_method, "_called": called,
-        "_refusal": DtypeError, "_refused": host_fallback.refused, "_without_defaults": _without_defaults,
+        "_refusal": _REFUSALS, "_refused": _refused, "_without_defaults": _without_defaults,
         "_heads": heads,
     }  # fmt: skip
     exec(compile(source, _FILE, "exec"), made)

@@ -21,8 +21,8 @@ from backend_torch.tensors.constants import constant
 from backend_torch.tensors.dtypes import to_numpy, to_torch
 from tnp._core.base import ndarray, number, wrap, wrap_array
 from tnp._core.convert import home_of, tensor_of, tensor_of_shape, tensors_of
-from tnp._core.dtypes import DtypeError
 from tnp._core.errors import broadcast, explain, integer_axis, integer_of, normalize_axis
+from tnp._core.function_overrides import REFUSALS
 from tnp._core.host_fallback import refused_here
 from tnp._core.index_arguments import check_output, in_mode, index_mode, index_tensor
 from tnp._core.indexing import BOOL, INT64, unmatched_error
@@ -349,7 +349,7 @@ def where(condition: Any, x: Any = _NoValue, y: Any = _NoValue, /) -> ndarray | 
     if x is _NoValue and y is _NoValue:
         try:
             return nonzero(condition)
-        except DtypeError as error:
+        except REFUSALS as error:
             return refused_here(error, np.where, condition)
     if x is _NoValue or y is _NoValue:
         raise ValueError("either both or neither of x and y should be given")
@@ -368,7 +368,7 @@ def where(condition: Any, x: Any = _NoValue, y: Any = _NoValue, /) -> ndarray | 
     try:
         mask = tensor_of(condition, device=home)
         one, other = _promoted((x, y), home, _WHERE_WRAPS)
-    except DtypeError as error:
+    except REFUSALS as error:
         return refused_here(error, np.where, condition, x, y)
     try:
         return wrap_array(selection.where(mask, one, other))

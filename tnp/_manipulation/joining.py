@@ -22,6 +22,7 @@ from tnp._core.base import ndarray, wrap_array
 from tnp._core.convert import tensor_of, tensors_of
 from tnp._core.dtypes import DtypeError, numpy_dtype, tensor_dtype
 from tnp._core.errors import explain, integer_axis, integer_of, long_of, normalize_axis, refuse_cast
+from tnp._core.function_overrides import REFUSALS
 from tnp._core.host_fallback import refused_here
 from tnp._manipulation.shape import as_shape, atleast_1d, atleast_2d, atleast_3d
 
@@ -130,7 +131,7 @@ def concatenate(
             tensor_dtype(dtype)
         if isinstance(out, np.ndarray):
             raise DtypeError("'out' must be an array")
-    except DtypeError as error:
+    except REFUSALS as error:
         return refused_here(error, np.concatenate, arrays, axis, out, dtype=dtype, casting=casting)
     if not tensors:
         raise ValueError("need at least one array to concatenate")

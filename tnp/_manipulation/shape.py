@@ -21,8 +21,8 @@ from backend_torch.tensors.trace_state import TracedValueError
 from backend_torch.torch_private import messages
 from tnp._core.base import indirect, ndarray, strided, wrap_array
 from tnp._core.convert import as_order, asarray, tensor_of
-from tnp._core.dtypes import DtypeError
 from tnp._core.errors import copy_mode, long_of, normalize_axes, reduced_axes, shapes_text
+from tnp._core.function_overrides import REFUSALS
 from tnp._core.host_fallback import refused_here
 from tnp._core.readonly_views import view_like, view_of
 from tnp._core.strided_views import is_in_order, made_of
@@ -185,7 +185,7 @@ def reshape(a: Any, /, shape: Any, order: Any = "C", *, copy: bool | None = None
         return made_of(a, a.host.reshape(a.shape if shape is None else as_shape(shape), order=order, copy=copy))
     try:
         tensor = tensor_of(a)
-    except DtypeError as error:
+    except REFUSALS as error:
         return refused_here(error, np.reshape, a, shape, order, copy=copy)
     lengths = tuple(tensor.shape) if shape is None else as_shape(shape)
     copy = copy_mode(copy)

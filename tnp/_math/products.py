@@ -19,8 +19,9 @@ from backend_torch.tensors.dtypes import to_numpy
 from tnp._core.base import ndarray, wrap, wrap_array
 from tnp._core.convert import output_tensor, tensors_of
 from tnp._core.dtype_table import Loops
-from tnp._core.dtypes import DtypeError, native, tensor_dtype
+from tnp._core.dtypes import native, tensor_dtype
 from tnp._core.errors import explain, normalize_axis, shapes_text, warn
+from tnp._core.function_overrides import REFUSALS
 from tnp._core.host_fallback import refused_here
 from tnp._core.numpy_version import NUMPY
 from tnp._core.strided_views import put_back
@@ -224,7 +225,7 @@ def dot(a: Any, b: Any, out: Any = None) -> ndarray:
         raise TypeError("'out' must be an array")
     try:
         one, other = _factors(a, b)
-    except DtypeError as error:
+    except REFUSALS as error:
         return refused_here(error, np.dot, a, b, out=out)
     if not (one.dim() and other.dim()):
         return _placed(multiply(wrap_array(one), wrap_array(other)).tensor, out)
