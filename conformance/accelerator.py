@@ -14,7 +14,7 @@ from pathlib import Path
 import torch
 
 import tnp
-from conformance import samples
+from conformance import samples, trials
 
 FEW = 64
 """Reads of at most so many bytes are values (a count, a bound, the result of a check), not copies of arrays."""
@@ -58,21 +58,20 @@ def how(code: str, device: str) -> str:
 
 def _run(code: str, device: str, forbid: bool) -> tuple[bool, list[int]]:
     """Return whether the results agree and are on the device, and the bytes of each copy."""
-    from conformance import coverage  # late: coverage imports this module
 
-    sample = coverage.sample_function(code, tnp)
+    sample = trials.sample_function(code, tnp)
     near = samples.values(tnp)
     far = {name: value.to_device(device) for name, value in near.items()}
     with tnp.transfers(forbid=forbid) as log, tnp.device(device):
-        found = coverage.leaves(sample(**far))
-    wanted = coverage.leaves(sample(**near))
+        found = trials.leaves(sample(**far))
+    wanted = trials.leaves(sample(**near))
     moved = [each.nbytes for each in log]
     if any(tensor.device.type != torch.device(device).type for tensor in found):
         return False, moved
     found = [tensor.cpu() for tensor in found]
     if "random" in code:
         return [(t.shape, t.dtype) for t in found] == [(t.shape, t.dtype) for t in wanted], moved
-    return coverage.same(found, wanted), moved
+    return trials.same(found, wanted), moved
 
 
 def main() -> None:
@@ -84,9 +83,8 @@ def main() -> None:
         fake_device.prepare()
         device = fake_device.NAME
     answers: dict[str, str] = {}
-    from conformance import coverage
 
-    with coverage.quiet():
+    with trials.quiet():
         for name, code in json.load(sys.stdin).items():
             answers[name] = how(code, device)
     json.dump(answers, sys.stdout)

@@ -20,7 +20,7 @@ import numpy as np
 
 import tnp
 from backend_torch.graphs import compiling
-from conformance import coverage, samples
+from conformance import coverage, samples, trials
 
 DTYPES = ("float32", "float64", "int64", "bool", "complex64", "complex128")
 TOGETHER = 40
@@ -111,7 +111,7 @@ def refusal(case: Case) -> Exception | None:
     try:
         with warnings.catch_warnings(), np.errstate(all="ignore"):
             warnings.simplefilter("ignore")
-            coverage.sample_function(case.code, np)(**arrays(case.dtype, case.edges))
+            trials.sample_function(case.code, np)(**arrays(case.dtype, case.edges))
     except Exception as error:
         return error
     return None
@@ -119,7 +119,7 @@ def refusal(case: Case) -> Exception | None:
 
 def leaves(value: Any) -> list[np.ndarray]:
     """Return the arrays in a result of tnp as NumPy's arrays."""
-    return [tnp.asnumpy(tnp.asarray(tensor)) for tensor in coverage.leaves(value)]
+    return [tnp.asnumpy(tnp.asarray(tensor)) for tensor in trials.leaves(value)]
 
 
 def difference(case: Case, expected: list[np.ndarray], found: list[np.ndarray]) -> str:
@@ -151,7 +151,7 @@ def tried(group: Sequence[Case], backend: str) -> Iterator[Result]:
         if error is not None:
             yield Result(case, "refused", repr(error))
             continue
-        sample = coverage.sample_function(case.code, tnp)
+        sample = trials.sample_function(case.code, tnp)
         ours = {name: tnp.asarray(array) for name, array in given.items()}
         try:
             wanted = leaves(sample(**ours))

@@ -12,7 +12,6 @@ import os
 import subprocess
 import sys
 import types
-import warnings
 from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
@@ -27,12 +26,12 @@ import tnp
 from backend_torch.native import heads
 from backend_torch.tensors import memory
 from conformance import accelerator, samples, sharding
+from conformance.trials import Sample, leaves, quiet, same, sample_function
 
 PATH = Path(__file__).parent.parent / "docs" / "coverage.md"
 FEW = 3
 """At most so many values may pass through NumPy (shapes, tolerances, ends of a range); more means that it computes."""
 
-Sample = Callable[..., Any]
 PLAIN = {"TNP_NATIVE": "0", "ATEN_CPU_CAPABILITY": "avx2"}
 """The environment in which the page is written: without the native core, and without AVX-512, for which NumPy computes
 exp and others."""
@@ -77,20 +76,6 @@ NOT_NUMERIC = {
     "Python's own objects, one by one": "fromiter ndarray.item ndarray.tolist nditer",
 }
 """Kind of work other than computing with numbers -> the functions that do it, which NumPy runs."""
-
-
-def sample_function(code: str, xp: Any) -> Sample:
-    """Return the sample as a function of its arrays, with ``np`` bound to ``xp``; no eval, which Dynamo can't trace."""
-    body = ast.parse(code).body
-    if isinstance(body[-1], ast.Expr):
-        body[-1] = ast.Return(body[-1].value)
-    module = ast.parse(f"def sample({', '.join(samples.values(numpy))}): pass")
-    definition = module.body[0]
-    assert isinstance(definition, ast.FunctionDef)
-    definition.body = body
-    namespace = {"np": xp}
-    exec(compile(ast.fix_missing_locations(module), f"<{code}>", "exec"), namespace)
-    return namespace["sample"]
 
 
 def names() -> dict[str, Any]:
@@ -218,33 +203,6 @@ def waited_for(sample: Sample) -> Sample:
 
 
 # ---- What it can be part of.
-
-
-def quiet() -> contextlib.AbstractContextManager[Any]:
-    """Ignore warnings within the block."""
-    stack = contextlib.ExitStack()
-    stack.enter_context(warnings.catch_warnings())
-    warnings.simplefilter("ignore")
-    return stack
-
-
-def leaves(value: Any) -> list[torch.Tensor]:
-    """Return the tensors in a result."""
-    if isinstance(value, tnp.ndarray):
-        return [value.tensor]
-    if isinstance(value, torch.Tensor):
-        return [value]
-    if isinstance(value, dict):
-        value = list(value.values())
-    return [tensor for item in value for tensor in leaves(item)] if isinstance(value, (list, tuple)) else []
-
-
-def same(one: list[torch.Tensor], other: list[torch.Tensor]) -> bool:
-    """Whether two results are equal within rounding."""
-    return len(one) == len(other) and all(
-        a.shape == b.shape and a.dtype == b.dtype and torch.allclose(a, b, equal_nan=True)
-        for a, b in zip(one, other, strict=True)
-    )
 
 
 def same_result(traced: Sample, sample: Sample, arrays: dict[str, Any]) -> bool:

@@ -19,7 +19,7 @@ import numpy
 import torch
 
 import tnp
-from conformance import samples
+from conformance import samples, trials
 
 PROCESSES = 2
 TIMEOUT = 60.0  # seconds that a process waits for the others, of which one may have failed
@@ -69,9 +69,8 @@ def outcome(code: str, mesh: Any) -> str:
     parts, and `tnp.transfers` listed them. "raises": an error that says what to do. "layout": a text with shape and
     sharding, without values. "no": anything else.
     """
-    from conformance import coverage  # late: coverage imports this module
 
-    sample = coverage.sample_function(code, tnp)
+    sample = trials.sample_function(code, tnp)
     near = samples.values(tnp)
     far = {name: tnp.distributed.shard(value, mesh) for name, value in near.items()}
     tnp.random.seed(0)
@@ -94,10 +93,9 @@ def outcome(code: str, mesh: Any) -> str:
 
 def _compared(given: Any, wanted: Any, values: bool) -> bool | None:
     """Whether two results have the same bits; None if they differ by more than rounding."""
-    from conformance import coverage
 
-    ours = [tnp.asnumpy(tnp.distributed.gather(tnp.asarray(tensor))) for tensor in coverage.leaves(given)]
-    theirs = [tnp.asnumpy(tnp.asarray(tensor)) for tensor in coverage.leaves(wanted)]
+    ours = [tnp.asnumpy(tnp.distributed.gather(tnp.asarray(tensor))) for tensor in trials.leaves(given)]
+    theirs = [tnp.asnumpy(tnp.asarray(tensor)) for tensor in trials.leaves(wanted)]
     if len(ours) != len(theirs) or (_is_plain(wanted) and given != wanted):
         return None
     exact = True
@@ -118,12 +116,11 @@ def _is_plain(value: Any) -> bool:
 
 def main(question: str, answers: str) -> None:
     """Run the samples of a JSON file and write the answers to another; all processes must agree."""
-    from conformance import coverage
 
     tnp.distributed.init("cpu", timeout=TIMEOUT)
     mesh = tnp.distributed.mesh(tnp.distributed.size(), "rows")
     found: dict[str, str] = {}
-    with coverage.quiet():
+    with trials.quiet():
         for name, code in json.loads(Path(question).read_text()).items():
             mine = outcome(code, mesh)
             every: list[Any] = [None] * tnp.distributed.size()

@@ -17,7 +17,7 @@ from typing import Any
 import numpy
 
 import tnp
-from conformance import coverage, samples
+from conformance import samples, trials
 
 REFUSED = re.compile(r"not implemented for '|same device|two devices|different devices|supported for tensor with more")
 """Texts of refusals, by torch and tnp, about dtypes, devices and dimensions. Garbage values may cause other errors."""
@@ -52,7 +52,7 @@ def _beside(function: Callable[..., Any], number: Any, first: bool) -> Callable[
 def every_function() -> Calls:
     """Yield the sample of each function with arrays of each dtype; for float64 also its derivatives."""
     for code in dict.fromkeys(filter(None, samples.samples().values())):
-        sample = coverage.sample_function(code, tnp)
+        sample = trials.sample_function(code, tnp)
         arrays = samples.values(tnp)
         for dtype in DTYPES:
             given = {name: arrays[name].astype(dtype) for name in "xyvm"}

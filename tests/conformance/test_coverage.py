@@ -14,7 +14,7 @@ import numpy
 import pytest
 
 import tnp
-from conformance import coverage, samples
+from conformance import coverage, samples, trials
 
 SAMPLES = {name: code for name, code in samples.samples().items() if code}
 NUMPY = numpy.lib.NumpyVersion(numpy.__version__)
@@ -25,8 +25,8 @@ PAGE = "write it: python -m conformance coverage"
 
 @pytest.mark.parametrize("name", sorted(SAMPLES.keys() - GONE))
 def test_sample_runs_on_numpy(name: str) -> None:
-    with coverage.quiet():
-        coverage.sample_function(SAMPLES[name], numpy)(**samples.values(numpy))
+    with trials.quiet():
+        trials.sample_function(SAMPLES[name], numpy)(**samples.values(numpy))
 
 
 def test_every_sample_is_of_a_public_name() -> None:

@@ -13,7 +13,7 @@ import numpy
 import pytest
 
 import tnp
-from conformance import coverage, samples
+from conformance import samples, trials
 from tests.oracle import agrees, compare
 from tnp._program import import_hook
 
@@ -151,9 +151,9 @@ def test_each_function_keeps_the_class_where_numpy_does():
             return isinstance(value, Derived)
 
         arrays = {name: array.view(Derived) for name, array in samples.values(xp).items()}
-        with coverage.quiet():
+        with trials.quiet():
             try:
-                return kind(coverage.sample_function(code, xp)(**arrays))
+                return kind(trials.sample_function(code, xp)(**arrays))
             except (AttributeError, pickle.PicklingError):  # a class in a function can't be pickled
                 return None
 

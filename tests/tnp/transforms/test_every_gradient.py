@@ -11,7 +11,7 @@ import pytest
 import torch
 
 import tnp
-from conformance import coverage, samples
+from conformance import coverage, samples, trials
 
 pytestmark = pytest.mark.filterwarnings("ignore")
 
@@ -82,7 +82,7 @@ class Call:
 
     def __init__(self, name: str, dtype: torch.dtype = torch.float64) -> None:
         self.names = floats_in(CODES[name])
-        self.sample = coverage.sample_function(CODES[name], tnp)
+        self.sample = trials.sample_function(CODES[name], tnp)
         self.arrays = samples.values(tnp)
         self.tensors = []
         for key in self.names:
@@ -94,7 +94,7 @@ class Call:
     def results(self, *tensors: torch.Tensor) -> list[torch.Tensor]:
         tnp.random.seed(0)  # random.shuffle has one order each time
         given = {key: tnp.asarray(tensor) for key, tensor in zip(self.names, tensors, strict=True)}
-        return coverage.leaves(self.sample(**{**self.arrays, **given}))
+        return trials.leaves(self.sample(**{**self.arrays, **given}))
 
     def differentiable(self, *tensors: torch.Tensor) -> tuple[torch.Tensor, ...]:
         return tuple(result for result in self.results(*tensors) if result.requires_grad)
@@ -137,7 +137,7 @@ def test_gradient_of_complex_numbers(name: str) -> None:
     given = {key: tensor.detach().cpu().numpy() for key, tensor in zip(call.names, call.tensors, strict=True)}
     try:
         with numpy.errstate(all="ignore"):
-            coverage.sample_function(CODES[name], numpy)(**{**samples.values(numpy), **given})
+            trials.sample_function(CODES[name], numpy)(**{**samples.values(numpy), **given})
     except TypeError:
         return  # NumPy takes no complex numbers here
     if name in listed(NO_COMPLEX):
