@@ -149,7 +149,7 @@ def _resolve(ufunc: np.ufunc, kernel: Any, *given: int) -> tuple[Any, ...] | Non
         return None
 
 
-def _refuse(*args: Any) -> None:
+def _refuse(*args: Any, **options: Any) -> None:
     """The head of each function, where there is no extension."""
 
 

@@ -46,14 +46,24 @@ char numpy_number(int8_t dtype) {
 PyObject* (*new_array)(PyTypeObject*, int, const intptr_t*, int, const intptr_t*, void*, int, int, PyObject*);  // PyArray_New
 void (*read_scalar)(PyObject*, void*);  // PyArray_ScalarAsCtype
 int (*set_base)(PyObject*, PyObject*);  // PyArray_SetBaseObject, which steals the base's reference
+PyObject* (*dtype_object)(int);  // PyArray_DescrFromType
+PyObject* (*new_scalar)(void*, PyObject*, PyObject*);  // PyArray_Scalar
+
+PyObject* error_state = nullptr;  // the context variable of NumPy's floating-point error states
+PyObject* ignores = nullptr;      // the state that ignores all errors
 
 bool find_interface() {
   PyObject* module = PyImport_ImportModule("numpy._core._multiarray_umath");
-  PyObject* capsule = module == nullptr ? nullptr : PyObject_GetAttrString(module, "_ARRAY_API");
+  if (module == nullptr) return false;
+  PyObject *capsule = PyObject_GetAttrString(module, "_ARRAY_API"), *make = PyObject_GetAttrString(module, "_make_extobj");
   void** table = capsule == nullptr ? nullptr : static_cast<void**>(PyCapsule_GetPointer(capsule, nullptr));
-  Py_XDECREF(module);
-  Py_XDECREF(capsule);
-  if (table == nullptr) return false;
+  error_state = PyObject_GetAttrString(module, "_extobj_contextvar");
+  PyObject *none = PyTuple_New(0), *options = Py_BuildValue("{s:s}", "all", "ignore");
+  if (make != nullptr && none != nullptr && options != nullptr) ignores = PyObject_Call(make, none, options);
+  for (PyObject* each : {module, capsule, make, none, options}) Py_XDECREF(each);
+  if (table == nullptr || error_state == nullptr || ignores == nullptr) return false;
+  dtype_object = reinterpret_cast<decltype(dtype_object)>(table[45]);
+  new_scalar = reinterpret_cast<decltype(new_scalar)>(table[60]);
   read_scalar = reinterpret_cast<decltype(read_scalar)>(table[62]);
   new_array = reinterpret_cast<decltype(new_array)>(table[93]);
   set_base = reinterpret_cast<decltype(set_base)>(table[282]);
@@ -138,13 +148,23 @@ PyObject* of_numpy(PyObject*, PyObject* array) {
       [] { return Py_NewRef(Py_None); });
 }
 
-// Convert an argument for NumPy: arrays to NumPy views; numbers, strings and None stay; lists and tuples item by item.
-// A new reference; nullptr without an exception for anything else.
+// Make NumPy's scalar of a scalar that has its value inline.
+PyObject* numpy_scalar(PyObject* x) {
+  char number = held(x)->has_value ? numpy_number(held(x)->dtype) : static_cast<char>(-1);
+  PyObject* dtype = number < 0 ? nullptr : dtype_object(number);
+  PyObject* made = dtype == nullptr ? nullptr : new_scalar(held(x)->value, dtype, nullptr);
+  Py_XDECREF(dtype);
+  return made;
+}
+
+// Convert an argument for NumPy: arrays to NumPy views, scalars to NumPy's; numbers, strings and None stay; lists and
+// tuples item by item. A new reference; nullptr without an exception for anything else.
 PyObject* argument(PyObject* x) {
   if (is_array(x)) {
     const at::Tensor* tensor = plain_tensor(x);
     return tensor == nullptr || tensor->numel() > LARGE ? nullptr : numpy_view(*tensor, x);
   }
+  if (is_scalar(x)) return numpy_scalar(x);
   if (x == Py_None || PyLong_CheckExact(x) || PyFloat_CheckExact(x) || PyBool_Check(x) || PyUnicode_CheckExact(x))
     return Py_NewRef(x);
   if (!PyList_CheckExact(x) && !PyTuple_CheckExact(x)) return nullptr;
@@ -177,22 +197,62 @@ PyObject* numpy_key(PyObject* key) {
   return items;
 }
 
-// Call a NumPy function. A new reference; nullptr without an exception if an argument can't be converted, or if NumPy
-// refuses it: the Python path then raises the error. nullptr with an exception for an interrupt and the like.
-PyObject* call_numpy(PyObject* const* args, Py_ssize_t count) {
-  if (!is_quiet() || !numpy_computes() || !makes_on_cpu() || count < 2 || count > 12) return nullptr;
-  PyObject *given[12], *result = nullptr;
-  Py_ssize_t ready = 1;
-  while (ready < count && (given[ready] = argument(args[ready])) != nullptr) ready++;
-  if (ready == count) result = PyObject_Vectorcall(args[0], given + 1, count - 1, nullptr);
+// Call a NumPy function, which ignores floating-point errors: nothing asks for them. A new reference; nullptr without an
+// exception if an argument can't be converted, or if NumPy refuses it: the Python path then raises the error. nullptr
+// with an exception for an interrupt and the like.
+PyObject* call_numpy(PyObject* const* args, Py_ssize_t count, PyObject* names = nullptr) {
+  constexpr Py_ssize_t MOST = 12;
+  Py_ssize_t all = count + (names == nullptr ? 0 : PyTuple_GET_SIZE(names)), ready = 1;
+  if (!is_quiet() || !numpy_computes() || !makes_on_cpu() || count < 2 || all > MOST) return nullptr;
+  PyObject *given[MOST], *result = nullptr;
+  while (ready < all && (given[ready] = argument(args[ready])) != nullptr) ready++;
+  PyObject* before = ready == all ? PyContextVar_Set(error_state, ignores) : nullptr;
+  if (before != nullptr) {
+    result = PyObject_Vectorcall(args[0], given + 1, count - 1, names);
+    PyObject *type, *value, *traceback;
+    PyErr_Fetch(&type, &value, &traceback);
+    PyContextVar_Reset(error_state, before);
+    PyErr_Restore(type, value, traceback);
+    Py_DECREF(before);
+  }
   for (Py_ssize_t i = 1; i < ready; i++) Py_DECREF(given[i]);
   if (result == nullptr) clear_refusal();
   return result;
 }
 
-// Make an array of a new NumPy array, a scalar of NumPy's, or a tuple of them; nullptr without an exception for anything else.
-PyObject* adopt(PyObject* result) {
-  if (Py_TYPE(result) == numpy_array) return take_over(result);
+// Make an array of a NumPy array that is a view of new memory, with the same base; nullptr without an exception for any
+// other view.
+PyObject* take_over_view(const NumpyArray* given) {
+  constexpr int WRITEABLE = 0x0400;
+  const auto* whole = reinterpret_cast<const NumpyArray*>(given->base);
+  if (Py_TYPE(given->base) != numpy_array || whole->base != nullptr || !(given->flags & WRITEABLE)) return nullptr;
+  int8_t dtype = read_dtype(given->dtype, NONE);
+  if (dtype == NONE || dtype != read_dtype(whole->dtype, NONE)) return nullptr;
+  PyObject* base = take_over(given->base);
+  const at::Tensor* tensor = base == nullptr ? nullptr : plain_tensor(base);
+  PyObject* made = nullptr;
+  if (tensor != nullptr && given->dim <= 32) {
+    int64_t width = itemsize(dtype), strides[32], offset = given->data - whole->data;
+    bool fits = offset % width == 0;
+    for (int axis = 0; axis < given->dim; axis++) {
+      strides[axis] = given->strides[axis] / width;
+      fits = fits && given->strides[axis] >= 0 && given->strides[axis] % width == 0;
+    }
+    c10::IntArrayRef sizes(reinterpret_cast<const int64_t*>(given->sizes), given->dim);
+    if (fits) made = wrap_view(base, *tensor, sizes, {strides, static_cast<size_t>(given->dim)}, offset / width);
+  }
+  Py_XDECREF(base);
+  return made;
+}
+
+// Make an array of a new NumPy array, a scalar of NumPy's, or a tuple of them, which may share memory; a truth stays;
+// nullptr without an exception for anything else.
+PyObject* adopt(PyObject* result, bool is_part = false) {
+  if (PyBool_Check(result)) return Py_NewRef(result);
+  if (Py_TYPE(result) == numpy_array) {
+    const auto* given = reinterpret_cast<const NumpyArray*>(result);
+    return given->base == nullptr || is_part ? take_over(result) : take_over_view(given);
+  }
   if (!PyTuple_CheckExact(result)) {
     int8_t dtype = read_dtype(reinterpret_cast<PyObject*>(Py_TYPE(result)), NONE);
     if (dtype == NONE || dtype >= LOOPS || PyLong_CheckExact(result) || PyFloat_CheckExact(result) || PyBool_Check(result))
@@ -204,18 +264,18 @@ PyObject* adopt(PyObject* result) {
   Py_ssize_t count = PyTuple_GET_SIZE(result);
   PyObject* arrays = PyTuple_New(count);
   for (Py_ssize_t i = 0; arrays != nullptr && i < count; i++) {
-    PyObject* array = adopt(PyTuple_GET_ITEM(result, i));
+    PyObject* array = adopt(PyTuple_GET_ITEM(result, i), true);
     if (array == nullptr) Py_CLEAR(arrays);
     else PyTuple_SET_ITEM(arrays, i, array);
   }
   return arrays;
 }
 
-// by_numpy(function, arguments...): call a NumPy function on the memory of arrays; return its new arrays.
-PyObject* by_numpy(PyObject*, PyObject* const* args, Py_ssize_t count) {
+// by_numpy(function, arguments..., name=argument...): call a NumPy function on the memory of arrays; return its new arrays.
+PyObject* by_numpy(PyObject*, PyObject* const* args, Py_ssize_t count, PyObject* names) {
   return guarded(
       [&]() -> PyObject* {
-        PyObject* result = call_numpy(args, count);
+        PyObject* result = call_numpy(args, count, names);
         if (result == nullptr) return nullptr;
         PyObject* arrays = adopt(result);
         Py_DECREF(result);
@@ -255,7 +315,7 @@ PyObject* pick_by_numpy(PyObject* array, const at::Tensor& tensor, PyObject* key
   bool is_ordered = result != nullptr && Py_TYPE(result) == numpy_array;
   if (is_ordered && !(reinterpret_cast<const NumpyArray*>(result)->flags & IN_C_ORDER))
     Py_SETREF(result, PyObject_CallMethod(result, "copy", nullptr));  // torch's results are in C order
-  PyObject* made = is_ordered && result != nullptr ? adopt(result) : nullptr;
+  PyObject* made = is_ordered && result != nullptr ? take_over(result) : nullptr;
   Py_XDECREF(result);
   clear_refusal();
   return made;
@@ -303,7 +363,8 @@ PyMethodDef HOST_FUNCTIONS[] = {
     {"set_host", set_host, METH_VARARGS, nullptr},
     TNP_FAST("numpy_of", numpy_of),
     {"of_numpy", of_numpy, METH_O, nullptr},
-    TNP_FAST("by_numpy", by_numpy),
+    {"by_numpy", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(by_numpy)), METH_FASTCALL | METH_KEYWORDS,
+     nullptr},
     TNP_FAST("write_by_numpy", write_by_numpy),
     {nullptr, nullptr, 0, nullptr},
 };

@@ -445,7 +445,7 @@ def trace_instead(replacements: dict[Callable[..., Any], Callable[..., Any]]) ->
 def trace_refused(functions: Sequence[Callable[..., Any]]) -> None:
     """Let Dynamo trace native fast paths as functions that return None, as they do for arguments that they refuse."""
     for function in functions:
-        torch._dynamo.substitute_in_graph(function, skip_signature_check=True)(lambda *args: None)
+        torch._dynamo.substitute_in_graph(function, skip_signature_check=True)(lambda *args, **options: None)
 
 
 def hash_dtypes(package: str) -> None:

@@ -26,6 +26,7 @@ from tnp._core.dtype_table import PLAIN
 from tnp._core.dtypes import DtypeError
 from tnp._core.errors import integer_of
 from tnp._core.interop import check_readable
+from tnp._core.public import of_array
 from tnp._core.readonly_views import view_like
 from tnp._indexing import assignment, diagonals, selection
 from tnp._manipulation import joining, rearranging
@@ -44,26 +45,32 @@ class Methods:
 
     __slots__ = ()
 
+    @of_array
     def all(self, axis: Any = None, out: Any = None, keepdims: bool = False, *, where: Any = True) -> ndarray:
         """Whether all elements are true; see `tnp.all`."""
         return reductions.all(self, axis, out, keepdims, where=where)
 
+    @of_array
     def any(self, axis: Any = None, out: Any = None, keepdims: bool = False, *, where: Any = True) -> ndarray:
         """Whether any element is true; see `tnp.any`."""
         return reductions.any(self, axis, out, keepdims, where=where)
 
+    @of_array
     def argmax(self, axis: Any = None, out: Any = None, *, keepdims: bool = False) -> ndarray:
         """Index of the largest element; see `tnp.argmax`."""
         return reductions.argmax(self, axis, out, keepdims=keepdims)
 
+    @of_array
     def argmin(self, axis: Any = None, out: Any = None, *, keepdims: bool = False) -> ndarray:
         """Index of the smallest element; see `tnp.argmin`."""
         return reductions.argmin(self, axis, out, keepdims=keepdims)
 
+    @of_array
     def argpartition(self, kth: Any, axis: Any = -1, kind: str = "introselect", order: Any = None) -> ndarray:
         """Indices that would partition the array; see `tnp.argpartition`."""
         return sorting.argpartition(self, kth, axis, kind, order)
 
+    @of_array
     def argsort(
         self, axis: Any = -1, kind: Any = None, order: Any = None, *, stable: Any = None, descending: Any = None
     ) -> ndarray:
@@ -144,30 +151,24 @@ class Methods:
             return made
         return like(self, memory.copied(self.tensor, as_order(order)))
 
+    @of_array
     def cumprod(self, axis: Any = None, dtype: Any = None, out: Any = None) -> ndarray:
         """Cumulative product; see `tnp.cumprod`."""
-        try:
-            return scans.cumprod(self, axis, dtype, out)
-        except DtypeError as error:
-            return host_fallback.refused(error, np.ndarray.cumprod, (self, axis, dtype, out), {})
+        return scans.cumprod(self, axis, dtype, out)
 
+    @of_array
     def cumsum(self, axis: Any = None, dtype: Any = None, out: Any = None) -> ndarray:
         """Cumulative sum; see `tnp.cumsum`."""
-        try:
-            return scans.cumsum(self, axis, dtype, out)
-        except DtypeError as error:
-            return host_fallback.refused(error, np.ndarray.cumsum, (self, axis, dtype, out), {})
+        return scans.cumsum(self, axis, dtype, out)
 
     def diagonal(self, offset: int = 0, axis1: int = 0, axis2: int = 1) -> ndarray:
         """Diagonals; see `tnp.diagonal`."""
         return diagonals.diagonal(self, offset, axis1, axis2)
 
+    @of_array
     def dot(self, b: Any, out: Any = None) -> ndarray:
         """Dot product; see `tnp.dot`."""
-        try:
-            return products.dot(self, b, out)
-        except DtypeError as error:
-            return host_fallback.refused(error, np.ndarray.dot, (self, b, out), {})
+        return products.dot(self, b, out)
 
     def dump(self, file: Any) -> None:
         """Pickle the array to a file: a path or an open one."""
@@ -219,21 +220,21 @@ class Methods:
             return self[tuple(map(integer_of, key))].tensor.item()
         return selection.take(self, integer_of(key)).tensor.item()
 
+    @of_array
     def max(
         self, axis: Any = None, out: Any = None, keepdims: bool = False, initial: Any = _NoValue, where: Any = True
     ) -> ndarray:
         """Maximum; see `tnp.max`."""
         return reductions.max(self, axis, out, keepdims, initial, where)
 
+    @of_array
     def mean(
         self, axis: Any = None, dtype: Any = None, out: Any = None, keepdims: bool = False, *, where: Any = True
     ) -> ndarray:
         """Mean; see `tnp.mean`."""
-        try:
-            return averages.mean(self, axis, dtype, out, keepdims, where=where)
-        except DtypeError as error:
-            return host_fallback.refused(error, np.ndarray.mean, (self, axis, dtype, out, keepdims), {"where": where})
+        return averages.mean(self, axis, dtype, out, keepdims, where=where)
 
+    @of_array
     def min(
         self, axis: Any = None, out: Any = None, keepdims: bool = False, initial: Any = _NoValue, where: Any = True
     ) -> ndarray:
@@ -248,6 +249,7 @@ class Methods:
         """Partition in place; see `tnp.partition`."""
         self[...] = sorting.partition(self, kth, operator.index(axis), kind, order)
 
+    @of_array
     def prod(
         self,
         axis: Any = None,
@@ -258,10 +260,7 @@ class Methods:
         where: Any = True,
     ) -> ndarray:
         """Product; see `tnp.prod`."""
-        try:
-            return reductions.prod(self, axis, dtype, out, keepdims, initial, where)
-        except DtypeError as error:
-            return host_fallback.refused(error, np.ndarray.prod, (self, axis, dtype, out, keepdims, initial, where), {})
+        return reductions.prod(self, axis, dtype, out, keepdims, initial, where)
 
     def put(self, indices: Any, values: Any, mode: str = "raise") -> None:
         """Set elements at flat indices; see `tnp.put`."""
@@ -271,6 +270,7 @@ class Methods:
         """The array in one dimension, a view where possible; see `tnp.ravel`."""
         return _shape.ravel(self, order)
 
+    @of_array
     def repeat(self, repeats: Any, axis: Any = None) -> ndarray:
         """Repeat elements; see `tnp.repeat`."""
         return joining.repeat(self, repeats, axis)
@@ -303,12 +303,10 @@ class Methods:
         """Round to decimals; see `tnp.round`."""
         return mathematics.round(self, decimals, out)
 
+    @of_array
     def searchsorted(self, v: Any, side: str = "left", sorter: Any = None) -> ndarray:
         """Where to insert values to keep the order; see `tnp.searchsorted`."""
-        try:
-            return sorting.searchsorted(self, v, side, sorter)
-        except DtypeError as error:
-            return host_fallback.refused(error, np.ndarray.searchsorted, (self, v, side, sorter), {})
+        return sorting.searchsorted(self, v, side, sorter)
 
     def setfield(self, val: Any, dtype: Any, offset: int = 0) -> None:
         """Set the bytes of each element from ``offset`` on to values of another dtype."""
@@ -331,6 +329,7 @@ class Methods:
         """Remove axes of length one; see `tnp.squeeze`."""
         return _shape.squeeze(self, axis)
 
+    @of_array
     def std(
         self,
         axis: Any = None,
@@ -344,16 +343,9 @@ class Methods:
         correction: Any = _NoValue,
     ) -> ndarray:
         """Standard deviation; see `tnp.std`."""
-        try:
-            return averages.std(self, axis, dtype, out, ddof, keepdims, where=where, mean=mean, correction=correction)
-        except DtypeError as error:
-            return host_fallback.refused(
-                error,
-                np.std,
-                (self, axis, dtype, out, ddof, keepdims),
-                {"where": where, "mean": mean, "correction": correction},
-            )
+        return averages.std(self, axis, dtype, out, ddof, keepdims, where=where, mean=mean, correction=correction)
 
+    @of_array
     def sum(
         self,
         axis: Any = None,
@@ -364,10 +356,7 @@ class Methods:
         where: Any = True,
     ) -> ndarray:
         """Sum; see `tnp.sum`."""
-        try:
-            return reductions.sum(self, axis, dtype, out, keepdims, initial, where)
-        except DtypeError as error:
-            return host_fallback.refused(error, np.ndarray.sum, (self, axis, dtype, out, keepdims, initial, where), {})
+        return reductions.sum(self, axis, dtype, out, keepdims, initial, where)
 
     @property
     def sharding(self) -> Any:
@@ -382,6 +371,7 @@ class Methods:
         """Exchange two axes; see `tnp.swapaxes`."""
         return rearranging.swapaxes(self, axis1, axis2)
 
+    @of_array
     def take(self, indices: Any, axis: Any = None, out: Any = None, mode: str = "raise") -> ndarray:
         """Elements along an axis; see `tnp.take`."""
         return selection.take(self, indices, axis, out, mode)
@@ -402,17 +392,16 @@ class Methods:
             autodiff.check_constant(self.tensor, "tolist()")
         return self.tensor.tolist()
 
+    @of_array
     def trace(self, offset: int = 0, axis1: int = 0, axis2: int = 1, dtype: Any = None, out: Any = None) -> ndarray:
         """Sum along diagonals; see `tnp.trace`."""
-        try:
-            return products.trace(self, offset, axis1, axis2, dtype, out)
-        except DtypeError as error:
-            return host_fallback.refused(error, np.ndarray.trace, (self, offset, axis1, axis2, dtype, out), {})
+        return products.trace(self, offset, axis1, axis2, dtype, out)
 
     def transpose(self, *axes: Any) -> ndarray:
         """The axes permuted; see `tnp.transpose`."""
         return rearranging.transpose(self, None if not axes else axes[0] if len(axes) == 1 else axes)
 
+    @of_array
     def var(
         self,
         axis: Any = None,
@@ -426,15 +415,7 @@ class Methods:
         correction: Any = _NoValue,
     ) -> ndarray:
         """Variance; see `tnp.var`."""
-        try:
-            return averages.var(self, axis, dtype, out, ddof, keepdims, where=where, mean=mean, correction=correction)
-        except DtypeError as error:
-            return host_fallback.refused(
-                error,
-                np.var,
-                (self, axis, dtype, out, ddof, keepdims),
-                {"where": where, "mean": mean, "correction": correction},
-            )
+        return averages.var(self, axis, dtype, out, ddof, keepdims, where=where, mean=mean, correction=correction)
 
     def view(self, dtype: Any = _NoValue, type: Any = _NoValue) -> ndarray:
         """The same memory under another dtype or as an array of another class."""

@@ -10,14 +10,16 @@ from __future__ import annotations
 import functools
 import inspect
 import sys
+from collections.abc import Callable
 from types import FunctionType, MethodType, ModuleType
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
 from backend_torch.native import heads
-from tnp._core import host_fallback
+from tnp._core import host_fallback, hosted
 from tnp._core.dtype_table import PLAIN
+from tnp._core.dtypes import DtypeError
 from tnp._core.function_overrides import REFUSALS, asked
 from tnp._core.interop import has_method
 
@@ -45,6 +47,7 @@ _COPIED = ("__name__", "__qualname__", "__doc__", "__annotations__", "__defaults
 # The file name of generated code. There is no such file, so a traceback shows no line of it; it is below tnp's folder,
 # so a warning names the program's line.
 _FILE = f"{__file__}/public"
+_Function = TypeVar("_Function", bound=Callable[..., Any])
 _made: dict[Any, Any] = {}
 shown: dict[Any, Any] = {}
 """Public function -> the function that ``python -m tnp --report`` gives a program instead."""
@@ -115,6 +118,11 @@ def implementation(function: Any) -> Any:
     return inspect.unwrap(function)
 
 
+def of_array(method: _Function) -> _Function:
+    """Decorate a method of arrays: the wrapper does for it what it does for a function."""
+    return _wrapped(method, getattr(np.ndarray, method.__name__), method.__module__, is_method=True)
+
+
 def _public(ours: Any, theirs: Any, module: str, bound: bool = False) -> Any:
     """Return the public wrapper of a function of tnp; that of a bound method is a bound method."""
     if isinstance(ours, MethodType):
@@ -124,8 +132,11 @@ def _public(ours: Any, theirs: Any, module: str, bound: bool = False) -> Any:
     return _made[ours]
 
 
-def _wrapped(ours: FunctionType, theirs: Any, module: str, bound: bool) -> Any:
-    """Generate a wrapper with the parameters of ``ours``: a wrapper with ``*args`` would take three times as long."""
+def _wrapped(ours: Any, theirs: Any, module: str, bound: bool = False, is_method: bool = False) -> Any:
+    """Generate a wrapper with the parameters of ``ours``: a wrapper with ``*args`` would take three times as long.
+
+    Without the instance, if ``ours`` is the function of a ``bound`` method; with it, if ``ours`` is a method of arrays.
+    """
     parameters = [
         each.replace(annotation=each.empty, default=each.empty if each.default is each.empty else None)
         for each in inspect.signature(ours).parameters.values()
@@ -136,12 +147,13 @@ def _wrapped(ours: FunctionType, theirs: Any, module: str, bound: bool) -> Any:
     places = "".join(by_place)
     keywords = ", ".join([f"**{each.name}" if each.kind in stars else f"{each.name}={each.name}" for each in by_name])
     passed = f"({''.join(by_place[bound:])}), dict({keywords})"
-    natively = by_method = ""
+    full_name = f"{getattr(theirs, '__module__', '')}.{ours.__name__}"
+    natively, by_method = hosted.call(full_name.removeprefix("numpy.").lstrip("."), "self" if is_method else ""), ""
     if ours.__name__ in NATIVE:
         natively = f"""
     if (_found := _heads.{ours.__name__}({", ".join([each.name for each in parameters[bound:]])})) is not None:
         return _found"""
-    if ours.__name__ in METHODS:
+    if ours.__name__ in METHODS and not is_method:
         first = parameters[bound].name
         by_method = f"""
     if type({first}) not in _known and _has_method({first}, {ours.__name__!r}):
@@ -154,8 +166,8 @@ def public{inspect.Signature(parameters)}:{natively}{by_method}
         return _refused(error, public, _theirs, *_without_defaults(_ours, {passed}))"""
     made: dict[str, Any] = {  # without __name__: else Dynamo would look these names up in the module of that name
         "_ours": ours, "_theirs": theirs, "_known": _KNOWN, "_has_method": has_method, "_called": called,
-        "_refusal": _REFUSALS, "_refused": _refused, "_without_defaults": _without_defaults,
-        "_heads": heads,
+        "_refusal": DtypeError if is_method else _REFUSALS, "_refused": _refused, "_heads": heads,
+        "_without_defaults": _without_defaults, "_no_value": np._NoValue, "_copying": hosted.COPYING,
     }  # fmt: skip
     exec(compile(source, _FILE, "exec"), made)
     made["public"].__module__ = module

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any, Literal, overload
 import numpy as np
 
 from backend_torch.kernels import selection
-from backend_torch.native import heads
 from backend_torch.tensors.casting import cast
 from tnp._core.base import ndarray, wrap_array
 from tnp._core.convert import check_like, tensor_of
@@ -108,13 +107,6 @@ def indices(
            [[0, 1],
             [0, 1]]])
     """
-    if (
-        dtype is int
-        and device is None
-        and sparse is False
-        and (made := heads.by_numpy(np.indices, dimensions)) is not None
-    ):
-        return made
     shape = tuple(dimensions)
     if not sparse and any(length < 0 for length in as_shape(shape)):
         raise ValueError("negative dimensions are not allowed")

@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 
 from backend_torch.kernels import indexing, selection
-from backend_torch.native import heads
 from backend_torch.tensors.casting import cast
 from backend_torch.tensors.constants import constant
 from backend_torch.tensors.dtypes import to_numpy
@@ -118,8 +117,6 @@ def putmask(a: ndarray, /, mask: Any, values: Any) -> None:
     array([[ 0,  1,  2],
            [ 9, 16, 25]])
     """
-    if heads.write_by_numpy(np.putmask, a, mask, values):
-        return
     target = writeable_tensor(a, "putmask: first argument must be an array", "putmask: output array is read-only")
     condition = tensor_of(mask, device=target.device)
     if condition.numel() != target.numel():
@@ -162,8 +159,6 @@ def place(arr: ndarray, mask: Any, vals: Any) -> None:
     array([[ 0,  1,  2],
            [44, 55, 44]])
     """
-    if heads.write_by_numpy(np.place, arr, mask, vals):
-        return
     target = writeable_tensor(arr, f"place() argument 1 must be numpy.ndarray, not {type(arr).__name__}")
     condition = cast(tensor_of(mask, device=target.device), BOOL)
     if condition.numel() != target.numel():
@@ -216,8 +211,6 @@ def copyto(dst: ndarray, src: Any, casting: str = "same_kind", where: Any = True
     >>> a
     array([4., 0., 6.])
     """
-    if where is not True and heads.write_by_numpy(np.copyto, dst, src, casting, where):
-        return
     if not isinstance(dst, ndarray):
         raise TypeError(f"copyto() argument 1 must be a numpy.ndarray, not {type(dst).__name__}")
     if not isinstance(casting, str):
@@ -301,8 +294,6 @@ def put_along_axis(arr: ndarray, indices: Any, values: Any, axis: Any) -> None:
     array([[10, 99, 20],
            [99, 40, 50]])
     """
-    if heads.write_by_numpy(np.put_along_axis, arr, indices, values, axis):
-        return
     if axis is not None:
         normalize_axis(axis, arr.ndim)
     target = writeable_tensor(arr, f"put_along_axis() argument 1 must be an array, not {type(arr).__name__}")

@@ -184,13 +184,6 @@ def tri(N: Any, M: Any = None, k: Any = 0, dtype: Any = float, *, device: Any = 
            [1, 1, 0],
            [1, 1, 1]])
     """
-    if (
-        dtype is float
-        and like is device is None
-        and type(N) is type(k) is int
-        and (made := heads.by_numpy(np.tri, N, M, k)) is not None
-    ):
-        return made
     check_like(like)
     columns = N if M is None else M
     _warn_of_floats(N, columns, k)

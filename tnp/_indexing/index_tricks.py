@@ -13,7 +13,6 @@ import numpy as np
 from numpy import ndindex
 
 from backend_torch.kernels import selection
-from backend_torch.native import heads
 from backend_torch.tensors.casting import cast
 from backend_torch.tensors.dtypes import to_numpy
 from tnp._core import host_fallback
@@ -131,8 +130,6 @@ def unravel_index(indices: Any, shape: Any, order: str = "C") -> tuple[ndarray, 
     >>> np.unravel_index([22, 41, 37], (7, 6))
     (array([3, 6, 6]), array([4, 5, 1]))
     """
-    if (found := heads.by_numpy(np.unravel_index, indices, shape, order)) is not None:
-        return found
     lengths = as_shape(shape)
     if any(length < 0 for length in lengths):
         raise ValueError("lengths of axes must not be negative")
@@ -190,8 +187,6 @@ def ravel_multi_index(multi_index: Any, dims: Any, mode: Any = "raise", order: s
     >>> np.ravel_multi_index(([3, 6, 6], [4, 5, 1]), (7, 6))
     array([22, 41, 37])
     """
-    if (found := heads.by_numpy(np.ravel_multi_index, multi_index, dims, mode, order)) is not None:
-        return found
     lengths = as_shape(dims)
     order = two_orders(order)
     modes = tuple(map(index_mode, mode)) if isinstance(mode, (tuple, list)) else (index_mode(mode),) * len(lengths)

@@ -111,9 +111,6 @@ def take(a: Any, indices: Any, axis: Any = None, out: Any = None, mode: str = "r
     >>> np.take([4, 3, 5, 7, 6, 8], [0, 1, 4])
     array([4, 3, 6])
     """
-    if out is None and type(indices) in (ndarray, list, int):
-        if (found := heads.by_numpy(np.take, a, indices, axis, None, mode)) is not None:
-            return found
     mode = index_mode(mode)
     tensor = tensor_of(a)
     if axis is None:
@@ -410,8 +407,6 @@ def choose(a: Any, choices: Any, out: Any = None, mode: str = "raise") -> ndarra
     >>> np.choose([1, 0, 1], [[0, 1, 2], [10, 11, 12]])
     array([10,  1, 12])
     """
-    if out is None and mode == "raise" and (found := heads.by_numpy(np.choose, a, choices)) is not None:
-        return found
     mode = index_mode(mode)
     if not len(choices):
         raise ValueError("0-length sequence.")

@@ -536,8 +536,6 @@ def tile(A: Any, reps: Any) -> ndarray:
     array([[1, 2, 1, 2],
            [1, 2, 1, 2]])
     """
-    if (made := heads.by_numpy(np.tile, A, reps)) is not None:
-        return made
     given = reps if np.iterable(reps) else (reps,)
     tensor, counts = tensor_of(A), as_shape(tuple([long_of(1 * count) for count in given]))  # True is one
     if any(count < 0 for count in counts):
@@ -591,8 +589,6 @@ def repeat(a: Any, repeats: Any, axis: int | None = None) -> ndarray:
            [3, 4],
            [3, 4]])
     """
-    if (made := heads.by_numpy(np.repeat, a, repeats, axis)) is not None:
-        return made
     tensor = tensor_of(a)
     if axis is None or (not tensor.dim() and operator.index(axis) in (0, -1)):
         tensor, axis = tensor.reshape(-1), 0

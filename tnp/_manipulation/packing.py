@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 
 from backend_torch.kernels import padding
-from backend_torch.native import heads
 from backend_torch.tensors.casting import cast
 from backend_torch.tensors.dtypes import to_numpy
 from tnp._core.base import ndarray, wrap_array
@@ -61,8 +60,6 @@ def packbits(a: Any, /, axis: Any = None, bitorder: str = "big") -> ndarray:
     >>> np.packbits(np.asarray([1, 0, 1, 0, 0, 0, 0, 1, 1]))
     array([161, 128], dtype=uint8)
     """
-    if axis is None and (packed := heads.by_numpy(np.packbits, a, axis, bitorder)) is not None:
-        return packed
     is_little = _is_little(bitorder)
     tensor = tensor_of(a)
     if to_numpy[tensor.dtype].kind not in "biu":
@@ -111,8 +108,6 @@ def unpackbits(a: Any, /, axis: Any = None, count: Any = None, bitorder: str = "
     >>> np.unpackbits(np.asarray([7], dtype=np.uint8))
     array([0, 0, 0, 0, 0, 1, 1, 1], dtype=uint8)
     """
-    if axis is count is None and (bits := heads.by_numpy(np.unpackbits, a, axis, count, bitorder)) is not None:
-        return bits
     is_little = _is_little(bitorder, "unpack() argument 4")
     tensor = tensor_of(a)
     if to_numpy[tensor.dtype] != np.uint8:

@@ -15,7 +15,6 @@ import numpy as np
 from backend_torch.autodiff import transform_levels
 from backend_torch.kernels import joining as kernels
 from backend_torch.kernels.indexing import without_leading_ones
-from backend_torch.native import heads
 from backend_torch.tensors import memory
 from tnp._core.base import ndarray, wrap, wrap_array
 from tnp._core.convert import tensor_of, tensors_of
@@ -361,8 +360,6 @@ def insert(arr: Any, obj: Any, values: Any, axis: int | None = None) -> ndarray:
     >>> np.insert([1, 2, 3], [1, 1], [10, 20])
     array([ 1, 10, 20,  2,  3])
     """
-    if (made := heads.by_numpy(np.insert, arr, obj, values, axis)) is not None:
-        return made
     tensor, axis = _along(arr, axis)
     length = tensor.shape[axis]
     places = _places(obj, length)
@@ -444,8 +441,6 @@ def delete(arr: Any, obj: Any, axis: int | None = None) -> ndarray:
     >>> np.delete([1, 2, 3, 4], [0, 2])
     array([2, 4])
     """
-    if (made := heads.by_numpy(np.delete, arr, obj, axis)) is not None:
-        return made
     tensor, axis = _along(arr, axis)
     # NumPy deletes from the axis' indices, laid along the same axis so that its errors name it.
     length = tensor.shape[axis]

@@ -13,7 +13,6 @@ from numpy.lib.array_utils import normalize_axis_index
 
 from backend_torch.kernels import sets as kernels
 from backend_torch.kernels import sorting
-from backend_torch.native import heads
 from backend_torch.tensors import memory
 from backend_torch.tensors.casting import cast
 from backend_torch.tensors.dtypes import to_numpy
@@ -157,10 +156,6 @@ def unique(
     >>> np.unique(np.asarray([3, 1, 1]), return_counts=True)
     (array([1, 3]), array([2, 1]))
     """
-    if axis is None and equal_nan is sorted is True:
-        found = heads.by_numpy(np.unique, ar, return_index, return_inverse, return_counts)
-        if found is not None:
-            return found
     tensor = tensor_of(ar)
     if axis is not None:
         axis = _axis_of_slices(axis, tensor.dim())
@@ -330,8 +325,6 @@ def intersect1d(
     >>> np.intersect1d(np.asarray([1, 3, 4, 3]), np.asarray([3, 1, 2, 1]))
     array([1, 3])
     """
-    if not (assume_unique or return_indices) and (both := heads.by_numpy(np.intersect1d, ar1, ar2)) is not None:
-        return both
     one, other = wrap_array(tensor_of(ar1)), wrap_array(tensor_of(ar2))
     first: Any = None
     second: Any = None
@@ -402,8 +395,6 @@ def setdiff1d(ar1: Any, ar2: Any, assume_unique: bool = False) -> ndarray:
     >>> np.setdiff1d(np.asarray([1, 2, 3, 2, 4, 1]), np.asarray([3, 4, 5, 6]))
     array([1, 2])
     """
-    if assume_unique is False and (found := heads.by_numpy(np.setdiff1d, ar1, ar2)) is not None:
-        return found
     one = wrap_array(tensor_of(ar1))
     one = one.ravel() if assume_unique else unique(one)
     return wrap_array(kernels.select(one.tensor, isin(one, ar2, invert=True).tensor))
@@ -433,8 +424,6 @@ def setxor1d(ar1: Any, ar2: Any, assume_unique: bool = False) -> ndarray:
     >>> np.setxor1d(np.asarray([1, 2, 3, 2, 4]), np.asarray([2, 3, 5, 7, 5]))
     array([1, 4, 5, 7])
     """
-    if assume_unique is False and (found := heads.by_numpy(np.setxor1d, ar1, ar2)) is not None:
-        return found
     pair = (ar1, ar2) if assume_unique else (unique(ar1), unique(ar2))
     return wrap_array(kernels.single(sorting.sort(concatenate(pair, axis=None).tensor, 0)))
 
@@ -480,12 +469,6 @@ def isin(
     array([[False,  True],
            [ True, False]])
     """
-    if (
-        kind is None
-        and assume_unique is False
-        and (found := heads.by_numpy(np.isin, element, test_elements, False, invert)) is not None
-    ):
-        return found
     if kind not in {None, "sort", "table"}:
         raise ValueError(f"Invalid kind: '{kind}'. Please use None, 'sort' or 'table'.")
     values, line = tensors_of(element, test_elements)

@@ -12,7 +12,6 @@ import numpy as np
 
 from backend_torch.kernels import selection
 from backend_torch.kernels import sorting as kernels
-from backend_torch.native import heads
 from backend_torch.tensors.casting import cast
 from backend_torch.tensors.dtypes import to_numpy
 from tnp._core.base import ndarray, wrap, wrap_array
@@ -76,8 +75,6 @@ def sort(
     >>> np.sort(np.asarray([[1, 4], [3, 1]]), axis=None)
     array([1, 1, 3, 4])
     """
-    if kind is order is stable is descending is None and (made := heads.by_numpy(np.sort, a, axis)) is not None:
-        return made
     tensor = tensor_of(a)
     axis = None if axis is None else operator.index(axis)
     if axis is None:
@@ -140,9 +137,6 @@ def argsort(
     >>> np.argsort(np.asarray([3, 1, 2]))
     array([1, 2, 0])
     """
-    if kind is order is stable is descending is None:
-        if (made := heads.by_numpy(np.argsort, a, axis, "stable")) is not None:
-            return made
     axis = None if axis is None else integer_of(axis)
     tensor = _line_of_scalar(tensor_of(a), axis)
     if axis is None:
@@ -191,8 +185,6 @@ def partition(a: Any, kth: Any, axis: Any = -1, kind: str = "introselect", order
     >>> np.partition(np.asarray([7, 1, 5, 3]), 2)[2]
     np.int64(5)
     """
-    if order is None and (made := heads.by_numpy(np.partition, a, kth, axis, kind)) is not None:
-        return made
     _check_kind(kind)
     tensor = tensor_of(a)
     if axis is None:
@@ -242,8 +234,6 @@ def argpartition(a: Any, kth: Any, axis: Any = -1, kind: str = "introselect", or
     >>> x[np.argpartition(x, 2)][2]
     np.int64(5)
     """
-    if order is None and (made := heads.by_numpy(np.argpartition, a, kth, axis, kind)) is not None:
-        return made
     tensor = _line_of_scalar(tensor_of(a), axis)
     if axis is None:
         tensor, axis = tensor.reshape(-1), 0
@@ -339,8 +329,6 @@ def searchsorted(a: Any, v: Any, side: str = "left", sorter: Any = None) -> ndar
     >>> np.searchsorted(np.asarray([11, 12, 13, 14, 15]), np.asarray([-10, 20, 12, 13]))
     array([0, 5, 1, 2])
     """
-    if sorter is None and type(v) in _VALUES and (made := heads.by_numpy(np.searchsorted, a, v, side)) is not None:
-        return made
     line, values = tensors_of(a, v)
     check_line(line.shape)
     if not isinstance(side, (str, bytes)):
@@ -404,8 +392,6 @@ def lexsort(keys: Any, axis: Any = -1) -> ndarray:
     >>> np.lexsort((np.asarray([9, 4, 0]), np.asarray([1, 5, 1])))
     array([2, 0, 1])
     """
-    if (made := heads.by_numpy(np.lexsort, keys, axis)) is not None:
-        return made
     dim = operator.index(axis)
     if isinstance(keys, (ndarray, np.ndarray)):
         keys = tensor_of(keys)

@@ -70,17 +70,17 @@ def _refuse(*args: Any) -> None:
 
 
 @functools.cache
-def _quiet(ufunc: np.ufunc, name: str) -> Callable[..., Any]:
-    """Return NumPy's method without its warnings; what refuses for ufuncs that the kernels do not leave to NumPy."""
+def _method(ufunc: np.ufunc, name: str) -> Callable[..., Any]:
+    """Return NumPy's method; what refuses for ufuncs that the kernels do not leave to NumPy."""
     if "dd->d" not in ufunc.types or ufunc in kernels.WRONG_IN_TURN:
         return _refuse
-    return np.errstate(all="ignore")(getattr(ufunc, name))
+    return getattr(ufunc, name)
 
 
 def accumulate(ufunc: Ufunc, array: Any, axis: Any, dtype: Any, out: Any) -> Any:
     """``ufunc.accumulate``: each partial reduction along an axis."""
     if dtype is out is None and ufunc.__name__ in _EXACT:
-        if (scanned := heads.by_numpy(_quiet(ufunc._numpy, "accumulate"), array, axis)) is not None:
+        if (scanned := heads.by_numpy(_method(ufunc._numpy, "accumulate"), array, axis)) is not None:
             return scanned
     if found := overriding((array,), out):
         options = {"axis": axis, "dtype": dtype}
@@ -101,7 +101,7 @@ def reduceat(ufunc: Ufunc, array: Any, indices: Any, axis: Any, dtype: Any, out:
     """``ufunc.reduceat``: reduce each slice ``indices[i]:indices[i + 1]`` along an axis."""
     if (
         dtype is out is None
-        and (reduced := heads.by_numpy(_quiet(ufunc._numpy, "reduceat"), array, indices, axis)) is not None
+        and (reduced := heads.by_numpy(_method(ufunc._numpy, "reduceat"), array, indices, axis)) is not None
     ):
         return reduced
     if found := overriding((array, indices), out):
@@ -145,7 +145,7 @@ def outer(ufunc: Any, A: Any, B: Any, options: dict[str, Any]) -> Any:
 
 def at(ufunc: Ufunc, a: Any, indices: Any, b: Any) -> None:
     """``ufunc.at``: apply the ufunc in place to ``a[indices]``, once for each repetition of an index."""
-    if b is not np._NoValue and heads.write_by_numpy(_quiet(ufunc._numpy, "at"), a, indices, b):
+    if b is not np._NoValue and heads.write_by_numpy(_method(ufunc._numpy, "at"), a, indices, b):
         return
     operands = (a, indices) if b is np._NoValue else (a, indices, b)
     if found := overriding(operands):

@@ -424,11 +424,10 @@ class UnaryPairUfunc(Ufunc):
 
     def __init__(self, numpy_ufunc: np.ufunc, kernel: Kernel) -> None:
         super().__init__(numpy_ufunc, kernel)
-        self._silent = np.errstate(all="ignore")(numpy_ufunc)
 
     def __call__(self, x: Any, /, *outs: Any, **options: Any) -> tuple[ndarray, ndarray]:
         """Apply the ufunc to each element of ``x``; the options are those of ``numpy.ufunc``."""
-        if not (outs or options) and (pair := heads.by_numpy(self._silent, x)) is not None:
+        if not (outs or options) and (pair := heads.by_numpy(self._numpy, x)) is not None:
             return pair
         return self._call((x,), **with_outputs(self, outs, options))
 
@@ -512,10 +511,9 @@ class BinaryUfunc(Ufunc):
 
     def _binary_operator(self) -> Callable[[Any, Any], ndarray]:
         if self._numpy.nout > 1:
-            silent = np.errstate(all="ignore")(self._numpy)
 
             def pair_of(self_: Any, other: Any) -> Any:
-                pair = heads.by_numpy(silent, self_, other)
+                pair = heads.by_numpy(self._numpy, self_, other)
                 return self._defer_or_call(self_, other) if pair is None else pair
 
             return pair_of

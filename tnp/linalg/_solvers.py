@@ -13,7 +13,6 @@ from numpy.linalg import LinAlgError
 
 from backend_torch.autodiff import autodiff
 from backend_torch.kernels import linalg as kernels
-from backend_torch.native import heads
 from backend_torch.tensors import interop
 from backend_torch.tensors.casting import cast
 from backend_torch.tensors.dtypes import to_numpy, to_torch
@@ -125,8 +124,6 @@ def inv(a: Any) -> ndarray:
     array([[0.5 , 0.  ],
            [0.  , 0.25]])
     """
-    if (inverse := heads.by_numpy(np.linalg.inv, a)) is not None:
-        return inverse
     return wrap_array(kernels.inv(square_matrices(a)))
 
 

@@ -969,7 +969,6 @@ HEADS: dict[str, list[tuple[Any, ...]]] = {
     "real": [()],
     "imag": [()],
     "nonzero": [()],
-    "flatnonzero": [()],
     "sort": [(), (0,), (None,), (5,)],
     "argsort": [(), (0,), (None,)],
     "partition": [(2,), (9,), (1, 0)],
@@ -1002,7 +1001,15 @@ BY_NUMPY: dict[str, list[tuple[Any, ...]]] = {
     "intersect1d": [([1, 2],)],
     "setdiff1d": [([1, 2],)],
     "setxor1d": [([1, 2],)],
-    "searchsorted": [(1.5,), (2,), (1, "right")],
+    "searchsorted": [(1.5,), (2,), (1, "right"), (numpy.float32(1),)],
+    "append": [(1,), ([1, 2],), ([[1]], 0)],
+    "argwhere": [()],
+    "diff": [(), (2,), (1, 0), (1, 5)],
+    "ediff1d": [(), (1, [2, 3])],
+    "gradient": [(), (2,), (0.5, 2.0)],
+    "flatnonzero": [()],
+    "tril": [(), (1,)],
+    "triu": [(), (-1,)],
 }
 
 
@@ -1013,7 +1020,7 @@ def without_heads(monkeypatch: pytest.MonkeyPatch) -> Callable[[Callable[[], Any
     def call(function: Callable[[], Any]) -> Any:
         with monkeypatch.context() as patch:
             for name in native.HEADS:
-                patch.setattr(native.heads, name, lambda *args: None)
+                patch.setattr(native.heads, name, lambda *args, **options: None)
             return outcome(function)
 
     return call
@@ -1080,6 +1087,42 @@ def test_functions_by_numpy(name: str, dtype: str) -> None:
         except Exception as raised:
             error = type(raised)
         compare(lambda xp, make=make, options=options: getattr(xp, name)(make(xp), *options), raises=error or ())
+
+
+JOINS = ["stack", "vstack", "hstack", "dstack", "column_stack"]
+JOINED: list[Callable[[Any, Any, Any], Any]] = [
+    *[lambda xp, x, m, join=join: getattr(xp, join)((x, x + 1)) for join in JOINS],
+    *[lambda xp, x, m, join=join: getattr(xp, join)([m, m.astype("f4")]) for join in JOINS],
+    lambda xp, x, m: xp.stack([x, x], axis=1),
+    lambda xp, x, m: xp.vstack([x, [1, 2, 3.0]]),
+    lambda xp, x, m: xp.append(x[0], x[1]),
+    lambda xp, x, m: xp.append(m, x),
+    lambda xp, x, m: xp.gradient(m),
+    lambda xp, x, m: xp.gradient(m, 2.0, axis=1, edge_order=2),
+    lambda xp, x, m: xp.gradient(x, xp.sort(x)),
+    lambda xp, x, m: xp.diff(x, prepend=0.0),
+    lambda xp, x, m: xp.diff(m, axis=0),
+    lambda xp, x, m: xp.argwhere(m > 1),
+    lambda xp, x, m: xp.flatnonzero(m),
+    lambda xp, x, m: xp.tile(m, (2, 1)),
+    lambda xp, x, m: xp.resize(m, (2, 2)),
+    lambda xp, x, m: xp.isin(m, x),
+    lambda xp, x, m: xp.sort(m, axis=None),
+    lambda xp, x, m: xp.repeat(m, 2, axis=0),
+    lambda xp, x, m: xp.searchsorted(xp.sort(x), x[0]),
+]
+
+
+@pytest.mark.parametrize("number", range(len(JOINED)))
+def test_bases_are_those_of_numpy(number: int) -> None:
+    """An array that NumPy makes is a view of new memory where NumPy's is, and owns its memory where NumPy's does."""
+
+    def call(xp: Any) -> Any:
+        found = JOINED[number](xp, xp.asarray([1.0, 3.0, 2.0]), xp.asarray([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]))
+        each = found if isinstance(found, tuple) else (found,)
+        return (*each, *[x.base is None for x in each])
+
+    compare(call)
 
 
 def test_functions_of_several_arrays(without_heads: Callable[[Callable[[], Any]], Any]) -> None:
