@@ -155,7 +155,7 @@ def tried(group: Sequence[Case], backend: str) -> Iterator[Result]:
         ours = {name: tnp.asarray(array) for name, array in given.items()}
         try:
             wanted = leaves(sample(**ours))
-            problem = difference(case, wanted, leaves(tnp.compile(sample, backend="eager")(**ours)))
+            problem = difference(case, wanted, leaves(tnp.compile(sample, backend="eager", fullgraph=True)(**ours)))
         except tnp.TracedValueError:
             yield Result(case, "values")
             continue
@@ -184,7 +184,7 @@ def compared(
     try:
         with warnings.catch_warnings():
             warnings.filterwarnings("error", "tnp.compile runs the traced operations one by one", RuntimeWarning)
-            values = tnp.compile(together, backend=backend)([own for _, _, own in traced])
+            values = tnp.compile(together, backend=backend, fullgraph=True)([own for _, _, own in traced])
     except Exception as error:
         if len(traced) == 1:
             yield Result(traced[0][0], "not compiled", repr(error))

@@ -171,7 +171,7 @@ def paths() -> dict[str, Callable[[], Any]]:
 
     def refused_traces() -> None:
         with contextlib.suppress(tnp.TracedValueError):
-            tnp.compile(lambda a: float(a.sum()), backend="eager")(x)
+            tnp.compile(lambda a: float(a.sum()), backend="eager", fullgraph=True)(x)
 
     def error_state() -> None:
         with tnp.errstate(divide="raise"), contextlib.suppress(FloatingPointError):

@@ -312,10 +312,10 @@ def compare(
 
 
 def outcome_compiled(function: Callable[..., Any], backend: str | None, *args: Any, **kwargs: Any) -> Any:
-    """Return the outcome of ``function(tnp, ...)``, compiled; a graph that can't be compiled is an error."""
+    """Return the outcome of ``function(tnp, ...)``, compiled whole; a graph that can't be compiled is an error."""
 
     def traced(xp: Any) -> Any:
-        found = xp.compile(lambda: function(xp, *args, **kwargs), backend=backend)
+        found = xp.compile(lambda: function(xp, *args, **kwargs), backend=backend, fullgraph=True)
         compiling.warned.clear()
         with warnings.catch_warnings():
             warnings.filterwarnings("error", "tnp.compile runs the traced operations one by one", RuntimeWarning)

@@ -135,6 +135,12 @@ class Graph:
         return self.sizes is None or all(map(self.sizes.hold_for, shapes))
 
     @property
+    def operations(self) -> int:
+        """Number of operations in ``module`` and in the graphs of its loops and branches."""
+        graphs = [each.graph for each in self.module.modules() if isinstance(each, GraphModule)]
+        return sum(node.op == "call_function" for graph in graphs for node in graph.nodes)
+
+    @property
     def returned(self) -> int:
         """Number of tensors that ``module`` returns."""
         return len(self.module.graph.output_node().args[0])  # type: ignore[arg-type]
@@ -492,10 +498,13 @@ class Executable:
 
     def can_open(self) -> bool:
         """Whether code for open sizes would save work: Inductor needs long, where g++ alone is quick."""
+        return self.by_inductor and self.may_open()
+
+    def may_open(self) -> bool:
+        """Whether there can be code for open sizes."""
         module = self.graph.module
         return (
-            self.by_inductor
-            and not self.graph.calls
+            not self.graph.calls
             and not loops.has_control_flow(module)
             and not random_inputs.is_there(module)
             and not traces.has_recording(module)

@@ -30,6 +30,8 @@ class Chosen(NamedTuple):
     mask: Tensor
     after: int
     """How many dimensions of the values come after those that the mask chooses from."""
+    line: str = ""
+    """The file and line of the selection, in a trace."""
 
     @property
     def broadcast_mask(self) -> Tensor:
@@ -53,10 +55,11 @@ def is_unknown(mask: Tensor) -> bool:
     return state.depth > 0 and not memory.is_known(mask)
 
 
-def unknown_error() -> Exception:
+def unknown_error(chosen: Chosen) -> Exception:
     """Return the error for a request of the number of elements that such a mask chooses."""
     if trace_state.is_tracing():
-        return trace_state.shape_error("a boolean index")
+        error = trace_state.shape_error("a boolean index")
+        return error.because("how many elements a boolean index selects depends on values", chosen.line)
     return trace_state.noted(
         RuntimeError("how many elements a boolean index selects differs among those that are being batched")
     )
@@ -69,7 +72,8 @@ def choose(tensor: Tensor, plan: Plan) -> Chosen | None:
         return None
     view = flipped(view_of(tensor, plan), plan)
     after = view.dim() - plan.position - mask.dim()
-    return Chosen(guarded(view, _behind(mask, after)), mask.clone(), after)
+    line = trace_state.user_line() if trace_state.is_tracing() else ""
+    return Chosen(guarded(view, _behind(mask, after)), mask.clone(), after, line)
 
 
 def guarded(values: Tensor, mask: Tensor) -> Tensor:

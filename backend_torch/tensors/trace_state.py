@@ -7,6 +7,7 @@ use it.
 from __future__ import annotations
 
 import contextlib
+import linecache
 import os
 import signal
 import sys
@@ -14,12 +15,39 @@ import threading
 from collections.abc import Iterator
 from pathlib import Path
 from types import FrameType
-from typing import Any
+from typing import Any, Self
 
 from backend_torch.tensors.value_questions import question
 
 
-class TracedValueError(TypeError):
+class OfTracing(Exception):
+    """An error of tracing alone: Python itself could run the statement.
+
+    Attributes
+    ----------
+    line : str
+        The file and line, if it is not that of the statement which raised the error.
+    reason : str
+        Why a graph can't hold the statement.
+    """
+
+    line = ""
+    reason = ""
+
+    def because(self, reason: str, line: str = "") -> Self:
+        """Set the reason, and return the error."""
+        self.reason, self.line = reason, line
+        return self
+
+
+def cut_reason(error: BaseException) -> str | None:
+    """Return why Python has to run the statement that raised an error while it was traced; None for other errors."""
+    if isinstance(error, TracedValueError):
+        return error.reason or None
+    return (getattr(error, "reason", "") or str(error)) if isinstance(error, (OfTracing, NotImplementedError)) else None
+
+
+class TracedValueError(OfTracing, TypeError):
     """Python asked for the value of an array that has none yet, or would lose its derivative.
 
     The function is being traced or differentiated.
@@ -74,6 +102,7 @@ _STATEMENTS = (
     os.path.join(_FRONT, "_core", "public.py"),
     os.path.join(_FRONT, "_array", "array_function.py"),
 )
+_GENERATED = ("<eval_with_key", "<frozen", "<a call written out")
 _OWN = tuple([os.path.join(_PACKAGES, name, "") for name in ("backend_torch", "tnp")])
 
 
@@ -105,6 +134,8 @@ def _user_frame() -> tuple[FrameType, str]:
     inner = _inner()
     frame, called = sys._getframe(1), ""
     while frame.f_back is not None and frame.f_code.co_filename.startswith(inner):
+        if _is_typed(frame.f_code.co_filename):
+            break
         if not frame.f_code.co_filename.startswith(_STATEMENTS):
             called = frame.f_code.co_name if frame.f_code.co_filename.startswith(_FRONT) else ""
         frame = frame.f_back
@@ -113,15 +144,26 @@ def _user_frame() -> tuple[FrameType, str]:
 
 def line_of(error: BaseException) -> str:
     """The file and line of the innermost frame that is not in tnp or a library of its, when ``error`` was raised."""
+    name, line = (lines_of(error) or [("an unknown line", 0)])[-1]
+    return f"{name}:{line}" if line else name
+
+
+def lines_of(error: BaseException) -> list[tuple[str, int]]:
+    """The files and lines of the frames that are not in tnp or a library of its, when ``error`` was raised."""
     inner = _inner()
-    line = "an unknown line"
+    found = []
     traceback = error.__traceback__
     while traceback is not None:
         name = traceback.tb_frame.f_code.co_filename
-        if not name.startswith(inner):
-            line = f"{name}:{traceback.tb_lineno}"
+        if not name.startswith(inner) or _is_typed(name):
+            found.append((name, traceback.tb_lineno))
         traceback = traceback.tb_next
-    return line
+    return found
+
+
+def _is_typed(name: str) -> bool:
+    """Whether code was typed in, in a notebook or a console, whose source is known."""
+    return name.startswith("<") and not name.startswith(_GENERATED) and bool(linecache.getlines(name))
 
 
 def raise_of_signal(error: BaseException) -> None:
@@ -172,7 +214,7 @@ def value_error() -> TracedValueError:
     return TracedValueError(
         f"{frame.f_code.co_filename}:{frame.f_lineno}: the value of a traced array is asked for (by {what}), which it "
         f"has only when the compiled function runs; {advice}, or leave this part outside tnp.compile"
-    )
+    ).because(f"{what} needs a value")
 
 
 def constant_error(by: str) -> TracedValueError:
@@ -197,7 +239,7 @@ def shape_error(operation: str) -> TracedValueError:
     return TracedValueError(
         f"{user_line()}: the shape of {what} depends on values, which an array has only when the compiled function "
         f"runs; {advice}, or leave this part outside tnp.compile"
-    )
+    ).because(f"the shape of {what} depends on values")
 
 
 _BY_SHAPE = {

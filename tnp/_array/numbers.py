@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from backend_torch.tensors import memory, trace_state
 from backend_torch.tensors.dtypes import to_numpy
 from tnp._array.ndarray import REPEATED, scalar
 from tnp._array.operators import operators
@@ -70,3 +71,18 @@ class _Number(scalar):
     def weak(self) -> type:
         """The Python type of the number."""
         return type(to_numpy[self.tensor.dtype].type(0).item())
+
+    def _known(self) -> Any:
+        """Return the number of Python's; its text is that of its value, so a graph is cut where it is asked for."""
+        if not memory.is_readable(self.tensor) and trace_state.is_tracing():
+            raise trace_state.value_error()
+        return self.item()
+
+    def __repr__(self) -> str:
+        return repr(self._known())
+
+    def __str__(self) -> str:
+        return str(self._known())
+
+    def __format__(self, spec: str) -> str:
+        return format(self._known(), spec)

@@ -12,6 +12,7 @@ import linecache
 import os
 import sysconfig
 import types
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from tnp._autograph import rewriting
@@ -87,10 +88,12 @@ def _with_converted_cells(function: types.FunctionType) -> Any:
     return _rebuilt(function, function.__code__, tuple(cells)) if changed else function
 
 
-def _rebuilt(function: types.FunctionType, code: types.CodeType, closure: Any = None) -> types.FunctionType:
+def _rebuilt(
+    function: types.FunctionType, code: types.CodeType, closure: Any = None, more: Mapping[str, Any] = {}
+) -> types.FunctionType:
     if closure is None:
         cells = dict(zip(function.__code__.co_freevars, function.__closure__ or (), strict=True))
-        cells[rewriting.OPERATORS] = CELL
+        cells |= {rewriting.OPERATORS: CELL, **more}
         closure = tuple([cells[name] for name in code.co_freevars])
     made = types.FunctionType(code, function.__globals__, function.__name__, function.__defaults__, closure)
     made.__kwdefaults__ = function.__kwdefaults__
@@ -101,41 +104,77 @@ def _rebuilt(function: types.FunctionType, code: types.CodeType, closure: Any = 
 
 def _rewritten(function: types.FunctionType) -> types.CodeType | str:
     code = function.__code__
-    lines = linecache.getlines(code.co_filename, function.__globals__)
-    if not lines:
-        return f"the source of {function.__qualname__} is not known"
     try:
-        tree = _parsed("".join(lines))
-    except SyntaxError:
-        return f"the source of {function.__qualname__} has changed"
-    found = _find(tree, code)
-    if found is None:
-        return f"the source of {function.__qualname__} is not found in {code.co_filename}"
-    node, around = found
-    try:
+        node, around = source(function)
         rewriting.check(node)
-        node = copy.deepcopy(node)
         made: ast.stmt
         if isinstance(node, ast.Lambda):
             made = ast.Return(rewriting.Rewriter().visit(node))
         else:
-            made = rewriting.Rewriter().function(node)
-            defaults = node.args
-            defaults.defaults = [ast.Constant(None) for _ in defaults.defaults]
-            defaults.kw_defaults = [each and ast.Constant(None) for each in defaults.kw_defaults]
-        names = [*code.co_freevars, rewriting.OPERATORS]
-        given = ast.arguments([], [ast.arg(name) for name in names], None, [], [], None, [])
-        factory: ast.stmt = ast.FunctionDef("_tnp_factory", given, [made], [])
-        factory.type_params = []  # type: ignore[attr-defined]
-        for name in reversed(around):  # the classes around it, so that Python mangles private names (__x) alike
-            factory = ast.ClassDef(name, [], [], [factory], [])
-            factory.type_params = []  # type: ignore[attr-defined]
-        module = ast.fix_missing_locations(ast.Module([factory], []))
-        whole = compile(module, code.co_filename, "exec", dont_inherit=True, flags=code.co_flags & _FUTURE)
+            made = without_defaults(rewriting.Rewriter().function(node))
+        whole = assembled(code, around, [made])
     except rewriting.NotConvertible as error:
-        return f"{function.__qualname__} is not converted: {error}"
-    inner = _inner(_inner(whole, "_tnp_factory"), code.co_name)
-    return _named(inner, code)
+        return str(error) if isinstance(error, NoSource) else f"{function.__qualname__} is not converted: {error}"
+    return _named(_inner(whole, code.co_name), code)
+
+
+def rebuilt(
+    function: types.FunctionType, around: list[str], node: ast.FunctionDef, cells: Mapping[str, Any], is_whole: bool
+) -> types.FunctionType:
+    """Return a function of this definition in place of another: with its globals, its closure and these cells.
+
+    If ``is_whole``, it has the defaults of the other.
+    """
+    code = function.__code__
+    inner = _named(_inner(assembled(code, around, [node], list(cells)), node.name), code)
+    made = _rebuilt(function, inner, more=cells)
+    if not is_whole:
+        made.__defaults__ = made.__kwdefaults__ = None
+    return made
+
+
+class NoSource(rewriting.NotConvertible):
+    """The source of a function is not known."""
+
+
+def source(function: types.FunctionType) -> tuple[Any, list[str]]:
+    """Return a copy of the syntax node of a function, and the classes around it; raise `NoSource` if there is none."""
+    code = function.__code__
+    lines = linecache.getlines(code.co_filename, function.__globals__)
+    if not lines:
+        raise NoSource(f"the source of {function.__qualname__} is not known")
+    try:
+        tree = _parsed("".join(lines))
+    except SyntaxError:
+        raise NoSource(f"the source of {function.__qualname__} has changed") from None
+    found = _find(tree, code)
+    if found is None:
+        raise NoSource(f"the source of {function.__qualname__} is not found in {code.co_filename}")
+    return copy.deepcopy(found[0]), found[1]
+
+
+def without_defaults(node: ast.FunctionDef) -> ast.FunctionDef:
+    """Return a definition whose defaults are not evaluated again: the function gets those of the original."""
+    defaults = node.args
+    defaults.defaults = [ast.Constant(None) for _ in defaults.defaults]
+    defaults.kw_defaults = [each and ast.Constant(None) for each in defaults.kw_defaults]
+    return node
+
+
+def assembled(
+    code: types.CodeType, around: list[str], made: list[ast.stmt], more: Sequence[str] = ()
+) -> types.CodeType:
+    """Return the code of a function that defines others, which have the free variables of ``code`` and ``more``."""
+    names = [*code.co_freevars, rewriting.OPERATORS, *more]
+    given = ast.arguments([], [ast.arg(name) for name in names], None, [], [], None, [])
+    factory: ast.stmt = ast.FunctionDef("_tnp_factory", given, made, [])
+    factory.type_params = []  # type: ignore[attr-defined]
+    for name in reversed(around):  # the classes around it, so that Python mangles private names (__x) alike
+        factory = ast.ClassDef(name, [], [], [factory], [])
+        factory.type_params = []  # type: ignore[attr-defined]
+    module = ast.fix_missing_locations(ast.Module([factory], []))
+    whole = compile(module, code.co_filename, "exec", dont_inherit=True, flags=code.co_flags & _FUTURE)
+    return _inner(whole, "_tnp_factory")
 
 
 _FUTURE = __import__("__future__").annotations.compiler_flag

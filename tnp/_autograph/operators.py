@@ -24,8 +24,10 @@ from tnp._autograph.statements import if_ as if_
 from tnp._autograph.statements import raised as raised
 from tnp._autograph.statements import while_ as while_
 from tnp._autograph.values import Undefined as Undefined
+from tnp._autograph.values import kept as kept
 from tnp._autograph.values import read as read
 from tnp._autograph.values import returned as returned
+from tnp._autograph.values import unbound as unbound
 from tnp._autograph.windows import item as item
 from tnp._autograph.windows import set_item as set_item
 from tnp._autograph.windows import update as update

@@ -46,8 +46,12 @@ class Rewriter(ast.NodeTransformer):
 
     # -- functions ----------------------------------------------------------------------------------------------------
 
-    def function(self, node: ast.FunctionDef) -> ast.FunctionDef:
-        """Convert a function definition."""
+    def function(self, node: ast.FunctionDef, after: Names = _NONE, unbound: Names = _NONE) -> ast.FunctionDef:
+        """Convert a function definition.
+
+        ``after`` are the variables that are read after its statements, and ``unbound`` the parameters that may stand
+        for variables without a value.
+        """
         arguments = node.args
         first = [*arguments.posonlyargs, *arguments.args]
         self.first_parameter = first[0].arg if first else None
@@ -59,9 +63,9 @@ class Rewriter(ast.NodeTransformer):
             raise NotConvertible(f"line {node.lineno} holds a global or nonlocal statement in a block")
         body = without_jumps(body or [ast.copy_location(ast.Pass(), node)])
         blocks = [each for s in body for each in ast.walk(s) if isinstance(each, (ast.If, ast.While, ast.For))]
-        self.stateful = names.assigned(blocks)
+        self.stateful = names.assigned(blocks) | unbound
         self.always = names.captured(body) | self.globals | outer
-        made = self.block(body, _NONE)
+        made = self.block(body, after)
         unbound = self.stateful - names.parameters(arguments) - self.globals - outer
         unbound = frozenset(name for name in unbound if "." not in name)
         start = [_placed(_assign(name, _operator("Undefined", _text(name))), node) for name in sorted(unbound)]

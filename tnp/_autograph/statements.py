@@ -24,6 +24,7 @@ from tnp._autograph.values import (
     Conflict,
     Form,
     Maybe,
+    NotStaged,
     Part,
     Surroundings,
     Undefined,
@@ -44,10 +45,6 @@ MOST_OPERATIONS = 256
 _FEW_STEPS = 8  # a loop of at most this many steps is unrolled, whatever its operations
 _MANY_STEPS = 100  # unrolling a loop of at least this many steps warns
 _MOST_ROUNDS = 12  # a loop's body is traced at most this often to find the dtypes of what it carries
-
-
-class NotStaged(TypeError):
-    """A loop can't become a loop of the graph."""
 
 
 class _Short(NotStaged):
@@ -102,7 +99,7 @@ def raised(error: Callable[[], Any]) -> Any:
     return trace_state.TracedValueError(
         f"{line}: this `raise` in a branch or a loop whose condition is a traced array can't be kept in a graph: no "
         "`try` around it may handle it, and a traced `if` has to stand directly around it; or `assert` the condition"
-    )
+    ).because("a `raise` depends on values")
 
 
 @contextlib.contextmanager

@@ -6,11 +6,13 @@ condition decides their value. Every other object must stay the same object.
 
 from __future__ import annotations
 
+import functools
 import types
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple
 
 from backend_torch.graphs import control_flow as backend
+from backend_torch.graphs import symbolic
 from backend_torch.kernels import value_checks
 from backend_torch.tensors import casting, memory, trace_state
 from backend_torch.tensors.dtypes import to_numpy
@@ -18,6 +20,7 @@ from tnp._array.numbers import number_of
 from tnp._autograph.places import Place, rebound
 from tnp._core.base import ndarray, number
 from tnp._core.dtypes import tensor_dtype
+from tnp._core.mask_selection import Selection
 from tnp._core.strided_views import left_view, root
 from tnp._transforms import pytree
 from tnp._transforms.control_flow import Leaves, described
@@ -26,6 +29,14 @@ from tnp._transforms.traced_numbers import Number
 Tensor = Any
 _NUMBERS = (bool, int, float, complex)
 _MANY = 4096  # changes to longer containers are not detected
+
+
+class NotStaged(trace_state.OfTracing, TypeError):
+    """A branch or a loop can't become one of the graph."""
+
+
+class _Unassigned(trace_state.OfTracing, UnboundLocalError):
+    """A variable may have no value: a traced condition decides."""
 
 
 class Undefined:
@@ -40,7 +51,7 @@ class Undefined:
     def error(self) -> Exception:
         """Return the exception that reading the variable raises."""
         text = f"cannot access local variable '{self.name}' where it is not associated with a value"
-        return UnboundLocalError(f"{text}: {self.why}" if self.why else text)
+        return _Unassigned(f"{text}: {self.why}") if self.why else UnboundLocalError(text)
 
 
 class Conflict(Undefined):
@@ -50,7 +61,7 @@ class Conflict(Undefined):
 
     def error(self) -> Exception:
         """Return the exception that reading the variable raises."""
-        return TypeError(self.why)
+        return NotStaged(self.why)
 
 
 class Maybe(NamedTuple):
@@ -84,6 +95,45 @@ def read(value: Any) -> Any:
         value_checks.demand(backend.is_true(value.is_set.tensor), value_checks.UNASSIGNED)
         return value.value
     return value
+
+
+@functools.cache
+def unbound(name: str) -> Undefined:
+    """Return what stands for a variable without a value in all parts of a function."""
+    return Undefined(name)
+
+
+_STATIC = frozenset({type(None), bool, int, float, complex, str, bytes, range, slice, type, type(Ellipsis), Number})
+
+
+def kept(names: Sequence[str], lines: Sequence[int], values: Sequence[Any], given: Sequence[Any]) -> tuple[Any, ...]:
+    """Return the variables that a part of a function gives to the next, from those that it was given.
+
+    Raises
+    ------
+    OfTracing
+        One is neither an array nor a constant: it would be that of the trace at each call.
+    """
+    there = {id(leaf) for value in given for _, leaf in pytree.named(value, "")}
+    found = []
+    for name, line, value in zip(names, lines, values, strict=True):
+        why = ""
+        if isinstance(value, Undefined):
+            why, value = value.why, unbound(name)
+        elif type(value) is Maybe:
+            why = f"whether {name} has a value depends on values"
+        for _, leaf in pytree.named(value, ""):
+            if isinstance(leaf, Selection) or not (pytree.is_array(leaf) or _is_constant(leaf) or id(leaf) in there):
+                why = f"the shape of {name} depends on values" if isinstance(leaf, Selection) else why
+                why = why or f"{name} is an object of {type(leaf).__name__}, of which each call has its own"
+        if why:
+            raise NotStaged(why).because(why, f"{trace_state.user_line().rpartition(':')[0]}:{line}")
+        found.append(value)
+    return tuple(found)
+
+
+def _is_constant(value: Any) -> bool:
+    return type(value) in _STATIC or isinstance(value, (Undefined, types.ModuleType)) or symbolic.is_symbol(value)
 
 
 def returned(value: Any) -> Any:

@@ -122,10 +122,7 @@ class Result:
         if is_locked is not pytree.is_read_only(array):
             changes.append(f"{self.text.constant(set_writeable)}({name}, {not is_locked})")
         if changes and not isinstance(array, ndarray):
-            raise NotImplementedError(
-                "a compiled function can't set the shape, dtype or flags of a NumPy array among its arguments: pass "
-                "tnp.asarray(array), or set them outside"
-            )
+            raise of_numpys_array()
         self.text.lines += changes
 
     def _assign(self, place: Place, value: Any) -> None:
@@ -262,6 +259,14 @@ class Result:
                     return f"a{position}"
             source = memory.source_of(source.tensor)
         return self.text.constant(source)
+
+
+def of_numpys_array() -> NotImplementedError:
+    """The error of setting an attribute of a NumPy array among the arguments."""
+    return NotImplementedError(
+        "a compiled function can't set the shape, dtype or flags of a NumPy array among its arguments: pass "
+        "tnp.asarray(array), or set them outside"
+    )
 
 
 def _selected(origin: ndarray, view: Any, flips: tuple[int, ...], dims: tuple[int, ...], *picks: Tensor) -> Any:

@@ -6,12 +6,14 @@ Layer: owns what a signature is, and the call. What a graph is and how it become
 from __future__ import annotations
 
 import contextlib
+import copy
 import dataclasses
 import functools
 import importlib
 import inspect
 import itertools
 import logging
+import math
 import operator
 import os
 import threading
@@ -29,9 +31,9 @@ from backend_torch.graphs.checking import EagerCheckError as EagerCheckError
 from backend_torch.tensors import devices, memory, trace_state
 from backend_torch.tensors.trace_state import TracedValueError as TracedValueError
 from backend_torch.torch_private import dynamo, messages
-from tnp._autograph import windows
+from tnp._autograph import conversion, windows
 from tnp._autograph.operators import converted
-from tnp._compile import call_codegen, progress, saving, shutdown
+from tnp._compile import call_codegen, explanation, pieces, progress, saving, shutdown
 from tnp._compile.costs import Cost, Profile
 from tnp._compile.graph import Graph
 from tnp._compile.input_signature import InputSignature
@@ -154,8 +156,15 @@ class _Signatures:
         autograph: bool = True,
         opened: Callable[[Callable[..., Any]], Callable[..., Any]] = lambda function: function,
         background: bool = False,
+        fullgraph: bool | None = True,
+        most_traces: float = math.inf,
     ) -> None:
         self.source = function
+        self.fullgraph = fullgraph
+        self.most_traces = most_traces
+        self.arguments_opened = opened
+        self.autograph = autograph
+        self.cutting: pieces.Cutting | None = None  # once the graph is cut
         self.function = opened(function)
         self.traced_function = opened(converted(function) if autograph else function)
         self.options = options
@@ -184,15 +193,60 @@ class _Signatures:
         if compiling.is_inside():
             function = self.traced_function if trace_state.is_tracing() else self.function
             return function(*args, **kwargs)
-        if nan_checks.is_on():
-            return self._by_operations(args, kwargs)
-        with shutdown.waited_for():
-            return self._call(args, kwargs)
+        if self.cutting is not None and not (self.entries and self._has(args, kwargs)):
+            return self._in_parts(args, kwargs)
+        try:
+            if nan_checks.is_on():
+                return self._by_operations(args, kwargs)
+            with shutdown.waited_for():
+                return self._call(args, kwargs)
+        except pieces.CutError as cut:
+            if self.fullgraph is None:
+                raise
+            error = cut.error
+        cutting = self.cutting or pieces.Cutting(self.name, self._of_part)
+        if not cutting.note(error):
+            if not isinstance(error, TracedValueError):
+                raise error
+            cutting.note_whole(self.source, error)
+        self.cutting = cutting
+        return self._in_parts(args, kwargs)
+
+    def _in_parts(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """Run the function where its graph is cut."""
+        given = [*args, *kwargs.values()]
+        taken = pieces.taken(given)
+        function = self.arguments_opened(self.cutting.whole(self.source))  # type: ignore[union-attr]
+        result = function(*taken[: len(args)], **dict(zip(kwargs, taken[len(args) :], strict=True)))
+        pieces.check(given, taken)
+        return result
+
+    def _of_part(self, function: Any, opened: Any, is_open: bool, most: float) -> _Signatures:
+        """Return the traces of a part of the function."""
+        dynamic = is_open or self.dynamic
+        options = self.options, dynamic, self.eager_check, self.cache_size, self.autograph, opened, self.background
+        return _Signatures(function, *options, fullgraph=None, most_traces=most)
+
+    def operations(self, args: tuple[Any, ...]) -> int:
+        """Return how many operations the graph for these arguments has."""
+        return self._found(args, {})[0].executable.graph.operations
+
+    def _found(self, args: tuple[Any, ...], kwargs: dict[str, Any], open_too: bool = False) -> Any:
+        """Return `entry` of the arguments; raise `CutError` if the function can't be traced whole, but in parts."""
+        try:
+            return self.entry(args, kwargs, open_too=open_too)
+        except pieces.TooManyError:
+            raise
+        except Exception as error:
+            trace_state.raise_of_signal(error)
+            if self.fullgraph or (self.fullgraph is not None and trace_state.cut_reason(error) is None):
+                raise
+            raise pieces.CutError(error) from error
 
     def _by_operations(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Run the operations one by one, with checks; return the result."""
         with nan_checks.paused():
-            entry, _, arrays, given, tensors = self.entry(args, kwargs)
+            entry, _, arrays, given, tensors = self._found(args, kwargs)
         values = nan_checks.run(entry.executable, [*tensors, *entry.captures()])
         return self._result(entry, values, arrays, given, tensors, args, kwargs)
 
@@ -203,7 +257,7 @@ class _Signatures:
                     self.function, compile, self.options
                 )
             return self.parts(args, kwargs)
-        entry, hit, arrays, given, tensors = self.entry(args, kwargs, open_too=self.opens)
+        entry, hit, arrays, given, tensors = self._found(args, kwargs, open_too=self.opens)
         if any(map(compiling.is_fake, tensors)):  # fake tensors have no memory that machine code could read
             return self.function(*args, **kwargs)
         inputs = [*tensors, *entry.captures()]
@@ -345,12 +399,8 @@ class _Signatures:
     def _entry(
         self, args: tuple[Any, ...], kwargs: dict[str, Any], open_too: bool = False
     ) -> tuple[_Entry, bool, list[Any], list[Tensor], list[Tensor]]:
-        arrays: list[Any] = []
-        structure = pytree.flatten((args, kwargs), arrays)
-        given = [array.tensor if type(array) is Number else tensor_of(array) for array in arrays]
-        tensors = [compiling.physical(tensor) for tensor in given]
-        sizes = symbolic.pattern(tensors) if self.dynamic else compiling.signature(tensors)
-        key = structure, sizes, devices.state.default
+        key, arrays, given, tensors = self._key(args, kwargs)
+        structure = key[0]
         entry = self._known(key, tensors, args, kwargs)
         if entry is None and open_too:
             alike = structure, symbolic.pattern(tensors), devices.state.default
@@ -362,6 +412,21 @@ class _Signatures:
                 entry = self._known(key, tensors, args, kwargs) or self._traced(key, args, kwargs, arrays, tensors)
         arrays = [array.value if type(array) is Number else array for array in arrays]
         return entry, hit, arrays, given, tensors
+
+    def _key(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, list[Any], list[Tensor], list[Tensor]]:
+        arrays: list[Any] = []
+        structure = pytree.flatten((args, kwargs), arrays)
+        given = [array.tensor if type(array) is Number else tensor_of(array) for array in arrays]
+        tensors = [compiling.physical(tensor) for tensor in given]
+        sizes = symbolic.pattern(tensors) if self.dynamic else compiling.signature(tensors)
+        return (structure, sizes, devices.state.default), arrays, given, tensors
+
+    def _has(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
+        """Whether there is a trace for these arguments."""
+        if not self.eager_check:
+            (args, kwargs), _, _ = self._with_numbers(args, kwargs)
+        key, _, _, tensors = self._key(args, kwargs)
+        return self._known(key, tensors, args, kwargs) is not None
 
     def _opened(
         self, key: Any, args: tuple[Any, ...], kwargs: dict[str, Any], arrays: list[Any], tensors: list[Tensor]
@@ -418,6 +483,33 @@ class _Signatures:
         names = [name for name, _ in self._described(args, kwargs, arrays_only=True)]
         names += [f"captured_{index}" for index in range(len(traced.captures))]
         return Graph(operations.steps(traced.module, names), lambda: exporting.program(traced, tensors))
+
+    def explain(self, *args: Any, **kwargs: Any) -> explanation.Explanation:
+        """Return what became of the function; one whose graph is cut runs, on copies of the arguments."""
+        try:
+            self._found(args, kwargs)
+            graphs = [self.graph(*args, **kwargs)]
+        except pieces.CutError:
+            self.any_call(*pytree.mapped(copy.deepcopy, (args, kwargs)))
+            graphs = []
+        places = [place for graph in graphs for place in explanation.kept(graph)]
+        code = getattr(getattr(self.source, "__func__", self.source), "__code__", None)
+        if code is not None and (why := conversion.reason(code)):
+            places.append((code.co_filename, code.co_firstlineno, why))
+        if not graphs and self.cutting is not None:
+            graphs, more = self.cutting.explained()
+            places += more
+        cuts = {} if self.cutting is None else self.cutting.reasons
+        return explanation.Explanation(self.name, tuple(graphs), dict(cuts), tuple(places))
+
+    def can_open(self) -> bool:
+        """Whether the graphs can leave sizes open."""
+        return all(entry.executable.may_open() for entries in list(self.entries.values()) for entry in entries)
+
+    def graphs(self) -> list[Graph]:
+        """Return the graphs of all traces, without names of inputs."""
+        entries = [entry for entries in list(self.entries.values()) for entry in entries]
+        return [Graph(operations.steps(entry.graph().module)) for entry in entries]
 
     def cost(self, *args: Any, **kwargs: Any) -> Cost:
         """Return the cost of a call by line; nothing runs."""
@@ -494,11 +586,15 @@ class _Signatures:
 
     def cache_info(self) -> CacheInfo:
         """Return the counts, and a description of each trace."""
-        found = CacheInfo(self.traces, self.hits, self.seconds)
+        parts = [] if self.cutting is None else [(part, each) for part in self.cutting.parts for each in part.made]
+        inner = [(part, each.cache_info()) for part, each in parts]
+        counts = zip((self.traces, self.hits, self.seconds), *[each for _, each in inner], strict=True)
+        found = CacheInfo(*map(sum, counts))
         entries = [entry for entries in list(self.entries.values()) for entry in entries]
         found.programs = tuple([
             f"{entry.text}{' and other sizes' if entry.executable.graph.sizes is not None else ''}" for entry in entries
         ])  # fmt: skip
+        found.programs += tuple([f"{part.place}: {text}" for part, each in inner for text in each.programs])
         return found
 
     def save(self, path: Any, *args: Any, **kwargs: Any) -> None:
@@ -545,6 +641,8 @@ class _Signatures:
         shapes: Sequence[Any] = (),
     ) -> _Entry:
         """Trace and keep a new entry; drop the least recently used one if there are too many."""
+        if self.traces >= self.most_traces:
+            raise pieces.TooManyError
         start = time.perf_counter()
         fixed = any(entry.only is not None for entry in self.entries.get(key, ()))
         with errstate.paused():
@@ -719,12 +817,14 @@ def compile(
         is traced for each: ``len(x)``, where Python wants an int (``x.shape[0]`` does not), or a loop over it.
     options : dict, optional
         Settings of the backend, as in torch.compile.
-    fullgraph : bool, optional
-        Without effect: a function is always one graph, or an error says where it can't be.
+    fullgraph : bool, default False
+        False: the graph is cut at a statement that needs values which only a run has (``np.unique(x)``, ``x[mask]`` as
+        an array of its own, ``print(float(x))``). Python runs this statement at each call, and what comes before and
+        after it is compiled. True: such a statement is an error.
     autograph : bool, default True
         Let Python's own ``if``, ``while``, ``for``, ``and``, ``or``, ``not``, ``x if c else y`` and ``assert`` work on
         traced values, in the function and in those of the user's that it calls, from their source. False: the function
-        runs as it is, and a condition on a traced value is an error.
+        runs as it is, and a condition on a traced value is an error, as with ``fullgraph=True``.
     eager_check : bool, default False
         Run the function itself too, at each call, and compare results and what is written to arguments and captured
         arrays: within the square root of the dtype's precision, and of random numbers dtypes and shapes only.
@@ -749,6 +849,7 @@ def compile(
     callable
         The compiled function. ``fn.cache_info()`` counts its traces, hits and the seconds they took;
         ``fn.graph(*args)`` is the graph for such arguments, to be read, counted, drawn, and written as ONNX;
+        ``fn.explain(*args)`` says which loops and branches are kept in it, and where it is cut and why;
         ``fn.save("f.pt2", *args)`` writes the program for such arguments to a file for ``load_compiled``;
         ``fn.package("f.pt2", *args)`` writes its machine code, for C++ programs without Python (examples/cpp);
         ``fn.warmup(*args)`` compiles for them without a call, and ``fn.warmup_all([args, args, ...])`` for many
@@ -758,7 +859,8 @@ def compile(
     Raises
     ------
     TracedValueError
-        While tracing: Python asks for the value of an array (``if x > 0``); the message names the line.
+        With ``fullgraph``: Python asks for the value of an array while tracing; the message names the line. Without it,
+        where the function has to be one graph: ``fn.graph``, ``fn.cost``, ``fn.save``, ``fn.package``, ``fn.warmup``.
     EagerCheckError
         With ``eager_check``: something differs; the message names the first operation that does, and its line.
     ValueError
@@ -768,7 +870,8 @@ def compile(
     Warns
     -----
     RuntimeWarning
-        Once, if the function is traced again and again; and once if there is no C++ compiler or the graph can't be
+        Once for each statement where the graph is cut; once, if the function is traced again and again; and once if
+        there is no C++ compiler or the graph can't be
         compiled: the traced operations then run one by one.
 
     Notes
@@ -832,7 +935,9 @@ def compile(
         dynamic = settings["dynamic"] = True if arguments.is_open else dynamic
         settings["input_signature"] = None  # transforms pass other shapes
     inside = {"backend": backend, "mode": mode, "options": options}
-    signatures = _Signatures(fn, inside, dynamic, eager_check, cache_size, autograph, static.opened, background)
+    signatures = _Signatures(
+        fn, inside, dynamic, eager_check, cache_size, autograph, static.opened, background, fullgraph or not autograph
+    )
 
     @functools.wraps(fn)
     def compiled(*args: Any, **kwargs: Any) -> Any:
@@ -852,6 +957,7 @@ def compile(
     called.graph = taking(signatures.graph)
     called.warmup = taking(signatures.warmup)
     called.warmup_all = lambda examples: signatures.warmup_all(taking(lambda *args: args), examples)
+    called.explain = taking(signatures.explain)
     called.cost = taking(signatures.cost)
     called.profile = taking(signatures.profile)
     called.save = taking(signatures.save, 1)

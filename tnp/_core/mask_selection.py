@@ -34,11 +34,11 @@ class Selection(subclass):
     @property
     def tensor(self) -> Tensor:
         """Raise: the shape of a selection depends on values."""
-        raise masking.unknown_error()
+        raise masking.unknown_error(self.chosen)
 
     @tensor.setter
     def tensor(self, tensor: Tensor) -> None:
-        raise masking.unknown_error()
+        raise masking.unknown_error(self.chosen)
 
     @property  # type: ignore[misc]
     def dtype(self) -> np.dtype:
@@ -62,23 +62,23 @@ class Selection(subclass):
 
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, out: Any = (), **options: Any) -> Any:
         if method != "__call__" or ufunc.signature is not None or "where" in options:
-            raise masking.unknown_error()
+            raise masking.unknown_error(self.chosen)
         results = over(ufunc, *inputs, out=out, **options) if out else over(ufunc, *inputs, **options)
         return out[0] if len(out) == 1 else results
 
     def reduction(self, ufunc: np.ufunc, axis: Any, keepdims: Any, where: Any) -> tuple[ndarray, Any, Any]:
         """Return the array, axis and ``where`` that reduce the selected elements."""
-        values, mask, after = self.chosen
+        values, mask, after, _ = self.chosen
         first = values.dim() - after - mask.dim()
         axes = normalize_axes(axis, self.ndim)
         if where is not True or first not in axes or (keepdims and mask.dim() > 1):
-            raise masking.unknown_error()
+            raise masking.unknown_error(self.chosen)
         others = [each if each < first else each + mask.dim() - 1 for each in axes if each != first]
         axes = (*others, *range(first, first + mask.dim()))
         if ufunc.identity is not None:
             return wrap_array(values), axes, wrap_array(self.chosen.broadcast_mask)
         if ufunc not in _EXTREMES or self.dtype.kind not in "biuf" or not masking.has_any(mask):
-            raise masking.unknown_error()
+            raise masking.unknown_error(self.chosen)
         last = asarray(_EXTREMES[ufunc](self.dtype), self.dtype)  # which no other is beyond
         return wrap_array(masking.where(self.chosen.broadcast_mask, values, last.tensor)), axes, True
 
@@ -120,15 +120,15 @@ def over(function: Callable[..., Any], *operands: Any, out: Any = None, **option
     like = max(chosen, key=lambda each: each.values.dim())
     for other in chosen:
         if other.after != like.after or not masking.are_equal(other.mask, like.mask):
-            raise masking.unknown_error()
+            raise masking.unknown_error(like)
     if out:
         if any(type(each) is not Selection for each in out):
-            raise masking.unknown_error()
+            raise masking.unknown_error(like)
         options["out"] = tuple([wrap_array(each.chosen.values) for each in out])
     results = function(*[_whole(each, like) for each in operands], **options)
     for each in results if type(results) is tuple else (results,):
         if each.shape != tuple(like.values.shape):
-            raise masking.unknown_error()
+            raise masking.unknown_error(like)
     if type(results) is tuple:
         return tuple([_selection(like, each) for each in results])
     return _selection(like, results)
@@ -142,7 +142,7 @@ def _whole(operand: Any, like: masking.Chosen) -> Any:
         return operand
     whole = masking.beside(asarray(operand).tensor, like)
     if whole is None:
-        raise masking.unknown_error()
+        raise masking.unknown_error(like)
     return wrap_array(whole)
 
 
@@ -150,4 +150,4 @@ def assign(array: ndarray, index: Any, value: Selection) -> None:
     """``array[mask] = value``, where the value was selected by the same mask."""
     chosen = value.chosen._replace(values=value_of(wrap_array(value.chosen.values), array))
     if not masking.put(array.tensor, index, chosen):
-        raise masking.unknown_error()
+        raise masking.unknown_error(chosen)

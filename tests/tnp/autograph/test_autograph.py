@@ -23,7 +23,7 @@ def given(args: Any, xp: Any) -> list[Any]:
 def same(function: Function, *args: Any, backend: str = "eager", rtol: float = 1e-12) -> Any:
     """That a compiled function gives what NumPy gives, and leaves its arguments alike; returns the compiled one."""
     ours, theirs = given(args, np), given(args, numpy)
-    compiled = np.compile(function, backend=backend)
+    compiled = np.compile(function, backend=backend, fullgraph=True)
     expected, actual = function(*theirs), compiled(*ours)
     if isinstance(expected, tuple):
         for one, other in zip(expected, actual, strict=True):
@@ -201,7 +201,7 @@ def test_machine_code(function: Function, args: tuple[Any, ...]) -> None:
 
 def test_a_trace_takes_other_values() -> None:
     """A branch is kept in the graph: a call with other values takes the other one, and is not traced again."""
-    compiled = np.compile(early, backend="eager")
+    compiled = np.compile(early, backend="eager", fullgraph=True)
     assert_same(numpy.array([2.0]), compiled(np.asarray([1.0])))
     assert_same(numpy.array([-2.0]), compiled(np.asarray([-1.0])))
     assert compiled.cache_info().traces == 1
@@ -223,11 +223,11 @@ def unrolled(x: Any) -> Any:
 
 def test_unroll() -> None:
     x = numpy.linspace(0, 1, 30)
-    assert_same(unrolled(x), np.compile(unrolled, backend="eager")(np.array(x)), rtol=1e-12)
+    assert_same(unrolled(x), np.compile(unrolled, backend="eager", fullgraph=True)(np.array(x)), rtol=1e-12)
     assert "while_loop" not in str(np.compile(unrolled).graph(np.array(x)))
     assert list(np.unroll(zip("ab", [1, 2], strict=True))) == [("a", 1), ("b", 2)]
     with pytest.raises(np.TracedValueError, match=r"test_autograph\.py:\d+: "):
-        np.compile(lambda n: [n * i for i in np.unroll(range(n))], backend="eager")(np.asarray(3))
+        np.compile(lambda n: [n * i for i in np.unroll(range(n))], backend="eager", fullgraph=True)(np.asarray(3))
 
 
 def test_a_condition_of_python_stays_python() -> None:
@@ -242,7 +242,7 @@ def test_a_condition_of_python_stays_python() -> None:
             x = x + 1
         return x
 
-    compiled = np.compile(function, backend="eager")
+    compiled = np.compile(function, backend="eager", fullgraph=True)
     compiled(np.ones(2), True)
     assert seen == ["flag"]
     compiled(np.ones(2), False)
@@ -285,7 +285,7 @@ def listing(x: Any) -> Any:
 def test_what_cant_be_one_graph(function: Function, kind: type[Exception], text: str, line: int) -> None:
     where = rf"test_autograph\.py:{function.__code__.co_firstlineno + line}"
     with pytest.raises(kind, match=text.replace("{line}", where)):
-        np.compile(function, backend="eager")(np.ones(3))
+        np.compile(function, backend="eager", fullgraph=True)(np.ones(3))
 
 
 def test_assertions() -> None:
@@ -293,7 +293,7 @@ def test_assertions() -> None:
         assert x.sum() > 0, "not positive"
         return x * 2
 
-    compiled = np.compile(positive, backend="eager")
+    compiled = np.compile(positive, backend="eager", fullgraph=True)
     assert_same(numpy.array([2.0]), compiled(np.asarray([1.0])))
     with pytest.raises(AssertionError):
         compiled(np.asarray([-1.0]))
@@ -309,7 +309,7 @@ def failing(x: Any) -> Any:
 
 def test_tracebacks_name_the_users_lines() -> None:
     with pytest.raises(ValueError) as caught:
-        np.compile(failing, backend="eager")(np.ones(3))
+        np.compile(failing, backend="eager", fullgraph=True)(np.ones(3))
     frames = traceback.extract_tb(caught.value.__traceback__)
     own = [(frame.name, frame.lineno, frame.line) for frame in frames if frame.filename == __file__]
     assert ("failing", failing.__code__.co_firstlineno + 4, "x = x.reshape(5)") in own
@@ -330,7 +330,7 @@ def test_globals_and_closures_that_are_bound_again(monkeypatch: pytest.MonkeyPat
             x = scaled(x) + offset
         return x
 
-    compiled = np.compile(shifted, backend="eager")
+    compiled = np.compile(shifted, backend="eager", fullgraph=True)
     assert_same(numpy.array([3.0]), compiled(np.asarray([1.0])))
     offset = 5.0
     monkeypatch.setitem(globals(), "SCALE", 3.0)
@@ -342,11 +342,11 @@ def test_generators_and_code_without_source() -> None:
         for i in range(2):
             yield x + i
 
-    assert_same(numpy.array([3.0]), np.compile(lambda x: sum(items(x)), backend="eager")(np.ones(1)))
+    assert_same(numpy.array([3.0]), np.compile(lambda x: sum(items(x)), backend="eager", fullgraph=True)(np.ones(1)))
     names: dict[str, Any] = {}
     exec("def function(x):\n    return x if x[0] > 0 else -x", names)
     with pytest.raises(np.TracedValueError):
-        np.compile(names["function"], backend="eager")(np.ones(1))
+        np.compile(names["function"], backend="eager", fullgraph=True)(np.ones(1))
 
 
 def test_what_zip_gives_ends() -> None:
@@ -412,7 +412,7 @@ def test_variables_that_called_functions_rebind(monkeypatch: pytest.MonkeyPatch,
     results = []
     for xp in (numpy, np):
         monkeypatch.setitem(globals(), "TOTAL", 0.0)
-        called = function if xp is numpy else np.compile(function, backend="eager")
+        called = function if xp is numpy else np.compile(function, backend="eager", fullgraph=True)
         results.append((called(xp.asarray(LONG)), xp.asarray(TOTAL)))
     assert_same(*[result for result, _ in results], rtol=1e-12)
     assert_same(*[total for _, total in results], rtol=1e-12)
@@ -435,5 +435,5 @@ def test_containers_that_called_functions_change() -> None:
 
     where = rf"test_autograph\.py:{function.__code__.co_firstlineno + 1}"
     with pytest.raises(NotImplementedError, match=f"{where}: a branch whose condition is traced changes a dict"):
-        np.compile(function, backend="eager")(np.ones(2))
+        np.compile(function, backend="eager", fullgraph=True)(np.ones(2))
     assert not kept

@@ -149,7 +149,7 @@ def test_a_step_gives_a_number_an_array() -> None:
             total = total + x[i % 3]
         return total * numpy.ones(2, numpy.float32)
 
-    compiled = np.compile(function, backend="eager")
+    compiled = np.compile(function, backend="eager", fullgraph=True)
     expected = function(FLOATS.astype(numpy.float64))
     assert_same(expected, compiled(np.asarray(FLOATS.astype(numpy.float64))), rtol=1e-12)
 

@@ -18,7 +18,7 @@ X = numpy.arange(30.0)
 
 def assert_like_numpy(function: Function, *args: Any, backend: str = "eager") -> Any:
     """That a compiled function gives what it gives for NumPy's arrays; return the compiled function."""
-    compiled = np.compile(function, backend=backend)
+    compiled = np.compile(function, backend=backend, fullgraph=True)
     expected = function(*[numpy.array(each) for each in args])
     actual = compiled(*[np.array(each) for each in args])
     for one, other in zip(expected, actual, strict=True):
@@ -188,7 +188,7 @@ def converged(x: Any, error: Any) -> Any:
 
 @pytest.mark.parametrize("backend", ["eager", "inductor"])
 def test_a_raise_in_a_traced_branch(backend: str) -> None:
-    compiled = np.compile(checked, backend=backend)
+    compiled = np.compile(checked, backend=backend, fullgraph=True)
     assert float(compiled(np.asarray(4.0))[0]) == 2
     for _ in range(2):
         with pytest.raises(ValueError, match=r'^"x" must not be negative$'):
@@ -212,7 +212,7 @@ def test_a_raise_that_the_program_handles() -> None:
         return x
 
     with pytest.raises(np.TracedValueError, match=r"no `try` around it may handle it"):
-        np.compile(function, backend="eager")(np.asarray(1.0))
+        np.compile(function, backend="eager", fullgraph=True)(np.asarray(1.0))
 
 
 # ---------------------------------------------------------------------------------------------------------------------

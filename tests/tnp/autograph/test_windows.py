@@ -97,7 +97,9 @@ PROGRAMS = [forward_substitution, cholesky, lu, gram_schmidt, levinson, reductio
 @pytest.mark.parametrize("program", PROGRAMS, ids=lambda program: program.__name__)
 def test_programs(program: Callable[..., Any]) -> None:
     expected = program(numpy, SQUARE.copy(), ROW.copy())
-    actual = np.compile(lambda a, b: program(np, a, b), backend="eager")(np.array(SQUARE), np.array(ROW))
+    actual = np.compile(lambda a, b: program(np, a, b), backend="eager", fullgraph=True)(
+        np.array(SQUARE), np.array(ROW)
+    )
     for one, other in zip(*[x if isinstance(x, tuple) else (x,) for x in (expected, actual)], strict=True):
         assert_same(one, other, rtol=1e-9, atol=1e-9)
 
@@ -121,7 +123,7 @@ def test_a_slice_shows_what_is_written_to_its_array() -> None:
         return x
 
     x = numpy.zeros(4)
-    assert_same(program(x.copy()), np.compile(program, backend="eager")(np.array(x)))
+    assert_same(program(x.copy()), np.compile(program, backend="eager", fullgraph=True)(np.array(x)))
 
 
 def sparse_product(xp: Any, rows: Any, columns: Any, values: Any, x: Any) -> Any:
@@ -151,7 +153,7 @@ def test_places_in_a_slice(program: Callable[..., Any], dtype: str) -> None:
     columns = numpy.array([0, 8, 3, 1, 1, 5, 6, 2, 4, 7, 100])  # the last is in no slice
     values, x = rows[1:] / 4 - 1, numpy.linspace(1, 2, 9)
     arrays = rows.astype(dtype), columns.astype(dtype), numpy.append(values, 0.5), x
-    actual = np.compile(lambda *given: program(np, *given), backend="eager")(*map(np.array, arrays))
+    actual = np.compile(lambda *given: program(np, *given), backend="eager", fullgraph=True)(*map(np.array, arrays))
     assert_same(program(numpy, *arrays), actual, rtol=1e-12)
 
 
@@ -161,7 +163,7 @@ def written(x: Any, places: Any) -> Any:
 
 
 def test_a_place_out_of_bounds() -> None:
-    program = np.compile(lambda x, places, n: x[places[:n]].sum(), backend="eager")
+    program = np.compile(lambda x, places, n: x[places[:n]].sum(), backend="eager", fullgraph=True)
     x, places = np.arange(4.0), np.array([3, -1, 4])
     assert program(x, places, np.asarray(2)) == 6
     with pytest.raises(IndexError, match="index 4 is out of bounds for axis 0 with size 4"):
@@ -195,4 +197,4 @@ def test_a_place_out_of_bounds() -> None:
 )
 def test_what_is_refused(program: Callable[..., Any], kind: type[Exception], message: str) -> None:
     with pytest.raises(kind, match=message):
-        np.compile(program, backend="eager")(np.arange(5.0), np.asarray(3))
+        np.compile(program, backend="eager", fullgraph=True)(np.arange(5.0), np.asarray(3))

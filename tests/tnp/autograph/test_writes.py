@@ -107,7 +107,7 @@ def test_an_array_that_shares_memory_with_another() -> None:
         return x
 
     with pytest.raises(NotImplementedError, match=r"test_writes\.py:\d+: .*shares memory with another one"):
-        np.compile(function, backend="eager")(np.ones(3))
+        np.compile(function, backend="eager", fullgraph=True)(np.ones(3))
 
 
 def swapped(u: Any, steps: Any) -> Any:
@@ -132,16 +132,16 @@ def test_names_that_swap_the_callers_array() -> None:
     """Every second step writes to the caller's array."""
     theirs, ours = numpy.arange(10.0) ** 2, np.arange(10.0) ** 2
     expected = swapped(theirs, 25)
-    result = np.compile(swapped, backend="eager")(ours, 25)
+    result = np.compile(swapped, backend="eager", fullgraph=True)(ours, 25)
     numpy.testing.assert_allclose(np.asnumpy(result), expected)
     numpy.testing.assert_allclose(np.asnumpy(ours), theirs)
     with pytest.warns(RuntimeWarning, match=r"the 120 steps of a loop are unrolled.*caller's array u.*u = u\.copy\(\)"):
-        np.compile(swapped, backend="eager")(np.arange(5.0), 120)
+        np.compile(swapped, backend="eager", fullgraph=True)(np.arange(5.0), 120)
 
 
 def test_a_while_loop_that_swaps_the_callers_array_is_refused() -> None:
     with pytest.raises(TypeError, match=r"test_writes\.py:\d+: the `while` .* caller's array u .*u = u\.copy\(\)"):
-        np.compile(swapped_while, backend="eager")(np.arange(10.0) ** 2, np.asarray(1e-2))
-    copying = np.compile(lambda u, tolerance: swapped_while(u.copy(), tolerance), backend="eager")
+        np.compile(swapped_while, backend="eager", fullgraph=True)(np.arange(10.0) ** 2, np.asarray(1e-2))
+    copying = np.compile(lambda u, tolerance: swapped_while(u.copy(), tolerance), backend="eager", fullgraph=True)
     given = numpy.arange(10.0) ** 2
     numpy.testing.assert_allclose(np.asnumpy(copying(np.asarray(given), np.asarray(1e-2))), swapped_while(given, 1e-2))

@@ -353,7 +353,7 @@ def test_a_branch_on_a_value_names_the_line() -> None:
 )
 def test_a_demand_for_values(function: Any) -> None:
     with pytest.raises(np.TracedValueError, match=r"test_compile\.py"):
-        np.compile(function)(ones(3))
+        np.compile(function, fullgraph=True)(ones(3))
 
 
 @pytest.mark.parametrize("name", ["iadd", "isub", "imul", "itruediv", "ifloordiv", "imod", "ipow"])

@@ -117,7 +117,7 @@ def test_python_data_that_are_written_to_are_not_known() -> None:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", RuntimeWarning)  # a batched write calls the function for each element
             with pytest.raises(tnp.TracedValueError):
-                print(name, tnp.compile(function, backend="eager")())
+                print(name, tnp.compile(function, backend="eager", fullgraph=True)())
 
 
 def test_an_element_of_its_own_to_all() -> None:

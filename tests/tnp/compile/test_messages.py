@@ -137,7 +137,7 @@ def test_if_in_a_batch() -> None:
 
 def test_a_range_in_a_comprehension() -> None:
     with pytest.raises(np.TracedValueError, match=r"\(by range\(\), .*for statement, or repeat with tnp\.fori_loop"):
-        np.compile(lambda x, i: [x for _ in range(i)], backend="eager")(np.ones(2), np.asarray(2))
+        np.compile(lambda x, i: [x for _ in range(i)], backend="eager", fullgraph=True)(np.ones(2), np.asarray(2))
 
 
 @pytest.mark.parametrize(

@@ -108,7 +108,7 @@ def test_a_traced_fraction_as_the_number_of_a_diagonal(function: Any) -> None:
     assert tnp.vectorized_map(lambda x: function(x, 0.5), tnp.stack([x, x])).tolist() == [expected, expected]
     assert tnp.grad(lambda x: (function(x, 0.5) * x).sum())(x).tolist() == (2 * function(x, 0.5)).tolist()
     with pytest.raises(tnp.TracedValueError):
-        tnp.compile(function, backend="eager")(x, tnp.asarray(0.5))
+        tnp.compile(function, backend="eager", fullgraph=True)(x, tnp.asarray(0.5))
 
 
 @agrees

@@ -148,7 +148,7 @@ def traced_seed(x: Any) -> Any:
 )
 def test_what_is_refused(program: Callable[..., Any], kind: type[Exception], message: str) -> None:
     with pytest.raises(kind, match=rf"test_seeded_in_compiled\.py:\d+: .*{message}"):
-        np.compile(program, backend="eager")(np.array(X))
+        np.compile(program, backend="eager", fullgraph=True)(np.array(X))
 
 
 def test_a_generator_from_outside_draws_anew() -> None:

@@ -281,7 +281,7 @@ def test_writing_to_what_is_outside() -> None:
 
     line = test_writing_to_what_is_outside.__code__.co_firstlineno + 9
     with pytest.raises(NotImplementedError, match=rf"test_control_flow\.py:{line}: .*carry the array"):
-        np.compile(lambda x: np.fori_loop(0, 2, body, x))(arange(3))
+        np.compile(lambda x: np.fori_loop(0, 2, body, x), fullgraph=True)(arange(3))
 
 
 def adds_to_its_carry(total: Any, x: Any) -> Any:

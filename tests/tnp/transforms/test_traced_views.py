@@ -246,7 +246,7 @@ def read_late(x: Any) -> Any:
 @pytest.mark.parametrize("program", [row_of_either, read_late])
 def test_views_that_leave_traced_blocks_refuse_what_could_be_wrong(program: Any) -> None:
     with pytest.raises(NotImplementedError, match=r"test_traced_views.py:\d+: .* copy"):
-        np.compile(program, backend="eager")(np.asarray(X.copy()))
+        np.compile(program, backend="eager", fullgraph=True)(np.asarray(X.copy()))
 
 
 def test_views_that_leave_a_loop_of_known_length_write_as_in_numpy() -> None:

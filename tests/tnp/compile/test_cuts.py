@@ -1,0 +1,436 @@
+"""Programs whose values decide shapes: the graph is cut at such a statement, and goes on compiled behind it."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy
+import pytest
+
+import tnp as np
+from tests.oracle import Raised, assert_same, outcome
+
+X = numpy.random.default_rng(0).uniform(size=50)
+
+
+@pytest.fixture(autouse=True)
+def quiet() -> Iterator[None]:
+    """Cuts warn; that they do is a test of its own."""
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "tnp.compile: .* is cut at", RuntimeWarning)
+        yield
+
+
+def check(program: Callable[..., Any], *calls: tuple[Any, ...], rtol: float = 1e-12) -> None:
+    """Compare two of each call of the compiled program with NumPy's: results and arguments."""
+    compiled = np.compile(program, backend="eager")
+    for _ in range(2):
+        for call in calls:
+            arguments = [
+                [xp.array(each) if isinstance(each, numpy.ndarray) else each for each in call] for xp in (numpy, np)
+            ]
+            expected = outcome(program, numpy, *arguments[0])
+            actual = outcome(compiled, np, *arguments[1])
+            assert_same(expected, actual, rtol=rtol)
+            if isinstance(expected, Raised) and not isinstance(expected.error, UnboundLocalError):
+                assert str(expected.error) == str(actual.error)
+            assert_same(arguments[0], arguments[1], rtol=rtol)
+
+
+# Programs.
+
+
+def kmeans(xp: Any, points: Any, centres: Any) -> Any:
+    for _ in range(10):
+        distances = ((points[:, None] - centres[None]) ** 2).sum(axis=-1)
+        labels = distances.argmin(axis=1)
+        groups = [points[labels == k] for k in range(len(centres))]
+        new = xp.array([group.mean(axis=0) if len(group) else centres[k] for k, group in enumerate(groups)])
+        shift = abs(new - centres).max()
+        centres = new
+        if shift < 1e-9:
+            break
+    return centres, labels
+
+
+def sieve(xp: Any, n: int) -> Any:
+    is_prime = xp.ones(n + 1, dtype=bool)
+    is_prime[:2] = False
+    for i in range(2, int(n**0.5) + 1):
+        if is_prime[i]:
+            is_prime[i * i :: i] = False
+    return xp.nonzero(is_prime)[0]
+
+
+def mandelbrot(xp: Any, n: int, steps: int) -> Any:
+    rows, columns = xp.mgrid[0:n, 0:n]
+    points = xp.linspace(-2.0, 0.5, n)[rows] + xp.linspace(-1.25, 1.25, n)[columns] * 1j
+    counts = xp.zeros(points.shape, dtype=xp.int64)
+    rows.shape = columns.shape = points.shape = n * n
+    values = xp.zeros(points.shape, xp.complex128)
+    for i in range(steps):
+        if not len(values):
+            break
+        xp.multiply(values, values, values)
+        xp.add(values, points, values)
+        far = abs(values) > 2.0
+        counts[rows[far], columns[far]] = i + 1
+        near = xp.logical_not(far)
+        values, points, rows, columns = values[near], points[near], rows[near], columns[near]
+    return counts.T
+
+
+def entropy(xp: Any, x: Any) -> Any:
+    levels = xp.floor(x * 7 - 1)
+    values, counts = xp.unique(levels, return_counts=True)
+    shares = counts / counts.sum()
+    return values, counts, -(shares * xp.log(shares)).sum()
+
+
+def azimuthal(xp: Any, data: Any, radius: Any, bins: int) -> Any:
+    weights = xp.histogram(radius, bins, weights=data)[0]
+    return weights / xp.histogram(radius, bins)[0]
+
+
+def components(xp: Any, grid: Any) -> Any:
+    labels = xp.arange(1, grid.size + 1).reshape(grid.shape) * grid
+    changed = True
+    while changed:
+        old = labels.copy()
+        for axis in (0, 1):
+            for step in (1, -1):
+                moved = xp.roll(labels, step, axis=axis)
+                labels = xp.where((grid > 0) & (moved > labels), moved, labels)
+        changed = bool((labels != old).any())
+    values, places = xp.unique(labels, return_inverse=True)
+    return places.reshape(grid.shape), len(values)
+
+
+def shrinking(xp: Any, x: Any) -> Any:
+    active, total, rounds = x.copy(), 0.0, 0
+    while len(active) > 0:
+        total = total + active.sum()
+        active = (active * 0.7 + 0.01) / (1 + active * active)
+        active = active[active > 0.2]
+        rounds += 1
+    return total, rounds
+
+
+def appending(xp: Any, x: Any) -> Any:
+    found = []
+    for i in range(len(x)):
+        if x[i] > 0.9:
+            found.append(x[i] * 2)  # noqa: PERF401
+    return xp.array(found)
+
+
+def by_size(xp: Any, x: Any) -> Any:
+    kept = x[x > 0.9]
+    if kept.size:
+        return kept - kept.mean()
+    return kept
+
+
+def peak(xp: Any, x: Any) -> Any:
+    k = int(x.argmax())
+    head = xp.sqrt(x[:k] * 2 + 1) - x[:k].sum()
+    return head, xp.arange(k), k
+
+
+def selecting(xp: Any, x: Any) -> Any:
+    y = xp.sin(x) * 2 + xp.cos(x) - 1
+    kept = xp.extract(y > 0.5, y), xp.compress(y > 0.5, y), xp.argwhere(y > 0.5), xp.flatnonzero(y > 0.5)
+    trimmed = xp.trim_zeros(xp.where(x > 0.8, x, 0))
+    longer = xp.append(kept[0], xp.sqrt(kept[1]) * 2 + 1 - kept[1])
+    return kept, trimmed, longer, xp.bincount((x * 5).astype(int))
+
+
+PROGRAMS: dict[Callable[..., Any], list[tuple[Any, ...]]] = {
+    kmeans: [(numpy.concatenate([X, X + 3]).reshape(-1, 2), numpy.array([[0.0, 0.0], [3.0, 3.0], [9.0, 9.0]]))],
+    sieve: [(30,), (100,)],
+    mandelbrot: [(12, 10)],
+    entropy: [(X,), (X[:20],), (X * 3,)],
+    azimuthal: [(X[:20], X[20:40], 4)],
+    components: [((X[:36].reshape(6, 6) > 0.5).astype(int),)],
+    shrinking: [(X,), (X[:30] * 2,)],
+    appending: [(X,)],
+    by_size: [(X,), (X / 2,)],
+    peak: [(X,), (X[::-1],)],
+    selecting: [(X,), (X[:31],)],
+}
+
+
+@pytest.mark.parametrize("program", PROGRAMS, ids=lambda program: program.__name__)
+def test_programs(program: Callable[..., Any]) -> None:
+    check(program, *PROGRAMS[program])
+
+
+# What goes through a cut.
+
+
+def views(xp: Any, x: Any) -> Any:
+    part = x[10:20]
+    last = x[::-1]
+    k = len(xp.unique(part))
+    part[:] = part * 2 + k - xp.sqrt(part) + 1
+    every = part[::2]
+    every += k
+    last[0] = -1
+    other = x
+    other *= 2
+    return x, part, every, other is x, last[:2].copy()
+
+
+def containers(xp: Any, x: Any) -> Any:
+    both, named = [x, x * 2], {"sum": x.sum(), "size": 0}
+    k = len(xp.unique(x))
+    both[0] = both[0] * k + both[1] * 2 - both[0] / 3
+    named["product"] = both[0].sum() * named["sum"] + 1 - k
+    named["size"] += k
+    both.append(xp.sin(x) * 2 - x * k + 1)
+    return both, named
+
+
+def numbers(xp: Any, x: Any) -> Any:
+    small = x.astype(xp.float32)
+    n = len(xp.unique(x))
+    total = float(x.sum()) * 2 + n - 1.5
+    count = n
+    for i in range(3):
+        small = small * total + i - xp.sqrt(small) * count
+        count = count + int(xp.unique(small > i).size)
+    return small, count, isinstance(count, int), total
+
+
+def assigned_sometimes(xp: Any, x: Any) -> Any:
+    k = len(xp.unique(x))
+    if k > 1000:
+        late = x * 2
+    y = xp.sqrt(x) * 2 + x - 1
+    return late + y
+
+
+def functions(xp: Any, x: Any) -> Any:
+    def scaled(v: Any) -> Any:
+        return v * scale + 1
+
+    kept = x[x > 0.3]
+    scale = kept.sum()
+    y = scaled(xp.unique(kept))
+    scale = scale * 2
+    return scaled(y), (lambda v: v + scale)(y), [v * 2 for v in y[:2]]
+
+
+def generators(xp: Any, x: Any) -> Any:
+    rng = xp.random.default_rng(3)
+    kept = xp.unique(x)
+    y = kept * 2 + xp.sqrt(kept) - 1
+    return y[:3] + rng.normal(size=3), rng.uniform(size=2)
+
+
+def handled(xp: Any, x: Any) -> Any:
+    try:
+        places = xp.nonzero(x > 2)[0]
+        return x[places[0]]
+    except IndexError:
+        pass
+    with xp.errstate(all="ignore"):
+        kept = xp.unique(x)
+        y = kept / 0 + kept * 2 - 1
+    del kept
+    assert y.size
+    return y
+
+
+def deleted(xp: Any, x: Any) -> Any:
+    kept = xp.unique(x)
+    del x
+    y = kept * 2 + xp.sqrt(kept) - 1
+    return x + y  # noqa: F821
+
+
+def nested(xp: Any, x: Any) -> Any:
+    total = xp.zeros(3)
+    for i in range(3):
+        for j in range(2):
+            kept = xp.unique(xp.floor(x * (i + 1)))
+            if len(kept) > 2:
+                total[i] += kept.sum() * 2 + j - xp.sqrt(kept).sum() + i
+                continue
+            total[i] -= 1
+    return total
+
+
+def kept_places(xp: Any, x: Any, t: float) -> Any:
+    wave = xp.sin(x) + xp.cos(x) * 2
+    places = xp.nonzero(wave > t)[0]
+    return wave[places] * 3, places
+
+
+def calls(xp: Any, x: Any) -> Any:
+    a, k = kept_places(xp, x, 2.1)
+    b, m = kept_places(xp, x * 2, t=1.5)
+    return a.sum() + b.sum(), k, m
+
+
+def wrong(xp: Any, x: Any) -> Any:
+    kept = xp.unique(x)
+    y = kept * 2 + xp.sqrt(kept) - 1
+    return y.reshape(7, 9)
+
+
+@pytest.mark.parametrize(
+    "program",
+    [views, containers, numbers, assigned_sometimes, functions, generators, handled, deleted, nested, calls, wrong],
+    ids=lambda program: program.__name__,
+)
+def test_what_goes_through_a_cut(program: Callable[..., Any]) -> None:
+    check(program, (X,), (X[:20],), rtol=1e-6)
+
+
+class Model:
+    """Counts its calls."""
+
+    def __init__(self, xp: Any) -> None:
+        self.xp = xp
+        self.weight = xp.ones(3)
+        self.calls = 0
+
+    def __call__(self, x: Any) -> Any:
+        kept = self.xp.unique(x)[:3]
+        self.calls += 1
+        self.weight = self.weight * 2 + kept - self.xp.sqrt(kept)
+        return self.weight
+
+
+def test_attributes() -> None:
+    models = Model(numpy), Model(np)
+    compiled = np.compile(models[1], backend="eager")
+    for _ in range(3):
+        assert_same(models[0](X), compiled(np.array(X)), rtol=1e-12)
+    assert models[0].calls == models[1].calls == 3
+
+
+def test_text_of_numbers(capsys: pytest.CaptureFixture[str]) -> None:
+    @np.compile(backend="eager")
+    def function(x: Any) -> Any:
+        y = x * 2
+        print(float(y.sum()))
+        return f"{float(y[0]):.2f} {int(y[1])}"
+
+    assert [function(np.array([1.5, 2.5])) for _ in range(2)] == ["3.00 5"] * 2
+    assert function(np.array([2.0, 2.0])) == "4.00 4"
+    assert capsys.readouterr().out.split() == ["8.0", "8.0", "8.0"]
+
+
+# What is told, and how often it is compiled.
+
+
+def test_a_warning_names_the_line_and_the_reason_once() -> None:
+    line = entropy.__code__.co_firstlineno + 2
+    compiled = np.compile(entropy, backend="eager")
+    text = rf"entropy \(.*\) is cut at .*test_cuts\.py:{line}: the shape of unique's"
+    with pytest.warns(RuntimeWarning, match=text) as told:
+        compiled(np, np.array(X))
+        compiled(np, np.array(X[:5]))
+    assert [(each.lineno, each.filename) for each in told] == [(line, __file__)]
+
+
+def test_the_shape_of_a_numpy_array_can_not_be_set() -> None:
+    def function(x: Any) -> Any:
+        x.shape = 5, 10
+        return np.unique(x)
+
+    with pytest.raises(NotImplementedError, match="can't set the shape, dtype or flags of a NumPy array"):
+        np.compile(function, backend="eager")(X.copy())
+
+
+@pytest.mark.parametrize("program", [entropy, by_size, lambda xp, x: x[x > 1]])
+def test_fullgraph_refuses(program: Callable[..., Any]) -> None:
+    with pytest.raises(np.TracedValueError, match=r"test_cuts\.py:\d+: the shape of .* depends on values"):
+        np.compile(program, backend="eager", fullgraph=True)(np, np.array(X))
+
+
+def test_parts_are_traced_for_few_sizes() -> None:
+    def function(x: Any) -> Any:
+        y = np.unique(x)
+        return np.sqrt(y) * 2 + y - np.sin(y)
+
+    compiled = np.compile(function, backend="eager")
+    for n in range(3, 30):
+        compiled(np.arange(float(n)))
+    assert compiled.cache_info().traces == 2
+    assert compiled.cache_info().hits >= 24
+    assert any("and other sizes" in text for text in compiled.cache_info().programs)
+
+
+def test_ints_that_change_are_traced() -> None:
+    def function(x: Any) -> Any:
+        total = 0
+        for i in range(20):
+            y = np.unique(x)
+            total = (np.sqrt(y) * i + y - np.sin(y)).sum() + total
+        return total
+
+    compiled = np.compile(function, backend="eager")
+    assert_same(numpy.float64(function(np.array(X))), compiled(np.array(X)), rtol=1e-12)
+    assert compiled.cache_info().traces <= 4
+
+
+def test_explanations() -> None:
+    compiled = np.compile(components, backend="eager")
+    grid = np.asarray((X[:36].reshape(6, 6) > 0.5).astype(int))
+    first = components.__code__.co_firstlineno
+    found = compiled.explain(np, grid)
+    assert [place.rpartition(":")[2] for place in found.cuts] == [str(first + 10)]
+    lines = str(found).splitlines()
+    assert "1 cut" in lines[0]
+    assert any(f"test_cuts.py:{first + 1}: a graph to line {first + 9}" in line for line in lines)
+    assert any(f"test_cuts.py:{first + 3}: a loop of the graph" in line for line in lines)
+    whole = np.compile(lambda x: np.sqrt(x) + 1, backend="eager").explain(np.ones(3))
+    assert (len(whole.graphs), whole.cuts) == (1, {})
+
+
+# Transforms.
+
+
+def sorted_sum(x: Any) -> Any:
+    n = len(np.unique(np.floor(x)))
+    return (np.sin(x) * n + x * x * 2 - 1).sum()
+
+
+def test_derivatives() -> None:
+    x = np.array([0.5, 1.5, 2.5, 2.75])
+    expected = numpy.asarray(np.grad(sorted_sum)(x))
+    compiled = np.compile(sorted_sum, backend="eager")
+    compiled(x)
+    assert_same(expected, np.grad(compiled)(x), rtol=1e-12)
+    assert_same(expected, np.compile(np.grad(sorted_sum), backend="eager")(x), rtol=1e-12)
+    with np.GradientTape() as tape:
+        tape.watch(x)
+        value = compiled(x)
+    assert_same(expected, tape.gradient(value, x), rtol=1e-12)
+
+
+def test_in_another_compiled_function() -> None:
+    inner = np.compile(sorted_sum, backend="eager")
+    outer = np.compile(lambda x: inner(x * 2) + 1, backend="eager")
+    for _ in range(2):
+        assert_same(numpy.float64(sorted_sum(np.array(X) * 2) + 1), outer(np.array(X)), rtol=1e-12)
+
+
+def test_in_a_batch() -> None:
+    compiled = np.compile(sorted_sum, backend="eager")
+    x = np.array(X.reshape(5, 10))
+    expected = numpy.array([float(sorted_sum(each)) for each in x])
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        assert_same(expected, np.vectorized_map(compiled, x), rtol=1e-12)
+
+
+def test_code_without_a_file() -> None:
+    names: dict[str, Any] = {"np": np}
+    exec("def function(x):\n    y = np.unique(x)\n    return y * 2", names)
+    assert np.compile(names["function"], backend="eager")(np.ones(2)).tolist() == [2]

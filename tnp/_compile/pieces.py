@@ -1,0 +1,325 @@
+"""Compiled functions whose graph is cut: Python runs the statements that need values, and graphs those between.
+
+Layer: owns where a function is cut and why, and how each part runs. A part is compiled for its first arguments, and
+with open sizes for others. A part that can't be a graph is split again at the statement that is the reason.
+"""
+
+from __future__ import annotations
+
+import functools
+import os
+import types
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from backend_torch.tensors import trace_state
+from tnp._array.numbers import number_of
+from tnp._autograph import conversion, rewriting
+from tnp._autograph.pieces import Function, Part
+from tnp._autograph.values import Undefined
+from tnp._compile import call_codegen, explanation, progress
+from tnp._compile.graph import Graph
+from tnp._core.base import ndarray, number
+from tnp._core.convert import asarray
+from tnp._transforms import pytree
+
+_MOST = 6  # traces of a part with open sizes; then Python runs it for other arguments
+_FEW = 4  # operations: Python runs a part of fewer, where there is nothing to fuse
+_PLAIN = frozenset({type(None), bool, int, float, complex, str, bytes, range, slice, type, type(Ellipsis)})
+
+
+class CutError(Exception):
+    """A function can't be traced whole; ``error`` says why."""
+
+    def __init__(self, error: Exception) -> None:
+        super().__init__(error)
+        self.error = error
+
+
+class TooManyError(Exception):
+    """A part has as many traces as it may have."""
+
+
+class Cutting:
+    """Where the graph of one compiled function is cut.
+
+    Parameters
+    ----------
+    name : str
+        The function and its line, for messages.
+    compiled : callable
+        ``compiled(function, opened, is_open, most)`` returns the traces of a part, which are so many at most.
+    """
+
+    def __init__(self, name: str, compiled: Callable[..., Any]) -> None:
+        self.name = name
+        self.compiled = compiled
+        self.lines: dict[str, set[int]] = {}
+        self.reasons: dict[str, str] = {}  # file and line -> why it is cut there
+        self.parts: list[_Part] = []
+        self._functions: dict[types.FunctionType, Any] = {}
+
+    def note(self, error: Exception) -> bool:
+        """Cut at the statements that an error was raised from; return whether one is new. Warn once of each.
+
+        An error may know the line that is the reason better than its traceback does.
+        """
+        found = trace_state.lines_of(error)
+        file, _, number = getattr(error, "line", "").rpartition(":")
+        if file and int(number) not in self.lines.get(file, ()):
+            found = [(file, int(number))]
+        before = self._count()
+        for file, line in found:
+            self.lines.setdefault(file, set()).add(line)
+        if self._count() > before:
+            self._tell(f"{found[-1][0]}:{found[-1][1]}", error)
+            return True
+        return False
+
+    def _count(self) -> int:
+        return sum(map(len, self.lines.values()))
+
+    def _tell(self, line: str, error: Exception) -> None:
+        why = trace_state.cut_reason(error) or str(error)
+        why = why.removeprefix(f"{line}: ")
+        if line not in self.reasons:
+            self.reasons[line] = why
+            file, _, number = line.rpartition(":")
+            warnings.warn_explicit(
+                f"tnp.compile: {self.name} is cut at {line}: {why}. Python runs this statement at each call; what "
+                "comes before and after it is compiled. fullgraph=True makes this an error",
+                RuntimeWarning,
+                file,
+                int(number),
+            )
+
+    def note_whole(self, function: Any, error: Exception) -> None:
+        """Let Python run the function: no statement of it is known to be the reason, but perhaps what it returns."""
+        code = getattr(getattr(function, "__func__", function), "__code__", None)
+        line = trace_state.user_line() if code is None else f"{code.co_filename}:{code.co_firstlineno}"
+        if code is not None:
+            lines = {line for _, _, line in code.co_lines() if line}
+            self.lines.setdefault(code.co_filename, set()).update(lines)
+        self._tell(line, error)
+
+    def whole(self, function: Any) -> Any:
+        """Return the function in parts, or as it is, if its source is not known."""
+        if isinstance(function, types.MethodType):
+            return types.MethodType(self.whole(function.__func__), function.__self__)
+        if not isinstance(function, types.FunctionType):
+            return function
+        if function not in self._functions:
+            self._functions[function] = self._whole(function)
+        return self._functions[function]
+
+    def _whole(self, function: types.FunctionType) -> Any:
+        lines = self.lines.get(function.__code__.co_filename, set())
+        try:
+            split = Function(function)
+            return split.split(None, lines, lambda part: self._part(split, part), self.within)
+        except (rewriting.NotConvertible, SyntaxError) as error:
+            progress.log.info("tnp.compile: Python runs %s: %s", function.__qualname__, error)
+            return function
+
+    def explained(self) -> tuple[list[Graph], list[tuple[str, int, str]]]:
+        """Return the graphs of the parts, and the places of the program with what became of them."""
+        graphs: list[Graph] = []
+        places = list(explanation.cut_places(self.reasons))
+        for part in self.parts:
+            if part.how == "split":
+                continue
+            own = part.made[-1].graphs() if part.how == "" else []
+            count = len(own[-1]) if own else 0
+            text = part.how or f"a graph{' for all sizes' if part.is_open else ''}"
+            last = part.part.lines[-1]
+            ending = f" to line {last}" if last != part.part.lines[0] else ""
+            places.append((part.function.file, part.part.lines[0], f"{text}{ending}"))
+            graphs += own[-1:] if count else []
+            places += [place for graph in own[-1:] for place in explanation.kept(graph)]
+        return graphs, places
+
+    def _part(self, function: Function, part: Part) -> _Part:
+        made = _Part(self, function, part)
+        self.parts.append(made)
+        return made
+
+    def within(self, function: Any) -> Any:
+        """Return what a statement that Python runs calls: a function of the program that is cut runs in parts, too."""
+        plain = function.__func__ if type(function) is types.MethodType else function
+        if type(plain) is types.FunctionType:
+            code = plain.__code__
+            file = code.co_filename
+            if file in self.lines and not file.startswith(conversion.OWN) and not code.co_freevars:
+                last = max([line for _, _, line in code.co_lines() if line], default=code.co_firstlineno)
+                if any(code.co_firstlineno <= line <= last for line in self.lines[file]):
+                    return self.whole(function)
+        return function
+
+
+class _Part:
+    """A part of a function: ``call`` is how it runs next."""
+
+    def __init__(self, cutting: Cutting, function: Function, part: Part) -> None:
+        self.cutting = cutting
+        self.function = function
+        self.part = part
+        self.how = "not reached yet"  # or why Python runs it; empty if it is compiled
+        self.traced: Any = None
+        self.signatures: Any = None
+        self.made: list[Any] = []  # all signatures
+        self.first: dict[int, int] = {}  # the ints of the first call
+        self.open: set[int] = set()  # ints that have differed: they are traced
+        self.static: set[int] = set()  # ints that Python needs
+        self.call = self._first
+
+    def __call__(self, *args: Any) -> Any:
+        return self.call(*args)
+
+    def _first(self, *args: Any) -> Any:
+        try:
+            self.traced = self.function.converted(self.part)
+        except (rewriting.NotConvertible, SyntaxError) as error:
+            return self._by_python(str(error))(*args)
+        self.first = {index: value for index, value in enumerate(args) if type(value) is int}
+        self._renew(False)
+        self.call = self._checked
+        self.how = ""
+        return self._checked(*args)
+
+    def _renew(self, is_open: bool) -> None:
+        """Begin with new traces, because an int or a size has another value than before."""
+        is_number = frozenset(self.open)
+
+        def opened(function: Any) -> Any:
+            @functools.wraps(function)
+            def run(*args: Any) -> Any:
+                return function(*[number_of(x.tensor) if i in is_number else x for i, x in enumerate(args)])
+
+            return run if is_number else function
+
+        self.is_open = is_open
+        self.signatures = self.cutting.compiled(self.traced, opened, is_open, 1)
+        self.made.append(self.signatures)
+
+    def _checked(self, *args: Any) -> Any:
+        if not all(type(x) is ndarray or type(x) in _PLAIN or _can_be_given(x) for x in args):
+            return self.plain(*args)
+        for index, value in self.first.items():
+            if index not in self.open and index not in self.static and type(args[index]) is int:
+                if args[index] != value:
+                    self.open.add(index)
+                    self._renew(self.is_open)
+        given: Any = args
+        if self.open:
+            given = [asarray(x) if i in self.open else x for i, x in enumerate(args)]
+        try:
+            if self.signatures.traces == 0 and self._is_small(given):
+                return self._by_python("it has few operations")(*args)
+            values = self.signatures.call(tuple(given), {})
+        except TooManyError:
+            if self.signatures.most_traces == _MOST:
+                return self.plain(*args)
+            if self.signatures.can_open():
+                self._renew(True)
+            self.signatures.most_traces = _MOST
+            return self._checked(*args)
+        except CutError as cut:
+            if self.open:
+                self.static |= self.open
+                self.open = set()
+                self._renew(self.is_open)
+                return self._checked(*args)
+            return self._split(cut.error, args)
+        except (RuntimeError, IndexError) as error:
+            explained = self.signatures.explained(error, tuple(given), {})
+            if explained is error:
+                raise
+            raise explained from None
+        return tuple([_python(value) for value in values])
+
+    def _is_small(self, given: Any) -> bool:
+        return self.signatures.operations(tuple(given)) < _FEW
+
+    def _split(self, error: Exception, args: tuple[Any, ...]) -> Any:
+        """Run the part after an error of its trace: split at the line of the error, or by Python."""
+        if trace_state.cut_reason(error) is None:
+            values = self.plain(*args)  # raises the program's own errors
+            self._by_python(str(error))
+            return values
+        while self.cutting.note(error) and not self.lines:
+            pass  # the line is outside of the part; the statement of the part that led there is next
+        if lines := self.lines:
+            self.how = "split"
+            self.call = self.function.split(
+                self.part, lines, lambda part: self.cutting._part(self.function, part), self.cutting.within
+            )
+            return self.call(*args)
+        return self._by_python(trace_state.cut_reason(error) or "")(*args)
+
+    @property
+    def place(self) -> str:
+        """The file and the lines of the part."""
+        lines = self.part.lines
+        return f"{os.path.basename(self.function.file)}:{lines[0]}{f'-{lines[-1]}' if len(lines) > 1 else ''}"
+
+    @property
+    def lines(self) -> set[int]:
+        """The lines of the part that are cut."""
+        return self.cutting.lines.get(self.traced.__code__.co_filename, set()) & set(self.part.lines)
+
+    @property
+    def plain(self) -> Any:
+        """The part as Python runs it."""
+        if "_plain" not in self.__dict__:
+            self._plain = self.function.plain(self.part)
+        return self._plain
+
+    def _by_python(self, why: str) -> Any:
+        self.how = f"Python runs it: {why}"
+        self.call = self.plain
+        return self.call
+
+
+def _python(value: Any) -> Any:
+    """Return a variable with Python's numbers in place of those that a graph computed."""
+    if type(value) is number:
+        return value.item()
+    if type(value) in (list, tuple, dict):
+        return pytree.mapped(_python, value, lambda leaf: type(leaf) is number) if _holds_number(value) else value
+    return value
+
+
+def _holds_number(value: Any) -> bool:
+    return any(type(leaf) is number for _, leaf in pytree.named(value, ""))
+
+
+def _can_be_given(value: Any) -> bool:
+    """Whether a graph may have a variable as an argument; no iterator, no container that it would change once only."""
+    return all(map(_is_known, [leaf for _, leaf in pytree.named(value, "")]))
+
+
+def _is_known(leaf: Any) -> bool:
+    kind: Any = type(leaf)
+    if pytree.is_array(leaf) or kind in _PLAIN or isinstance(leaf, (Undefined, types.ModuleType, np.dtype, np.ufunc)):
+        return True
+    if isinstance(leaf, (types.FunctionType, types.BuiltinFunctionType, types.MethodType)):
+        return True
+    own = kind.__module__.partition(".")[0]
+    return hasattr(leaf, "__dict__") and own not in ("tnp", "numpy", "collections", "itertools", "builtins", "random")
+
+
+def taken(given: list[Any]) -> list[Any]:
+    """Return arguments with tnp's arrays in place of NumPy's, over the same memory."""
+    return [asarray(each) if type(each) is np.ndarray else each for each in given]
+
+
+def check(given: list[Any], taken: list[Any]) -> None:
+    """Raise NotImplementedError if a function has set the shape, dtype or flags of a NumPy array."""
+    for one, other in zip(given, taken, strict=True):
+        if one is not other and (
+            one.shape != other.shape or one.dtype != other.dtype or one.flags.writeable != other.flags.writeable
+        ):
+            raise call_codegen.of_numpys_array()
