@@ -954,18 +954,40 @@ def compile(
     taking = static.taking if arguments is None else arguments.exemplified
     of_compiled.mark(called, functools.partial(compile, **settings), taking(signatures.reads))
     called.cache_info = signatures.cache_info
-    called.graph = taking(signatures.graph)
-    called.warmup = taking(signatures.warmup)
     called.warmup_all = lambda examples: signatures.warmup_all(taking(lambda *args: args), examples)
-    called.explain = taking(signatures.explain)
-    called.cost = taking(signatures.cost)
-    called.profile = taking(signatures.profile)
-    called.save = taking(signatures.save, 1)
-    called.package = taking(signatures.package, 1)
+    given = (lambda method, before=0: _exemplified(fn, taking(method, before), before)) if arguments is None else taking
+    called.graph = given(signatures.graph)
+    called.warmup = given(signatures.warmup)
+    called.explain = given(signatures.explain)
+    called.cost = given(signatures.cost)
+    called.profile = given(signatures.profile)
+    called.save = given(signatures.save, 1)
+    called.package = given(signatures.package, 1)
     if arguments is not None and arguments.is_open:
         signatures.open_axes = arguments.open_axes()
         called.package = arguments.taking(signatures.package, 1)
     return called
+
+
+def _exemplified(fn: Callable[..., Any], method: Callable[..., Any], before: int) -> Callable[..., Any]:
+    """Check that a method that traces ``fn`` gets arguments for it, after the ``before`` first ones of its own."""
+
+    @functools.wraps(method)
+    def checked(*args: Any, **kwargs: Any) -> Any:
+        try:
+            inspect.signature(fn).bind(*args[before:], **kwargs)
+        except ValueError:  # a compiled function of Python's says no signature
+            pass
+        except TypeError as error:
+            name, path = method.__name__, "path, " * before
+            raise TypeError(
+                f"{name}() traces {getattr(fn, '__qualname__', fn)} for example arguments: write "
+                f"fn.{name}({path}*args) with arguments as for a call ({error}), or tell compile the "
+                "arguments by input_signature"
+            ) from None
+        return method(*args, **kwargs)
+
+    return checked
 
 
 def load_compiled(path: str | os.PathLike[str], *, native: bool = False, **options: Any) -> Callable[..., Any]:

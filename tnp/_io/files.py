@@ -21,19 +21,19 @@ def _host(value: Any) -> Any:
     return asnumpy(value) if isinstance(value, ndarray) else value
 
 
-def save(file: Any, arr: Any, allow_pickle: bool = False) -> None:
+def save(file: Any, arr: Any, allow_pickle: bool = True) -> None:
     """Write an array to a ``.npy`` file.
 
     Parameters
     ----------
     file : str, path or file
     arr : array_like
-    allow_pickle : bool, default False
+    allow_pickle : bool, default True
         Whether arrays of objects may be written, which are NumPy's.
 
     Notes
     -----
-    Computed on the host. Differences from NumPy: ``allow_pickle`` is False by default.
+    Computed on the host.
 
     Source: https://numpy.org/doc/stable/reference/generated/numpy.save.html
 
@@ -49,7 +49,7 @@ def save(file: Any, arr: Any, allow_pickle: bool = False) -> None:
     np.save(file, _host(arr), allow_pickle)
 
 
-def savez(file: Any, *args: Any, allow_pickle: bool = False, **kwds: Any) -> None:
+def savez(file: Any, *args: Any, allow_pickle: bool = True, **kwds: Any) -> None:
     """Write several arrays to an ``.npz`` file.
 
     Parameters
@@ -57,11 +57,11 @@ def savez(file: Any, *args: Any, allow_pickle: bool = False, **kwds: Any) -> Non
     file : str, path or file
     *args, **kwds : array_like
         The arrays, by the names arr_0, arr_1 and so on, or their own.
-    allow_pickle : bool, default False
+    allow_pickle : bool, default True
 
     Notes
     -----
-    Computed on the host. Differences from NumPy: ``allow_pickle`` is False by default.
+    Computed on the host.
 
     Source: https://numpy.org/doc/stable/reference/generated/numpy.savez.html
 
@@ -77,7 +77,7 @@ def savez(file: Any, *args: Any, allow_pickle: bool = False, **kwds: Any) -> Non
     np.savez(file, *map(_host, args), allow_pickle=allow_pickle, **{name: _host(each) for name, each in kwds.items()})
 
 
-def savez_compressed(file: Any, *args: Any, allow_pickle: bool = False, **kwds: Any) -> None:
+def savez_compressed(file: Any, *args: Any, allow_pickle: bool = True, **kwds: Any) -> None:
     """Write several arrays to a compressed ``.npz`` file.
 
     Parameters
@@ -85,11 +85,11 @@ def savez_compressed(file: Any, *args: Any, allow_pickle: bool = False, **kwds: 
     file : str, path or file
     *args, **kwds : array_like
         The arrays, by the names arr_0, arr_1 and so on, or their own.
-    allow_pickle : bool, default False
+    allow_pickle : bool, default True
 
     Notes
     -----
-    Computed on the host. Differences from NumPy: ``allow_pickle`` is False by default.
+    Computed on the host.
 
     Source: https://numpy.org/doc/stable/reference/generated/numpy.savez_compressed.html
 

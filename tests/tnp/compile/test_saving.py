@@ -289,3 +289,15 @@ def test_damaged_files(path: Path, tmp_path: Path) -> None:
         else:
             assert data not in cut
             assert loaded(x, pair, **kwargs)[0]["list"][0].tolist() == expected
+
+
+@pytest.mark.parametrize("name", ["graph", "warmup", "cost", "profile", "save", "package"])
+def test_a_missing_example_is_named(name: str, tmp_path: Path) -> None:
+    method = getattr(np.compile(function, backend="eager"), name)
+    before = (tmp_path / "f.pt2",) if name in ("save", "package") else ()
+    asked = rf"{name}\(\) traces function for example arguments: write fn\.{name}\({'path, ' * len(before)}\*args\)"
+    with pytest.raises(TypeError, match=asked):
+        method(*before)
+    with pytest.raises(TypeError, match=r"input_signature"):
+        method(*before, np.ones(2))
+    assert np.compile(lambda: np.ones(2), backend="eager").graph() is not None

@@ -28,9 +28,6 @@ EXCEPTIONS = {
     "ndarray.view": "dtype and type stand for *args and **kwargs, as NumPy documents",
     "random.ranf": "an alias with the parameters of random_sample; NumPy's takes any and hands them on",
     "random.sample": "the same",
-    "save": "no array of tnp needs pickle: allow_pickle is False",
-    "savez": "no array of tnp needs pickle: allow_pickle is False",
-    "savez_compressed": "no array of tnp needs pickle: allow_pickle is False",
     "ufunc": "made of a NumPy ufunc and a kernel; NumPy's can't be called",
     "where": "None is a value to choose from: without x and y it is where(condition)",
 }

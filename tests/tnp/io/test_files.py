@@ -36,12 +36,12 @@ def test_savez(name: str) -> None:
 
 def test_objects_are_loaded_on_demand(tmp_path: Path) -> None:
     path = tmp_path / "objects.npy"
-    np.save(path, np.array([{}], object), allow_pickle=True)
+    tnp.save(path, np.array([{}], object))
     with pytest.raises(ValueError, match="allow_pickle"):
         tnp.load(path)
     assert tnp.load(path, allow_pickle=True).tolist() == [{}]
     with pytest.raises(ValueError, match="allow_pickle"):
-        tnp.save(path, [{}])
+        tnp.save(path, [{}], allow_pickle=False)
 
 
 @pytest.mark.parametrize("mode", ["r+", "c", "r", "w+"])
