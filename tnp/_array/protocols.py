@@ -16,6 +16,7 @@ from tnp._core import host_fallback, public
 from tnp._core.base import ndarray, wrap
 from tnp._core.convert import asarray, asnumpy, tensor_of
 from tnp._core.dtypes import DtypeError
+from tnp._core.errors import call
 from tnp._core.interop import API_VERSIONS, WRITERS, is_foreign, overrides
 from tnp._core.trees import replaced
 from tnp._ufunc.ufunc import Ufunc
@@ -81,7 +82,7 @@ def _host_ufunc(ufunc: np.ufunc, method: str, inputs: tuple[Any, ...], outs: Any
     inputs = tuple([x.__array__() if isinstance(x, ndarray) else x for x in inputs])
     if outs:
         kwargs["out"] = tuple([x.__array__() if isinstance(x, ndarray) else x for x in outs])
-    result = getattr(ufunc, method)(*inputs, **kwargs)
+    result = call(getattr(ufunc, method), *inputs, **kwargs)
     if result is None:
         return None
     results = result if isinstance(result, tuple) else (result,)

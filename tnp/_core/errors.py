@@ -5,12 +5,14 @@ Layer: owns exception classes and texts. Except for the checks of axes, this cod
 
 from __future__ import annotations
 
+import functools
 import math
 import operator
 import sys
 import warnings
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from pathlib import Path
+from types import CodeType, FunctionType
 from typing import Any
 
 import numpy as np
@@ -54,6 +56,21 @@ def warn(text: str, category: type[Warning]) -> None:
     warnings.warn(text, category, stacklevel=frames_above())
 
 
+def call(function: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Any:
+    """Call NumPy's function from a frame at the program's line, which its warnings then name, as in a program of NumPy.
+
+    NumPy's compiled functions know no ``stacklevel``.
+    """
+    frame = sys._getframe(frames_above() - 1)
+    return FunctionType(_calling(frame.f_code.co_filename, frame.f_lineno), frame.f_globals)(function, args, kwargs)
+
+
+@functools.lru_cache(4096)
+def _calling(file: str, line: int) -> CodeType:
+    return _CALLING.replace(co_filename=file, co_firstlineno=line)
+
+
+_CALLING = (lambda function, args, kwargs: function(*args, **kwargs)).__code__
 _COPY_MODES = {np._CopyMode.ALWAYS: True, np._CopyMode.IF_NEEDED: None, np._CopyMode.NEVER: False}
 
 

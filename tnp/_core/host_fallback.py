@@ -21,6 +21,7 @@ from backend_torch.tensors.trace_state import TracedValueError
 from tnp._core import interop as _interop
 from tnp._core import strided_views
 from tnp._core.base import ndarray, scalar, wrap, wrap_array
+from tnp._core.errors import call
 from tnp._core.function_overrides import Overridden
 from tnp._core.trees import replaced
 
@@ -81,7 +82,7 @@ def on_host(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[st
                 f"{function.__name__} of data that no tensor can hold runs on the host and can't write to an array on "
                 f"'{array.tensor.device}'"
             )
-    return taken(function(*map(given, args), **given(kwargs)))
+    return taken(call(function, *map(given, args), **given(kwargs)))
 
 
 def by_method(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -108,7 +109,7 @@ def given(value: Any, read: Callable[[ndarray], np.ndarray] | None = None) -> An
 def computed(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
     """Call NumPy's function; on traced arrays, which have no values, its other errors take precedence."""
     try:
-        return function(*given(args, _interop.values_of), **given(kwargs, _interop.values_of))
+        return call(function, *given(args, _interop.values_of), **given(kwargs, _interop.values_of))
     except TracedValueError as error:
         refusal = error
     function(*given(args, _stand_in), **given(kwargs, _stand_in))

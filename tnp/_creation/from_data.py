@@ -16,6 +16,7 @@ from tnp._core.base import ndarray, strided, wrap_array
 from tnp._core.convert import asarray, check_like, tensor_of
 from tnp._core.derived_classes import kept
 from tnp._core.dtypes import native, numpy_dtype, tensor_dtype
+from tnp._core.errors import call
 from tnp._core.readonly_views import view_of
 from tnp._ufunc.table import isfinite
 
@@ -310,7 +311,7 @@ def fromiter(iter: Iterable[Any], dtype: Any, count: int = -1, *, device: Any = 
     if wanted.itemsize == 0:
         raise ValueError("Must specify length when using variable-size data-type.")
     tensor_dtype(wanted.base)
-    return _placed(np.fromiter(_numbers(iter), wanted, count), devices.parse(device))
+    return _placed(call(np.fromiter, _numbers(iter), wanted, count), devices.parse(device))
 
 
 def _numbers(items: Iterable[Any]) -> Iterator[Any]:

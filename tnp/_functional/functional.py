@@ -21,7 +21,7 @@ from tnp._core.base import ndarray, wrap_array
 from tnp._core.convert import asarray, asnumpy, tensor_of
 from tnp._core.derived_classes import kept, winner
 from tnp._core.dtypes import DtypeError, tensor_dtype
-from tnp._core.errors import broadcast, normalize_axis
+from tnp._core.errors import broadcast, call, normalize_axis
 from tnp._creation.filled import empty, zeros_like
 from tnp._indexing.selection import where
 from tnp._manipulation.broadcasting import broadcast_to
@@ -344,7 +344,7 @@ class vectorize:
             if self.cache:
                 function = _after(first, function)
         host = np.frompyfunc(lambda *args: _plain(function(*args)), len(values), len(otypes))
-        results = host(*[v.astype(object) for v in values])
+        results = call(host, *[v.astype(object) for v in values])
         source = winner(vectors)
         tables = [
             np.asarray(result, dtype=object).astype(dtype)

@@ -14,6 +14,7 @@ import numpy as np
 from backend_torch.tensors.dtypes import to_torch
 from tnp._core.base import ndarray
 from tnp._core.convert import asarray, asnumpy, check_like
+from tnp._core.errors import call
 
 
 def _host(value: Any) -> Any:
@@ -46,7 +47,7 @@ def save(file: Any, arr: Any, allow_pickle: bool = True) -> None:
     >>> np.load(file)
     array([0, 1, 2])
     """
-    np.save(file, _host(arr), allow_pickle)
+    call(np.save, file, _host(arr), allow_pickle)
 
 
 def savez(file: Any, *args: Any, allow_pickle: bool = True, **kwds: Any) -> None:
@@ -274,7 +275,7 @@ def fromfile(
     array([0., 1., 2.])
     """
     check_like(like)
-    return _ours(np.fromfile(file, float if dtype is None else dtype, count, sep, offset))
+    return _ours(call(np.fromfile, file, float if dtype is None else dtype, count, sep, offset))
 
 
 def savetxt(
@@ -364,7 +365,7 @@ def loadtxt(
     given = (
         fname, dtype, comments, delimiter, converters, skiprows, usecols, unpack, ndmin, encoding, max_rows,
     )  # fmt: skip
-    return _ours(np.loadtxt(*given, quotechar=quotechar))
+    return _ours(call(np.loadtxt, *given, quotechar=quotechar))
 
 
 def genfromtxt(
@@ -438,6 +439,6 @@ def genfromtxt(
         usecols, names, excludelist, deletechars, replace_space, autostrip, case_sensitive, defaultfmt, unpack, usemask,
         loose, invalid_raise, max_rows, encoding,
     )  # fmt: skip
-    read: Any = np.genfromtxt(*given, ndmin=ndmin)
+    read: Any = call(np.genfromtxt, *given, ndmin=ndmin)
     # Unpacked, columns of several dtypes are a tuple, which a checker may take for an array: it unpacks alike.
     return tuple(map(_ours, read)) if isinstance(read, (list, tuple)) else _ours(read)  # type: ignore[return-value]
