@@ -14,6 +14,12 @@ from tests.oracle import assert_same, sample
 from tnp._compile import compile as module
 
 
+@pytest.fixture
+def interpreted(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Run the graphs of Inductor without its machine code, for tests of which graphs there are."""
+    monkeypatch.setattr(inductor, "compiled", lambda module, *others: lambda tensors: module(*tensors))
+
+
 def as_numpy(tree: Any) -> Any:
     """The tree with NumPy's arrays in the place of tnp's."""
     return type(tree)(map(as_numpy, tree)) if isinstance(tree, (tuple, list)) else np.asnumpy(tree)
@@ -46,6 +52,7 @@ def test_the_second_size_serves_all_later_ones(name: str) -> None:
     assert second in str(function.cache_info())
 
 
+@pytest.mark.usefixtures("interpreted")
 def test_only_sizes_that_differ_are_open() -> None:
     function = np.compile(lambda x: x.sum(axis=1))
     for n, m, traces in ((3, 4, 1), (5, 4, 2), (6, 4, 2), (6, 7, 3), (9, 8, 3), (3, 4, 3)):
@@ -53,6 +60,7 @@ def test_only_sizes_that_differ_are_open() -> None:
         assert function.cache_info().traces == traces
 
 
+@pytest.mark.usefixtures("interpreted")
 @pytest.mark.parametrize(
     ("function", "settings"),
     [
@@ -72,12 +80,14 @@ def test_what_has_a_trace_for_each_size(function: Any, settings: dict[str, Any])
     assert not any("other sizes" in text for text in compiled.cache_info().programs)
 
 
+@pytest.mark.usefixtures("interpreted")
 def test_a_branch_on_a_size() -> None:
     function = np.compile(lambda x: x.sum() + 1 if x.shape[0] > 10 else x.sum() - 1)
     for n in (3, 11, 4, 12, 30, 10):
         assert function(np.ones(n)) == (n + 1 if n > 10 else n - 1)
 
 
+@pytest.mark.usefixtures("interpreted")
 def test_errors_are_those_of_the_sizes() -> None:
     function = np.compile(lambda x, y: (x @ y).sum())
     for n in (2, 3, 4):
@@ -98,6 +108,7 @@ def test_gradients_flow() -> None:
     assert function.cache_info().traces == 2
 
 
+@pytest.mark.usefixtures("interpreted")
 def test_a_size_that_is_called_often_gets_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "_OFTEN", 5)
     function = np.compile(lambda x: x.sum() * 2)
@@ -120,12 +131,11 @@ def test_a_size_that_is_called_often_gets_its_own(monkeypatch: pytest.MonkeyPatc
 
 def test_a_compiler_that_fails_for_open_sizes(monkeypatch: pytest.MonkeyPatch) -> None:
     """Nothing is warned of: each size has its own code."""
-    compiled = inductor.compiled
 
-    def fail(pure: Any, inputs: Any, *others: Any) -> Any:
+    def fail(module: Any, inputs: Any, *others: Any) -> Any:
         if any(isinstance(size, torch.SymInt) for each in inputs for size in each.shape):
             raise RuntimeError("no code for open sizes")
-        return compiled(pure, inputs, *others)
+        return lambda tensors: module(*tensors)
 
     monkeypatch.setattr(inductor, "compiled", fail)
     function = np.compile(lambda x: x.sum() * 3)
@@ -137,6 +147,7 @@ def test_a_compiler_that_fails_for_open_sizes(monkeypatch: pytest.MonkeyPatch) -
     assert len(function.cache_info().programs) == 3
 
 
+@pytest.mark.usefixtures("interpreted")
 def test_warmup_of_a_second_size_serves_later_ones() -> None:
     function = np.compile(lambda x: x.sum() * 4)
     function.warmup(np.ones(3))
@@ -145,6 +156,7 @@ def test_warmup_of_a_second_size_serves_later_ones() -> None:
     assert function.cache_info()[:2] == (2, 1)
 
 
+@pytest.mark.usefixtures("interpreted")
 def test_a_graph_is_that_of_its_sizes() -> None:
     function = np.compile(lambda x: x.sum())
     for n in (3, 4):
