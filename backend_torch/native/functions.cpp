@@ -464,6 +464,22 @@ PyObject* array(PyObject*, PyObject* const* args, Py_ssize_t count) {
   });
 }
 
+// flatten(x): a copy in C order, of one axis.
+PyObject* flatten(PyObject*, PyObject* x) {
+  return head([&]() -> PyObject* {
+    const at::Tensor* tensor = is_quiet() ? array_tensor(x) : nullptr;
+    if (tensor == nullptr || tensor->numel() > LARGE || tensor->numel() == 0) return nullptr;
+    int8_t dtype = dtype_of(*tensor);
+    if (dtype == NONE || dtype >= LOOPS) return nullptr;
+    at::Tensor made = empty({tensor->numel()}, dtype);
+    if (is_dense(*tensor))
+      std::memcpy(writeable_data_of(made), data_of(*tensor), tensor->nbytes());
+    else
+      gather(writeable_data_of(made), dtype, data_of(*tensor), dtype, tensor->sizes(), tensor->strides().data());
+    return wrap_array(std::move(made));
+  });
+}
+
 // copy(x) in C order.
 PyObject* copy(PyObject*, PyObject* x) {
   return head([&]() -> PyObject* {
@@ -983,12 +999,11 @@ at::Tensor product(const at::Tensor& a, const at::Tensor& b) {  // as torch.matm
   return result;
 }
 
-// dot(a, b) of vectors, or of matrices.
+// dot(a, b) or dot(a, b, None) of vectors and matrices.
 PyObject* dot(PyObject*, PyObject* const* args, Py_ssize_t count) {
   return head([&]() -> PyObject* {
-    if (count != 2 || !is_quiet()) return nullptr;
-    const at::Tensor *a = factor(args[0]), *b = factor(args[1]);
-    return a == nullptr || b == nullptr || a->dim() != b->dim() ? nullptr : matmul(args[0], args[1]);
+    bool has_two = count == 2 || (count == 3 && args[2] == Py_None);
+    return has_two ? matmul(args[0], args[1]) : nullptr;
   });
 }
 
@@ -1168,6 +1183,7 @@ PyMethodDef FUNCTIONS[] = {
     {"eye", eye, METH_O, nullptr},
     TNP_FAST("array", array),
     {"copy", copy, METH_O, nullptr},
+    {"flatten", flatten, METH_O, nullptr},
     TNP_FAST("reshape", reshape),
     {"transpose", transpose, METH_O, nullptr},
     TNP_FAST("sum", reduce<SUM>),

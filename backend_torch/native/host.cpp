@@ -82,22 +82,10 @@ PyObject* set_host(PyObject*, PyObject* args) {
   Py_RETURN_NONE;
 }
 
-// Make a NumPy view of a tensor's memory, which `owner` keeps alive; nullptr without an exception for a dtype that
-// NumPy lacks.
+// Make a NumPy view of all of a tensor's memory.
 PyObject* numpy_view(const at::Tensor& tensor, PyObject* owner) {
-  constexpr int ALIGNED_AND_WRITEABLE = 0x0500;
-  char number = numpy_number(dtype_of(tensor));
-  int64_t dim = tensor.dim(), width = static_cast<int64_t>(tensor.itemsize());
-  if (number < 0 || dim > 32) return nullptr;
-  intptr_t strides[32];
-  for (int64_t axis = 0; axis < dim; axis++) strides[axis] = tensor.strides()[axis] * width;
-  static_assert(sizeof(intptr_t) == sizeof(int64_t));
-  char* data = tensor.numel() == 0 ? nullptr : data_of(tensor);
-  if (data == nullptr) return torch::utils::tensor_to_numpy(tensor, false);
-  PyObject* array = new_array(numpy_array, static_cast<int>(dim), reinterpret_cast<const intptr_t*>(tensor.sizes().data()),
-                              number, strides, data, 0, ALIGNED_AND_WRITEABLE, nullptr);
-  if (array != nullptr && set_base(array, Py_NewRef(owner)) < 0) Py_CLEAR(array);
-  return array;
+  if (tensor.numel() == 0 || data_of(tensor) == nullptr) return torch::utils::tensor_to_numpy(tensor, false);
+  return numpy_part(tensor, owner, tensor.sizes(), tensor.strides(), tensor.storage_offset());
 }
 
 // numpy_of(tensors...): a list of NumPy views of their memory, if NumPy may compute on it.
@@ -305,6 +293,22 @@ PyObject* write_by_numpy(PyObject*, PyObject* const* args, Py_ssize_t count) {
 }
 
 }  // namespace
+
+PyObject* numpy_part(const at::Tensor& tensor, PyObject* owner, c10::IntArrayRef sizes, c10::IntArrayRef strides,
+                     int64_t offset) {
+  constexpr int ALIGNED_AND_WRITEABLE = 0x0500;
+  char number = numpy_number(dtype_of(tensor));
+  int64_t width = static_cast<int64_t>(tensor.itemsize());
+  if (number < 0 || sizes.size() > 32) return nullptr;
+  intptr_t in_bytes[32];
+  for (size_t axis = 0; axis < sizes.size(); axis++) in_bytes[axis] = strides[axis] * width;
+  static_assert(sizeof(intptr_t) == sizeof(int64_t));
+  char* data = data_of(tensor) + (offset - tensor.storage_offset()) * width;
+  PyObject* array = new_array(numpy_array, static_cast<int>(sizes.size()), reinterpret_cast<const intptr_t*>(sizes.data()),
+                              number, in_bytes, data, 0, ALIGNED_AND_WRITEABLE, nullptr);
+  if (array != nullptr && set_base(array, Py_NewRef(owner)) < 0) Py_CLEAR(array);
+  return array;
+}
 
 PyObject* pick_by_numpy(PyObject* array, const at::Tensor& tensor, PyObject* key) {
   if (!numpy_computes()) return nullptr;

@@ -9,6 +9,11 @@ namespace tnp {
 // Whether NumPy may compute: the flag of backend_torch.tensors.memory.
 bool numpy_computes();
 
+// Make a NumPy view of a part of a tensor's memory, which `owner` keeps alive. nullptr without an exception for a dtype
+// that NumPy lacks.
+PyObject* numpy_part(const at::Tensor& tensor, PyObject* owner, c10::IntArrayRef sizes, c10::IntArrayRef strides,
+                     int64_t offset);
+
 // Index by NumPy with a key that has an index array or a mask. A new reference; nullptr or false if the Python path has to.
 PyObject* pick_by_numpy(PyObject* array, const at::Tensor& tensor, PyObject* key);
 bool put_by_numpy(PyObject* array, const at::Tensor& tensor, PyObject* key, PyObject* value);

@@ -4,6 +4,8 @@
 
 #include <cstring>
 
+#include "functions.h"
+#include "host.h"
 #include "layout.h"
 #include "loops.h"
 #include "picking.h"
@@ -28,7 +30,7 @@ bool add_integer(const at::Tensor& tensor, int64_t axis, PyObject* item, View& v
 
 bool is_bound(PyObject* bound) { return bound == Py_None || PyLong_CheckExact(bound); }
 
-bool add_slice(const at::Tensor& tensor, int64_t axis, PyObject* item, View& view) {
+bool add_slice(const at::Tensor& tensor, int64_t axis, PyObject* item, View& view, bool may_turn) {
   auto* slice = reinterpret_cast<PySliceObject*>(item);
   if (!is_bound(slice->start) || !is_bound(slice->stop) || !is_bound(slice->step)) return false;
   Py_ssize_t start, stop, step;
@@ -36,7 +38,7 @@ bool add_slice(const at::Tensor& tensor, int64_t axis, PyObject* item, View& vie
     PyErr_Clear();
     return false;
   }
-  if (step < 1) return false;
+  if (step < 1 && !may_turn) return false;
   Py_ssize_t length = PySlice_AdjustIndices(tensor.sizes()[axis], &start, &stop, step);
   int64_t stride = tensor.strides()[axis];
   view.offset += start * stride;
@@ -56,13 +58,13 @@ bool is_basic(PyObject* item) {
   return is_integer(item) || PySlice_Check(item) || item == Py_None || item == Py_Ellipsis;
 }
 
-// Parse a key; false if it is not a valid basic index.
-bool parse(const at::Tensor& tensor, PyObject* key, View& view) {
+// Parse a key; false if it is not a valid basic index. With `may_turn` strides may be negative.
+bool parse(const at::Tensor& tensor, PyObject* key, View& view, bool may_turn = false) {
   int64_t dim = tensor.dim(), axis = 0;
   view.offset = tensor.storage_offset();
   if (!PyTuple_CheckExact(key) && key != Py_None && key != Py_Ellipsis) {
     if (dim == 0) return false;
-    if (is_integer(key) ? !add_integer(tensor, 0, key, view) : !PySlice_Check(key) || !add_slice(tensor, 0, key, view))
+    if (is_integer(key) ? !add_integer(tensor, 0, key, view) : !PySlice_Check(key) || !add_slice(tensor, 0, key, view, may_turn))
       return false;
     axis = 1;
   } else {
@@ -92,7 +94,7 @@ bool parse(const at::Tensor& tensor, PyObject* key, View& view) {
         view.is_element = false;
       } else if (is_integer(item)) {
         if (!add_integer(tensor, axis++, item, view)) return false;
-      } else if (!add_slice(tensor, axis++, item, view)) {
+      } else if (!add_slice(tensor, axis++, item, view, may_turn)) {
         return false;
       }
     }
@@ -141,6 +143,46 @@ PyObject* get_item(PyObject* array, PyObject* key) {
   View view;
   if (!parse(*tensor, key, view) || (is_readonly(array) && !view.is_element)) return nullptr;
   return element_or_view(array, *tensor, dtype, view, view.is_element);
+}
+
+// turned(x, key): the view that slices with a negative step select: NumPy's, torch's with these axes reversed, and the
+// numbers of the axes.
+PyObject* turned(PyObject*, PyObject* const* args, Py_ssize_t count) {
+  return guarded(
+      [&]() -> PyObject* {
+        const at::Tensor* tensor = count == 2 && is_quiet() && is_array(args[0]) ? plain_tensor(args[0]) : nullptr;
+        View view;
+        if (count == 2 && PyTuple_CheckExact(args[1]))  // NumPy's strides of new axes are other ones
+          for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(args[1]); i++)
+            if (PyTuple_GET_ITEM(args[1], i) == Py_None) return nullptr;
+        if (tensor == nullptr || tensor->numel() == 0 || !parse(*tensor, args[1], view, true)) return nullptr;
+        c10::SmallVector<int64_t, 6> strides = view.strides;
+        int64_t offset = view.offset;
+        PyObject* axes = PyList_New(0);
+        for (size_t axis = 0; axes != nullptr && axis < strides.size(); axis++) {
+          if (view.sizes[axis] == 0) Py_CLEAR(axes);
+          if (axes == nullptr || strides[axis] >= 0) continue;
+          offset += (view.sizes[axis] - 1) * strides[axis];
+          strides[axis] = -strides[axis];
+          PyObject* number = PyLong_FromSize_t(axis);
+          if (number == nullptr || PyList_Append(axes, number) < 0) Py_CLEAR(axes);
+          Py_XDECREF(number);
+        }
+        PyObject *host = nullptr, *ahead = nullptr, *result = nullptr;
+        if (axes != nullptr && PyList_GET_SIZE(axes) > 0) {
+          PyObject* made = wrap_view(args[0], *tensor, view.sizes, strides, offset);
+          ahead = made == nullptr ? nullptr : PyObject_GetAttrString(made, "tensor");
+          Py_XDECREF(made);
+          host = ahead == nullptr ? nullptr : numpy_part(*tensor, ahead, view.sizes, view.strides, view.offset);
+          Py_SETREF(axes, PyList_AsTuple(axes));
+          if (host != nullptr && axes != nullptr) result = PyTuple_Pack(3, host, ahead, axes);
+        }
+        Py_XDECREF(host);
+        Py_XDECREF(ahead);
+        Py_XDECREF(axes);
+        return result;
+      },
+      [] { return Py_NewRef(Py_None); });
 }
 
 PyObject* get_row(PyObject* array, int64_t index) {
@@ -206,5 +248,7 @@ bool set_item(PyObject* array, PyObject* key, PyObject* value) {
   impl->bump_version();
   return true;
 }
+
+PyMethodDef INDEXING_FUNCTIONS[] = {TNP_FAST("turned", turned), {nullptr, nullptr, 0, nullptr}};
 
 }  // namespace tnp

@@ -97,7 +97,7 @@ def copy_of(array: np.ndarray, ahead: Tensor) -> Tensor:
 
     ``ahead`` is the array's `forwards`.
     """
-    if are_had() and not _has_gradient(ahead):
+    if are_had() and not has_gradient(ahead):
         return memory.from_numpy(array.copy("K"))
     return turned(memory.with_history(ahead), flips_of(array), to_torch[array.dtype])
 
@@ -110,7 +110,7 @@ def turned(ahead: Tensor, flips: tuple[int, ...], dtype: torch.dtype) -> Tensor:
 
 def write(array: np.ndarray, ahead: Tensor, values: Tensor) -> None:
     """Write a tensor of an array's shape and dtype to the array, whose `forwards` is ``ahead``."""
-    if are_had() and not (values.requires_grad or _has_gradient(ahead)):
+    if are_had() and not (values.requires_grad or has_gradient(ahead)):
         array[...] = memory.to_numpy(values)
         torch.autograd.graph.increment_version(ahead)
         return
@@ -119,7 +119,7 @@ def write(array: np.ndarray, ahead: Tensor, values: Tensor) -> None:
     memory.with_history(ahead).copy_(flip(values, flips_of(array)))
 
 
-def _has_gradient(tensor: Tensor) -> bool:
+def has_gradient(tensor: Tensor) -> bool:
     """Whether a value with a gradient was written to the memory of a tensor."""
     return (tensor if tensor._base is None else tensor._base).requires_grad
 

@@ -194,6 +194,8 @@ class Methods:
 
     def flatten(self, order: str = "C") -> ndarray:
         """A one-dimensional copy; see `tnp.ravel` for one without a copy."""
+        if order.__class__ is str and order == "C" and (made := heads.flatten(self)) is not None:
+            return made
         return wrap_array(memory.copied(_shape.ravel(self, order).tensor))
 
     def getfield(self, dtype: Any, offset: int = 0) -> ndarray:

@@ -24,6 +24,7 @@ from tnp._core.numpy_version import NUMPY
 from tnp._core.strided_views import (
     addresses,
     basic,
+    copied,
     is_itself,
     locked,
     made_of,
@@ -209,6 +210,8 @@ class strided(_Parts):
 
     def copy(self, order: str = "C") -> ndarray:
         """A copy of the array, in C order by default."""
+        if order.__class__ is str and order in ("C", "F") and (made := copied(self, order)) is not None:
+            return made
         return ndarray.copy(self, "C" if as_order(order) == "A" else order)
 
     def getfield(self, dtype: Any, offset: int = 0) -> ndarray:

@@ -55,7 +55,7 @@ COPYING = frozenset({"constant", "edge", "reflect", "symmetric", "wrap"})
 """The modes of ``pad`` that compute nothing."""
 
 WRITTEN = {
-    "copyto": "dst, src, casting, where if where is not True",
+    "copyto": "dst, src, casting, where",
     "place": "arr, mask, vals",
     "put_along_axis": "arr, indices, values, axis",
     "putmask": "a, mask, values",

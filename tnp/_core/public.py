@@ -36,7 +36,7 @@ function for refused data themselves.
 """
 
 NATIVE = frozenset({
-    "all", "any", "arange", "argmax", "argmin", "array", "full", "max", "mean", "min", "norm", "prod", "sum",
+    "all", "any", "arange", "argmax", "argmin", "array", "dot", "full", "max", "mean", "min", "norm", "prod", "sum",
 })  # fmt: skip
 """Functions whose native head takes all of their parameters: the wrapper asks the head before anything else."""
 

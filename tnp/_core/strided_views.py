@@ -41,6 +41,16 @@ def over(host: np.ndarray, origin: Tensor) -> ndarray:
     return made
 
 
+def turned(array: ndarray, key: Any) -> ndarray | None:
+    """Return the view that a basic key with a negative step selects, if the native core can make it."""
+    if (found := heads.turned(array, key)) is None:
+        return None
+    made: strided = _new(strided)
+    made.host, made.ahead, axes = found
+    made.turn = axes, made.ahead.dtype
+    return made
+
+
 def made_of(x: strided, host: np.ndarray) -> ndarray:
     """Return the result of a NumPy method on the array's view as an array: over the same memory, or a copy."""
     return over(host, x.ahead) if np.may_share_memory(host, x.host) else wrap_array(memory.from_numpy(host))
@@ -104,13 +114,23 @@ def part(tensor: Tensor, key: Any) -> ndarray | None:
     return over(selected, tensor)
 
 
+def copied(x: strided, order: Any) -> ndarray | None:
+    """Return a copy of the array, if nothing records or traces it; else None."""
+    if host_views.is_compiling() or host_views.has_gradient(x.ahead):
+        return None
+    return heads.of_numpy(x.host.copy(order))
+
+
 def stand_in(x: strided) -> Tensor:
     """Return a copy of the array's values; `view_of` maps its views to the array, `put_back` its changed values."""
     if host_views.is_compiling():
         return host_views.turned(x.ahead, *x.turn)
-    tensor = host_views.copy_of(x.host, x.ahead)
-    x.given = tensor if not host_views.are_had() else None
-    tensor.stands_for = x  # type: ignore[attr-defined]
+    if (made := copied(x, "K")) is not None:
+        tensor, x.given = made.tensor, None
+    else:
+        tensor = host_views.copy_of(x.host, x.ahead)
+        x.given = tensor if not host_views.are_had() else None
+    tensor.stands_for = x
     return tensor
 
 

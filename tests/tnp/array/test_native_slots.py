@@ -1247,6 +1247,12 @@ def test_errors_within_functions_of_numpy(error: type[BaseException]) -> None:
                 call(refuse, tnp.ones(3))
 
 
+TURNING: list[Any] = [
+    *(numpy.s_[::-1], numpy.s_[:, ::-1], numpy.s_[1, ::-1], numpy.s_[::-1, 3:1:-1], numpy.s_[..., ::-2]),
+    *(numpy.s_[None, ::-1], numpy.s_[:0:-1, 9:20:-1], numpy.s_[::-1, 9], numpy.s_[::-1, [0, 1]], numpy.s_[::-1, 5:2]),
+]
+
+
 def test_functions_that_numpy_computes(without_heads: Callable[[Callable[[], Any]], Any]) -> None:
     x, f, m, b = samples("f8"), samples("f4"), samples("f8", (2, 7)), samples("?")
     i, rising = tnp.asarray([5, 0, 5, 2, 1, 6, 3]), tnp.arange(7.0)
@@ -1280,6 +1286,11 @@ def test_functions_that_numpy_computes(without_heads: Callable[[Callable[[], Any
         lambda: tnp.take_along_axis(x, i + 5, 0),
         lambda: tnp.compress(b, x),
         lambda: tnp.compress(b[:3], x),
+        *[lambda x=x: x.flatten() for x in (m, m.T, m[:, ::2], i, b, m[:0], f[0])],
+        *[lambda pair=pair: tnp.dot(*pair) for pair in ((m, x), (x, m.T), (m, m), (m, f), (m, 2), (x, x, None))],
+        *[lambda pair=pair: pair[0].dot(*pair[1:]) for pair in ((m, x), (x, m.T), (m, m), (x, x), (x, [1]))],
+        *[lambda k=k: (m[k], m[k].copy(), *m[k].strides) for k in TURNING],
+        *[lambda k=k: written(lambda x: x[k].fill(5), m.copy()) for k in TURNING[:5]],
         lambda: tnp.ravel_multi_index((i, i), (7, 7)),
         lambda: tnp.ravel_multi_index((i, i), (7, 2)),
         lambda: tnp.add.reduceat(rising, i),
@@ -1295,6 +1306,8 @@ def test_functions_that_numpy_computes(without_heads: Callable[[Callable[[], Any
         lambda: written(tnp.place, x.copy(), b, rising),
         lambda: written(tnp.place, x.copy(), b, rising[:0]),
         lambda: written(lambda x: tnp.copyto(x, rising, where=b), x.copy()),
+        *[lambda v=v: written(tnp.copyto, x.copy(), v) for v in (rising, f, i, 2, 2.5, [1], m, m[0])],
+        *[lambda v=v: written(tnp.copyto, i.copy(), v) for v in (rising, 2, 2.5, x[0])],
         lambda: written(lambda x: tnp.copyto(x, rising, where=b), f.copy()),
         lambda: written(lambda x: tnp.copyto(x, rising, where=b), i.copy()),
         lambda: written(tnp.put_along_axis, x.copy(), i, rising, 0),
