@@ -44,6 +44,11 @@ class Part:
     results: tuple[str, ...]
 
     @property
+    def has_loops(self) -> bool:
+        """Whether there is a loop in it."""
+        return any(isinstance(each, (ast.For, ast.While)) for top in self.statements for each in ast.walk(top))
+
+    @property
     def lines(self) -> range:
         """The lines of the program."""
         return range(self.statements[0].lineno, (self.statements[-1].end_lineno or 0) + 1)
@@ -178,7 +183,7 @@ class _Splitter:
             return False
         if isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Call):
             func = statement.value.func
-            if isinstance(func, ast.Attribute) and func.attr in _GROWING and isinstance(func.value, ast.Name):
+            if isinstance(func, ast.Attribute) and func.attr in _GROWING:
                 return False
         for each in inside:
             if isinstance(each, _DEFINITIONS):

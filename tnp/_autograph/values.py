@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import functools
 import types
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 from backend_torch.graphs import control_flow as backend
@@ -115,6 +115,7 @@ def kept(names: Sequence[str], lines: Sequence[int], values: Sequence[Any], give
         One is neither an array nor a constant: it would be that of the trace at each call.
     """
     there = {id(leaf) for value in given for _, leaf in pytree.named(value, "")}
+    seen = [id(each) for value in given for each in mutable(value)]  # of which the caller has other objects
     found = []
     for name, line, value in zip(names, lines, values, strict=True):
         why = ""
@@ -126,10 +127,26 @@ def kept(names: Sequence[str], lines: Sequence[int], values: Sequence[Any], give
             if isinstance(leaf, Selection) or not (pytree.is_array(leaf) or _is_constant(leaf) or id(leaf) in there):
                 why = f"the shape of {name} depends on values" if isinstance(leaf, Selection) else why
                 why = why or f"{name} is an object of {type(leaf).__name__}, of which each call has its own"
+        inside = [id(each) for each in mutable(value)]
+        if not set(seen).isdisjoint(inside) or len(set(inside)) < len(inside):
+            why = why or f"{name} is a container that has another name, too"
+        seen += inside
         if why:
             raise NotStaged(why).because(why, f"{trace_state.user_line().rpartition(':')[0]}:{line}")
         found.append(value)
     return tuple(found)
+
+
+def mutable(value: Any) -> Iterator[Any]:
+    """Yield the containers in a value that can be changed in place."""
+    if pytree.is_array(value) or type(value) in _STATIC:
+        return
+    children = pytree.children(value)
+    if children is not None:
+        if not isinstance(value, tuple):
+            yield value
+        for child in children.values():
+            yield from mutable(child)
 
 
 def _is_constant(value: Any) -> bool:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import functools
 import os
+import sys
 import types
 import warnings
 from collections.abc import Callable
@@ -19,15 +20,16 @@ from backend_torch.tensors import trace_state
 from tnp._array.numbers import number_of
 from tnp._autograph import conversion, rewriting
 from tnp._autograph.pieces import Function, Part
-from tnp._autograph.values import Undefined
+from tnp._autograph.values import Undefined, mutable
 from tnp._compile import call_codegen, explanation, progress
 from tnp._compile.graph import Graph
 from tnp._core.base import ndarray, number
 from tnp._core.convert import asarray
 from tnp._transforms import pytree
 
-_MOST = 6  # traces of a part with open sizes; then Python runs it for other arguments
+_MOST = 4  # traces of a part with open sizes; then Python runs it for other arguments
 _FEW = 4  # operations: Python runs a part of fewer, where there is nothing to fuse
+_LIBRARIES = frozenset({"tnp", "numpy", "torch", *sys.stdlib_module_names} - {"__main__"})
 _PLAIN = frozenset({type(None), bool, int, float, complex, str, bytes, range, slice, type, type(Ellipsis)})
 
 
@@ -205,7 +207,8 @@ class _Part:
         self.made.append(self.signatures)
 
     def _checked(self, *args: Any) -> Any:
-        if not all(type(x) is ndarray or type(x) in _PLAIN or _can_be_given(x) for x in args):
+        others = [x for x in args if type(x) is not ndarray and type(x) not in _PLAIN]
+        if others and not _can_be_given(others):
             return self.plain(*args)
         for index, value in self.first.items():
             if index not in self.open and index not in self.static and type(args[index]) is int:
@@ -241,7 +244,7 @@ class _Part:
         return tuple([_python(value) for value in values])
 
     def _is_small(self, given: Any) -> bool:
-        return self.signatures.operations(tuple(given)) < _FEW
+        return self.signatures.operations(tuple(given)) < _FEW and not self.part.has_loops
 
     def _split(self, error: Exception, args: tuple[Any, ...]) -> Any:
         """Run the part after an error of its trace: split at the line of the error, or by Python."""
@@ -296,9 +299,15 @@ def _holds_number(value: Any) -> bool:
     return any(type(leaf) is number for _, leaf in pytree.named(value, ""))
 
 
-def _can_be_given(value: Any) -> bool:
-    """Whether a graph may have a variable as an argument; no iterator, no container that it would change once only."""
-    return all(map(_is_known, [leaf for _, leaf in pytree.named(value, "")]))
+def _can_be_given(values: list[Any]) -> bool:
+    """Whether a graph may have variables as arguments: no iterator, and no container that it would change once only.
+
+    Nor a container that two of them hold: the graph would have two.
+    """
+    containers = [id(each) for value in values for each in mutable(value)]
+    if len(set(containers)) < len(containers):
+        return False
+    return all(map(_is_known, [leaf for _, leaf in pytree.named(values, "")]))
 
 
 def _is_known(leaf: Any) -> bool:
@@ -308,7 +317,7 @@ def _is_known(leaf: Any) -> bool:
     if isinstance(leaf, (types.FunctionType, types.BuiltinFunctionType, types.MethodType)):
         return True
     own = kind.__module__.partition(".")[0]
-    return hasattr(leaf, "__dict__") and own not in ("tnp", "numpy", "collections", "itertools", "builtins", "random")
+    return hasattr(leaf, "__dict__") and own not in _LIBRARIES
 
 
 def taken(given: list[Any]) -> list[Any]:

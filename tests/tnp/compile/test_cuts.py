@@ -193,6 +193,32 @@ def containers(xp: Any, x: Any) -> Any:
     return both, named
 
 
+def shared_containers(xp: Any, x: Any) -> Any:
+    one = [x * 2, x]
+    other = one
+    k = len(xp.unique(x))
+    one[0] = one[0] * k + other[1] * 2 - other[0] / 3
+    third, fourth = other, {"a": [xp.sqrt(x) * 2 + k - 1]}
+    fifth = fourth["a"]
+    third[1] = len(xp.unique(x))
+    fourth["a"][0] = fifth[0] * k + 1 - xp.sin(fifth[0]) * 2
+    fifth.append(k)
+    return one, other, third, fourth, fifth, third is one
+
+
+LOG: list[Any] = []
+
+
+def logs(xp: Any, x: Any) -> Any:
+    LOG.clear()
+    for i in range(3):
+        kept = xp.unique(xp.floor(x * i))
+        y = xp.sqrt(kept) * 2 + kept - 1 + i
+        LOG.append(float(y.sum()))
+        LOG.extend([i])
+    return list(LOG)
+
+
 def numbers(xp: Any, x: Any) -> Any:
     small = x.astype(xp.float32)
     n = len(xp.unique(x))
@@ -283,7 +309,21 @@ def wrong(xp: Any, x: Any) -> Any:
 
 @pytest.mark.parametrize(
     "program",
-    [views, containers, numbers, assigned_sometimes, functions, generators, handled, deleted, nested, calls, wrong],
+    [
+        views,
+        containers,
+        shared_containers,
+        logs,
+        numbers,
+        assigned_sometimes,
+        functions,
+        generators,
+        handled,
+        deleted,
+        nested,
+        calls,
+        wrong,
+    ],
     ids=lambda program: program.__name__,
 )
 def test_what_goes_through_a_cut(program: Callable[..., Any]) -> None:
