@@ -676,6 +676,23 @@ class _Signatures:
         shapes: Sequence[Any],
     ) -> _Entry:
         outer = OuterState(self.source, (args, kwargs), lists=not self.eager_check)
+        try:
+            return self._traced_with(outer, args, kwargs, arrays, tensors, fixed, shapes)
+        except Exception:
+            if not self.fullgraph:  # the program goes on in parts
+                outer.restore()
+            raise
+
+    def _traced_with(
+        self,
+        outer: OuterState,
+        args: tuple[Any, ...],
+        kwargs: dict[str, Any],
+        arrays: list[Any],
+        tensors: list[Tensor],
+        fixed: bool,
+        shapes: Sequence[Any],
+    ) -> _Entry:
         results, run = self._runner(args, kwargs, arrays, outer)
         graph, only = None, None
         if shapes:

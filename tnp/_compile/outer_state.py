@@ -358,6 +358,15 @@ class OuterState:
             place.put(before)
         self._keep()
 
+    def restore(self) -> None:
+        """Put back what containers held when the trace began, which has failed."""
+        for container, content in self._contents.values():
+            if type(container) is list and len(container) != len(content):
+                container[:] = content
+            elif isinstance(container, dict) and container.keys() != content.keys():
+                container.clear()
+                container.update(content)
+
     def captured(self, captures: list[Tensor]) -> dict[int, int]:
         """Return, for each capture found in a place, its number in :meth:`arrays`."""
         places = {id(tensor): index for index, tensor in reversed(list(enumerate(self._read(self.values)[1])))}

@@ -135,7 +135,9 @@ class Cutting:
                 continue
             own = part.made[-1].graphs() if part.how == "" else []
             count = len(own[-1]) if own else 0
-            text = part.how or f"a graph{' for all sizes' if part.is_open else ''}"
+            text = (
+                part.how or f"a graph{' for all sizes' if any(each.is_open for each in part.variants.values()) else ''}"
+            )
             last = part.part.lines[-1]
             ending = f" to line {last}" if last != part.part.lines[0] else ""
             places.append((part.function.file, part.part.lines[0], f"{text}{ending}"))
@@ -170,12 +172,9 @@ class _Part:
         self.part = part
         self.how = "not reached yet"  # or why Python runs it; empty if it is compiled
         self.traced: Any = None
-        self.signatures: Any = None
         self.made: list[Any] = []  # all signatures
-        self.first: dict[int, int] = {}  # the ints of the first call
-        self.open: set[int] = set()  # ints that have differed: they are traced
-        self.static: set[int] = set()  # ints that Python needs
-        self.call = self._first
+        self.variants: dict[tuple[type, ...], _Variant] = {}
+        self.call: Any = self._first
 
     def __call__(self, *args: Any) -> Any:
         return self.call(*args)
@@ -184,73 +183,25 @@ class _Part:
         try:
             self.traced = self.function.converted(self.part)
         except (rewriting.NotConvertible, SyntaxError) as error:
-            return self._by_python(str(error))(*args)
-        self.first = {index: value for index, value in enumerate(args) if type(value) is int}
-        self._renew(False)
-        self.call = self._checked
+            return self.by_python(str(error))(*args)
+        self.call = self._by_classes
         self.how = ""
-        return self._checked(*args)
+        return self.call(*args)
 
-    def _renew(self, is_open: bool) -> None:
-        """Begin with new traces, because an int or a size has another value than before."""
-        is_number = frozenset(self.open)
-
-        def opened(function: Any) -> Any:
-            @functools.wraps(function)
-            def run(*args: Any) -> Any:
-                return function(*[number_of(x.tensor) if i in is_number else x for i, x in enumerate(args)])
-
-            return run if is_number else function
-
-        self.is_open = is_open
-        self.signatures = self.cutting.compiled(self.traced, opened, is_open, 1)
-        self.made.append(self.signatures)
-
-    def _checked(self, *args: Any) -> Any:
-        others = [x for x in args if type(x) is not ndarray and type(x) not in _PLAIN]
-        if others and not _can_be_given(others):
-            return self.plain(*args)
-        for index, value in self.first.items():
-            if index not in self.open and index not in self.static and type(args[index]) is int:
-                if args[index] != value:
-                    self.open.add(index)
-                    self._renew(self.is_open)
-        given: Any = args
-        if self.open:
-            given = [asarray(x) if i in self.open else x for i, x in enumerate(args)]
-        try:
-            if self.signatures.traces == 0 and self._is_small(given):
-                return self._by_python("it has few operations")(*args)
-            values = self.signatures.call(tuple(given), {})
-        except TooManyError:
-            if self.signatures.most_traces == _MOST:
+    def _by_classes(self, *args: Any) -> Any:
+        classes = tuple(map(type, args))
+        variant = self.variants.get(classes)
+        if variant is None:
+            if len(self.variants) == _MOST:
                 return self.plain(*args)
-            if self.signatures.can_open():
-                self._renew(True)
-            self.signatures.most_traces = _MOST
-            return self._checked(*args)
-        except CutError as cut:
-            if self.open:
-                self.static |= self.open
-                self.open = set()
-                self._renew(self.is_open)
-                return self._checked(*args)
-            return self._split(cut.error, args)
-        except (RuntimeError, IndexError) as error:
-            explained = self.signatures.explained(error, tuple(given), {})
-            if explained is error:
-                raise
-            raise explained from None
-        return tuple([_python(value) for value in values])
+            variant = self.variants[classes] = _Variant(self, args)
+        return variant.call(args)
 
-    def _is_small(self, given: Any) -> bool:
-        return self.signatures.operations(tuple(given)) < _FEW and not self.part.has_loops
-
-    def _split(self, error: Exception, args: tuple[Any, ...]) -> Any:
+    def split(self, error: Exception, args: tuple[Any, ...]) -> Any:
         """Run the part after an error of its trace: split at the line of the error, or by Python."""
         if trace_state.cut_reason(error) is None:
             values = self.plain(*args)  # raises the program's own errors
-            self._by_python(str(error))
+            self.by_python(str(error))
             return values
         while self.cutting.note(error) and not self.lines:
             pass  # the line is outside of the part; the statement of the part that led there is next
@@ -260,7 +211,7 @@ class _Part:
                 self.part, lines, lambda part: self.cutting._part(self.function, part), self.cutting.within
             )
             return self.call(*args)
-        return self._by_python(trace_state.cut_reason(error) or "")(*args)
+        return self.by_python(trace_state.cut_reason(error) or "")(*args)
 
     @property
     def place(self) -> str:
@@ -280,10 +231,75 @@ class _Part:
             self._plain = self.function.plain(self.part)
         return self._plain
 
-    def _by_python(self, why: str) -> Any:
+    def by_python(self, why: str) -> Any:
         self.how = f"Python runs it: {why}"
         self.call = self.plain
         return self.call
+
+
+class _Variant:
+    """A part for arguments of some classes."""
+
+    def __init__(self, part: _Part, args: tuple[Any, ...]) -> None:
+        self.part = part
+        self.first = {index: value for index, value in enumerate(args) if type(value) is int}
+        self.open: set[int] = set()  # ints that have differed: they are traced
+        self.static: set[int] = set()  # ints that Python needs
+        self.others = [index for index, x in enumerate(args) if type(x) is not ndarray and type(x) not in _PLAIN]
+        self.is_open = False
+        self._renew(False)
+
+    def _renew(self, is_open: bool) -> None:
+        """Begin with new traces, because an int or a size has another value than before."""
+        is_number = frozenset(self.open)
+
+        def opened(function: Any) -> Any:
+            @functools.wraps(function)
+            def run(*args: Any) -> Any:
+                return function(*[number_of(x.tensor) if i in is_number else x for i, x in enumerate(args)])
+
+            return run if is_number else function
+
+        self.is_open = is_open
+        self.signatures = self.part.cutting.compiled(self.part.traced, opened, is_open, 1)
+        self.part.made.append(self.signatures)
+
+    def call(self, args: tuple[Any, ...]) -> Any:
+        """Return the variables that the part gives."""
+        if self.others and not _can_be_given([args[index] for index in self.others]):
+            return self.part.plain(*args)
+        changed = {i for i, value in self.first.items() if args[i] != value} - self.open - self.static
+        if changed:
+            self.open |= changed
+            self._renew(self.is_open)
+        given = args
+        if self.open:
+            given = tuple([asarray(x) if i in self.open else x for i, x in enumerate(args)])
+        signatures = self.signatures
+        try:
+            if signatures.traces == 0 and signatures.operations(given) < _FEW and not self.part.part.has_loops:
+                return self.part.by_python("it has few operations")(*args)
+            values = signatures.call(given, {})
+        except TooManyError:
+            if signatures.most_traces == _MOST:
+                return self.part.plain(*args)
+            if signatures.can_open():
+                self._renew(True)
+            self.signatures.most_traces = _MOST
+            return self.call(args)
+        except CutError as cut:
+            if self.open:
+                self.static |= self.open
+                self.open = set()
+                self._renew(self.is_open)
+                return self.call(args)
+            return self.part.split(cut.error, args)
+        except (RuntimeError, IndexError) as error:
+            explained = signatures.explained(error, given, {})
+            if explained is error:
+                raise
+            raise explained from None
+        return tuple([_python(value) for value in values])
 
 
 def _python(value: Any) -> Any:

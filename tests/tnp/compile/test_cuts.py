@@ -210,13 +210,15 @@ LOG: list[Any] = []
 
 
 def logs(xp: Any, x: Any) -> Any:
-    LOG.clear()
+    LOG.append(len(LOG))
     for i in range(3):
         kept = xp.unique(xp.floor(x * i))
         y = xp.sqrt(kept) * 2 + kept - 1 + i
         LOG.append(float(y.sum()))
         LOG.extend([i])
-    return list(LOG)
+    found = list(LOG)
+    LOG.clear()
+    return found
 
 
 def numbers(xp: Any, x: Any) -> Any:

@@ -214,7 +214,7 @@ def test_extremes(name: str, dtype: str) -> None:
     with pytest.warns(RuntimeWarning, match="a boolean index selects"), pytest.raises(ValueError, match="no identity"):
         np.vectorized_map(lambda row: extreme(np, row), given(data - data if dtype != "bool" else data & False))
     with pytest.raises(TypeError, match="depends on values"):
-        np.compile(lambda row: extreme(np, row), backend="eager")(given(data[0]))
+        np.compile(lambda row: extreme(np, row), backend="eager", fullgraph=True)(given(data[0]))
 
 
 def shaped(x: Any) -> Any:
@@ -262,7 +262,7 @@ def test_what_needs_the_shape_is_a_loop(function: Callable[[Any], Any]) -> None:
     assert line in {each for _, _, each in function.__code__.co_lines()}
     numpy.testing.assert_allclose(np.asnumpy(found), expected)
     with pytest.raises(TypeError, match="depends on values"):
-        np.compile(function, backend="eager")(given(ROWS[0]))
+        np.compile(function, backend="eager", fullgraph=True)(given(ROWS[0]))
 
 
 def test_a_write_in_between_makes_another_mask_of_a_graph() -> None:
@@ -273,7 +273,7 @@ def test_a_write_in_between_makes_another_mask_of_a_graph() -> None:
         return x
 
     with pytest.raises(TypeError, match="depends on values"):
-        np.compile(function, backend="eager")(given(ROWS[0].copy()))
+        np.compile(function, backend="eager", fullgraph=True)(given(ROWS[0].copy()))
 
 
 def test_random_masks_of_a_graph_are_two() -> None:
@@ -282,7 +282,7 @@ def test_random_masks_of_a_graph_are_two() -> None:
         return x
 
     with pytest.raises(TypeError, match="depends on values"):
-        np.compile(function, backend="eager")(given(ROWS[0].copy()))
+        np.compile(function, backend="eager", fullgraph=True)(given(ROWS[0].copy()))
 
 
 def test_casts() -> None:
