@@ -20,6 +20,7 @@ from tnp._autograph import rewriting
 _PACKAGES = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 OWN = tuple([os.path.join(_PACKAGES, name, "") for name in ("tnp", "backend_torch")])
 CELL = types.CellType()  # the closure cell through which converted functions reach the operators
+INNER = "_tnp_function"
 _codes: dict[types.CodeType, types.CodeType | str] = {}  # original code -> converted code, or why there is none
 
 
@@ -112,10 +113,11 @@ def _rewritten(function: types.FunctionType) -> types.CodeType | str:
             made = ast.Return(rewriting.Rewriter().visit(node))
         else:
             made = without_defaults(rewriting.Rewriter().function(node))
+            made.name = INNER  # its own name is that of a variable around it
         whole = assembled(code, around, [made])
     except rewriting.NotConvertible as error:
         return str(error) if isinstance(error, NoSource) else f"{function.__qualname__} is not converted: {error}"
-    return _named(_inner(whole, code.co_name), code)
+    return _named(_inner(whole, code.co_name if isinstance(node, ast.Lambda) else INNER), code)
 
 
 def rebuilt(

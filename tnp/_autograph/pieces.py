@@ -19,7 +19,7 @@ from tnp._autograph.names import Names
 from tnp._autograph.rewriting import _arguments, _assign, _name, _operator, _placed, _text
 
 _DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Import, ast.ImportFrom)
-_PYTHONS = (*_DEFINITIONS, ast.With, ast.Try, ast.Match, ast.Raise, ast.Delete, ast.Return)
+_PYTHONS = (*_DEFINITIONS, ast.With, ast.Try, ast.Match, ast.Raise, ast.Assert, ast.Delete, ast.Return)
 _EFFECTS = frozenset({"print", "input", "open", "breakpoint", "super"})
 _RANDOM = frozenset({"random", "default_rng", "seed", "RandomState"})  # a generator made here draws NumPy's numbers
 _GROWING = frozenset({"append", "extend", "insert", "pop", "remove", "add", "update", "clear"})
@@ -129,7 +129,7 @@ class Function:
             for kind, declared in ((ast.Global, self._globals), (ast.Nonlocal, self._outer))
             if declared & assigned
         ]
-        made = ast.FunctionDef(self._node.name, arguments, [*scope, *body] or [ast.Pass()], [])
+        made = ast.FunctionDef(conversion.INNER, arguments, [*scope, *body] or [ast.Pass()], [])
         made.type_params = []  # type: ignore[attr-defined]
         return ast.copy_location(made, self._node)
 
@@ -297,8 +297,8 @@ def _functions(body: Iterable[ast.stmt]) -> Iterable[str]:
 
 
 def _is_trivial_statement(statement: ast.stmt) -> bool:
-    if isinstance(statement, (ast.Pass, ast.Assert)):
-        return isinstance(statement, ast.Pass)
+    if isinstance(statement, ast.Pass):
+        return True
     if isinstance(statement, ast.Expr):
         return isinstance(statement.value, ast.Constant)
     if isinstance(statement, ast.AugAssign):
