@@ -28,7 +28,7 @@ Tensor = torch.Tensor
 
 _DOUBLE = {torch.float32: torch.float64, torch.complex64: torch.complex128}
 _LONGEST_DOT = {torch.float32: 1 << 17, torch.complex64: 1 << 17, torch.float64: 1 << 62, torch.complex128: 1 << 62}
-_INVERTED = 1 << 15  # elements, up to which NumPy inverts: as many as the native head of `inv` takes
+_FEW = 1 << 15  # elements, up to which NumPy computes: as many as the native core gives to NumPy
 _FEW_ROWS = 25  # LAPACK's SMLSIZ: larger matrices are divided, and get the same signs from every LAPACK
 _SINGLE = {double: single for single, double in _DOUBLE.items()}
 
@@ -57,21 +57,25 @@ def _in_double(function: Callable[..., Any], everywhere: bool = False) -> Callab
     return compute
 
 
-_torch_inv = _in_double(torch.linalg.inv)
-det = _in_double(torch.linalg.det)
-solve = _in_double(torch.linalg.solve)
-cholesky = _in_double(torch.linalg.cholesky)
+def _small_by_numpy(theirs: Callable[..., Any], otherwise: Callable[..., Any]) -> Callable[..., Any]:
+    """Let NumPy compute on small matrices on the CPU: torch's checks take longer than LAPACK."""
+
+    def compute(*tensors: Tensor, **options: Any) -> Tensor:
+        given = host.small(*tensors, most=_FEW)
+        if given is not None:
+            with contextlib.suppress(np.linalg.LinAlgError):  # of a singular matrix, which torch names
+                return host.wrapped(theirs(*given, **options))
+        return otherwise(*tensors, **options)
+
+    return compute
+
+
+inv = _small_by_numpy(np.linalg.inv, _in_double(torch.linalg.inv))
+det = _small_by_numpy(np.linalg.det, _in_double(torch.linalg.det))
+solve = _small_by_numpy(np.linalg.solve, _in_double(torch.linalg.solve))
+cholesky = _small_by_numpy(np.linalg.cholesky, _in_double(torch.linalg.cholesky))
 qr = _in_double(torch.linalg.qr)
 householder = _in_double(torch.geqrf)
-
-
-def inv(tensor: Tensor) -> Tensor:
-    """Return NumPy's inverse of small matrices on the CPU: torch's checks take longer than LAPACK."""
-    given = host.small(tensor, most=_INVERTED)
-    if given is not None:
-        with contextlib.suppress(np.linalg.LinAlgError):  # of a singular matrix, which torch names
-            return host.wrapped(np.linalg.inv(*given))
-    return _torch_inv(tensor)
 
 
 def _eigvals(tensor: Tensor) -> Tensor:

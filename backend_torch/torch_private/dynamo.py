@@ -73,6 +73,10 @@ def when_met(package: str, kinds: Sequence[type], action: Callable[[], None]) ->
             return self.tx.output.side_effects.track_object_existing(value, made)
 
         trace_rules.add_module_init_func(package, meet)
+        # A public function asks its native head before anything else.
+        trace_rules.add_module_init_func(
+            __name__.partition(".")[0], lambda: trace_rules._maybe_init_lazy_module(action)
+        )
         for trace_numpy in (False, True):
             VariableBuilder._type_dispatch_impl(trace_numpy).update(dict.fromkeys(kinds, build))
 

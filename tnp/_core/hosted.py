@@ -47,7 +47,10 @@ HOSTED = {
     "unpackbits": "a, axis, count, bitorder if axis is count is None",
     "unravel_index": "indices, shape, order",
     "vstack": "tup if dtype is None and casting == 'same_kind'",
+    "linalg.cholesky": "a, upper=upper",
+    "linalg.det": "a",
     "linalg.inv": "a",
+    "linalg.solve": "a, b",
 }
 """Function -> NumPy's arguments, and ``if`` with a condition."""
 

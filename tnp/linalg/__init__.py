@@ -24,6 +24,7 @@ from tnp._manipulation import rearranging
 from tnp._manipulation.broadcasting import broadcast_to
 from tnp._math import products
 from tnp._math.products import dot
+from tnp.linalg import _solvers
 from tnp.linalg._decompositions import cholesky, eig, eigh, eigvals, eigvalsh, qr, svd, svdvals
 from tnp.linalg._matrices import check_matrix, check_square
 from tnp.linalg._norms import cond, det, matrix_norm, matrix_rank, norm, slogdet, vector_norm
@@ -77,7 +78,7 @@ def matrix_power(a: Any, n: int) -> ndarray:
     if n == 0:
         return broadcast_to(eye(power.shape[-1], dtype=power.dtype, device=power.device), power.shape).copy()
     if n < 0:
-        power, n = inv(power), -n
+        power, n = _solvers.inv(power), -n
     result: Any = None
     while True:
         n, bit = divmod(n, 2)

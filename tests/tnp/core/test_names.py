@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import ast
 import io
 import typing
+from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -168,3 +171,19 @@ def test_dir_names_what_there_is() -> None:
     names = dir(tnp)
     assert set(tnp.__all__) < set(names) and {"linalg", "fft", "random", "testing"} < set(names)
     assert all(hasattr(tnp, name) for name in names)
+
+
+@pytest.mark.parametrize("module", [tnp, tnp.linalg, tnp.fft], ids=lambda module: module.__name__)
+def test_no_function_reads_a_name_that_is_not_there_yet(module: ModuleType) -> None:
+    """A module's imported functions leave its dictionary until a program reads them, as `inv` of `matrix_power` did."""
+    tree = ast.parse(Path(module.__file__ or "").read_text())
+    imported = {
+        alias.name
+        for node in ast.walk(tree)
+        if isinstance(node, ast.ImportFrom)
+        for alias in node.names
+        if not alias.asname
+    }
+    inside = [node for function in tree.body if isinstance(function, ast.FunctionDef) for node in ast.walk(function)]
+    read = {node.id for node in inside if isinstance(node, ast.Name)}
+    assert not read & imported & {*module.__all__}
