@@ -362,6 +362,11 @@ def is_from_outside(tensor: Tensor) -> bool:
     return _current.watch.is_from_outside(tensor)
 
 
+def stand_in(tensor: Tensor) -> Tensor:
+    """Return the tensor of the trace that stands for a tensor from outside; any other unchanged."""
+    return tensor if traces.is_fake(tensor) else _current.watch.stand_in(tensor)
+
+
 def known_memory() -> set[int]:
     """Return the memory whose values the trace knows at this point."""
     return set(_current.watch.known)

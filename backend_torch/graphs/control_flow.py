@@ -61,8 +61,13 @@ def is_true(predicate: Tensor) -> Tensor:
     return predicate if predicate.dtype is torch.bool else predicate != 0
 
 
-def cond(predicate: Tensor, true: Callable[[], Tensors], false: Callable[[], Tensors]) -> Tensors:
-    """Return the result of ``true()`` or ``false()``; a graph traces both, and their results must match."""
+def cond(
+    predicate: Tensor, true: Callable[[], Tensors], false: Callable[[], Tensors], around: Tensors | None = None
+) -> Tensors:
+    """Return the result of ``true()`` or ``false()``; a graph traces both, and their results must match.
+
+    The list ``around`` gets the tensors from outside that a graph takes.
+    """
     predicate = is_true(predicate)
     if not is_recorded():
         if _is_traced(predicate):
@@ -80,6 +85,8 @@ def cond(predicate: Tensor, true: Callable[[], Tensors], false: Callable[[], Ten
     with loop_derivatives.block() if loop_derivatives.is_taped() else contextlib.nullcontext():
         branches = [compiling.subgraph(functools.partial(results, branch), []) for branch in (true, false)]
     outer, (first, second) = compiling.aligned(branches)
+    if around is not None:
+        around += outer
     run: Callable[..., Tensors] = loop_derivatives.branch
     if _is_followed(outer):
         loop_derivatives.check(first)
@@ -101,7 +108,6 @@ def _has_value(tensor: Tensor) -> bool:
     return True
 
 
-is_from_outside = compiling.is_from_outside
 known_memory = compiling.known_memory
 is_view = tensor_internals.is_view
 
@@ -113,7 +119,18 @@ def selected(condition: Tensor, one: Tensor, other: Tensor) -> Tensor:
 
 def storage_of(tensor: Tensor) -> int:
     """Return an identifier of the tensor's memory: that below the transforms which have wrapped it."""
-    return compiling.storage_of(unwrapped(tensor))
+    return compiling.storage_of(compiling.stand_in(unwrapped(tensor)))
+
+
+def is_from_outside(tensor: Tensor) -> bool:
+    """Whether a tensor of the trace shares memory with an input or with an array from outside."""
+    return compiling.is_from_outside(compiling.stand_in(unwrapped(tensor)))
+
+
+def base_of(tensor: Tensor) -> Tensor:
+    """Return the tensor that owns the memory, in a trace without transforms; the tensor itself within one."""
+    tensor = tensor if functorch.is_wrapped(tensor) else compiling.stand_in(tensor)
+    return tensor._base if is_recorded() and tensor._base is not None else tensor
 
 
 def number(value: bool | int) -> Tensor:
@@ -145,6 +162,12 @@ class Traced:
     def overwritten(self) -> list[int]:
         """Numbers of the arguments that the body writes to."""
         return list(self.graph[0].meta["overwritten"])
+
+    @property
+    def used(self) -> set[int]:
+        """Numbers of the arguments that the body uses."""
+        placeholders = self.graph[0].graph.find_nodes(op="placeholder")
+        return {number for number in range(len(placeholders) - len(self.graph[1])) if placeholders[number].users}
 
     @property
     def operations(self) -> int:

@@ -28,6 +28,7 @@ from tnp._autograph.values import kept as kept
 from tnp._autograph.values import read as read
 from tnp._autograph.values import returned as returned
 from tnp._autograph.values import unbound as unbound
+from tnp._autograph.values import updated as updated
 from tnp._autograph.windows import item as item
 from tnp._autograph.windows import set_item as set_item
 from tnp._autograph.windows import update as update

@@ -124,7 +124,7 @@ class Rewriter(ast.NodeTransformer):
                 if isinstance(statement, ast.AugAssign) and isinstance(statement.target, ast.Name):
                     if statement.target.id in self.stateful:
                         name = statement.target.id
-                        made.append(_placed(_assign(name, self.loaded(name)), statement))
+                        made.append(_placed(_assign(name, _operator("updated", _name(name))), statement))
                 made.append(self.visit(statement))
         return made
 

@@ -6,12 +6,14 @@ Layer: owns when a branch or a loop becomes a part of the graph, and which varia
 from __future__ import annotations
 
 import contextlib
+import functools
+import operator
 import threading
 import types
 import warnings
 import weakref
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from backend_torch.graphs import control_flow as backend
 from backend_torch.kernels import value_checks
@@ -36,6 +38,8 @@ from tnp._autograph.values import (
     python_type,
 )
 from tnp._core.base import wrap
+from tnp._core.strided_views import Left, Source, follow_writes
+from tnp._transforms.control_flow import source_of
 
 Tensor = Any
 Block = Callable[..., Any]
@@ -221,18 +225,44 @@ Forms = dict[str, list[Form]]
 """Variable -> the forms of its arrays after a branch."""
 
 
+Key = tuple[str, int, int]
+"""A variable, the number of an array in it, and the number of one of the arrays whose memory that may share."""
+
+
+class _Block(NamedTuple):
+    """A traced block, for what its results may share memory with."""
+
+    traced: backend.Traced
+    parts: dict[str, Part]
+    when: Callable[[], Tensor | None]
+    """Returns whether the graph runs the block; None if its last step decides what the results share."""
+    inner: dict[Key, Tensor]
+    """Whether the graph runs the blocks inside it after which its results share memory."""
+
+
 def _branch(condition: Tensor, body: Block, orelse: Block, variables: _Variables) -> None:
     line = trace_state.user_line()
     before = variables.get()
     first, one = _one_branch(body, variables, before)
     forms = _forms(one)
     second, two = _one_branch(orelse, variables, before, forms)
+    second_forms = _forms(two)
     values, wanted, others = _merged(before, one, two, line, variables)
-    if wanted != forms or wanted != _forms(two):
-        first, _ = _one_branch(body, variables, before, wanted, values)
-        second, _ = _one_branch(orelse, variables, before, wanted, values)
+    for parts in [each for each in (one, two) if each is not None]:
+        parts.update({name: Part(before[name]) for name in wanted if name not in parts})
+    ones, twos = _conditions(one, wanted), _conditions(two, wanted)
+    if ones or twos or wanted != forms or wanted != second_forms:
+        first, _ = _one_branch(body, variables, before, wanted, values, [*ones, *[None] * len(twos)])
+        second, _ = _one_branch(orelse, variables, before, wanted, values, [*[None] * len(ones), *twos])
     results = backend.branched(condition, first, second)
-    sources = _shared(wanted, results, before, [(first, one or {}), (second, two or {})])
+    flags = results[sum(map(len, wanted.values())) :]
+    blocks = [
+        _Block(first, one or {}, lambda: backend.is_true(condition), dict(zip(ones, flags, strict=False))),
+        _Block(
+            second, two or {}, lambda: ~backend.is_true(condition), dict(zip(twos, flags[len(ones) :], strict=False))
+        ),
+    ]
+    sources = _shared(wanted, results, before, blocks)
     found = zip(results, sources, strict=False)
     after = {}
     for name, form in wanted.items():
@@ -245,38 +275,58 @@ def _forms(parts: dict[str, Part] | None) -> Forms:
     return {name: part.forms for name, part in (parts or {}).items()}
 
 
-def _shared(
-    forms: Forms, results: Sequence[Tensor], before: State, blocks: Sequence[tuple[backend.Traced, dict[str, Part]]]
-) -> list[list[Tensor]]:
+def _conditions(parts: dict[str, Part] | None, forms: Forms) -> list[Key]:
+    """Return where a block's results share memory if an inner branch has run, or has not."""
+    return [
+        (name, place, number)
+        for name, part in (parts or {}).items()
+        for place, each in enumerate(part.shares if name in forms else ())
+        for number, (_, _, when) in enumerate(each)
+        if when is not None
+    ]
+
+
+def _shared(forms: Forms, results: Sequence[Tensor], before: State, blocks: Sequence[_Block]) -> list[list[Source]]:
     """For each result, return the other arrays of after the block whose memory it may share.
 
-    These are tensors from around the block, but for the variable's own before it, and earlier results.
+    These are tensors from around the block, and earlier results.
     """
-    found: list[list[Tensor]] = [[] for _ in results]
-    for traced, parts in blocks:
+    found: list[list[Source]] = [[] for _ in results]
+    for traced, parts, when, inner in blocks:
         known = {backend.storage_of(tensor): tensor for tensor in traced.graph[1]}
+        condition = functools.cache(when)
         index = 0
         for name, form in forms.items():
-            is_view = name in parts and any(each.shape for each in form)  # numbers are copies
-            roots = parts[name].roots if is_view else []
-            own = [tensor for tensor in (Part(before[name]).tensors if roots else []) if not backend.is_view(tensor)]
-            is_all = len(form) - len(roots) in (0, 1)  # but for whether a `Maybe` is set
-            for place, tensor in enumerate(roots if is_all else []):
-                key = backend.storage_of(tensor)
-                if key in known and not any(tensor is each for each in own):
-                    found[index + place].append(known[key])
-                known.setdefault(key, results[index + place])
+            arrays = parts[name].shares if name in parts else []
+            own = [
+                tensor for tensor in (Part(before[name]).tensors if any(arrays) else []) if not backend.is_view(tensor)
+            ]
+            is_all = len(form) - len(arrays) in (0, 1)  # but for whether a `Maybe` is set
+            for place, each in enumerate(arrays if is_all else []):
+                for number, (tensor, is_exact, condition_inside) in enumerate(each):
+                    array = known.get(backend.storage_of(tensor))
+                    if array is None:
+                        continue
+                    taken = condition() if condition_inside is None else inner.get((name, place, number))
+                    is_own = any(array is one and not backend.is_view(one) for one in own)
+                    found[index + place].append(source_of(tensor, array, taken if is_exact else None, is_own))
+                known.setdefault(backend.storage_of(parts[name].tensors[place]), results[index + place])
             index += len(form)
     return found
 
 
 def _one_branch(
-    block: Block, variables: _Variables, before: State, forms: Forms | None = None, like: dict[str, Part] | None = None
+    block: Block,
+    variables: _Variables,
+    before: State,
+    forms: Forms | None = None,
+    like: dict[str, Part] | None = None,
+    flags: Sequence[Key | None] = (),
 ) -> tuple[backend.Traced, dict[str, Part] | None]:
     """Trace a branch. Return it and the variables that it results in: those in ``forms`` and those that it changes.
 
-    With ``like``, its results are the variables in ``forms`` alone, in the forms of these values. The variables are
-    None if the branch ends with a ``raise``.
+    With ``like``, its results are the variables in ``forms`` alone, in the forms of these values, and after them the
+    conditions at ``flags``. The variables are None if the branch ends with a ``raise``.
     """
     forms = forms or {}
     parts: dict[str, Part] = {}
@@ -289,13 +339,16 @@ def _one_branch(
         except _Raises:
             raises = True
             empty = [backend.zeros(form.shape, form.dtype) for each in forms.values() for form in each]
-            return empty or [backend.number(0)]
+            return [*empty, *[backend.number(False) for _ in flags]] or [backend.number(0)]
         changed = [name for name in variables.lines if like is None and not is_same(before[name], after[name])]
         parts.update({name: Part(after[name]) for name in dict.fromkeys([*forms, *changed])})
         if like is None:
             found = [tensor for part in parts.values() for tensor in part.tensors]
         else:
             found = [tensor for name, form in forms.items() for tensor in _formed(parts[name], like[name], form)]
+        arrays = {name: part.shares for name, part in parts.items()}  # now: this may add operations to the trace
+        for key in flags:
+            found.append(arrays[key[0]][key[1]][key[2]][2] if key else backend.number(False))
         return found or [backend.number(0)]  # a result keeps a branch that only prints from being dead code
 
     traced = backend.traced(run, [])
@@ -538,42 +591,106 @@ class _Loop:
         self.start: dict[str, list[Tensor]] = {}
         self.last: list[Part] = []
         self.unset: list[str] = []
-        self.sources: list[set[int]] = []  # for each carried tensor: those before the step whose memory it shares
+        self.sources: list[set[int]] = []  # for each carried tensor: those before the step whose memory it may share
+        self.lost: list[Left] = []  # the results of blocks before it that miss what a step writes
+        self.flags: dict[int, Any] = {}  # those that a step may rebind -> whether none has; after the loop its result
 
     def run(self, steps: int | None = None) -> None:
         """Trace the loop; ``steps`` is their number if it is known, and raises `_Short` if unrolling is better."""
         traced = self._traced()
-        self._check_writes(traced.overwritten)
+        self._check_writes(traced)
+        known = set(map(backend.storage_of, traced.graph[1]))
+        for place in self.lost:
+            if backend.storage_of(place.values) in known:
+                place.get(place.values)
         if steps is not None and steps * traced.operations <= MOST_OPERATIONS:
             raise _Short
         if steps is None and self.unset:
             self._demand_a_step()
+        starts = self._starts()
+        begins = self._first_test() if not steps and self._may_share(traced, starts) else None
         results = backend.repeated(self._tested, traced, self._carry(), steps)[len(self.counter) :]
+        results, flags = results[: len(starts)], results[len(starts) :]
+        self.flags = dict(zip(self.flags, flags, strict=True))
         forms = {name: part.forms for name, part in self.parts.items()}
-        sources = iter(_shared(forms, results, self.before, [(traced, self.after)]))
-        self.variables.put(self._state(results, sources))
+        block = _Block(traced, self.after, lambda: backend.number(True) if steps else begins, {})
+        sources = _shared(forms, results, self.before, [block])
+        for index, start in enumerate(starts):
+            if start is not None:
+                sources[index] += self._kept(index, starts, begins)
+        self.variables.put(self._state(results, iter(sources)))
 
-    def _check_writes(self, overwritten: list[int]) -> None:
-        """Raise NotStaged if a step may write to a caller's array through a variable that the loop also rebinds.
+    def _starts(self) -> list[Tensor | None]:
+        """For each carried tensor the array that it starts as; None for a number, and for what starts as nothing."""
+        found: list[Tensor | None] = []
+        for name, start in self.start.items():
+            value = self.before[name]
+            arrays = [] if python_type(value) is not None else Part(value).shares
+            own = [each[0][0] if each else None for each in arrays]
+            found += (own + [None] * len(start))[: len(start)]
+        return found
 
-        A carried variable starts as a copy, so the caller's array would not see the write. Steps may also pass arrays
-        from one variable to another, as ``u, v = v, u`` does.
-        """
-        names = [name for name, tensors in self.start.items() for _ in tensors]
-        reached = {index - len(self.counter) for index in overwritten}
+    def _may_share(self, traced: backend.Traced, starts: list[Tensor | None]) -> bool:
+        """Whether a variable is the caller's array if the loop does no step, or an array from around it if it does."""
+        known = set(map(backend.storage_of, traced.graph[1]))
+        arrays = [each for part in self.after.values() for shares in part.shares for each, _, _ in shares]
+        return not known.isdisjoint(map(backend.storage_of, arrays)) or any(
+            start is not None and backend.is_from_outside(start) and not self.sources[index]
+            for index, start in enumerate(starts)
+        )
+
+    def _kept(self, index: int, starts: list[Tensor | None], begins: Tensor | None) -> list[Source]:
+        """Return the arrays from before the loop whose memory a carried tensor may share after it."""
+        start = starts[index]
+        assert start is not None
+        if not self.sources[index]:
+            return [] if begins is None else [source_of(start, start, ~begins, not backend.is_view(start))]
+        reached = self._reached(self.sources[index]) | {index}
+        if reached == {index}:
+            kept = self.flags[index] if index in self.flags else backend.number(True)
+            return [source_of(start, start, kept, not backend.is_view(start))]
+        others = [each for each in [starts[number] for number in sorted(reached)] if each is not None]
+        others = [each for each in others if backend.is_from_outside(each)]  # a trace keeps others for itself, too
+        return [source_of(each, each, None, each is start and not backend.is_view(start)) for each in others]
+
+    def _reached(self, indices: Iterable[int]) -> set[int]:
+        """Return the carried tensors whose memory steps may pass on to some of them, as ``u, v = v, u`` does."""
+        reached = set(indices)
         while more := set().union(*[self.sources[index] for index in reached]) - reached:
             reached |= more
+        return reached
+
+    def _check_writes(self, traced: backend.Traced) -> None:
+        """Raise NotStaged if a step writes to memory that a variable shares before the loop, which also rebinds it.
+
+        A carried variable starts as a copy: the caller's array would not see its writes, nor it those to other names.
+        """
+        names = [name for name, tensors in self.start.items() for _ in tensors]
+        count = len(self.counter)
+        reached = self._reached({index - count for index in traced.overwritten})
         for name in dict.fromkeys([names[index] for index in sorted(reached)]):
             if any(map(backend.is_from_outside, Part(self.before[name]).tensors)):
                 raise NotStaged(
                     f"{self.variables.where(name)}: {self.what}, which is traced, writes to the caller's array {name} "
                     f"and gives the name another array: write to a copy of it ({name} = {name}.copy() before the loop)"
                 )
+        starts = self._starts()
+        memory = [set() if start is None else {backend.storage_of(start)} for start in starts]
+        for index in [number for number in sorted(traced.used) if count <= number < count + len(names)]:
+            others = {index - count for index in traced.overwritten} - {index - count}
+            written = set(map(backend.storage_of, traced.written)).union(*[memory[other] for other in others])
+            if not written.isdisjoint(memory[index - count]):
+                name = names[index - count]
+                raise NotStaged(
+                    f"{self.variables.where(name)}: {self.what}, which is traced, gives {name} another array, and "
+                    f"writes to memory that {name} shares before: let it be a copy ({name} = {name}.copy())"
+                )
 
     def _carry(self) -> list[Tensor]:
-        return [*self.counter, *[tensor for tensors in self.start.values() for tensor in tensors]]
+        flags = [backend.number(True) for _ in self.flags]
+        return [*self.counter, *[tensor for tensors in self.start.values() for tensor in tensors], *flags]
 
-    def _state(self, tensors: Sequence[Tensor], sources: Iterable[list[Tensor]] = ()) -> State:
+    def _state(self, tensors: Sequence[Tensor], sources: Iterable[list[Source]] = ()) -> State:
         state, rest = dict(self.before), iter(tensors)
         for name, part in self.parts.items():
             state[name] = part.filled([next(rest) for _ in part.tensors], part.forms, sources, name)
@@ -616,6 +733,7 @@ class _Loop:
         count = len(self.counter)
         state = self._state(tensors[count:])
         after = _run(self.body, lambda: self.step(tensors), self.variables, state, "a loop")
+        self.lost = follow_writes()  # the next step reads them
         results = [tensors[0] + 1] if count else []
         for name in self.variables.lines:
             part = self.parts.get(name)
@@ -631,10 +749,22 @@ class _Loop:
         ordered = self._ordered(results, after)
         places = {backend.storage_of(tensor): index for index, tensor in enumerate(tensors[count:])}
         self.after = {name: Part(after[name]) for name in self.parts}
-        found = [tensor for part in self.after.values() for tensor in part.tensors]
-        keys = [backend.storage_of(tensor) for tensor in found]
-        self.sources = [{places[key]} if key in places else set() for key in keys]
-        return ordered
+        self.sources, conditions = [], {}
+        for name, part in self.parts.items():
+            arrays = (self.after[name].shares + [[] for _ in part.tensors])[: len(part.tensors)]
+            for each in arrays:
+                shared = [(places.get(backend.storage_of(tensor)), condition) for tensor, _, condition in each]
+                index = len(self.sources)
+                self.sources.append({place for place, _ in shared if place is not None})
+                if self.sources[index] == {index} and all(
+                    condition is not None for place, condition in shared if place == index
+                ):
+                    conditions[index] = [condition for place, condition in shared if place == index]
+        if conditions.keys() - self.flags.keys():
+            self.flags = dict.fromkeys(conditions)
+            raise _Changed({})
+        flags = zip(self.flags, tensors[len(tensors) - len(self.flags) :], strict=True)
+        return [*ordered, *[flag & functools.reduce(operator.or_, conditions[index]) for index, flag in flags]]
 
     def _keeps(self, part: Part, new: Part) -> bool:
         """Whether a carried variable's forms can still hold its value after a step."""

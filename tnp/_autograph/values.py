@@ -18,10 +18,10 @@ from backend_torch.tensors import casting, memory, trace_state
 from backend_torch.tensors.dtypes import to_numpy
 from tnp._array.numbers import number_of
 from tnp._autograph.places import Place, rebound
-from tnp._core.base import ndarray, number
+from tnp._core.base import SCALARS, ndarray, number
 from tnp._core.dtypes import tensor_dtype
 from tnp._core.mask_selection import Selection
-from tnp._core.strided_views import left_view, root
+from tnp._core.strided_views import Left, Shares, Source, left_view, shares
 from tnp._transforms import pytree
 from tnp._transforms.control_flow import Leaves, described
 from tnp._transforms.traced_numbers import Number
@@ -127,6 +127,8 @@ def kept(names: Sequence[str], lines: Sequence[int], values: Sequence[Any], give
             if isinstance(leaf, Selection) or not (pytree.is_array(leaf) or _is_constant(leaf) or id(leaf) in there):
                 why = f"the shape of {name} depends on values" if isinstance(leaf, Selection) else why
                 why = why or f"{name} is an object of {type(leaf).__name__}, of which each call has its own"
+            if type(getattr(leaf, "place", None)) is Left:
+                why = f"values decide with which array {name} shares memory"
         inside = [id(each) for each in mutable(value)]
         if not set(seen).isdisjoint(inside) or len(set(inside)) < len(inside):
             why = why or f"{name} is a container that has another name, too"
@@ -151,6 +153,12 @@ def mutable(value: Any) -> Iterator[Any]:
 
 def _is_constant(value: Any) -> bool:
     return type(value) in _STATIC or isinstance(value, (Undefined, types.ModuleType)) or symbolic.is_symbol(value)
+
+
+def updated(value: Any) -> Any:
+    """Return a variable's value for an operation in place: a 0-d array if the scalar may be one."""
+    value = read(value)
+    return getattr(value.tensor, "in_place", value) if type(value) in SCALARS else value
 
 
 def returned(value: Any) -> Any:
@@ -244,11 +252,11 @@ class Part:
         ]
 
     def filled(
-        self, tensors: list[Tensor], forms: list[Form], shared: Iterable[list[Tensor]] = (), name: str = ""
+        self, tensors: list[Tensor], forms: list[Form], shared: Iterable[list[Source]] = (), name: str = ""
     ) -> Any:
         """Return the same structure with other tensors, which have these forms.
 
-        ``shared`` has for each the tensors whose memory it may share, and ``name`` is the variable that gets it.
+        ``shared`` has for each the arrays whose memory it may share, and ``name`` is the variable that gets it.
         """
         assert self.tree is not None
         weak, others = iter(forms), iter(shared)
@@ -257,15 +265,25 @@ class Part:
             sources = next(others, None)
             if next(weak).is_number:
                 return number_of(tensor)
-            return left_view(tensor, sources, name) if sources and tensor.dim() else pytree.like(leaf, tensor)
+            made = pytree.like(leaf, tensor)
+            if not sources or not isinstance(made, ndarray):
+                return made
+            view = left_view(tensor, sources, name)
+            if type(made) not in SCALARS:
+                return view
+            tensor.in_place = view
+            return made
 
         return self.tree.filled(tensors, made)
 
-    @property
-    def roots(self) -> list[Tensor]:
-        """For each leaf the tensor that it is a view of, or its own."""
-        pairs = zip([] if self.tree is None else self.tree.leaves, self.tensors, strict=True)
-        return [root(leaf) if isinstance(leaf, ndarray) else tensor for leaf, tensor in pairs]
+    @functools.cached_property
+    def shares(self) -> list[Shares]:
+        """For each leaf the tensors whose memory it may share."""
+        leaves = [] if self.tree is None else self.tree.leaves
+        return [
+            [] if type(leaf) in SCALARS else shares(leaf) if isinstance(leaf, ndarray) else [(tensor, False, None)]
+            for leaf, tensor in zip(leaves, self.tensors, strict=True)
+        ]
 
     def is_like(self, other: Part) -> bool:
         """Whether both have the same structure, whatever their dtypes and shapes; a number counts as an array."""

@@ -30,7 +30,7 @@ from tnp._compile.outer_state import (
 from tnp._compile.static_arguments import Static
 from tnp._core.base import SCALARS, flatiter, indirect, ndarray, readonly, subclass, wrap
 from tnp._core.readonly_views import readonly_array, set_writeable
-from tnp._core.strided_views import root
+from tnp._core.strided_views import Left, root
 from tnp._transforms import pytree
 from tnp._transforms.registered_pytrees import registered
 from tnp._transforms.traced_numbers import Number
@@ -244,6 +244,8 @@ class Result:
 
     def _is_shared(self, array: Any) -> bool:
         """Whether the base of a view is seen outside of the function: an argument, a captured array or a result."""
+        if type(array.place) is Left:
+            return not all(source.is_own for source in array.place.sources)
         base = root(array)
         others = [*self._inside, *[each for _, each in pytree.named(self._value, "")]]
         return not compiling.is_fake(base) or any(

@@ -12,12 +12,14 @@ Layer: owns the making of these arrays and both ways back from a stand-in. The c
 from __future__ import annotations
 
 import operator
-from collections.abc import Sequence
-from typing import Any, NamedTuple, NoReturn
+import weakref
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from backend_torch.kernels.indexing import Plan
+from backend_torch.kernels.selection import where
 from backend_torch.native import heads
 from backend_torch.tensors import host_views, memory, trace_state
 from backend_torch.tensors.dtypes import to_torch
@@ -28,6 +30,7 @@ from tnp._core.base import SCALARS, indirect, ndarray, readonly, strided, wrap_a
 Tensor = Any
 _new = object.__new__
 UNDESCRIBED = (strided, indirect)
+_left: weakref.WeakSet[Left] = weakref.WeakSet()
 _BASIC = frozenset({int, slice, type(None), type(Ellipsis)})
 
 
@@ -179,29 +182,143 @@ def _indirect(origin: ndarray, place: Plan | Layout | Left, given: Tensor, key: 
     return made
 
 
-class Left(NamedTuple):
-    """The place of a view that left a traced branch or loop: which elements it shares is known when the graph runs."""
+Shares = list[tuple[Tensor, bool, Tensor | None]]
+"""Views of the tensors whose memory an array may share; for each whether the array is that view, and the condition."""
 
-    values: Tensor
-    sources: tuple[tuple[Tensor, int], ...]
-    """The tensors whose memory the view may share, and their versions when it left."""
-    name: str
+
+class Source(NamedTuple):
+    """An array whose memory the result of a traced branch or loop may share."""
+
+    tensor: Callable[[], Tensor | None]
+    """Returns its tensor; None if nothing else refers to it any more."""
+    place: Layout | None
+    """Where in its memory the result then lies; None if only the graph knows."""
+    when: Tensor | None
+    """A 0-d tensor: whether it shares the memory; None if only the graph knows."""
+    is_own: bool
+    """Whether it is the value that the variable had before, and no view."""
+
+
+class Left:
+    """The place of a result of a traced branch or loop that may be another array, or a view of it.
+
+    A write to the result is followed by one to each source, and a read after a write to a source by one of that: where
+    the condition holds under which both share memory.
+
+    Parameters
+    ----------
+    values : Tensor
+        The result.
+    sources : sequence of Source
+        The arrays whose memory it may share.
+    name : str
+        The variable that has it, for messages.
+    """
+
+    __slots__ = ("__weakref__", "_seen", "name", "scope", "sources", "values")
+
+    def __init__(self, values: Tensor, sources: Sequence[Source], name: str) -> None:
+        self.values = values
+        self.sources = tuple(sources)
+        self.name = name
+        self.scope = trace_state.state.scopes[-1]
+        self._seen = self._versions()
+
+    def _versions(self) -> list[int]:
+        tensors = [source.tensor() for source in self.sources]
+        return [-1 if tensor is None else version_of(memory.unwrapped(tensor)) for tensor in tensors]
 
     def get(self, tensor: Tensor) -> Tensor:
-        """Return a copy of the values; raise if a source has been written to since, as the view might see that."""
-        if any(version_of(memory.unwrapped(source)) != version for source, version in self.sources):
-            raise trace_state.left_view_error(self.name, "is read after the array was written to")
-        return self.values.clone()
+        """Return the values as they are after the latest write to a source.
 
-    def put(self, tensor: Tensor, values: Tensor) -> NoReturn:
-        """Raise: the write would not reach the memory."""
-        raise trace_state.left_view_error(self.name, "is written to")
+        Raises
+        ------
+        NotImplementedError
+            A source has been written to, and only the graph knows what the result shares with it.
+        """
+        now = self._versions()
+        for source, version, seen in zip(self.sources, now, self._seen, strict=True):
+            array = source.tensor()
+            if version != seen and array is not None:
+                if source.place is None or source.when is None:
+                    raise trace_state.left_view_error(self.name, "is read after the array was written to")
+                self.values.copy_(where(source.when, source.place.view(array), self.values))
+        self._seen = now
+        return self.values
+
+    def put(self, tensor: Tensor, values: Tensor) -> None:
+        """Write the values to the sources, too.
+
+        Raises
+        ------
+        NotImplementedError
+            Only the graph knows what the result shares with a source.
+        """
+        for source in self.sources:
+            array = source.tensor()
+            if array is not None:
+                if source.place is None or source.when is None:
+                    raise trace_state.left_view_error(self.name, "is written to")
+                view = source.place.view(array)
+                source.place.put(array, where(source.when, values, view))
+        self._seen = self._versions()
 
 
-def left_view(tensor: Tensor, sources: Sequence[Tensor], name: str) -> ndarray:
-    """Return a result of a branch or a loop that may be a view of these tensors, which variable ``name`` gets."""
-    place = Left(tensor, tuple([(source, version_of(memory.unwrapped(source))) for source in sources]), name)
-    return _indirect(wrap_array(sources[0]), place, tensor, None)
+def left_view(tensor: Tensor, sources: Sequence[Source], name: str) -> ndarray:
+    """Return a result of a branch or a loop that may share memory with ``sources``, which variable ``name`` gets."""
+    place = Left(tensor, [*sources, *[further for source in sources for further in _behind(source)]], name)
+    _left.add(place)
+    return _indirect(wrap_array(tensor), place, tensor, place)
+
+
+def _behind(source: Source) -> list[Source]:
+    """Return the sources of a source, which is a result of a branch or a loop too."""
+    tensor = source.tensor()
+    place = getattr(getattr(tensor, "stands_for", None), "place", None)
+    if type(place) is not Left:
+        return []
+    is_whole = source.place == Layout.of(place.values, place.values)
+    found = []
+    for further in place.sources:
+        when = further.when & source.when if is_whole and source.when is not None and further.when is not None else None
+        found.append(further._replace(when=when, is_own=source.is_own and further.is_own))
+    return found
+
+
+def follow_writes() -> list[Left]:
+    """Let the results of branches and loops see what has been written to the arrays whose memory they may share.
+
+    Return those of which only the graph knows what they share: an error to read now.
+    """
+    lost = []
+    for place in list(_left):
+        if place.scope in trace_state.state.scopes:
+            try:
+                place.get(place.values)
+            except NotImplementedError:
+                lost.append(place)
+    return lost
+
+
+def shares(x: ndarray) -> Shares:
+    """Return the tensors whose memory an array may share."""
+    if type(x) is not indirect:
+        return [(x.tensor, x.flags.writeable, None)]
+    if type(x.place) is Left:
+        found: Shares = [(x.tensor, True, None)]
+        for source in x.place.sources:
+            array = source.tensor()
+            if array is not None:
+                view = array if source.place is None else source.place.view(array)
+                found.append((view, source.when is not None, source.when))
+        return found
+    if type(x.place) is Layout and type(x.origin) is indirect and type(x.origin.place) is Left:
+        strides = x.origin.given.stride()
+        return [
+            (x.place.view(tensor), True, when) if is_exact and tensor.stride() == strides else (tensor, False, None)
+            for tensor, is_exact, when in shares(x.origin)
+        ]
+    return [(root(x), False, None)]
 
 
 def root(x: ndarray) -> Tensor:

@@ -6,6 +6,7 @@ Layer: owns the containers of operands and results, and the checks that they mat
 from __future__ import annotations
 
 import operator
+import weakref
 from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
@@ -14,8 +15,10 @@ import numpy as np
 from backend_torch.graphs import control_flow
 from backend_torch.tensors import memory
 from backend_torch.tensors.dtypes import to_numpy
-from tnp._core.base import wrap, wrap_array
+from backend_torch.tensors.memory import Layout
+from tnp._core.base import ndarray, wrap, wrap_array
 from tnp._core.convert import tensor_of
+from tnp._core.strided_views import Shares, Source, left_view, shares
 from tnp._manipulation.joining import concatenate, stack
 from tnp._manipulation.rearranging import flip, moveaxis
 from tnp._transforms import pytree
@@ -130,6 +133,8 @@ def cond(pred: Any, true_fun: Callable[..., Tree], false_fun: Callable[..., Tree
     if not pytree.is_array(pred):
         return true_fun(*operands) if pred else false_fun(*operands)
     results: list[Leaves] = []
+    arrays: list[list[Shares]] = []
+    around: list[Tensor] = []
 
     def branch(function: Callable[..., Any]) -> Callable[[], list[Tensor]]:
         def run() -> list[Tensor]:
@@ -137,12 +142,46 @@ def cond(pred: Any, true_fun: Callable[..., Tree], false_fun: Callable[..., Tree
             if results:
                 results[0].check(result, "the result of false_fun", "that of true_fun")
             results.append(result)
+            arrays.append([shares(leaf) if isinstance(leaf, ndarray) else [] for leaf in result.leaves])
             return result.tensors
 
         return run
 
-    tensors = control_flow.cond(_truth(pred, "pred"), branch(true_fun), branch(false_fun))
-    return results[0].filled(tensors)
+    predicate = _truth(pred, "pred")
+    tensors = control_flow.cond(predicate, branch(true_fun), branch(false_fun), around)
+    known = {control_flow.storage_of(tensor): tensor for tensor in around}
+    sources = iter(_shared(predicate, arrays, known) if known else ())
+
+    def made(leaf: Any, tensor: Tensor) -> Any:
+        own = next(sources, None)
+        return left_view(tensor, own, "the result of cond") if own and tensor.dim() else pytree.like(leaf, tensor)
+
+    return results[0].filled(tensors, made)
+
+
+def _shared(predicate: Tensor, arrays: Sequence[Sequence[Shares]], known: dict[int, Tensor]) -> list[list[Source]]:
+    """For each result of `cond` return the arrays from around it whose memory it may share."""
+    found: list[list[Source]] = [[] for _ in arrays[0]]
+    taken = control_flow.is_true(predicate)
+    for results, condition in zip(arrays, (taken, ~taken), strict=True):
+        for place, each in enumerate(results):
+            for tensor, is_exact, inside in each:
+                array = known.get(control_flow.storage_of(tensor))
+                if array is not None:
+                    when = condition if is_exact and inside is None else None
+                    found[place].append(source_of(tensor, array, when, is_own=True))
+    return found
+
+
+def source_of(tensor: Tensor, array: Tensor, when: Tensor | None, is_own: bool) -> Source:
+    """Return the source of a result that may be ``tensor``, in the memory of an array from around its branch or loop.
+
+    The source is forgotten with the array, which then nothing else can write to or read.
+    """
+    base = control_flow.base_of(array)
+    is_seen = not control_flow.is_recorded() or control_flow.is_from_outside(array)
+    reference = (lambda: base) if is_seen else weakref.ref(base)
+    return Source(reference, None if when is None else Layout.of(tensor, base), when, is_own)
 
 
 def switch(index: Any, branches: Sequence[Callable[..., Tree]], *operands: Any) -> Tree:

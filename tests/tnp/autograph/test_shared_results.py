@@ -1,0 +1,273 @@
+"""Results of traced branches and loops that may be other arrays: a write to one writes to the other, as in NumPy."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy
+import pytest
+
+import tnp as np
+from tests.tnp.autograph.test_autograph import given, same
+
+FLAGS = (-1.0, 0.5, 1.5, 6.0)
+
+
+def rebound(a: Any, b: Any, c: Any, d: Any, flag: Any) -> Any:
+    """An argument that a branch rebinds, written by an operator, ``out=``, an element and a view."""
+    if flag > 0:
+        a = a * 2
+        b = b * 2
+    if flag > 5:
+        c = c * 2
+    elif flag > 0:
+        c = c * 3
+    if flag > 1:
+        d = a
+    a += 1
+    np_add_one(b)
+    c[1] = 7
+    view = d[1:]
+    view += 5
+    return a * 1, b * 1, c * 1, d * 1
+
+
+def np_add_one(x: Any) -> None:
+    xp = np if isinstance(x, np.ndarray) else numpy
+    xp.add(x, 1, out=x)
+
+
+def views(a: Any, b: Any, c: Any, d: Any, flag: Any) -> Any:
+    """Views of different arrays; writes to them, to their arrays, and reads of both."""
+    y = a[1:] if flag > 0 else b[:2]
+    y[0] = 5
+    a += 10
+    b *= 3
+    total = y.sum()
+    m = c.reshape(3, 1)
+    if flag > 1:
+        m = m.T
+    else:
+        m = d.reshape(1, 3)
+    m[0, 0] = 4
+    m.reshape(3)[1] *= 2
+    return total, y * 1, m * 1
+
+
+def names(a: Any, b: Any, c: Any, d: Any, flag: Any) -> Any:
+    """Two names of one array after one of the branches, and names that swap."""
+    if flag > 1:
+        a, b = b, a
+    a += 1
+    b *= 5
+    if flag > 0 and a[0] > 0:
+        c = d
+    elif flag > -2:
+        d = c
+    c += 1
+    d *= 2
+    e = f = a * 0
+    if flag > 1:
+        e = e + 2
+    e += d
+    f -= 1
+    return a - b, c * d, e * 1, f * 1
+
+
+def containers(a: Any, b: Any, c: Any, d: Any, flag: Any) -> Any:
+    """Entries, tuples, elements of lists, and a helper that writes."""
+
+    def doubled(x: Any) -> None:
+        x *= 2
+
+    entries = {"a": a}
+    if flag > 0:
+        entries["a"] = entries["a"] * 2
+    entries["a"] += 1
+    pair = (b, c)
+    if flag > 0:
+        pair = (c, b * 2)
+    pair[0][1] = 9
+    doubled(pair[1])
+    doubled(pair[0][1:])
+    chosen = [c, d]
+    if flag > 1:
+        chosen[0] = chosen[1]
+    for each in chosen:
+        each += 1
+    return entries["a"] * 1, pair[0] + pair[1]
+
+
+def loops(a: Any, b: Any, c: Any, d: Any, flag: Any) -> Any:
+    """Variables that are the caller's after no step of a loop, after all its steps, or after some."""
+    i = 0
+    while i < flag:
+        a = a * 2
+        b = b if flag > 1 else b[:]
+        if c[0] < 5:
+            c = c * 2
+        i = i + 1
+    e = a * 0
+    while i < 2 * flag:
+        e = d
+        i = i + 1
+    total = 0.0
+    y = d[1:] if flag > 0 else b[1:]
+    for i in range(40):
+        total += y[0] * (i + 1)
+        d[1] += 1
+    a += 1
+    b -= 1
+    c *= 3
+    e += 4
+    return a * 1, b * 1, c * 1, e * 1, total
+
+
+def within(a: Any, b: Any, c: Any, d: Any, flag: Any) -> Any:
+    """Writes in later branches and loops, of views of views, of indices and masks, and of parts."""
+    y = a if flag > 0 else b
+    if flag < 1:
+        y[0] = 100.0
+    else:
+        b[1] = 50.0
+    for i in range(30):
+        y[i % 3] += i
+    y[y > 30] = 0
+    y[[0, 1]] = y[[1, 0]]
+    z = c + 1j * d
+    w = z if flag > 1 else z * 2
+    w.real = 5
+    w[1:][1] = 3j
+    for i in range(3):
+        if flag > i:
+            c = c * 2
+        c += 1
+    return y.sum(), z * 1, w * 1, c * 1
+
+
+def returns(a: Any, b: Any, c: Any, d: Any, flag: Any) -> Any:
+    """A result that is decided before its array is written to."""
+    if flag > 1:
+        return a
+    c += 1
+    if flag > 0:
+        return c
+    c *= 2
+    return d
+
+
+ARRAYS = [numpy.arange(1.0, 4) + 3 * i for i in range(4)]
+
+
+@pytest.mark.parametrize("function", [rebound, views, names, containers, loops, within, returns])
+def test_writes_reach_the_arrays_that_numpy_writes_to(function: Callable[..., Any]) -> None:
+    compiled = np.compile(function, backend="eager")
+    for flag in FLAGS:
+        ours, theirs = given(ARRAYS, np), given(ARRAYS, numpy)
+        expected, actual = function(*theirs, numpy.asarray(flag)), compiled(*ours, np.asarray(flag))
+        for one, other in zip(
+            [*(expected if isinstance(expected, tuple) else [expected]), *theirs],
+            [*(actual if isinstance(actual, tuple) else [actual]), *ours],
+            strict=True,
+        ):
+            numpy.testing.assert_allclose(np.asnumpy(np.asarray(other)), one, rtol=1e-12, err_msg=f"flag {flag}")
+    assert compiled.cache_info().traces == 1
+
+
+def test_a_0d_array() -> None:
+    def function(x: Any, flag: Any) -> Any:
+        if flag > 0:
+            x = x * 2
+        x += 1
+        return x * 1
+
+    for flag in (-1.0, 1.0):
+        same(function, numpy.asarray(3.0), numpy.asarray(flag))
+
+
+def test_captured_arrays_and_machine_code() -> None:
+    captured = {numpy: numpy.ones(3), np: np.ones(3)}
+
+    def function(x: Any, flag: Any) -> Any:
+        w = captured[np if isinstance(x, np.ndarray) else numpy]
+        y = w if flag > 0 else x[:]
+        y[1:] += 10
+        if flag > 1:
+            x = x * 2
+        x += w
+        return x * 1
+
+    compiled = np.compile(function)
+    for flag in (-1.0, 0.5, 2.0):
+        ours, theirs = np.arange(3.0), numpy.arange(3.0)
+        expected, actual = function(theirs, numpy.asarray(flag)), compiled(ours, np.asarray(flag))
+        for one, other in ((expected, actual), (theirs, ours), (captured[numpy], captured[np])):
+            numpy.testing.assert_array_equal(np.asnumpy(other), one)
+
+
+def test_a_result_of_cond() -> None:
+    def function(x: Any, flag: Any) -> Any:
+        y = np.cond(flag > 0, lambda v: v, lambda v: v * 2, x)
+        y += 1
+        return y * 1
+
+    compiled = np.compile(function, backend="eager", autograph=False)
+    for flag in (-1.0, 1.0):
+        ours, theirs = np.ones(3), np.ones(3)
+        expected, actual = function(theirs, np.asarray(flag)), compiled(ours, np.asarray(flag))
+        assert (actual.tolist(), ours.tolist()) == (expected.tolist(), theirs.tolist())
+
+
+def chosen_by_index(x: Any, i: Any, flag: Any) -> Any:
+    row = x[i * 1] if flag > 0 else x[1]
+    row[0] = 5
+    return x
+
+
+def passed_on(x: Any, i: Any, flag: Any) -> Any:
+    y = x * 0
+    while flag > 0:
+        x, y = y, x + i
+        flag = flag - 1
+    x += 1
+    return y
+
+
+def shared_before(x: Any, i: Any, flag: Any) -> Any:
+    y, total = x, 0.0
+    while flag > i:
+        x[0] += 1
+        total = total + y[0, 0]
+        y = y * 2
+        flag = flag - 1
+    return total
+
+
+@pytest.mark.parametrize(
+    ("function", "error"),
+    [
+        (chosen_by_index, r"the expression is written to, but it may be a view that was chosen in a branch"),
+        (passed_on, r"x is written to, but it may be a view that was chosen in a branch or a loop"),
+        (shared_before, r"gives y another array, and writes to memory that y shares before.*y = y\.copy\(\)"),
+    ],
+)
+def test_what_only_the_graph_knows_is_refused(function: Callable[..., Any], error: str) -> None:
+    with pytest.raises((NotImplementedError, TypeError), match=r"test_shared_results\.py:\d+: .*" + error):
+        np.compile(function, backend="eager", fullgraph=True)(np.ones((2, 2)), np.asarray(0), np.asarray(1.0))
+
+
+def test_an_array_of_the_function_itself_may_be_rebound_and_written() -> None:
+    """Nobody else can see the array that it was before."""
+
+    def function(x: Any, flag: Any) -> Any:
+        a, b, c = x * 0, x * 1, x * 2
+        for i in range(100):
+            if x[0] + i > flag:
+                a = a * 0.9 + x
+            b, c = c + 1, b
+        a[0] += 9
+        c[1] = 3
+        return a, b, c
+
+    same(function, numpy.ones(3), numpy.asarray(50.0))
