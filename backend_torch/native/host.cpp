@@ -1,5 +1,6 @@
 #include "host.h"
 
+#include <ATen/ops/from_blob.h>
 #include <torch/csrc/utils/tensor_numpy.h>
 
 #include <cstring>
@@ -171,6 +172,11 @@ PyObject* argument(PyObject* x) {
 // an exception for anything else.
 PyObject* key_part(PyObject* item) {
   if (PySlice_Check(item) || item == Py_Ellipsis) return Py_NewRef(item);
+  if (is_numpy(item)) {  // an index array or a mask, but no number
+    const auto* given = reinterpret_cast<const NumpyArray*>(item);
+    int8_t dtype = read_dtype(given->dtype, NONE);
+    return given->dim > 0 && (dtype == B1 || (dtype >= U8 && dtype <= I64)) ? Py_NewRef(item) : nullptr;
+  }
   if (PyBool_Check(item) || (is_array(item) && plain_tensor(item) != nullptr && plain_tensor(item)->dim() == 0)) return nullptr;
   return PyFloat_CheckExact(item) || PyUnicode_CheckExact(item) ? nullptr : argument(item);
 }
@@ -308,6 +314,25 @@ PyObject* numpy_part(const at::Tensor& tensor, PyObject* owner, c10::IntArrayRef
                               number, in_bytes, data, 0, ALIGNED_AND_WRITEABLE, nullptr);
   if (array != nullptr && set_base(array, Py_NewRef(owner)) < 0) Py_CLEAR(array);
   return array;
+}
+
+bool is_numpy(PyObject* x) { return Py_TYPE(x) == numpy_array; }
+
+bool borrow(PyObject* x, at::Tensor& tensor) {
+  constexpr int ALIGNED = 0x0100;
+  const auto* given = reinterpret_cast<const NumpyArray*>(x);
+  if (!is_numpy(x) || !(given->flags & ALIGNED) || given->dim > 32) return false;
+  int8_t dtype = read_dtype(given->dtype, NONE);
+  if (dtype == NONE) return false;
+  int64_t width = itemsize(dtype), strides[32];
+  for (int axis = 0; axis < given->dim; axis++) {
+    int64_t stride = given->strides[axis], size = given->sizes[axis];
+    if (size == 0 || stride < 0 || stride % width || (stride == 0 && size > 1)) return false;
+    strides[axis] = stride / width;
+  }
+  c10::IntArrayRef sizes(reinterpret_cast<const int64_t*>(given->sizes), given->dim);
+  tensor = at::from_blob(given->data, sizes, {strides, static_cast<size_t>(given->dim)}, SCALAR_TYPES[dtype]);
+  return true;
 }
 
 PyObject* pick_by_numpy(PyObject* array, const at::Tensor& tensor, PyObject* key) {

@@ -14,6 +14,12 @@ bool numpy_computes();
 PyObject* numpy_part(const at::Tensor& tensor, PyObject* owner, c10::IntArrayRef sizes, c10::IntArrayRef strides,
                      int64_t offset);
 
+// Whether an object is an array of NumPy's own class.
+bool is_numpy(PyObject* x);
+
+// Make a tensor over the memory of a NumPy array, which has to outlive it; false if the guard refuses the array.
+bool borrow(PyObject* x, at::Tensor& tensor);
+
 // Index by NumPy with a key that has an index array or a mask. A new reference; nullptr or false if the Python path has to.
 PyObject* pick_by_numpy(PyObject* array, const at::Tensor& tensor, PyObject* key);
 bool put_by_numpy(PyObject* array, const at::Tensor& tensor, PyObject* key, PyObject* value);

@@ -314,7 +314,9 @@ bool set_masked(const at::Tensor& tensor, const at::Tensor& mask, int64_t length
 }  // namespace
 
 bool has_index_array(PyObject* key) {
-  auto is_one = [](PyObject* item) { return is_array(item) || is_readonly(item) || PyList_CheckExact(item); };
+  auto is_one = [](PyObject* item) {
+    return is_array(item) || is_readonly(item) || PyList_CheckExact(item) || is_numpy(item);
+  };
   if (!PyTuple_CheckExact(key)) return is_one(key);
   for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(key); i++)
     if (is_one(PyTuple_GET_ITEM(key, i))) return true;

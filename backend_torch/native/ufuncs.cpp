@@ -20,8 +20,10 @@ namespace {
 std::unordered_map<PyObject*, Ufunc*> by_object;
 std::vector<std::unique_ptr<Ufunc>> ufuncs;
 
-// An operand: a tensor, a scalar's value, or a Python number, whose kind stands for its dtype.
+// An operand: a tensor, a scalar's value, or a Python number, whose kind stands for its dtype. A NumPy array is a tensor
+// over its memory: no result shares the memory of an operand.
 struct Operand {
+  at::Tensor borrowed;
   const at::Tensor* tensor = nullptr;
   const char* value = nullptr;
   PyObject* number = nullptr;
@@ -60,20 +62,23 @@ bool read(PyObject* x, Operand& operand) {
     operand.number = x;
     return true;
   }
+  if (is_numpy(x)) {
+    if (!borrow(x, operand.borrowed)) return false;
+    operand.tensor = &operand.borrowed;
+    operand.given = dtype_of(operand.borrowed);
+    return true;
+  }
   if (!is_numpy_float(x)) return false;
   operand.value = reinterpret_cast<const char*>(&reinterpret_cast<PyFloatObject*>(x)->ob_fval);
   operand.given = F64;
   return true;
 }
 
-// Whether NumPy takes these numbers, without an array beside them, for ones of its dtypes and the result is on the CPU.
-bool has_numbers(const Operand* operands, int count) {
-  for (int i = 0; i < count; i++) {
-    int overflow = 0;
-    if (operands[i].given == WEAK_INT) PyLong_AsLongLongAndOverflow(operands[i].number, &overflow);
-    if (overflow) return false;  // an object to NumPy
-  }
-  return makes_on_cpu();
+// Whether NumPy takes a number, without an array beside it, for one of its dtypes and the result is on the CPU.
+bool is_taken(const Operand& operand) {
+  int overflow = 0;
+  if (operand.given == WEAK_INT) PyLong_AsLongLongAndOverflow(operand.number, &overflow);
+  return !overflow && makes_on_cpu();  // a larger number is an object to NumPy
 }
 
 // Resolve dtypes by NumPy, and find NumPy's loop if that is the kernel; false without an exception if NumPy refuses.
@@ -405,8 +410,7 @@ PyObject* call_binary(Ufunc* ufunc, PyObject* x, PyObject* y) {
   Operand a, b;
   if (!is_quiet() || !read(x, a) || !read(y, b)) return nullptr;
   if (!is_ours(x) && !is_ours(y)) {
-    const Operand both[] = {a, b};
-    if (!has_numbers(both, 2)) return nullptr;
+    if (!is_taken(a) || !is_taken(b)) return nullptr;
   }
   BinaryPlan& plan = ufunc->binary[a.given][b.given];
   if (plan.state == State::UNKNOWN) make_plan(ufunc, plan, a.given, b.given, NONE);
@@ -420,7 +424,7 @@ PyObject* call_binary(Ufunc* ufunc, PyObject* x, PyObject* y) {
 
 PyObject* call_unary(Ufunc* ufunc, PyObject* x) {
   Operand a;
-  if (!is_quiet() || !read(x, a) || (!is_ours(x) && !has_numbers(&a, 1))) return nullptr;
+  if (!is_quiet() || !read(x, a) || (!is_ours(x) && !is_taken(a))) return nullptr;
   UnaryPlan& plan = ufunc->unary[a.given];
   if (plan.state == State::UNKNOWN) make_plan(ufunc, plan, a.given);
   if (!is_native(plan.state)) return nullptr;

@@ -144,6 +144,8 @@ def check_readable(x: ndarray) -> None:
 
 def array_interface(x: ndarray) -> dict[str, Any]:
     """``x.__array_interface__``; AttributeError if there is none, so that NumPy tries ``__array__`` next."""
+    if (given := heads.numpy_of(x.tensor)) is not None:
+        return {**given[0].__array_interface__, "strides": given[0].strides}
     if x.tensor.device.type == "cpu" and memory.is_readable(x.tensor) and x.dtype.isbuiltin == 1:
         values = memory.to_numpy(x.tensor)
         if memory.shares(x.tensor, values):  # a lazily conjugated tensor gives a copy, and nobody would keep that alive
