@@ -49,7 +49,7 @@ def numpy_ufunc(ufunc: Any, method: str, inputs: tuple[Any, ...], kwargs: dict[s
     function = ours if method == "__call__" else getattr(ours, method)
     if targets:
         kwargs["out"] = targets if len(targets) > 1 else targets[0]
-    result = function(*inputs, **kwargs)
+    result = function(*inputs, **kwargs) if kwargs else function(*inputs)
     for out, written in zip(outs, targets, strict=True):
         _write_back(out, written)
     return _results(result, outs)

@@ -697,3 +697,40 @@ def test_data_that_no_tensor_holds_has_no_gradient() -> None:
         np.concatenate([x, np.array(["a"], dtype=object)])
     with pytest.raises(TypeError, match="keep such data"):
         tnp.concatenate([x, np.array(["a"], dtype=object)])
+
+
+MIXED: dict[str, Any] = {
+    "dtypes": lambda xp, x, a: [x + a.astype(kind) for kind in ("?", "u1", "i4", "u8", "f2", "f4", "c8")],
+    "orders": lambda xp, x, a: (x + np.asfortranarray(a), x * a.T.copy().T, x[::-1] + a[::-1], x[:, ::2] - a[:, ::2]),
+    "broadcasting": lambda xp, x, a: (x + a[0], x[0] + a, x + a[:1], x + a[:, :1], x[:, :0] + a[:, :0]),
+    "0-d": lambda xp, x, a: (x + np.array(2, "f8"), x[0, 0] + np.array(2), np.array(2) + x),
+    "other memory": lambda xp, x, a: (
+        x + np.broadcast_to(a[0], a.shape), x + a.astype(">f4"),
+        x + np.frombuffer(bytes(97), "u1")[1:].view("f4").reshape(4, 6),
+    ),
+    "reflected": lambda xp, x, a: (a + x, a == x, a - 2 * x, np.add(a, x), np.maximum(x, a), a // x),
+    "in place": lambda xp, x, a: (x.__iadd__(a), x.__imul__(a[0]), x.__isub__(a[:, :1])),
+    "over its own memory": lambda xp, x, a: x.__iadd__(np.asarray(x)[::-1]),
+    "index arrays": lambda xp, x, a: (x[np.array([[0], [2]])], x[np.array([0, 2]), np.array([1, -1])]),
+    "masks": lambda xp, x, a: (x[a > 0], x[a[:, 0] > 0], x[(a[:, 0] > 0), 1], x[np.zeros(a.shape, bool)]),
+    "other indices": lambda xp, x, a: (x[np.array(1)], x[np.array([1], "u1")], x[np.array([], int)], x[[2]]),
+    "assignments": lambda xp, x, a: (x.__setitem__(np.array([0, 2]), 7), x.__setitem__(a > 0, 1.5), x),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", MIXED)
+def test_numpys_arrays_beside_ours(name: str) -> None:
+    """Results are as between arrays of one library, and are new memory."""
+
+    def run(xp: Any) -> Any:
+        a = sample(np, (4, 6), "f4", seed=1)
+        results = MIXED[name](xp, xp.asarray(sample(np, (4, 6), "f4").copy()), a)
+        a[...] = 100
+        return results
+
+    compare(run)
+
+
+@pytest.mark.parametrize("index", [np.array([0, 9]), np.array([1.0]), np.array([True]), np.array(["a"])])
+def test_numpys_arrays_that_are_no_indices(index: Any) -> None:
+    compare(lambda xp: xp.asarray(np.arange(3.0))[index], raises=IndexError)
