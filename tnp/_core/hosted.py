@@ -21,6 +21,7 @@ HOSTED = {
     "ediff1d": "ary, to_end, to_begin",
     "gradient": "f, *varargs, axis=axis, edge_order=edge_order",
     "hstack": "tup if dtype is None and casting == 'same_kind'",
+    "identity": "n if dtype is device is like is None",
     "indices": "dimensions if dtype is int and device is None and sparse is False",
     "insert": "arr, obj, values, axis",
     "interp": "x, xp, fp, left, right if period is None",
