@@ -757,7 +757,7 @@ def test_compiled_functions_draw_anew_and_by_seed(numpys_state: None) -> None:
     assert (again(x) == expected(x)).all()
     for draw in (lambda x: rng.vonmises(x, 1.0), lambda x: rng.bytes(3), lambda x: rng.zipf(2.0, 3)):
         with pytest.raises(NotImplementedError, match="outside compiled functions"):
-            tnp.compile(draw, backend="eager")(x)
+            tnp.compile(draw, backend="eager", fullgraph=True)(x)
 
 
 @pytest.mark.parametrize("run", ["compiled", "perhaps from the cache on disk"])
