@@ -115,6 +115,7 @@ def kept(names: Sequence[str], lines: Sequence[int], values: Sequence[Any], give
         One is neither an array nor a constant: it would be that of the trace at each call.
     """
     there = {id(leaf) for value in given for _, leaf in pytree.named(value, "")}
+    is_counted = any(type(value) is number for value in given)
     seen = [id(each) for value in given for each in mutable(value)]  # of which the caller has other objects
     found = []
     for name, line, value in zip(names, lines, values, strict=True):
@@ -129,6 +130,8 @@ def kept(names: Sequence[str], lines: Sequence[int], values: Sequence[Any], give
                 why = why or f"{name} is an object of {type(leaf).__name__}, of which each call has its own"
             if type(getattr(leaf, "place", None)) is Left:
                 why = f"values decide with which array {name} shares memory"
+        if is_counted and type(value) is number and value.dtype.kind != "f":
+            why = f"{name} is an int that is computed from others, and Python's have any size"
         inside = [id(each) for each in mutable(value)]
         if not set(seen).isdisjoint(inside) or len(set(inside)) < len(inside):
             why = why or f"{name} is a container that has another name, too"

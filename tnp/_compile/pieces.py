@@ -29,6 +29,7 @@ from tnp._transforms import pytree
 
 _MOST = 4  # traces of a part with open sizes; then Python runs it for other arguments
 _FEW = 4  # operations: Python runs a part of fewer, where there is nothing to fuse
+_LARGE = 2**31  # an int beyond this is not traced
 _LIBRARIES = frozenset({"tnp", "numpy", "torch", *sys.stdlib_module_names} - {"__main__"})
 _PLAIN = frozenset({type(None), bool, int, float, complex, str, bytes, range, slice, type, type(Ellipsis)})
 
@@ -268,8 +269,10 @@ class _Variant:
         """Return the variables that the part gives."""
         if self.others and not _can_be_given([args[index] for index in self.others]):
             return self.part.plain(*args)
+        if self.open and any(abs(args[index]) > _LARGE for index in self.open):
+            return self.part.plain(*args)  # Python's ints have any size
         changed = {i for i, value in self.first.items() if args[i] != value} - self.open - self.static
-        if changed:
+        if changed := {index for index in changed if abs(args[index]) <= _LARGE}:
             self.open |= changed
             self._renew(self.is_open)
         given = args

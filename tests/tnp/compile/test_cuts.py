@@ -232,6 +232,17 @@ def numbers(xp: Any, x: Any) -> Any:
     return small, count, isinstance(count, int), total
 
 
+def large_ints(xp: Any, x: Any) -> Any:
+    seed, found = len(xp.unique(x)), []
+    for i in range(4):
+        seed = (seed * 6364136223846793005 + 1442695040888963407) % 2**61
+        y = xp.sqrt(xp.unique(x)) * i - 1
+        cube = seed * seed * i
+        y = y * 2 + (seed % 100) - xp.sin(y)
+        found.append((y, seed, cube))
+    return found
+
+
 def assigned_sometimes(xp: Any, x: Any) -> Any:
     k = len(xp.unique(x))
     if k > 1000:
@@ -334,6 +345,7 @@ def wrong(xp: Any, x: Any) -> Any:
         shared_containers,
         logs,
         numbers,
+        large_ints,
         assigned_sometimes,
         functions,
         generators,
