@@ -142,6 +142,21 @@ def _user_frame() -> tuple[FrameType, str]:
     return frame, called
 
 
+def frames_of_function(mark: str) -> Iterator[FrameType]:
+    """Yield the frames of the user's innermost function, and of the functions in it whose names have a mark."""
+    frame: FrameType | None = _user_frame()[0]
+    assert frame is not None
+    inner, code = _inner(), frame.f_code
+    function = code.co_filename, code.co_qualname.partition(f".<locals>{mark}")[0]
+    while frame is not None:
+        code = frame.f_code
+        if (code.co_filename, code.co_qualname.partition(f".<locals>{mark}")[0]) == function:
+            yield frame
+        elif not code.co_filename.startswith(inner):
+            return
+        frame = frame.f_back
+
+
 def line_of(error: BaseException) -> str:
     """The file and line of the innermost frame that is not in tnp or a library of its, when ``error`` was raised."""
     name, line = (lines_of(error) or [("an unknown line", 0)])[-1]

@@ -37,7 +37,8 @@ from tnp._autograph.values import (
     predicate,
     python_type,
 )
-from tnp._core.base import wrap
+from tnp._core.base import ndarray, wrap
+from tnp._core.mask_selection import Selection
 from tnp._core.strided_views import Left, Source, follow_writes
 from tnp._transforms.control_flow import source_of
 
@@ -552,6 +553,31 @@ _carried: weakref.WeakKeyDictionary[types.CodeType, dict[str, list[Form]]] = wea
 """Code of a loop's body -> the variables that the loop carried when it was last traced."""
 
 
+def _named_besides(names: Iterable[str]) -> set[int]:
+    """Return the memory of arrays that the function being traced has in other variables than these."""
+    known = frozenset(names)
+    tensors = []
+    for frame in trace_state.frames_of_function("._tnp_"):
+        for name, value in frame.f_locals.items():
+            if name not in known and not name.startswith("_tnp_"):
+                tensors += [leaf.tensor for leaf in _arrays(value)]
+    return set(map(backend.storage_of, tensors))
+
+
+def _arrays(value: Any, depth: int = 2) -> Iterator[ndarray]:
+    """Yield the arrays with memory of their own in a value: itself, and what containers and objects hold."""
+    if isinstance(value, ndarray):
+        if not isinstance(value, Selection):
+            yield value
+    elif depth and isinstance(value, (list, tuple)):
+        for each in value:
+            yield from _arrays(each, depth - 1)
+    elif depth and python_type(value) is None and not isinstance(value, (type, types.ModuleType, types.FunctionType)):
+        held = value if isinstance(value, dict) else getattr(value, "__dict__", {})
+        for each in list(held.values()):
+            yield from _arrays(each, depth - 1)
+
+
 class _Changed(Exception):
     """A step changes variables that the loop does not carry yet, or not in this dtype."""
 
@@ -586,6 +612,7 @@ class _Loop:
         self.counter = counter
         self.what = what
         self.before = variables.get()
+        self.named = _named_besides(variables.lines)  # the memory that other variables of the function share
         self.parts: dict[str, Part] = {}  # the carried variables
         self.after: dict[str, Part] = {}  # the same after a step
         self.start: dict[str, list[Tensor]] = {}
@@ -635,9 +662,12 @@ class _Loop:
         known = set(map(backend.storage_of, traced.graph[1]))
         arrays = [each for part in self.after.values() for shares in part.shares for each, _, _ in shares]
         return not known.isdisjoint(map(backend.storage_of, arrays)) or any(
-            start is not None and backend.is_from_outside(start) and not self.sources[index]
-            for index, start in enumerate(starts)
+            start is not None and self._is_seen(start) and not self.sources[index] for index, start in enumerate(starts)
         )
+
+    def _is_seen(self, tensor: Tensor) -> bool:
+        """Whether memory from before the loop has another name: the caller's, or another variable's."""
+        return backend.is_from_outside(tensor) or backend.storage_of(tensor) in self.named
 
     def _kept(self, index: int, starts: list[Tensor | None], begins: Tensor | None) -> list[Source]:
         """Return the arrays from before the loop whose memory a carried tensor may share after it."""
@@ -650,7 +680,7 @@ class _Loop:
             kept = self.flags[index] if index in self.flags else backend.number(True)
             return [source_of(start, start, kept, not backend.is_view(start))]
         others = [each for each in [starts[number] for number in sorted(reached)] if each is not None]
-        others = [each for each in others if backend.is_from_outside(each)]  # a trace keeps others for itself, too
+        others = [each for each in others if self._is_seen(each)]  # a trace keeps others for itself, too
         return [source_of(each, each, None, each is start and not backend.is_view(start)) for each in others]
 
     def _reached(self, indices: Iterable[int]) -> set[int]:
@@ -669,10 +699,13 @@ class _Loop:
         count = len(self.counter)
         reached = self._reached({index - count for index in traced.overwritten})
         for name in dict.fromkeys([names[index] for index in sorted(reached)]):
-            if any(map(backend.is_from_outside, Part(self.before[name]).tensors)):
+            tensors = Part(self.before[name]).tensors
+            if any(map(self._is_seen, tensors)):
+                is_callers = any(map(backend.is_from_outside, tensors))
+                whose = f"the caller's array {name}" if is_callers else f"the array of {name}, which has another name,"
                 raise NotStaged(
-                    f"{self.variables.where(name)}: {self.what}, which is traced, writes to the caller's array {name} "
-                    f"and gives the name another array: write to a copy of it ({name} = {name}.copy() before the loop)"
+                    f"{self.variables.where(name)}: {self.what}, which is traced, writes to {whose} "
+                    f"and gives {name} another array: write to a copy of it ({name} = {name}.copy() before the loop)"
                 )
         starts = self._starts()
         memory = [set() if start is None else {backend.storage_of(start)} for start in starts]

@@ -9,6 +9,7 @@ import numpy
 import pytest
 
 import tnp as np
+from tests.oracle import assert_same
 from tests.tnp.autograph.test_autograph import given, same
 
 FLAGS = (-1.0, 0.5, 1.5, 6.0)
@@ -244,9 +245,40 @@ def shared_before(x: Any, i: Any, flag: Any) -> Any:
     return total
 
 
+def swapped_beside_a_third(x: Any, i: Any, flag: Any) -> Any:
+    a, b = x * 1.0, x * 2.0
+    third = {"of": [a]}
+    while flag > 0:
+        a, b = b, a
+        flag = flag - 1
+    a += 1
+    return a, b, third["of"][0]
+
+
+def written_and_rebound(x: Any, i: Any, flag: Any) -> Any:
+    a = x * 1.0
+    other = a
+    while flag > 0:
+        a += 1
+        a = a * 2
+        flag = flag - 1
+    return a, other
+
+
+@pytest.mark.filterwarnings("ignore:.* is cut at:RuntimeWarning")
+@pytest.mark.parametrize("function", [swapped_beside_a_third, written_and_rebound])
+def test_a_second_name_of_an_array_of_the_function_itself(function: Callable[..., Any]) -> None:
+    compiled = np.compile(function, backend="eager")
+    for flag in (0.0, 1.0, 2.0):
+        expected = function(numpy.ones((2, 2)), numpy.asarray(0), numpy.asarray(flag))
+        assert_same(expected, compiled(np.ones((2, 2)), np.asarray(0), np.asarray(flag)))
+
+
 @pytest.mark.parametrize(
     ("function", "error"),
     [
+        (swapped_beside_a_third, r"a is written to, but it may be a view that was chosen in a branch or a loop"),
+        (written_and_rebound, r"writes to the array of a, which has another name, and gives a another array"),
         (chosen_by_index, r"the expression is written to, but it may be a view that was chosen in a branch"),
         (passed_on, r"x is written to, but it may be a view that was chosen in a branch or a loop"),
         (shared_before, r"gives y another array, and writes to memory that y shares before.*y = y\.copy\(\)"),

@@ -175,7 +175,7 @@ def test_machine_code(function: Function) -> None:
 @pytest.mark.parametrize("function", [loop, counted_loop, plain_loop, plain_counted_loop])
 def test_reverse_mode_of_loops_says_what_it_needs(function: Function, transform: str) -> None:
     with pytest.raises(NotImplementedError, match=r"control_flow.py:\d+: reverse mode .* maximum_iterations"):
-        np.compile(TRANSFORMS[transform](function), backend="eager")(np.asarray(POINTS[0]))
+        np.compile(TRANSFORMS[transform](function), backend="eager", fullgraph=True)(np.asarray(POINTS[0]))
 
 
 def summed(length: int) -> Function:
@@ -310,4 +310,4 @@ def test_what_a_branch_can_not_hold_is_named() -> None:
     for inside, text in ((long, "a scan of more than"), (taped, "a GradientTape: use tnp.grad")):
         differentiated = np.grad(lambda x, inside=inside: np.cond(x[0] > 0.2, inside, lambda x: x, x).sum())
         with pytest.raises(NotImplementedError, match=rf"control_flow.py:\d+: .* {text}"):
-            np.compile(differentiated, backend="eager")(np.asarray([0.5, 0.25]))
+            np.compile(differentiated, backend="eager", fullgraph=True)(np.asarray([0.5, 0.25]))
