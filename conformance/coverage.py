@@ -244,7 +244,7 @@ def can_be_batched(sample: Sample, arrays: dict[str, Any]) -> bool | None:
 
 def can_be_compiled(sample: Sample, arrays: dict[str, Any]) -> bool:
     """Whether tnp.compile traces the sample, and the trace gives the same results."""
-    return same_result(tnp.compile(sample, backend="eager"), sample, arrays)
+    return same_result(tnp.compile(sample, fullgraph=True, backend="eager"), sample, arrays)
 
 
 def can_be_traced(sample: Sample, arrays: dict[str, Any]) -> bool:

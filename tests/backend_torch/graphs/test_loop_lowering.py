@@ -45,7 +45,7 @@ def calls(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
     monkeypatch.setattr(inductor_loops, "call", spied)
     monkeypatch.setattr(loop_lowering, "whole", noted)
-    monkeypatch.setattr(code_cache, "load", lambda name: None)
+    monkeypatch.setattr(code_cache, "load", lambda name, sizes: None)
     return sources
 
 

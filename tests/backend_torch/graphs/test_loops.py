@@ -19,7 +19,7 @@ Function = Callable[[Any], Any]
 def nothing_is_lowered(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(loop_lowering, "lower", lambda module: False)
     monkeypatch.setattr(loop_programs, "program", lambda graph: None)
-    monkeypatch.setattr(code_cache, "load", lambda name: None)
+    monkeypatch.setattr(code_cache, "load", lambda name, sizes: None)
 
 
 def compiled(function: Function, monkeypatch: pytest.MonkeyPatch, x: Any) -> tuple[int, int]:
