@@ -6,6 +6,7 @@ beside an array they take its dtype. Operators among numbers give numbers.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -72,17 +73,19 @@ class _Number(scalar):
         """The Python type of the number."""
         return type(to_numpy[self.tensor.dtype].type(0).item())
 
-    def _known(self) -> Any:
-        """Return the number of Python's; its text is that of its value, so a graph is cut where it is asked for."""
-        if not memory.is_readable(self.tensor) and trace_state.is_tracing():
+    def _text(self, of: Callable[[Any], str]) -> str:
+        """Return the text of a number of Python's; a graph is cut where it is asked for."""
+        if memory.is_readable(self.tensor):
+            return of(self.item())
+        if trace_state.is_tracing():
             raise trace_state.value_error()
-        return self.item()
+        return scalar.__repr__(self)  # of a trace that is over
 
     def __repr__(self) -> str:
-        return repr(self._known())
+        return self._text(repr)
 
     def __str__(self) -> str:
-        return str(self._known())
+        return self._text(str)
 
     def __format__(self, spec: str) -> str:
-        return format(self._known(), spec)
+        return self._text(lambda number: format(number, spec))
