@@ -239,9 +239,13 @@ class _Signatures:
             raise
         except Exception as error:
             trace_state.raise_of_signal(error)
-            if self.fullgraph or (self.fullgraph is not None and trace_state.cut_reason(error) is None):
-                raise
-            raise pieces.CutError(error) from error
+            if self._is_cut_at(error):
+                raise pieces.CutError(error) from error
+            raise
+
+    def _is_cut_at(self, error: Exception) -> bool:
+        """Whether the program goes on in parts after an error of a trace."""
+        return self.fullgraph is None or (not self.fullgraph and trace_state.cut_reason(error) is not None)
 
     def _by_operations(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Run the operations one by one, with checks; return the result."""
@@ -678,8 +682,8 @@ class _Signatures:
         outer = OuterState(self.source, (args, kwargs), lists=not self.eager_check)
         try:
             return self._traced_with(outer, args, kwargs, arrays, tensors, fixed, shapes)
-        except Exception:
-            if not self.fullgraph:  # the program goes on in parts
+        except Exception as error:
+            if self._is_cut_at(error):
                 outer.restore()
             raise
 
