@@ -4,9 +4,10 @@ With ``pytest --compiled=BACKEND`` each function runs a third time, traced by ``
 lists the tests that can't be traced, with the reason; every other test must pass.
 
 ``@agrees`` turns ``def test_x(xp, ...)`` into a test that runs it twice. It compares the results (a pytree of arrays,
-scalars and other values: value, dtype, shape, memory order, writeability), the warnings, and the exception's class and
-text. A test that expects an exception says so with ``raises`` or ``may_raise``; otherwise a misspelt name would raise
-on both sides and pass. ``differences.toml`` lists the tests that differ, with the reason.
+scalars and other values: value, type, dtype, shape, strides, signs of zeros, writeability), the warnings with their
+lines, and the exception's class and text. A test that expects an exception says so with ``raises`` or ``may_raise``;
+otherwise a misspelt name would raise on both sides and pass. ``differences.toml`` lists the tests that differ, with the
+reason.
 """
 
 from __future__ import annotations
@@ -152,10 +153,11 @@ class Watched:
     """The outcome of ``function(xp, ...)``, with warnings and inputs."""
 
     found: Any  # the result, or ``Raised``
-    warned: dict[str, bool]  # category of a warning -> whether one of them names a line of the package
+    warned: dict[str, set[str]]  # category of a warning -> the lines named; INSIDE stands for those of the packages
     inputs: list[Any]  # the arrays that ``placed`` made for it
 
 
+INSIDE = "a line inside the package"
 PACKAGES = tuple(str(Path(module.__file__).parent) for module in (np, tnp, backend_torch, torch))  # type: ignore[arg-type]
 made: list[Any] = []  # the arrays that ``placed`` made since the last call of ``watched`` began
 
@@ -169,8 +171,10 @@ def watched(function: Callable[..., Any], xp: Any, *args: Any, **kwargs: Any) ->
             found = function(xp, *args, **kwargs)
         except Exception as error:
             found = Raised(error)
-    warned = dict.fromkeys(sorted({warning.category.__name__ for warning in seen}), False)
-    warned |= {warning.category.__name__: True for warning in seen if warning.filename.startswith(PACKAGES)}
+    warned: dict[str, set[str]] = {name: set() for name in sorted({each.category.__name__ for each in seen})}
+    for each in seen:
+        place = INSIDE if each.filename.startswith(PACKAGES) else f"{each.filename}:{each.lineno}"
+        warned[each.category.__name__].add(place)
     return Watched(found, warned, list(made))
 
 
@@ -198,25 +202,56 @@ def assert_same(expected: Any, actual: Any, rtol: float | None = None, atol: flo
         else:
             np.testing.assert_allclose(values, expected, rtol=rtol or 0.0, atol=atol, err_msg=where)
     elif isinstance(expected, Sequence) and not isinstance(expected, (str, bytes)):
+        assert kind_of(actual) == kind_of(expected), f"{kind_of(actual)}{where}; NumPy: {kind_of(expected)}"
         assert len(actual) == len(expected), f"{len(actual)} items{where}; NumPy: {len(expected)}"
         for i, (one, other) in enumerate(zip(expected, actual, strict=True)):
             assert_same(one, other, rtol, atol, f"{where}[{i}]")
     else:
+        if isinstance(expected, (bool, int, float, complex, str, bytes)):
+            assert type(actual) is type(expected), f"{type(actual)}{where}; NumPy: {type(expected)}"
         assert actual == expected or (actual != actual and expected != expected), f"{actual!r}{where}; {expected!r}"
+
+
+def kind_of(sequence: Any) -> Any:
+    """Return what tells a list from a tuple, and named tuples from each other."""
+    if isinstance(sequence, (list, tuple)):
+        return list if isinstance(sequence, list) else getattr(sequence, "_fields", tuple)
+    return type(sequence)
 
 
 def texts_agree(expected: str, actual: str) -> bool:
     """Whether tnp's text is NumPy's, possibly with more after it, such as the user's shapes or advice."""
-    return actual.startswith(expected.rstrip(" .\n"))
+    wanted = expected.rstrip(" .\n")
+    return actual.startswith(wanted) and not actual[len(wanted) :][:1].isalnum()  # a size of 3 is none of 30
+
+
+def strides_of(array: Any) -> list[int]:
+    """Return the strides that say where elements are: those of axes with several of them."""
+    return [step for step, length in zip(array.strides, array.shape, strict=True) if length > 1] if array.size else []
+
+
+def orders_of(array: Any) -> str:
+    """Return the orders that an array has: C, F, both or neither."""
+    return "C" * array.flags.c_contiguous + "F" * array.flags.f_contiguous
+
+
+def zeros_signs(array: Any) -> list[Any]:
+    """Return where the zeros of an array are negative, for its real and its imaginary parts."""
+    parts = [array.real, array.imag] if array.dtype.kind == "c" else [array] if array.dtype.kind == "f" else []
+    return [((part == 0) & np.signbit(part)).tolist() for part in parts]
 
 
 def differing(expected: Any, actual: Any) -> Iterator[tuple[str, str]]:
     """Yield how two outcomes with the same values differ, as kind and description."""
-    if isinstance(expected, (np.ndarray, np.generic)) and np.asarray(actual).tobytes() == expected.tobytes():
-        for prints in (repr, str) if isinstance(expected, np.generic) else (repr,):
-            if prints(expected) != prints(actual):
-                yield "repr", f"tnp prints {prints(actual)}; NumPy: {prints(expected)}"
-                break
+    if isinstance(expected, (np.ndarray, np.generic)):
+        values = np.asarray(actual)
+        if values.tobytes() == expected.tobytes():
+            for prints in (repr, str):
+                if prints(expected) != prints(actual):
+                    yield "repr", f"tnp prints {prints(actual)}; NumPy: {prints(expected)}"
+                    break
+        elif zeros_signs(values) != zeros_signs(expected):
+            yield "zeros", f"tnp: {values}; NumPy: {expected}"
     if isinstance(expected, Raised):
         if not texts_agree(str(expected.error), str(actual.error)):
             yield "text", f"NumPy: {expected!r}\ntnp: {actual!r}"
@@ -224,11 +259,11 @@ def differing(expected: Any, actual: Any) -> Iterator[tuple[str, str]]:
         for key in expected:
             yield from differing(expected[key], actual[key])
     elif isinstance(expected, np.ndarray):
-        for kind, flags in {"order": ("c_contiguous", "f_contiguous"), "writeable": ("writeable",)}.items():
-            numpys, ours = ([getattr(x.flags, flag) for flag in flags] for x in (expected, actual))
-            if numpys != ours:
-                found = f"{ours}, strides {actual.strides}; NumPy: {numpys}, {expected.strides}"
-                yield kind, f"{flags} of {expected.shape}: {found}"
+        if orders_of(expected) != orders_of(actual) or strides_of(expected) != strides_of(actual):
+            found = f"{orders_of(actual)}, strides {actual.strides}; NumPy: {orders_of(expected)}, {expected.strides}"
+            yield "order", f"of {expected.shape}: {found}"
+        if expected.flags.writeable != actual.flags.writeable:
+            yield "writeable", f"{actual.flags.writeable} of {expected.shape}; NumPy: {expected.flags.writeable}"
     elif isinstance(expected, Sequence) and not isinstance(expected, (str, bytes, np.generic)):
         for one, other in zip(expected, actual, strict=True):
             yield from differing(one, other)
@@ -265,9 +300,13 @@ def assert_alike(numpys: Watched, ours: Watched) -> None:
     found = list(differing(numpys.found, ours.found))
     if list(numpys.warned) != list(ours.warned):
         found.append(("warnings", f"tnp warned of {list(ours.warned)}; NumPy: {list(numpys.warned)}"))
-    elif any(ours.warned[each] > numpys.warned[each] for each in ours.warned):
-        found.append(("places", f"tnp names a line of its own: {ours.warned}; NumPy: {numpys.warned}"))
-    if len(numpys.inputs) == len(ours.inputs) and not isinstance(numpys.found, Raised):
+    elif any(
+        places - ours.warned[each] - {INSIDE} or (INSIDE not in places and ours.warned[each] - places)
+        for each, places in numpys.warned.items()
+    ):
+        found.append(("places", f"tnp names {ours.warned}; NumPy: {numpys.warned}"))
+    assert len(numpys.inputs) == len(ours.inputs), "the test gives the two sides different numbers of inputs"
+    if not isinstance(numpys.found, Raised):
         pairs = list(arrays_in(numpys.found, ours.found))
         shared = [
             sharing(xp, side.inputs, [pair[which] for pair in pairs])
