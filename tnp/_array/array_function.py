@@ -94,13 +94,26 @@ def look_for_subclasses() -> None:
 
 
 def _exchange(name: str, function: FunctionType, shown: FunctionType, theirs: Any) -> None:
-    code, defaults, keywords = function.__code__, function.__defaults__, function.__kwdefaults__
-    implementation = FunctionType(code, function.__globals__, function.__name__, defaults, function.__closure__)
-    implementation.__kwdefaults__ = keywords
+    implementation = _copied(function, function.__globals__)
+    wrapper = _copied(shown, {**shown.__globals__, "_ours": implementation})
     function.__signature__ = inspect.signature(function)  # type: ignore[attr-defined]
     _enter(function, functools.partial(_dispatched, name, shown, implementation))
     if shown is not function:
-        _enter(shown, functools.partial(public.called, function, theirs))  # overrides see what the program gave
+        _enter(shown, functools.partial(_called, wrapper, function, theirs))
+
+
+def _copied(function: FunctionType, scope: dict[str, Any]) -> FunctionType:
+    """Return a function with the code and the defaults of another, and these globals."""
+    made = FunctionType(function.__code__, scope, function.__name__, function.__defaults__, function.__closure__)
+    made.__kwdefaults__ = function.__kwdefaults__
+    return made
+
+
+def _called(wrapper: Any, function: Any, theirs: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """Call a public function: by its wrapper, but for derived arrays, whose overrides see what the program gave."""
+    if not _within((*args, *kwargs.values())):
+        return wrapper(*args, **kwargs)
+    return public.called(function, theirs, args, kwargs)
 
 
 def _enter(function: FunctionType, dispatch: Callable[..., Any]) -> None:

@@ -657,3 +657,9 @@ def test_methods_that_reduce_ask_the_override(xp):
 
     x = xp.ones((2, 2)).view(Told)
     return x.sum(), x.prod(axis=0), x.max(1), x.min(keepdims=True), x.any(), x.all(axis=1)
+
+
+def test_functions_of_plain_arrays_stay_as_they_are() -> None:
+    """The first derived array makes functions look for such arrays, and changes nothing for others."""
+    tnp.matrix([[1.0]])
+    compare(lambda xp: [xp.tile(xp.asarray([1.0, 2.0]), 2).base is None, xp.tile([1.0], (2, 1)).base is None])
