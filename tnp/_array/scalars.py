@@ -11,7 +11,6 @@ import math
 from typing import Any
 
 from tnp._core.base import ndarray
-from tnp._creation.filled import ones_like
 from tnp._math import mathematics
 
 
@@ -44,9 +43,10 @@ class ScalarMethods:
         return self._integer("numerator")
 
     @property
-    def denominator(self) -> ndarray:
+    def denominator(self) -> int:
         """One, for an integer."""
-        return ones_like(self._integer("denominator"))[()]
+        self._integer("denominator")
+        return 1
 
     def bit_count(self) -> int:
         """Number of one bits in the absolute value of an integer."""

@@ -114,7 +114,7 @@ CORNERS: dict[str, Callable[[Any], Any]] = {
     "ragged": lambda xp: [each.sum() for each in xp.array([xp.ones(2), xp.ones(3)], dtype=object)],
     "object of arrays": lambda xp: written(xp.empty(2, object), lambda a: a.__setitem__(0, xp.arange(3)))[0],
     "frompyfunc": lambda xp: xp.frompyfunc(lambda a, b: a + b, 2, 1)(xp.arange(3), 1),
-    "frompyfunc reduce": lambda xp: xp.frompyfunc(lambda a, b: a * b, 2, 1).reduce(xp.arange(1, 5)),
+    "frompyfunc reduce": lambda xp: int(xp.frompyfunc(lambda a, b: a * b, 2, 1).reduce(xp.arange(1, 5))),
     # Masked arrays.
     "masked mean": lambda xp: masked(xp).mean(),
     "masked sum": lambda xp: (masked(xp) * 2).sum(),
