@@ -230,8 +230,7 @@ def store(name: str, program: Any, graph: Graph) -> bool:
     except NotImplementedError:
         return False
     inputs = [f"{str(t.dtype).removeprefix('torch.')}{list(t.shape)}" for t in graph.inputs]
-    operations = sum(node.op == "call_function" for node in graph.module.graph.nodes)
-    keep(name, code.source, code.kernels, inputs, operations, conditions)
+    keep(name, code.source, code.kernels, inputs, graph.operations, conditions)
     return True
 
 

@@ -137,13 +137,18 @@ class Graph:
     @property
     def operations(self) -> int:
         """Number of operations in ``module`` and in the graphs of its loops and branches."""
-        graphs = [each.graph for each in self.module.modules() if isinstance(each, GraphModule)]
-        return sum(node.op == "call_function" for graph in graphs for node in graph.nodes)
+        return operations_in(self.module)
 
     @property
     def returned(self) -> int:
         """Number of tensors that ``module`` returns."""
         return len(self.module.graph.output_node().args[0])  # type: ignore[arg-type]
+
+
+def operations_in(module: GraphModule) -> int:
+    """Return the number of operations, with those of inner loops and branches."""
+    graphs = [each.graph for each in module.modules() if isinstance(each, GraphModule)]
+    return sum(node.op == "call_function" for graph in graphs for node in graph.nodes)
 
 
 def trace(

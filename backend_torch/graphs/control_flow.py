@@ -13,7 +13,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import torch
-from torch.fx import GraphModule
 
 from backend_torch.graphs import compiling, loop_derivatives
 from backend_torch.tensors import trace_state
@@ -172,8 +171,7 @@ class Traced:
     @property
     def operations(self) -> int:
         """Number of operations, with those of inner loops and branches."""
-        modules = [module for module in self.graph[0].modules() if isinstance(module, GraphModule)]
-        return sum([node.op == "call_function" for module in modules for node in module.graph.nodes])
+        return compiling.operations_in(self.graph[0])
 
 
 def traced(function: Callable[[Tensors], Tensors], examples: Sequence[Tensor]) -> Traced:

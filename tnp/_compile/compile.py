@@ -20,7 +20,7 @@ import threading
 import time
 import warnings
 from collections import OrderedDict
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -680,41 +680,39 @@ class _Signatures:
         shapes: Sequence[Any],
     ) -> _Entry:
         outer = OuterState(self.source, (args, kwargs), lists=not self.eager_check)
+        results, run = self._runner(args, kwargs, arrays, outer)
+        with self._restored_where_cut(outer):
+            graph, only = self._graph(run, tensors, fixed, shapes)
+        executable = compiling.Executable(graph, **self.options, falls_back=not shapes)
+        entry = _Entry(executable, args, kwargs, results[-1], outer, only)
+        entry.shapes = list(shapes)
+        return entry
+
+    @contextlib.contextmanager
+    def _restored_where_cut(self, outer: OuterState) -> Iterator[None]:
+        """A trace that ends where the graph is cut leaves what is outside as it was."""
         try:
-            return self._traced_with(outer, args, kwargs, arrays, tensors, fixed, shapes)
+            yield
         except Exception as error:
             if self._is_cut_at(error):
                 outer.restore()
             raise
 
-    def _traced_with(
-        self,
-        outer: OuterState,
-        args: tuple[Any, ...],
-        kwargs: dict[str, Any],
-        arrays: list[Any],
-        tensors: list[Tensor],
-        fixed: bool,
-        shapes: Sequence[Any],
-    ) -> _Entry:
-        results, run = self._runner(args, kwargs, arrays, outer)
-        graph, only = None, None
+    def _graph(
+        self, run: Callable[[list[Tensor]], list[Tensor]], tensors: list[Tensor], fixed: bool, shapes: Sequence[Any]
+    ) -> tuple[compiling.Graph, Any]:
+        """Trace for these shapes, for any size or for this one alone; the second value is the one signature."""
         if shapes:
             graph = compiling.trace(run, tensors, symbolic.Sizes(tensors, shapes))
             if not graph.holds_for(shapes):
                 raise _OneSize("the function does something else for other sizes")
-        elif self.dynamic and not fixed:
+            return graph, None
+        if self.dynamic and not fixed:
             try:
-                graph = compiling.trace(run, tensors, symbolic.Sizes(tensors))
+                return compiling.trace(run, tensors, symbolic.Sizes(tensors)), None
             except Exception as error:  # the function's own errors are raised below
                 trace_state.raise_of_signal(error)
-        if graph is None:
-            graph = compiling.trace(run, tensors)
-            only = compiling.signature(tensors) if self.dynamic else None
-        executable = compiling.Executable(graph, **self.options, falls_back=not shapes)
-        entry = _Entry(executable, args, kwargs, results[-1], outer, only)
-        entry.shapes = list(shapes)
-        return entry
+        return compiling.trace(run, tensors), compiling.signature(tensors) if self.dynamic else None
 
     def _runner(
         self, args: tuple[Any, ...], kwargs: dict[str, Any], arrays: list[Any], outer: OuterState
