@@ -103,9 +103,9 @@ def _exchange(name: str, function: FunctionType, shown: FunctionType, theirs: An
 
 
 def _copied(function: FunctionType, scope: dict[str, Any]) -> FunctionType:
-    """Return a function with the code and the defaults of another, and these globals."""
+    """Return a function with the code, the names and the defaults of another, and these globals."""
     made = FunctionType(function.__code__, scope, function.__name__, function.__defaults__, function.__closure__)
-    made.__kwdefaults__ = function.__kwdefaults__
+    made.__kwdefaults__, made.__qualname__ = function.__kwdefaults__, function.__qualname__  # named in errors
     return made
 
 

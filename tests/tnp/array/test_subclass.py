@@ -663,3 +663,9 @@ def test_functions_of_plain_arrays_stay_as_they_are() -> None:
     """The first derived array makes functions look for such arrays, and changes nothing for others."""
     tnp.matrix([[1.0]])
     compare(lambda xp: [xp.tile(xp.asarray([1.0, 2.0]), 2).base is None, xp.tile([1.0], (2, 1)).base is None])
+
+
+def test_wrong_arguments_name_the_function() -> None:
+    tnp.matrix([[1.0]])
+    compare(lambda xp: xp.putmask(nonsense=1), raises=TypeError)
+    compare(lambda xp: xp.einsum("i", [1.0], nonsense=1), raises=TypeError)
