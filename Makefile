@@ -19,9 +19,11 @@ overhead: $(VENV)/.installed-bench $(VENV)/.native
 import: $(VENV)/.installed-bench
 	$(BIN)/python -m bench import
 
+# A test that takes five minutes shows where it is, and ends as a failure.
+HANGS := -o faulthandler_timeout=300 -o faulthandler_exit_on_timeout=true
 # The tests of bench draw its pictures, so they need what it needs.
 test: $(VENV)/.installed-bench $(VENV)/.installed-test $(VENV)/.native
-	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -q -n $(WORKERS)
+	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -q -n $(WORKERS) $(HANGS)
 
 # A part of the tests by the Python methods alone, which compute where there is no native core.
 PYTHON_PART ?= $(addprefix tests/tnp/,array/test_small_arrays.py core/test_promotion.py indexing/test_selection.py)

@@ -553,8 +553,10 @@ def train_again(killed: str, whole: str) -> None:
 
 if __name__ == "__main__":
     warnings.filterwarnings("ignore")
-    device, command, *arguments = sys.argv[1:]
+    device, *rest = sys.argv[1:]
     dist.init(device, timeout=60)
     np.set_default_device(device)
     commands = {"checked": checked, "write": write, "read": read, "train": train, "train_again": train_again}
-    commands[command](*arguments)
+    for part in " ".join(rest).split(" then "):
+        command, *arguments = part.split()
+        commands[command](*arguments)
