@@ -10,6 +10,7 @@ import copy
 import copyreg
 import math
 from collections.abc import Callable, Iterable, Sequence
+from itertools import combinations
 from typing import Any
 
 import numpy as np
@@ -36,6 +37,7 @@ from tnp._transforms.registered_pytrees import registered
 from tnp._transforms.traced_numbers import Number
 
 Tensor = Any
+_MANY = 4  # arrays: the identities of more are compared by a set
 Call = Callable[[tuple[Any, ...], dict[str, Any]], Any]
 
 
@@ -327,6 +329,25 @@ class _Reading(_Text):
         self._unless(f"{elsewhere} or len(args) != {len(args)} or {keywords}")
         self._items("args", args, 0)
         self._items("kwargs.values()", kwargs.values(), _count(args))
+        self._identities(args, kwargs)
+
+    def _identities(self, *trees: Any) -> None:
+        """Return early if one array is passed twice that was not while tracing, or the other way round."""
+        arrays: list[Any] = []
+        pytree.flatten(trees, arrays)
+        alike: dict[Any, list[str]] = {}  # by what else is compared: only these can be one array
+        first: dict[int, str] = {}
+        for index, array in enumerate(arrays):
+            name = first.setdefault(id(array), f"a{index}")
+            if name != f"a{index}":
+                self._unless(f"a{index} is not {name}")
+            elif type(array) is not Number:
+                alike.setdefault((type(array), array.tensor.dtype, array.tensor.dim()), []).append(name)
+        for names in alike.values():
+            if len(names) > _MANY:
+                self._unless(f"len({{{', '.join([f'id({name})' for name in names])}}}) != {len(names)}")
+            elif len(names) > 1:
+                self._unless(" or ".join([f"{one} is {other}" for one, other in combinations(names, 2)]))
 
     def outer(self, state: OuterState, captured: dict[int, int]) -> None:
         """Read the values outside of the arguments; ``captured`` maps arrays to the captures of the program."""

@@ -37,7 +37,7 @@ from tnp._compile import call_codegen, explanation, pieces, progress, saving, sh
 from tnp._compile.costs import Cost, Profile
 from tnp._compile.graph import Graph
 from tnp._compile.input_signature import InputSignature
-from tnp._compile.outer_state import OuterState, containers, differences
+from tnp._compile.outer_state import OuterState, containers, differences, repeats
 from tnp._compile.static_arguments import StaticArguments
 from tnp._core.base import ndarray
 from tnp._core.convert import tensor_of
@@ -420,6 +420,8 @@ class _Signatures:
     def _key(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, list[Any], list[Tensor], list[Tensor]]:
         arrays: list[Any] = []
         structure = pytree.flatten((args, kwargs), arrays)
+        if twice := tuple(repeats(arrays)):
+            structure = structure, twice
         given = [array.tensor if type(array) is Number else tensor_of(array) for array in arrays]
         tensors = [compiling.physical(tensor) for tensor in given]
         sizes = symbolic.pattern(tensors) if self.dynamic else compiling.signature(tensors)
@@ -616,7 +618,11 @@ class _Signatures:
     def _exported(
         self, args: tuple[Any, ...], kwargs: dict[str, Any], drawing_too: bool = False, open_axes: Any = None
     ) -> tuple[exporting.Program, list[Tensor], str]:
-        """Return the program for arguments, their tensors, and the description of both as text."""
+        """Return the program for arguments, their tensors, and the description of both as text.
+
+        It serves other arguments, too: an array that is given twice stands for two.
+        """
+        args, kwargs = _distinct((args, kwargs))
         entry, _, arrays, _, tensors = self.entry(args, kwargs, numbers_too=False)
         if entry.has_effects:
             raise NotImplementedError(
@@ -719,9 +725,15 @@ class _Signatures:
     ) -> tuple[list[call_codegen.Result], Callable[[list[Tensor]], list[Tensor]]]:
         """Return a function of tensors in place of these arrays, and a list that gets its result when it runs."""
         results: list[call_codegen.Result] = []
+        twice = repeats(arrays)
 
         def run(tensors: list[Tensor]) -> list[Tensor]:
+            tensors = list(tensors)
+            for first, again in twice:
+                tensors[again] = tensors[first]
             inside = [pytree.stand_in(array, tensor) for array, tensor in zip(arrays, tensors, strict=True)]
+            for first, again in twice:
+                inside[again] = inside[first]
             remaining = iter(inside)
             given = pytree.mapped(lambda _: next(remaining), (args, kwargs))
             before = [*containers(given[0], "args"), *containers(given[1], "kwargs")]
@@ -784,6 +796,18 @@ class _Signatures:
             arguments = {f"argument {index}": value for index, value in enumerate(args)} | kwargs
         lines = [line for name, value in arguments.items() for line in pytree.described(value, name)]
         return [line for line in lines if not line[1].startswith("the ")] if arrays_only else lines
+
+
+def _distinct(tree: Any) -> Any:
+    """Return a tree in which no array occurs twice."""
+    seen: set[int] = set()
+
+    def own(array: Any) -> Any:
+        is_there = id(array) in seen
+        seen.add(id(array))
+        return copy.copy(array) if is_there else array
+
+    return pytree.mapped(own, tree)
 
 
 def _write_back(array: Any, given: Tensor, written: Tensor) -> None:

@@ -262,7 +262,7 @@ class OuterState:
         self.values = [place.get() for place in self.places]
         self._structure, arrays = self._read(self.values)
         self._signature = compiling.signature(arrays)
-        self._alike = _pattern(arrays)
+        self._alike = repeats(arrays)
 
     def _copy(self, value: Any) -> None:
         """Keep the items of a container, and of the containers in it."""
@@ -385,8 +385,8 @@ def _statics(arguments: Any) -> list[Any]:
     return [leaf for leaf in leaves if type(leaf) not in (float, complex) and not pytree.is_array(leaf)]
 
 
-def _pattern(arrays: list[Tensor]) -> list[tuple[int, int]]:
-    """Return which arrays occur more than once."""
+def repeats(arrays: list[Any]) -> list[tuple[int, int]]:
+    """Return which arrays occur more than once: the numbers of their first place, and of another."""
     first: dict[int, int] = {}
     return [(first[id(array)], i) for i, array in enumerate(arrays) if first.setdefault(id(array), i) != i]
 
