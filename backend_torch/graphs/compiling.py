@@ -183,7 +183,7 @@ def _trace(
     def watched(*stand_ins: Tensor) -> tuple[Tensor, ...]:
         with watch:
             results = function(list(stand_ins))
-        return tuple(result if traces.is_fake(result) else watch.stand_in(result) for result in results)
+        return tuple(watch.checked(result) if traces.is_fake(result) else watch.stand_in(result) for result in results)
 
     try:
         with trace_state.tracing(), mode:
@@ -307,18 +307,20 @@ def subgraph(
     inputs = [traces.like(watch.mode, tensor) for tensor in examples]
     watch.inputs.update(map(storage_of, inputs))
     literals, watch.literals = watch.literals, {}  # each graph has its own
+    lost, watch.lost = watch.lost, dict(watch.lost)  # it counts where the graph is used
     effects, trace_state.state.effects = trace_state.state.effects, []
     trace_state.state.subgraphs += 1
     trace_state.state.scopes.append(object())
 
     def watched(*stand_ins: Tensor) -> tuple[Tensor, ...]:
         results = host_calls.finished(function(list(stand_ins)))
-        return tuple(result if traces.is_fake(result) else watch.stand_in(result) for result in results)
+        return tuple(watch.checked(result) if traces.is_fake(result) else watch.stand_in(result) for result in results)
 
     try:
         module = traces.capture(watched, inputs)
     finally:
         watch.literals = literals
+        lost, watch.lost = watch.lost, lost
         trace_state.state.effects = effects
         trace_state.state.subgraphs -= 1
         trace_state.state.scopes.pop()
@@ -358,6 +360,7 @@ def subgraph(
         used.add(storage)
     output.args = (tuple(results),)
     module.recompile()
+    module.meta["lost"] = lost
     module.meta["overwritten"] = [index for index in sorted(written) if index < len(inputs)]
     return module, outer
 
@@ -370,6 +373,12 @@ def is_from_outside(tensor: Tensor) -> bool:
 def stand_in(tensor: Tensor) -> Tensor:
     """Return the tensor of the trace that stands for a tensor from outside; any other unchanged."""
     return tensor if traces.is_fake(tensor) else _current.watch.stand_in(tensor)
+
+
+def lose(tensors: Sequence[Tensor], error: Callable[[], Exception]) -> None:
+    """Let reads of the memory of tensors of the trace raise an error: what is there now, only a loop knows."""
+    for tensor in tensors:
+        _current.watch.lost[storage_of(tensor)] = tensor, error
 
 
 def known_memory() -> set[int]:

@@ -126,6 +126,11 @@ def is_from_outside(tensor: Tensor) -> bool:
     return compiling.is_from_outside(compiling.stand_in(unwrapped(tensor)))
 
 
+def lose(tensors: Sequence[Tensor], error: Callable[[], Exception]) -> None:
+    """Let reads of the memory of tensors of the trace raise an error: what is there now, only a loop knows."""
+    compiling.lose([compiling.stand_in(unwrapped(tensor)) for tensor in tensors], error)
+
+
 def base_of(tensor: Tensor) -> Tensor:
     """Return the tensor that owns the memory, in a trace without transforms; the tensor itself within one."""
     tensor = tensor if functorch.is_wrapped(tensor) else compiling.stand_in(tensor)

@@ -62,4 +62,6 @@ def with_inputs(module: GraphModule, last: Sequence[int], union: Mapping[int, Te
     for name, new in named.items():
         new.meta.setdefault("val", union[name])
     graph.output(graph.graph_copy(module.graph, copies))
-    return GraphModule(module, graph)
+    made = GraphModule(module, graph)
+    made.meta.update(module.meta)
+    return made

@@ -10,7 +10,7 @@ from __future__ import annotations
 import cmath
 import contextlib
 import weakref
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -57,6 +57,8 @@ class Watch(TorchDispatchMode):
     ----------
     inputs : set of int
         The memory of tensors that are inputs of a graph. Whether two inputs share memory is unknown.
+    lost : dict
+        Memory whose values only a traced loop has -> a tensor over it, and what makes the error of a read.
     """
 
     supports_higher_order_operators = True
@@ -69,6 +71,7 @@ class Watch(TorchDispatchMode):
         self.stand_ins: dict[int, Tensor] = {}  # tensor's id -> stand-in
         self.memory: dict[int, Tensor] = {}  # the memory of tensors from outside -> the stand-in of that
         self.inputs: set[int] = set()
+        self.lost: dict[int, tuple[Tensor, Callable[[], Exception]]] = {}
         # Memory -> the tensors over it with known values. References are weak: torch copies a new tensor that is held.
         self.known: dict[int, list[weakref.ref[Tensor]]] = {}
 
@@ -122,6 +125,9 @@ class Watch(TorchDispatchMode):
                 ) from None
             device = next(leaf.device for leaf in trees.leaves(args) if isinstance(leaf, Tensor))
             return trees.map_only(Tensor, lambda value: self._made(value, device), values)
+        if isinstance(func, HigherOrderOperator):
+            for graph in _graphs(args):
+                self.lost.update(graph.meta.get("lost", {}))
         if calls:
             trace_state.state.effects.append(result[0])
         traces.note_line(trace_state.user_line)
@@ -205,12 +211,18 @@ class Watch(TorchDispatchMode):
         if traces.is_fake(tensor):
             if not traces.is_of(self.mode, tensor):
                 raise trace_state.left_over_error()
-            return tensor
+            return self.checked(tensor)
         if not is_constant(tensor):
             return self._read(tensor)
         if id(tensor) not in self.literals:
             self.literals[id(tensor)] = tensor, self._literal(tensor)
         return self.literals[id(tensor)][1]
+
+    def checked(self, tensor: Tensor) -> Tensor:
+        """Return a tensor of the trace, unless its values are lost."""
+        if self.lost and (found := self.lost.get(storage_of(tensor))) is not None:
+            raise found[1]()
+        return tensor
 
     def _read(self, tensor: Tensor) -> Tensor:
         """Return the stand-in of a tensor's memory, conjugated or negated like the tensor."""

@@ -625,7 +625,7 @@ class _Loop:
     def run(self, steps: int | None = None) -> None:
         """Trace the loop; ``steps`` is their number if it is known, and raises `_Short` if unrolling is better."""
         traced = self._traced()
-        self._check_writes(traced)
+        lost = self._rebound_after_writes(traced)
         known = set(map(backend.storage_of, traced.graph[1]))
         for place in self.lost:
             if backend.storage_of(place.values) in known:
@@ -642,9 +642,12 @@ class _Loop:
         forms = {name: part.forms for name, part in self.parts.items()}
         block = _Block(traced, self.after, lambda: backend.number(True) if steps else begins, {})
         sources = _shared(forms, results, self.before, [block])
+        memory = {backend.storage_of(tensor) for tensors in lost.values() for tensor in tensors}
         for index, start in enumerate(starts):
-            if start is not None:
+            if start is not None and backend.storage_of(start) not in memory:
                 sources[index] += self._kept(index, starts, begins)
+        for name, tensors in lost.items():
+            backend.lose(tensors, functools.partial(self._lost_error, name))
         self.variables.put(self._state(results, iter(sources)))
 
     def _starts(self) -> list[Tensor | None]:
@@ -690,11 +693,17 @@ class _Loop:
             reached |= more
         return reached
 
-    def _check_writes(self, traced: backend.Traced) -> None:
-        """Raise NotStaged if a step writes to memory that a variable shares before the loop, which also rebinds it.
+    def _rebound_after_writes(self, traced: backend.Traced) -> dict[str, list[Tensor]]:
+        """Return the variables that a step writes to and rebinds, and their arrays before the loop.
 
-        A carried variable starts as a copy: the caller's array would not see its writes, nor it those to other names.
+        A carried variable starts as a copy: other names of the array would not see its writes.
+
+        Raises
+        ------
+        NotStaged
+            The caller or another variable of the function has the array, or the variable misses writes to another.
         """
+        lost: dict[str, list[Tensor]] = {}
         names = [name for name, tensors in self.start.items() for _ in tensors]
         count = len(self.counter)
         reached = self._reached({index - count for index in traced.overwritten})
@@ -707,6 +716,8 @@ class _Loop:
                     f"{self.variables.where(name)}: {self.what}, which is traced, writes to {whose} "
                     f"and gives {name} another array: write to a copy of it ({name} = {name}.copy() before the loop)"
                 )
+            if python_type(self.before[name]) is None:
+                lost[name] = tensors
         starts = self._starts()
         memory = [set() if start is None else {backend.storage_of(start)} for start in starts]
         for index in [number for number in sorted(traced.used) if count <= number < count + len(names)]:
@@ -718,6 +729,15 @@ class _Loop:
                     f"{self.variables.where(name)}: {self.what}, which is traced, gives {name} another array, and "
                     f"writes to memory that {name} shares before: let it be a copy ({name} = {name}.copy())"
                 )
+        return lost
+
+    def _lost_error(self, name: str) -> NotStaged:
+        """Return the error of reading the array that a variable had before the loop by a name that others have."""
+        line, why = self.variables.where(name), f"{self.what} writes to the array of {name} and rebinds {name}"
+        return NotStaged(
+            f"{line}: {why}, and the array, which has another name, is read after it at {trace_state.user_line()}: the "
+            f"loop is traced; write to a copy of it ({name} = {name}.copy() before the loop)"
+        ).because(why, line)
 
     def _carry(self) -> list[Tensor]:
         flags = [backend.number(True) for _ in self.flags]

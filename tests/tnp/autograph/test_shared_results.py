@@ -265,8 +265,50 @@ def written_and_rebound(x: Any, i: Any, flag: Any) -> Any:
     return a, other
 
 
+def doubled(a: Any, flag: Any) -> Any:
+    while flag > 0:
+        a += 1
+        a = a * 2
+        flag = flag - 1
+    return a
+
+
+def written_by_a_called_function(x: Any, i: Any, flag: Any) -> Any:
+    a = [x * 1.0]
+    return doubled(a[0], flag), a[0]
+
+
+def written_in_a_branch(x: Any, i: Any, flag: Any) -> Any:
+    a = x * 1.0
+    if flag > 1:  # noqa: SIM108
+        b = doubled(a, flag)
+    else:
+        b = a * 3
+    return a + b
+
+
+def not_read_again(x: Any, i: Any, flag: Any) -> Any:
+    a = x * 1.0
+    if flag > 1:  # noqa: SIM108
+        b = doubled(a, flag)
+    else:
+        b = a * 3
+    a = doubled(b, flag)
+    a[0] += 1
+    return a
+
+
+def test_an_array_that_is_not_read_again_by_another_name() -> None:
+    compiled = np.compile(not_read_again, backend="eager", fullgraph=True)
+    for flag in (0.0, 1.0, 2.0):
+        expected = not_read_again(numpy.ones((2, 2)), 0, numpy.asarray(flag))
+        assert_same(expected, compiled(np.ones((2, 2)), 0, np.asarray(flag)))
+
+
 @pytest.mark.filterwarnings("ignore:.* is cut at:RuntimeWarning")
-@pytest.mark.parametrize("function", [swapped_beside_a_third, written_and_rebound])
+@pytest.mark.parametrize(
+    "function", [swapped_beside_a_third, written_and_rebound, written_by_a_called_function, written_in_a_branch]
+)
 def test_a_second_name_of_an_array_of_the_function_itself(function: Callable[..., Any]) -> None:
     compiled = np.compile(function, backend="eager")
     for flag in (0.0, 1.0, 2.0):
@@ -279,6 +321,8 @@ def test_a_second_name_of_an_array_of_the_function_itself(function: Callable[...
     [
         (swapped_beside_a_third, r"a is written to, but it may be a view that was chosen in a branch or a loop"),
         (written_and_rebound, r"writes to the array of a, which has another name, and gives a another array"),
+        (written_by_a_called_function, r"writes to the array of a and rebinds a, and the array, which has another"),
+        (written_in_a_branch, r"writes to the array of a and rebinds a, and the array, which has another name"),
         (chosen_by_index, r"the expression is written to, but it may be a view that was chosen in a branch"),
         (passed_on, r"x is written to, but it may be a view that was chosen in a branch or a loop"),
         (shared_before, r"gives y another array, and writes to memory that y shares before.*y = y\.copy\(\)"),
