@@ -6,6 +6,7 @@ beside an array they take its dtype. Operators among numbers give numbers.
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable
 from typing import Any
 
@@ -24,13 +25,56 @@ Tensor = Any
 _BITWISE = frozenset({"bitwise_and", "bitwise_or", "bitwise_xor"})
 _PYTHONS = frozenset({bool, int, float, complex, number})
 _new = object.__new__
+_BITS = 63  # of an int64, and the sign
+_LARGEST: dict[str, Callable[..., int]] = {
+    "add": operator.add,
+    "subtract": operator.add,
+    "multiply": operator.mul,
+    "power": lambda one, other: one ** min(other, _BITS),
+    "left_shift": lambda one, other: one << min(other, _BITS),
+    "remainder": lambda one, other: other,
+    "floor_divide": lambda one, other: one,
+    "divide": lambda one, other: max(one, other) << (_BITS - 53),  # of a double, which Python does not round to before
+    **dict.fromkeys(("right_shift", "negative", "positive", "absolute"), lambda one, *others: one),
+    **dict.fromkeys(("bitwise_and", "bitwise_or", "bitwise_xor"), lambda one, other: 2 * max(one, other) + 1),
+    "invert": lambda one: one + 1,
+}
+"""Operator -> the largest absolute value of its result, from those of its operands, which are ints."""
 
 
-def number_of(tensor: Tensor) -> Any:
-    """Make a traced 0-d tensor a Python number."""
+def number_of(tensor: Tensor, largest: int | None = None) -> Any:
+    """Make a traced 0-d tensor a Python number; an int that may be at most so large does not wrap."""
     result = _new(number)
     result.tensor = tensor
+    if largest is not None:
+        tensor.largest = largest
     return result
+
+
+def _largest(value: Any) -> int | None:
+    """Return the largest absolute value that an int may have; None if nothing is known, and for other numbers."""
+    if type(value) is int or type(value) is bool:
+        return abs(value)
+    is_int = type(value) is number and value.dtype.kind == "i"
+    return getattr(value.tensor, "largest", None) if is_int else None
+
+
+def _checked(name: str, operands: tuple[Any, ...]) -> int | None:
+    """Return the largest absolute value that an operator's result may have; None if nothing is known.
+
+    Raises
+    ------
+    TracedValueError
+        It is no int64.
+    """
+    known = list(map(_largest, operands))
+    if name not in _LARGEST or None in known:
+        return None
+    largest = _LARGEST[name](*known)
+    if largest >> _BITS or (name == "power" and (type(operands[1]) is number or operands[1] < 0)):
+        why = "an int is computed here that may be too large for 64 bits, and Python's have any size"
+        raise trace_state.TracedValueError(f"{trace_state.user_line()}: {why}").because(why)
+    return largest
 
 
 def _computed(ufunc: Any, *operands: Any) -> Any:
@@ -42,8 +86,9 @@ def _computed(ufunc: Any, *operands: Any) -> Any:
     if name not in COMPARISONS and not (name in _BITWISE and all(map(_is_bool, operands))):
         # In Python's arithmetic True is 1.
         operands = tuple([x.astype(np.int64) if type(x) is number and _is_bool(x) else x for x in operands])
+    largest = _checked(name, operands)
     results = ufunc(*operands)
-    return tuple([number_of(each.tensor) for each in results]) if ufunc.nout > 1 else number_of(results.tensor)
+    return tuple([number_of(each.tensor) for each in results]) if ufunc.nout > 1 else number_of(results.tensor, largest)
 
 
 def _is_bool(value: Any) -> bool:

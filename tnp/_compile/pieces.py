@@ -257,7 +257,7 @@ class _Variant:
         def opened(function: Any) -> Any:
             @functools.wraps(function)
             def run(*args: Any) -> Any:
-                return function(*[number_of(x.tensor) if i in is_number else x for i, x in enumerate(args)])
+                return function(*[number_of(x.tensor, _LARGE) if i in is_number else x for i, x in enumerate(args)])
 
             return run if is_number else function
 

@@ -21,14 +21,14 @@ from numpy.exceptions import ComplexWarning
 from backend_torch.autodiff import autodiff
 from backend_torch.graphs import symbolic
 from backend_torch.native import heads
-from backend_torch.tensors import devices, host_views, interop, memory
+from backend_torch.tensors import devices, host_views, interop, memory, trace_state
 from backend_torch.tensors.casting import cast
 from backend_torch.tensors.constants import constant
 from backend_torch.tensors.dtypes import to_numpy, to_torch
 from backend_torch.torch_private import messages
 from tnp._core import function_overrides, host_fallback, strided_views
 from tnp._core import interop as arrays
-from tnp._core.base import SCALARS, flatiter, indirect, like, ndarray, scalar, strided, wrap, wrap_array
+from tnp._core.base import SCALARS, flatiter, indirect, like, ndarray, number, scalar, strided, wrap, wrap_array
 from tnp._core.derived_classes import kept
 from tnp._core.dtype_table import PLAIN
 from tnp._core.dtypes import DtypeError, native, tensor_dtype
@@ -695,12 +695,25 @@ def element_of(value: Any, dtype: np.dtype) -> Any:
 
 def checked_number(value: Any, dtype: np.dtype) -> Any:
     """Return a scalar for an array of signed integers as a Python number, which has to fit; NumPy casts others."""
+    if type(value) is number:
+        check_fits(value, dtype)
     if dtype.kind != "i" or not isinstance(value, (scalar, np.generic)):
         return value
     if value.dtype == dtype or value.dtype.kind not in "iuf":
         return value
     readable = not isinstance(value, ndarray) or memory.may_be_asked(value.tensor)
     return value.item() if readable else value
+
+
+def check_fits(value: Any, dtype: np.dtype) -> None:
+    """Raise TracedValueError if a Python int that a trace computes may be too large for a dtype: NumPy refuses it.
+
+    Nothing is known of ints without ``largest``, as those that a loop carries.
+    """
+    largest = getattr(value.tensor, "largest", None) if value.dtype.kind == "i" else None
+    if largest is not None and dtype.kind in "iu" and (dtype.kind == "u" or largest > np.iinfo(dtype).max):
+        why = f"an int may be out of bounds for {dtype}"
+        raise trace_state.TracedValueError(f"{trace_state.user_line()}: {why}").because(why)
 
 
 def value_of(value: Any, array: ndarray) -> Tensor:

@@ -25,7 +25,7 @@ from backend_torch.tensors.constants import cast_constant, constant, constants, 
 from backend_torch.tensors.dtypes import to_numpy, to_torch
 from tnp._core import host_fallback
 from tnp._core.base import ndarray, number, scalar, wrap
-from tnp._core.convert import as_order, asarray, home_of, output_tensor, tensor_of
+from tnp._core.convert import as_order, asarray, check_fits, home_of, output_tensor, tensor_of
 from tnp._core.dtype_table import PLAIN, Loops
 from tnp._core.dtypes import DtypeError, numpy_dtype
 from tnp._core.errors import explain, refuse_cast
@@ -262,7 +262,8 @@ class Ufunc:
                 tensor = tensor_of(operand, device=home)
                 dtypes.append(to_numpy[tensor.dtype])
                 tensors.append(tensor)
-        if number in map(type, operands) and not self._compares_integers(dtypes):
+        has_numbers = number in map(type, operands)
+        if has_numbers and not self._compares_integers(dtypes):
             dtypes = [weak_dtype(x.weak) if type(x) is number else d for x, d in zip(operands, dtypes, strict=True)]
         targets = [None if o is None or o is Ellipsis else output_tensor(o) for o in outs]
         dtypes += [None if t is None else to_numpy[t.dtype] for t in targets]
@@ -275,6 +276,10 @@ class Ufunc:
                     if type(value) is int:
                         np.array(value, dtype)
             raise
+        if has_numbers:
+            for operand, wanted in zip(operands, resolved, strict=False):
+                if type(operand) is number:
+                    check_fits(operand, wanted)
         if Loops.suspended:
             for value, wanted in zip(tensors, resolved, strict=False):
                 if type(value) in WEAK and wanted.kind in "fc":

@@ -452,6 +452,29 @@ def test_ints_that_change_are_traced() -> None:
     assert compiled.cache_info().traces <= 4
 
 
+def with_a_large_int(xp: Any, x: Any, k: int) -> Any:
+    size = xp.unique(x).size * k
+    return xp.sin(x) * (size * size * size * size % 7) + xp.cos(x) * x - 1
+
+
+def with_a_rounded_int(xp: Any, x: Any, k: int) -> Any:
+    size = xp.unique(x).size * k
+    return xp.sin(x) * ((size * 10**9 + 1) / 3 % 1) + xp.cos(x) * x - size**-2
+
+
+def with_small_integers(xp: Any, x: Any, k: int) -> Any:
+    size = xp.unique(x).size
+    y = xp.zeros(4, dtype=xp.int8)
+    y[1:] = size
+    z = x[:4].astype(xp.uint8)
+    return y * 2 + xp.maximum(y, 1) - y // 2, (z + size) * 2 + z // 3
+
+
+@pytest.mark.parametrize("program", [with_a_large_int, with_a_rounded_int, with_small_integers])
+def test_pythons_ints_do_not_wrap(program: Callable[..., Any]) -> None:
+    check(program, *[(numpy.arange(float(n)), 2**17) for n in (4, 7, 9, 300)])
+
+
 def test_explanations() -> None:
     compiled = np.compile(components, backend="eager")
     grid = np.asarray((X[:36].reshape(6, 6) > 0.5).astype(int))
