@@ -419,6 +419,8 @@ class _Attempts:
             self.copies = True
         elif not self.private and was_overwritten(error):
             self.private = self.copies = True
+        elif self.private and self._kept is not None and was_overwritten(error):
+            self._kept = None  # a transform inside keeps nothing
         else:
             return False
         return True

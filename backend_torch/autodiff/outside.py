@@ -161,6 +161,8 @@ class Outside(TorchFunctionMode):
             while (level := functorch.level_of(tensor)) is not None and level >= self._level:
                 tensor = functorch.get_unwrapped(tensor)
             with functorch.down_to(self._around):
+                if tensor._base is not None:  # the gradient of a view's as_strided leaves out the rest of the memory
+                    tensor = tensor._base
                 if tensor.is_conj():
                     tensor = tensor.conj()
                 if tensor.is_neg():

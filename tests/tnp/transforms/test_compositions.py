@@ -27,6 +27,9 @@ FOUND = [
     ("writes outside", "linearize", "tape"),
     ("rebinds an attribute", "scan", "hessian"),
     ("rebinds an attribute", "scan", "grad", "jvp"),
+    ("writes outside in a branch", "grad", "map_fn", "grad"),  # an inner derivative writes to a part
+    ("writes an element outside", "hessian", "map_fn", "jacobian", "vectorized_map"),
+    ("writes to a chosen view", "grad", "jvp"),
 ]
 
 

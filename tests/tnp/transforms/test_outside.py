@@ -228,22 +228,3 @@ def test_the_same_where_it_overwrites_what_it_needs(derivative: str) -> None:
     x *= 5
     found = derived(np.ones(2))
     numpy.testing.assert_allclose(np.asnumpy(found[0] if derivative == "vjp" else found), expected, atol=1e-12)
-
-
-def test_a_write_to_a_part_in_a_derivative_in_a_batch_is_refused_in_words() -> None:
-    buffer = np.zeros(3)
-
-    def writes(x: Any) -> Any:
-        buffer[1] = x[0] * x[2]
-        return np.tanh(x * buffer)
-
-    def summed(x: Any) -> Any:
-        return np.vectorized_map(writes, np.stack([x, -x])).sum(0)
-
-    with (
-        pytest.raises(NotImplementedError, match=r"test_outside.py:\d+: .* write to all of it"),
-        pytest.warns(RuntimeWarning, match="calls the function once"),
-    ):
-        np.hessian(lambda x: np.map_fn(lambda x: np.jacobian(summed)(x).sum(0), np.stack([x, -x])).sum())(
-            np.arange(3.0)
-        )
