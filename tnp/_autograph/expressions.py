@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from backend_torch.graphs import control_flow as backend
+from backend_torch.graphs import symbolic
 from tnp._array.numbers import number_of
 from tnp._autograph import statements
 from tnp._autograph.values import Part, as_forms, common, predicate, traced
@@ -114,6 +115,12 @@ def _as(dtype: Any, value: Any) -> Any:
     return number_of(value.astype(dtype).tensor)
 
 
+def len_(value: Any) -> Any:
+    """``len``, which leaves the length of an array open where the trace does."""
+    shape = value.shape if isinstance(value, ndarray) else ()
+    return shape[0] if shape and symbolic.is_symbol(shape[0]) else len(value)
+
+
 def predicate_like(value: Any) -> bool:
     """Whether a value is a traced 0-d array that can become a number without losing a derivative."""
     return isinstance(value, ndarray) and value.ndim == 0 and backend.is_recorded() and traced(value) is not None
@@ -179,6 +186,7 @@ BUILTINS: dict[Any, Any] = {
     int: int_,
     float: float_,
     bool: bool_,
+    len: len_,
     max: _extreme(max),
     min: _extreme(min),
     math.floor: _rounded(math.floor, table.floor),

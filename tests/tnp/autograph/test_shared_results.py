@@ -280,7 +280,7 @@ def written_by_a_called_function(x: Any, i: Any, flag: Any) -> Any:
 
 def written_in_a_branch(x: Any, i: Any, flag: Any) -> Any:
     a = x * 1.0
-    if flag > 1:  # noqa: SIM108
+    if flag > 1:
         b = doubled(a, flag)
     else:
         b = a * 3
@@ -289,7 +289,7 @@ def written_in_a_branch(x: Any, i: Any, flag: Any) -> Any:
 
 def not_read_again(x: Any, i: Any, flag: Any) -> Any:
     a = x * 1.0
-    if flag > 1:  # noqa: SIM108
+    if flag > 1:
         b = doubled(a, flag)
     else:
         b = a * 3
