@@ -444,8 +444,7 @@ def _cuts(placement: Placement, axis: int) -> bool:
 def caller() -> str:
     """Return the name of the public tnp function that the program called, with a colon; "" if it has no public name."""
     name, frame = "", sys._getframe(1)
-    inner = trace_state._inner()
-    while frame is not None and frame.f_code.co_filename.startswith(inner):
+    while frame is not None and trace_state.is_own(frame.f_code.co_filename):
         module, function = frame.f_globals.get("__name__", ""), frame.f_code.co_name
         if module.partition(".")[0] == "tnp" and not function.startswith("_"):
             name = f"tnp.{function}: " if function not in ("operator", "reflected", "inplace") else ""

@@ -163,7 +163,7 @@ def trace(
     TracedValueError
         The function needs a value, or a shape that depends on one.
     """
-    light = light_imports.PATCHES.applied() if sizes is None else contextlib.nullcontext()
+    light = light_imports.scope() if sizes is None else contextlib.nullcontext()
     with traces.scope(), light:  # no decorator: its frame would count as the user's
         return _trace(function, tensors, sizes)
 

@@ -8,6 +8,7 @@ from torch import Tensor
 from torch.fx import Graph, GraphModule, Node
 
 from backend_torch.tensors.memory import with_history
+from backend_torch.torch_private import traces
 
 
 def duplicate(module: GraphModule, results: Sequence[Node] | None = None) -> GraphModule:
@@ -16,7 +17,7 @@ def duplicate(module: GraphModule, results: Sequence[Node] | None = None) -> Gra
     graph = Graph()
     returned = graph.graph_copy(module.graph, copies)
     graph.output(returned if results is None else tuple([copies[node] for node in results]))
-    return GraphModule(module, graph)
+    return traces.Module(module, graph)
 
 
 def of_one_result(module: GraphModule) -> GraphModule:
@@ -62,6 +63,6 @@ def with_inputs(module: GraphModule, last: Sequence[int], union: Mapping[int, Te
     for name, new in named.items():
         new.meta.setdefault("val", union[name])
     graph.output(graph.graph_copy(module.graph, copies))
-    made = GraphModule(module, graph)
+    made = traces.Module(module, graph)
     made.meta.update(module.meta)
     return made

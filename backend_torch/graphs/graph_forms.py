@@ -162,7 +162,7 @@ def _module(steps: Iterable[tuple[Any, ...]], mode: traces.FakeTensorMode) -> tu
                 node = graph.call_function(_target(kind), tuple(args), kwargs)
             node.meta["val"] = _tensor(parts[-1], mode)
         nodes.append(node)
-    return GraphModule(root, graph), nodes
+    return traces.Module(root, graph), nodes
 
 
 def _target(name: str) -> Any:

@@ -16,6 +16,7 @@ import torch
 from torch.fx import Graph, GraphModule, Node
 
 from backend_torch.graphs.graph_copies import duplicate
+from backend_torch.torch_private import traces
 from backend_torch.torch_private.operators import schema_of
 
 Tensor = torch.Tensor
@@ -34,7 +35,7 @@ def by_python(module: GraphModule) -> GraphModule:
     """Return the graph with its branches and loops, also inner ones, run by Python."""
     graph = Graph()
     graph.output(graph.graph_copy(module.graph, {}))
-    copy = GraphModule(module, graph)
+    copy = traces.Module(module, graph)
     for node in graph.find_nodes(op="get_attr"):
         inner = getattr(copy, node.target)
         if isinstance(inner, GraphModule):
@@ -222,7 +223,7 @@ def _ahead(test: GraphModule, counter: int, steps: int) -> GraphModule:
         copies[node] = graph.node_copy(node)
     copies[inputs[counter]] = _called(graph, aten.add.Tensor, copies[inputs[counter]], steps)
     graph.output(graph.graph_copy(test.graph, copies))
-    return GraphModule(test, graph)
+    return traces.Module(test, graph)
 
 
 def _repeated(step: GraphModule, counter: int, steps: int) -> GraphModule:
@@ -232,7 +233,7 @@ def _repeated(step: GraphModule, counter: int, steps: int) -> GraphModule:
     carried = len(step.graph.output_node().args[0])  # type: ignore[arg-type]
     graph.output(tuple(_stepped(graph, step, inputs[:carried], inputs[carried:], counter, steps)))
     graph.eliminate_dead_code()
-    return GraphModule(step, graph)
+    return traces.Module(step, graph)
 
 
 def _stepped(

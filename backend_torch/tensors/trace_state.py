@@ -7,6 +7,7 @@ use it.
 from __future__ import annotations
 
 import contextlib
+import functools
 import linecache
 import os
 import signal
@@ -106,11 +107,6 @@ _GENERATED = ("<eval_with_key", "<frozen", "<a call written out")
 _OWN = tuple([os.path.join(_PACKAGES, name, "") for name in ("backend_torch", "tnp")])
 
 
-def _inner() -> tuple[str, ...]:
-    """How the names of files begin that no user wrote."""
-    return (*_OWN, os.path.join(os.path.dirname(sys.modules["torch"].__file__ or ""), ""), "<")
-
-
 def noted(error: Exception) -> Exception:
     """An error that is about to be raised for all slices of a batch, which has to know if there is one."""
     if state.batch is not None:
@@ -118,9 +114,15 @@ def noted(error: Exception) -> Exception:
     return error
 
 
+@functools.lru_cache(4096)
 def is_own(name: str) -> bool:
-    """Whether a file is none of the program's but tnp's, or a library's of its."""
-    return name.startswith(_inner())
+    """Whether a file is none of the program's but tnp's, or a library's of its, or no user wrote it."""
+    return name.startswith((*_OWN, os.path.join(os.path.dirname(sys.modules["torch"].__file__ or ""), ""), "<"))
+
+
+@functools.lru_cache(4096)
+def _is_statement(name: str) -> bool:
+    return name.startswith(_STATEMENTS)
 
 
 def user_line() -> str:
@@ -131,12 +133,11 @@ def user_line() -> str:
 
 def _user_frame() -> tuple[FrameType, str]:
     """The innermost frame that is not in tnp or a library of its, and the name of tnp's function that it called."""
-    inner = _inner()
     frame, called = sys._getframe(1), ""
-    while frame.f_back is not None and frame.f_code.co_filename.startswith(inner):
+    while frame.f_back is not None and is_own(frame.f_code.co_filename):
         if _is_typed(frame.f_code.co_filename):
             break
-        if not frame.f_code.co_filename.startswith(_STATEMENTS):
+        if not _is_statement(frame.f_code.co_filename):
             called = frame.f_code.co_name if frame.f_code.co_filename.startswith(_FRONT) else ""
         frame = frame.f_back
     return frame, called
@@ -146,13 +147,13 @@ def frames_of_function(mark: str) -> Iterator[FrameType]:
     """Yield the frames of the user's innermost function, and of the functions in it whose names have a mark."""
     frame: FrameType | None = _user_frame()[0]
     assert frame is not None
-    inner, code = _inner(), frame.f_code
+    code = frame.f_code
     function = code.co_filename, code.co_qualname.partition(f".<locals>{mark}")[0]
     while frame is not None:
         code = frame.f_code
         if (code.co_filename, code.co_qualname.partition(f".<locals>{mark}")[0]) == function:
             yield frame
-        elif not code.co_filename.startswith(inner):
+        elif not is_own(code.co_filename):
             return
         frame = frame.f_back
 
@@ -165,12 +166,11 @@ def line_of(error: BaseException) -> str:
 
 def lines_of(error: BaseException) -> list[tuple[str, int]]:
     """The files and lines of the frames that are not in tnp or a library of its, when ``error`` was raised."""
-    inner = _inner()
     found = []
     traceback = error.__traceback__
     while traceback is not None:
         name = traceback.tb_frame.f_code.co_filename
-        if not name.startswith(inner) or _is_typed(name):
+        if not is_own(name) or _is_typed(name):
             found.append((name, traceback.tb_lineno))
         traceback = traceback.tb_next
     return found
@@ -200,13 +200,13 @@ def raise_of_signal(error: BaseException) -> None:
 
 def asked_by(error: BaseException) -> str:
     """What asked for a value where ``error`` was raised, and what to do instead."""
-    inner, traceback = _inner(), error.__traceback__
+    traceback = error.__traceback__
     frame, called = sys._getframe(), ""
     while traceback is not None:
         code = traceback.tb_frame.f_code
-        if not code.co_filename.startswith(inner):
+        if not is_own(code.co_filename):
             frame, called = traceback.tb_frame, ""
-        elif not called and code.co_filename.startswith(_FRONT) and not code.co_filename.startswith(_STATEMENTS):
+        elif not called and code.co_filename.startswith(_FRONT) and not _is_statement(code.co_filename):
             called = code.co_name
         traceback = traceback.tb_next
     what, advice = question(frame, called)

@@ -21,7 +21,7 @@ from torch._subclasses.fake_tensor import FakeTensorMode
 from torch.fx import GraphModule, Node
 from torch.fx.experimental.proxy_tensor import make_fx
 
-from backend_torch.torch_private import inductor_code, inductor_kernels, inductor_passes, inductor_vector_code
+from backend_torch.torch_private import inductor_code, inductor_kernels, inductor_passes, inductor_vector_code, traces
 from backend_torch.torch_private.operators import schema_of
 from backend_torch.torch_private.patches import Patches
 
@@ -258,6 +258,9 @@ def check_backend(backend: Any) -> None:
 
 def through_backend(module: GraphModule, backend: Any, **keywords: Any) -> Program:
     """Compile a graph by torch.compile, which may change it."""
+    for each in module.modules():  # Dynamo does not go into code that has yet to be written
+        if isinstance(each, traces.Module):
+            each.real_recompile()
     run = torch.compile(module, backend=backend, fullgraph=True, **keywords)
     return lambda tensors: run(*tensors)
 

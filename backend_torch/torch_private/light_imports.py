@@ -9,6 +9,7 @@ C++ looks up DTensor there.
 from __future__ import annotations
 
 import builtins
+import contextlib
 import functools
 import importlib
 import operator
@@ -144,7 +145,9 @@ def _put(patches: Patches) -> list[Undo]:
 
     def ours(name: str, globals: Any = None, locals: Any = None, fromlist: Any = (), level: int = 0) -> Any:
         # Only imports inside functions, which pass no locals: a module would keep the stand-in.
-        if locals is None and globals is not None and globals.get("__name__", "").partition(".")[0] == "torch":
+        if (name not in _STAND_INS and level != 1) or locals is not None or globals is None:
+            return theirs(name, globals, locals, fromlist, level)
+        if globals.get("__name__", "").partition(".")[0] == "torch":
             whole = f"{globals['__package__']}.{name}" if level == 1 else name
             if whole in _STAND_INS and whole not in sys.modules and _DYNAMO not in sys.modules:
                 return _STAND_INS[whole] if fromlist or "." not in whole else torch
@@ -170,3 +173,8 @@ def _shown(module: str) -> Undo:
 
 
 PATCHES = Patches(_put)
+
+
+def scope() -> contextlib.AbstractContextManager[None]:
+    """Return the scope of the patches; once Dynamo is imported there is nothing to save, and imports would be slower."""
+    return contextlib.nullcontext() if _DYNAMO in sys.modules else PATCHES.applied()

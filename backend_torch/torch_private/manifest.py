@@ -346,6 +346,14 @@ ROWS = [
     ),
     Row(
         "traces",
+        "torch.fx._lazy_graph_module torch.fx._lazy_graph_module._LazyGraphModule "
+        "torch.fx._lazy_graph_module:_make_graph_module",
+        "torch writes and compiles Python code for each graph that it makes; of a trace's graphs few ever run",
+        patched="the class of the graphs that make_fx returns; while tnp traces, in that thread",
+        test=_TRACES + "test_code_of_graphs_is_written_when_they_run",
+    ),
+    Row(
+        "traces",
         "torch.fx.proxy:_create_arg_bypass",
         "a graph of torch can't hold a random generator",
         patched="an entry for torch.Generator; while tnp traces or compiles, in that thread",

@@ -6,6 +6,7 @@ Layer: owns torch's private names for both, and the patches that a trace needs: 
 from __future__ import annotations
 
 import contextlib
+import functools
 import itertools
 import linecache
 import logging
@@ -19,12 +20,13 @@ from torch._subclasses.fake_tensor import (
     FakeTensor,
     FakeTensorMode,
 )
-from torch.fx import GraphModule, Node, graph_module, proxy
+from torch.fx import GraphModule, Node, _lazy_graph_module, graph_module, proxy
+from torch.fx._lazy_graph_module import _LazyGraphModule
 from torch.fx.experimental.proxy_tensor import get_proxy_mode, get_proxy_slot, make_fx, track_tensor_tree
 from torch.utils._python_dispatch import _disable_current_modes
 
 from backend_torch.torch_private import trees
-from backend_torch.torch_private.patches import Patches, Undo, replaced_item
+from backend_torch.torch_private.patches import Patches, Undo, replaced_attribute, replaced_item
 from backend_torch.torch_private.tensor_internals import storage_of
 
 Tensor = torch.Tensor
@@ -63,22 +65,32 @@ class _Silence(logging.Filter):
         return "failed while attempting to run meta" not in str(record.msg)
 
 
+class Module(_LazyGraphModule):
+    """A graph whose Python code is written when it first runs: most graphs of a trace never do."""
+
+    def _real_recompile(self) -> Any:
+        with _source_forgotten():
+            return super()._real_recompile()
+
+
 def _put(patches: Patches) -> list[Undo]:
-    """Keep torch from logging errors that tnp raises in NumPy's words.
+    """Let graphs wait with their code, and keep torch from logging errors that tnp raises in NumPy's words.
 
     Before torch 2.13, also let graphs hold generators, and keep the checks of torch.linalg: they have no result, so
     torch would remove them as dead code.
     """
     log, silence = logging.getLogger(FakeTensorMode.__module__), _Silence()
     log.addFilter(silence)
-    silenced = [lambda: log.removeFilter(silence)]
+    theirs = _lazy_graph_module._make_graph_module
+    made = patches.either(functools.partial(theirs, graph_module_cls=Module), theirs)
+    put = [lambda: log.removeFilter(silence), replaced_attribute(_lazy_graph_module, "_make_graph_module", made)]
     if torch.__version__ >= "2.13":
-        return silenced
+        return put
     from torch._higher_order_ops.effects import _EffectType, _register_effectful_op
 
     check = _register_effectful_op(torch.ops.aten._linalg_check_errors.default, _EffectType.ORDERED)
     hold = patches.either(_held, _not_held)
-    return [*silenced, check.destroy, replaced_item(proxy._create_arg_bypass, torch.Generator, hold)]
+    return [*put, check.destroy, replaced_item(proxy._create_arg_bypass, torch.Generator, hold)]
 
 
 PATCHES = Patches(_put)
@@ -88,20 +100,27 @@ PATCHES = Patches(_put)
 def scope() -> Iterator[None]:
     """A scope in which graphs are made; after it torch keeps nothing of graphs that were dropped.
 
-    Otherwise torch would keep the source of each graph's code, for tracebacks, and the fake result of each operation
-    for ever: 3 KB a trace.
+    Otherwise torch would keep the fake result of each operation for ever.
     """
+    try:
+        with PATCHES.applied(), _source_forgotten():
+            yield
+    finally:
+        if len(FakeTensorMode.cache) > _MOST_OPERATIONS:
+            FakeTensorMode.cache_clear()
+
+
+@contextlib.contextmanager
+def _source_forgotten() -> Iterator[None]:
+    """A scope after which torch has no source of the graphs' code that was written in it: 3 KB a trace."""
     loader = graph_module._loader
     first = loader.next_id
     try:
-        with PATCHES.applied():
-            yield
+        yield
     finally:
         for name in list(itertools.islice(reversed(loader.eval_cache), loader.next_id - first)):
             loader.eval_cache.pop(name, None)
             linecache.cache.pop(name, None)
-        if len(FakeTensorMode.cache) > _MOST_OPERATIONS:
-            FakeTensorMode.cache_clear()
 
 
 class _Over(FakeTensorMode):

@@ -46,6 +46,13 @@ def backend(request: pytest.FixtureRequest) -> str:
 # What a graph reads.
 
 
+def test_code_of_graphs_is_written_when_they_run() -> None:
+    graph = traced(lambda x: [x + 1], torch.arange(3.0))
+    assert graph.module._needs_recompile()
+    assert run(graph, torch.ones(3), backend="eager")[0].tolist() == [2.0] * 3
+    assert not graph.module._needs_recompile() and "def forward" in graph.module.code
+
+
 def test_python_runs_once_and_without_values() -> None:
     runs = []
 
