@@ -176,5 +176,5 @@ PATCHES = Patches(_put)
 
 
 def scope() -> contextlib.AbstractContextManager[None]:
-    """Return the scope of the patches; once Dynamo is imported there is nothing to save, and imports would be slower."""
+    """Return the scope of the patches: none once Dynamo is imported, since they would only slow torch's imports."""
     return contextlib.nullcontext() if _DYNAMO in sys.modules else PATCHES.applied()

@@ -13,7 +13,7 @@ import os
 import sysconfig
 import types
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, TypeAlias
 
 from tnp._autograph import rewriting
 
@@ -146,10 +146,9 @@ def source(function: types.FunctionType) -> tuple[Any, list[str]]:
     if not lines:
         raise NoSource(f"the source of {function.__qualname__} is not known")
     try:
-        tree = _parsed("".join(lines))
+        found = _find(_definitions("".join(lines)).get(code.co_name, ()), code)
     except SyntaxError:
         raise NoSource(f"the source of {function.__qualname__} has changed") from None
-    found = _find(tree, code)
     if found is None:
         raise NoSource(f"the source of {function.__qualname__} is not found in {code.co_filename}")
     return copy.deepcopy(found[0]), found[1]
@@ -182,32 +181,41 @@ def assembled(
 _FUTURE = __import__("__future__").annotations.compiler_flag
 
 
+Definition: TypeAlias = tuple[ast.FunctionDef | ast.Lambda, list[str]]
+"""The syntax node of a function, and the class around it."""
+
+
 @functools.lru_cache(8)
-def _parsed(source: str) -> ast.Module:
-    return ast.parse(source)
-
-
-def _find(tree: ast.Module, code: types.CodeType) -> tuple[ast.FunctionDef | ast.Lambda, list[str]] | None:
-    """Return the syntax node that a code object was compiled from, and the classes around it, innermost last."""
-    found: list[tuple[Any, list[str]]] = []
-    spots = [p for p in code.co_positions() if None not in p] if code.co_name == "<lambda>" else []
+def _definitions(source: str) -> dict[str, list[Definition]]:
+    """Return the functions of a file by their names."""
+    found: dict[str, list[Definition]] = {}
 
     def visit(node: ast.AST, around: list[str]) -> None:
-        if isinstance(node, ast.FunctionDef) and node.name == code.co_name:
+        if isinstance(node, (ast.FunctionDef, ast.Lambda)):
+            found.setdefault(getattr(node, "name", "<lambda>"), []).append((node, around))
+        inside = [node.name] if isinstance(node, ast.ClassDef) else []
+        for child in ast.iter_child_nodes(node):
+            visit(child, inside or around)
+
+    visit(ast.parse(source), [])
+    return found
+
+
+def _find(definitions: Sequence[Definition], code: types.CodeType) -> Definition | None:
+    """Return the definition of its name that a code object was compiled from."""
+    found: list[Definition] = []
+    spots = [p for p in code.co_positions() if None not in p] if code.co_name == "<lambda>" else []
+    for node, around in definitions:
+        if isinstance(node, ast.FunctionDef):
             first = min([node.lineno, *[each.lineno for each in node.decorator_list]])
             if first == code.co_firstlineno:
                 found.append((node, around))
-        elif isinstance(node, ast.Lambda) and code.co_name == "<lambda>":
+        else:
             body = node.body
             begin, end = (body.lineno, body.col_offset), (body.end_lineno or 0, body.end_col_offset or 0)
             inner = [p for p in spots if p[2] or p[3]]
             if inner and all(begin <= (p[0], p[2]) and (p[1], p[3]) <= end for p in inner):
                 found.append((node, around))
-        inside = [node.name] if isinstance(node, ast.ClassDef) else []
-        for child in ast.iter_child_nodes(node):
-            visit(child, inside or around)
-
-    visit(tree, [])
     wanted = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
     fitting = []
     for node, around in found:

@@ -784,7 +784,7 @@ class _Signatures:
     def name(self) -> str:
         """Return the function's name and location."""
         name = getattr(self.source, "__qualname__", None) or type(self.source).__qualname__
-        code = getattr(self.source, "__code__", None)
+        code = explanation.programs_code(self.source)
         return name if code is None else f"{name} ({os.path.basename(code.co_filename)}:{code.co_firstlineno})"
 
     def _described(

@@ -101,7 +101,7 @@ class Cutting:
 
     def note_whole(self, function: Any, error: Exception) -> None:
         """Let Python run the function: no statement of it is known to be the reason, but perhaps what it returns."""
-        code = getattr(getattr(function, "__func__", function), "__code__", None)
+        code = explanation.programs_code(function)
         line = trace_state.user_line() if code is None else f"{code.co_filename}:{code.co_firstlineno}"
         if code is not None:
             lines = {line for _, _, line in code.co_lines() if line}
@@ -112,7 +112,7 @@ class Cutting:
         """Return the function in parts, or as it is, if its source is not known."""
         if isinstance(function, types.MethodType):
             return types.MethodType(self.whole(function.__func__), function.__self__)
-        if not isinstance(function, types.FunctionType):
+        if not isinstance(function, types.FunctionType) or trace_state.is_own(function.__code__.co_filename):
             return function
         if function not in self._functions:
             self._functions[function] = self._whole(function)

@@ -530,3 +530,10 @@ def test_code_without_a_file() -> None:
     names: dict[str, Any] = {"np": np}
     exec("def function(x):\n    y = np.unique(x)\n    return y * 2", names)
     assert np.compile(names["function"], backend="eager")(np.ones(2)).tolist() == [2]
+
+
+def test_a_derivative_is_named_by_the_programs_function() -> None:
+    names: dict[str, Any] = {}
+    exec("def function(x):\n    if x.sum() > 1:\n        x = x * 2\n    return (x**2).sum()", names)
+    with pytest.warns(RuntimeWarning, match=r"compile: function \(<string>:1\) is cut at <string>:1"):
+        assert np.compile(np.grad(names["function"]), backend="eager")(np.ones(2)).tolist() == [8, 8]
