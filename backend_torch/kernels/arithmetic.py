@@ -212,7 +212,10 @@ add = Kernel(torch.add, unsigned=same_bits(torch.add), complex=hosted(np.add, by
 subtract = Kernel(
     torch.sub, unsigned=same_bits(torch.sub), complex=hosted(np.subtract, by_parts(torch.sub)), inplace=Tensor.sub_
 )
-multiply = Kernel(torch.mul, unsigned=same_bits(torch.mul), inplace=Tensor.mul_)
+# torch rounds complex products otherwise in its vectors than in what is left of them.
+multiply = Kernel(
+    torch.mul, unsigned=same_bits(torch.mul), complex=hosted(np.multiply, torch.mul), inplace=Tensor.mul_
+)
 divide = Kernel(torch.div, inplace=Tensor.div_, scalar_left=_divide_number)
 power = Kernel(
     _power_float,
@@ -225,7 +228,7 @@ power = Kernel(
 float_power = Kernel(_power_float, complex=hosted(np.power, _power_complex))
 DIRECT[_power_float] = torch.pow
 # torch negates 0j to 0j where the vector is long enough.
-negative = Kernel(torch.neg, unsigned=same_bits(torch.neg), complex=by_parts(torch.neg))
+negative = Kernel(torch.neg, unsigned=same_bits(torch.neg), complex=hosted(np.negative, by_parts(torch.neg)))
 positive = Kernel(torch.clone)
 conjugate = Kernel(torch.clone, complex=torch.conj_physical)
 # torch's absolute values of complex numbers take ten times as long.
@@ -237,12 +240,12 @@ sign = Kernel(
 reciprocal = Kernel(
     torch.reciprocal, integer=_reciprocal_integer, unsigned=_reciprocal_unsigned, complex=_reciprocal_complex
 )
-square = Kernel(torch.square, unsigned=same_bits(torch.square))
+square = Kernel(torch.square, unsigned=same_bits(torch.square), complex=hosted(np.square, torch.square))
 sqrt = Kernel(_root, half=torch.sqrt, complex=torch.sqrt)
 cbrt = Kernel(hosted(np.cbrt, _cbrt), half=_cbrt)
 hypot = Kernel(hosted(np.hypot, _hypot), half=_hypot)  # torch's error is up to 0.9 ulp, NumPy's 0.5
 heaviside = Kernel(hosted(np.heaviside, _heaviside), half=_heaviside)
-rint = Kernel(torch.round, complex=by_parts(torch.round))
+rint = Kernel(torch.round, complex=hosted(np.rint, by_parts(torch.round)))
 floor = Kernel(torch.floor, bool=torch.clone, integer=torch.clone, unsigned=torch.clone)
 ceil = Kernel(torch.ceil, bool=torch.clone, integer=torch.clone, unsigned=torch.clone)
 trunc = Kernel(torch.trunc, bool=torch.clone, integer=torch.clone, unsigned=torch.clone)

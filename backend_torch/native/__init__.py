@@ -26,19 +26,20 @@ from backend_torch.tensors.dtypes import to_numpy
 DTYPES = (
     *(torch.bool, torch.uint8, torch.uint16, torch.uint32, torch.uint64),
     *(torch.int8, torch.int16, torch.int32, torch.int64, torch.float32, torch.float64),
-    *(torch.float16, torch.bfloat16, torch.complex64, torch.complex128),
+    *(torch.complex64, torch.complex128, torch.float16, torch.bfloat16),
 )
 """The dtypes by the numbers that the extension has for them (`dtypes.h`)."""
 
 HEADS = (
     *("zeros", "ones", "empty", "full", "arange", "eye", "array", "copy", "reshape", "transpose", "sum", "prod", "max"),
     *("min", "any", "all", "argmax", "argmin", "mean", "dot", "norm", "where", "roll", "concatenate", "like", "astype"),
-    *("squeeze", "swapaxes", "at_least", "in_order", "ravel", "part", "nonzero", "numpy_of", "of_numpy"),
-    *("by_numpy", "write_by_numpy", "linspace", "vdot", "bincount", "item", "count_nonzero", "turned", "flatten"),
+    *("squeeze", "swapaxes", "at_least", "in_order", "ravel", "part", "nonzero", "numpy_of", "of_numpy", "by_numpy"),
+    *("few_by_numpy", "write_by_numpy", "linspace", "vdot", "bincount", "item", "count_nonzero", "turned", "flatten"),
+    *("cumsum", "cumprod"),
 )
 """The functions that have a native head."""
 
-_WEAK = (int, float)  # Python's numbers, whose numbers come after those of the dtypes
+_WEAK = (int, float, complex)  # Python's numbers, whose numbers come after those of the dtypes
 _GIVEN = (*[to_numpy.get(dtype) for dtype in DTYPES], *_WEAK)
 _NUMBERS = {to_numpy[dtype]: number for number, dtype in enumerate(DTYPES) if dtype in to_numpy}
 
@@ -99,7 +100,7 @@ def watch_errors(whether: bool) -> None:
 
 def _dtype_numbers() -> dict[Any, int]:
     """What creation functions are given as a dtype -> its number."""
-    numbers: dict[Any, int] = {bool: 0, int: _NUMBERS[np.dtype(np.int64)], float: _NUMBERS[np.dtype(np.float64)]}
+    numbers: dict[Any, int] = {each: _NUMBERS[np.dtype(each)] for each in (bool, int, float, complex)}
     for dtype, number in _NUMBERS.items():
         numbers |= {dtype: number, dtype.type: number, dtype.name: number}
     return numbers

@@ -1,6 +1,7 @@
 #include "core.h"
 
 #include <cmath>
+#include <complex>
 #include <cstring>
 #include <limits>
 
@@ -8,7 +9,7 @@ namespace tnp {
 
 const std::array<at::ScalarType, DTYPES> SCALAR_TYPES = {
     at::kBool,   at::kByte,  at::kUInt16, at::kUInt32, at::kUInt64, at::kChar,          at::kShort,        at::kInt,
-    at::kLong,   at::kFloat, at::kDouble, at::kHalf,   at::kBFloat16, at::kComplexFloat, at::kComplexDouble};
+    at::kLong,   at::kFloat, at::kDouble, at::kComplexFloat, at::kComplexDouble, at::kHalf,  at::kBFloat16};
 
 const std::array<int8_t, 64> DTYPE_OF = [] {
   std::array<int8_t, 64> numbers;
@@ -56,6 +57,17 @@ bool store(char* to, T value) {
   return true;
 }
 
+// Store a float or complex number; false for an integer dtype.
+bool store_inexact(char* to, double real, double imaginary, int8_t dtype) {
+  switch (dtype) {
+    case F32: return store<float>(to, static_cast<float>(real));
+    case F64: return store<double>(to, real);
+    case C64: return store<std::complex<float>>(to, {static_cast<float>(real), static_cast<float>(imaginary)});
+    case C128: return store<std::complex<double>>(to, {real, imaginary});
+    default: return false;
+  }
+}
+
 template <class T>
 bool store_integer(char* to, PyObject* number) {
   if constexpr (std::is_unsigned_v<T> && sizeof(T) == 8) {
@@ -91,11 +103,7 @@ bool store_truncated(char* to, double value) {
 bool store_number(PyObject* number, int8_t dtype, char* to, bool truncate) {
   if (PyFloat_CheckExact(number)) {
     double value = PyFloat_AS_DOUBLE(number);
-    switch (dtype) {
-      case F64: return store<double>(to, value);
-      case F32: return store<float>(to, static_cast<float>(value));
-      default: break;
-    }
+    if (store_inexact(to, value, 0, dtype)) return true;
     if (!truncate) return false;
     switch (dtype) {
       case B1: return store<bool>(to, value != 0);
@@ -110,6 +118,10 @@ bool store_number(PyObject* number, int8_t dtype, char* to, bool truncate) {
       default: return false;
     }
   }
+  if (PyComplex_CheckExact(number)) {
+    Py_complex value = PyComplex_AsCComplex(number);
+    return bit(dtype) & COMPLEX && store_inexact(to, value.real, value.imag, dtype);
+  }
   if (!PyLong_Check(number)) return false;  // True for a bool too
   switch (dtype) {
     case B1: return (truncate || PyBool_Check(number)) && store<bool>(to, PyObject_IsTrue(number) != 0);
@@ -122,17 +134,29 @@ bool store_number(PyObject* number, int8_t dtype, char* to, bool truncate) {
     case I32: return store_integer<int32_t>(to, number);
     case I64: return store_integer<int64_t>(to, number);
     case F32:
-    case F64: {
+    case F64:
+    case C64:
+    case C128: {
       double value = PyLong_AsDouble(number);
       if (value == -1.0 && PyErr_Occurred()) {
         PyErr_Clear();
         return false;
       }
-      return dtype == F64 ? store<double>(to, value) : store<float>(to, static_cast<float>(value));
+      return store_inexact(to, value, 0, dtype);
     }
     default: return false;
   }
 }
+
+namespace {
+
+template <class T>
+PyObject* load_complex(const char* from) {
+  const auto* parts = reinterpret_cast<const T*>(from);
+  return PyComplex_FromDoubles(parts[0], parts[1]);
+}
+
+}  // namespace
 
 PyObject* load_number(const char* from, int8_t dtype) {
   switch (dtype) {
@@ -147,6 +171,8 @@ PyObject* load_number(const char* from, int8_t dtype) {
     case I64: return PyLong_FromLongLong(*reinterpret_cast<const int64_t*>(from));
     case F32: return PyFloat_FromDouble(*reinterpret_cast<const float*>(from));
     case F64: return PyFloat_FromDouble(*reinterpret_cast<const double*>(from));
+    case C64: return load_complex<float>(from);
+    case C128: return load_complex<double>(from);
     default: return nullptr;
   }
 }

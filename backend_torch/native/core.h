@@ -72,7 +72,7 @@ void in_parts(int64_t n, Run&& run) {
 
 // Sets of dtypes.
 constexpr uint32_t bit(int dtype) { return 1u << dtype; }
-constexpr uint32_t FLOATS = bit(F32) | bit(F64);
+constexpr uint32_t FLOATS = bit(F32) | bit(F64), COMPLEX = bit(C64) | bit(C128);
 
 // Whether a tensor has the strides of new memory, axes of length one included. A result then has the same strides.
 bool is_dense(const at::Tensor& tensor);
@@ -83,6 +83,11 @@ bool may_overlap(const at::Tensor& one, const at::Tensor& other);
 // Store a Python number in a dtype, as NumPy converts it. False if NumPy refuses it, or if NumPy has to convert it.
 // With `truncate` a float becomes an integer without its fraction, as in an assignment.
 bool store_number(PyObject* number, int8_t dtype, char* to, bool truncate);
+
+// Whether an object is a number of Python's own classes.
+inline bool is_number(PyObject* x) {
+  return PyFloat_CheckExact(x) || PyLong_CheckExact(x) || PyBool_Check(x) || PyComplex_CheckExact(x);
+}
 
 // Return an element as a Python number.
 PyObject* load_number(const char* from, int8_t dtype);

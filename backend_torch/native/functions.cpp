@@ -17,6 +17,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <complex>
 #include <cstring>
 #include <limits>
 #include <utility>
@@ -191,7 +192,11 @@ PyObject* full(PyObject*, PyObject* const* args, Py_ssize_t count) {
     Shape shape;
     if (count != 6 || !is_letter(args[3], 'C') || !are_none(args, 4, 6)) return nullptr;
     if (!is_quiet() || !read_shape(args[0], shape, 0)) return nullptr;
-    int8_t own = PyFloat_CheckExact(args[1]) ? F64 : PyLong_CheckExact(args[1]) ? I64 : PyBool_Check(args[1]) ? B1 : NONE;
+    int8_t own = PyFloat_CheckExact(args[1])     ? F64
+                 : PyLong_CheckExact(args[1])    ? I64
+                 : PyBool_Check(args[1])         ? B1
+                 : PyComplex_CheckExact(args[1]) ? C128
+                                                 : NONE;
     int8_t dtype = read_dtype(args[2], own);
     if (own == NONE || dtype == NONE || dtype >= LOOPS || !makes_on_cpu() || !has_bytes(shape)) return nullptr;
     alignas(16) char one[16];
@@ -296,7 +301,7 @@ PyObject* eye(PyObject*, PyObject* given) {
 // The shape of a nested list of numbers, and the kinds of numbers in it.
 struct Listed {
   Shape shape;
-  bool has_float = false, has_int = false, has_bool = false, has_scalar = false;
+  bool has_complex = false, has_float = false, has_int = false, has_bool = false, has_scalar = false;
 };
 
 PyObject** items_of(PyObject* list) { return PySequence_Fast_ITEMS(list); }
@@ -325,6 +330,8 @@ bool survey(PyObject* list, size_t depth, Listed& found) {
       found.has_int = true;
     } else if (PyBool_Check(item)) {
       found.has_bool = true;
+    } else if (PyComplex_CheckExact(item)) {
+      found.has_complex = true;
     } else if (is_scalar(item) && held(item)->has_value && (held(item)->dtype == F64 || held(item)->dtype == I64)) {
       found.has_scalar = true;
       (held(item)->dtype == F64 ? found.has_float : found.has_int) = true;
@@ -428,7 +435,7 @@ PyObject* cast(PyObject* x, PyObject* wanted) {
   int8_t from = dtype_of(*tensor), to = read_dtype(wanted, from);
   if (from == NONE || from >= LOOPS || to == NONE || to >= LOOPS) return nullptr;
   if (tensor->numel() > LARGE && !is_dense(*tensor)) return nullptr;
-  if (bit(from) & FLOATS && !(bit(to) & (FLOATS | bit(B1))))
+  if (bit(from) & FLOATS && !(bit(to) & (FLOATS | COMPLEX | bit(B1))))
     return is_dense(*tensor) && tensor->numel() <= LARGE ? truncated(*tensor, from, to) : nullptr;
   return copied(*tensor, from, to);
 }
@@ -438,13 +445,37 @@ PyObject* astype(PyObject*, PyObject* const* args, Py_ssize_t count) {
   return head([&]() -> PyObject* { return count == 2 && is_quiet() && args[1] != Py_None ? cast(args[0], args[1]) : nullptr; });
 }
 
+// Stack a list of arrays of one shape and dtype.
+PyObject* stacked(PyObject* list, PyObject* wanted) {
+  const at::Tensor* first = array_tensor(items_of(list)[0]);
+  Py_ssize_t count = PySequence_Fast_GET_SIZE(list);
+  if (first == nullptr || first->numel() == 0 || first->numel() * count > LARGE || first->dim() > 32) return nullptr;
+  int8_t from = dtype_of(*first), to = read_dtype(wanted, from);
+  if (from == NONE || from >= LOOPS || to == NONE || to >= LOOPS) return nullptr;
+  if (copy_loop(from, to) == nullptr) return nullptr;
+  for (Py_ssize_t i = 1; i < count; i++) {
+    const at::Tensor* each = array_tensor(items_of(list)[i]);
+    if (each == nullptr || each->dtype() != first->dtype() || each->sizes() != first->sizes()) return nullptr;
+  }
+  Shape sizes{count};
+  sizes.append(first->sizes().begin(), first->sizes().end());
+  at::Tensor made = empty(sizes, to);
+  char* out = writeable_data_of(made);
+  int64_t bytes = first->numel() * itemsize(to);
+  for (Py_ssize_t i = 0; i < count; i++) {
+    const at::Tensor& each = *array_tensor(items_of(list)[i]);
+    gather(out + i * bytes, to, data_of(each), from, each.sizes(), each.strides().data());
+  }
+  return wrap_array(std::move(made));
+}
+
 bool is_zero(PyObject* given) {
   int overflow;
   return PyLong_CheckExact(given) && PyLong_AsLongAndOverflow(given, &overflow) == 0 && !overflow;
 }
 
-// array(object, dtype), or with copy, order, subok, ndmin, ndmax, like, device: of nested lists of numbers, or an array in
-// C order.
+// array(object, dtype), or with copy, order, subok, ndmin, ndmax, like, device: of nested lists of numbers, of a list of
+// arrays, or of an array in C order.
 PyObject* array(PyObject*, PyObject* const* args, Py_ssize_t count) {
   return head([&]() -> PyObject* {
     if ((count != 2 && count != 9) || !is_quiet()) return nullptr;
@@ -452,11 +483,14 @@ PyObject* array(PyObject*, PyObject* const* args, Py_ssize_t count) {
     if (count == 9 && !are_none(args, 7, 9)) return nullptr;
     if (is_array(args[0])) return makes_on_cpu() ? cast(args[0], args[1]) : nullptr;
     if (!is_list(args[0])) return nullptr;
+    if (PySequence_Fast_GET_SIZE(args[0]) > 0 && is_array(items_of(args[0])[0]))
+      return makes_on_cpu() ? stacked(args[0], args[1]) : nullptr;
     Listed found;
     if (!survey(args[0], 0, found) || (found.has_scalar && found.has_bool)) return nullptr;
-    int8_t own = found.has_float ? F64 : found.has_int ? I64 : B1, dtype = read_dtype(args[1], own);
+    int8_t own = found.has_complex ? C128 : found.has_float ? F64 : found.has_int ? I64 : B1;
+    int8_t dtype = read_dtype(args[1], own);
     if (dtype == NONE || dtype >= LOOPS || (found.has_scalar && dtype != own && (own != F64 || dtype != F32))) return nullptr;
-    if (dtype == B1 && (found.has_float || found.has_int)) return nullptr;
+    if (dtype == B1 && own != B1) return nullptr;
     if (!makes_on_cpu()) return nullptr;
     at::Tensor made = empty(found.shape, dtype);
     char* to = writeable_data_of(made);
@@ -570,6 +604,8 @@ PyObject* count_nonzero(PyObject*, PyObject* x) {
       TNP_CASE(I64, uint64_t)
       TNP_CASE(F32, float)
       TNP_CASE(F64, double)
+      TNP_CASE(C64, std::complex<float>)
+      TNP_CASE(C128, std::complex<double>)
 #undef TNP_CASE
       default: return nullptr;
     }
@@ -678,13 +714,14 @@ PyObject* at_least(PyObject*, PyObject* const* args, Py_ssize_t count) {
 PyObject* in_order(PyObject*, PyObject* const* args, Py_ssize_t count) {
   return head([&]() -> PyObject* {
     const at::Tensor* tensor = count == 2 && is_quiet() ? array_tensor(args[0]) : nullptr;
-    if (tensor == nullptr || tensor->dim() == 0) return nullptr;
-    bool is_fortran = args[1] == Py_True;
+    if (tensor == nullptr || tensor->dim() == 0 || !makes_on_cpu()) return nullptr;
+    bool is_fortran = args[1] == Py_True && tensor->dim() > 1;
     if (!is_fortran && is_dense(*tensor)) return Py_NewRef(args[0]);
     int8_t dtype = dtype_of(*tensor);
-    int64_t lengthy = 0;  // axes longer than one; with fewer than two an array is in both orders
+    int64_t lengthy = 0;  // axes longer than one; with fewer than two an array may be in both orders
     for (int64_t length : tensor->sizes()) lengthy += length != 1;
-    if (dtype == NONE || dtype >= LOOPS || lengthy < 2 || tensor->numel() == 0 || tensor->numel() > LARGE) return nullptr;
+    if (lengthy < 2 && (tensor->dim() > 1 || lengthy == 0 || args[1] == Py_True)) return nullptr;
+    if (dtype == NONE || dtype >= LOOPS || tensor->numel() == 0 || tensor->numel() > LARGE) return nullptr;
     Shape sizes(tensor->sizes()), strides(tensor->strides());
     if (is_fortran) {
       std::reverse(sizes.begin(), sizes.end());
@@ -725,12 +762,20 @@ PyObject* ravel(PyObject*, PyObject* x) {
   });
 }
 
-// part(x, is_imaginary): the real or imaginary part of a complex array, as a view.
+// part(x, is_imaginary): the real or imaginary part of a complex array, as a view, or of a scalar.
 PyObject* part(PyObject*, PyObject* const* args, Py_ssize_t count) {
   return head([&]() -> PyObject* {
-    const at::Tensor* tensor = count == 2 && is_quiet() ? array_tensor(args[0]) : nullptr;
+    if (count != 2 || !is_quiet()) return nullptr;
+    bool is_imaginary = args[1] == Py_True;
+    if (is_scalar(args[0]) && held(args[0])->has_value) {
+      if (!(bit(held(args[0])->dtype) & COMPLEX)) return is_imaginary ? nullptr : Py_NewRef(args[0]);
+      int8_t dtype = held(args[0])->dtype == C64 ? F32 : F64;
+      return wrap_scalar(held(args[0])->value + (is_imaginary ? itemsize(dtype) : 0), dtype);
+    }
+    const at::Tensor* tensor = array_tensor(args[0]);
+    if (tensor != nullptr && !tensor->is_complex() && !is_imaginary) return Py_NewRef(args[0]);
     if (tensor == nullptr || !tensor->is_complex()) return nullptr;
-    return wrap_array(at::view_as_real(*tensor).select(-1, args[1] == Py_True));
+    return wrap_array(at::view_as_real(*tensor).select(-1, is_imaginary));
   });
 }
 
@@ -850,6 +895,8 @@ PyObject* reduce_elements(const T* x, int64_t n, int64_t stride, int8_t dtype) {
     bool found = !DECIDES;
     for (int64_t i = 0; i < n && found != DECIDES; i++) found = x[i * stride] != T(0);
     return result(found, B1);
+  } else if constexpr (std::is_class_v<T>) {
+    return nullptr;  // torch computes the other reductions of complex numbers
   } else if constexpr (KIND == SUM || KIND == PROD) {
     if constexpr (std::is_floating_point_v<T>) {
       return nullptr;
@@ -897,16 +944,16 @@ PyObject* wrap_total(int8_t dtype, Write&& write) {
 template <int KIND>
 PyObject* by_kernel(const at::Tensor& tensor, at::OptionalIntArrayRef axes, bool keeps, int8_t dtype) {
   bool is_total = !keeps && (!axes.has_value() || tensor.dim() == 1);
-  if (is_total && KIND == SUM && bit(dtype) & FLOATS)
+  if (is_total && KIND == SUM && bit(dtype) & (FLOATS | COMPLEX))
     return wrap_total(dtype, [&](at::Tensor& total) { at::cpu::sum_out(total, tensor, axes); });
-  if (is_total && KIND == MEAN && bit(dtype) & (FLOATS | COUNTED)) {
-    int8_t of = bit(dtype) & FLOATS ? dtype : F64;
+  if (is_total && KIND == MEAN && bit(dtype) & (FLOATS | COMPLEX | COUNTED)) {
+    int8_t of = bit(dtype) & COUNTED ? F64 : dtype;
     return wrap_total(of, [&](at::Tensor& total) { at::cpu::mean_out(total, tensor, axes, false, SCALAR_TYPES[of]); });
   }
   switch (KIND) {
-    case SUM: return bit(dtype) & FLOATS ? wrap(at::cpu::sum(tensor, axes, keeps)) : nullptr;
+    case SUM: return bit(dtype) & (FLOATS | COMPLEX) ? wrap(at::cpu::sum(tensor, axes, keeps)) : nullptr;
     case MEAN:
-      if (bit(dtype) & FLOATS) return wrap(at::cpu::mean(tensor, axes, keeps));
+      if (bit(dtype) & (FLOATS | COMPLEX)) return wrap(at::cpu::mean(tensor, axes, keeps));
       return bit(dtype) & COUNTED ? wrap(at::cpu::mean(tensor, axes, keeps, at::kDouble)) : nullptr;
     case MAX:
     case MIN:
@@ -943,7 +990,8 @@ PyObject* reduce(PyObject*, PyObject* const* args, Py_ssize_t count) {
     constexpr int64_t FEW = 512, FEW_FLOATS = 2048;  // for more torch's vectorised kernel is worth the call
     bool is_for_kernel = IS_EXTREME && is_float && tensor->numel() > FEW_FLOATS;
     if (IS_EXTREME && dtype == B1 && tensor->numel() > FEW) return nullptr;  // NumPy's loop is faster
-    if (!is_for_kernel && !keeps && (is_all || dim == 1) && KIND != MEAN && !(IS_TOTAL && is_float) && is_line(*tensor, stride)) {
+    bool is_inexact = bit(dtype) & (FLOATS | COMPLEX);
+    if (!is_for_kernel && !keeps && (is_all || dim == 1) && KIND != MEAN && !(IS_TOTAL && is_inexact) && is_line(*tensor, stride)) {
       int64_t n = tensor->numel();
       const char* data = data_of(*tensor);
       switch (dtype) {
@@ -960,6 +1008,8 @@ PyObject* reduce(PyObject*, PyObject* const* args, Py_ssize_t count) {
         TNP_CASE(I64, int64_t)
         TNP_CASE(F32, float)
         TNP_CASE(F64, double)
+        TNP_CASE(C64, std::complex<float>)
+        TNP_CASE(C128, std::complex<double>)
 #undef TNP_CASE
         default: return nullptr;
       }
@@ -968,6 +1018,53 @@ PyObject* reduce(PyObject*, PyObject* const* args, Py_ssize_t count) {
     if (IS_EXTREME) all = at::IntArrayRef();  // amax and amin take no axes for all axes
     if (is_all) return by_kernel<KIND>(*tensor, all, keeps, dtype);
     return by_kernel<KIND>(*tensor, at::IntArrayRef(axis), keeps, dtype);
+  });
+}
+
+// Accumulate as torch does: floats in double precision, integers modulo 2**64.
+template <bool IS_SUM, class T>
+PyObject* scan_elements(const T* x, int64_t n, int64_t stride) {
+  constexpr bool IS_FLOAT = std::is_floating_point_v<T>;
+  using Total = std::conditional_t<IS_FLOAT, double, uint64_t>;
+  using Out = std::conditional_t<IS_FLOAT, T, uint64_t>;
+  constexpr bool IS_UNSIGNED = std::is_unsigned_v<T> && !std::is_same_v<T, bool>;
+  at::Tensor made = empty({n}, !IS_FLOAT ? (IS_UNSIGNED ? U64 : I64) : sizeof(T) == 8 ? F64 : F32);
+  auto* out = reinterpret_cast<Out*>(writeable_data_of(made));
+  Total total = !IS_SUM;
+  for (int64_t i = 0; i < n; i++) {
+    total = IS_SUM ? total + static_cast<Total>(x[i * stride]) : total * static_cast<Total>(x[i * stride]);
+    out[i] = static_cast<Out>(total);
+  }
+  return wrap_array(std::move(made));
+}
+
+// cumsum(x, axis, dtype, out) and cumprod of a line.
+template <bool IS_SUM>
+PyObject* scan(PyObject*, PyObject* const* args, Py_ssize_t count) {
+  return head([&]() -> PyObject* {
+    const at::Tensor* tensor = count == 4 && are_none(args, 2, 4) && is_quiet() ? array_tensor(args[0]) : nullptr;
+    int64_t axis, stride;
+    if (tensor == nullptr || tensor->dim() == 0 || tensor->numel() == 0 || tensor->numel() > LARGE) return nullptr;
+    if (args[1] != Py_None && (tensor->dim() != 1 || !read_axis(args[1], 1, axis))) return nullptr;
+    if (!is_line(*tensor, stride)) return nullptr;
+    const char* data = data_of(*tensor);
+    int64_t n = tensor->numel();
+    switch (dtype_of(*tensor)) {
+#define TNP_CASE(DTYPE, TYPE) case DTYPE: return scan_elements<IS_SUM>(reinterpret_cast<const TYPE*>(data), n, stride);
+      TNP_CASE(B1, bool)
+      TNP_CASE(U8, uint8_t)
+      TNP_CASE(U16, uint16_t)
+      TNP_CASE(U32, uint32_t)
+      TNP_CASE(U64, uint64_t)
+      TNP_CASE(I8, int8_t)
+      TNP_CASE(I16, int16_t)
+      TNP_CASE(I32, int32_t)
+      TNP_CASE(I64, int64_t)
+      TNP_CASE(F32, float)
+      TNP_CASE(F64, double)
+#undef TNP_CASE
+      default: return nullptr;
+    }
   });
 }
 
@@ -1069,8 +1166,7 @@ PyObject* where(PyObject*, PyObject* const* args, Py_ssize_t count) {
     alignas(16) char value[16];
     if (has_number) {
       PyObject* x = args[number];
-      if (!PyFloat_CheckExact(x) && !PyLong_CheckExact(x) && !PyBool_Check(x)) return nullptr;
-      if ((dtype == B1) != PyBool_Check(x) || !store_number(x, dtype, value, false)) return nullptr;
+      if (!is_number(x) || (dtype == B1) != PyBool_Check(x) || !store_number(x, dtype, value, false)) return nullptr;
     } else if (dtype_of(*given[2]) != dtype) {
       return nullptr;
     }
@@ -1083,6 +1179,7 @@ PyObject* where(PyObject*, PyObject* const* args, Py_ssize_t count) {
       case 1: choose<uint8_t>(out, condition, source(1), source(2), n, step, step_other); break;
       case 2: choose<uint16_t>(out, condition, source(1), source(2), n, step, step_other); break;
       case 4: choose<uint32_t>(out, condition, source(1), source(2), n, step, step_other); break;
+      case 16: choose<std::complex<double>>(out, condition, source(1), source(2), n, step, step_other); break;
       default: choose<uint64_t>(out, condition, source(1), source(2), n, step, step_other);
     }
     return wrap_array(std::move(result));
@@ -1187,6 +1284,8 @@ PyMethodDef FUNCTIONS[] = {
     TNP_FAST("reshape", reshape),
     {"transpose", transpose, METH_O, nullptr},
     TNP_FAST("sum", reduce<SUM>),
+    TNP_FAST("cumsum", scan<true>),
+    TNP_FAST("cumprod", scan<false>),
     TNP_FAST("prod", reduce<PROD>),
     TNP_FAST("max", reduce<MAX>),
     TNP_FAST("min", reduce<MIN>),

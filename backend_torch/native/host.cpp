@@ -33,13 +33,13 @@ struct NumpyArray {
   int flags;
 };
 
-constexpr int IN_C_ORDER = 1;  // a flag
+constexpr int IN_C_ORDER = 0x0001, IS_ALIGNED = 0x0100;  // flags
 
 // Return NumPy's type number of a dtype; -1 for bfloat16.
 char numpy_number(int8_t dtype) {
   static constexpr bool IS_LONG = sizeof(long) == 8;
   static constexpr char NUMBERS[DTYPES] = {0,  2,  4, 6, IS_LONG ? 8 : 10, 1, 3, 5, IS_LONG ? 7 : 9,
-                                           11, 12, 23, -1, 14, 15};
+                                           11, 12, 14, 15, 23, -1};
   return dtype == NONE ? -1 : NUMBERS[dtype];
 }
 
@@ -127,11 +127,12 @@ PyObject* take_over(PyObject* array) {
   return wrap_array(std::move(made));
 }
 
-// of_numpy(array): make an array over new memory that NumPy has allocated.
+// of_numpy(array): make an array over memory that NumPy has allocated or was given.
 PyObject* of_numpy(PyObject*, PyObject* array) {
   return guarded(
       [&]() -> PyObject* {
         if (Py_TYPE(array) != numpy_array || !is_quiet() || !makes_on_cpu()) return nullptr;
+        if (!(reinterpret_cast<const NumpyArray*>(array)->flags & IS_ALIGNED)) return nullptr;
         return take_over(array);
       },
       [] { return Py_NewRef(Py_None); });
@@ -146,21 +147,22 @@ PyObject* numpy_scalar(PyObject* x) {
   return made;
 }
 
-// Convert an argument for NumPy: arrays to NumPy views, scalars to NumPy's; numbers, strings and None stay; lists and
-// tuples item by item. A new reference; nullptr without an exception for anything else.
-PyObject* argument(PyObject* x) {
+// Convert an argument for NumPy: arrays with at most so many elements to NumPy views, scalars to NumPy's; numbers,
+// strings and None stay; lists and tuples item by item. A new reference; nullptr without an exception for anything else,
+// and for no elements: NumPy may warn then.
+PyObject* argument(PyObject* x, int64_t most) {
   if (is_array(x)) {
     const at::Tensor* tensor = plain_tensor(x);
-    return tensor == nullptr || tensor->numel() > LARGE ? nullptr : numpy_view(*tensor, x);
+    return tensor == nullptr || tensor->numel() > most || tensor->numel() == 0 ? nullptr : numpy_view(*tensor, x);
   }
   if (is_scalar(x)) return numpy_scalar(x);
-  if (x == Py_None || PyLong_CheckExact(x) || PyFloat_CheckExact(x) || PyBool_Check(x) || PyUnicode_CheckExact(x))
-    return Py_NewRef(x);
+  if (PyComplex_CheckExact(x)) return nullptr;  // NumPy may cast it to a real dtype, with a warning
+  if (x == Py_None || is_number(x) || PyUnicode_CheckExact(x)) return Py_NewRef(x);
   if (!PyList_CheckExact(x) && !PyTuple_CheckExact(x)) return nullptr;
   Py_ssize_t count = PySequence_Fast_GET_SIZE(x);
-  PyObject* tuple = PyTuple_New(count);
+  PyObject* tuple = count == 0 ? nullptr : PyTuple_New(count);
   for (Py_ssize_t i = 0; tuple != nullptr && i < count; i++) {
-    PyObject* item = argument(PySequence_Fast_GET_ITEM(x, i));
+    PyObject* item = argument(PySequence_Fast_GET_ITEM(x, i), most);
     if (item == nullptr) Py_CLEAR(tuple);
     else PyTuple_SET_ITEM(tuple, i, item);
   }
@@ -178,7 +180,7 @@ PyObject* key_part(PyObject* item) {
     return given->dim > 0 && (dtype == B1 || (dtype >= U8 && dtype <= I64)) ? Py_NewRef(item) : nullptr;
   }
   if (PyBool_Check(item) || (is_array(item) && plain_tensor(item) != nullptr && plain_tensor(item)->dim() == 0)) return nullptr;
-  return PyFloat_CheckExact(item) || PyUnicode_CheckExact(item) ? nullptr : argument(item);
+  return PyFloat_CheckExact(item) || PyUnicode_CheckExact(item) ? nullptr : argument(item, LARGE);
 }
 PyObject* numpy_key(PyObject* key) {
   if (!PyTuple_CheckExact(key)) return key_part(key);
@@ -194,12 +196,12 @@ PyObject* numpy_key(PyObject* key) {
 // Call a NumPy function, which ignores floating-point errors: nothing asks for them. A new reference; nullptr without an
 // exception if an argument can't be converted, or if NumPy refuses it: the Python path then raises the error. nullptr
 // with an exception for an interrupt and the like.
-PyObject* call_numpy(PyObject* const* args, Py_ssize_t count, PyObject* names = nullptr) {
+PyObject* call_numpy(PyObject* const* args, Py_ssize_t count, int64_t most, PyObject* names = nullptr) {
   constexpr Py_ssize_t MOST = 12;
   Py_ssize_t all = count + (names == nullptr ? 0 : PyTuple_GET_SIZE(names)), ready = 1;
   if (!is_quiet() || !numpy_computes() || !makes_on_cpu() || count < 2 || all > MOST) return nullptr;
   PyObject *given[MOST], *result = nullptr;
-  while (ready < all && (given[ready] = argument(args[ready])) != nullptr) ready++;
+  while (ready < all && (given[ready] = argument(args[ready], most)) != nullptr) ready++;
   PyObject* before = ready == all ? PyContextVar_Set(error_state, ignores) : nullptr;
   if (before != nullptr) {
     result = PyObject_Vectorcall(args[0], given + 1, count - 1, names);
@@ -247,10 +249,9 @@ PyObject* adopt(PyObject* result, bool is_part = false) {
     const auto* given = reinterpret_cast<const NumpyArray*>(result);
     return given->base == nullptr || is_part ? take_over(result) : take_over_view(given);
   }
-  if (!PyTuple_CheckExact(result)) {
+  if (!PyTuple_Check(result)) {
     int8_t dtype = read_dtype(reinterpret_cast<PyObject*>(Py_TYPE(result)), NONE);
-    if (dtype == NONE || dtype >= LOOPS || PyLong_CheckExact(result) || PyFloat_CheckExact(result) || PyBool_Check(result))
-      return nullptr;
+    if (dtype == NONE || dtype >= LOOPS || is_number(result)) return nullptr;
     alignas(16) char value[16];
     read_scalar(result, value);
     return wrap_scalar(value, dtype);
@@ -265,11 +266,13 @@ PyObject* adopt(PyObject* result, bool is_part = false) {
   return arrays;
 }
 
-// by_numpy(function, arguments..., name=argument...): call a NumPy function on the memory of arrays; return its new arrays.
+// by_numpy(function, arguments..., name=argument...): call a NumPy function on the memory of arrays with at most MOST
+// elements; return its new arrays.
+template <int64_t MOST>
 PyObject* by_numpy(PyObject*, PyObject* const* args, Py_ssize_t count, PyObject* names) {
   return guarded(
       [&]() -> PyObject* {
-        PyObject* result = call_numpy(args, count, names);
+        PyObject* result = call_numpy(args, count, MOST, names);
         if (result == nullptr) return nullptr;
         PyObject* arrays = adopt(result);
         Py_DECREF(result);
@@ -289,7 +292,7 @@ PyObject* write_by_numpy(PyObject*, PyObject* const* args, Py_ssize_t count) {
             int8_t dtype = other == nullptr ? static_cast<int8_t>(B1) : dtype_of(*other);
             if (dtype != B1 && dtype != I64 && dtype != dtype_of(*target)) return nullptr;
         }
-        PyObject* result = call_numpy(args, count);
+        PyObject* result = call_numpy(args, count, LARGE);
         if (result == nullptr) return nullptr;
         Py_DECREF(result);
         target->unsafeGetTensorImpl()->bump_version();
@@ -319,9 +322,8 @@ PyObject* numpy_part(const at::Tensor& tensor, PyObject* owner, c10::IntArrayRef
 bool is_numpy(PyObject* x) { return Py_TYPE(x) == numpy_array; }
 
 bool borrow(PyObject* x, at::Tensor& tensor) {
-  constexpr int ALIGNED = 0x0100;
   const auto* given = reinterpret_cast<const NumpyArray*>(x);
-  if (!is_numpy(x) || !(given->flags & ALIGNED) || given->dim > 32) return false;
+  if (!is_numpy(x) || !(given->flags & IS_ALIGNED) || given->dim > 32) return false;
   int8_t dtype = read_dtype(given->dtype, NONE);
   if (dtype == NONE) return false;
   int64_t width = itemsize(dtype), strides[32];
@@ -352,13 +354,12 @@ PyObject* pick_by_numpy(PyObject* array, const at::Tensor& tensor, PyObject* key
 
 bool put_by_numpy(PyObject* array, const at::Tensor& tensor, PyObject* key, PyObject* value) {
   if (!numpy_computes()) return false;
-  bool is_number = PyFloat_CheckExact(value) || PyLong_CheckExact(value) || PyBool_Check(value);
-  if (!is_number) {  // no cast, which might warn
+  if (!is_number(value)) {  // no cast, which might warn
     const at::Tensor* source = is_array(value) ? plain_tensor(value) : nullptr;
     if (source == nullptr || source->dtype() != tensor.dtype()) return false;
   }
   PyObject *target = numpy_view(tensor, array), *given = target == nullptr ? nullptr : numpy_key(key);
-  PyObject* source = given == nullptr ? nullptr : is_number ? Py_NewRef(value) : numpy_view(*plain_tensor(value), value);
+  PyObject* source = given == nullptr ? nullptr : is_number(value) ? Py_NewRef(value) : numpy_view(*plain_tensor(value), value);
   bool is_done = source != nullptr && PyObject_SetItem(target, given, source) == 0;
   Py_XDECREF(target);
   Py_XDECREF(given);
@@ -392,8 +393,10 @@ PyMethodDef HOST_FUNCTIONS[] = {
     {"set_host", set_host, METH_VARARGS, nullptr},
     TNP_FAST("numpy_of", numpy_of),
     {"of_numpy", of_numpy, METH_O, nullptr},
-    {"by_numpy", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(by_numpy)), METH_FASTCALL | METH_KEYWORDS,
-     nullptr},
+    {"by_numpy", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(by_numpy<LARGE>)),
+     METH_FASTCALL | METH_KEYWORDS, nullptr},
+    {"few_by_numpy", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(by_numpy<512>)),
+     METH_FASTCALL | METH_KEYWORDS, nullptr},
     TNP_FAST("write_by_numpy", write_by_numpy),
     {nullptr, nullptr, 0, nullptr},
 };

@@ -216,7 +216,7 @@ bool set_item(PyObject* array, PyObject* key, PyObject* value) {
   auto* impl = tensor->unsafeGetTensorImpl();
   const char* from = number;
   c10::IntArrayRef strides = zeros;
-  if (PyFloat_CheckExact(value) || PyLong_CheckExact(value) || PyBool_Check(value)) {
+  if (is_number(value)) {
     if (!store_number(value, dtype, number, true)) return false;
   } else {
     if (!is_ours(value)) return false;

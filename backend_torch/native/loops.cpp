@@ -3,6 +3,7 @@
 #include "loops.h"
 
 #include <cmath>
+#include <complex>
 #include <cstring>
 #include <limits>
 #include <type_traits>
@@ -16,18 +17,22 @@ template <class T>
 constexpr bool is_bool = std::is_same_v<T, bool>;
 template <class T>
 constexpr bool is_integer = std::is_integral_v<T> && !is_bool<T>;
+template <class T>
+constexpr bool is_complex = false;
+template <class T>
+constexpr bool is_complex<std::complex<T>> = true;
 
 // Each operation defines for which types it has a loop, and its result.
 
 #define TNP_ARITHMETIC(NAME, OPERATOR, OF_BOOL)                                    \
   struct NAME {                                                                    \
     template <class T>                                                             \
-    static constexpr bool has = !is_bool<T> || OF_BOOL != ' ';                     \
+    static constexpr bool has = is_bool<T> ? OF_BOOL != ' ' : !is_complex<T> || OF_BOOL != '&'; \
     template <class T>                                                             \
     static T of(T a, T b) {                                                        \
       if constexpr (is_bool<T>)                                                    \
         return OF_BOOL == '|' ? (a | b) : (a & b);                                 \
-      else if constexpr (is_float<T>)                                              \
+      else if constexpr (is_float<T> || is_complex<T>)                             \
         return a OPERATOR b;                                                       \
       else {                                                                       \
         using Wide = std::conditional_t<(sizeof(T) < 4), uint32_t, std::make_unsigned_t<T>>; \
@@ -68,7 +73,7 @@ struct FloorDivide {
 
 struct Remainder {
   template <class T>
-  static constexpr bool has = !is_bool<T>;
+  static constexpr bool has = is_float<T> || is_integer<T>;
   template <class T>
   static T of(T a, T b) {
     if constexpr (is_float<T>) {
@@ -97,11 +102,28 @@ struct Remainder {
   };
 TNP_COMPARISON(Equal, ==)
 TNP_COMPARISON(NotEqual, !=)
-TNP_COMPARISON(Less, <)
-TNP_COMPARISON(LessEqual, <=)
-TNP_COMPARISON(Greater, >)
-TNP_COMPARISON(GreaterEqual, >=)
 #undef TNP_COMPARISON
+
+// Complex numbers are ordered by their real parts, then by their imaginary ones, as in NumPy.
+#define TNP_ORDER(NAME, STRICT, OPERATOR)                                                          \
+  struct NAME {                                                                                    \
+    template <class T>                                                                             \
+    static constexpr bool has = true;                                                              \
+    template <class T>                                                                             \
+    static bool of(T a, T b) {                                                                     \
+      if constexpr (is_complex<T>) {                                                               \
+        if (a.real() == b.real()) return a.imag() OPERATOR b.imag();                               \
+        return a.real() STRICT b.real() && a.imag() == a.imag() && b.imag() == b.imag();           \
+      } else {                                                                                     \
+        return a OPERATOR b;                                                                       \
+      }                                                                                            \
+    }                                                                                              \
+  };
+TNP_ORDER(Less, <, <)
+TNP_ORDER(LessEqual, <, <=)
+TNP_ORDER(Greater, >, >)
+TNP_ORDER(GreaterEqual, >, >=)
+#undef TNP_ORDER
 
 #define TNP_LOGIC(NAME, OPERATOR)                                   \
   struct NAME {                                                     \
@@ -120,7 +142,7 @@ TNP_LOGIC(LogicalXor, ^)
 #define TNP_BITS(NAME, OPERATOR)                \
   struct NAME {                                 \
     template <class T>                          \
-    static constexpr bool has = !is_float<T>;   \
+    static constexpr bool has = std::is_integral_v<T>; \
     template <class T>                          \
     static T of(T a, T b) {                     \
       return static_cast<T>(a OPERATOR b);      \
@@ -153,7 +175,21 @@ struct RightShift {
   }
 };
 
-#define TNP_EXTREME(NAME, OPERATOR)                 \
+// Powers of integers modulo their width; the caller refuses negative exponents.
+struct Power {
+  template <class T>
+  static constexpr bool has = is_integer<T>;
+  template <class T>
+  static T of(T a, T b) {
+    T power = 1;
+    for (auto rest = static_cast<std::make_unsigned_t<T>>(b);; a = Multiply::of<T>(a, a)) {
+      if (rest & 1) power = Multiply::of<T>(power, a);
+      if ((rest >>= 1) == 0) return power;
+    }
+  }
+};
+
+#define TNP_EXTREME(NAME, OPERATOR, ORDERED)                 \
   struct NAME {                                     \
     template <class T>                              \
     static constexpr bool has = true;               \
@@ -162,13 +198,15 @@ struct RightShift {
       if constexpr (is_float<T>) {                  \
         if (a != a) return a;                       \
         return (a OPERATOR b || b != b) ? b : a;    \
+      } else if constexpr (is_complex<T>) {         \
+        return a != a || ORDERED::of<T>(a, b) ? a : b; \
       } else {                                      \
         return a OPERATOR b ? b : a;                \
       }                                             \
     }                                               \
   };
-TNP_EXTREME(Maximum, <)
-TNP_EXTREME(Minimum, >)
+TNP_EXTREME(Maximum, <, GreaterEqual)
+TNP_EXTREME(Minimum, >, LessEqual)
 #undef TNP_EXTREME
 
 struct CopySign {
@@ -196,7 +234,7 @@ struct Negative {
   static constexpr bool has = !is_bool<T>;
   template <class T>
   static T of(T a) {
-    if constexpr (is_float<T>)
+    if constexpr (is_float<T> || is_complex<T>)
       return -a;
     else
       return static_cast<T>(0 - static_cast<std::make_unsigned_t<T>>(a));
@@ -212,9 +250,21 @@ struct Positive {
   }
 };
 
-struct Absolute {
+struct Conjugate {
   template <class T>
   static constexpr bool has = true;
+  template <class T>
+  static T of(T a) {
+    if constexpr (is_complex<T>)
+      return std::conj(a);
+    else
+      return a;
+  }
+};
+
+struct Absolute {
+  template <class T>
+  static constexpr bool has = !is_complex<T>;  // NumPy's loop computes these
   template <class T>
   static T of(T a) {
     if constexpr (is_float<T>)
@@ -228,7 +278,7 @@ struct Absolute {
 
 struct Square {
   template <class T>
-  static constexpr bool has = !is_bool<T>;
+  static constexpr bool has = is_float<T> || is_integer<T>;
   template <class T>
   static T of(T a) {
     return Multiply::of<T>(a, a);
@@ -255,7 +305,7 @@ struct Reciprocal {
 
 struct Sign {
   template <class T>
-  static constexpr bool has = !is_bool<T>;
+  static constexpr bool has = is_float<T> || is_integer<T>;
   template <class T>
   static T of(T a) {
     if constexpr (is_float<T>)
@@ -267,7 +317,7 @@ struct Sign {
 
 struct Invert {
   template <class T>
-  static constexpr bool has = !is_float<T>;
+  static constexpr bool has = std::is_integral_v<T>;
   template <class T>
   static T of(T a) {
     if constexpr (is_bool<T>)
@@ -302,7 +352,7 @@ TNP_ANGLE(Degrees, 57.295779513082320876798)
 #define TNP_ROUNDING(NAME, FUNCTION)             \
   struct NAME {                                  \
     template <class T>                           \
-    static constexpr bool has = true;            \
+    static constexpr bool has = !is_complex<T>;  \
     template <class T>                           \
     static T of(T a) {                           \
       if constexpr (is_float<T>)                 \
@@ -325,7 +375,7 @@ struct Rint {
   }
 };
 
-#define TNP_QUESTION(NAME, OF_FLOAT, OF_INTEGER)    \
+#define TNP_QUESTION(NAME, OF_FLOAT, JOIN, OF_INTEGER) \
   struct NAME {                                     \
     template <class T>                              \
     static constexpr bool has = true;               \
@@ -333,13 +383,15 @@ struct Rint {
     static bool of(T a) {                           \
       if constexpr (is_float<T>)                    \
         return OF_FLOAT;                            \
+      else if constexpr (is_complex<T>)             \
+        return of(a.real()) JOIN of(a.imag());      \
       else                                          \
         return OF_INTEGER;                          \
     }                                               \
   };
-TNP_QUESTION(IsNan, a != a, false)
-TNP_QUESTION(IsInf, std::fabs(a) == std::numeric_limits<T>::infinity(), false)
-TNP_QUESTION(IsFinite, std::fabs(a) < std::numeric_limits<T>::infinity(), true)
+TNP_QUESTION(IsNan, a != a, ||, false)
+TNP_QUESTION(IsInf, std::fabs(a) == std::numeric_limits<T>::infinity(), ||, false)
+TNP_QUESTION(IsFinite, std::fabs(a) < std::numeric_limits<T>::infinity(), &&, true)
 #undef TNP_QUESTION
 
 // Loops of operations.
@@ -381,6 +433,16 @@ void unary(char* out_, const char* a_, int64_t n, int64_t stride) {
   }
 }
 
+template <class To, class From>
+To converted(From a) {
+  if constexpr (is_complex<From> && is_bool<To>)
+    return a != From(0);
+  else if constexpr (is_complex<To> && !is_complex<From>)
+    return To(static_cast<typename To::value_type>(a));
+  else
+    return static_cast<To>(a);
+}
+
 template <class From, class To>
 void copy(char* out_, const char* a_, int64_t n, int64_t stride_out, int64_t stride) {
   if (n == 0) return;
@@ -390,9 +452,9 @@ void copy(char* out_, const char* a_, int64_t n, int64_t stride_out, int64_t str
     if constexpr (std::is_same_v<From, To>)
       std::memcpy(out, a, n * sizeof(To));
     else
-      for (int64_t i = 0; i < n; i++) out[i] = static_cast<To>(a[i]);
+      for (int64_t i = 0; i < n; i++) out[i] = converted<To>(a[i]);
   } else {
-    for (int64_t i = 0; i < n; i++) out[i * stride_out] = static_cast<To>(a[i * stride]);
+    for (int64_t i = 0; i < n; i++) out[i * stride_out] = converted<To>(a[i * stride]);
   }
 }
 
@@ -411,6 +473,8 @@ auto visit(int8_t dtype, Visitor&& visitor) -> decltype(visitor(bool())) {
     case I64: return visitor(int64_t());
     case F32: return visitor(float());
     case F64: return visitor(double());
+    case C64: return visitor(std::complex<float>());
+    case C128: return visitor(std::complex<double>());
     default: return {};
   }
 }
@@ -470,6 +534,7 @@ const Row<BinaryLoop> BINARY[] = {
     {"right_shift", find_binary<RightShift>},
     {"maximum", find_binary<Maximum>},
     {"minimum", find_binary<Minimum>},
+    {"power", find_binary<Power>},
     {"copysign", find_binary<CopySign>},
     {"nextafter", find_binary<NextAfter>},
 };
@@ -477,7 +542,7 @@ const Row<BinaryLoop> BINARY[] = {
 const Row<UnaryLoop> UNARY[] = {
     {"negative", find_unary<Negative>},
     {"positive", find_unary<Positive>},
-    {"conjugate", find_unary<Positive>},
+    {"conjugate", find_unary<Conjugate>},
     {"absolute", find_unary<Absolute>},
     {"fabs", find_unary<Absolute>},
     {"square", find_unary<Square>},
@@ -520,6 +585,8 @@ CopyLoop copy_loop(int8_t from, int8_t to) {
       using To = decltype(target);
       if constexpr (is_float<From> && is_integer<To>)
         return nullptr;  // undefined beyond the integer's range: torch casts these
+      else if constexpr (is_complex<From> && (is_float<To> || is_integer<To>))
+        return nullptr;  // warns
       else
         return copy<From, To>;
     });

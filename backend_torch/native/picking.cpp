@@ -25,6 +25,18 @@ PyTypeObject* numpy_integer() {
   return type;
 }
 
+// Whether an object is a numpy.int64, whose value follows the head of the object.
+bool is_numpy_int64(PyObject* item) {
+  static PyObject* type = [] {
+    PyObject* numpy = PyImport_ImportModule("numpy");
+    PyObject* found = numpy == nullptr ? nullptr : PyObject_GetAttrString(numpy, "int64");
+    PyErr_Clear();
+    Py_XDECREF(numpy);
+    return found;
+  }();
+  return reinterpret_cast<PyObject*>(Py_TYPE(item)) == type;
+}
+
 bool is_numpy_integer(PyObject* item) {
   return numpy_integer() != nullptr && PyType_IsSubtype(Py_TYPE(item), numpy_integer());
 }
@@ -48,6 +60,10 @@ bool read_integer(PyObject* item, int64_t& index) {
     return !overflow;
   }
   if (!is_integer(item)) return false;
+  if (is_numpy_int64(item)) {
+    index = *reinterpret_cast<const int64_t*>(item + 1);
+    return true;
+  }
   if (!is_scalar(item)) {
     PyObject* number = PyNumber_Index(item);
     if (number == nullptr) PyErr_Clear();  // timedelta64 is a numpy.integer too
@@ -221,7 +237,7 @@ struct Given {
 
 bool read_value(PyObject* value, const at::Tensor& tensor, c10::IntArrayRef sizes, Given& given) {
   int8_t dtype = dtype_of(tensor);
-  if (PyFloat_CheckExact(value) || PyLong_CheckExact(value) || PyBool_Check(value)) {
+  if (is_number(value)) {
     given.is_one = true;
     given.data = given.number;
     return dtype < LOOPS && store_number(value, dtype, given.number, true);

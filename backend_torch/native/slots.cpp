@@ -187,7 +187,7 @@ PyObject* index_methods[CLASSES];
 PyObject* bool_methods[CLASSES];
 PyObject* hash_method;  // the scalar class's method
 
-// Return the address of the only element of a real array, else nullptr. Without `any_axes` the array must be 0-d.
+// Return the address of the only element of an array, else nullptr. Without `any_axes` the array must be 0-d.
 const char* only_element(PyObject* self, bool any_axes, int8_t& dtype) {
   if (held(self)->has_value) {  // reading a stored value needs no operation, so modes don't matter
     dtype = held(self)->dtype;
@@ -205,7 +205,7 @@ PyObject* to_float(PyObject* self) {
       [&]() -> PyObject* {
         int8_t dtype;
         const char* element = only_element(self, false, dtype);
-        if (element == nullptr) return nullptr;
+        if (element == nullptr || dtype > F64) return nullptr;
         PyObject* number = load_number(element, dtype);
         if (number == nullptr || PyFloat_CheckExact(number)) return number;
         PyObject* result = PyNumber_Float(number);
@@ -220,7 +220,7 @@ PyObject* to_int(PyObject* self) {
       [&]() -> PyObject* {
         int8_t dtype;
         const char* element = only_element(self, false, dtype);
-        if (element == nullptr) return nullptr;
+        if (element == nullptr || dtype > F64) return nullptr;
         PyObject* number = load_number(element, dtype);
         if (number == nullptr || PyLong_CheckExact(number)) return number;
         PyObject* result = PyNumber_Long(number);

@@ -57,7 +57,11 @@ bool read(PyObject* x, Operand& operand) {
     operand.given = dtype_of(operand.tensor->unsafeGetTensorImpl());
     return operand.given != NONE;
   }
-  operand.given = PyFloat_CheckExact(x) ? WEAK_FLOAT : PyLong_CheckExact(x) ? WEAK_INT : PyBool_Check(x) ? B1 : NONE;
+  operand.given = PyFloat_CheckExact(x)     ? WEAK_FLOAT
+                  : PyLong_CheckExact(x)    ? WEAK_INT
+                  : PyBool_Check(x)         ? B1
+                  : PyComplex_CheckExact(x) ? WEAK_COMPLEX
+                                            : NONE;
   if (operand.given != NONE) {
     operand.number = x;
     return true;
@@ -242,21 +246,49 @@ PyObject* computed(c10::IntArrayRef sizes, int8_t dtype, Loop&& loop) {
   return wrap_array(std::move(result));
 }
 
-bool is_two(PyObject* number) {
-  if (PyFloat_CheckExact(number)) return PyFloat_AS_DOUBLE(number) == 2;
+bool is_equal(PyObject* number, double other) {
+  if (PyFloat_CheckExact(number)) return PyFloat_AS_DOUBLE(number) == other;
+  if (PyComplex_CheckExact(number)) return PyComplex_RealAsDouble(number) == other && PyComplex_ImagAsDouble(number) == 0;
   int overflow;
-  return PyLong_Check(number) && PyLong_AsLongLongAndOverflow(number, &overflow) == 2;
+  return PyLong_AsLongLongAndOverflow(number, &overflow) == other;
+}
+
+// Whether NumPy's power with a number as exponent is another function.
+bool is_shortcut(int8_t dtype, PyObject* number) {
+  if (bit(dtype) & COMPLEX) return is_equal(number, 0.5) || is_equal(number, -1);
+  return !(dtype >= U8 && dtype <= I64) || is_equal(number, 2);
+}
+
+// Whether an exponent is negative, which NumPy refuses for integers, or may be.
+bool has_negative(const Operand& exponent) {
+  int overflow;
+  if (exponent.given == WEAK_INT) return PyLong_AsLongLongAndOverflow(exponent.number, &overflow) < 0;
+  if (exponent.given < I8 || exponent.given > I64) return false;
+  const at::Tensor* tensor = exponent.tensor;
+  int64_t n = tensor == nullptr ? 1 : tensor->numel(), stride = tensor != nullptr && tensor->dim() > 0 ? tensor->strides().back() : 1;
+  if (tensor != nullptr && tensor->dim() != 1 && !is_dense(*tensor)) return true;
+  const char* data = tensor == nullptr ? exponent.value : data_of(*tensor);
+  auto search = [&](auto zero) {
+    bool found = false;
+    for (int64_t i = 0; i < n; i++) found |= reinterpret_cast<const decltype(zero)*>(data)[i * stride] < 0;
+    return found;
+  };
+  switch (itemsize(exponent.given)) {
+    case 1: return search(int8_t());
+    case 2: return search(int16_t());
+    case 4: return search(int32_t());
+    default: return search(int64_t());
+  }
+}
+
+bool is_refused(const Ufunc* ufunc, const BinaryPlan& plan, const Operand& b) {
+  return ufunc->is_power && plan.right >= I8 && plan.right <= I64 && has_negative(b);
 }
 
 // NumPy's shortcuts for powers with a number as exponent; torch computes the others.
 PyObject* call_power(const BinaryPlan& plan, const Operand& a, const Operand& b) {
   int8_t dtype = plan.left;
-  if (bit(dtype) & (bit(C64) | bit(C128)) && is_two(b.number)) {
-    at::Tensor base;
-    if (!tensor_of(a, dtype, base)) return nullptr;
-    return wrap(binary_kernel("multiply", dtype)(base, base));
-  }
-  if (dtype >= LOOPS || dtype == B1) return nullptr;
+  if (bit(dtype) & COMPLEX || dtype >= LOOPS || dtype == B1) return nullptr;
   alignas(16) char value[16], wide[16];
   if (!store_number(b.number, dtype, value, false)) return nullptr;
   bool is_float = dtype == F32 || dtype == F64;
@@ -381,7 +413,7 @@ PyObject* call_rows(const BinaryPlan& plan, const Operand& a, const Operand& b) 
 }
 
 PyObject* call_arrays(const BinaryPlan& plan, bool is_power, const Operand& a, const Operand& b) {
-  if (is_power && b.number != nullptr) return call_power(plan, a, b);
+  if (is_power && b.number != nullptr && is_shortcut(plan.left, b.number)) return call_power(plan, a, b);
   c10::IntArrayRef sizes;
   if (plan.loop != nullptr && has_common_shape(a, b, sizes)) {
     int64_t n = c10::multiply_integers(sizes);
@@ -414,7 +446,7 @@ PyObject* call_binary(Ufunc* ufunc, PyObject* x, PyObject* y) {
   }
   BinaryPlan& plan = ufunc->binary[a.given][b.given];
   if (plan.state == State::UNKNOWN) make_plan(ufunc, plan, a.given, b.given, NONE);
-  if (!is_native(plan.state)) return nullptr;
+  if (!is_native(plan.state) || is_refused(ufunc, plan, b)) return nullptr;
   if (a.tensor == nullptr && b.tensor == nullptr && plan.loop != nullptr) {
     PyObject* result = call_values(plan, a, b);
     if (result != nullptr || PyErr_Occurred()) return result;
@@ -474,6 +506,20 @@ bool write_rows(const BinaryPlan& plan, const at::Tensor& target, const Operand&
   char* data = writeable_data_of(target);
   rows.run(data, data, data_of(right), target.sizes(), target.strides().data(), target.strides().data(), strides.data());
   return true;
+}
+
+// Compute `target op= b` into new memory and copy it.
+bool write_computed(const BinaryPlan& plan, bool is_power, const Operand& a, const Operand& b) {
+  const at::Tensor& target = *a.tensor;
+  if (target.dim() == 0 || !target.is_contiguous()) return false;
+  PyObject* made = call_arrays(plan, is_power, a, b);
+  const at::Tensor* result = made == nullptr || !is_array(made) ? nullptr : plain_tensor(made);
+  bool fits = result != nullptr && result->dtype() == target.dtype() && result->sizes() == target.sizes();
+  fits = fits && result->is_contiguous();
+  if (fits && target.numel() > 0) std::memcpy(writeable_data_of(target), data_of(*result), target.nbytes());
+  if (fits) target.unsafeGetTensorImpl()->bump_version();
+  Py_XDECREF(made);
+  return fits;
 }
 
 // Return where a loop may write its results directly: the memory of `out`, if dtype and shape fit and no operand shares
@@ -554,11 +600,12 @@ bool call_inplace(Ufunc* ufunc, PyObject* x, PyObject* y) {
   if (!is_quiet() || !is_array(x) || !read(x, a) || a.tensor == nullptr || !read(y, b)) return false;
   BinaryPlan& plan = ufunc->inplace[a.given][b.given];
   if (plan.state == State::UNKNOWN) make_plan(ufunc, plan, a.given, b.given, a.given);
-  if (!is_native(plan.state) || plan.loop == nullptr || plan.left != a.given || plan.out != a.given)
-    return false;
+  if (!is_native(plan.state) || plan.left != a.given || plan.out != a.given || is_refused(ufunc, plan, b)) return false;
   const at::Tensor& target = *a.tensor;
   int64_t n = target.numel();
   if (n >= LARGE) return false;
+  bool is_shortened = ufunc->is_power && b.number != nullptr && is_shortcut(a.given, b.number);
+  if (plan.loop == nullptr || is_shortened) return write_computed(plan, ufunc->is_power, a, b);
   if (!target.is_contiguous() || (!b.is_0d() && b.tensor->sizes() != target.sizes())) {
     if (!write_rows(plan, target, b)) return false;
     target.unsafeGetTensorImpl()->bump_version();

@@ -11,7 +11,8 @@
 
 namespace tnp {
 
-constexpr int8_t WEAK_INT = DTYPES, WEAK_FLOAT = DTYPES + 1, GIVEN = DTYPES + 2;  // "dtypes" of Python numbers
+constexpr int8_t WEAK_INT = DTYPES, WEAK_FLOAT = DTYPES + 1, WEAK_COMPLEX = DTYPES + 2;  // "dtypes" of Python numbers
+constexpr int8_t GIVEN = DTYPES + 3;
 
 enum class State : uint8_t { UNKNOWN, PYTHON, NUMPY, NATIVE };  // who computes the ufunc
 

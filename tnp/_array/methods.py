@@ -139,7 +139,10 @@ class Methods:
         """Complex conjugate; see `tnp.conjugate`."""
         if out is not None:
             return table.conjugate(self, out)
-        return like(self, table.conjugate(self).tensor) if self.tensor.is_complex() else self
+        if self.dtype.kind != "c":
+            return self
+        result = table.conjugate(self)
+        return result if type(self) in PLAIN else like(self, result.tensor)
 
     def conjugate(self, out: Any = None, /) -> ndarray:
         """Complex conjugate; see `tnp.conjugate`."""

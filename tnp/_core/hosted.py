@@ -3,60 +3,148 @@
 Layer: owns the table. The native core calls NumPy on the arrays' memory (`by_numpy`, `write_by_numpy`), where nothing
 watches and each array is small and on the CPU. Otherwise the function's own code computes. NumPy's result has the same
 bits: these functions move, compare, count or round once, or the backend lets NumPy compute them at these sizes too.
+The last bits of statistics, products, polynomials, ``lstsq`` and transforms may differ: their sums have another order.
 """
 
 from __future__ import annotations
 
+import inspect
+import warnings
+from types import FunctionType
+from typing import Any
+
+_WHOLE = "out is None and keepdims is False"
+_NANS = f"{_WHOLE} and dtype is None and where is True"
+_SPREAD = f"{_NANS} and mean is correction is _no_value"
+_QUANTILES = f"{_WHOLE} and weights is None and method.__class__ is str and method == 'linear'"
+
 HOSTED = {
+    "angle": "z, deg",
     "append": "arr, values, axis",
     "argpartition": "a, kth, axis, kind if order is None",
     "argsort": "a, axis, 'stable' if kind is order is stable is descending is None",
     "argwhere": "a",
+    "average": "a, axis, weights, returned if keepdims is False",
+    "block": "arrays",
     "choose": "a, choices, None, mode if out is None",
     "column_stack": "tup",
+    "corrcoef": "x, y, rowvar if dtype is None",
+    "cov": "m, y, rowvar, bias, ddof, fweights, aweights if dtype is None",
     "delete": "arr, obj, axis",
     "diff": "a, n, axis if n.__class__ is int and n < 9 and prepend is append is _no_value",  # NumPy loops n times
     "digitize": "x, bins, right",
     "dstack": "tup",
     "ediff1d": "ary, to_end, to_begin",
+    "einsum": "*operands, order=order, casting=casting if len(operands) < 4 and out is dtype is None and not optimize",
+    "geomspace": "start, stop, num, endpoint, axis=axis if dtype is device is None",
     "gradient": "f, *varargs, axis=axis, edge_order=edge_order",
+    "histogram": "a, bins, range, density, weights if bins.__class__ in (int, str)",
+    "histogram_bin_edges": "a, bins, range, weights if bins.__class__ in (int, str)",
     "hstack": "tup if dtype is None and casting == 'same_kind'",
     "identity": "n if dtype is device is like is None",
     "indices": "dimensions if dtype is int and device is None and sparse is False",
     "insert": "arr, obj, values, axis",
     "interp": "x, xp, fp, left, right if period is None",
     "intersect1d": "ar1, ar2 if assume_unique is return_indices is False",
+    "iscomplex": "x",
     "isin": "element, test_elements, False, invert if kind is None and assume_unique is False",
+    "isreal": "x",
     "lexsort": "keys, axis",
+    "median": f"a, axis if {_WHOLE}",
+    "nanargmax": f"a, axis if {_WHOLE}",
+    "nanargmin": f"a, axis if {_WHOLE}",
+    "nanmean": f"a, axis if {_NANS}",
+    "nanmedian": f"a, axis if {_WHOLE}",
+    "nanpercentile": f"a, q, axis if {_QUANTILES}",
+    "nanquantile": f"a, q, axis if {_QUANTILES}",
+    "nanstd": f"a, axis, None, None, ddof if {_SPREAD}",
+    "nanvar": f"a, axis, None, None, ddof if {_SPREAD}",
     "packbits": "a, axis, bitorder if axis is None",
     "pad": "array, pad_width, mode if not kwargs and mode.__class__ is str and mode in _copying",
     "partition": "a, kth, axis, kind if order is None",
+    "percentile": f"a, q, axis if {_QUANTILES}",
+    "poly": "seq_of_zeros if hasattr(seq_of_zeros, '__iter__')",
+    "polyadd": "a1, a2",
+    "polyder": "p, m if m.__class__ is int and m < 20",
+    "polydiv": "u, v",
+    "polyfit": "x, y, deg, rcond, full, w, cov",
+    "polyint": "p, m, k if m.__class__ is int and m < 20",
+    "polymul": "a1, a2",
+    "polysub": "a1, a2",
+    "polyval": "p, x",
+    "quantile": f"a, q, axis if {_QUANTILES}",
     "ravel_multi_index": "multi_index, dims, mode, order",
     "repeat": "a, repeats, axis",
     "resize": "a, new_shape",
+    "roots": "p if hasattr(p, '__iter__')",
     "searchsorted": "a, v, side if sorter is None",
     "setdiff1d": "ar1, ar2 if assume_unique is False",
     "setxor1d": "ar1, ar2 if assume_unique is False",
     "sort": "a, axis if kind is order is stable is descending is None",
+    "sort_complex": "a",
     "stack": "arrays, axis if out is dtype is None and casting == 'same_kind'",
     "take": "a, indices, axis, None, mode if out is None",
+    "tensordot": "a, b, axes",
     "tile": "A, reps",
+    "trace": "a, offset, axis1, axis2 if dtype is out is None",
     "tri": "N, M, k if dtype is float and like is device is None",
     "tril": "m, k",
     "triu": "m, k",
+    "union1d": "ar1, ar2",
     "unique": "ar, return_index, return_inverse, return_counts if axis is None and equal_nan is sorted is True",
     "unpackbits": "a, axis, count, bitorder if axis is count is None",
     "unravel_index": "indices, shape, order",
+    "vander": "x, N, increasing",
     "vstack": "tup if dtype is None and casting == 'same_kind'",
+    "fft.fft": "a, n, axis, norm if out is None",
+    "fft.fft2": "a, s, axes, norm if out is None",
+    "fft.fftfreq": "n, d if dtype is device is None",
+    "fft.fftn": "a, s, axes, norm if out is None",
+    "fft.hfft": "a, n, axis, norm if out is None",
+    "fft.ifft": "a, n, axis, norm if out is None",
+    "fft.ifft2": "a, s, axes, norm if out is None",
+    "fft.ifftn": "a, s, axes, norm if out is None",
+    "fft.ihfft": "a, n, axis, norm if out is None",
+    "fft.irfft": "a, n, axis, norm if out is None",
+    "fft.irfft2": "a, s, axes, norm if out is None",
+    "fft.irfftn": "a, s, axes, norm if out is None",
+    "fft.rfft": "a, n, axis, norm if out is None",
+    "fft.rfft2": "a, s, axes, norm if out is None",
+    "fft.rfftfreq": "n, d if dtype is device is None",
+    "fft.rfftn": "a, s, axes, norm if out is None",
     "linalg.cholesky": "a, upper=upper",
+    "linalg.cond": "x, p",
     "linalg.det": "a",
+    "linalg.eigh": "a, UPLO",
+    "linalg.eigvalsh": "a, UPLO",
     "linalg.inv": "a",
+    "linalg.lstsq": "a, b, rcond",
+    "linalg.multi_dot": "arrays if out is None",
+    "linalg.qr": "a, mode",
+    "linalg.slogdet": "a",
     "linalg.solve": "a, b",
+    "linalg.svd": "a, full_matrices, compute_uv, hermitian",
+    "linalg.tensordot": "x1, x2, axes=axes",
+    "linalg.trace": "x, offset=offset if dtype is None",
+    "linalg.vecdot": "x1, x2, axis=axis",
 }
 """Function -> NumPy's arguments, and ``if`` with a condition."""
 
 COPYING = frozenset({"constant", "edge", "reflect", "symmetric", "wrap"})
 """The modes of ``pad`` that compute nothing."""
+
+NAMED = {
+    "linalg.eigh": "EighResult",
+    "linalg.qr": "QRResult",
+    "linalg.slogdet": "SlogdetResult",
+    "linalg.svd": "SVDResult",
+}
+"""Function -> the class of its results, if that is a named tuple."""
+
+FEW = frozenset({
+    *NAMED, "einsum", "linalg.cond", "linalg.eigvalsh", "linalg.multi_dot", "linalg.tensordot", "tensordot",
+})  # fmt: skip
+"""The functions that torch computes faster from some hundred elements on."""
 
 WRITTEN = {
     "copyto": "dst, src, casting, where",
@@ -73,12 +161,50 @@ def call(name: str, first: str = "") -> str:
     ``first`` is the first argument's name, if it is another than in the row.
     """
     head, row = ("write_by_numpy", WRITTEN[name]) if name in WRITTEN else ("by_numpy", HOSTED.get(name, ""))
+    head = "few_by_numpy" if name in FEW or name.startswith("fft.") else head
     arguments, _, condition = row.partition(" if ")
     if not row:
         return ""
     if first:
         arguments = ", ".join([first, *arguments.split(", ")[1:]])
-    asked = f"(_found := _heads.{head}(_theirs, {arguments})) is not None"
+    asked = f"(_found := _heads.{head}(_hosted, {arguments})) is not None"
+    result = "_found" if name in HOSTED else None
+    if name in NAMED:
+        result = f"_ours.__globals__[{NAMED[name]!r}](*_found) if _found.__class__ is tuple else _found"
     return f"""
     if {condition and f"{condition} and "}{asked}:
-        return {"_found" if name in HOSTED else None}"""
+        return {result}"""
+
+
+def function(theirs: Any) -> Any:
+    """Return what computes in place of NumPy's function: the same code, but what would warn raises the warning.
+
+    The native core then lets the function of tnp compute, which warns at the program's line. The code of NumPy's module
+    is bound to a copy of its globals, without NumPy's dispatch to other arrays.
+    """
+    found = inspect.unwrap(theirs)
+    if not isinstance(found, FunctionType):
+        return theirs
+    names = found.__globals__
+    if id(names) not in _raising:
+        _raising[id(names)] = made = {**names, "warnings": _Warnings()}
+        for name, each in names.items():
+            each = inspect.unwrap(each) if callable(each) else each
+            if isinstance(each, FunctionType) and each.__globals__ is names:
+                made[name] = FunctionType(each.__code__, made, each.__name__, each.__defaults__, each.__closure__)
+                made[name].__kwdefaults__ = each.__kwdefaults__
+    return _raising[id(names)].get(found.__name__, theirs)
+
+
+class _Warnings:
+    """The module ``warnings``, but ``warn`` raises."""
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(warnings, name)
+
+    @staticmethod
+    def warn(message: Any, category: type[Warning] = UserWarning, *place: Any, **options: Any) -> None:
+        raise message if isinstance(message, Warning) else category(message)
+
+
+_raising: dict[int, dict[str, Any]] = {}  # by the identity of a module's globals

@@ -36,7 +36,8 @@ function for refused data themselves.
 """
 
 NATIVE = frozenset({
-    "all", "any", "arange", "argmax", "argmin", "array", "dot", "full", "max", "mean", "min", "norm", "prod", "sum",
+    "all", "any", "arange", "argmax", "argmin", "array", "cumprod", "cumsum", "dot", "full", "max", "mean", "min",
+    "norm", "prod", "sum",
 })  # fmt: skip
 """Functions whose native head takes all of their parameters: the wrapper asks the head before anything else."""
 
@@ -168,6 +169,7 @@ def public{inspect.Signature(parameters)}:{natively}{by_method}
         "_ours": ours, "_theirs": theirs, "_known": _KNOWN, "_has_method": has_method, "_called": called,
         "_refusal": DtypeError if is_method else _REFUSALS, "_refused": _refused, "_heads": heads,
         "_without_defaults": _without_defaults, "_no_value": np._NoValue, "_copying": hosted.COPYING,
+        "_hosted": hosted.function(theirs) if natively else None,
     }  # fmt: skip
     exec(compile(source, _FILE, "exec"), made)
     made["public"].__module__ = module

@@ -12,7 +12,7 @@ import numpy as np
 
 from backend_torch.native import heads
 from backend_torch.tensors import devices, interop, memory
-from tnp._core.base import ndarray, strided, wrap_array
+from tnp._core.base import ndarray, readonly, strided, wrap_array
 from tnp._core.convert import asarray, check_like, tensor_of
 from tnp._core.derived_classes import kept
 from tnp._core.dtypes import native, numpy_dtype, tensor_dtype
@@ -105,9 +105,8 @@ def ascontiguousarray(a: Any, dtype: Any = None, *, device: Any = None, like: An
     >>> np.ascontiguousarray(np.eye(2).T).flags.c_contiguous
     True
     """
-    if dtype is device is like is None and devices.state.default is None:
-        if (made := heads.in_order(a, False)) is not None:
-            return made
+    if dtype is device is like is None and (made := heads.in_order(a, False)) is not None:
+        return made
     array = asarray(a, dtype, "C", device=device, like=like)
     return array if array.ndim else view_of(array, array.tensor[None])
 
@@ -143,9 +142,8 @@ def asfortranarray(a: Any, dtype: Any = None, *, device: Any = None, like: Any =
     >>> np.asfortranarray([[1, 2], [3, 4]]).strides
     (8, 16)
     """
-    if dtype is device is like is None and devices.state.default is None:
-        if (made := heads.in_order(a, True)) is not None:
-            return made
+    if dtype is device is like is None and (made := heads.in_order(a, True)) is not None:
+        return made
     array = asarray(a, dtype, "F", device=device, like=like)
     return array if array.ndim else view_of(array, array.tensor[None])
 
@@ -369,7 +367,14 @@ def frombuffer(
     if isinstance(buffer, ndarray):
         buffer = memory.to_numpy(buffer.tensor)
     array = np.frombuffer(buffer, dtype, count, offset)
-    return asarray(array) if device is None else _placed(array, devices.parse(device))
+    if device is not None:
+        return _placed(array, devices.parse(device))
+    if (made := heads.of_numpy(array)) is None:
+        return asarray(array)
+    if not array.flags.writeable:
+        made.__class__ = readonly
+        memory.with_source(made.tensor, array)
+    return made
 
 
 def from_dlpack(x: Any, /, *, device: Any = None, copy: bool | None = None) -> ndarray:

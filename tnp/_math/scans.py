@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from backend_torch.kernels import scans as kernels
+from backend_torch.native import heads
 from backend_torch.tensors.dtypes import to_numpy
 from tnp._core.base import ndarray, wrap, wrap_array
 from tnp._core.convert import tensor_of, tensors_of
@@ -153,6 +154,9 @@ def cumulative_sum(
     >>> np.cumulative_sum(np.asarray([1, 2, 3]), include_initial=True)
     array([0, 1, 3, 6])
     """
+    if not include_initial and type(x) is ndarray and x.ndim == 1:
+        if (found := heads.cumsum(x, axis, dtype, out)) is not None:
+            return found
     return _cumulative(CUMSUM, x, axis, dtype, out, include_initial, 0)
 
 
@@ -194,6 +198,9 @@ def cumulative_prod(
     >>> np.cumulative_prod(np.asarray([1, 2, 3]))
     array([1, 2, 6])
     """
+    if not include_initial and type(x) is ndarray and x.ndim == 1:
+        if (found := heads.cumprod(x, axis, dtype, out)) is not None:
+            return found
     return _cumulative(CUMPROD, x, axis, dtype, out, include_initial, 1)
 
 

@@ -35,6 +35,9 @@ Draw: TypeAlias = ndarray | Any
 """An array; without a ``size``, of numbers, NumPy gives a Python number, which a type checker is to let pass too."""
 
 
+_PYTHONS = frozenset({bool, int, float, tuple, type(None)})
+
+
 def on_host(value: Any) -> Any:
     """Return an argument for NumPy: tnp arrays over the same memory, anything else unchanged."""
     if isinstance(value, ndarray):
@@ -155,7 +158,9 @@ class Distributions:
         """Draw with these parameters by NumPy's method or, elsewhere, by torch's kernel."""
         stream = self._stream()
         if stream is None:
-            return from_host(numpy_method(*map(on_host, parameters), on_host(size)))
+            given = [each if each.__class__ in _PYTHONS else on_host(each) for each in (*parameters, size)]
+            drawn = numpy_method(*given)
+            return drawn if drawn.__class__ in _PYTHONS else from_host(drawn)
         return _drawn(kernel(stream, _sizes(size), *[parameter(each) for each in parameters]), size)
 
     def _order(self, n: int) -> ndarray:

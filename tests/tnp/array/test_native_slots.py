@@ -907,6 +907,9 @@ ENTRIES: dict[str, Callable[[Any, Any, Any, Any], Any]] = {
     "x.sort()": lambda x, y, i, m: (x.sort(), x.fill(1.5)),
     "searchsorted": lambda x, y, i, m: (tnp.searchsorted(x, 0.5), x.repeat(2), x.nonzero()),
     "astype": lambda x, y, i, m: (x.astype(int), x[::2].copy(), tnp.where(m, x, 0.0), tnp.count_nonzero(x)),
+    "complex": lambda x, y, i, m: (z := x * 2j, z[0] * 2, z == z, abs(z), z.conj(), operator.setitem(z, 0, 1j)),
+    "2 ** i": lambda x, y, i, m: (2**i, i**3, tnp.array([x, y]), tnp.array([1j, 2]), tnp.cumsum(x)),
+    "median": lambda x, y, i, m: (tnp.median(x), tnp.polyder(x), tnp.einsum("i,i", x, y)),
 }
 
 
@@ -915,9 +918,9 @@ def test_nothing_is_left_behind(entry: str, thorough: bool) -> None:
     """After 5,000 calls, or 100,000, there are no more references, objects and bytes than before."""
     calls = 100_000 if thorough else 5_000
     call, operands = ENTRIES[entry], (tnp.zeros(4), tnp.ones(4), tnp.asarray([0, 2]), tnp.asarray([True, False] * 2))
-    gc.collect()
     for _ in range(200):
         call(*operands)
+    gc.collect()  # what the first call makes, as the wrappers of functions
     held = [None, True, 1, *operands, operands[0].tensor, operands[1].tensor]
     before = [*map(sys.getrefcount, held)], sys.getallocatedblocks(), _allocated()
     for _ in range(calls):
@@ -948,6 +951,8 @@ HEADS: dict[str, list[tuple[Any, ...]]] = {
     "argmax": [(), (0,), (-1,)],
     "argmin": [(), (0,), (-1,)],
     "mean": [(), (0,), (-1,), (5,)],
+    "cumsum": [(), (0,), (-1,), (1,), (5,)],
+    "cumprod": [(), (0,), (-1,), (1,)],
     "transpose": [()],
     "reshape": [(-1,), ((3, -1),), ((-1, 2, 1),), ((0, -1),), (7,), ((2, 3.0),), ((-1, -1),), (2**70,), ((1, 6, 1),)],
     "copy": [()],
@@ -1165,7 +1170,7 @@ def written(function: Callable[..., Any], target: Any, *args: Any) -> Any:
     return target
 
 
-NUMBERS = [0, 1, -3, 2.5, -0.5, float("inf"), float("nan"), True, 2**40, 2**63, 2**70]
+NUMBERS = [0, 1, -3, 2.5, -0.5, float("inf"), float("nan"), True, 2**40, 2**63, 2**70, 2 - 1j]
 
 
 @pytest.mark.parametrize("ufunc", UNARY, ids=lambda ufunc: ufunc.__name__)
@@ -1334,7 +1339,8 @@ def test_functions_that_numpy_computes(without_heads: Callable[[Callable[[], Any
 LISTS: list[Any] = [
     *([1, 2.5], [1, 2], [True, False], [True, 2], [True, 2.5], [], [[]], [[1, 2], [3, 4]], [[1], [2.5]], [[1], 2]),
     *([[1, 2], [3]], (1.0, 2.0), [(1, 2), [3.0, 4]], [2**63], [2**64], [-(2**63) - 1, 1.5], [10**400, 1.0], [None]),
-    *(["a"], [1j], [[[[1]]]], [[[[[1, 2]]]]], [float("nan")], [0.1, 1], 5, 2.5, "x", [300], [-1], [numpy.float32(1)]),
+    *([1j], [2.5, 1j], [[1, 1j]], [True, 1j], [1j, 2**64], [1j, "a"]),
+    *(["a"], [[[[1]]]], [[[[[1, 2]]]]], [float("nan")], [0.1, 1], 5, 2.5, "x", [300], [-1], [numpy.float32(1)]),
 ]
 
 
@@ -1348,11 +1354,151 @@ def test_arrays_of_lists(given: Any, without_heads: Callable[[Callable[[], Any]]
 
 def test_arrays_of_scalars(without_heads: Callable[[Callable[[], Any]], Any]) -> None:
     x, i = tnp.arange(3.0) + 0.1, tnp.arange(3)
-    for given in ([x[0], x[1], 1.0], [x[0], 1], [x[0], True], [i[0], i[1]], [x[0], i[0]], [[x[0]], [2.0]]):
+    arrays = [[x, x], [x, x, i], [x, i], [x, x[1:]], (x[::2], x[1:]), [[x], [x]], [x, [1, 2, 3.0]], [x[:, None]] * 2]
+    for given in (
+        *([x[0], x[1], 1.0], [x[0], 1], [x[0], True], [i[0], i[1]], [x[0], i[0]], [[x[0]], [2.0]], [x[0], 1j]),
+        *arrays,
+    ):
         for dtype in (None, "f4", "i8", "f8"):
             assert outcome(lambda given=given, dtype=dtype: tnp.array(given, dtype)) == without_heads(
                 lambda given=given, dtype=dtype: tnp.array(given, dtype)
             )
+
+
+WITH_COMPLEX: list[Callable[[Any, Any], Any]] = [
+    lambda xp, z: (z[0] * 2, 2 - z[1], z[1] == z[1], z[0] < z[1], -z[2], abs(z[3]), z[0] ** 2, z[1] ** z[1]),
+    lambda xp, z: (hash(z[1]) == hash(complex(z[1])), bool(z[0]), bool(z[1]), z.item(2), z[1].item(), str(z[1])),
+    lambda xp, z: (z.sum(), z.mean(), z.any(), z.all(), xp.count_nonzero(z), z[:4].reshape(2, 2).sum(axis=0)),
+    lambda xp, z: (xp.where(z == z, z, 1.0), xp.where(z == z, 2j, z), xp.where(z != z, z, z + 1)),
+    lambda xp, z: (z.astype("c8"), z.astype("c16"), z.astype(bool), xp.arange(3).astype(complex), xp.ones(2, "c8")),
+    lambda xp, z: (xp.full(2, 1j), xp.full(2, 1j, "c8"), xp.zeros(2, complex), xp.array([1j, 2]), xp.array([z, z])),
+    lambda xp, z: (xp.arange(3) + 1j, 1j * xp.arange(3.0), xp.ones(2, "f4") / 2j, xp.ones(2, "f4") == 1j),
+    lambda xp, z: (z[::2] * z[1::2], z[::2] + z[1::2], z[:4].reshape(2, 2).T * z[:2], z * z[0], z[::2] * 2, z**2),
+    lambda xp, z: (z.conj(), z.conjugate(), z.real.conj(), z[0].conj(), xp.isnan(z), xp.isinf(z), xp.isfinite(z)),
+    lambda xp, z: (operator.iadd(z, 1j), operator.imul(z, z), operator.isub(z[::2], z[1::2]), z),
+    lambda xp, z: (operator.itruediv(z, 2), z, z / 2j, xp.square(z)),
+    lambda xp, z: (
+        operator.setitem(z, 0, 1.5),
+        operator.setitem(z, 1, 2j),
+        operator.setitem(z, slice(2, 4), z[4:6]),
+        z,
+    ),
+    lambda xp, z: (operator.setitem(z, z == z, 1j), operator.setitem(z, [0, 1], z[2]), z),
+    lambda xp, z: (z.ravel(), z[:4].reshape(2, 2).T.ravel(), z[:4].reshape(2, 2).T.flatten(), z[::2].copy()),
+    lambda xp, z: (xp.maximum(z, z[::-1].copy()), xp.minimum(z, 1), z <= z[::-1].copy(), z >= 1, xp.logical_and(z, z)),
+    lambda xp, z: (operator.ipow(z, 2), z**3, z**0.5, z**-1, z**1j, 2**z),
+    lambda xp, z: float(z[1]),
+    lambda xp, z: z.astype(float),
+    lambda xp, z: operator.setitem(xp.zeros(3), 0, 1j),
+    lambda xp, z: operator.iadd(xp.zeros(3), 1j),
+    lambda xp, z: xp.array([1j, 2], float),
+    lambda xp, z: z // 2,
+]
+
+
+@pytest.mark.parametrize("number", range(len(WITH_COMPLEX)))
+@pytest.mark.parametrize("dtype", ["c8", "c16"])
+def test_complex_numbers(number: int, dtype: str) -> None:
+    values = [0, 1 - 2j, complex(2, -0.0), complex(numpy.inf, 1), complex(-1, numpy.nan), -1 + 0.5j, 3, -0.1j]
+
+    with numpy.errstate(all="ignore"):
+        compare(lambda xp: WITH_COMPLEX[number](xp, xp.asarray(values, dtype=dtype)), may_raise=TypeError, rtol=1e-6)
+
+
+POWERS: list[Callable[[Any, Any], Any]] = [
+    lambda xp, i: (2**i, i**3, i**i, i[::2] ** i[1::2], i**0, i ** xp.asarray(2), i[1] ** i[2], i[1] ** 2, (-2) ** i),
+    lambda xp, i: (i.reshape(2, 3) ** i[:3], i.reshape(2, 3).T ** i[:2], 0 ** i.reshape(2, 3).T, i ** i[:1]),
+    lambda xp, i: (operator.ipow(i, 2), operator.ipow(i, 3), operator.ipow(i, i), i),
+    lambda xp, i: (i.astype("u1") ** i.astype("u1"), i.astype("i1") ** 100, i.astype("u8") ** i, i**0.5, i**2.0),
+    lambda xp, i: i**-1,
+    lambda xp, i: 2 ** (i - 1),
+    lambda xp, i: i ** (i - 1).reshape(2, 3).T.ravel()[::2].repeat(2),
+    lambda xp, i: i[2] ** (i[0] - 1),
+    lambda xp, i: operator.ipow(i, i - 1),
+    lambda xp, i: xp.zeros(0, int) ** (i[:0] - 1),
+]
+
+
+@pytest.mark.parametrize("number", range(len(POWERS)))
+def test_powers_of_integers(number: int) -> None:
+    compare(lambda xp: POWERS[number](xp, xp.asarray([0, 1, 2, 5, 63, 64])), may_raise=ValueError)
+
+
+ON_THE_HOST: list[Callable[[Any, Any, Any], Any]] = [
+    lambda xp, x, m: (xp.average(x), xp.average(m, axis=0), xp.average(x, weights=x), xp.average(m, 1, [0, 1.0, 2])),
+    lambda xp, x, m: xp.average(x, weights=x - x),
+    lambda xp, x, m: xp.average(m, weights=x),
+    lambda xp, x, m: (xp.median(x), xp.median(m, axis=1), xp.percentile(x, 30), xp.quantile(m, [0.1, 0.5], 0)),
+    lambda xp, x, m: (xp.nanmean(m, 0), xp.nanstd(x), xp.nanvar(x, ddof=1), xp.nanmedian(m, 0)),
+    lambda xp, x, m: xp.nanmean(x * xp.nan),
+    lambda xp, x, m: xp.nanmedian(m * xp.nan, axis=1),
+    lambda xp, x, m: xp.nanvar(x[:1], ddof=1),
+    lambda xp, x, m: (xp.median(x[:0]), xp.average(x[:0])),
+    lambda xp, x, m: (xp.cov(m), xp.corrcoef(m), xp.cov(x), xp.cov(m, rowvar=False, fweights=[1, 2])),
+    lambda xp, x, m: xp.cov(x[:1]),
+    lambda xp, x, m: (xp.einsum("ij->j", m), xp.einsum("ij,j", m, x), xp.einsum("ij->ji", m), xp.einsum("i,i", x, x)),
+    lambda xp, x, m: xp.einsum("ij,j", m, m),
+    lambda xp, x, m: (xp.polyder(x), xp.polyint(x), xp.polyval(x, 2), xp.polyval(x, m), xp.polyadd(x, [1]), xp.poly(x)),
+    lambda xp, x, m: (xp.polymul(x, x), xp.polysub(x, 1), xp.polydiv(x, x[:2]), xp.polyint(x, 0), xp.polyder(x, 2)),
+    lambda xp, x, m: (xp.polyfit(x, x, 1), xp.roots(xp.asarray([1.0, -3, 2]))),
+    lambda xp, x, m: xp.polyfit([1.0, 1.0], [1.0, 2.0], 1),
+    lambda xp, x, m: xp.polyfit(x, x[1:], 1),
+    lambda xp, x, m: (*xp.linalg.lstsq(m, x[:2]), *xp.linalg.lstsq(m.T, x, rcond=None)),
+    lambda xp, x, m: xp.linalg.svd(m, compute_uv=False),
+    lambda xp, x, m: (xp.fft.fft(x), xp.fft.ifft(m, axis=0), xp.fft.rfft(x), xp.fft.irfft(x), xp.fft.hfft(x, 5)),
+    lambda xp, x, m: (*xp.linalg.eigh(m @ m.T), *xp.linalg.svd(m), *xp.linalg.qr(m), *xp.linalg.slogdet(m @ m.T)),
+    lambda xp, x, m: (xp.linalg.eigvalsh(m @ m.T), xp.linalg.cond(m), xp.trace(m)),
+    lambda xp, x, m: xp.linalg.eigh(m),
+    lambda xp, x, m: (
+        xp.vecdot(m, x),
+        xp.matvec(m, x),
+        xp.vecmat(x[:2], m),
+        xp.linalg.vecdot(m, x),
+        xp.vecdot(x, 1j * x),
+    ),
+    lambda xp, x, m: xp.vecdot(x, x[1:]),
+    lambda xp, x, m: (*xp.histogram(x, 3), xp.histogram_bin_edges(x, "auto"), xp.vander(x, 2), xp.geomspace(1, 8, 4)),
+    lambda xp, x, m: (
+        xp.iscomplex(x),
+        xp.isreal(m),
+        xp.iscomplex(1j),
+        xp.angle(x * 1j),
+        xp.sort_complex(x),
+        xp.block([x, x]),
+    ),
+    lambda xp, x, m: (
+        xp.tensordot(m, x, 1),
+        xp.linalg.trace(m),
+        xp.union1d(x, [3]),
+        xp.nanargmax(m, 1),
+        xp.fft.fftn(m),
+    ),
+    lambda xp, x, m: xp.nanargmax(x * xp.nan),
+    lambda xp, x, m: (
+        xp.nanquantile(x, 0.3),
+        xp.nanpercentile(m, [10, 90], 0),
+        xp.cumulative_sum(x),
+        xp.fft.fftfreq(4),
+    ),
+    lambda xp, x, m: (x.real, x[0].real, (x * 1j).imag, (x * 1j)[1].imag, (x * 1j)[1].real, x.real is x),
+    lambda xp, x, m: (
+        xp.frombuffer(x.tobytes()),
+        xp.frombuffer(bytearray(x.tobytes()), "f4"),
+        xp.frombuffer(b"abcd", "u1", 2, 1),
+    ),
+    lambda xp, x, m: operator.setitem(xp.frombuffer(x.tobytes()), 0, 1),
+    lambda xp, x, m: (xp.polyder([3, 2, 1]), xp.average([1, 2]), xp.median([3, 1, 2]), xp.nanmean([1, xp.nan])),
+]
+
+
+@pytest.mark.parametrize("number", range(len(ON_THE_HOST)))
+def test_small_arrays_are_for_numpy(number: int) -> None:
+    """Values, dtypes, memory order, errors and warnings, with their lines, are those of NumPy."""
+
+    def call(xp: Any) -> Any:
+        return ON_THE_HOST[number](xp, xp.asarray([2.0, 4.0, 1.0]), xp.asarray([[1.0, 2.0, 3.0], [4.0, 5.0, 7.0]]))
+
+    compare(call, may_raise=(TypeError, ValueError, ZeroDivisionError), rtol=1e-12, atol=1e-12)
 
 
 READ_ONLY: list[Callable[[Any, Any, Any], Any]] = [
