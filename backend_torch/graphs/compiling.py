@@ -178,6 +178,7 @@ def _trace(
     around, trace_state.state.effects = trace_state.state.effects, []
     calls: list[host_calls.HostCall] = []
     calls_around, trace_state.state.calls = trace_state.state.calls, calls
+    stand_ins_around, trace_state.state.stand_ins = trace_state.state.stand_ins, watch.stand_ins
     watch.inputs.update(map(storage_of, inputs))
 
     def watched(*stand_ins: Tensor) -> tuple[Tensor, ...]:
@@ -192,6 +193,7 @@ def _trace(
         traces.end(mode, trace_state.left_over_error)
         trace_state.state.effects = around
         trace_state.state.calls = calls_around
+        trace_state.state.stand_ins = stand_ins_around
         del _current.watch
 
     captures = []
@@ -807,12 +809,14 @@ class _NoDerivatives(torch.autograd.Function):
 
     @staticmethod
     def forward(ctx: Any, count: int, *tensors: Any) -> Any:
+        ctx.line = trace_state.user_line()
         return tensors[:count]
 
     @staticmethod
     def backward(ctx: Any, *_: Any) -> Any:
         raise NotImplementedError(
-            "a compiled function that records a GradientTape has no derivatives: use tnp.grad there instead of the tape"
+            f"{ctx.line}: a compiled function that records a GradientTape has no derivatives: use tnp.grad there "
+            "instead of the tape"
         )
 
     jvp = backward
