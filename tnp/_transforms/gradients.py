@@ -537,8 +537,12 @@ def jvp(fn: Callable[..., Any], primals: Sequence[Any], tangents: Sequence[Any],
     """
     by = alike(fn)
     if by is not None and not is_inside():
-        compiled = by.kept(("jvp", has_aux), lambda primals, tangents: jvp(fn, primals, tangents, has_aux=has_aux))
+        compiled = by.kept(("jvp", has_aux), lambda primals, tangents: _jvp(fn, primals, tangents, has_aux))
         return compiled(_arrays(tuple(primals)), _arrays(tuple(tangents)))
+    return _jvp(fn, primals, tangents, has_aux)
+
+
+def _jvp(fn: Callable[..., Any], primals: Sequence[Any], tangents: Sequence[Any], has_aux: bool) -> Any:
     call = _Call("jvp", fn, tuple(primals), {}, tuple(range(len(primals))), has_aux)
 
     # Copies: a function that writes to its arguments writes to their tangents too.
