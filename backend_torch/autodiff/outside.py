@@ -214,7 +214,7 @@ def _below(tensor: Tensor) -> Tensor:
     if trace_state.is_tracing() and type(below) is Tensor:
         stand_in = trace_state.state.stand_ins.get(id(below))
         if stand_in is not None:
-            return stand_in  # type: ignore[no-any-return]
+            return stand_in
         with autograd.unseen_by_modes():  # each derivative around would ask the same of it
             below = unwrapped(torch.ops.aten.alias.default(below))
     return below
