@@ -15,7 +15,6 @@ from numpy.exceptions import AxisError
 
 from backend_torch.kernels.indexing import without_leading_ones
 from backend_torch.kernels.kernel import Kernel
-from backend_torch.native import heads
 from tnp._core.base import ndarray, scalar
 from tnp._core.dtype_table import PLAIN
 from tnp._core.dtypes import DtypeError
@@ -69,8 +68,6 @@ class GeneralizedUfunc(Ufunc):
     def __call__(self, x1: Any, x2: Any, /, out: Any = None, **options: Any) -> ndarray:
         """Apply the ufunc to each pair of core operands; the options are those of ``numpy.ufunc`` but for ``where``."""
         if out is None and not options and type(x1) in PLAIN:
-            if self.__name__ != "matmul" and (found := heads.by_numpy(self._numpy, x1, x2)) is not None:
-                return found
             result = self.operator(x1, x2)
             if result is not NotImplemented:
                 return result
