@@ -80,7 +80,6 @@ class _State(threading.local):
         self.checkpoints = 0
         self.linearized = 0
         self.boundaries: list[_Boundary] = []
-        self.attempts: list[_Attempts] = []  # under way, the innermost last
 
 
 _state = _State()
@@ -338,8 +337,7 @@ class _Attempts:
     The function is run once more with copies of its arguments if it writes to them; with stand-ins for arrays from
     outside if it writes to those; and with old values if it overwrites values of its derivative. ``kept``, which sees
     each operation, keeps these, or copies for each operation if torch.func transforms. A tape inside that records such
-    a write gets its own stand-ins. What a derivative inside has turned out to need, it has from the start when the
-    function is run again.
+    a write gets its own stand-ins.
 
     Parameters
     ----------
@@ -365,8 +363,6 @@ class _Attempts:
         self._later, self._keeps = later, keeps
         self.outside = self.copies = keeps
         self.private = self.wrote = self.records = False
-        self._inside: list[tuple[bool, ...]] = []  # the precautions of the derivatives inside, in their order
-        self._count = 0  # of these in this run
         self._held: dict[int, Tensor] = {}  # arrays from outside that the function read
 
     def __call__(self, drawn: Draws) -> Any:
@@ -381,37 +377,17 @@ class _Attempts:
             )
         if torch.compiler.is_compiling():  # Dynamo sees no error of a level; the copies are compiled away
             return self._attempt(lambda *tensors: tuple(self.function(*[tensor.clone() for tensor in tensors])))
-        around = _state.attempts[-1] if _state.attempts else None
-        if around is not None:
-            number, around._count = around._count, around._count + 1
-            if number < len(around._inside):
-                outside, copies, private, records = around._inside[number]
-                self.outside, self.copies = self.outside or outside, self.copies or copies
-                self.private, self.records = private, records
-        try:
-            with unhooked(), drawn:
-                while True:
-                    try:
-                        return self.once()
-                    except Exception as error:
-                        if not self._learns(error):
-                            self.records = False  # it was no help
-                            raise
-                    drawn.rewind()
-        finally:
-            if around is not None:
-                around._inside[number : number + 1] = [(self.outside, self.copies, self.private, self.records)]
+        with unhooked(), drawn:
+            while True:
+                try:
+                    return self.once()
+                except Exception as error:
+                    if not self._learns(error):
+                        raise
+                drawn.rewind()
 
     def once(self) -> Any:
         """Make one attempt, with the precautions that are known to be needed."""
-        self._count = 0
-        _state.attempts.append(self)
-        try:
-            return self._once()
-        finally:
-            _state.attempts.pop()
-
-    def _once(self) -> Any:
         function = privately(self.function) if self.private else self.function
 
         def inside(*tensors: Tensor) -> tuple[Tensor, ...]:

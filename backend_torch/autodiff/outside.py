@@ -212,9 +212,6 @@ def memory_of(tensor: Tensor) -> int:
 def _below(tensor: Tensor) -> Tensor:
     below = unwrapped(tensor)
     if trace_state.is_tracing() and type(below) is Tensor:
-        stand_in = trace_state.state.stand_ins.get(id(below))
-        if stand_in is not None:
-            return stand_in
         with autograd.unseen_by_modes():  # each derivative around would ask the same of it
             below = unwrapped(torch.ops.aten.alias.default(below))
     return below

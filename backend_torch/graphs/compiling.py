@@ -178,7 +178,6 @@ def _trace(
     around, trace_state.state.effects = trace_state.state.effects, []
     calls: list[host_calls.HostCall] = []
     calls_around, trace_state.state.calls = trace_state.state.calls, calls
-    stand_ins_around, trace_state.state.stand_ins = trace_state.state.stand_ins, watch.stand_ins
     watch.inputs.update(map(storage_of, inputs))
 
     def watched(*stand_ins: Tensor) -> tuple[Tensor, ...]:
@@ -193,7 +192,6 @@ def _trace(
         traces.end(mode, trace_state.left_over_error)
         trace_state.state.effects = around
         trace_state.state.calls = calls_around
-        trace_state.state.stand_ins = stand_ins_around
         del _current.watch
 
     captures = []

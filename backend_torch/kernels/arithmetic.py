@@ -213,9 +213,7 @@ subtract = Kernel(
     torch.sub, unsigned=same_bits(torch.sub), complex=hosted(np.subtract, by_parts(torch.sub)), inplace=Tensor.sub_
 )
 # torch rounds complex products otherwise in its vectors than in what is left of them.
-multiply = Kernel(
-    torch.mul, unsigned=same_bits(torch.mul), complex=hosted(np.multiply, torch.mul), inplace=Tensor.mul_
-)
+multiply = Kernel(torch.mul, unsigned=same_bits(torch.mul), complex=hosted(np.multiply, torch.mul), inplace=Tensor.mul_)
 divide = Kernel(torch.div, inplace=Tensor.div_, scalar_left=_divide_number)
 power = Kernel(
     _power_float,

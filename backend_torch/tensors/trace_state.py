@@ -66,7 +66,6 @@ class _State(threading.local):
         self.scopes: list[object] = []  # the trace, and the branches and loops that are being traced in it
         self.keepers: list[Any] = []  # who is told what gradients need, the innermost last
         self.effects: list[Any] = []  # what a trace's graph has to give last, so that nothing is done after it
-        self.stand_ins: dict[int, Any] = {}  # of tensors from outside in the trace, by the tensor's id
         self.calls: list[Any] = []  # the functions of Python's that a trace's graph calls by number
         self.differentiating: list[str] = []  # the functions that differentiate what runs, the innermost last
 

@@ -30,6 +30,7 @@ FOUND = [
     ("writes outside in a branch", "grad", "map_fn", "grad"),  # an inner derivative writes to a part
     ("writes an element outside", "hessian", "map_fn", "jacobian", "vectorized_map"),
     ("writes to a chosen view", "grad", "jvp"),
+    ("writes outside by out=", "compile", "vjp", "vjp"),
     ("smooth", "jvp", "compile", "hessian", "fori_loop to a traced bound"),  # whose graph is cut
 ]
 
