@@ -22,7 +22,7 @@ from backend_torch.autodiff.replayed_draws import Draws
 from backend_torch.tensors import trace_state
 from backend_torch.torch_private import autograd, functorch, messages, traces
 from backend_torch.torch_private.functorch import is_transforming
-from backend_torch.torch_private.tensor_internals import storage_of, version_of
+from backend_torch.torch_private.tensor_internals import version_of
 
 Tensor = torch.Tensor
 Function = Callable[..., Any]
@@ -529,18 +529,17 @@ def _recorded(
     """Return the results of a function that writes to nothing, and the sources of gradients, by a recording.
 
     torch.func can't transform machine code. What is saved of the tensors from ``outside`` is copied: they may be
-    written to later. ``twice`` says whether the gradients are differentiated.
+    written to later. So is what the function overwrites itself. ``twice``: whether the gradients are differentiated.
     """
-    held = set(map(storage_of, outside))
     handles = [tensor.detach().clone().requires_grad_() for tensor in tensors]
-
-    def kept(tensor: Tensor) -> Tensor:
-        return tensor.clone() if storage_of(tensor) in held else tensor
-
     _state.tapes += 1 + twice
     try:
-        with torch.enable_grad(), torch.autograd.graph.saved_tensors_hooks(kept, lambda tensor: tensor):
-            return tuple(function(*handles)), handles
+        with torch.enable_grad(), old_values_kept() as keeper:
+            results = tuple(function(*handles))
+            if keeper is not None:  # no transform is under way
+                for tensor in outside:
+                    keeper.keep(tensor)
+            return results, handles
     finally:
         _state.tapes -= 1 + twice
 

@@ -31,6 +31,7 @@ FOUND = [
     ("writes an element outside", "hessian", "map_fn", "jacobian", "vectorized_map"),
     ("writes to a chosen view", "grad", "jvp"),
     ("writes outside by out=", "compile", "vjp", "vjp"),
+    ("writes to a chosen view", "vjp", "compile"),
     ("smooth", "jvp", "compile", "hessian", "fori_loop to a traced bound"),  # whose graph is cut
 ]
 
