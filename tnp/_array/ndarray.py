@@ -26,7 +26,7 @@ from tnp._array.methods import Methods
 from tnp._array.protocols import namespace, numpy_function, numpy_ufunc, torch_function
 from tnp._array.scalars import ScalarMethods
 from tnp._core import base, interop
-from tnp._core.base import completes, flatiter, wrap, wrap_array
+from tnp._core.base import completes, flatiter, like, wrap, wrap_array
 from tnp._core.convert import tensor_of, view
 from tnp._core.derived_classes import derive, finalised
 from tnp._core.dtypes import DtypeError, native, tensor_dtype
@@ -51,6 +51,11 @@ REPEATED = (list, tuple, str, bytes)  # an integer scalar repeats these, as a Py
 def _made_by_host(cls: type, *args: Any) -> Any:
     """Return an array of NumPy's class, or of one derived from it, of what no tensor can hold."""
     return np.ndarray.__new__(cls, *args)
+
+
+def _part(array: ndarray, part: Any) -> ndarray:
+    """Return the real or imaginary part: a view of an array's memory, but a number of its own of a number."""
+    return like(array, part.clone()) if isinstance(array, base.scalar) else view_like(array, part)
 
 
 @completes(base.ndarray)
@@ -258,7 +263,7 @@ class ndarray(Methods):
         """The real part: a view of a complex array, a real one itself."""
         if (part := heads.part(self, False)) is not None:
             return part
-        return view_like(self, memory.real(self.tensor)) if self.tensor.is_complex() else self
+        return _part(self, memory.real(self.tensor)) if self.tensor.is_complex() else self
 
     @real.setter
     def real(self, value: Any) -> None:
@@ -268,7 +273,7 @@ class ndarray(Methods):
     def imag(self) -> ndarray:
         """The imaginary part; a view of a complex array, zeros for a real one."""
         part = heads.part(self, True)
-        return view_like(self, memory.imag(self.tensor)) if part is None else part
+        return _part(self, memory.imag(self.tensor)) if part is None else part
 
     @imag.setter
     def imag(self, value: Any) -> None:

@@ -282,7 +282,7 @@ def iscomplex(x: Any) -> ndarray:
     """
     array = asarray(x)
     if array.dtype.kind != "c":
-        return zeros_like(array, bool)[()]
+        return zeros_like(array, bool, "C")[()]
     return ufuncs.not_equal(array.imag, 0)
 
 
