@@ -30,7 +30,10 @@ ROUNDED = {
     "log10 log2 logaddexp2 tan tanh",
     "torch rounds otherwise at a vector's end than within": "float_power pow power",
 }
-"""Reason -> the functions whose results on a part may have other bits than on the whole, on some processors."""
+"""Reason -> the ufuncs whose results on a part may have other bits than on the whole, on some processors."""
+BY_NUMPY = "corrcoef cov einsum fft.hfft fft.irfft fft.irfft2 fft.irfftn linalg.multi_dot linalg.tensordot tensordot"
+"""The functions that NumPy computes for small whole arrays, and torch for a part, in another order of sums."""
+ROUNDING = {"yes": "rounds", "sends": "sends, rounds"}
 ADVICE = re.compile(r"tnp\.distributed\.gather|gather\(|replicate\(|shard ")
 
 
@@ -53,8 +56,8 @@ def ask(codes: dict[str, str], processes: int = PROCESSES) -> dict[str, str]:
         if process.returncode:
             raise RuntimeError(process.stderr)
         found: dict[str, str] = json.loads(answers.read_text())
-    rounded = {name for names in ROUNDED.values() for name in names.split()}
-    return found | {name: "rounds" for name in rounded if found.get(name) == "yes"}
+    rounded = {name for names in (*ROUNDED.values(), BY_NUMPY) for name in names.split()} & found.keys()
+    return found | {name: ROUNDING.get(found[name], found[name]) for name in rounded}
 
 
 def _arrays(code: str) -> set[str]:

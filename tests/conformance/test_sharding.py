@@ -23,7 +23,7 @@ def test_no_answer_is_wrong_in_silence(found: dict[str, str]) -> None:
 def test_the_page_says_so(found: dict[str, str]) -> None:
     page = {name: cells[-1] for name, cells in coverage.read().items()}
     # Whether a product of parts has the bits of the whole one's goes by the processor: the page may say that it rounds.
-    rounding = {"yes": "rounds", "sends": "sends, rounds"}
+    rounding = sharding.ROUNDING
     wrong = {name: answer for name, answer in found.items() if page[name] not in (answer, rounding.get(answer))}
     if torch.__version__ < "2.12":  # without rules for the transforms and pinv
         wrong = {name: answer for name, answer in wrong.items() if (name.split(".")[0], answer) != ("fft", "raises")}
