@@ -110,6 +110,13 @@ def pytest_collection_finish() -> None:
     gc.freeze()
 
 
+@pytest.hookimpl(trylast=True)
+def pytest_runtest_teardown(item: pytest.Item, nextitem: pytest.Item | None) -> None:
+    """Freeze what a file's tests imported, torch's compilers above all, and their reports."""
+    if nextitem is not None and nextitem.path != item.path:
+        pytest_collection_finish()
+
+
 # A listed difference that does not occur fails a run of whole files that passes otherwise.
 
 
