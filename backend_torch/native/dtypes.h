@@ -1,6 +1,7 @@
 // Dtypes by number.
 #pragma once
 
+#include <complex>
 #include <cstdint>
 
 namespace tnp {
@@ -11,5 +12,26 @@ constexpr int8_t NONE = -1;
 
 constexpr int64_t ITEMSIZES[DTYPES] = {1, 1, 2, 4, 8, 1, 2, 4, 8, 4, 8, 8, 16, 2, 2};
 constexpr int64_t itemsize(int8_t dtype) { return ITEMSIZES[dtype]; }
+
+// Call a function with a zero of a dtype's C++ type; an empty result for a dtype without loops.
+template <class Visitor>
+auto visit(int8_t dtype, Visitor&& visitor) -> decltype(visitor(bool())) {
+  switch (dtype) {
+    case B1: return visitor(bool());
+    case U8: return visitor(uint8_t());
+    case U16: return visitor(uint16_t());
+    case U32: return visitor(uint32_t());
+    case U64: return visitor(uint64_t());
+    case I8: return visitor(int8_t());
+    case I16: return visitor(int16_t());
+    case I32: return visitor(int32_t());
+    case I64: return visitor(int64_t());
+    case F32: return visitor(float());
+    case F64: return visitor(double());
+    case C64: return visitor(std::complex<float>());
+    case C128: return visitor(std::complex<double>());
+    default: return {};
+  }
+}
 
 }  // namespace tnp

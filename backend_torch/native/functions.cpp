@@ -588,27 +588,13 @@ PyObject* count_nonzero(PyObject*, PyObject* x) {
   return head([&]() -> PyObject* {
     const at::Tensor* tensor = is_quiet() ? array_tensor(x) : nullptr;
     if (tensor == nullptr || dtype_of(*tensor) == NONE || dtype_of(*tensor) >= LOOPS) return nullptr;
-    int64_t stride, n = tensor->numel(), count = 0;
+    int64_t stride, n = tensor->numel(), count;
     if (n == 0 || !is_line(*tensor, stride)) return nullptr;
     const char* data = data_of(*tensor);
-    switch (dtype_of(*tensor)) {
-#define TNP_CASE(DTYPE, TYPE) case DTYPE: count = count_true(reinterpret_cast<const TYPE*>(data), n, stride); break;
-      TNP_CASE(B1, uint8_t)
-      TNP_CASE(U8, uint8_t)
-      TNP_CASE(U16, uint16_t)
-      TNP_CASE(U32, uint32_t)
-      TNP_CASE(U64, uint64_t)
-      TNP_CASE(I8, uint8_t)
-      TNP_CASE(I16, uint16_t)
-      TNP_CASE(I32, uint32_t)
-      TNP_CASE(I64, uint64_t)
-      TNP_CASE(F32, float)
-      TNP_CASE(F64, double)
-      TNP_CASE(C64, std::complex<float>)
-      TNP_CASE(C128, std::complex<double>)
-#undef TNP_CASE
-      default: return nullptr;
-    }
+    count = visit(dtype_of(*tensor), [&](auto zero) -> int64_t {
+      using T = std::conditional_t<sizeof(zero) == 1, uint8_t, decltype(zero)>;
+      return count_true(reinterpret_cast<const T*>(data), n, stride);
+    });
     return wrap_scalar(reinterpret_cast<const char*>(&count), I64);
   });
 }
@@ -994,25 +980,9 @@ PyObject* reduce(PyObject*, PyObject* const* args, Py_ssize_t count) {
     if (!is_for_kernel && !keeps && (is_all || dim == 1) && KIND != MEAN && !(IS_TOTAL && is_inexact) && is_line(*tensor, stride)) {
       int64_t n = tensor->numel();
       const char* data = data_of(*tensor);
-      switch (dtype) {
-#define TNP_CASE(DTYPE, TYPE) \
-  case DTYPE: return reduce_elements<KIND>(reinterpret_cast<const TYPE*>(data), n, stride, dtype);
-        TNP_CASE(B1, bool)
-        TNP_CASE(U8, uint8_t)
-        TNP_CASE(U16, uint16_t)
-        TNP_CASE(U32, uint32_t)
-        TNP_CASE(U64, uint64_t)
-        TNP_CASE(I8, int8_t)
-        TNP_CASE(I16, int16_t)
-        TNP_CASE(I32, int32_t)
-        TNP_CASE(I64, int64_t)
-        TNP_CASE(F32, float)
-        TNP_CASE(F64, double)
-        TNP_CASE(C64, std::complex<float>)
-        TNP_CASE(C128, std::complex<double>)
-#undef TNP_CASE
-        default: return nullptr;
-      }
+      return visit(dtype, [&](auto zero) -> PyObject* {
+        return reduce_elements<KIND>(reinterpret_cast<const decltype(zero)*>(data), n, stride, dtype);
+      });
     }
     at::OptionalIntArrayRef all;
     if (IS_EXTREME) all = at::IntArrayRef();  // amax and amin take no axes for all axes
@@ -1049,22 +1019,13 @@ PyObject* scan(PyObject*, PyObject* const* args, Py_ssize_t count) {
     if (!is_line(*tensor, stride)) return nullptr;
     const char* data = data_of(*tensor);
     int64_t n = tensor->numel();
-    switch (dtype_of(*tensor)) {
-#define TNP_CASE(DTYPE, TYPE) case DTYPE: return scan_elements<IS_SUM>(reinterpret_cast<const TYPE*>(data), n, stride);
-      TNP_CASE(B1, bool)
-      TNP_CASE(U8, uint8_t)
-      TNP_CASE(U16, uint16_t)
-      TNP_CASE(U32, uint32_t)
-      TNP_CASE(U64, uint64_t)
-      TNP_CASE(I8, int8_t)
-      TNP_CASE(I16, int16_t)
-      TNP_CASE(I32, int32_t)
-      TNP_CASE(I64, int64_t)
-      TNP_CASE(F32, float)
-      TNP_CASE(F64, double)
-#undef TNP_CASE
-      default: return nullptr;
-    }
+    return visit(dtype_of(*tensor), [&](auto zero) -> PyObject* {
+      using T = decltype(zero);
+      if constexpr (std::is_class_v<T>)
+        return nullptr;  // torch accumulates complex numbers
+      else
+        return scan_elements<IS_SUM>(reinterpret_cast<const T*>(data), n, stride);
+    });
   });
 }
 

@@ -458,27 +458,6 @@ void copy(char* out_, const char* a_, int64_t n, int64_t stride_out, int64_t str
   }
 }
 
-// Map a dtype's number to its C++ type.
-template <class Visitor>
-auto visit(int8_t dtype, Visitor&& visitor) -> decltype(visitor(bool())) {
-  switch (dtype) {
-    case B1: return visitor(bool());
-    case U8: return visitor(uint8_t());
-    case U16: return visitor(uint16_t());
-    case U32: return visitor(uint32_t());
-    case U64: return visitor(uint64_t());
-    case I8: return visitor(int8_t());
-    case I16: return visitor(int16_t());
-    case I32: return visitor(int32_t());
-    case I64: return visitor(int64_t());
-    case F32: return visitor(float());
-    case F64: return visitor(double());
-    case C64: return visitor(std::complex<float>());
-    case C128: return visitor(std::complex<double>());
-    default: return {};
-  }
-}
-
 template <class Operation>
 Found<BinaryLoop> find_binary(int8_t dtype) {
   return visit(dtype, [&](auto zero) -> Found<BinaryLoop> {
