@@ -145,8 +145,8 @@ def _are_recorded_alike(one: Tensor, other: Tensor) -> bool:
             return False
         one, other = functorch.get_unwrapped(one), functorch.get_unwrapped(other)
     node, other_node = traces.node_of(one), traces.node_of(other)
-    seen: set[Any] = set()
-    if node is None or not _are_alike(node, other_node, seen):
+    twice: set[Any] = set()
+    if node is None or not _are_alike(node, other_node, twice):
         return False
     used: set[int] = set()
     for each in node.graph.nodes:
@@ -155,29 +155,33 @@ def _are_recorded_alike(one: Tensor, other: Tensor) -> bool:
             args, kwargs = torch.fx.node.map_arg((each.args, each.kwargs), lambda made: made.meta.get("val"))
             if not used.isdisjoint(map(storage_of, written(schema, args, kwargs, Tensor))):
                 return False
-        if each in seen and isinstance(each.meta.get("val"), Tensor):
-            used.add(storage_of(each.meta["val"]))
+        if each in twice:  # what it reads, and what it makes
+            values = (made.meta.get("val") for made in (each, *each.all_input_nodes))
+            used.update(storage_of(value) for value in values if isinstance(value, Tensor))
+            twice.remove(each)
+            if not twice:
+                break
     return True
 
 
-def _are_alike(one: Any, other: Any, seen: set[Any]) -> bool:
-    """Whether two arguments of operations are the same; ``seen`` holds the operations that made them."""
+def _are_alike(one: Any, other: Any, twice: set[Any]) -> bool:
+    """Whether two arguments of operations are the same; ``twice`` gets the operations that each of them has made."""
     if isinstance(one, torch.fx.Node):
         if not isinstance(other, torch.fx.Node):
             return False
-        seen |= {one, other}
         if one is other or (one.op == other.op == "get_attr" and one.target == other.target):
             return True
+        twice |= {one, other}
         tags = getattr(one.target, "tags", None)
         if one.target is not other.target or tags is None or torch.Tag.nondeterministic_seeded in tags:
             return False
-        return _are_alike((one.args, one.kwargs), (other.args, other.kwargs), seen)
+        return _are_alike((one.args, one.kwargs), (other.args, other.kwargs), twice)
     if isinstance(one, (tuple, list)):
         return (
             type(one) is type(other)
             and len(one) == len(other)
-            and all(_are_alike(*pair, seen) for pair in zip(one, other, strict=True))
+            and all(_are_alike(*pair, twice) for pair in zip(one, other, strict=True))
         )
     if isinstance(one, dict):
-        return one.keys() == other.keys() and all(_are_alike(one[name], other[name], seen) for name in one)
+        return one.keys() == other.keys() and all(_are_alike(one[name], other[name], twice) for name in one)
     return type(one) is type(other) and bool(one == other)

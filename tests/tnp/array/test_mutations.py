@@ -776,6 +776,12 @@ def test_writes_after_one_another(way: str, program: Program) -> None:
             raise
 
 
+@pytest.mark.parametrize("way", ["compiled_gradient", "gradient_of_compiled"])
+@pytest.mark.parametrize("before", ["row_of_zeros", "expand_view"])
+def test_equal_masks_of_what_was_written_are_the_same(before: str, way: str) -> None:
+    check(way, Case([(before, "b", "x"), ("set_mask_of_mask", "a", "b")]))
+
+
 @pytest.mark.parametrize("name", STEPS)
 def test_a_view_is_written_to_after_another(name: str) -> None:
     """torch takes such a view of memory that was made in between for a leaf, which it does not write to."""
