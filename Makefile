@@ -4,6 +4,8 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 # A worker per core: torch's own threads beside them would only fight over the same cores.
 WORKERS ?= auto
+# The tests start some hundred processes: with PYTHONDONTWRITEBYTECODE each would compile the packages' sources anew.
+export PYTHONDONTWRITEBYTECODE =
 
 .PHONY: bench digits overhead import test without-native sanitize thorough coverage mutants fuzz oldest newest compiled consumers docs lint clean
 
