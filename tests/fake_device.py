@@ -10,10 +10,8 @@ from __future__ import annotations
 import contextlib
 import functools
 import json
-import subprocess
 import sys
 import warnings
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -26,6 +24,7 @@ from torch.utils.backend_registration import _setup_privateuseone_for_python_bac
 
 import tnp
 from backend_torch.tensors import memory
+from tests import processes
 from tests.expressions import arrays
 from tests.oracle import assert_same
 
@@ -329,11 +328,9 @@ def answer(expression: str, scope: bool, forbid: bool) -> dict[str, Any]:
 
 def ask(expressions: list[str], scope: bool = False, forbid: bool = False) -> dict[str, dict[str, Any]]:
     """Evaluate expressions in a fresh process with the device, inside its scope, with transfers forbidden."""
-    command, question = [sys.executable, "-m", __name__], json.dumps([expressions, scope, forbid])
-    root = Path(__file__).parent.parent
-    process = subprocess.run(command, input=question, capture_output=True, text=True, cwd=root, check=False)
-    assert process.returncode == 0, process.stderr
-    return dict(zip(expressions, json.loads(process.stdout), strict=True))
+    done = processes.run("-m", __name__, json.dumps([expressions, scope, forbid]))
+    assert done.returncode == 0, done.stderr
+    return dict(zip(expressions, json.loads(done.stdout), strict=True))
 
 
 def prepare() -> None:
@@ -354,10 +351,10 @@ def prepare() -> None:
 
 
 def main() -> None:
-    """Evaluate the expressions in the JSON on standard input."""
+    """Evaluate the expressions in the JSON of the first argument."""
     warnings.simplefilter("ignore")
     prepare()
-    expressions, scope, forbid = json.load(sys.stdin)
+    expressions, scope, forbid = json.loads(sys.argv[1])
     json.dump([answer(expression, scope, forbid) for expression in expressions], sys.stdout)
 
 

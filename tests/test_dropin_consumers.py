@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 import tnp
+from tests import processes
 from tnp._program import library_adapters
 
 ROOT = Path(__file__).parent.parent
@@ -202,7 +203,5 @@ def test_a_library_that_asks_for_the_class_raises(library: str, tmp_path: Path) 
         pytest.skip(f"{library} is not installed")
     code, error = REFUSED[library]
     (tmp_path / "main.py").write_text(START + code)
-    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
-    command = [sys.executable, "-m", "tnp", "main.py"]
-    run = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True)
+    run = processes.run("-m", "tnp", "main.py", cwd=tmp_path)
     assert run.returncode == 1 and run.stderr.splitlines()[-1].startswith(error)

@@ -23,21 +23,16 @@ import pytest
 import torch
 
 import tnp
+from tests import processes
 from tests.oracle import compare
 
 HERE = Path(__file__).parent.parent
 linux = pytest.mark.skipif(sys.platform != "linux", reason="limits and signals of Linux")
 
 
-def child(source: str, timeout: float = 120, **environment: str) -> str:
+def child(source: str) -> str:
     """Run a script in a process of its own, which must succeed; return what it prints."""
-    done = subprocess.run(
-        [sys.executable, "-c", textwrap.dedent(source)],
-        capture_output=True,
-        text=True,
-        timeout=timeout,
-        env={**os.environ, "PYTHONPATH": str(HERE), "OMP_NUM_THREADS": "1", **environment},
-    )
+    done = processes.run("-c", textwrap.dedent(source))
     assert done.returncode == 0, done.stderr
     return done.stdout
 

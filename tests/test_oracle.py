@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import collections
-import subprocess
-import sys
 import warnings
 from collections.abc import Callable
 from pathlib import Path
@@ -14,6 +12,7 @@ import numpy as np
 import pytest
 
 import tnp
+from tests import processes
 from tests.oracle import compare, compiled_gaps, differences, placed
 
 _TEST = """
@@ -43,9 +42,8 @@ def test_compiled_finds_what_differs(tmp_path: Path) -> None:
         ([], []),
         (["--compiled=eager"], ["test_other_when_it_runs_again", "test_that_needs_values"]),
     ):
-        command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "--rootdir", str(root)]
-        command += ["-c", str(root / "pyproject.toml"), "-p", "tests.conftest", *options, str(tmp_path)]
-        done = subprocess.run(command, cwd=root, capture_output=True, text=True, check=False)
+        command = ["-m", "pytest", "-q", "-p", "no:cacheprovider", "--rootdir", root, "-c", root / "pyproject.toml"]
+        done = processes.run(*command, "-p", "tests.conftest", *options, tmp_path)
         lines = [line for line in done.stdout.splitlines() if line.startswith("FAILED")]
         assert [line.split("::")[1].split()[0] for line in lines] == failed, done.stdout
 

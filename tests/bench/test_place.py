@@ -4,9 +4,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +13,7 @@ import torch
 import tnp
 from bench import place
 from bench.__main__ import main
+from tests import processes
 
 ROOT = Path(__file__).parent.parent.parent
 SCRIPT = """
@@ -40,14 +38,7 @@ COMMANDS = {
 
 def run(command: str, folder: Path) -> tuple[str, dict[str, Any]]:
     """What a command prints and writes of the stand-in."""
-    done = subprocess.run(
-        [sys.executable, "-c", SCRIPT, command, "--device", "fake", "--out", str(folder), *COMMANDS[command]],
-        env={**os.environ, "PYTHONPATH": str(ROOT)},
-        cwd=ROOT,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    done = processes.run("-c", SCRIPT, command, "--device", "fake", "--out", folder, *COMMANDS[command])
     assert done.returncode == 0, done.stderr
     return done.stdout, json.loads((folder / f"{command}.json").read_text())
 

@@ -7,8 +7,6 @@ import json
 import os
 import pickle
 import signal
-import subprocess
-import sys
 import tempfile
 import time
 from collections.abc import Callable
@@ -20,6 +18,7 @@ import torch
 
 from backend_torch.graphs import code_cache, compiling, control_flow, graph_forms, loop_programs, symbolic
 from backend_torch.torch_private import inductor, inductor_code
+from tests import processes
 
 ROOT = Path(__file__).parents[3]
 
@@ -66,12 +65,10 @@ print(json.dumps([[result.tolist() for result in results], heavy, sorted(compile
 
 
 def test_a_later_process_imports_no_compiler(tmp_path: Path) -> None:
-    environment = {**os.environ, "TNP_CACHE_DIR": str(tmp_path / "cache"), "OMP_NUM_THREADS": "1"}
-
     def run() -> Any:
-        command = [sys.executable, "-c", PROGRAM]
-        found = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=True)
-        return json.loads(found.stdout)
+        done = processes.run("-c", PROGRAM, TNP_CACHE_DIR=str(tmp_path / "cache"))
+        assert done.returncode == 0, done.stderr
+        return json.loads(done.stdout)
 
     values, heavy, compilers, _ = run()
     assert "torch._inductor" in heavy[1]
@@ -350,16 +347,9 @@ print(json.dumps([[result.tolist() for result in results], len(started)]))
 """
 
 
-def process(place: Path, code: str) -> subprocess.Popen[str]:
-    environment = {
-        **os.environ,
-        "TNP_CACHE_DIR": str(place / "tnp"),
-        "TORCHINDUCTOR_CACHE_DIR": str(place / "inductor"),
-    }
-    pipe = subprocess.PIPE
-    return subprocess.Popen(
-        [sys.executable, "-c", code], cwd=ROOT, env=environment, stdout=pipe, stderr=pipe, text=True
-    )
+def process(place: Path, code: str) -> processes.Process:
+    folders = {"TNP_CACHE_DIR": str(place / "tnp"), "TORCHINDUCTOR_CACHE_DIR": str(place / "inductor")}
+    return processes.Process("-c", code, **folders)
 
 
 def test_eight_processes_fill_one_cache(tmp_path: Path) -> None:

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import math
 import os
-import subprocess
-import sys
 import warnings
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -21,6 +19,7 @@ from backend_torch.tensors import memory
 from backend_torch.tensors.constants import constant
 from backend_torch.tensors.trace_state import TracedValueError, is_tracing
 from backend_torch.torch_private import guards, inductor, traces
+from tests import processes
 
 Tensor = torch.Tensor
 
@@ -467,10 +466,8 @@ print([str(w.message) for w in caught if issubclass(w.category, RuntimeWarning)]
 
 
 def test_without_a_cpp_compiler(tmp_path: os.PathLike[str]) -> None:
-    environment = {**os.environ, "CXX": "/nonexistent/c++", "TORCHINDUCTOR_CACHE_DIR": os.fspath(tmp_path)}
-    done = subprocess.run(
-        [sys.executable, "-c", _WITHOUT_COMPILER], env=environment, capture_output=True, text=True, check=False
-    )
+    environment = {"CXX": "/nonexistent/c++", "TORCHINDUCTOR_CACHE_DIR": os.fspath(tmp_path)}
+    done = processes.run("-c", _WITHOUT_COMPILER, **environment)
     assert done.returncode == 0, done.stderr
     assert done.stdout.count("tnp.compile runs the traced operations one by one") == 1, done.stdout
     assert "/nonexistent/c++" in done.stdout

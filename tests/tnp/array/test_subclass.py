@@ -14,6 +14,7 @@ import pytest
 
 import tnp
 from conformance import samples, trials
+from tests import processes
 from tests.oracle import agrees, compare
 from tnp._program import import_hook
 
@@ -591,12 +592,8 @@ f = np.asarray([[Fraction(1), Fraction(2)], [Fraction(3), Fraction(5)]]).view(Ex
 print(isinstance(f, Exact), isinstance(f, np.matrix), (f * f).tolist(), (2 * f).tolist(), f.T[0].tolist())
 print(type(np.asarray([None]).view(np.matrix)).__name__, np.asarray(["a"]).view(np.ndarray), x.view(np.ndarray))
 """)
-    by_numpy, by_tnp = [
-        subprocess.run(
-            [sys.executable, *mode, "script.py"], cwd=tmp_path, capture_output=True, text=True, env=ENVIRONMENT
-        )
-        for mode in ([], ["-m", "tnp"])
-    ]
+    by_tnp = processes.run("-m", "tnp", "script.py", cwd=tmp_path)
+    by_numpy = subprocess.run([sys.executable, "script.py"], cwd=tmp_path, capture_output=True, text=True)
     assert (by_tnp.stdout, by_tnp.stderr) == (by_numpy.stdout, by_numpy.stderr)
 
 

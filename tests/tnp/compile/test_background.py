@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import os
 import subprocess
-import sys
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future
 from pathlib import Path
@@ -15,6 +13,7 @@ import torch
 
 import tnp as np
 from backend_torch.graphs import compile_workers, compiling
+from tests import processes
 
 ROOT = Path(__file__).parents[3]
 
@@ -175,10 +174,11 @@ def test_many_signatures_of_static_arguments() -> None:
 
 
 PROGRAM = """
-import os, pathlib, signal, sys, time, warnings
+import logging, os, pathlib, signal, sys, time, warnings
 import tnp as np
 from backend_torch.graphs import compile_workers
 
+logging.getLogger("tnp.compile").disabled = True
 way = sys.argv[1]
 functions = [
     np.compile(lambda x: np.tanh(x @ x).sum(axis=0), background=True),
@@ -220,7 +220,5 @@ def test_a_program_that_ends_waits_for_no_compiler(tmp_path: Path) -> None:
 
 
 def started(place: Path, way: str) -> subprocess.CompletedProcess[str]:
-    environment = {**os.environ, "TNP_CACHE_DIR": str(place / "tnp"), "TNP_LOG": "off"}
-    environment["TORCHINDUCTOR_CACHE_DIR"] = str(place / "inductor")
-    command = [sys.executable, "-c", PROGRAM, way]
-    return subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False)
+    folders = {"TNP_CACHE_DIR": str(place / "tnp"), "TORCHINDUCTOR_CACHE_DIR": str(place / "inductor")}
+    return processes.run("-c", PROGRAM, way, **folders)

@@ -4,9 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import operator
-import os
-import subprocess
-import sys
 import threading
 import warnings
 from collections import OrderedDict, defaultdict, namedtuple
@@ -18,6 +15,7 @@ import pytest
 import torch
 
 import tnp as np
+from tests import processes
 from tests.oracle import assert_same, placed, sample
 
 Point = namedtuple("Point", "x y")
@@ -752,14 +750,12 @@ for step in map(float, sys.argv[1:]):
 """
 
 
-def test_a_second_process_compiles_only_what_is_new(tmp_path: Path) -> None:
+def test_a_second_process_compiles_only_what_is_new(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """From the cache come functions, random ones without a generator's state, loops and branches with their numbers."""
-    environment = {**os.environ, "TORCHINDUCTOR_CACHE_DIR": str(tmp_path)}
-    environment.pop("TNP_CACHE_DIR", None)  # else loops are kept there, where kept() does not look
+    monkeypatch.delenv("TNP_CACHE_DIR", raising=False)  # else loops are kept there, where kept() does not look
     numbers = []
     for steps, there, loop in (["1"], "0 1", "new"), (["1", "3"], "1 0", "known"):
-        command = [sys.executable, "-c", _IN_A_PROCESS, *steps]
-        done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+        done = processes.run("-c", _IN_A_PROCESS, *steps, TORCHINDUCTOR_CACHE_DIR=str(tmp_path))
         plain, random, drawn, *loops = done.stdout.splitlines() or [done.stderr] * 3
         assert random == f"random {there}", done.stderr
         assert plain == ("plain 0 1" if there == "0 1" else "plain 0 0"), done.stderr  # without a compiler

@@ -6,9 +6,7 @@ import ast
 import copy
 import linecache
 import operator
-import os
 import pickle
-import subprocess
 import sys
 from pathlib import Path
 from types import SimpleNamespace
@@ -21,6 +19,7 @@ from torch.fx import graph_module
 
 import tnp as np
 from backend_torch.torch_private import traces
+from tests import processes
 
 # Arrays that are kept when their trace is over.
 
@@ -154,23 +153,14 @@ print(warned(5.5))
 """
 
 
-def test_a_cache_that_is_shared_and_then_broken(tmp_path: Path) -> None:
+def test_a_cache_that_is_shared_and_then_broken(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Two processes fill it at once; then its files are cut off, it is no directory, and the disk is full."""
+    monkeypatch.delenv("TNP_CACHE_DIR", raising=False)  # else what tnp compiles is kept there, and never broken
 
-    def start(code: str) -> subprocess.Popen[str]:
-        environment = {
-            **os.environ,
-            "TORCHINDUCTOR_CACHE_DIR": str(tmp_path),
-            "TORCHINDUCTOR_VEC_ISA_OK": "1",  # a library in the cache says so, and cut off torch 2.11 goes on
-        }
-        environment.pop("TNP_CACHE_DIR", None)  # else what tnp compiles is kept there, and never broken
-        return subprocess.Popen(
-            [sys.executable, "-c", _WITH_CACHE + code],
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-            env=environment,
-        )
+    def start(code: str) -> processes.Process:
+        # A library in the cache says VEC_ISA_OK, and cut off torch 2.11 goes on.
+        environment = {"TORCHINDUCTOR_CACHE_DIR": str(tmp_path), "TORCHINDUCTOR_VEC_ISA_OK": "1"}
+        return processes.Process("-c", _WITH_CACHE + code, **environment)
 
     for process in [start(_FIRST), start(_FIRST)]:
         out, err = process.communicate()

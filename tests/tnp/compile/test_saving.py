@@ -5,8 +5,6 @@ from __future__ import annotations
 import json
 import pickle
 import re
-import subprocess
-import sys
 import zipfile
 from collections.abc import Callable
 from pathlib import Path
@@ -17,7 +15,7 @@ import pytest
 import torch
 
 import tnp as np
-from tests import oracle
+from tests import oracle, processes
 from tests.oracle import placed
 
 pytestmark = pytest.mark.stores
@@ -76,7 +74,7 @@ def test_without_the_source(path: Path, device: str) -> None:
         "loaded = np.load_compiled(sys.argv[1])\n"
         "print(loaded(np.ones(3), pair, scale=3, bias=np.ones(3))[0]['list'][0].tolist())"
     )
-    done = subprocess.run([sys.executable, "-c", code, str(path), device], capture_output=True, text=True, check=False)
+    done = processes.run("-c", code, path, device)
     assert done.stdout.strip() == "[6.0, 24.0, 42.0]", done.stderr
 
 

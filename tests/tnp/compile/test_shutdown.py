@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
+from tests import processes
 
 WHILE_TRACING = """
 import threading, time
@@ -43,11 +42,8 @@ atexit.register(compiled, np.ones(2) + 1)
 
 def ended(program: str, times: int) -> list[tuple[str, str, int]]:
     """What each of some processes at once prints, what it complains of, and how it ends."""
-    processes = [
-        subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-        for _ in range(times)
-    ]
-    return [(*process.communicate(), process.returncode) for process in processes]
+    started = [processes.Process("-c", program) for _ in range(times)]
+    return [(*process.communicate(), process.returncode) for process in started]
 
 
 def test_the_end_waits_for_a_daemon_that_traces_and_lets_it_begin_no_more() -> None:

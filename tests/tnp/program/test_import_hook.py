@@ -14,6 +14,7 @@ import pytest
 
 import tnp
 from backend_torch import native
+from tests import processes
 from tests.oracle import assert_same, outcome
 from tests.tnp.array import test_subclass
 from tnp._program import import_hook, library_adapters
@@ -21,16 +22,20 @@ from tnp._program import import_hook, library_adapters
 ROOT = Path(__file__).parents[3]
 
 
-def run(folder: Path, *arguments: str, by: str = "tnp", **more: Any) -> subprocess.CompletedProcess[str]:
-    """``python -m tnp`` (or Python alone) with these arguments in a folder."""
-    command = [sys.executable, *(["-m", "tnp"] if by == "tnp" else []), *arguments]
+def run(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    """``python -m tnp`` with these arguments in a folder."""
+    return processes.run("-m", "tnp", *arguments, cwd=folder)
+
+
+def started(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    """Python with these arguments in a folder, from its start on."""
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
-    return subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, **more)
+    return subprocess.run([sys.executable, *arguments], cwd=folder, env=environment, capture_output=True, text=True)
 
 
 def same(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
-    """What both give: output, errors and exit status."""
-    ours, theirs = run(folder, *arguments), run(folder, *arguments, by="python")
+    """What ``python -m tnp`` and Python alone give: output, errors and exit status."""
+    ours, theirs = started(folder, "-m", "tnp", *arguments), started(folder, *arguments)
     assert (ours.stdout, ours.stderr, ours.returncode) == (theirs.stdout, theirs.stderr, theirs.returncode)
     return ours
 
@@ -167,7 +172,7 @@ def test_processes(tmp_path: Path, method: str) -> None:
         f"if __name__ == '__main__':\n    with multiprocessing.get_context('{method}').Pool(2) as pool:\n"
         "        print(pool.map(work, [np.arange(3.0), np.ones(2)]))\n"
     )
-    result = run(tmp_path, "main.py", timeout=120)
+    result = started(tmp_path, "-m", "tnp", "main.py")
     assert result.stdout == "[('tnp', 'tnp', 6.0), ('tnp', 'tnp', 4.0)]\n", result.stderr
 
 
@@ -282,7 +287,7 @@ print(np.concat is np.concatenate, np.permute_dims is np.transpose)
 @pytest.mark.parametrize("options", [(), ("--report",)])
 def test_classes_derived_from_its_class_of_arrays(tmp_path: Path, options: tuple[str, ...]) -> None:
     (tmp_path / "main.py").write_text(DERIVED)
-    ours, theirs = run(tmp_path, *options, "main.py"), run(tmp_path, "main.py", by="python")
+    ours, theirs = run(tmp_path, *options, "main.py"), started(tmp_path, "main.py")
     assert theirs.returncode == 0 and ours.stdout == theirs.stdout, ours.stderr
 
 
@@ -381,7 +386,6 @@ def test_scalars_are_floats_to_c_while_a_program_runs(tmp_path: Path) -> None:
         "s = np.arange(4.0).mean()\n"
         "print(json.dumps({'mean': s}), float.hex(s), isinstance(s, np.float64), isinstance(s, np.ndarray))\n"
     )
-    command = [sys.executable, *(["-m", "tnp"] if native.state == "on" else []), "script.py"]
-    run = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
-    assert run.stdout == '{"mean": 1.5} 0x1.8000000000000p+0 True False\n', run.stderr
+    done = run(tmp_path, "script.py") if native.state == "on" else started(tmp_path, "script.py")
+    assert done.stdout == '{"mean": 1.5} 0x1.8000000000000p+0 True False\n', done.stderr
     assert type(tnp.arange(4.0).mean()).__name__ == "scalar"
