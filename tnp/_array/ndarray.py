@@ -19,6 +19,7 @@ from backend_torch.native import heads
 from backend_torch.tensors import memory
 from backend_torch.tensors.dtypes import to_numpy
 from backend_torch.torch_private.functorch import innermost
+from backend_torch.torch_private.traces import is_fake
 from tnp._array import printing
 from tnp._array.flags import Flags
 from tnp._array.host_classes import of_host
@@ -174,6 +175,10 @@ class ndarray(Methods):
         """Reshape in place, as NumPy's method of this name does, without a warning."""
         reshaped = reshape(wrap_array(self.tensor), shape)
         if not memory.same_start(reshaped.tensor, self.tensor):
+            if is_fake(reshaped.tensor) and not is_fake(self.tensor):
+                raise NotImplementedError(
+                    "a compiled function can't set the shape of an array from outside: reshape it, or set it outside"
+                )
             raise AttributeError("Incompatible shape for in-place modification. Use `.reshape()` to make a copy")
         self.tensor = reshaped.tensor
 

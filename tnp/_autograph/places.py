@@ -25,17 +25,14 @@ class Place:
         The object that has the attribute or item, or the closure cell.
     key
         The attribute's name or the item's key.
-    text : str, optional
-        A Python expression for the holder, given if the holder is an argument and so differs from call to call.
     """
 
-    __slots__ = ("holder", "key", "kind", "text")
+    __slots__ = ("holder", "key", "kind")
 
-    def __init__(self, kind: str, holder: Any, key: Any = None, text: str | None = None) -> None:
+    def __init__(self, kind: str, holder: Any, key: Any = None) -> None:
         self.kind = kind
         self.holder = holder
         self.key = key
-        self.text = text
 
     def get(self) -> Any:
         """Return the value; MISSING if there is none."""
@@ -66,7 +63,7 @@ class Place:
 
     def expression(self, constant: Callable[[Any], str]) -> str:
         """Return a Python expression for the value; ``constant(x)`` gives the name that stands for an object ``x``."""
-        holder = self.text or constant(self.holder)
+        holder = constant(self.holder)
         if self.kind == "attribute":
             return f"{holder}.{self.key}"
         if self.kind == "cell":

@@ -24,12 +24,13 @@ from tnp._compile.outer_state import (
     OuterState,
     Place,
     children,
+    has_identity,
     is_static_array,
     items_of,
     unchanged,
 )
 from tnp._compile.static_arguments import Static
-from tnp._core.base import SCALARS, flatiter, indirect, ndarray, readonly, subclass, wrap
+from tnp._core.base import SCALARS, flatiter, indirect, ndarray, readonly, scalar, subclass, wrap
 from tnp._core.readonly_views import readonly_array, set_writeable
 from tnp._core.strided_views import Left, root
 from tnp._transforms import pytree
@@ -82,6 +83,8 @@ class Result:
         The arrays in their place while tracing, over the ``stand_ins``.
     changes : sequence of tuple
         The function's assignments: the place, the old value and the new one.
+    containers : iterable of tuple
+        The containers among its arguments while tracing, and an expression for each as the last item.
 
     Attributes
     ----------
@@ -90,7 +93,13 @@ class Result:
     """
 
     def __init__(
-        self, value: Any, arrays: list[Any], inside: list[Any], stand_ins: list[Tensor], changes: Sequence[Any] = ()
+        self,
+        value: Any,
+        arrays: list[Any],
+        inside: list[Any],
+        stand_ins: list[Tensor],
+        changes: Sequence[Any] = (),
+        containers: Iterable[tuple[Any, Any, str]] = (),
     ) -> None:
         self.tensors: list[Tensor] = []
         self.text = _Text("made_of_", new=object.__new__)
@@ -109,6 +118,7 @@ class Result:
         self._goal = "return"  # what the function does with a value, for errors
         self._value = value
         self._names: dict[int, str] = {}
+        self._given = {id(container): text for container, _, text in containers}
         self.has_effects = bool(changes or self.text.lines)
         for place, _, now in changes:
             self._assign(place, now)
@@ -129,13 +139,20 @@ class Result:
 
     def _assign(self, place: Place, value: Any) -> None:
         """Repeat an assignment of the function."""
-        target = place.expression(self.text.constant)
+        target = place.expression(self._object)
         if value is MISSING:
             self.text.lines.append(f"del {target}")
             return
         self._goal = f"set {place} to"
         self.text.lines.append(f"{target} = {self._tree(value)}")
         self._goal = "return"
+
+    def _object(self, value: Any) -> str:
+        """Return the name of an object that exists already: a container among the arguments, or a constant."""
+        if id(value) in self._given:
+            self._names[id(value)] = name = f"given_{len(self._names)}"
+            self.text.lines.insert(0, f"{name} = {self._given.pop(id(value))}")  # before anything is assigned
+        return self._names.get(id(value)) or self.text.constant(value)
 
     def build(self) -> Callable[..., Any]:
         """Return ``build(values, arrays, args, kwargs)``: the result from the program's values and the arguments.
@@ -161,6 +178,15 @@ class Result:
         kind = type(tree)
         if pytree.is_array(tree) or symbolic.is_symbol(tree):
             return self._leaf(tree)
+        if id(tree) in self._names or (id(tree) in self._given and registered(kind) is None):
+            return self._object(tree)
+        name = self._made_tree(tree)
+        if kind is not tuple:
+            self._names[id(tree)] = name
+        return name
+
+    def _made_tree(self, tree: Any) -> str:
+        kind = type(tree)
         if kind is tuple or kind is list:
             items = "".join([self._tree(item) + ", " for item in tree])
             return self._local(f"({items})" if kind is tuple else f"[{items}]")
@@ -320,6 +346,7 @@ class _Reading(_Text):
     def __init__(self) -> None:
         super().__init__("known_", devices=devices, state=devices.state)
         self._parts = 0
+        self._objects: list[tuple[Any, str]] = []  # what has an identity, and its name
         self.unread: list[tuple[Tensor, str]] = []  # arrays from outside that the program does not take
 
     def call(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
@@ -329,20 +356,20 @@ class _Reading(_Text):
         self._unless(f"{elsewhere} or len(args) != {len(args)} or {keywords}")
         self._items("args", args, 0)
         self._items("kwargs.values()", kwargs.values(), _count(args))
-        self._identities(args, kwargs)
 
-    def _identities(self, *trees: Any) -> None:
-        """Return early if one array is passed twice that was not while tracing, or the other way round."""
-        arrays: list[Any] = []
-        pytree.flatten(trees, arrays)
-        alike: dict[Any, list[str]] = {}  # by what else is compared: only these can be one array
+    def identities(self) -> None:
+        """Return early if two names are of one object that were not while tracing, or the other way round."""
+        alike: dict[Any, list[str]] = {}  # by what else is compared: only these can be one object
         first: dict[int, str] = {}
-        for index, array in enumerate(arrays):
-            name = first.setdefault(id(array), f"a{index}")
-            if name != f"a{index}":
-                self._unless(f"a{index} is not {name}")
-            elif type(array) is not Number:
-                alike.setdefault((type(array), array.tensor.dtype, array.tensor.dim()), []).append(name)
+        for value, name in self._objects:
+            again = first.setdefault(id(value), name)
+            if name != again:
+                self._unless(f"{name} is not {again}")
+                continue
+            tensor = value.tensor if isinstance(value, ndarray) else value
+            kind = scalar if type(value) in SCALARS else type(value)
+            key = (kind, tensor.dtype, tensor.dim()) if memory.is_tensor(tensor) else kind
+            alike.setdefault(key, []).append(name)
         for names in alike.values():
             if len(names) > _MANY:
                 self._unless(f"len({{{', '.join([f'id({name})' for name in names])}}}) != {len(names)}")
@@ -372,6 +399,8 @@ class _Reading(_Text):
         self._parts += 1
         self.lines.append(f"{name} = {expression}")
         kind, known = type(value), self.constant(value)
+        if has_identity(value) and not isinstance(value, np.ndarray):
+            self._objects.append((value, name))
         other_kind = self._other_kind(name, kind)
         if kind in OPEN or memory.is_tensor(value):
             self._array(name, value, other_kind)
@@ -426,6 +455,8 @@ class _Reading(_Text):
             name = f"a{first}" if pytree.is_array(value) else f"p{self._parts}"
             self._parts += 1
             names.append(name + ", ")
+            if has_identity(value):
+                self._objects.append((value, name))
             conditions.append(self._differs(name, value))
             containers.append((name, value, first))
             first += _count(value)
@@ -534,6 +565,7 @@ def maker(
         return None
     if outer is not None:
         reading.outer(outer, captured or {})
+    reading.identities()
     arrays: list[Any] = []
     pytree.flatten((args, kwargs), arrays)
     made = reading.constant(creation.number)

@@ -37,7 +37,7 @@ from tnp._compile import call_codegen, explanation, pieces, progress, saving, sh
 from tnp._compile.costs import Cost, Profile
 from tnp._compile.graph import Graph
 from tnp._compile.input_signature import InputSignature
-from tnp._compile.outer_state import OuterState, containers, differences, repeats
+from tnp._compile.outer_state import OuterState, containers, differences
 from tnp._compile.static_arguments import StaticArguments
 from tnp._core.base import ndarray
 from tnp._core.convert import tensor_of
@@ -66,6 +66,14 @@ class CacheInfo(_Counts):
 
     def __str__(self) -> str:
         return "\n".join([repr(self), *self.programs])
+
+
+class _Arguments(NamedTuple):
+    """The arguments of a call, with traced numbers among them, and as they were given."""
+
+    args: tuple[Any, ...]
+    kwargs: dict[str, Any]
+    given: tuple[tuple[Any, ...], dict[str, Any]]
 
 
 class _OneSize(Exception):
@@ -130,9 +138,9 @@ class _Entry:
         """Return the graph, with the current values of the places that the function read."""
         return dataclasses.replace(self.executable.graph, captures=self.captures())
 
-    def suits(self, tensors: list[Tensor], args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
+    def suits(self, tensors: list[Tensor], given: Any) -> bool:
         """Whether the entry fits these tensors (their pattern, if sizes are left open) and the values outside."""
-        return self._suits(tensors) and self.outer.holds((args, kwargs))
+        return self._suits(tensors) and self.outer.holds(given)
 
     def _suits(self, tensors: list[Tensor]) -> bool:
         if self.only is not None:
@@ -274,11 +282,11 @@ class _Signatures:
             return self._result(entry, values, arrays, given, tensors, args, kwargs)
         else:
             found = self._program(entry, inputs)
-            if found is None or not entry.suits(tensors, args, kwargs):  # compiling has added assumptions
+            if found is None or not entry.suits(tensors, (args, kwargs)):  # compiling has added assumptions
                 return self._call(args, kwargs)
             program = found
         if self.eager_check:
-            _, eager = self._runner(args, kwargs, arrays, entry.outer)
+            _, eager = self._runner(_Arguments(args, kwargs, (args, kwargs)), arrays, entry.outer)
             values = checking.checked(entry.executable, inputs, lambda: eager(tensors), program)
         else:
             values = program(list(inputs))
@@ -356,10 +364,10 @@ class _Signatures:
         Python needs. If ``open_too``, it may be one for arguments of many sizes.
         """
         if self.eager_check or not numbers_too:
-            return self._entry(args, kwargs, open_too)
+            return self._entry(_Arguments(args, kwargs, (args, kwargs)), open_too)
         opened, numbers, structure = self._with_numbers(args, kwargs)
         try:
-            return self._entry(*opened, open_too)
+            return self._entry(opened, open_too)
         except ValueNeeded as needed:
             self._static[structure] = self._static.get(structure, frozenset()) | needed.numbers
         except Exception as error:  # the function's own errors are raised again
@@ -369,9 +377,7 @@ class _Signatures:
             self._static[structure] = frozenset(range(numbers + len(self._static.get(structure, ()))))
         return self.entry(args, kwargs, open_too=open_too)
 
-    def _with_numbers(
-        self, args: tuple[Any, ...], kwargs: dict[str, Any]
-    ) -> tuple[tuple[tuple[Any, ...], dict[str, Any]], int, Any]:
+    def _with_numbers(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[_Arguments, int, Any]:
         """Return the arguments with traced numbers in them, how many, and the structure with all numbers traced."""
         trace: list[bool] = []
         count = 0
@@ -386,42 +392,41 @@ class _Signatures:
         def is_number(value: Any) -> bool:
             return type(value) in KINDS
 
-        opened = pytree.mapped(number, (args, kwargs), is_number)
+        given = args, kwargs
+        opened = pytree.mapped_once(number, given, is_number)
         if not count:
-            return (args, kwargs), 0, None  # the containers themselves
+            return _Arguments(args, kwargs, given), 0, None  # the containers themselves
         structure = pytree.flatten(opened, [])
         static = self._static.get(structure, frozenset())
         if static:
             index = itertools.count()
-            opened = pytree.mapped(
+            opened = pytree.mapped_once(
                 lambda value: value.value if type(value) is Number and next(index) in static else value,
                 opened,
                 lambda value: type(value) is Number,
             )
-        return opened, count - len(static), structure
+        return _Arguments(opened[0], opened[1], given), count - len(static), structure
 
     def _entry(
-        self, args: tuple[Any, ...], kwargs: dict[str, Any], open_too: bool = False
+        self, call: _Arguments, open_too: bool = False
     ) -> tuple[_Entry, bool, list[Any], list[Tensor], list[Tensor]]:
-        key, arrays, given, tensors = self._key(args, kwargs)
+        key, arrays, given, tensors = self._key(call)
         structure = key[0]
-        entry = self._known(key, tensors, args, kwargs)
+        entry = self._known(key, tensors, call)
         if entry is None and open_too:
             alike = structure, symbolic.pattern(tensors), devices.state.default
             if self._counts.get((alike, tuple([tensor.shape for tensor in tensors])), 0) < _OFTEN:
-                entry = self._known(alike, tensors, args, kwargs) or self._opened(alike, args, kwargs, arrays, tensors)
+                entry = self._known(alike, tensors, call) or self._opened(alike, call, arrays, tensors)
         hit = entry is not None
         if entry is None:
             with _lock:
-                entry = self._known(key, tensors, args, kwargs) or self._traced(key, args, kwargs, arrays, tensors)
+                entry = self._known(key, tensors, call) or self._traced(key, call, arrays, tensors)
         arrays = [array.value if type(array) is Number else array for array in arrays]
         return entry, hit, arrays, given, tensors
 
-    def _key(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, list[Any], list[Tensor], list[Tensor]]:
+    def _key(self, call: _Arguments) -> tuple[Any, list[Any], list[Tensor], list[Tensor]]:
         arrays: list[Any] = []
-        structure = pytree.flatten((args, kwargs), arrays)
-        if twice := tuple(repeats(arrays)):
-            structure = structure, twice
+        structure = pytree.flatten(call[:2], arrays)
         given = [array.tensor if type(array) is Number else tensor_of(array) for array in arrays]
         tensors = [compiling.physical(tensor) for tensor in given]
         sizes = symbolic.pattern(tensors) if self.dynamic else compiling.signature(tensors)
@@ -429,14 +434,13 @@ class _Signatures:
 
     def _has(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
         """Whether there is a trace for these arguments."""
+        call = _Arguments(args, kwargs, (args, kwargs))
         if not self.eager_check:
-            (args, kwargs), _, _ = self._with_numbers(args, kwargs)
-        key, _, _, tensors = self._key(args, kwargs)
-        return self._known(key, tensors, args, kwargs) is not None
+            call, _, _ = self._with_numbers(args, kwargs)
+        key, _, _, tensors = self._key(call)
+        return self._known(key, tensors, call) is not None
 
-    def _opened(
-        self, key: Any, args: tuple[Any, ...], kwargs: dict[str, Any], arrays: list[Any], tensors: list[Tensor]
-    ) -> _Entry | None:
+    def _opened(self, key: Any, call: _Arguments, arrays: list[Any], tensors: list[Tensor]) -> _Entry | None:
         """Return a new trace for all sizes, if there is one of other sizes that took Inductor; None if there can't be.
 
         Only sizes that have differed are open.
@@ -454,7 +458,7 @@ class _Signatures:
             if not others or shapes in others:
                 return None
             try:
-                return self._traced(key, args, kwargs, arrays, tensors, [*others, shapes])
+                return self._traced(key, call, arrays, tensors, [*others, shapes])
             except Exception as error:  # the function's own errors are raised when these sizes alone are traced
                 trace_state.raise_of_signal(error)
                 self._close(key, error)
@@ -465,9 +469,9 @@ class _Signatures:
         self._closed.add(key)
         progress.log.info("tnp.compile: %s can't leave sizes open: %s", self.name, error)
 
-    def _known(self, key: Any, tensors: list[Tensor], args: tuple[Any, ...], kwargs: dict[str, Any]) -> _Entry | None:
+    def _known(self, key: Any, tensors: list[Tensor], call: _Arguments) -> _Entry | None:
         for entry in reversed(self.entries.get(key, ())):
-            if entry.suits(tensors, args, kwargs):
+            if entry.suits(tensors, call.given):
                 if self.cache_size is not None:
                     with contextlib.suppress(KeyError):  # another thread has just dropped it
                         self.entries.move_to_end(key)
@@ -484,9 +488,9 @@ class _Signatures:
     def graph(self, *args: Any, **kwargs: Any) -> Graph:
         """Return the graph for arguments, traced if need be; nothing runs."""
         entry, _, _, _, tensors = self.entry(args, kwargs)
-        (args, kwargs), _, _ = self._with_numbers(args, kwargs)
+        opened, _, _ = self._with_numbers(args, kwargs)
         traced = entry.graph()
-        names = [name for name, _ in self._described(args, kwargs, arrays_only=True)]
+        names = [name for name, _ in self._described(opened.args, opened.kwargs, arrays_only=True)]
         names += [f"captured_{index}" for index in range(len(traced.captures))]
         return Graph(operations.steps(traced.module, names), lambda: exporting.program(traced, tensors))
 
@@ -620,9 +624,9 @@ class _Signatures:
     ) -> tuple[exporting.Program, list[Tensor], str]:
         """Return the program for arguments, their tensors, and the description of both as text.
 
-        It serves other arguments, too: an array that is given twice stands for two.
+        It serves other arguments, too: an array that is given twice, or found outside, stands for two.
         """
-        args, kwargs = _distinct((args, kwargs))
+        args, kwargs = pytree.mapped(lambda x: x if pytree.is_read_only(x) else copy.copy(x), (args, kwargs))
         entry, _, arrays, _, tensors = self.entry(args, kwargs, numbers_too=False)
         if entry.has_effects:
             raise NotImplementedError(
@@ -644,8 +648,7 @@ class _Signatures:
     def _traced(
         self,
         key: Any,
-        args: tuple[Any, ...],
-        kwargs: dict[str, Any],
+        call: _Arguments,
         arrays: list[Any],
         tensors: list[Tensor],
         shapes: Sequence[Any] = (),
@@ -656,7 +659,7 @@ class _Signatures:
         start = time.perf_counter()
         fixed = any(entry.only is not None for entry in self.entries.get(key, ()))
         with errstate.paused():
-            entry = self._trace(args, kwargs, arrays, tensors, fixed, shapes)
+            entry = self._trace(call, arrays, tensors, fixed, shapes)
         if self.opens:
             entry.alike = key if shapes else (key[0], symbolic.pattern(tensors), key[2])
         self.entries.setdefault(key, []).append(entry)
@@ -668,7 +671,7 @@ class _Signatures:
             entries.pop(0)
             if not entries:
                 self.entries.popitem(last=False)
-        described = self._described(args, kwargs)
+        described = self._described(call.args, call.kwargs)
         entry.text = ", ".join([f"{name}: {what}" for name, what in described])
         entry.why = self._tell([*described, *entry.outer.described()])
         if shapes:
@@ -677,20 +680,14 @@ class _Signatures:
         return entry
 
     def _trace(
-        self,
-        args: tuple[Any, ...],
-        kwargs: dict[str, Any],
-        arrays: list[Any],
-        tensors: list[Tensor],
-        fixed: bool,
-        shapes: Sequence[Any],
+        self, call: _Arguments, arrays: list[Any], tensors: list[Tensor], fixed: bool, shapes: Sequence[Any]
     ) -> _Entry:
-        outer = OuterState(self.source, (args, kwargs), lists=not self.eager_check)
-        results, run = self._runner(args, kwargs, arrays, outer)
+        outer = OuterState(self.source, call.given, lists=not self.eager_check)
+        results, run = self._runner(call, arrays, outer)
         with self._restored_where_cut(outer):
             graph, only = self._graph(run, tensors, fixed, shapes)
         executable = compiling.Executable(graph, **self.options, falls_back=not shapes)
-        entry = _Entry(executable, args, kwargs, results[-1], outer, only)
+        entry = _Entry(executable, call.args, call.kwargs, results[-1], outer, only)
         entry.shapes = list(shapes)
         return entry
 
@@ -721,22 +718,28 @@ class _Signatures:
         return compiling.trace(run, tensors), compiling.signature(tensors) if self.dynamic else None
 
     def _runner(
-        self, args: tuple[Any, ...], kwargs: dict[str, Any], arrays: list[Any], outer: OuterState
+        self, call: _Arguments, arrays: list[Any], outer: OuterState
     ) -> tuple[list[call_codegen.Result], Callable[[list[Tensor]], list[Tensor]]]:
-        """Return a function of tensors in place of these arrays, and a list that gets its result when it runs."""
+        """Return a function of tensors in place of these arrays, and a list that gets its result when it runs.
+
+        What is found outside too stands for itself, and what occurs twice has one stand-in.
+        """
         results: list[call_codegen.Result] = []
-        twice = repeats(arrays)
+        outside = outer.among(call.given, call[:2])
 
         def run(tensors: list[Tensor]) -> list[Tensor]:
-            tensors = list(tensors)
-            for first, again in twice:
-                tensors[again] = tensors[first]
-            inside = [pytree.stand_in(array, tensor) for array, tensor in zip(arrays, tensors, strict=True)]
-            for first, again in twice:
-                inside[again] = inside[first]
-            remaining = iter(inside)
-            given = pytree.mapped(lambda _: next(remaining), (args, kwargs))
-            before = [*containers(given[0], "args"), *containers(given[1], "kwargs")]
+            made, stand_ins = dict(outside), {}
+            for array, tensor in zip(arrays, tensors, strict=True):
+                name = id(array)
+                if name not in made:
+                    made[name], stand_ins[name] = pytree.stand_in(array, tensor), tensor
+                elif name not in stand_ins:
+                    stand_ins[name] = tensor_of(made[name])
+            inside, tensors = [made[id(array)] for array in arrays], [stand_ins[id(array)] for array in arrays]
+            given = pytree.mapped_once(lambda array: made[id(array)], call[:2], made=made)
+            own = {id(each[0]): each for each in [*containers(given[0], "args"), *containers(given[1], "kwargs")]}
+            found = set(map(id, outside.values()))
+            before = [each for name, each in own.items() if name not in found]
             outer.note()
             changes: list[Any] = []
             with traced_numbers.traced(inside, outer.asks_types):
@@ -747,9 +750,9 @@ class _Signatures:
                 finally:
                     changes = outer.changes()
                     outer.undo(changes)
-                for container, held, text in before:
-                    changes += differences(container, held, text)
-                results.append(call_codegen.Result(result, arrays, inside, tensors, changes))
+                for container, held, _ in before:
+                    changes += differences(container, held, True)
+                results.append(call_codegen.Result(result, arrays, inside, tensors, changes, before))
             results[-1].tensors += trace_state.state.effects
             return results[-1].tensors
 
@@ -796,18 +799,6 @@ class _Signatures:
             arguments = {f"argument {index}": value for index, value in enumerate(args)} | kwargs
         lines = [line for name, value in arguments.items() for line in pytree.described(value, name)]
         return [line for line in lines if not line[1].startswith("the ")] if arrays_only else lines
-
-
-def _distinct(tree: Any) -> Any:
-    """Return a tree in which no array occurs twice."""
-    seen: set[int] = set()
-
-    def own(array: Any) -> Any:
-        is_there = id(array) in seen
-        seen.add(id(array))
-        return copy.copy(array) if is_there else array
-
-    return pytree.mapped(own, tree)
 
 
 def _write_back(array: Any, given: Tensor, written: Tensor) -> None:

@@ -11,7 +11,7 @@ import functools
 import operator
 import sys
 import types
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import numpy as np
@@ -25,6 +25,7 @@ from tnp._autograph.places import MISSING, Place
 from tnp._core.base import SCALARS
 from tnp._transforms import pytree
 from tnp._transforms.registered_pytrees import registered
+from tnp._transforms.traced_numbers import Number
 
 Tensor = Any
 _MANY = 64  # items from which on a container's are compared by identity, and not looked into
@@ -237,6 +238,7 @@ class OuterState:
 
     def __init__(self, function: Any, arguments: Any, lists: bool = True) -> None:
         statics = _statics(arguments)
+        self._arguments: list[int] = []  # identifiers, of no use after the trace
         found = _Search(function, statics)
         self.places = list(found.places.values())
         self.asks_types = found.asks_types
@@ -260,9 +262,10 @@ class OuterState:
 
     def _keep(self) -> None:
         self.values = [place.get() for place in self.places]
-        self._structure, arrays = self._read(self.values)
+        self._structure, arrays, found = self._read(self.values)
         self._signature = compiling.signature(arrays)
-        self._alike = repeats(arrays)
+        self._alike = repeats(map(id, arrays))
+        self._identities = repeats([*self._arguments, *map(id, found)])
 
     def _copy(self, value: Any) -> None:
         """Keep the items of a container, and of the containers in it."""
@@ -278,12 +281,13 @@ class OuterState:
         for each in inner or ():
             self._copy(each)
 
-    def _read(self, values: list[Any]) -> tuple[list[Any], list[Tensor]]:
-        """Return the values in a form to compare, and the tensors of their arrays."""
+    def _read(self, values: list[Any]) -> tuple[list[Any], list[Tensor], list[Any]]:
+        """Return the values in a form to compare, the tensors of their arrays, and what has an identity."""
         arrays: list[Tensor] = []
-        return [self._outline(value, arrays) for value in values], arrays
+        found: list[Any] = []
+        return [self._outline(value, arrays, found) for value in values], arrays, found
 
-    def _outline(self, value: Any, arrays: list[Tensor]) -> Any:
+    def _outline(self, value: Any, arrays: list[Tensor], found: list[Any]) -> Any:
         kind = type(value)
         if issubclass(kind, _PLAIN):
             return kind, value
@@ -291,9 +295,12 @@ class OuterState:
             return kind, value.hex()
         if kind in OPEN or memory.is_tensor(value):
             arrays.append(value.tensor if isinstance(value, ndarray) else value)
+            found.append(value)
             return scalar if kind in SCALARS else kind
         if issubclass(kind, np.generic):
             return kind, value.tobytes()
+        if has_identity(value) and not isinstance(value, np.ndarray):  # which is no array of the trace
+            found.append(value)
         if id(value) in self.grown or (kind is list and not self._lists):
             return _Same(value)
         if kind is set or kind is frozenset:
@@ -305,21 +312,31 @@ class OuterState:
             )
         keys = tuple(value) if isinstance(value, dict) else None
         pin = _Same(value) if id(value) in self.pinned else None
-        return kind, keys, pin, tuple([self._outline(each, arrays) for each in inner])
+        return kind, keys, pin, tuple([self._outline(each, arrays, found) for each in inner])
 
     def holds(self, arguments: Any) -> bool:
         """Whether the places hold what they held, but for the values of arrays; those of objects among the arguments
         if these are the same, not only equal."""
-        if not self.places:
-            return True
         if self._given:
             statics = _statics(arguments)
             if any(statics[index] is not each for index, each in self._given):
                 return False
-        structure, arrays = self._read([place.get() for place in self.places])
+        structure, arrays, found = self._read([place.get() for place in self.places])
         if structure != self._structure or compiling.signature(arrays) != self._signature:
             return False
-        return all(arrays[first] is arrays[again] for first, again in self._alike)
+        if any(arrays[first] is not arrays[again] for first, again in self._alike):
+            return False
+        return repeats(map(id, [*objects(arguments), *found])) == self._identities
+
+    def among(self, given: Any, opened: Any) -> dict[int, Any]:
+        """Return what is found outside among the arguments, by the identifiers of ``opened``, which stand for them.
+
+        From now on :meth:`note` notes which arguments those are.
+        """
+        arguments = objects(given)
+        self._arguments = list(map(id, arguments))
+        outside = set(map(id, self._read(self.values)[2]))
+        return {id(one): each for one, each in zip(objects(opened), arguments, strict=True) if id(each) in outside}
 
     def arrays(self) -> list[Any]:
         """Return the tensors of the arrays that may differ at each call."""
@@ -385,33 +402,59 @@ def _statics(arguments: Any) -> list[Any]:
     return [leaf for leaf in leaves if type(leaf) not in (float, complex) and not pytree.is_array(leaf)]
 
 
-def repeats(arrays: list[Any]) -> list[tuple[int, int]]:
-    """Return which arrays occur more than once: the numbers of their first place, and of another."""
+def repeats(identifiers: Iterable[int]) -> list[tuple[int, int]]:
+    """Return which objects occur more than once: the numbers of their first place, and of another."""
     first: dict[int, int] = {}
-    return [(first[id(array)], i) for i, array in enumerate(arrays) if first.setdefault(id(array), i) != i]
+    return [(first[each], i) for i, each in enumerate(identifiers) if first.setdefault(each, i) != i]
 
 
-def differences(container: Any, before: Any, text: str | None = None) -> list[tuple[Place, Any, Any]]:
+def has_identity(value: Any) -> bool:
+    """Whether a value is an array or a container that another name may be compared with, or see changes of.
+
+    Python itself makes one of equal numbers and of empty tuples.
+    """
+    if pytree.is_array(value):
+        return not isinstance(value, np.generic) and type(value) is not Number
+    return not (type(value) is tuple and not value) and pytree.children(value) is not None
+
+
+def objects(tree: Any) -> list[Any]:
+    """Return what has an identity in a tuple of arguments and a dictionary of keyword arguments."""
+    found: list[Any] = []
+
+    def visit(value: Any) -> None:
+        if has_identity(value):
+            found.append(value)
+        if not pytree.is_array(value):
+            for each in (pytree.children(value) or {}).values():
+                visit(each)
+
+    for value in (*tree[0], *tree[1].values()):
+        visit(value)
+    return found
+
+
+def differences(container: Any, before: Any, is_given: bool = False) -> list[tuple[Place, Any, Any]]:
     """Return the assignments to items and fields of a container.
 
-    For a container from outside, which has no ``text``, items that a list gained or lost and new static entries do not
-    count: they are side effects of the trace, in a list of results or a cache.
+    For a container from outside, which was not ``is_given``, items that a list gained or lost and new static entries do
+    not count: they are side effects of the trace, in a list of results or a cache.
     """
     if type(container) is list:
         if len(before) == len(container):
             pairs = enumerate(zip(before, container, strict=True))
-            return [(Place("item", container, i, text), old, new) for i, (old, new) in pairs if old is not new]
-        return [(Place("item", container, slice(None), text), before, [*container])] if text else []
+            return [(Place("item", container, i), old, new) for i, (old, new) in pairs if old is not new]
+        return [(Place("item", container, slice(None)), before, [*container])] if is_given else []
     is_dictionary = isinstance(container, dict)
-    now = container if is_dictionary else {name: getattr(container, name, MISSING) for name in before}
-    if registered(type(container)) is not None:
-        now = getattr(container, "__dict__", {})
+    now = container
+    if not is_dictionary:
+        now = {name: getattr(container, name, MISSING) for name in before} if not is_given else _state(container)
     kind = "item" if is_dictionary else "attribute"
     found = []
     for key in {**before, **now}:
         old, new = before.get(key, MISSING), now.get(key, MISSING)
-        if old is not new and (text or old is not MISSING or holds_traced(new)):
-            found.append((Place(kind, container, key, text), old, new))
+        if old is not new and (is_given or old is not MISSING or holds_traced(new)):
+            found.append((Place(kind, container, key), old, new))
     return found
 
 
@@ -422,6 +465,13 @@ def _has_notes(container: Any, before: Any) -> bool:
     )
 
 
+def _state(tree: Any) -> dict[str, Any]:
+    """Return the attributes of a dataclass or of a registered class's object."""
+    own = dict(getattr(tree, "__dict__", {}))
+    names = pytree.fields(tree) if registered(type(tree)) is None else None
+    return own | {name: getattr(tree, name, MISSING) for name in names or ()}
+
+
 def containers(tree: Any, text: str) -> Iterator[tuple[Any, Any, str]]:
     """Yield the lists, dictionaries and dataclasses in a tree, their items, and an expression for each."""
     kind, inner = type(tree), None
@@ -430,7 +480,7 @@ def containers(tree: Any, text: str) -> Iterator[tuple[Any, Any, str]]:
     if kind is list or kind is tuple:
         inner = [(item, f"{text}[{index}]") for index, item in enumerate(tree)]
     elif not pytree.is_array(tree) and (own := registered(kind)) is not None:
-        yield tree, dict(getattr(tree, "__dict__", {})), text
+        yield tree, _state(tree), text
         children = own.parts(tree)[0]
         paths = pytree.attribute_paths(tree, children, text)
         inner = [(child, path) for child, path in zip(children, paths, strict=True) if path is not None]
@@ -440,7 +490,7 @@ def containers(tree: Any, text: str) -> Iterator[tuple[Any, Any, str]]:
     elif not pytree.is_array(tree) and (names := pytree.fields(tree)) is not None:
         inner = [(getattr(tree, name), f"{text}.{name}") for name in names]
         if not isinstance(tree, tuple):
-            yield tree, {name: getattr(tree, name) for name in names}, text
+            yield tree, _state(tree), text
     for item, where in inner or ():
         yield from containers(item, where)
 

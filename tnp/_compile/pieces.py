@@ -20,7 +20,7 @@ from backend_torch.tensors import trace_state
 from tnp._array.numbers import number_of
 from tnp._autograph import conversion, rewriting
 from tnp._autograph.pieces import Function, Part
-from tnp._autograph.values import Undefined, mutable
+from tnp._autograph.values import Undefined
 from tnp._compile import call_codegen, explanation, progress
 from tnp._compile.graph import Graph
 from tnp._core.base import ndarray, number
@@ -319,13 +319,7 @@ def _holds_number(value: Any) -> bool:
 
 
 def _can_be_given(values: list[Any]) -> bool:
-    """Whether a graph may have variables as arguments: no iterator, and no container that it would change once only.
-
-    Nor a container that two of them hold: the graph would have two.
-    """
-    containers = [id(each) for value in values for each in mutable(value)]
-    if len(set(containers)) < len(containers):
-        return False
+    """Whether a graph may have variables as arguments: no iterator, and no container that it would change once only."""
     return all(map(_is_known, [leaf for _, leaf in pytree.named(values, "")]))
 
 
@@ -340,8 +334,9 @@ def _is_known(leaf: Any) -> bool:
 
 
 def taken(given: list[Any]) -> list[Any]:
-    """Return arguments with tnp's arrays in place of NumPy's, over the same memory."""
-    return [asarray(each) if type(each) is np.ndarray else each for each in given]
+    """Return arguments with tnp's arrays in place of NumPy's, over the same memory: one for one that is given twice."""
+    made = {id(each): asarray(each) for each in given if type(each) is np.ndarray}
+    return [made.get(id(each), each) for each in given]
 
 
 def check(given: list[Any], taken: list[Any]) -> None:

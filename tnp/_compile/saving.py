@@ -42,7 +42,10 @@ def text(
     TypeError
         JSON can't hold a value: an object of a class of its own.
     """
-    result = build([_Slot(f"value {i}") for i in range(values)], [_Slot(f"argument {i}") for i in range(arguments)])
+    given = [_Slot(f"argument {i}") for i in range(arguments)]
+    slots = iter(given)
+    held = pytree.mapped(lambda _: next(slots), (args, kwargs))
+    result = build([_Slot(f"value {i}") for i in range(values)], given, *held)
     document = {"version": _VERSION, "arguments": _encoded((args, kwargs)), "result": _encoded(result)}
     if conditions is not None:
         document["conditions"] = conditions

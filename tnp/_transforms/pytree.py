@@ -132,7 +132,7 @@ def fields(tree: Any) -> tuple[str, ...] | None:
 def mapped(function: Callable[[Any], Any], tree: Any, is_leaf: Callable[[Any], bool] = is_array) -> Any:
     """Return ``tree`` with ``function(leaf)`` in place of each leaf: the arrays, or whatever ``is_leaf`` chooses."""
     kind = type(tree)
-    if kind is tuple or kind is list:
+    if (kind is tuple or kind is list) and (is_leaf is is_array or not is_leaf(tree)):
         return kind([function(x) if type(x) is ndarray else mapped(function, x, is_leaf) for x in tree])
     if kind is ndarray or kind in SCALARS or is_leaf(tree):
         return function(tree)
@@ -144,6 +144,30 @@ def mapped(function: Callable[[Any], Any], tree: Any, is_leaf: Callable[[Any], b
         return lambda values, arrays: made
 
     return builder(tree, leaf, is_leaf)((), ())
+
+
+def mapped_once(
+    function: Callable[[Any], Any],
+    tree: Any,
+    is_leaf: Callable[[Any], bool] = is_array,
+    made: dict[int, Any] | None = None,
+) -> Any:
+    """Return ``mapped(function, tree, is_leaf)``, in which a container that occurs twice is one container.
+
+    ``made`` has, by their identifiers, containers of the tree and what stands for them.
+    """
+    known = {} if made is None else made
+    kept: list[Any] = []  # so that no two have one identifier
+
+    def one(value: Any) -> Any:
+        if is_leaf(value) or is_array(value):
+            return function(value)
+        if id(value) not in known:
+            kept.append(value)
+            known[id(value)] = mapped(one, value, lambda child: child is not value)
+        return known[id(value)]
+
+    return one(tree)
 
 
 def builder(
