@@ -532,6 +532,12 @@ class Case:
         return numpy.allclose(self.ahead, self.behind, rtol=1e-3, atol=1e-3)
 
 
+@functools.cache
+def case_of(name: str, target: str, source: str) -> Case:
+    """A program of one step: its derivatives are asked for in each way."""
+    return Case([(name, target, source)])
+
+
 def close(actual: Any, expected: Any) -> None:
     numpy.testing.assert_allclose(np.asnumpy(actual), expected, rtol=2e-5, atol=2e-5)
 
@@ -744,7 +750,7 @@ def test_each_write(way: str, name: str, thorough: bool) -> None:
     if not thorough and ("compiled" in way or way in SECOND):  # they take their time: one place in turn
         places = [places[([*WAYS, *SECOND].index(way) + list(STEPS).index(name)) % 3]]
     for target, source in places:
-        case = Case([(name, target, source)])
+        case = case_of(name, target, source)
         if case.is_tame:
             check(way, case)
 
