@@ -1,8 +1,8 @@
 """Programs of tests in processes of their own that have tnp already: a fork, not a start.
 
 ``import tnp`` takes a second or two of processor time, and the tests run many programs. One process imports NumPy,
-torch and tnp, and does nothing else; each program runs in a fork of it, and ends as Python ends. A test that is about
-the start, the imports, or what they read from the environment starts Python itself.
+torch and tnp, or what ``after`` names, and does nothing else; each program runs in a fork of it, and ends as Python
+ends. A test that is about the start, the imports, or what they read from the environment starts Python itself.
 """
 
 from __future__ import annotations
@@ -20,8 +20,10 @@ import sys
 import types
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 ROOT = Path(__file__).parents[1]
+TNP = "import numpy, torch, tnp"
 ENVIRONMENT = {**os.environ, "OMP_NUM_THREADS": "1"}
 READ_AT_IMPORT = {"OMP_NUM_THREADS", "THP_MEM_ALLOC_ENABLE", "TNP_ALLOCATOR", "TNP_LOG", "TNP_NATIVE", "TORCH_LOGS"}
 """Variables that a program can't set for itself: the imports have read them."""
@@ -31,14 +33,14 @@ LIMIT = 280  # seconds that no program comes near
 class Process:
     """As ``subprocess.Popen``: Python with these arguments, in a folder, with more variables in its environment."""
 
-    def __init__(self, *arguments: str | Path, cwd: str | Path = ROOT, **environment: str) -> None:
+    def __init__(self, *arguments: str | Path, cwd: str | Path = ROOT, after: str = TNP, **environment: str) -> None:
         assert not environment.keys() & READ_AT_IMPORT, "the imports have read these variables"
         self.returncode: int | None = None
         self._pipes, ends = zip(*[os.pipe() for _ in range(3)], strict=True)
         read = {name: ENVIRONMENT[name] for name in READ_AT_IMPORT & ENVIRONMENT.keys()}
         request = json.dumps([[*map(str, arguments)], str(cwd), {**os.environ, **environment, **read}]).encode()
-        socket.send_fds(_parent(), [len(request).to_bytes(4, "big")], ends)
-        _parent().sendall(request)
+        socket.send_fds(_parent(after), [len(request).to_bytes(4, "big")], ends)
+        _parent(after).sendall(request)
         for end in ends:
             os.close(end)
 
@@ -50,19 +52,19 @@ class Process:
         return out, err
 
 
-def run(*arguments: str | Path, cwd: str | Path = ROOT, **environment: str) -> subprocess.CompletedProcess[str]:
-    """As ``subprocess.run``: Python with these arguments, in a folder, with more variables in its environment."""
-    process = Process(*arguments, cwd=cwd, **environment)
+def run(*arguments: str | Path, **options: Any) -> subprocess.CompletedProcess[str]:
+    """As ``subprocess.run``: a `Process`, and its end."""
+    process = Process(*arguments, **options)
     out, err = process.communicate()
     assert process.returncode is not None
     return subprocess.CompletedProcess(arguments, process.returncode, out, err)
 
 
 @functools.cache
-def _parent() -> socket.socket:
-    """Start the process that programs are forked from; it ends with this one."""
+def _parent(imports: str) -> socket.socket:
+    """Start a process that programs are forked from; it ends with this one."""
     ours, theirs = socket.socketpair()
-    code = f"import numpy, torch, tnp; from tests import processes; processes._serve({theirs.fileno()})"
+    code = f"{imports}; from tests import processes; processes._serve({theirs.fileno()})"
     subprocess.Popen([sys.executable, "-c", code], cwd=ROOT, env=ENVIRONMENT, stdout=2, pass_fds=[theirs.fileno()])
     theirs.close()
     atexit.register(ours.close)

@@ -4,13 +4,10 @@ from __future__ import annotations
 
 import functools
 import re
-import subprocess
-import sys
-from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).parents[3]
+from tests import processes
 
 # What has been patched of torch at one time or another: where the code of each comes from.
 ATTRIBUTES = """
@@ -116,7 +113,7 @@ assert fake_tensor_tls.allow_non_fake_inputs_override is None
 @functools.cache
 def run(code: str) -> list[str]:
     """Return what a new process prints of a program, which is run once."""
-    done = subprocess.run([sys.executable, "-W", "ignore", "-c", code], cwd=ROOT, capture_output=True, text=True)
+    done = processes.run("-c", "import warnings; warnings.simplefilter('ignore')\n" + code, after="import torch")
     assert done.returncode == 0, done.stderr
     return re.sub(r"0x\w+", "", done.stdout).splitlines()
 

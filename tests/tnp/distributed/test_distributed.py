@@ -1,8 +1,9 @@
-"""Arrays over several processes: started by torchrun's own launcher on this machine, compared with one process."""
+"""Arrays over several processes of this machine, compared with one process; torchrun's own launcher starts some."""
 
 from __future__ import annotations
 
 import os
+import socket
 import subprocess
 import sys
 import time
@@ -14,7 +15,7 @@ import pytest
 import torch
 
 import tnp as np
-from tests import fake_device, oracle
+from tests import fake_device, oracle, processes
 from tests.tnp.distributed import distributed_checks
 
 ROOT = Path(__file__).parents[3]
@@ -40,9 +41,9 @@ def device() -> str:
     return "cpu" if oracle.device in (None, fake_device.NAME) else oracle.device
 
 
-def possible(processes: int) -> int:
+def possible(count: int) -> int:
     """So many processes, or fewer: each needs an accelerator of its own."""
-    return processes if device() == "cpu" else min(processes, torch.accelerator.device_count())
+    return count if device() == "cpu" else min(count, torch.accelerator.device_count())
 
 
 @pytest.fixture(autouse=True)
@@ -52,27 +53,45 @@ def where() -> Iterator[None]:
         yield
 
 
-def launched(processes: int, *arguments: str) -> subprocess.CompletedProcess[str]:
+def launched(count: int, *arguments: str) -> subprocess.CompletedProcess[str]:
     """A program of the checks, run by ``torchrun`` in so many processes."""
-    command = [sys.executable, "-m", "torch.distributed.run", "--standalone", f"--nproc-per-node={possible(processes)}"]
+    command = [sys.executable, "-m", "torch.distributed.run", "--standalone", f"--nproc-per-node={possible(count)}"]
     environment = {**os.environ, "OMP_NUM_THREADS": "1", "PYTHONPATH": str(ROOT)}
     environment["PYTHONFAULTHANDLER"] = "1"  # where a process that aborts was
     command += [str(CHECKS), device(), *arguments]
     return subprocess.run(command, env=environment, cwd=ROOT, capture_output=True, text=True, timeout=LIMIT)
 
 
-def succeeded(run: subprocess.CompletedProcess[str]) -> list[str]:
-    """What a run printed; it must not have failed."""
-    assert run.returncode == 0, run.stdout[-2000:] + run.stderr[-6000:]
-    return run.stdout.splitlines()
+def together(count: int, *arguments: str) -> list[str]:
+    """What the checks print in so many processes, forked from one that has imported them; they must succeed."""
+    with socket.socket() as free:
+        free.bind(("localhost", 0))
+        port = str(free.getsockname()[1])
+    group = {"MASTER_ADDR": "localhost", "MASTER_PORT": port, "WORLD_SIZE": str(possible(count))}
+    group["TORCHELASTIC_RUN_ID"] = "tests"  # says that there are others
+    started = [
+        processes.Process(
+            CHECKS,
+            device(),
+            *arguments,
+            after="from tests.tnp.distributed import distributed_checks",
+            **group,
+            RANK=str(rank),
+            LOCAL_RANK=str(rank),
+        )
+        for rank in range(possible(count))
+    ]
+    printed = [process.communicate() for process in started]
+    assert not any(process.returncode for process in started), "".join(err[-3000:] for _, err in printed)
+    return [line for out, _ in printed for line in out.splitlines()]
 
 
 def test_as_one_process(tmp_path: Path, thorough: bool) -> None:
     """Four processes, then two, compute what one does; the two read the four's checkpoint, and then the one does."""
     folder = tmp_path / "step"
-    for processes, command in (4, "write"), (2, "read"):
-        groups = [group for group in GROUPS if thorough or processes == 2 or group not in OF_A_KIND]
-        lines = succeeded(launched(processes, "checked", *groups, "then", command, str(folder)))
+    for count, command in (4, "write"), (2, "read"):
+        groups = [group for group in GROUPS if thorough or count == 2 or group not in OF_A_KIND]
+        lines = together(count, "checked", *groups, "then", command, str(folder))
         expected = [name for group in groups for name in GROUPS[group]]
         assert [line.removeprefix("checked ") for line in lines if line.startswith("checked")] == expected
         assert sorted(path.name for path in tmp_path.iterdir()) == ["step"]  # nothing is left of the writing
@@ -121,7 +140,7 @@ def test_a_killed_process_ends_the_job_and_a_restart_goes_on(tmp_path: Path) -> 
     assert killed.returncode != 0 and time.monotonic() - start < LIMIT / 2
     assert "SIGKILL" in killed.stderr or "exitcode  : -9" in killed.stderr, killed.stderr[-4000:]
     assert f"rank      : {possible(2) - 1}" in killed.stderr and "trained" not in killed.stdout
-    lines = succeeded(launched(2, "train_again", str(tmp_path / "killed"), str(tmp_path / "whole")))
+    lines = together(2, "train_again", str(tmp_path / "killed"), str(tmp_path / "whole"))
     assert "resumed at 3" in lines
     resumed, uninterrupted = [line for line in lines if line.startswith("trained")]
     assert resumed == uninterrupted  # bit for bit
