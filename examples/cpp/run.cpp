@@ -5,7 +5,9 @@
 
 #include <torch/csrc/inductor/aoti_package/model_package_loader.h>
 
-#include <ATen/ATen.h>
+#include <ATen/core/Tensor.h>
+#include <ATen/ops/empty.h>
+#include <ATen/ops/empty_strided.h>
 
 #include <cstdint>
 #include <iomanip>
