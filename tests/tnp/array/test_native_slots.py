@@ -62,13 +62,18 @@ def described(result: Any) -> Any:
 
 
 def samples(dtype: str, shape: tuple[int, ...] = (7,)) -> Any:
+    return tnp.asarray(values_of(dtype, shape).copy())
+
+
+@functools.cache
+def values_of(dtype: str, shape: tuple[int, ...]) -> Any:
     kind = numpy.dtype(dtype).kind
     values = {"?": [0, 1], "b": [0, 1], "u": [0, 1, 2, 7, 200], "i": [0, 1, -1, 2, 7, -100, 100]}.get(
         kind, [0.0, -0.0, 1.0, -2.5, 3.0, numpy.inf, numpy.nan]
     )
     count = numpy.prod(shape, dtype=int)
     cycle = list(itertools.islice(itertools.cycle(values), int(count)))
-    return tnp.asarray(numpy.array(cycle, dtype).reshape(shape))
+    return numpy.array(cycle, dtype).reshape(shape)
 
 
 def both(native_call: Callable[..., Any], python_call: Callable[..., Any], make: Callable[[], tuple[Any, ...]]) -> None:
