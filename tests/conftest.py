@@ -162,13 +162,6 @@ def pytest_terminal_summary(terminalreporter: Any, exitstatus: int, config: pyte
         terminalreporter.write_line(line, red=True)
 
 
-@pytest.fixture(autouse=True)
-def _numpys_error_state() -> Iterator[None]:
-    """Restore NumPy's error state after each test: ``tnp.seterr`` sets it too."""
-    with numpy.errstate():
-        yield
-
-
 @pytest.fixture(scope="session")
 def thorough(request: pytest.FixtureRequest) -> bool:
     """Whether a test should try all combinations."""
@@ -182,12 +175,15 @@ def device(request: pytest.FixtureRequest) -> str:
 
 
 @pytest.fixture(autouse=True)
-def _as_marked(request: pytest.FixtureRequest, device: str) -> Iterator[None]:
-    """Apply a test's marks about the CPU when the suite runs on another device."""
+def _surroundings(request: pytest.FixtureRequest, device: str) -> Iterator[None]:
+    """Apply a test's marks about the CPU when the suite runs on another device; restore NumPy's error state after it.
+
+    ``tnp.seterr`` sets that too.
+    """
     import tnp
     from tests import oracle
 
-    with contextlib.ExitStack() as scopes:
+    with numpy.errstate(), contextlib.ExitStack() as scopes:
         if device != "cpu" and request.node.get_closest_marker("host"):
             scopes.enter_context(tnp.device("cpu"))
             scopes.enter_context(pytest.MonkeyPatch.context()).setattr(oracle, "device", None)
