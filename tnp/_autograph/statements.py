@@ -39,12 +39,14 @@ from tnp._autograph.values import (
 )
 from tnp._core.base import ndarray, wrap
 from tnp._core.mask_selection import Selection
-from tnp._core.strided_views import Left, Source, follow_writes
+from tnp._core.strided_views import Left, Source, follow_writes, is_whole
 from tnp._transforms.control_flow import source_of
 
 Tensor = Any
 Block = Callable[..., Any]
 State = dict[str, Any]
+Moves = list[tuple[int, Tensor | None]]
+"""The carried tensors from before a step that one after it may be, and the conditions; None: it is."""
 MOST_OPERATIONS = 256
 """A loop over a range or an array is unrolled if its steps times the operations of one step do not exceed this."""
 _FEW_STEPS = 8  # a loop of at most this many steps is unrolled, whatever its operations
@@ -620,7 +622,8 @@ class _Loop:
         self.unset: list[str] = []
         self.sources: list[set[int]] = []  # for each carried tensor: those before the step whose memory it may share
         self.lost: list[Left] = []  # the results of blocks before it that miss what a step writes
-        self.flags: dict[int, Any] = {}  # those that a step may rebind -> whether none has; after the loop its result
+        self.exact: list[Moves | None] = []  # the same with conditions; None for a view, or what only the graph knows
+        self.origins: dict[int, Any] = {}  # for those that change hands which array it is; after the loop its result
 
     def run(self, steps: int | None = None) -> None:
         """Trace the loop; ``steps`` is their number if it is known, and raises `_Short` if unrolling is better."""
@@ -637,11 +640,11 @@ class _Loop:
         starts = self._starts()
         begins = self._first_test() if not steps and self._may_share(traced, starts) else None
         results = backend.repeated(self._tested, traced, self._carry(), steps)[len(self.counter) :]
-        results, flags = results[: len(starts)], results[len(starts) :]
-        self.flags = dict(zip(self.flags, flags, strict=True))
+        results, origins = results[: len(starts)], results[len(starts) :]
+        self.origins = dict(zip(self.origins, origins, strict=True))
         forms = {name: part.forms for name, part in self.parts.items()}
         block = _Block(traced, self.after, lambda: backend.number(True) if steps else begins, {})
-        sources = _shared(forms, results, self.before, [block])
+        sources = self._passed_on(_shared(forms, results, self.before, [block]))
         memory = {backend.storage_of(tensor) for tensors in lost.values() for tensor in tensors}
         for index, start in enumerate(starts):
             if start is not None and backend.storage_of(start) not in memory:
@@ -678,13 +681,24 @@ class _Loop:
         assert start is not None
         if not self.sources[index]:
             return [] if begins is None else [source_of(start, start, ~begins, not backend.is_view(start))]
-        reached = self._reached(self.sources[index]) | {index}
-        if reached == {index}:
-            kept = self.flags[index] if index in self.flags else backend.number(True)
-            return [source_of(start, start, kept, not backend.is_view(start))]
-        others = [each for each in [starts[number] for number in sorted(reached)] if each is not None]
-        others = [each for each in others if self._is_seen(each)]  # a trace keeps others for itself, too
-        return [source_of(each, each, None, each is start and not backend.is_view(start)) for each in others]
+        found, reached = [], self._reached(self.sources[index]) | {index}
+        for number in sorted(reached):
+            each = starts[number]
+            if each is None or (reached != {index} and not self._is_seen(each)):
+                continue  # a trace keeps it for itself
+            when = backend.number(True) if self.exact[index] == [(index, None)] else None
+            if index in self.origins:
+                when = self.origins[index] == number
+            found.append(source_of(each, each, when, number == index and not backend.is_view(each)))
+        return found
+
+    def _passed_on(self, sources: list[list[Source]]) -> list[list[Source]]:
+        """Add what steps pass on from one carried tensor to another: only the graph knows whether one has got it."""
+        unknown = [[each._replace(place=None, when=None, is_own=False) for each in found] for found in sources]
+        return [
+            sources[index] + [each for other in self._reached(self.sources[index]) - {index} for each in unknown[other]]
+            for index in range(len(sources))
+        ]
 
     def _reached(self, indices: Iterable[int]) -> set[int]:
         """Return the carried tensors whose memory steps may pass on to some of them, as ``u, v = v, u`` does."""
@@ -740,8 +754,8 @@ class _Loop:
         ).because(why, line)
 
     def _carry(self) -> list[Tensor]:
-        flags = [backend.number(True) for _ in self.flags]
-        return [*self.counter, *[tensor for tensors in self.start.values() for tensor in tensors], *flags]
+        origins = map(backend.number, self.origins)
+        return [*self.counter, *[tensor for tensors in self.start.values() for tensor in tensors], *origins]
 
     def _state(self, tensors: Sequence[Tensor], sources: Iterable[list[Source]] = ()) -> State:
         state, rest = dict(self.before), iter(tensors)
@@ -802,22 +816,46 @@ class _Loop:
         ordered = self._ordered(results, after)
         places = {backend.storage_of(tensor): index for index, tensor in enumerate(tensors[count:])}
         self.after = {name: Part(after[name]) for name in self.parts}
-        self.sources, conditions = [], {}
+        self.sources, self.exact = [], []
         for name, part in self.parts.items():
             arrays = (self.after[name].shares + [[] for _ in part.tensors])[: len(part.tensors)]
             for each in arrays:
-                shared = [(places.get(backend.storage_of(tensor)), condition) for tensor, _, condition in each]
-                index = len(self.sources)
-                self.sources.append({place for place, _ in shared if place is not None})
-                if self.sources[index] == {index} and all(
-                    condition is not None for place, condition in shared if place == index
-                ):
-                    conditions[index] = [condition for place, condition in shared if place == index]
-        if conditions.keys() - self.flags.keys():
-            self.flags = dict.fromkeys(conditions)
+                shared = [(places.get(backend.storage_of(tensor)), *rest) for tensor, *rest in each]
+                self.sources.append({place for place, *_ in shared if place is not None})
+                moves = [
+                    (place, condition)
+                    for (place, is_exact, condition), (tensor, *_) in zip(shared, each, strict=True)
+                    if place is not None and is_exact and is_whole(tensor, tensors[count + place])
+                ]
+                is_known = len(moves) == sum(place is not None for place, *_ in shared)
+                self.exact.append(moves if is_known else None)
+        followed = self._followed()
+        if followed != self.origins.keys():
+            self.origins = dict.fromkeys(sorted(followed))
             raise _Changed({})
-        flags = zip(self.flags, tensors[len(tensors) - len(self.flags) :], strict=True)
-        return [*ordered, *[flag & functools.reduce(operator.or_, conditions[index]) for index, flag in flags]]
+        origins = dict(zip(self.origins, tensors[len(tensors) - len(self.origins) :], strict=True))
+        return [*ordered, *[self._origin(index, origins) for index in origins]]
+
+    def _followed(self) -> set[int]:
+        """Return the carried tensors of which the graph has to say which array from before the loop they are."""
+        found: set[int] = set()
+        starts = self._starts()
+        for index, moves in enumerate(self.exact):
+            if moves and moves != [(index, None)]:
+                reached = self._reached({index})
+                seen = [each for each in [starts[number] for number in reached] if each is not None]
+                if (reached == {index} or any(map(self._is_seen, seen))) and None not in [
+                    self.exact[number] for number in reached
+                ]:
+                    found |= reached | {index}
+        return found
+
+    def _origin(self, index: int, before: dict[int, Tensor]) -> Tensor:
+        """Return which array from before the loop a carried tensor is after a step; -1 for another one."""
+        found = backend.number(-1)
+        for place, condition in self.exact[index] or ():
+            found = before[place] if condition is None else backend.selected(condition, before[place], found)
+        return found
 
     def _keeps(self, part: Part, new: Part) -> bool:
         """Whether a carried variable's forms can still hold its value after a step."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import copy
 import copyreg
+import functools
 import math
 from collections.abc import Callable, Iterable, Sequence
 from itertools import combinations
@@ -15,9 +16,10 @@ from typing import Any
 
 import numpy as np
 
-from backend_torch.graphs import compiling, symbolic
+from backend_torch.graphs import compiling, control_flow, symbolic
 from backend_torch.kernels.indexing import Plan
 from backend_torch.tensors import creation, devices, memory, trace_state
+from backend_torch.tensors.memory import Layout
 from tnp._compile.outer_state import (
     MISSING,
     OPEN,
@@ -30,9 +32,9 @@ from tnp._compile.outer_state import (
     unchanged,
 )
 from tnp._compile.static_arguments import Static
-from tnp._core.base import SCALARS, flatiter, indirect, ndarray, readonly, scalar, subclass, wrap
+from tnp._core.base import SCALARS, flatiter, indirect, ndarray, readonly, scalar, subclass, wrap, wrap_array
 from tnp._core.readonly_views import readonly_array, set_writeable
-from tnp._core.strided_views import Left, root
+from tnp._core.strided_views import Left, Source, root
 from tnp._transforms import pytree
 from tnp._transforms.registered_pytrees import registered
 from tnp._transforms.traced_numbers import Number
@@ -85,6 +87,8 @@ class Result:
         The function's assignments: the place, the old value and the new one.
     containers : iterable of tuple
         The containers among its arguments while tracing, and an expression for each as the last item.
+    outer : OuterState, optional
+        The values outside of them.
 
     Attributes
     ----------
@@ -100,6 +104,7 @@ class Result:
         stand_ins: list[Tensor],
         changes: Sequence[Any] = (),
         containers: Iterable[tuple[Any, Any, str]] = (),
+        outer: OuterState | None = None,
     ) -> None:
         self.tensors: list[Tensor] = []
         self.text = _Text("made_of_", new=object.__new__)
@@ -119,6 +124,7 @@ class Result:
         self._value = value
         self._names: dict[int, str] = {}
         self._given = {id(container): text for container, _, text in containers}
+        self._outer = outer
         self.has_effects = bool(changes or self.text.lines)
         for place, _, now in changes:
             self._assign(place, now)
@@ -146,6 +152,13 @@ class Result:
         self._goal = f"set {place} to"
         self.text.lines.append(f"{target} = {self._tree(value)}")
         self._goal = "return"
+
+    @functools.cached_property
+    def _outside(self) -> dict[int, ndarray]:
+        """The arrays outside of the arguments, by identifier; :meth:`_object` knows an expression for each."""
+        found = [] if self._outer is None else list(self._outer.named(self.text.constant))
+        self._given |= {id(array): text for array, text in reversed(found)}
+        return {id(array): array for array, _ in found}
 
     def _object(self, value: Any) -> str:
         """Return the name of an object that exists already: a container among the arguments, or a constant."""
@@ -218,8 +231,8 @@ class Result:
                 return name  # the argument itself
         if type(array) is Number:
             array.known()  # which is computed by Python
-        if id(array) in self._names:
-            return self._names[id(array)]
+        if id(array) in self._names or id(array) in self._outside:
+            return self._object(array)
         if issubclass(type(array), (np.ndarray, np.generic)):
             return self.text.constant(array)  # made by NumPy of static values
         if symbolic.is_symbol(array):
@@ -230,7 +243,9 @@ class Result:
         if not isinstance(array, ndarray):
             self.tensors.append(array)
             return value
-        if type(array) is indirect and self._is_shared(array):
+        if type(array) is indirect and type(array.place) is Left and (sources := self._seen(array.place)):
+            return self._choice(array, sources)
+        if type(array) is indirect and type(array.place) is not Left and self._is_shared(array):
             place = array.place
             if type(place) is not Plan:
                 self.tensors.append(array.tensor)
@@ -270,10 +285,42 @@ class Result:
         attributes.pop("tensor", None)  # of an array, which each result has its own of
         return attributes
 
+    def _seen(self, place: Left) -> list[Source]:
+        """Return what a result of a branch or a loop may be, if another name outside of the function may have it."""
+        return [
+            each
+            for each in place.sources
+            if (tensor := each.tensor()) is not None and (not each.is_own or control_flow.is_from_outside(tensor))
+        ]
+
+    def _choice(self, array: Any, sources: list[Source]) -> str:
+        """Return the name of a result of a branch or a loop: an array that has another name or a view, if it is that."""
+        found = [self._called(wrap_array, self._output(array.tensor))]
+        for each in sources:
+            if each.place is None or each.when is None:
+                error = trace_state.left_view_error(array.place.name, "is a result")
+                raise trace_state.TracedValueError(str(error)).because(f"{array.place.name} may be a view as a result")
+            view = each.place.view(each.tensor())
+            found += [self._output(each.when), self._known(view) or self._called(wrap_array, self._output(view))]
+        self._names[id(array)] = name = self._called(chosen, *found)
+        return name
+
+    def _known(self, view: Tensor) -> str | None:
+        """Return the name of an argument or an array outside that has a view's elements; None if there is none."""
+        for array, name in [*self._arguments, *[(each, None) for each in self._outside.values()]]:
+            if isinstance(array, ndarray) and not isinstance(array, subclass):
+                tensor = control_flow.base_of(array.tensor)
+                if memory.same_storage(tensor, view) and Layout.of(tensor, tensor) == Layout.of(view, tensor):
+                    return name or self._object(array)
+        return None
+
+    def _output(self, tensor: Tensor) -> str:
+        """Return the name of a tensor that the program returns."""
+        self.tensors.append(tensor)
+        return f"v{len(self.tensors) - 1}"
+
     def _is_shared(self, array: Any) -> bool:
         """Whether the base of a view is seen outside of the function: an argument, a captured array or a result."""
-        if type(array.place) is Left:
-            return not all(source.is_own for source in array.place.sources)
         base = root(array)
         others = [*self._inside, *[each for _, each in pytree.named(self._value, "")]]
         return not compiling.is_fake(base) or any(
@@ -289,6 +336,14 @@ class Result:
                     return f"a{position}"
             source = memory.source_of(source.tensor)
         return self.text.constant(source)
+
+
+def chosen(array: Any, *others: Any) -> Any:
+    """Return the last of other arrays whose condition is true, or the array; conditions are before their arrays."""
+    for condition, other in zip(others[::2], others[1::2], strict=True):
+        if memory.is_tensor(condition) and condition:  # a file has neither
+            array = other
+    return array
 
 
 def of_numpys_array() -> NotImplementedError:

@@ -752,7 +752,7 @@ class _Signatures:
                     outer.undo(changes)
                 for container, held, _ in before:
                     changes += differences(container, held, True)
-                results.append(call_codegen.Result(result, arrays, inside, tensors, changes, before))
+                results.append(call_codegen.Result(result, arrays, inside, tensors, changes, before, outer))
             results[-1].tensors += trace_state.state.effects
             return results[-1].tensors
 

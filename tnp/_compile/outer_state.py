@@ -11,7 +11,7 @@ import functools
 import operator
 import sys
 import types
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 import numpy as np
@@ -341,6 +341,21 @@ class OuterState:
     def arrays(self) -> list[Any]:
         """Return the tensors of the arrays that may differ at each call."""
         return self._read([place.get() for place in self.places])[1]
+
+    def named(self, constant: Callable[[Any], str]) -> Iterator[tuple[ndarray, str]]:
+        """Yield the arrays outside, and an expression for each; ``constant(x)`` gives the name of an object ``x``."""
+        for place, value in zip(self.places, self.values, strict=True):
+            text = place.expression(constant)
+            yield from [(value, text)] if isinstance(value, ndarray) else []
+            for container, held, where in containers(value, text):
+                keys: Any = [f".{name}" for name in held]
+                if type(held) is list or isinstance(container, dict):
+                    keys = [f"[{index}]" for index in range(len(held))]
+                    where = where if type(held) is list else f"[*{where}.values()]"
+                items = held if type(held) is list else held.values()
+                for each, key in zip(items, keys, strict=True):
+                    if isinstance(each, ndarray):
+                        yield each, where + key
 
     # What the function assigned.
 

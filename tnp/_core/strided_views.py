@@ -277,12 +277,17 @@ def _behind(source: Source) -> list[Source]:
     place = getattr(getattr(tensor, "stands_for", None), "place", None)
     if type(place) is not Left:
         return []
-    is_whole = source.place == Layout.of(place.values, place.values)
+    is_same = source.place == Layout.of(place.values, place.values)
     found = []
     for further in place.sources:
-        when = further.when & source.when if is_whole and source.when is not None and further.when is not None else None
+        when = further.when & source.when if is_same and source.when is not None and further.when is not None else None
         found.append(further._replace(when=when, is_own=source.is_own and further.is_own))
     return found
+
+
+def is_whole(view: Tensor, tensor: Tensor) -> bool:
+    """Whether a view of a tensor's memory is the tensor itself, or as it."""
+    return Layout.of(view, tensor) == Layout.of(tensor, tensor)
 
 
 def follow_writes() -> list[Left]:

@@ -235,6 +235,23 @@ def passed_on(x: Any, i: Any, flag: Any) -> Any:
     return y
 
 
+def from_around(x: Any, i: Any, flag: Any) -> Any:
+    a, b = x * 1.0, x * 2.0
+    while flag > i:
+        a, b = x, a
+        flag = flag - 1
+    b += 1
+    return a * 1, b * 1
+
+
+def turned(x: Any, i: Any, flag: Any) -> Any:
+    a = x
+    while flag > i:
+        a = a[::-1]
+        flag = flag - 1
+    return a
+
+
 def shared_before(x: Any, i: Any, flag: Any) -> Any:
     y, total = x, 0.0
     while flag > i:
@@ -305,9 +322,99 @@ def test_an_array_that_is_not_read_again_by_another_name() -> None:
         assert_same(expected, compiled(np.ones((2, 2)), 0, np.asarray(flag)))
 
 
+class Held:
+    def __init__(self, a: Any, b: Any) -> None:
+        self.a, self.b = a, b
+
+
+HELD = Held(0, 0)
+
+
+def items_swap(p: list[Any], flag: Any) -> Any:
+    while flag > 0:
+        p[0], p[1] = p[1], p[0]
+        flag = flag - 1
+    return p[0]
+
+
+def attributes_swap(p: list[Any], flag: Any) -> Any:
+    HELD.a, HELD.b = HELD.b, HELD.a
+    while flag > 1:
+        HELD.a, HELD.b = HELD.b, HELD.a
+        flag = flag - 1
+    return HELD.b
+
+
+def swaps_and_writes(p: list[Any], flag: Any) -> Any:
+    a, b = p
+    while flag > 0:
+        a, b = b, a
+        flag = flag - 1
+    a += 1
+    return p[0] * 2, b
+
+
+def fibonacci(p: list[Any], flag: Any) -> Any:
+    a, b = p
+    while flag > 0:
+        a, b = b, a + b
+        flag = flag - 1
+    return a
+
+
+def swaps_if_less(p: list[Any], flag: Any) -> Any:
+    a, b = p
+    for i in range(100):
+        if i < flag and a[0] < b[0] * 2:
+            a, b = b, a
+    return a, b
+
+
+def chooses_a_view(p: list[Any], flag: Any) -> Any:
+    return p[0][1:] if flag > 1 else p[1][:2]
+
+
+def doubles(p: list[Any], flag: Any) -> Any:
+    a = p[0]
+    while flag > 0:
+        a = a * 2
+        flag = flag - 1
+    return a
+
+
+@pytest.mark.parametrize(
+    "function", [items_swap, attributes_swap, swaps_and_writes, fibonacci, swaps_if_less, chooses_a_view, doubles]
+)
+def test_results_are_the_arrays_of_the_caller(function: Callable[..., Any]) -> None:
+    """Which they are, and what is written to them afterwards."""
+    compiled = np.compile(function, backend="eager", fullgraph=True)
+    for flag in (0.0, 1.0, 2.0, 3.0):
+        found = []
+        for run, flags in ((function, flag), (compiled, np.asarray(flag))):
+            arrays = [np.asarray([1.0, 2.0, 3.0]), np.asarray([3.0, 4.0, 5.0])]
+            HELD.a, HELD.b, p = arrays[0], arrays[1], list(arrays)
+            results = run(p, flags)
+            results = results if isinstance(results, tuple) else (results,)
+            found.append([[each is array for each in (*results, *p, HELD.a, HELD.b) for array in arrays]])
+            for number, each in enumerate([results[0], *arrays]):
+                each *= 10 + number
+            found[-1] += [each.tolist() for each in (*results, *arrays, *p, HELD.a, HELD.b)]
+        assert found[0] == found[1]
+
+
+@pytest.mark.parametrize("function", [swapped_beside_a_third, passed_on])
+def test_names_that_swap_are_written_in_one_graph(function: Callable[..., Any]) -> None:
+    compiled = np.compile(function, backend="eager", fullgraph=True)
+    for flag in (0.0, 1.0, 2.0):
+        ours, theirs = np.ones((2, 2)), numpy.ones((2, 2))
+        expected = function(theirs, numpy.asarray(0), numpy.asarray(flag))
+        assert_same((expected, theirs), (compiled(ours, np.asarray(0), np.asarray(flag)), ours))
+
+
 @pytest.mark.filterwarnings("ignore:.* is cut at:RuntimeWarning")
 @pytest.mark.parametrize(
-    "function", [swapped_beside_a_third, written_and_rebound, written_by_a_called_function, written_in_a_branch]
+    "function",
+    [written_and_rebound, written_by_a_called_function, written_in_a_branch, from_around, turned],
 )
 def test_a_second_name_of_an_array_of_the_function_itself(function: Callable[..., Any]) -> None:
     compiled = np.compile(function, backend="eager")
@@ -319,12 +426,12 @@ def test_a_second_name_of_an_array_of_the_function_itself(function: Callable[...
 @pytest.mark.parametrize(
     ("function", "error"),
     [
-        (swapped_beside_a_third, r"a is written to, but it may be a view that was chosen in a branch or a loop"),
         (written_and_rebound, r"writes to the array of a, which has another name, and gives a another array"),
         (written_by_a_called_function, r"writes to the array of a and rebinds a, and the array, which has another"),
         (written_in_a_branch, r"writes to the array of a and rebinds a, and the array, which has another name"),
         (chosen_by_index, r"the expression is written to, but it may be a view that was chosen in a branch"),
-        (passed_on, r"x is written to, but it may be a view that was chosen in a branch or a loop"),
+        (from_around, r"b is written to, but it may be a view that was chosen in a branch or a loop"),
+        (turned, r"a is a result, but it may be a view that was chosen in a branch or a loop"),
         (shared_before, r"gives y another array, and writes to memory that y shares before.*y = y\.copy\(\)"),
     ],
 )
