@@ -51,6 +51,11 @@ UNASSIGNED = _demanded(
     UnboundLocalError,
     "cannot access local variable where it is not associated with a value: the loop or branch that sets it did not run",
 )
+TOO_LARGE = _demanded(
+    OverflowError,
+    "a Python int that a traced branch or loop computes is too large for 64 bits: begin with a float, or with a "
+    "tnp.int64, which wraps; or leave the loop out of the compiled function",
+)
 OPEN_LENGTHS = _demanded(ValueError, "operands could not be broadcast together: slices differ in their lengths")
 OPEN_EMPTY = _demanded(ValueError, "zero-size array to reduction operation which has no identity")
 

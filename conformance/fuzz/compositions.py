@@ -22,7 +22,11 @@ from conformance.fuzz.compare import Disagreement
 Function = Callable[[Any], Any]
 LENGTH = 3
 _REFUSALS = (NotImplementedError, tnp.TracedValueError)  # their texts say what to write instead
-_ADVICE = ("GradientTape(overwrites=True)", "it is being batched or differentiated")  # texts of other errors that do
+_ADVICE = (  # texts of other errors that do
+    "GradientTape(overwrites=True)",
+    "it is being batched or differentiated",
+    "use tnp.grad there instead",
+)
 _CHAOTIC = 1e6  # larger results depend on rounding
 _STEPS = {  # of loops, and calls that a derivative makes
     "repeats": 20, "writes in a loop": 21, "rebinds in a loop": 40, "halves": 6, "long scan": 18, "scan": 3,

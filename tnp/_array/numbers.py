@@ -12,13 +12,15 @@ from typing import Any
 
 import numpy as np
 
+from backend_torch.kernels import value_checks
 from backend_torch.tensors import memory, trace_state
 from backend_torch.tensors.dtypes import to_numpy
 from tnp._array.ndarray import REPEATED, scalar
 from tnp._array.operators import operators
 from tnp._core import base
-from tnp._core.base import completes, number
+from tnp._core.base import completes, number, wrap
 from tnp._core.interop import defers_to
+from tnp._ufunc import table
 from tnp._ufunc.ufunc import COMPARISONS
 
 Tensor = Any
@@ -40,6 +42,28 @@ _LARGEST: dict[str, Callable[..., int]] = {
     "invert": lambda one: one + 1,
 }
 """Operator -> the largest absolute value of its result, from those of its operands, which are ints."""
+ANY = 2**_BITS - 1
+"""The largest absolute value that an int of a traced branch or loop may have, whose ``reach`` this or less is."""
+
+
+def _approximately(ufunc: Any) -> Callable[..., Any]:
+    """Return the check of a result, which as a double is not near the largest int64 or beyond."""
+    limit = 2.0**_BITS * (1 - 2.0**-50)
+
+    def fits(one: Any, other: Any, result: Any) -> Any:
+        return table.absolute(ufunc(one.astype(np.float64), other.astype(np.float64))) < limit
+
+    return fits
+
+
+_FITS: dict[str, Callable[..., Any]] = {
+    "add": lambda one, other, result: ((one ^ result) & (other ^ result)) >= 0,
+    "subtract": lambda one, other, result: ((one ^ other) & (one ^ result)) >= 0,
+    "multiply": _approximately(table.multiply),
+    "power": _approximately(table.power),
+    "left_shift": _approximately(lambda one, other: one * table.exp2(other)),
+}
+"""Operator -> whether its result on two int64, and so wrapped, is right."""
 
 
 def number_of(tensor: Tensor, largest: int | None = None) -> Any:
@@ -51,12 +75,12 @@ def number_of(tensor: Tensor, largest: int | None = None) -> Any:
     return result
 
 
-def _largest(value: Any) -> int | None:
+def largest_of(value: Any) -> int | None:
     """Return the largest absolute value that an int may have; None if nothing is known, and for other numbers."""
     if type(value) is int or type(value) is bool:
         return abs(value)
     is_int = type(value) is number and value.dtype.kind == "i"
-    return getattr(value.tensor, "largest", None) if is_int else None
+    return getattr(value.tensor, "largest", getattr(value.tensor, "reach", None)) if is_int else None
 
 
 def _checked(name: str, operands: tuple[Any, ...]) -> int | None:
@@ -67,7 +91,7 @@ def _checked(name: str, operands: tuple[Any, ...]) -> int | None:
     TracedValueError
         It is no int64.
     """
-    known = list(map(_largest, operands))
+    known = list(map(largest_of, operands))
     if name not in _LARGEST or None in known:
         return None
     largest = _LARGEST[name](*known)
@@ -85,10 +109,38 @@ def _computed(ufunc: Any, *operands: Any) -> Any:
         return NotImplemented if repeats or any(map(defers_to, operands)) else ufunc(*operands)
     if name not in COMPARISONS and not (name in _BITWISE and all(map(_is_bool, operands))):
         # In Python's arithmetic True is 1.
-        operands = tuple([x.astype(np.int64) if type(x) is number and _is_bool(x) else x for x in operands])
+        operands = tuple([_as_int(x) if type(x) is number and _is_bool(x) else x for x in operands])
+    if any(type(x) is number and hasattr(x.tensor, "reach") for x in operands) and ufunc.nout == 1:
+        return _watched(ufunc, operands)
     largest = _checked(name, operands)
     results = ufunc(*operands)
     return tuple([number_of(each.tensor) for each in results]) if ufunc.nout > 1 else number_of(results.tensor, largest)
+
+
+def _watched(ufunc: Any, operands: tuple[Any, ...]) -> Any:
+    """Return the result of an operator on ints of traced branches and loops; the graph raises if one may wrap."""
+    name, result = ufunc.__name__, number_of(ufunc(*operands).tensor)
+    if name not in _LARGEST or result.dtype.kind != "i" or any(_kind(x) not in "bi" for x in operands):
+        return result
+    largest = _LARGEST[name](*[ANY if (known := largest_of(x)) is None else known for x in operands])
+    if largest > ANY and name in _FITS:
+        value_checks.demand(
+            _FITS[name](*[_wide(x) for x in operands], wrap(result.tensor)).tensor, value_checks.TOO_LARGE
+        )
+    result.tensor.reach = min(largest, ANY)
+    return result
+
+
+def _wide(value: Any) -> Any:
+    return wrap(value.tensor) if type(value) is number else np.int64(value)
+
+
+def _kind(value: Any) -> str:
+    return value.dtype.kind if type(value) is number else np.array(value).dtype.kind
+
+
+def _as_int(value: Any) -> Any:
+    return number_of(value.astype(np.int64).tensor, 1)
 
 
 def _is_bool(value: Any) -> bool:

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import contextlib
 import functools
-import operator
 import threading
 import types
 import warnings
@@ -18,7 +17,7 @@ from typing import Any, NamedTuple
 from backend_torch.graphs import control_flow as backend
 from backend_torch.kernels import value_checks
 from backend_torch.tensors import trace_state
-from tnp._array.numbers import number_of
+from tnp._array.numbers import ANY, largest_of, number_of
 from tnp._autograph import iteration
 from tnp._autograph.jumps import RESULT
 from tnp._autograph.places import MISSING, Place
@@ -51,6 +50,8 @@ MOST_OPERATIONS = 256
 """A loop over a range or an array is unrolled if its steps times the operations of one step do not exceed this."""
 _FEW_STEPS = 8  # a loop of at most this many steps is unrolled, whatever its operations
 _MANY_STEPS = 100  # unrolling a loop of at least this many steps warns
+_MOST_TIMES = 2**44  # no loop makes more steps
+_FEW = 2**18  # an int that grows by at most this each step never reaches 2**62
 _MOST_ROUNDS = 12  # a loop's body is traced at most this often to find the dtypes of what it carries
 
 
@@ -270,8 +271,25 @@ def _branch(condition: Tensor, body: Block, orelse: Block, variables: _Variables
     after = {}
     for name, form in wanted.items():
         pairs = [next(found) for _ in form]
+        reaches = zip(*[_reaches(parts[name]) for parts in (one, two) if parts], strict=False)
+        for pair, reach in zip(pairs, reaches, strict=False):
+            if None not in reach:
+                pair[0].reach = max(reach)  # type: ignore[attr-defined]
         after[name] = values[name].filled([each[0] for each in pairs], form, [each[1] for each in pairs], name)
     variables.put({**before, **others, **after})
+
+
+def _reaches(part: Part) -> list[Any]:
+    """Return the largest absolute value that each int in a value may have; None for what is no Python int."""
+    return [
+        None if python_type(leaf) is not int else ANY if (largest := largest_of(leaf)) is None else largest
+        for leaf in ([] if part.tree is None else part.tree.leaves)
+    ]
+
+
+def _is_beyond(part: Part, limit: int) -> bool:
+    """Whether an int in a value may be larger than a limit."""
+    return any(reach is not None and reach > limit for reach in _reaches(part))
 
 
 def _forms(parts: dict[str, Part] | None) -> Forms:
@@ -543,6 +561,7 @@ def _staged_for(
         return before_end & more if predicate(more) is not None else (before_end if more else wrap(values[0] < start))
 
     def step(values: list[Tensor]) -> None:
+        values[0].reach = stop if isinstance(stop, int) else _MOST_TIMES
         body(source.item(number_of(values[0])))
 
     what = "the `for` at " + trace_state.user_line()
@@ -616,6 +635,7 @@ class _Loop:
         self.before = variables.get()
         self.named = _named_besides(variables.lines)  # the memory that other variables of the function share
         self.parts: dict[str, Part] = {}  # the carried variables
+        self.large: set[str] = set()  # those with ints that may have any size
         self.after: dict[str, Part] = {}  # the same after a step
         self.start: dict[str, list[Tensor]] = {}
         self.last: list[Part] = []
@@ -760,7 +780,11 @@ class _Loop:
     def _state(self, tensors: Sequence[Tensor], sources: Iterable[list[Source]] = ()) -> State:
         state, rest = dict(self.before), iter(tensors)
         for name, part in self.parts.items():
-            state[name] = part.filled([next(rest) for _ in part.tensors], part.forms, sources, name)
+            given = [next(rest) for _ in part.tensors]
+            for tensor, form in zip(given, part.forms, strict=True):
+                if form.is_number:
+                    tensor.reach = ANY if name in self.large else 2**62
+            state[name] = part.filled(given, part.forms, sources, name)
         return state
 
     def _tested(self, tensors: list[Tensor]) -> Tensor:
@@ -811,6 +835,9 @@ class _Loop:
             new = Part(after[name]).like(part)
             if not self._keeps(part, new):
                 raise _Changed(after)
+            if name not in self.large and _is_beyond(new, 2**62 + _FEW):
+                self.large.add(name)
+                raise _Changed({})
             results += as_forms(new, part.forms)
         # Results have the order of the carried values.
         ordered = self._ordered(results, after)
@@ -901,6 +928,8 @@ class _Loop:
     def _set(self, name: str, like: Part, start: list[Tensor], forms: list[Form]) -> None:
         self.parts[name] = Part(like.filled(start, forms))
         self.start[name] = start
+        if not isinstance(self.before[name], Undefined) and _is_beyond(Part(self.before[name]), 2**61):
+            self.large.add(name)
 
     def _error(self, name: str, old: Part, new: Part) -> NotStaged:
         return NotStaged(

@@ -88,7 +88,7 @@ class Result:
     containers : iterable of tuple
         The containers among its arguments while tracing, and an expression for each as the last item.
     outer : OuterState, optional
-        The values outside of them.
+        The values outside of them. None: results are copies of what branches and loops choose.
 
     Attributes
     ----------
@@ -287,6 +287,8 @@ class Result:
 
     def _seen(self, place: Left) -> list[Source]:
         """Return what a result of a branch or a loop may be, if another name outside of the function may have it."""
+        if self._outer is None:
+            return []
         return [
             each
             for each in place.sources
@@ -294,13 +296,14 @@ class Result:
         ]
 
     def _choice(self, array: Any, sources: list[Source]) -> str:
-        """Return the name of a result of a branch or a loop: an array that has another name or a view, if it is that."""
+        """Return the name of a result of a branch or a loop: an array that has another name, or a view."""
         found = [self._called(wrap_array, self._output(array.tensor))]
         for each in sources:
+            tensor: Any = each.tensor()
             if each.place is None or each.when is None:
                 error = trace_state.left_view_error(array.place.name, "is a result")
                 raise trace_state.TracedValueError(str(error)).because(f"{array.place.name} may be a view as a result")
-            view = each.place.view(each.tensor())
+            view = each.place.view(tensor)
             found += [self._output(each.when), self._known(view) or self._called(wrap_array, self._output(view))]
         self._names[id(array)] = name = self._called(chosen, *found)
         return name

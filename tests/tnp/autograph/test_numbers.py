@@ -164,3 +164,69 @@ def test_lists_that_are_repeated() -> None:
 
     with pytest.warns(RuntimeWarning, match="300 steps of a loop are unrolled"):
         same(function, FLOATS)
+
+
+def triples(k: Any) -> Any:
+    n = 1
+    while k > 0:
+        n, k = n * 3, k - 1
+    return n
+
+
+def sums_of_two(k: Any) -> Any:
+    one, other = 0, 1
+    while k > 0:
+        one, other, k = other, one + other, k - 1
+    return one, other
+
+
+def from_the_largest(k: Any) -> Any:
+    best, least = 2**63 - 2, -(2**63) + 2
+    while k > 0:
+        best, least, k = best + 1, least - 1, k - 1
+    return best, least
+
+
+def shifted(k: Any) -> Any:
+    n = -1
+    for _ in range(100):
+        if k > 0:
+            n = (n << 1) - 1 if n % 2 else n * 2
+            k = k - 1
+    return n
+
+
+def powers(k: Any) -> Any:
+    m = 2 if k > 0 else 2**40
+    while k > 0:
+        m, k = m**2 + 1, k - 1
+    return m * m
+
+
+def modulo(k: Any) -> Any:
+    seed, count = 12345, 0
+    while k > 0:
+        seed = (seed * 1103515245 + 12345) % 2**31
+        if seed % 2:
+            count += 1
+        k = k - 1
+    return seed, count, seed * 2**31
+
+
+@pytest.mark.parametrize("function", [triples, sums_of_two, from_the_largest, shifted, powers, modulo])
+def test_an_int_that_is_too_large_raises(function: Callable[..., Any]) -> None:
+    """Python's ints have any size: what a graph returns is right."""
+    compiled = np.compile(function, backend="eager", fullgraph=True)
+    outcomes = set()
+    for k in (0, 1, 2, 4, 6) if function is powers else (0, 1, 2, 5, 39, 40, 62, 63, 64, 95, 99):
+        expected = function(k)
+        expected = expected if isinstance(expected, tuple) else (expected,)
+        try:
+            found = compiled(np.asarray(k))
+        except OverflowError as error:
+            assert max(map(abs, expected)) >= 2**62 and "too large for 64 bits" in str(error)
+            outcomes.add("raises")
+        else:
+            assert [int(each) for each in (found if isinstance(found, tuple) else (found,))] == list(expected)
+            outcomes.add("right")
+    assert outcomes == ({"right"} if function is modulo else {"right", "raises"})
