@@ -36,14 +36,18 @@ def curves(function: Function, cuda: bool) -> list[Curve]:
     if cuda:
         found += tnp_curves(function, "cuda")
     if peers.jax() is not None:
-        found += jax_curves(function)
+        found += jax_curves(function, "cpu")
+        if cuda and peers.has_jax_cuda():
+            found += jax_curves(function, "cuda")
+    if cuda and peers.cupy() is not None:
+        found.append(cupy_curve(function))
     if peers.tensorflow() is not None:
         found += tensorflow_curves(function)
     return found
 
 
 def tnp_curves(function: Function, device: str) -> Iterator[Curve]:
-    """tnp eager, tnp compiled and raw torch on ``device``."""
+    """tnp eager, tnp compiled and raw torch on ``device``; on CUDA also torch compiled, and both as CUDA graphs."""
     import torch
 
     import tnp
@@ -65,34 +69,64 @@ def tnp_curves(function: Function, device: str) -> Iterator[Curve]:
     def tensor(x: np.ndarray) -> Any:
         return torch.from_numpy(x).to(device)
 
-    @tnp.compile
-    def compiled(x: Any) -> Any:
+    def ours(x: Any) -> Any:
         return function(x, tnp)
 
-    suffix = "" if device == "cpu" else f" ({device})"
-    pair = f"torch eager{suffix}"
+    def theirs(x: Any) -> Any:
+        return function(x, torch)
 
     def read(y: Any) -> np.ndarray:
         return y.tensor.cpu().numpy()
 
-    yield Curve(f"tnp eager{suffix}", lambda x: finish(partial(function, array(x), tnp)), read, pair)
-    yield Curve(f"tnp compiled{suffix}", lambda x: finish(partial(compiled, array(x))), read, pair)
-    yield Curve(pair, lambda x: finish(partial(function, tensor(x), torch)), lambda y: y.cpu().numpy())
+    suffix = suffix_of(device)
+    kinds = {"eager": (ours, theirs), "compiled": (tnp.compile(ours), None)}
+    if device != "cpu":
+        fixed = partial(torch.compile, theirs, dynamic=False)
+        kinds["compiled"] = tnp.compile(ours), fixed()
+        kinds["CUDA graph"] = tnp.compile(ours, mode="reduce-overhead"), fixed(mode="reduce-overhead")
+    pair = ""
+    for kind, (own, other) in kinds.items():
+        pair = f"torch {kind}{suffix}" if other else pair
+        yield Curve(f"tnp {kind}{suffix}", lambda x, own=own: finish(partial(own, array(x))), read, pair)
+        if other:
+            yield Curve(pair, lambda x, other=other: finish(partial(other, tensor(x))), lambda y: y.cpu().numpy())
 
 
-def jax_curves(function: Function) -> Iterator[Curve]:
-    """JAX eager and jitted, on the CPU."""
-    jax = peers.jax()
+def suffix_of(device: str) -> str:
+    """What a curve's name says of its device: nothing of the CPU."""
+    return "" if device == "cpu" else f" ({device})"
+
+
+def jax_curves(function: Function, device: str) -> Iterator[Curve]:
+    """JAX eager and jitted, on ``device``."""
+    jax, suffix = peers.jax(), suffix_of(device)
 
     def eager(x: Any) -> Any:
         return function(x, jax.numpy)
 
     def prepare(x: np.ndarray) -> Call:
-        (own,) = peers.jax_arrays(x)
+        (own,) = peers.jax_arrays(x, device=device)
         return lambda: eager(own).block_until_ready()
 
-    yield Curve("JAX eager", prepare)
-    yield Curve("JAX jit", partial(peers.jax_call, eager))
+    yield Curve(f"JAX eager{suffix}", prepare)
+    yield Curve(f"JAX jit{suffix}", partial(peers.jax_call, eager, device=device))
+
+
+def cupy_curve(function: Function) -> Curve:
+    """CuPy, on CUDA."""
+    cupy = peers.cupy()
+
+    def prepare(x: np.ndarray) -> Call:
+        own, wait = cupy.asarray(x), cupy.cuda.get_current_stream().synchronize
+
+        def synchronised() -> Any:
+            result = function(own, cupy)
+            wait()
+            return result
+
+        return synchronised
+
+    return Curve("CuPy (cuda)", prepare, cupy.asnumpy)
 
 
 def tensorflow_curves(function: Function) -> Iterator[Curve]:

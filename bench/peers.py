@@ -1,4 +1,4 @@
-"""JAX and TensorFlow, if they are installed: the same work in as many threads as torch uses."""
+"""JAX, TensorFlow and CuPy, if they are installed: the same work in as many threads as torch uses."""
 
 from __future__ import annotations
 
@@ -27,10 +27,26 @@ def jax() -> Any:
     import torch
 
     os.environ.setdefault("NPROC", str(torch.get_num_threads()))  # read once, when XLA makes its threads
+    os.environ.setdefault("XLA_PYTHON_CLIENT_PREALLOCATE", "false")  # or three quarters of a GPU are JAX's
     import jax
 
     jax.config.update("jax_enable_x64", True)
     return jax
+
+
+def has_jax_cuda() -> bool:
+    """Whether JAX is there with CUDA."""
+    return any(device.platform in ("cuda", "gpu") for device in jax().devices())
+
+
+@functools.cache
+def cupy() -> Any:
+    """Return CuPy; None if it is not installed."""
+    if not _is_there("cupy"):
+        return None
+    import cupy
+
+    return cupy
 
 
 @functools.cache
@@ -53,9 +69,9 @@ def note() -> str:
     return f"not installed, so without rows: {', '.join(missing)} (pip install '.[peers]')\n" if missing else ""
 
 
-def jax_call(function: Callable[..., Any], *arrays: np.ndarray) -> Call:
-    """Return a jitted function of arrays on the CPU; a call returns when the result is computed."""
-    own = jax_arrays(*arrays)
+def jax_call(function: Callable[..., Any], *arrays: np.ndarray, device: str = "cpu") -> Call:
+    """Return a jitted function of arrays; a call returns when the result is computed."""
+    own = jax_arrays(*arrays, device=device)
     run = jax().jit(function)
     return lambda: jax().block_until_ready(run(*own))
 
@@ -65,10 +81,10 @@ def tensorflow_call(function: Callable[..., Any], *arrays: np.ndarray) -> Call:
     return partial(tensorflow().function(function), *tensorflow_arrays(*arrays))
 
 
-def jax_arrays(*arrays: np.ndarray) -> list[Any]:
-    """The arrays as JAX's, on the CPU."""
-    cpu = jax().devices("cpu")[0]
-    return [jax().device_put(array, cpu) for array in arrays]
+def jax_arrays(*arrays: np.ndarray, device: str = "cpu") -> list[Any]:
+    """The arrays as JAX's, on ``device``."""
+    where = jax().devices(device)[0]
+    return [jax().device_put(array, where) for array in arrays]
 
 
 def tensorflow_arrays(*arrays: np.ndarray) -> list[Any]:

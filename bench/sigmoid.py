@@ -39,6 +39,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--device", choices=["cpu", "cuda"], help="cpu: leave CUDA out; cuda: insist on it (default: where it is)"
     )
+    parser.add_argument("--only", default="", metavar="TEXT", help="NumPy's curve and those whose names hold it")
     options.add_repeats(parser, 30)
     options.add_out(parser)
 
@@ -55,10 +56,11 @@ def first_call(curve: curves.Curve, call: curves.Call, expected: np.ndarray) -> 
     return elapsed
 
 
-def sweep(sizes: list[int], repeats: int, cuda: bool, console: Console) -> list[report.Row]:
-    """Every curve at every size."""
-    found = curves.curves(sigmoid, cuda)
-    pairs = {curve.name: curve.pair for curve in found if curve.pair}
+def sweep(sizes: list[int], repeats: int, cuda: bool, only: str, console: Console) -> list[report.Row]:
+    """Every curve at every size; of the rivals, those whose names hold ``only``."""
+    found = [each for each in curves.curves(sigmoid, cuda) if only in each.name or each.name == report.BASELINE]
+    names = {curve.name for curve in found}
+    pairs = {curve.name: curve.pair for curve in found if curve.pair in names}
     results: list[report.Row] = []
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
     with Progress(*columns, console=console, transient=True) as progress:
@@ -87,7 +89,7 @@ def run(chosen: argparse.Namespace) -> int:
     if chosen.device == "cuda" and not cuda:
         raise SystemExit("--device cuda: torch finds no CUDA device here")
     facts = report.machine()
-    results = sweep(chosen.sizes, chosen.repeats, cuda and chosen.device != "cpu", console)
+    results = sweep(chosen.sizes, chosen.repeats, cuda and chosen.device != "cpu", chosen.only, console)
     console.print(report.table(results, TITLE))
     print(report.NOTES + peers.note())
     print(report.headline(facts))

@@ -12,7 +12,7 @@ import tnp
 from bench import latency, loops, overhead, small, timing
 from bench.__main__ import main
 
-CURVES = ["NumPy", "tnp eager", "tnp compiled", "torch eager"]
+CURVES = ["NumPy", "tnp eager", "torch eager", "tnp compiled"]
 
 
 def test_sigmoid(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
